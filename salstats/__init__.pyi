@@ -1,0 +1,1 @@
+from .readers.scores import read_scores as read_scores

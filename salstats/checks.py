@@ -1,0 +1,164 @@
+"""Exception classes and every argument check, called on the first lines of public functions."""
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+
+class SalstatsError(ValueError):
+    """Bad input: what was wrong, what came, and what would do."""
+
+
+class ColumnError(SalstatsError):
+    """A column is missing, of the wrong type, or holds a value it may not hold."""
+
+
+class ShapeError(SalstatsError):
+    """Two arrays do not fit together."""
+
+
+class ValueRangeError(SalstatsError):
+    """An option or a number lies outside what is allowed."""
+
+
+class FormulaError(SalstatsError):
+    """A formula that cannot be read, or that asks for something a formula may not do."""
+
+
+class InputFileError(SalstatsError):
+    """A file that is missing, unreadable, or not what its name says."""
+
+
+class SalstatsWarning(UserWarning):
+    """The result stands but deserves a look; the message says at what."""
+
+
+def quoted(names: Iterable[object]) -> str:
+    """Return names for a message: 'a', 'b', 'c'."""
+    return ", ".join(repr(str(n)) for n in names)
+
+
+def check_frame(frame: object, name: str = "scores") -> pd.DataFrame:
+    """Return `frame` if it is a DataFrame with at least one row."""
+    if not isinstance(frame, pd.DataFrame):
+        raise SalstatsError(
+            f"{name} must be a pandas DataFrame, not {type(frame).__name__}; read a file with read_scores()"
+        )
+    if frame.empty:
+        raise SalstatsError(f"{name} has no rows")
+    if not frame.columns.is_unique:
+        twice = frame.columns[frame.columns.duplicated()]
+        raise ColumnError(f"{name} has column {quoted(twice[:1])} twice; rename one of them")
+    return frame
+
+
+def check_columns(frame: pd.DataFrame, columns: Iterable[str], name: str = "scores") -> None:
+    """Raise ColumnError when a column is missing, with the closest name there is."""
+    for column in columns:
+        if column not in frame.columns:
+            close = get_close_matches(str(column), [str(c) for c in frame.columns], n=1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise ColumnError(f"{name} has no column {column!r}{hint} (columns: {quoted(frame.columns)})")
+
+
+def check_numeric(frame: pd.DataFrame, column: str, name: str = "scores") -> np.ndarray:
+    """Return a column as float64, raising ColumnError where it is not numeric or holds infinity."""
+    values = frame[column]
+    if not (pd.api.types.is_numeric_dtype(values) or pd.api.types.is_bool_dtype(values)):
+        if pd.to_numeric(values, errors="coerce").notna().any():
+            hint = "convert it with pandas.to_numeric"
+        else:
+            hint = "it holds text"
+        raise ColumnError(f"column {column!r} of {name} must be numeric; {hint}")
+    array: np.ndarray = values.to_numpy(dtype=np.float64, na_value=np.nan)
+    if np.isinf(array).any():
+        row = int(np.flatnonzero(np.isinf(array))[0])
+        raise ColumnError(
+            f"column {column!r} of {name} is infinite in row {row}{_which_case(frame, row)}; "
+            "an undefined score is NaN"
+        )
+    return array
+
+
+def _which_case(frame: pd.DataFrame, row: int) -> str:
+    """Return ' (case 017, task Edema)' for a message, or nothing where there is no case."""
+    parts = [f"{c} {frame[c].iloc[row]}" for c in ("case", "task", "method", "metric") if c in frame.columns]
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def check_by(
+    frame: pd.DataFrame, by: str | Sequence[str] | None, default: Sequence[str], name: str = "scores"
+) -> list[str]:
+    """Return the grouping columns as a list: those asked for, or those of `default` that are present."""
+    if by is None:
+        return [c for c in default if c in frame.columns]
+    columns = [by] if isinstance(by, str) else list(by)
+    if len(set(columns)) < len(columns):
+        raise ColumnError(f"by names a column twice: {quoted(columns)}")
+    check_columns(frame, columns, name)
+    for column in columns:
+        if frame[column].isna().any():
+            row = int(np.flatnonzero(frame[column].isna().to_numpy())[0])
+            raise ColumnError(
+                f"grouping column {column!r} is empty in row {row}{_which_case(frame, row)}; "
+                "fill it or leave these rows out"
+            )
+    return columns
+
+
+def check_choice(value: object, choices: Sequence[str], option: str) -> str:
+    """Return `value` if it is one of `choices`."""
+    if value not in choices:
+        raise ValueRangeError(f"{option}={value!r} is not known; choose one of {', '.join(choices)}")
+    return str(value)
+
+
+def check_level(level: float) -> float:
+    """Return a confidence level strictly between 0 and 1."""
+    if isinstance(level, bool) or not isinstance(level, int | float | np.floating) or not 0 < level < 1:
+        raise ValueRangeError(f"level must lie strictly between 0 and 1, not {level!r}; 0.95 is usual")
+    return float(level)
+
+
+def check_count(value: int, option: str, low: int = 1) -> int:
+    """Return a whole number of at least `low`."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < low:
+        raise ValueRangeError(f"{option} must be a whole number of at least {low}, not {value!r}")
+    return int(value)
+
+
+def check_generator(rng: int | np.random.Generator) -> np.random.Generator:
+    """Return a Generator from a seed or a Generator; the global generator is never used."""
+    if isinstance(rng, np.random.Generator):
+        return rng
+    if isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0:
+        raise ValueRangeError(f"rng must be a non-negative int or a numpy.random.Generator, not {rng!r}")
+    return np.random.default_rng(int(rng))
+
+
+def check_draws(draws: Any, n_units: int) -> np.ndarray:
+    """Return an index matrix (n_replicates, n_units) whose entries count the sorted units from 0."""
+    array = np.asarray(draws)
+    if array.ndim != 2 or array.shape[0] < 1 or array.shape[1] != n_units:
+        raise ShapeError(
+            f"draws must have shape (n_replicates, {n_units}), one column per unit, not {array.shape}"
+        )
+    if array.dtype.kind not in "iu":
+        raise ValueRangeError(f"draws must hold integers, not {array.dtype}")
+    if array.min() < 0 or array.max() >= n_units:
+        raise ValueRangeError(
+            f"draws must lie in 0 ... {n_units - 1}, not {array.min()} ... {array.max()}; "
+            "indices count the sorted units from 0 (an R index matrix counts from 1)"
+        )
+    return array
+
+
+def check_same_length(first: np.ndarray, second: np.ndarray, names: tuple[str, str]) -> None:
+    """Raise ShapeError when two arrays differ in shape."""
+    if first.shape != second.shape:
+        raise ShapeError(
+            f"{names[0]} {first.shape} and {names[1]} {second.shape} must have the same shape"
+        )

@@ -1,0 +1,1 @@
+"""From frames to text, tables and figures; nothing here estimates anything."""

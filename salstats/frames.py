@@ -1,0 +1,299 @@
+"""The frames everything speaks: their columns, what makes them valid, joining and writing them."""
+
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from salstats.checks import (
+    ColumnError,
+    InputFileError,
+    check_columns,
+    check_frame,
+    check_numeric,
+    quoted,
+)
+
+#: What tells one observation from another, where the column is there.
+KEY_COLUMNS = ("dataset", "case", "task", "method", "metric", "reader", "model", "seed")
+#: Columns that are names, never numbers: "007" stays "007".
+IDENTIFIER_COLUMNS = (*KEY_COLUMNS, "patient")
+#: A scores frame has at least these.
+SCORES_COLUMNS = ("case", "method", "metric", "score")
+#: Grouping by default: those that are present.
+DEFAULT_BY = ("metric", "method", "task")
+#: Columns of an estimates frame after the grouping columns, in this order, those that apply.
+ESTIMATE_COLUMNS = (
+    "term",
+    "estimate",
+    "std_error",
+    "statistic",
+    "df",
+    "p_value",
+    "p_adjusted",
+    "conf_low",
+    "conf_high",
+    "conf_level",
+    "interval",
+    "unit",
+    "n",
+    "n_missing",
+    "n_units",
+    "n_undefined",
+    "bias",
+)
+WRITABLE_SUFFIXES = (".csv", ".parquet", ".xlsx")
+
+
+def check_scores(scores: object, name: str = "scores") -> pd.DataFrame:
+    """Return `scores` if it is a valid scores frame.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        Columns `case, method, metric, score`, and any of `task, reader, model, seed, dataset,
+        patient` and covariates.
+    name : str
+        What to call it in a message.
+
+    Returns
+    -------
+    DataFrame
+        The same object, unchanged.
+
+    Raises
+    ------
+    ColumnError
+        A column is missing; a key or patient cell is empty; `score` is not numeric or is infinite; an
+        observation key stands twice; a case belongs to two patients.
+    """
+    frame = check_frame(scores, name)
+    check_columns(frame, SCORES_COLUMNS, name)
+    check_numeric(frame, "score", name)
+    keys = [c for c in KEY_COLUMNS if c in frame.columns]
+    for column in (*SCORES_COLUMNS[:3], "task"):
+        if column in frame.columns and frame[column].isna().any():
+            row = int(np.flatnonzero(frame[column].isna().to_numpy())[0])
+            raise ColumnError(f"column {column!r} of {name} is empty in row {row}; every row needs one")
+    codes = combined_codes(frame, keys)
+    if np.bincount(codes).max(initial=0) > 1:
+        first, second = _first_repeat(codes)
+        shown = ", ".join(f"{c} {frame[c].iloc[first]}" for c in keys)
+        missing = [c for c in ("task", "reader", "model", "seed", "dataset") if c not in keys]
+        hint = (
+            f"; if these rows differ by {' or '.join(missing)}, add that column" if missing else "; drop one"
+        )
+        raise ColumnError(f"rows {first} and {second} of {name} are the same observation ({shown}){hint}")
+    check_nesting(frame, name)
+    return frame
+
+
+def check_nesting(frame: pd.DataFrame, name: str = "scores") -> None:
+    """Raise ColumnError when a case belongs to two patients."""
+    if "patient" not in frame.columns or "case" not in frame.columns:
+        return
+    case_columns = case_key(frame)
+    pairs = combined_codes(frame, [*case_columns, "patient"])
+    cases = combined_codes(frame, case_columns)
+    first_of_pair = np.unique(pairs, return_index=True)[1]
+    n_patients = np.bincount(cases[first_of_pair])
+    if n_patients.max(initial=0) > 1:
+        row = int(np.flatnonzero(cases == int(n_patients.argmax()))[0])
+        raise ColumnError(
+            f"case {frame['case'].iloc[row]!r} of {name} belongs to {n_patients.max()} patients; "
+            "a case is one image of one patient (case ids reused across data sets need a column 'dataset')"
+        )
+
+
+def case_key(frame: pd.DataFrame) -> list[str]:
+    """Return the columns that name a case: `case`, with `dataset` where there is one."""
+    return [c for c in ("dataset", "case") if c in frame.columns]
+
+
+def combined_codes(frame: pd.DataFrame, columns: Sequence[str]) -> np.ndarray:
+    """Return one dense integer code per row for a combination of columns, in sorted order.
+
+    Missing cells count as a value of their own.
+    """
+    codes = np.zeros(len(frame), dtype=np.int64)
+    n_codes = 1
+    for column in columns:
+        part, n_part = column_codes(frame[column])
+        codes = codes * n_part + part
+        n_codes *= n_part
+        if n_codes > 4 * len(frame):
+            codes, n_codes = _dense(codes, n_codes)
+    return _dense(codes, n_codes)[0]
+
+
+def column_codes(column: pd.Series) -> tuple[np.ndarray, int]:
+    """Return sorted integer codes of a column (missing last) and how many there are."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        codes = column.cat.codes.to_numpy(dtype=np.int64)
+        n_codes = len(column.cat.categories)
+    else:
+        raw, values = pd.factorize(column, sort=True)
+        codes, n_codes = np.asarray(raw, dtype=np.int64), len(values)
+    if (codes < 0).any():
+        codes = np.where(codes < 0, n_codes, codes)
+        n_codes += 1
+    return codes, max(n_codes, 1)
+
+
+def _dense(codes: np.ndarray, n_codes: int) -> tuple[np.ndarray, int]:
+    """Return codes renumbered without gaps, keeping their order."""
+    if n_codes <= 50 * max(len(codes), 1):
+        seen = np.zeros(n_codes, dtype=bool)
+        seen[codes] = True
+        renumbered = np.cumsum(seen) - 1
+        return renumbered[codes], int(seen.sum())
+    values, dense = np.unique(codes, return_inverse=True)
+    return dense.astype(np.int64), len(values)
+
+
+def _first_repeat(codes: np.ndarray) -> tuple[int, int]:
+    """Return the positions of the first row that repeats an earlier one, earlier row first."""
+    repeated = pd.Series(codes).duplicated().to_numpy()
+    second = int(np.flatnonzero(repeated)[0])
+    return int(np.flatnonzero(codes == codes[second])[0]), second
+
+
+def join_features(scores: pd.DataFrame, features: pd.DataFrame, *, name: str = "features") -> pd.DataFrame:
+    """Join covariates to scores on case and task (and data set), never on row position.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        A scores frame.
+    features : DataFrame
+        One row per case, or per case and task, with covariate columns.
+    name : str
+        What to call `features` in a message, such as its file name.
+
+    Returns
+    -------
+    DataFrame
+        `scores` in the same row order with the columns of `features` added; NaN where a case has none.
+
+    Raises
+    ------
+    ColumnError
+        `features` has no column `case`; a case and task stands twice in it; a column is in both frames;
+        no case is in both.
+
+    Examples
+    --------
+    >>> import pandas as pd, salstats as ss
+    >>> scores = pd.DataFrame({"case": ["a", "b"], "method": "gradcam", "metric": "iou", "score": [0.2, 0.4]})
+    >>> ss.join_features(scores, pd.DataFrame({"case": ["b", "a"], "size": [3.0, 1.0]}))
+      case   method metric  score  size
+    0    a  gradcam    iou    0.2   1.0
+    1    b  gradcam    iou    0.4   3.0
+    """
+    check_frame(scores)
+    check_frame(features, name)
+    check_columns(features, ["case"], name)
+    on = [c for c in ("dataset", "case", "task") if c in features.columns and c in scores.columns]
+    shared = [c for c in features.columns if c in scores.columns and c not in on]
+    if shared:
+        raise ColumnError(f"column {quoted(shared[:1])} is in {name} and in the scores; rename one of them")
+    codes = combined_codes(features, on)
+    if np.bincount(codes).max(initial=0) > 1:
+        first, second = _first_repeat(codes)
+        shown = ", ".join(f"{c} {features[c].iloc[first]}" for c in on)
+        hint = "" if "task" in on else "; if they differ by task, both frames need a column 'task'"
+        raise ColumnError(f"rows {first} and {second} of {name} are the same case ({shown}){hint}")
+    left, right = scores.copy(deep=False), features.copy(deep=False)
+    for column in on:
+        left[column], right[column] = left[column].astype("str"), right[column].astype("str")
+    joined = left.merge(right, on=on, how="left", indicator="_joined", validate="many_to_one")
+    if not (joined["_joined"] == "both").any():
+        raise ColumnError(
+            f"no {' and '.join(on)} of {name} is in the scores (first there: "
+            f"{', '.join(str(v) for v in right[on].iloc[0])}; in the scores: "
+            f"{', '.join(str(v) for v in left[on].iloc[0])})"
+        )
+    return joined.drop(columns="_joined")
+
+
+def estimates_frame(
+    keys: pd.DataFrame, columns: Mapping[str, Any], special: Mapping[str, Any] | None = None
+) -> pd.DataFrame:
+    """Return an estimates frame: grouping columns, then those of ESTIMATE_COLUMNS given, then special ones."""
+    unknown = set(columns) - set(ESTIMATE_COLUMNS)
+    assert not unknown, f"not columns of an estimates frame: {unknown}"
+    ordered = {name: columns[name] for name in ESTIMATE_COLUMNS if name in columns}
+    frame = keys.reset_index(drop=True)
+    added = pd.DataFrame({**ordered, **(special or {})}, index=frame.index)
+    return pd.concat([frame, added], axis=1)
+
+
+def write_frame(frame: pd.DataFrame, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+    """Write a frame as CSV, Parquet or XLSX, by the file's ending, in full precision.
+
+    The file is written under a temporary name beside its place and then renamed, so that a failure
+    leaves nothing half written.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        What to write; its index is left out.
+    path : str or path
+        Ends in `.csv`, `.parquet` or `.xlsx`.
+    overwrite : bool
+        Replace a file that is there already.
+
+    Returns
+    -------
+    Path
+        Where it was written.
+
+    Raises
+    ------
+    InputFileError
+        Another ending; the folder does not exist; the file exists and `overwrite` is False.
+    """
+    target = check_output(path, overwrite=overwrite)
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.stem}-", suffix=target.suffix)
+    os.close(handle)
+    try:
+        suffix = target.suffix.lower()
+        if suffix == ".csv":
+            frame.to_csv(temporary, index=False)
+        elif suffix == ".parquet":
+            frame.to_parquet(temporary, index=False)
+        else:
+            frame.to_excel(temporary, index=False)
+        Path(temporary).chmod(0o666 & ~_umask())
+        Path(temporary).replace(target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    return target
+
+
+def check_output(path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+    """Return the path of an output file, checked before any work is done for it."""
+    target = Path(path)
+    if target.suffix.lower() not in WRITABLE_SUFFIXES:
+        raise InputFileError(f"cannot write {target}: its name must end in {', '.join(WRITABLE_SUFFIXES)}")
+    if not target.parent.is_dir():
+        raise InputFileError(f"cannot write {target}: the folder {target.parent} does not exist")
+    if target.is_dir():
+        raise InputFileError(f"cannot write {target}: it is a folder")
+    if target.exists() and not overwrite:
+        raise InputFileError(
+            f"cannot write {target}: the file exists; pass overwrite=True (--overwrite) to replace it"
+        )
+    return target
+
+
+def _umask() -> int:
+    """Return the process's umask, which mkstemp ignores."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,1 @@
+"""Kernels on arrays, and the registry that says what each metric is."""

@@ -1,0 +1,68 @@
+"""What each metric is: its label, range, direction, and whether its zero means "nothing"."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One row of the registry.
+
+    Attributes
+    ----------
+    name : str
+        Name in the `metric` column.
+    label : str
+        Name for tables and figures.
+    low, high : float
+        Range of the score; infinite where unbounded.
+    larger_is_better : bool
+        Direction.
+    true_zero : bool
+        Whether 0 means "none of it", so that a ratio of two means can be read. A correlation or an
+        AUC has no such zero (chance is 0 or 0.5), and its percentage decrease means nothing.
+    """
+
+    name: str
+    label: str
+    low: float
+    high: float
+    larger_is_better: bool
+    true_zero: bool
+
+
+_INF = float("inf")
+
+METRICS: dict[str, Metric] = {
+    m.name: m
+    for m in (
+        Metric("iou", "IoU", 0, 1, True, True),
+        Metric("dice", "Dice", 0, 1, True, True),
+        Metric("precision", "Precision", 0, 1, True, True),
+        Metric("recall", "Recall", 0, 1, True, True),
+        Metric("specificity", "Specificity", 0, 1, True, True),
+        Metric("hit", "Hit rate", 0, 1, True, True),
+        Metric("hit_any", "Hit rate (any maximum)", 0, 1, True, True),
+        Metric("energy", "Energy inside", 0, 1, True, True),
+        Metric("hausdorff", "Hausdorff distance", 0, _INF, False, True),
+        Metric("hd95", "95% Hausdorff distance", 0, _INF, False, True),
+        Metric("assd", "Average symmetric surface distance", 0, _INF, False, True),
+        Metric("pdc", "Penalised Dice", 0, 1, True, True),
+        Metric("ncc", "NCC", -1, 1, True, False),
+        Metric("sncc", "sNCC", -1, 1, True, False),
+        Metric("auc", "AUC", 0, 1, True, False),
+        Metric("sauc", "sAUC", 0, 1, True, False),
+        Metric("nss", "NSS", -_INF, _INF, True, False),
+        Metric("sim", "Similarity", 0, 1, True, True),
+        Metric("kl", "KL divergence", 0, _INF, False, True),
+        Metric("information_gain", "Information gain", -_INF, _INF, True, False),
+        Metric("emd", "Earth mover's distance", 0, _INF, False, True),
+        Metric("insertion", "Insertion AUC", 0, 1, True, True),
+        Metric("deletion", "Deletion AUC", 0, 1, False, True),
+    )
+}
+
+
+def has_true_zero(name: str) -> bool:
+    """Return whether a ratio of two means of this metric can be read; True for unknown metrics."""
+    metric = METRICS.get(name)
+    return metric is None or metric.true_zero

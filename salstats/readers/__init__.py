@@ -1,0 +1,1 @@
+"""One module per real-world file format; each returns a frame or a study."""

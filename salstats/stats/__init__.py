@@ -1,0 +1,1 @@
+"""Statistics on frames: tidy frame in, tidy frame out; no images."""

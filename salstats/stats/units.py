@@ -1,0 +1,77 @@
+"""What is resampled: the unit of a frame, and its codes."""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from salstats.checks import ColumnError, SalstatsWarning, check_columns
+from salstats.frames import case_key, combined_codes
+
+
+@dataclass(frozen=True)
+class Units:
+    """The units of a frame.
+
+    Attributes
+    ----------
+    name : str
+        The column that names them.
+    codes : ndarray of int, shape (n_rows,)
+        Position of each row's unit among the distinct units in sorted order, from 0.
+    n : int
+        Number of distinct units.
+    """
+
+    name: str
+    codes: np.ndarray
+    n: int
+
+
+def resolve_unit(frame: pd.DataFrame, unit: str | None, name: str = "scores") -> Units:
+    """Return the units of `frame`: `patient` where it repeats over cases, else `case`; or those asked for.
+
+    Choosing cases although patients have several warns with their number. Where there is a column
+    `dataset`, the same id in two data sets is two units.
+
+    Raises
+    ------
+    ColumnError
+        No such column; an empty cell in it; no column that could serve.
+    """
+    clusters = _patients_with_several_cases(frame)
+    if unit is None:
+        if clusters:
+            unit = "patient"
+        elif "case" in frame.columns:
+            unit = "case"
+        else:
+            raise ColumnError(f"{name} has no column 'case' or 'patient'; name the unit with unit=")
+    check_columns(frame, [unit], name)
+    if frame[unit].isna().any():
+        row = int(np.flatnonzero(frame[unit].isna().to_numpy())[0])
+        raise ColumnError(f"column {unit!r} of {name} is empty in row {row}; every row needs its unit")
+    if unit == "case" and clusters:
+        warnings.warn(
+            f"unit='case' treats cases as independent, but {clusters} patients have several; "
+            "unit='patient' keeps a patient's cases together",
+            SalstatsWarning,
+            stacklevel=3,
+        )
+    columns = ["dataset", unit] if "dataset" in frame.columns and unit != "dataset" else [unit]
+    codes = combined_codes(frame, columns)
+    return Units(unit, codes, int(codes.max()) + 1)
+
+
+def _patients_with_several_cases(frame: pd.DataFrame) -> int:
+    """Return how many patients have more than one case."""
+    if "patient" not in frame.columns or "case" not in frame.columns:
+        return 0
+    if frame["patient"].isna().all():
+        return 0
+    dataset = [c for c in ("dataset",) if c in frame.columns]
+    pairs = combined_codes(frame, ["patient", *case_key(frame)])
+    patients = combined_codes(frame, [*dataset, "patient"])
+    first_of_pair = np.unique(pairs, return_index=True)[1]
+    return int((np.bincount(patients[first_of_pair]) > 1).sum())

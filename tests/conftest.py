@@ -1,0 +1,57 @@
+"""Fixtures every test may use: the shared data, and the frames made from it."""
+
+import os
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of data and oracles beside the checkout; missing under CI is a failure."""
+    folder = Path(os.environ.get("SALSTATS_SHARED") or ROOT.parent / "shared")
+    if not folder.is_dir():
+        message = f"the shared data are not at {folder}; set SALSTATS_SHARED to where they are"
+        if os.environ.get("CI"):
+            pytest.fail(message)
+        pytest.skip(message)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def r_data(shared):
+    """A function that reads an input of the R oracle."""
+    return lambda name: pd.read_csv(shared / "oracles" / "r" / "data" / f"{name}.csv")
+
+
+@pytest.fixture(scope="session")
+def r_expected(shared):
+    """A function that reads a result of the R oracle."""
+    return lambda name: pd.read_csv(shared / "oracles" / "r" / "expected" / f"{name}.csv")
+
+
+@pytest.fixture(scope="session")
+def synth1(r_data) -> pd.DataFrame:
+    """The R oracle's synthetic study, one row per case and task, with salstats column names."""
+    return r_data("synth1").rename(columns={"patient_id": "patient", "case_id": "case"})
+
+
+@pytest.fixture(scope="session")
+def synth1_scores(synth1) -> pd.DataFrame:
+    """The same study as a scores frame: iou and hit of methods gradcam and human."""
+    covariates = ["prob", "n_instances", "area_ratio", "elongation", "irrectangularity"]
+    parts = [
+        synth1[["case", "patient", "task", *covariates]].assign(
+            method=method, metric=metric, score=synth1[column].astype(float)
+        )
+        for column, method, metric in (
+            ("iou", "gradcam", "iou"),
+            ("human_iou", "human", "iou"),
+            ("hit", "gradcam", "hit"),
+            ("human_hit", "human", "hit"),
+        )
+    ]
+    return pd.concat(parts, ignore_index=True)
