@@ -159,6 +159,4 @@ def check_draws(draws: Any, n_units: int) -> np.ndarray:
 def check_same_length(first: np.ndarray, second: np.ndarray, names: tuple[str, str]) -> None:
     """Raise ShapeError when two arrays differ in shape."""
     if first.shape != second.shape:
-        raise ShapeError(
-            f"{names[0]} {first.shape} and {names[1]} {second.shape} must have the same shape"
-        )
+        raise ShapeError(f"{names[0]} {first.shape} and {names[1]} {second.shape} must have the same shape")

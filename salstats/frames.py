@@ -223,7 +223,7 @@ def join_features(scores: pd.DataFrame, features: pd.DataFrame, *, name: str = "
 def estimates_frame(
     keys: pd.DataFrame, columns: Mapping[str, Any], special: Mapping[str, Any] | None = None
 ) -> pd.DataFrame:
-    """Return an estimates frame: grouping columns, then those of ESTIMATE_COLUMNS given, then special ones."""
+    """Return an estimates frame: grouping columns, those of ESTIMATE_COLUMNS given, special ones."""
     unknown = set(columns) - set(ESTIMATE_COLUMNS)
     assert not unknown, f"not columns of an estimates frame: {unknown}"
     ordered = {name: columns[name] for name in ESTIMATE_COLUMNS if name in columns}

@@ -97,7 +97,7 @@ def _read_text(file: Path, options: TableOptions, default_sep: str) -> pd.DataFr
     if found:
         line = text_bytes.count(b"\n", 0, found.start()) + 1
         raise InputFileError(
-            f"{file}, line {line}: control character 0x{found.group()[0]:02x}; the file is damaged or not a table"
+            f"{file}, line {line}: control character 0x{found.group()[0]:02x}; the file is damaged or no table"
         )
     sep = options.sep or default_sep
     header_line = text_bytes.lstrip(b"\r\n").split(b"\n", 1)[0].decode("utf-8")
@@ -134,8 +134,7 @@ def _read_text(file: Path, options: TableOptions, default_sep: str) -> pd.DataFr
             f"{file}, row {row.number}: {row.actual_columns} cells where the header has "
             f"{row.expected_columns}: {str(row.text)[:60]!r}"
         )
-    frame = pd.DataFrame({name: column.to_numpy() for name, column in zip(header, table.columns, strict=True)})
-    frame = frame.astype("str")
+    frame = table.to_pandas(types_mapper={string(): pd.StringDtype(na_value=np.nan)}.get)
     _check_quotes(file, frame)
     frame.attrs["first_row"] = 2
     return frame
@@ -160,7 +159,9 @@ def _utf8(file: Path, data: bytes, encoding: str) -> bytes:
     try:
         text = data.decode(encoding)
     except LookupError as error:
-        raise InputFileError(f"encoding={encoding!r} is not known; utf-8, latin-1 and cp1252 are usual") from error
+        raise InputFileError(
+            f"encoding={encoding!r} is not known; utf-8, latin-1 and cp1252 are usual"
+        ) from error
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise InputFileError(
@@ -185,7 +186,9 @@ def _check_header(file: Path, header: list[str], sep: str) -> None:
         if not name.strip() and position > 0:
             raise InputFileError(f"{file}: column {position + 1} has no name in the header")
         if name != name.strip():
-            raise InputFileError(f"{file}: column {name!r} has a blank around its name; remove it in the file")
+            raise InputFileError(
+                f"{file}: column {name!r} has a blank around its name; remove it in the file"
+            )
     if not header[0]:
         raise InputFileError(
             f"{file}: column 1 has no name in the header (row numbers, written by pandas or R?); "
@@ -228,7 +231,9 @@ def _read_xlsx(file: Path, options: TableOptions) -> pd.DataFrame:
         raise InputFileError(f"{file}: not an XLSX workbook ({error})") from error
     try:
         if options.sheet is None and len(book.sheetnames) > 1:
-            raise InputFileError(f"{file} has several sheets; choose one with sheet=: {quoted(book.sheetnames)}")
+            raise InputFileError(
+                f"{file} has several sheets; choose one with sheet=: {quoted(book.sheetnames)}"
+            )
         sheet = options.sheet or book.sheetnames[0]
         if sheet not in book.sheetnames:
             raise InputFileError(f"{file} has no sheet {sheet!r}; it has {quoted(book.sheetnames)}")
@@ -237,7 +242,9 @@ def _read_xlsx(file: Path, options: TableOptions) -> pd.DataFrame:
         while head and head[-1] is None:
             head.pop()
         if not head:
-            raise InputFileError(f"{file}, sheet {sheet!r}: the first row is empty; it must hold the column names")
+            raise InputFileError(
+                f"{file}, sheet {sheet!r}: the first row is empty; it must hold the column names"
+            )
         header = ["" if value is None else str(value) for value in head]
         _check_header(file, header, sep=",")
         columns: list[list] = [[] for _ in header]
@@ -249,7 +256,9 @@ def _read_xlsx(file: Path, options: TableOptions) -> pd.DataFrame:
                 blank += 1
                 continue
             if blank:
-                raise InputFileError(f"{file}, sheet {sheet!r}, row {number - blank}: an empty row in the middle")
+                raise InputFileError(
+                    f"{file}, sheet {sheet!r}, row {number - blank}: an empty row in the middle"
+                )
             extra = [cell for cell in cells[len(header) :] if cell.value is not None]
             if extra:
                 raise InputFileError(
@@ -294,7 +303,9 @@ def identifier_text(column: pd.Series, where: str) -> pd.Series:
         elif isinstance(value, float | np.floating) and float(value).is_integer():
             out.append(str(int(value)))
         elif hasattr(value, "isoformat"):
-            raise InputFileError(f"{where}: row {row} is a date ({value}), not a name; store the column as text")
+            raise InputFileError(
+                f"{where}: row {row} is a date ({value}), not a name; store the column as text"
+            )
         else:
             out.append(str(value))
     return pd.Series(out, index=column.index, dtype="str")
@@ -304,8 +315,14 @@ def number_column(column: pd.Series, options: TableOptions) -> tuple[pd.Series, 
     """Return a column as float64 and the position of the first cell that is no number, or None."""
     if pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column):
         return column.astype("float64"), None
-    text = column.map(lambda v: "" if v is None or v is pd.NA or v != v else str(v)).astype("str")
-    text = text.str.strip()
+    if isinstance(column.dtype, pd.StringDtype):
+        text = column.fillna("").str.strip()
+    else:
+        text = (
+            column.map(lambda v: "" if v is None or v is pd.NA or v != v else str(v))
+            .astype("str")
+            .str.strip()
+        )
     if options.decimal == ",":
         text = text.str.replace(".", "", regex=False).str.replace(",", ".", regex=False)
     missing = text.isin(list(options.na))
@@ -330,7 +347,7 @@ def covariate(column: pd.Series, options: TableOptions) -> pd.Series:
     """
     numbers, bad = number_column(column, options)
     if isinstance(column.dtype, pd.StringDtype):
-        zeros = column.str.fullmatch(_LEADING_ZERO.pattern).any()
+        zeros = bool(column.str.fullmatch(_LEADING_ZERO.pattern).any())
     else:
         zeros = any(isinstance(v, str) and _LEADING_ZERO.fullmatch(v) for v in column)
     if bad is None and not zeros:
@@ -339,10 +356,12 @@ def covariate(column: pd.Series, options: TableOptions) -> pd.Series:
     return text.where(~text.isin(list(options.na)))
 
 
-def check_mapping(mapping: Mapping[str, object] | None, frame: pd.DataFrame, file: object, option: str) -> None:
+def check_mapping(
+    mapping: Mapping[str, object] | None, frame: pd.DataFrame, file: object, option: str
+) -> None:
     """Raise when an option names a column that the file lacks."""
     for name in mapping or {}:
         if name not in frame.columns:
             raise InputFileError(
-                f"{file}: {option} names column {name!r}, which is not there (columns: {quoted(frame.columns)})"
+                f"{file}: {option} names column {name!r}, which it lacks (columns: {quoted(frame.columns)})"
             )
