@@ -64,8 +64,8 @@ def pair_with_reference(scores: pd.DataFrame, reference: str) -> pd.DataFrame:
         row = int(position[key])
         shown = ", ".join(f"{c} {scores[c].iloc[row]}" for c in on)
         raise ColumnError(
-            f"method {reference!r} has several rows for one key ({shown}), so it is not clear which of them a "
-            "score is compared with; average them first, or keep one"
+            f"method {reference!r} has several rows for one key ({shown}), so a score has several to be "
+            "compared with; average them first, or keep one"
         )
     method_rows = np.flatnonzero(~is_reference)
     values = scores["score"].to_numpy(dtype=np.float64)

@@ -1,0 +1,124 @@
+"""The cells and memberships behind a comparison of methods with a reference."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from salstats.frames import combined_codes
+from salstats.stats.cells import OVERALL, Cells, index_groups, pool_over, sum_cells, with_overall
+from salstats.stats.estimand import Estimand
+from salstats.stats.pairing import pair_with_reference
+from salstats.stats.summary import average_over, check_overall
+from salstats.stats.units import Units
+
+
+@dataclass(frozen=True)
+class ContrastDesign:
+    """Cells of methods and reference, what to estimate from them, and which rows they came from.
+
+    `row_codes` is the group of each row of `paired`, and `members` (n_groups, n_single) says which groups
+    make up each row of the result that is not an average of others.
+    """
+
+    cells: Cells
+    estimand: Estimand
+    keys: pd.DataFrame
+    n_pairs: np.ndarray
+    paired: pd.DataFrame
+    row_codes: np.ndarray
+    members: np.ndarray
+
+
+def contrast_design(
+    kind: str,
+    scores: pd.DataFrame,
+    reference: str,
+    by: list[str],
+    units: Units,
+    pairs: str,
+    average: str | None,
+    overall: bool,
+    after: bool,
+) -> ContrastDesign:
+    """Return the cells of methods and reference with membership matrices."""
+    paired_rows = pair_with_reference(scores.assign(_unit=units.codes), reference)
+    own = paired_rows["score"].to_numpy(dtype=np.float64)
+    other = paired_rows["reference_score"].to_numpy(dtype=np.float64)
+    complete = ~np.isnan(own) & ~np.isnan(other)
+    codes, keys = index_groups(paired_rows, [*by, "method"])
+    its_units = paired_rows["_unit"].to_numpy()
+
+    def cells_of(values: np.ndarray) -> Cells:
+        return sum_cells(values, its_units, units.n, codes, keys)
+
+    if pairs == "complete":
+        method, benchmark = (cells_of(np.where(complete, v, np.nan)) for v in (own, other))
+    else:
+        method = cells_of(own)
+        benchmark = _reference_cells(scores, reference, by, units, keys)
+    n_pairs = np.bincount(codes[complete], minlength=len(keys))
+    n_missing = np.bincount(codes[~complete], minlength=len(keys))
+    method = Cells(keys, method.sums, method.counts, n_missing)
+    members = np.eye(len(keys), dtype=bool)
+    if overall:
+        column = check_overall(by)
+        belongs, _ = pool_over(keys, column, OVERALL)
+        method, benchmark = with_overall(method, column), with_overall(benchmark, column)
+        n_pairs = np.concatenate([n_pairs, n_pairs @ belongs])
+        members = np.hstack([members, belongs.astype(bool)])
+    n_simple, n_cells = len(keys), len(method.keys)
+    membership, averaged = average_over(keys, average.removesuffix("_mean") if average and after else average)
+    if membership.shape[1]:
+        n_pairs = np.concatenate([n_pairs, (n_pairs[:n_simple] @ membership).astype(np.int64)])
+    membership = np.vstack([membership, np.zeros((n_cells - n_simple, membership.shape[1]))])
+    rows = np.hstack([np.eye(n_cells), membership])
+    nothing = np.zeros_like(rows)
+    if after:
+        simple, zero = np.eye(n_cells), np.zeros((n_cells, n_cells))
+        estimand = Estimand(kind, np.vstack([simple, zero]), np.vstack([zero, simple]), rows)
+    else:
+        estimand = Estimand(kind, np.vstack([rows, nothing]), np.vstack([nothing, rows]))
+    all_keys = pd.concat([method.keys, averaged], ignore_index=True) if len(averaged) else method.keys
+    all_keys = all_keys.assign(reference=reference)
+    both = Cells(
+        pd.concat([method.keys, benchmark.keys], ignore_index=True),
+        np.hstack([method.sums, benchmark.sums]),
+        np.hstack([method.counts, benchmark.counts]),
+        np.concatenate([method.n_missing, benchmark.n_missing]),
+    )
+    return ContrastDesign(both, estimand, all_keys, n_pairs, paired_rows[complete], codes[complete], members)
+
+
+def _reference_cells(
+    scores: pd.DataFrame, reference: str, by: list[str], units: Units, keys: pd.DataFrame
+) -> Cells:
+    """Return the reference's own cells, one per row of `keys` (repeated over methods)."""
+    is_reference = (scores["method"] == reference).to_numpy()
+    groups, group_keys = index_groups(scores, by)
+    cells = sum_cells(
+        scores["score"].to_numpy(dtype=np.float64)[is_reference],
+        units.codes[is_reference],
+        units.n,
+        groups[is_reference],
+        group_keys,
+    )
+    if not by:
+        position = np.zeros(len(keys), dtype=np.int64)
+    else:
+        both = pd.concat([group_keys, keys[by]], ignore_index=True)
+        codes = combined_codes(both, by)
+        place = np.empty(int(codes.max()) + 1, dtype=np.int64)
+        place[codes[: len(group_keys)]] = np.arange(len(group_keys))
+        position = place[codes[len(group_keys) :]]
+    return Cells(keys, cells.sums[:, position], cells.counts[:, position], cells.n_missing[position])
+
+
+def averaged_levels(design: ContrastDesign) -> tuple[np.ndarray, np.ndarray]:
+    """Return the method's and the reference's mean of each row."""
+    low, high = design.estimand.levels(design.cells.means())
+    assert high is not None
+    if design.estimand.then is None:
+        return low, high
+    from_levels = Estimand("mean", design.estimand.then)
+    return from_levels.value(low), from_levels.value(high)

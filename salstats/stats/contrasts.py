@@ -1,0 +1,362 @@
+"""Methods against a reference: difference and percentage decrease, paired on the same cases."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from salstats.checks import (
+    SalstatsError,
+    ValueRangeError,
+    check_by,
+    check_choice,
+)
+from salstats.frames import check_scores, estimates_frame
+from salstats.metrics.registry import has_true_zero
+from salstats.stats import paired
+from salstats.stats.adjust import adjust as adjust_estimates
+from salstats.stats.cells import display_order, ratio
+from salstats.stats.contrast_design import ContrastDesign, averaged_levels, contrast_design
+from salstats.stats.estimand import Estimand, influence_weights
+from salstats.stats.inference import (
+    Inference,
+    bootstrap_p_values,
+    check_binary,
+    check_settings,
+    infer,
+    row_labels,
+    unit_influence,
+)
+from salstats.stats.intervals import BOOTSTRAP
+from salstats.stats.resampling import draw_signs
+from salstats.stats.summary import check_one_metric
+from salstats.stats.units import Units, resolve_unit
+
+DIFFERENCE_INTERVALS = (*BOOTSTRAP, "t")
+DECREASE_INTERVALS = (*BOOTSTRAP, "delta", "fieller")
+PAIRS = ("complete", "available")
+_BY = ("metric", "task")
+
+
+def difference(
+    scores: pd.DataFrame,
+    *,
+    reference: str,
+    by: str | Sequence[str] | None = None,
+    unit: str | None = None,
+    interval: str = "percentile",
+    level: float = 0.95,
+    n_replicates: int = 1000,
+    rng: int | np.random.Generator = 0,
+    draws: np.ndarray | None = None,
+    pairs: str = "complete",
+    average: str | None = None,
+    overall: bool = False,
+    test: str = "bootstrap",
+    adjust: str = "none",
+) -> pd.DataFrame:
+    """Return the mean difference method - reference of each method, paired on the same cases.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        A scores frame with the reference among its methods.
+    reference : str
+        The method to compare with, such as "human".
+    by : str or list of str, optional
+        Grouping columns besides `method`; by default those of `metric, task` that are present.
+    unit, level, n_replicates, rng, draws
+        As for `summarize`.
+    interval : str
+        `percentile`, `order`, `basic`, `normal`, `bca`, `studentized`, or `t` (cluster-robust).
+    pairs : {"complete", "available"}
+        Average over the cases where both scores are defined, or each method over its own.
+    average : str, optional
+        A column of `by`: adds the difference of the unweighted averages over it, as rows "Average".
+    overall : bool
+        Adds rows pooled over tasks, `task` = "Overall".
+    test : {"bootstrap", "t", "wilcoxon", "mcnemar", "signflip", "none"}
+        Where `p_value` comes from, see Notes.
+    adjust : str
+        Correction of the p-values over all rows, see `adjust`; `p_adjusted` is written unless "none".
+
+    Returns
+    -------
+    DataFrame
+        One row per group and compared method, sorted by the grouping columns (Overall and Average
+        last) and the method:
+
+        - the grouping columns, `method`, `reference`;
+        - `term` ("difference"), `estimate`, `std_error`; `statistic`, `df` of the test or interval, where
+          it has them; `p_value`, `p_adjusted`;
+        - `conf_low`, `conf_high`, `conf_level`, `interval`, `unit`;
+        - `n` scores of the method that were used, `n_missing` pairs where one score or both are
+          undefined or absent, `n_units`, `n_undefined` replicates, `bias`;
+        - `reference_mean`, `method_mean`, `n_pairs` (both scores defined);
+        - `verdict`: the method is "lower" or "higher" than the reference where the interval says so, else
+          "inconclusive";
+        - `test`, `n_replicates`.
+
+    Raises
+    ------
+    SalstatsError
+        The reference is no method of the scores or the only one; invalid columns or options.
+
+    Warns
+    -----
+    SalstatsWarning
+        As for `summarize`; and where, with `adjust`, even the smallest p-value that `n_replicates`
+        allow stays above 1 - level.
+
+    Notes
+    -----
+    Pairs are formed by key, see `pairing.pair_with_reference`. The two-sided bootstrap p-value is twice
+    the smaller of (1 + count)/(B + 1), counting the replicates on either side of 0. Of the others, `t`
+    is the paired t test with clustered errors, `wilcoxon` R's `wilcox.test` on each unit's mean
+    difference, `mcnemar` the exact test for 0/1 scores of independent pairs, and `signflip` a
+    permutation test that flips the differences of a unit together. They test single groups: averages
+    over tasks have a p-value from `bootstrap`, `t` and `signflip` only.
+
+    Examples
+    --------
+    >>> import salstats as ss
+    >>> gap = ss.difference(ss.datasets.load_simulated(), reference="human", by="metric")
+    >>> gap[["metric", "method", "reference", "verdict"]].head(1)
+      metric   method reference verdict
+    0    hit  gradcam     human   lower
+    """
+    return _contrast(
+        "difference", scores, reference, by, unit, interval, DIFFERENCE_INTERVALS, level, n_replicates, rng,
+        draws, pairs, average, overall, test, adjust,
+    )  # fmt: skip
+
+
+def percent_decrease(
+    scores: pd.DataFrame,
+    *,
+    reference: str,
+    by: str | Sequence[str] | None = None,
+    unit: str | None = None,
+    interval: str = "percentile",
+    level: float = 0.95,
+    n_replicates: int = 1000,
+    rng: int | np.random.Generator = 0,
+    draws: np.ndarray | None = None,
+    pairs: str = "complete",
+    average: str | None = None,
+    overall: bool = False,
+    test: str = "bootstrap",
+    adjust: str = "none",
+    force: bool = False,
+) -> pd.DataFrame:
+    """Return the percentage decrease of each method's mean from the reference's.
+
+    100 * (reference - method) / reference of the two means over the same cases: 0 is no decrease, 100
+    a method that scores 0, negative a method above the reference. Undefined where the reference's mean
+    is 0.
+
+    Parameters
+    ----------
+    scores, reference, by, unit, level, n_replicates, rng, draws, pairs, overall, test, adjust
+        As for `difference`.
+    interval : str
+        `percentile`, `order`, `basic`, `normal`, `bca`, `studentized`; `delta` (delta method) and
+        `fieller`, both with t quantiles of units - 1 degrees of freedom and clustered errors.
+    average : str, optional
+        A column of `by`, as `"task"`: adds the decrease *of the averages*, where in each replicate the
+        reference and the method are averaged over tasks before the decrease is taken (saporta2022).
+        `"task_mean"` adds the mean of the tasks' decreases instead.
+    force : bool
+        Compute it for a metric without a true zero too.
+
+    Returns
+    -------
+    DataFrame
+        As for `difference`, with `term` "percent_decrease" and `estimate` in percent. With
+        `interval="fieller"` a column `conf_set` says "bounded", or what an unbounded set holds
+        ("all but a to b", "everything"; limits then -inf and inf).
+
+    Raises
+    ------
+    SalstatsError
+        As for `difference`.
+    ValueRangeError
+        A metric without a true zero (ncc, sncc, auc, sauc, nss, information_gain), unless forced.
+
+    Notes
+    -----
+    A ratio of two means can only be read where 0 means "nothing". Chance is 0 for a correlation and 0.5
+    for an AUC; for the sNCC of lanfredi2021 (reference mean .028) the percentage decrease is -1.2 % with
+    an interval from -184 to 80: it says nothing, and `difference` says all.
+
+    The p-values test that the two means are equal, which is the same hypothesis for the decrease.
+
+    References
+    ----------
+    Saporta A, Gui X, Agrawal A, et al. Benchmarking saliency methods for chest X-ray interpretation.
+    Nature Machine Intelligence 2022. doi:10.1038/s42256-022-00536-x
+
+    Examples
+    --------
+    >>> import salstats as ss
+    >>> decrease = ss.percent_decrease(ss.datasets.load_simulated(), reference="human", average="task")
+    >>> decrease[["metric", "task", "method", "term", "verdict"]].tail(1)
+       metric     task     method              term verdict
+    23    iou  Average  occlusion  percent_decrease   lower
+    """
+    if isinstance(scores, pd.DataFrame) and "metric" in scores.columns and not force:
+        without = [m for m in pd.unique(scores["metric"]) if not has_true_zero(str(m))]
+        if without:
+            raise ValueRangeError(
+                f"metric {without[0]!r} has no true zero, so a percentage of it means nothing; take "
+                "difference(), keep the other metrics, or pass force=True (--force)"
+            )
+    return _contrast(
+        "percent_decrease", scores, reference, by, unit, interval, DECREASE_INTERVALS, level, n_replicates,
+        rng, draws, pairs, average, overall, test, adjust,
+    )  # fmt: skip
+
+
+def _contrast(
+    kind: str,
+    scores: pd.DataFrame,
+    reference: str,
+    by: str | Sequence[str] | None,
+    unit: str | None,
+    interval: str,
+    intervals: Sequence[str],
+    level: float,
+    n_replicates: int,
+    rng: int | np.random.Generator,
+    draws: np.ndarray | None,
+    pairs: str,
+    average: str | None,
+    overall: bool,
+    test: str,
+    adjust: str,
+) -> pd.DataFrame:
+    """Check, build the design, infer, test and lay out the frame."""
+    scores = check_scores(scores)
+    columns = [c for c in check_by(scores, by, _BY) if c != "method"]
+    check_choice(pairs, PAIRS, "pairs")
+    check_choice(test, paired.TESTS, "test")
+    check_one_metric(scores, columns)
+    if test == "signflip" and pairs != "complete":
+        raise SalstatsError("test='signflip' flips pairs, so it needs pairs='complete'")
+    units = resolve_unit(scores, unit)
+    settings = check_settings(interval, intervals, level, n_replicates, rng, draws, units.n)
+    after = average is not None and average.endswith("_mean") and average not in columns
+    if after and kind == "difference":
+        average, after = str(average).removesuffix("_mean"), False
+    if after and interval == "fieller":
+        raise SalstatsError(f"interval='fieller' is for one ratio, not for average={average!r}")
+    design = contrast_design(kind, scores, reference, columns, units, pairs, average, overall, after)
+    labels = row_labels(design.keys)
+    result = infer(design.cells, design.estimand, settings, labels, resample=test == "bootstrap")
+    statistic, df, p_value = _test(test, design, result, settings.rng, settings.n_replicates, labels, units)
+    averaged = averaged_levels(design)
+    verdict = _verdicts(kind, result, averaged[1])
+    members = (
+        design.estimand.first
+        if design.estimand.then is None
+        else design.estimand.first @ design.estimand.then
+    )
+    table = {
+        "term": kind,
+        "estimate": result.estimate,
+        "std_error": result.std_error,
+        "statistic": statistic,
+        "df": np.where(np.isnan(df), result.df, df),
+        "p_value": p_value,
+        "conf_low": result.conf_low,
+        "conf_high": result.conf_high,
+        "conf_level": level,
+        "interval": interval,
+        "unit": units.name,
+        "n": (design.cells.counts.sum(axis=0) @ members).astype(np.int64),
+        "n_missing": (design.cells.n_missing @ members).astype(np.int64),
+        "n_units": result.n_units,
+        "n_undefined": result.n_undefined,
+        "bias": result.bias,
+    }
+    if result.replicates is None:
+        del table["n_undefined"], table["bias"]
+    for name in ("statistic", "df", "p_value"):
+        if np.isnan(np.asarray(table[name], dtype=np.float64)).all():
+            del table[name]
+    special = {
+        "reference_mean": averaged[1],
+        "method_mean": averaged[0],
+        "n_pairs": design.n_pairs,
+        "verdict": verdict,
+        **({"conf_set": result.conf_set} if result.conf_set is not None else {}),
+        "test": test,
+        **({"n_replicates": settings.n_replicates} if test in ("bootstrap", "signflip") else {}),
+    }
+    frame = estimates_frame(design.keys, table, special)
+    frame = frame.iloc[display_order(design.keys)].reset_index(drop=True)
+    if adjust.lower() != "none" and "p_value" in frame.columns:
+        frame = adjust_estimates(frame, procedure=adjust)
+    return frame
+
+
+def _verdicts(kind: str, result: Inference, reference_mean: np.ndarray) -> np.ndarray:
+    """Return lower, higher or inconclusive, by the interval."""
+    below, above = result.conf_high < 0, result.conf_low > 0
+    if kind == "percent_decrease":
+        # a decrease from a negative mean is a method above it
+        upright = reference_mean > 0
+        below, above = np.where(upright, above, below), np.where(upright, below, above)
+    return np.where(below, "lower", np.where(above, "higher", "inconclusive"))
+
+
+def _test(
+    test: str,
+    design: ContrastDesign,
+    result: Inference,
+    rng: np.random.Generator,
+    n_replicates: int,
+    labels: Sequence[str],
+    units: Units,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return statistic, degrees of freedom and p-value of each row, NaN where the test has none."""
+    n_rows = len(labels)
+    statistic, df, p_value = (np.full(n_rows, np.nan) for _ in range(3))
+    if test == "none":
+        return statistic, df, p_value
+    if test == "bootstrap":
+        assert result.replicates is not None
+        return statistic, df, bootstrap_p_values(result.replicates)
+    gap = Estimand("difference", design.estimand.first, design.estimand.second, design.estimand.then)
+    means, totals = design.cells.means(), design.cells.counts.sum(axis=0)
+    if test == "t":
+        influence = unit_influence(design.cells, gap)
+        variance = (influence**2).sum(axis=0) * ratio(result.n_units, result.n_units - 1.0)
+        return paired.t_test(gap.value(means), variance, result.n_units)
+    if test == "signflip":
+        per_sum, _ = influence_weights(gap.gradient(means), means, totals)
+        signs = draw_signs(n_replicates, units.n, rng)
+        return statistic, df, paired.sign_flip(design.cells.sums @ per_sum.T, signs)
+    own = design.paired["score"].to_numpy(dtype=np.float64)
+    other = design.paired["reference_score"].to_numpy(dtype=np.float64)
+    its_units = design.paired["_unit"].to_numpy()
+    if test == "mcnemar":
+        for values in (own, other):
+            check_binary(values, "test", test)
+        paired.check_independent(design.n_pairs, result.n_units, labels, units.name)
+    for row in range(design.members.shape[1]):
+        chosen = design.members[design.row_codes, row]
+        if not chosen.any():
+            continue
+        if test == "mcnemar":
+            statistic[row], p_value[row] = paired.mcnemar(own[chosen], other[chosen])
+        else:
+            gaps = _unit_means(own[chosen] - other[chosen], its_units[chosen])
+            statistic[row], p_value[row] = paired.wilcoxon(gaps)
+    return statistic, df, p_value
+
+
+def _unit_means(values: np.ndarray, units: np.ndarray) -> np.ndarray:
+    """Return the mean of each unit's values."""
+    counts = np.bincount(units)
+    return np.bincount(units, weights=values)[counts > 0] / counts[counts > 0]

@@ -1,0 +1,237 @@
+"""Means per group with intervals, and the replicates behind them."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from salstats.checks import ColumnError, SalstatsError, check_by
+from salstats.frames import DEFAULT_BY, check_scores, estimates_frame
+from salstats.stats.cells import (
+    AVERAGE,
+    Cells,
+    display_order,
+    index_groups,
+    pool_over,
+    sum_cells,
+    with_overall,
+)
+from salstats.stats.estimand import Estimand
+from salstats.stats.inference import check_binary, check_settings, infer, replicate, row_labels
+from salstats.stats.intervals import BOOTSTRAP
+from salstats.stats.units import Units, resolve_unit
+
+INTERVALS = (*BOOTSTRAP, "t", "wilson", "exact")
+
+
+def summarize(
+    scores: pd.DataFrame,
+    *,
+    by: str | Sequence[str] | None = None,
+    unit: str | None = None,
+    interval: str = "percentile",
+    level: float = 0.95,
+    n_replicates: int = 1000,
+    rng: int | np.random.Generator = 0,
+    draws: np.ndarray | None = None,
+    average: str | None = None,
+    overall: bool = False,
+) -> pd.DataFrame:
+    """Return the mean score of each group with its standard error and interval.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        A scores frame, see `read_scores`.
+    by : str or list of str, optional
+        Grouping columns; by default those of `metric, method, task` that are present.
+    unit : str, optional
+        Column that names what is resampled; by default `patient` where it repeats over cases, else
+        `case`. A unit's rows all come along.
+    interval : str
+        `percentile`, `order`, `basic`, `normal`, `bca`, `studentized` from replicates; `t` from the
+        cluster-robust standard error with units - 1 degrees of freedom; `wilson` and `exact` for 0/1
+        scores, with a design effect where units have several rows.
+    level : float
+        Confidence level.
+    n_replicates : int
+        Number of bootstrap replicates.
+    rng : int or numpy.random.Generator
+        Seed or generator of the draws.
+    draws : ndarray of int, shape (n_replicates, n_units), optional
+        Draws made elsewhere: positions of the distinct units in sorted order, from 0.
+    average : str, optional
+        A column of `by`: adds the unweighted mean of the group means over it, as rows "Average".
+    overall : bool
+        Adds rows pooled over tasks, `task` = "Overall"; `task` must be in `by`.
+
+    Returns
+    -------
+    DataFrame
+        One row per group, sorted by the grouping columns with Overall and Average last:
+
+        - the grouping columns;
+        - `term` ("mean"), `estimate`, `std_error` (SD of the replicates, or analytic);
+        - `df` with `interval="t"`;
+        - `conf_low`, `conf_high`, `conf_level`, `interval`, `unit`;
+        - `n` defined scores, `n_missing` undefined ones, `n_units` units with a defined score;
+        - `n_undefined` replicates without a defined score, `bias` (mean of the replicates - estimate),
+          with intervals from replicates.
+
+    Raises
+    ------
+    ColumnError
+        A column is missing or invalid, see `frames.check_scores`; several metrics would be averaged.
+    ValueRangeError
+        An unknown interval, a level outside (0, 1), fewer than one replicate.
+
+    Warns
+    -----
+    SalstatsWarning
+        Cases taken as units although patients repeat; an interval of width 0; more than 1 % of the
+        replicates undefined.
+
+    Notes
+    -----
+    Units are drawn once per replicate and the same draw serves every group. The variance of a mean is
+    G/(G-1) times the sum over units of squared sums of residuals over n^2 (G units), which is what
+    lm(score ~ 1) with clustered errors gives, and the ordinary one where each unit has one row.
+
+    References
+    ----------
+    Davison AC, Hinkley DV. Bootstrap Methods and their Application. Cambridge University Press 1997.
+    doi:10.1017/CBO9780511802843
+
+    Examples
+    --------
+    >>> import salstats as ss
+    >>> scores = ss.datasets.load_simulated()
+    >>> means = ss.summarize(scores, by=["metric", "method"])
+    >>> means[["metric", "method", "n", "n_units"]].head(2)
+      metric   method    n  n_units
+    0    hit  gradcam  476      136
+    1    hit    human  492      136
+    """
+    scores = check_scores(scores)
+    columns = check_by(scores, by, DEFAULT_BY)
+    units = resolve_unit(scores, unit)
+    settings = check_settings(interval, INTERVALS, level, n_replicates, rng, draws, units.n)
+    if interval in ("wilson", "exact"):
+        if average:
+            raise SalstatsError(f"interval={interval!r} is for one proportion, not for an average of several")
+        check_binary(scores["score"].to_numpy(dtype=np.float64), "interval", interval)
+    cells, estimand, keys = mean_design(scores, columns, units, average, overall)
+    result = infer(cells, estimand, settings, row_labels(keys), resample=False)
+    table = {
+        "term": "mean",
+        "estimate": result.estimate,
+        "std_error": result.std_error,
+        **({"df": result.df} if interval == "t" else {}),
+        "conf_low": result.conf_low,
+        "conf_high": result.conf_high,
+        "conf_level": level,
+        "interval": interval,
+        "unit": units.name,
+        "n": (cells.counts.sum(axis=0) @ estimand.first).astype(np.int64),
+        "n_missing": (cells.n_missing @ estimand.first).astype(np.int64),
+        "n_units": result.n_units,
+    }
+    if interval in BOOTSTRAP:
+        table |= {"n_undefined": result.n_undefined, "bias": result.bias}
+    return estimates_frame(keys, table).iloc[display_order(keys)].reset_index(drop=True)
+
+
+def bootstrap(
+    scores: pd.DataFrame,
+    *,
+    by: str | Sequence[str] | None = None,
+    unit: str | None = None,
+    n_replicates: int = 1000,
+    rng: int | np.random.Generator = 0,
+    draws: np.ndarray | None = None,
+    average: str | None = None,
+    overall: bool = False,
+) -> pd.DataFrame:
+    """Return bootstrap replicates of the mean score of each group.
+
+    Parameters
+    ----------
+    scores, by, unit, n_replicates, rng, draws, average, overall
+        As for `summarize`.
+
+    Returns
+    -------
+    DataFrame
+        One row per group and replicate, in the order of `summarize` and then of the replicates: the
+        grouping columns, `replicate` (from 0: the row of `draws`), `estimate` (NaN where no defined
+        score was drawn).
+
+    Raises
+    ------
+    SalstatsError
+        As for `summarize`.
+
+    Examples
+    --------
+    >>> import salstats as ss
+    >>> replicates = ss.bootstrap(ss.datasets.load_simulated(), by=["metric", "method"], n_replicates=200)
+    >>> list(replicates.columns), len(replicates)
+    (['metric', 'method', 'replicate', 'estimate'], 1200)
+    """
+    scores = check_scores(scores)
+    columns = check_by(scores, by, DEFAULT_BY)
+    units = resolve_unit(scores, unit)
+    settings = check_settings("percentile", INTERVALS, 0.95, n_replicates, rng, draws, units.n)
+    cells, estimand, keys = mean_design(scores, columns, units, average, overall)
+    replicates, _ = replicate(cells, estimand, settings)
+    ordered = display_order(keys)
+    times = settings.n_replicates
+    frame = keys.iloc[np.repeat(ordered, times)].reset_index(drop=True)
+    frame["replicate"] = np.tile(np.arange(times), len(keys))
+    frame["estimate"] = replicates[:, ordered].ravel(order="F")
+    return frame
+
+
+def mean_design(
+    scores: pd.DataFrame, by: list[str], units: Units, average: str | None, overall: bool
+) -> tuple[Cells, Estimand, pd.DataFrame]:
+    """Return the cells, what to estimate from them, and the key of each estimate."""
+    check_one_metric(scores, by)
+    codes, keys = index_groups(scores, by)
+    cells = sum_cells(scores["score"].to_numpy(dtype=np.float64), units.codes, units.n, codes, keys)
+    membership, pooled = average_over(keys, average)
+    if overall:
+        cells = with_overall(cells, check_overall(by))
+        membership = np.vstack([membership, np.zeros((len(cells.keys) - len(keys), membership.shape[1]))])
+    first = np.hstack([np.eye(len(cells.keys)), membership])
+    all_keys = pd.concat([cells.keys, pooled], ignore_index=True) if len(pooled) else cells.keys
+    return cells, Estimand("mean", first), all_keys
+
+
+def average_over(keys: pd.DataFrame, average: str | None) -> tuple[np.ndarray, pd.DataFrame]:
+    """Return which groups enter each "Average" row, and the keys of these rows (none by default)."""
+    if average is None:
+        return np.zeros((len(keys), 0)), keys.iloc[:0]
+    if average not in keys.columns:
+        raise ColumnError(f"average={average!r} is not a grouping column ({', '.join(keys.columns)})")
+    membership, pooled = pool_over(keys, average, AVERAGE)
+    return membership.astype(np.float64), pooled
+
+
+def check_overall(by: Sequence[str]) -> str:
+    """Return the column that overall rows pool over."""
+    if "task" not in by:
+        raise ColumnError("overall=True adds rows pooled over tasks, so 'task' must be in by")
+    return "task"
+
+
+def check_one_metric(scores: pd.DataFrame, by: Sequence[str]) -> None:
+    """Raise when scores of several metrics would be averaged together."""
+    if "metric" in by:
+        return
+    metrics = pd.unique(scores["metric"])
+    if len(metrics) > 1:
+        raise ColumnError(
+            f"the scores hold {len(metrics)} metrics ({', '.join(map(str, metrics[:4]))}); "
+            "add 'metric' to by, or keep one of them"
+        )
