@@ -1,0 +1,203 @@
+"""Data that come with the package, published numbers, and data that are fetched with a checksum."""
+
+import os
+from pathlib import Path
+
+import pandas as pd
+
+from salstats.checks import InputFileError, check_choice
+from salstats.readers import lanfredi2021
+from salstats.readers.scores import read_scores
+
+#: Where the workbooks of Bigolin Lanfredi et al. (2021) are published, at a fixed commit.
+LANFREDI2021_URL = (
+    "https://raw.githubusercontent.com/ricbl/etsaliencymaps/"
+    "bd4b71db32fa3257214854b82daa10fae3f6a848/results_tables_paper/"
+)
+LANFREDI2021_SHA256 = {
+    lanfredi2021.JOINT: "88d7827f2a05d060fe007a8120f46614ab698145fd70f5e6456fbd5fc53829bd",
+    lanfredi2021.NORMAL_ABNORMAL: "c5258d00b8821957466418c958b410f7d08155281f6c070c7e6becf914cec9ef",
+    lanfredi2021.CLASSIFICATION: "d4e039cade448cd57f5546b2e2b62602960a6c21a5b668946f6f9e29462eec74",
+}
+_TIMEOUT_S = 30
+
+
+def data_folder() -> Path:
+    """Return the folder of the embedded data.
+
+    Returns
+    -------
+    Path
+        `salstats/_data` in an installed package, `data` beside the package in a checkout. What each file
+        is and where it comes from stands in its `README.md`.
+
+    Raises
+    ------
+    InputFileError
+        Neither is there: the installation is incomplete.
+
+    Examples
+    --------
+    >>> (data_folder() / "README.md").is_file()
+    True
+    """
+    package = Path(__file__).resolve().parent
+    for folder in (package / "_data", package.parent / "data"):
+        if (folder / "published").is_dir():
+            return folder
+    raise InputFileError(f"{package / '_data'}: the embedded data are not there; install salstats again")
+
+
+def load_simulated() -> pd.DataFrame:
+    """Return the embedded study-like data set, which is simulated.
+
+    Made once with `simulate_scores` by `analyses/make_simulated_scores.py`: 140 patients, five findings,
+    two saliency methods and a human benchmark. No number in it comes from a patient.
+    `simulation_truth()` gives the parameters behind it.
+
+    Returns
+    -------
+    DataFrame
+        A scores frame with the columns of `simulate_scores`; scores and covariates are rounded.
+
+    Examples
+    --------
+    >>> scores = load_simulated()
+    >>> sorted(scores["method"].unique())
+    ['gradcam', 'human', 'occlusion']
+    """
+    return read_scores(data_folder() / "simulated_scores.csv")
+
+
+def published_names() -> list[str]:
+    """Return the names that `load_published` knows, in alphabetical order.
+
+    Examples
+    --------
+    >>> published_names()
+    ['lanfredi2021_classification_auc', 'lanfredi2021_tables', 'saporta2021_auroc_hit']
+    """
+    return sorted(file.stem for file in (data_folder() / "published").glob("*.csv"))
+
+
+def load_published(name: str) -> pd.DataFrame:
+    """Return numbers as a study printed them.
+
+    Parameters
+    ----------
+    name : str
+        One of `published_names()`. `lanfredi2021_tables`: the 34 rows of Tables 1 to 4 of the gaze study.
+        `lanfredi2021_classification_auc`: the two rows of its Appendix A. `saporta2021_auroc_hit`: AUROC,
+        mean IoU and hits of ten findings, March 2021, superseded in places by the published version.
+
+    Returns
+    -------
+    DataFrame
+        The columns of the file, an empty cell NaN. Where each number was printed stands in
+        `data/README.md`.
+
+        lanfredi2021_tables
+            `table, subset, method, mixing, metric, mean, conf_low, conf_high, n_images`.
+        lanfredi2021_classification_auc
+            `model, auc_mean, conf_low, conf_high, n_seeds`.
+        saporta2021_auroc_hit
+            `task, auroc, miou, hits, n`; the hit rate is `hits / n`.
+
+    Raises
+    ------
+    ValueRangeError
+        No such name; the message lists those there are.
+
+    Examples
+    --------
+    >>> load_published("saporta2021_auroc_hit").head(2)
+                   task   auroc   miou  hits    n
+    0  Airspace Opacity  0.8937  0.135    96  309
+    1       Atelectasis  0.8178  0.104    60  177
+    """
+    check_choice(name, published_names(), "name")
+    return pd.read_csv(data_folder() / "published" / f"{name}.csv")
+
+
+def fetch_lanfredi2021(
+    folder: str | os.PathLike[str] | None = None, *, base_url: str = LANFREDI2021_URL
+) -> Path:
+    """Download the three workbooks of Bigolin Lanfredi et al. (2021), 6 MB, and return their folder.
+
+    A workbook that is there already with the right checksum is not downloaded again; one with another
+    checksum is replaced. A file appears under its name only when it is complete and its checksum right.
+    A line on standard error (pooch's logger) says what is being downloaded.
+
+    Parameters
+    ----------
+    folder : str or path, optional
+        Where to put them; made if it is not there. By default the user's cache folder for salstats.
+    base_url : str
+        Address of the folder they lie in, such as a mirror's.
+
+    Returns
+    -------
+    Path
+        The folder, for `read_lanfredi2021` and `analyses/lanfredi2021.py --data`.
+
+    Raises
+    ------
+    InputFileError
+        The server cannot be reached or lacks the file; what came has another checksum; the folder cannot
+        be written. The message says how to get the file by hand.
+
+    References
+    ----------
+    Bigolin Lanfredi R, Arora A, Drew T, Schroeder JD, Tasdizen T. Comparing radiologists' gaze and
+    saliency maps generated by interpretability methods for chest x-rays. 2021.
+    https://doi.org/10.48550/arXiv.2112.11716. Workbooks: ricbl/etsaliencymaps, `results_tables_paper`,
+    commit bd4b71d, MIT licence.
+
+    Examples
+    --------
+    A server that is not there:
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     fetch_lanfredi2021(folder, base_url="http://127.0.0.1:9/")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    salstats.checks.InputFileError: cannot download joint_scores_table1_table2_etsaliencymaps.xlsx from ...
+    """
+    import pooch
+
+    target = Path(folder) if folder is not None else Path(pooch.os_cache("salstats")) / "lanfredi2021"
+    for name, sha256 in LANFREDI2021_SHA256.items():
+        url = f"{base_url.rstrip('/')}/{name}"
+        try:
+            pooch.retrieve(
+                url,
+                known_hash=f"sha256:{sha256}",
+                fname=name,
+                path=target,
+                downloader=pooch.HTTPDownloader(timeout=_TIMEOUT_S),
+            )
+        except (ValueError, OSError) as error:
+            # a wrong checksum is a ValueError; network errors of requests are OSErrors
+            raise InputFileError(
+                f"cannot download {name} from {url} to {target}: {_reason(error, sha256)}; get the file by "
+                "hand from the folder results_tables_paper of github.com/ricbl/etsaliencymaps and put it "
+                f"into {target}"
+            ) from error
+    return target
+
+
+def _reason(error: Exception, sha256: str) -> str:
+    """Return in a few words why a download failed."""
+    from requests import exceptions
+
+    if isinstance(error, exceptions.HTTPError) and error.response is not None:
+        return f"the server answers {error.response.status_code}"
+    if isinstance(error, exceptions.Timeout):
+        return f"the server did not answer within {_TIMEOUT_S} s"
+    if isinstance(error, exceptions.ConnectionError):
+        return "the server cannot be reached"
+    if isinstance(error, exceptions.RequestException):
+        return f"the download failed ({type(error).__name__})"
+    if isinstance(error, OSError):
+        return f"{error.strerror or error}"
+    return f"what came has another checksum than sha256:{sha256[:12]}…, so it was not kept"
