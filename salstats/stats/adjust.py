@@ -1,0 +1,322 @@
+"""Multiplicity: p-values adjusted for the family of tests they belong to, and limits to go with them."""
+
+import warnings
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pandas as pd
+from scipy import special
+
+from salstats.checks import (
+    ColumnError,
+    SalstatsError,
+    SalstatsWarning,
+    ValueRangeError,
+    check_by,
+    check_columns,
+    check_count,
+    check_frame,
+    check_numeric,
+    quoted,
+)
+from salstats.frames import combined_codes
+from salstats.stats.bonferroni import bonferroni_limits
+
+#: Spelled as R's `p.adjust` spells them; `fdr` is another name of BH.
+PROCEDURES = ("bonferroni", "holm", "hochberg", "hommel", "BH", "BY", "fdr", "none")
+INTERCEPT = "(Intercept)"
+_ALPHA = 0.05
+
+
+def adjust(
+    estimates: pd.DataFrame,
+    *,
+    procedure: str = "bonferroni",
+    within: str | Sequence[str] | None = None,
+    n_tests: int | None = None,
+    intervals: bool = False,
+) -> pd.DataFrame:
+    """Return the frame with its p-values adjusted for multiplicity.
+
+    A family is all rows of the frame, or all rows of a group of `within`, that have a p-value. Rows
+    whose `term` is "(Intercept)" are not part of it: nobody tests whether an intercept is zero. Any
+    other row that is shown counts, an "Overall" row too; leave out first what was not a test.
+
+    Parameters
+    ----------
+    estimates : DataFrame
+        Any frame with a column `p_value`.
+    procedure : str
+        `bonferroni`, `holm`, `hochberg`, `hommel`, `BH` (or `fdr`), `BY`, `none`; in any case.
+    within : str or sequence of str, optional
+        Columns whose groups are families of their own; by default all rows are one family.
+    n_tests : int, optional
+        Size of each family when it is larger than what is shown, such as 40 tests of which 10 are in
+        the table. By default the number of its p-values.
+    intervals : bool
+        Replace `conf_low` and `conf_high` by Bonferroni limits: each at level `1 - (1 - conf_level) / m`
+        for a family of m, so that all of them hold together with the level they had singly.
+
+    Returns
+    -------
+    DataFrame
+        A copy, rows in their order, with
+
+        p_adjusted
+            Right after `p_value` (an old one is replaced); NaN for intercepts and where `p_value` is NaN.
+        conf_low, conf_high, conf_level
+            Changed only with `intervals=True`, and only in rows that are part of a family.
+        n_tests
+            Last column: the size of the family of the row's group (also in rows that are not part of it).
+
+    Raises
+    ------
+    ColumnError
+        No column `p_value`; a column of `within` is missing or has empty cells; with `intervals=True`, a
+        column the limits are made from is missing.
+    ValueRangeError
+        An unknown procedure; a p-value outside 0 to 1; `n_tests` smaller than a family.
+    SalstatsError
+        `intervals=True` with `procedure="none"`, or for an interval that cannot be widened from what the
+        frame holds (percentile, bca, profile, ...).
+
+    Warns
+    -----
+    SalstatsWarning
+        The p-values come from replicates (column `n_replicates`, smallest possible value 2 / (B + 1)) and
+        B is too small for any single test of the family to reach 0.05 once it is adjusted.
+
+    Notes
+    -----
+    With p-values sorted upwards, p(1) ... p(m): bonferroni min(1, m p); holm the running maximum of
+    (m - i + 1) p(i); hochberg the running minimum of the same from above; BH the running minimum from
+    above of m p(i) / i; BY the same times 1 + 1/2 + ... + 1/m; hommel is closed testing with Simes' test.
+    A family larger than what is shown is treated as if the tests not shown had p = 1, as R does.
+
+    Bonferroni limits are what R's emmeans also gives beside holm and BH, for which no simple limits exist:
+    they agree with adjusted p-values of `bonferroni` and are wider than the others need. `adjust` on a
+    frame whose limits it has already widened widens them again; `conf_level` says what they are.
+
+    References
+    ----------
+    Holm S. A simple sequentially rejective multiple test procedure. Scand J Stat 1979;6:65-70.
+    https://www.jstor.org/stable/4615733
+
+    Hommel G. A stagewise rejective multiple test procedure based on a modified Bonferroni test.
+    Biometrika 1988;75:383-386. https://doi.org/10.1093/biomet/75.2.383
+
+    Benjamini Y, Hochberg Y. Controlling the false discovery rate. J R Stat Soc B 1995;57:289-300.
+    https://doi.org/10.1111/j.2517-6161.1995.tb02031.x
+
+    Benjamini Y, Yekutieli D. The control of the false discovery rate in multiple testing under dependency.
+    Ann Stat 2001;29:1165-1188. https://doi.org/10.1214/aos/1013699998
+
+    Examples
+    --------
+    >>> import pandas as pd, salstats as ss
+    >>> table = pd.DataFrame({"term": ["(Intercept)", "size", "shape"], "p_value": [0.001, 0.02, 0.3]})
+    >>> ss.adjust(table, procedure="holm")
+              term  p_value  p_adjusted  n_tests
+    0  (Intercept)    0.001         NaN        2
+    1         size    0.020        0.04        2
+    2        shape    0.300        0.30        2
+    """
+    check_frame(estimates, "estimates")
+    check_columns(estimates, ["p_value"], "estimates")
+    name = _check_procedure(procedure)
+    groups = check_by(estimates, within, (), "estimates")
+    p = _check_p_values(check_numeric(estimates, "p_value", "estimates"))
+    if intervals and name == "none":
+        raise SalstatsError("procedure='none' adjusts nothing, so there are no intervals=True to give")
+
+    in_family = ~np.isnan(p)
+    if "term" in estimates.columns:
+        in_family &= (estimates["term"] != INTERCEPT).to_numpy(dtype=bool)
+    codes = combined_codes(estimates, groups)
+    adjusted = np.full(len(p), np.nan)
+    size = np.zeros(len(p), dtype=np.int64)
+    for code in range(int(codes.max()) + 1):
+        rows = np.flatnonzero(codes == code)
+        family = rows[in_family[rows]]
+        adjusted[family] = adjust_p_values(p[family], name, n_tests)
+        size[rows] = len(family) if n_tests is None else n_tests
+
+    result = estimates.drop(columns=[c for c in ("p_adjusted", "n_tests") if c in estimates.columns])
+    if intervals:
+        family_rows = np.flatnonzero(in_family)
+        _widen(result, family_rows, size[family_rows])
+    result.insert(result.columns.tolist().index("p_value") + 1, "p_adjusted", adjusted)
+    result["n_tests"] = size
+    if "n_replicates" in result.columns and name != "none":
+        _warn_if_replicates_are_few(result.loc[in_family], name)
+    return result
+
+
+def adjust_p_values(p: np.ndarray, procedure: str, n_tests: int | None = None) -> np.ndarray:
+    """Return p-values adjusted as one family, as R's `p.adjust(p, procedure, n)`.
+
+    Parameters
+    ----------
+    p : ndarray of float, shape (n,)
+        Between 0 and 1; NaN is not part of the family.
+    procedure : str
+        One of `PROCEDURES`, in any case.
+    n_tests : int, optional
+        Size of the family, at least the number of values that are not NaN (the default).
+
+    Returns
+    -------
+    ndarray of float, shape (n,)
+        Adjusted values in the order of `p`, at most 1; NaN where `p` is NaN.
+
+    Raises
+    ------
+    ValueRangeError
+        An unknown procedure; a value outside 0 to 1; `n_tests` smaller than the family.
+
+    Notes
+    -----
+    `hommel` takes time in proportion to the square of the family's size, the others sort.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> adjust_p_values(np.array([0.01, np.nan, 0.04, 0.03]), "BH")
+    array([0.03,  nan, 0.04, 0.04])
+    """
+    name = _check_procedure(procedure)
+    p = _check_p_values(np.asarray(p, dtype=np.float64))
+    present = np.flatnonzero(~np.isnan(p))
+    size = len(present) if n_tests is None else check_count(n_tests, "n_tests")
+    if size < len(present):
+        raise ValueRangeError(
+            f"n_tests={size} is smaller than the family of {len(present)} p-values that is shown; "
+            "leave it out, or give the number of tests that were made"
+        )
+    adjusted = np.full(p.shape, np.nan)
+    if len(present):
+        order = present[np.argsort(p[present], kind="stable")]
+        adjusted[order] = np.minimum(_FORMULAS[name](p[order], size), 1.0)
+    return adjusted
+
+
+def _bonferroni(p: np.ndarray, size: int) -> np.ndarray:
+    """Return m p."""
+    return size * p
+
+
+def _holm(p: np.ndarray, size: int) -> np.ndarray:
+    """Return the running maximum of (m - i + 1) p(i)."""
+    return np.maximum.accumulate((size - np.arange(len(p))) * p)
+
+
+def _hochberg(p: np.ndarray, size: int) -> np.ndarray:
+    """Return the running minimum, from the largest down, of (m - i + 1) p(i)."""
+    return _running_minimum((size - np.arange(len(p))) * p)
+
+
+def _benjamini_hochberg(p: np.ndarray, size: int) -> np.ndarray:
+    """Return the running minimum, from the largest down, of m p(i) / i."""
+    return _running_minimum(size / np.arange(1, len(p) + 1) * p)
+
+
+def _benjamini_yekutieli(p: np.ndarray, size: int) -> np.ndarray:
+    """Return Benjamini-Hochberg times 1 + 1/2 + ... + 1/m."""
+    return _running_minimum(_harmonic(size) * size / np.arange(1, len(p) + 1) * p)
+
+
+def _hommel(p: np.ndarray, size: int) -> np.ndarray:
+    """Return the largest Simes p-value over all subfamilies a test belongs to.
+
+    Of the subfamilies of k tests with test i in it, the k - 1 largest other p-values give the largest
+    Simes p-value; so one candidate per k has to be looked at. Tests not shown count as p = 1.
+    """
+    padded = np.concatenate([p, np.ones(size - len(p))])
+    adjusted = padded.copy()
+    index = np.arange(size)
+    for k in range(2, size + 1):
+        tail = (k * padded[size - k + 1 :] / np.arange(2, k + 1)).min()
+        lowest = padded[np.minimum(index, size - k)]
+        adjusted = np.maximum(adjusted, np.minimum(k * lowest, tail))
+    return adjusted[: len(p)]
+
+
+def _none(p: np.ndarray, size: int) -> np.ndarray:
+    """Return p."""
+    return p
+
+
+_FORMULAS: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {
+    "bonferroni": _bonferroni,
+    "holm": _holm,
+    "hochberg": _hochberg,
+    "hommel": _hommel,
+    "BH": _benjamini_hochberg,
+    "fdr": _benjamini_hochberg,
+    "BY": _benjamini_yekutieli,
+    "none": _none,
+}
+
+
+def _running_minimum(values: np.ndarray) -> np.ndarray:
+    """Return the running minimum from the last value to the first."""
+    return np.minimum.accumulate(values[::-1])[::-1]
+
+
+def _harmonic(size: int) -> float:
+    """Return 1 + 1/2 + ... + 1/size."""
+    return float((1 / np.arange(1, size + 1)).sum())
+
+
+def _check_procedure(procedure: str) -> str:
+    """Return the procedure in R's spelling."""
+    spelled = {name.lower(): name for name in PROCEDURES}
+    name = spelled.get(procedure.lower()) if isinstance(procedure, str) else None
+    if name is None:
+        raise ValueRangeError(f"procedure={procedure!r} is not known; choose one of {', '.join(PROCEDURES)}")
+    return name
+
+
+def _check_p_values(p: np.ndarray) -> np.ndarray:
+    """Return p-values that lie between 0 and 1 or are NaN."""
+    outside = np.flatnonzero((p < 0) | (p > 1))
+    if len(outside):
+        raise ValueRangeError(f"p-value {p[outside[0]]:g} in row {outside[0]} lies outside 0 to 1")
+    return p
+
+
+def _widen(result: pd.DataFrame, rows: np.ndarray, size: np.ndarray) -> None:
+    """Replace the limits of the rows of families by Bonferroni limits, in a frame of our own."""
+    needed = ("estimate", "conf_low", "conf_high", "conf_level")
+    missing = [c for c in needed if c not in result.columns]
+    if missing:
+        raise ColumnError(
+            f"estimates has no column {quoted(missing[:1])}, which intervals=True needs "
+            f"(it makes Bonferroni limits from {quoted(needed)})"
+        )
+    limits = bonferroni_limits(result.iloc[rows], size)
+    for column, values in limits.items():
+        whole = result[column].to_numpy(dtype=np.float64, copy=True)
+        whole[rows] = values
+        result[column] = whole
+
+
+def _warn_if_replicates_are_few(family: pd.DataFrame, procedure: str) -> None:
+    """Warn when no single test of a family can reach 0.05 with this many replicates."""
+    replicates = check_numeric(family, "n_replicates", "estimates")
+    size = family["n_tests"].to_numpy()
+    factor = size.astype(np.float64)
+    if procedure == "BY":
+        factor = factor * (special.digamma(size + 1.0) + np.euler_gamma)
+    smallest = factor * 2 / (replicates + 1)
+    if not (smallest > _ALPHA).any():
+        return
+    row = int(np.nanargmax(smallest))
+    enough = int(np.ceil(factor[row] * 2 / _ALPHA - 1 - 1e-9))
+    warnings.warn(
+        f"with {replicates[row]:.0f} replicates no p-value is below {2 / (replicates[row] + 1):.3g}, so in a "
+        f"family of {size[row]} tests none can reach {_ALPHA} by itself after {procedure}; "
+        f"{enough} replicates or more would do",
+        SalstatsWarning,
+        stacklevel=3,
+    )

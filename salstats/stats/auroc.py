@@ -1,0 +1,214 @@
+"""How well a score tells positives from negatives: the area under the ROC curve, by group."""
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from scipy import special
+
+from salstats.checks import (
+    SalstatsWarning,
+    ValueRangeError,
+    check_by,
+    check_choice,
+    check_frame,
+    check_level,
+    check_numeric,
+)
+from salstats.frames import estimates_frame
+from salstats.stats.adjust import adjust as adjust_estimates
+from salstats.stats.grouping import group_label, group_list, row_groups
+from salstats.stats.roc import area_limits, roc_area
+from salstats.stats.wide import find_units, wide_table
+
+AUROC_INTERVALS = ("delong", "obuchowski", "logit")
+
+
+def auroc(
+    data: pd.DataFrame,
+    score: str,
+    label: str,
+    *,
+    by: str | Sequence[str] | None = None,
+    unit: str | None = None,
+    interval: str | None = None,
+    level: float = 0.95,
+    overall: bool = False,
+    adjust: str = "none",
+) -> pd.DataFrame:
+    """Return the area under the ROC curve of `score` for `label` in each group.
+
+    The area is the chance that a positive has a larger score than a negative, ties counting one half; 0.5
+    is guessing. A name is a column of `data`, or else a metric of it.
+
+    Parameters
+    ----------
+    data : DataFrame
+        A scores frame or any tidy table. In a scores frame `prob` and `label` stand beside every metric
+        and method; they are used once per data set, case, task and group, and have to agree there.
+    score : str
+        Larger speaks for positive.
+    label : str
+        0 and 1, or False and True.
+    by : str or sequence of str, optional
+        Grouping columns; by default `task` where there is one. `()` pools all rows.
+    unit : str, optional
+        What is independent: `patient` where that column repeats over cases, else `case`.
+    interval : {"delong", "obuchowski", "logit"}, optional
+        `delong` takes rows for independent, `obuchowski` units. By default `obuchowski` in groups where
+        units repeat, else `delong`, which then is the same. `logit` uses the variance of the default on the
+        scale of log odds, and is the better one near 1.
+    level : float
+        Confidence level.
+    overall : bool
+        Add the area of all tasks pooled, `task` being "Overall", where `task` is in `by`.
+    adjust : str
+        A procedure of :func:`adjust`, for all rows of the result as one family.
+
+    Returns
+    -------
+    DataFrame
+        The grouping columns, sorted, then
+
+        term
+            "auroc".
+        estimate
+            Between 0 and 1. NaN, with a warning, where all labels of a group are equal.
+        std_error
+            Square root of DeLong's or Obuchowski's variance; NaN where only one row (one unit) is positive,
+            or only one negative, or where Obuchowski's estimate of the variance is below 0.
+        statistic, p_value
+            z = (estimate - 0.5) / std_error and its two-sided p-value; infinite and 0 where the classes are
+            separated completely, as the variance is 0 there.
+        p_adjusted
+            Only with `adjust`; the column `n_tests` is then the last.
+        conf_low, conf_high, conf_level, interval
+            Limits, cut off at 0 and 1 as in pROC.
+        unit, n, n_missing, n_units
+            Rows with both values, rows without, and distinct units of the former. Without a column `case`,
+            `patient` or a `unit` asked for, `unit` and `n_units` are left out and rows are independent.
+        score, label
+            What was used.
+        n_positive, n_negative
+            Rows with label 1 and 0.
+
+    Raises
+    ------
+    ColumnError
+        A name is neither a column nor a metric, or is not numeric; a case has two values of `score` or
+        `label` in a group of a scores frame.
+    ValueRangeError
+        A label other than 0 and 1; an unknown option.
+
+    Warns
+    -----
+    SalstatsWarning
+        A group has one class only, or complete separation; `interval="delong"` although units repeat.
+
+    Notes
+    -----
+    Formulas and references are those of `salstats.stats.roc.roc_area`. Checked against R's pROC (DeLong) and
+    against the worked example of Obuchowski (1997).
+
+    References
+    ----------
+    DeLong ER, DeLong DM, Clarke-Pearson DL. Comparing the areas under two or more correlated receiver
+    operating characteristic curves. Biometrics 1988;44:837-845. https://doi.org/10.2307/2531595
+
+    Obuchowski NA. Nonparametric analysis of clustered ROC curve data. Biometrics 1997;53:567-578.
+    https://doi.org/10.2307/2533958
+
+    Examples
+    --------
+    >>> import pandas as pd, salstats as ss
+    >>> table = pd.DataFrame({"prob": [0.1, 0.4, 0.35, 0.8], "label": [0, 0, 1, 1]})
+    >>> ss.auroc(table, "prob", "label")[["term", "estimate", "n", "n_positive"]]
+        term  estimate  n  n_positive
+    0  auroc      0.75  4           2
+    """
+    frame = check_frame(data, "data")
+    if interval is not None:
+        check_choice(interval, AUROC_INTERVALS, "interval")
+    level = check_level(level)
+    groups = check_by(frame, by, ("task",), "data")
+    carried = [c for c in ("patient", unit) if c is not None and c in frame.columns]
+    table = wide_table(frame, [score, label], [*groups, *carried])
+    values, labels = check_numeric(table, score, "data"), check_numeric(table, label, "data")
+    _check_labels(labels, label)
+    units = find_units(table, unit)
+    codes = np.arange(len(table)) if units is None else units.codes
+    complete = ~(np.isnan(values) | np.isnan(labels))
+    keys, rows_of = row_groups(table, groups, overall=overall)
+
+    areas, names, n_units = [], [], []
+    for rows in rows_of:
+        pairs = rows[complete[rows]]
+        n_units.append(len(np.unique(codes[pairs])))
+        repeated = n_units[-1] < len(pairs)
+        names.append(interval or ("obuchowski" if repeated else "delong"))
+        clusters = codes[pairs] if repeated and names[-1] != "delong" else None
+        areas.append(roc_area(values[pairs], labels[pairs] == 1, clusters))
+    estimate, variance, n_positive, n_negative = (np.array(column) for column in zip(*areas, strict=True))
+    n = n_positive + n_negative
+    # negative dependence within units can take Obuchowski's estimate below 0; it has no root then
+    std_error = np.sqrt(np.where(variance < 0, np.nan, variance))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        statistic = (estimate - 0.5) / std_error
+    low, high = area_limits(estimate, std_error, level, on_logit=interval == "logit")
+    _warn(keys, estimate, std_error)
+    if interval == "delong" and (n > n_units).any():
+        worst = int(np.argmax(n / np.maximum(n_units, 1)))
+        warnings.warn(
+            f"interval='delong' takes rows for independent, but {group_label(keys, worst)} has {n[worst]} "
+            f"rows of {n_units[worst]} units; leave interval out for limits that keep a unit's rows together",
+            SalstatsWarning,
+            stacklevel=2,
+        )
+    columns = {
+        "term": "auroc",
+        "estimate": estimate,
+        "std_error": std_error,
+        "statistic": statistic,
+        "p_value": 2 * special.ndtr(-np.abs(statistic)),
+        "conf_low": low,
+        "conf_high": high,
+        "conf_level": level,
+        "interval": names,
+        "n": n,
+        "n_missing": np.array([len(rows) for rows in rows_of]) - n,
+    }
+    if units is not None:
+        columns |= {"unit": units.name, "n_units": n_units}
+    special_columns = {"score": score, "label": label, "n_positive": n_positive, "n_negative": n_negative}
+    result = estimates_frame(keys, columns, special_columns)
+    return result if adjust == "none" else adjust_estimates(result, procedure=adjust)
+
+
+def _check_labels(labels: np.ndarray, name: str) -> None:
+    """Raise where a label is neither 0, 1 nor missing."""
+    other = np.flatnonzero(~(np.isnan(labels) | (labels == 0) | (labels == 1)))
+    if len(other):
+        raise ValueRangeError(
+            f"column {name!r} must hold 0 and 1, not {labels[other[0]]:g}; if larger means positive, make it "
+            f"0/1 first"
+        )
+
+
+def _warn(keys: pd.DataFrame, estimate: np.ndarray, std_error: np.ndarray) -> None:
+    """Warn of groups without an area and of groups whose area has no variance."""
+    undefined = [group_label(keys, int(g)) for g in np.flatnonzero(np.isnan(estimate))]
+    separated = [group_label(keys, int(g)) for g in np.flatnonzero(std_error == 0)]
+    if undefined:
+        warnings.warn(
+            f"the area is undefined (NaN) where all labels are equal: {group_list(undefined)}",
+            SalstatsWarning,
+            stacklevel=3,
+        )
+    if separated:
+        warnings.warn(
+            f"the score separates the classes completely, so std_error is 0 and the limits have no width: "
+            f"{group_list(separated)}",
+            SalstatsWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,180 @@
+"""Correlation coefficients of two arrays, their tests, and their limits on Fisher's z scale."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import special, stats
+
+TESTS = ("spearman", "pearson", "kendall")
+CORRELATION_INTERVALS = ("fisher", "bonett-wright", "fieller")
+#: Pairs below which a coefficient is not given: two points always lie on a line.
+FEWEST_PAIRS = 3
+
+
+class Coefficient(NamedTuple):
+    """A correlation and its test against zero; NaN where undefined, `df` NaN for a normal statistic."""
+
+    estimate: float
+    statistic: float
+    df: float
+    p_value: float
+
+
+UNDEFINED = Coefficient(np.nan, np.nan, np.nan, np.nan)
+
+
+def coefficient(first: np.ndarray, second: np.ndarray, test: str) -> Coefficient:
+    """Return a correlation of two arrays with its test against zero.
+
+    Parameters
+    ----------
+    first, second : ndarray of float, shape (n,)
+        Without NaN.
+    test : {"spearman", "pearson", "kendall"}
+        Average ranks and tau-b take care of ties.
+
+    Returns
+    -------
+    Coefficient
+        All NaN when an array is constant or there are fewer than 3 pairs. At a correlation of -1 or 1 the
+        t statistic is infinite and the p-value 0.
+
+    Notes
+    -----
+    Pearson and Spearman: t = r sqrt((n - 2) / (1 - r²)) with n - 2 degrees of freedom. Kendall: the
+    normal approximation without continuity correction, the variance of S corrected for ties in both.
+    """
+    if len(first) < FEWEST_PAIRS or np.ptp(first) == 0 or np.ptp(second) == 0:
+        return UNDEFINED
+    if test == "kendall":
+        return _kendall(first, second)
+    if test == "spearman":
+        first, second = stats.rankdata(first), stats.rankdata(second)
+    first, second = first - first.mean(), second - second.mean()
+    # one root of the product: exactly 1 for two arrays that are the same up to sign
+    scale = np.sqrt((first @ first) * (second @ second))
+    if scale == 0:
+        return UNDEFINED
+    r = float(np.clip(first @ second / scale, -1, 1))
+    df = len(first) - 2
+    with np.errstate(divide="ignore"):
+        t = float(r * np.sqrt(df / ((1 - r) * np.float64(1 + r))))
+    return Coefficient(r, t, float(df), float(2 * special.stdtr(df, -abs(t))))
+
+
+def _kendall(first: np.ndarray, second: np.ndarray) -> Coefficient:
+    """Return Kendall's tau-b and its normal approximation."""
+    n = len(first)
+    tau = float(stats.kendalltau(first, second, method="asymptotic").statistic)
+    ties = [np.unique(a, return_counts=True)[1].astype(np.float64) for a in (first, second)]
+    pairs = n * (n - 1) / 2
+    untied = [pairs - (t * (t - 1)).sum() / 2 for t in ties]
+    # S, concordant minus discordant pairs, is a whole number; tau-b is S over the geometric mean of `untied`
+    s = np.round(tau * np.sqrt(untied[0]) * np.sqrt(untied[1]))
+    by_sizes = [(t * (t - 1) * (2 * t + 5)).sum() for t in ties]
+    by_pairs = [(t * (t - 1)).sum() for t in ties]
+    by_triples = [(t * (t - 1) * (t - 2)).sum() for t in ties]
+    variance = (n * (n - 1) * (2 * n + 5) - sum(by_sizes)) / 18
+    variance += by_pairs[0] * by_pairs[1] / (2 * n * (n - 1))
+    variance += by_triples[0] * by_triples[1] / (9 * n * (n - 1) * (n - 2))
+    z = float(s / np.sqrt(variance))
+    return Coefficient(tau, z, np.nan, float(2 * special.ndtr(-abs(z))))
+
+
+def fisher_std_error(r: np.ndarray, n: np.ndarray, test: str, interval: str) -> np.ndarray:
+    """Return the standard error of atanh(r), NaN where there are too few pairs.
+
+    Parameters
+    ----------
+    r : ndarray of float
+        Correlations.
+    n : ndarray of int
+        Pairs of each.
+    test : {"spearman", "pearson", "kendall"}
+        Which correlation.
+    interval : {"fisher", "bonett-wright", "fieller"}
+        Which variance; see Notes.
+
+    Returns
+    -------
+    ndarray of float
+        Of the shape of `r`.
+
+    Notes
+    -----
+    ========  =============  ========================
+    Pearson   fisher         1 / sqrt(n - 3)
+    Spearman  fisher         1 / sqrt(n - 3)
+    Spearman  bonett-wright  sqrt((1 + r²/2) / (n - 3))
+    Spearman  fieller        sqrt(1.06 / (n - 3))
+    Kendall   any            sqrt(0.437 / (n - 4))
+    ========  =============  ========================
+    """
+    r, n = np.asarray(r, dtype=np.float64), np.asarray(n, dtype=np.float64)
+    if test == "kendall":
+        numerator, freedom = np.full_like(r, 0.437), n - 4
+    else:
+        freedom = n - 3
+        numerator = {
+            "fisher": np.ones_like(r),
+            "bonett-wright": 1 + r**2 / 2,
+            "fieller": np.full_like(r, 1.06),
+        }[interval]
+    return np.sqrt(numerator / np.where(freedom > 0, freedom, np.nan))
+
+
+def fisher_limits(r: np.ndarray, std_error: np.ndarray, quantile: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return tanh(atanh(r) ± quantile × std_error).
+
+    Parameters
+    ----------
+    r : ndarray of float
+        Correlations; at -1 and 1 both limits are the correlation itself, as in R.
+    std_error : ndarray of float
+        Standard errors of atanh(r).
+    quantile : float
+        Of the normal distribution, such as 1.959964; the CheXlocalize scripts use 1.96.
+
+    Returns
+    -------
+    tuple of ndarray of float
+        Lower and upper limits.
+    """
+    with np.errstate(divide="ignore"):
+        z = np.arctanh(r)
+    return np.tanh(z - quantile * std_error), np.tanh(z + quantile * std_error)
+
+
+class Pooled(NamedTuple):
+    """Correlations of strata combined on Fisher's z, and how much they differ."""
+
+    estimate: float
+    std_error: float
+    q: float
+    q_df: float
+    q_p_value: float
+
+
+def pool_fisher_z(r: np.ndarray, std_error: np.ndarray) -> Pooled:
+    """Return correlations combined with weights 1 / std_error², and Cochran's Q.
+
+    Parameters
+    ----------
+    r : ndarray of float, shape (n_strata,)
+        Strictly between -1 and 1.
+    std_error : ndarray of float, shape (n_strata,)
+        Standard errors of atanh(r).
+
+    Returns
+    -------
+    Pooled
+        The combined correlation, the standard error of its z, Q with n_strata - 1 degrees of freedom
+        and the p-value of Q (NaN for one stratum). All NaN without strata.
+    """
+    if not len(r):
+        return Pooled(np.nan, np.nan, np.nan, np.nan, np.nan)
+    z, weights = np.arctanh(r), std_error**-2
+    mean = float((weights * z).sum() / weights.sum())
+    q, q_df = float((weights * (z - mean) ** 2).sum()), float(len(r) - 1)
+    q_p_value = float(special.chdtrc(q_df, q)) if q_df > 0 else np.nan
+    return Pooled(float(np.tanh(mean)), float(weights.sum() ** -0.5), q, q_df, q_p_value)

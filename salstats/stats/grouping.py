@@ -1,0 +1,58 @@
+"""Which rows form a group, for functions that work through groups one at a time."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from salstats.stats.cells import OVERALL, append_keys, display_order, index_groups, pool_over
+
+
+def row_groups(
+    frame: pd.DataFrame, by: Sequence[str], *, overall: bool = False
+) -> tuple[pd.DataFrame, list[np.ndarray]]:
+    """Return the grouping columns of each group in sorted order, and the rows of each.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        At least one row.
+    by : sequence of str
+        Grouping columns; none makes one group of all rows.
+    overall : bool
+        Where `task` is one of them, add the groups pooled over tasks, their `task` being "Overall",
+        after the tasks they are made of.
+
+    Returns
+    -------
+    keys : DataFrame
+        One row per group.
+    rows : list of ndarray of int
+        Positions of each group's rows, ascending.
+    """
+    codes, keys = index_groups(frame, by)
+    order = np.argsort(codes, kind="stable")
+    rows = np.split(order, np.cumsum(np.bincount(codes))[:-1])
+    if not overall or "task" not in by:
+        return keys, rows
+    membership, pooled = pool_over(keys, "task", OVERALL)
+    rows += [np.sort(np.concatenate([rows[g] for g in np.flatnonzero(member)])) for member in membership.T]
+    keys = append_keys(keys, pooled)
+    shown = display_order(keys)
+    return keys.iloc[shown].reset_index(drop=True), [rows[i] for i in shown]
+
+
+def group_label(keys: pd.DataFrame, group: int) -> str:
+    """Return a group's name for a message, such as 'method gradcam, task Edema'."""
+    return ", ".join(f"{c} {keys[c].iloc[group]}" for c in keys.columns) or "all rows"
+
+
+def group_labels(keys: pd.DataFrame) -> list[str]:
+    """Return every group's name for a message."""
+    return [group_label(keys, group) for group in range(len(keys))]
+
+
+def group_list(labels: Sequence[str], shown: int = 4) -> str:
+    """Return the first few groups' names for a message, and how many more there are."""
+    more = f" and {len(labels) - shown} more" if len(labels) > shown else ""
+    return "; ".join(labels[:shown]) + more

@@ -1,0 +1,115 @@
+"""A table with one row per observation and a column per metric, from a scores frame or from a tidy table."""
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+import numpy as np
+import pandas as pd
+
+from salstats.checks import ColumnError, check_columns, check_frame, quoted
+from salstats.frames import KEY_COLUMNS, SCORES_COLUMNS, check_scores
+from salstats.stats.cells import index_groups
+from salstats.stats.units import Units, resolve_unit
+
+
+def is_scores_frame(frame: pd.DataFrame) -> bool:
+    """Return whether a frame has the columns of a scores frame."""
+    return all(c in frame.columns for c in SCORES_COLUMNS)
+
+
+def wide_table(data: pd.DataFrame, names: Sequence[str], keep: Sequence[str] = ()) -> pd.DataFrame:
+    """Return a table in which every one of `names` is a column.
+
+    Parameters
+    ----------
+    data : DataFrame
+        Any tidy table, which is returned as it is; or a scores frame, where a name that is not a column
+        is a metric.
+    names : sequence of str
+        Columns or metrics that are wanted.
+    keep : sequence of str
+        Further columns to carry along: those to group by, the unit.
+
+    Returns
+    -------
+    DataFrame
+        Of a scores frame: one row per data set, case, task, method, reader, model and seed that has a score
+        of a metric wanted, NaN where it lacks another; without a metric among the names, one row per data
+        set, case, task and combination of `keep`, so that a covariate that stands beside every metric and
+        method is used once. A covariate that is missing in some rows of an observation is taken from the
+        others. With the name "score" the frame is returned as it is.
+
+    Raises
+    ------
+    ColumnError
+        A name is neither a column nor a metric; a covariate has two values for one observation; "score" or
+        `keep="metric"` beside the name of a metric.
+    """
+    frame = check_frame(data, "data")
+    if not is_scores_frame(frame):
+        check_columns(frame, names, "data")
+        return frame
+    check_scores(frame, "data")
+    metrics = [str(m) for m in pd.unique(frame["metric"])]
+    wanted = [n for n in names if n not in frame.columns]
+    for name in wanted:
+        if name not in metrics:
+            close = get_close_matches(name, [*map(str, frame.columns), *metrics], n=1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise ColumnError(
+                f"{name!r} is neither a column nor a metric of data{hint} "
+                f"(columns: {quoted(frame.columns)}; metrics: {quoted(metrics)})"
+            )
+    if wanted and ("score" in names or "metric" in keep):
+        clash = "the column 'score'" if "score" in names else "by='metric'"
+        raise ColumnError(
+            f"{clash} and the metric {wanted[0]!r} cannot go together, as 'score' holds the scores of every "
+            "metric; name metrics only, or use 'score' with by='metric'"
+        )
+    if "score" in names:
+        return frame
+    if wanted:
+        rows = frame[frame["metric"].isin(wanted).to_numpy()]
+        key = [c for c in KEY_COLUMNS if c in frame.columns and c != "metric"]
+    else:
+        rows = frame
+        key = list(dict.fromkeys([c for c in ("dataset", "case", "task") if c in frame.columns] + [*keep]))
+    codes, table = index_groups(rows, key)
+    for column in dict.fromkeys([*names, *keep]):
+        if column not in key and column not in wanted:
+            table[column] = _one_value(rows, codes, key, column)
+    scores, metric_of_row = rows["score"].to_numpy(dtype=np.float64), rows["metric"].to_numpy()
+    for metric in wanted:
+        values = np.full(len(table), np.nan)
+        here = metric_of_row == metric
+        values[codes[here]] = scores[here]
+        table[metric] = values
+    return table
+
+
+def _one_value(rows: pd.DataFrame, codes: np.ndarray, key: list[str], column: str) -> np.ndarray:
+    """Return the value of a covariate for each observation, which its rows must agree on."""
+    groups = rows[column].groupby(codes)
+    several = np.flatnonzero((groups.nunique() > 1).to_numpy())
+    if len(several):
+        here = np.flatnonzero(codes == several[0])
+        values = pd.unique(rows[column].iloc[here].dropna())
+        shown = ", ".join(f"{c} {rows[c].iloc[here[0]]}" for c in key)
+        others = [
+            c for c in ("method", "model", "seed", "reader", "metric") if c in rows.columns and c not in key
+        ]
+        hint = f"; if it depends on {' or '.join(others)}, name that in by=" if others else ""
+        raise ColumnError(
+            f"column {column!r} has {len(values)} values for one observation "
+            f"({shown}: {values[0]}, {values[1]}){hint}"
+        )
+    return groups.first().to_numpy()
+
+
+def find_units(table: pd.DataFrame, unit: str | None) -> Units | None:
+    """Return the units of a table, or None where it has no column `case` or `patient` and none is named."""
+    if unit is None and "case" not in table.columns:
+        if "patient" not in table.columns:
+            return None
+        unit = "patient"
+    return resolve_unit(table, unit, "data")

@@ -1,0 +1,215 @@
+"""adjust() against R's p.adjust, and its family, limits and messages."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
+from salstats.stats.adjust import PROCEDURES, adjust, adjust_p_values
+
+# R wrote 15 to 17 digits; products and running extremes of doubles lose at most a few units in the last
+R_DIGITS = 1e-12
+# limits go through a quantile and back
+QUANTILE = 1e-12
+
+P_ADJUST_SETS = ("lm_multi", "small5", "ties", "with_na", "one", "big", "tiny", "zero_one")
+
+
+@pytest.fixture(scope="module")
+def oracle(r_expected):
+    table = r_expected("p_adjust")
+    assert set(table["set"]) == set(P_ADJUST_SETS)
+    return table
+
+
+@pytest.mark.parametrize("name", P_ADJUST_SETS)
+@pytest.mark.parametrize("procedure", ["bonferroni", "holm", "hochberg", "hommel", "BH", "BY", "none"])
+def test_every_procedure_of_p_adjust_is_matched(oracle, name, procedure):
+    family = oracle[oracle["set"] == name]
+    result = adjust_p_values(family["p"].to_numpy(), procedure)
+    np.testing.assert_allclose(result, family[procedure], rtol=R_DIGITS, atol=0)
+
+
+def test_fdr_is_another_name_of_bh(oracle):
+    p = oracle["p"].to_numpy()
+    np.testing.assert_array_equal(adjust_p_values(p, "fdr"), adjust_p_values(p, "BH"))
+
+
+@pytest.mark.parametrize("name", P_ADJUST_SETS)
+def test_a_family_larger_than_shown_is_matched(oracle, name):
+    family = oracle[oracle["set"] == name]
+    size = max(20, int(family["p"].notna().sum()))
+    result = adjust_p_values(family["p"].to_numpy(), "BH", size)
+    np.testing.assert_allclose(result, family["BH_n20"], rtol=R_DIGITS, atol=0)
+
+
+@pytest.mark.parametrize("procedure", PROCEDURES)
+def test_tests_not_shown_count_as_p_of_one(oracle, procedure):
+    p = oracle.loc[oracle["set"] == "ties", "p"].to_numpy()
+    result = adjust_p_values(p, procedure, len(p) + 5)
+    padded = adjust_p_values(np.concatenate([p, np.ones(5)]), procedure)
+    np.testing.assert_allclose(result, padded[: len(p)], rtol=R_DIGITS)
+
+
+def test_hommel_is_closed_testing_with_simes(oracle):
+    """Straight from the definition: the largest Simes p-value of all subfamilies a test belongs to."""
+    p = oracle.loc[oracle["set"] == "ties", "p"].to_numpy()
+    largest = np.zeros(len(p))
+    for members in range(1, 2 ** len(p)):
+        inside = np.array([bool(members >> i & 1) for i in range(len(p))])
+        ordered = np.sort(p[inside])
+        simes = (inside.sum() * ordered / np.arange(1, inside.sum() + 1)).min()
+        largest[inside] = np.maximum(largest[inside], simes)
+    np.testing.assert_allclose(adjust_p_values(p, "hommel"), largest, rtol=R_DIGITS)
+
+
+@pytest.mark.parametrize("procedure", PROCEDURES)
+def test_nothing_to_adjust_stays_nan(procedure):
+    assert np.isnan(adjust_p_values(np.array([np.nan, np.nan]), procedure)).all()
+    assert adjust_p_values(np.array([]), procedure).shape == (0,)
+
+
+def test_case_of_the_procedure_does_not_matter():
+    table = pd.DataFrame({"p_value": [0.01, 0.04]})
+    for spelled in ("Bonferroni", "HOLM", "bh", "By", "FDR"):
+        assert adjust(table, procedure=spelled)["p_adjusted"].notna().all()
+
+
+def test_intercepts_are_not_part_of_the_family():
+    table = pd.DataFrame(
+        {"term": ["(Intercept)", "size", "(Intercept)", "shape"], "p_value": [0.5, 0.01, 0.2, 0.02]}
+    )
+    result = adjust(table)
+    np.testing.assert_allclose(result["p_adjusted"], [np.nan, 0.02, np.nan, 0.04])
+    assert result["n_tests"].tolist() == [2, 2, 2, 2]
+
+
+def test_p_adjusted_stands_after_p_value_and_replaces_an_old_one():
+    table = pd.DataFrame({"p_adjusted": [9.0], "n_tests": [9], "p_value": [0.01], "n": [5]})
+    result = adjust(table, n_tests=3)
+    assert result.columns.tolist() == ["p_value", "p_adjusted", "n", "n_tests"]
+    assert result["p_adjusted"].tolist() == [0.03]
+    assert result["n_tests"].tolist() == [3]
+    assert table.columns.tolist() == ["p_adjusted", "n_tests", "p_value", "n"]
+
+
+def test_each_group_of_within_is_a_family():
+    table = pd.DataFrame({"metric": ["iou", "hit", "iou"], "p_value": [0.01, 0.02, 0.03]})
+    result = adjust(table, within="metric")
+    np.testing.assert_allclose(result["p_adjusted"], [0.02, 0.02, 0.06])
+    assert result["n_tests"].tolist() == [2, 1, 2]
+
+
+def table_with_limits(interval="t", df=10.0):
+    estimate, std_error = np.array([1.0, 2.0, -0.5]), np.array([0.2, 0.5, 0.3])
+    quantile = stats.t.ppf(0.975, df) if np.isfinite(df) else stats.norm.ppf(0.975)
+    return pd.DataFrame(
+        {
+            "term": ["(Intercept)", "size", "shape"],
+            "estimate": estimate,
+            "std_error": std_error,
+            "df": df,
+            "p_value": [0.001, 0.01, 0.2],
+            "conf_low": estimate - quantile * std_error,
+            "conf_high": estimate + quantile * std_error,
+            "conf_level": 0.95,
+            "interval": interval,
+        }
+    )
+
+
+@pytest.mark.parametrize(("interval", "df"), [("t", 10.0), ("wald", np.nan), ("delta", np.nan)])
+def test_bonferroni_limits_are_those_of_the_level_divided_by_the_family(interval, df):
+    table = table_with_limits(interval, df)
+    result = adjust(table, procedure="holm", intervals=True)
+    # two tests beside the intercept: 97.5 % limits, so the 98.75 % quantile
+    quantile = stats.t.ppf(0.9875, df) if np.isfinite(df) else stats.norm.ppf(0.9875)
+    for row in (1, 2):
+        half = quantile * table["std_error"][row]
+        np.testing.assert_allclose(result["conf_low"][row], table["estimate"][row] - half, rtol=QUANTILE)
+        np.testing.assert_allclose(result["conf_high"][row], table["estimate"][row] + half, rtol=QUANTILE)
+    np.testing.assert_allclose(result["conf_level"], [0.95, 0.975, 0.975])
+    assert result.loc[0, ["conf_low", "conf_high"]].equals(table.loc[0, ["conf_low", "conf_high"]])
+
+
+def test_limits_agree_with_bonferroni_p_values():
+    """A limit at exactly zero and an adjusted p of exactly 0.05 are the same statement."""
+    df, m = 7.0, 4
+    statistic = stats.t.ppf(1 - 0.025 / m, df)
+    table = pd.DataFrame(
+        {
+            "estimate": statistic * 0.3,
+            "std_error": 0.3,
+            "df": df,
+            "p_value": 2 * stats.t.sf(statistic, df),
+            "conf_low": (statistic - stats.t.ppf(0.975, df)) * 0.3,
+            "conf_high": (statistic + stats.t.ppf(0.975, df)) * 0.3,
+            "conf_level": 0.95,
+            "interval": "t",
+        },
+        index=[0],
+    )
+    result = adjust(table, n_tests=m, intervals=True)
+    np.testing.assert_allclose(result["p_adjusted"], 0.05, rtol=QUANTILE)
+    np.testing.assert_allclose(result["conf_low"], 0, atol=QUANTILE)
+
+
+def test_limits_with_nan_stay_nan():
+    table = table_with_limits()
+    table.loc[2, ["conf_low", "conf_high"]] = np.nan
+    result = adjust(table, intervals=True)
+    assert np.isnan(result["conf_low"][2])
+    assert result["conf_low"][1] < table["conf_low"][1]
+
+
+@pytest.mark.parametrize("interval", ["percentile", "bca", "profile"])
+def test_limits_that_cannot_be_widened_are_refused_by_name(interval):
+    with pytest.raises(SalstatsError, match=rf"'{interval}' limits.*level=0.975"):
+        adjust(table_with_limits(interval), intervals=True)
+
+
+def test_limits_that_only_call_themselves_symmetric_are_refused():
+    table = table_with_limits()
+    table["conf_high"] += 0.1
+    with pytest.raises(SalstatsError, match="not symmetric"):
+        adjust(table, intervals=True)
+
+
+@pytest.mark.parametrize("column", ["estimate", "conf_low", "conf_level", "std_error"])
+def test_a_column_the_limits_need_is_named(column):
+    with pytest.raises(ColumnError, match=f"'{column}'"):
+        adjust(table_with_limits().drop(columns=column), intervals=True)
+
+
+def test_none_with_intervals_is_refused():
+    with pytest.raises(SalstatsError, match="adjusts nothing"):
+        adjust(table_with_limits(), procedure="none", intervals=True)
+
+
+@pytest.mark.parametrize(("procedure", "enough"), [("bonferroni", 399), ("BH", 399), ("BY", 1171)])
+def test_too_few_replicates_for_the_family_warn_with_how_many_would_do(procedure, enough):
+    """10 tests: 10 * 2 / (B + 1) <= 0.05 from B = 399; BY takes 1 + ... + 1/10 = 2.929 times as many."""
+    table = pd.DataFrame({"p_value": np.full(10, 0.1), "n_replicates": 299})
+    with pytest.warns(SalstatsWarning, match=f"{enough} replicates or more would do"):
+        adjust(table, procedure=procedure)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        adjust(table.assign(n_replicates=enough), procedure=procedure)
+        adjust(table, procedure="none")
+
+
+def test_bad_input_is_named():
+    table = pd.DataFrame({"term": ["a", "b"], "p_value": [0.01, 0.5]})
+    with pytest.raises(ColumnError, match="no column 'p_value'"):
+        adjust(table[["term"]])
+    with pytest.raises(ColumnError, match="no column 'metric'"):
+        adjust(table, within="metric")
+    with pytest.raises(ValueRangeError, match=r"1\.5 in row 1 lies outside"):
+        adjust(table.assign(p_value=[0.5, 1.5]))
+    with pytest.raises(ValueRangeError, match="smaller than the family of 2"):
+        adjust(table, n_tests=1)
+    with pytest.raises(ValueRangeError, match="choose one of bonferroni"):
+        adjust(table, procedure="tukey")

@@ -1,0 +1,250 @@
+"""auroc() against R's pROC, the worked example of Obuchowski (1997), and its definition."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from salstats.checks import ColumnError, SalstatsWarning, ValueRangeError
+from salstats.stats.adjust import adjust
+from salstats.stats.auroc import auroc
+from salstats.stats.roc import roc_area
+
+# R's manifest promises 1e-9
+R_AGREES = 1e-9
+# the same sums in another order
+ROUNDING = 1e-12
+# the example's components are printed to ten digits after the point and divided by 29 and more
+PRINTED_COMPONENTS = 1e-11
+# the example's results are printed to four digits after the point
+PRINTED = 5e-5
+
+# Obuchowski NA, Biometrics 1997;53:567-578, doi:10.2307/2533958: two readers, up to two arteries per patient.
+# Below "patient:label reader1 reader2" of the 65 complete records, with the results and components that the
+# help page of the author's R function clusteredROC (Cleveland Clinic) prints for them; taken from a public
+# transcription of that page.
+OBUCHOWSKI_1997 = """
+1:1 87 87, 1:1 79 83, 2:1 88 94, 2:1 95 93, 3:1 100 100, 3:1 68 79, 4:1 65 61, 4:1 89 91, 5:1 97 97,
+5:1 100 100, 6:1 100 99, 6:1 89 88, 7:1 77 77, 8:1 94 89, 8:0 45 44, 9:1 89 92, 9:0 -11 -17,
+10:1 95 91, 10:0 30 14, 11:1 95 95, 11:0 10 -122, 12:1 100 100, 12:0 19 -3, 13:1 75 75, 14:0 70 73,
+14:1 70 81, 15:0 26 27, 15:1 86 93, 16:0 0 8, 16:1 65 70, 17:0 6 23, 17:1 100 100, 18:0 76 79,
+18:1 96 95, 19:0 44 55, 19:1 100 100, 20:0 73 67, 20:1 97 94, 21:1 85 86, 22:0 58 60, 22:1 100 99,
+23:0 -2 -2, 23:1 100 100, 24:0 -3 -14, 24:0 0 -11, 25:0 47 -3, 25:0 -94 -90, 26:0 -16 17, 26:0 75 85,
+27:0 5 -22, 27:0 -1 -14, 28:0 -6 -52, 29:0 37 38, 29:0 47 35, 30:0 42 40, 30:0 4 6, 31:0 55 23,
+31:0 55 45, 32:0 4 -87, 32:0 -13 -65, 33:0 49 24, 33:0 35 9, 34:0 53 66, 35:0 2 -15, 36:0 -48 -78
+"""
+
+
+@pytest.fixture(scope="module")
+def example():
+    records = [entry.replace(":", " ").split() for entry in OBUCHOWSKI_1997.split(",")]
+    table = pd.DataFrame(records, columns=["patient", "label", "reader1", "reader2"]).astype(int)
+    assert len(table) == 65
+    assert table["patient"].nunique() == 36
+    assert table["label"].sum() == 29
+    return table
+
+
+def obuchowski_by_definition(scores, labels, clusters):
+    """Area and variance from all pairs and the paper's sums S10, S01 and S11, cluster by cluster."""
+    x, y = scores[labels == 1], scores[labels == 0]
+    kernel = (x[:, None] > y[None, :]) + 0.5 * (x[:, None] == y[None, :])
+    area, v10, v01 = kernel.mean(), kernel.mean(axis=1), kernel.mean(axis=0)
+    cx, cy = clusters[labels == 1], clusters[labels == 0]
+    a = {c: v10[cx == c].sum() - (cx == c).sum() * area for c in np.unique(clusters)}
+    b = {c: v01[cy == c].sum() - (cy == c).sum() * area for c in np.unique(clusters)}
+    i, i10, i01 = len(a), len(set(cx)), len(set(cy))
+    s10 = i10 / ((i10 - 1) * len(x)) * sum(a[c] ** 2 for c in set(cx))
+    s01 = i01 / ((i01 - 1) * len(y)) * sum(b[c] ** 2 for c in set(cy))
+    s11 = i / (i - 1) * sum(a[c] * b[c] for c in a)
+    return area, s10 / len(x) + s01 / len(y) + 2 * s11 / (len(x) * len(y))
+
+
+@pytest.mark.parametrize("score", ["prob", "iou"])
+def test_delong_is_proc(synth1, r_expected, score):
+    """Rows as 80_auc.R takes them, without the columns that would name patients."""
+    table = synth1.dropna(subset=["hit", "prob", "iou"])[["task", "hit", "prob", "iou"]]
+    expected = r_expected("auc_delong")
+    expected = expected[expected["score"] == score].set_index("set").rename({"POOLED": "Overall"})
+    result = auroc(table, score, "hit", overall=True).set_index("task")
+    assert set(result.index) == set(expected.index)
+    expected = expected.loc[result.index]
+    np.testing.assert_array_equal(result["n"], expected["n"])
+    np.testing.assert_array_equal(result["n_positive"], expected["n_pos"])
+    np.testing.assert_allclose(result["estimate"], expected["auc"], rtol=R_AGREES)
+    np.testing.assert_allclose(result["std_error"] ** 2, expected["var_delong"], rtol=R_AGREES)
+    np.testing.assert_allclose(result["conf_low"], expected["lo"], rtol=R_AGREES)
+    np.testing.assert_allclose(result["conf_high"], expected["hi"], rtol=R_AGREES)
+    assert (result["interval"] == "delong").all()
+
+
+@pytest.mark.parametrize(
+    ("reader", "area", "std_error", "s10", "s01", "s11"),
+    [
+        ("reader1", 0.9837, 0.0108, 0.0013151307, 0.0022375873, 0.0051785478),
+        ("reader2", 0.9852, 0.0097, 0.0009284122, 0.0022598583, -0.0005015760),
+    ],
+)
+def test_clustered_variance_is_the_published_example(example, reader, area, std_error, s10, s01, s11):
+    result = auroc(example, reader, "label", unit="patient").loc[0]
+    assert result["interval"] == "obuchowski"
+    assert result[["n", "n_units", "n_positive", "n_negative"]].tolist() == [65, 36, 29, 36]
+    np.testing.assert_allclose(result["estimate"], area, atol=PRINTED)
+    np.testing.assert_allclose(result["std_error"], std_error, atol=PRINTED)
+    variance = s10 / 29 + s01 / 36 + 2 * s11 / (29 * 36)
+    np.testing.assert_allclose(result["std_error"] ** 2, variance, atol=PRINTED_COMPONENTS)
+
+
+def test_clustered_variance_is_its_definition(synth1):
+    table = synth1.dropna(subset=["hit", "prob"])
+    result = auroc(table, "prob", "hit").set_index("task")
+    assert (result["unit"] == "patient").all()
+    assert (result["interval"] == "obuchowski").all()
+    for task, rows in table.groupby("task"):
+        area, variance = obuchowski_by_definition(*(rows[c].to_numpy() for c in ("prob", "hit", "patient")))
+        np.testing.assert_allclose(result.loc[task, "estimate"], area, rtol=ROUNDING)
+        np.testing.assert_allclose(result.loc[task, "std_error"] ** 2, variance, rtol=1e-10)
+
+
+def test_clustered_std_error_is_that_of_a_cluster_bootstrap():
+    """600 patients of 1 to 4 cases that share an offset; 800 replicates of whole patients.
+
+    A standard deviation of 800 replicates has a relative error of 1 / sqrt(1600) = 2.5 %; four of those.
+    DeLong's is off by much more here, so the comparison can tell.
+    """
+    rng = np.random.default_rng(8)
+    patients = np.repeat(np.arange(600), rng.integers(1, 5, 600))
+    labels = (rng.random(600) < 0.4)[patients]
+    scores = labels + rng.normal(0, 1.2, 600)[patients] + rng.normal(0, 0.6, len(patients))
+    clustered = np.sqrt(roc_area(scores, labels, patients).variance)
+    independent = np.sqrt(roc_area(scores, labels).variance)
+    rows = [np.flatnonzero(patients == p) for p in range(600)]
+    replicates = []
+    for _ in range(800):
+        drawn = np.concatenate([rows[p] for p in rng.integers(0, 600, 600)])
+        replicates.append(roc_area(scores[drawn], labels[drawn]).estimate)
+    bootstrapped = np.std(replicates, ddof=1)
+    np.testing.assert_allclose(clustered, bootstrapped, rtol=0.1)
+    assert independent < 0.8 * bootstrapped
+
+
+def test_every_row_its_own_unit_makes_obuchowski_delong(synth1):
+    rows = synth1[synth1["task"] == "Edema"].dropna(subset=["hit", "prob"])
+    scores, labels = rows["prob"].to_numpy(), rows["hit"].to_numpy() == 1
+    alone = roc_area(scores, labels)
+    singletons = roc_area(scores, labels, np.arange(len(rows))[::-1])
+    np.testing.assert_allclose(singletons.variance, alone.variance, rtol=ROUNDING)
+    # DeLong's own form: the variances of the placement values
+    x, y = scores[labels], scores[~labels]
+    kernel = (x[:, None] > y) + 0.5 * (x[:, None] == y)
+    delong = kernel.mean(axis=1).var(ddof=1) / len(x) + kernel.mean(axis=0).var(ddof=1) / len(y)
+    np.testing.assert_allclose(alone.variance, delong, rtol=1e-10)
+
+
+def test_hand_worked_example_with_a_tie():
+    """Positives 2, 3; negatives 1, 2: pairs 1, 0.5, 1, 1, so 3.5 / 4."""
+    table = pd.DataFrame({"prob": [2, 3, 1, 2], "label": [True, True, False, False]})
+    result = auroc(table, "prob", "label").loc[0]
+    assert result["estimate"] == 0.875
+    # V10 = 0.75, 1 and V01 = 1, 0.75: each variance 1/32, halved
+    np.testing.assert_allclose(result["std_error"] ** 2, 1 / 32, rtol=ROUNDING)
+    np.testing.assert_allclose(result["p_value"], 2 * stats.norm.sf(0.375 * np.sqrt(32)), rtol=ROUNDING)
+
+
+def test_area_is_the_mann_whitney_statistic(synth1):
+    rows = synth1[synth1["task"] == "Cardiomegaly"].dropna(subset=["hit", "n_instances"])
+    u = stats.mannwhitneyu(
+        rows.loc[rows["hit"] == 1, "n_instances"], rows.loc[rows["hit"] == 0, "n_instances"]
+    ).statistic
+    result = auroc(rows[["n_instances", "hit"]], "n_instances", "hit").loc[0]
+    np.testing.assert_allclose(
+        result["estimate"], u / (result["n_positive"] * result["n_negative"]), rtol=ROUNDING
+    )
+
+
+def test_logit_limits_are_the_transformed_wald_limits(example):
+    wald = auroc(example, "reader1", "label").loc[0]
+    logit = auroc(example, "reader1", "label", interval="logit").loc[0]
+    assert wald["conf_high"] == 1
+    assert logit["conf_low"] < logit["estimate"] < logit["conf_high"] < 1
+    a, se = logit["estimate"], logit["std_error"]
+    odds = np.log(a / (1 - a)) + np.array([-1, 1]) * stats.norm.ppf(0.975) * se / (a * (1 - a))
+    np.testing.assert_allclose(logit[["conf_low", "conf_high"]].tolist(), 1 / (1 + np.exp(-odds)), rtol=1e-10)
+
+
+@pytest.mark.parametrize("interval", [None, "logit"])
+def test_bonferroni_limits_are_those_made_at_the_corrected_level(synth1, interval):
+    at = {
+        level: auroc(synth1, "prob", "hit", interval=interval, level=level) for level in (0.95, 1 - 0.05 / 6)
+    }
+    widened = adjust(at[0.95], intervals=True)
+    for column in ("conf_low", "conf_high", "conf_level"):
+        np.testing.assert_allclose(widened[column], at[1 - 0.05 / 6][column], rtol=1e-10)
+
+
+def test_covariates_of_a_long_frame_are_used_once_per_case_and_task(synth1, synth1_scores):
+    labels = synth1.set_index(["case", "task"])["hit"]
+    keys = pd.MultiIndex.from_frame(synth1_scores[["case", "task"]])
+    long = synth1_scores.assign(label=labels.reindex(keys).to_numpy())
+    pd.testing.assert_frame_equal(
+        auroc(long, "prob", "label"), auroc(synth1.rename(columns={"hit": "label"}), "prob", "label")
+    )
+    assert len(auroc(long, "prob", "label", by=("task", "method"))) == 12
+
+
+def test_a_metric_can_be_scored_and_a_metric_can_be_the_label(synth1, synth1_scores):
+    gradcam = synth1_scores[synth1_scores["method"] == "gradcam"]
+    long = auroc(gradcam, "iou", "hit")
+    wide = auroc(synth1, "iou", "hit")
+    pd.testing.assert_frame_equal(long, wide)
+
+
+def test_two_values_for_one_case_are_an_error(synth1_scores):
+    long = synth1_scores.assign(label=1.0)
+    long.loc[long["method"] == "human", "prob"] += 0.5
+    with pytest.raises(ColumnError, match=r"'prob' has 2 values for one observation .*name that in by="):
+        auroc(long, "prob", "label")
+
+
+def test_one_class_gives_nan_and_a_warning_that_names_the_group():
+    table = pd.DataFrame(
+        {"task": list("aaabbb"), "prob": [0.1, 0.5, 0.3, 0.2, 0.4, 0.6], "label": [0, 1, 1, 1, 1, 1]}
+    )
+    with pytest.warns(SalstatsWarning, match=r"labels are equal: task b$"):
+        result = auroc(table, "prob", "label")
+    assert result.loc[1, ["estimate", "std_error", "p_value", "conf_low"]].isna().all()
+    assert result["n_negative"].tolist() == [1, 0]
+    assert result["estimate"][0] == 1
+    # one negative only: an area, but no variance
+    assert np.isnan(result["std_error"][0])
+
+
+def test_complete_separation_warns_that_the_limits_have_no_width():
+    table = pd.DataFrame({"prob": [0.1, 0.2, 0.8, 0.9], "label": [0, 0, 1, 1]})
+    with pytest.warns(SalstatsWarning, match="separates the classes completely"):
+        result = auroc(table, "prob", "label").loc[0]
+    assert result[["estimate", "conf_low", "conf_high", "p_value"]].tolist() == [1, 1, 1, 0]
+
+
+def test_missing_values_are_counted(synth1):
+    result = auroc(synth1, "prob", "hit").set_index("task")
+    complete = synth1.dropna(subset=["prob", "hit"]).groupby("task")
+    assert result["n"].tolist() == complete.size().tolist()
+    assert (result["n"] + result["n_missing"] == 300).all()
+    assert result["n_units"].tolist() == complete["patient"].nunique().tolist()
+
+
+def test_delong_asked_for_although_patients_repeat_warns(synth1):
+    with pytest.warns(SalstatsWarning, match="takes rows for independent"):
+        result = auroc(synth1, "prob", "hit", interval="delong")
+    without = auroc(synth1.drop(columns=["case", "patient"]), "prob", "hit")
+    np.testing.assert_array_equal(result["std_error"], without["std_error"])
+
+
+def test_bad_input_is_named(synth1):
+    with pytest.raises(ValueRangeError, match="must hold 0 and 1, not 2"):
+        auroc(synth1.assign(hit=2), "prob", "hit")
+    with pytest.raises(ColumnError, match="did you mean 'prob'"):
+        auroc(synth1, "prop", "hit")
+    with pytest.raises(ValueRangeError, match="choose one of delong"):
+        auroc(synth1, "prob", "hit", interval="wald")

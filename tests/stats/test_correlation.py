@@ -1,0 +1,314 @@
+"""correlate() against R's cor.test, the CheXlocalize scripts and a published example."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
+from salstats.stats.adjust import adjust
+from salstats.stats.coefficients import fisher_limits, fisher_std_error
+from salstats.stats.correlation import correlate
+
+# R's manifest promises 1e-9; sums over up to 1400 pairs are done in another order than in R
+R_AGREES = 1e-9
+# the scripts' values were written in full precision by the same SciPy routines on the same doubles
+SCRIPTS_AGREE = 1e-9
+# printed to four digits
+PRINTED = 5e-5
+
+COVARIATES = ("prob", "area_ratio", "elongation", "n_instances", "human_iou")
+
+
+@pytest.fixture(scope="module")
+def pairs(r_data, synth1):
+    """The pairs of 20_cor.R, one below the other."""
+    small = r_data("cor_small")
+    parts = [small.assign(pair="small_" + small["set"])[["pair", "x", "y"]]]
+    for task, rows in [*synth1.groupby("task"), ("POOLED", synth1)]:
+        for name in COVARIATES:
+            parts.append(pd.DataFrame({"pair": f"iou~{name}|{task}", "x": rows[name], "y": rows["iou"]}))
+    real = r_data("gaze_case_means_ag_io")
+    parts.append(
+        pd.DataFrame({"pair": "real_" + real["metric"] + "_io_ag", "x": real["io"], "y": real["ag"]})
+    )
+    return pd.concat(parts, ignore_index=True)
+
+
+@pytest.fixture(scope="module")
+def oracle(r_expected):
+    table = r_expected("cor_tests").set_index("pair").sort_index()
+    assert len(table) == 47
+    return table
+
+
+def correlated(pairs, oracle, **options):
+    result = correlate(pairs, "x", "y", by="pair", **options).set_index("pair")
+    assert result.index.tolist() == oracle.index.tolist()
+    assert result["n"].tolist() == oracle["n"].tolist()
+    return result
+
+
+def assert_columns_match(result, oracle, columns):
+    for ours, theirs in columns.items():
+        np.testing.assert_allclose(
+            result[ours], oracle[theirs], rtol=R_AGREES, atol=1e-12, err_msg=f"{ours} and R's {theirs}"
+        )
+
+
+def test_pearson_is_r_cor_test(pairs, oracle):
+    assert_columns_match(
+        correlated(pairs, oracle, test="pearson"),
+        oracle,
+        {
+            "estimate": "pearson",
+            "statistic": "pearson_t",
+            "df": "pearson_df",
+            "p_value": "pearson_p",
+            "conf_low": "pearson_lo",
+            "conf_high": "pearson_hi",
+        },
+    )
+
+
+@pytest.mark.parametrize(
+    ("interval", "prefix"), [("fisher", "sp_fisher"), ("bonett-wright", "sp_bw"), ("fieller", "sp_fieller")]
+)
+def test_spearman_is_r_cor_test_with_the_t_approximation(pairs, oracle, interval, prefix):
+    """R's default p-value is exact (AS 89) where there are no ties; ours is its exact=FALSE at every n."""
+    result = correlated(pairs, oracle, interval=interval)
+    assert_columns_match(
+        result,
+        oracle,
+        {
+            "estimate": "spearman",
+            "p_value": "spearman_p_asymp",
+            "conf_low": f"{prefix}_lo",
+            "conf_high": f"{prefix}_hi",
+        },
+    )
+    untied = ~oracle["ties"]
+    assert untied.any()
+    assert (result["p_value"] != oracle["spearman_p_default"])[untied].all()
+    tied = oracle["ties"]
+    np.testing.assert_allclose(
+        result["p_value"][tied], oracle["spearman_p_default"][tied], rtol=R_AGREES, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("interval", ["fisher", "bonett-wright", "fieller"])
+def test_kendall_is_r_cor_test_without_exact_tables(pairs, oracle, interval):
+    result = correlated(pairs, oracle, test="kendall", interval=interval)
+    assert_columns_match(
+        result,
+        oracle,
+        {
+            "estimate": "kendall_tau_b",
+            "statistic": "kendall_z_asymp",
+            "p_value": "kendall_p_asymp",
+            "conf_low": "kd_bw_lo",
+            "conf_high": "kd_bw_hi",
+        },
+    )
+    assert result["df"].isna().all()
+
+
+@pytest.mark.parametrize("variable", ["prob", "area_ratio"])
+def test_stratified_correlation_is_the_pooled_fisher_z_of_r(synth1, r_expected, variable):
+    expected = r_expected("cor_pooled_fisherz").set_index("var").loc[variable]
+    table = synth1.drop(columns=["case", "patient"])
+    result = correlate(table, "iou", variable, stratified="task").loc[0]
+    for ours, theirs in {
+        "estimate": "pooled_r",
+        "conf_low": "lo",
+        "conf_high": "hi",
+        "q": "Q",
+        "q_df": "df",
+        "q_p_value": "p_Q",
+    }.items():
+        np.testing.assert_allclose(result[ours], expected[theirs], rtol=R_AGREES, err_msg=ours)
+    assert result["n_strata"] == 6
+
+
+def test_stratified_p_value_and_limits_say_the_same(synth1):
+    """The level at which the lower limit is zero is one minus the p-value."""
+    table = synth1.drop(columns=["case", "patient"])
+    p = correlate(table, "iou", "area_ratio", stratified="task")["p_value"][0]
+    at_zero = correlate(table, "iou", "area_ratio", stratified="task", level=1 - p)
+    # the quantile of a level near 1 has lost the digits of 1 - level
+    np.testing.assert_allclose(at_zero["conf_low"], 0, atol=1e-9)
+
+
+def test_a_stratum_without_a_correlation_is_left_out_and_named():
+    table = pd.DataFrame(
+        {"task": ["a"] * 6 + ["b"] * 6, "x": [*range(6), *[1.0] * 6], "y": [1, 3, 2, 5, 4, 6] * 2}
+    )
+    with pytest.warns(SalstatsWarning, match="left out of the combined correlation for all rows, task b"):
+        result = correlate(table, "x", "y", stratified="task")
+    alone = correlate(table[:6], "x", "y")
+    assert result["n_strata"].tolist() == [1]
+    np.testing.assert_allclose(result["estimate"], alone["estimate"], rtol=R_AGREES)
+    np.testing.assert_allclose(result["conf_low"], alone["conf_low"], rtol=R_AGREES)
+
+
+def test_saporta_2021_area_and_overlap(shared):
+    """Saporta et al. 2021 (medRxiv): Spearman of mIoU and AUROC over ten pathologies, -0.5515, p 0.0984."""
+    table = pd.read_csv(shared / "data" / "published" / "saporta2021_auroc_hit.csv")
+    result = correlate(table, "miou", "auroc").loc[0]
+    np.testing.assert_allclose(result["estimate"], -0.5515, atol=PRINTED)
+    np.testing.assert_allclose(result["p_value"], 0.0984, atol=PRINTED)
+
+
+@pytest.mark.parametrize(("metric", "file"), [("iou", "eval_full/iou"), ("hitmiss", "eval_tp/hitmiss")])
+def test_model_assurance_of_the_chexlocalize_scripts(shared, metric, file):
+    """Correlation and p-value as they stand; the limits with the scripts' 1.96."""
+    folder = shared / "oracles" / "chexlocalize" / "study" / "expected"
+    expected = pd.read_csv(folder / "regression_full_precision.csv")
+    expected = expected[(expected["script"] == "model_assurance") & (expected["y"] == metric)]
+    expected = expected.set_index("task")
+    assert len(expected) == 11
+    scores = pd.read_csv(folder / f"{file}_results_per_cxr.csv").melt(
+        "img_id", var_name="task", value_name="score"
+    )
+    prob = pd.read_csv(folder / "per_map.csv")[["img_id", "task", "prob"]]
+    scores = scores.merge(prob, on=["img_id", "task"], validate="one_to_one")
+    scores = scores.rename(columns={"img_id": "case"}).assign(method="gradcam", metric=metric)
+    with pytest.warns(SalstatsWarning, match="rows repeat a case .*Overall"):
+        result = correlate(scores, metric, "prob", by=("method", "task"), overall=True).set_index("task")
+    assert result.index.tolist() == [*sorted(expected.index.drop("Overall")), "Overall"]
+    expected = expected.loc[result.index]
+    np.testing.assert_array_equal(result["n"], expected["n"])
+    np.testing.assert_allclose(result["estimate"], expected["corr"], rtol=SCRIPTS_AGREE)
+    np.testing.assert_allclose(result["p_value"], expected["corr_pval"], rtol=SCRIPTS_AGREE)
+    r, n = result["estimate"].to_numpy(), result["n"].to_numpy()
+    low, high = fisher_limits(r, fisher_std_error(r, n, "spearman", "fisher"), 1.96)
+    np.testing.assert_allclose(low, expected["corr_lower"], rtol=SCRIPTS_AGREE)
+    np.testing.assert_allclose(high, expected["corr_upper"], rtol=SCRIPTS_AGREE)
+
+
+def test_a_metric_of_a_scores_frame_is_what_its_column_was(synth1, synth1_scores):
+    options = {"by": "task", "unit": None}
+    with pytest.warns(SalstatsWarning, match="rows repeat a patient"):
+        long = correlate(synth1_scores[synth1_scores["method"] == "gradcam"], "iou", "prob", **options)
+    with pytest.warns(SalstatsWarning, match="rows repeat a patient"):
+        wide = correlate(synth1, "iou", "prob", **options)
+    pd.testing.assert_frame_equal(long, wide)
+    assert long["unit"].unique().tolist() == ["patient"]
+    assert (long["n"] + long["n_missing"] == 300).all()
+
+
+def test_two_metrics_are_paired_by_key_and_not_by_row(synth1, synth1_scores):
+    shuffled = synth1_scores.sample(frac=1, random_state=3)
+    with pytest.warns(SalstatsWarning, match="rows repeat a patient"):
+        result = correlate(shuffled, "iou", "hit", by=("method", "task"))
+    one = result[(result["method"] == "human") & (result["task"] == "Edema")]
+    rows = synth1[synth1["task"] == "Edema"]
+    expected = stats.spearmanr(rows["human_iou"], rows["human_hit"], nan_policy="omit")
+    np.testing.assert_allclose(one["estimate"], expected.statistic, rtol=R_AGREES)
+
+
+def test_the_column_score_keeps_the_long_frame(synth1_scores):
+    with pytest.warns(SalstatsWarning, match="rows repeat a patient"):
+        by_column = correlate(synth1_scores, "score", "prob", by=("metric", "method", "task"))
+    with pytest.warns(SalstatsWarning, match="rows repeat a patient"):
+        by_name = correlate(synth1_scores, "hit", "prob", by=("method", "task"))
+    same = by_column[by_column["metric"] == "hit"]
+    np.testing.assert_allclose(same["estimate"], by_name["estimate"], rtol=R_AGREES)
+
+
+def test_two_covariates_are_used_once_per_case_and_task(synth1, synth1_scores):
+    with pytest.warns(SalstatsWarning, match="rows repeat a patient"):
+        result = correlate(synth1_scores, "prob", "area_ratio", by="task")
+    complete = synth1.dropna(subset=["prob", "area_ratio"]).groupby("task").size()
+    assert result["n"].tolist() == complete.tolist()
+
+
+def test_overall_pools_tasks_and_stands_after_them(synth1):
+    table = synth1.drop(columns=["case", "patient"])
+    result = correlate(table, "iou", "prob", by="task", overall=True)
+    assert result["task"].tolist() == [*sorted(table["task"].unique()), "Overall"]
+    pooled = correlate(table, "iou", "prob", by=())
+    assert result["estimate"].iloc[-1] == pooled["estimate"][0]
+
+
+def test_adjust_makes_all_rows_one_family(synth1):
+    table = synth1.drop(columns=["case", "patient"])
+    result = correlate(table, "iou", "elongation", by="task", adjust="bonferroni")
+    np.testing.assert_allclose(result["p_adjusted"], np.minimum(1, 6 * result["p_value"]), rtol=R_AGREES)
+    assert result["n_tests"].tolist() == [6] * 6
+
+
+@pytest.mark.parametrize("interval", ["fisher", "bonett-wright"])
+def test_bonferroni_limits_are_those_made_at_the_corrected_level(synth1, interval):
+    table = synth1.drop(columns=["case", "patient"])
+    options = {"by": "task", "interval": interval}
+    widened = adjust(correlate(table, "iou", "prob", **options), procedure="holm", intervals=True)
+    expected = correlate(table, "iou", "prob", **options, level=1 - 0.05 / 6)
+    for column in ("conf_low", "conf_high", "conf_level"):
+        np.testing.assert_allclose(widened[column], expected[column], rtol=1e-10)
+
+
+@pytest.mark.parametrize("test", ["spearman", "pearson", "kendall"])
+def test_constant_input_gives_nan_and_a_warning_that_names_the_group(test):
+    table = pd.DataFrame(
+        {"method": ["a"] * 5 + ["b"] * 5, "x": [1.0, 2, 3, 4, 5, 7, 7, 7, 7, 7], "y": [2.0, 1, 4, 3, 5] * 2}
+    )
+    with pytest.warns(SalstatsWarning, match=r"undefined \(NaN\) for method b \(x is constant\)"):
+        result = correlate(table, "x", "y", test=test)
+    assert result["estimate"].notna().tolist() == [True, False]
+    undefined = result.loc[1, ["estimate", "statistic", "p_value", "conf_low", "conf_high"]]
+    assert undefined.isna().all()
+    assert result["n"].tolist() == [5, 5]
+
+
+def test_two_pairs_are_no_correlation_and_three_have_no_limits():
+    table = pd.DataFrame({"x": [1.0, 2, 3], "y": [1.0, 3, 2]})
+    with pytest.warns(SalstatsWarning, match="2 complete pairs"):
+        assert correlate(table[:2], "x", "y")["estimate"].isna().all()
+    three = correlate(table, "x", "y")
+    assert three["estimate"].tolist() == [0.5]
+    assert three[["conf_low", "conf_high"]].isna().all(axis=None)
+
+
+def test_perfect_correlation_has_limits_at_itself():
+    table = pd.DataFrame({"x": [1.0, 2, 3, 4, 5], "y": [5.0, 4, 3, 2, 1]})
+    result = correlate(table, "x", "y")
+    assert result[["estimate", "conf_low", "conf_high"]].to_numpy().tolist() == [[-1, -1, -1]]
+    assert result["p_value"].tolist() == [0]
+
+
+def test_repeated_units_warn_with_the_numbers():
+    table = pd.DataFrame({"case": list("aabbcc"), "x": [1.0, 2, 3, 4, 5, 6], "y": [1.0, 3, 2, 5, 4, 6]})
+    with pytest.warns(SalstatsWarning, match=r"repeat a case \(all rows: 6 rows of 3\)"):
+        result = correlate(table, "x", "y")
+    assert result[["unit", "n", "n_units"]].to_numpy().tolist() == [["case", 6, 3]]
+
+
+def test_input_is_not_modified(synth1_scores):
+    before = synth1_scores.copy()
+    with pytest.warns(SalstatsWarning, match="repeat"):
+        correlate(synth1_scores, "iou", "prob")
+    pd.testing.assert_frame_equal(synth1_scores, before)
+
+
+def test_bad_input_is_named(synth1, synth1_scores):
+    with pytest.raises(ColumnError, match="did you mean 'prob'"):
+        correlate(synth1, "iou", "probb")
+    with pytest.raises(ColumnError, match=r"'iuo' is neither a column nor a metric .* did you mean 'iou'"):
+        correlate(synth1_scores, "iuo", "prob")
+    with pytest.raises(ColumnError, match="by='metric'"):
+        correlate(synth1_scores, "iou", "prob", by="metric")
+    with pytest.raises(ColumnError, match="must be numeric"):
+        correlate(synth1, "iou", "task")
+    with pytest.raises(ColumnError, match="also in by"):
+        correlate(synth1, "iou", "prob", by="task", stratified="task")
+    with pytest.raises(ValueRangeError, match="for rank correlations"):
+        correlate(synth1, "iou", "prob", test="pearson", interval="bonett-wright")
+    with pytest.raises(ValueRangeError, match="choose one of spearman"):
+        correlate(synth1, "iou", "prob", test="somers")
+    with pytest.raises(ValueRangeError, match="both 'iou'"):
+        correlate(synth1, "iou", "iou")
+    conflicting = synth1_scores.copy()
+    conflicting.loc[conflicting["method"] == "human", "prob"] += 0.1
+    with pytest.raises(SalstatsError, match="2 values for one observation"):
+        correlate(conflicting, "prob", "area_ratio", by="task")

@@ -1,0 +1,138 @@
+"""describe() against a hand-worked example and NumPy, group by group."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from salstats.checks import ColumnError, SalstatsWarning
+from salstats.stats.description import describe
+
+# the same sums in another order
+ROUNDING = 1e-12
+
+COLUMNS = [
+    "n",
+    "n_missing",
+    "unit",
+    "n_units",
+    "mean",
+    "sd",
+    "median",
+    "q1",
+    "q3",
+    "min",
+    "max",
+    "n_zero",
+    "share_zero",
+    "n_one",
+    "share_one",
+    "binary",
+]
+
+
+def scores_of(values, metric="iou"):
+    return pd.DataFrame(
+        {
+            "case": [f"c{i}" for i in range(len(values))],
+            "method": "gradcam",
+            "metric": metric,
+            "score": np.array(values, dtype=float),
+        }
+    )
+
+
+def test_hand_worked_example():
+    """0, 0.2, 0.4, 1: mean 0.4, squares 0.16 + 0.04 + 0 + 0.36 over 3, quartiles at 0.75 and 2.25 steps."""
+    result = describe(scores_of([0.4, 0, np.nan, 1, 0.2])).loc[0]
+    expected = {
+        "n": 4,
+        "n_missing": 1,
+        "n_units": 4,
+        "mean": 0.4,
+        "sd": np.sqrt(0.56 / 3),
+        "median": 0.3,
+        "q1": 0.15,
+        "q3": 0.55,
+        "min": 0,
+        "max": 1,
+        "n_zero": 1,
+        "share_zero": 0.25,
+        "n_one": 1,
+        "share_one": 0.25,
+    }
+    for column, value in expected.items():
+        np.testing.assert_allclose(result[column], value, rtol=ROUNDING, err_msg=column)
+    assert not result["binary"]
+    assert result["unit"] == "case"
+
+
+def test_columns_and_default_grouping(synth1_scores):
+    result = describe(synth1_scores)
+    assert result.columns.tolist() == ["metric", "method", "task", *COLUMNS]
+    keys = result[["metric", "method", "task"]]
+    assert keys.equals(keys.sort_values(["metric", "method", "task"], ignore_index=True))
+    assert len(result) == 2 * 2 * 6
+
+
+def test_every_number_is_numpys(synth1_scores):
+    result = describe(synth1_scores.sample(frac=1, random_state=1)).set_index(["metric", "method", "task"])
+    for key, rows in synth1_scores.groupby(["metric", "method", "task"]):
+        values = rows["score"].dropna().to_numpy()
+        expected = {
+            "n": len(values),
+            "n_missing": len(rows) - len(values),
+            "n_units": rows.dropna(subset="score")["patient"].nunique(),
+            "mean": values.mean(),
+            "sd": values.std(ddof=1),
+            "median": np.median(values),
+            "q1": np.quantile(values, 0.25),
+            "q3": np.quantile(values, 0.75),
+            "min": values.min(),
+            "max": values.max(),
+            "n_zero": (values == 0).sum(),
+            "share_zero": (values == 0).mean(),
+            "n_one": (values == 1).sum(),
+            "share_one": (values == 1).mean(),
+        }
+        for column, value in expected.items():
+            np.testing.assert_allclose(
+                result.loc[key, column], value, rtol=ROUNDING, err_msg=f"{key} {column}"
+            )
+        assert result.loc[key, "binary"] == (key[0] == "hit")
+        assert result.loc[key, "unit"] == "patient"
+
+
+def test_hits_and_misses_make_up_all_of_a_binary_score(synth1_scores):
+    hits = describe(synth1_scores, by="metric").set_index("metric").loc["hit"]
+    assert hits["n_zero"] + hits["n_one"] == hits["n"]
+    np.testing.assert_allclose(hits["share_one"], hits["mean"], rtol=ROUNDING)
+
+
+def test_a_group_without_defined_scores_stays_as_a_row_of_nan():
+    scores = pd.concat([scores_of([np.nan, np.nan], "iou"), scores_of([1.0, 1.0], "hit")])
+    result = describe(scores).set_index("metric")
+    assert result.loc["iou", ["n", "n_missing", "n_units", "n_zero"]].tolist() == [0, 2, 0, 0]
+    assert result.loc["iou", ["mean", "sd", "median", "q1", "q3", "min", "max", "share_one"]].isna().all()
+    assert not result.loc["iou", "binary"]
+    assert describe(scores_of([np.nan]))["n"].tolist() == [0]
+
+
+def test_one_score_has_no_sd_and_no_by_is_one_row():
+    result = describe(scores_of([0.3]), by=())
+    assert result.columns.tolist() == COLUMNS
+    assert np.isnan(result["sd"][0])
+    assert result["q1"][0] == result["q3"][0] == 0.3
+
+
+def test_unit_can_be_named(synth1_scores):
+    with pytest.warns(SalstatsWarning, match="unit='case'"):
+        result = describe(synth1_scores, by="metric", unit="case")
+    cases = synth1_scores.dropna(subset="score").groupby("metric")["case"].nunique()
+    assert result["n_units"].tolist() == cases.tolist()
+
+
+def test_bad_input_is_named(synth1_scores):
+    with pytest.raises(ColumnError, match="no column 'score'"):
+        describe(synth1_scores.drop(columns="score"))
+    with pytest.raises(ColumnError, match="did you mean 'method'"):
+        describe(synth1_scores, by="metod")
