@@ -37,8 +37,10 @@ class SalstatsWarning(UserWarning):
 
 
 def quoted(names: Iterable[object]) -> str:
-    """Return names for a message: 'a', 'b', 'c'."""
-    return ", ".join(repr(str(n)) for n in names)
+    """Return names for a message: 'a', 'b', 'c'; a long list is cut after a dozen."""
+    shown = [repr(str(n)) for n in names]
+    rest = [f"and {len(shown) - 12} more"] if len(shown) > 13 else []
+    return ", ".join([*shown[: 12 if rest else 13], *rest])
 
 
 def check_frame(frame: object, name: str = "scores") -> pd.DataFrame:

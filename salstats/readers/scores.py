@@ -125,23 +125,78 @@ def read_scores(
     scores = pd.concat(parts, ignore_index=True) if len(parts) > 1 else parts[0]
     _check_repeats(scores, pd.concat(origins, ignore_index=True))
     check_nesting(scores, ", ".join(f.name for f in files))
-    if join is not None:
-        if isinstance(join, pd.DataFrame):
-            scores = join_features(scores, join)
-        else:
-            scores = join_features(
-                scores, read_features(join, rename=rename, options=options), name=str(join)
-            )
-    return scores
+    return scores if join is None else _joined(scores, join, options)
 
 
-def read_features(
-    path: PathLike, *, rename: Mapping[str, str] | None = None, options: TableOptions | None = None
+def read_data(
+    path: PathLike,
+    *,
+    rename: Mapping[str, str] | None = None,
+    join: PathLike | pd.DataFrame | None = None,
+    sep: str | None = None,
+    decimal: str = ".",
+    encoding: str = "utf-8",
+    na: Sequence[str] = NA_STRINGS,
+    sheet: str | None = None,
 ) -> pd.DataFrame:
-    """Read a table of covariates per case (and task): identifiers as text, other columns as `covariate`."""
-    options = options or TableOptions()
-    raw = read_table(path, options)
-    return _typed(raw.rename(columns=dict(rename or {})), Path(path), options)
+    r"""Read any tidy table as strictly as `read_scores`: for regressions, correlations and covariates.
+
+    Parameters
+    ----------
+    path : path
+        CSV, TSV, Parquet or XLSX file.
+    rename, join, sep, decimal, encoding, na, sheet
+        As for `read_scores`.
+
+    Returns
+    -------
+    DataFrame
+        The file's columns in their order: identifiers as text, others as numbers where every cell is
+        one, else as text. A column `score` is float64 and its cells must be finite numbers or missing.
+
+    Raises
+    ------
+    InputFileError, ColumnError
+        As for `read_scores`.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, salstats as ss
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder) / "features.csv"
+    ...     _ = file.write_text("case;size\n007;0,5\n")
+    ...     ss.read_data(file, sep=";", decimal=",")
+      case  size
+    0  007   0.5
+    """
+    options = TableOptions(sep, decimal, encoding, tuple(na), sheet)
+    file = Path(path)
+    raw = _renamed(read_table(file, options), rename, file)
+    scored = [c for c in ("score",) if c in raw.columns]
+    data = _typed(raw.drop(columns=scored), file, options)
+    for name in scored:
+        data.insert(raw.columns.get_loc(name), name, _numbers(raw[name], file, name, options))
+    return data if join is None else _joined(data, join, options)
+
+
+def _joined(data: pd.DataFrame, join: PathLike | pd.DataFrame, options: TableOptions) -> pd.DataFrame:
+    """Return data with the covariates of a frame or file."""
+    if isinstance(join, pd.DataFrame):
+        return join_features(data, join)
+    file = Path(join)
+    return join_features(data, _typed(read_table(file, options), file, options), name=str(join))
+
+
+def _renamed(raw: pd.DataFrame, rename: Mapping[str, str] | None, file: Path) -> pd.DataFrame:
+    """Return a table with columns renamed, none of them twice."""
+    check_mapping(rename, raw, file, "rename")
+    first_row = raw.attrs["first_row"]
+    raw = raw.rename(columns=dict(rename or {}))
+    raw.attrs["first_row"] = first_row
+    twice = raw.columns[raw.columns.duplicated()]
+    if len(twice):
+        raise ColumnError(f"{file}: after rename, column {twice[0]!r} is there twice")
+    return raw
 
 
 def _per_file(value: str | Sequence[str] | None, files: list[Path], option: str) -> list[str | None]:
@@ -166,14 +221,8 @@ def _read_one(
     options: TableOptions,
 ) -> tuple[pd.DataFrame, np.ndarray]:
     """Return a file's scores and the file's row number of each."""
-    raw = read_table(file, options)
-    first_row = raw.attrs["first_row"]
-    check_mapping(rename, raw, file, "rename")
-    raw = raw.rename(columns=dict(rename or {}))
-    twice = raw.columns[raw.columns.duplicated()]
-    if len(twice):
-        raise ColumnError(f"{file}: after rename, column {twice[0]!r} is there twice")
-    rows = np.arange(len(raw)) + first_row
+    raw = _renamed(read_table(file, options), rename, file)
+    rows = np.arange(len(raw)) + raw.attrs["first_row"]
     if columns:
         check_mapping(columns, raw, file, "columns")
         frame, times = _stack_metrics(raw, columns, file, options), len(columns)
@@ -200,8 +249,8 @@ def _long(raw: pd.DataFrame, file: Path, options: TableOptions) -> pd.DataFrame:
     """Return a long file typed."""
     if "score" not in raw.columns:
         raise ColumnError(
-            f"{file} has no column 'score' (columns: {quoted(raw.columns)}); rename= one to it, or for a "
-            "wide file give columns={'column': ('method', 'metric')} (--score column=method:metric) or wide='task'"
+            f"{file} has no column 'score' (columns: {quoted(raw.columns)}); rename= one to it; for a wide "
+            "file give columns={'column': ('method', 'metric')} (--score column=method:metric) or wide='task'"
         )
     frame = _typed(raw.drop(columns="score"), file, options)
     frame["score"] = _numbers(raw["score"], file, "score", options)

@@ -97,7 +97,7 @@ def _read_text(file: Path, options: TableOptions, default_sep: str) -> pd.DataFr
     if found:
         line = text_bytes.count(b"\n", 0, found.start()) + 1
         raise InputFileError(
-            f"{file}, line {line}: control character 0x{found.group()[0]:02x}; the file is damaged or no table"
+            f"{file}, line {line}: control character 0x{found.group()[0]:02x}; damaged, or not a table"
         )
     sep = options.sep or default_sep
     header_line = text_bytes.lstrip(b"\r\n").split(b"\n", 1)[0].decode("utf-8")

@@ -93,7 +93,7 @@ def with_overall(cells: Cells, column: str) -> Cells:
     weights = membership.astype(np.float64)
     return replace(
         cells,
-        keys=pd.concat([cells.keys.astype({column: "object"}), keys], ignore_index=True),
+        keys=append_keys(cells.keys, keys),
         sums=np.hstack([cells.sums, cells.sums @ weights]),
         counts=np.hstack([cells.counts, cells.counts @ weights]),
         n_missing=np.concatenate([cells.n_missing, cells.n_missing @ membership]),
@@ -120,16 +120,28 @@ def pool_over(keys: pd.DataFrame, column: str, label: str) -> tuple[np.ndarray, 
     return membership, pooled[list(keys.columns)]
 
 
+def append_keys(keys: pd.DataFrame, added: pd.DataFrame) -> pd.DataFrame:
+    """Return grouping columns with rows added; categorical columns keep their order, new labels last."""
+    if not len(added):
+        return keys
+    keys, added = keys.copy(), added.copy()
+    for column in keys.columns:
+        if isinstance(keys[column].dtype, pd.CategoricalDtype):
+            known = keys[column].cat.categories
+            wider = [*known, *(v for v in pd.unique(added[column]) if v not in known)]
+            for frame in (keys, added):
+                frame[column] = pd.Categorical(frame[column].astype("object"), wider, ordered=True)
+    return pd.concat([keys, added], ignore_index=True)
+
+
 def display_order(keys: pd.DataFrame) -> np.ndarray:
     """Return the order of rows: by the grouping columns in turn, "Overall" and "Average" last."""
     if not len(keys.columns):
         return np.arange(len(keys))
     ranks: list[np.ndarray] = []
     for column in keys.columns:
-        special = (
-            keys[column].astype("object").map({OVERALL: 1, AVERAGE: 2}).fillna(0).to_numpy(dtype=np.int64)
-        )
-        plain = keys[[column]].astype("object").where((special == 0)[:, None]) if special.any() else keys
-        ranks += [special, combined_codes(plain, [column])]
+        labels = keys[column].astype("object")
+        special = labels.map({OVERALL: 1, AVERAGE: 2}).fillna(0).to_numpy(dtype=np.int64)
+        ranks += [special, combined_codes(keys, [column])]
     # lexsort takes its first key last
     return np.lexsort(ranks[::-1])

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.frames import combined_codes
-from salstats.stats.cells import OVERALL, Cells, index_groups, pool_over, sum_cells, with_overall
+from salstats.stats.cells import OVERALL, Cells, append_keys, index_groups, pool_over, sum_cells, with_overall
 from salstats.stats.estimand import Estimand
 from salstats.stats.pairing import pair_with_reference
 from salstats.stats.summary import average_over, check_overall
@@ -79,7 +79,7 @@ def contrast_design(
         estimand = Estimand(kind, np.vstack([simple, zero]), np.vstack([zero, simple]), rows)
     else:
         estimand = Estimand(kind, np.vstack([rows, nothing]), np.vstack([nothing, rows]))
-    all_keys = pd.concat([method.keys, averaged], ignore_index=True) if len(averaged) else method.keys
+    all_keys = append_keys(method.keys, averaged)
     all_keys = all_keys.assign(reference=reference)
     both = Cells(
         pd.concat([method.keys, benchmark.keys], ignore_index=True),

@@ -15,16 +15,17 @@ from salstats.frames import check_scores, estimates_frame
 from salstats.metrics.registry import has_true_zero
 from salstats.stats import paired
 from salstats.stats.adjust import adjust as adjust_estimates
-from salstats.stats.cells import display_order, ratio
+from salstats.stats.cells import display_order
 from salstats.stats.contrast_design import ContrastDesign, averaged_levels, contrast_design
 from salstats.stats.estimand import Estimand, influence_weights
+from salstats.stats.grouping import group_labels
 from salstats.stats.inference import (
     Inference,
     bootstrap_p_values,
     check_binary,
     check_settings,
+    finite_units,
     infer,
-    row_labels,
     unit_influence,
 )
 from salstats.stats.intervals import BOOTSTRAP
@@ -251,7 +252,7 @@ def _contrast(
     if after and interval == "fieller":
         raise SalstatsError(f"interval='fieller' is for one ratio, not for average={average!r}")
     design = contrast_design(kind, scores, reference, columns, units, pairs, average, overall, after)
-    labels = row_labels(design.keys)
+    labels = group_labels(design.keys)
     result = infer(design.cells, design.estimand, settings, labels, resample=test == "bootstrap")
     statistic, df, p_value = _test(test, design, result, settings.rng, settings.n_replicates, labels, units)
     averaged = averaged_levels(design)
@@ -331,7 +332,7 @@ def _test(
     means, totals = design.cells.means(), design.cells.counts.sum(axis=0)
     if test == "t":
         influence = unit_influence(design.cells, gap)
-        variance = (influence**2).sum(axis=0) * ratio(result.n_units, result.n_units - 1.0)
+        variance = (influence**2).sum(axis=0) * finite_units(result.n_units)
         return paired.t_test(gap.value(means), variance, result.n_units)
     if test == "signflip":
         per_sum, _ = influence_weights(gap.gradient(means), means, totals)

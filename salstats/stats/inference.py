@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import pandas as pd
 
 from salstats.checks import (
     SalstatsWarning,
@@ -20,6 +19,7 @@ from salstats.checks import (
 from salstats.stats import intervals
 from salstats.stats.cells import Cells, ratio
 from salstats.stats.estimand import Estimand, influence_weights
+from salstats.stats.grouping import group_list
 from salstats.stats.resampling import weight_blocks
 
 ANALYTIC = ("t", "wilson", "exact", "delta", "fieller")
@@ -99,7 +99,7 @@ def infer(
     influence = unit_influence(cells, estimand)
     part = cells.counts @ estimand.cells_of_rows().astype(np.float64) > 0
     n_units = part.sum(axis=0)
-    variance = (influence**2).sum(axis=0) * ratio(n_units, n_units - 1.0)
+    variance = (influence**2).sum(axis=0) * finite_units(n_units)
     kind = settings.interval
     bootstrapped = kind in intervals.BOOTSTRAP
     replicates = variances = None
@@ -179,8 +179,13 @@ def replicate(
             for row in range(estimand.n_rows):
                 pull = per_sum[:, row] @ cells.sums.T - per_count[:, row] @ cells.counts.T
                 variances[rows, row] = np.einsum("bu,bu,bu->b", weights, pull, pull)
-            variances[rows] *= ratio(drawn, drawn - 1)
+            variances[rows] *= finite_units(drawn)
     return replicates, variances
+
+
+def finite_units(n_units: np.ndarray) -> np.ndarray:
+    """Return the factor G / (G - 1) of a variance from G units, NaN below 2."""
+    return ratio(n_units, np.where(n_units > 1, n_units - 1.0, np.nan))
 
 
 def unit_influence(cells: Cells, estimand: Estimand) -> np.ndarray:
@@ -208,7 +213,7 @@ def _fieller(
     pulls = np.stack(
         [unit_influence(cells, Estimand("mean", a)) for a in (estimand.first, estimand.second)], axis=2
     )
-    covariance = np.einsum("uri,urj->rij", pulls, pulls) * ratio(n_units, n_units - 1.0)[:, None, None]
+    covariance = np.einsum("uri,urj->rij", pulls, pulls) * finite_units(n_units)[:, None, None]
     low, high, form = intervals.fieller(method, reference, covariance, n_units - 1.0, level)
     unbounded = np.isin(form, ("outside", "line"))
     text = form.astype(object)
@@ -217,7 +222,7 @@ def _fieller(
     text[form == "line"] = "everything"
     if unbounded.any():
         warnings.warn(
-            f"Fieller's set is unbounded for {_some(labels, unbounded)}: the reference's mean does not "
+            f"Fieller's set is unbounded for {_named(labels, unbounded)}: the reference's mean does not "
             "differ from 0, and no percentage decrease is excluded by it alone (see conf_set)",
             SalstatsWarning,
             stacklevel=4,
@@ -239,13 +244,6 @@ def bootstrap_p_values(replicates: np.ndarray, null: float = 0.0) -> np.ndarray:
     below, above = (replicates <= null).sum(axis=0), (replicates >= null).sum(axis=0)
     p = np.minimum(1.0, 2 * (1 + np.minimum(below, above)) / (n_defined + 1))
     return np.where(n_defined > 0, p, np.nan)
-
-
-def row_labels(keys: pd.DataFrame) -> list[str]:
-    """Return a name for each row of grouping columns, for messages."""
-    if not len(keys.columns):
-        return ["all scores"] * len(keys)
-    return [", ".join(str(v) for v in row) for row in keys.itertuples(index=False)]
 
 
 def check_binary(values: np.ndarray, option: str, choice: str) -> None:
@@ -274,11 +272,9 @@ def _given(array: np.ndarray | None) -> np.ndarray:
     return array
 
 
-def _some(labels: Sequence[str], which: np.ndarray) -> str:
-    """Return up to three labels, and how many more."""
-    chosen = [labels[int(i)] for i in np.flatnonzero(which)]
-    rest = f" and {len(chosen) - 3} more" if len(chosen) > 3 else ""
-    return "; ".join(chosen[:3]) + rest
+def _named(labels: Sequence[str], which: np.ndarray) -> str:
+    """Return the names of the rows in question, for a message."""
+    return group_list([labels[int(i)] for i in np.flatnonzero(which)])
 
 
 def _warn_undefined(n_undefined: np.ndarray, n_replicates: int, labels: Sequence[str]) -> None:
@@ -286,7 +282,7 @@ def _warn_undefined(n_undefined: np.ndarray, n_replicates: int, labels: Sequence
     many = n_undefined > _UNDEFINED_SHARE * n_replicates
     if many.any():
         warnings.warn(
-            f"{n_undefined.max()} of {n_replicates} replicates are undefined for {_some(labels, many)} "
+            f"{n_undefined.max()} of {n_replicates} replicates are undefined for {_named(labels, many)} "
             "(no defined score drawn, or a reference of 0) and left out of the interval; "
             "there are too few defined scores to resample, an analytic interval needs no replicates",
             SalstatsWarning,
@@ -301,7 +297,7 @@ def _warn_limits(
     flat = (low == high) & ~np.isnan(estimate)
     if flat.any():
         warnings.warn(
-            f"the {kind} interval has width 0 for {_some(labels, flat)}: all scores or replicates are equal; "
+            f"the {kind} interval has width 0 for {_named(labels, flat)}: all scores or replicates are equal; "
             "for 0/1 scores take interval='wilson' or 'exact', else more cases are needed",
             SalstatsWarning,
             stacklevel=4,
@@ -309,7 +305,7 @@ def _warn_limits(
     lost = (np.isnan(low) | np.isnan(high)) & ~np.isnan(estimate)
     if lost.any():
         warnings.warn(
-            f"no {kind} limits for {_some(labels, lost)}: too few units, or all replicates on one side; "
+            f"no {kind} limits for {_named(labels, lost)}: too few units, or all replicates on one side; "
             "interval='percentile' or an analytic one may be had",
             SalstatsWarning,
             stacklevel=4,

@@ -10,6 +10,7 @@ from salstats.frames import DEFAULT_BY, check_scores, estimates_frame
 from salstats.stats.cells import (
     AVERAGE,
     Cells,
+    append_keys,
     display_order,
     index_groups,
     pool_over,
@@ -17,7 +18,8 @@ from salstats.stats.cells import (
     with_overall,
 )
 from salstats.stats.estimand import Estimand
-from salstats.stats.inference import check_binary, check_settings, infer, replicate, row_labels
+from salstats.stats.grouping import group_labels
+from salstats.stats.inference import check_binary, check_settings, infer, replicate
 from salstats.stats.intervals import BOOTSTRAP
 from salstats.stats.units import Units, resolve_unit
 
@@ -109,8 +111,8 @@ def summarize(
     >>> means = ss.summarize(scores, by=["metric", "method"])
     >>> means[["metric", "method", "n", "n_units"]].head(2)
       metric   method    n  n_units
-    0    hit  gradcam  476      136
-    1    hit    human  492      136
+    0    hit  gradcam  685      140
+    1    hit    human  678      140
     """
     scores = check_scores(scores)
     columns = check_by(scores, by, DEFAULT_BY)
@@ -121,7 +123,7 @@ def summarize(
             raise SalstatsError(f"interval={interval!r} is for one proportion, not for an average of several")
         check_binary(scores["score"].to_numpy(dtype=np.float64), "interval", interval)
     cells, estimand, keys = mean_design(scores, columns, units, average, overall)
-    result = infer(cells, estimand, settings, row_labels(keys), resample=False)
+    result = infer(cells, estimand, settings, group_labels(keys), resample=False)
     table = {
         "term": "mean",
         "estimate": result.estimate,
@@ -204,7 +206,7 @@ def mean_design(
         cells = with_overall(cells, check_overall(by))
         membership = np.vstack([membership, np.zeros((len(cells.keys) - len(keys), membership.shape[1]))])
     first = np.hstack([np.eye(len(cells.keys)), membership])
-    all_keys = pd.concat([cells.keys, pooled], ignore_index=True) if len(pooled) else cells.keys
+    all_keys = append_keys(cells.keys, pooled)
     return cells, Estimand("mean", first), all_keys
 
 

@@ -1,0 +1,433 @@
+"""Means, their replicates and intervals, against R and the CheXlocalize scripts."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import salstats as ss
+from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, ShapeError, ValueRangeError
+from salstats.frames import ESTIMATE_COLUMNS
+from salstats.stats import intervals
+
+# the same arithmetic in another order of summation
+RTOL = 1e-12
+# R prints 15 to 17 digits; its quantiles add a rounding or two
+RTOL_LIMITS = 1e-11
+
+# which rows of R's table use NumPy's quantile rule (type 7) and so can be met exactly
+SAME_RULE = {
+    "percentile": "perc_type7",
+    "normal": "norm",
+    "bca": "rsample_int_bca",
+    "studentized": "rsample_int_t",
+}
+
+
+def scores_of(values, *, metric="iou", cases=None, **columns):
+    cases = [f"c{i:03d}" for i in range(len(values))] if cases is None else cases
+    return pd.DataFrame({"case": cases, "method": "gradcam", "metric": metric, "score": values, **columns})
+
+
+def limits(frame):
+    return frame[["conf_low", "conf_high"]].to_numpy()[0]
+
+
+@pytest.mark.parametrize(("interval", "row"), SAME_RULE.items())
+def test_interval_of_a_mean_equals_r(boot60, boot60_draws, r_expected, interval, row):
+    iou = boot60.query("metric == 'iou' and method == 'gradcam'")
+    table = r_expected("boot_ci").query("stat == 'mean_iou' and type == @row")
+    for level in table["conf"].unique() if not row.startswith("rsample") else [0.95]:
+        got = ss.summarize(iou, interval=interval, draws=boot60_draws, level=level)
+        want = table[table["conf"] == level][["lo", "hi"]].to_numpy()[0]
+        np.testing.assert_allclose(limits(got), want, rtol=RTOL_LIMITS)
+
+
+def test_basic_interval_mirrors_r_percentile_of_type_7(boot60, boot60_draws, r_expected):
+    iou = boot60.query("metric == 'iou' and method == 'gradcam'")
+    r = r_expected("boot_ci").query("stat == 'mean_iou' and type == 'perc_type7' and conf == 0.95")
+    t0 = r_expected("boot_t0").set_index("stat").loc["mean_iou", "t0"]
+    got = ss.summarize(iou, interval="basic", draws=boot60_draws)
+    np.testing.assert_allclose(limits(got), 2 * t0 - r[["hi", "lo"]].to_numpy()[0], rtol=RTOL_LIMITS)
+
+
+def r_quantile(replicates, probability):
+    """R boot's norm.inter: order statistic (R + 1) * p, interpolated on the normal scale."""
+    ordered, rank = np.sort(replicates), (len(replicates) + 1) * probability
+    k = int(rank)
+    z = stats.norm.ppf(np.array([probability, k / (len(ordered) + 1), (k + 1) / (len(ordered) + 1)]))
+    return ordered[k - 1] + (z[0] - z[1]) / (z[2] - z[1]) * (ordered[k] - ordered[k - 1])
+
+
+@pytest.mark.parametrize("level", [0.9, 0.95, 0.99])
+def test_bca_levels_are_those_of_boot_ci_with_its_jackknife(boot60, boot60_draws, r_expected, level):
+    # boot.ci reads quantiles off the normal scale, we off NumPy's; the levels read at must agree
+    table = r_expected("boot_ci").query("stat == 'mean_iou' and type == 'bca_jack' and conf == @level")
+    iou = boot60.query("metric == 'iou' and method == 'gradcam'")["score"].to_numpy()
+    replicates = r_expected("boot_t")[["mean_iou"]].to_numpy()
+    jackknife = ((iou.sum() - iou) / (len(iou) - 1))[:, None]
+    levels = intervals.bca_probabilities(replicates, iou.mean(keepdims=True), jackknife, level)[:, 0]
+    got = [r_quantile(replicates[:, 0], p) for p in levels]
+    np.testing.assert_allclose(got, table[["lo", "hi"]].to_numpy()[0], rtol=1e-9)
+
+
+def test_standard_error_and_bias_equal_r(boot60, boot60_draws, r_expected):
+    got = ss.summarize(boot60.query("metric == 'iou' and method == 'gradcam'"), draws=boot60_draws).iloc[0]
+    want = r_expected("boot_t0").set_index("stat").loc["mean_iou"]
+    np.testing.assert_allclose([got["estimate"], got["std_error"]], [want["t0"], want["se"]], rtol=RTOL)
+    np.testing.assert_allclose(got["bias"], want["bias"], rtol=1e-9)
+
+
+def test_cluster_replicates_equal_r(synth1_iou, synth1_draws, r_expected):
+    want = r_expected("cluster_boot_t")
+    gradcam = synth1_iou[synth1_iou["method"] == "gradcam"]
+    pooled = ss.bootstrap(gradcam, by="method", draws=synth1_draws)
+    np.testing.assert_allclose(pooled["estimate"], want["mean_iou"], rtol=RTOL)
+    macro = ss.bootstrap(gradcam, by=["method", "task"], average="task", draws=synth1_draws)
+    macro = macro[macro["task"] == "Average"]
+    np.testing.assert_allclose(macro["estimate"], want["macro_mean_iou"], rtol=RTOL)
+
+
+@pytest.mark.parametrize(("interval", "row"), [("percentile", "perc_type7"), ("normal", "norm")])
+@pytest.mark.parametrize("level", [0.9, 0.95])
+def test_cluster_interval_equals_r(synth1_iou, synth1_draws, r_expected, interval, row, level):
+    table = r_expected("cluster_boot_ci").query("type == @row and conf == @level").set_index("stat")
+    gradcam = synth1_iou[synth1_iou["method"] == "gradcam"]
+    options = {"draws": synth1_draws, "interval": interval, "level": level}
+    got = ss.summarize(gradcam, by="method", **options)
+    np.testing.assert_allclose(
+        limits(got), table.loc["mean_iou", ["lo", "hi"]].astype(float), rtol=RTOL_LIMITS
+    )
+    assert got["unit"].item() == "patient"
+    got = ss.summarize(gradcam, by=["method", "task"], average="task", **options).tail(1)
+    want = table.loc["macro_mean_iou", ["lo", "hi", "se"]].astype(float)
+    np.testing.assert_allclose(limits(got), want[:2], rtol=RTOL_LIMITS)
+    np.testing.assert_allclose(got["std_error"], want.iloc[2], rtol=RTOL_LIMITS)
+
+
+@pytest.mark.parametrize("stat", ["mean_iou", "macro_mean_iou"])
+def test_cluster_bca_levels_are_those_of_boot_ci(synth1_iou, synth1_draws, r_expected, stat):
+    # as for the plain bootstrap: boot.ci's own quantile rule is applied to our levels
+    from salstats.stats.cells import index_groups, sum_cells
+    from salstats.stats.estimand import Estimand
+    from salstats.stats.inference import jackknife
+    from salstats.stats.units import resolve_unit
+
+    gradcam = synth1_iou[synth1_iou["method"] == "gradcam"]
+    units = resolve_unit(gradcam, None)
+    codes, keys = index_groups(gradcam, ["task"] if stat == "macro_mean_iou" else ["method"])
+    cells = sum_cells(gradcam["score"].to_numpy(), units.codes, units.n, codes, keys)
+    estimand = Estimand("mean", np.ones((len(keys), 1)))
+    replicates = r_expected("cluster_boot_t")[[stat]].to_numpy()
+    levels = intervals.bca_probabilities(
+        replicates, estimand.value(cells.means()), jackknife(cells, estimand), 0.95
+    )
+    want = r_expected("cluster_boot_ci").query("stat == @stat and type == 'bca_jack' and conf == 0.95")
+    got = [r_quantile(replicates[:, 0], p) for p in levels[:, 0]]
+    np.testing.assert_allclose(got, want[["lo", "hi"]].to_numpy()[0], rtol=1e-9)
+
+
+def test_t_interval_equals_clustered_lm_on_the_real_readings(r_data, r_expected):
+    table = r_data("gaze_case_means_ag_io").melt(
+        id_vars=["metric", "case_id"], value_vars=["ag", "io"], var_name="method", value_name="score"
+    )
+    got = ss.summarize(table.rename(columns={"case_id": "case"}), interval="t")
+    want = r_expected("real_ci_methods").query("mixing == 'uniform'")
+    want = want.assign(method=want["source"].map({"ag": "ag", "interobserver": "io"})).dropna(subset="method")
+    both = got.merge(want, on=["metric", "method"], validate="one_to_one")
+    assert len(both) == 8
+    np.testing.assert_allclose(both["conf_low"], both["case_t_lo"], rtol=1e-10)
+    np.testing.assert_allclose(both["conf_high"], both["case_t_hi"], rtol=1e-10)
+
+
+def test_t_interval_equals_r_cluster_robust_intercept(synth1_iou):
+    import statsmodels.api as sm
+
+    gradcam = synth1_iou[synth1_iou["method"] == "gradcam"].reset_index(drop=True)
+    got = ss.summarize(gradcam, by="task", interval="t").set_index("task")
+    for task, rows in gradcam.groupby("task"):
+        fit = sm.OLS(rows["score"], np.ones(len(rows))).fit(
+            cov_type="cluster", cov_kwds={"groups": pd.factorize(rows["patient"])[0]}, use_t=True
+        )
+        np.testing.assert_allclose(got.loc[task, "std_error"], fit.bse.item(), rtol=RTOL)
+        np.testing.assert_allclose(
+            got.loc[task, ["conf_low", "conf_high"]].astype(float), fit.conf_int().iloc[0], rtol=1e-10
+        )
+        assert got.loc[task, "df"] == rows["patient"].nunique() - 1
+
+
+def chexlocalize(shared, folder, stem="iou"):
+    base = shared / "oracles" / "chexlocalize" / "study" / "expected" / folder
+    files = [base / f"{stem}_results_per_cxr.csv"]
+    human = base / f"{stem}_humanbenchmark_results_per_cxr.csv"
+    methods = ["gradcam"]
+    if human.exists():
+        files.append(human)
+        methods.append("human")
+    metric = "iou" if stem == "iou" else "hit"
+    scores = ss.read_scores(files, wide="task", method=methods, metric=metric, rename={"img_id": "case"})
+    return base, scores
+
+
+def legacy_draws(seed, n):
+    random = np.random.RandomState(seed)  # noqa: NPY002 -- the generator of the scripts
+    return np.stack([random.randint(0, n, n) for _ in range(1000)])
+
+
+@pytest.mark.parametrize(
+    ("folder", "stem", "seed"),
+    [("eval_tp", "iou", 0), ("eval_tp", "hitmiss", 0), ("eval_tp_seed7", "iou", 7)],
+)
+def test_replicates_equal_the_chexlocalize_scripts(shared, folder, stem, seed):
+    base, scores = chexlocalize(shared, folder, stem)
+    replicates = ss.bootstrap(scores, draws=legacy_draws(seed, scores["case"].nunique()), unit="case")
+    infixes = {"gradcam": "", "human": "_humanbenchmark"}
+    for method in scores["method"].unique():
+        want = pd.read_csv(base / f"{stem}{infixes[method]}_bootstrap_results_per_cxr.csv")
+        got = replicates[replicates["method"] == method].pivot(
+            index="replicate", columns="task", values="estimate"
+        )
+        np.testing.assert_allclose(got[want.columns], want, rtol=RTOL)
+
+
+@pytest.mark.parametrize(
+    ("folder", "stem", "seed"),
+    [("eval_tp", "iou", 0), ("eval_tp", "hitmiss", 0), ("eval_tp_seed7", "iou", 7)],
+)
+@pytest.mark.filterwarnings("ignore:.*interval has width 0.*:salstats.checks.SalstatsWarning")
+def test_order_interval_equals_the_chexlocalize_summaries(shared, folder, stem, seed):
+    base, scores = chexlocalize(shared, folder, stem)
+    draws = legacy_draws(seed, scores["case"].nunique())
+    got = ss.summarize(scores, draws=draws, unit="case", interval="order").query("method == 'gradcam'")
+    want = pd.read_csv(base / f"{stem}_summary_results.csv").set_index("name")
+    got = got.set_index("task").loc[want.index]
+    # the scripts print three digits, and the mean of the replicates as their point value
+    np.testing.assert_array_equal(got["conf_low"].round(3), want["lower"])
+    np.testing.assert_array_equal(got["conf_high"].round(3), want["upper"])
+    np.testing.assert_array_equal((got["estimate"] + got["bias"]).round(3), want["mean"])
+
+
+def test_undefined_replicates_sort_last_under_the_order_rule():
+    replicates = np.concatenate([np.arange(1, 999.0), [np.nan, np.nan]])[:, None]
+    low, high = intervals.order(replicates, 0.95)
+    # numbers 25 and 975 of 1000, counted from 1
+    assert (low.item(), high.item()) == (25, 975)
+
+
+def test_order_rule_refuses_too_few_replicates(boot60):
+    with pytest.raises(ValueRangeError, match="at least 40 replicates"):
+        ss.summarize(boot60, interval="order", n_replicates=39)
+
+
+def test_draws_decide_the_replicates_in_sorted_unit_order():
+    # cases sorted: a = 1, b = 2, c = 6; rows deliberately in another order
+    scores = scores_of([6.0, 1.0, 2.0], cases=["c", "a", "b"])
+    got = ss.bootstrap(scores, draws=np.array([[0, 0, 1], [2, 2, 2]]))
+    np.testing.assert_allclose(got["estimate"], [4 / 3, 6])
+    assert got["replicate"].tolist() == [0, 1]
+
+
+def test_draws_in_blocks_are_the_draws_at_once(monkeypatch):
+    from salstats.stats import resampling
+
+    scores = scores_of(np.linspace(0, 1, 23))
+    whole = ss.bootstrap(scores, n_replicates=101)
+    monkeypatch.setattr(resampling, "_BLOCK_CELLS", 23 * 7)
+    monkeypatch.setattr(resampling, "_CACHE_CELLS", 23 * 2)
+    pd.testing.assert_frame_equal(ss.bootstrap(scores, n_replicates=101), whole)
+
+
+def test_same_seed_same_table_and_generator_accepted(boot60):
+    first, second = ss.summarize(boot60), ss.summarize(boot60, rng=np.random.default_rng(0))
+    pd.testing.assert_frame_equal(first, second)
+    assert not ss.summarize(boot60, rng=1)["conf_low"].equals(first["conf_low"])
+
+
+def test_one_draw_serves_every_group():
+    values = np.random.default_rng(1).random(40)
+    both = pd.concat([scores_of(values), scores_of(values).assign(method="copy")])
+    wide = ss.bootstrap(both).pivot(index="replicate", columns="method", values="estimate")
+    np.testing.assert_array_equal(wide["gradcam"], wide["copy"])
+
+
+def test_average_row_is_the_unweighted_mean_over_tasks_and_stands_last(synth1_iou):
+    got = ss.summarize(synth1_iou, by=["method", "task"], average="task", overall=True)
+    for _, rows in got.groupby("method"):
+        assert rows["task"].tolist()[-2:] == ["Overall", "Average"]
+        np.testing.assert_allclose(rows["estimate"].iloc[-1], rows["estimate"].iloc[:-2].mean(), rtol=RTOL)
+        weighted = np.average(rows["estimate"].iloc[:-2], weights=rows["n"].iloc[:-2])
+        np.testing.assert_allclose(rows["estimate"].iloc[-2], weighted, rtol=RTOL)
+    assert got.iloc[-1]["task"] == "Average"
+
+
+def test_overall_row_equals_leaving_task_out_of_by(synth1_iou):
+    overall = ss.summarize(synth1_iou, overall=True).query("task == 'Overall'")
+    pooled = ss.summarize(synth1_iou, by=["metric", "method"])
+    shared_columns = [c for c in pooled.columns if c not in ("metric", "method")]
+    pd.testing.assert_frame_equal(
+        overall[shared_columns].reset_index(drop=True), pooled[shared_columns], rtol=RTOL, atol=1e-15
+    )
+
+
+def test_missing_scores_are_counted_and_left_out():
+    got = ss.summarize(scores_of([0.2, np.nan, 0.4, 0.9])).iloc[0]
+    assert (got["n"], got["n_missing"], got["n_units"]) == (3, 1, 3)
+    assert got["estimate"] == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("interval", ["wilson", "exact"])
+@pytest.mark.parametrize(("hits", "n"), [(0, 12), (3, 12), (12, 12), (47, 180)])
+def test_binary_intervals_equal_statsmodels_when_cases_are_independent(interval, hits, n):
+    from statsmodels.stats.proportion import proportion_confint
+
+    values = np.r_[np.ones(hits), np.zeros(n - hits)]
+    got = ss.summarize(scores_of(values, metric="hit"), interval=interval)
+    name = {"wilson": "wilson", "exact": "beta"}[interval]
+    np.testing.assert_allclose(limits(got), proportion_confint(hits, n, method=name), atol=1e-12)
+
+
+@pytest.mark.parametrize("interval", ["wilson", "exact"])
+def test_binary_intervals_widen_by_the_design_effect(interval):
+    # every case twice in its patient: the information is that of the patients
+    rng = np.random.default_rng(3)
+    hits = (rng.random(60) < 0.3).astype(float)
+    single = scores_of(hits, metric="hit")
+    doubled = pd.concat(
+        [
+            single.assign(patient=single["case"]),
+            single.assign(patient=single["case"], case=single["case"] + "b"),
+        ]
+    )
+    alone = ss.summarize(single, interval=interval)
+    clustered = ss.summarize(doubled, interval=interval)
+    assert clustered["unit"].item() == "patient"
+    if interval == "wilson":
+        # design effect 2 * 119/118 * 59/60 ... up to the two finite-sample factors
+        np.testing.assert_allclose(limits(clustered), limits(alone), atol=2e-3)
+    naive = ss.summarize(doubled.drop(columns="patient"), interval=interval)
+    assert np.diff(limits(clustered)) > 1.3 * np.diff(limits(naive))
+
+
+def test_effective_size_follows_korn_and_graubard():
+    share, n, units, variance = (np.array([v]) for v in (0.25, 200, 40, 0.0020))
+    effect = 0.0020 / (0.25 * 0.75 / 199)
+    factor = (stats.t.ppf(0.975, 199) / stats.t.ppf(0.975, 39)) ** 2
+    got = intervals.effective_size(share, n, variance, units, 0.95)
+    np.testing.assert_allclose(got, 200 / effect * factor)
+
+
+def test_binary_interval_refuses_other_scores(boot60):
+    with pytest.raises(ValueRangeError, match="0/1 scores"):
+        ss.summarize(boot60, interval="wilson")
+
+
+def test_binary_interval_refuses_averages(boot60):
+    with pytest.raises(SalstatsError, match="one proportion"):
+        ss.summarize(boot60.query("metric == 'hit'").assign(task="a"), interval="exact", average="task")
+
+
+def test_interval_of_width_zero_warns_and_names_alternatives():
+    with pytest.warns(SalstatsWarning, match=r"width 0 for metric hit.*wilson"):
+        ss.summarize(scores_of(np.ones(9), metric="hit"))
+
+
+def test_many_undefined_replicates_warn_and_are_counted():
+    values = np.r_[0.3, np.full(9, np.nan)]
+    both = pd.concat([scores_of(values), scores_of(np.linspace(0, 1, 10)).assign(method="b")])
+    with pytest.warns(SalstatsWarning) as record:
+        got = ss.summarize(both).set_index("method")
+    assert any("undefined for metric iou, method gradcam" in str(w.message) for w in record)
+    # the one defined case is left out of a resample with probability .9^10
+    assert 250 < got.loc["gradcam", "n_undefined"] < 450
+    assert got.loc["b", "n_undefined"] == 0
+
+
+def test_unit_is_the_patient_where_patients_repeat(synth1_iou):
+    assert set(ss.summarize(synth1_iou)["unit"]) == {"patient"}
+    once = synth1_iou.drop_duplicates(["patient", "method"]).drop(columns="task")
+    assert set(ss.summarize(once)["unit"]) == {"case"}
+
+
+def test_choosing_cases_against_repeated_patients_warns_with_their_number(synth1_iou):
+    several = synth1_iou.groupby("patient")["case"].nunique().gt(1).sum()
+    with pytest.warns(SalstatsWarning, match=f"but {several} patients have several"):
+        ss.summarize(synth1_iou, unit="case")
+
+
+def test_same_case_id_in_two_data_sets_is_two_units():
+    frame = pd.concat([scores_of([0.1, 0.3]).assign(dataset=d) for d in ("a", "b")])
+    assert ss.summarize(frame, interval="t")["n_units"].item() == 4
+
+
+def test_columns_follow_the_contract(synth1_iou):
+    for interval in ("percentile", "t"):
+        columns = list(ss.summarize(synth1_iou, interval=interval).columns)
+        assert columns[:3] == ["metric", "method", "task"]
+        assert columns[3:] == [c for c in ESTIMATE_COLUMNS if c in columns]
+
+
+def test_input_is_not_changed(synth1_iou):
+    before = synth1_iou.copy(deep=True)
+    ss.summarize(synth1_iou, average="task", overall=True)
+    pd.testing.assert_frame_equal(synth1_iou, before)
+
+
+def test_groups_come_sorted_or_in_category_order():
+    frame = pd.concat([scores_of([0.1, 0.2, 0.5]).assign(task=t) for t in ("b", "a", "c")])
+    assert ss.summarize(frame)["task"].tolist() == ["a", "b", "c"]
+    frame["task"] = pd.Categorical(frame["task"], ["c", "a", "b"])
+    assert ss.summarize(frame, average="task")["task"].tolist() == ["c", "a", "b", "Average"]
+
+
+def test_without_grouping_there_is_one_row(boot60):
+    iou = boot60.query("metric == 'iou' and method == 'gradcam'")
+    got = ss.summarize(iou, by=[])
+    assert len(got) == 1
+    assert got["estimate"].item() == pytest.approx(iou["score"].mean())
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"by": ["metod"]}, ColumnError, "did you mean 'method'"),
+        ({"by": ["method"]}, ColumnError, "2 metrics"),
+        ({"by": ["metric", "metric"]}, ColumnError, "twice"),
+        ({"interval": "bayes"}, ValueRangeError, "choose one of percentile"),
+        ({"level": 1.0}, ValueRangeError, "strictly between 0 and 1"),
+        ({"level": 95}, ValueRangeError, "strictly between 0 and 1"),
+        ({"n_replicates": 0}, ValueRangeError, "at least 1"),
+        ({"n_replicates": 10.5}, ValueRangeError, "whole number"),
+        ({"rng": -1}, ValueRangeError, "rng"),
+        ({"unit": "hospital"}, ColumnError, "no column 'hospital'"),
+        ({"average": "task"}, ColumnError, "not a grouping column"),
+        ({"overall": True}, ColumnError, "'task' must be in by"),
+        ({"draws": np.zeros((5, 3), int)}, ShapeError, r"shape \(n_replicates, 60\)"),
+        ({"draws": np.full((5, 60), 60)}, ValueRangeError, "R index matrix counts from 1"),
+        ({"draws": np.zeros((5, 60))}, ValueRangeError, "integers"),
+    ],
+)
+def test_bad_arguments_say_what_would_do(boot60, options, error, message):
+    with pytest.raises(error, match=message):
+        ss.summarize(boot60, **options)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda s: s.assign(score=s["score"].astype(str)), "must be numeric"),
+        (lambda s: s.assign(score=[np.inf, *s["score"][1:]]), r"infinite in row 0 \(case c0002"),
+        (lambda s: pd.concat([s, s.head(1)]), "same observation"),
+        (lambda s: s.assign(case=[None, *s["case"][1:]]), "'case' of scores is empty in row 0"),
+        (lambda s: s.drop(columns="method"), "no column 'method'"),
+        (lambda s: s.assign(task="Overall"), "the name of the row to be added"),
+    ],
+)
+def test_bad_frames_say_what_is_wrong(boot60, change, message):
+    with pytest.raises(ColumnError, match=message):
+        ss.summarize(change(boot60), **({"overall": True} if "name of the row" in message else {}))
+
+
+def test_a_case_of_two_patients_is_an_error():
+    frame = pd.concat([scores_of([0.1]).assign(patient=p, task=p) for p in ("p1", "p2")])
+    with pytest.raises(ColumnError, match="belongs to 2 patients"):
+        ss.summarize(frame)
