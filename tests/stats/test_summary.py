@@ -9,6 +9,7 @@ import salstats as ss
 from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, ShapeError, ValueRangeError
 from salstats.frames import ESTIMATE_COLUMNS
 from salstats.stats import intervals
+from tests_support import limits, r_quantile
 
 # the same arithmetic in another order of summation
 RTOL = 1e-12
@@ -29,10 +30,6 @@ def scores_of(values, *, metric="iou", cases=None, **columns):
     return pd.DataFrame({"case": cases, "method": "gradcam", "metric": metric, "score": values, **columns})
 
 
-def limits(frame):
-    return frame[["conf_low", "conf_high"]].to_numpy()[0]
-
-
 @pytest.mark.parametrize(("interval", "row"), SAME_RULE.items())
 def test_interval_of_a_mean_equals_r(boot60, boot60_draws, r_expected, interval, row):
     iou = boot60.query("metric == 'iou' and method == 'gradcam'")
@@ -49,14 +46,6 @@ def test_basic_interval_mirrors_r_percentile_of_type_7(boot60, boot60_draws, r_e
     t0 = r_expected("boot_t0").set_index("stat").loc["mean_iou", "t0"]
     got = ss.summarize(iou, interval="basic", draws=boot60_draws)
     np.testing.assert_allclose(limits(got), 2 * t0 - r[["hi", "lo"]].to_numpy()[0], rtol=RTOL_LIMITS)
-
-
-def r_quantile(replicates, probability):
-    """R boot's norm.inter: order statistic (R + 1) * p, interpolated on the normal scale."""
-    ordered, rank = np.sort(replicates), (len(replicates) + 1) * probability
-    k = int(rank)
-    z = stats.norm.ppf(np.array([probability, k / (len(ordered) + 1), (k + 1) / (len(ordered) + 1)]))
-    return ordered[k - 1] + (z[0] - z[1]) / (z[2] - z[1]) * (ordered[k] - ordered[k - 1])
 
 
 @pytest.mark.parametrize("level", [0.9, 0.95, 0.99])

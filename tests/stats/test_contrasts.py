@@ -1,0 +1,419 @@
+"""Differences and percentage decreases, against R and the CheXlocalize scripts."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import salstats as ss
+from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
+from salstats.frames import ESTIMATE_COLUMNS
+from tests_support import limits, r_quantile
+
+# R prints 15 to 17 digits; its quantiles add a rounding or two
+RTOL = 1e-11
+SAME_RULE = {"percentile": "perc_type7", "normal": "norm", "studentized": "rsample_int_t"}
+
+
+def paired_scores(human, saliency, *, metric="iou", **columns):
+    cases = [f"c{i:04d}" for i in range(len(human))]
+    return pd.concat(
+        [
+            pd.DataFrame({"case": cases, "method": method, "metric": metric, "score": values, **columns})
+            for method, values in (("gradcam", saliency), ("human", human))
+        ],
+        ignore_index=True,
+    )
+
+
+@pytest.fixture(scope="session")
+def oracle_pairs(boot60, synth1, r_data):
+    """The paired sets of pctdec.csv, by name: (human, saliency, patient or None)."""
+    wide = boot60.pivot(index="case", columns=["metric", "method"], values="score")
+    sets = {f"boot60_{m}": (wide[m, "human"], wide[m, "gradcam"], None) for m in ("iou", "hit")}
+    for task in ["POOLED", *sorted(synth1["task"].unique())]:
+        rows = synth1 if task == "POOLED" else synth1[synth1["task"] == task]
+        sets[f"synth1_iou|{task}"] = (rows["human_iou"], rows["iou"], rows["patient"])
+        sets[f"synth1_hit|{task}"] = (rows["human_hit"], rows["hit"], rows["patient"])
+    means = r_data("gaze_case_means_ag_io")
+    for metric, rows in means.groupby("metric"):
+        sets[f"real_case_means|{metric}"] = (rows["io"], rows["ag"], None)
+        if metric in ("auc", "sauc"):
+            sets[f"real_above_chance|{metric}"] = (rows["io"] - 0.5, rows["ag"] - 0.5, None)
+    for name, rows in r_data("fieller_unbounded").groupby("set"):
+        sets[name] = (rows["h"], rows["s"], None)
+    return {k: tuple(None if v is None else v.to_numpy() for v in values) for k, values in sets.items()}
+
+
+def decrease(human, saliency, **options):
+    return ss.percent_decrease(
+        paired_scores(human, saliency), reference="human", test="none", **options
+    ).iloc[0]
+
+
+@pytest.mark.filterwarnings("ignore:Fieller's set is unbounded:salstats.checks.SalstatsWarning")
+def test_delta_and_fieller_equal_r_on_every_set(oracle_pairs, r_expected):
+    table = r_expected("pctdec")
+    assert set(table["set"]) <= set(oracle_pairs)
+    for want in table.itertuples():
+        human, saliency, _ = oracle_pairs[want.set]
+        got = decrease(human, saliency, interval="delta", level=want.conf)
+        assert got["n_pairs"] == want.n
+        np.testing.assert_allclose(
+            [got["estimate"], got["std_error"], got["conf_low"], got["conf_high"]],
+            [want.pd, want.se_delta, want.delta_t_lo, want.delta_t_hi],
+            rtol=1e-9,
+            err_msg=want.set,
+        )
+        got = decrease(human, saliency, interval="fieller", level=want.conf)
+        if want.fieller_t_flag == 0:
+            np.testing.assert_allclose(
+                [got["conf_low"], got["conf_high"]], [want.fieller_t_lo, want.fieller_t_hi], rtol=1e-8
+            )
+            assert got["conf_set"] == "bounded"
+        else:
+            assert want.fieller_t_flag == 2
+            assert (got["conf_low"], got["conf_high"]) == (-np.inf, np.inf)
+            assert got["conf_set"] == "everything"
+
+
+def test_fieller_set_outside_a_gap_holds_what_the_paired_t_test_does_not_reject(oracle_pairs):
+    # the oracle has bounded sets and a whole line; at a higher level its set A turns inside out
+    human, saliency, _ = oracle_pairs["fieller_unbounded_A"]
+    level = 0.999
+    with pytest.warns(SalstatsWarning, match=r"does not differ from 0|does not differ"):
+        got = decrease(human, saliency, interval="fieller", level=level)
+    assert (got["conf_low"], got["conf_high"]) == (-np.inf, np.inf)
+    assert got["verdict"] == "inconclusive"
+    low, high = (float(v) for v in got["conf_set"].removeprefix("all but ").split(" to "))
+
+    def p_value(percent):
+        return stats.ttest_1samp(saliency - (1 - percent / 100) * human, 0).pvalue
+
+    width = high - low
+    for percent in (low + 0.01 * width, (low + high) / 2, high - 0.01 * width):
+        assert p_value(percent) < 1 - level
+    for percent in (low - 0.01 * width, high + 0.01 * width, low - 10 * width, high + 10 * width):
+        assert p_value(percent) > 1 - level
+
+
+def test_clustered_delta_and_fieller_equal_r(oracle_pairs, r_expected):
+    for want in r_expected("pctdec_cluster").itertuples():
+        human, saliency, patient = oracle_pairs[f"synth1_iou|{want.set}"]
+        scores = paired_scores(human, saliency, patient=patient)
+        for interval, prefix in (("delta", "t"), ("fieller", "fieller")):
+            got = ss.percent_decrease(
+                scores, reference="human", interval=interval, unit="patient", test="none"
+            ).iloc[0]
+            np.testing.assert_allclose(
+                [got["estimate"], got["std_error"], got["conf_low"], got["conf_high"]],
+                [want.pd, want.se_cluster, getattr(want, f"{prefix}_lo"), getattr(want, f"{prefix}_hi")],
+                rtol=1e-9,
+            )
+            assert (got["n_units"], got["n_pairs"], got["unit"]) == (want.G, want.n, "patient")
+
+
+@pytest.mark.parametrize(("interval", "row"), SAME_RULE.items())
+@pytest.mark.parametrize(
+    ("stat", "function", "metric", "sign"),
+    [
+        # R's differences are human - saliency, ours method - reference
+        ("diff_h_minus_s", "difference", "iou", -1),
+        ("pct_decrease", "percent_decrease", "iou", 1),
+        ("hitrate_diff", "difference", "hit", -1),
+        ("pct_decrease_hit", "percent_decrease", "hit", 1),
+    ],
+)
+def test_paired_bootstrap_interval_equals_r(
+    boot60, boot60_draws, r_expected, interval, row, stat, function, metric, sign
+):
+    table = r_expected("boot_ci").query("stat == @stat and type == @row and conf == 0.95")
+    if table.empty:
+        # R's oracle has no variance, hence no bootstrap-t, for the hit rates
+        assert (metric, interval) == ("hit", "studentized")
+        return
+    got = getattr(ss, function)(
+        boot60[boot60["metric"] == metric], reference="human", interval=interval, draws=boot60_draws
+    )
+    want = np.sort(sign * table[["lo", "hi"]].to_numpy()[0])
+    np.testing.assert_allclose(limits(got), want, rtol=RTOL, atol=1e-13)
+
+
+@pytest.mark.parametrize("stat", ["diff_h_minus_s", "pct_decrease"])
+def test_bca_levels_are_those_of_boot_ci_with_its_jackknife(boot60, boot60_draws, r_expected, stat):
+    # rsample centres the jackknife at its mean and boot.ci interpolates on the normal scale; the levels
+    # are boot's, read off with boot's rule here
+    from salstats.stats import intervals
+
+    wide = boot60[boot60["metric"] == "iou"].pivot(index="case", columns="method", values="score")
+    human, saliency = wide["human"].to_numpy(), wide["gradcam"].to_numpy()
+    n, h, s = len(human), human.sum(), saliency.sum()
+    if stat == "pct_decrease":
+        estimate, jackknife = 100 * (1 - s / h), 100 * (1 - (s - saliency) / (h - human))
+    else:
+        estimate, jackknife = (h - s) / n, (h - s - human + saliency) / (n - 1)
+    replicates = r_expected("boot_t")[[stat]].to_numpy()
+    levels = intervals.bca_probabilities(replicates, np.array([estimate]), jackknife[:, None], 0.95)
+    got = [r_quantile(replicates[:, 0], p) for p in levels[:, 0]]
+    want = r_expected("boot_ci").query("stat == @stat and type == 'bca_jack' and conf == 0.95")
+    np.testing.assert_allclose(got, want[["lo", "hi"]].to_numpy()[0], rtol=1e-9)
+    # and the public function reads the same levels off the same replicates with NumPy's rule
+    function = ss.percent_decrease if stat == "pct_decrease" else ss.difference
+    sign = 1 if stat == "pct_decrease" else -1
+    frame = function(boot60[boot60["metric"] == "iou"], reference="human", interval="bca", draws=boot60_draws)
+    expected = np.sort(sign * np.quantile(replicates[:, 0], levels[:, 0]))
+    np.testing.assert_allclose(limits(frame), expected, rtol=RTOL)
+
+
+def test_standard_error_bias_and_p_value_equal_r(boot60, boot60_draws, r_expected):
+    want = r_expected("boot_t0").set_index("stat")
+    iou = ss.difference(boot60, reference="human", draws=boot60_draws).set_index("metric")
+    for metric, stat in (("iou", "diff_h_minus_s"), ("hit", "hitrate_diff")):
+        got = iou.loc[metric]
+        row = want.loc[stat]
+        np.testing.assert_allclose(-got["estimate"], row["t0"], rtol=RTOL)
+        np.testing.assert_allclose(got["std_error"], row["se"], rtol=RTOL)
+        np.testing.assert_allclose(-got["bias"], row["bias"], rtol=1e-9)
+        np.testing.assert_allclose(got["p_value"], row["p_two_sided_zero"], rtol=RTOL)
+
+
+def test_cluster_bootstrap_of_the_decrease_equals_r(synth1_iou, synth1_draws, r_expected):
+    table = r_expected("cluster_boot_ci").query("stat == 'pct_decrease'")
+    for want in table[table["type"].isin(["perc_type7", "norm"])].itertuples():
+        interval = "percentile" if want.type == "perc_type7" else "normal"
+        got = ss.percent_decrease(
+            synth1_iou, reference="human", by="metric", draws=synth1_draws, interval=interval, level=want.conf
+        )
+        np.testing.assert_allclose(limits(got), [want.lo, want.hi], rtol=RTOL)
+        np.testing.assert_allclose(got["estimate"].item(), want.t0, rtol=RTOL)
+
+
+def test_real_bootstrap_intervals_equal_r(r_data, r_expected):
+    draws = r_data("real_boot_indices_n91_R1999").drop(columns="rep").to_numpy() - 1
+    table = r_data("gaze_case_means_ag_io").melt(
+        id_vars=["metric", "case_id"], value_vars=["ag", "io"], var_name="method", value_name="score"
+    )
+    scores = table.rename(columns={"case_id": "case"})
+    r = r_expected("real_boot_ci").query("type == 'norm'").set_index("stat")
+    sncc = scores[scores["metric"] == "sncc"]
+    sauc = scores[scores["metric"] == "sauc"]
+    options = {"draws": draws, "interval": "normal"}
+    got = ss.difference(sncc, reference="io", **options)
+    np.testing.assert_allclose(
+        -limits(got)[::-1], r.loc["mean_io_minus_ag_sncc", ["lo", "hi"]].astype(float), rtol=1e-9
+    )
+    got = ss.percent_decrease(sauc, reference="io", force=True, **options)
+    np.testing.assert_allclose(limits(got), r.loc["pct_decrease_sauc", ["lo", "hi"]].astype(float), rtol=1e-9)
+    got = ss.summarize(sncc[sncc["method"] == "ag"], **options)
+    np.testing.assert_allclose(limits(got), r.loc["mean_ag_sncc", ["lo", "hi"]].astype(float), rtol=1e-9)
+
+
+def chexlocalize(shared, stem):
+    base = shared / "oracles" / "chexlocalize" / "study" / "expected" / "eval_tp"
+    files = [base / f"{stem}_results_per_cxr.csv", base / f"{stem}_humanbenchmark_results_per_cxr.csv"]
+    return ss.read_scores(
+        files, wide="task", method=["gradcam", "human"], metric="iou", rename={"img_id": "case"}
+    )
+
+
+@pytest.mark.parametrize(
+    ("stem", "table"), [("iou", "miou_pct_decrease"), ("hitmiss", "hitrate_pct_decrease")]
+)
+@pytest.mark.filterwarnings("ignore:.*interval has width 0.*:salstats.checks.SalstatsWarning")
+def test_decrease_of_the_chexlocalize_scripts(shared, stem, table):
+    scores = chexlocalize(shared, stem)
+    n = scores["case"].nunique()
+    random = np.random.RandomState(0)  # noqa: NPY002 -- the generator of the scripts
+    draws = np.stack([random.randint(0, n, n) for _ in range(1000)])
+    options = {"draws": draws, "unit": "case", "pairs": "available", "interval": "order"}
+    got = ss.percent_decrease(scores, reference="human", average="task", **options).set_index("task")
+    base = shared / "oracles" / "chexlocalize" / "study" / "expected" / "eval_tp"
+    want = pd.read_csv(base / f"{table}.csv", index_col=0).loc[got.index]
+    tasks = [t for t in want.index if t != "Average"]
+    # the scripts round limits of tasks to 3 digits before multiplying by 100
+    np.testing.assert_allclose(
+        got.loc[tasks, "conf_low"].round(1), want.loc[tasks, "pct_diff_lower"], atol=1e-9
+    )
+    np.testing.assert_allclose(
+        got.loc[tasks, "conf_high"].round(1), want.loc[tasks, "pct_diff_upper"], atol=1e-9
+    )
+    for ours, theirs in (("conf_low", "pct_diff_lower"), ("conf_high", "pct_diff_upper")):
+        assert round(got.loc["Average", ours], 3) == want.loc["Average", theirs]
+    # their point value is made of the means of the replicates: hb and pred, per task
+    replicates = ss.bootstrap(scores, draws=draws, unit="case")
+    means = replicates.groupby(["method", "task"])["estimate"].mean()
+    np.testing.assert_allclose(means["human"][tasks], want.loc[tasks, "hb"], rtol=1e-12)
+    np.testing.assert_allclose(means["gradcam"][tasks], want.loc[tasks, "pred"], rtol=1e-12)
+
+
+def test_average_is_the_decrease_of_the_averages_and_task_mean_is_not(synth1_iou):
+    options = {"reference": "human", "test": "none"}
+    got = ss.percent_decrease(synth1_iou, average="task", **options)
+    tasks, average = got[got["task"] != "Average"], got.iloc[-1]
+    reference, method = tasks["reference_mean"].mean(), tasks["method_mean"].mean()
+    assert average["estimate"] == pytest.approx(100 * (reference - method) / reference, rel=1e-12)
+    assert (average["reference_mean"], average["method_mean"]) == pytest.approx((reference, method))
+    other = ss.percent_decrease(synth1_iou, average="task_mean", **options).iloc[-1]
+    assert other["estimate"] == pytest.approx(tasks["estimate"].mean(), rel=1e-12)
+    assert abs(other["estimate"] - average["estimate"]) > 0.01
+
+
+@pytest.mark.parametrize("function", ["difference", "percent_decrease"])
+@pytest.mark.parametrize("average", ["task", "task_mean"])
+def test_analytic_error_of_an_average_agrees_with_the_bootstrap(synth1_iou, function, average):
+    # an independent route to the same number: the delta method against 4000 resamples of patients
+    analytic = {"difference": "t", "percent_decrease": "delta"}[function]
+    call = getattr(ss, function)
+    delta = call(synth1_iou, reference="human", average=average, interval=analytic, test="none").iloc[-1]
+    drawn = call(synth1_iou, reference="human", average=average, n_replicates=4000).iloc[-1]
+    # the SD of 4000 replicates has a relative error of about 1.1 %; five of these
+    assert delta["std_error"] == pytest.approx(drawn["std_error"], rel=0.055)
+
+
+def test_overall_row_pools_over_tasks(synth1_iou):
+    got = ss.difference(synth1_iou, reference="human", overall=True).iloc[-1]
+    pooled = ss.difference(synth1_iou, reference="human", by="metric").iloc[0]
+    assert got["task"] == "Overall"
+    for column in ("estimate", "std_error", "conf_low", "p_value", "n_pairs", "n_missing"):
+        assert got[column] == pytest.approx(pooled[column], rel=1e-12)
+
+
+def test_pairs_complete_and_available_average_over_different_cases():
+    scores = paired_scores([0.8, 0.6, np.nan, 0.4], [0.4, np.nan, 0.9, 0.2])
+    options = {"reference": "human", "interval": "t", "test": "t"}
+    complete = ss.difference(scores, **options).iloc[0]
+    available = ss.difference(scores, pairs="available", **options).iloc[0]
+    assert complete[["reference_mean", "method_mean"]].tolist() == pytest.approx([0.6, 0.3])
+    assert available[["reference_mean", "method_mean"]].tolist() == pytest.approx([0.6, 0.5])
+    for row in (complete, available):
+        assert (row["n_pairs"], row["n_missing"]) == (2, 2)
+    assert (complete["n"], available["n"]) == (2, 3)
+
+
+def test_available_pairs_reproduce_unpaired_means_for_several_methods(synth1_scores):
+    iou = synth1_scores[synth1_scores["metric"] == "iou"]
+    second = iou[iou["method"] == "gradcam"].assign(method="second")
+    second = second[second["task"] != "Edema"]
+    scores = pd.concat([iou, second], ignore_index=True)
+    got = ss.difference(scores, reference="human", pairs="available")
+    means = scores.groupby(["task", "method"])["score"].mean()
+    assert len(got) == 11
+    for row in got.itertuples():
+        assert row.reference_mean == pytest.approx(means[row.task, "human"])
+        assert row.method_mean == pytest.approx(means[row.task, row.method])
+
+
+def test_row_order_does_not_matter(synth1_iou):
+    shuffled = synth1_iou.sample(frac=1, random_state=3)
+    pd.testing.assert_frame_equal(
+        ss.percent_decrease(synth1_iou, reference="human", average="task"),
+        ss.percent_decrease(shuffled, reference="human", average="task"),
+        rtol=1e-12,
+    )
+
+
+@pytest.mark.parametrize(
+    ("human", "saliency", "verdict"),
+    [(0.8, 0.4, "lower"), (0.4, 0.8, "higher"), (0.6, 0.6, "inconclusive")],
+)
+def test_verdict_says_where_the_method_stands(human, saliency, verdict):
+    noise = np.random.default_rng(0).normal(0, 0.05, (2, 60))
+    scores = paired_scores(human + noise[0], saliency + noise[1])
+    for function in (ss.difference, ss.percent_decrease):
+        assert function(scores, reference="human")["verdict"].item() == verdict
+
+
+def test_verdict_of_a_decrease_from_a_negative_mean_is_not_turned_over():
+    noise = np.random.default_rng(0).normal(0, 0.05, (2, 60))
+    scores = paired_scores(-0.5 + noise[0], -0.2 + noise[1], metric="nss")
+    got = ss.percent_decrease(scores, reference="human", force=True)
+    # nss rose from -0.5 to -0.2: a decrease of 60 % of a negative number, yet higher
+    assert got["estimate"].item() > 0
+    assert got["verdict"].item() == "higher"
+
+
+@pytest.mark.parametrize("metric", ["ncc", "sncc", "auc", "sauc"])
+def test_decrease_of_a_metric_without_a_true_zero_is_refused(metric):
+    scores = paired_scores([0.6, 0.7, 0.5], [0.5, 0.6, 0.7], metric=metric)
+    with pytest.raises(ValueRangeError, match="no true zero.*force=True"):
+        ss.percent_decrease(scores, reference="human")
+    assert len(ss.percent_decrease(scores, reference="human", force=True, interval="delta")) == 1
+
+
+def test_forced_decrease_of_sncc_shows_r_warning_example(oracle_pairs, r_expected):
+    # -1.2 % with an interval from -184 to 80: quoted in the documentation
+    human, saliency, _ = oracle_pairs["real_case_means|sncc"]
+    want = r_expected("pctdec").query("set == 'real_case_means|sncc' and conf == 0.95").iloc[0]
+    assert round(want["pd"], 1) == -1.2
+    assert "-1.2 %" in ss.percent_decrease.__doc__
+    assert "-184 to 80" in ss.percent_decrease.__doc__
+    draws = r_expected("real_boot_ci")["stat"]
+    assert "pct_decrease_sauc" in set(draws)
+
+
+def test_reference_of_zero_leaves_the_decrease_undefined():
+    scores = paired_scores([0.0, 0.0, 0.0], [0.1, 0.2, 0.3])
+    with pytest.warns(SalstatsWarning, match="undefined"):
+        got = ss.percent_decrease(scores, reference="human", n_replicates=50).iloc[0]
+    assert np.isnan(got["estimate"])
+    assert got["n_undefined"] == 50
+    assert got["verdict"] == "inconclusive"
+
+
+def test_smallest_p_value_above_the_family_level_warns():
+    tasks = [f"t{i:02d}" for i in range(30)]
+    noise = np.random.default_rng(0).normal(0, 0.05, (2, 20))
+    scores = pd.concat([paired_scores(0.8 + noise[0], 0.4 + noise[1]).assign(task=t) for t in tasks])
+    with pytest.warns(SalstatsWarning, match="replicates"):
+        ss.difference(scores, reference="human", n_replicates=999, adjust="bonferroni")
+    enough = ss.difference(scores, reference="human", n_replicates=1999, adjust="bonferroni")
+    assert enough["p_adjusted"].max() == pytest.approx(30 * 2 / 2000)
+
+
+def test_columns_follow_the_contract(synth1_iou):
+    got = ss.percent_decrease(synth1_iou, reference="human", average="task")
+    columns = list(got.columns)
+    assert columns[:4] == ["metric", "task", "method", "reference"]
+    middle = [c for c in ESTIMATE_COLUMNS if c in columns]
+    assert columns[4 : 4 + len(middle)] == middle
+    assert columns[4 + len(middle) :] == [
+        "reference_mean",
+        "method_mean",
+        "n_pairs",
+        "verdict",
+        "test",
+        "n_replicates",
+    ]
+    assert got.iloc[-1]["task"] == "Average"
+    assert (got["conf_low"] <= got["estimate"]).all()
+    assert (got["estimate"] <= got["conf_high"]).all()
+
+
+def test_input_is_not_changed(synth1_iou):
+    before = synth1_iou.copy(deep=True)
+    ss.percent_decrease(synth1_iou, reference="human", average="task", overall=True)
+    pd.testing.assert_frame_equal(synth1_iou, before)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"reference": "humans"}, SalstatsError, "not a method of these scores"),
+        ({"reference": "human", "pairs": "some"}, ValueRangeError, "complete, available"),
+        ({"reference": "human", "test": "z"}, ValueRangeError, "choose one of bootstrap"),
+        ({"reference": "human", "interval": "wilson"}, ValueRangeError, "choose one of percentile"),
+        ({"reference": "human", "interval": "t"}, ValueRangeError, "delta"),
+        ({"reference": "human", "average": "site"}, ColumnError, "not a grouping column"),
+        ({"reference": "human", "by": "task"}, ColumnError, "2 metrics"),
+        ({"reference": "human", "average": "task_mean", "interval": "fieller"}, SalstatsError, "one ratio"),
+        ({"reference": "human", "test": "signflip", "pairs": "available"}, SalstatsError, "complete"),
+    ],
+)
+def test_bad_arguments_say_what_would_do(synth1_scores, options, error, message):
+    with pytest.raises(error, match=message):
+        ss.percent_decrease(synth1_scores, **options)
+
+
+def test_a_single_method_cannot_be_compared(synth1_iou):
+    with pytest.raises(SalstatsError, match="only method"):
+        ss.difference(synth1_iou[synth1_iou["method"] == "human"], reference="human")

@@ -1,0 +1,17 @@
+"""Small helpers that several test modules share."""
+
+import numpy as np
+from scipy import stats
+
+
+def limits(frame):
+    """The two limits of a frame's first row."""
+    return frame[["conf_low", "conf_high"]].to_numpy(dtype=float)[0]
+
+
+def r_quantile(replicates, probability):
+    """R boot's norm.inter: order statistic (R + 1) * p, interpolated on the normal scale."""
+    ordered, rank = np.sort(replicates), (len(replicates) + 1) * probability
+    k = int(rank)
+    z = stats.norm.ppf(np.array([probability, k / (len(ordered) + 1), (k + 1) / (len(ordered) + 1)]))
+    return ordered[k - 1] + (z[0] - z[1]) / (z[2] - z[1]) * (ordered[k] - ordered[k - 1])
