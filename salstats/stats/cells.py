@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import ColumnError
-from salstats.frames import combined_codes
+from salstats.frames import ColumnCodes, combined_codes
 
 AVERAGE = "Average"
 OVERALL = "Overall"
@@ -44,11 +44,13 @@ def ratio(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
     return quotient
 
 
-def index_groups(frame: pd.DataFrame, by: Sequence[str]) -> tuple[np.ndarray, pd.DataFrame]:
+def index_groups(
+    frame: pd.DataFrame, by: Sequence[str], known: ColumnCodes | None = None
+) -> tuple[np.ndarray, pd.DataFrame]:
     """Return each row's group, and the grouping columns of each group in sorted order."""
     if not by:
         return np.zeros(len(frame), dtype=np.int64), pd.DataFrame(index=pd.RangeIndex(1))
-    codes = combined_codes(frame, by)
+    codes = (known or ColumnCodes(frame)).combined(by)
     first = np.empty(int(codes.max()) + 1, dtype=np.int64)
     # the last assignment wins, so going backwards leaves each group's first row
     first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
@@ -135,13 +137,16 @@ def append_keys(keys: pd.DataFrame, added: pd.DataFrame) -> pd.DataFrame:
 
 
 def display_order(keys: pd.DataFrame) -> np.ndarray:
-    """Return the order of rows: by the grouping columns in turn, "Overall" and "Average" last."""
-    if not len(keys.columns):
+    """Return the order of rows: by the grouping columns in turn, "Overall" and "Average" last.
+
+    `keys` come from `index_groups`, and so in order, with pooled rows appended.
+    """
+    special = [
+        np.array([{OVERALL: 1, AVERAGE: 2}.get(v, 0) if isinstance(v, str) else 0 for v in keys[column]])
+        for column in keys.columns
+    ]
+    if not any(ranks.any() for ranks in special):
         return np.arange(len(keys))
-    ranks: list[np.ndarray] = []
-    for column in keys.columns:
-        labels = keys[column].astype("object")
-        special = labels.map({OVERALL: 1, AVERAGE: 2}).fillna(0).to_numpy(dtype=np.int64)
-        ranks += [special, combined_codes(keys, [column])]
+    ordinary = [combined_codes(keys, [column]) for column in keys.columns]
     # lexsort takes its first key last
-    return np.lexsort(ranks[::-1])
+    return np.lexsort([k for pair in zip(special, ordinary, strict=True) for k in pair][::-1])

@@ -18,7 +18,6 @@ from salstats.stats.adjust import adjust as adjust_estimates
 from salstats.stats.cells import display_order
 from salstats.stats.contrast_design import ContrastDesign, averaged_levels, contrast_design
 from salstats.stats.estimand import Estimand, influence_weights
-from salstats.stats.grouping import group_labels
 from salstats.stats.inference import (
     Inference,
     bootstrap_p_values,
@@ -252,9 +251,8 @@ def _contrast(
     if after and interval == "fieller":
         raise SalstatsError(f"interval='fieller' is for one ratio, not for average={average!r}")
     design = contrast_design(kind, scores, reference, columns, units, pairs, average, overall, after)
-    labels = group_labels(design.keys)
-    result = infer(design.cells, design.estimand, settings, labels, resample=test == "bootstrap")
-    statistic, df, p_value = _test(test, design, result, settings.rng, settings.n_replicates, labels, units)
+    result = infer(design.cells, design.estimand, settings, design.keys, resample=test == "bootstrap")
+    statistic, df, p_value = _test(test, design, result, settings.rng, settings.n_replicates, units)
     averaged = averaged_levels(design)
     verdict = _verdicts(kind, result, averaged[1])
     members = (
@@ -317,11 +315,10 @@ def _test(
     result: Inference,
     rng: np.random.Generator,
     n_replicates: int,
-    labels: Sequence[str],
     units: Units,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return statistic, degrees of freedom and p-value of each row, NaN where the test has none."""
-    n_rows = len(labels)
+    n_rows = len(design.keys)
     statistic, df, p_value = (np.full(n_rows, np.nan) for _ in range(3))
     if test == "none":
         return statistic, df, p_value
@@ -344,7 +341,7 @@ def _test(
     if test == "mcnemar":
         for values in (own, other):
             check_binary(values, "test", test)
-        paired.check_independent(design.n_pairs, result.n_units, labels, units.name)
+        paired.check_independent(design.n_pairs, result.n_units, design.keys, units.name)
     for row in range(design.members.shape[1]):
         chosen = design.members[design.row_codes, row]
         if not chosen.any():

@@ -47,11 +47,6 @@ def group_label(keys: pd.DataFrame, group: int) -> str:
     return ", ".join(f"{c} {keys[c].iloc[group]}" for c in keys.columns) or "all rows"
 
 
-def group_labels(keys: pd.DataFrame) -> list[str]:
-    """Return every group's name for a message."""
-    return [group_label(keys, group) for group in range(len(keys))]
-
-
 def group_list(labels: Sequence[str], shown: int = 4) -> str:
     """Return the first few groups' names for a message, and how many more there are."""
     more = f" and {len(labels) - shown} more" if len(labels) > shown else ""

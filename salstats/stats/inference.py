@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import pandas as pd
 
 from salstats.checks import (
     SalstatsWarning,
@@ -19,7 +20,7 @@ from salstats.checks import (
 from salstats.stats import intervals
 from salstats.stats.cells import Cells, ratio
 from salstats.stats.estimand import Estimand, influence_weights
-from salstats.stats.grouping import group_list
+from salstats.stats.grouping import group_label, group_list
 from salstats.stats.resampling import weight_blocks
 
 ANALYTIC = ("t", "wilson", "exact", "delta", "fieller")
@@ -70,14 +71,12 @@ class Inference:
     n_units: np.ndarray
     bias: np.ndarray
     n_undefined: np.ndarray
-    variance: np.ndarray
-    influence: np.ndarray = field(repr=False)
     replicates: np.ndarray | None = field(default=None, repr=False)
     conf_set: np.ndarray | None = None
 
 
 def infer(
-    cells: Cells, estimand: Estimand, settings: Settings, labels: Sequence[str], *, resample: bool = True
+    cells: Cells, estimand: Estimand, settings: Settings, keys: pd.DataFrame, *, resample: bool = True
 ) -> Inference:
     """Estimate, resample and find the limits.
 
@@ -89,19 +88,20 @@ def infer(
         What to estimate from them.
     settings : Settings
         Interval, level, draws.
-    labels : list of str
-        Name of each row, for warnings.
+    keys : DataFrame, n_rows rows
+        The grouping columns of each estimate, for warnings.
     resample : bool
         Draw replicates although the interval needs none (for a p-value).
     """
     means, totals = cells.means(), cells.counts.sum(axis=0)
     estimate = estimand.value(means)
-    influence = unit_influence(cells, estimand)
     part = cells.counts @ estimand.cells_of_rows().astype(np.float64) > 0
     n_units = part.sum(axis=0)
-    variance = (influence**2).sum(axis=0) * finite_units(n_units)
     kind = settings.interval
     bootstrapped = kind in intervals.BOOTSTRAP
+    variance = np.full(len(estimate), np.nan)
+    if not bootstrapped or kind == "studentized":
+        variance = (unit_influence(cells, estimand) ** 2).sum(axis=0) * finite_units(n_units)
     replicates = variances = None
     if bootstrapped or resample:
         replicates, variances = replicate(cells, estimand, settings, part if kind == "studentized" else None)
@@ -112,7 +112,7 @@ def infer(
         mean, spread_of_replicates, n_defined = _moments(replicates)
         bias = mean - estimate
         n_undefined = len(replicates) - n_defined
-        _warn_undefined(n_undefined, len(replicates), labels)
+        _warn_undefined(n_undefined, len(replicates), keys)
         if bootstrapped:
             spread = spread_of_replicates
     df = np.full(len(estimate), np.nan) if bootstrapped else n_units - 1.0
@@ -138,13 +138,11 @@ def infer(
         low, high = getattr(intervals, kind)(estimate, size, settings.level)
         df = np.full(len(estimate), np.nan)
     elif kind == "fieller":
-        low, high, conf_set = _fieller(cells, estimand, n_units, settings.level, labels)
+        low, high, conf_set = _fieller(cells, estimand, n_units, settings.level, keys)
     else:
         low, high = intervals.t_limits(estimate, spread, df, settings.level)
-    _warn_limits(kind, low, high, estimate, labels)
-    return Inference(
-        estimate, spread, low, high, df, n_units, bias, n_undefined, variance, influence, replicates, conf_set
-    )
+    _warn_limits(kind, low, high, estimate, keys)
+    return Inference(estimate, spread, low, high, df, n_units, bias, n_undefined, replicates, conf_set)
 
 
 def replicate(
@@ -204,7 +202,7 @@ def jackknife(cells: Cells, estimand: Estimand) -> np.ndarray:
 
 
 def _fieller(
-    cells: Cells, estimand: Estimand, n_units: np.ndarray, level: float, labels: Sequence[str]
+    cells: Cells, estimand: Estimand, n_units: np.ndarray, level: float, keys: pd.DataFrame
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return Fieller's limits, infinite and explained in the third array where unbounded."""
     assert estimand.second is not None
@@ -222,7 +220,7 @@ def _fieller(
     text[form == "line"] = "everything"
     if unbounded.any():
         warnings.warn(
-            f"Fieller's set is unbounded for {_named(labels, unbounded)}: the reference's mean does not "
+            f"Fieller's set is unbounded for {_named(keys, unbounded)}: the reference's mean does not "
             "differ from 0, and no percentage decrease is excluded by it alone (see conf_set)",
             SalstatsWarning,
             stacklevel=4,
@@ -272,17 +270,17 @@ def _given(array: np.ndarray | None) -> np.ndarray:
     return array
 
 
-def _named(labels: Sequence[str], which: np.ndarray) -> str:
+def _named(keys: pd.DataFrame, which: np.ndarray) -> str:
     """Return the names of the rows in question, for a message."""
-    return group_list([labels[int(i)] for i in np.flatnonzero(which)])
+    return group_list([group_label(keys, int(row)) for row in np.flatnonzero(which)])
 
 
-def _warn_undefined(n_undefined: np.ndarray, n_replicates: int, labels: Sequence[str]) -> None:
+def _warn_undefined(n_undefined: np.ndarray, n_replicates: int, keys: pd.DataFrame) -> None:
     """Warn where more than 1 % of the replicates are undefined."""
     many = n_undefined > _UNDEFINED_SHARE * n_replicates
     if many.any():
         warnings.warn(
-            f"{n_undefined.max()} of {n_replicates} replicates are undefined for {_named(labels, many)} "
+            f"{n_undefined.max()} of {n_replicates} replicates are undefined for {_named(keys, many)} "
             "(no defined score drawn, or a reference of 0) and left out of the interval; "
             "there are too few defined scores to resample, an analytic interval needs no replicates",
             SalstatsWarning,
@@ -291,13 +289,13 @@ def _warn_undefined(n_undefined: np.ndarray, n_replicates: int, labels: Sequence
 
 
 def _warn_limits(
-    kind: str, low: np.ndarray, high: np.ndarray, estimate: np.ndarray, labels: Sequence[str]
+    kind: str, low: np.ndarray, high: np.ndarray, estimate: np.ndarray, keys: pd.DataFrame
 ) -> None:
     """Warn of intervals of width 0 and of limits that could not be found."""
     flat = (low == high) & ~np.isnan(estimate)
     if flat.any():
         warnings.warn(
-            f"the {kind} interval has width 0 for {_named(labels, flat)}: all scores or replicates are equal; "
+            f"the {kind} interval has width 0 for {_named(keys, flat)}: all scores or replicates are equal; "
             "for 0/1 scores take interval='wilson' or 'exact', else more cases are needed",
             SalstatsWarning,
             stacklevel=4,
@@ -305,7 +303,7 @@ def _warn_limits(
     lost = (np.isnan(low) | np.isnan(high)) & ~np.isnan(estimate)
     if lost.any():
         warnings.warn(
-            f"no {kind} limits for {_named(labels, lost)}: too few units, or all replicates on one side; "
+            f"no {kind} limits for {_named(keys, lost)}: too few units, or all replicates on one side; "
             "interval='percentile' or an analytic one may be had",
             SalstatsWarning,
             stacklevel=4,

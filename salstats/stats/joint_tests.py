@@ -137,6 +137,8 @@ def _positions(formula: Formula, terms: str | Sequence[str] | None) -> tuple[str
         raise FormulaError(f"{formula.text!r} has an intercept only; there is nothing to test")
     if terms is None:
         return " + ".join(shown), list(range(len(shown)))
+    if not isinstance(terms, Sequence):
+        raise FormulaError(f"{formula.text!r} has no term {terms!r} (terms: {quoted(shown)})")
     positions: list[int] = []
     for asked in [terms] if isinstance(terms, str) else list(terms):
         found = parse_formula(f"Q('') ~ {asked}").terms if isinstance(asked, str) else ()

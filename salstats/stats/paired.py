@@ -1,12 +1,12 @@
 """Classical tests of paired scores: t, Wilcoxon, McNemar, sign flips. Kernels on arrays."""
 
-from collections.abc import Sequence
-
 import numpy as np
+import pandas as pd
 from scipy import stats
 
 from salstats.checks import SalstatsError
 from salstats.stats.cells import ratio
+from salstats.stats.grouping import group_label
 
 TESTS = ("bootstrap", "t", "wilcoxon", "mcnemar", "signflip", "none")
 
@@ -98,12 +98,12 @@ def sign_flip(sums: np.ndarray, signs: np.ndarray) -> np.ndarray:
     return p
 
 
-def check_independent(n_pairs: np.ndarray, n_units: np.ndarray, labels: Sequence[str], unit: str) -> None:
+def check_independent(n_pairs: np.ndarray, n_units: np.ndarray, keys: pd.DataFrame, unit: str) -> None:
     """Raise when a unit has several pairs, which the exact McNemar test cannot bear."""
     clustered = np.flatnonzero(n_pairs > n_units)
     if len(clustered):
         row = int(clustered[0])
         raise SalstatsError(
-            f"test='mcnemar' needs independent pairs, but {labels[row]} has {n_pairs[row]} pairs in "
+            f"test='mcnemar' needs independent pairs; {group_label(keys, row)} has {n_pairs[row]} in "
             f"{n_units[row]} units ({unit}); take test='t' or 'signflip', which keep a unit's pairs together"
         )

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import ColumnError, SalstatsError, check_by
-from salstats.frames import DEFAULT_BY, check_scores, estimates_frame
+from salstats.frames import DEFAULT_BY, ColumnCodes, coded_scores, estimates_frame
 from salstats.stats.cells import (
     AVERAGE,
     Cells,
@@ -18,7 +18,6 @@ from salstats.stats.cells import (
     with_overall,
 )
 from salstats.stats.estimand import Estimand
-from salstats.stats.grouping import group_labels
 from salstats.stats.inference import check_binary, check_settings, infer, replicate
 from salstats.stats.intervals import BOOTSTRAP
 from salstats.stats.units import Units, resolve_unit
@@ -114,16 +113,16 @@ def summarize(
     0    hit  gradcam  685      140
     1    hit    human  678      140
     """
-    scores = check_scores(scores)
+    codes = coded_scores(scores)
     columns = check_by(scores, by, DEFAULT_BY)
-    units = resolve_unit(scores, unit)
+    units = resolve_unit(scores, unit, codes=codes)
     settings = check_settings(interval, INTERVALS, level, n_replicates, rng, draws, units.n)
     if interval in ("wilson", "exact"):
         if average:
             raise SalstatsError(f"interval={interval!r} is for one proportion, not for an average of several")
         check_binary(scores["score"].to_numpy(dtype=np.float64), "interval", interval)
-    cells, estimand, keys = mean_design(scores, columns, units, average, overall)
-    result = infer(cells, estimand, settings, group_labels(keys), resample=False)
+    cells, estimand, keys = mean_design(codes, columns, units, average, overall)
+    result = infer(cells, estimand, settings, keys, resample=False)
     table = {
         "term": "mean",
         "estimate": result.estimate,
@@ -180,11 +179,11 @@ def bootstrap(
     >>> list(replicates.columns), len(replicates)
     (['metric', 'method', 'replicate', 'estimate'], 1200)
     """
-    scores = check_scores(scores)
+    codes = coded_scores(scores)
     columns = check_by(scores, by, DEFAULT_BY)
-    units = resolve_unit(scores, unit)
+    units = resolve_unit(scores, unit, codes=codes)
     settings = check_settings("percentile", INTERVALS, 0.95, n_replicates, rng, draws, units.n)
-    cells, estimand, keys = mean_design(scores, columns, units, average, overall)
+    cells, estimand, keys = mean_design(codes, columns, units, average, overall)
     replicates, _ = replicate(cells, estimand, settings)
     ordered = display_order(keys)
     times = settings.n_replicates
@@ -195,11 +194,12 @@ def bootstrap(
 
 
 def mean_design(
-    scores: pd.DataFrame, by: list[str], units: Units, average: str | None, overall: bool
+    known: ColumnCodes, by: list[str], units: Units, average: str | None, overall: bool
 ) -> tuple[Cells, Estimand, pd.DataFrame]:
     """Return the cells, what to estimate from them, and the key of each estimate."""
+    scores = known.frame
     check_one_metric(scores, by)
-    codes, keys = index_groups(scores, by)
+    codes, keys = index_groups(scores, by, known)
     cells = sum_cells(scores["score"].to_numpy(dtype=np.float64), units.codes, units.n, codes, keys)
     membership, pooled = average_over(keys, average)
     if overall:

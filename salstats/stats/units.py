@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import ColumnError, SalstatsWarning, check_columns
-from salstats.frames import case_key, combined_codes
+from salstats.frames import ColumnCodes, case_key
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,9 @@ class Units:
     n: int
 
 
-def resolve_unit(frame: pd.DataFrame, unit: str | None, name: str = "scores") -> Units:
+def resolve_unit(
+    frame: pd.DataFrame, unit: str | None, name: str = "scores", codes: ColumnCodes | None = None
+) -> Units:
     """Return the units of `frame`: `patient` where it repeats over cases, else `case`; or those asked for.
 
     Choosing cases although patients have several warns with their number. Where there is a column
@@ -40,7 +42,8 @@ def resolve_unit(frame: pd.DataFrame, unit: str | None, name: str = "scores") ->
     ColumnError
         No such column; an empty cell in it; no column that could serve.
     """
-    clusters = _patients_with_several_cases(frame)
+    codes = codes or ColumnCodes(frame)
+    clusters = _patients_with_several_cases(codes)
     if unit is None:
         if clusters:
             unit = "patient"
@@ -60,18 +63,19 @@ def resolve_unit(frame: pd.DataFrame, unit: str | None, name: str = "scores") ->
             stacklevel=3,
         )
     columns = ["dataset", unit] if "dataset" in frame.columns and unit != "dataset" else [unit]
-    codes = combined_codes(frame, columns)
-    return Units(unit, codes, int(codes.max()) + 1)
+    places = codes.combined(columns)
+    return Units(unit, places, int(places.max()) + 1)
 
 
-def _patients_with_several_cases(frame: pd.DataFrame) -> int:
+def _patients_with_several_cases(codes: ColumnCodes) -> int:
     """Return how many patients have more than one case."""
+    frame = codes.frame
     if "patient" not in frame.columns or "case" not in frame.columns:
         return 0
     if frame["patient"].isna().all():
         return 0
     dataset = [c for c in ("dataset",) if c in frame.columns]
-    pairs = combined_codes(frame, ["patient", *case_key(frame)])
-    patients = combined_codes(frame, [*dataset, "patient"])
+    pairs = codes.combined(["patient", *case_key(frame)])
+    patients = codes.combined([*dataset, "patient"])
     first_of_pair = np.unique(pairs, return_index=True)[1]
     return int((np.bincount(patients[first_of_pair]) > 1).sum())

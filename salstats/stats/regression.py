@@ -1,0 +1,259 @@
+"""Regression of scores: the terms of linear and logit models."""
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from scipy import special
+
+from salstats.checks import SalstatsWarning, check_level, quoted
+from salstats.frames import estimates_frame
+from salstats.stats.adjust import adjust as adjust_estimates
+from salstats.stats.design import INTERCEPT
+from salstats.stats.formulas import Formula
+from salstats.stats.models import (
+    Model,
+    check_procedure,
+    covariance,
+    fit_models,
+    model_counts,
+    model_keys,
+)
+
+_LOG_SCALE = ("log(", "log1p(", "logit(")
+
+
+def regress(
+    data: pd.DataFrame,
+    formula: str | Sequence[str],
+    *,
+    by: str | Sequence[str] | None = None,
+    family: str = "gaussian",
+    errors: str | None = None,
+    unit: str | None = None,
+    reference: str | None = None,
+    level: float = 0.95,
+    exponentiate: bool = False,
+    adjust: str = "none",
+    overall: bool = False,
+) -> pd.DataFrame:
+    """Return the coefficients of regression models, one row per term.
+
+    A positive estimate means that the left side is larger where the term is. Rows in which a variable of
+    the formula is missing are left out, as in R's `lm`, and counted.
+
+    Parameters
+    ----------
+    data : DataFrame
+        A scores frame, or any tidy table. A name in the formula is a column, or else a metric: then one
+        row of the model is one case, task and method (data set, reader, model, seed), with the metrics
+        named as columns.
+    formula : str or sequence of str
+        Such as `"iou ~ area_ratio"`. It is data, not code: column names, the operators
+        `+ - * / : ^ ** %in%`, numbers, and `C(x)`, `C(x, Treatment("level"))`, `Q("any name")`, `I(...)`,
+        `log`, `log1p`, `sqrt`, `exp`, `logit`, `scale`, `center`.
+    by : str or sequence of str, optional
+        A model for each group. By default `method`, where it is a column that the formula does not use.
+    family : str
+        `gaussian`, `binomial` (logit, outcome 0 or 1), `fractional` (quasi-binomial logit for an outcome in
+        [0, 1], exact 0 and 1 included).
+    errors : str, optional
+        `classical`, `hc0`, `hc1`, `hc2`, `hc3`, `cluster` (CR1), `cr2` (gaussian only). By default
+        classical, and for the fractional family `hc1`, since nobody believes its variance.
+    unit : str, optional
+        Column of the clusters; by default `patient` where it repeats over cases, else `case`.
+    reference : str, optional
+        A method, such as `"human"`: the left side becomes `reference - method` on the same case and task,
+        so that a positive slope means that the method falls further behind as the term grows.
+    level : float
+        Confidence level.
+    exponentiate : bool
+        Exponentiate the estimate and its limits (odds ratios of the logit families). `std_error` and
+        `statistic` stay on the log scale, as in broom.
+    adjust : str
+        `none`, or a procedure of `adjust()`; the family is every term shown except intercepts.
+    overall : bool
+        With `task` in `by`, add the model pooled over tasks as task "Overall".
+
+    Returns
+    -------
+    DataFrame
+        In order of formula, group (sorted, "Overall" last) and term, with columns
+
+        by..., reference
+            The grouping columns, and the reference if there is one.
+        formula
+            As it was given.
+        term
+            In R's spelling: `(Intercept)`, `area_ratio`, `taskEdema`, `area_ratio:taskEdema`.
+        estimate
+            The coefficient; NaN for a term that depends linearly on earlier ones (as in R), and where
+            a model has no estimates at all. Both warn.
+        std_error
+            By `errors`.
+        statistic
+            estimate / std_error.
+        df
+            Degrees of freedom of Student's t: n - k for the gaussian and fractional families, G - 1 with
+            `errors="cluster"`, Satterthwaite's with `cr2`. NaN means the normal distribution: the binomial
+            family, errors not clustered.
+        p_value
+            Two-sided.
+        p_adjusted
+            With `adjust`.
+        conf_low, conf_high, conf_level
+            Wald limits from the same distribution; they are not adjusted.
+        interval
+            `t`, or `wald` for the normal distribution.
+        unit
+            With clustered errors: the column of the clusters.
+        n
+            Rows used.
+        n_missing
+            Rows left out because a variable of the formula is missing.
+        n_units
+            With clustered errors: number of clusters, G.
+        n_tests
+            With `adjust`: size of the family.
+
+    Raises
+    ------
+    FormulaError
+        A formula that cannot be read or asks for something that is not listed above.
+    ColumnError
+        A name that is neither a column nor a metric; a variable in `by` and in the formula; an empty unit.
+    ValueRangeError
+        An unknown option; an outcome that does not fit the family; a transform that is undefined somewhere;
+        `unit` without clustered errors.
+
+    Warns
+    -----
+    SalstatsWarning
+        Once each for: models without estimates (too few rows, a separated logit model); terms that cannot
+        be told apart; a perfect fit; rows that repeat a case or patient without clustered errors; several
+        metrics in one model.
+
+    Notes
+    -----
+    Text is coded by treatment contrasts, the reference being the first level in sorted order (upper case
+    before lower case, as in R's C locale) or a Categorical's first; only levels that are present in a group
+    count. `scale` (standard deviation with n - 1) and `center` use the rows of the model. True and False
+    are 1 and 0.
+
+    With s_i = x_i (y_i - mu_i), e_i = y_i - mu_i, M = (X'WX)^-1 (W = 1, or mu (1 - mu) for the logit) and
+    h_i the leverages of the weighted design, the covariance is
+
+    - classical: phi M, phi = RSS / (n - k), 1 (binomial), Pearson's chi^2 / (n - k) (fractional);
+    - hc0: M [sum s_i s_i'] M; hc1: times n / (n - k); hc2, hc3: e_i^2 over 1 - h_i, (1 - h_i)^2. The logit
+      families have all of them, as in R's sandwich (statsmodels silently gives HC0);
+    - cluster: CR1, G / (G - 1) * (n - 1) / (n - k) M [sum_g s_g s_g'] M with s_g the sum over a cluster, and
+      t with G - 1 in every family; this is Stata's, and sandwich's `vcovCL(type = "HC1")`, whose `coeftest`
+      takes n - k however;
+    - cr2: Bell and McCaffrey, as in R's clubSandwich.
+
+    A logit model whose terms separate zeros from ones has no finite estimates: NaN rows, where R prints
+    huge numbers. Limits of the logit are Wald's, as R's `confint.default`; broom's profile the likelihood.
+
+    References
+    ----------
+    Robinson D, Hayes A, Couch S. broom: convert statistical objects into tidy tibbles.
+    https://doi.org/10.32614/CRAN.package.broom
+
+    Papke LE, Wooldridge JM. Econometric methods for fractional response variables. J Appl Econometrics
+    1996;11:619-632. https://doi.org/10.1002/(SICI)1099-1255(199611)11:6<619::AID-JAE418>3.0.CO;2-1
+
+    Zeileis A, Köll S, Graham N. Various versatile variances: an object-oriented implementation of clustered
+    covariances in R. J Stat Softw 2020;95(1):1-36. https://doi.org/10.18637/jss.v095.i01
+
+    Examples
+    --------
+    >>> import pandas as pd, salstats as ss
+    >>> scores = pd.DataFrame({"case": list("abcdef"), "method": "gradcam", "metric": "iou",
+    ...     "score": [0.1, 0.3, 0.2, 0.5, 0.4, 0.6], "size": [1, 2, 3, 4, 5, 6]})
+    >>> table = ss.regress(scores, "iou ~ size")
+    >>> table[["method", "term", "estimate", "std_error", "df", "p_value", "n"]].round(4)
+        method         term  estimate  std_error   df  p_value  n
+    0  gradcam  (Intercept)    0.0400     0.0904  4.0   0.6810  6
+    1  gradcam         size    0.0886     0.0232  4.0   0.0188  6
+    """
+    check_level(level)
+    check_procedure(adjust)
+    models, options, unit_name = fit_models(
+        data,
+        formula,
+        by=by,
+        family=family,
+        errors=errors,
+        unit=unit,
+        reference=reference,
+        overall=overall,
+    )
+    if exponentiate and family == "gaussian":
+        _warn_not_logarithmic([m.formula for m in models])
+    parts = [_terms(model, options.errors, level) for model in models]
+    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    if exponentiate:
+        with np.errstate(over="ignore"):
+            for name in ("estimate", "conf_low", "conf_high"):
+                columns[name] = np.exp(columns[name])
+    repeats = [len(part["term"]) for part in parts]
+    counted = model_counts(models, repeats, unit_name)
+    normal = np.isinf(columns["df"])
+    columns["interval"] = np.where(normal, "wald", "t")
+    columns["df"] = np.where(normal, np.nan, columns["df"])
+    result = estimates_frame(
+        model_keys(models, options, repeats), {**columns, "conf_level": float(level), **counted}
+    )
+    return result if adjust == "none" else adjust_estimates(result, procedure=adjust)
+
+
+def _warn_not_logarithmic(formulas: Sequence[Formula]) -> None:
+    """Warn where exponentiated coefficients have no meaning."""
+    plain = dict.fromkeys(f.text for f in formulas if not f.response.name.startswith(_LOG_SCALE))
+    if plain:
+        warnings.warn(
+            f"exponentiate=True, but the left side of {quoted(plain)} is not on a log or logit scale",
+            SalstatsWarning,
+            stacklevel=3,
+        )
+
+
+def _terms(model: Model, errors: str, level: float) -> dict[str, np.ndarray]:
+    """Return the columns of one model's terms; df is infinite for the normal distribution."""
+    names = np.asarray(model.design.names or (INTERCEPT,), dtype=object)
+    columns = {name: np.full(len(names), np.nan) for name in ("estimate", "std_error", "df")}
+    fit = model.fit
+    if fit is not None:
+        values, df = covariance(model, errors)
+        columns["estimate"] = fit.coefficients
+        columns["std_error"][fit.kept] = np.sqrt(np.diag(values))
+        columns["df"][fit.kept] = df
+    estimate, std_error, degrees = columns["estimate"], columns["std_error"], columns["df"]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        statistic = estimate / std_error
+    half = student_quantile(degrees, (1 + level) / 2) * std_error
+    return {
+        "term": names,
+        "estimate": estimate,
+        "std_error": std_error,
+        "statistic": statistic,
+        "df": degrees,
+        "p_value": 2 * student_tail(degrees, np.abs(statistic)),
+        "conf_low": estimate - half,
+        "conf_high": estimate + half,
+    }
+
+
+def student_tail(df: np.ndarray, statistic: np.ndarray) -> np.ndarray:
+    """Return P(T > statistic) of Student's t, of the normal distribution where df is infinite."""
+    normal = np.isinf(df)
+    return np.where(normal, special.ndtr(-statistic), special.stdtr(np.where(normal, 1.0, df), -statistic))
+
+
+def student_quantile(df: np.ndarray, probability: float) -> np.ndarray:
+    """Return the quantile of Student's t, of the normal distribution where df is infinite."""
+    normal = np.isinf(df)
+    return np.where(
+        normal, special.ndtri(probability), special.stdtrit(np.where(normal, 1.0, df), probability)
+    )

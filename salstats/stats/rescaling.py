@@ -1,0 +1,83 @@
+"""Covariates put on a common scale before they enter a model."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from salstats.checks import ValueRangeError, check_by, check_columns, check_frame, check_numeric
+from salstats.frames import combined_codes
+
+
+def normalize(
+    data: pd.DataFrame, columns: str | Sequence[str], *, within: str | Sequence[str] | None = None
+) -> pd.DataFrame:
+    """Return the frame with columns rescaled to run from 0 to 1 (min-max).
+
+    A coefficient of a rescaled covariate is the change from its smallest to its largest value, and so
+    depends on the two most extreme rows.
+
+    Parameters
+    ----------
+    data : DataFrame
+        Any table.
+    columns : str or sequence of str
+        Numeric columns; NaN stays NaN.
+    within : str or sequence of str, optional
+        Columns in whose groups the smallest and largest value are taken; by default in all rows.
+
+    Returns
+    -------
+    DataFrame
+        A copy with the same rows and columns, `columns` as float64 in [0, 1].
+
+    Raises
+    ------
+    ColumnError
+        A column is missing, or is not numeric; a column of `within` has empty cells.
+    ValueRangeError
+        A column is constant (in some group), so that there is no range to divide by. The CheXlocalize
+        scripts leave such a column as it is, on a scale unlike the others'.
+
+    Notes
+    -----
+    (x - min) / (max - min) over all rows with a value, whether or not their score is defined, as in the
+    CheXlocalize scripts: the scale does not move with the outcome that is regressed.
+
+    References
+    ----------
+    Saporta A, Gui X, Agrawal A, et al. Benchmarking saliency methods for chest X-ray interpretation. Nat
+    Mach Intell 2022;4:867-878. https://doi.org/10.1038/s42256-022-00536-x
+
+    Examples
+    --------
+    >>> import pandas as pd, salstats as ss
+    >>> table = pd.DataFrame({"task": ["a", "a", "b", "b"], "size": [1.0, 3.0, 5.0, 9.0]})
+    >>> ss.normalize(table, ["size"])["size"].tolist()
+    [0.0, 0.25, 0.5, 1.0]
+    >>> ss.normalize(table, ["size"], within="task")["size"].tolist()
+    [0.0, 1.0, 0.0, 1.0]
+    """
+    check_frame(data, "data")
+    names = [columns] if isinstance(columns, str) else list(columns)
+    check_columns(data, names, "data")
+    groups = check_by(data, within, (), "data")
+    codes = combined_codes(data, groups)
+    result = data.copy()
+    for name in names:
+        values = check_numeric(data, name, "data")
+        low = np.full(int(codes.max()) + 1, np.inf)
+        high = -low
+        np.fmin.at(low, codes, values)
+        np.fmax.at(high, codes, values)
+        constant = (high == low)[codes]
+        if constant.any():
+            row = int(np.flatnonzero(constant)[0])
+            where = "".join(f", {c} {data[c].iloc[row]}" for c in groups)
+            raise ValueRangeError(
+                f"column {name!r}{where} is {low[codes[row]]:g} throughout, so it has no range; "
+                "leave it out, or normalize within larger groups"
+            )
+        with np.errstate(invalid="ignore"):
+            result[name] = (values - low[codes]) / (high - low)[codes]
+    return result

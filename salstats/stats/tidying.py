@@ -1,0 +1,163 @@
+"""Estimates from elsewhere: results of statsmodels, and files written by R's broom."""
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from salstats.checks import ColumnError, InputFileError, SalstatsError, check_columns, check_level
+from salstats.frames import ESTIMATE_COLUMNS, estimates_frame
+from salstats.stats.design import INTERCEPT
+
+#: Columns of broom's tidiers that are called otherwise here.
+_BROOM = {
+    "std.error": "std_error",
+    "p.value": "p_value",
+    "adj.p.value": "p_adjusted",
+    "conf.low": "conf_low",
+    "conf.high": "conf_high",
+    "conf.level": "conf_level",
+    "nobs": "n",
+}
+_NUMBERS = ("estimate", "std_error", "statistic", "df", "p_value", "p_adjusted", "conf_low", "conf_high")
+_INTERCEPTS = ("Intercept", "const", INTERCEPT)
+_CONTRAST = re.compile(r"\[(?:T\.)?([^\[\]]*)\]")
+
+
+def tidy(fit: object, *, level: float = 0.95) -> pd.DataFrame:
+    """Return fitted models or a table of coefficients from elsewhere as an estimates frame.
+
+    Parameters
+    ----------
+    fit : statsmodels results, DataFrame, str or path
+        What `fit()` of a statsmodels model returned (OLS, WLS, GLM, Logit, GEE, MixedLM, ...), a table in
+        broom's columns (`term, estimate, std.error, statistic, p.value, conf.low, conf.high`), or a CSV
+        file of one.
+    level : float
+        Confidence level: of the limits that are made for a statsmodels result, or of those in a table that
+        has limits and no `conf.level` (broom does not write it).
+
+    Returns
+    -------
+    DataFrame
+        One row per term, in the order given, with columns
+
+        whatever stands before `term`
+            Of a table, such as `model` or `group`.
+        term
+            In R's spelling: statsmodels' `Intercept` and `const` become `(Intercept)`, `site[T.b]`
+            becomes `siteb`.
+        estimate, std_error, statistic, df, p_value, p_adjusted, conf_low, conf_high
+            Of a table, those it has. Of a statsmodels result all but `p_adjusted`, with the errors it was
+            fitted with; `df` is NaN where it uses the normal distribution.
+        conf_level
+            Where there are limits.
+        interval
+            Of a statsmodels result: `t` or `wald`.
+        n
+            Of a statsmodels result: its rows; of a table: its column `nobs`.
+        other columns of a table
+            Last, as they are (`component`, `y.level`, ...).
+
+    Raises
+    ------
+    SalstatsError
+        Neither a table nor a fitted model.
+    InputFileError
+        The file does not exist or is not a CSV file.
+    ColumnError
+        A table without `term` or `estimate`, or with text where numbers belong.
+
+    Examples
+    --------
+    >>> import pandas as pd, salstats as ss
+    >>> broom = pd.DataFrame({"term": ["(Intercept)", "size"], "estimate": [0.2, 0.5],
+    ...     "std.error": [0.1, 0.2], "p.value": [0.05, 0.02]})
+    >>> ss.tidy(broom)
+              term  estimate  std_error  p_value
+    0  (Intercept)       0.2        0.1     0.05
+    1         size       0.5        0.2     0.02
+    """
+    check_level(level)
+    if isinstance(fit, str | os.PathLike):
+        return _from_table(_read(Path(fit)), str(fit), level)
+    if isinstance(fit, pd.DataFrame):
+        return _from_table(fit, "the table", level)
+    if all(hasattr(fit, name) for name in ("params", "bse", "pvalues", "conf_int")):
+        return _from_statsmodels(fit, level)
+    raise SalstatsError(
+        f"tidy() takes results of statsmodels, a DataFrame or a CSV file of broom's, not {type(fit).__name__}"
+    )
+
+
+def _read(path: Path) -> pd.DataFrame:
+    """Return a CSV file as a table."""
+    if not path.is_file():
+        raise InputFileError(f"there is no file {path}")
+    try:
+        return pd.read_csv(path)
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
+        raise InputFileError(f"{path} is not a CSV file: {str(error).splitlines()[0]}") from None
+
+
+def _from_table(table: pd.DataFrame, name: str, level: float) -> pd.DataFrame:
+    """Return a broom table in this package's columns."""
+    frame = table.rename(columns={c: _BROOM.get(str(c), str(c)) for c in table.columns})
+    # R's write.csv puts row names first, under an empty name
+    frame = frame.drop(columns=[c for c in frame.columns if re.fullmatch(r"|Unnamed: \d+", str(c))])
+    if not frame.columns.is_unique:
+        twice = frame.columns[frame.columns.duplicated()][0]
+        raise ColumnError(f"{name} has column {twice!r} twice, in broom's spelling and in salstats'")
+    check_columns(frame, ["term", "estimate"], name)
+    for column in _NUMBERS:
+        if column in frame.columns and not pd.api.types.is_numeric_dtype(frame[column]):
+            if frame[column].notna().any():
+                raise ColumnError(f"column {column!r} of {name} holds text; it must be numeric")
+            frame[column] = frame[column].astype(np.float64)
+    if "conf_low" in frame.columns and "conf_level" not in frame.columns:
+        frame["conf_level"] = float(level)
+    before = list(frame.columns[: frame.columns.get_loc("term")])
+    keys = [c for c in before if c not in ESTIMATE_COLUMNS]
+    known = {c: frame[c].to_numpy() for c in ESTIMATE_COLUMNS if c in frame.columns}
+    known["term"] = np.asarray([_term_name(str(t)) for t in frame["term"]], dtype=object)
+    special = {c: frame[c].to_numpy() for c in frame.columns if c not in keys and c not in known}
+    return estimates_frame(frame[keys], known, special)
+
+
+def _from_statsmodels(fit: Any, level: float) -> pd.DataFrame:
+    """Return the coefficients of a statsmodels result, with the errors it was fitted with."""
+    estimate = np.asarray(fit.params, dtype=np.float64)
+    if estimate.ndim != 1:
+        raise SalstatsError("tidy() takes models of one outcome; this one has coefficients for several")
+    names = fit.params.index if isinstance(fit.params, pd.Series) else fit.model.exog_names
+    std_error = np.asarray(fit.bse, dtype=np.float64)
+    student = bool(getattr(fit, "use_t", False))
+    df = getattr(fit, "df_resid_inference", None) or getattr(fit, "df_resid", None) or np.nan
+    limits = np.asarray(fit.conf_int(alpha=1 - level), dtype=np.float64)
+    n = len(estimate)
+    # MixedLM lists its variance parameters too; they come with their own names
+    terms = [_term_name(str(t)) for t in names] + [f"parameter {i}" for i in range(len(names), n)]
+    return estimates_frame(
+        pd.DataFrame(index=range(n)),
+        {
+            "term": terms[:n],
+            "estimate": estimate,
+            "std_error": std_error,
+            "statistic": np.asarray(fit.tvalues, dtype=np.float64),
+            "df": np.full(n, float(df) if student else np.nan),
+            "p_value": np.asarray(fit.pvalues, dtype=np.float64),
+            "conf_low": limits[:, 0],
+            "conf_high": limits[:, 1],
+            "conf_level": float(level),
+            "interval": "t" if student else "wald",
+            "n": int(fit.nobs),
+        },
+    )
+
+
+def _term_name(name: str) -> str:
+    """Return a term in R's spelling: 'site[T.b]:x' is 'siteb:x', 'Intercept' is '(Intercept)'."""
+    return INTERCEPT if name in _INTERCEPTS else _CONTRAST.sub(r"\1", name)

@@ -1,0 +1,171 @@
+"""Model statistics against broom, observations against statsmodels."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.api as sm
+from regression_oracle import LINEAR, logit_model, rows_of
+
+import salstats as ss
+from salstats.checks import ColumnError, SalstatsWarning
+
+# double precision on both sides; adj.r.squared near zero loses three digits to cancellation
+RTOL = 1e-10
+GLANCE = {
+    "r_squared": "r.squared",
+    "adj_r_squared": "adj.r.squared",
+    "sigma": "sigma",
+    "statistic": "statistic",
+    "p_value": "p.value",
+    "df": "df",
+    "log_lik": "logLik",
+    "aic": "AIC",
+    "bic": "BIC",
+    "deviance": "deviance",
+    "df_residual": "df.residual",
+    "nobs": "nobs",
+}
+GLM_GLANCE = {
+    **{c: GLANCE[c] for c in ("log_lik", "aic", "bic", "deviance", "df_residual", "nobs")},
+    "null_deviance": "null.deviance",
+    "df_null": "df.null",
+}
+
+
+def _compare(result, row, columns):
+    for ours, theirs in columns.items():
+        if pd.isna(row[theirs]):
+            assert pd.isna(result[ours]), ours
+        else:
+            assert result[ours] == pytest.approx(row[theirs], rel=RTOL), ours
+
+
+def test_linear_models_equal_brooms_glance(synth1, r_expected):
+    oracle = r_expected("lm_glance")
+    assert len(oracle) == 38
+    for _, row in oracle.iterrows():
+        result = ss.fit_statistics(rows_of(synth1, row["model"]), LINEAR[row["model"].split("|")[0]])
+        _compare(result.iloc[0], row, GLANCE)
+        assert result[["null_deviance", "df_null"]].isna().all(axis=None)
+
+
+def test_logit_models_equal_brooms_glance(synth1, r_expected):
+    for _, row in r_expected("glm_glance").iterrows():
+        formula, family = logit_model(row["model"])
+        result = ss.fit_statistics(rows_of(synth1, row["model"]), formula, family=family).iloc[0]
+        _compare(result, row, GLM_GLANCE)
+        assert result[["r_squared", "sigma", "statistic"]].isna().all()
+
+
+def test_aic_and_bic_count_sigma_unlike_statsmodels(synth1):
+    rows = rows_of(synth1, "uni|Edema")[["iou", "prob"]].dropna()
+    theirs = sm.OLS(rows["iou"], sm.add_constant(rows["prob"])).fit()
+    ours = ss.fit_statistics(rows, "iou ~ prob").iloc[0]
+    assert ours["aic"] == pytest.approx(theirs.aic + 2, rel=RTOL)
+    assert ours["bic"] == pytest.approx(theirs.bic + np.log(len(rows)), rel=RTOL)
+
+
+def test_models_without_intercept_or_slopes_follow_r(synth1):
+    rows = rows_of(synth1, "uni|Edema")[["iou", "prob"]].dropna()
+    theirs = sm.OLS(rows["iou"], rows["prob"]).fit()
+    ours = ss.fit_statistics(rows, "iou ~ prob - 1").iloc[0]
+    assert ours["r_squared"] == pytest.approx(theirs.rsquared, rel=RTOL)
+    assert ours["adj_r_squared"] == pytest.approx(theirs.rsquared_adj, rel=RTOL)
+    assert ours["statistic"] == pytest.approx(theirs.fvalue, rel=RTOL)
+    assert ours["df"] == 1
+    mean = ss.fit_statistics(rows, "iou ~ 1").iloc[0]
+    assert (mean["r_squared"], mean["adj_r_squared"]) == (0, 0)
+    assert mean[["statistic", "p_value", "df"]].isna().all()
+    assert mean["sigma"] == pytest.approx(rows["iou"].std(), rel=RTOL)
+
+
+def test_one_row_per_model_with_its_counts(synth1_scores):
+    result = ss.fit_statistics(
+        synth1_scores, ["iou ~ prob", "hit ~ prob"], by=("method", "task"), overall=True
+    )
+    assert len(result) == 2 * 2 * 7
+    assert list(result.columns[:3]) == ["method", "task", "formula"]
+    sizes = result["nobs"] + result["n_missing"]
+    assert (sizes[result["task"] != "Overall"] == 300).all()
+    assert (sizes[result["task"] == "Overall"] == 1800).all()
+
+
+def test_a_model_without_estimates_is_a_row_of_nan():
+    rows = pd.DataFrame({"score": [0.1, 0.2], "x": [1.0, 2.0]})
+    with pytest.warns(SalstatsWarning, match="2 complete rows for 2 coefficients"):
+        result = ss.fit_statistics(rows, "score ~ x")
+    assert result["nobs"].tolist() == [2]
+    assert result["aic"].isna().all()
+
+
+def test_observations_of_a_linear_model_equal_statsmodels_influence(synth1):
+    rows = rows_of(synth1, "multi|POOLED")
+    result = ss.augment(rows, LINEAR["multi"])
+    used = rows.dropna(subset=["iou", "n_instances", "area_ratio", "elongation", "irrectangularity"])
+    design = sm.add_constant(used[["n_instances", "area_ratio", "elongation", "irrectangularity"]])
+    fit = sm.OLS(used["iou"], design).fit()
+    influence = fit.get_influence()
+    assert len(result) == len(used)
+    np.testing.assert_allclose(result["fitted"], fit.fittedvalues, rtol=RTOL)
+    np.testing.assert_allclose(result["residual"], fit.resid, rtol=1e-9, atol=1e-14)
+    np.testing.assert_allclose(result["leverage"], influence.hat_matrix_diag, rtol=RTOL)
+    np.testing.assert_allclose(result["cooks_distance"], influence.cooks_distance[0], rtol=1e-9, atol=1e-18)
+    standardised = influence.resid_studentized_internal
+    np.testing.assert_allclose(result["std_residual"], standardised, rtol=1e-9, atol=1e-13)
+
+
+def test_cooks_distance_is_how_far_the_fit_moves_without_the_row(synth1):
+    rows = rows_of(synth1, "uni|Edema")[["iou", "prob"]].dropna().head(30).reset_index(drop=True)
+    result = ss.augment(rows, "iou ~ prob")
+    sigma = ss.fit_statistics(rows, "iou ~ prob")["sigma"][0]
+    for i in (0, 7, 29):
+        a, b = ss.regress(rows.drop(index=i), "iou ~ prob")["estimate"]
+        moved = ((result["fitted"] - (a + b * rows["prob"])) ** 2).sum() / (2 * sigma**2)
+        assert result["cooks_distance"][i] == pytest.approx(moved, rel=1e-9)
+
+
+@pytest.mark.parametrize("family", ["binomial", "fractional"])
+def test_observations_of_a_logit_model_equal_statsmodels_influence(synth1, family):
+    outcome = "hit" if family == "binomial" else "iou"
+    rows = rows_of(synth1, "logit|Edema")
+    result = ss.augment(rows, f"{outcome} ~ prob + area_ratio", family=family)
+    used = rows.dropna(subset=[outcome, "prob", "area_ratio"])
+    design = sm.add_constant(used[["prob", "area_ratio"]])
+    scale = None if family == "binomial" else "X2"
+    fit = sm.GLM(used[outcome], design, family=sm.families.Binomial()).fit(tol=1e-14, scale=scale)
+    influence = fit.get_influence()
+    np.testing.assert_allclose(result["fitted"], fit.fittedvalues, rtol=1e-9)
+    np.testing.assert_allclose(result["residual"], fit.resid_response, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(result["leverage"], influence.hat_matrix_diag, rtol=1e-8)
+    np.testing.assert_allclose(result["std_residual"], influence.resid_studentized, rtol=1e-8, atol=1e-11)
+    # statsmodels divides by the number of coefficients too: Pearson's form
+    np.testing.assert_allclose(result["cooks_distance"], influence.cooks_distance[0], rtol=1e-8, atol=1e-12)
+
+
+def test_rows_keep_their_columns_and_order_and_those_with_missing_variables_are_left_out(synth1):
+    rows = rows_of(synth1, "all|POOLED").sample(frac=1, random_state=4)
+    result = ss.augment(rows, ["iou ~ prob", "iou ~ elongation"], by="task")
+    assert list(result.columns) == [
+        "formula",
+        *rows.columns,
+        *("fitted", "residual", "leverage", "cooks_distance", "std_residual"),
+    ]
+    first = result[result["formula"] == "iou ~ prob"].reset_index(drop=True)
+    used = rows.dropna(subset=["iou", "prob"]).reset_index(drop=True)
+    pd.testing.assert_frame_equal(first[rows.columns], used)
+    counts = ss.regress(rows, "iou ~ prob", by="task").query("term == 'prob'").set_index("task")
+    assert first.groupby("task").size().to_dict() == counts["n"].to_dict()
+    np.testing.assert_allclose(first.groupby("task")["residual"].sum(), 0, atol=1e-10)
+
+
+def test_gap_rows_hold_reference_minus_method(synth1, synth1_scores):
+    result = ss.augment(synth1_scores, "iou ~ prob", reference="human")
+    gap = (synth1["human_iou"] - synth1["iou"])[synth1["prob"].notna()].dropna()
+    np.testing.assert_allclose(np.sort(result["iou"]), np.sort(gap), rtol=1e-14)
+    assert "score" not in result.columns
+
+
+def test_a_column_that_would_be_overwritten_is_refused(synth1):
+    rows = rows_of(synth1, "all|POOLED").assign(fitted=1.0)
+    with pytest.raises(ColumnError, match="column 'fitted' already"):
+        ss.augment(rows, "iou ~ prob")

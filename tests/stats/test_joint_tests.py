@@ -1,0 +1,114 @@
+"""Joint Wald tests against R, and what they refuse."""
+
+import numpy as np
+import pytest
+from regression_oracle import LINEAR, rows_of
+from scipy import special
+
+import salstats as ss
+from salstats.checks import FormulaError, SalstatsWarning, ValueRangeError
+
+# an F is a quadratic form in the coefficients: the linear models' tolerance, squared up
+RTOL = 1e-10
+
+
+def _joint(synth1, row, **options):
+    terms = None if row["hypothesis"] == "all slopes = 0" else "task"
+    return ss.joint_test(rows_of(synth1, row["model"]), LINEAR[row["model"].split("|")[0]], terms, **options)
+
+
+@pytest.mark.parametrize(("errors", "vcov"), [("classical", "const"), ("hc3", "HC3")])
+def test_f_tests_equal_waldtest_and_linear_hypothesis(synth1, r_expected, errors, vcov):
+    oracle = r_expected("lm_joint_tests").query("vcov == @vcov")
+    assert len(oracle) >= 15
+    for _, row in oracle.iterrows():
+        result = _joint(synth1, row, errors=errors).iloc[0]
+        assert result["statistic"] == pytest.approx(row["F"], rel=RTOL)
+        assert (result["df"], result["df_residual"]) == (row["df1"], row["df2"])
+        assert result["p_value"] == pytest.approx(row["p_F"], rel=RTOL)
+
+
+def test_clustered_f_equals_waldtest_but_for_g_minus_1_denominator_degrees_of_freedom(synth1, r_expected):
+    for _, row in r_expected("lm_joint_tests").query("vcov == 'CL_HC1'").iterrows():
+        terms = None if row["hypothesis"] == "all slopes = 0" else "task"
+        rows = rows_of(synth1, row["model"]).join(synth1[["case", "patient"]])
+        formula = LINEAR[row["model"].split("|")[0]]
+        result = ss.joint_test(rows, formula, terms, errors="cluster").iloc[0]
+        assert result["statistic"] == pytest.approx(row["F"], rel=RTOL)
+        assert result["df"] == row["df1"]
+        # waldtest takes the residual degrees of freedom of the linear model
+        assert result["df_residual"] == result["n_units"] - 1 < row["df2"]
+        assert special.fdtrc(row["df1"], row["df2"], result["statistic"]) == pytest.approx(
+            row["p_F"], rel=RTOL
+        )
+        at_g_minus_1 = special.fdtrc(row["df1"], result["n_units"] - 1, row["F"])
+        assert result["p_value"] == pytest.approx(at_g_minus_1, rel=RTOL)
+
+
+def test_an_interaction_is_tested_as_a_whole_whatever_the_order_of_its_names(synth1):
+    rows = rows_of(synth1, "all|POOLED")
+    result = ss.joint_test(rows, "iou ~ prob * task", "task:prob")
+    pieces = ss.fit_statistics(rows, ["iou ~ prob * task", "iou ~ prob + task"])
+    full, reduced = pieces["deviance"]
+    by_sums_of_squares = (reduced - full) / 5 / (full / pieces["df_residual"][0])
+    assert result["term"].tolist() == ["prob:task"]
+    assert result["statistic"][0] == pytest.approx(by_sums_of_squares, rel=RTOL)
+    both = ss.joint_test(rows, "iou ~ prob * task", ["task", "prob:task"])
+    assert both["term"].tolist() == ["task + prob:task"]
+    assert both["df"].tolist() == [10]
+
+
+def test_one_coefficient_gives_the_square_of_its_t(synth1):
+    options = {"by": "task", "errors": "cluster"}
+    tests = ss.joint_test(synth1, "iou ~ prob + elongation", "prob", **options)
+    terms = ss.regress(synth1, "iou ~ prob + elongation", **options).query("term == 'prob'")
+    np.testing.assert_allclose(tests["statistic"], terms["statistic"] ** 2, rtol=RTOL)
+    np.testing.assert_allclose(tests["p_value"], terms["p_value"], rtol=RTOL)
+    assert list(tests.columns) == [
+        *("task", "formula", "term", "statistic", "df", "p_value", "unit", "n", "n_missing", "n_units"),
+        "df_residual",
+    ]
+
+
+def test_binomial_models_are_tested_by_chi_square(synth1):
+    rows = rows_of(synth1, "all|POOLED")
+    test = ss.joint_test(rows, "hit ~ prob + elongation", "prob", family="binomial").iloc[0]
+    term = ss.regress(rows, "hit ~ prob + elongation", family="binomial").iloc[1]
+    assert test["statistic"] == pytest.approx(term["statistic"] ** 2, rel=RTOL)
+    assert test["p_value"] == pytest.approx(term["p_value"], rel=RTOL)
+    assert np.isnan(test["df_residual"])
+
+
+def test_adjustment_counts_the_models_shown(synth1):
+    rows = rows_of(synth1, "all|POOLED")
+    result = ss.joint_test(rows, LINEAR["multi"], by="task", adjust="bonferroni")
+    np.testing.assert_allclose(result["p_adjusted"], np.minimum(1, 6 * result["p_value"]), rtol=1e-12)
+
+
+def test_more_coefficients_than_clusters_cannot_be_tested(synth1):
+    few = synth1[synth1["patient"].isin(synth1["patient"].unique()[:5])]
+    result = ss.joint_test(few, "iou ~ prob * task", errors="cluster")
+    assert np.isnan(result["statistic"][0])
+    assert np.isnan(result["p_value"][0])
+
+
+def test_aliased_coefficients_are_not_counted(synth1):
+    rows = rows_of(synth1, "all|POOLED").assign(twice=lambda d: 2 * d["prob"])
+    with pytest.warns(SalstatsWarning, match="twice"):
+        result = ss.joint_test(rows, "iou ~ prob + twice + elongation")
+    expected = ss.joint_test(rows, "iou ~ prob + elongation")
+    assert result["df"][0] == 2
+    assert result["statistic"][0] == pytest.approx(expected["statistic"][0], rel=RTOL)
+
+
+@pytest.mark.parametrize("terms", ["site", "task:elongation", "prob + site", "1", 3, ["prob", "site"]])
+def test_a_term_the_formula_lacks_is_refused(synth1, terms):
+    with pytest.raises(FormulaError, match=r"has no term|cannot be read"):
+        ss.joint_test(rows_of(synth1, "all|POOLED"), "iou ~ prob * task", terms)
+
+
+def test_cr2_and_an_intercept_alone_are_refused(synth1):
+    with pytest.raises(ValueRangeError, match="errors='cr2' has no joint test"):
+        ss.joint_test(synth1, "iou ~ prob", errors="cr2")
+    with pytest.raises(FormulaError, match="nothing to test"):
+        ss.joint_test(rows_of(synth1, "all|POOLED"), "iou ~ 1")

@@ -1,0 +1,49 @@
+"""Covariates brought to the range 0 to 1."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import salstats as ss
+from salstats.checks import ColumnError, ValueRangeError
+
+
+def test_smallest_and_largest_become_0_and_1_in_all_rows_or_within_groups(synth1):
+    everywhere = ss.normalize(synth1, ["elongation", "prob"])
+    by_hand = synth1["elongation"] - synth1["elongation"].min()
+    np.testing.assert_allclose(everywhere["elongation"], by_hand / by_hand.max(), rtol=1e-15)
+    within = ss.normalize(synth1, "elongation", within="task").groupby("task")["elongation"]
+    assert within.min().eq(0).all()
+    assert within.max().eq(1).all()
+    pd.testing.assert_frame_equal(
+        everywhere.drop(columns=["elongation", "prob"]), synth1.drop(columns=["elongation", "prob"])
+    )
+
+
+def test_missing_values_stay_missing_and_the_input_is_not_changed():
+    table = pd.DataFrame({"task": list("aabb"), "x": [1.0, np.nan, np.nan, np.nan], "y": [1, 2, 3, 4]})
+    before = table.copy()
+    result = ss.normalize(table, "y")
+    assert result["y"].dtype == np.float64
+    pd.testing.assert_frame_equal(table, before)
+    nothing = ss.normalize(table.assign(x=np.nan), "x")
+    assert nothing["x"].isna().all()
+
+
+def test_a_constant_column_has_no_range():
+    table = pd.DataFrame({"task": list("aabb"), "x": [1.0, 2.0, 3.0, 3.0]})
+    with pytest.raises(ValueRangeError, match="column 'x', task b is 3 throughout"):
+        ss.normalize(table, "x", within="task")
+    with pytest.raises(ColumnError, match="must be numeric"):
+        ss.normalize(table, "task")
+    with pytest.raises(ColumnError, match="did you mean 'task'"):
+        ss.normalize(table, "x", within="tsk")
+
+
+def test_a_slope_on_a_normalized_covariate_is_the_change_over_its_range(synth1):
+    rows = synth1.drop(columns=["case", "patient"])
+    raw = ss.regress(rows, "iou ~ elongation").iloc[1]
+    scaled = ss.regress(ss.normalize(rows, "elongation"), "iou ~ elongation").iloc[1]
+    span = rows["elongation"].max() - rows["elongation"].min()
+    assert scaled["estimate"] == pytest.approx(raw["estimate"] * span, rel=1e-12)
+    assert scaled["p_value"] == pytest.approx(raw["p_value"], rel=1e-9)
