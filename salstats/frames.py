@@ -49,85 +49,38 @@ ESTIMATE_COLUMNS = (
 WRITABLE_SUFFIXES = (".csv", ".parquet", ".xlsx")
 
 
-def check_scores(scores: object, name: str = "scores") -> pd.DataFrame:
-    """Return `scores` if it is a valid scores frame.
+class ColumnCodes:
+    """Integer codes of a frame's columns, each column's found once however often it is asked for."""
 
-    Parameters
-    ----------
-    scores : DataFrame
-        Columns `case, method, metric, score`, and any of `task, reader, model, seed, dataset,
-        patient` and covariates.
-    name : str
-        What to call it in a message.
+    def __init__(self, frame: pd.DataFrame) -> None:
+        self.frame = frame
+        self._known: dict[str, tuple[np.ndarray, int]] = {}
 
-    Returns
-    -------
-    DataFrame
-        The same object, unchanged.
+    def column(self, name: str) -> tuple[np.ndarray, int]:
+        """Return sorted integer codes of a column (missing last) and how many there are."""
+        if name not in self._known:
+            self._known[name] = column_codes(self.frame[name])
+        return self._known[name]
 
-    Raises
-    ------
-    ColumnError
-        A column is missing; a key or patient cell is empty; `score` is not numeric or is infinite; an
-        observation key stands twice; a case belongs to two patients.
-    """
-    frame = check_frame(scores, name)
-    check_columns(frame, SCORES_COLUMNS, name)
-    check_numeric(frame, "score", name)
-    keys = [c for c in KEY_COLUMNS if c in frame.columns]
-    for column in (*SCORES_COLUMNS[:3], "task"):
-        if column in frame.columns and frame[column].isna().any():
-            row = int(np.flatnonzero(frame[column].isna().to_numpy())[0])
-            raise ColumnError(f"column {column!r} of {name} is empty in row {row}; every row needs one")
-    codes = combined_codes(frame, keys)
-    if np.bincount(codes).max(initial=0) > 1:
-        first, second = _first_repeat(codes)
-        shown = ", ".join(f"{c} {frame[c].iloc[first]}" for c in keys)
-        missing = [c for c in ("task", "reader", "model", "seed", "dataset") if c not in keys]
-        hint = (
-            f"; if these rows differ by {' or '.join(missing)}, add that column" if missing else "; drop one"
-        )
-        raise ColumnError(f"rows {first} and {second} of {name} are the same observation ({shown}){hint}")
-    check_nesting(frame, name)
-    return frame
+    def combined(self, columns: Sequence[str]) -> np.ndarray:
+        """Return one dense integer code per row for a combination of columns, in sorted order.
 
-
-def check_nesting(frame: pd.DataFrame, name: str = "scores") -> None:
-    """Raise ColumnError when a case belongs to two patients."""
-    if "patient" not in frame.columns or "case" not in frame.columns:
-        return
-    case_columns = case_key(frame)
-    pairs = combined_codes(frame, [*case_columns, "patient"])
-    cases = combined_codes(frame, case_columns)
-    first_of_pair = np.unique(pairs, return_index=True)[1]
-    n_patients = np.bincount(cases[first_of_pair])
-    if n_patients.max(initial=0) > 1:
-        row = int(np.flatnonzero(cases == int(n_patients.argmax()))[0])
-        raise ColumnError(
-            f"case {frame['case'].iloc[row]!r} of {name} belongs to {n_patients.max()} patients; "
-            "a case is one image of one patient (case ids reused across data sets need a column 'dataset')"
-        )
-
-
-def case_key(frame: pd.DataFrame) -> list[str]:
-    """Return the columns that name a case: `case`, with `dataset` where there is one."""
-    return [c for c in ("dataset", "case") if c in frame.columns]
+        Missing cells count as a value of their own.
+        """
+        codes = np.zeros(len(self.frame), dtype=np.int64)
+        n_codes = 1
+        for column in columns:
+            part, n_part = self.column(column)
+            codes = part if n_codes == 1 else codes * n_part + part
+            n_codes *= n_part
+            if n_codes > 4 * len(self.frame):
+                codes, n_codes = _dense(codes, n_codes)
+        return _dense(codes, n_codes)[0]
 
 
 def combined_codes(frame: pd.DataFrame, columns: Sequence[str]) -> np.ndarray:
-    """Return one dense integer code per row for a combination of columns, in sorted order.
-
-    Missing cells count as a value of their own.
-    """
-    codes = np.zeros(len(frame), dtype=np.int64)
-    n_codes = 1
-    for column in columns:
-        part, n_part = column_codes(frame[column])
-        codes = codes * n_part + part
-        n_codes *= n_part
-        if n_codes > 4 * len(frame):
-            codes, n_codes = _dense(codes, n_codes)
-    return _dense(codes, n_codes)[0]
+    """Return one dense integer code per row for a combination of columns; see `ColumnCodes.combined`."""
+    return ColumnCodes(frame).combined(columns)
 
 
 def column_codes(column: pd.Series) -> tuple[np.ndarray, int]:
@@ -153,6 +106,77 @@ def _dense(codes: np.ndarray, n_codes: int) -> tuple[np.ndarray, int]:
         return renumbered[codes], int(seen.sum())
     values, dense = np.unique(codes, return_inverse=True)
     return dense.astype(np.int64), len(values)
+
+
+def check_scores(scores: object, name: str = "scores") -> pd.DataFrame:
+    """Return `scores` if it is a valid scores frame.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        Columns `case, method, metric, score`, and any of `task, reader, model, seed, dataset,
+        patient` and covariates.
+    name : str
+        What to call it in a message.
+
+    Returns
+    -------
+    DataFrame
+        The same object, unchanged.
+
+    Raises
+    ------
+    ColumnError
+        A column is missing; a key or patient cell is empty; `score` is not numeric or is infinite; an
+        observation key stands twice; a case belongs to two patients.
+    """
+    return coded_scores(scores, name).frame
+
+
+def coded_scores(scores: object, name: str = "scores") -> ColumnCodes:
+    """Return a frame that `check_scores` accepts, with the codes of its columns."""
+    frame = check_frame(scores, name)
+    check_columns(frame, SCORES_COLUMNS, name)
+    check_numeric(frame, "score", name)
+    keys = [c for c in KEY_COLUMNS if c in frame.columns]
+    for column in (*SCORES_COLUMNS[:3], "task"):
+        if column in frame.columns and frame[column].isna().any():
+            row = int(np.flatnonzero(frame[column].isna().to_numpy())[0])
+            raise ColumnError(f"column {column!r} of {name} is empty in row {row}; every row needs one")
+    coded = ColumnCodes(frame)
+    codes = coded.combined(keys)
+    if np.bincount(codes).max(initial=0) > 1:
+        first, second = _first_repeat(codes)
+        shown = ", ".join(f"{c} {frame[c].iloc[first]}" for c in keys)
+        missing = [c for c in ("task", "reader", "model", "seed", "dataset") if c not in keys]
+        hint = (
+            f"; if these rows differ by {' or '.join(missing)}, add that column" if missing else "; drop one"
+        )
+        raise ColumnError(f"rows {first} and {second} of {name} are the same observation ({shown}){hint}")
+    check_nesting(frame, name, coded)
+    return coded
+
+
+def check_nesting(frame: pd.DataFrame, name: str = "scores", codes: ColumnCodes | None = None) -> None:
+    """Raise ColumnError when a case belongs to two patients."""
+    if "patient" not in frame.columns or "case" not in frame.columns:
+        return
+    codes, case_columns = codes or ColumnCodes(frame), case_key(frame)
+    pairs = codes.combined([*case_columns, "patient"])
+    cases = codes.combined(case_columns)
+    first_of_pair = np.unique(pairs, return_index=True)[1]
+    n_patients = np.bincount(cases[first_of_pair])
+    if n_patients.max(initial=0) > 1:
+        row = int(np.flatnonzero(cases == int(n_patients.argmax()))[0])
+        raise ColumnError(
+            f"case {frame['case'].iloc[row]!r} of {name} belongs to {n_patients.max()} patients; "
+            "a case is one image of one patient (case ids reused across data sets need a column 'dataset')"
+        )
+
+
+def case_key(frame: pd.DataFrame) -> list[str]:
+    """Return the columns that name a case: `case`, with `dataset` where there is one."""
+    return [c for c in ("dataset", "case") if c in frame.columns]
 
 
 def _first_repeat(codes: np.ndarray) -> tuple[int, int]:
@@ -256,6 +280,14 @@ def write_frame(frame: pd.DataFrame, path: str | os.PathLike[str], *, overwrite:
     ------
     InputFileError
         Another ending; the folder does not exist; the file exists and `overwrite` is False.
+
+    Examples
+    --------
+    >>> import pandas as pd, pathlib, tempfile, salstats as ss
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = ss.write_frame(pd.DataFrame({"estimate": [0.1]}), pathlib.Path(folder) / "means.csv")
+    ...     file.name, file.read_text().split()
+    ('means.csv', ['estimate', '0.1'])
     """
     target = check_output(path, overwrite=overwrite)
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.stem}-", suffix=target.suffix)

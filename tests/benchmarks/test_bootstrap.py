@@ -1,0 +1,142 @@
+"""Speed and memory of the bootstrap, as ratios within one run."""
+
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import salstats as ss
+
+N_CASES, N_TASKS, N_METHODS, N_REPLICATES = 668, 10, 2, 1000
+# the figures to reach
+FASTER_THAN_PANDAS = 30
+TIMES_BARE_NUMPY = 2
+PEAK_MEMORY_GB = 1.5
+
+
+def study(n_cases, n_tasks, n_methods, seed=0, missing=0.3):
+    rng = np.random.default_rng(seed)
+    cases = np.array([f"case{i:06d}" for i in range(n_cases)])
+    size = n_cases * n_tasks * n_methods
+    scores = rng.random(size)
+    scores[rng.random(size) < missing] = np.nan
+    return pd.DataFrame(
+        {
+            "case": np.repeat(cases, n_tasks * n_methods),
+            "task": np.tile(np.repeat([f"task{i}" for i in range(n_tasks)], n_methods), n_cases),
+            "method": np.tile([f"method{i}" for i in range(n_methods)], n_cases * n_tasks),
+            "metric": "iou",
+            "score": scores,
+        }
+    )
+
+
+def best_of(function, repeats=5):
+    """The fastest of several runs: the least disturbed by whatever else the machine does."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        result = function()
+        times.append(time.perf_counter() - start)
+    return min(times), result
+
+
+def pandas_loop(wide, draws):
+    """The straightforward way: resample the rows of a wide table, take the column means."""
+    return np.stack([wide.iloc[rows].mean().to_numpy() for rows in draws])
+
+
+def bare_numpy(values, n_replicates, block):
+    """What cannot be avoided: indices, counts, matrix products; in blocks, nothing checked or named."""
+    rng = np.random.default_rng(0)
+    n = len(values)
+    defined = np.isfinite(values)
+    sums, counts = np.where(defined, values, 0.0), defined.astype(float)
+    means = np.empty((n_replicates, values.shape[1]))
+    for start in range(0, n_replicates, block):
+        stop = min(start + block, n_replicates)
+        draws = rng.integers(0, n, size=(stop - start, n), dtype=np.int32)
+        weights = np.empty((stop - start, n))
+        for row, drawn in enumerate(draws):
+            weights[row] = np.bincount(drawn, minlength=n)
+        means[start:stop] = (weights @ sums) / (weights @ counts)
+    return means
+
+
+def test_bootstrap_is_thirty_times_faster_than_the_pandas_loop_and_equal(benchmark):
+    scores = study(N_CASES, N_TASKS, N_METHODS)
+    wide = scores.pivot(index="case", columns=["method", "task"], values="score").sort_index(axis=1)
+    draws = np.random.default_rng(1).integers(0, N_CASES, size=(N_REPLICATES, N_CASES), dtype=np.int32)
+    # in turns, so that whatever else the machine does meets both
+    pairs = [
+        (best_of(lambda: pandas_loop(wide, draws), 1), best_of(lambda: ss.bootstrap(scores, draws=draws)))
+        for _ in range(4)
+    ]
+    slow, fast = min(p[0][0] for p in pairs), min(p[1][0] for p in pairs)
+    want, got = pairs[0][0][1], pairs[0][1][1]
+    benchmark.pedantic(lambda: ss.bootstrap(scores, draws=draws), rounds=5, warmup_rounds=1)
+    benchmark.extra_info["times_faster"] = slow / fast
+    np.testing.assert_allclose(got["estimate"].to_numpy().reshape(-1, N_REPLICATES).T, want, rtol=1e-12)
+    assert slow / fast > FASTER_THAN_PANDAS
+
+
+def bare_summary(values, n_replicates, block):
+    """The same with what a percentile interval and a standard error need."""
+    means = bare_numpy(values, n_replicates, block)
+    return np.quantile(means, [0.025, 0.975], axis=0), means.std(axis=0, ddof=1), means.mean(axis=0)
+
+
+@pytest.mark.parametrize(("function", "bare"), [("bootstrap", bare_numpy), ("summarize", bare_summary)])
+def test_bootstrap_stays_within_twice_the_bare_numpy_cost(benchmark, function, bare):
+    scores = study(N_CASES, N_TASKS, N_METHODS)
+    values = scores["score"].to_numpy().reshape(N_CASES, -1)
+    call = getattr(ss, function)
+    # in turns, so that whatever else the machine does meets both
+    pairs = [
+        (best_of(lambda: bare(values, N_REPLICATES, N_REPLICATES))[0], best_of(lambda: call(scores))[0])
+        for _ in range(4)
+    ]
+    ratio = min(p[1] for p in pairs) / min(p[0] for p in pairs)
+    benchmark.pedantic(lambda: call(scores), rounds=5, warmup_rounds=1)
+    benchmark.extra_info["times_bare"] = ratio
+    assert ratio < TIMES_BARE_NUMPY
+
+
+LARGE = f"""
+import resource, time
+import numpy as np
+import salstats as ss
+from test_bootstrap import bare_numpy, study
+ss.summarize(study(50, 10, 2))
+scores = study(50_000, 10, 2)
+assert len(scores) == 1_000_000
+values = scores["score"].to_numpy().reshape(50_000, -1)
+ours, bare = [], []
+for _ in range(3):
+    start = time.perf_counter()
+    ss.summarize(scores)
+    ours.append(time.perf_counter() - start)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    start = time.perf_counter()
+    bare_numpy(values, {N_REPLICATES}, 80)
+    bare.append(time.perf_counter() - start)
+print(min(ours) / min(bare), peak)
+"""
+
+
+@pytest.mark.slow
+def test_a_million_rows_stay_within_memory_and_twice_the_bare_cost(request):
+    # a process of its own, so that the peak is this call's
+    done = subprocess.run(
+        [sys.executable, "-c", LARGE],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=request.path.parent,
+    )
+    ratio, peak_gb = map(float, done.stdout.split())
+    assert peak_gb < PEAK_MEMORY_GB
+    assert ratio < TIMES_BARE_NUMPY

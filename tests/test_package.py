@@ -1,0 +1,86 @@
+"""The package as a user meets it: public names, wheel, embedded data."""
+
+import inspect
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import salstats as ss
+
+ROOT = Path(__file__).resolve().parents[1]
+FUNCTIONS = [n for n in ss.__all__ if inspect.isfunction(getattr(ss, n))]
+
+
+def test_contract_names_are_public():
+    contract = (
+        "read_scores summarize describe percent_decrease difference regress fit_statistics augment tidy "
+        "correlate adjust normalize bootstrap auroc simulate_scores datasets join_features"
+    )
+    assert set(contract.split()) <= set(ss.__all__)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_public_docstrings_are_complete(name):
+    text = inspect.getdoc(getattr(ss, name))
+    for section in ("Parameters", "Returns", "Raises", "Examples"):
+        if section == "Parameters" and not inspect.signature(getattr(ss, name)).parameters:
+            continue
+        assert f"{section}\n---" in text, f"{name} lacks {section}"
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_public_options_are_keyword_only_and_documented(name):
+    function = getattr(ss, name)
+    text = inspect.getdoc(function)
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.default is not inspect.Parameter.empty and name != "write_frame":
+            assert parameter.kind in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD) or parameter.name in (
+                "folder",
+                "n_patients",
+                "terms",
+            )
+        assert parameter.name in text, f"{name} does not document {parameter.name}"
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    from hatchling.builders.wheel import WheelBuilder
+
+    folder = tmp_path_factory.mktemp("wheel")
+    return Path(next(WheelBuilder(str(ROOT)).build(directory=str(folder), versions=["standard"])))
+
+
+def test_wheel_holds_package_and_data_and_nothing_else(wheel):
+    names = zipfile.ZipFile(wheel).namelist()
+    assert "salstats/_data/simulated_scores.csv" in names
+    assert "salstats/__init__.pyi" in names
+    tops = {n.split("/")[0] for n in names}
+    assert tops == {"salstats", next(t for t in tops if t.endswith(".dist-info"))}
+
+
+def test_demo_runs_from_the_unpacked_wheel(wheel, tmp_path):
+    zipfile.ZipFile(wheel).extractall(tmp_path / "site")
+    run = subprocess.run(
+        [sys.executable, "-c", "import salstats, sys; print(salstats.__file__); "
+         "from salstats.cli import run; sys.exit(run(['demo', '-o', 'demo']))"],
+        cwd=tmp_path,
+        # nothing of the checkout may be found
+        env={**os.environ, "PYTHONPATH": str(tmp_path / "site"), "PYTHONSAFEPATH": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )  # fmt: skip
+    assert run.stdout.startswith(str(tmp_path / "site"))
+    assert (tmp_path / "demo" / "decrease.csv").stat().st_size > 0
+
+
+def test_no_large_file_and_no_foreign_data_in_the_repository():
+    tracked = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    assert all((ROOT / name).stat().st_size < 500_000 for name in tracked if (ROOT / name).exists())
+    assert not [name for name in tracked if name.endswith((".xlsx", ".pkl", ".jpg"))]
