@@ -1,8 +1,10 @@
 """A frame as an aligned table for a terminal."""
 
+from typing import Any
+
 import pandas as pd
 
-from salstats.display.format import number_text, p_text
+from salstats.display.format import column_text, number_text, p_text
 
 #: Settings rather than results: said once above the table where they do not vary.
 _SETTINGS = (
@@ -20,6 +22,11 @@ _SETTINGS = (
     "n_undefined",
     "n_missing",
 )
+
+
+def _setting(value: Any) -> str:
+    """Return a setting as it was given: 0.95, not 0.9500."""
+    return f"{float(value):g}" if hasattr(value, "is_integer") and value == value else number_text(value)
 
 
 def console_table(frame: pd.DataFrame) -> str:
@@ -41,19 +48,22 @@ def console_table(frame: pd.DataFrame) -> str:
     >>> print(console_table(pd.DataFrame({"task": ["a", "b"], "estimate": [1 / 3, 2.0], "unit": "case"})))
     unit: case
     task  estimate
-    a       0.3333
+    a        0.333
     b        2.000
     """
     constant = [c for c in _SETTINGS if c in frame.columns and frame[c].nunique(dropna=False) == 1]
-    caption = ", ".join(f"{c}: {number_text(frame[c].iloc[0])}" for c in constant)
+    caption = ", ".join(f"{c}: {_setting(frame[c].iloc[0])}" for c in constant)
     shown = frame.drop(columns=constant)
     lines = [caption] if caption else []
     columns = []
     for name in shown.columns:
         values = shown[name]
-        numeric = pd.api.types.is_numeric_dtype(values)
-        to_text = p_text if str(name).startswith("p_") and numeric else number_text
-        cells = [str(name), *(to_text(v) for v in values)]
+        numeric = pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
+        if numeric and str(name).startswith("p_"):
+            text = [p_text(v) for v in values]
+        else:
+            text = column_text(values) if numeric else [number_text(v) for v in values]
+        cells = [str(name), *text]
         width = max(map(len, cells))
         columns.append([c.rjust(width) if numeric else c.ljust(width) for c in cells])
     lines += ["  ".join(row).rstrip() for row in zip(*columns, strict=True)]

@@ -12,7 +12,6 @@ from salstats.checks import InputFileError
 from salstats.display.console import console_table
 from salstats.frames import write_frame
 
-
 #: The tables of the demo, each a file.
 TABLES = ("describe", "means", "decrease", "difference", "regression", "correlation", "auroc")
 
@@ -58,6 +57,8 @@ def demo_tables(scores: pd.DataFrame) -> dict[str, tuple[str, pd.DataFrame]]:
     by = ["metric", "method"]
     iou = scores[scores["metric"] == "iou"]
     saliency = iou[iou["method"] != "human"]
+    # one view of each patient, as a correlation takes rows for independent
+    first_views = saliency[saliency["case"] == saliency.groupby("patient")["case"].transform("min")]
     normalized = ss.normalize(saliency, ["area_ratio"])
     return {
         "describe": ("ss.describe(scores, by=['metric', 'method'])", ss.describe(scores, by=by)),
@@ -79,20 +80,14 @@ def demo_tables(scores: pd.DataFrame) -> dict[str, tuple[str, pd.DataFrame]]:
             ss.regress(normalized, "iou ~ area_ratio", by="method", errors="cluster", adjust="bonferroni"),
         ),
         "correlation": (
-            "ss.correlate(saliency, 'iou', 'prob', by='method', stratified='task', unit='case')",
-            _correlation(saliency),
+            "ss.correlate(first_views, 'iou', 'prob', by=['method', 'task'])",
+            ss.correlate(first_views, "iou", "prob", by=["method", "task"]),
         ),
         "auroc": (
             "ss.auroc(scores, 'prob', 'label', by='task')",
             ss.auroc(scores, "prob", "label", by="task"),
         ),
     }
-
-
-def _correlation(saliency: pd.DataFrame) -> pd.DataFrame:
-    """Return the correlation of score and confidence within tasks, on one view per patient."""
-    first = saliency.groupby("patient")["case"].transform("min") == saliency["case"]
-    return ss.correlate(saliency[first], "iou", "prob", by="method", stratified="task")
 
 
 def _check_folder(folder: Path, overwrite: bool) -> Path:

@@ -1,6 +1,7 @@
 """Numbers to text: the only place that rounds."""
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 #: What stands for a missing value.
@@ -28,6 +29,26 @@ def number_text(value: Any, digits: int = 4) -> str:
         return "0"
     decimals = max(0, digits - 1 - math.floor(math.log10(abs(number))))
     return f"{number:.{decimals}f}" if decimals <= 8 else f"{number:.{digits - 1}e}"
+
+
+def column_text(values: Iterable[float], digits: int = 4) -> list[str]:
+    """Return numbers of one column with the same decimals: `digits` significant ones of the largest.
+
+    Whole numbers stay whole, missing is a dash.
+
+    Examples
+    --------
+    >>> column_text([0.12345, 12.5, float("nan")]), column_text([3.0, 139.0])
+    (['0.12', '12.50', '—'], ['3', '139'])
+    """
+    numbers = [float(v) for v in values]
+    finite = [abs(v) for v in numbers if math.isfinite(v)]
+    largest = max(finite, default=0.0)
+    if all(v.is_integer() for v in finite):
+        decimals = 0
+    else:
+        decimals = min(max(0, digits - 1 - math.floor(math.log10(largest))), 8)
+    return [f"{v:.{decimals}f}" if math.isfinite(v) else number_text(v) for v in numbers]
 
 
 def p_text(value: float) -> str:
