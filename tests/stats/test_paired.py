@@ -78,7 +78,7 @@ def test_exact_mcnemar_equals_r_on_every_set(synth1_scores, r_expected):
 
 def test_mcnemar_refuses_several_pairs_per_unit(synth1_scores):
     hits = synth1_scores[synth1_scores["metric"] == "hit"]
-    with pytest.raises(SalstatsError, match="independent pairs.*signflip"):
+    with pytest.raises(SalstatsError, match=r"independent pairs.*signflip"):
         ss.difference(hits, reference="human", test="mcnemar")
 
 

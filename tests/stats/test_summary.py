@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from tests_support import limits, r_quantile
 
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, ShapeError, ValueRangeError
 from salstats.frames import ESTIMATE_COLUMNS
 from salstats.stats import intervals
-from tests_support import limits, r_quantile
 
 # the same arithmetic in another order of summation
 RTOL = 1e-12
@@ -159,7 +159,7 @@ def chexlocalize(shared, folder, stem="iou"):
 
 
 def legacy_draws(seed, n):
-    random = np.random.RandomState(seed)  # noqa: NPY002 -- the generator of the scripts
+    random = np.random.RandomState(seed)
     return np.stack([random.randint(0, n, n) for _ in range(1000)])
 
 

@@ -100,5 +100,5 @@ def test_a_reference_with_several_rows_for_a_key_is_refused():
 
 
 def test_an_unknown_reference_lists_the_methods():
-    with pytest.raises(SalstatsError, match="'human' is not a method.*'cam'"):
+    with pytest.raises(SalstatsError, match=r"'human' is not a method.*'cam'"):
         pair_with_reference(scores([("a", "cam", 0.5)]), "human")
