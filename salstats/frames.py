@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pandas as pd
 from salstats.checks import (
     ColumnError,
     InputFileError,
+    SalstatsWarning,
     check_columns,
     check_frame,
     check_numeric,
@@ -47,6 +49,8 @@ ESTIMATE_COLUMNS = (
     "bias",
 )
 WRITABLE_SUFFIXES = (".csv", ".parquet", ".xlsx")
+#: Rows of a sheet, the header among them.
+_XLSX_ROWS = 1_048_576
 
 
 class ColumnCodes:
@@ -140,9 +144,11 @@ def coded_scores(scores: object, name: str = "scores") -> ColumnCodes:
     check_numeric(frame, "score", name)
     keys = [c for c in KEY_COLUMNS if c in frame.columns]
     for column in (*SCORES_COLUMNS[:3], "task"):
-        if column in frame.columns and frame[column].isna().any():
-            row = int(np.flatnonzero(frame[column].isna().to_numpy())[0])
-            raise ColumnError(f"column {column!r} of {name} is empty in row {row}; every row needs one")
+        if column in frame.columns:
+            empty = (frame[column].isna() | frame[column].eq("")).to_numpy()
+            if empty.any():
+                row = int(np.flatnonzero(empty)[0])
+                raise ColumnError(f"column {column!r} of {name} is empty in row {row}; every row needs one")
     coded = ColumnCodes(frame)
     codes = coded.combined(keys)
     if np.bincount(codes).max(initial=0) > 1:
@@ -201,13 +207,18 @@ def join_features(scores: pd.DataFrame, features: pd.DataFrame, *, name: str = "
     Returns
     -------
     DataFrame
-        `scores` in the same row order with the columns of `features` added; NaN where a case has none.
+        `scores` with its rows, index and identifiers as they are and the columns of `features` added; NaN
+        where a case has none, with a warning that counts them.
 
     Raises
     ------
     ColumnError
-        `features` has no column `case`; a case and task stands twice in it; a column is in both frames;
-        no case is in both.
+        A frame has no column `case`; a case or task of `features` is empty or stands twice; a column is in
+        both frames; no case is in both.
+
+    Notes
+    -----
+    Identifiers are compared as text: the number 7 is "7", and "007" is another case.
 
     Examples
     --------
@@ -220,28 +231,56 @@ def join_features(scores: pd.DataFrame, features: pd.DataFrame, *, name: str = "
     """
     check_frame(scores)
     check_frame(features, name)
+    check_columns(scores, ["case"])
     check_columns(features, ["case"], name)
     on = [c for c in ("dataset", "case", "task") if c in features.columns and c in scores.columns]
     shared = [c for c in features.columns if c in scores.columns and c not in on]
     if shared:
         raise ColumnError(f"column {quoted(shared[:1])} is in {name} and in the scores; rename one of them")
-    codes = combined_codes(features, on)
-    if np.bincount(codes).max(initial=0) > 1:
-        first, second = _first_repeat(codes)
-        shown = ", ".join(f"{c} {features[c].iloc[first]}" for c in on)
-        hint = "" if "task" in on else "; if they differ by task, both frames need a column 'task'"
-        raise ColumnError(f"rows {first} and {second} of {name} are the same case ({shown}){hint}")
-    left, right = scores.copy(deep=False), features.copy(deep=False)
+    left = pd.DataFrame({c: _key_text(scores[c]) for c in on})
+    right = pd.DataFrame({c: _key_text(features[c]) for c in on})
+    labels = features.index.to_numpy()
     for column in on:
-        left[column], right[column] = left[column].astype("str"), right[column].astype("str")
-    joined = left.merge(right, on=on, how="left", indicator="_joined", validate="many_to_one")
-    if not (joined["_joined"] == "both").any():
+        empty = right[column].isna() | right[column].eq("")
+        if empty.any():
+            row = labels[int(np.flatnonzero(empty.to_numpy())[0])]
+            raise ColumnError(f"column {column!r} of {name} is empty in row {row}; every row needs one")
+    codes = combined_codes(pd.concat([right, left], ignore_index=True), on)
+    of_features, of_scores = codes[: len(right)], codes[len(right) :]
+    if np.bincount(of_features).max(initial=0) > 1:
+        first, second = _first_repeat(of_features)
+        shown = ", ".join(f"{c} {right[c].iloc[first]}" for c in on)
+        hint = "" if "task" in on else "; if they differ by task, both frames need a column 'task'"
+        raise ColumnError(
+            f"rows {labels[first]} and {labels[second]} of {name} are the same case ({shown}){hint}"
+        )
+    row_of_code = np.full(int(codes.max()) + 1, -1)
+    row_of_code[of_features] = np.arange(len(right))
+    rows = row_of_code[of_scores]
+    if (rows < 0).all():
         raise ColumnError(
             f"no {' and '.join(on)} of {name} is in the scores (first there: "
-            f"{', '.join(str(v) for v in right[on].iloc[0])}; in the scores: "
-            f"{', '.join(str(v) for v in left[on].iloc[0])})"
+            f"{', '.join(right.iloc[0])}; in the scores: {', '.join(left.iloc[0].astype('str'))})"
         )
-    return joined.drop(columns="_joined")
+    if (rows < 0).any():
+        lost = left[rows < 0].drop_duplicates()
+        known = len(left.drop_duplicates())
+        warnings.warn(
+            f"{name} has nothing on {len(lost)} of {known} {' and '.join(on)}s "
+            f"(first: {', '.join(lost.iloc[0].astype('str'))}); their covariates are empty",
+            SalstatsWarning,
+            stacklevel=2,
+        )
+    # row -1 is in no frame, so that reindexing leaves its cells empty
+    added = features.drop(columns=on).reset_index(drop=True).reindex(rows).set_axis(scores.index)
+    return pd.concat([scores, added], axis=1)
+
+
+def _key_text(column: pd.Series) -> pd.Series:
+    """Return identifiers as text without an index; a whole number loses a trailing '.0'."""
+    if pd.api.types.is_float_dtype(column) and (column.dropna() % 1 == 0).all():
+        column = column.astype("Int64")
+    return column.astype("str").reset_index(drop=True)
 
 
 def estimates_frame(
@@ -279,7 +318,8 @@ def write_frame(frame: pd.DataFrame, path: str | os.PathLike[str], *, overwrite:
     Raises
     ------
     InputFileError
-        Another ending; the folder does not exist; the file exists and `overwrite` is False.
+        Another ending; the folder does not exist or may not be written in; the file exists and
+        `overwrite` is False; the file's format cannot hold the frame.
 
     Examples
     --------
@@ -289,23 +329,57 @@ def write_frame(frame: pd.DataFrame, path: str | os.PathLike[str], *, overwrite:
     ...     file.name, file.read_text().split()
     ('means.csv', ['estimate', '0.1'])
     """
+    check_frame(frame, "the frame")
     target = check_output(path, overwrite=overwrite)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.stem}-", suffix=target.suffix)
-    os.close(handle)
+    suffix = target.suffix.lower()
     try:
-        suffix = target.suffix.lower()
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=".salstats-", suffix=suffix)
+    except OSError as error:
+        raise InputFileError(f"cannot write {target}: {error.strerror or error}") from error
+    os.close(handle)
+    temporary = Path(name)
+    try:
         if suffix == ".csv":
             frame.to_csv(temporary, index=False)
         elif suffix == ".parquet":
             frame.to_parquet(temporary, index=False)
         else:
-            frame.to_excel(temporary, index=False)
-        Path(temporary).chmod(0o666 & ~_umask())
-        Path(temporary).replace(target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+            _write_xlsx(frame, temporary)
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(target)
+    except (OSError, ValueError, TypeError) as error:
+        raise InputFileError(f"cannot write {target}: {error}") from error
+    finally:
+        temporary.unlink(missing_ok=True)
     return target
+
+
+def _write_xlsx(frame: pd.DataFrame, path: Path) -> None:
+    """Write a workbook of one sheet in which text stays text, also where it begins with '='."""
+    from openpyxl import Workbook
+    from openpyxl.cell import WriteOnlyCell
+    from openpyxl.utils.exceptions import IllegalCharacterError
+
+    if len(frame) >= _XLSX_ROWS:
+        raise ValueError(
+            f"{len(frame)} rows are more than a sheet holds ({_XLSX_ROWS}); write .csv or .parquet"
+        )
+    book = Workbook(write_only=True)
+    sheet = book.create_sheet("Sheet1")
+    rows = frame.astype(object).where(frame.notna(), None).itertuples(index=False, name=None)
+    try:
+        for row in ([str(name) for name in frame.columns], *rows):
+            cells = []
+            for value in row:
+                cell = WriteOnlyCell(sheet, value=value.item() if isinstance(value, np.generic) else value)
+                if isinstance(value, str):
+                    cell.data_type = "s"
+                cells.append(cell)
+            sheet.append(cells)
+    except IllegalCharacterError as error:
+        raise ValueError(f"{value!r} holds a character that a workbook cannot") from error
+    finally:
+        book.save(path)
 
 
 def check_output(path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
@@ -317,6 +391,8 @@ def check_output(path: str | os.PathLike[str], *, overwrite: bool = False) -> Pa
         raise InputFileError(f"cannot write {target}: the folder {target.parent} does not exist")
     if target.is_dir():
         raise InputFileError(f"cannot write {target}: it is a folder")
+    if not os.access(target.parent, os.W_OK):
+        raise InputFileError(f"cannot write {target}: no right to write in the folder {target.parent}")
     if target.exists() and not overwrite:
         raise InputFileError(
             f"cannot write {target}: the file exists; pass overwrite=True (--overwrite) to replace it"

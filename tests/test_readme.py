@@ -33,9 +33,7 @@ def test_two_commands_do_everything():
     assert [c.split(" && ")[-1] for c in commands] == ["salstats demo", "pytest"]
 
 
-@pytest.mark.parametrize(
-    "command", re.findall(r"^salstats (\w+) ", README.read_text(), flags=re.MULTILINE)
-)
+@pytest.mark.parametrize("command", re.findall(r"^salstats (\w+) ", README.read_text(), flags=re.MULTILINE))
 def test_commands_of_the_readme_exist(command, capsys):
     from salstats.cli import run
 

@@ -1,13 +1,14 @@
 """Read files of per-case scores, long or wide, into one scores frame."""
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, InputFileError, SalstatsError, quoted
+from salstats.checks import ColumnError, InputFileError, SalstatsError, SalstatsWarning, quoted
 from salstats.frames import (
     IDENTIFIER_COLUMNS,
     KEY_COLUMNS,
@@ -16,19 +17,13 @@ from salstats.frames import (
     combined_codes,
     join_features,
 )
-from salstats.readers.tables import (
-    NA_STRINGS,
-    TableOptions,
-    check_mapping,
-    covariate,
-    identifier_text,
-    is_decimal_comma,
-    number_column,
-    read_table,
-)
+from salstats.readers.cells import covariate, covariate_text, identifier_text, score_column
+from salstats.readers.tables import NA_STRINGS, TableOptions, check_mapping, read_table
 
 PathLike = str | os.PathLike[str]
 _REQUIRED_TEXT = ("case", "method", "metric", "task")
+#: Identifiers that say whose a case is: given for every row, or for none.
+_ALL_OR_NONE = ("patient", "dataset")
 
 
 def read_scores(
@@ -71,7 +66,7 @@ def read_scores(
         Separator (default a comma, a tab for `.tsv`), decimal mark, encoding of text files.
     na : list of str
         What stands for a missing number or covariate. Never applied to identifiers: a task called
-        "NA" stays one.
+        "NA" stays one. An empty cell is always missing.
     sheet : str, optional
         Sheet of a workbook with several.
 
@@ -106,23 +101,22 @@ def read_scores(
     3  008  Cardiomegaly  gradcam    iou   0.75
     >>> folder.cleanup()
     """
-    options = TableOptions(sep, decimal, encoding, tuple(na), sheet)
-    files = [Path(p) for p in ([path] if isinstance(path, str | os.PathLike) else path)]
-    if not files:
-        raise InputFileError("no file to read")
+    options = TableOptions(sep, decimal, encoding, na, sheet)
+    files = _files(path)
     if columns and wide:
         raise SalstatsError("give columns= (a metric per column) or wide= (a task per column), not both")
     if wide not in (None, "task"):
         raise SalstatsError(f"wide={wide!r} is not known; only 'task' (a task per column)")
     if tasks is not None and wide is None:
         raise SalstatsError("tasks= belongs to wide='task'")
+    tasks = [tasks] if isinstance(tasks, str) else tasks
     methods, metrics = _per_file(method, files, "method"), _per_file(metric, files, "metric")
     parts, origins = [], []
     for file, its_method, its_metric in zip(files, methods, metrics, strict=True):
         part, rows = _read_one(file, rename, columns, wide, tasks, its_method, its_metric, options)
         parts.append(part)
         origins.append(pd.DataFrame({"file": str(file), "row": rows}))
-    scores = pd.concat(parts, ignore_index=True) if len(parts) > 1 else parts[0]
+    scores = _below_each_other(parts, files) if len(parts) > 1 else parts[0]
     _check_repeats(scores, pd.concat(origins, ignore_index=True))
     check_nesting(scores, ", ".join(f.name for f in files))
     return scores if join is None else _joined(scores, join, options)
@@ -169,14 +163,22 @@ def read_data(
       case  size
     0  007   0.5
     """
-    options = TableOptions(sep, decimal, encoding, tuple(na), sheet)
-    file = Path(path)
-    raw = _renamed(read_table(file, options), rename, file)
-    scored = [c for c in ("score",) if c in raw.columns]
-    data = _typed(raw.drop(columns=scored), file, options)
-    for name in scored:
-        data.insert(raw.columns.get_loc(name), name, _numbers(raw[name], file, name, options))
+    options = TableOptions(sep, decimal, encoding, na, sheet)
+    (file,) = _files(path)
+    raw, first_row = _renamed(read_table(file, options), rename, file)
+    data = _typed(raw, file, options, first_row)
+    _check_filled(data, file, np.arange(len(data)) + first_row)
     return data if join is None else _joined(data, join, options)
+
+
+def _files(path: PathLike | Sequence[PathLike]) -> list[Path]:
+    """Return paths as a list."""
+    if isinstance(path, pd.DataFrame):
+        raise SalstatsError("path must name a file; a DataFrame needs no reading")
+    files = [Path(p) for p in ([path] if isinstance(path, str | os.PathLike) else path)]
+    if not files:
+        raise InputFileError("no file to read")
+    return files
 
 
 def _joined(data: pd.DataFrame, join: PathLike | pd.DataFrame, options: TableOptions) -> pd.DataFrame:
@@ -184,19 +186,59 @@ def _joined(data: pd.DataFrame, join: PathLike | pd.DataFrame, options: TableOpt
     if isinstance(join, pd.DataFrame):
         return join_features(data, join)
     file = Path(join)
-    return join_features(data, _typed(read_table(file, options), file, options), name=str(join))
-
-
-def _renamed(raw: pd.DataFrame, rename: Mapping[str, str] | None, file: Path) -> pd.DataFrame:
-    """Return a table with columns renamed, none of them twice."""
-    check_mapping(rename, raw, file, "rename")
+    raw = read_table(file, options)
     first_row = raw.attrs["first_row"]
+    features = _typed(raw, file, options, first_row)
+    # rows are called by their number in the file
+    features.index = pd.RangeIndex(first_row, first_row + len(features))
+    return join_features(data, features, name=str(join))
+
+
+def _renamed(raw: pd.DataFrame, rename: Mapping[str, str] | None, file: Path) -> tuple[pd.DataFrame, int]:
+    """Return a table with columns renamed, none of them twice, and its first row's number."""
+    check_mapping(rename, raw, file, "rename")
+    first_row = int(raw.attrs["first_row"])
+    for old, new in (rename or {}).items():
+        if not isinstance(new, str) or not new.strip():
+            raise SalstatsError(f"rename={{{old!r}: {new!r}}} gives no name")
     raw = raw.rename(columns=dict(rename or {}))
-    raw.attrs["first_row"] = first_row
+    raw.attrs = {}
     twice = raw.columns[raw.columns.duplicated()]
     if len(twice):
         raise ColumnError(f"{file}: after rename, column {twice[0]!r} is there twice")
-    return raw
+    return raw, first_row
+
+
+def _below_each_other(parts: list[pd.DataFrame], files: list[Path]) -> pd.DataFrame:
+    """Return the scores of several files as one frame, or raise where they do not go together."""
+    first = parts[0]
+    for part, file in zip(parts[1:], files[1:], strict=True):
+        for name in ("task", *_ALL_OR_NONE):
+            if (name in first.columns) != (name in part.columns):
+                owner, other = (files[0], file) if name in first.columns else (file, files[0])
+                raise ColumnError(
+                    f"{other} has no column {name!r}, but {owner} has; give it to both, or read them apart"
+                )
+    for name in dict.fromkeys(c for part in parts for c in part.columns if c not in IDENTIFIER_COLUMNS):
+        has = [name in part.columns for part in parts]
+        if not all(has):
+            warnings.warn(
+                f"column {name!r} is in {files[has.index(True)]} but not in {files[has.index(False)]}; "
+                "it is empty for the scores of the latter",
+                SalstatsWarning,
+                stacklevel=3,
+            )
+        texts = [isinstance(p[name].dtype, pd.StringDtype) for p in parts if name in p.columns]
+        if any(texts) and not all(texts):
+            with_it = [f for part, f in zip(parts, files, strict=True) if name in part.columns]
+            warnings.warn(
+                f"column {name!r} holds text in {with_it[texts.index(True)]} and numbers in "
+                f"{with_it[texts.index(False)]}; it is read as text",
+                SalstatsWarning,
+                stacklevel=3,
+            )
+            parts = [p.assign(**{name: covariate_text(p[name])}) if name in p.columns else p for p in parts]
+    return pd.concat(parts, ignore_index=True)
 
 
 def _per_file(value: str | Sequence[str] | None, files: list[Path], option: str) -> list[str | None]:
@@ -221,23 +263,25 @@ def _read_one(
     options: TableOptions,
 ) -> tuple[pd.DataFrame, np.ndarray]:
     """Return a file's scores and the file's row number of each."""
-    raw = _renamed(read_table(file, options), rename, file)
-    rows = np.arange(len(raw)) + raw.attrs["first_row"]
+    raw, first_row = _renamed(read_table(file, options), rename, file)
+    rows = np.arange(len(raw)) + first_row
     if columns:
         check_mapping(columns, raw, file, "columns")
-        frame, times = _stack_metrics(raw, columns, file, options), len(columns)
+        frame, times = _stack_metrics(raw, columns, file, options, first_row), len(columns)
     elif wide:
-        frame, times = _stack_tasks(raw, tasks, file, options)
+        frame, times = _stack_tasks(raw, tasks, file, options, first_row)
     else:
-        frame, times = _long(raw, file, options), 1
+        frame, times = _long(raw, file, options, first_row), 1
     for name, value in (("method", method), ("metric", metric)):
         if value is None:
             continue
+        if columns:
+            raise SalstatsError(f"columns= gives each column its {name}; leave {name}= out")
         if name in frame.columns:
             raise ColumnError(
                 f"{file} has a column {name!r} already; leave {name}={value!r} out or rename it"
             )
-        if not value:
+        if not value.strip():
             raise SalstatsError(f"{name}= is empty")
         frame[name] = pd.Series(value, index=frame.index, dtype="str")
     _check_complete(frame, file, np.tile(rows, times))
@@ -245,26 +289,34 @@ def _read_one(
     return frame[[*lead, *(c for c in frame.columns if c not in lead)]], np.tile(rows, times)
 
 
-def _long(raw: pd.DataFrame, file: Path, options: TableOptions) -> pd.DataFrame:
+def _long(raw: pd.DataFrame, file: Path, options: TableOptions, first_row: int) -> pd.DataFrame:
     """Return a long file typed."""
     if "score" not in raw.columns:
         raise ColumnError(
             f"{file} has no column 'score' (columns: {quoted(raw.columns)}); rename= one to it; for a wide "
             "file give columns={'column': ('method', 'metric')} (--score column=method:metric) or wide='task'"
         )
-    frame = _typed(raw.drop(columns="score"), file, options)
-    frame["score"] = _numbers(raw["score"], file, "score", options)
-    return frame
+    return _typed(raw, file, options, first_row)
 
 
 def _stack_metrics(
-    raw: pd.DataFrame, columns: Mapping[str, tuple[str, str]], file: Path, options: TableOptions
+    raw: pd.DataFrame,
+    columns: Mapping[str, tuple[str, str]],
+    file: Path,
+    options: TableOptions,
+    first_row: int,
 ) -> pd.DataFrame:
     """Return a file with a metric per column as one row per score."""
+    taken: dict[tuple[str, str], str] = {}
     for name, target in columns.items():
         if not (isinstance(target, tuple | list) and len(target) == 2 and all(target)):
             raise SalstatsError(f"columns={{{name!r}: ...}} must give (method, metric), not {target!r}")
-    kept = _typed(raw.drop(columns=list(columns)), file, options)
+        other = taken.setdefault((target[0], target[1]), name)
+        if other != name:
+            raise SalstatsError(
+                f"columns= gives {other!r} and {name!r} the same method and metric {tuple(target)!r}"
+            )
+    kept = _typed(raw.drop(columns=list(columns)), file, options, first_row)
     clash = [c for c in ("method", "metric", "score") if c in kept.columns]
     if clash:
         raise ColumnError(f"{file} has a column {clash[0]!r} beside columns=; rename it")
@@ -273,13 +325,13 @@ def _stack_metrics(
         part = kept.copy()
         part["method"] = pd.Series(its_method, index=part.index, dtype="str")
         part["metric"] = pd.Series(its_metric, index=part.index, dtype="str")
-        part["score"] = _numbers(raw[name], file, name, options)
+        part["score"] = score_column(raw[name], file, options, first_row)
         parts.append(part)
     return pd.concat(parts, ignore_index=True)
 
 
 def _stack_tasks(
-    raw: pd.DataFrame, tasks: Sequence[str] | None, file: Path, options: TableOptions
+    raw: pd.DataFrame, tasks: Sequence[str] | None, file: Path, options: TableOptions, first_row: int
 ) -> tuple[pd.DataFrame, int]:
     """Return a file with a task per column as one row per score, and the number of tasks."""
     if "task" in raw.columns:
@@ -289,57 +341,35 @@ def _stack_tasks(
     check_mapping(dict.fromkeys(tasks), raw, file, "tasks")
     if not len(tasks):
         raise ColumnError(f"{file} has no task columns (columns: {quoted(raw.columns)})")
-    kept = _typed(raw.drop(columns=list(tasks)), file, options)
+    twice = pd.Index(tasks).duplicated()
+    if twice.any():
+        raise SalstatsError(f"tasks= names {np.asarray(tasks)[twice][0]!r} twice")
+    kept = _typed(raw.drop(columns=list(tasks)), file, options, first_row)
+    if "score" in kept.columns:
+        raise ColumnError(f"{file} has a column 'score' beside its task columns; rename it")
     parts = []
     for task in tasks:
         part = kept.copy()
         part["task"] = pd.Series(task, index=part.index, dtype="str")
         hint = "; if this column is no task, name the tasks with tasks="
-        part["score"] = _numbers(raw[task], file, task, options, hint)
+        part["score"] = score_column(raw[task], file, options, first_row, hint)
         parts.append(part)
     return pd.concat(parts, ignore_index=True), len(tasks)
 
 
-def _typed(raw: pd.DataFrame, file: Path, options: TableOptions) -> pd.DataFrame:
-    """Return identifiers as text as they stand, and other columns as covariates."""
+def _typed(raw: pd.DataFrame, file: Path, options: TableOptions, first_row: int) -> pd.DataFrame:
+    """Return identifiers as text as they stand, scores as finite numbers, other columns as covariates."""
     typed = {}
     for name in raw.columns:
         if name in IDENTIFIER_COLUMNS:
-            text = identifier_text(raw[name], f"{file}, column {name!r}")
-            blank = text.ne(text.str.strip())
-            if blank.any():
-                position = int(np.flatnonzero(blank.to_numpy())[0])
-                raise ColumnError(
-                    f"{file}, row {position + raw.attrs.get('first_row', 2)}, column {name!r}: "
-                    f"{text.iloc[position]!r} begins or ends with a blank; remove it in the file"
-                )
+            text = identifier_text(raw[name], file, first_row)
             # an empty reader or seed is one that does not apply; the other keys are checked later
             typed[name] = text if name in _REQUIRED_TEXT else text.where(text.ne(""))
+        elif name == "score":
+            typed[name] = score_column(raw[name], file, options, first_row)
         else:
-            typed[name] = covariate(raw[name], options)
+            typed[name] = covariate(raw[name], file, options, first_row)
     return pd.DataFrame(typed, index=raw.index)
-
-
-def _numbers(column: pd.Series, file: Path, name: str, options: TableOptions, hint: str = "") -> pd.Series:
-    """Return a column as finite float64 or NaN, or raise naming the row."""
-    numbers, bad = number_column(column, options)
-    first_row = 1 if file.suffix.lower() == ".parquet" else 2
-    if bad is not None:
-        value = column.iloc[bad]
-        if options.decimal == "." and is_decimal_comma(value):
-            hint = "; for decimal commas read it with decimal=','"
-        raise ColumnError(
-            f"{file}, row {bad + first_row}, column {name!r}: {str(value)!r} is not a number{hint} "
-            f"(missing is one of {', '.join(repr(s) for s in options.na)})"
-        )
-    infinite = np.isinf(numbers.to_numpy())
-    if infinite.any():
-        position = int(np.flatnonzero(infinite)[0])
-        raise ColumnError(
-            f"{file}, row {position + first_row}, column {name!r}: the score is infinite; "
-            "an undefined score is an empty cell"
-        )
-    return numbers
 
 
 def _check_complete(frame: pd.DataFrame, file: Path, rows: np.ndarray) -> None:
@@ -351,11 +381,16 @@ def _check_complete(frame: pd.DataFrame, file: Path, rows: np.ndarray) -> None:
             else:
                 hint = f"; rename={{'...': {name!r}}} says which column it is"
             raise ColumnError(f"{file} has no column {name!r} (columns: {quoted(frame.columns)}){hint}")
-    for name in (*_REQUIRED_TEXT, "patient"):
+    _check_filled(frame, file, rows)
+
+
+def _check_filled(frame: pd.DataFrame, file: Path, rows: np.ndarray) -> None:
+    """Raise when a cell is empty of a column in which none may be."""
+    for name in (*_REQUIRED_TEXT, *_ALL_OR_NONE):
         if name not in frame.columns:
             continue
-        empty = (frame[name].isna() if name == "patient" else frame[name].eq("")).to_numpy()
-        if empty.any() and not (name == "patient" and empty.all()):
+        empty = (frame[name].isna() if name in _ALL_OR_NONE else frame[name].eq("")).to_numpy()
+        if empty.any() and not (name in _ALL_OR_NONE and empty.all()):
             row = rows[int(np.flatnonzero(empty)[0])]
             raise ColumnError(f"{file}, row {row}, column {name!r}: empty; every row needs one")
 
