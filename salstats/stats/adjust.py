@@ -123,7 +123,7 @@ def adjust(
     """
     check_frame(estimates, "estimates")
     check_columns(estimates, ["p_value"], "estimates")
-    name = _check_procedure(procedure)
+    name = check_procedure(procedure)
     groups = check_by(estimates, within, (), "estimates")
     p = _check_p_values(check_numeric(estimates, "p_value", "estimates"))
     if intervals and name == "none":
@@ -184,7 +184,7 @@ def adjust_p_values(p: np.ndarray, procedure: str, n_tests: int | None = None) -
     >>> adjust_p_values(np.array([0.01, np.nan, 0.04, 0.03]), "BH")
     array([0.03,  nan, 0.04, 0.04])
     """
-    name = _check_procedure(procedure)
+    name = check_procedure(procedure)
     p = _check_p_values(np.asarray(p, dtype=np.float64))
     present = np.flatnonzero(~np.isnan(p))
     size = len(present) if n_tests is None else check_count(n_tests, "n_tests")
@@ -268,12 +268,12 @@ def _harmonic(size: int) -> float:
     return float((1 / np.arange(1, size + 1)).sum())
 
 
-def _check_procedure(procedure: str) -> str:
+def check_procedure(procedure: str, option: str = "procedure") -> str:
     """Return the procedure in R's spelling."""
     spelled = {name.lower(): name for name in PROCEDURES}
     name = spelled.get(procedure.lower()) if isinstance(procedure, str) else None
     if name is None:
-        raise ValueRangeError(f"procedure={procedure!r} is not known; choose one of {', '.join(PROCEDURES)}")
+        raise ValueRangeError(f"{option}={procedure!r} is not known; choose one of {', '.join(PROCEDURES)}")
     return name
 
 

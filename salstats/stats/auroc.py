@@ -18,6 +18,8 @@ from salstats.checks import (
 )
 from salstats.frames import estimates_frame
 from salstats.stats.adjust import adjust as adjust_estimates
+from salstats.stats.adjust import check_procedure
+from salstats.stats.adjust import check_procedure
 from salstats.stats.grouping import group_label, group_list, row_groups
 from salstats.stats.roc import area_limits, roc_area
 from salstats.stats.wide import find_units, wide_table
@@ -130,6 +132,7 @@ def auroc(
     frame = check_frame(data, "data")
     if interval is not None:
         check_choice(interval, AUROC_INTERVALS, "interval")
+    check_procedure(adjust, "adjust")
     level = check_level(level)
     groups = check_by(frame, by, ("task",), "data")
     carried = [c for c in ("patient", unit) if c is not None and c in frame.columns]
@@ -182,7 +185,7 @@ def auroc(
         columns |= {"unit": units.name, "n_units": n_units}
     special_columns = {"score": score, "label": label, "n_positive": n_positive, "n_negative": n_negative}
     result = estimates_frame(keys, columns, special_columns)
-    return result if adjust == "none" else adjust_estimates(result, procedure=adjust)
+    return result if adjust.lower() == "none" else adjust_estimates(result, procedure=adjust)
 
 
 def _check_labels(labels: np.ndarray, name: str) -> None:

@@ -8,8 +8,9 @@ import pandas as pd
 from salstats.frames import combined_codes
 from salstats.stats.cells import OVERALL, Cells, append_keys, index_groups, pool_over, sum_cells, with_overall
 from salstats.stats.estimand import Estimand
+from salstats.stats.grouping import check_overall
 from salstats.stats.pairing import pair_with_reference
-from salstats.stats.summary import average_over, check_overall
+from salstats.stats.summary import average_over
 from salstats.stats.units import Units
 
 

@@ -15,6 +15,7 @@ from salstats.frames import check_scores, estimates_frame
 from salstats.metrics.registry import has_true_zero
 from salstats.stats import paired
 from salstats.stats.adjust import adjust as adjust_estimates
+from salstats.stats.adjust import check_procedure
 from salstats.stats.cells import display_order
 from salstats.stats.contrast_design import ContrastDesign, averaged_levels, contrast_design
 from salstats.stats.estimand import Estimand, influence_weights
@@ -240,6 +241,7 @@ def _contrast(
     columns = [c for c in check_by(scores, by, _BY) if c != "method"]
     check_choice(pairs, PAIRS, "pairs")
     check_choice(test, paired.TESTS, "test")
+    check_procedure(adjust, "adjust")
     check_one_metric(scores, columns)
     if test == "signflip" and pairs != "complete":
         raise SalstatsError("test='signflip' flips pairs, so it needs pairs='complete'")

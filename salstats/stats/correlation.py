@@ -20,6 +20,8 @@ from salstats.checks import (
 )
 from salstats.frames import combined_codes, estimates_frame
 from salstats.stats.adjust import adjust as adjust_estimates
+from salstats.stats.adjust import check_procedure
+from salstats.stats.adjust import check_procedure
 from salstats.stats.coefficients import (
     CORRELATION_INTERVALS,
     FEWEST_PAIRS,
@@ -162,6 +164,7 @@ def correlate(
     check_choice(interval, CORRELATION_INTERVALS, "interval")
     if test == "pearson" and interval != "fisher":
         raise ValueRangeError(f"interval={interval!r} is for rank correlations; test='pearson' has 'fisher'")
+    check_procedure(adjust, "adjust")
     level = check_level(level)
     if x == y:
         raise ValueRangeError(f"x and y are both {x!r}; name two columns or metrics")
@@ -220,7 +223,7 @@ def correlate(
         columns |= {"unit": units.name, "n_units": n_units}
         _warn_of_repeats(keys, n, n_units, units)
     result = estimates_frame(keys, columns, special_columns)
-    return result if adjust == "none" else adjust_estimates(result, procedure=adjust)
+    return result if adjust.lower() == "none" else adjust_estimates(result, procedure=adjust)
 
 
 def _single(one: Coefficient, n: int, test: str, interval: str, quantile: float) -> dict[str, float]:

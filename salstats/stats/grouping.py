@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from salstats.checks import ColumnError
 from salstats.stats.cells import OVERALL, append_keys, display_order, index_groups, pool_over
 
 
@@ -20,8 +21,7 @@ def row_groups(
     by : sequence of str
         Grouping columns; none makes one group of all rows.
     overall : bool
-        Where `task` is one of them, add the groups pooled over tasks, their `task` being "Overall",
-        after the tasks they are made of.
+        Add the groups pooled over tasks, their `task` being "Overall", after the tasks they are made of.
 
     Returns
     -------
@@ -29,17 +29,29 @@ def row_groups(
         One row per group.
     rows : list of ndarray of int
         Positions of each group's rows, ascending.
+
+    Raises
+    ------
+    ColumnError
+        `overall` without `task` among the columns, or with a task called "Overall".
     """
     codes, keys = index_groups(frame, by)
     order = np.argsort(codes, kind="stable")
     rows = np.split(order, np.cumsum(np.bincount(codes))[:-1])
-    if not overall or "task" not in by:
+    if not overall:
         return keys, rows
-    membership, pooled = pool_over(keys, "task", OVERALL)
+    membership, pooled = pool_over(keys, check_overall(by), OVERALL)
     rows += [np.sort(np.concatenate([rows[g] for g in np.flatnonzero(member)])) for member in membership.T]
     keys = append_keys(keys, pooled)
     shown = display_order(keys)
     return keys.iloc[shown].reset_index(drop=True), [rows[i] for i in shown]
+
+
+def check_overall(by: Sequence[str]) -> str:
+    """Return the column that overall rows pool over."""
+    if "task" not in by:
+        raise ColumnError("overall=True adds rows pooled over tasks, so 'task' must be in by")
+    return "task"
 
 
 def group_label(keys: pd.DataFrame, group: int) -> str:

@@ -9,9 +9,10 @@ from scipy import special
 from salstats.checks import FormulaError, ValueRangeError, quoted
 from salstats.frames import estimates_frame
 from salstats.stats.adjust import adjust as adjust_estimates
+from salstats.stats.adjust import check_procedure
 from salstats.stats.covariance import wald_statistic
 from salstats.stats.formulas import Formula, parse_formula
-from salstats.stats.models import Model, check_procedure, covariance, fit_models, model_counts, model_keys
+from salstats.stats.models import Model, covariance, fit_models, model_counts, model_keys
 
 
 def joint_test(
@@ -95,7 +96,7 @@ def joint_test(
             term  statistic   df  p_value  n  n_missing  df_residual
     0  size:site    10.7143  1.0   0.0307  8          0          4.0
     """
-    check_procedure(adjust)
+    check_procedure(adjust, "adjust")
     if errors == "cr2":
         raise ValueRangeError("errors='cr2' has no joint test here; use errors='cluster'")
     models, options, unit_name = fit_models(
@@ -126,7 +127,7 @@ def joint_test(
         },
         {"df_residual": tests[:, 2]},
     )
-    return result if adjust == "none" else adjust_estimates(result, procedure=adjust)
+    return result if adjust.lower() == "none" else adjust_estimates(result, procedure=adjust)
 
 
 def _positions(formula: Formula, terms: str | Sequence[str] | None) -> tuple[str, list[int]]:

@@ -11,18 +11,15 @@ import pandas as pd
 from salstats.checks import (
     ColumnError,
     FormulaError,
-    ValueRangeError,
     check_by,
     check_columns,
     check_frame,
     quoted,
 )
-from salstats.frames import KEY_COLUMNS, SCORES_COLUMNS, check_scores, column_codes, combined_codes
+from salstats.frames import KEY_COLUMNS, SCORES_COLUMNS, check_scores, combined_codes
 from salstats.stats.formulas import Formula
+from salstats.stats.grouping import row_groups
 from salstats.stats.pairing import pair_with_reference
-
-#: The task of the rows that are pooled over tasks.
-OVERALL = "Overall"
 
 
 @dataclass(frozen=True)
@@ -172,36 +169,6 @@ def grouping_columns(
 
 
 def split(frame: pd.DataFrame, by: Sequence[str], *, overall: bool) -> list[Group]:
-    """Return the groups of a model frame in sorted order.
-
-    With `overall`, each combination of the other grouping columns has one more group that pools its tasks;
-    its task is "Overall" and sorts last.
-    """
-    groups = _groups(frame, by, None)
-    if overall:
-        if "task" not in by:
-            raise ValueRangeError("overall=True adds rows pooled over tasks, so 'task' must be in by")
-        if (frame["task"].astype("str") == OVERALL).any():
-            raise ColumnError(f"a task is called {OVERALL!r} already; rename it or leave out overall=True")
-        groups += _groups(frame, [c for c in by if c != "task"], list(by).index("task"))
-    return [group for _, group in sorted(groups, key=lambda pair: pair[0])]
-
-
-def _groups(
-    frame: pd.DataFrame, by: Sequence[str], overall_at: int | None
-) -> list[tuple[tuple[int, ...], Group]]:
-    """Return groups with what they are sorted by; the task is put in at `overall_at` for pooled ones."""
-    if not by:
-        codes, parts = np.zeros(len(frame), dtype=np.int64), []
-    else:
-        codes, parts = combined_codes(frame, by), [column_codes(frame[c])[0] for c in by]
-    order = np.argsort(codes, kind="stable")
-    found = []
-    for rows in np.split(order, np.cumsum(np.bincount(codes))[:-1]):
-        rank = [int(part[rows[0]]) for part in parts]
-        key = [frame[c].iloc[rows[0]] for c in by]
-        if overall_at is not None:
-            rank.insert(overall_at, len(frame))
-            key.insert(overall_at, OVERALL)
-        found.append((tuple(rank), Group(tuple(key), rows)))
-    return found
+    """Return the groups of a model frame in sorted order; see `grouping.row_groups`."""
+    keys, rows = row_groups(frame, by, overall=overall)
+    return [Group(tuple(keys.iloc[group]), positions) for group, positions in enumerate(rows)]

@@ -15,7 +15,6 @@ from salstats.checks import (
     check_choice,
 )
 from salstats.frames import case_key, combined_codes
-from salstats.stats.adjust import PROCEDURES
 from salstats.stats.covariance import CLUSTERED, ERRORS, bias_reduced, cluster_robust, heteroscedastic
 from salstats.stats.design import Design, build_design, complete_rows, read_variable
 from salstats.stats.fitting import FAMILIES, Fit, NotEstimableError, fit_model
@@ -100,13 +99,6 @@ def check_formulas(formula: str | Sequence[str]) -> list[Formula]:
     if not texts:
         raise ValueRangeError("formula is an empty list; give at least one, such as 'iou ~ area_ratio'")
     return [parse_formula(text) for text in texts]
-
-
-def check_procedure(procedure: object) -> None:
-    """Raise ValueRangeError where a procedure is unknown, before anything is fitted."""
-    known = {p.lower() for p in PROCEDURES}
-    if not isinstance(procedure, str) or procedure.lower() not in known:
-        raise ValueRangeError(f"adjust={procedure!r} is not known; choose one of {', '.join(PROCEDURES)}")
 
 
 def check_options(

@@ -10,11 +10,11 @@ from scipy import special
 from salstats.checks import SalstatsWarning, check_level, quoted
 from salstats.frames import estimates_frame
 from salstats.stats.adjust import adjust as adjust_estimates
+from salstats.stats.adjust import check_procedure
 from salstats.stats.design import INTERCEPT
 from salstats.stats.formulas import Formula
 from salstats.stats.models import (
     Model,
-    check_procedure,
     covariance,
     fit_models,
     model_counts,
@@ -178,7 +178,7 @@ def regress(
     1  gradcam         size    0.0886     0.0232  4.0   0.0188  6
     """
     check_level(level)
-    check_procedure(adjust)
+    check_procedure(adjust, "adjust")
     models, options, unit_name = fit_models(
         data,
         formula,
@@ -205,7 +205,7 @@ def regress(
     result = estimates_frame(
         model_keys(models, options, repeats), {**columns, "conf_level": float(level), **counted}
     )
-    return result if adjust == "none" else adjust_estimates(result, procedure=adjust)
+    return result if adjust.lower() == "none" else adjust_estimates(result, procedure=adjust)
 
 
 def _warn_not_logarithmic(formulas: Sequence[Formula]) -> None:

@@ -18,6 +18,7 @@ from salstats.stats.cells import (
     with_overall,
 )
 from salstats.stats.estimand import Estimand
+from salstats.stats.grouping import check_overall
 from salstats.stats.inference import check_binary, check_settings, infer, replicate
 from salstats.stats.intervals import BOOTSTRAP
 from salstats.stats.units import Units, resolve_unit
@@ -218,13 +219,6 @@ def average_over(keys: pd.DataFrame, average: str | None) -> tuple[np.ndarray, p
         raise ColumnError(f"average={average!r} is not a grouping column ({', '.join(keys.columns)})")
     membership, pooled = pool_over(keys, average, AVERAGE)
     return membership.astype(np.float64), pooled
-
-
-def check_overall(by: Sequence[str]) -> str:
-    """Return the column that overall rows pool over."""
-    if "task" not in by:
-        raise ColumnError("overall=True adds rows pooled over tasks, so 'task' must be in by")
-    return "task"
 
 
 def check_one_metric(scores: pd.DataFrame, by: Sequence[str]) -> None:

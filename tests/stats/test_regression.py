@@ -382,7 +382,7 @@ def test_options_that_make_no_sense_are_refused(synth1, options, message):
 def test_an_empty_list_and_a_task_called_overall_are_refused(synth1):
     with pytest.raises(ValueRangeError, match="empty list"):
         ss.regress(synth1, [])
-    with pytest.raises(ColumnError, match="called 'Overall' already"):
+    with pytest.raises(ColumnError, match="the name of the row to be added"):
         ss.regress(synth1.assign(task="Overall"), "iou ~ prob", by="task", overall=True, errors="cluster")
 
 
