@@ -75,14 +75,16 @@ def run(arguments: list[str]) -> int:
         warnings.simplefilter("always")
         try:
             code = app(arguments, prog_name="salstats", standalone_mode=False) or 0
+            # a reader that went away is met here, not after the exit code is decided
+            sys.stdout.flush()
         except typer.TyperException as error:
             return _fail(error.format_message() or "no command; see salstats --help")
         except typer.Exit as stop:
             code = stop.exit_code
         except typer.Abort:
             return _fail("interrupted", code=130)
-        except BrokenPipeError:
-            # the reader of our output went away, as `| head` does
+        except (BrokenPipeError, SystemExit):
+            # the reader of our output went away, as `| head` does; typer makes that its own exit
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
         except (OSError, ValueError) as error:
@@ -126,6 +128,8 @@ def _pairs(values: Sequence[str] | None, option: str, example: str) -> dict[str,
         name, equals, target = part.partition("=")
         if not (name and equals and target):
             raise typer.BadParameter(f"{option} {part!r} should read like {example}")
+        if name in pairs:
+            raise typer.BadParameter(f"{option} names {name!r} twice")
         pairs[name] = target
     return pairs
 
@@ -344,7 +348,7 @@ def regress(
         raise typer.BadParameter("--within belongs to --normalize")
     table = _read_any(scores, reading)
     if normalize:
-        table = ss.normalize(table, _split(normalize), within=within)
+        table = ss.normalize(table, _split(normalize) or [], within=within)
     frame = ss.regress(
         table, formula if len(formula) > 1 else formula[0], by=_split(by), family=family, errors=errors,
         unit=unit, reference=reference, level=level, exponentiate=exponentiate, adjust=adjust,

@@ -13,6 +13,7 @@ import pandas as pd
 from salstats.checks import (
     ColumnError,
     InputFileError,
+    SalstatsError,
     SalstatsWarning,
     check_columns,
     check_frame,
@@ -329,7 +330,10 @@ def write_frame(frame: pd.DataFrame, path: str | os.PathLike[str], *, overwrite:
     ...     file.name, file.read_text().split()
     ('means.csv', ['estimate', '0.1'])
     """
-    check_frame(frame, "the frame")
+    if not isinstance(frame, pd.DataFrame):
+        raise SalstatsError(f"only a pandas DataFrame can be written, not {type(frame).__name__}")
+    if not frame.columns.is_unique:
+        raise ColumnError(f"column {quoted(frame.columns[frame.columns.duplicated()][:1])} is there twice")
     target = check_output(path, overwrite=overwrite)
     suffix = target.suffix.lower()
     try:
@@ -355,15 +359,13 @@ def write_frame(frame: pd.DataFrame, path: str | os.PathLike[str], *, overwrite:
 
 
 def _write_xlsx(frame: pd.DataFrame, path: Path) -> None:
-    """Write a workbook of one sheet in which text stays text, also where it begins with '='."""
+    """Write a workbook of one sheet: numbers exact, text as text, also where it begins with '='."""
     from openpyxl import Workbook
     from openpyxl.cell import WriteOnlyCell
     from openpyxl.utils.exceptions import IllegalCharacterError
 
     if len(frame) >= _XLSX_ROWS:
-        raise ValueError(
-            f"{len(frame)} rows are more than a sheet holds ({_XLSX_ROWS}); write .csv or .parquet"
-        )
+        raise ValueError(f"a sheet holds no {len(frame)} rows and a header; write .csv or .parquet")
     book = Workbook(write_only=True)
     sheet = book.create_sheet("Sheet1")
     rows = frame.astype(object).where(frame.notna(), None).itertuples(index=False, name=None)
@@ -371,9 +373,12 @@ def _write_xlsx(frame: pd.DataFrame, path: Path) -> None:
         for row in ([str(name) for name in frame.columns], *rows):
             cells = []
             for value in row:
-                cell = WriteOnlyCell(sheet, value=value.item() if isinstance(value, np.generic) else value)
-                if isinstance(value, str):
-                    cell.data_type = "s"
+                plain = value.item() if isinstance(value, np.generic) else value
+                number = isinstance(plain, int | float) and not isinstance(plain, bool)
+                # as text openpyxl passes all 17 digits on; of a number it writes 16, of infinity none
+                cell = WriteOnlyCell(sheet, value=repr(plain) if number else plain)
+                if number or isinstance(plain, str):
+                    cell.data_type = "n" if number and np.isfinite(plain) else "s"
                 cells.append(cell)
             sheet.append(cells)
     except IllegalCharacterError as error:

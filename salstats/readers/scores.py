@@ -146,7 +146,8 @@ def read_data(
     -------
     DataFrame
         The file's columns in their order: identifiers as text, others as numbers where every cell is
-        one, else as text. A column `score` is float64 and its cells must be finite numbers or missing.
+        one, else as text. In a table with a column `case` a column `score` is what it is in a scores
+        frame: float64, finite or missing.
 
     Raises
     ------
@@ -341,9 +342,9 @@ def _stack_tasks(
     check_mapping(dict.fromkeys(tasks), raw, file, "tasks")
     if not len(tasks):
         raise ColumnError(f"{file} has no task columns (columns: {quoted(raw.columns)})")
-    twice = pd.Index(tasks).duplicated()
-    if twice.any():
-        raise SalstatsError(f"tasks= names {np.asarray(tasks)[twice][0]!r} twice")
+    twice = [task for i, task in enumerate(tasks) if task in tasks[:i]]
+    if twice:
+        raise SalstatsError(f"tasks= names {twice[0]!r} twice")
     kept = _typed(raw.drop(columns=list(tasks)), file, options, first_row)
     if "score" in kept.columns:
         raise ColumnError(f"{file} has a column 'score' beside its task columns; rename it")
@@ -365,7 +366,7 @@ def _typed(raw: pd.DataFrame, file: Path, options: TableOptions, first_row: int)
             text = identifier_text(raw[name], file, first_row)
             # an empty reader or seed is one that does not apply; the other keys are checked later
             typed[name] = text if name in _REQUIRED_TEXT else text.where(text.ne(""))
-        elif name == "score":
+        elif name == "score" and "case" in raw.columns:
             typed[name] = score_column(raw[name], file, options, first_row)
         else:
             typed[name] = covariate(raw[name], file, options, first_row)

@@ -1,0 +1,155 @@
+"""Read one sheet of a workbook, numbers as numbers and text as text, and say what a sheet hides."""
+
+import re
+import warnings
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import pandas as pd
+
+from salstats.checks import InputFileError, SalstatsWarning, quoted
+from salstats.readers.table_options import TableOptions, check_header
+
+#: Formulas and merged cells in a sheet's XML, with or without a namespace prefix.
+_FORMULA_OR_MERGE = re.compile(rb"<(?:\w+:)?(?:f[\s/>]|mergeCell\s)")
+_ZEROS = re.compile(r"0{2,}")
+
+
+def read_xlsx(file: Path, options: TableOptions) -> pd.DataFrame:
+    """Return one sheet of a workbook; a formula counts as the value stored with it."""
+    try:
+        with warnings.catch_warnings():
+            # openpyxl warns of styles and validations it leaves out; cell values are all that is read
+            warnings.simplefilter("ignore", UserWarning)
+            header, columns, zeros = _read_sheet(file, options)
+    except InputFileError:
+        raise
+    except Exception as error:  # openpyxl raises anything on a damaged workbook
+        raise InputFileError(
+            f"{file}: not an XLSX workbook, or a damaged one ({error}); a text file must be named .csv"
+        ) from error
+    for name, (cell, shown) in zeros.items():
+        warnings.warn(
+            f"{file}, cell {cell}: column {name!r} holds numbers shown as {shown}; their leading zeros "
+            "are not in the file and are lost; store the column as text to keep them",
+            SalstatsWarning,
+            stacklevel=5,
+        )
+    return pd.DataFrame({n: pd.Series(c, dtype=object) for n, c in zip(header, columns, strict=True)})
+
+
+def _read_sheet(
+    file: Path, options: TableOptions
+) -> tuple[list[str], list[list], dict[str, tuple[str, str]]]:
+    """Return the header, the columns, and per column a cell whose leading zeros are only shown."""
+    from openpyxl import load_workbook
+
+    # our own stream: openpyxl's would stay open where a sheet is left halfway
+    with file.open("rb") as stream:
+        book = load_workbook(stream, read_only=True, data_only=True)
+        sheet = _sheet(file, book, options)
+        # the stated extent of a sheet is wrong in some writers' files
+        sheet.reset_dimensions()
+        where = f"{file}, sheet {sheet.title!r}"
+        rows = sheet.iter_rows()
+        head = [cell.value for cell in next(rows, ())]
+        while head and head[-1] is None:
+            head.pop()
+        if not head:
+            raise InputFileError(f"{where}: the first row is empty; it must hold the column names")
+        header = ["" if value is None else str(value) for value in head]
+        check_header(file, header)
+        columns: list[list] = [[] for _ in header]
+        zeros: dict[str, tuple[str, str]] = {}
+        blank = 0
+        for number, cells in enumerate(rows, start=2):
+            if all(cell.value is None for cell in cells):
+                blank += 1
+                continue
+            if blank:
+                raise InputFileError(f"{where}, row {number - blank}: an empty row with data below it")
+            extra = [cell for cell in cells[len(header) :] if cell.value is not None]
+            if extra:
+                raise InputFileError(f"{where}, cell {extra[0].coordinate}: more cells than the header has")
+            for position, name in enumerate(header):
+                cell = cells[position] if position < len(cells) else None
+                columns[position].append(_value(where, cell, options))
+                shown = _shown_zeros(cell)
+                if cell is not None and shown:
+                    zeros.setdefault(name, (cell.coordinate, shown))
+        title = sheet.title
+    if any(value is None for column in columns for value in column) and _has_formulas_or_merges(file):
+        _check_gaps(file, title, len(header), len(columns[0]))
+    return header, columns, zeros
+
+
+def _sheet(file: Path, book: Any, options: TableOptions) -> Any:
+    """Return the sheet to read."""
+    names = [sheet.title for sheet in book.worksheets]
+    if not names:
+        raise InputFileError(f"{file} has no sheet with cells")
+    if options.sheet is None and len(names) > 1:
+        raise InputFileError(f"{file} has several sheets; choose one with sheet=: {quoted(names)}")
+    name = names[0] if options.sheet is None else options.sheet
+    if name not in names:
+        raise InputFileError(f"{file} has no sheet {name!r}; it has {quoted(names)}")
+    return book[name]
+
+
+def _value(where: str, cell: Any, options: TableOptions) -> object:
+    """Return a cell's value; #N/A is a missing one, another error of the sheet is refused."""
+    if cell is None:
+        return None
+    if cell.data_type == "e":
+        if cell.value in options.na:
+            return None
+        raise InputFileError(
+            f"{where}, cell {cell.coordinate}: the spreadsheet's error {cell.value}; "
+            "mend it or empty the cell"
+        )
+    return cell.value
+
+
+def _shown_zeros(cell: Any) -> str | None:
+    """Return how a number is shown if that has leading zeros the number has not."""
+    if cell is None or not isinstance(cell.value, int | float) or isinstance(cell.value, bool):
+        return None
+    pattern = str(cell.number_format).split(";")[0]
+    if not _ZEROS.fullmatch(pattern):
+        return None
+    shown = f"{cell.value:0{len(pattern)}.0f}"
+    return shown if shown != f"{cell.value:.0f}" else None
+
+
+def _has_formulas_or_merges(file: Path) -> bool:
+    """Return whether any sheet of a workbook has a formula or merged cells."""
+    with ZipFile(file) as archive:
+        names = [n for n in archive.namelist() if n.startswith("xl/worksheets/") and n.endswith(".xml")]
+        return any(_FORMULA_OR_MERGE.search(archive.read(name)) for name in names)
+
+
+def _check_gaps(file: Path, title: str, n_columns: int, n_rows: int) -> None:
+    """Raise where an empty cell is a formula without a stored value, or the rest of merged cells."""
+    from openpyxl import load_workbook
+
+    values = load_workbook(file, data_only=True)[title]
+    formulas = load_workbook(file)[title]
+    for merged in formulas.merged_cells.ranges:
+        if merged.min_col <= n_columns and merged.min_row <= n_rows + 1:
+            raise InputFileError(
+                f"{file}, sheet {title!r}: cells {merged.coord} are merged; unmerge them and fill each"
+            )
+    table = formulas.iter_rows(min_row=2, max_row=n_rows + 1, max_col=n_columns)
+    for cell in _flat(table):
+        if cell.data_type == "f" and values[cell.coordinate].value is None:
+            raise InputFileError(
+                f"{file}, sheet {title!r}, cell {cell.coordinate}: the formula {str(cell.value)[:40]} has no "
+                "stored value; open and save the file in a spreadsheet program, or store values"
+            )
+
+
+def _flat(rows: Iterable[Iterable[Any]]) -> Iterable[Any]:
+    """Return the cells of rows one after the other."""
+    return (cell for row in rows for cell in row)

@@ -1,0 +1,437 @@
+"""One scores frame from files of every shape."""
+
+import csv
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import salstats as ss
+from salstats.checks import ColumnError, InputFileError, SalstatsError, SalstatsWarning
+from salstats.frames import IDENTIFIER_COLUMNS, check_scores
+
+HEADER = "case,task,method,metric,score"
+#: Names that pandas would read as missing, as numbers, truth values or dates.
+TRICKY = [
+    "007",
+    "NA",
+    "None",
+    "nan",
+    "null",
+    "1e5",
+    "1_000",
+    "True",
+    "0x10",
+    "inf",
+    "2020-01-02",
+    "-1",
+    "+1",
+    "1.50",
+]
+STUDY = "oracles/chexlocalize/study/expected"
+
+
+def long_text(*rows, extra=""):
+    """A long file of some rows."""
+    return "\n".join([HEADER + extra, *rows, ""])
+
+
+# long
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "xlsx"])
+def test_identifiers_stay_text_in_every_format(tmp_path, ending):
+    columns = {name: TRICKY for name in IDENTIFIER_COLUMNS if name != "dataset"}
+    frame = pd.DataFrame({**columns, "score": np.linspace(0, 1, len(TRICKY))})
+    file = tmp_path / f"scores.{ending}"
+    if ending == "tsv":
+        frame.to_csv(file, sep="\t", index=False)
+    else:
+        ss.write_frame(frame, file)
+    read = ss.read_scores(file)
+    for name in columns:
+        assert str(read[name].dtype) == "str"
+        assert read[name].tolist() == TRICKY
+    assert read["score"].dtype == np.float64
+    assert np.array_equal(read["score"], frame["score"])
+
+
+def test_a_scores_frame_is_valid_plain_and_in_the_order_of_the_contract(text_file):
+    frame = ss.read_scores(text_file("prob,score,metric,patient,case,method\n0.25,0.5,iou,p1,1,g\n"))
+    assert frame.columns.tolist() == ["case", "method", "metric", "score", "prob", "patient"]
+    assert frame.attrs == {}
+    assert isinstance(frame.index, pd.RangeIndex)
+    assert check_scores(frame) is frame
+
+
+def test_a_missing_score_stays_and_is_counted(text_file):
+    cells = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "#N/A", " NA "]
+    file = text_file(long_text("x,a,g,iou,0.5", *(f"{i},a,g,iou,{cell}" for i, cell in enumerate(cells))))
+    frame = ss.read_scores(file)
+    assert frame["score"].isna().sum() == len(cells)
+    summary = ss.describe(frame)
+    assert summary["n"].tolist() == [1]
+    assert summary["n_missing"].tolist() == [len(cells)]
+
+
+def test_na_strings_are_an_option_and_never_touch_identifiers(text_file):
+    file = text_file(long_text("-,.,-,.,-", "1,a,-,.,.", "2,a,-,.,", "3,a,-,.,0.5"))
+    frame = ss.read_scores(file, na=["-", "."])
+    assert frame["score"].isna().tolist() == [True, True, True, False]
+    assert frame.iloc[0, :4].tolist() == ["-", ".", "-", "."]
+    assert ss.read_scores(text_file(long_text("1,a,g,iou,.")), na=".")["score"].isna().all()
+    with pytest.raises(
+        ColumnError, match=r"row 2, column 'score': 'NA' is not a number \(missing is one of '', '-'\)"
+    ):
+        ss.read_scores(text_file(long_text("1,a,g,iou,NA")), na=["-"])
+
+
+def test_a_metric_the_package_does_not_know_is_allowed(text_file):
+    assert ss.read_scores(text_file(long_text("1,a,g,my score,3.5")))["metric"].tolist() == ["my score"]
+
+
+@pytest.mark.parametrize(
+    ("cell", "message"),
+    [
+        *(
+            (cell, "is not a number")
+            for cell in [
+                "abc",
+                '"1,234.5"',
+                "0x10",
+                "1_000",
+                "٣",
+                "−0.3",
+                "35%",
+                "1 000",
+                "0.5.1",
+                ".",
+                "yes",
+            ]
+        ),
+        ('"0,5"', r"'0,5' is not a number; for decimal commas read it with decimal=','"),
+        *(
+            (cell, "the score is infinite; an undefined score")
+            for cell in ["inf", "-inf", "Infinity", "1e400"]
+        ),
+    ],
+)
+def test_a_score_that_is_no_finite_number_is_named_with_file_row_and_column(text_file, cell, message):
+    file = text_file(long_text("1,a,g,iou,0.5", f"2,a,g,iou,{cell}"))
+    with pytest.raises(ColumnError, match=message) as error:
+        ss.read_scores(file)
+    assert f"{file}, row 3, column 'score'" in str(error.value)
+
+
+@pytest.mark.parametrize("cell", ["0.351", "1.000", "1.234,5", "0.5"])
+def test_a_point_beside_decimal_commas_is_an_error_never_a_thousand(text_file, cell):
+    file = text_file(f"case;method;metric;score\n1;g;iou;0,5\n2;g;iou;{cell}\n")
+    with pytest.raises(ColumnError, match=r"row 3.*with decimal=',' it may hold no point"):
+        ss.read_scores(file, sep=";", decimal=",")
+
+
+def test_truth_values_are_scores_only_among_themselves(text_file):
+    frame = ss.read_scores(text_file(long_text("1,a,g,hit,TRUE", "2,a,g,hit,False", "3,a,g,hit,")))
+    assert np.array_equal(frame["score"], [1.0, 0.0, np.nan], equal_nan=True)
+    with pytest.raises(ColumnError, match="row 2, column 'score': 'TRUE' is not a number"):
+        ss.read_scores(text_file(long_text("1,a,g,iou,TRUE", "2,a,g,iou,0.25")))
+
+
+@pytest.mark.parametrize("column", ["case", "task", "method", "metric"])
+def test_an_empty_name_is_an_error(text_file, column):
+    row = dict(zip(HEADER.split(","), ["1", "a", "g", "iou", "0.5"], strict=True))
+    file = text_file(long_text(",".join(row.values()), ",".join({**row, "case": "2", column: ""}.values())))
+    with pytest.raises(
+        ColumnError, match=rf"scores\.csv, row 3, column '{column}': empty; every row needs one"
+    ):
+        ss.read_scores(file)
+    with pytest.raises(ColumnError, match=rf"row 3, column '{column}': empty"):
+        ss.read_data(file)
+
+
+@pytest.mark.parametrize("name", [" a", "a ", "a\u00a0", "a\u200b", "a\u00ad", '"a\nb"', "a\tb"])
+def test_a_name_with_what_nobody_sees_is_an_error(text_file, name):
+    with pytest.raises(ColumnError, match=r"row 2, column 'task'.*(blank|control character); remove it"):
+        ss.read_scores(text_file(long_text(f"1,{name},g,iou,0.5")))
+
+
+@pytest.mark.parametrize("lacking", ["case", "method", "metric", "score"])
+def test_a_missing_column_is_named_with_those_there_are(text_file, lacking):
+    columns = [c for c in HEADER.split(",") if c != lacking]
+    file = text_file(f"{','.join(columns)}\n{','.join('1' for _ in columns)}\n")
+    with pytest.raises(ColumnError, match=rf"scores\.csv has no column '{lacking}' \(columns: 'c?") as error:
+        ss.read_scores(file)
+    assert f"'{columns[0]}'" in str(error.value)
+    assert {"case": "rename=", "score": "wide='task'"}.get(lacking, f"{lacking}='...'") in str(error.value)
+
+
+def test_the_same_observation_twice_is_named_with_both_rows(text_file):
+    file = text_file(long_text("1,a,g,iou,0.5", "2,a,g,iou,0.5", "1,a,g,iou,0.6"))
+    with pytest.raises(ColumnError, match=r"row 4: the same observation as row 2 \(case 1, task a, method g"):
+        ss.read_scores(file)
+
+
+@pytest.mark.parametrize("column", ["reader", "model", "seed", "dataset"])
+def test_another_key_column_tells_observations_apart(text_file, column):
+    file = text_file(long_text("1,a,g,iou,0.5,u", "1,a,g,iou,0.6,v", extra=f",{column}"))
+    assert ss.read_scores(file)[column].tolist() == ["u", "v"]
+
+
+def test_a_case_of_two_patients_or_of_none_is_an_error(text_file):
+    rows = ["1,a,g,iou,0.5,p", "1,b,g,iou,0.5,{}"]
+    for patient, message in (
+        ("q", "case '1' of .* belongs to 2 patients"),
+        ("", "row 3, column 'patient': empty"),
+    ):
+        file = text_file(long_text(*rows, extra=",patient").format(patient))
+        with pytest.raises(ColumnError, match=message):
+            ss.read_scores(file)
+
+
+# covariates
+
+
+def test_covariates_are_numbers_where_every_cell_is_one(text_file):
+    file = text_file("case,n,site,note,prob\n1,3,01,NA,0.5\n2,4,10,x,\n")
+    frame = ss.read_data(file)
+    assert frame["n"].tolist() == [3.0, 4.0]
+    assert frame["site"].tolist() == ["01", "10"]
+    assert frame["note"].isna().tolist() == [True, False]
+    assert np.array_equal(frame["prob"], [0.5, np.nan], equal_nan=True)
+
+
+def test_text_among_numbers_of_a_covariate_is_said(text_file):
+    file = text_file("case,size\n1,0.5\n2,3\n3,unknown\n")
+    with pytest.warns(
+        SalstatsWarning, match=r"row 4, column 'size': 'unknown' is not a number, though 2 of 3"
+    ):
+        assert ss.read_data(file)["size"].tolist() == ["0.5", "3", "unknown"]
+
+
+def test_a_covariate_with_decimal_commas_is_an_error_that_names_the_option(text_file):
+    file = text_file("case;size\n1;2\n2;0,5\n")
+    with pytest.raises(ColumnError, match=r"row 3, column 'size': '0,5' has a decimal comma.*decimal=','"):
+        ss.read_data(file, sep=";")
+    assert ss.read_data(file, sep=";", decimal=",")["size"].tolist() == [2.0, 0.5]
+
+
+# wide
+
+
+def test_a_metric_per_column_becomes_a_row_per_score(text_file):
+    file = text_file("case_id,task,prob,iou,human_iou\n007,NA,0.5,0.25,0.75\n008,a,0.25,,1\n")
+    frame = ss.read_scores(
+        file,
+        rename={"case_id": "case"},
+        columns={"iou": ("gradcam", "iou"), "human_iou": ("human", "iou")},
+    )
+    expected = pd.DataFrame(
+        {
+            "case": ["007", "008"] * 2,
+            "task": ["NA", "a"] * 2,
+            "method": ["gradcam"] * 2 + ["human"] * 2,
+            "metric": "iou",
+            "score": [0.25, np.nan, 0.75, 1.0],
+            "prob": [0.5, 0.25] * 2,
+        }
+    )
+    pd.testing.assert_frame_equal(frame, expected)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"x": ("g", "iou")}, "columns names column 'x', which it lacks"),
+        (
+            {"iou": ("g", "iou"), "dice": ("g", "iou")},
+            "columns= gives 'iou' and 'dice' the same method and metric",
+        ),
+        ({"iou": "iou"}, r"must give \(method, metric\), not 'iou'"),
+        ({"iou": ("g", "")}, r"must give \(method, metric\)"),
+        ({"name": ("g", "iou")}, "row 2, column 'name': 'x' is not a number"),
+    ],
+)
+def test_a_metric_per_column_that_cannot_be_is_an_error(text_file, columns, message):
+    with pytest.raises(SalstatsError, match=message):
+        ss.read_scores(text_file("case,iou,dice,name\n1,0.5,0.6,x\n"), columns=columns)
+
+
+@pytest.mark.parametrize("metric", ["iou", "hitmiss"])
+def test_the_files_of_the_chexlocalize_scripts_read_cell_by_cell(shared, metric):
+    folder = shared / STUDY / "eval_tp"
+    files = [
+        folder / f"{metric}_results_per_cxr.csv",
+        folder / f"{metric}_humanbenchmark_results_per_cxr.csv",
+    ]
+    frame = ss.read_scores(
+        files, wide="task", method=["gradcam", "human"], metric=metric, rename={"img_id": "case"}
+    )
+    found = {(r.case, r.task, r.method): r.score for r in frame.itertuples()}
+    cells = {}
+    for file, method in zip(files, ("gradcam", "human"), strict=True):
+        with file.open(newline="") as stream:
+            for row in csv.DictReader(stream):
+                case = row.pop("img_id")
+                cells.update({(case, task, method): float(v or "nan") for task, v in row.items()})
+    assert len({task for _, task, _ in cells}) == 10
+    assert found.keys() == cells.keys()
+    assert len(frame) == len(cells)
+    assert all(np.array_equal(found[key], cells[key], equal_nan=True) for key in cells)
+
+
+def test_a_task_per_column_keeps_other_columns_when_the_tasks_are_named(text_file):
+    file = text_file("img_id,view,NA,None\n007,PA,0.5,\n")
+    options = {"wide": "task", "method": "g", "metric": "iou", "rename": {"img_id": "case"}}
+    frame = ss.read_scores(file, tasks=["NA", "None"], **options)
+    assert frame["task"].tolist() == ["NA", "None"]
+    assert frame["view"].tolist() == ["PA", "PA"]
+    with pytest.raises(
+        ColumnError, match=r"row 2, column 'view': 'PA' is not a number.*name the tasks with tasks="
+    ):
+        ss.read_scores(file, **options)
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("case,a\n1,0.5\n", {"wide": "column"}, "wide='column' is not known; only 'task'"),
+        ("case,a\n1,0.5\n", {"wide": "task", "tasks": ["b"]}, "tasks names column 'b'"),
+        ("case,a\n1,0.5\n", {"wide": "task", "tasks": ["a", "a"]}, "tasks= names 'a' twice"),
+        ("case,a\n1,0.5\n", {"wide": "task", "columns": {"a": ("g", "iou")}}, "not both"),
+        ("case,a\n1,0.5\n", {"tasks": ["a"]}, "tasks= belongs to wide='task'"),
+        ("case,a\n1,0.5\n", {"wide": "task", "method": None}, "no column 'method'.*method='...'"),
+        ("case,a\n1,0.5\n", {"wide": "task", "method": ""}, "method= is empty"),
+        ("case\n1\n", {"wide": "task"}, "has no task columns"),
+        ("id,a\n1,0.5\n", {"wide": "task", "tasks": "a"}, "no column 'case'.*rename="),
+        ("case,task,a\n1,x,0.5\n", {"wide": "task"}, "not wide by task"),
+        ("case,a\n1,0.5\n1,0.6\n", {"wide": "task"}, "row 3: the same observation as row 2"),
+    ],
+)
+def test_a_task_per_column_that_cannot_be_is_an_error(text_file, text, options, message):
+    with pytest.raises(SalstatsError, match=message):
+        ss.read_scores(text_file(text), **{"method": "g", "metric": "iou", **options})
+
+
+def test_what_a_file_is_about_is_not_said_twice(text_file):
+    with pytest.raises(ColumnError, match="has a column 'method' already; leave method='g' out"):
+        ss.read_scores(text_file(long_text("1,a,g,iou,0.5")), method="g")
+    with pytest.raises(SalstatsError, match="columns= gives each column its metric; leave metric= out"):
+        ss.read_scores(text_file("case,a\n1,0.5\n"), columns={"a": ("g", "iou")}, metric="iou")
+
+
+@pytest.mark.parametrize(
+    ("rename", "message"),
+    [
+        ({"x": "case"}, "rename names column 'x', which it lacks"),
+        ({"task": "case"}, "after rename, column 'case' is there twice"),
+        ({"task": " "}, "gives no name"),
+    ],
+)
+def test_a_rename_that_cannot_be_is_an_error(text_file, rename, message):
+    with pytest.raises(SalstatsError, match=message):
+        ss.read_scores(text_file(long_text("1,a,g,iou,0.5")), rename=rename)
+
+
+def test_columns_may_change_places_by_rename(text_file):
+    frame = ss.read_scores(text_file(long_text("1,a,g,iou,0.5")), rename={"task": "case", "case": "task"})
+    assert frame.iloc[0, :2].tolist() == ["a", "1"]
+
+
+# several files
+
+
+def test_several_files_are_put_below_each_other(text_file):
+    first = text_file("case,a,b\n1,0.5,0.25\n", "a.csv")
+    second = text_file("case,a,b\n1,0.75,1\n", "b.csv")
+    frame = ss.read_scores([first, second], wide="task", method=["gradcam", "human"], metric="iou")
+    assert frame["method"].tolist() == ["gradcam"] * 2 + ["human"] * 2
+    assert frame["score"].tolist() == [0.5, 0.25, 0.75, 1.0]
+    assert isinstance(frame.index, pd.RangeIndex)
+
+
+def test_an_observation_in_two_files_is_named_with_both(text_file):
+    first, second = (text_file(long_text("1,a,g,iou,0.5"), name) for name in ("a.csv", "b.csv"))
+    with pytest.raises(ColumnError, match=r"b\.csv, row 2: the same observation as .*a\.csv, row 2"):
+        ss.read_scores([first, second])
+
+
+@pytest.mark.parametrize("column", ["task", "patient", "dataset"])
+def test_files_that_do_not_both_say_whose_a_case_is_do_not_go_together(text_file, column):
+    first = text_file("case,method,metric,score\n1,g,iou,0.5\n", "a.csv")
+    second = text_file(f"case,method,metric,score,{column}\n2,g,iou,0.5,x\n", "b.csv")
+    for files in ([first, second], [second, first]):
+        with pytest.raises(ColumnError, match=rf"a\.csv has no column '{column}', but .*b\.csv has"):
+            ss.read_scores(files)
+
+
+def test_a_covariate_of_one_file_only_is_said(text_file):
+    first = text_file(long_text("1,a,g,iou,0.5,0.25", extra=",prob"), "a.csv")
+    second = text_file(long_text("2,a,g,iou,0.5,0.75", extra=",Prob"), "b.csv")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        frame = ss.read_scores([first, second])
+    said = sorted(str(w.message).replace(str(first.parent) + "/", "") for w in caught)
+    assert said[0].startswith("column 'Prob' is in b.csv but not in a.csv")
+    assert said[1].startswith("column 'prob' is in a.csv but not in b.csv")
+    assert np.array_equal(frame["prob"], [0.25, np.nan], equal_nan=True)
+
+
+def test_a_covariate_that_is_text_in_one_file_is_text_in_all(text_file):
+    first = text_file(long_text("1,a,g,iou,0.5,1", extra=",site"), "a.csv")
+    second = text_file(long_text("2,a,g,iou,0.5,east", extra=",site"), "b.csv")
+    with pytest.warns(SalstatsWarning, match=r"'site' holds text in .*b\.csv and numbers in .*a\.csv"):
+        frame = ss.read_scores([first, second])
+    assert frame["site"].tolist() == ["1", "east"]
+    assert str(frame["site"].dtype) == "str"
+
+
+def test_a_list_of_methods_has_one_per_file(text_file):
+    file = text_file("case,a\n1,0.5\n")
+    with pytest.raises(SalstatsError, match="method= names 2 values for 1 files; give one per file"):
+        ss.read_scores(file, wide="task", method=["g", "h"], metric="iou")
+    with pytest.raises(InputFileError, match="no file to read"):
+        ss.read_scores([])
+    with pytest.raises(SalstatsError, match="a DataFrame needs no reading"):
+        ss.read_scores(pd.DataFrame({"case": ["1"]}))
+
+
+# join
+
+
+def test_covariates_of_a_file_are_joined_on_case_and_task_as_text(text_file):
+    scores = text_file(long_text("007,NA,g,iou,0.5", "7,NA,g,iou,0.25", "007,b,g,iou,0.75"))
+    features = text_file("task,case,size\nb,007,3\nNA,7,2\nNA,007,1\n", "features.csv")
+    frame = ss.read_scores(scores, join=features)
+    assert frame["case"].tolist() == ["007", "7", "007"]
+    assert frame["size"].tolist() == [1.0, 2.0, 3.0]
+
+
+def test_a_case_twice_in_a_joined_file_is_named_with_its_rows_there(text_file):
+    scores = text_file(long_text("1,a,g,iou,0.5"))
+    features = text_file("case,size\n1,3\n2,2\n1,4\n", "features.csv")
+    with pytest.raises(ColumnError, match=r"rows 2 and 4 of .*features\.csv are the same case \(case 1\)"):
+        ss.read_scores(scores, join=features)
+    with pytest.raises(ColumnError, match=r"column 'case' of .*features\.csv is empty in row 3"):
+        ss.read_scores(scores, join=text_file("case,size\n1,3\n,2\n", "features.csv"))
+
+
+def test_joining_to_any_tidy_table(text_file):
+    data = text_file("case,prob\n1,0.5\n2,0.25\n")
+    assert ss.read_data(data, join=pd.DataFrame({"case": [2, 1], "x": [20, 10]}))["x"].tolist() == [10, 20]
+
+
+# tidy tables
+
+
+def test_a_tidy_table_keeps_its_columns_in_order(text_file):
+    frame = ss.read_data(text_file("size,case,score,group\n1,007,0.5,x\n2,008,,y\n"))
+    assert frame.columns.tolist() == ["size", "case", "score", "group"]
+    assert frame["case"].tolist() == ["007", "008"]
+    assert frame["score"].dtype == np.float64
+    with pytest.raises(ColumnError, match="row 2, column 'score': the score is infinite"):
+        ss.read_data(text_file("case,score\n1,inf\n"))
+
+
+def test_a_table_that_is_not_of_cases_may_call_anything_score(text_file):
+    assert ss.read_data(text_file("score,label,estimate\nprob,label,0.75\n"))["score"].tolist() == ["prob"]

@@ -1,0 +1,414 @@
+"""Reading files: what they hold arrives as it stands, what is wrong with them is said."""
+
+import datetime
+import gzip
+import re
+import zipfile
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import salstats as ss
+from salstats.checks import ColumnError, InputFileError, SalstatsError, SalstatsWarning, ValueRangeError
+from salstats.readers.tables import TableOptions, read_table
+
+HEADER = "case,task,method,metric,score"
+GOOD = f"{HEADER}\n007,Edema,gradcam,iou,0.5\n"
+SHEET = [["case", "method", "metric", "score"], ["007", "g", "iou", 0.5], ["008", "g", "iou", 0.25]]
+
+
+def one_row(frame):
+    """The single row of a frame as a dict."""
+    assert len(frame) == 1
+    return frame.iloc[0].to_dict()
+
+
+EXPECTED = {"case": "007", "task": "Edema", "method": "gradcam", "metric": "iou", "score": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("content", "options"),
+    [
+        pytest.param(GOOD, {}, id="plain"),
+        pytest.param(GOOD.rstrip("\n"), {}, id="no end of line"),
+        pytest.param("\ufeff" + GOOD, {}, id="byte-order mark"),
+        pytest.param(GOOD.replace("\n", "\r\n"), {}, id="Windows"),
+        pytest.param(GOOD.replace("\n", "\r"), {}, id="old Mac"),
+        pytest.param(GOOD + "\n\r\n\n", {}, id="blank lines at the end"),
+        pytest.param("\n\n" + GOOD, {}, id="blank lines at the start"),
+        pytest.param(GOOD.encode("utf-16"), {"encoding": "utf-16"}, id="utf-16"),
+        pytest.param(GOOD.encode("utf-8-sig"), {"encoding": "utf-8-sig"}, id="utf-8-sig"),
+        pytest.param(GOOD.replace(",", ";"), {"sep": ";"}, id="semicolons"),
+        pytest.param(GOOD.replace(",", ";").replace("0.5", "0,5"), {"sep": ";", "decimal": ","}, id="German"),
+        pytest.param(GOOD.replace("0.5", '"0,5"'), {"decimal": ","}, id="quoted decimal comma"),
+        pytest.param(
+            "\n".join(",".join(f'"{c}"' for c in line.split(",")) for line in GOOD.splitlines()),
+            {},
+            id="all quoted, as R does",
+        ),
+        pytest.param(GOOD.replace("0.5", " 0.5 "), {}, id="blanks around a number"),
+        pytest.param(GOOD.replace("0.5", "5e-1"), {}, id="exponent"),
+    ],
+)
+def test_a_text_file_reads_the_same_however_it_is_written(text_file, content, options):
+    assert one_row(ss.read_scores(text_file(content), **options)) == EXPECTED
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.CSV", "a.tsv", "a.TSV", "a.txt", "a b ü.csv"])
+def test_the_ending_says_the_format_in_any_case(text_file, name):
+    content = GOOD.replace(",", "\t") if name.lower().endswith("tsv") else GOOD
+    assert one_row(ss.read_scores(text_file(content, name))) == EXPECTED
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252"])
+def test_another_encoding_is_read_by_name_and_refused_without(text_file, encoding):
+    file = text_file(GOOD.replace("Edema", "Ödem").encode(encoding))
+    assert ss.read_scores(file, encoding=encoding)["task"].tolist() == ["Ödem"]
+    with pytest.raises(
+        InputFileError, match=r"scores\.csv, line 2: byte 0xd6 is not utf-8.*encoding='latin-1'"
+    ):
+        ss.read_scores(file)
+
+
+def test_quoted_cells_keep_separators_quotes_and_line_breaks(text_file):
+    file = text_file(
+        f'{HEADER},note\n1,"Edema, mild",g,iou,0.5,"he said ""no""\n\nand left"\n2,b,g,iou,0.25,5" wide\n'
+    )
+    frame = ss.read_scores(file)
+    assert frame["task"].tolist() == ["Edema, mild", "b"]
+    assert frame["note"].tolist() == ['he said "no"\n\nand left', '5" wide']
+
+
+def test_rows_are_counted_as_records_not_lines_below_a_cell_with_line_breaks(text_file):
+    file = text_file(f'{HEADER},note\n1,a,g,iou,0.5,"x\ny"\n2,b,g,iou,zero,z\n')
+    with pytest.raises(ColumnError, match=r"row 3, column 'score': 'zero'"):
+        ss.read_scores(file)
+
+
+def test_rows_are_counted_from_the_top_of_the_file_below_blank_lines(text_file):
+    with pytest.raises(ColumnError, match=r"row 5, column 'score'"):
+        ss.read_scores(text_file(f"\n\n{GOOD}8,a,g,iou,x\n"))
+
+
+BAD_TEXT = {
+    "no bytes": ("", r"scores\.csv is empty"),
+    "blank lines only": ("\n\r\n \n", r"nothing but blank lines"),
+    "header only": (HEADER + "\n", r"has a header but no data rows"),
+    "semicolons": (GOOD.replace(",", ";"), r"one column 'case;task.*sep=';' \(and decimal=','"),
+    "tabs": (GOOD.replace(",", "\t"), r"one column.*sep='\\t'"),
+    "pipes": (GOOD.replace(",", "|"), r"one column.*sep='\|'"),
+    "header twice": (GOOD.replace("task", "case"), r"column 'case' is twice in the header; rename"),
+    "blank around a name": (GOOD.replace("task", "task "), r"column 'task ' has a blank around"),
+    "no name": (GOOD.replace("task", ""), r"column 2 has no name"),
+    "row numbers": (GOOD.replace("case", '""'), r"column 1 has no name.*index=False"),
+    "separator ends each line": (GOOD.replace("\n", ",\n"), r"column 6 has no name.*end of every line"),
+    "separator ends a row": (GOOD + "8,a,g,iou,0.1,\n", r"row 3: 6 cells where the header has 5"),
+    "short row": (GOOD + "8,a,g,iou\n", r"row 3: 4 cells where the header has 5: '8,a,g,iou'"),
+    "long row": (GOOD + "8,a,b,g,iou,0.1\n", r"row 3: 6 cells.*must be quoted"),
+    "blank line within": (f"{GOOD}\n8,a,g,iou,0.1\n", r"line 3: a blank line with data below it"),
+    "UTF-16": (GOOD.encode("utf-16"), r"is UTF-16, not utf-8; use encoding='utf-16'"),
+    "UTF-16 unmarked": (GOOD.encode("utf-16-le"), r"line 1: control character 0x00.*encoding='utf-16'"),
+    "NUL": (GOOD.replace("Ed", "E\0d"), r"line 2: control character 0x00"),
+    "escape": (GOOD.replace("Ed", "E\x1bd"), r"line 2: control character 0x1b"),
+    "C1 control": (GOOD.replace("Ed", "E\x92d"), r"line 2: control character U\+0092.*cp1252"),
+    "second mark": (f"{GOOD}\ufeff{GOOD}", r"line 3: control character U\+FEFF"),
+    "open quote": (f'{HEADER}\n1,"a,g,iou,0.5\n2,b,g,iou,0.6\n', r"line 2: a quotation mark is left open"),
+    "open quote at the end": (f'{GOOD}2,b,g,iou,"0.6', r"line 3: a quotation mark is left open"),
+    "open quote before another": (
+        f'{HEADER}\n1,"a,g,iou,0.5\n2,"b",g,iou,0.6\n',
+        r"line 2: a quotation mark",
+    ),
+    "text after a quoted cell": (GOOD.replace("0.5", '"0.5"7'), r"line 2: a quotation mark"),
+    "open quote in the header": (f'"{GOOD}', r"the header cannot be read.*quotation mark"),
+    "zip named csv": (b"PK\x03\x04rest", r"not what its ending says but a zip archive"),
+    "Parquet named csv": (b"PAR1rest", r"not what its ending says but a Parquet file"),
+    "gzip named csv": (gzip.compress(b"case"), r"compressed by gzip; unpack it"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_TEXT)
+def test_a_bad_text_file_is_refused_by_name_and_place(text_file, kind):
+    content, message = BAD_TEXT[kind]
+    file = text_file(content)
+    with pytest.raises(InputFileError, match=message) as error:
+        read_table(file)
+    assert str(file) in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"sep": ";;"}, InputFileError, "sep must be one ASCII character"),
+        ({"sep": ""}, InputFileError, "sep must be one ASCII character"),
+        ({"sep": '"'}, InputFileError, "sep must be one ASCII character"),
+        ({"sep": "§"}, InputFileError, "sep must be one ASCII character"),
+        ({"decimal": "x"}, ValueRangeError, "decimal='x' is not known"),
+        ({"encoding": "utf-9"}, InputFileError, "encoding='utf-9' is not known"),
+        ({"encoding": "hex"}, InputFileError, "encoding='hex' is not a text encoding"),
+    ],
+)
+def test_an_option_that_cannot_be_is_refused(text_file, options, error, message):
+    with pytest.raises(error, match=message):
+        ss.read_scores(text_file(GOOD), **options)
+
+
+def test_a_marked_utf8_file_is_not_read_as_latin1(text_file):
+    with pytest.raises(InputFileError, match=r"is UTF-8, not latin-1; use encoding='utf-8'"):
+        ss.read_scores(text_file("\ufeff" + GOOD), encoding="latin-1")
+
+
+def test_both_separator_and_decimal_mark_a_comma_is_named(text_file):
+    with pytest.raises(InputFileError, match="sep and decimal are both ','"):
+        ss.read_scores(text_file(GOOD.replace("0.5", "0,5")), decimal=",")
+
+
+@pytest.mark.parametrize("name", ["nothing.csv", "nothing.parquet", "no/folder.xlsx"])
+def test_a_missing_file_is_named(tmp_path, name):
+    with pytest.raises(InputFileError, match=rf"{re.escape(name)}: no such file"):
+        read_table(tmp_path / name)
+
+
+def test_a_folder_and_an_unknown_ending_are_refused(tmp_path, text_file):
+    with pytest.raises(InputFileError, match="is a folder"):
+        read_table(tmp_path)
+    with pytest.raises(InputFileError, match=r"cannot tell what \.dat is; name it \.csv"):
+        read_table(text_file(GOOD, "scores.dat"))
+    with pytest.raises(InputFileError, match="cannot tell what a file without an ending is"):
+        read_table(text_file(GOOD, "scores"))
+
+
+def test_a_file_that_may_not_be_read_is_named(text_file, monkeypatch):
+    file = text_file(GOOD)
+
+    def refuse(*args, **kwargs):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(InputFileError, match=r"scores\.csv: cannot be read \(Permission denied\)"):
+        read_table(file)
+
+
+def test_text_reads_every_cell_as_text(text_file):
+    frame = read_table(text_file("a,b\n1,\nNA,0.50\n"))
+    assert {str(t) for t in frame.dtypes} == {"str"}
+    assert frame.to_numpy().tolist() == [["1", ""], ["NA", "0.50"]]
+    assert read_table(text_file("a;b\n1;2\n"), TableOptions(sep=";")).columns.tolist() == ["a", "b"]
+
+
+def test_floats_survive_text_to_the_last_bit(text_file):
+    values = np.random.default_rng(0).random(2000) * 10.0 ** np.arange(-10, 10).repeat(100)
+    lines = "\n".join(f"{i},a,g,iou,{float(v)!r}" for i, v in enumerate(values))
+    frame = ss.read_scores(text_file(f"{HEADER}\n{lines}\n"))
+    assert np.array_equal(frame["score"].to_numpy(), values)
+
+
+# Parquet
+
+
+@pytest.mark.parametrize(
+    ("column", "expected"),
+    [
+        pytest.param(pa.array([7, 8]), ["7", "8"], id="integers"),
+        pytest.param(pa.array([7.0, 8.0]), ["7", "8"], id="whole floats"),
+        pytest.param(pa.array([2**53 + 1, 1]), ["9007199254740993", "1"], id="large integers"),
+        pytest.param(pa.array(["007", "NA"]).dictionary_encode(), ["007", "NA"], id="dictionary"),
+        pytest.param(pa.array(["007", "None"], pa.large_string()), ["007", "None"], id="large strings"),
+        pytest.param(pa.array([Decimal(7), Decimal(8)], pa.decimal128(5, 0)), ["7", "8"], id="decimals"),
+    ],
+)
+def test_parquet_identifiers_are_text(parquet_file, column, expected):
+    frame = ss.read_scores(parquet_file(case=column))
+    assert frame["case"].tolist() == expected
+    assert str(frame["case"].dtype) == "str"
+
+
+def test_parquet_integers_beside_an_empty_cell_stay_exact(parquet_file):
+    frame = ss.read_scores(parquet_file(reader=pa.array([2**53 + 1, None])))
+    assert frame["reader"].tolist()[0] == "9007199254740993"
+    assert frame["reader"].isna().tolist() == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("column", "expected"),
+    [
+        pytest.param(pa.array([True, False]), [1.0, 0.0], id="truth values"),
+        pytest.param(pa.array([True, None]), [1.0, np.nan], id="truth values with a gap"),
+        pytest.param(pa.array([1, None]), [1.0, np.nan], id="integers with a gap"),
+        pytest.param(pa.array([Decimal("0.50"), None], pa.decimal128(5, 2)), [0.5, np.nan], id="decimals"),
+        pytest.param(pa.array([0.5, 0.25], pa.float16()), [0.5, 0.25], id="half precision"),
+        pytest.param(pa.array(["0.5", "NA"]), [0.5, np.nan], id="text"),
+        pytest.param(pa.nulls(2), [np.nan, np.nan], id="nothing"),
+    ],
+)
+def test_parquet_scores_are_float64(parquet_file, column, expected):
+    score = ss.read_scores(parquet_file(score=column))["score"]
+    assert score.dtype == np.float64
+    assert np.array_equal(score, expected, equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        pytest.param({"box": [[1], [2]]}, r"column 'box': its cells are of type list", id="list"),
+        pytest.param({"box": [{"x": 1}, {"x": 2}]}, r"column 'box': .*struct.*leave the column", id="struct"),
+        pytest.param({"box": [b"1", b"2"]}, r"column 'box': its cells are of type binary", id="binary"),
+        pytest.param({"case": ["a", None]}, r"row 2, column 'case': empty", id="empty case"),
+        pytest.param({"case": pa.array([None, 1])}, r"row 1, column 'case': empty", id="empty integer"),
+        pytest.param({"case": [1.0, 2.0**60]}, r"row 2, column 'case'.*too large", id="large float"),
+        pytest.param({"score": [0.5, np.inf]}, r"row 2, column 'score'.*is infinite", id="infinite"),
+        pytest.param({"score": ["0.5", "x"]}, r"row 2, column 'score': 'x' is not a number", id="text"),
+        pytest.param(
+            {"score": [datetime.datetime(2020, 1, 2)] * 2}, r"row 1, column 'score'.*not a number", id="time"
+        ),
+        pytest.param(
+            {"case": [datetime.datetime(2020, 1, 2)] * 2}, r"row 1, column 'case'.*date or time", id="date id"
+        ),
+    ],
+)  # fmt: skip
+def test_a_bad_parquet_column_is_named_with_its_row(parquet_file, columns, message):
+    with pytest.raises(ColumnError, match=message):
+        ss.read_scores(parquet_file(**columns))
+
+
+def test_row_labels_without_a_name_are_no_column_of_a_parquet_file(tmp_path):
+    frame = pd.DataFrame({"case": ["a", "b", "c"], "Edema": 0.5})
+    frame.iloc[[2, 0]].to_parquet(tmp_path / "wide.parquet")
+    assert "__index_level_0__" in parquet.read_schema(tmp_path / "wide.parquet").names
+    scores = ss.read_scores(tmp_path / "wide.parquet", wide="task", method="g", metric="iou")
+    assert scores["task"].unique().tolist() == ["Edema"]
+
+
+def test_a_named_index_is_a_column_of_a_parquet_file(tmp_path):
+    pd.DataFrame({"case": ["a"], "x": 0.5}).set_index("case").to_parquet(tmp_path / "x.parquet")
+    assert sorted(ss.read_data(tmp_path / "x.parquet").columns) == ["case", "x"]
+
+
+def test_files_that_are_no_parquet_or_hold_no_row_are_refused(text_file, tmp_path):
+    with pytest.raises(InputFileError, match="not a Parquet file"):
+        read_table(text_file(GOOD, "text.parquet"))
+    pd.DataFrame({"case": []}).to_parquet(tmp_path / "none.parquet")
+    with pytest.raises(InputFileError, match="no data rows"):
+        read_table(tmp_path / "none.parquet")
+
+
+# XLSX
+
+
+def set_cell(place, value, number_format=None):
+    """An edit that sets one cell."""
+
+    def edit(book, sheet):
+        sheet[place] = value
+        if number_format:
+            sheet[place].number_format = number_format
+
+    return edit
+
+
+def test_a_workbook_reads_text_as_text_and_numbers_as_numbers(workbook_file):
+    frame = ss.read_scores(
+        workbook_file([*SHEET, [9, "g", "iou", None], [10, "g", "iou", "0.75"], [None] * 4])
+    )
+    assert frame["case"].tolist() == ["007", "008", "9", "10"]
+    assert np.array_equal(frame["score"], [0.5, 0.25, np.nan, 0.75], equal_nan=True)
+
+
+def test_a_number_of_a_workbook_is_one_whatever_the_decimal_mark_of_text(workbook_file):
+    file = workbook_file([*SHEET, ["9", "g", "iou", "0,75"]])
+    assert ss.read_scores(file, decimal=",")["score"].tolist() == [0.5, 0.25, 0.75]
+
+
+def test_truth_values_and_dates_of_a_workbook(workbook_file):
+    day = datetime.datetime(2020, 1, 2)
+    file = workbook_file([[*SHEET[0], "day"], ["1", "g", "hit", True, day], ["2", "g", "hit", False, None]])
+    frame = ss.read_scores(file)
+    assert frame["score"].tolist() == [1.0, 0.0]
+    assert frame["day"].fillna("-").tolist() == ["2020-01-02", "-"]
+
+
+def add_hidden_sheet(book, sheet):
+    """An edit that adds a sheet nobody sees."""
+    book.create_sheet("h").sheet_state = "hidden"
+
+
+BAD_WORKBOOKS = {
+    "formula": (SHEET, set_cell("D3", "=1/4"), r"cell D3: the formula =1/4 has no stored value"),
+    "error": (SHEET, set_cell("D3", "#DIV/0!"), r"cell D3: the spreadsheet's error #DIV/0!"),
+    "error as id": (SHEET, set_cell("A3", "#REF!"), r"cell A3: the spreadsheet's error #REF!"),
+    "#N/A as id": (SHEET, set_cell("A3", "#N/A"), r"row 3, column 'case': empty"),
+    "date as id": (SHEET, set_cell("A3", datetime.date(2020, 1, 2)), r"row 3, column 'case'.*is a date"),
+    "merged ids": (SHEET, lambda b, s: s.merge_cells("A2:A3"), r"cells A2:A3 are merged; unmerge"),
+    "merged scores": (SHEET, lambda b, s: s.merge_cells("D2:D3"), r"cells D2:D3 are merged"),
+    "title above": ([["Table 1"], *SHEET], None, r"cell B2: more cells than the header"),
+    "empty above": ([[None], *SHEET], None, r"the first row is empty"),
+    "empty row": ([*SHEET[:2], [None], SHEET[2]], None, r"row 3: an empty row with data below it"),
+    "extra cell": ([*SHEET, ["9", "g", "iou", 0.1, "x"]], None, r"cell E4: more cells than the header"),
+    "no name": ([["case", None, "score"], ["1", "g", 0.5]], None, r"column 2 has no name"),
+    "hidden sheet": (SHEET, add_hidden_sheet, r"several sheets.*'Sheet', 'h'"),
+    "nothing": ([], None, r"the first row is empty"),
+    "header only": (SHEET[:1], None, r"no data rows"),
+    "decimal comma": (SHEET, set_cell("D3", "0,25"), r"row 3, column 'score': '0,25'.*decimal=','"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", BAD_WORKBOOKS)
+def test_a_bad_workbook_is_refused_by_name_and_cell(workbook_file, kind):
+    rows, edit, message = BAD_WORKBOOKS[kind]
+    file = workbook_file(rows, edit)
+    with pytest.raises(SalstatsError, match=message) as error:
+        ss.read_scores(file)
+    assert str(file) in str(error.value)
+
+
+def test_an_na_cell_is_a_missing_score(workbook_file):
+    frame = ss.read_scores(workbook_file(SHEET, set_cell("D3", "#N/A")))
+    assert frame["score"].isna().tolist() == [False, True]
+
+
+def test_one_of_several_sheets_is_read_by_name(workbook_file):
+    file = workbook_file(SHEET, lambda book, sheet: book.create_sheet("other"))
+    assert len(ss.read_scores(file, sheet="Sheet")) == 2
+    with pytest.raises(InputFileError, match=r"no sheet 'x'; it has 'Sheet', 'other'"):
+        ss.read_scores(file, sheet="x")
+
+
+def test_a_number_shown_as_007_is_said_to_have_lost_its_zeros(workbook_file):
+    file = workbook_file(SHEET, set_cell("A2", 7, "000"))
+    with pytest.warns(SalstatsWarning, match=r"cell A2: column 'case' holds numbers shown as 007.*lost"):
+        frame = ss.read_scores(file)
+    assert frame["case"].tolist() == ["7", "008"]
+
+
+def test_a_number_that_fills_its_format_lost_nothing(workbook_file):
+    # warnings are errors in the tests
+    assert ss.read_scores(workbook_file(SHEET, set_cell("A2", 123, "000")))["case"].tolist() == ["123", "008"]
+
+
+def test_a_wrong_extent_in_a_sheet_does_not_cut_it(workbook_file, tmp_path):
+    source, lying = workbook_file(SHEET), tmp_path / "lying.xlsx"
+    with zipfile.ZipFile(source) as good, zipfile.ZipFile(lying, "w") as bad:
+        for name in good.namelist():
+            content = good.read(name)
+            changed = re.sub(rb'<dimension ref="[^"]*"', b'<dimension ref="A1"', content)
+            assert (changed != content) == name.endswith("sheet1.xml")
+            bad.writestr(name, changed)
+    pd.testing.assert_frame_equal(ss.read_scores(lying), ss.read_scores(source))
+
+
+def test_other_files_named_xlsx_are_refused(text_file, workbook_file):
+    whole = workbook_file(SHEET).read_bytes()
+    for content, message in (
+        (GOOD.encode(), "not an XLSX workbook.*must be named .csv"),
+        (b"\xd0\xcf\x11\xe0 old", r"old Excel workbook \(.xls\) or one with a password"),
+        (whole[: len(whole) // 2], "not an XLSX workbook, or a damaged one"),
+    ):
+        with pytest.raises(InputFileError, match=message):
+            read_table(text_file(content, "other.xlsx"))
+    with pytest.raises(InputFileError, match="a zip archive, such as an XLSX workbook"):
+        read_table(text_file(whole, "book.csv"))

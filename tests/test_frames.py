@@ -1,0 +1,298 @@
+"""The frames of the contract: what makes them valid, joining covariates, writing."""
+
+import os
+import re
+import stat
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import salstats as ss
+from salstats.checks import ColumnError, InputFileError, SalstatsError, SalstatsWarning
+from salstats.frames import WRITABLE_SUFFIXES, check_output, check_scores
+
+
+@pytest.fixture
+def scores():
+    """Two methods on three cases, one score missing, rows labelled as after a selection."""
+    return pd.DataFrame(
+        {
+            "case": ["b", "a", "c"] * 2,
+            "task": "Edema",
+            "method": ["gradcam"] * 3 + ["human"] * 3,
+            "metric": "iou",
+            "score": [0.5, 0.25, np.nan, 0.75, 1.0, 0.0],
+        },
+        index=[3, 1, 4, 15, 9, 2],
+    )
+
+
+# check_scores
+
+
+@pytest.mark.parametrize("dtype", ["str", "object", "category", "string"])
+def test_text_of_any_kind_makes_a_valid_scores_frame(scores, dtype):
+    typed = scores.astype(dict.fromkeys(["case", "task", "method", "metric"], dtype))
+    before = typed.copy()
+    assert check_scores(typed) is typed
+    pd.testing.assert_frame_equal(typed, before)
+
+
+@pytest.mark.parametrize("column", ["case", "task", "method", "metric"])
+@pytest.mark.parametrize("empty", ["", None, np.nan])
+def test_a_frame_with_an_empty_name_is_refused(scores, column, empty):
+    cells = scores[column].astype(object)
+    cells.iloc[2] = empty
+    with pytest.raises(
+        ColumnError, match=rf"column '{column}' of scores is empty in row 2; every row needs one"
+    ):
+        check_scores(scores.assign(**{column: cells}))
+
+
+def test_a_frame_with_a_repeated_observation_is_refused(scores):
+    with pytest.raises(
+        ColumnError, match=r"rows 0 and 6 of scores are the same observation \(case b, task Edema"
+    ):
+        check_scores(pd.concat([scores, scores[:1]]))
+
+
+def test_a_missing_reader_is_one_that_does_not_apply(scores):
+    frame = scores.assign(reader=[np.nan] * 3 + ["r1"] * 3)
+    assert check_scores(frame) is frame
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf])
+def test_an_infinite_score_is_refused_with_its_case(scores, value):
+    scores.iloc[1, 4] = value
+    with pytest.raises(
+        ColumnError, match=r"'score' of scores is infinite in row 1 \(case a, task Edema, method gradcam"
+    ):
+        check_scores(scores)
+
+
+@pytest.mark.parametrize(
+    ("frame", "message"),
+    [
+        (lambda s: s.drop(columns="metric"), "scores has no column 'metric'"),
+        (lambda s: s.rename(columns={"score": "scores"}), "has no column 'score'; did you mean 'scores'"),
+        (lambda s: s.astype({"score": "str"}), "column 'score' of scores must be numeric"),
+        (lambda s: s[:0], "scores has no rows"),
+        (lambda s: s.set_axis(["case", "case", "method", "metric", "score"], axis=1), "column 'case' twice"),
+        (lambda s: s.assign(patient=list("pqrstu")), "case 'a' of scores belongs to 2 patients"),
+        (lambda s: s.to_dict(), "must be a pandas DataFrame, not dict"),
+    ],
+)
+def test_what_is_no_scores_frame_is_refused(scores, frame, message):
+    with pytest.raises(SalstatsError, match=re.escape(message)):
+        check_scores(frame(scores))
+
+
+def test_cases_of_two_data_sets_may_share_a_name(scores):
+    both = pd.concat([scores.assign(dataset=d, patient=d + scores["case"]) for d in ("x", "y")])
+    assert check_scores(both) is both
+    with pytest.raises(ColumnError, match="column 'dataset'"):
+        check_scores(both.drop(columns="dataset").assign(reader=both["dataset"]))
+
+
+# join_features
+
+
+def test_joining_keeps_rows_index_and_identifiers_as_they_are(scores):
+    features = pd.DataFrame({"task": "Edema", "case": ["a", "b", "c", "d"], "size": [1, 2, 3, 4]})
+    before = scores.copy(), features.copy()
+    joined = ss.join_features(scores, features)
+    pd.testing.assert_frame_equal(joined.drop(columns="size"), scores)
+    assert joined["size"].tolist() == [2, 1, 3, 2, 1, 3]
+    pd.testing.assert_frame_equal(scores, before[0])
+    pd.testing.assert_frame_equal(features, before[1])
+
+
+def test_joining_equals_a_merge_by_hand(scores):
+    features = pd.DataFrame(
+        {"case": ["c", "a", "b"], "task": "Edema", "size": [3.0, 1.0, 2.0], "site": list("xyz")}
+    )
+    merged = scores.merge(features, on=["case", "task"], how="left").set_axis(scores.index)
+    pd.testing.assert_frame_equal(ss.join_features(scores, features), merged)
+
+
+@pytest.mark.parametrize("of_scores", [[7, 8], [7.0, 8.0], ["7", "8"], pd.Categorical(["7", "8"])], ids=str)
+@pytest.mark.parametrize("of_features", [[8, 7], [8.0, 7.0], ["8", "7"]], ids=str)
+def test_identifiers_are_joined_as_text(of_scores, of_features):
+    scores = pd.DataFrame({"case": of_scores, "score": 0.5})
+    joined = ss.join_features(scores, pd.DataFrame({"case": of_features, "size": [8, 7]}))
+    assert joined["size"].tolist() == [7, 8]
+    assert joined["case"].dtype == scores["case"].dtype
+
+
+def test_leading_zeros_tell_cases_apart():
+    scores = pd.DataFrame({"case": ["007", "08"], "score": 0.5})
+    features = pd.DataFrame({"case": [7, 8], "size": 1.0})
+    with pytest.raises(
+        ColumnError, match=r"no case of features is in the scores \(first there: 7; in the scores: 007\)"
+    ):
+        ss.join_features(scores, features)
+
+
+def test_cases_without_covariates_are_counted_and_stay(scores):
+    with pytest.warns(SalstatsWarning, match=r"features has nothing on 2 of 3 cases \(first: b\)"):
+        joined = ss.join_features(scores, pd.DataFrame({"case": ["a"], "size": [1]}))
+    assert np.array_equal(joined["size"], [np.nan, 1, np.nan, np.nan, 1, np.nan], equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("features", "message"),
+    [
+        (
+            {"case": ["a", "b", "a"], "x": 1},
+            r"rows 0 and 2 of features are the same case \(case a\); if they differ",
+        ),
+        ({"case": ["a", "a"], "task": "Edema", "x": 1}, r"rows 0 and 1 .* \(case a, task Edema\)$"),
+        ({"case": ["a", "b"], "score": 1}, r"column 'score' is in features and in the scores"),
+        ({"case": ["a", None], "x": 1}, r"column 'case' of features is empty in row 1"),
+        ({"case": ["a", ""], "x": 1}, r"column 'case' of features is empty in row 1"),
+        ({"id": ["a"], "x": 1}, r"features has no column 'case'"),
+        ({"case": ["z"], "x": 1}, r"no case of features is in the scores"),
+    ],
+)
+def test_covariates_that_cannot_be_joined_are_refused(scores, features, message):
+    with pytest.raises(ColumnError, match=message):
+        ss.join_features(scores, pd.DataFrame(features))
+
+
+# write_frame
+
+
+@pytest.fixture
+def result():
+    """Text, numbers to the last bit, whole numbers, truth values, gaps."""
+    values = np.random.default_rng(3).random(40) * 10.0 ** np.arange(-20, 20)
+    values[::7] = np.nan
+    values[3:6] = [5e-324, np.finfo(float).max, 0.1 + 0.2]
+    return pd.DataFrame(
+        {
+            "case": [f"{i:03d}" for i in range(40)],
+            "task": ["=1+1", "NA", "a,b", 'say "x"', "#N/A"] * 8,
+            "size": values,
+            "n": np.arange(40) + 2**53,
+            "whole": np.arange(40.0),
+            "gap": [None, "text"] * 20,
+        }
+    )
+
+
+@pytest.mark.parametrize("suffix", WRITABLE_SUFFIXES)
+def test_what_is_written_reads_back_in_full_precision(tmp_path, result, suffix):
+    file = ss.write_frame(result, tmp_path / f"out{suffix}")
+    assert file == tmp_path / f"out{suffix}"
+    back = ss.read_data(file)
+    expected = result.assign(n=result["n"].astype(float), gap=result["gap"].astype("str"))
+    pd.testing.assert_frame_equal(back, expected, check_exact=True)
+
+
+def test_large_whole_numbers_are_exact_in_the_file(tmp_path, result):
+    from openpyxl import load_workbook
+
+    ss.write_frame(result, tmp_path / "out.xlsx")
+    sheet = load_workbook(tmp_path / "out.xlsx")["Sheet1"]
+    assert [row[3] for row in sheet.iter_rows(min_row=2, values_only=True)] == result["n"].tolist()
+
+
+@pytest.mark.parametrize("suffix", WRITABLE_SUFFIXES)
+def test_an_infinite_limit_is_written_as_one(tmp_path, suffix):
+    frame = pd.DataFrame({"term": ["x", "y"], "conf_high": [np.inf, -np.inf]})
+    back = ss.read_data(ss.write_frame(frame, tmp_path / f"out{suffix}"))
+    assert back["conf_high"].tolist() == [np.inf, -np.inf]
+
+
+@pytest.mark.parametrize("suffix", WRITABLE_SUFFIXES)
+def test_the_index_is_left_out_and_the_frame_is_unchanged(tmp_path, scores, suffix):
+    before = scores.copy()
+    back = ss.read_scores(ss.write_frame(scores, tmp_path / f"out{suffix.upper()}"))
+    pd.testing.assert_frame_equal(
+        back, scores.reset_index(drop=True).astype({"task": "str", "metric": "str"})
+    )
+    pd.testing.assert_frame_equal(scores, before)
+
+
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
+def test_permissions_follow_the_umask(tmp_path, scores, umask, mode):
+    old = os.umask(umask)
+    try:
+        file = ss.write_frame(scores, tmp_path / "out.csv")
+    finally:
+        os.umask(old)
+    assert stat.S_IMODE(file.stat().st_mode) == mode
+
+
+@pytest.mark.parametrize("there", [True, False])
+@pytest.mark.parametrize("suffix", WRITABLE_SUFFIXES)
+@pytest.mark.parametrize("failure", [OSError(28, "No space left on device"), KeyboardInterrupt()], ids=repr)
+def test_a_failure_midway_leaves_everything_as_it_was(tmp_path, scores, monkeypatch, suffix, failure, there):
+    target = tmp_path / f"out{suffix}"
+    if there:
+        target.write_bytes(b"before")
+
+    def fail(self, *args, **kwargs):
+        assert len(list(tmp_path.iterdir())) == 1 + there, "it fails while the temporary file is there"
+        raise failure
+
+    monkeypatch.setattr(Path, "replace", fail)
+    expected = KeyboardInterrupt if isinstance(failure, KeyboardInterrupt) else InputFileError
+    with pytest.raises(
+        expected, match="cannot write .*No space left" if expected is InputFileError else None
+    ):
+        ss.write_frame(scores, target, overwrite=True)
+    assert [p.read_bytes() for p in tmp_path.iterdir()] == [b"before"] * there
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".xlsx"])
+def test_a_frame_the_format_cannot_hold_leaves_no_file(tmp_path, suffix):
+    frame = pd.DataFrame({"x": [1, "a\x01", {"b"}]})
+    with pytest.raises(InputFileError, match="cannot write"):
+        ss.write_frame(frame, tmp_path / f"out{suffix}")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_sheet_holds_no_more_rows_than_it_can(tmp_path):
+    with pytest.raises(InputFileError, match=r"a sheet holds no 1048576 rows and a header; write \.csv"):
+        ss.write_frame(pd.DataFrame({"x": np.zeros(1_048_576)}), tmp_path / "out.xlsx")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("out.txt", r"its name must end in \.csv, \.parquet, \.xlsx"),
+        ("out", r"its name must end in"),
+        ("no/out.csv", r"the folder .*no does not exist"),
+        ("there.csv", r"the file exists; pass overwrite=True \(--overwrite\)"),
+        ("folder.csv", r"it is a folder"),
+    ],
+)
+def test_an_output_that_cannot_be_is_refused_before_any_work(tmp_path, scores, name, message):
+    (tmp_path / "there.csv").write_text("before")
+    (tmp_path / "folder.csv").mkdir()
+    for attempt in (check_output, lambda path: ss.write_frame(scores, path)):
+        with pytest.raises(InputFileError, match=f"cannot write .*{message}"):
+            attempt(tmp_path / name)
+    assert (tmp_path / "there.csv").read_text() == "before"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["folder.csv", "there.csv"]
+
+
+def test_a_folder_without_the_right_to_write_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    with pytest.raises(InputFileError, match="no right to write in the folder"):
+        check_output(tmp_path / "out.csv")
+
+
+def test_overwriting_replaces_the_file_when_asked(tmp_path, scores):
+    ss.write_frame(scores, tmp_path / "out.csv")
+    ss.write_frame(scores[:1], tmp_path / "out.csv", overwrite=True)
+    assert len(ss.read_scores(tmp_path / "out.csv")) == 1
+
+
+@pytest.mark.parametrize("frame", [[1, 2], pd.Series([1]), pd.DataFrame([[1, 2]], columns=["a", "a"])])
+def test_what_is_no_frame_is_not_written(tmp_path, frame):
+    with pytest.raises(SalstatsError, match=r"only a pandas DataFrame|column 'a' is there twice"):
+        ss.write_frame(frame, tmp_path / "out.csv")
