@@ -25,12 +25,16 @@ class Cells:
         Sum and number of the defined scores of a unit in a cell.
     n_missing : ndarray of int, shape (n_cells,)
         Rows of the cell whose score is undefined.
+    sample : ndarray of int, shape (n_cells,)
+        Cells with the same number are measured on the same units, as a method and its reference on
+        complete pairs: their variances share one number of units.
     """
 
     keys: pd.DataFrame
     sums: np.ndarray
     counts: np.ndarray
     n_missing: np.ndarray
+    sample: np.ndarray
 
     def means(self) -> np.ndarray:
         """Return the mean of each cell, NaN where nothing is defined."""
@@ -86,19 +90,23 @@ def sum_cells(
         sums = np.bincount(kept, weights=values[defined], minlength=n_units * n_cells)
         n_missing = np.bincount(codes[~defined], minlength=n_cells)
     shape = (n_units, n_cells)
-    return Cells(keys, sums.reshape(shape), counts.reshape(shape), n_missing)
+    return Cells(keys, sums.reshape(shape), counts.reshape(shape), n_missing, np.arange(n_cells))
 
 
-def with_overall(cells: Cells, column: str) -> Cells:
-    """Return the cells with one more for each group pooled over `column`, named "Overall" there."""
+def with_overall(cells: Cells, column: str, used: np.ndarray | None = None) -> Cells:
+    """Return the cells with one more for each group pooled over `column`, named "Overall" there.
+
+    With `used` (bool, one per cell) only those cells' scores are pooled.
+    """
     membership, keys = pool_over(cells.keys, column, OVERALL)
-    weights = membership.astype(np.float64)
+    weights = membership * (1.0 if used is None else used[:, None].astype(np.float64))
     return replace(
         cells,
         keys=append_keys(cells.keys, keys),
         sums=np.hstack([cells.sums, cells.sums @ weights]),
         counts=np.hstack([cells.counts, cells.counts @ weights]),
         n_missing=np.concatenate([cells.n_missing, cells.n_missing @ membership]),
+        sample=np.arange(len(cells.keys) + len(keys)),
     )
 
 

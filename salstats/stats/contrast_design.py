@@ -1,16 +1,16 @@
 """The cells and memberships behind a comparison of methods with a reference."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
-from salstats.frames import combined_codes
+from salstats.frames import ColumnCodes, combined_codes
+from salstats.stats.averages import average_over, warn_uneven_rows
 from salstats.stats.cells import OVERALL, Cells, append_keys, index_groups, pool_over, sum_cells, with_overall
 from salstats.stats.estimand import Estimand
 from salstats.stats.grouping import check_overall
 from salstats.stats.pairing import pair_with_reference
-from salstats.stats.summary import average_over
 from salstats.stats.units import Units
 
 
@@ -26,6 +26,7 @@ class ContrastDesign:
     estimand: Estimand
     keys: pd.DataFrame
     n_pairs: np.ndarray
+    n_missing: np.ndarray
     paired: pd.DataFrame
     row_codes: np.ndarray
     members: np.ndarray
@@ -43,6 +44,7 @@ def contrast_design(
     after: bool,
 ) -> ContrastDesign:
     """Return the cells of methods and reference with membership matrices."""
+    warn_uneven_rows(ColumnCodes(scores), [*by, "method"])
     paired_rows = pair_with_reference(scores.assign(_unit=units.codes), reference)
     own = paired_rows["score"].to_numpy(dtype=np.float64)
     other = paired_rows["reference_score"].to_numpy(dtype=np.float64)
@@ -59,36 +61,51 @@ def contrast_design(
         method = cells_of(own)
         benchmark = _reference_cells(scores, reference, by, units, keys)
     n_pairs = np.bincount(codes[complete], minlength=len(keys))
-    n_missing = np.bincount(codes[~complete], minlength=len(keys))
-    method = Cells(keys, method.sums, method.counts, n_missing)
+    incomplete = np.bincount(codes[~complete], minlength=len(keys))
+    method = replace(method, n_missing=incomplete)
+    # a task of which only one side has scores says nothing about their difference
+    defined = (method.counts.sum(axis=0) > 0) & (benchmark.counts.sum(axis=0) > 0)
+    if after:
+        # the task's own decrease is what is averaged, and it is undefined from a reference of 0
+        defined &= benchmark.means() != 0
+    column = average.removesuffix("_mean") if average and after else average
+    averaged, belongs, averaged_keys = average_over(keys, column, defined)
+    n_pairs_averaged, n_missing_averaged = n_pairs @ averaged, incomplete @ belongs
     members = np.eye(len(keys), dtype=bool)
     if overall:
-        column = check_overall(by)
-        belongs, _ = pool_over(keys, column, OVERALL)
-        method, benchmark = with_overall(method, column), with_overall(benchmark, column)
-        n_pairs = np.concatenate([n_pairs, n_pairs @ belongs])
-        members = np.hstack([members, belongs.astype(bool)])
-    n_simple, n_cells = len(keys), len(method.keys)
-    membership, averaged = average_over(keys, average.removesuffix("_mean") if average and after else average)
-    if membership.shape[1]:
-        n_pairs = np.concatenate([n_pairs, (n_pairs[:n_simple] @ membership).astype(np.int64)])
-    membership = np.vstack([membership, np.zeros((n_cells - n_simple, membership.shape[1]))])
-    rows = np.hstack([np.eye(n_cells), membership])
+        pooled, _ = pool_over(keys, check_overall(by), OVERALL)
+        pooled = pooled * defined[:, None]
+        method = with_overall(method, "task", defined)
+        benchmark = with_overall(benchmark, "task", defined)
+        n_pairs = np.concatenate([n_pairs, n_pairs @ pooled])
+        members = np.hstack([members, pooled.astype(bool)])
+    n_cells = len(method.keys)
+    averaged = np.vstack([averaged, np.zeros((n_cells - len(keys), averaged.shape[1]))])
+    rows = np.hstack([np.eye(n_cells), averaged])
     nothing = np.zeros_like(rows)
     if after:
-        simple, zero = np.eye(n_cells), np.zeros((n_cells, n_cells))
-        estimand = Estimand(kind, np.vstack([simple, zero]), np.vstack([zero, simple]), rows)
+        simple, none = np.eye(n_cells), np.zeros((n_cells, n_cells))
+        estimand = Estimand(kind, np.vstack([simple, none]), np.vstack([none, simple]), rows)
     else:
         estimand = Estimand(kind, np.vstack([rows, nothing]), np.vstack([nothing, rows]))
-    all_keys = append_keys(method.keys, averaged)
-    all_keys = all_keys.assign(reference=reference)
     both = Cells(
         pd.concat([method.keys, benchmark.keys], ignore_index=True),
         np.hstack([method.sums, benchmark.sums]),
         np.hstack([method.counts, benchmark.counts]),
         np.concatenate([method.n_missing, benchmark.n_missing]),
+        # method and reference of a group share their units
+        np.tile(np.arange(n_cells), 2),
     )
-    return ContrastDesign(both, estimand, all_keys, n_pairs, paired_rows[complete], codes[complete], members)
+    return ContrastDesign(
+        both,
+        estimand,
+        append_keys(method.keys, averaged_keys).assign(reference=reference),
+        np.concatenate([n_pairs, n_pairs_averaged]).astype(np.int64),
+        np.concatenate([method.n_missing, n_missing_averaged]).astype(np.int64),
+        paired_rows[complete],
+        codes[complete],
+        members,
+    )
 
 
 def _reference_cells(
@@ -112,14 +129,10 @@ def _reference_cells(
         place = np.empty(int(codes.max()) + 1, dtype=np.int64)
         place[codes[: len(group_keys)]] = np.arange(len(group_keys))
         position = place[codes[len(group_keys) :]]
-    return Cells(keys, cells.sums[:, position], cells.counts[:, position], cells.n_missing[position])
-
-
-def averaged_levels(design: ContrastDesign) -> tuple[np.ndarray, np.ndarray]:
-    """Return the method's and the reference's mean of each row."""
-    low, high = design.estimand.levels(design.cells.means())
-    assert high is not None
-    if design.estimand.then is None:
-        return low, high
-    from_levels = Estimand("mean", design.estimand.then)
-    return from_levels.value(low), from_levels.value(high)
+    return Cells(
+        keys,
+        cells.sums[:, position],
+        cells.counts[:, position],
+        cells.n_missing[position],
+        np.arange(len(keys)),
+    )

@@ -1,6 +1,7 @@
 """Methods against a reference: difference and percentage decrease, paired on the same cases."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,17 +17,18 @@ from salstats.metrics.registry import has_true_zero
 from salstats.stats import paired
 from salstats.stats.adjust import adjust as adjust_estimates
 from salstats.stats.adjust import check_procedure
+from salstats.stats.advice import ROUNDING, UNDEFINED_SHARE, warn_few_units
+from salstats.stats.analytic import analytic_variance
 from salstats.stats.cells import display_order
-from salstats.stats.contrast_design import ContrastDesign, averaged_levels, contrast_design
-from salstats.stats.estimand import Estimand, influence_weights
+from salstats.stats.contrast_design import ContrastDesign, contrast_design
+from salstats.stats.estimand import influence_weights
 from salstats.stats.inference import (
     Inference,
+    Settings,
     bootstrap_p_values,
     check_binary,
     check_settings,
-    finite_units,
     infer,
-    unit_influence,
 )
 from salstats.stats.intervals import BOOTSTRAP
 from salstats.stats.resampling import draw_signs
@@ -53,7 +55,7 @@ def difference(
     pairs: str = "complete",
     average: str | None = None,
     overall: bool = False,
-    test: str = "bootstrap",
+    test: str | None = None,
     adjust: str = "none",
 ) -> pd.DataFrame:
     """Return the mean difference method - reference of each method, paired on the same cases.
@@ -76,8 +78,9 @@ def difference(
         A column of `by`: adds the difference of the unweighted averages over it, as rows "Average".
     overall : bool
         Adds rows pooled over tasks, `task` = "Overall".
-    test : {"bootstrap", "t", "wilcoxon", "mcnemar", "signflip", "none"}
-        Where `p_value` comes from, see Notes.
+    test : {"bootstrap", "t", "wilcoxon", "mcnemar", "signflip", "none"}, optional
+        Where `p_value` comes from, see Notes; by default `bootstrap` beside an interval from replicates
+        and `t` beside an analytic one.
     adjust : str
         Correction of the p-values over all rows, see `adjust`; `p_adjusted` is written unless "none".
 
@@ -88,14 +91,15 @@ def difference(
         last) and the method:
 
         - the grouping columns, `method`, `reference`;
-        - `term` ("difference"), `estimate`, `std_error`; `statistic`, `df` of the test or interval, where
-          it has them; `p_value`, `p_adjusted`;
+        - `term` ("difference"), `estimate`, `std_error`; `statistic`, `df` of the test, where it has them
+          (`df` of the interval beside a test without statistic); `p_value`, `p_adjusted`;
         - `conf_low`, `conf_high`, `conf_level`, `interval`, `unit`;
         - `n` scores of the method that were used, `n_missing` pairs where one score or both are
           undefined or absent, `n_units`, `n_undefined` replicates, `bias`;
         - `reference_mean`, `method_mean`, `n_pairs` (both scores defined);
-        - `verdict`: the method is "lower" or "higher" than the reference where the interval says so, else
-          "inconclusive";
+        - `verdict`: the method is "lower" or "higher" than the reference where the interval excludes
+          equality (and, with `adjust`, `p_adjusted` is below 1 - `conf_level`), else "inconclusive", as
+          where more than 1 % of the replicates are undefined;
         - `test`, `n_replicates`.
 
     Raises
@@ -115,8 +119,14 @@ def difference(
     the smaller of (1 + count)/(B + 1), counting the replicates on either side of 0. Of the others, `t`
     is the paired t test with clustered errors, `wilcoxon` R's `wilcox.test` on each unit's mean
     difference, `mcnemar` the exact test for 0/1 scores of independent pairs, and `signflip` a
-    permutation test that flips the differences of a unit together. They test single groups: averages
-    over tasks have a p-value from `bootstrap`, `t` and `signflip` only.
+    permutation test that flips the differences of a unit together. `wilcoxon` and `mcnemar` test single
+    groups: averages over tasks have no p-value from them.
+
+    An average over tasks, and `overall`, leave out a task that is undefined on one side; a replicate that
+    drew no score of one of its tasks is undefined, so that all replicates estimate the same thing
+    (`interval="order"`, the scripts' rule, averages the tasks that are there). The variance of an average
+    adds up each unit's influence with a factor G/(G-1) per task, and has Satterthwaite's degrees of
+    freedom, at most those of all its units; with `pairs="available"` G is the smaller side's.
 
     Examples
     --------
@@ -146,7 +156,7 @@ def percent_decrease(
     pairs: str = "complete",
     average: str | None = None,
     overall: bool = False,
-    test: str = "bootstrap",
+    test: str | None = None,
     adjust: str = "none",
     force: bool = False,
 ) -> pd.DataFrame:
@@ -190,7 +200,10 @@ def percent_decrease(
     for an AUC; for the sNCC of lanfredi2021 (reference mean .028) the percentage decrease is -1.2 % with
     an interval from -184 to 80: it says nothing, and `difference` says all.
 
-    The p-values test that the two means are equal, which is the same hypothesis for the decrease.
+    The p-values are those of `difference`, since equal means and a decrease of 0 are one hypothesis. Only
+    the mean of decreases (`"task_mean"`) is no function of one difference: its p-value is its own, by
+    `bootstrap` and `t` (there is none by `signflip`). Where the reference's mean is close to 0, replicates
+    with a reference of 0 are undefined; above 1 % there is no verdict, and `fieller` says what can be said.
 
     References
     ----------
@@ -233,63 +246,68 @@ def _contrast(
     pairs: str,
     average: str | None,
     overall: bool,
-    test: str,
+    test: str | None,
     adjust: str,
 ) -> pd.DataFrame:
     """Check, build the design, infer, test and lay out the frame."""
     scores = check_scores(scores)
     columns = [c for c in check_by(scores, by, _BY) if c != "method"]
     check_choice(pairs, PAIRS, "pairs")
-    check_choice(test, paired.TESTS, "test")
+    if test is not None:
+        check_choice(test, paired.TESTS, "test")
     check_procedure(adjust, "adjust")
     check_one_metric(scores, columns)
     if test == "signflip" and pairs != "complete":
         raise SalstatsError("test='signflip' flips pairs, so it needs pairs='complete'")
     units = resolve_unit(scores, unit)
     settings = check_settings(interval, intervals, level, n_replicates, rng, draws, units.n)
+    if test is None:
+        test = "bootstrap" if interval in BOOTSTRAP else "t"
     after = average is not None and average.endswith("_mean") and average not in columns
     if after and kind == "difference":
+        # the difference of averages is the average of differences
         average, after = str(average).removesuffix("_mean"), False
     if after and interval == "fieller":
         raise SalstatsError(f"interval='fieller' is for one ratio, not for average={average!r}")
     design = contrast_design(kind, scores, reference, columns, units, pairs, average, overall, after)
-    result = infer(design.cells, design.estimand, settings, design.keys, resample=test == "bootstrap")
-    statistic, df, p_value = _test(test, design, result, settings.rng, settings.n_replicates, units)
-    averaged = averaged_levels(design)
-    verdict = _verdicts(kind, result, averaged[1])
-    members = (
+    result = infer(design.cells, design.estimand, settings, design.keys, gaps=test == "bootstrap")
+    statistic, df, p_value = _test(test, design, result, settings, units)
+    method_mean, reference_mean = design.estimand.row_levels(design.cells.means())
+    assert reference_mean is not None
+    used = (
         design.estimand.first
         if design.estimand.then is None
         else design.estimand.first @ design.estimand.then
     )
-    table = {
+    table: dict[str, Any] = {
         "term": kind,
         "estimate": result.estimate,
         "std_error": result.std_error,
         "statistic": statistic,
-        "df": np.where(np.isnan(df), result.df, df),
+        # of the test where it has a statistic, else of the interval
+        "df": df if not np.isnan(statistic).all() else result.df,
         "p_value": p_value,
         "conf_low": result.conf_low,
         "conf_high": result.conf_high,
         "conf_level": level,
         "interval": interval,
         "unit": units.name,
-        "n": (design.cells.counts.sum(axis=0) @ members).astype(np.int64),
-        "n_missing": (design.cells.n_missing @ members).astype(np.int64),
+        "n": (design.cells.counts.sum(axis=0) @ used).astype(np.int64),
+        "n_missing": design.n_missing,
         "n_units": result.n_units,
         "n_undefined": result.n_undefined,
         "bias": result.bias,
     }
-    if result.replicates is None:
+    if interval not in BOOTSTRAP:
         del table["n_undefined"], table["bias"]
     for name in ("statistic", "df", "p_value"):
-        if np.isnan(np.asarray(table[name], dtype=np.float64)).all():
+        if np.isnan(table[name]).all():
             del table[name]
     special = {
-        "reference_mean": averaged[1],
-        "method_mean": averaged[0],
+        "reference_mean": reference_mean,
+        "method_mean": method_mean,
         "n_pairs": design.n_pairs,
-        "verdict": verdict,
+        "verdict": _verdicts(kind, result, method_mean - reference_mean, settings.n_replicates),
         **({"conf_set": result.conf_set} if result.conf_set is not None else {}),
         "test": test,
         **({"n_replicates": settings.n_replicates} if test in ("bootstrap", "signflip") else {}),
@@ -301,54 +319,63 @@ def _contrast(
     return frame
 
 
-def _verdicts(kind: str, result: Inference, reference_mean: np.ndarray) -> np.ndarray:
-    """Return lower, higher or inconclusive, by the interval."""
-    below, above = result.conf_high < 0, result.conf_low > 0
-    if kind == "percent_decrease":
-        # a decrease from a negative mean is a method above it
-        upright = reference_mean > 0
-        below, above = np.where(upright, above, below), np.where(upright, below, above)
-    return np.where(below, "lower", np.where(above, "higher", "inconclusive"))
+def _verdicts(kind: str, result: Inference, gap: np.ndarray, n_replicates: int) -> np.ndarray:
+    """Return lower, higher or inconclusive, by whether the interval excludes 0.
+
+    The side is that of the difference: a decrease from a negative mean is a method above it.
+    """
+    excluded = (result.conf_low > 0) | (result.conf_high < 0)
+    if result.conf_set is not None:
+        for row, text in enumerate(result.conf_set):
+            if str(text).startswith("all but "):
+                low, high = map(float, str(text).removeprefix("all but ").split(" to "))
+                excluded[row] = low < 0 < high
+    excluded &= result.n_undefined <= UNDEFINED_SHARE * n_replicates
+    return np.where(excluded & (gap < 0), "lower", np.where(excluded & (gap > 0), "higher", "inconclusive"))
 
 
 def _test(
-    test: str,
-    design: ContrastDesign,
-    result: Inference,
-    rng: np.random.Generator,
-    n_replicates: int,
-    units: Units,
+    test: str, design: ContrastDesign, result: Inference, settings: Settings, units: Units
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return statistic, degrees of freedom and p-value of each row, NaN where the test has none."""
     n_rows = len(design.keys)
     statistic, df, p_value = (np.full(n_rows, np.nan) for _ in range(3))
-    if test == "none":
-        return statistic, df, p_value
+    gap = design.estimand.gap()
+    means = design.cells.means()
+    # the mean of decreases is no function of one difference, and is tested as it stands
+    averaged = np.arange(n_rows) >= design.members.shape[1]
+    special = averaged & (design.estimand.then is not None)
     if test == "bootstrap":
+        assert result.gap_replicates is not None
         assert result.replicates is not None
-        return statistic, df, bootstrap_p_values(result.replicates)
-    gap = Estimand("difference", design.estimand.first, design.estimand.second, design.estimand.then)
-    means, totals = design.cells.means(), design.cells.counts.sum(axis=0)
+        p_value = bootstrap_p_values(np.where(special, result.replicates, result.gap_replicates))
+        return statistic, df, np.where(result.n_units < 2, np.nan, p_value)
     if test == "t":
-        influence = unit_influence(design.cells, gap)
-        variance = (influence**2).sum(axis=0) * finite_units(result.n_units)
-        return paired.t_test(gap.value(means), variance, result.n_units)
+        parts = []
+        for estimand in (gap, design.estimand):
+            variance, its_df = analytic_variance(design.cells, estimand)
+            negligible = np.sqrt(variance) <= ROUNDING * estimand.scale(means)
+            parts.append(paired.t_test(estimand.value(means), np.where(negligible, 0.0, variance), its_df))
+        statistic, df, p_value = (np.where(special, own, of_gap) for of_gap, own in zip(*parts, strict=True))
+        return statistic, df, p_value
     if test == "signflip":
-        per_sum, _ = influence_weights(gap.gradient(means), means, totals)
-        signs = draw_signs(n_replicates, units.n, rng)
-        return statistic, df, paired.sign_flip(design.cells.sums @ per_sum.T, signs)
+        per_sum, _ = influence_weights(gap.gradient(means), means, design.cells.counts.sum(axis=0))
+        warn_few_units(result.n_units, design.keys, "sign flips")
+        signs = draw_signs(settings.n_replicates, units.n, settings.rng)
+        p_value = paired.sign_flip(design.cells.sums @ per_sum.T, signs, gap.scale(means))
+        return statistic, df, np.where(special | (result.n_units < 2), np.nan, p_value)
     own = design.paired["score"].to_numpy(dtype=np.float64)
     other = design.paired["reference_score"].to_numpy(dtype=np.float64)
     its_units = design.paired["_unit"].to_numpy()
     if test == "mcnemar":
         for values in (own, other):
             check_binary(values, "test", test)
-        paired.check_independent(design.n_pairs, result.n_units, design.keys, units.name)
-    for row in range(design.members.shape[1]):
+    for row in range(design.members.shape[1] if test != "none" else 0):
         chosen = design.members[design.row_codes, row]
         if not chosen.any():
             continue
         if test == "mcnemar":
+            paired.check_independent(its_units[chosen], design.keys, row, units.name)
             statistic[row], p_value[row] = paired.mcnemar(own[chosen], other[chosen])
         else:
             gaps = _unit_means(own[chosen] - other[chosen], its_units[chosen])

@@ -1,14 +1,12 @@
 """From cells and an estimand to estimates, standard errors and limits."""
 
-import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
 
 from salstats.checks import (
-    SalstatsWarning,
     ShapeError,
     ValueRangeError,
     check_choice,
@@ -18,14 +16,13 @@ from salstats.checks import (
     check_level,
 )
 from salstats.stats import intervals
+from salstats.stats.advice import ROUNDING, warn_few_units, warn_limits, warn_undefined
+from salstats.stats.analytic import analytic_variance, fieller_limits, jackknife, smallest_sample, unit_factor
 from salstats.stats.cells import Cells, ratio
 from salstats.stats.estimand import Estimand, influence_weights
-from salstats.stats.grouping import group_label, group_list
 from salstats.stats.resampling import weight_blocks
 
 ANALYTIC = ("t", "wilson", "exact", "delta", "fieller")
-#: share of undefined replicates above which an interval deserves a look
-_UNDEFINED_SHARE = 0.01
 
 
 @dataclass(frozen=True)
@@ -72,11 +69,12 @@ class Inference:
     bias: np.ndarray
     n_undefined: np.ndarray
     replicates: np.ndarray | None = field(default=None, repr=False)
+    gap_replicates: np.ndarray | None = field(default=None, repr=False)
     conf_set: np.ndarray | None = None
 
 
 def infer(
-    cells: Cells, estimand: Estimand, settings: Settings, keys: pd.DataFrame, *, resample: bool = True
+    cells: Cells, estimand: Estimand, settings: Settings, keys: pd.DataFrame, *, gaps: bool = False
 ) -> Inference:
     """Estimate, resample and find the limits.
 
@@ -90,142 +88,133 @@ def infer(
         Interval, level, draws.
     keys : DataFrame, n_rows rows
         The grouping columns of each estimate, for warnings.
-    resample : bool
-        Draw replicates although the interval needs none (for a p-value).
+    gaps : bool
+        Draw replicates of the differences too (for a p-value), although the interval needs none.
     """
-    means, totals = cells.means(), cells.counts.sum(axis=0)
-    estimate = estimand.value(means)
-    part = cells.counts @ estimand.cells_of_rows().astype(np.float64) > 0
-    n_units = part.sum(axis=0)
     kind = settings.interval
+    if kind == "order":
+        estimand = replace(estimand, partial=True)
+    means = cells.means()
+    estimate, scale = estimand.value(means), estimand.scale(means)
+    n_units = ((cells.counts @ estimand.cells_of_rows().astype(np.float64)) > 0).sum(axis=0)
     bootstrapped = kind in intervals.BOOTSTRAP
-    variance = np.full(len(estimate), np.nan)
+    variance = df = np.full(len(estimate), np.nan)
     if not bootstrapped or kind == "studentized":
-        variance = (unit_influence(cells, estimand) ** 2).sum(axis=0) * finite_units(n_units)
-    replicates = variances = None
-    if bootstrapped or resample:
-        replicates, variances = replicate(cells, estimand, settings, part if kind == "studentized" else None)
-    bias = np.full(len(estimate), np.nan)
-    n_undefined = np.zeros(len(estimate), dtype=np.int64)
-    spread = np.sqrt(variance)
-    if replicates is not None:
-        mean, spread_of_replicates, n_defined = _moments(replicates)
-        bias = mean - estimate
-        n_undefined = len(replicates) - n_defined
-        _warn_undefined(n_undefined, len(replicates), keys)
-        if bootstrapped:
-            spread = spread_of_replicates
-    df = np.full(len(estimate), np.nan) if bootstrapped else n_units - 1.0
-    conf_set = None
-    if kind == "percentile":
-        low, high = intervals.percentile(_given(replicates), settings.level)
-    elif kind == "order":
-        low, high = intervals.order(_given(replicates), settings.level)
-    elif kind == "basic":
-        low, high = intervals.basic(_given(replicates), estimate, settings.level)
-    elif kind == "normal":
-        low, high = intervals.normal(bias, spread, estimate, settings.level)
-    elif kind == "bca":
-        low, high = intervals.bca(_given(replicates), estimate, jackknife(cells, estimand), settings.level)
-    elif kind == "studentized":
-        low, high = intervals.studentized(
-            _given(replicates), _given(variances), estimate, variance, settings.level
+        variance, df = analytic_variance(cells, estimand)
+    std_error = np.sqrt(variance)
+    replicates, variances, gap_replicates = None, None, None
+    if bootstrapped or gaps:
+        replicates, variances, gap_replicates = replicate(
+            cells, estimand, settings, gaps=gaps, studentized=kind == "studentized"
         )
-    elif kind in ("wilson", "exact"):
+    bias, n_undefined = np.full(len(estimate), np.nan), np.zeros(len(estimate), dtype=np.int64)
+    if replicates is not None:
+        mean, spread, n_defined = _moments(replicates)
+        bias = mean - estimate
+        if variances is not None:
+            # a replicate whose scores are all equal has no pivot
+            n_defined = (~np.isnan(replicates) & (variances > 0)).sum(axis=0)
+        n_undefined = len(replicates) - n_defined
+        if bootstrapped:
+            std_error = spread
+            warn_few_units(n_units, keys, f"{kind} intervals")
+    std_error = np.where(std_error <= ROUNDING * scale, 0.0, std_error)
+    low, high, conf_set = _limits(
+        cells, estimand, settings, estimate, std_error, df, n_units, replicates, variances, variance, bias
+    )
+    if kind not in ("wilson", "exact"):
+        low, high = (np.where(n_units < 2, np.nan, limit) for limit in (low, high))
+    if replicates is not None:
+        warn_undefined(n_undefined, len(replicates), keys, kind)
+    warn_limits(kind, low, high, estimate, scale, keys, conf_set)
+    return Inference(
+        estimate, std_error, low, high, df, n_units, bias, n_undefined, replicates, gap_replicates, conf_set
+    )
+
+
+def _limits(
+    cells: Cells,
+    estimand: Estimand,
+    settings: Settings,
+    estimate: np.ndarray,
+    std_error: np.ndarray,
+    df: np.ndarray,
+    n_units: np.ndarray,
+    replicates: np.ndarray | None,
+    variances: np.ndarray | None,
+    variance: np.ndarray,
+    bias: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Return the limits of the interval asked for, and what Fieller's set holds."""
+    kind, level = settings.interval, settings.level
+    if kind == "percentile":
+        return *intervals.percentile(_given(replicates), level), None
+    if kind == "order":
+        return *intervals.order(_given(replicates), level), None
+    if kind == "basic":
+        return *intervals.basic(_given(replicates), estimate, level), None
+    if kind == "normal":
+        return *intervals.normal(bias, std_error, estimate, level), None
+    if kind == "bca":
+        return *intervals.bca(_given(replicates), estimate, jackknife(cells, estimand), level), None
+    if kind == "studentized":
+        return (
+            *intervals.studentized(_given(replicates), _given(variances), estimate, variance, level),
+            None,
+        )
+    if kind in ("wilson", "exact"):
         # a proportion is a single cell per row: its size is that cell's
-        n = totals @ estimand.first
-        size = intervals.effective_size(estimate, n, variance, n_units, settings.level)
-        low, high = getattr(intervals, kind)(estimate, size, settings.level)
-        df = np.full(len(estimate), np.nan)
-    elif kind == "fieller":
-        low, high, conf_set = _fieller(cells, estimand, n_units, settings.level, keys)
-    else:
-        low, high = intervals.t_limits(estimate, spread, df, settings.level)
-    _warn_limits(kind, low, high, estimate, keys)
-    return Inference(estimate, spread, low, high, df, n_units, bias, n_undefined, replicates, conf_set)
+        size = intervals.effective_size(
+            estimate, cells.counts.sum(axis=0) @ estimand.first, std_error**2, n_units, level
+        )
+        return *getattr(intervals, kind)(estimate, size, level), None
+    if kind == "fieller":
+        return fieller_limits(cells, estimand, df, level)
+    return *intervals.t_limits(estimate, std_error, df, level), None
 
 
 def replicate(
-    cells: Cells, estimand: Estimand, settings: Settings, part: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return the replicates of all estimates, and their delta-method variances where `part` is given.
+    cells: Cells, estimand: Estimand, settings: Settings, *, gaps: bool = False, studentized: bool = False
+) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
+    """Return the replicates of all estimates.
 
     Parameters
     ----------
     cells, estimand, settings
         As for `infer`.
-    part : ndarray of bool, shape (n_units, n_rows), optional
-        Which units have a part in which estimate; asks for the variances.
+    gaps : bool
+        Also of the differences of the same levels.
+    studentized : bool
+        Also the delta-method variance of each replicate.
 
     Returns
     -------
     replicates : ndarray, shape (n_replicates, n_rows)
         NaN where undefined.
-    variances : ndarray, shape (n_replicates, n_rows), or None
-        With the factor G / (G - 1), G the number of units drawn that have a part.
+    variances, gap_replicates : ndarray, shape (n_replicates, n_rows), or None
+        As asked for; the variance is that of `analytic_variance` with the units drawn.
     """
-    n_units = len(cells.sums)
-    replicates = np.empty((settings.n_replicates, estimand.n_rows))
-    variances = None if part is None else np.empty_like(replicates)
-    for rows, weights in weight_blocks(n_units, settings.n_replicates, settings.rng, settings.draws):
+    shape = (settings.n_replicates, estimand.n_rows)
+    replicates = np.empty(shape)
+    variances = np.empty(shape) if studentized else None
+    differences = np.empty(shape) if gaps else None
+    gap = estimand.gap()
+    present = (cells.counts > 0).astype(np.float64)
+    for rows, weights in weight_blocks(len(cells.sums), settings.n_replicates, settings.rng, settings.draws):
         totals = weights @ cells.counts
         means = ratio(weights @ cells.sums, totals)
         replicates[rows] = estimand.value(means)
-        if part is not None and variances is not None:
-            drawn = weights @ part.astype(np.float64)
-            per_sum, per_count = influence_weights(estimand.gradient(means), means, totals)
+        if differences is not None:
+            differences[rows] = gap.value(means)
+        if variances is not None:
+            factor = unit_factor(smallest_sample(weights @ present, cells.sample))
+            per_sum, per_count = influence_weights(
+                estimand.gradient(means) * np.sqrt(factor)[:, None, :], means, totals
+            )
             for row in range(estimand.n_rows):
                 pull = per_sum[:, row] @ cells.sums.T - per_count[:, row] @ cells.counts.T
                 variances[rows, row] = np.einsum("bu,bu,bu->b", weights, pull, pull)
-            variances[rows] *= finite_units(drawn)
-    return replicates, variances
-
-
-def finite_units(n_units: np.ndarray) -> np.ndarray:
-    """Return the factor G / (G - 1) of a variance from G units, NaN below 2."""
-    return ratio(n_units, np.where(n_units > 1, n_units - 1.0, np.nan))
-
-
-def unit_influence(cells: Cells, estimand: Estimand) -> np.ndarray:
-    """Return each unit's influence on each estimate, shape (n_units, n_rows); columns sum to 0."""
-    means, totals = cells.means(), cells.counts.sum(axis=0)
-    per_sum, per_count = influence_weights(estimand.gradient(means), means, totals)
-    return cells.sums @ per_sum.T - cells.counts @ per_count.T
-
-
-def jackknife(cells: Cells, estimand: Estimand) -> np.ndarray:
-    """Return the estimates without each unit, shape (n_units, n_rows)."""
-    sums, counts = cells.sums.sum(axis=0), cells.counts.sum(axis=0)
-    untouched = cells.counts == 0
-    means = np.where(untouched, cells.means(), ratio(sums - cells.sums, counts - cells.counts))
-    return estimand.value(means)
-
-
-def _fieller(
-    cells: Cells, estimand: Estimand, n_units: np.ndarray, level: float, keys: pd.DataFrame
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return Fieller's limits, infinite and explained in the third array where unbounded."""
-    assert estimand.second is not None
-    method, reference = estimand.levels(cells.means())
-    assert reference is not None
-    pulls = np.stack(
-        [unit_influence(cells, Estimand("mean", a)) for a in (estimand.first, estimand.second)], axis=2
-    )
-    covariance = np.einsum("uri,urj->rij", pulls, pulls) * finite_units(n_units)[:, None, None]
-    low, high, form = intervals.fieller(method, reference, covariance, n_units - 1.0, level)
-    unbounded = np.isin(form, ("outside", "line"))
-    text = form.astype(object)
-    for row in np.flatnonzero(form == "outside"):
-        text[row] = f"all but {low[row]:.6g} to {high[row]:.6g}"
-    text[form == "line"] = "everything"
-    if unbounded.any():
-        warnings.warn(
-            f"Fieller's set is unbounded for {_named(keys, unbounded)}: the reference's mean does not "
-            "differ from 0, and no percentage decrease is excluded by it alone (see conf_set)",
-            SalstatsWarning,
-            stacklevel=4,
-        )
-    return np.where(unbounded, -np.inf, low), np.where(unbounded, np.inf, high), text
+    return replicates, variances, differences
 
 
 def bootstrap_p_values(replicates: np.ndarray, null: float = 0.0) -> np.ndarray:
@@ -268,43 +257,3 @@ def _given(array: np.ndarray | None) -> np.ndarray:
     if array is None:
         raise ShapeError("no replicates were drawn")
     return array
-
-
-def _named(keys: pd.DataFrame, which: np.ndarray) -> str:
-    """Return the names of the rows in question, for a message."""
-    return group_list([group_label(keys, int(row)) for row in np.flatnonzero(which)])
-
-
-def _warn_undefined(n_undefined: np.ndarray, n_replicates: int, keys: pd.DataFrame) -> None:
-    """Warn where more than 1 % of the replicates are undefined."""
-    many = n_undefined > _UNDEFINED_SHARE * n_replicates
-    if many.any():
-        warnings.warn(
-            f"{n_undefined.max()} of {n_replicates} replicates are undefined for {_named(keys, many)} "
-            "(no defined score drawn, or a reference of 0) and left out of the interval; "
-            "there are too few defined scores to resample, an analytic interval needs no replicates",
-            SalstatsWarning,
-            stacklevel=4,
-        )
-
-
-def _warn_limits(
-    kind: str, low: np.ndarray, high: np.ndarray, estimate: np.ndarray, keys: pd.DataFrame
-) -> None:
-    """Warn of intervals of width 0 and of limits that could not be found."""
-    flat = (low == high) & ~np.isnan(estimate)
-    if flat.any():
-        warnings.warn(
-            f"the {kind} interval has width 0 for {_named(keys, flat)}: all scores or replicates are equal; "
-            "for 0/1 scores take interval='wilson' or 'exact', else more cases are needed",
-            SalstatsWarning,
-            stacklevel=4,
-        )
-    lost = (np.isnan(low) | np.isnan(high)) & ~np.isnan(estimate)
-    if lost.any():
-        warnings.warn(
-            f"no {kind} limits for {_named(keys, lost)}: too few units, or all replicates on one side; "
-            "interval='percentile' or an analytic one may be had",
-            SalstatsWarning,
-            stacklevel=4,
-        )

@@ -258,7 +258,8 @@ def fieller(
         root = np.sqrt(np.where(inside >= 0, inside, np.nan))
         edges = np.sort(np.stack([100 * (1 - (b + root) / a), 100 * (1 - (b - root) / a)]), axis=0)
     form = np.where(a > 0, "bounded", np.where(inside >= 0, "outside", "line"))
-    form = np.where(np.isnan(a) | np.isnan(b) | np.isnan(c), "undefined", form)
+    form = np.where(np.isnan(a) | np.isnan(b) | np.isnan(c) | (a == 0), "undefined", form)
+    edges = np.where(form == "undefined", np.nan, edges)
     low = np.where(form == "line", -np.inf, edges[0])
     high = np.where(form == "line", np.inf, edges[1])
     return low, high, form

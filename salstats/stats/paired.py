@@ -12,17 +12,17 @@ TESTS = ("bootstrap", "t", "wilcoxon", "mcnemar", "signflip", "none")
 
 
 def t_test(
-    estimate: np.ndarray, variance: np.ndarray, n_units: np.ndarray
+    estimate: np.ndarray, variance: np.ndarray, df: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return statistic, degrees of freedom and two-sided p-value of the paired t test.
 
     `variance` is that of the mean difference, clustered where units have several pairs; with one pair
-    per unit this is the ordinary paired t test.
+    per unit and `df` = units - 1 this is the ordinary paired t test. Without variance there is no test.
     """
-    df = n_units - 1.0
+    df = np.where((df >= 1) & (variance > 0), df, np.nan)
     statistic = ratio(estimate, np.sqrt(np.where(variance > 0, variance, np.nan)))
-    p: np.ndarray = 2 * stats.t.sf(np.abs(statistic), np.where(df >= 1, df, np.nan))
-    return statistic, df, p
+    p: np.ndarray = 2 * stats.t.sf(np.abs(statistic), df)
+    return np.where(np.isnan(df), np.nan, statistic), df, p
 
 
 def wilcoxon(differences: np.ndarray) -> tuple[float, float]:
@@ -76,7 +76,7 @@ def mcnemar(method: np.ndarray, reference: np.ndarray) -> tuple[float, float]:
     return float(only_method), float(stats.binomtest(only_method, discordant, 0.5).pvalue)
 
 
-def sign_flip(sums: np.ndarray, signs: np.ndarray) -> np.ndarray:
+def sign_flip(sums: np.ndarray, signs: np.ndarray, scale: np.ndarray) -> np.ndarray:
     """Return two-sided p-values of sign-flip permutation tests of differences with mean 0.
 
     Parameters
@@ -85,6 +85,8 @@ def sign_flip(sums: np.ndarray, signs: np.ndarray) -> np.ndarray:
         Each unit's part of the mean difference (its rows are flipped together).
     signs : ndarray of int, shape (n_replicates, n_units)
         -1 or 1.
+    scale : ndarray, shape (n_rows,)
+        Size of the means compared: sums that differ by less than 1e-12 of it are equal.
 
     Returns
     -------
@@ -93,17 +95,16 @@ def sign_flip(sums: np.ndarray, signs: np.ndarray) -> np.ndarray:
     """
     observed = np.abs(sums.sum(axis=0))
     # a flip that gives the same sum in another order of summation must count as equal
-    reached = np.abs(signs.astype(np.float64) @ sums) >= observed * (1 - 1e-12)
+    reached = np.abs(signs.astype(np.float64) @ sums) >= observed - 1e-12 * scale
     p: np.ndarray = (1 + reached.sum(axis=0)) / (len(signs) + 1)
     return p
 
 
-def check_independent(n_pairs: np.ndarray, n_units: np.ndarray, keys: pd.DataFrame, unit: str) -> None:
+def check_independent(units: np.ndarray, keys: pd.DataFrame, row: int, unit: str) -> None:
     """Raise when a unit has several pairs, which the exact McNemar test cannot bear."""
-    clustered = np.flatnonzero(n_pairs > n_units)
-    if len(clustered):
-        row = int(clustered[0])
+    n_units = len(np.unique(units))
+    if len(units) > n_units:
         raise SalstatsError(
-            f"test='mcnemar' needs independent pairs; {group_label(keys, row)} has {n_pairs[row]} in "
-            f"{n_units[row]} units ({unit}); take test='t' or 'signflip', which keep a unit's pairs together"
+            f"test='mcnemar' needs independent pairs; {group_label(keys, row)} has {len(units)} in "
+            f"{n_units} units ({unit}); take test='t' or 'signflip', which keep a unit's pairs together"
         )

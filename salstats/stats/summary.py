@@ -7,13 +7,12 @@ import pandas as pd
 
 from salstats.checks import ColumnError, SalstatsError, check_by
 from salstats.frames import DEFAULT_BY, ColumnCodes, coded_scores, estimates_frame
+from salstats.stats.averages import average_over, warn_uneven_rows
 from salstats.stats.cells import (
-    AVERAGE,
     Cells,
     append_keys,
     display_order,
     index_groups,
-    pool_over,
     sum_cells,
     with_overall,
 )
@@ -122,8 +121,8 @@ def summarize(
         if average:
             raise SalstatsError(f"interval={interval!r} is for one proportion, not for an average of several")
         check_binary(scores["score"].to_numpy(dtype=np.float64), "interval", interval)
-    cells, estimand, keys = mean_design(codes, columns, units, average, overall)
-    result = infer(cells, estimand, settings, keys, resample=False)
+    cells, estimand, keys, n_missing = mean_design(codes, columns, units, average, overall)
+    result = infer(cells, estimand, settings, keys)
     table = {
         "term": "mean",
         "estimate": result.estimate,
@@ -135,7 +134,7 @@ def summarize(
         "interval": interval,
         "unit": units.name,
         "n": (cells.counts.sum(axis=0) @ estimand.first).astype(np.int64),
-        "n_missing": (cells.n_missing @ estimand.first).astype(np.int64),
+        "n_missing": n_missing.astype(np.int64),
         "n_units": result.n_units,
     }
     if interval in BOOTSTRAP:
@@ -184,8 +183,8 @@ def bootstrap(
     columns = check_by(scores, by, DEFAULT_BY)
     units = resolve_unit(scores, unit, codes=codes)
     settings = check_settings("percentile", INTERVALS, 0.95, n_replicates, rng, draws, units.n)
-    cells, estimand, keys = mean_design(codes, columns, units, average, overall)
-    replicates, _ = replicate(cells, estimand, settings)
+    cells, estimand, keys, _ = mean_design(codes, columns, units, average, overall)
+    replicates, _, _ = replicate(cells, estimand, settings)
     ordered = display_order(keys)
     times = settings.n_replicates
     frame = keys.iloc[np.repeat(ordered, times)].reset_index(drop=True)
@@ -196,29 +195,25 @@ def bootstrap(
 
 def mean_design(
     known: ColumnCodes, by: list[str], units: Units, average: str | None, overall: bool
-) -> tuple[Cells, Estimand, pd.DataFrame]:
-    """Return the cells, what to estimate from them, and the key of each estimate."""
+) -> tuple[Cells, Estimand, pd.DataFrame, np.ndarray]:
+    """Return the cells, what to estimate from them, the key of each estimate, and its missing scores."""
     scores = known.frame
     check_one_metric(scores, by)
+    warn_uneven_rows(known, by)
     codes, keys = index_groups(scores, by, known)
     cells = sum_cells(scores["score"].to_numpy(dtype=np.float64), units.codes, units.n, codes, keys)
-    membership, pooled = average_over(keys, average)
+    members, belongs, pooled = average_over(keys, average, cells.counts.sum(axis=0) > 0)
+    n_missing = cells.n_missing @ belongs
     if overall:
         cells = with_overall(cells, check_overall(by))
-        membership = np.vstack([membership, np.zeros((len(cells.keys) - len(keys), membership.shape[1]))])
-    first = np.hstack([np.eye(len(cells.keys)), membership])
-    all_keys = append_keys(cells.keys, pooled)
-    return cells, Estimand("mean", first), all_keys
-
-
-def average_over(keys: pd.DataFrame, average: str | None) -> tuple[np.ndarray, pd.DataFrame]:
-    """Return which groups enter each "Average" row, and the keys of these rows (none by default)."""
-    if average is None:
-        return np.zeros((len(keys), 0)), keys.iloc[:0]
-    if average not in keys.columns:
-        raise ColumnError(f"average={average!r} is not a grouping column ({', '.join(keys.columns)})")
-    membership, pooled = pool_over(keys, average, AVERAGE)
-    return membership.astype(np.float64), pooled
+        members = np.vstack([members, np.zeros((len(cells.keys) - len(keys), members.shape[1]))])
+    first = np.hstack([np.eye(len(cells.keys)), members])
+    return (
+        cells,
+        Estimand("mean", first),
+        append_keys(cells.keys, pooled),
+        np.concatenate([cells.n_missing, n_missing]),
+    )
 
 
 def check_one_metric(scores: pd.DataFrame, by: Sequence[str]) -> None:

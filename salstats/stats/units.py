@@ -35,7 +35,7 @@ def resolve_unit(
     """Return the units of `frame`: `patient` where it repeats over cases, else `case`; or those asked for.
 
     Choosing cases although patients have several warns with their number. Where there is a column
-    `dataset`, the same id in two data sets is two units.
+    `dataset`, the same case or patient id in two data sets is two units.
 
     Raises
     ------
@@ -62,7 +62,11 @@ def resolve_unit(
             SalstatsWarning,
             stacklevel=3,
         )
-    columns = ["dataset", unit] if "dataset" in frame.columns and unit != "dataset" else [unit]
+    # ids of cases and patients may be used again in another data set; a reader or a site is the same there
+    columns = ["dataset", unit] if "dataset" in frame.columns and unit in ("case", "patient") else [unit]
+    if any(isinstance(frame[c].dtype, pd.CategoricalDtype) for c in columns):
+        # draws count units in sorted order, whatever order the categories have
+        codes = ColumnCodes(frame[columns].astype("object"))
     places = codes.combined(columns)
     return Units(unit, places, int(places.max()) + 1)
 

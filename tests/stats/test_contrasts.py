@@ -10,6 +10,9 @@ import salstats as ss
 from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.frames import ESTIMATE_COLUMNS
 
+# the oracles and the hand-worked examples are small on purpose; one test shows that this is said
+pytestmark = pytest.mark.filterwarnings("ignore:.*resampling fewer than 20:salstats.checks.SalstatsWarning")
+
 # R prints 15 to 17 digits; its quantiles add a rounding or two
 RTOL = 1e-11
 SAME_RULE = {"percentile": "perc_type7", "normal": "norm", "studentized": "rsample_int_t"}
@@ -84,12 +87,15 @@ def test_fieller_set_outside_a_gap_holds_what_the_paired_t_test_does_not_reject(
     with pytest.warns(SalstatsWarning, match=r"does not differ from 0|does not differ"):
         got = decrease(human, saliency, interval="fieller", level=level)
     assert (got["conf_low"], got["conf_high"]) == (-np.inf, np.inf)
-    assert got["verdict"] == "inconclusive"
     low, high = (float(v) for v in got["conf_set"].removeprefix("all but ").split(" to "))
 
     def p_value(percent):
         return stats.ttest_1samp(saliency - (1 - percent / 100) * human, 0).pvalue
 
+    # equal means (a decrease of 0) lie in the gap: excluded, although the set is unbounded
+    assert p_value(0) < 1 - level
+    assert low < 0 < high
+    assert got["verdict"] == ("higher" if saliency.mean() > human.mean() else "lower")
     width = high - low
     for percent in (low + 0.01 * width, (low + high) / 2, high - 0.01 * width):
         assert p_value(percent) < 1 - level
@@ -358,6 +364,130 @@ def test_reference_of_zero_leaves_the_decrease_undefined():
     assert np.isnan(got["estimate"])
     assert got["n_undefined"] == 50
     assert got["verdict"] == "inconclusive"
+
+
+def tasks_of(means, n=40, seed=0, **options):
+    """Scores of several tasks around (human, gradcam) means; None leaves that side undefined."""
+    rng = np.random.default_rng(seed)
+    parts = []
+    for task, (human, saliency) in means.items():
+        values = [np.full(n, np.nan) if m is None else rng.normal(m, 0.05, n) for m in (human, saliency)]
+        parts.append(paired_scores(*values, **options).assign(task=task))
+    return pd.concat(parts, ignore_index=True)
+
+
+@pytest.mark.parametrize("pairs", ["complete", "available"])
+@pytest.mark.parametrize("third", [(0.2, None), (None, 0.2)])
+def test_a_task_with_one_side_only_stays_out_of_average_and_overall(pairs, third):
+    # no true difference anywhere; averaging different tasks would make one of .15
+    scores = tasks_of({"a": (0.8, 0.8), "b": (0.5, 0.5), "c": third})
+    with pytest.warns(SalstatsWarning) as record:
+        got = ss.difference(
+            scores, reference="human", average="task", overall=True, pairs=pairs, interval="t"
+        ).set_index("task")
+    assert any("nothing is defined for metric iou, method gradcam: c" in str(w.message) for w in record)
+    for row in ("Average", "Overall"):
+        assert abs(got.loc[row, "estimate"]) < 0.03
+        assert got.loc[row, "n_pairs"] == 80
+        assert got.loc[row, "reference_mean"] == pytest.approx(0.65, abs=0.03)
+    assert got.loc["Average", "n_missing"] == 40
+
+
+def test_available_pairs_take_the_smaller_side_for_degrees_of_freedom():
+    human = np.random.default_rng(0).normal(0.6, 0.1, 60)
+    saliency = np.r_[0.5, 0.4, 0.45, np.full(57, np.nan)]
+    got = ss.difference(
+        paired_scores(human, saliency), reference="human", pairs="available", interval="t"
+    ).iloc[0]
+    assert got["df"] == 2
+    assert got["n_units"] == 60
+
+
+def test_constant_differences_have_no_t_test():
+    # R stops with "data are essentially constant"; rounding must not make a p-value of 1e-97
+    human = np.linspace(0.3, 0.9, 25)
+    with pytest.warns(SalstatsWarning, match="width 0"):
+        got = ss.difference(paired_scores(human, human - 0.1), reference="human", interval="t").iloc[0]
+    assert got["std_error"] == 0
+    assert "p_value" not in got.index
+
+
+def test_sign_flips_of_rounding_errors_find_nothing():
+    human = np.random.default_rng(0).random(30)
+    saliency = human + np.where(np.arange(30) % 2, 5e-17, 0)
+    with pytest.warns(SalstatsWarning, match="width 0"):
+        got = ss.difference(paired_scores(human, saliency), reference="human", test="signflip").iloc[0]
+    assert got["p_value"] == 1
+
+
+def test_one_case_gives_neither_p_value_nor_verdict():
+    with pytest.warns(SalstatsWarning, match="no percentile limits"):
+        got = ss.difference(paired_scores([0.9], [0.2]), reference="human").iloc[0]
+    assert "p_value" not in got.index
+    assert got["verdict"] == "inconclusive"
+
+
+@pytest.mark.parametrize(("interval", "test"), [("percentile", "bootstrap"), ("t", "t")])
+def test_the_default_test_goes_with_the_interval(boot60, interval, test):
+    assert set(ss.difference(boot60, reference="human", interval=interval)["test"]) == {test}
+
+
+def test_p_value_of_a_decrease_is_that_of_the_difference_even_from_a_reference_near_0():
+    human, saliency = np.r_[1, np.zeros(29)], np.r_[np.ones(6), np.zeros(24)]
+    scores = paired_scores(human, saliency, metric="hit")
+    with pytest.warns(SalstatsWarning, match="reference is 0"):
+        got = ss.percent_decrease(scores, reference="human").iloc[0]
+    assert got["p_value"] == ss.difference(scores, reference="human")["p_value"].item()
+    # a third of the replicates have no decrease: what is left says nothing about the whole
+    assert got["n_undefined"] > 300
+    assert got["verdict"] == "inconclusive"
+
+
+def test_mean_of_decreases_has_a_test_of_its_own():
+    # gains where the reference is small, losses where it is large: the differences cancel, the decreases
+    # do not
+    scores = tasks_of({"a": (0.2, 0.3), "b": (0.9, 0.8)}, n=60)
+    got = ss.percent_decrease(scores, reference="human", average="task_mean", interval="delta").iloc[-1]
+    assert got["statistic"] == pytest.approx(got["estimate"] / got["std_error"], rel=1e-12)
+    assert got["p_value"] < 0.001
+    assert got["verdict"] == "inconclusive" or got["conf_high"] < 0
+    flips = ss.percent_decrease(scores, reference="human", average="task_mean", test="signflip")
+    assert np.isnan(flips.iloc[-1]["p_value"])
+    assert flips.iloc[:-1]["p_value"].notna().all()
+
+
+def test_mean_of_decreases_leaves_out_a_task_with_a_reference_of_0():
+    scores = pd.concat(
+        [tasks_of({"a": (0.5, 0.25)}), paired_scores(np.zeros(40), np.full(40, 0.1)).assign(task="b")]
+    )
+    with pytest.warns(SalstatsWarning) as record:
+        got = ss.percent_decrease(scores, reference="human", average="task_mean", interval="delta").iloc[-1]
+    assert any("nothing is defined for metric iou, method gradcam: b" in str(w.message) for w in record)
+    assert got["n_pairs"] == 40
+    assert got["reference_mean"] == pytest.approx(0.5, abs=0.05)
+
+
+def test_degrees_of_freedom_stand_only_beside_their_own_statistic(boot60):
+    got = ss.difference(boot60, reference="human", interval="t", test="wilcoxon")
+    assert got["statistic"].notna().all()
+    assert "df" not in got.columns
+
+
+@pytest.mark.parametrize("n_tasks", [3, 6])
+def test_adjusted_verdict_demands_an_adjusted_p_value(n_tasks):
+    # differences of about two standard errors: each excludes 0, none survives the family
+    rng = np.random.default_rng(4)
+    noise = rng.normal(0, 0.1, 40)
+    noise -= noise.mean()
+    shift = 2.2 * noise.std(ddof=1) / np.sqrt(40)
+    scores = pd.concat(
+        [paired_scores(np.full(40, 0.5), 0.5 - shift + noise).assign(task=f"t{i}") for i in range(n_tasks)]
+    )
+    plain = ss.difference(scores, reference="human", interval="t")
+    corrected = ss.difference(scores, reference="human", interval="t", adjust="bonferroni")
+    assert set(plain["verdict"]) == {"lower"}
+    assert (corrected["p_adjusted"] > 0.05).all()
+    assert set(corrected["verdict"]) == {"inconclusive"}
 
 
 def test_smallest_p_value_above_the_family_level_warns():

@@ -5,10 +5,12 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import SalstatsError, ValueRangeError
+from salstats.checks import SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.stats import paired
 
 RTOL = 1e-9
+# R's sets are small on purpose
+pytestmark = pytest.mark.filterwarnings("ignore:.*resampling fewer than 20:salstats.checks.SalstatsWarning")
 
 
 @pytest.fixture(scope="session")
@@ -96,7 +98,7 @@ def test_sign_flip_equals_r_on_its_signs(boot60, r_data, r_expected):
     signs = r_data("signflip_n60_R999").drop(columns="rep").to_numpy()
     sums = ((wide["human"] - wide["gradcam"]) / 60).to_numpy()[:, None]
     want = r_expected("signflip").iloc[0]
-    np.testing.assert_allclose(paired.sign_flip(sums, signs), [want["p_plus1"]], rtol=1e-12)
+    np.testing.assert_allclose(paired.sign_flip(sums, signs, np.ones(1)), [want["p_plus1"]], rtol=1e-12)
     np.testing.assert_allclose(sums.sum(), want["t0"], rtol=1e-12)
 
 
@@ -105,15 +107,16 @@ def test_sign_flip_equals_enumeration_on_a_small_set():
     differences = np.array([0.3, -0.1, 0.25, 0.4, 0.05, -0.02, 0.2, 0.15])
     signs = 1 - 2 * ((np.arange(256)[:, None] >> np.arange(8)) & 1)
     exact = np.mean(np.abs(signs @ differences) >= differences.sum() - 1e-12)
-    got = paired.sign_flip(differences[:, None], signs)
+    got = paired.sign_flip(differences[:, None], signs, np.ones(1))
     assert got.item() == pytest.approx((1 + 256 * exact) / 257, rel=1e-12)
 
 
 def test_sign_flip_keeps_the_pairs_of_a_unit_together():
     # one patient, many cases: only two flips exist and neither is rarer than 1/2
-    scores = as_scores(np.full(12, 0.8), np.full(12, 0.5)).assign(patient="p1")
+    scores = as_scores(np.linspace(0.7, 0.9, 12), np.full(12, 0.5)).assign(patient="p1")
     scores.loc[scores["case"].isin(["c0000"]), "patient"] = "p2"
-    got = ss.difference(scores, reference="y", test="signflip", interval="t").iloc[0]
+    with pytest.warns(SalstatsWarning, match="sign flips rest on 2 units"):
+        got = ss.difference(scores, reference="y", test="signflip", interval="t").iloc[0]
     assert got["n_units"] == 2
     assert got["p_value"] > 0.4
 
@@ -143,3 +146,22 @@ def test_tests_of_a_decrease_are_those_of_the_difference(synth1_iou):
             ss.percent_decrease(synth1_iou, reference="human", test=test)["p_value"],
             ss.difference(synth1_iou, reference="human", test=test)["p_value"],
         )
+
+
+def test_mcnemar_looks_at_the_units_of_complete_pairs():
+    # ten pairs in five patients are clustered, however many other patients have one side only
+    human, saliency = np.r_[0, np.ones(19)], np.r_[np.zeros(10), np.full(10, np.nan)]
+    scores = as_scores(saliency, human, "hit")
+    number = scores["case"].str[1:].astype(int)
+    scores["patient"] = np.where(number < 10, "p" + (number // 2).astype(str), "q" + number.astype(str))
+    with pytest.raises(SalstatsError, match="has 10 in 5 units"):
+        ss.difference(scores, reference="y", test="mcnemar", pairs="available", interval="t")
+
+
+def test_mcnemar_has_no_p_value_for_an_average():
+    rng = np.random.default_rng(0)
+    scores = pd.concat(
+        [as_scores(*rng.integers(0, 2, (2, 30)).astype(float), "hit").assign(task=t) for t in "ab"]
+    )
+    got = ss.difference(scores, reference="y", test="mcnemar", average="task", interval="t")
+    assert got["p_value"].isna().tolist() == [False, False, True]

@@ -11,6 +11,9 @@ from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, ShapeEr
 from salstats.frames import ESTIMATE_COLUMNS
 from salstats.stats import intervals
 
+# the oracles and the hand-worked examples are small on purpose; one test shows that this is said
+pytestmark = pytest.mark.filterwarnings("ignore:.*resampling fewer than 20:salstats.checks.SalstatsWarning")
+
 # the same arithmetic in another order of summation
 RTOL = 1e-12
 # R prints 15 to 17 digits; its quantiles add a rounding or two
@@ -329,6 +332,116 @@ def test_many_undefined_replicates_warn_and_are_counted():
     # the one defined case is left out of a resample with probability .9^10
     assert 250 < got.loc["gradcam", "n_undefined"] < 450
     assert got.loc["b", "n_undefined"] == 0
+
+
+@pytest.mark.filterwarnings("default:.*resampling fewer than 20:salstats.checks.SalstatsWarning")
+def test_few_units_warn_and_name_what_holds_better():
+    scores = scores_of(np.linspace(0.2, 0.6, 12))
+    with pytest.warns(
+        SalstatsWarning, match=r"rest on 12 units for metric iou, method gradcam.*interval='t'"
+    ):
+        ss.summarize(scores)
+    ss.summarize(scores, interval="t")
+
+
+def test_one_unit_has_no_limits():
+    with pytest.warns(SalstatsWarning, match="no percentile limits"):
+        got = ss.summarize(scores_of([0.3, 0.5], cases=["a", "b"], patient="p"))
+    assert np.isnan(limits(got)).all()
+    assert got["unit"].item() == "patient"
+
+
+def test_average_replicate_without_one_of_its_tasks_is_undefined():
+    # task c has scores in 3 of 60 cases: some resamples miss them all, and then there is no average
+    values = np.random.default_rng(0).normal([[0.3], [0.4], [0.9]], 0.05, (3, 60))
+    values[2, 3:] = np.nan
+    scores = pd.concat([scores_of(v).assign(task=t) for v, t in zip(values, "abc", strict=True)])
+    with pytest.warns(SalstatsWarning, match="replicates are undefined"):
+        got = ss.summarize(scores, average="task", n_replicates=2000).set_index("task")
+    expected = 2000 * (57 / 60) ** 60
+    assert abs(got.loc["c", "n_undefined"] - expected) < 5 * np.sqrt(expected)
+    assert got.loc["Average", "n_undefined"] == got.loc["c", "n_undefined"]
+    # no replicate averages two tasks only: these would lie near .35, the others near .53
+    assert got.loc["Average", "conf_low"] > 0.5
+    # the scripts' rule averages what is there
+    with pytest.warns(SalstatsWarning):
+        scripts = ss.summarize(scores, average="task", n_replicates=2000, interval="order")
+    assert scripts.iloc[-1]["conf_low"] < 0.4
+
+
+def test_averages_over_different_tasks_warn_and_name_them():
+    scores = pd.concat(
+        [
+            scores_of(np.linspace(0, 1, 30)).assign(task=t, method=m)
+            for m, t in (("g", "a"), ("h", "a"), ("h", "b"))
+        ]
+    )
+    with pytest.warns(SalstatsWarning, match="nothing is defined for metric iou, method g: b"):
+        ss.summarize(scores, average="task")
+
+
+@pytest.mark.parametrize("sizes", [[40, 40], [60, 60, 60, 60, 3]])
+def test_t_interval_of_an_average_has_satterthwaite_degrees_of_freedom(sizes):
+    # tasks on different cases are independent samples: the textbook formulas hold
+    rng = np.random.default_rng(1)
+    samples = [rng.normal(0.5, 0.1, n) for n in sizes]
+    scores = pd.concat(
+        [
+            scores_of(v, cases=[f"{t}{i:03d}" for i in range(len(v))]).assign(task=f"t{t}")
+            for t, v in enumerate(samples)
+        ]
+    )
+    got = ss.summarize(scores, average="task", interval="t").iloc[-1]
+    parts = np.array([v.var(ddof=1) / len(v) for v in samples]) / len(sizes) ** 2
+    df = parts.sum() ** 2 / (parts**2 / (np.array(sizes) - 1)).sum()
+    assert got["std_error"] == pytest.approx(np.sqrt(parts.sum()), rel=1e-12)
+    assert got["df"] == pytest.approx(df, rel=1e-12)
+
+
+def test_average_with_a_task_of_one_case_has_no_t_limits():
+    scores = pd.concat(
+        [scores_of(np.linspace(0, 1, 30)).assign(task="a"), scores_of([0.4], cases=["z"]).assign(task="b")]
+    )
+    with pytest.warns(SalstatsWarning, match="no t limits for .*task Average"):
+        got = ss.summarize(scores, average="task", interval="t")
+    assert np.isnan(got.iloc[-1]["conf_low"])
+
+
+def test_studentized_replicates_without_variance_are_counted():
+    hits = np.r_[np.ones(2), np.zeros(23)]
+    with pytest.warns(SalstatsWarning, match="all scores drawn are equal"):
+        got = ss.summarize(scores_of(hits, metric="hit"), interval="studentized", n_replicates=4000)
+    expected = 4000 * (23 / 25) ** 25
+    assert abs(got["n_undefined"].item() - expected) < 5 * np.sqrt(expected)
+
+
+def test_equal_scores_leave_no_variance_whatever_their_rounding():
+    # ten times 0.1 does not add up to 1.0, but the scores are equal all the same
+    with pytest.warns(SalstatsWarning, match="width 0"):
+        got = ss.summarize(scores_of(np.full(30, 0.1)), interval="t").iloc[0]
+    assert got["std_error"] == 0
+
+
+def test_a_reader_is_one_unit_in_every_data_set():
+    frame = pd.concat(
+        [scores_of([0.1, 0.3, 0.4], reader=["r1", "r2", "r3"]).assign(dataset=d) for d in ("a", "b")]
+    )
+    assert ss.summarize(frame, unit="reader", interval="t")["n_units"].item() == 3
+    assert ss.summarize(frame, unit="case", interval="t")["n_units"].item() == 6
+
+
+def test_draws_count_units_in_sorted_order_whatever_the_categories():
+    scores = scores_of([6.0, 1.0, 2.0], cases=["c", "a", "b"])
+    draws = np.array([[0, 0, 1], [2, 2, 2]])
+    categorical = scores.assign(case=pd.Categorical(scores["case"], ["c", "b", "a"]))
+    pd.testing.assert_frame_equal(ss.bootstrap(scores, draws=draws), ss.bootstrap(categorical, draws=draws))
+
+
+def test_cases_with_more_seeds_than_others_warn():
+    frame = pd.concat([scores_of([0.1, 0.2], seed="1"), scores_of([0.4], seed="2")])
+    with pytest.warns(SalstatsWarning, match=r"1 to 2 rows each \(seed\).*average each case first"):
+        ss.summarize(frame, interval="t")
+    ss.summarize(pd.concat([scores_of([0.1, 0.2], seed=s) for s in "12"]), interval="t")
 
 
 def test_unit_is_the_patient_where_patients_repeat(synth1_iou):

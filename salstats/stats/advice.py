@@ -1,0 +1,88 @@
+"""Warnings about results that stand but deserve a look: what to look at, and what would do instead."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+
+from salstats.checks import SalstatsWarning
+from salstats.stats.grouping import group_label, group_list
+
+#: share of undefined replicates above which an interval deserves a look
+UNDEFINED_SHARE = 0.01
+#: units below which intervals and tests from resampling are known to run short
+FEW_UNITS = 20
+#: a standard error smaller than this, relative to the scores, is rounding error
+ROUNDING = 1e-12
+
+
+def _named(keys: pd.DataFrame, which: np.ndarray) -> str:
+    """Return the names of the rows in question, for a message."""
+    return group_list([group_label(keys, int(row)) for row in np.flatnonzero(which)])
+
+
+def warn_few_units(n_units: np.ndarray, keys: pd.DataFrame, what: str) -> None:
+    """Warn where resampling so few units gives intervals and p-values that are too optimistic."""
+    few = (n_units < FEW_UNITS) & (n_units > 0)
+    if few.any():
+        least, most = n_units[few].min(), n_units[few].max()
+        span = f"{least}" if least == most else f"{least} to {most}"
+        warnings.warn(
+            f"{what} rest on {span} units for {_named(keys, few)}; "
+            f"resampling fewer than {FEW_UNITS} gives intervals too short and p-values too small: "
+            "interval='t' (of a decrease: 'fieller') and test='t' hold better",
+            SalstatsWarning,
+            stacklevel=5,
+        )
+
+
+def warn_undefined(n_undefined: np.ndarray, n_replicates: int, keys: pd.DataFrame, kind: str) -> None:
+    """Warn where more than 1 % of the replicates are undefined."""
+    many = n_undefined > UNDEFINED_SHARE * n_replicates
+    if many.any():
+        reasons = "no defined score was drawn, or the reference is 0"
+        if kind == "studentized":
+            reasons += ", or all scores drawn are equal"
+        warnings.warn(
+            f"{n_undefined.max()} of {n_replicates} replicates are undefined for {_named(keys, many)} and "
+            f"left out of the interval ({reasons}), so it speaks only of the others; there are too few "
+            "defined scores to resample",
+            SalstatsWarning,
+            stacklevel=5,
+        )
+
+
+def warn_limits(
+    kind: str,
+    low: np.ndarray,
+    high: np.ndarray,
+    estimate: np.ndarray,
+    scale: np.ndarray,
+    keys: pd.DataFrame,
+    conf_set: np.ndarray | None,
+) -> None:
+    """Warn of intervals of width 0, of limits that could not be found, and of unbounded sets."""
+    with np.errstate(invalid="ignore"):
+        flat = (high - low <= ROUNDING * scale) & ~np.isnan(estimate)
+    if flat.any():
+        warnings.warn(
+            f"the {kind} interval has width 0 for {_named(keys, flat)}: all scores or replicates are equal; "
+            "for 0/1 scores take interval='wilson' or 'exact', else more cases are needed",
+            SalstatsWarning,
+            stacklevel=5,
+        )
+    lost = (np.isnan(low) | np.isnan(high)) & ~np.isnan(estimate)
+    if lost.any():
+        warnings.warn(
+            f"no {kind} limits for {_named(keys, lost)}: a sample of one unit, no variance, or all "
+            "replicates on one side of the estimate",
+            SalstatsWarning,
+            stacklevel=5,
+        )
+    if conf_set is not None and np.isinf(low).any():
+        warnings.warn(
+            f"Fieller's set is unbounded for {_named(keys, np.isinf(low))}: the reference's mean does not "
+            "differ from 0; conf_set says what the set holds",
+            SalstatsWarning,
+            stacklevel=5,
+        )

@@ -1,0 +1,101 @@
+"""Variances without resampling: influence functions of units, their degrees of freedom, the jackknife."""
+
+import numpy as np
+
+from salstats.stats import intervals
+from salstats.stats.cells import Cells, ratio
+from salstats.stats.estimand import Estimand, influence_weights
+
+
+def analytic_variance(cells: Cells, estimand: Estimand) -> tuple[np.ndarray, np.ndarray]:
+    """Return the delta-method variance of each estimate from sums over units, and its degrees of freedom.
+
+    The influence of a unit is summed over the cells of a row, each cell's times sqrt(G / (G - 1)) with G
+    the number of units its sample has; a row whose sample has one unit has no variance. The degrees of
+    freedom are G - 1 for a row of one sample. An average over samples (tasks) has Satterthwaite's, from
+    the variance each sample contributes, and at most the number of all its units - 1.
+
+    Returns
+    -------
+    variance, df : ndarray, shape (n_rows,)
+        NaN where undefined.
+    """
+    means, totals = cells.means(), cells.counts.sum(axis=0)
+    n_units = smallest_sample(np.count_nonzero(cells.counts, axis=0)[None].astype(np.float64), cells.sample)[
+        0
+    ]
+    slopes = estimand.gradient(means)
+    factor = np.sqrt(unit_factor(n_units))
+    per_sum, per_count = influence_weights(np.where(slopes != 0, slopes * factor, 0.0), means, totals)
+    influence = cells.sums @ per_sum.T - cells.counts @ per_count.T
+    variance = (influence**2).sum(axis=0)
+    df = np.full(len(variance), np.nan)
+    for row in range(len(variance)):
+        used = np.flatnonzero(slopes[row] != 0)
+        if np.isnan(variance[row]) or not len(used):
+            continue
+        samples = np.unique(cells.sample[used])
+        sizes = np.array([n_units[used[cells.sample[used] == k][0]] for k in samples])
+        if len(samples) == 1:
+            df[row] = sizes[0] - 1
+            continue
+        # with available pairs a row of one group has two samples of its own, whose smaller one decides
+        parts = np.array(
+            [
+                ((cells.sums[:, c] @ per_sum[row, c] - cells.counts[:, c] @ per_count[row, c]) ** 2).sum()
+                for c in (used[cells.sample[used] == k] for k in samples)
+            ]
+        )
+        everyone = np.count_nonzero(cells.counts[:, used].any(axis=1)) - 1
+        with np.errstate(invalid="ignore", divide="ignore"):
+            df[row] = min(parts.sum() ** 2 / (parts**2 / (sizes - 1)).sum(), everyone)
+    return variance, df
+
+
+def jackknife(cells: Cells, estimand: Estimand) -> np.ndarray:
+    """Return the estimates without each unit, shape (n_units, n_rows)."""
+    sums, counts = cells.sums.sum(axis=0), cells.counts.sum(axis=0)
+    untouched = cells.counts == 0
+    means = np.where(untouched, cells.means(), ratio(sums - cells.sums, counts - cells.counts))
+    return estimand.value(means)
+
+
+def smallest_sample(n_units: np.ndarray, sample: np.ndarray) -> np.ndarray:
+    """Return for each cell the smallest number of units of its sample's cells, shape as `n_units`."""
+    smallest = np.full((len(n_units), int(sample.max()) + 1), np.inf)
+    for cell, number in enumerate(sample):
+        smallest[:, number] = np.minimum(smallest[:, number], n_units[:, cell])
+    return smallest[:, sample]
+
+
+def unit_factor(n_units: np.ndarray) -> np.ndarray:
+    """Return the factor G / (G - 1) of a variance from G units, NaN below 2."""
+    return ratio(n_units, np.where(n_units > 1, n_units - 1.0, np.nan))
+
+
+def fieller_limits(
+    cells: Cells, estimand: Estimand, df: np.ndarray, level: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return Fieller's limits, infinite and explained in the third array where unbounded."""
+    assert estimand.second is not None
+    method, reference = estimand.levels(cells.means())
+    assert reference is not None
+    n_units = smallest_sample(np.count_nonzero(cells.counts, axis=0)[None].astype(np.float64), cells.sample)[
+        0
+    ]
+    factor = np.sqrt(unit_factor(n_units))
+    means, totals = cells.means(), cells.counts.sum(axis=0)
+    pulls = []
+    for membership in (estimand.first, estimand.second):
+        slopes = Estimand("mean", membership).gradient(means)
+        per_sum, per_count = influence_weights(np.where(slopes != 0, slopes * factor, 0.0), means, totals)
+        pulls.append(cells.sums @ per_sum.T - cells.counts @ per_count.T)
+    both = np.stack(pulls, axis=2)
+    covariance = np.einsum("uri,urj->rij", both, both)
+    low, high, form = intervals.fieller(method, reference, covariance, df, level)
+    unbounded = np.isin(form, ("outside", "line"))
+    text = form.astype(object)
+    for row in np.flatnonzero(form == "outside"):
+        text[row] = f"all but {low[row]:.6g} to {high[row]:.6g}"
+    text[form == "line"] = "everything"
+    return np.where(unbounded, -np.inf, low), np.where(unbounded, np.inf, high), text
