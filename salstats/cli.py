@@ -2,6 +2,7 @@
 
 import inspect
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -64,6 +65,13 @@ Average = Annotated[str | None, typer.Option(help="Add the average over this col
 Pairs = Annotated[str, typer.Option(help="complete or available.")]
 
 
+#: Options whose name in Python is their flag, for messages.
+_OPTION = re.compile(
+    r"\b(sep|decimal|encoding|sheet|na|wide|tasks|method|metric|join|by|unit|interval|level|average|pairs|test"
+    r"|adjust|errors|family|reference|within|stratified)=(?=['\w])"
+)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; bad usage and bad input give one line on stderr and exit code 2."""
     sys.exit(run(sys.argv[1:] if arguments is None else list(arguments)))
@@ -99,14 +107,22 @@ def run(arguments: list[str]) -> int:
 
         ours = (str(w.message) for w in caught if issubclass(w.category, SalstatsWarning))
         for text in dict.fromkeys(ours):
-            print(f"salstats: warning: {text}", file=sys.stderr)
+            print(f"salstats: warning: {_in_flags(text)}", file=sys.stderr)
     return int(code)
 
 
 def _fail(message: str, code: int = 2) -> int:
     """Say in one line on stderr what was wrong."""
-    print(f"salstats: error: {' '.join(message.split())}", file=sys.stderr)
+    print(f"salstats: error: {_in_flags(' '.join(message.split()))}", file=sys.stderr)
     return code
+
+
+def _in_flags(message: str) -> str:
+    """Return a message of the library with its options spelled as on the command line."""
+    message = re.sub(r"\w+=(?:True|{[^}]*}) \((--[^)]*)\)", r"\1", message)
+    message = re.sub(r"\brename={'([^']*)': '([^']*)'}", r"--rename \1=\2", message)
+    message = _OPTION.sub(r"--\1 ", message)
+    return re.sub(r"\bn_replicates\b", "--replicates", re.sub(r"\brng\b", "--seed", message))
 
 
 def _split(values: Sequence[str] | None) -> list[str] | None:

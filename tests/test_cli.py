@@ -12,7 +12,7 @@ import pytest
 
 import salstats as ss
 from salstats.checks import SalstatsWarning
-from salstats.cli import app, run
+from salstats.cli import _in_flags, app, run
 
 COMMANDS = ["summarize", "decrease", "difference", "regress", "correlate", "describe", "auroc", "demo"]
 #: Each command with the arguments that it needs.
@@ -269,9 +269,9 @@ GOOD = f"{LONG}\n{ROW}\n"
 BAD_FILES = {
     "empty file": ("", "bad.csv is empty"),
     "header only": (f"{LONG}\n", "bad.csv has a header but no data rows"),
-    "semicolons": (GOOD.replace(",", ";"), "read it with sep=';'"),
+    "semicolons": (GOOD.replace(",", ";"), "read it with --sep ';'"),
     "another encoding": (GOOD.replace("Ed", "Öd").encode("latin-1"), "line 2: byte 0xd6 is not utf-8"),
-    "UTF-16": (GOOD.encode("utf-16"), "use encoding='utf-16'"),
+    "UTF-16": (GOOD.encode("utf-16"), "use --encoding 'utf-16'"),
     "control character": (GOOD.replace("Ed", "\0Ed"), "line 2: control character 0x00"),
     "short row": (f"{GOOD}008,Edema\n", "bad.csv, row 3: 2 cells where the header has 5"),
     "long row": (f"{LONG}\n{ROW},9\n", "bad.csv, row 2: 6 cells where the header has 5"),
@@ -310,10 +310,10 @@ BAD_ARGUMENTS = {
         "should read like human_iou=human:iou",
     ),
     "score of a missing column": ("describe scores.csv --score x=human:iou", "columns names column 'x'"),
-    "wide by something else": ("describe scores.csv --wide metric", "wide='metric' is not known"),
+    "wide by something else": ("describe scores.csv --wide metric", "--wide 'metric' is not known"),
     "too many methods": ("describe scores.csv --method a,b", "method= names 2 values for 1 files"),
     "long separator": ("describe scores.csv --sep ;;", "sep must be one ASCII character"),
-    "unknown encoding": ("describe scores.csv --encoding utf-9", "encoding='utf-9' is not known"),
+    "unknown encoding": ("describe scores.csv --encoding utf-9", "--encoding 'utf-9' is not known"),
     "joined file missing": ("describe scores.csv --join nothing.csv", "nothing.csv: no such file"),
     "joined case twice": ("describe scores.csv --join features.csv", "rows 2 and 3 of features.csv are the"),
     "joined cases unknown": ("describe scores.csv --join other.csv", "no case of other.csv is in the scores"),
@@ -331,7 +331,7 @@ BAD_ARGUMENTS = {
     "half a replicate": ("decrease scores.csv --reference human --replicates 0.5", "'--replicates'"),
     "negative seed": ("summarize scores.csv --seed -1", "non-negative int"),
     "unknown interval": ("summarize scores.csv --interval wald", "'wald' is not known; choose one of"),
-    "unknown test": ("difference scores.csv --reference human --test z", "test='z' is not known"),
+    "unknown test": ("difference scores.csv --reference human --test z", "--test 'z' is not known"),
     "unknown adjustment": (
         "difference scores.csv --reference human --adjust x",
         "'x' is not known; choose one",
@@ -384,7 +384,7 @@ def test_at_least_twenty_five_kinds_of_bad_input_are_tried():
         ("no/out.csv", "the folder no does not exist"),
         ("out.txt", "its name must end in .csv, .parquet, .xlsx"),
         ("", "its name must end in"),
-        ("scores.csv", "the file exists; pass overwrite=True (--overwrite) to replace it"),
+        ("scores.csv", "the file exists; pass --overwrite to replace it"),
         ("folder.csv", "it is a folder"),
     ],
 )
@@ -406,6 +406,24 @@ def test_a_failure_while_writing_leaves_no_file(capsys, folder, monkeypatch):
     assert run(["describe", "scores.csv", "-o", "out.csv"]) == 2
     assert "cannot write out.csv: [Errno 28] No space left" in error_line(capsys)
     assert contents(folder) == before
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("read it with sep=';' (and decimal=',' too)", "read it with --sep ';' (and --decimal ',' too)"),
+        ("pass overwrite=True (--overwrite) to replace", "pass --overwrite to replace"),
+        (
+            "give columns={'column': ('method', 'metric')} (--score column=method:metric)",
+            "give --score column=method:metric",
+        ),
+        ("rename={'...': 'case'} says which", "--rename ...=case says which"),
+        ("n_replicates must be at least 1", "--replicates must be at least 1"),
+        ("interval='t' holds better", "--interval 't' holds better"),
+    ],
+)
+def test_messages_spell_options_as_flags(message, expected):
+    assert _in_flags(message) == expected
 
 
 def test_warnings_do_not_add_lines_to_an_error(capsys, folder):
