@@ -118,10 +118,10 @@ def check_choice(value: object, choices: Sequence[str], option: str) -> str:
     return str(value)
 
 
-def check_level(level: float) -> float:
+def check_level(level: float, option: str = "level") -> float:
     """Return a confidence level strictly between 0 and 1."""
     if isinstance(level, bool) or not isinstance(level, int | float | np.floating) or not 0 < level < 1:
-        raise ValueRangeError(f"level must lie strictly between 0 and 1, not {level!r}; 0.95 is usual")
+        raise ValueRangeError(f"{option} must lie strictly between 0 and 1, not {level!r}; 0.95 is usual")
     return float(level)
 
 

@@ -381,7 +381,7 @@ def correlate(
     reading: dict,
     by: By = None,
     test: Annotated[str, typer.Option(help="spearman, pearson or kendall.")] = "spearman",
-    interval: Annotated[str, typer.Option(help="fisher or bonett-wright.")] = "fisher",
+    interval: Annotated[str, typer.Option(help="fisher, bonett-wright or fieller.")] = "fisher",
     level: Level = 0.95,
     stratified: Annotated[str | None, typer.Option(help="Pool over strata of this column (task).")] = None,
     adjust: Adjust = "none",
@@ -419,7 +419,11 @@ def auroc(
     reading: dict,
     by: By = None,
     unit: Unit = None,
+    interval: Annotated[
+        str | None, typer.Option(help="delong, obuchowski (clustered; default where units repeat) or logit.")
+    ] = None,
     level: Level = 0.95,
+    adjust: Adjust = "none",
     overall: Overall = False,
     out: Out = None,
     overwrite: Overwrite = False,
@@ -429,8 +433,9 @@ def auroc(
     import salstats as ss
 
     frame = ss.auroc(
-        _read_any(scores, reading), ranking, label, by=_split(by), unit=unit, level=level, overall=overall
-    )
+        _read_any(scores, reading), ranking, label, by=_split(by), unit=unit, interval=interval, level=level,
+        overall=overall, adjust=adjust,
+    )  # fmt: skip
     _deliver(frame, out, overwrite)
 
 

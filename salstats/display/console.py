@@ -13,6 +13,8 @@ _SETTINGS = (
     "formula",
     "x",
     "y",
+    "predictor",
+    "response",
     "conf_level",
     "interval",
     "unit",

@@ -16,6 +16,7 @@ from salstats.checks import (
     check_columns,
     check_count,
     check_frame,
+    check_level,
     check_numeric,
     quoted,
 )
@@ -25,7 +26,13 @@ from salstats.stats.bonferroni import bonferroni_limits
 #: Spelled as R's `p.adjust` spells them; `fdr` is another name of BH.
 PROCEDURES = ("bonferroni", "holm", "hochberg", "hommel", "BH", "BY", "fdr", "none")
 INTERCEPT = "(Intercept)"
+VERDICTS = ("lower", "higher", "inconclusive")
+#: What 1 - conf_level is where the frame has no conf_level.
 _ALPHA = 0.05
+#: Smallest p-value that B replicates allow, times B + 1; other tests do not rest on replicates.
+_SMALLEST = {"bootstrap": 2.0, "signflip": 1.0}
+# 1 - 0.95 is not 0.05 in binary: values this close count as equal
+_ROUNDING = 1e-9
 
 
 def adjust(
@@ -66,6 +73,11 @@ def adjust(
             Right after `p_value` (an old one is replaced); NaN for intercepts and where `p_value` is NaN.
         conf_low, conf_high, conf_level
             Changed only with `intervals=True`, and only in rows that are part of a family.
+        verdict
+            Where the frame has one (`difference`, `percent_decrease`): "inconclusive" instead of "lower" or
+            "higher" where `p_adjusted` is not below 1 - `conf_level` of the frame given (0.05 without one) or
+            is NaN, and with `intervals=True` also where the new limits hold 0; else as it was. Nothing turns
+            conclusive: to adjust in a milder way, start from the frame that was not adjusted.
         n_tests
             Last column: the size of the family of the row's group (also in rows that are not part of it).
 
@@ -75,16 +87,18 @@ def adjust(
         No column `p_value`; a column of `within` is missing or has empty cells; with `intervals=True`, a
         column the limits are made from is missing.
     ValueRangeError
-        An unknown procedure; a p-value outside 0 to 1; `n_tests` smaller than a family.
+        An unknown procedure; a p-value outside 0 to 1; `n_tests` smaller than a family; a `conf_level`
+        outside 0 to 1 where it is needed.
     SalstatsError
         `intervals=True` with `procedure="none"`, or for an interval that cannot be widened from what the
-        frame holds (percentile, bca, profile, ...).
+        frame holds (percentile, bca, profile, ...) in a family of 2 and more.
 
     Warns
     -----
     SalstatsWarning
-        The p-values come from replicates (column `n_replicates`, smallest possible value 2 / (B + 1)) and
-        B is too small for any single test of the family to reach 0.05 once it is adjusted.
+        P-values come from B replicates (column `n_replicates`; the smallest possible is 2 / (B + 1), or
+        1 / (B + 1) where the column `test` says signflip), and B is too small for a single test of the
+        family to get below 1 - `conf_level` (0.05 without one) once it is adjusted.
 
     Notes
     -----
@@ -93,9 +107,13 @@ def adjust(
     above of m p(i) / i; BY the same times 1 + 1/2 + ... + 1/m; hommel is closed testing with Simes' test.
     A family larger than what is shown is treated as if the tests not shown had p = 1, as R does.
 
-    Bonferroni limits are what R's emmeans also gives beside holm and BH, for which no simple limits exist:
-    they agree with adjusted p-values of `bonferroni` and are wider than the others need. `adjust` on a
-    frame whose limits it has already widened widens them again; `conf_level` says what they are.
+    Bonferroni limits are what R's emmeans also gives beside holm and BH, for which no simple limits exist.
+    They agree with `p_adjusted` of `bonferroni` where limits and p-value come from the same test, such as
+    `t` limits and a t test: 0 lies outside them where `p_adjusted` is below 1 - `conf_level`, and only there.
+    Limits made on another scale or with another variance than the p-value (those of correlations, `logit`,
+    a t interval beside a bootstrap or rank test) may disagree with it near that line. The other
+    procedures need less wide limits than these. `adjust` on a frame whose limits it has already widened
+    widens them again; `conf_level` says what they are.
 
     References
     ----------
@@ -147,8 +165,14 @@ def adjust(
         _widen(result, family_rows, size[family_rows])
     result.insert(result.columns.tolist().index("p_value") + 1, "p_adjusted", adjusted)
     result["n_tests"] = size
+    if "verdict" in result.columns and result["verdict"].isin(VERDICTS).all():
+        # not "at or above": NaN is not below either
+        undecided = ~(adjusted < _alpha(estimates) * (1 - _ROUNDING))
+        if intervals:
+            undecided |= ((result["conf_low"] <= 0) & (result["conf_high"] >= 0)).to_numpy(dtype=bool)
+        result["verdict"] = result["verdict"].mask(undecided, "inconclusive")
     if "n_replicates" in result.columns and name != "none":
-        _warn_if_replicates_are_few(result.loc[in_family], name)
+        _warn_if_replicates_are_few(result[in_family], _alpha(estimates)[in_family], name)
     return result
 
 
@@ -301,22 +325,37 @@ def _widen(result: pd.DataFrame, rows: np.ndarray, size: np.ndarray) -> None:
         result[column] = whole
 
 
-def _warn_if_replicates_are_few(family: pd.DataFrame, procedure: str) -> None:
-    """Warn when no single test of a family can reach 0.05 with this many replicates."""
+def _alpha(estimates: pd.DataFrame) -> np.ndarray:
+    """Return 1 - conf_level of each row, 0.05 where there is none."""
+    if "conf_level" not in estimates.columns:
+        return np.full(len(estimates), _ALPHA)
+    level = check_numeric(estimates, "conf_level", "estimates")
+    for one in np.unique(level[~np.isnan(level)]):
+        check_level(float(one))
+    return np.where(np.isnan(level), _ALPHA, 1 - level)
+
+
+def _warn_if_replicates_are_few(family: pd.DataFrame, alpha: np.ndarray, procedure: str) -> None:
+    """Warn when no single test of a family can get below alpha with this many replicates."""
     replicates = check_numeric(family, "n_replicates", "estimates")
+    tests = family["test"] if "test" in family.columns else pd.Series("bootstrap", index=family.index)
+    smallest = tests.map(_SMALLEST).to_numpy(dtype=np.float64, na_value=np.nan) / (replicates + 1)
     size = family["n_tests"].to_numpy()
     factor = size.astype(np.float64)
     if procedure == "BY":
         factor = factor * (special.digamma(size + 1.0) + np.euler_gamma)
-    smallest = factor * 2 / (replicates + 1)
-    if not (smallest > _ALPHA).any():
+    excess = factor * smallest / alpha
+    few = np.flatnonzero(excess >= 1 - _ROUNDING)
+    if not len(few):
         return
-    row = int(np.nanargmax(smallest))
-    enough = int(np.ceil(factor[row] * 2 / _ALPHA - 1 - 1e-9))
+    row = int(few[np.argmax(excess[few])])
+    enough = int(np.floor(excess[row] * (replicates[row] + 1) - 1 + _ROUNDING)) + 1
+    # what may help a test of this size; nothing with bonferroni
+    others = {"bonferroni": "", "holm": " as the smallest of them"}
     warnings.warn(
-        f"with {replicates[row]:.0f} replicates no p-value is below {2 / (replicates[row] + 1):.3g}, so in a "
-        f"family of {size[row]} tests none can reach {_ALPHA} by itself after {procedure}; "
-        f"{enough} replicates or more would do",
+        f"with {replicates[row]:.0f} replicates the smallest p-value possible is {smallest[row]:.3g}, which "
+        f"in a family of {size[row]} tests does not get below {alpha[row]:.3g} after {procedure}"
+        f"{others.get(procedure, ' unless others are small too')}; {enough} replicates or more would do",
         SalstatsWarning,
         stacklevel=3,
     )

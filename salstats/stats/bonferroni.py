@@ -5,13 +5,16 @@ import pandas as pd
 from scipy import stats
 
 from salstats.checks import ColumnError, SalstatsError, check_level
+from salstats.stats.coefficients import RANK_TESTS
 
 #: Limits of the form estimate ± quantile × std_error.
 _SYMMETRIC = ("t", "wald", "normal", "delta")
-#: The same with a normal quantile, cut off at 0 and 1.
+#: The same with a quantile of t where `df` is there, else the normal one; cut off at 0 and 1.
 _CUT_TO_SHARE = ("delong", "obuchowski")
+#: `fieller` names limits of a ratio too, which are none of these; here told apart by `term`.
+_FIELLER_OF_RANKS = "fieller of spearman or kendall"
 #: Symmetric on the scale of atanh, with a normal quantile.
-_ON_FISHER_Z = ("fisher", "bonett-wright")
+_ON_FISHER_Z = ("fisher", "bonett-wright", _FIELLER_OF_RANKS)
 # limits read from a file of 10 digits still pass, a t quantile of 200 df taken for a normal one does not
 _AGREES = 1e-6
 
@@ -22,10 +25,10 @@ def bonferroni_limits(estimates: pd.DataFrame, n_tests: np.ndarray) -> dict[str,
     Parameters
     ----------
     estimates : DataFrame
-        Columns `estimate, conf_low, conf_high, conf_level`, and `interval, std_error, df` where there are
-        such. Without `interval` the limits are taken for symmetric, which is checked.
+        Columns `estimate, conf_low, conf_high, conf_level`, and `term, interval, std_error, df` where there
+        are such. Without `interval` the limits are taken for symmetric, which is checked.
     n_tests : ndarray of int, shape (n_rows,)
-        Size of each row's family.
+        Size of each row's family; in a family of 1 limits of any kind stay as they are.
 
     Returns
     -------
@@ -42,8 +45,9 @@ def bonferroni_limits(estimates: pd.DataFrame, n_tests: np.ndarray) -> dict[str,
     Notes
     -----
     The half-width is in proportion to the quantile: of t with `df` degrees of freedom, or of the
-    normal distribution where `df` is missing or where the limits at hand were made with it. For `fisher`
-    and `bonett-wright` this holds on the scale of atanh, for `logit` on that of the log odds.
+    normal distribution where `df` is missing or where the limits at hand were made with it. For those of
+    correlations (`fisher`, `bonett-wright`, and `fieller` where `term` is spearman or kendall) this holds
+    on the scale of atanh, with the normal quantile, for `logit` on that of the log odds.
     """
     values = {
         c: estimates[c].to_numpy(dtype=np.float64, na_value=np.nan)
@@ -60,9 +64,12 @@ def bonferroni_limits(estimates: pd.DataFrame, n_tests: np.ndarray) -> dict[str,
         check_level(float(level))
     new_level = 1 - (1 - old_level) / n_tests
     new_low, new_high = low.copy(), high.copy()
-    defined = ~(np.isnan(low) | np.isnan(high))
-    for name in pd.unique(names[defined]):
-        rows = np.flatnonzero(defined & (names == name))
+    to_change = ~(np.isnan(low) | np.isnan(high)) & (n_tests > 1)
+    if "term" in estimates.columns:
+        of_ranks = estimates["term"].isin(RANK_TESTS).to_numpy(dtype=bool)
+        names = np.where((names == "fieller") & of_ranks, _FIELLER_OF_RANKS, names)
+    for name in pd.unique(names[to_change]):
+        rows = np.flatnonzero(to_change & (names == name))
         part = {c: v[rows] for c, v in values.items()}
         new_low[rows], new_high[rows] = _limits_of_kind(str(name), part, new_level[rows])
     return {"conf_low": new_low, "conf_high": new_high, "conf_level": new_level}
@@ -72,21 +79,27 @@ def _limits_of_kind(
     name: str, rows: dict[str, np.ndarray], new_level: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the limits at the new level of rows whose interval was made one way."""
-    old = stats.norm.ppf((1 + rows["conf_level"]) / 2)
-    new = stats.norm.ppf((1 + new_level) / 2)
+    old_level = rows["conf_level"]
+    old, new = stats.norm.ppf((1 + old_level) / 2), stats.norm.ppf((1 + new_level) / 2)
     low, high = rows["conf_low"], rows["conf_high"]
     if name in _ON_FISHER_Z:
         with np.errstate(divide="ignore"):
             z_low, z_high = _scaled(np.arctanh(low), np.arctanh(high), new / old)
         return np.tanh(z_low), np.tanh(z_high)
+    if name in (*_CUT_TO_SHARE, "logit") and "df" in rows:
+        df = rows["df"]
+        old = np.where(np.isnan(df), old, stats.t.ppf((1 + old_level) / 2, df))
+        new = np.where(np.isnan(df), new, stats.t.ppf((1 + new_level) / 2, df))
     if name == "logit":
         odds_low, odds_high = _scaled(stats.logistic.ppf(low), stats.logistic.ppf(high), new / old)
         return stats.logistic.cdf(odds_low), stats.logistic.cdf(odds_high)
     if name not in _SYMMETRIC + _CUT_TO_SHARE:
+        widest = int(np.argmax(new_level))
+        alpha, new_alpha = 1 - old_level[widest], 1 - new_level[widest]
         raise SalstatsError(
             f"Bonferroni limits cannot be made from {name!r} limits, only from those of kind "
-            f"{', '.join((*_SYMMETRIC, *_CUT_TO_SHARE, *_ON_FISHER_Z, 'logit'))}; make the "
-            f"intervals again with level={float(np.nanmax(new_level)):.6g} (1 - 0.05 / number of tests)"
+            f"{', '.join((*_SYMMETRIC, *_CUT_TO_SHARE, *_ON_FISHER_Z, 'logit'))}; make the intervals again "
+            f"with level={new_level[widest]:.6g} (1 - {alpha:.6g} / {alpha / new_alpha:.0f} tests)"
         )
     if "std_error" not in rows:
         raise ColumnError(f"intervals=True needs a column 'std_error' to widen {name!r} limits")

@@ -7,12 +7,16 @@ from scipy import special, stats
 
 TESTS = ("spearman", "pearson", "kendall")
 CORRELATION_INTERVALS = ("fisher", "bonett-wright", "fieller")
+RANK_TESTS = ("spearman", "kendall")
 #: Pairs below which a coefficient is not given: two points always lie on a line.
 FEWEST_PAIRS = 3
 
 
 class Coefficient(NamedTuple):
-    """A correlation and its test against zero; NaN where undefined, `df` NaN for a normal statistic."""
+    """A correlation and its test against zero; NaN where undefined, `df` NaN for a normal statistic.
+
+    At a correlation of -1 or 1 only the estimate and, for ranks, an exact p-value are defined.
+    """
 
     estimate: float
     statistic: float
@@ -36,30 +40,48 @@ def coefficient(first: np.ndarray, second: np.ndarray, test: str) -> Coefficient
     Returns
     -------
     Coefficient
-        All NaN when an array is constant or there are fewer than 3 pairs. At a correlation of -1 or 1 the
-        t statistic is infinite and the p-value 0.
+        All NaN when an array is constant or there are fewer than 3 pairs. At a correlation of -1 or 1
+        `statistic` and `df` are NaN, and `p_value` is exact for ranks and NaN for Pearson.
 
     Notes
     -----
     Pearson and Spearman: t = r sqrt((n - 2) / (1 - r²)) with n - 2 degrees of freedom. Kendall: the
     normal approximation without continuity correction, the variance of S corrected for ties in both.
+
+    At a correlation of -1 or 1 no variance is left to approximate with. That of ranks is reached by one
+    of n! pairings, or with ties by t1! t2! ... for groups of t1, t2, ... equal ranks; the p-value is
+    twice that share (2 / n! without ties: R's `cor.test` with `exact=TRUE`). Pearson's r is
+    taken for -1 or 1 within n units of rounding.
     """
     if len(first) < FEWEST_PAIRS or np.ptp(first) == 0 or np.ptp(second) == 0:
         return UNDEFINED
+    if test in RANK_TESTS:
+        first, second = stats.rankdata(first), stats.rankdata(second)
+        same = np.array_equal(first, second)
+        if same or np.array_equal(first, len(second) + 1 - second):
+            return Coefficient(1.0 if same else -1.0, np.nan, np.nan, _perfect_rank_p_value(first))
     if test == "kendall":
         return _kendall(first, second)
-    if test == "spearman":
-        first, second = stats.rankdata(first), stats.rankdata(second)
     first, second = first - first.mean(), second - second.mean()
     # one root of the product: exactly 1 for two arrays that are the same up to sign
     scale = np.sqrt((first @ first) * (second @ second))
     if scale == 0:
         return UNDEFINED
     r = float(np.clip(first @ second / scale, -1, 1))
+    if test == "pearson" and 1 - abs(r) <= len(first) * np.finfo(np.float64).eps:
+        return Coefficient(float(np.sign(r)), np.nan, np.nan, np.nan)
     df = len(first) - 2
     with np.errstate(divide="ignore"):
+        # 0 below only for more than 10,000 ranks of which a few differ
         t = float(r * np.sqrt(df / ((1 - r) * np.float64(1 + r))))
     return Coefficient(r, t, float(df), float(2 * special.stdtr(df, -abs(t))))
+
+
+def _perfect_rank_p_value(ranks: np.ndarray) -> float:
+    """Return the exact two-sided p-value of ranks that agree (or oppose) completely."""
+    ties = np.unique(ranks, return_counts=True)[1]
+    share = np.exp(special.gammaln(ties + 1.0).sum() - special.gammaln(len(ranks) + 1.0))
+    return float(2 * share)
 
 
 def _kendall(first: np.ndarray, second: np.ndarray) -> Coefficient:
@@ -79,6 +101,11 @@ def _kendall(first: np.ndarray, second: np.ndarray) -> Coefficient:
     variance += by_triples[0] * by_triples[1] / (9 * n * (n - 1) * (n - 2))
     z = float(s / np.sqrt(variance))
     return Coefficient(tau, z, np.nan, float(2 * special.ndtr(-abs(z))))
+
+
+def interval_used(test: str, interval: str) -> str:
+    """Return the name of the variance that is used where `interval` is asked for: Kendall has one only."""
+    return "fieller" if test == "kendall" else interval
 
 
 def fisher_std_error(r: np.ndarray, n: np.ndarray, test: str, interval: str) -> np.ndarray:
@@ -109,6 +136,8 @@ def fisher_std_error(r: np.ndarray, n: np.ndarray, test: str, interval: str) -> 
     Spearman  fieller        sqrt(1.06 / (n - 3))
     Kendall   any            sqrt(0.437 / (n - 4))
     ========  =============  ========================
+
+    Kendall's is that of Fieller, Hartley and Pearson (1957), which Bonett and Wright (2000) keep.
     """
     r, n = np.asarray(r, dtype=np.float64), np.asarray(n, dtype=np.float64)
     if test == "kendall":
@@ -129,7 +158,7 @@ def fisher_limits(r: np.ndarray, std_error: np.ndarray, quantile: float) -> tupl
     Parameters
     ----------
     r : ndarray of float
-        Correlations; at -1 and 1 both limits are the correlation itself, as in R.
+        Correlations; at -1 and 1 the limits are NaN (R gives the correlation itself).
     std_error : ndarray of float
         Standard errors of atanh(r).
     quantile : float
@@ -140,8 +169,7 @@ def fisher_limits(r: np.ndarray, std_error: np.ndarray, quantile: float) -> tupl
     tuple of ndarray of float
         Lower and upper limits.
     """
-    with np.errstate(divide="ignore"):
-        z = np.arctanh(r)
+    z = np.arctanh(np.where(np.abs(r) < 1, r, np.nan))
     return np.tanh(z - quantile * std_error), np.tanh(z + quantile * std_error)
 
 

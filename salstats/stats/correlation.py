@@ -21,7 +21,6 @@ from salstats.checks import (
 from salstats.frames import combined_codes, estimates_frame
 from salstats.stats.adjust import adjust as adjust_estimates
 from salstats.stats.adjust import check_procedure
-from salstats.stats.adjust import check_procedure
 from salstats.stats.coefficients import (
     CORRELATION_INTERVALS,
     FEWEST_PAIRS,
@@ -30,6 +29,7 @@ from salstats.stats.coefficients import (
     coefficient,
     fisher_limits,
     fisher_std_error,
+    interval_used,
     pool_fisher_z,
 )
 from salstats.stats.grouping import group_label, group_list, row_groups
@@ -69,7 +69,8 @@ def correlate(
     test : {"spearman", "pearson", "kendall"}
         Kendall's is tau-b.
     interval : {"fisher", "bonett-wright", "fieller"}
-        Standard error on Fisher's z scale; see Notes. Pearson's knows only `fisher`.
+        Standard error on Fisher's z scale; see Notes. Pearson's knows only `fisher`, Kendall's only
+        `fieller`, which is used and written there whatever is asked for.
     level : float
         Confidence level.
     stratified : str, optional
@@ -93,15 +94,17 @@ def correlate(
             complete.
         statistic, df, p_value
             Two-sided test of no correlation: t with n - 2 degrees of freedom for Spearman and Pearson, z
-            (`df` NaN) for Kendall and for stratified correlations.
+            (`df` NaN) for Kendall and for stratified correlations. At a correlation of -1 or 1 there is no
+            statistic; `p_value` is the exact permutation one of Spearman and Kendall, NaN for Pearson.
         p_adjusted
             Only with `adjust`; the column `n_tests` is then the last.
         conf_low, conf_high, conf_level, interval
-            Limits; NaN with 3 pairs or fewer (4 for Kendall). At a correlation of -1 or 1 both limits are
-            the correlation itself, as in R.
+            Limits, and the standard error they were made with; NaN with 3 pairs or fewer (4 for Kendall)
+            and at a correlation of -1 or 1.
         unit, n, n_missing, n_units
-            Complete pairs, rows without one, and distinct units among the pairs. Without a column `case`,
-            `patient` or a `unit` asked for, `unit` and `n_units` are left out.
+            Pairs used, the group's other rows, and distinct units among the pairs. Used are complete pairs;
+            with `stratified` only those of strata that entered. Without a column `case`, `patient` or a
+            `unit` asked for, `unit` and `n_units` are left out.
         x, y
             What was correlated.
         stratum, n_strata, q, q_df, q_p_value
@@ -118,7 +121,8 @@ def correlate(
     Warns
     -----
     SalstatsWarning
-        A group or stratum has no correlation; rows of a group repeat a unit.
+        A group has no correlation, or one of -1 or 1; a stratum is left out, as it has no correlation, one
+        of -1 or 1 or too few pairs for a standard error; rows of a group repeat a unit.
 
     Notes
     -----
@@ -129,14 +133,20 @@ def correlate(
     Spearman  fisher         1 / sqrt(n - 3)
     Spearman  bonett-wright  sqrt((1 + r²/2) / (n - 3))
     Spearman  fieller        sqrt(1.06 / (n - 3))
-    Kendall   any            sqrt(0.437 / (n - 4))
+    Kendall   fieller        sqrt(0.437 / (n - 4))
     ========  =============  ==========================
 
-    `fisher` with Spearman is what the field prints and somewhat too narrow; `bonett-wright` keeps its level
-    better. Stratified: weights 1 / s², the limits from 1 / sqrt(sum of weights); strata count as
-    independent. Spearman's p-value is the t approximation at every n, as in SciPy; R's `cor.test` takes
-    exact or Edgeworth tables where there are no ties. Checked against R's `cor.test` (with
-    `exact=FALSE`), whose Kendall p-value is this one.
+    Kendall's is from Fieller et al. (1957); Bonett and Wright (2000) give the same. `fisher` with Spearman
+    is what the field prints and somewhat too narrow; `bonett-wright` keeps its level better. Stratified:
+    weights 1 / s², the limits from 1 / sqrt(sum of weights); strata count as independent. Spearman's
+    p-value is the t approximation at every n, as in SciPy; R's `cor.test` takes exact or Edgeworth tables
+    where there are no ties. Checked against R's `cor.test` (with `exact=FALSE`), whose Kendall p-value is
+    this one.
+
+    At a correlation of -1 or 1 these approximations have no variance left and would say p = 0 of three
+    pairs. The p-value is then twice the share of the n! pairings that reach the correlation: 2 / n!
+    without ties (1/3 of 3 pairs, 1/12 of 4), as R's `exact=TRUE`. From 8 pairs on it lies above what the t
+    approximation says of a correlation just below 1.
 
     The tests take rows for independent. Where rows repeat a unit (seeds, two views of a patient, tasks of a
     case) p-values come out too small and limits too narrow: average to one row per unit first, or use
@@ -182,30 +192,28 @@ def correlate(
     stratum_codes = combined_codes(table, strata)
     quantile = float(special.ndtri((1 + level) / 2))
 
-    found, used, undefined = [], [], []
+    found, used, undefined, perfect = [], [], [], []
     for group, rows in enumerate(rows_of):
         pairs = rows[complete[rows]]
-        used.append(pairs)
+        label = group_label(keys, group)
         if stratified is None:
             one = coefficient(first[pairs], second[pairs], test)
             found.append(_single(one, len(pairs), test, interval, quantile))
+            used.append(pairs)
             if np.isnan(one.estimate):
-                undefined.append(f"{group_label(keys, group)} ({_reason(first[pairs], second[pairs], x, y)})")
+                undefined.append(f"{label} ({_reason(first[pairs], second[pairs], x, y)})")
+            elif abs(one.estimate) == 1:
+                perfect.append(f"{label} ({len(pairs)} pairs)")
         else:
             parts = _by_stratum(first, second, pairs, stratum_codes, test, interval)
-            found.append(_combined(parts, quantile))
-            undefined += [
-                f"{group_label(keys, group)}, {stratified} {table[stratified].iloc[part.row]}"
-                for part in parts
-                if not part.defined
-            ]
-    if undefined:
-        what = "left out of the combined correlation" if stratified else "undefined (NaN)"
-        warnings.warn(
-            f"the correlation of {x!r} and {y!r} is {what} for {group_list(undefined)}",
-            SalstatsWarning,
-            stacklevel=2,
-        )
+            good = [part for part in parts if part.defined]
+            found.append(_combined(good, quantile))
+            used.append(np.concatenate([part.pairs for part in good]) if good else pairs[:0])
+            for part in parts:
+                if not part.defined:
+                    why = _left_out(part, first, second, x, y)
+                    undefined.append(f"{label}, {stratified} {table[stratified].iloc[part.pairs[0]]} ({why})")
+    _warn_of_gaps(f"the correlation of {x!r} and {y!r}", undefined, perfect, test, stratified is not None)
     n = np.array([len(pairs) for pairs in used])
     special_columns: dict[str, object] = {"x": x, "y": y}
     if stratified is not None:
@@ -216,7 +224,7 @@ def correlate(
         name: [row[name] for row in found]
         for name in ("estimate", "statistic", "df", "p_value", "conf_low", "conf_high")
     }
-    columns |= {"term": test, "conf_level": level, "interval": interval, "n": n}
+    columns |= {"term": test, "conf_level": level, "interval": interval_used(test, interval), "n": n}
     columns["n_missing"] = [len(rows) for rows in rows_of] - n
     if units is not None:
         n_units = np.array([len(np.unique(units.codes[pairs])) for pairs in used])
@@ -235,11 +243,11 @@ def _single(one: Coefficient, n: int, test: str, interval: str, quantile: float)
 
 @dataclass(frozen=True)
 class _Stratum:
-    """The correlation within a stratum, the standard error of its z, and one of its rows."""
+    """The correlation within a stratum, the standard error of its z, and the rows of its pairs."""
 
     estimate: float
     std_error: float
-    row: int
+    pairs: np.ndarray
 
     @property
     def defined(self) -> bool:
@@ -256,13 +264,12 @@ def _by_stratum(
         here = pairs[codes[pairs] == code]
         r = coefficient(first[here], second[here], test).estimate
         std_error = fisher_std_error(np.array(r), np.array(len(here)), test, interval)
-        parts.append(_Stratum(r, float(std_error), int(here[0])))
+        parts.append(_Stratum(r, float(std_error), here))
     return parts
 
 
-def _combined(parts: list[_Stratum], quantile: float) -> dict[str, float]:
+def _combined(good: list[_Stratum], quantile: float) -> dict[str, float]:
     """Return the columns of a group whose strata are combined."""
-    good = [part for part in parts if part.defined]
     pooled = pool_fisher_z(
         np.array([part.estimate for part in good]), np.array([part.std_error for part in good])
     )
@@ -287,6 +294,28 @@ def _reason(first: np.ndarray, second: np.ndarray, x: str, y: str) -> str:
     if len(first) < FEWEST_PAIRS:
         return f"{len(first)} complete pairs"
     return f"{x if np.ptp(first) == 0 else y} is constant"
+
+
+def _left_out(part: _Stratum, first: np.ndarray, second: np.ndarray, x: str, y: str) -> str:
+    """Return why a stratum is left out of the combination."""
+    if np.isnan(part.estimate):
+        return _reason(first[part.pairs], second[part.pairs], x, y)
+    return f"it is {part.estimate:.0f}" if abs(part.estimate) == 1 else f"{len(part.pairs)} pairs"
+
+
+def _warn_of_gaps(what: str, undefined: list[str], perfect: list[str], test: str, stratified: bool) -> None:
+    """Warn of groups without a correlation, of strata left out and of correlations of -1 or 1."""
+    if undefined:
+        how = "left out of the combined correlation" if stratified else "undefined (NaN)"
+        warnings.warn(f"{what} is {how} for {group_list(undefined)}", SalstatsWarning, stacklevel=3)
+    if perfect:
+        p_value = "p_value and limits are" if test == "pearson" else "p_value is exact and limits are"
+        warnings.warn(
+            f"{what} is -1 or 1, where its approximate test has no variance left ({p_value} NaN), for "
+            f"{group_list(perfect)}",
+            SalstatsWarning,
+            stacklevel=3,
+        )
 
 
 def _warn_of_repeats(keys: pd.DataFrame, n: np.ndarray, n_units: np.ndarray, units: Units) -> None:

@@ -5,12 +5,16 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special, stats
 
+#: Share of a variance's terms below which their sum is rounding.
+_ROUNDING = 1e-12
+
 
 class RocArea(NamedTuple):
-    """An area, the sampling variance of it, and the numbers of positives and negatives."""
+    """An area, its sampling variance and what that rests on, and the numbers of positives and negatives."""
 
     estimate: float
     variance: float
+    df: float
     n_positive: int
     n_negative: int
 
@@ -32,8 +36,9 @@ def roc_area(scores: np.ndarray, labels: np.ndarray, clusters: np.ndarray | None
     Returns
     -------
     RocArea
-        `estimate` in 0 to 1, NaN where there are no positives or no negatives; `variance` NaN where fewer
-        than two clusters have positives, or fewer than two have negatives.
+        `estimate` in 0 to 1, NaN where there are no positives or no negatives; `variance` and `df` NaN
+        where fewer than two clusters have positives, or fewer than two have negatives. `df` is min(I10, I01)
+        - 1, see Notes.
 
     Notes
     -----
@@ -44,6 +49,9 @@ def roc_area(scores: np.ndarray, labels: np.ndarray, clusters: np.ndarray | None
     variance = I10/(I10-1) sum a_k² / m² + I01/(I01-1) sum b_k² / n² + 2 I/(I-1) sum a_k b_k / (m n)
 
     (Obuchowski 1997). With every row its own cluster the last term is 0 and this is DeLong's variance.
+    Negative dependence within clusters can take it to 0 and below. The variance is a sum of sums of squares
+    with I10 - 1 and I01 - 1 degrees of freedom; as for the means of two samples with unequal variances, the
+    smaller one is the safe choice.
 
     References
     ----------
@@ -59,7 +67,7 @@ def roc_area(scores: np.ndarray, labels: np.ndarray, clusters: np.ndarray | None
     positive = np.asarray(labels, dtype=bool)
     n_positive, n_negative = int(positive.sum()), int((~positive).sum())
     if not n_positive or not n_negative:
-        return RocArea(np.nan, np.nan, n_positive, n_negative)
+        return RocArea(np.nan, np.nan, np.nan, n_positive, n_negative)
     ranks = stats.rankdata(scores)
     placement = np.empty(len(ranks))
     placement[positive] = (ranks[positive] - stats.rankdata(scores[positive])) / n_negative
@@ -73,26 +81,54 @@ def roc_area(scores: np.ndarray, labels: np.ndarray, clusters: np.ndarray | None
     with_positives = len(np.unique(codes[positive]))
     with_negatives = len(np.unique(codes[~positive]))
     if with_positives < 2 or with_negatives < 2:
-        return RocArea(area, np.nan, n_positive, n_negative)
-    variance = (
+        return RocArea(area, np.nan, np.nan, n_positive, n_negative)
+    own = (
         with_positives / (with_positives - 1) * (of_positives @ of_positives) / n_positive**2
         + with_negatives / (with_negatives - 1) * (of_negatives @ of_negatives) / n_negative**2
-        + 2 * n_clusters / (n_clusters - 1) * (of_positives @ of_negatives) / (n_positive * n_negative)
     )
-    return RocArea(area, float(variance), n_positive, n_negative)
+    shared = 2 * n_clusters / (n_clusters - 1) * (of_positives @ of_negatives) / (n_positive * n_negative)
+    # terms that cancel leave rounding, which is no variance
+    variance = 0.0 if abs(own + shared) <= _ROUNDING * own else float(own + shared)
+    return RocArea(area, variance, float(min(with_positives, with_negatives) - 1), n_positive, n_negative)
+
+
+def separation_p_value(n_positive: np.ndarray, n_negative: np.ndarray) -> np.ndarray:
+    """Return the exact two-sided Mann-Whitney p-value of complete separation, 2 / C(n, n_positive).
+
+    Of the ways to choose the positives among n independent rows, one gives an area of 1 and one of 0,
+    whatever ties there are within the classes.
+
+    Parameters
+    ----------
+    n_positive, n_negative : ndarray of int, shape (n,)
+        At least 1.
+
+    Returns
+    -------
+    ndarray of float, shape (n,)
+        At most 1; 0 where it is too small for a float.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> separation_p_value(np.array([1, 2, 3]), np.array([1, 2, 3]))
+    array([1.        , 0.33333333, 0.1       ])
+    """
+    ways: np.ndarray = special.binom(n_positive + n_negative, n_positive)
+    return 2 / ways
 
 
 def area_limits(
-    area: np.ndarray, std_error: np.ndarray, level: float, *, on_logit: bool = False
+    area: np.ndarray, std_error: np.ndarray, quantile: np.ndarray | float, *, on_logit: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return limits of areas: area ± q se cut off at 0 and 1, or the same on the log odds of the area.
 
     Parameters
     ----------
     area, std_error : ndarray of float, shape (n,)
-        NaN gives NaN.
-    level : float
-        Confidence level.
+        NaN gives NaN, and so does a standard error of 0: limits without width would claim certainty.
+    quantile : float or ndarray of float, shape (n,)
+        Of the normal or t distribution, such as 1.959964.
     on_logit : bool
         Use log(A / (1 - A)) ± q se / (A (1 - A)), which stays inside 0 to 1; NaN at an area of 0 or 1.
 
@@ -101,7 +137,7 @@ def area_limits(
     tuple of ndarray of float, shape (n,)
         Lower and upper limits.
     """
-    half = special.ndtri((1 + level) / 2) * std_error
+    half = quantile * np.where(std_error > 0, std_error, np.nan)
     if not on_logit:
         return np.clip(area - half, 0, 1), np.clip(area + half, 0, 1)
     inside = np.where((area > 0) & (area < 1), area, np.nan)

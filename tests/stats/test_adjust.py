@@ -171,6 +171,29 @@ def test_limits_that_cannot_be_widened_are_refused_by_name(interval):
         adjust(table_with_limits(interval), intervals=True)
 
 
+def test_a_family_of_one_needs_no_wider_limits():
+    table = table_with_limits("percentile")[:2]
+    result = adjust(table, intervals=True)
+    assert result["n_tests"].tolist() == [1, 1]
+    pd.testing.assert_frame_equal(
+        result[["conf_low", "conf_high"]], table[["conf_low", "conf_high"]], check_exact=True
+    )
+    np.testing.assert_allclose(result["conf_level"], 0.95, rtol=QUANTILE)
+
+
+def test_the_advice_counts_with_the_level_of_the_frame():
+    """The largest family decides: three tests at 90 %, 1 - 0.1 / 3."""
+    table = table_with_limits("percentile").assign(conf_level=0.9)
+    with pytest.raises(SalstatsError, match=r"level=0.966667 \(1 - 0.1 / 3 tests\)"):
+        adjust(table, n_tests=3, intervals=True)
+
+
+def test_fieller_limits_of_a_ratio_are_refused():
+    table = table_with_limits("fieller").assign(term="percent_decrease")
+    with pytest.raises(SalstatsError, match="'fieller' limits"):
+        adjust(table, intervals=True)
+
+
 def test_limits_that_only_call_themselves_symmetric_are_refused():
     table = table_with_limits()
     table["conf_high"] += 0.1
@@ -189,16 +212,100 @@ def test_none_with_intervals_is_refused():
         adjust(table_with_limits(), procedure="none", intervals=True)
 
 
-@pytest.mark.parametrize(("procedure", "enough"), [("bonferroni", 399), ("BH", 399), ("BY", 1171)])
+@pytest.mark.parametrize(("procedure", "enough"), [("bonferroni", 400), ("BH", 400), ("BY", 1171)])
 def test_too_few_replicates_for_the_family_warn_with_how_many_would_do(procedure, enough):
-    """10 tests: 10 * 2 / (B + 1) <= 0.05 from B = 399; BY takes 1 + ... + 1/10 = 2.929 times as many."""
+    """10 tests: 10 * 2 / (B + 1) < 0.05 from B = 400; BY takes 1 + ... + 1/10 = 2.929 times as many."""
     table = pd.DataFrame({"p_value": np.full(10, 0.1), "n_replicates": 299})
-    with pytest.warns(SalstatsWarning, match=f"{enough} replicates or more would do"):
+    with pytest.warns(SalstatsWarning, match=f"possible is 0.00667, .* {enough} replicates or more would do"):
         adjust(table, procedure=procedure)
+    with pytest.warns(SalstatsWarning, match=f"below 0.05 after {procedure}.*; {enough} replicates"):
+        adjust(table.assign(n_replicates=enough - 1), procedure=procedure)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         adjust(table.assign(n_replicates=enough), procedure=procedure)
         adjust(table, procedure="none")
+
+
+@pytest.mark.parametrize(
+    ("columns", "enough"),
+    [
+        # 10 / (B + 1) < 0.05
+        ({"test": "signflip"}, 200),
+        # 10 * 2 / (B + 1) < 0.1
+        ({"test": "bootstrap", "conf_level": 0.9}, 200),
+        # 10 * 2 / (B + 1) < 0.01
+        ({"conf_level": 0.99}, 2000),
+        # 10 / (B + 1) < 0.1
+        ({"test": "signflip", "conf_level": 0.9}, 100),
+    ],
+)
+def test_how_many_replicates_would_do_depends_on_the_test_and_the_level(columns, enough):
+    table = pd.DataFrame({"p_value": np.full(10, 0.1), "n_replicates": enough - 1, **columns})
+    with pytest.warns(SalstatsWarning, match=f"; {enough} replicates or more would do"):
+        adjust(table)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        adjust(table.assign(n_replicates=enough))
+        # no replicates behind the p-value, whatever the column says
+        adjust(table.assign(test="t", n_replicates=9))
+
+
+def test_widening_the_limits_does_not_ask_for_more_replicates():
+    """The threshold is that of the frame given: 10 * 2 / (B + 1) < 0.05 from B = 400."""
+    table = table_with_limits().assign(n_replicates=400)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        adjust(table, n_tests=10, intervals=True)
+
+
+def with_verdicts(p_values, **columns):
+    verdicts = ["lower", "higher", "lower", "inconclusive"]
+    return pd.DataFrame({"p_value": p_values, "conf_level": 0.95, "verdict": verdicts, **columns})
+
+
+def test_a_verdict_does_not_contradict_the_adjusted_p_value():
+    """Four tests: 0.04, 0.06, NaN and 0.004 after Bonferroni; at 90 % the second stands too."""
+    table = with_verdicts([0.01, 0.015, np.nan, 0.001])
+    before = table.copy()
+    result = adjust(table, n_tests=4)
+    assert result["verdict"].tolist() == ["lower", *["inconclusive"] * 3]
+    pd.testing.assert_frame_equal(table, before)
+    at_90 = adjust(table.assign(conf_level=0.9), n_tests=4)
+    assert at_90["verdict"].tolist() == ["lower", "higher", "inconclusive", "inconclusive"]
+    without = adjust(table.drop(columns="conf_level"), n_tests=4)
+    assert without["verdict"].tolist() == result["verdict"].tolist()
+    other = adjust(table.assign(verdict="guilty"), n_tests=4)
+    assert other["verdict"].tolist() == ["guilty"] * 4
+
+
+@pytest.mark.parametrize("level", [0.9, 0.95, 0.99])
+def test_a_verdict_at_exactly_the_level_is_inconclusive(level):
+    table = with_verdicts([(1 - level) / 4] * 4).assign(conf_level=level)
+    assert adjust(table)["verdict"].tolist() == ["inconclusive"] * 4
+    # the same level written as a decimal
+    table["p_value"] = {0.9: 0.1, 0.95: 0.05, 0.99: 0.01}[level] / 4
+    assert adjust(table)["verdict"].tolist() == ["inconclusive"] * 4
+
+
+def test_a_verdict_does_not_contradict_the_widened_limits():
+    """A t interval beside p-values of another test: 1 ± 2 * 0.45 widened for two tests holds 0."""
+    estimate, std_error = np.array([1.0, 3.0]), np.array([0.45, 0.45])
+    half = stats.norm.ppf(0.975) * std_error
+    table = pd.DataFrame(
+        {
+            "estimate": estimate,
+            "std_error": std_error,
+            "p_value": 0.001,
+            "conf_low": estimate - half,
+            "conf_high": estimate + half,
+            "conf_level": 0.95,
+            "interval": "normal",
+            "verdict": "higher",
+        }
+    )
+    assert stats.norm.ppf(1 - 0.025 / 2) * 0.45 > 1 > half[0]
+    assert adjust(table, intervals=True)["verdict"].tolist() == ["inconclusive", "higher"]
+    assert adjust(table)["verdict"].tolist() == ["higher", "higher"]
 
 
 def test_bad_input_is_named():

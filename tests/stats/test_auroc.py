@@ -1,5 +1,7 @@
 """auroc() against R's pROC, the worked example of Obuchowski (1997), and its definition."""
 
+from itertools import combinations
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -95,6 +97,46 @@ def test_clustered_variance_is_the_published_example(example, reader, area, std_
     np.testing.assert_allclose(result["std_error"] ** 2, variance, atol=PRINTED_COMPONENTS)
 
 
+def test_clustered_limits_and_p_value_are_those_of_t(example):
+    """Degrees of freedom: the fewer of the patients with a positive and those with a negative, less one."""
+    with_label = example.groupby("label")["patient"].nunique()
+    df = with_label.min() - 1
+    result = auroc(example, "reader1", "label", unit="patient").loc[0]
+    area, se = result["estimate"], result["std_error"]
+    assert result["df"] == df
+    np.testing.assert_allclose(result["conf_low"], area - stats.t.ppf(0.975, df) * se, rtol=ROUNDING)
+    np.testing.assert_allclose(result["p_value"], 2 * stats.t.sf((area - 0.5) / se, df), rtol=1e-10)
+    on_logit = auroc(example, "reader1", "label", unit="patient", interval="logit").loc[0]
+    odds = np.log(area / (1 - area)) - stats.t.ppf(0.975, df) * se / (area * (1 - area))
+    np.testing.assert_allclose(on_logit["conf_low"], 1 / (1 + np.exp(-odds)), rtol=1e-10)
+    # rows for themselves stay with DeLong's normal quantile
+    alone = auroc(example.drop(columns="patient"), "reader1", "label").loc[0]
+    assert np.isnan(alone["df"])
+
+
+@pytest.mark.slow
+def test_clustered_limits_of_few_patients_hold_the_truth():
+    """10 patients of 1 to 4 cases with a common label and offset: 1.96 loses more than ten points of 95."""
+    rng, n_studies = np.random.default_rng(12), 1000
+    truth = stats.norm.cdf(1 / np.sqrt(2))
+    covered, with_normal, studies = 0, 0, 0
+    while studies < n_studies:
+        patients = np.repeat(np.arange(10), rng.integers(1, 5, 10))
+        labels = (rng.random(10) < 0.5)[patients]
+        scores = labels + rng.normal(0, 0.8, 10)[patients] + rng.normal(0, 0.6, len(patients))
+        area = roc_area(scores, labels, patients)
+        if not area.variance > 0:
+            # separated, or too few patients of a class: no limits
+            continue
+        studies += 1
+        distance = abs(area.estimate - truth) / np.sqrt(area.variance)
+        covered += distance <= stats.t.ppf(0.975, area.df)
+        with_normal += distance <= stats.norm.ppf(0.975)
+    # one in 10,000 runs would fall below; the limits are only approximate and may lose five points
+    assert covered >= stats.binom.ppf(1e-4, n_studies, 0.9)
+    assert with_normal < stats.binom.ppf(1e-4, n_studies, 0.9)
+
+
 def test_clustered_variance_is_its_definition(synth1):
     table = synth1.dropna(subset=["hit", "prob"])
     result = auroc(table, "prob", "hit").set_index("task")
@@ -168,7 +210,8 @@ def test_logit_limits_are_the_transformed_wald_limits(example):
     assert wald["conf_high"] == 1
     assert logit["conf_low"] < logit["estimate"] < logit["conf_high"] < 1
     a, se = logit["estimate"], logit["std_error"]
-    odds = np.log(a / (1 - a)) + np.array([-1, 1]) * stats.norm.ppf(0.975) * se / (a * (1 - a))
+    # unit=patient, clustered: t, see above
+    odds = np.log(a / (1 - a)) + np.array([-1, 1]) * stats.t.ppf(0.975, logit["df"]) * se / (a * (1 - a))
     np.testing.assert_allclose(logit[["conf_low", "conf_high"]].tolist(), 1 / (1 + np.exp(-odds)), rtol=1e-10)
 
 
@@ -210,20 +253,81 @@ def test_one_class_gives_nan_and_a_warning_that_names_the_group():
     table = pd.DataFrame(
         {"task": list("aaabbb"), "prob": [0.1, 0.5, 0.3, 0.2, 0.4, 0.6], "label": [0, 1, 1, 1, 1, 1]}
     )
-    with pytest.warns(SalstatsWarning, match=r"labels are equal: task b$"):
+    table.loc[2, "prob"] = 0
+    with pytest.warns(SalstatsWarning) as said:
         result = auroc(table, "prob", "label")
+    assert [str(w.message).rpartition(": ")[2] for w in said] == ["task b", "task a"]
+    assert "labels are equal" in str(said[0].message)
     assert result.loc[1, ["estimate", "std_error", "p_value", "conf_low"]].isna().all()
     assert result["n_negative"].tolist() == [1, 0]
-    assert result["estimate"][0] == 1
+    assert result["estimate"][0] == 0.5
     # one negative only: an area, but no variance
-    assert np.isnan(result["std_error"][0])
+    assert result.loc[0, ["std_error", "statistic", "p_value", "conf_low", "conf_high"]].isna().all()
 
 
-def test_complete_separation_warns_that_the_limits_have_no_width():
-    table = pd.DataFrame({"prob": [0.1, 0.2, 0.8, 0.9], "label": [0, 0, 1, 1]})
-    with pytest.warns(SalstatsWarning, match="separates the classes completely"):
+@pytest.mark.parametrize(("n_positive", "n_negative"), [(2, 2), (3, 5), (1, 4)])
+@pytest.mark.parametrize("area", [1, 0])
+def test_complete_separation_has_the_exact_p_value_and_no_limits(n_positive, n_negative, area):
+    n = n_positive + n_negative
+    prob = np.arange(n) if area else -np.arange(n)
+    table = pd.DataFrame({"prob": prob, "label": [0] * n_negative + [1] * n_positive})
+    with pytest.warns(SalstatsWarning, match=r"separates the classes completely.*exact.*: all rows$") as said:
         result = auroc(table, "prob", "label").loc[0]
-    assert result[["estimate", "conf_low", "conf_high", "p_value"]].tolist() == [1, 1, 1, 0]
+    assert len(said) == 1
+    exact = stats.mannwhitneyu(prob[n_negative:], prob[:n_negative], method="exact").pvalue
+    np.testing.assert_allclose(result["p_value"], exact, rtol=ROUNDING)
+    assert result["estimate"] == area
+    np.testing.assert_equal(result["std_error"], 0 if n_positive > 1 else np.nan)
+    assert result[["statistic", "conf_low", "conf_high"]].isna().all()
+
+
+def test_the_exact_p_value_counts_labellings_whatever_ties_within_a_class():
+    scores = np.array([0, 0, 1, 3, 3])
+    areas = [roc_area(scores, np.isin(range(5), two)).estimate for two in combinations(range(5), 2)]
+    with pytest.warns(SalstatsWarning, match="separates"):
+        result = auroc(pd.DataFrame({"prob": scores, "label": [0, 0, 0, 1, 1]}), "prob", "label").loc[0]
+    np.testing.assert_allclose(result["p_value"], 2 * np.mean(np.array(areas) == 1), rtol=ROUNDING)
+
+
+def test_separated_patients_have_no_p_value_as_their_rows_are_not_independent():
+    table = pd.DataFrame({"patient": list("aabbccdd"), "prob": range(8), "label": [0] * 4 + [1] * 4})
+    with pytest.warns(SalstatsWarning, match=r"separates the classes completely.*units repeat.*NaN"):
+        result = auroc(table, "prob", "label", unit="patient").loc[0]
+    assert result[["estimate", "std_error"]].tolist() == [1, 0]
+    assert result[["statistic", "p_value", "conf_low", "conf_high"]].isna().all()
+
+
+def test_all_scores_tied_is_not_called_separation():
+    table = pd.DataFrame({"prob": 0.3, "label": [0, 0, 1, 1, 1]})
+    with pytest.warns(SalstatsWarning, match=r"all scores are tied, .* \(NaN\): all rows$") as said:
+        result = auroc(table, "prob", "label").loc[0]
+    assert len(said) == 1
+    assert result[["estimate", "std_error"]].tolist() == [0.5, 0]
+    assert result[["statistic", "p_value", "conf_low", "conf_high"]].isna().all()
+
+
+def test_one_positive_row_and_one_positive_patient_warn_that_there_are_no_limits():
+    row = pd.DataFrame({"prob": [1, 3, 2, 4], "label": [0, 0, 1, 0]})
+    patient = pd.DataFrame(
+        {"patient": list("aabbcc"), "prob": [2, 5, 1, 4, 3, 6], "label": [1, 1, 0, 0, 0, 0]}
+    )
+    for table, unit in ((row, None), (patient, "patient")):
+        with pytest.warns(SalstatsWarning, match=r"of one row or unit only.*\(NaN\): all rows$"):
+            result = auroc(table, "prob", "label", unit=unit).loc[0]
+        assert 0 < result["estimate"] < 1
+        assert result[["std_error", "statistic", "df", "p_value", "conf_low", "conf_high"]].isna().all()
+
+
+@pytest.mark.parametrize("n_patients", [2, 3, 7, 11])
+def test_a_clustered_variance_that_cancels_is_no_certainty(n_patients):
+    """Patient k scores 2k and, positive, 2k + 1: V10 - A = (k + 1)/K - A is minus V01 - A, the sum is 0."""
+    scores = np.arange(2 * n_patients)
+    table = pd.DataFrame({"patient": scores // 2, "prob": scores, "label": scores % 2})
+    with pytest.warns(SalstatsWarning, match="variance is not above 0"):
+        result = auroc(table, "prob", "label", unit="patient").loc[0]
+    np.testing.assert_allclose(result["estimate"], (n_patients + 1) / (2 * n_patients), rtol=ROUNDING)
+    assert result["std_error"] == 0
+    assert result[["statistic", "p_value", "conf_low", "conf_high"]].isna().all()
 
 
 def test_missing_values_are_counted(synth1):

@@ -1,5 +1,8 @@
 """correlate() against R's cor.test, the CheXlocalize scripts and a published example."""
 
+from itertools import permutations
+from math import factorial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,6 +17,8 @@ from salstats.stats.correlation import correlate
 R_AGREES = 1e-9
 # the scripts' values were written in full precision by the same SciPy routines on the same doubles
 SCRIPTS_AGREE = 1e-9
+# a factorial through its logarithm
+ROUNDING = 1e-12
 # printed to four digits
 PRINTED = 5e-5
 
@@ -96,6 +101,18 @@ def test_spearman_is_r_cor_test_with_the_t_approximation(pairs, oracle, interval
     )
 
 
+def test_interval_says_what_was_used(synth1):
+    """Kendall's limits are sqrt(.437 / (n - 4)) of Fieller et al. whatever name is asked for."""
+    table = synth1.drop(columns=["case", "patient"])
+    for interval in ("fisher", "bonett-wright", "fieller"):
+        kendall = correlate(table, "iou", "prob", test="kendall", interval=interval).loc[0]
+        assert kendall["interval"] == "fieller"
+        half = np.diff(np.arctanh([kendall["conf_low"], kendall["conf_high"]])) / 2
+        expected = stats.norm.ppf(0.975) * np.sqrt(0.437 / (kendall["n"] - 4))
+        np.testing.assert_allclose(half, expected, rtol=R_AGREES)
+        assert correlate(table, "iou", "prob", interval=interval)["interval"].tolist() == [interval]
+
+
 @pytest.mark.parametrize("interval", ["fisher", "bonett-wright", "fieller"])
 def test_kendall_is_r_cor_test_without_exact_tables(pairs, oracle, interval):
     result = correlated(pairs, oracle, test="kendall", interval=interval)
@@ -143,7 +160,7 @@ def test_a_stratum_without_a_correlation_is_left_out_and_named():
     table = pd.DataFrame(
         {"task": ["a"] * 6 + ["b"] * 6, "x": [*range(6), *[1.0] * 6], "y": [1, 3, 2, 5, 4, 6] * 2}
     )
-    with pytest.warns(SalstatsWarning, match="left out of the combined correlation for all rows, task b"):
+    with pytest.warns(SalstatsWarning, match=r"left out of .* for all rows, task b \(x is constant\)$"):
         result = correlate(table, "x", "y", stratified="task")
     alone = correlate(table[:6], "x", "y")
     assert result["n_strata"].tolist() == [1]
@@ -238,10 +255,34 @@ def test_adjust_makes_all_rows_one_family(synth1):
     assert result["n_tests"].tolist() == [6] * 6
 
 
-@pytest.mark.parametrize("interval", ["fisher", "bonett-wright"])
-def test_bonferroni_limits_are_those_made_at_the_corrected_level(synth1, interval):
+def test_stratified_counts_the_pairs_that_were_used():
+    """20 pairs in two strata that enter; 5 in a constant one and 3 on a line do not, and 2 lack a value."""
+    table = pd.DataFrame(
+        {
+            "case": [f"c{i}" for i in range(30)],
+            "task": ["a"] * 10 + ["b"] * 10 + ["flat"] * 5 + ["line"] * 3 + ["a"] * 2,
+            "x": [*range(10), *range(10), *[1.0] * 5, 1, 2, 3, np.nan, 1],
+            "y": [*[2, 1, 4, 3, 6, 5, 8, 7, 10, 9] * 2, *range(5), 1, 2, 3, 1, np.nan],
+        }
+    )
+    with pytest.warns(
+        SalstatsWarning, match=r"task flat \(x is constant\); all rows, task line \(it is 1\)$"
+    ):
+        result = correlate(table, "x", "y", by=(), stratified="task").loc[0]
+    assert result[["n", "n_missing", "n_units", "n_strata"]].tolist() == [20, 10, 20, 2]
+    with pytest.warns(SalstatsWarning, match="task line"):
+        nothing = correlate(table[25:28], "x", "y", by=(), stratified="task").loc[0]
+    assert nothing[["n", "n_missing", "n_units", "n_strata"]].tolist() == [0, 3, 0, 0]
+    assert np.isnan(nothing["estimate"])
+
+
+@pytest.mark.parametrize(
+    ("test", "interval"),
+    [("spearman", "fisher"), ("spearman", "bonett-wright"), ("spearman", "fieller"), ("kendall", "fisher")],
+)
+def test_bonferroni_limits_are_those_made_at_the_corrected_level(synth1, test, interval):
     table = synth1.drop(columns=["case", "patient"])
-    options = {"by": "task", "interval": interval}
+    options = {"by": "task", "test": test, "interval": interval}
     widened = adjust(correlate(table, "iou", "prob", **options), procedure="holm", intervals=True)
     expected = correlate(table, "iou", "prob", **options, level=1 - 0.05 / 6)
     for column in ("conf_low", "conf_high", "conf_level"):
@@ -270,11 +311,41 @@ def test_two_pairs_are_no_correlation_and_three_have_no_limits():
     assert three[["conf_low", "conf_high"]].isna().all(axis=None)
 
 
-def test_perfect_correlation_has_limits_at_itself():
-    table = pd.DataFrame({"x": [1.0, 2, 3, 4, 5], "y": [5.0, 4, 3, 2, 1]})
-    result = correlate(table, "x", "y")
-    assert result[["estimate", "conf_low", "conf_high"]].to_numpy().tolist() == [[-1, -1, -1]]
-    assert result["p_value"].tolist() == [0]
+@pytest.mark.parametrize("test", ["spearman", "kendall"])
+def test_a_perfect_rank_correlation_has_the_exact_p_value_and_no_limits(test):
+    """Of n! pairings one gives 1 and one gives -1, so p is 2 / n!: a third of three pairs, not zero."""
+    parts = [pd.DataFrame({"size": n, "x": range(n), "y": np.exp(range(n))}) for n in (3, 4, 5, 8)]
+    up = pd.concat(parts, ignore_index=True)
+    for sign, table in ((1, up), (-1, up.assign(y=-up["y"]))):
+        with pytest.warns(SalstatsWarning, match=r"-1 or 1.*size 3 \(3 pairs\); size 4 \(4 pairs\)") as said:
+            result = correlate(table, "x", "y", by="size", test=test)
+        assert len(said) == 1
+        assert result["estimate"].tolist() == [sign] * 4
+        np.testing.assert_allclose(result["p_value"], [2 / factorial(n) for n in (3, 4, 5, 8)], rtol=ROUNDING)
+        assert result[["statistic", "df", "conf_low", "conf_high"]].isna().all(axis=None)
+
+
+@pytest.mark.parametrize("test", ["spearman", "kendall"])
+@pytest.mark.parametrize("values", [[1, 1, 2, 3, 4], [0, 0, 0, 1, 1, 1], [1, 2, 2, 3]])
+def test_the_exact_p_value_with_ties_counts_pairings(test, values):
+    """Twice the share of all orders of y that agree with x completely, by enumeration."""
+    function = {"spearman": stats.spearmanr, "kendall": stats.kendalltau}[test]
+    reached = [function(values, order).statistic > 1 - 1e-9 for order in permutations(values)]
+    table = pd.DataFrame({"x": values, "y": np.square(values)})
+    with pytest.warns(SalstatsWarning, match="p_value is exact and limits are NaN"):
+        result = correlate(table, "x", "y", test=test)
+    assert result["estimate"].tolist() == [1]
+    np.testing.assert_allclose(result["p_value"], 2 * np.mean(reached), rtol=ROUNDING)
+
+
+@pytest.mark.parametrize("slope", [1.0, -0.3, 1 / 7])
+def test_points_on_a_line_have_neither_p_value_nor_limits_of_pearson(slope):
+    x = np.array([0.1, 0.2, 0.7, 0.35])
+    table = pd.DataFrame({"x": x, "y": slope * x + 0.6})
+    with pytest.warns(SalstatsWarning, match=r"p_value and limits are NaN.*all rows \(4 pairs\)"):
+        result = correlate(table, "x", "y", test="pearson")
+    assert result["estimate"].tolist() == [np.sign(slope)]
+    assert result[["statistic", "df", "p_value", "conf_low", "conf_high"]].isna().all(axis=None)
 
 
 def test_repeated_units_warn_with_the_numbers():
