@@ -196,7 +196,12 @@ def auroc(
     }
     if units is not None:
         columns |= {"unit": units.name, "n_units": n_units}
-    special_columns = {"predictor": score, "response": label, "n_positive": n_positive, "n_negative": n_negative}
+    special_columns = {
+        "predictor": score,
+        "response": label,
+        "n_positive": n_positive,
+        "n_negative": n_negative,
+    }
     result = estimates_frame(keys, columns, special_columns)
     return result if adjust.lower() == "none" else adjust_estimates(result, procedure=adjust)
 
