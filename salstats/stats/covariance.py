@@ -1,11 +1,98 @@
 """Covariance matrices of regression coefficients, on arrays."""
 
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 
 #: What `errors=` may be; `hc0` ... `hc3` after MacKinnon and White, `cluster` is CR1.
 ERRORS = ("classical", "hc0", "hc1", "hc2", "hc3", "cluster", "cr2")
 CLUSTERED = ("cluster", "cr2")
+#: What rows leave free of a direction (1 - leverage), below which they determine it by themselves.
 _SATURATED = 1e-10
+#: Share of a coefficient's classical variance in such directions that is more than rounding.
+_LOADING = 1e-12
+#: Variance over the classical one, below which it is zero but for rounding.
+_ZERO = 1e-20
+#: The same over the mean square of the fit, to which residuals are rounded.
+_ROUNDING = 1e-30
+#: Smallest over largest eigenvalue of a covariance (in units of the classical one) that is not singular.
+_SINGULAR = 1e-10
+
+
+def unidentified(matrix: np.ndarray, bread: np.ndarray, clusters: np.ndarray | None) -> np.ndarray:
+    """Return which coefficients depend on errors that residuals cannot show.
+
+    Parameters
+    ----------
+    matrix : ndarray of float, shape (n, k)
+        Model matrix; of a logit model, rows times the root of their weights.
+    bread : ndarray of float, shape (k, k)
+        Inverse of X'X.
+    clusters : ndarray of int, shape (n,), or None
+        Codes 0 ... G - 1; None for rows that are independent.
+
+    Returns
+    -------
+    ndarray of bool, shape (k,)
+        True where a sandwich estimator is not defined, since part of the coefficient is determined by
+        one cluster (one row) alone.
+
+    Notes
+    -----
+    A coefficient is w'y with w = X M c, and a sandwich adds up (w_g'e_g)^2 over clusters. If a unit vector u
+    that is zero outside cluster g lies in the span of X, then u'e = 0 whatever the data, and the part of
+    w_g along u, whose errors move the coefficient, is not seen: with a covariate that is 1 in one cluster
+    only, CR1 is far too small; where all of w is unseen it is zero but for rounding. These u are the left
+    singular vectors of Q_g, for X = QR, with singular value 1; for a single row, leverage 1.
+
+    A coefficient without such a part (w_g'u = 0) is untouched: a cluster's own indicator leaves the other
+    coefficients estimable, which is how fixed effects of the clusters work.
+    """
+    basis = np.linalg.qr(matrix)[0]
+    influence = matrix @ bread
+    leverage = (basis**2).sum(axis=1)
+    if clusters is None:
+        unseen = (influence[leverage > 1 - _SATURATED] ** 2).sum(axis=0)
+        return np.asarray(unseen > _LOADING * np.diag(bread))
+    unseen = np.zeros(len(bread))
+    for rows in cluster_rows(clusters):
+        # the singular values' squares sum to the leverages' sum
+        if leverage[rows].sum() > 1 - _SATURATED:
+            left, singular, _ = np.linalg.svd(basis[rows], full_matrices=False)
+            own = left[:, 1 - singular**2 <= _SATURATED]
+            unseen += ((own.T @ influence[rows]) ** 2).sum(axis=0)
+    return np.asarray(unseen > _LOADING * np.diag(bread))
+
+
+def zero_variances(
+    variances: np.ndarray, bread: np.ndarray, dispersion: float, mean_square: float
+) -> np.ndarray:
+    """Return which variances are zero but for rounding.
+
+    Parameters
+    ----------
+    variances : ndarray of float, shape (k,)
+        Diagonal of a covariance; NaN is not zero.
+    bread : ndarray of float, shape (k, k)
+        Inverse of X'WX.
+    dispersion : float
+        Residual variance.
+    mean_square : float
+        Of the fitted means.
+
+    Returns
+    -------
+    ndarray of bool, shape (k,)
+        On the scale of the classical variances, so that units of measurement do not matter.
+    """
+    floor = max(_ZERO * dispersion, _ROUNDING * mean_square)
+    return np.asarray(variances <= floor * np.diag(bread))
+
+
+def cluster_rows(clusters: np.ndarray) -> list[np.ndarray]:
+    """Return the positions of each cluster's rows."""
+    ends = np.cumsum(np.bincount(clusters))
+    return np.split(np.argsort(clusters, kind="stable"), ends[:-1])
 
 
 def heteroscedastic(
@@ -30,7 +117,14 @@ def heteroscedastic(
     Returns
     -------
     ndarray of float, shape (k, k)
-        NaN for `hc2` and `hc3` where a row has leverage 1.
+        A row of leverage 1 adds nothing; see Notes.
+
+    Notes
+    -----
+    A row of leverage 1 has residual 0, and h_ij = 0 with every other row j. For the coefficients that it
+    moves (`unidentified`) no kind is defined. The others, with c'M x_i = 0, have the estimate and the sum
+    over the other rows that they would have without row i and its direction, so that its term in hc2 and
+    hc3, 0 / 0, is left out. hc1 keeps n / (n - k).
 
     References
     ----------
@@ -38,10 +132,10 @@ def heteroscedastic(
     finite sample properties. J Econometrics 1985;29:305-325. https://doi.org/10.1016/0304-4076(85)90158-7
     """
     n, k = matrix.shape
-    squared = residual**2
+    own = 1 - leverage <= _SATURATED
+    squared = np.where(own, 0.0, residual**2)
     if kind in ("hc2", "hc3"):
-        free = np.where(1 - leverage > _SATURATED, 1 - leverage, np.nan)
-        squared = squared / free ** (1 if kind == "hc2" else 2)
+        squared = squared / (1 - np.where(own, 0.0, leverage)) ** (1 if kind == "hc2" else 2)
     covariance = bread @ (matrix.T * squared) @ matrix @ bread
     return np.asarray(covariance * (n / (n - k)) if kind == "hc1" else covariance)
 
@@ -105,10 +199,11 @@ def bias_reduced(
     Notes
     -----
     Residuals of cluster g are multiplied by A = (I - H_gg)^(-1/2), the symmetric root, with the
-    pseudo-inverse where a cluster determines a coefficient by itself. From the singular values s and left
-    vectors U of X_g M^(1/2) this is I + U diag((1 - s^2)^(-1/2) - 1) U', so that only k x k work is
-    done however large a cluster is. With p_g = A X_g M c for a coefficient's unit vector c, the variance is
-    a quadratic form in independent errors with B_gh = p_g'(I - H)_gh p_h, and df = tr(B)^2 / tr(B^2).
+    pseudo-inverse where a cluster determines a direction by itself (`unidentified` coefficients have no
+    CR2). From the singular values s and left vectors U of Q_g, X = QR, this is
+    I + U diag((1 - s^2)^(-1/2) - 1) U', so that only k x k work is done however large a cluster is. With
+    p_g = A X_g M c for a coefficient's unit vector c, the variance is a quadratic form in independent errors
+    with B_gh = p_g'(I - H)_gh p_h, and df = tr(B)^2 / tr(B^2).
 
     References
     ----------
@@ -120,26 +215,18 @@ def bias_reduced(
     https://doi.org/10.1080/07350015.2016.1247004
     """
     k = matrix.shape[1]
-    n_clusters = int(clusters.max()) + 1
-    if n_clusters < 2:
+    groups = cluster_rows(clusters)
+    if len(groups) < 2:
         return np.full((k, k), np.nan), np.full(k, np.nan)
-    root = np.linalg.cholesky(bread)
-    order = np.argsort(clusters, kind="stable")
-    ends = np.cumsum(np.bincount(clusters, minlength=n_clusters))
-    scores = np.empty((n_clusters, k))
+    scores = np.empty((len(groups), k))
     # sums over the rows of a cluster: p'p and X'p, for every coefficient
-    own = np.empty((n_clusters, k))
-    crossed = np.empty((n_clusters, k, k))
-    for g, rows in enumerate(np.split(order, ends[:-1])):
-        part = matrix[rows]
-        left, singular, _ = np.linalg.svd(part @ root, full_matrices=False)
-        free = 1 - singular**2
-        factor = np.where(free > _SATURATED, 1 / np.sqrt(np.maximum(free, _SATURATED)), 0.0) - 1
-        adjusted = part + left @ (factor[:, None] * (left.T @ part))
+    own = np.empty((len(groups), k))
+    crossed = np.empty((len(groups), k, k))
+    for g, (rows, adjusted) in enumerate(zip(groups, _adjusted(matrix, groups), strict=True)):
         scores[g] = adjusted.T @ residual[rows]
         weights = adjusted @ bread
         own[g] = (weights**2).sum(axis=0)
-        crossed[g] = part.T @ weights
+        crossed[g] = matrix[rows].T @ weights
     half = bread @ scores.T
     df = np.empty(k)
     for j in range(k):
@@ -149,16 +236,94 @@ def bias_reduced(
     return np.asarray(half @ half.T), df
 
 
-def wald_statistic(coefficients: np.ndarray, covariance: np.ndarray) -> float:
-    """Return b' V^-1 b / q for q coefficients, NaN where V is singular or undefined."""
+def _adjusted(matrix: np.ndarray, groups: Sequence[np.ndarray]) -> Iterator[np.ndarray]:
+    """Yield (I - H_gg)^(-1/2) X_g of each cluster."""
+    basis = np.linalg.qr(matrix)[0]
+    for rows in groups:
+        part = matrix[rows]
+        left, singular, _ = np.linalg.svd(basis[rows], full_matrices=False)
+        free = 1 - singular**2
+        factor = np.where(free > _SATURATED, 1 / np.sqrt(np.maximum(free, _SATURATED)), 0.0) - 1
+        yield part + left @ (factor[:, None] * (left.T @ part))
+
+
+def hotelling_df(matrix: np.ndarray, bread: np.ndarray, clusters: np.ndarray, tested: Sequence[int]) -> float:
+    """Return the degrees of freedom eta of the Wishart distribution closest to CR2's of some coefficients.
+
+    Parameters
+    ----------
+    matrix, bread, clusters : ndarray
+        As in `bias_reduced`.
+    tested : sequence of int
+        Positions of the q coefficients.
+
+    Returns
+    -------
+    float
+        eta > 0: Q = b' V^-1 b is taken for Hotelling's T^2, (eta - q + 1) / (eta q) Q for
+        F(q, eta - q + 1). NaN for a single cluster.
+
+    Notes
+    -----
+    With Omega = M of the q coefficients (their covariance but for sigma^2, if errors are independent),
+    D = Omega^(-1/2) V Omega^(-1/2) has mean I then, and eta is such that its entries vary as much in sum as
+    those of a Wishart matrix over eta: eta = q (q + 1) / sum_st Var(D_st), "HTZ" in R's clubSandwich. With
+    N_gh = P_g'(I - H)_gh P_h, P_g = A X_g M C' Omega^(-1/2), the sum is that of tr(N_gh)^2 + tr(N_gh^2) over
+    pairs of clusters. For q = 1 this is Satterthwaite's df of `bias_reduced`. Any root of Omega gives
+    the same eta; it is Cholesky's here.
+
+    References
+    ----------
+    Pustejovsky JE, Tipton E. Small-sample methods for cluster-robust variance estimation and hypothesis
+    testing in fixed effects models. J Bus Econ Stat 2018;36:672-683.
+    https://doi.org/10.1080/07350015.2016.1247004
+    """
+    q = len(tested)
+    groups = cluster_rows(clusters)
+    if len(groups) < 2:
+        return float("nan")
+    root = np.linalg.cholesky(bread[np.ix_(tested, tested)])
+    standard = np.linalg.solve(root, bread[tested]).T
+    own = np.empty((len(groups), q, q))
+    crossed = np.empty((len(groups), bread.shape[0], q))
+    for g, (rows, adjusted) in enumerate(zip(groups, _adjusted(matrix, groups), strict=True)):
+        weights = adjusted @ standard
+        own[g] = weights.T @ weights
+        crossed[g] = matrix[rows].T @ weights
+    variance = 0.0
+    for g in range(len(groups)):
+        # a row of blocks at a time: all of them may not fit into memory
+        blocks = -np.einsum("ks,hkt->hst", bread @ crossed[g], crossed)
+        blocks[g] += own[g]
+        variance += (np.trace(blocks, axis1=1, axis2=2) ** 2).sum() + np.einsum("hst,hts->", blocks, blocks)
+    return float(q * (q + 1) / variance)
+
+
+def wald_statistic(coefficients: np.ndarray, covariance: np.ndarray, classical: np.ndarray) -> float:
+    """Return b' V^-1 b / q.
+
+    Parameters
+    ----------
+    coefficients : ndarray of float, shape (q,)
+        b.
+    covariance : ndarray of float, shape (q, q)
+        V.
+    classical : ndarray of float, shape (q, q)
+        The scale on which V may be zero: the covariance for independent errors of equal variance.
+
+    Returns
+    -------
+    float
+        NaN where V is undefined, or singular: an eigenvalue of V in units of `classical` is below 1e-10 of
+        the largest, or below 1e-20.
+    """
     q = len(coefficients)
     if q == 0 or not np.isfinite(covariance).all():
         return float("nan")
-    scale = np.sqrt(np.diag(covariance))
-    if (scale <= 0).any():
+    root = np.linalg.cholesky(classical)
+    whitened = np.linalg.solve(root, np.linalg.solve(root, covariance).T)
+    values, vectors = np.linalg.eigh((whitened + whitened.T) / 2)
+    if values[0] <= max(_SINGULAR * values[-1], _ZERO):
         return float("nan")
-    correlation = covariance / np.outer(scale, scale)
-    if np.linalg.matrix_rank(correlation, hermitian=True) < q:
-        return float("nan")
-    standardised = coefficients / scale
-    return float(standardised @ np.linalg.solve(correlation, standardised) / q)
+    projected = vectors.T @ np.linalg.solve(root, coefficients)
+    return float((projected**2 / values).sum() / q)

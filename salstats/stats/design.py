@@ -46,6 +46,8 @@ class Design:
         The left side.
     single_level : tuple of str
         Categorical variables that have one level only in these rows, and so no column.
+    references : dict of str to str
+        The level that each categorical variable's treatment contrasts are against, where there are any.
     """
 
     matrix: np.ndarray
@@ -53,6 +55,7 @@ class Design:
     assign: tuple[int, ...]
     response: np.ndarray
     single_level: tuple[str, ...]
+    references: dict[str, str]
 
 
 def read_variable(frame: pd.DataFrame, column: str) -> Variable:
@@ -100,7 +103,8 @@ def build_design(formula: Formula, variables: Mapping[str, Variable], rows: np.n
     variables : mapping of str to Variable
         Every column of the formula.
     rows : ndarray of int, shape (n,)
-        The rows used: levels, means (`center`) and standard deviations (`scale`) are theirs.
+        The rows used: levels, means (`center`) and standard deviations (`scale`) are theirs (R's `lm`
+        scales all rows, before it leaves out those with a missing variable).
 
     Returns
     -------
@@ -130,11 +134,14 @@ def build_design(formula: Formula, variables: Mapping[str, Variable], rows: np.n
     names = [INTERCEPT] if formula.intercept else []
     assign = [-1] if formula.intercept else []
     all_levels = _fully_coded(formula, coded)
+    references: dict[str, str] = {}
     for position, term in enumerate(formula.terms):
         block, block_names = np.ones((len(rows), 1)), [""]
         for factor in term:
             part = coded[factor.key]
             first = 0 if part.levels is None or (position, factor.key) in all_levels else 1
+            if first and part.levels is not None and len(part.levels) > 1:
+                references[factor.name] = part.levels[0]
             width = block.shape[1] * (part.columns.shape[1] - first)
             if width + len(names) > MAX_COLUMNS:
                 raise FormulaError(
@@ -149,7 +156,7 @@ def build_design(formula: Formula, variables: Mapping[str, Variable], rows: np.n
         assign += [position] * len(block_names)
     matrix = np.concatenate(blocks, axis=1) if blocks else np.empty((len(rows), 0))
     single = [f.name for term in formula.terms for f in term if len(coded[f.key].levels or "ab") == 1]
-    return Design(matrix, tuple(names), tuple(assign), response, tuple(dict.fromkeys(single)))
+    return Design(matrix, tuple(names), tuple(assign), response, tuple(dict.fromkeys(single)), references)
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,7 @@ def fit_statistics(
         unit=None,
         reference=reference,
         overall=overall,
-        dependence=False,
+        inference=False,
     )
     rows = [_glance(m.fit) if m.fit is not None else dict.fromkeys(_STATISTICS, np.nan) for m in models]
     result = pd.concat(
@@ -201,7 +201,7 @@ def augment(
         unit=None,
         reference=reference,
         overall=False,
-        dependence=False,
+        inference=False,
     )
     parts: dict[str, list[Model]] = {}
     for position, model in enumerate(models):

@@ -12,8 +12,12 @@ from salstats.checks import SalstatsError
 FAMILIES = ("gaussian", "binomial", "fractional")
 #: A column is aliased where what the earlier ones leave of it is smaller than this share: R's `lm`.
 RANK_TOLERANCE = 1e-7
-#: Residual mean square over mean square of the fit, below which R speaks of an essentially perfect fit.
+#: Residual mean square over mean square of the fit, below which a fit is perfect but for rounding (R's
+#: `summary.lm`); rounding grows with the number of rows, so that this holds for up to _FEW_ROWS and grows.
 _PERFECT = 1e-30
+_FEW_ROWS = 30
+#: The same of Pearson's dispersion, a logit model's residual variance over mu (1 - mu): IRLS leaves 1e-12.
+_PERFECT_LOGIT = 1e-20
 _CONVERGED = 1e-12
 _MAX_ITERATIONS = 100
 _NEARLY_CERTAIN = 1e-8
@@ -169,7 +173,7 @@ def _least_squares(
     fitted = matrix @ coefficients
     residual_squares = float(((response - fitted) ** 2).sum())
     dispersion = residual_squares / (n - rank)
-    if dispersion <= _PERFECT * (fitted.mean() ** 2 + fitted.var()):
+    if dispersion <= _PERFECT * max(n / _FEW_ROWS, 1) ** 2 * (fitted.mean() ** 2 + fitted.var()):
         dispersion = float("nan")
     centre = response.mean() if intercept else 0.0
     with np.errstate(divide="ignore"):
@@ -216,6 +220,8 @@ def _logit(
     dispersion, log_likelihood = 1.0, float("nan")
     if family == "fractional":
         dispersion = float(((response - fitted) ** 2 / weights).sum() / (n - rank))
+        if dispersion <= _PERFECT_LOGIT:
+            dispersion = float("nan")
     else:
         log_likelihood = float(
             (special.xlogy(response, fitted) + special.xlog1py(1 - response, -fitted)).sum()

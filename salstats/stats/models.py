@@ -15,14 +15,27 @@ from salstats.checks import (
     check_choice,
 )
 from salstats.frames import case_key, combined_codes
-from salstats.stats.covariance import CLUSTERED, ERRORS, bias_reduced, cluster_robust, heteroscedastic
+from salstats.stats.covariance import (
+    CLUSTERED,
+    ERRORS,
+    bias_reduced,
+    cluster_robust,
+    heteroscedastic,
+    unidentified,
+    zero_variances,
+)
 from salstats.stats.design import Design, build_design, complete_rows, read_variable
 from salstats.stats.fitting import FAMILIES, Fit, NotEstimableError, fit_model
 from salstats.stats.formulas import Formula, parse_formula
 from salstats.stats.model_frame import Group, check_data, grouping_columns, model_frame, split
 from salstats.stats.units import Units, resolve_unit
 
+Notes = dict[str, list[str]]
+"""What went wrong: the kind, and the models (or why) of each."""
+
 _SHOWN = 5
+#: Clusters per tested coefficient below which CR1 rejects too often.
+_FEW_CLUSTERS = 20
 
 
 @dataclass(frozen=True)
@@ -136,11 +149,12 @@ def fit_models(
     unit: str | None,
     reference: str | None,
     overall: bool,
-    dependence: bool = True,
+    inference: bool = True,
 ) -> tuple[list[Model], ModelOptions, str | None]:
     """Return the models in order of formula, then group, their options, and the name of the unit.
 
-    With `dependence`, rows that repeat a unit under errors that are not clustered are warned of.
+    With `inference`, rows that repeat a unit under errors that are not clustered, and reference levels that
+    differ between groups, are warned of.
     """
     check_data(data)
     formulas = check_formulas(formula)
@@ -155,15 +169,16 @@ def fit_models(
         overall=overall,
     )
     models: list[Model] = []
-    notes: dict[str, list[str]] = {}
+    notes: Notes = {}
     unit_name: str | None = None
     for one in formulas:
         frame = model_frame(data, one, reference)
         _note_mixed_metrics(frame, one, options, notes)
         units = resolve_unit(frame, unit, "data") if options.errors in CLUSTERED else None
         unit_name = units.name if units is not None else None
-        repeated = _default_units(frame) if dependence and units is None else None
+        repeated = _default_units(frame) if inference and units is None else None
         variables = {column: read_variable(frame, column) for column in one.columns}
+        of_formula: list[Model] = []
         for group in split(frame, options.by, overall=overall):
             label = _label(one, options.by, group)
             rows = complete_rows(one, variables, np.sort(group.rows))
@@ -178,7 +193,10 @@ def fit_models(
             clusters = None if units is None else np.unique(units.codes[rows], return_inverse=True)[1]
             n_missing = len(group.rows) - len(rows)
             models.append(Model(one, frame, group.key, label, design, rows, n_missing, fit, clusters))
-    _warn(notes)
+            of_formula.append(models[-1])
+        if inference:
+            _note_references(of_formula, notes)
+    warn_of(notes, stacklevel=4)
     return models, options, unit_name
 
 
@@ -200,9 +218,7 @@ def _check_outcome(response: np.ndarray, family: str, label: str) -> None:
         raise ValueRangeError(f"{label}: family='fractional' needs an outcome in [0, 1], not {bad:g}")
 
 
-def _fitted(
-    formula: Formula, design: Design, options: ModelOptions, label: str, notes: dict[str, list[str]]
-) -> Fit | None:
+def _fitted(formula: Formula, design: Design, options: ModelOptions, label: str, notes: Notes) -> Fit | None:
     """Return the fit, or None with a note of why there is none."""
     if design.single_level and len(design.response):
         notes.setdefault("a variable of one level, which is left out,", []).append(
@@ -225,9 +241,24 @@ def _fitted(
     return fit
 
 
-def _note_mixed_metrics(
-    frame: pd.DataFrame, formula: Formula, options: ModelOptions, notes: dict[str, list[str]]
-) -> None:
+def _note_references(models: Sequence[Model], notes: Notes) -> None:
+    """Note the models of one formula whose terms are against another level than those of the others."""
+    for factor in dict.fromkeys(name for model in models for name in model.design.references):
+        against: dict[str, list[Model]] = {}
+        for model in models:
+            if model.fit is not None and factor in model.design.references:
+                against.setdefault(model.design.references[factor], []).append(model)
+        if len(against) < 2:
+            continue
+        usual = max(against, key=lambda level: len(against[level]))
+        for level, others in against.items():
+            for model in others if level != usual else ():
+                notes.setdefault("a reference level that is not that of the other models", []).append(
+                    f"{model.label}: {factor} against {level!r}, elsewhere against {usual!r}"
+                )
+
+
+def _note_mixed_metrics(frame: pd.DataFrame, formula: Formula, options: ModelOptions, notes: Notes) -> None:
     """Note a model whose rows are scores of several metrics."""
     if "metric" not in frame.columns or "metric" in options.by or "metric" in formula.columns:
         return
@@ -251,7 +282,7 @@ def _default_units(frame: pd.DataFrame) -> Units | None:
     return None
 
 
-def _note_repeats(units: Units, rows: np.ndarray, label: str, notes: dict[str, list[str]]) -> None:
+def _note_repeats(units: Units, rows: np.ndarray, label: str, notes: Notes) -> None:
     """Note a model whose rows repeat a unit."""
     n_units = len(np.unique(units.codes[rows]))
     if n_units < len(rows):
@@ -260,15 +291,18 @@ def _note_repeats(units: Units, rows: np.ndarray, label: str, notes: dict[str, l
         )
 
 
-def _warn(notes: dict[str, list[str]]) -> None:
+def warn_of(notes: Notes, stacklevel: int = 3) -> None:
     """Warn once for each kind of note, with its first models."""
     for kind, found in notes.items():
         more = f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
         models = f"{len(found)} model{'s' * (len(found) > 1)}"
-        warnings.warn(f"{kind} in {models}: {'; '.join(found[:_SHOWN])}{more}", SalstatsWarning, stacklevel=4)
+        message = f"{kind} in {models}: {'; '.join(found[:_SHOWN])}{more}"
+        warnings.warn(message, SalstatsWarning, stacklevel=stacklevel)
 
 
-def covariance(model: Model, errors: str) -> tuple[np.ndarray, np.ndarray]:
+def covariance(
+    model: Model, errors: str, notes: Notes, tested: Sequence[int] | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the covariance of a fit's estimated coefficients and the degrees of freedom of each.
 
     Parameters
@@ -277,6 +311,10 @@ def covariance(model: Model, errors: str) -> tuple[np.ndarray, np.ndarray]:
         With a fit.
     errors : str
         One of ERRORS.
+    notes : dict
+        What cannot be estimated is added to it.
+    tested : sequence of int, optional
+        Positions of the coefficients that notes are about; by default all.
 
     Returns
     -------
@@ -293,13 +331,60 @@ def covariance(model: Model, errors: str) -> tuple[np.ndarray, np.ndarray]:
         return np.full_like(fit.bread, np.nan), df
     if errors == "classical":
         return fit.dispersion * fit.bread, df
+    clusters = model.clusters if errors in CLUSTERED else None
     if errors not in CLUSTERED:
-        return heteroscedastic(fit.matrix, fit.residual, fit.bread, fit.leverage, errors), df
-    assert model.clusters is not None
+        values = heteroscedastic(fit.matrix, fit.residual, fit.bread, fit.leverage, errors)
+    else:
+        assert clusters is not None
+        if errors == "cr2":
+            values, df = bias_reduced(fit.matrix, fit.residual, fit.bread, clusters)
+        else:
+            values = cluster_robust(fit.matrix, fit.residual, fit.bread, clusters)
+            df = np.full(fit.rank, model.n_units - 1 or np.nan)
+        if model.n_units < 2:
+            notes.setdefault(f"no {errors} errors (NaN), since there is a single cluster,", []).append(
+                model.label
+            )
+            return values, df
+    alone = unidentified(fit.matrix * np.sqrt(fit.weights)[:, None], fit.bread, clusters)
+    zero = zero_variances(np.diag(values), fit.bread, fit.dispersion, float((fit.fitted**2).mean()))
+    unknown = alone | zero
+    values[unknown] = values[:, unknown] = np.nan
     if errors == "cr2":
-        return bias_reduced(fit.matrix, fit.residual, fit.bread, model.clusters)
-    values = cluster_robust(fit.matrix, fit.residual, fit.bread, model.clusters)
-    return values, np.full(fit.rank, model.n_units - 1 or np.nan)
+        df[unknown] = np.nan
+    _note_unknown(model, errors, alone, zero & ~alone, range(fit.rank) if tested is None else tested, notes)
+    return values, df
+
+
+def _note_unknown(
+    model: Model, errors: str, alone: np.ndarray, zero: np.ndarray, tested: Sequence[int], notes: Notes
+) -> None:
+    """Note a model with those of its tested terms whose errors cannot be estimated, and why."""
+    assert model.fit is not None
+    one = "cluster" if errors in CLUSTERED else "row"
+    kinds = {
+        f"no {errors} errors (NaN), since one {one} determines a coefficient by itself,": alone,
+        f"no {errors} errors (NaN), since they would be zero but for rounding,": zero,
+    }
+    for kind, which in kinds.items():
+        names = [model.design.names[model.fit.kept[i]] for i in tested if which[i]]
+        if names:
+            more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+            notes.setdefault(kind, []).append(f"{model.label}: {', '.join(names[:_SHOWN])}{more}")
+
+
+def note_few_clusters(model: Model, n_tested: int, notes: Notes) -> None:
+    """Note a model with so few clusters that CR1 rejects too often."""
+    if model.n_units >= _FEW_CLUSTERS * n_tested:
+        return
+    gaussian = model.fit is not None and model.fit.family == "gaussian"
+    better = (
+        "errors='cr2' is made for them" if gaussian else "errors='cr2' of a linear model is made for them"
+    )
+    together = "" if n_tested == 1 else f" for {n_tested} coefficients"
+    notes.setdefault(
+        f"few clusters, with which errors='cluster' gives p-values that are too small ({better}),", []
+    ).append(f"{model.label}: {model.n_units} clusters{together}")
 
 
 def model_keys(models: Sequence[Model], options: ModelOptions, repeats: Sequence[int]) -> pd.DataFrame:

@@ -15,10 +15,13 @@ from salstats.stats.design import INTERCEPT
 from salstats.stats.formulas import Formula
 from salstats.stats.models import (
     Model,
+    Notes,
     covariance,
     fit_models,
     model_counts,
     model_keys,
+    note_few_clusters,
+    warn_of,
 )
 
 _LOG_SCALE = ("log(", "log1p(", "logit(")
@@ -59,8 +62,10 @@ def regress(
         `gaussian`, `binomial` (logit, outcome 0 or 1), `fractional` (quasi-binomial logit for an outcome in
         [0, 1], exact 0 and 1 included).
     errors : str, optional
-        `classical`, `hc0`, `hc1`, `hc2`, `hc3`, `cluster` (CR1), `cr2` (gaussian only). By default
-        classical, and for the fractional family `hc1`, since nobody believes its variance.
+        `classical`, `hc0`, `hc1`, `hc2`, `hc3`, `cluster` (CR1), `cr2` (gaussian only, and there the one
+        to take for clusters: with few of them, or terms that vary between them, `cluster` gives p-values
+        that are too small). By default classical, and for the fractional family `hc1`, since nobody
+        believes its variance.
     unit : str, optional
         Column of the clusters; by default `patient` where it repeats over cases, else `case`.
     reference : str, optional
@@ -91,7 +96,9 @@ def regress(
             The coefficient; NaN for a term that depends linearly on earlier ones (as in R), and where
             a model has no estimates at all. Both warn.
         std_error
-            By `errors`.
+            By `errors`; NaN, with a warning, where it cannot be estimated: a perfect fit, a single cluster,
+            a coefficient that one cluster determines alone (one row, with hc0 ... hc3). The columns that
+            depend on it are NaN too.
         statistic
             estimate / std_error.
         df
@@ -131,14 +138,17 @@ def regress(
     -----
     SalstatsWarning
         Once each for: models without estimates (too few rows, a separated logit model); terms that cannot
-        be told apart; a perfect fit; rows that repeat a case or patient without clustered errors; several
-        metrics in one model.
+        be told apart; a perfect fit; terms whose errors cannot be estimated; fewer than 20 clusters with
+        `errors="cluster"`; a reference level that differs between groups; rows that repeat a case or
+        patient without clustered errors; several metrics in one model.
 
     Notes
     -----
     Text is coded by treatment contrasts, the reference being the first level in sorted order (upper case
     before lower case, as in R's C locale) or a Categorical's first; only levels that are present in a group
-    count. `scale` (standard deviation with n - 1) and `center` use the rows of the model. True and False
+    count: where the first is absent from a group, that group's terms are against another one (it warns).
+    `scale` (standard deviation with n - 1) and `center` use the rows of the model; R's `lm` scales before it
+    leaves rows out, so that the two differ where an outcome or another variable is missing. True and False
     are 1 and 0.
 
     With s_i = x_i (y_i - mu_i), e_i = y_i - mu_i, M = (X'WX)^-1 (W = 1, or mu (1 - mu) for the logit) and
@@ -151,6 +161,12 @@ def regress(
       t with G - 1 in every family; this is Stata's, and sandwich's `vcovCL(type = "HC1")`, whose `coeftest`
       takes n - k however;
     - cr2: Bell and McCaffrey, as in R's clubSandwich.
+
+    All but the classical see errors only through residuals. A covariate that is 1 in one cluster alone (a
+    level with one row) leaves residuals there that sum to 0 whatever the data; R prints standard errors for
+    it that are far too small, or zero but for rounding. Here they are NaN, as are those of terms compared
+    with it; the other terms are not touched, and hc2 and hc3, which R does not define then, leave such a row
+    out.
 
     A logit model whose terms separate zeros from ones has no finite estimates: NaN rows, where R prints
     huge numbers. Limits of the logit are Wald's, as R's `confint.default`; broom's profile the likelihood.
@@ -191,7 +207,9 @@ def regress(
     )
     if exponentiate and family == "gaussian":
         _warn_not_logarithmic([m.formula for m in models])
-    parts = [_terms(model, options.errors, level) for model in models]
+    notes: Notes = {}
+    parts = [_terms(model, options.errors, level, notes) for model in models]
+    warn_of(notes)
     columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     if exponentiate:
         with np.errstate(over="ignore"):
@@ -219,16 +237,18 @@ def _warn_not_logarithmic(formulas: Sequence[Formula]) -> None:
         )
 
 
-def _terms(model: Model, errors: str, level: float) -> dict[str, np.ndarray]:
+def _terms(model: Model, errors: str, level: float, notes: Notes) -> dict[str, np.ndarray]:
     """Return the columns of one model's terms; df is infinite for the normal distribution."""
     names = np.asarray(model.design.names or (INTERCEPT,), dtype=object)
     columns = {name: np.full(len(names), np.nan) for name in ("estimate", "std_error", "df")}
     fit = model.fit
     if fit is not None:
-        values, df = covariance(model, errors)
+        values, df = covariance(model, errors, notes)
         columns["estimate"] = fit.coefficients
         columns["std_error"][fit.kept] = np.sqrt(np.diag(values))
         columns["df"][fit.kept] = df
+        if errors == "cluster" and not np.isnan(values).all():
+            note_few_clusters(model, 1, notes)
     estimate, std_error, degrees = columns["estimate"], columns["std_error"], columns["df"]
     with np.errstate(divide="ignore", invalid="ignore"):
         statistic = estimate / std_error

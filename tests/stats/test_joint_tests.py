@@ -1,12 +1,13 @@
 """Joint Wald tests against R, and what they refuse."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from regression_oracle import LINEAR, rows_of
 from scipy import special
 
 import salstats as ss
-from salstats.checks import FormulaError, SalstatsWarning, ValueRangeError
+from salstats.checks import FormulaError, SalstatsWarning
 
 # an F is a quadratic form in the coefficients: the linear models' tolerance, squared up
 RTOL = 1e-10
@@ -87,9 +88,59 @@ def test_adjustment_counts_the_models_shown(synth1):
 
 def test_more_coefficients_than_clusters_cannot_be_tested(synth1):
     few = synth1[synth1["patient"].isin(synth1["patient"].unique()[:5])]
-    result = ss.joint_test(few, "iou ~ prob * task", errors="cluster")
-    assert np.isnan(result["statistic"][0])
-    assert np.isnan(result["p_value"][0])
+    for errors in ("cluster", "cr2"):
+        with pytest.warns(SalstatsWarning, match=r"no joint test .*: 5 clusters for 11 coefficients"):
+            result = ss.joint_test(few, "iou ~ prob * task", errors=errors)
+        assert result["df"][0] == 11
+        assert np.isnan(result["statistic"][0])
+        assert np.isnan(result["p_value"][0])
+
+
+@pytest.mark.parametrize("errors", ["cluster", "cr2"])
+def test_clusters_that_are_the_tested_levels_cannot_be_tested(errors):
+    rng = np.random.default_rng(3)
+    rows = pd.DataFrame({"score": rng.normal(size=30), "site": np.repeat(list("abc"), 10)})
+    with pytest.warns(SalstatsWarning, match=r"one cluster determines .*: siteb, sitec$") as caught:
+        result = ss.joint_test(rows, "score ~ site", errors=errors, unit="site")
+    assert len(caught) == 1
+    assert result[["statistic", "p_value"]].isna().all(axis=None)
+
+
+def test_cr2_of_one_coefficient_is_the_square_of_its_t(synth1):
+    tests = ss.joint_test(synth1, "iou ~ prob + elongation", "prob", by="task", errors="cr2")
+    terms = ss.regress(synth1, "iou ~ prob + elongation", by="task", errors="cr2").query("term == 'prob'")
+    np.testing.assert_allclose(tests["statistic"], terms["statistic"] ** 2, rtol=RTOL)
+    np.testing.assert_allclose(tests["df_residual"], terms["df"], rtol=RTOL)
+    np.testing.assert_allclose(tests["p_value"], terms["p_value"], rtol=1e-9)
+
+
+def test_cr2_of_methods_on_the_same_cases_is_hotellings_t2():
+    rng = np.random.default_rng(4)
+    n_cases, n_methods = 9, 4
+    scores = rng.normal(size=(n_cases, n_methods)) + rng.normal(size=(n_cases, 1))
+    rows = pd.DataFrame(
+        {
+            "score": scores.ravel(),
+            "case": np.repeat([f"c{i}" for i in range(n_cases)], n_methods),
+            "method": list("abcd") * n_cases,
+        }
+    )
+    result = ss.joint_test(rows, "score ~ method", errors="cr2", unit="case").iloc[0]
+    gaps = scores[:, 1:] - scores[:, :1]
+    mean, q = gaps.mean(axis=0), n_methods - 1
+    t2 = n_cases * mean @ np.linalg.solve(np.cov(gaps.T), mean)
+    f = (n_cases - q) / (q * (n_cases - 1)) * t2
+    assert result["statistic"] == pytest.approx(f, rel=RTOL)
+    assert (result["df"], result["df_residual"]) == (q, pytest.approx(n_cases - q, rel=RTOL))
+    assert result["p_value"] == pytest.approx(special.fdtrc(q, n_cases - q, f), rel=RTOL)
+
+
+def test_few_clusters_for_the_coefficients_are_told_with_cr1(synth1):
+    with pytest.warns(SalstatsWarning, match=r"few clusters, .*cr2.*: 180 clusters for 11 coefficients") as c:
+        ss.joint_test(synth1, "iou ~ prob * task", errors="cluster")
+    assert len(c) == 1
+    ss.joint_test(synth1, "iou ~ prob * task", "prob:task", errors="cluster")
+    ss.joint_test(synth1, "iou ~ prob * task", errors="cr2")
 
 
 def test_aliased_coefficients_are_not_counted(synth1):
@@ -107,8 +158,6 @@ def test_a_term_the_formula_lacks_is_refused(synth1, terms):
         ss.joint_test(rows_of(synth1, "all|POOLED"), "iou ~ prob * task", terms)
 
 
-def test_cr2_and_an_intercept_alone_are_refused(synth1):
-    with pytest.raises(ValueRangeError, match="errors='cr2' has no joint test"):
-        ss.joint_test(synth1, "iou ~ prob", errors="cr2")
+def test_an_intercept_alone_is_refused(synth1):
     with pytest.raises(FormulaError, match="nothing to test"):
         ss.joint_test(rows_of(synth1, "all|POOLED"), "iou ~ 1")

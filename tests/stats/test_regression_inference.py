@@ -1,0 +1,173 @@
+"""What regress does where standard errors cannot be estimated, or are not to be trusted."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from regression_oracle import assert_columns_equal
+
+import salstats as ss
+from salstats.checks import SalstatsWarning
+
+# both sides solve by QR in double precision
+LINEAR_RTOL = 1e-10
+INFERENCE = ["std_error", "statistic", "p_value", "conf_low", "conf_high"]
+
+
+@pytest.mark.parametrize("errors", ["classical", "hc1"])
+@pytest.mark.parametrize("family", ["gaussian", "fractional"])
+@pytest.mark.parametrize("n", [6, 5000])
+def test_a_constant_outcome_leaves_nothing_to_infer_from(family, n, errors):
+    rows = pd.DataFrame({"score": np.full(n, 0.3), "x": np.arange(n) / n})
+    with pytest.warns(SalstatsWarning, match="a perfect fit, which leaves nothing to infer from") as caught:
+        result = ss.regress(rows, "score ~ x", family=family, errors=errors)
+    assert len(caught) == 1
+    constant = 0.3 if family == "gaussian" else np.log(0.3 / 0.7)
+    assert result["estimate"].tolist() == pytest.approx([constant, 0.0], abs=1e-13)
+    assert result[INFERENCE].isna().all(axis=None)
+
+
+@pytest.fixture
+def one_treated():
+    """30 clusters of 6 rows, of which one has the treatment."""
+    rng = np.random.default_rng(8)
+    centre = np.repeat(np.arange(30), 6)
+    outcome = rng.normal(size=30)[centre] + rng.normal(size=180)
+    hit = (rng.random(180) < 0.5).astype(float)
+    rows = pd.DataFrame({"score": outcome, "hit": hit, "centre": centre, "x": rng.normal(size=180)})
+    return rows.assign(treated=(centre == 4).astype(float))
+
+
+@pytest.mark.parametrize("errors", ["cluster", "cr2"])
+def test_clusters_that_are_the_levels_of_a_term_have_no_errors(errors):
+    rng = np.random.default_rng(3)
+    rows = pd.DataFrame({"score": rng.normal(size=30), "site": np.repeat(list("abc"), 10)})
+    message = rf"no {errors} errors \(NaN\), since one cluster .*: score ~ site: \(Intercept\), siteb, sitec$"
+    with pytest.warns(SalstatsWarning, match=message) as caught:
+        result = ss.regress(rows, "score ~ site", errors=errors, unit="site")
+    assert len(caught) == 1
+    assert result["estimate"].notna().all()
+    assert result[INFERENCE].isna().all(axis=None)
+
+
+@pytest.mark.parametrize(
+    ("errors", "outcome", "family"),
+    [
+        ("cluster", "score", "gaussian"),
+        ("cr2", "score", "gaussian"),
+        ("cluster", "hit", "binomial"),
+        ("cluster", "hit", "fractional"),
+    ],
+)
+def test_one_treated_cluster_gives_no_error_of_the_treatment(one_treated, errors, outcome, family):
+    options = {"errors": errors, "unit": "centre", "family": family}
+    with pytest.warns(SalstatsWarning, match=r"one cluster determines .*: treated$"):
+        result = ss.regress(one_treated, f"{outcome} ~ treated + x", **options)
+    assert result.set_index("term")[INFERENCE].isna().all(axis=1).tolist() == [False, True, False]
+    two = one_treated.assign(treated=one_treated["centre"].isin([4, 5]).astype(float))
+    assert ss.regress(two, f"{outcome} ~ treated + x", **options)[INFERENCE].notna().all(axis=None)
+
+
+def test_fixed_effects_of_the_clusters_leave_the_slope(one_treated):
+    with pytest.warns(SalstatsWarning, match=r"one cluster determines .* and 25 more$"):
+        result = ss.regress(one_treated, "score ~ x + C(centre)", errors="cluster", unit="centre")
+    assert result.index[result["std_error"].notna()].tolist() == [1]
+    # the slope of what is left of both sides within clusters, by the sum over clusters
+    within = one_treated.groupby("centre")[["score", "x"]].transform(lambda v: v - v.mean())
+    slope = (within["x"] * within["score"]).sum() / (within["x"] ** 2).sum()
+    score = within["x"] * (within["score"] - slope * within["x"])
+    meat = (score.groupby(one_treated["centre"]).sum() ** 2).sum()
+    variance = 30 / 29 * 179 / (180 - 31) * meat / (within["x"] ** 2).sum() ** 2
+    assert result["estimate"][1] == pytest.approx(slope, rel=LINEAR_RTOL)
+    assert result["std_error"][1] == pytest.approx(np.sqrt(variance), rel=LINEAR_RTOL)
+
+
+@pytest.mark.parametrize("family", ["gaussian", "fractional"])
+@pytest.mark.parametrize("errors", ["hc0", "hc1", "hc2", "hc3"])
+def test_a_level_of_one_row_has_no_robust_error_and_leaves_the_others(errors, family):
+    rng = np.random.default_rng(9)
+    score = rng.uniform(0.1, 0.9, size=41)
+    rows = pd.DataFrame({"score": score, "task": [*list("ab") * 20, "only"], "x": rng.normal(size=41)})
+    for formula in ("score ~ task + x", "score ~ 0 + task + x"):
+        with pytest.warns(SalstatsWarning, match=rf"no {errors} errors .*one row .*: taskonly$") as caught:
+            result = ss.regress(rows, formula, family=family, errors=errors).set_index("term")
+        assert len(caught) == 1
+        assert result.loc["taskonly", INFERENCE].isna().all()
+        assert result["estimate"].notna().all()
+        others = result.drop(index="taskonly")
+        without = ss.regress(rows.drop(index=40), formula, family=family, errors=errors)
+        # n / (n - k) of hc1: 41 / 37 and 40 / 37
+        factor = np.sqrt(41 / 40) if errors == "hc1" else 1.0
+        expected = without.assign(std_error=without["std_error"] * factor)
+        assert_columns_equal(others, expected, {"estimate": "estimate", "std_error": "std_error"}, 1e-8)
+
+
+def test_a_reference_level_of_one_row_leaves_no_difference_to_it():
+    rng = np.random.default_rng(10)
+    rows = pd.DataFrame({"score": rng.normal(size=21), "task": ["a", *list("bc") * 10]})
+    with pytest.warns(SalstatsWarning, match=r"one row .*: \(Intercept\), taskb, taskc$"):
+        result = ss.regress(rows, "score ~ task", errors="hc3")
+    assert result[INFERENCE].isna().all(axis=None)
+
+
+def test_errors_that_cannot_be_estimated_are_told_once_with_the_first_groups():
+    rng = np.random.default_rng(11)
+    rows = pd.DataFrame({"score": rng.normal(size=70), "task": np.repeat(list("abcdefg"), 10)})
+    rows["one"] = (np.arange(70) % 10 == 0).astype(float)
+    with pytest.warns(
+        SalstatsWarning, match=r"in 7 models: .*task a: one; .*task e: one; and 2 more"
+    ) as caught:
+        ss.regress(rows, "score ~ one", by="task", errors="hc3")
+    assert len(caught) == 1
+
+
+def test_residuals_that_sum_to_zero_in_every_cluster_give_no_error_of_zero():
+    # every cluster has the mean 2: CR1 of the mean is the sum of squares of 0, but for rounding
+    rows = pd.DataFrame({"score": np.tile([1.1, 2.0, 2.9], 25), "case": np.repeat(np.arange(25), 3)})
+    for errors in ("cluster", "cr2"):
+        with pytest.warns(SalstatsWarning, match=r"zero but for rounding, in 1 model: .*: \(Intercept\)$"):
+            result = ss.regress(rows, "score ~ 1", errors=errors, unit="case")
+        assert result[INFERENCE].isna().all(axis=None)
+
+
+def test_few_clusters_are_told_with_cr1_only(one_treated):
+    few = one_treated[one_treated["centre"] < 19]
+    for family, outcome in (("gaussian", "score"), ("binomial", "hit")):
+        with pytest.warns(SalstatsWarning, match=r"few clusters, .*errors='cr2'.*: 19 clusters$") as caught:
+            ss.regress(few, f"{outcome} ~ x", family=family, errors="cluster", unit="centre")
+        assert len(caught) == 1
+    ss.regress(few, "score ~ x", errors="cr2", unit="centre")
+    enough = one_treated[one_treated["centre"] < 20]
+    ss.regress(enough, "score ~ x", errors="cluster", unit="centre")
+
+
+def test_a_reference_level_that_shifts_between_groups_warns():
+    rng = np.random.default_rng(12)
+    rows = pd.DataFrame({"score": rng.normal(size=90), "site": list("abc") * 30})
+    rows["method"] = np.repeat(["p", "q", "r"], 30)
+    lacking = rows[(rows["method"] != "q") | (rows["site"] != "a")]
+    message = r"reference level .* in 1 model: .*method q: site against 'b', elsewhere against 'a'$"
+    for formula in ("score ~ site", "score ~ C(site)"):
+        with pytest.warns(
+            SalstatsWarning, match=message.replace("site against", r".*site\)? against")
+        ) as caught:
+            ss.regress(lacking, formula)
+        assert len(caught) == 1
+    # without contrasts nothing is compared; a level named as reference, or that is no reference, may lack
+    ss.regress(lacking, "score ~ 0 + site")
+    ss.regress(lacking, 'score ~ C(site, Treatment("b"))')
+    ss.regress(rows[(rows["method"] != "q") | (rows["site"] != "b")], "score ~ site")
+    # the fit is the same whatever the terms are against
+    ss.fit_statistics(lacking, "score ~ site")
+    ss.augment(lacking, "score ~ site")
+
+
+def test_a_single_cluster_has_no_standard_error(synth1):
+    rows = synth1.query("task == 'Edema'").assign(site="one")
+    for errors in ("cluster", "cr2"):
+        with pytest.warns(
+            SalstatsWarning, match=f"no {errors} errors .* single cluster, in 1 model"
+        ) as caught:
+            result = ss.regress(rows, "iou ~ prob", errors=errors, unit="site")
+        assert len(caught) == 1
+        assert result["estimate"].notna().all()
+        assert result[["std_error", "p_value", "conf_low"]].isna().all(axis=None)
