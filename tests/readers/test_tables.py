@@ -278,7 +278,7 @@ def test_a_bad_parquet_column_is_named_with_its_row(parquet_file, columns, messa
 
 def test_row_labels_without_a_name_are_no_column_of_a_parquet_file(tmp_path):
     frame = pd.DataFrame({"case": ["a", "b", "c"], "Edema": 0.5})
-    frame.iloc[[2, 0]].to_parquet(tmp_path / "wide.parquet")
+    frame.iloc[[2, 0, 1]].to_parquet(tmp_path / "wide.parquet")
     assert "__index_level_0__" in parquet.read_schema(tmp_path / "wide.parquet").names
     scores = ss.read_scores(tmp_path / "wide.parquet", wide="task", method="g", metric="iou")
     assert scores["task"].unique().tolist() == ["Edema"]
