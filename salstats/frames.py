@@ -5,7 +5,7 @@ import tempfile
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -54,17 +54,26 @@ WRITABLE_SUFFIXES = (".csv", ".parquet", ".xlsx")
 _XLSX_ROWS = 1_048_576
 
 
+class CodedColumn(NamedTuple):
+    """A column as integers: sorted codes (missing last), how many there are, and what is lacking."""
+
+    codes: np.ndarray
+    n_codes: int
+    missing: bool
+    blank: bool
+
+
 class ColumnCodes:
     """Integer codes of a frame's columns, each column's found once however often it is asked for."""
 
     def __init__(self, frame: pd.DataFrame) -> None:
         self.frame = frame
-        self._known: dict[str, tuple[np.ndarray, int]] = {}
+        self._known: dict[str, CodedColumn] = {}
 
-    def column(self, name: str) -> tuple[np.ndarray, int]:
-        """Return sorted integer codes of a column (missing last) and how many there are."""
+    def column(self, name: str) -> CodedColumn:
+        """Return a column as integers."""
         if name not in self._known:
-            self._known[name] = column_codes(self.frame[name])
+            self._known[name] = code_column(self.frame[name])
         return self._known[name]
 
     def combined(self, columns: Sequence[str]) -> np.ndarray:
@@ -75,9 +84,9 @@ class ColumnCodes:
         codes = np.zeros(len(self.frame), dtype=np.int64)
         n_codes = 1
         for column in columns:
-            part, n_part = self.column(column)
-            codes = part if n_codes == 1 else codes * n_part + part
-            n_codes *= n_part
+            part = self.column(column)
+            codes = part.codes if n_codes == 1 else codes * part.n_codes + part.codes
+            n_codes *= part.n_codes
             if n_codes > 4 * len(self.frame):
                 codes, n_codes = _dense(codes, n_codes)
         return _dense(codes, n_codes)[0]
@@ -88,18 +97,23 @@ def combined_codes(frame: pd.DataFrame, columns: Sequence[str]) -> np.ndarray:
     return ColumnCodes(frame).combined(columns)
 
 
-def column_codes(column: pd.Series) -> tuple[np.ndarray, int]:
-    """Return sorted integer codes of a column (missing last) and how many there are."""
+def code_column(column: pd.Series) -> CodedColumn:
+    """Return a column as integers; `blank` says whether one of its values is an empty text."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         codes = column.cat.codes.to_numpy(dtype=np.int64)
-        n_codes = len(column.cat.categories)
+        values = column.cat.categories
+        blank = bool((values == "").any()) and bool((column == "").any())
     else:
         raw, values = pd.factorize(column, sort=True)
-        codes, n_codes = np.asarray(raw, dtype=np.int64), len(values)
-    if (codes < 0).any():
+        codes = np.asarray(raw, dtype=np.int64)
+        # the empty text sorts before every other
+        blank = len(values) > 0 and isinstance(values[0], str) and values[0] == ""
+    n_codes = len(values)
+    missing = bool((codes < 0).any())
+    if missing:
         codes = np.where(codes < 0, n_codes, codes)
         n_codes += 1
-    return codes, max(n_codes, 1)
+    return CodedColumn(codes, max(n_codes, 1), missing, blank)
 
 
 def _dense(codes: np.ndarray, n_codes: int) -> tuple[np.ndarray, int]:
@@ -144,13 +158,11 @@ def coded_scores(scores: object, name: str = "scores") -> ColumnCodes:
     check_columns(frame, SCORES_COLUMNS, name)
     check_numeric(frame, "score", name)
     keys = [c for c in KEY_COLUMNS if c in frame.columns]
-    for column in (*SCORES_COLUMNS[:3], "task"):
-        if column in frame.columns:
-            empty = (frame[column].isna() | frame[column].eq("")).to_numpy()
-            if empty.any():
-                row = int(np.flatnonzero(empty)[0])
-                raise ColumnError(f"column {column!r} of {name} is empty in row {row}; every row needs one")
     coded = ColumnCodes(frame)
+    for column in (*SCORES_COLUMNS[:3], "task"):
+        if column in frame.columns and (coded.column(column).missing or coded.column(column).blank):
+            row = int(np.flatnonzero(frame[column].isna() | frame[column].eq(""))[0])
+            raise ColumnError(f"column {column!r} of {name} is empty in row {row}; every row needs one")
     codes = coded.combined(keys)
     if np.bincount(codes).max(initial=0) > 1:
         first, second = _first_repeat(codes)

@@ -200,9 +200,12 @@ def replicate(
     differences = np.empty(shape) if gaps else None
     gap = estimand.gap()
     present = (cells.counts > 0).astype(np.float64)
+    # one wide product instead of two: sums and counts side by side
+    both, n_cells = np.hstack([cells.sums, cells.counts]), cells.sums.shape[1]
     for rows, weights in weight_blocks(len(cells.sums), settings.n_replicates, settings.rng, settings.draws):
-        totals = weights @ cells.counts
-        means = ratio(weights @ cells.sums, totals)
+        product = weights @ both
+        totals = product[:, n_cells:]
+        means = ratio(product[:, :n_cells], totals)
         replicates[rows] = estimand.value(means)
         if differences is not None:
             differences[rows] = gap.value(means)

@@ -187,10 +187,14 @@ def bootstrap(
     replicates, _, _ = replicate(cells, estimand, settings)
     ordered = display_order(keys)
     times = settings.n_replicates
-    frame = keys.iloc[np.repeat(ordered, times)].reset_index(drop=True)
-    frame["replicate"] = np.tile(np.arange(times), len(keys))
-    frame["estimate"] = replicates[:, ordered].ravel(order="F")
-    return frame
+    rows = np.repeat(ordered, times)
+    return pd.DataFrame(
+        {
+            **{column: keys[column].array.take(rows) for column in keys.columns},
+            "replicate": np.tile(np.arange(times), len(keys)),
+            "estimate": replicates[:, ordered].ravel(order="F"),
+        }
+    )
 
 
 def mean_design(
