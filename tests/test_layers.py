@@ -20,6 +20,7 @@ FLOORS = {
     "datasets": 3,
     "simulation": 3,
     "frames": 2,
+    "codes": 2,
     "study": 2,
     "checks": 1,
     "metrics": 1,

@@ -9,14 +9,8 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import ColumnError, InputFileError, SalstatsError, SalstatsWarning, quoted
-from salstats.frames import (
-    IDENTIFIER_COLUMNS,
-    KEY_COLUMNS,
-    SCORES_COLUMNS,
-    check_nesting,
-    combined_codes,
-    join_features,
-)
+from salstats.codes import combined_codes
+from salstats.frames import IDENTIFIER_COLUMNS, KEY_COLUMNS, SCORES_COLUMNS, check_nesting, join_features
 from salstats.readers.cells import covariate, covariate_text, identifier_text, score_column
 from salstats.readers.tables import NA_STRINGS, TableOptions, check_mapping, read_table
 

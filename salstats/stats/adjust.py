@@ -20,7 +20,7 @@ from salstats.checks import (
     check_numeric,
     quoted,
 )
-from salstats.frames import combined_codes
+from salstats.codes import combined_codes
 from salstats.stats.bonferroni import bonferroni_limits
 
 #: Spelled as R's `p.adjust` spells them; `fdr` is another name of BH.

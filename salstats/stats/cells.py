@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import ColumnError
-from salstats.frames import ColumnCodes, combined_codes
+from salstats.codes import ColumnCodes, combined_codes
 
 AVERAGE = "Average"
 OVERALL = "Overall"

@@ -18,7 +18,8 @@ from salstats.checks import (
     check_level,
     check_numeric,
 )
-from salstats.frames import combined_codes, estimates_frame
+from salstats.codes import combined_codes
+from salstats.frames import estimates_frame
 from salstats.stats.adjust import adjust as adjust_estimates
 from salstats.stats.adjust import check_procedure
 from salstats.stats.coefficients import (

@@ -16,7 +16,8 @@ from salstats.checks import (
     check_frame,
     quoted,
 )
-from salstats.frames import KEY_COLUMNS, SCORES_COLUMNS, check_scores, combined_codes
+from salstats.codes import combined_codes
+from salstats.frames import KEY_COLUMNS, SCORES_COLUMNS, check_scores
 from salstats.stats.formulas import Formula
 from salstats.stats.grouping import row_groups
 from salstats.stats.pairing import pair_with_reference

@@ -14,7 +14,8 @@ from salstats.checks import (
     ValueRangeError,
     check_choice,
 )
-from salstats.frames import case_key, combined_codes
+from salstats.codes import combined_codes
+from salstats.frames import case_key
 from salstats.stats.covariance import (
     CLUSTERED,
     ERRORS,

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import ColumnError, SalstatsError, check_by
-from salstats.frames import DEFAULT_BY, ColumnCodes, coded_scores, estimates_frame
+from salstats.codes import ColumnCodes
+from salstats.frames import DEFAULT_BY, coded_scores, estimates_frame
 from salstats.stats.averages import average_over, warn_uneven_rows
 from salstats.stats.cells import (
     Cells,

@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import ColumnError, SalstatsWarning, check_columns
-from salstats.frames import ColumnCodes, case_key
+from salstats.codes import ColumnCodes
+from salstats.frames import case_key
 
 
 @dataclass(frozen=True)
