@@ -1,3 +1,4 @@
+__version__: str
 from . import datasets as datasets
 from .simulation import ScoreModel as ScoreModel
 from .simulation import simulate_scores as simulate_scores

@@ -114,7 +114,9 @@ def check_by(
 def check_choice(value: object, choices: Sequence[str], option: str) -> str:
     """Return `value` if it is one of `choices`."""
     if value not in choices:
-        raise ValueRangeError(f"{option}={value!r} is not known; choose one of {', '.join(choices)}")
+        close = get_close_matches(str(value).lower(), choices, n=1, cutoff=0.7)
+        hint = f"did you mean {close[0]!r}? It is one of" if close else "choose one of"
+        raise ValueRangeError(f"{option}={value!r} is not known; {hint} {', '.join(choices)}")
     return str(value)
 
 

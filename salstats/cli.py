@@ -2,7 +2,6 @@
 
 import inspect
 import os
-import re
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -11,6 +10,31 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from salstats.cli_options import (
+    READING,
+    Adjust,
+    Average,
+    ByAll,
+    ByContrast,
+    ByMethod,
+    ByTask,
+    Level,
+    Out,
+    Overall,
+    Overwrite,
+    Pairs,
+    Reference,
+    Replicates,
+    Scores,
+    Seed,
+    Test,
+    Unit,
+    in_flags,
+    input_files,
+    reading_arguments,
+    split,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,53 +47,9 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 
-Scores = Annotated[Path, typer.Argument(metavar="SCORES", help="CSV, TSV, Parquet or XLSX file.")]
 
-
-def _option(kind: Any, default: Any, help_text: str, *names: str) -> tuple[Any, Any]:
-    """Return annotation and default of one of the options for reading."""
-    return Annotated[kind, typer.Option(*names, help=help_text, rich_help_panel="Reading the file")], default
-
-
-#: Options that every command which reads scores has; see `read_scores`.
-_READING = {
-    "also": _option(list[Path] | None, None, "A further file of scores."),
-    "rename": _option(list[str] | None, None, "File's column = ours: case_id=case."),
-    "score": _option(list[str] | None, None, "A metric per column: human_iou=human:iou."),
-    "wide": _option(str | None, None, "'task' for a file with a task per column."),
-    "tasks": _option(list[str] | None, None, "With --wide task: which columns are tasks."),
-    "method": _option(list[str] | None, None, "Method of a file that names none."),
-    "metric": _option(list[str] | None, None, "Metric of a file that names none."),
-    "join": _option(Path | None, None, "Covariates to join on case and task."),
-    "sep": _option(str | None, None, "Separator of a text file (tab: tab)."),
-    "decimal": _option(str, ".", "Decimal mark of a text file."),
-    "encoding": _option(str, "utf-8", "Encoding of a text file."),
-    "na": _option(list[str] | None, None, "What stands for missing."),
-    "sheet": _option(str | None, None, "Sheet of a workbook."),
-}
-
-Test = Annotated[str, typer.Option(help="bootstrap, t, wilcoxon, mcnemar, signflip or none.")]
-By = Annotated[list[str] | None, typer.Option(help="Grouping columns (metric,method,task).")]
-Unit = Annotated[str | None, typer.Option(help="What is resampled (patient or case).")]
-Level = Annotated[float, typer.Option(help="Confidence level.")]
-Replicates = Annotated[int, typer.Option(help="Bootstrap replicates.")]
-Seed = Annotated[int, typer.Option(help="Seed of the draws.")]
-Adjust = Annotated[str, typer.Option(help="bonferroni, holm, hochberg, hommel, BH, BY or none.")]
-Overall = Annotated[bool, typer.Option("--overall", help="Add rows pooled over tasks.")]
-Out = Annotated[
-    Path | None, typer.Option("-o", "--output", help="Write .csv, .parquet or .xlsx; else print a table.")
-]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")]
-Reference = Annotated[str, typer.Option(help="Method to compare with, such as human.")]
-Average = Annotated[str | None, typer.Option(help="Add the average over this column (task).")]
-Pairs = Annotated[str, typer.Option(help="complete or available.")]
-
-
-#: Options whose name in Python is their flag, for messages.
-_OPTION = re.compile(
-    r"\b(sep|decimal|encoding|sheet|na|wide|tasks|method|metric|join|by|unit|interval|level|average|pairs|test"
-    r"|adjust|errors|family|reference|within|stratified)=(?=['\w])"
-)
+#: Rows of scores that `read` prints.
+_SHOWN = 20
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -107,66 +87,33 @@ def run(arguments: list[str]) -> int:
 
         ours = (str(w.message) for w in caught if issubclass(w.category, SalstatsWarning))
         for text in dict.fromkeys(ours):
-            print(f"salstats: warning: {_in_flags(text)}", file=sys.stderr)
+            print(f"salstats: warning: {in_flags(text)}", file=sys.stderr)
     return int(code)
 
 
 def _fail(message: str, code: int = 2) -> int:
     """Say in one line on stderr what was wrong."""
-    print(f"salstats: error: {_in_flags(' '.join(message.split()))}", file=sys.stderr)
+    print(f"salstats: error: {in_flags(' '.join(message.split()))}", file=sys.stderr)
     return code
-
-
-def _in_flags(message: str) -> str:
-    """Return a message of the library with its options spelled as on the command line."""
-    message = re.sub(r"\w+=(?:True|{[^}]*}) \((--[^)]*)\)", r"\1", message)
-    message = re.sub(r"\brename={'([^']*)': '([^']*)'}", r"--rename \1=\2", message)
-    message = _OPTION.sub(r"--\1 ", message)
-    return re.sub(r"\bn_replicates\b", "--replicates", re.sub(r"\brng\b", "--seed", message))
-
-
-def _split(values: Sequence[str] | None) -> list[str] | None:
-    """Return a repeated or comma-separated option as a list."""
-    if values is None:
-        return None
-    parts = [part.strip() for value in values for part in value.split(",")]
-    if not all(parts):
-        raise typer.BadParameter(f"an empty name in {','.join(values)!r}")
-    return parts
-
-
-def _pairs(values: Sequence[str] | None, option: str, example: str) -> dict[str, str] | None:
-    """Return an option such as `case_id=case` as a dict."""
-    if values is None:
-        return None
-    pairs = {}
-    for part in _split(values) or []:
-        name, equals, target = part.partition("=")
-        if not (name and equals and target):
-            raise typer.BadParameter(f"{option} {part!r} should read like {example}")
-        if name in pairs:
-            raise typer.BadParameter(f"{option} names {name!r} twice")
-        pairs[name] = target
-    return pairs
 
 
 def _command(name: str, example: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return a decorator that makes a command, with an example below its help.
 
-    The command's parameter `reading` stands for all options of `_READING`; it receives them as keyword
+    The command's parameter `reading` stands for all options of `READING`; it receives them as keyword
     arguments of `read_scores`.
     """
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
         @wraps(function)
         def command(**given: Any) -> None:
-            reading = {option: given.pop(option) for option in _READING}
-            function(reading=_reading(**reading), **given)
+            reading = {option: given.pop(option) for option in READING}
+            function(reading=reading_arguments(**reading), **given)
 
         own = inspect.signature(function, eval_str=True).parameters
         options = [
             inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
-            for n, (kind, default) in _READING.items()
+            for n, (kind, default) in READING.items()
         ]
         kept = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for n, p in own.items() if n != "reading"]
         command.__signature__ = inspect.Signature([*kept, *options])  # type: ignore[attr-defined]
@@ -174,27 +121,6 @@ def _command(name: str, example: str) -> Callable[[Callable[..., None]], Callabl
         return app.command(name, epilog=f"Example: salstats {name} {example}")(command)
 
     return decorate
-
-
-def _reading(score: list[str] | None, na: list[str] | None, sep: str | None, **given: Any) -> dict[str, Any]:
-    """Return the reading options that were given as keyword arguments of `read_scores`."""
-    targets = {}
-    for name, target in (_pairs(score, "--score", "human_iou=human:iou") or {}).items():
-        its_method, colon, its_metric = target.partition(":")
-        if not (its_method and colon and its_metric):
-            raise typer.BadParameter(f"--score '{name}={target}' should read like human_iou=human:iou")
-        targets[name] = (its_method, its_metric)
-    options = {
-        **given,
-        "rename": _pairs(given["rename"], "--rename", "case_id=case"),
-        "columns": targets or None,
-        "tasks": _split(given["tasks"]),
-        "method": _split(given["method"]),
-        "metric": _split(given["metric"]),
-        "sep": "\t" if sep in ("\\t", "tab") else sep,
-        "na": None if na is None else ["", *(_split(na) or [])],
-    }
-    return {name: value for name, value in options.items() if value is not None}
 
 
 def _read(scores: Path, reading: dict[str, Any]) -> "pd.DataFrame":
@@ -208,8 +134,10 @@ def _read_any(scores: Path, reading: dict[str, Any]) -> "pd.DataFrame":
     """Read files of scores, or one tidy table that is none."""
     import salstats as ss
 
-    if any(option in reading for option in ("also", "columns", "wide", "method", "metric", "tasks")):
+    if set(reading) & {"also", "columns", "wide", "method", "metric", "tasks"}:
         return _read(scores, reading)
+    if "~" in scores.name and not scores.exists():
+        raise typer.BadParameter(f"{str(scores)!r} is a formula; the file comes first: SCORES FORMULA")
     return ss.read_data(scores, **reading)
 
 
@@ -225,19 +153,49 @@ def _deliver(frame: "pd.DataFrame", out: Path | None, overwrite: bool) -> None:
     print(console_table(frame))
 
 
-def _check_out(out: Path | None, overwrite: bool) -> None:
-    """Fail before any work is done where the output cannot be written."""
+def _check_out(out: Path | None, overwrite: bool, scores: Path, reading: dict[str, Any]) -> None:
+    """Fail before any work is done where the output cannot be written, or is one of the inputs."""
     if out is not None:
+        from salstats.checks import InputFileError
         from salstats.frames import check_output
 
         check_output(out, overwrite=overwrite)
+        for file in input_files(scores, reading):
+            if out.exists() and file.exists() and out.samefile(file):
+                raise InputFileError(f"cannot write {out}: this command reads it; choose another file")
+
+
+@app.callback(invoke_without_command=True)
+def top(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
+) -> None:
+    """Statistics for saliency maps: files of per-case scores in, tidy tables out."""
+    if version:
+        import salstats
+
+        print(f"salstats {salstats.__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+        raise typer.BadParameter("no command; see salstats --help")
+
+
+@_command("read", "scores.csv --sep , -o long.parquet")
+def read(scores: Scores, reading: dict, out: Out = None, overwrite: Overwrite = False) -> None:
+    """Read files of any shape and write (or show) them as one long table of scores."""
+    _check_out(out, overwrite, scores, reading)
+    frame = _read(scores, reading)
+    _deliver(frame if out else frame.head(_SHOWN), out, overwrite)
+    if not out and len(frame) > _SHOWN:
+        print(f"... {len(frame)} rows in all; write them with -o")
 
 
 @_command("summarize", "scores.csv --by metric,method --unit patient -o means.csv")
 def summarize(
     scores: Scores,
     reading: dict,
-    by: By = None,
+    by: ByAll = None,
     unit: Unit = None,
     interval: Annotated[
         str, typer.Option(help="percentile, order, basic, normal, bca, studentized, t, wilson, exact.")
@@ -251,11 +209,11 @@ def summarize(
     overwrite: Overwrite = False,
 ) -> None:
     """Estimate the mean score of each group, with standard error and interval."""
-    _check_out(out, overwrite)
+    _check_out(out, overwrite, scores, reading)
     import salstats as ss
 
     frame = ss.summarize(
-        _read(scores, reading), by=_split(by), unit=unit, interval=interval, level=level,
+        _read(scores, reading), by=split(by), unit=unit, interval=interval, level=level,
         n_replicates=replicates, rng=seed, average=average, overall=overall,
     )  # fmt: skip
     _deliver(frame, out, overwrite)
@@ -266,7 +224,7 @@ def decrease(
     scores: Scores,
     reading: dict,
     reference: Reference,
-    by: By = None,
+    by: ByContrast = None,
     unit: Unit = None,
     interval: Annotated[
         str,
@@ -280,18 +238,18 @@ def decrease(
     ] = None,
     overall: Overall = False,
     pairs: Pairs = "complete",
-    test: Test = "bootstrap",
+    test: Test = None,
     adjust: Adjust = "none",
     force: Annotated[bool, typer.Option("--force", help="Also for a metric without a true zero.")] = False,
     out: Out = None,
     overwrite: Overwrite = False,
 ) -> None:
     """Estimate the percentage decrease of each method's mean from a reference's."""
-    _check_out(out, overwrite)
+    _check_out(out, overwrite, scores, reading)
     import salstats as ss
 
     frame = ss.percent_decrease(
-        _read(scores, reading), reference=reference, by=_split(by), unit=unit, interval=interval, level=level,
+        _read(scores, reading), reference=reference, by=split(by), unit=unit, interval=interval, level=level,
         n_replicates=replicates, rng=seed, average=average, overall=overall, pairs=pairs, test=test,
         adjust=adjust, force=force,
     )  # fmt: skip
@@ -303,7 +261,7 @@ def difference(
     scores: Scores,
     reading: dict,
     reference: Reference,
-    by: By = None,
+    by: ByContrast = None,
     unit: Unit = None,
     interval: Annotated[
         str, typer.Option(help="percentile, order, basic, normal, bca, studentized, t.")
@@ -314,17 +272,17 @@ def difference(
     average: Average = None,
     overall: Overall = False,
     pairs: Pairs = "complete",
-    test: Test = "bootstrap",
+    test: Test = None,
     adjust: Adjust = "none",
     out: Out = None,
     overwrite: Overwrite = False,
 ) -> None:
     """Estimate each method's mean difference from a reference, paired on the same cases."""
-    _check_out(out, overwrite)
+    _check_out(out, overwrite, scores, reading)
     import salstats as ss
 
     frame = ss.difference(
-        _read(scores, reading), reference=reference, by=_split(by), unit=unit, interval=interval, level=level,
+        _read(scores, reading), reference=reference, by=split(by), unit=unit, interval=interval, level=level,
         n_replicates=replicates, rng=seed, average=average, overall=overall, pairs=pairs, test=test,
         adjust=adjust,
     )  # fmt: skip
@@ -336,7 +294,7 @@ def regress(
     scores: Scores,
     formula: Annotated[list[str], typer.Argument(metavar="FORMULA...", help='Such as "iou ~ area_ratio".')],
     reading: dict,
-    by: By = None,
+    by: ByMethod = None,
     normalize: Annotated[
         list[str] | None, typer.Option(help="Covariates to bring to 0 ... 1 (min-max) first.")
     ] = None,
@@ -357,16 +315,16 @@ def regress(
     overwrite: Overwrite = False,
 ) -> None:
     """Regress a metric (or column) on covariates, per group."""
-    _check_out(out, overwrite)
+    _check_out(out, overwrite, scores, reading)
     import salstats as ss
 
     if within and not normalize:
         raise typer.BadParameter("--within belongs to --normalize")
     table = _read_any(scores, reading)
     if normalize:
-        table = ss.normalize(table, _split(normalize) or [], within=within)
+        table = ss.normalize(table, split(normalize) or [], within=within)
     frame = ss.regress(
-        table, formula if len(formula) > 1 else formula[0], by=_split(by), family=family, errors=errors,
+        table, formula if len(formula) > 1 else formula[0], by=split(by), family=family, errors=errors,
         unit=unit, reference=reference, level=level, exponentiate=exponentiate, adjust=adjust,
         overall=overall,
     )  # fmt: skip
@@ -379,9 +337,10 @@ def correlate(
     x: Annotated[str, typer.Argument(metavar="X", help="A metric or column.")],
     y: Annotated[str, typer.Argument(metavar="Y", help="A metric or column.")],
     reading: dict,
-    by: By = None,
+    by: ByMethod = None,
     test: Annotated[str, typer.Option(help="spearman, pearson or kendall.")] = "spearman",
     interval: Annotated[str, typer.Option(help="fisher, bonett-wright or fieller.")] = "fisher",
+    unit: Unit = None,
     level: Level = 0.95,
     stratified: Annotated[str | None, typer.Option(help="Pool over strata of this column (task).")] = None,
     adjust: Adjust = "none",
@@ -390,11 +349,11 @@ def correlate(
     overwrite: Overwrite = False,
 ) -> None:
     """Correlate two metrics or columns, per group."""
-    _check_out(out, overwrite)
+    _check_out(out, overwrite, scores, reading)
     import salstats as ss
 
     frame = ss.correlate(
-        _read_any(scores, reading), x, y, by=_split(by), test=test, interval=interval, level=level,
+        _read_any(scores, reading), x, y, by=split(by), test=test, interval=interval, level=level, unit=unit,
         stratified=stratified, adjust=adjust, overall=overall,
     )  # fmt: skip
     _deliver(frame, out, overwrite)
@@ -402,13 +361,18 @@ def correlate(
 
 @_command("describe", "scores.csv --by metric,method")
 def describe(
-    scores: Scores, reading: dict, by: By = None, out: Out = None, overwrite: Overwrite = False
+    scores: Scores,
+    reading: dict,
+    by: ByAll = None,
+    unit: Unit = None,
+    out: Out = None,
+    overwrite: Overwrite = False,
 ) -> None:
     """Describe each group: counts, mean (SD), median (quartiles), range, shares at 0 and 1."""
-    _check_out(out, overwrite)
+    _check_out(out, overwrite, scores, reading)
     import salstats as ss
 
-    _deliver(ss.describe(_read(scores, reading), by=_split(by)), out, overwrite)
+    _deliver(ss.describe(_read(scores, reading), by=split(by), unit=unit), out, overwrite)
 
 
 @_command("auroc", "scores.csv prob label --by task")
@@ -417,7 +381,7 @@ def auroc(
     ranking: Annotated[str, typer.Argument(metavar="SCORE", help="Column that should rank the positives.")],
     label: Annotated[str, typer.Argument(metavar="LABEL", help="Column of 0/1 labels.")],
     reading: dict,
-    by: By = None,
+    by: ByTask = None,
     unit: Unit = None,
     interval: Annotated[
         str | None, typer.Option(help="delong, obuchowski (clustered; default where units repeat) or logit.")
@@ -429,11 +393,11 @@ def auroc(
     overwrite: Overwrite = False,
 ) -> None:
     """Estimate the area under the ROC curve, with DeLong's interval, clustered where units repeat."""
-    _check_out(out, overwrite)
+    _check_out(out, overwrite, scores, reading)
     import salstats as ss
 
     frame = ss.auroc(
-        _read_any(scores, reading), ranking, label, by=_split(by), unit=unit, interval=interval, level=level,
+        _read_any(scores, reading), ranking, label, by=split(by), unit=unit, interval=interval, level=level,
         overall=overall, adjust=adjust,
     )  # fmt: skip
     _deliver(frame, out, overwrite)

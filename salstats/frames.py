@@ -155,7 +155,7 @@ def join_features(scores: pd.DataFrame, features: pd.DataFrame, *, name: str = "
     ------
     ColumnError
         A frame has no column `case`; a case or task of `features` is empty or stands twice; a column is in
-        both frames; no case is in both.
+        both frames; a column is named like a task; no case is in both.
 
     Notes
     -----
@@ -175,6 +175,14 @@ def join_features(scores: pd.DataFrame, features: pd.DataFrame, *, name: str = "
     check_columns(scores, ["case"])
     check_columns(features, ["case"], name)
     on = [c for c in ("dataset", "case", "task") if c in features.columns and c in scores.columns]
+    if "task" in scores.columns and "task" not in features.columns:
+        tasks = set(scores["task"].dropna().astype("str"))
+        wide = [c for c in features.columns if str(c) in tasks]
+        if wide:
+            raise ColumnError(
+                f"{name} is wide by task; join it with join={{'name': path}} "
+                f"(its column {str(wide[0])!r} is a task of the scores)"
+            )
     shared = [c for c in features.columns if c in scores.columns and c not in on]
     if shared:
         raise ColumnError(f"column {quoted(shared[:1])} is in {name} and in the scores; rename one of them")

@@ -12,11 +12,23 @@ import pytest
 
 import salstats as ss
 from salstats.checks import SalstatsWarning
-from salstats.cli import _in_flags, app, run
+from salstats.cli import app, run
+from salstats.cli_options import in_flags
 
-COMMANDS = ["summarize", "decrease", "difference", "regress", "correlate", "describe", "auroc", "demo"]
+COMMANDS = [
+    "read",
+    "summarize",
+    "decrease",
+    "difference",
+    "regress",
+    "correlate",
+    "describe",
+    "auroc",
+    "demo",
+]
 #: Each command with the arguments that it needs.
 MINIMAL = {
+    "read": [],
     "summarize": [],
     "decrease": ["--reference", "human"],
     "difference": ["--reference", "human"],
@@ -187,7 +199,7 @@ def test_without_an_output_a_command_prints_its_table_and_writes_nothing(capsys,
     lines = out.splitlines()
     assert only_warnings(err)
     assert any({"gradcam", "human"} & set(line.split()) for line in lines) or command == "auroc"
-    assert any({"estimate", "mean"} & set(line.split()) for line in lines)
+    assert any({"estimate", "mean", "score"} & set(line.split()) for line in lines)
     assert contents(folder) == before
 
 
@@ -306,7 +318,7 @@ BAD_ARGUMENTS = {
     "rename without target": ("describe scores.csv --rename task", "should read like case_id=case"),
     "rename said twice": ("describe scores.csv --rename task=a,task=b", "--rename names 'task' twice"),
     "score without metric": (
-        "describe scores.csv --score prob=human",
+        "describe scores.csv --score prob=human:",
         "should read like human_iou=human:iou",
     ),
     "score of a missing column": ("describe scores.csv --score x=human:iou", "columns names column 'x'"),
@@ -423,7 +435,7 @@ def test_a_failure_while_writing_leaves_no_file(capsys, folder, monkeypatch):
     ],
 )
 def test_messages_spell_options_as_flags(message, expected):
-    assert _in_flags(message) == expected
+    assert in_flags(message) == expected
 
 
 def test_warnings_do_not_add_lines_to_an_error(capsys, folder):
@@ -441,6 +453,75 @@ def test_a_bug_is_never_exit_0(folder, monkeypatch, bug):
     with pytest.raises(type(bug)):
         run(["describe", "scores.csv", "-o", "out.csv"])
     assert not (folder / "out.csv").exists()
+
+
+def test_an_analytic_interval_brings_its_test_as_in_python(folder):
+    for interval in ("delta", "fieller", "percentile"):
+        arguments = [
+            "decrease",
+            "scores.csv",
+            "--reference",
+            "human",
+            "--interval",
+            interval,
+            "-o",
+            "out.csv",
+        ]
+        assert run([*arguments, "--overwrite"]) == 0
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SalstatsWarning)
+            expected = ss.percent_decrease(ss.read_scores("scores.csv"), reference="human", interval=interval)
+        written = pd.read_csv("out.csv", keep_default_na=False)
+        assert written["test"].tolist() == expected["test"].tolist()
+        np.testing.assert_array_equal(written["p_value"], expected["p_value"])
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "summarize scores.csv -o scores.csv --overwrite",
+        "describe scores.csv --also more.csv -o more.csv --overwrite",
+        "describe scores.csv --join size.csv -o ./size.csv --overwrite",
+        "describe scores.csv --join size=wide.csv -o wide.csv --overwrite",
+    ],
+)
+def test_an_input_is_never_overwritten_even_when_asked(capsys, folder, arguments):
+    study().assign(method=lambda s: s["method"] + "2").to_csv("more.csv", index=False)
+    (folder / "size.csv").write_text("case,size\n000,1\n")
+    (folder / "wide.csv").write_text("case,Edema,NA\n000,1,2\n")
+    before = contents(folder)
+    assert run(shlex.split(arguments)) == 2
+    assert "this command reads it" in error_line(capsys)
+    assert contents(folder) == before
+
+
+def test_shapes_of_files_are_reached_from_the_command_line(folder):
+    (folder / "wide.csv").write_text(
+        "img_id,Edema,NA\npatient1_view1,0.5,0.25\npatient1_view2,,0.75\npatient2_view1,1,0\n"
+    )
+    (folder / "size.csv").write_text(
+        "img_id,Edema,NA\npatient1_view1,3,4\npatient2_view1,5,6\npatient1_view2,7,8\n"
+    )
+    arguments = "read wide.csv --wide task --method g --metric iou --rename img_id=case --join size=size.csv"
+    assert run([*shlex.split(arguments), "--patient-from", r"(patient\d+)", "-o", "long.csv"]) == 0
+    long = ss.read_scores("long.csv").sort_values(["case", "task"]).reset_index(drop=True)
+    assert long["patient"].tolist() == ["patient1"] * 4 + ["patient2"] * 2
+    assert long["size"].tolist() == [3, 4, 7, 8, 5, 6]
+    (folder / "methods.csv").write_text("phase,trial,metric,ag,convex\n1,2,ncc,0.5,0.25\n1,2,auc,0.75,1\n")
+    assert run(shlex.split("read methods.csv --case phase,trial --score ag=ag,convex=convex -o two.csv")) == 0
+    two = ss.read_scores("two.csv")
+    assert set(two["case"]) == {"1_2"}
+    assert len(two) == 4
+
+
+def test_arguments_in_the_wrong_order_are_said(capsys, folder):
+    assert run(["regress", "iou ~ prob", "scores.csv"]) == 2
+    assert "the file comes first" in error_line(capsys)
+
+
+def test_the_version_is_shown(capsys):
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out == f"salstats {ss.__version__}\n"
 
 
 # real processes

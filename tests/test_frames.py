@@ -154,11 +154,20 @@ def test_cases_without_covariates_are_counted_and_stay(scores):
         ({"case": ["a", ""], "x": 1}, r"column 'case' of features is empty in row 1"),
         ({"id": ["a"], "x": 1}, r"features has no column 'case'"),
         ({"case": ["z"], "x": 1}, r"no case of features is in the scores"),
+        (
+            {"case": ["a"], "x": 1, "Edema": 1},
+            r"features is wide by task; join it with join={'name': path} \(its column 'Edema' is a task",
+        ),
     ],
 )
 def test_covariates_that_cannot_be_joined_are_refused(scores, features, message):
     with pytest.raises(ColumnError, match=message):
         ss.join_features(scores, pd.DataFrame(features))
+
+
+def test_a_covariate_named_like_a_task_may_be_joined_by_case_and_task(scores):
+    features = pd.DataFrame({"case": ["a", "b", "c"], "task": "Edema", "Edema": [1, 2, 3]})
+    assert ss.join_features(scores, features)["Edema"].tolist() == [2, 1, 3, 2, 1, 3]
 
 
 # write_frame

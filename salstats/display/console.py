@@ -21,6 +21,9 @@ _SETTINGS = (
     "test",
     "n_replicates",
     "n_tests",
+    "family",
+    "errors",
+    "exponentiated",
     "n_undefined",
     "n_missing",
 )

@@ -62,7 +62,11 @@ METRICS: dict[str, Metric] = {
 }
 
 
+#: Other names of registered metrics.
+_ALIASES = {"auroc": "auc", "roc_auc": "auc", "cc": "ncc"}
+
+
 def has_true_zero(name: str) -> bool:
     """Return whether a ratio of two means of this metric can be read; True for unknown metrics."""
-    metric = METRICS.get(name)
+    metric = METRICS.get(_ALIASES.get(name.lower(), name.lower()))
     return metric is None or metric.true_zero

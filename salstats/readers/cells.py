@@ -2,6 +2,7 @@
 
 import datetime
 import warnings
+from collections.abc import Iterable
 from decimal import Decimal
 from numbers import Real
 
@@ -141,6 +142,16 @@ def score_column(
             "an undefined score is an empty cell"
         )
     return numbers
+
+
+def first_text_column(frame: pd.DataFrame, options: TableOptions, leave: Iterable[str] = ()) -> str | None:
+    """Return the first column that holds text, not numbers (also with decimal commas), or None."""
+    for name in frame.columns:
+        if name not in leave:
+            _, _, odd = parse_numbers(frame[name], options)
+            if odd.any() and not _is_decimal_comma(frame[name][odd]).all():
+                return str(name)
+    return None
 
 
 def covariate(column: pd.Series, file: object, options: TableOptions, first_row: int = 2) -> pd.Series:

@@ -1,10 +1,13 @@
 """How a table file is to be read, and the check that every header passes."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from salstats.checks import InputFileError, check_choice
+
+PathLike = str | os.PathLike[str]
 
 #: What stands for a missing number; identifiers are never compared with these.
 NA_STRINGS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "#N/A")

@@ -1,7 +1,7 @@
 """Read a table file strictly: every cell as text, nothing guessed, nothing dropped in silence."""
 
-import os
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable
+from difflib import get_close_matches
 from pathlib import Path
 
 import pandas as pd
@@ -9,11 +9,19 @@ import pandas as pd
 from salstats.checks import InputFileError, quoted
 from salstats.readers.cells import number_column
 from salstats.readers.parquet import read_parquet
-from salstats.readers.table_options import NA_STRINGS, TableOptions
+from salstats.readers.table_options import NA_STRINGS, PathLike, TableOptions
 from salstats.readers.text import read_text
 from salstats.readers.xlsx import read_xlsx
 
-__all__ = ["NA_STRINGS", "TABLE_SUFFIXES", "TableOptions", "check_mapping", "number_column", "read_table"]
+__all__ = [
+    "NA_STRINGS",
+    "TABLE_SUFFIXES",
+    "PathLike",
+    "TableOptions",
+    "check_mapping",
+    "number_column",
+    "read_table",
+]
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".xlsx")
 #: First bytes of files that are not what a name may say: bytes, the right ending, what it is.
@@ -29,7 +37,7 @@ _SIGNATURES = (
 )
 
 
-def read_table(path: str | os.PathLike[str], options: TableOptions | None = None) -> pd.DataFrame:
+def read_table(path: PathLike, options: TableOptions | None = None) -> pd.DataFrame:
     """Read a CSV, TSV, Parquet or XLSX file with every cell exactly as it stands.
 
     Parameters
@@ -94,11 +102,18 @@ def _check_file(file: Path) -> str:
 
 
 def check_mapping(
-    mapping: Mapping[str, object] | None, frame: pd.DataFrame, file: object, option: str
+    names: Iterable[str] | None,
+    frame: pd.DataFrame,
+    file: object,
+    option: str,
+    elsewhere: Collection[str] = (),
 ) -> None:
-    """Raise when an option names a column that the file lacks."""
-    for name in mapping or {}:
-        if name not in frame.columns:
+    """Raise when an option names a column that the file lacks, unless it is a column `elsewhere`."""
+    for name in names or ():
+        if name not in frame.columns and name not in elsewhere:
+            close = get_close_matches(str(name), [str(c) for c in frame.columns], n=1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
             raise InputFileError(
-                f"{file}: {option} names column {name!r}, which it lacks (columns: {quoted(frame.columns)})"
+                f"{file}: {option} names column {name!r}, which it lacks{hint} "
+                f"(columns: {quoted(frame.columns)})"
             )

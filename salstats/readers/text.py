@@ -132,18 +132,36 @@ def _header(file: Path, line: str, sep: str) -> list[str]:
     try:
         header = next(csv.reader([line], delimiter=sep, strict=True))
     except csv.Error as error:
+        # of "case";"task" the csv module says that a ',' was expected
+        _check_separator(file, line, sep)
         raise InputFileError(
             f"{file}: the header cannot be read ({error}); is a quotation mark left open?"
         ) from error
     if len(header) == 1:
         for other, name in _OTHER_SEPARATORS:
             if other != sep and other in header[0]:
-                raise InputFileError(
-                    f"{file}: the header is one column {header[0][:50]!r}; read it with sep={name}"
-                    + (" (and decimal=',' if its numbers have decimal commas)" if other == ";" else "")
-                )
+                raise _other_separator(file, header[0], other, name)
     check_header(file, header)
     return header
+
+
+def _check_separator(file: Path, line: str, sep: str) -> None:
+    """Raise when a header that cannot be read is one of several columns with another separator."""
+    for other, name in _OTHER_SEPARATORS:
+        if other == sep:
+            continue
+        try:
+            n_columns = len(next(csv.reader([line], delimiter=other, strict=True)))
+        except csv.Error:
+            continue
+        if n_columns > 1:
+            raise _other_separator(file, line, other, name)
+
+
+def _other_separator(file: Path, header: str, sep: str, name: str) -> InputFileError:
+    """Return the error of a file that has another separator, with how to read it."""
+    hint = " (and decimal=',' if its numbers have decimal commas)" if sep == ";" else ""
+    return InputFileError(f"{file}: the header is one column {header[:50]!r}; read it with sep={name}{hint}")
 
 
 def _check_quotes(file: Path, content: bytes, sep: str) -> None:

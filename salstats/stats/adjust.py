@@ -1,16 +1,13 @@
 """Multiplicity: p-values adjusted for the family of tests they belong to, and limits to go with them."""
 
-import warnings
 from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
-from scipy import special
 
 from salstats.checks import (
     ColumnError,
     SalstatsError,
-    SalstatsWarning,
     ValueRangeError,
     check_by,
     check_columns,
@@ -22,6 +19,7 @@ from salstats.checks import (
 )
 from salstats.codes import combined_codes
 from salstats.stats.bonferroni import bonferroni_limits
+from salstats.stats.monte_carlo import warn_if_replicates_are_few, warn_if_undecided
 
 #: Spelled as R's `p.adjust` spells them; `fdr` is another name of BH.
 PROCEDURES = ("bonferroni", "holm", "hochberg", "hommel", "BH", "BY", "fdr", "none")
@@ -29,8 +27,6 @@ INTERCEPT = "(Intercept)"
 VERDICTS = ("lower", "higher", "inconclusive")
 #: What 1 - conf_level is where the frame has no conf_level.
 _ALPHA = 0.05
-#: Smallest p-value that B replicates allow, times B + 1; other tests do not rest on replicates.
-_SMALLEST = {"bootstrap": 2.0, "signflip": 1.0}
 # 1 - 0.95 is not 0.05 in binary: values this close count as equal
 _ROUNDING = 1e-9
 
@@ -96,7 +92,8 @@ def adjust(
     Warns
     -----
     SalstatsWarning
-        P-values come from B replicates (column `n_replicates`; the smallest possible is 2 / (B + 1), or
+        An adjusted p-value from replicates lies within Monte-Carlo error of 1 - `conf_level`; or the
+        p-values come from B replicates (column `n_replicates`; the smallest possible is 2 / (B + 1), or
         1 / (B + 1) where the column `test` says signflip), and B is too small for a single test of the
         family to get below 1 - `conf_level` (0.05 without one) once it is adjusted.
 
@@ -172,7 +169,9 @@ def adjust(
             undecided |= ((result["conf_low"] <= 0) & (result["conf_high"] >= 0)).to_numpy(dtype=bool)
         result["verdict"] = result["verdict"].mask(undecided, "inconclusive")
     if "n_replicates" in result.columns and name != "none":
-        _warn_if_replicates_are_few(result[in_family], _alpha(estimates)[in_family], name)
+        family, alpha = result[in_family], _alpha(estimates)[in_family]
+        if not warn_if_replicates_are_few(family, alpha, name):
+            warn_if_undecided(family, alpha)
     return result
 
 
@@ -333,29 +332,3 @@ def _alpha(estimates: pd.DataFrame) -> np.ndarray:
     for one in np.unique(level[~np.isnan(level)]):
         check_level(float(one))
     return np.where(np.isnan(level), _ALPHA, 1 - level)
-
-
-def _warn_if_replicates_are_few(family: pd.DataFrame, alpha: np.ndarray, procedure: str) -> None:
-    """Warn when no single test of a family can get below alpha with this many replicates."""
-    replicates = check_numeric(family, "n_replicates", "estimates")
-    tests = family["test"] if "test" in family.columns else pd.Series("bootstrap", index=family.index)
-    smallest = tests.map(_SMALLEST).to_numpy(dtype=np.float64, na_value=np.nan) / (replicates + 1)
-    size = family["n_tests"].to_numpy()
-    factor = size.astype(np.float64)
-    if procedure == "BY":
-        factor = factor * (special.digamma(size + 1.0) + np.euler_gamma)
-    excess = factor * smallest / alpha
-    few = np.flatnonzero(excess >= 1 - _ROUNDING)
-    if not len(few):
-        return
-    row = int(few[np.argmax(excess[few])])
-    enough = int(np.floor(excess[row] * (replicates[row] + 1) - 1 + _ROUNDING)) + 1
-    # what may help a test of this size; nothing with bonferroni
-    others = {"bonferroni": "", "holm": " as the smallest of them"}
-    warnings.warn(
-        f"with {replicates[row]:.0f} replicates the smallest p-value possible is {smallest[row]:.3g}, which "
-        f"in a family of {size[row]} tests does not get below {alpha[row]:.3g} after {procedure}"
-        f"{others.get(procedure, ' unless others are small too')}; {enough} replicates or more would do",
-        SalstatsWarning,
-        stacklevel=3,
-    )

@@ -19,7 +19,7 @@ from salstats.checks import (
 from salstats.frames import estimates_frame
 from salstats.stats.adjust import adjust as adjust_estimates
 from salstats.stats.adjust import check_procedure
-from salstats.stats.grouping import group_label, group_list, row_groups
+from salstats.stats.grouping import group_label, group_list, row_groups, warn_pooled_methods
 from salstats.stats.roc import area_limits, roc_area, separation_p_value
 from salstats.stats.wide import find_units, wide_table
 
@@ -53,7 +53,8 @@ def auroc(
     label : str
         0 and 1, or False and True.
     by : str or sequence of str, optional
-        Grouping columns; by default `task` where there is one. `()` pools all rows.
+        Grouping columns; by default `task` where there is one, and `method` too where `score` or `label` is
+        a metric, which every method has of its own. `()` pools all rows.
     unit : str, optional
         What is independent: `patient` where that column repeats over cases, else `case`.
     interval : {"delong", "obuchowski", "logit"}, optional
@@ -139,9 +140,11 @@ def auroc(
         check_choice(interval, AUROC_INTERVALS, "interval")
     check_procedure(adjust, "adjust")
     level = check_level(level)
-    groups = check_by(frame, by, ("task",), "data")
+    of_metric = not {score, label} <= set(frame.columns)
+    groups = check_by(frame, by, ("method", "task") if of_metric else ("task",), "data")
     carried = [c for c in ("patient", unit) if c is not None and c in frame.columns]
     table = wide_table(frame, [score, label], [*groups, *carried])
+    warn_pooled_methods(table, groups)
     values, labels = check_numeric(table, score, "data"), check_numeric(table, label, "data")
     _check_labels(labels, label)
     units = find_units(table, unit)

@@ -41,6 +41,10 @@ def average_over(
     if average is None:
         nothing = np.zeros((len(keys), 0))
         return nothing, nothing.astype(np.int64), keys.iloc[:0]
+    if average in ("method", "metric"):
+        raise ColumnError(
+            f"average={average!r} would mix {average}s; average over tasks, readers or the like"
+        )
     if average not in keys.columns:
         raise ColumnError(f"average={average!r} is not a grouping column ({', '.join(keys.columns)})")
     belongs, pooled = pool_over(keys, average, AVERAGE)

@@ -118,7 +118,8 @@ def difference(
     Pairs are formed by key, see `pairing.pair_with_reference`. The two-sided bootstrap p-value is twice
     the smaller of (1 + count)/(B + 1), counting the replicates on either side of 0. Of the others, `t`
     is the paired t test with clustered errors, `wilcoxon` R's `wilcox.test` on each unit's mean
-    difference, `mcnemar` the exact test for 0/1 scores of independent pairs, and `signflip` a
+    difference, `mcnemar` the exact test for 0/1 scores of independent pairs (statistic: pairs where only
+    the method hits), and `signflip` a
     permutation test that flips the differences of a unit together. `wilcoxon` and `mcnemar` test single
     groups: averages over tasks have no p-value from them.
 

@@ -33,7 +33,7 @@ from salstats.stats.coefficients import (
     interval_used,
     pool_fisher_z,
 )
-from salstats.stats.grouping import group_label, group_list, row_groups
+from salstats.stats.grouping import group_label, group_list, row_groups, warn_pooled_methods
 from salstats.stats.units import Units
 from salstats.stats.wide import find_units, wide_table
 
@@ -186,6 +186,7 @@ def correlate(
 
     carried = [c for c in ("patient", unit) if c is not None and c in frame.columns]
     table = wide_table(frame, [x, y], [*groups, *strata, *carried])
+    warn_pooled_methods(table, groups)
     first, second = check_numeric(table, x, "data"), check_numeric(table, y, "data")
     units = find_units(table, unit)
     complete = ~(np.isnan(first) | np.isnan(second))

@@ -8,6 +8,8 @@ import pandas as pd
 from salstats.checks import check_by
 from salstats.frames import DEFAULT_BY, check_scores
 from salstats.stats.cells import index_groups
+from salstats.stats.grouping import warn_pooled_methods
+from salstats.stats.summary import check_one_metric
 from salstats.stats.units import resolve_unit
 
 
@@ -64,6 +66,8 @@ def describe(
     """
     check_scores(scores)
     columns = check_by(scores, by, DEFAULT_BY)
+    check_one_metric(scores, columns)
+    warn_pooled_methods(scores, columns)
     units = resolve_unit(scores, unit)
     codes, keys = index_groups(scores, columns)
     n_groups = len(keys)

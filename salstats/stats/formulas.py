@@ -161,7 +161,11 @@ def _check_text(text: object) -> str:
         raise FormulaError(
             f'formula {_short(formula)} has a letter that Python reads as another; use Q("...")'
         )
-    if not formula or "~" not in formula or formula.startswith("~"):
+    if formula and "~" not in formula:
+        raise FormulaError(
+            f"formula {_short(formula)} needs a ~ between its left and right side, as in 'iou ~ area_ratio'"
+        )
+    if not formula or formula.startswith("~"):
         raise FormulaError(f"formula {_short(formula)} needs a left side, as in 'iou ~ area_ratio'")
     if formula.endswith("~"):
         raise FormulaError(f"formula {_short(formula)} has nothing on its right side; 'iou ~ 1' is the mean")

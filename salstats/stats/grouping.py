@@ -1,11 +1,12 @@
 """Which rows form a group, for functions that work through groups one at a time."""
 
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError
+from salstats.checks import ColumnError, SalstatsWarning, quoted
 from salstats.stats.cells import OVERALL, append_keys, display_order, index_groups, pool_over
 
 
@@ -45,6 +46,19 @@ def row_groups(
     keys = append_keys(keys, pooled)
     shown = display_order(keys)
     return keys.iloc[shown].reset_index(drop=True), [rows[i] for i in shown]
+
+
+def warn_pooled_methods(frame: pd.DataFrame, by: Sequence[str]) -> None:
+    """Warn where rows of several methods are taken together: a human and a saliency method, say."""
+    if "method" in frame.columns and "method" not in by:
+        methods = [str(m) for m in pd.unique(frame["method"].dropna())]
+        if len(methods) > 1:
+            warnings.warn(
+                f"rows of {len(methods)} methods ({quoted(methods)}) are taken together; "
+                "add 'method' to by=, or keep one of them",
+                SalstatsWarning,
+                stacklevel=4,
+            )
 
 
 def check_overall(by: Sequence[str]) -> str:

@@ -28,8 +28,9 @@ from salstats.stats.covariance import (
 from salstats.stats.design import Design, build_design, complete_rows, read_variable
 from salstats.stats.fitting import FAMILIES, Fit, NotEstimableError, fit_model
 from salstats.stats.formulas import Formula, parse_formula
+from salstats.stats.grouping import warn_pooled_methods
 from salstats.stats.model_frame import Group, check_data, grouping_columns, model_frame, split
-from salstats.stats.units import Units, resolve_unit
+from salstats.stats.units import Units, resolve_unit, warn_unnamed_units
 
 Notes = dict[str, list[str]]
 """What went wrong: the kind, and the models (or why) of each."""
@@ -175,6 +176,7 @@ def fit_models(
     for one in formulas:
         frame = model_frame(data, one, reference)
         _note_mixed_metrics(frame, one, options, notes)
+        warn_pooled_methods(frame, [*options.by, *one.columns])
         units = resolve_unit(frame, unit, "data") if options.errors in CLUSTERED else None
         unit_name = units.name if units is not None else None
         repeated = _default_units(frame) if inference and units is None else None
@@ -280,6 +282,7 @@ def _default_units(frame: pd.DataFrame) -> Units | None:
             return Units("case", codes, int(codes.max()) + 1)
     elif "patient" in frame.columns and not frame["patient"].isna().any():
         return resolve_unit(frame, "patient", "data")
+    warn_unnamed_units(frame)
     return None
 
 

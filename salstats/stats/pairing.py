@@ -1,5 +1,7 @@
 """Put each score beside the reference's score on the same case, by key and never by position."""
 
+from difflib import get_close_matches
+
 import numpy as np
 import pandas as pd
 
@@ -41,7 +43,11 @@ def pair_with_reference(scores: pd.DataFrame, reference: str) -> pd.DataFrame:
     """
     methods = list(pd.unique(scores["method"]))
     if reference not in methods:
-        raise SalstatsError(f"reference={reference!r} is not a method of these scores ({quoted(methods)})")
+        close = get_close_matches(str(reference).lower(), [str(m) for m in methods], n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise SalstatsError(
+            f"reference={reference!r} is not a method of these scores ({quoted(methods)}){hint}"
+        )
     others = [m for m in methods if m != reference]
     if not others:
         raise SalstatsError(f"{reference!r} is the only method of these scores; there is nothing to compare")

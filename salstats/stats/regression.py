@@ -121,6 +121,8 @@ def regress(
             Rows left out because a variable of the formula is missing.
         n_units
             With clustered errors: number of clusters, G.
+        family, errors, exponentiated
+            As they were used; with `exponentiated` the estimate and its limits are ratios.
         n_tests
             With `adjust`: size of the family.
 
@@ -221,7 +223,9 @@ def regress(
     columns["interval"] = np.where(normal, "wald", "t")
     columns["df"] = np.where(normal, np.nan, columns["df"])
     result = estimates_frame(
-        model_keys(models, options, repeats), {**columns, "conf_level": float(level), **counted}
+        model_keys(models, options, repeats),
+        {**columns, "conf_level": float(level), **counted},
+        {"family": family, "errors": options.errors, "exponentiated": exponentiate},
     )
     return result if adjust.lower() == "none" else adjust_estimates(result, procedure=adjust)
 

@@ -18,7 +18,7 @@ from salstats.stats.cells import (
     with_overall,
 )
 from salstats.stats.estimand import Estimand
-from salstats.stats.grouping import check_overall
+from salstats.stats.grouping import check_overall, warn_pooled_methods
 from salstats.stats.inference import check_binary, check_settings, infer, replicate
 from salstats.stats.intervals import BOOTSTRAP
 from salstats.stats.units import Units, resolve_unit
@@ -204,6 +204,7 @@ def mean_design(
     """Return the cells, what to estimate from them, the key of each estimate, and its missing scores."""
     scores = known.frame
     check_one_metric(scores, by)
+    warn_pooled_methods(scores, by)
     warn_uneven_rows(known, by)
     codes, keys = index_groups(scores, by, known)
     cells = sum_cells(scores["score"].to_numpy(dtype=np.float64), units.codes, units.n, codes, keys)

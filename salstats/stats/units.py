@@ -1,5 +1,6 @@
 """What is resampled: the unit of a frame, and its codes."""
 
+import re
 import warnings
 from dataclasses import dataclass
 
@@ -9,6 +10,11 @@ import pandas as pd
 from salstats.checks import ColumnError, SalstatsWarning, check_columns
 from salstats.codes import ColumnCodes
 from salstats.frames import case_key
+
+#: What people call the columns that we call `patient` and `case`.
+_ID_NAME = re.compile(
+    r"(patient|subject|pat|case|image|img|study)[ _.-]?(id|no|nr|number|uid|name)?", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)
@@ -70,6 +76,23 @@ def resolve_unit(
         codes = ColumnCodes(frame[columns].astype("object"))
     places = codes.combined(columns)
     return Units(unit, places, int(places.max()) + 1)
+
+
+def warn_unnamed_units(frame: pd.DataFrame) -> None:
+    """Warn where a column that looks like an id repeats, but is called neither `case` nor `patient`."""
+    if {"case", "patient"} & set(frame.columns):
+        return
+    for column in frame.columns:
+        match = _ID_NAME.fullmatch(str(column))
+        if match and frame[column].duplicated().any():
+            ours = "patient" if match[1].lower() in ("patient", "subject", "pat") else "case"
+            warnings.warn(
+                f"column {str(column)!r} repeats, but rows are taken for independent, since only columns "
+                f"named 'case' and 'patient' are known as units; rename it to {ours!r}",
+                SalstatsWarning,
+                stacklevel=4,
+            )
+            return
 
 
 def _patients_with_several_cases(codes: ColumnCodes) -> int:

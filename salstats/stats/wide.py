@@ -9,7 +9,7 @@ import pandas as pd
 from salstats.checks import ColumnError, check_columns, check_frame, quoted
 from salstats.frames import KEY_COLUMNS, SCORES_COLUMNS, check_scores
 from salstats.stats.cells import index_groups
-from salstats.stats.units import Units, resolve_unit
+from salstats.stats.units import Units, resolve_unit, warn_unnamed_units
 
 
 def is_scores_frame(frame: pd.DataFrame) -> bool:
@@ -110,6 +110,7 @@ def find_units(table: pd.DataFrame, unit: str | None) -> Units | None:
     """Return the units of a table, or None where it has no column `case` or `patient` and none is named."""
     if unit is None and "case" not in table.columns:
         if "patient" not in table.columns:
+            warn_unnamed_units(table)
             return None
         unit = "patient"
     return resolve_unit(table, unit, "data")

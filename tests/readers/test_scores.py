@@ -1,6 +1,5 @@
 """One scores frame from files of every shape."""
 
-import csv
 import warnings
 
 import numpy as np
@@ -29,7 +28,6 @@ TRICKY = [
     "+1",
     "1.50",
 ]
-STUDY = "oracles/chexlocalize/study/expected"
 
 
 def long_text(*rows, extra=""):
@@ -216,114 +214,14 @@ def test_a_covariate_with_decimal_commas_is_an_error_that_names_the_option(text_
     assert ss.read_data(file, sep=";", decimal=",")["size"].tolist() == [2.0, 0.5]
 
 
-# wide
-
-
-def test_a_metric_per_column_becomes_a_row_per_score(text_file):
-    file = text_file("case_id,task,prob,iou,human_iou\n007,NA,0.5,0.25,0.75\n008,a,0.25,,1\n")
-    frame = ss.read_scores(
-        file,
-        rename={"case_id": "case"},
-        columns={"iou": ("gradcam", "iou"), "human_iou": ("human", "iou")},
-    )
-    expected = pd.DataFrame(
-        {
-            "case": ["007", "008"] * 2,
-            "task": ["NA", "a"] * 2,
-            "method": ["gradcam"] * 2 + ["human"] * 2,
-            "metric": "iou",
-            "score": [0.25, np.nan, 0.75, 1.0],
-            "prob": [0.5, 0.25] * 2,
-        }
-    )
-    pd.testing.assert_frame_equal(frame, expected)
-
-
-@pytest.mark.parametrize(
-    ("columns", "message"),
-    [
-        ({"x": ("g", "iou")}, "columns names column 'x', which it lacks"),
-        (
-            {"iou": ("g", "iou"), "dice": ("g", "iou")},
-            "columns= gives 'iou' and 'dice' the same method and metric",
-        ),
-        ({"iou": "iou"}, r"must give \(method, metric\), not 'iou'"),
-        ({"iou": ("g", "")}, r"must give \(method, metric\)"),
-        ({"name": ("g", "iou")}, "row 2, column 'name': 'x' is not a number"),
-    ],
-)
-def test_a_metric_per_column_that_cannot_be_is_an_error(text_file, columns, message):
-    with pytest.raises(SalstatsError, match=message):
-        ss.read_scores(text_file("case,iou,dice,name\n1,0.5,0.6,x\n"), columns=columns)
-
-
-@pytest.mark.parametrize("metric", ["iou", "hitmiss"])
-def test_the_files_of_the_chexlocalize_scripts_read_cell_by_cell(shared, metric):
-    folder = shared / STUDY / "eval_tp"
-    files = [
-        folder / f"{metric}_results_per_cxr.csv",
-        folder / f"{metric}_humanbenchmark_results_per_cxr.csv",
-    ]
-    frame = ss.read_scores(
-        files, wide="task", method=["gradcam", "human"], metric=metric, rename={"img_id": "case"}
-    )
-    found = {(r.case, r.task, r.method): r.score for r in frame.itertuples()}
-    cells = {}
-    for file, method in zip(files, ("gradcam", "human"), strict=True):
-        with file.open(newline="") as stream:
-            for row in csv.DictReader(stream):
-                case = row.pop("img_id")
-                cells.update({(case, task, method): float(v or "nan") for task, v in row.items()})
-    assert len({task for _, task, _ in cells}) == 10
-    assert found.keys() == cells.keys()
-    assert len(frame) == len(cells)
-    assert all(np.array_equal(found[key], cells[key], equal_nan=True) for key in cells)
-
-
-def test_a_task_per_column_keeps_other_columns_when_the_tasks_are_named(text_file):
-    file = text_file("img_id,view,NA,None\n007,PA,0.5,\n")
-    options = {"wide": "task", "method": "g", "metric": "iou", "rename": {"img_id": "case"}}
-    frame = ss.read_scores(file, tasks=["NA", "None"], **options)
-    assert frame["task"].tolist() == ["NA", "None"]
-    assert frame["view"].tolist() == ["PA", "PA"]
-    with pytest.raises(
-        ColumnError, match=r"row 2, column 'view': 'PA' is not a number.*name the tasks with tasks="
-    ):
-        ss.read_scores(file, **options)
-
-
-@pytest.mark.parametrize(
-    ("text", "options", "message"),
-    [
-        ("case,a\n1,0.5\n", {"wide": "column"}, "wide='column' is not known; only 'task'"),
-        ("case,a\n1,0.5\n", {"wide": "task", "tasks": ["b"]}, "tasks names column 'b'"),
-        ("case,a\n1,0.5\n", {"wide": "task", "tasks": ["a", "a"]}, "tasks= names 'a' twice"),
-        ("case,a\n1,0.5\n", {"wide": "task", "columns": {"a": ("g", "iou")}}, "not both"),
-        ("case,a\n1,0.5\n", {"tasks": ["a"]}, "tasks= belongs to wide='task'"),
-        ("case,a\n1,0.5\n", {"wide": "task", "method": None}, "no column 'method'.*method='...'"),
-        ("case,a\n1,0.5\n", {"wide": "task", "method": ""}, "method= is empty"),
-        ("case\n1\n", {"wide": "task"}, "has no task columns"),
-        ("id,a\n1,0.5\n", {"wide": "task", "tasks": "a"}, "no column 'case'.*rename="),
-        ("case,task,a\n1,x,0.5\n", {"wide": "task"}, "not wide by task"),
-        ("case,a\n1,0.5\n1,0.6\n", {"wide": "task"}, "row 3: the same observation as row 2"),
-    ],
-)
-def test_a_task_per_column_that_cannot_be_is_an_error(text_file, text, options, message):
-    with pytest.raises(SalstatsError, match=message):
-        ss.read_scores(text_file(text), **{"method": "g", "metric": "iou", **options})
-
-
-def test_what_a_file_is_about_is_not_said_twice(text_file):
-    with pytest.raises(ColumnError, match="has a column 'method' already; leave method='g' out"):
-        ss.read_scores(text_file(long_text("1,a,g,iou,0.5")), method="g")
-    with pytest.raises(SalstatsError, match="columns= gives each column its metric; leave metric= out"):
-        ss.read_scores(text_file("case,a\n1,0.5\n"), columns={"a": ("g", "iou")}, metric="iou")
+# rename
 
 
 @pytest.mark.parametrize(
     ("rename", "message"),
     [
-        ({"x": "case"}, "rename names column 'x', which it lacks"),
+        ({"x": "case"}, r"rename names column 'x', which it lacks \(columns: 'case', 'task'"),
+        ({"tsk": "site"}, "rename names column 'tsk', which it lacks; did you mean 'task'\\?"),
         ({"task": "case"}, "after rename, column 'case' is there twice"),
         ({"task": " "}, "gives no name"),
     ],
@@ -394,31 +292,6 @@ def test_a_list_of_methods_has_one_per_file(text_file):
         ss.read_scores([])
     with pytest.raises(SalstatsError, match="a DataFrame needs no reading"):
         ss.read_scores(pd.DataFrame({"case": ["1"]}))
-
-
-# join
-
-
-def test_covariates_of_a_file_are_joined_on_case_and_task_as_text(text_file):
-    scores = text_file(long_text("007,NA,g,iou,0.5", "7,NA,g,iou,0.25", "007,b,g,iou,0.75"))
-    features = text_file("task,case,size\nb,007,3\nNA,7,2\nNA,007,1\n", "features.csv")
-    frame = ss.read_scores(scores, join=features)
-    assert frame["case"].tolist() == ["007", "7", "007"]
-    assert frame["size"].tolist() == [1.0, 2.0, 3.0]
-
-
-def test_a_case_twice_in_a_joined_file_is_named_with_its_rows_there(text_file):
-    scores = text_file(long_text("1,a,g,iou,0.5"))
-    features = text_file("case,size\n1,3\n2,2\n1,4\n", "features.csv")
-    with pytest.raises(ColumnError, match=r"rows 2 and 4 of .*features\.csv are the same case \(case 1\)"):
-        ss.read_scores(scores, join=features)
-    with pytest.raises(ColumnError, match=r"column 'case' of .*features\.csv is empty in row 3"):
-        ss.read_scores(scores, join=text_file("case,size\n1,3\n,2\n", "features.csv"))
-
-
-def test_joining_to_any_tidy_table(text_file):
-    data = text_file("case,prob\n1,0.5\n2,0.25\n")
-    assert ss.read_data(data, join=pd.DataFrame({"case": [2, 1], "x": [20, 10]}))["x"].tolist() == [10, 20]
 
 
 # tidy tables

@@ -102,6 +102,16 @@ BAD_TEXT = {
     "semicolons": (GOOD.replace(",", ";"), r"one column 'case;task.*sep=';' \(and decimal=','"),
     "tabs": (GOOD.replace(",", "\t"), r"one column.*sep='\\t'"),
     "pipes": (GOOD.replace(",", "|"), r"one column.*sep='\|'"),
+    "quoted semicolons": (
+        '"case";"task";"score"\n"1";"a";"0,5"\n',
+        r"""one column '"case";"task";"score"'; read it with sep=';' \(and decimal=','""",
+    ),
+    "quoted tabs": ('"case"\t"task"\n"1"\t"a"\n', r"one column.*read it with sep='\\t'$"),
+    "quoted pipes": ('"case"|"task"\n"1"|"a"\n', r"one column.*read it with sep='\|'$"),
+    "a quoted name among semicolons": (
+        '"case, id";task\n"1";a\n',
+        r"one column.*read it with sep=';'",
+    ),
     "header twice": (GOOD.replace("task", "case"), r"column 'case' is twice in the header; rename"),
     "blank around a name": (GOOD.replace("task", "task "), r"column 'task ' has a blank around"),
     "no name": (GOOD.replace("task", ""), r"column 2 has no name"),
@@ -139,6 +149,11 @@ def test_a_bad_text_file_is_refused_by_name_and_place(text_file, kind):
         read_table(file)
     assert str(file) in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_quoted_commas_read_with_another_separator_are_refused_with_theirs(text_file):
+    with pytest.raises(InputFileError, match=r"one column.*read it with sep=','$"):
+        read_table(text_file('"case","score"\n"1","0.5"\n'), TableOptions(sep=";"))
 
 
 @pytest.mark.parametrize(
@@ -203,7 +218,7 @@ def test_text_reads_every_cell_as_text(text_file):
 
 def test_floats_survive_text_to_the_last_bit(text_file):
     values = np.random.default_rng(0).random(2000) * 10.0 ** np.arange(-10, 10).repeat(100)
-    lines = "\n".join(f"{i},a,g,iou,{float(v)!r}" for i, v in enumerate(values))
+    lines = "\n".join(f"{i},a,g,my score,{float(v)!r}" for i, v in enumerate(values))
     frame = ss.read_scores(text_file(f"{HEADER}\n{lines}\n"))
     assert np.array_equal(frame["score"].to_numpy(), values)
 

@@ -250,11 +250,28 @@ def test_how_many_replicates_would_do_depends_on_the_test_and_the_level(columns,
         adjust(table.assign(test="t", n_replicates=9))
 
 
+def test_an_adjusted_p_value_near_the_level_says_that_the_seed_decides():
+    # counts of 1 and 30 of 1000 replicates: 10 tests, level .05
+    p = np.array([2 * 2 / 1001, 2 * 31 / 1001] + [0.9] * 8)
+    frame = pd.DataFrame({"p_value": p, "test": "bootstrap", "n_replicates": 1000})
+    with pytest.warns(
+        SalstatsWarning, match=r"1 adjusted p-values lie within Monte-Carlo error.*10000 would"
+    ):
+        adjust(frame)
+    # the smallest p-value possible is on the safe side already, and one far off is decided
+    settled = frame.assign(p_value=[2 / 1001, *p[1:]])
+    assert adjust(settled)["p_adjusted"].iloc[0] < 0.05
+    # the same share of many more replicates is decided too
+    more = frame.assign(p_value=[4e-3, *p[1:]], n_replicates=100_000)
+    assert adjust(more)["p_adjusted"].iloc[0] < 0.05
+
+
 def test_widening_the_limits_does_not_ask_for_more_replicates():
     """The threshold is that of the frame given: 10 * 2 / (B + 1) < 0.05 from B = 400."""
     table = table_with_limits().assign(n_replicates=400)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", message=".*Monte-Carlo error")
         adjust(table, n_tests=10, intervals=True)
 
 

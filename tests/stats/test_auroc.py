@@ -239,7 +239,13 @@ def test_a_metric_can_be_scored_and_a_metric_can_be_the_label(synth1, synth1_sco
     gradcam = synth1_scores[synth1_scores["method"] == "gradcam"]
     long = auroc(gradcam, "iou", "hit")
     wide = auroc(synth1, "iou", "hit")
-    pd.testing.assert_frame_equal(long, wide)
+    pd.testing.assert_frame_equal(long.drop(columns="method"), wide)
+
+
+def test_metrics_are_taken_by_method_unless_asked_otherwise(synth1_scores):
+    assert set(auroc(synth1_scores, "iou", "hit")["method"]) == {"gradcam", "human"}
+    with pytest.warns(SalstatsWarning, match="2 methods"):
+        assert "method" not in auroc(synth1_scores, "iou", "hit", by="task").columns
 
 
 def test_two_values_for_one_case_are_an_error(synth1_scores):

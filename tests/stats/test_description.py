@@ -103,7 +103,8 @@ def test_every_number_is_numpys(synth1_scores):
 
 
 def test_hits_and_misses_make_up_all_of_a_binary_score(synth1_scores):
-    hits = describe(synth1_scores, by="metric").set_index("metric").loc["hit"]
+    human = synth1_scores[synth1_scores["method"] == "human"]
+    hits = describe(human, by="metric").set_index("metric").loc["hit"]
     assert hits["n_zero"] + hits["n_one"] == hits["n"]
     np.testing.assert_allclose(hits["share_one"], hits["mean"], rtol=ROUNDING)
 
@@ -126,9 +127,17 @@ def test_one_score_has_no_sd_and_no_by_is_one_row():
 
 def test_unit_can_be_named(synth1_scores):
     with pytest.warns(SalstatsWarning, match="unit='case'"):
-        result = describe(synth1_scores, by="metric", unit="case")
-    cases = synth1_scores.dropna(subset="score").groupby("metric")["case"].nunique()
+        result = describe(synth1_scores, by=["metric", "method"], unit="case")
+    cases = synth1_scores.dropna(subset="score").groupby(["metric", "method"])["case"].nunique()
     assert result["n_units"].tolist() == cases.tolist()
+
+
+def test_metrics_are_never_mixed_and_methods_only_with_a_warning(synth1_scores):
+    with pytest.raises(ColumnError, match="2 metrics"):
+        describe(synth1_scores, by="task")
+    hits = synth1_scores[synth1_scores["metric"] == "hit"]
+    with pytest.warns(SalstatsWarning, match=r"2 methods \('gradcam', 'human'\) are taken together"):
+        describe(hits, by="task")
 
 
 def test_bad_input_is_named(synth1_scores):

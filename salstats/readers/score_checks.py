@@ -1,0 +1,90 @@
+"""What must hold of scores that were read: complete, each once, within the range of their metric."""
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from salstats.checks import ColumnError, SalstatsWarning, quoted
+from salstats.codes import combined_codes
+from salstats.frames import KEY_COLUMNS, SCORES_COLUMNS
+from salstats.metrics.registry import METRICS, Metric
+
+#: Identifiers of which no cell may be empty.
+REQUIRED_TEXT = ("case", "method", "metric", "task")
+#: Identifiers that say whose a case is: given for every row, or for none.
+ALL_OR_NONE = ("patient", "dataset")
+#: How far outside its range a score may lie by rounding alone, also in single precision.
+_ROUNDING = 1e-6
+
+
+def check_complete(frame: pd.DataFrame, file: Path, rows: np.ndarray) -> None:
+    """Raise when a column of the key is missing or one of its cells is empty."""
+    for name in SCORES_COLUMNS:
+        if name not in frame.columns:
+            if name in ("method", "metric"):
+                hint = f"; say what the file is about with {name}='...'"
+            else:
+                hint = f"; rename={{'...': {name!r}}} says which column it is"
+            raise ColumnError(f"{file} has no column {name!r} (columns: {quoted(frame.columns)}){hint}")
+    check_filled(frame, file, rows)
+
+
+def check_filled(frame: pd.DataFrame, file: Path, rows: np.ndarray) -> None:
+    """Raise when a cell is empty of a column in which none may be."""
+    for name in (*REQUIRED_TEXT, *ALL_OR_NONE):
+        if name not in frame.columns:
+            continue
+        empty = (frame[name].isna() if name in ALL_OR_NONE else frame[name].eq("")).to_numpy()
+        if empty.any() and not (name in ALL_OR_NONE and empty.all()):
+            row = rows[int(np.flatnonzero(empty)[0])]
+            raise ColumnError(f"{file}, row {row}, column {name!r}: empty; every row needs one")
+
+
+def check_repeats(scores: pd.DataFrame, origin: pd.DataFrame) -> None:
+    """Raise when an observation stands twice, naming both places."""
+    keys = [c for c in KEY_COLUMNS if c in scores.columns]
+    codes = combined_codes(scores, keys)
+    if np.bincount(codes).max(initial=0) <= 1:
+        return
+    second = int(np.flatnonzero(pd.Series(codes).duplicated().to_numpy())[0])
+    first = int(np.flatnonzero(codes == codes[second])[0])
+    shown = ", ".join(f"{c} {scores[c].iloc[first]}" for c in keys)
+    here, there = origin.iloc[second], origin.iloc[first]
+    place = f"row {there['row']}" if here["file"] == there["file"] else f"{there['file']}, row {there['row']}"
+    lacking = [c for c in ("task", "reader", "model", "seed", "dataset") if c not in keys]
+    hint = f"; if they differ by {' or '.join(lacking)}, give that column" if lacking else "; remove one"
+    raise ColumnError(f"{here['file']}, row {here['row']}: the same observation as {place} ({shown}){hint}")
+
+
+def warn_of_range(scores: pd.DataFrame, origin: pd.DataFrame) -> None:
+    """Warn, once per metric that the package knows, of scores outside its range."""
+    values = scores["score"].to_numpy()
+    # every range holds 0 ... 1, so that most files are done here
+    beyond = np.flatnonzero((values < -_ROUNDING) | (values > 1 + _ROUNDING))
+    names = scores["metric"].iloc[beyond]
+    for name in pd.unique(names):
+        metric = METRICS.get(str(name).lower())
+        if metric is None:
+            continue
+        rows = beyond[names.eq(name).to_numpy()]
+        rows = rows[(values[rows] < metric.low - _ROUNDING) | (values[rows] > metric.high + _ROUNDING)]
+        if not rows.size:
+            continue
+        place, n_scores = origin.iloc[int(rows[0])], int(scores["metric"].eq(name).sum())
+        percentage = metric.low == 0 and metric.high == 1 and 1 < values[rows].max() <= 100
+        warnings.warn(
+            f"{place['file']}, row {place['row']}: {name} {values[rows[0]]:g} lies outside its range "
+            f"{_range_text(metric)} ({rows.size} of {n_scores} scores do)"
+            + ("; a percentage? divide by 100" if percentage else ""),
+            SalstatsWarning,
+            stacklevel=3,
+        )
+
+
+def _range_text(metric: Metric) -> str:
+    """Return the range of a metric in words."""
+    if np.isinf(metric.high):
+        return f"{metric.low:g} or more"
+    return f"{metric.low:g} ... {metric.high:g}"

@@ -1,0 +1,134 @@
+"""Cases named by several columns, patients taken from the names of cases."""
+
+import pandas as pd
+import pytest
+
+import salstats as ss
+from salstats.checks import ColumnError, SalstatsError
+
+ROW = "method,metric,score"
+STUDY = "oracles/chexlocalize/study/expected"
+
+
+def test_columns_that_together_name_a_case_become_one(text_file):
+    file = text_file(f"phase,prob,trial,{ROW}\n1,0.5,002,g,iou,0.25\n2,0.5,002,g,iou,0.75\n")
+    frame = ss.read_scores(file, case=("phase", "trial"))
+    expected = pd.DataFrame(
+        {"case": ["1_002", "2_002"], "method": "g", "metric": "iou", "score": [0.25, 0.75], "prob": 0.5}
+    )
+    pd.testing.assert_frame_equal(frame, expected)
+
+
+def test_the_order_of_the_columns_is_the_order_in_the_name(text_file):
+    file = text_file("prob,phase,trial\n0.5,1,2\n")
+    frame = ss.read_data(file, case=["trial", "phase"])
+    assert frame.columns.tolist() == ["prob", "case"]
+    assert frame["case"].tolist() == ["2_1"]
+
+
+def test_numbers_of_a_workbook_name_a_case_without_a_point(workbook_file):
+    file = workbook_file([["phase", "trial", "method", "metric", "score"], [1, 2.0, "g", "iou", 0.5]])
+    assert ss.read_scores(file, case=("phase", "trial"))["case"].tolist() == ["1_2"]
+
+
+def test_one_column_may_name_a_case_and_case_may_be_one_of_several(text_file):
+    assert ss.read_data(text_file("trial,x\n007,1\n"), case="trial")["case"].tolist() == ["007"]
+    assert ss.read_data(text_file("case,view\n007,1\n"), case=("case", "view"))["case"].tolist() == ["007_1"]
+
+
+def test_the_columns_of_a_case_are_no_tasks(text_file):
+    file = text_file("phase,trial,a,b\n1,2,0.5,0.25\n")
+    frame = ss.read_scores(file, case=("phase", "trial"), wide="task", method="g", metric="iou")
+    assert frame["task"].tolist() == ["a", "b"]
+    assert frame["case"].tolist() == ["1_2", "1_2"]
+
+
+@pytest.mark.parametrize(
+    ("case", "row", "message"),
+    [
+        (("phase", "trail"), "1,2,x", r"case names column 'trail', which it lacks; did you mean 'trial'\?"),
+        (("phase", "trial"), "1,,x", r"scores\.csv, row 2, column 'trial': empty; every row needs one"),
+        (("phase", "phase"), "1,2,x", "case= names a column twice: 'phase', 'phase'"),
+        ((), "1,2,x", r"case=\(\) must name the columns"),
+        ("", "1,2,x", "case='' must name the columns"),
+        ((1, 2), "1,2,x", r"case=\(1, 2\) must name the columns"),
+    ],
+)
+def test_columns_that_cannot_name_a_case_are_refused(text_file, case, row, message):
+    file = text_file(f"phase,trial,id,{ROW}\n{row},g,iou,0.5\n")
+    with pytest.raises(SalstatsError, match=message):
+        ss.read_scores(file, case=case)
+
+
+def test_a_column_case_beside_those_that_name_one_is_refused(text_file):
+    file = text_file(f"phase,trial,case,{ROW}\n1,2,x,g,iou,0.5\n")
+    with pytest.raises(ColumnError, match="has a column 'case' already; leave case= out or rename"):
+        ss.read_scores(file, case=("phase", "trial"))
+
+
+def test_two_cases_that_would_get_one_name_are_refused(text_file):
+    file = text_file(f"phase,trial,{ROW}\n1,2,g,iou,1\n1_2,3,g,iou,0.5\n1,2_3,g,iou,0.5\n")
+    with pytest.raises(ColumnError, match=r"case '1_2_3' would stand for both '1_2', '3' and '1', '2_3' of"):
+        ss.read_scores(file, case=("phase", "trial"))
+
+
+# patient
+
+
+def test_the_patient_is_taken_from_the_case(text_file):
+    file = text_file(
+        f"prob,case,{ROW}\n0.5,patient64141_study1_view1_frontal,g,iou,1\n"
+        "0.5,patient64141_study1_view2_frontal,g,iou,0.5\n0.5,patient00007_study1_view1_frontal,g,iou,0\n"
+    )
+    frame = ss.read_scores(file, patient_from=r"(patient\d+)")
+    assert frame.columns.tolist() == ["case", "method", "metric", "score", "prob", "patient"]
+    assert frame["patient"].tolist() == ["patient64141", "patient64141", "patient00007"]
+    assert str(frame["patient"].dtype) == "str"
+    assert ss.read_scores(file, patient_from=r"^patient(\d+)_(?:study)")["patient"].tolist()[2] == "00007"
+    data = ss.read_data(file, patient_from=r"(patient\d+)")
+    assert data.columns.tolist() == ["prob", "case", "patient", "method", "metric", "score"]
+
+
+def test_the_patient_of_a_case_that_several_columns_name(text_file):
+    file = text_file(f"id,image,{ROW}\n007,1,g,iou,1\n007,2,g,iou,0.5\n")
+    frame = ss.read_scores(file, case=("id", "image"), patient_from=r"^([^_]+)_")
+    assert frame["patient"].tolist() == ["007", "007"]
+
+
+def test_the_patients_of_the_chexlocalize_scripts_are_the_unit_that_is_resampled(shared):
+    scores = ss.read_scores(
+        shared / STUDY / "eval_tp" / "iou_results_per_cxr.csv",
+        wide="task", method="gradcam", metric="iou", rename={"img_id": "case"},
+        patient_from=r"(patient\d+)",
+    )  # fmt: skip
+    assert scores["patient"].eq(scores["case"].str.split("_").str[0]).all()
+    assert scores["patient"].nunique() < scores["case"].nunique()
+    assert set(ss.summarize(scores, by="method", n_replicates=10)["unit"]) == {"patient"}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "message"),
+    [
+        ("(p", r"patient_from='\(p' is no regular expression \("),
+        (5, "patient_from=5 is no regular expression"),
+        (r"p\d+", "has no groups; it needs one, in parentheses"),
+        (r"(p)(\d+)", "has 2 groups; it needs one"),
+        (r"(p\d+)", r"scores\.csv, row 3: patient_from='\(p\\\\d\+\)' finds no patient in case 'q2'"),
+        (r"[pq](x?)", "row 2: .* finds no patient in case 'p1'"),
+        (r"p(\d+)|q", "row 3: .* finds no patient in case 'q2'"),
+    ],
+)
+def test_a_pattern_that_finds_no_patient_is_refused(text_file, pattern, message):
+    file = text_file(f"case,{ROW}\np1,g,iou,1\nq2,g,iou,0.5\n")
+    with pytest.raises(SalstatsError, match=message):
+        ss.read_scores(file, patient_from=pattern)
+
+
+def test_a_patient_is_not_said_twice_and_needs_a_case(text_file):
+    file = text_file(f"case,patient,{ROW}\np1,p1,g,iou,1\n")
+    with pytest.raises(ColumnError, match="has a column 'patient' already; leave patient_from="):
+        ss.read_scores(file, patient_from=r"(p\d)")
+    with pytest.raises(ColumnError, match=r"has no column 'case' .*rename={'img_id': 'case'}"):
+        ss.read_data(text_file("size,img_id\n1,p1\n"), patient_from=r"(p\d)")
+    with pytest.raises(ColumnError, match="row 3, column 'case': empty"):
+        ss.read_data(text_file("size,case\n1,p1\n1,\n"), patient_from=r"(p\d)")

@@ -1,0 +1,194 @@
+"""Covariates of other files, joined on case and task."""
+
+import csv
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import salstats as ss
+from salstats.checks import ColumnError, InputFileError, SalstatsError, SalstatsWarning
+
+HEADER = "case,task,method,metric,score"
+SCORES = f"{HEADER}\n007,NA,g,iou,0.5\n7,NA,g,iou,0.25\n007,b,g,iou,0.75\n"
+STUDY = "oracles/chexlocalize/study/expected"
+
+
+def test_covariates_of_a_file_are_joined_on_case_and_task_as_text(text_file):
+    features = text_file("task,case,size\nb,007,3\nNA,7,2\nNA,007,1\n", "features.csv")
+    frame = ss.read_scores(text_file(SCORES), join=features)
+    assert frame["case"].tolist() == ["007", "7", "007"]
+    assert frame["size"].tolist() == [1.0, 2.0, 3.0]
+
+
+def test_a_case_twice_in_a_joined_file_is_named_with_its_rows_there(text_file):
+    scores = text_file(f"{HEADER}\n1,a,g,iou,0.5\n")
+    features = text_file("case,size\n1,3\n2,2\n1,4\n", "features.csv")
+    with pytest.raises(ColumnError, match=r"rows 2 and 4 of .*features\.csv are the same case \(case 1\)"):
+        ss.read_scores(scores, join=features)
+    with pytest.raises(ColumnError, match=r"column 'case' of .*features\.csv is empty in row 3"):
+        ss.read_scores(scores, join=text_file("case,size\n1,3\n,2\n", "features.csv"))
+
+
+def test_joining_to_any_tidy_table(text_file):
+    data = text_file("case,prob\n1,0.5\n2,0.25\n")
+    assert ss.read_data(data, join=pd.DataFrame({"case": [2, 1], "x": [20, 10]}))["x"].tolist() == [10, 20]
+
+
+# a task per column
+
+
+def test_a_file_with_a_task_per_column_becomes_one_covariate(text_file):
+    elongation = text_file("b,NA,case,note\n3,1,007,x\n4,2,7,y\n", "elongation.csv")
+    frame = ss.read_scores(text_file(SCORES), join={"elongation": elongation})
+    assert frame.columns.tolist() == [*HEADER.split(","), "elongation"]
+    assert frame["elongation"].tolist() == [1.0, 2.0, 3.0]
+    assert frame["case"].tolist() == ["007", "7", "007"]
+
+
+def test_several_joins_follow_one_another(text_file):
+    first = text_file("case,NA,b\n007,1,2\n7,3,\n", "first.csv")
+    second = text_file("case,NA,b\n007,x,y\n7,z,\n", "second.csv")
+    third = text_file("case,prob\n007,0.5\n7,0.25\n", "third.csv")
+    fourth = pd.DataFrame({"case": [7, "007"], "age": [70, 60]})
+    frame = ss.read_scores(text_file(SCORES), join=[{"one": first, "two": second}, third, fourth])
+    assert frame.columns.tolist()[5:] == ["one", "two", "prob", "age"]
+    assert frame["one"].tolist() == [1.0, 3.0, 2.0]
+    assert frame["two"].tolist() == ["x", "z", "y"]
+    assert frame["prob"].tolist() == [0.5, 0.25, 0.5]
+    assert frame["age"].tolist() == [60, 70, 60]
+
+
+def test_a_covariate_of_a_task_that_its_file_lacks_is_empty_and_said(text_file):
+    file = text_file("case,NA\n007,1\n7,2\n", "size.csv")
+    with pytest.warns(SalstatsWarning, match=r"size\.csv has nothing on 1 of 3 case and tasks"):
+        frame = ss.read_scores(text_file(SCORES), join={"size": file})
+    assert np.array_equal(frame["size"], [1.0, 2.0, np.nan], equal_nan=True)
+
+
+def test_a_covariate_that_is_text_in_one_task_is_text_in_all_and_said(text_file):
+    file = text_file("case,NA,b\n007,1,wide\n7,2,\n", "size.csv")
+    with pytest.warns(SalstatsWarning, match=r"column 'b' holds text and 'NA' numbers; size is read as text"):
+        frame = ss.read_scores(text_file(SCORES), join={"size": file})
+    assert frame["size"].tolist() == ["1", "2", "wide"]
+
+
+def test_a_data_set_is_part_of_the_key_of_a_file_with_a_task_per_column(text_file):
+    scores = text_file(f"{HEADER},dataset\n1,a,g,iou,0.5,x\n1,a,g,iou,0.25,y\n")
+    file = text_file("dataset,case,a\ny,1,2\nx,1,1\n", "size.csv")
+    assert ss.read_scores(scores, join={"size": file})["size"].tolist() == [1.0, 2.0]
+
+
+def test_rows_of_a_file_with_a_task_per_column_are_called_by_their_number_there(text_file):
+    file = text_file("case,NA,b\n007,1,2\n7,1,2\n007,3,4\n", "size.csv")
+    with pytest.raises(
+        ColumnError, match=r"rows 2 and 4 of .*size\.csv are the same case \(case 007, task NA\)"
+    ):
+        ss.read_scores(text_file(SCORES), join={"size": file})
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "message"),
+    [
+        ("case,Na\n007,1\n", "size", r"no column named like a task of the scores.*tasks: 'NA', 'b'\)"),
+        ("case,task,NA\n007,NA,1\n", "size", "has a column 'task', so it is not wide by task"),
+        ("case,NA\n007,1\n7,1\n", "method", "gives no name of a covariate"),
+        ("case,NA\n007,1\n7,1\n", " ", "gives no name of a covariate"),
+        ("case,NA\n008,1\n", "size", r"no case and task of .*features\.csv is in the scores"),
+    ],
+)
+def test_a_file_with_a_task_per_column_that_cannot_be_joined_is_refused(text_file, content, name, message):
+    with pytest.raises(SalstatsError, match=message):
+        ss.read_scores(text_file(SCORES), join={name: text_file(content, "features.csv")})
+
+
+def test_a_covariate_that_is_there_already_is_refused(text_file):
+    file = text_file("case,NA,b\n007,1,2\n7,1,2\n", "size.csv")
+    with pytest.raises(ColumnError, match=r"column 'size' is in .*size\.csv and in the scores"):
+        ss.read_scores(text_file(SCORES), join=[{"size": file}, {"size": file}])
+
+
+def test_a_task_per_column_needs_tasks_in_the_scores(text_file):
+    scores = text_file("case,method,metric,score\n1,g,iou,0.5\n")
+    with pytest.raises(ColumnError, match=r"join={'size': '.*size\.csv'} needs a column 'task'"):
+        ss.read_scores(scores, join={"size": text_file("case,a\n1,2\n", "size.csv")})
+
+
+def test_a_file_with_a_task_per_column_joined_without_a_name_is_refused(text_file):
+    file = text_file("case,b,NA\n007,1,2\n7,1,2\n", "size.csv")
+    with pytest.raises(
+        ColumnError, match=r"size\.csv is wide by task; join it with join={'name': path} \(its column 'b'"
+    ):
+        ss.read_scores(text_file(SCORES), join=file)
+
+
+@pytest.mark.parametrize(
+    ("join", "message"),
+    [
+        (5, "join= takes paths, DataFrames and {'name': path}, not int"),
+        ([None], "not NoneType"),
+        ({"size": pd.DataFrame({"case": ["1"]})}, r"join={'size': ...} must name a file, not a DataFrame"),
+    ],
+)
+def test_what_is_no_table_is_not_joined(text_file, join, message):
+    with pytest.raises(SalstatsError, match=message):
+        ss.read_scores(text_file(SCORES), join=join)
+
+
+def test_the_feature_files_of_the_chexlocalize_scripts_join_cell_by_cell(shared):
+    folder = shared / STUDY
+    files = {name: folder / "features" / f"{name}.csv" for name in ("elongation", "area_ratio")}
+    frame = ss.read_scores(
+        folder / "eval_tp" / "iou_results_per_cxr.csv",
+        wide="task", method="gradcam", metric="iou", rename={"img_id": "case"}, join=files,
+    )  # fmt: skip
+    for name, file in files.items():
+        cells = {}
+        with file.open(newline="") as stream:
+            for row in csv.DictReader(stream):
+                case = row.pop("img_id")
+                cells.update({(case, task): float(v or "nan") for task, v in row.items()})
+        expected = [cells[key] for key in zip(frame["case"], frame["task"], strict=True)]
+        assert np.isfinite(expected).sum() > 100
+        assert np.array_equal(frame[name], expected, equal_nan=True)
+
+
+# rename and case reach joined files
+
+
+def test_rename_reaches_joined_files_for_the_columns_they_have(text_file):
+    scores = text_file(SCORES.replace("case", "img_id"))
+    wide = text_file("img_id,NA,b\n007,1,2\n7,3,4\n", "wide.csv")
+    long = text_file("case,p\n007,0.5\n7,0.25\n", "long.csv")
+    frame = ss.read_scores(scores, rename={"img_id": "case", "p": "prob"}, join=[{"size": wide}, long])
+    assert frame.columns.tolist() == [*HEADER.split(","), "size", "prob"]
+    assert frame["size"].tolist() == [1.0, 3.0, 2.0]
+    assert frame["prob"].tolist() == [0.5, 0.25, 0.5]
+
+
+def test_rename_may_name_a_column_that_only_a_joined_file_has(text_file):
+    file = text_file("img_id,prob\n007,0.5\n7,0.25\n", "prob.csv")
+    frame = ss.read_scores(text_file(SCORES), rename={"img_id": "case"}, join=file)
+    assert frame["prob"].tolist() == [0.5, 0.25, 0.5]
+    data = ss.read_data(text_file("case\n7\n"), rename={"img_id": "case"}, join=file)
+    assert data["prob"].tolist() == [0.25]
+    with pytest.raises(InputFileError, match=r"scores\.csv: rename names column 'id', which it lacks"):
+        ss.read_scores(text_file(SCORES), rename={"id": "case"}, join=file)
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_a_joined_file_without_case_says_that_rename_reaches_it(text_file, named):
+    file = text_file("NA,b,img_id\n1,2,x7\n", "size.csv")
+    with pytest.raises(
+        ColumnError,
+        match=r"size\.csv has no column 'case' .*rename={'img_id': 'case'} .*\(it reaches joined files too\)",
+    ):
+        ss.read_scores(text_file(SCORES), join={"size": file} if named else file)
+
+
+def test_columns_that_name_a_case_do_so_in_joined_files_too(text_file):
+    scores = text_file("phase,trial,method,metric,score\n1,2,g,iou,0.5\n2,2,g,iou,0.25\n")
+    file = text_file("trial,phase,prob\n2,2,0.75\n2,1,1\n", "prob.csv")
+    frame = ss.read_scores(scores, case=("phase", "trial"), join=file)
+    assert frame.columns.tolist() == ["case", "method", "metric", "score", "prob"]
+    assert frame["prob"].tolist() == [1.0, 0.75]

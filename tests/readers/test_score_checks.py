@@ -1,0 +1,79 @@
+"""Scores outside the range of a metric that the package knows."""
+
+import re
+import warnings
+
+import pytest
+
+import salstats as ss
+from salstats.checks import SalstatsWarning
+from salstats.metrics.registry import METRICS
+
+
+def read(text_file, *rows, **options):
+    """Scores of rows `metric,score`, and what was said on reading them."""
+    lines = "".join(f"{case},g,{row}\n" for case, row in enumerate(rows))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        frame = ss.read_scores(text_file(f"case,method,metric,score\n{lines}"), **options)
+    assert all(w.category is SalstatsWarning for w in caught)
+    return frame, [str(w.message) for w in caught]
+
+
+def test_percentages_are_said_once_with_place_value_range_and_count(text_file):
+    frame, said = read(text_file, "iou,0.5", "iou,35.25", "iou,", "iou,100", "hausdorff,40")
+    assert frame["score"].tolist()[1] == 35.25
+    assert len(said) == 1
+    assert re.search(
+        r"scores\.csv, row 3: iou 35\.25 lies outside its range 0 \.\.\. 1 \(2 of 4 scores do\); "
+        r"a percentage\? divide by 100$",
+        said[0],
+    )
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("IoU,50", "IoU 50 lies outside its range 0 ... 1 (1 of 1 scores do); a percentage? divide by 100"),
+        ("dice,-1", "dice -1 lies outside its range 0 ... 1 (1 of 1 scores do)"),
+        ("dice,255", "dice 255 lies outside its range 0 ... 1 (1 of 1 scores do)"),
+        ("NCC,1.5", "NCC 1.5 lies outside its range -1 ... 1 (1 of 1 scores do)"),
+        ("hausdorff,-3", "hausdorff -3 lies outside its range 0 or more (1 of 1 scores do)"),
+    ],
+)
+def test_the_range_is_that_of_the_metric_in_any_case(text_file, row, message):
+    _, said = read(text_file, row)
+    assert len(said) == 1
+    assert said[0].endswith(f"scores.csv, row 2: {message}")
+
+
+@pytest.mark.parametrize(
+    "row", ["iou,0", "iou,1", "iou,1.0000001", "ncc,-1", "nss,-7.5", "kl,12", "my score,40", "iou,"]
+)
+def test_a_score_within_the_range_up_to_rounding_says_nothing(text_file, row):
+    assert read(text_file, row)[1] == []
+
+
+def test_every_known_range_holds_zero_to_one():
+    assert all(m.low <= 0 and m.high >= 1 for m in METRICS.values())
+
+
+def test_each_metric_is_said_with_the_file_and_row_of_its_first_score(text_file):
+    first = text_file("case,a,b\n1,0.5,0.5\n2,-0.5,0.5\n", "a.csv")
+    second = text_file("case,a,b\n1,0.5,0.5\n2,0.5,70\n", "b.csv")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        ss.read_scores([first, second], wide="task", method="g", metric=["ncc", "iou"])
+        ss.read_scores(first, wide="task", method="g", metric="iou")
+    said = [str(w.message) for w in caught]
+    assert len(said) == 2
+    assert re.search(r"b\.csv, row 3: iou 70 lies outside its range 0 \.\.\. 1 \(1 of 4 scores do\)", said[0])
+    assert re.search(r"a\.csv, row 3: iou -0\.5 lies outside", said[1])
+    assert caught[0].filename == __file__
+
+
+def test_a_tidy_table_may_hold_any_score(text_file):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        frame = ss.read_data(text_file("case,metric,score\n1,iou,35\n"))
+    assert frame["score"].tolist() == [35.0]

@@ -1,0 +1,201 @@
+"""One scores frame from files with a score per column or a task per column."""
+
+import csv
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import salstats as ss
+from salstats.checks import ColumnError, SalstatsError
+from salstats.readers.lanfredi2021 import METHODS, read_lanfredi2021
+
+STUDY = "oracles/chexlocalize/study/expected"
+
+
+def test_a_metric_per_column_becomes_a_row_per_score(text_file):
+    file = text_file("case_id,task,prob,iou,human_iou\n007,NA,0.5,0.25,0.75\n008,a,0.25,,1\n")
+    frame = ss.read_scores(
+        file,
+        rename={"case_id": "case"},
+        columns={"iou": ("gradcam", "iou"), "human_iou": ("human", "iou")},
+    )
+    expected = pd.DataFrame(
+        {
+            "case": ["007", "008"] * 2,
+            "task": ["NA", "a"] * 2,
+            "method": ["gradcam"] * 2 + ["human"] * 2,
+            "metric": "iou",
+            "score": [0.25, np.nan, 0.75, 1.0],
+            "prob": [0.5, 0.25] * 2,
+        }
+    )
+    pd.testing.assert_frame_equal(frame, expected)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"x": ("g", "iou")}, "columns names column 'x', which it lacks"),
+        ({"dic": ("g", "dice")}, "columns names column 'dic', which it lacks; did you mean 'dice'\\?"),
+        (
+            {"iou": ("g", "iou"), "dice": ("g", "iou")},
+            "columns= gives 'iou' and 'dice' the same method and metric",
+        ),
+        ({"iou": "g"}, r"no column 'metric' and columns= gives methods only.*metric='...'"),
+        ({"iou": ""}, r"must give \(method, metric\), or a method, not ''"),
+        ({"iou": ["g"]}, r"must give \(method, metric\), or a method, not \['g'\]"),
+        ({"iou": None}, r"must give \(method, metric\), or a method, not None"),
+        ({"iou": "g", "dice": "g"}, "columns= gives 'iou' and 'dice' the same method 'g'"),
+        ({"iou": "g", "dice": ("h", "dice")}, r"some columns a method only and others \(method, metric\)"),
+        ({"iou": ("g", "")}, r"must give \(method, metric\)"),
+        ({"name": ("g", "iou")}, "row 2, column 'name': 'x' is not a number"),
+    ],
+)
+def test_a_metric_per_column_that_cannot_be_is_an_error(text_file, columns, message):
+    with pytest.raises(SalstatsError, match=message):
+        ss.read_scores(text_file("case,iou,dice,name\n1,0.5,0.6,x\n"), columns=columns)
+
+
+def test_a_method_per_column_takes_the_metric_from_the_files_own_column(text_file):
+    file = text_file("case,metric,score_ag,model,score_convex\n007,ncc,-0.25,1,0.5\n007,auc,0.75,1,\n")
+    frame = ss.read_scores(file, columns={"score_ag": "ag", "score_convex": "convex"})
+    expected = pd.DataFrame(
+        {
+            "case": "007",
+            "method": ["ag"] * 2 + ["convex"] * 2,
+            "metric": ["ncc", "auc"] * 2,
+            "score": [-0.25, 0.75, 0.5, np.nan],
+            "model": "1",
+        }
+    )
+    pd.testing.assert_frame_equal(frame, expected)
+
+
+def test_a_method_per_column_takes_the_metric_that_is_given(text_file):
+    file = text_file("case,ag,convex\n1,0.5,0.25\n")
+    frame = ss.read_scores(file, columns={"ag": "gradcam", "convex": "human"}, metric="iou")
+    assert frame.columns.tolist() == ["case", "method", "metric", "score"]
+    assert frame.to_numpy().tolist() == [["1", "gradcam", "iou", 0.5], ["1", "human", "iou", 0.25]]
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "message"),
+    [
+        (
+            {"a": ("ag", "iou")},
+            {},
+            r"column 'metric' beside columns=.*its method only, as in columns={'a': 'ag'} \(--score a=ag\)",
+        ),
+        ({"a": "ag"}, {"metric": "iou"}, "has a column 'metric' already; leave metric='iou' out"),
+        ({"a": "ag"}, {"method": "g"}, "columns= gives each column its method; leave method= out"),
+        ({"a": "ag"}, {"rename": {"b": "method"}}, "has a column 'method' beside columns=; rename it"),
+        ({"a": "ag"}, {"rename": {"b": "score"}}, "has a column 'score' beside columns=; rename it"),
+        ({"a": "ag", "b": "bg"}, {"rename": {"metric": "m"}}, "has no column 'metric'"),
+    ],
+)
+def test_what_stands_beside_a_method_per_column_must_fit(text_file, columns, options, message):
+    file = text_file("case,metric,a,b\n1,iou,0.5,0.25\n")
+    with pytest.raises(SalstatsError, match=message):
+        ss.read_scores(file, columns=columns, **options)
+
+
+def test_an_empty_metric_beside_a_method_per_column_is_an_error(text_file):
+    with pytest.raises(ColumnError, match="row 3, column 'metric': empty"):
+        ss.read_scores(text_file("case,metric,a\n1,iou,0.5\n2,,0.5\n"), columns={"a": "ag"})
+
+
+def test_the_second_workbook_of_the_gaze_study_reads_by_its_columns(shared):
+    folder = shared / "data" / "lanfredi2021"
+    frame = ss.read_scores(
+        folder / "normal_abnormal_separated.xlsx",
+        sheet="results_uniform_df",
+        case=("phase", "trial"),
+        rename={"index_image": "reader", "model number": "seed"},
+        columns={f"score_{name}": method for name, method in METHODS.items()},
+    )
+    assert frame["case"].str.fullmatch(r"[12]_[0-9]+").all()
+    key = ["case", "reader", "seed", "metric", "method"]
+    expected = read_lanfredi2021(folder, sheet="normal_abnormal")
+    expected["case"] = expected["case"].str.replace(r"^q(\d+)_t0*(\d+)$", r"\1_\2", regex=True)
+    pd.testing.assert_series_equal(
+        frame.set_index(key)["score"].sort_index(), expected.set_index(key)["score"].sort_index()
+    )
+
+
+@pytest.mark.parametrize("metric", ["iou", "hitmiss"])
+def test_the_files_of_the_chexlocalize_scripts_read_cell_by_cell(shared, metric):
+    folder = shared / STUDY / "eval_tp"
+    files = [
+        folder / f"{metric}_results_per_cxr.csv",
+        folder / f"{metric}_humanbenchmark_results_per_cxr.csv",
+    ]
+    frame = ss.read_scores(
+        files, wide="task", method=["gradcam", "human"], metric=metric, rename={"img_id": "case"}
+    )
+    found = {(r.case, r.task, r.method): r.score for r in frame.itertuples()}
+    cells = {}
+    for file, method in zip(files, ("gradcam", "human"), strict=True):
+        with file.open(newline="") as stream:
+            for row in csv.DictReader(stream):
+                case = row.pop("img_id")
+                cells.update({(case, task, method): float(v or "nan") for task, v in row.items()})
+    assert len({task for _, task, _ in cells}) == 10
+    assert found.keys() == cells.keys()
+    assert len(frame) == len(cells)
+    assert all(np.array_equal(found[key], cells[key], equal_nan=True) for key in cells)
+
+
+def test_a_task_per_column_keeps_other_columns_when_the_tasks_are_named(text_file):
+    file = text_file("img_id,view,NA,None\n007,PA,0.5,\n")
+    options = {"wide": "task", "method": "g", "metric": "iou", "rename": {"img_id": "case"}}
+    frame = ss.read_scores(file, tasks=["NA", "None"], **options)
+    assert frame["task"].tolist() == ["NA", "None"]
+    assert frame["view"].tolist() == ["PA", "PA"]
+    with pytest.raises(
+        ColumnError, match=r"row 2, column 'view': 'PA' is not a number.*name the tasks with tasks="
+    ):
+        ss.read_scores(file, **options)
+
+
+@pytest.mark.parametrize("options", [{}, {"method": "g", "metric": "iou"}, {"tasks": ["a", "b"]}], ids=str)
+def test_a_task_per_column_without_case_names_the_column_that_may_be_it(text_file, options):
+    file = text_file(
+        "a,b,weight,img_id,view\n0.5,,1,patient64139_study1,PA\n0.25,1,2,patient64141_study1,PA\n"
+    )
+    with pytest.raises(ColumnError, match=r"has no column 'case' .*rename={'img_id': 'case'} says which"):
+        ss.read_scores(file, wide="task", **options)
+
+
+def test_numbers_with_decimal_commas_are_no_column_of_case_names(text_file):
+    file = text_file("a;b;id\n0,5;NA;x1\n0,25;1;x2\n")
+    with pytest.raises(ColumnError, match=r"rename={'id': 'case'} says which"):
+        ss.read_scores(file, sep=";", wide="task")
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("case,a\n1,0.5\n", {"wide": "column"}, "wide='column' is not known; only 'task'"),
+        ("case,a\n1,0.5\n", {"wide": "task", "tasks": ["b"]}, "tasks names column 'b'"),
+        ("case,a\n1,0.5\n", {"wide": "task", "tasks": ["a", "a"]}, "tasks= names 'a' twice"),
+        ("case,a\n1,0.5\n", {"wide": "task", "columns": {"a": ("g", "iou")}}, "not both"),
+        ("case,a\n1,0.5\n", {"tasks": ["a"]}, "tasks= belongs to wide='task'"),
+        ("case,a\n1,0.5\n", {"wide": "task", "method": None}, "no column 'method'.*method='...'"),
+        ("case,a\n1,0.5\n", {"wide": "task", "method": ""}, "method= is empty"),
+        ("case\n1\n", {"wide": "task"}, "has no task columns"),
+        ("id,a\n1,0.5\n", {"wide": "task", "tasks": "a"}, "no column 'case'.*rename="),
+        ("case,task,a\n1,x,0.5\n", {"wide": "task"}, "not wide by task"),
+        ("case,a\n1,0.5\n1,0.6\n", {"wide": "task"}, "row 3: the same observation as row 2"),
+    ],
+)
+def test_a_task_per_column_that_cannot_be_is_an_error(text_file, text, options, message):
+    with pytest.raises(SalstatsError, match=message):
+        ss.read_scores(text_file(text), **{"method": "g", "metric": "iou", **options})
+
+
+def test_what_a_file_is_about_is_not_said_twice(text_file):
+    with pytest.raises(ColumnError, match="has a column 'method' already; leave method='g' out"):
+        ss.read_scores(text_file("case,task,method,metric,score\n1,a,g,iou,0.5\n"), method="g")
+    with pytest.raises(SalstatsError, match="columns= gives each column its metric; leave metric= out"):
+        ss.read_scores(text_file("case,a\n1,0.5\n"), columns={"a": ("g", "iou")}, metric="iou")
