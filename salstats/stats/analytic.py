@@ -20,13 +20,9 @@ def analytic_variance(cells: Cells, estimand: Estimand) -> tuple[np.ndarray, np.
     variance, df : ndarray, shape (n_rows,)
         NaN where undefined.
     """
-    means, totals = cells.means(), cells.counts.sum(axis=0)
-    n_units = smallest_sample(np.count_nonzero(cells.counts, axis=0)[None].astype(np.float64), cells.sample)[
-        0
-    ]
-    slopes = estimand.gradient(means)
-    factor = np.sqrt(unit_factor(n_units))
-    per_sum, per_count = influence_weights(np.where(slopes != 0, slopes * factor, 0.0), means, totals)
+    slopes = estimand.gradient(cells.means())
+    n_units = _sample_units(cells)
+    per_sum, per_count = _scaled_weights(cells, slopes, n_units)
     influence = cells.sums @ per_sum.T - cells.counts @ per_count.T
     variance = (influence**2).sum(axis=0)
     df = np.full(len(variance), np.nan)
@@ -34,22 +30,40 @@ def analytic_variance(cells: Cells, estimand: Estimand) -> tuple[np.ndarray, np.
         used = np.flatnonzero(slopes[row] != 0)
         if np.isnan(variance[row]) or not len(used):
             continue
-        samples = np.unique(cells.sample[used])
-        sizes = np.array([n_units[used[cells.sample[used] == k][0]] for k in samples])
+        samples, first = np.unique(cells.sample[used], return_index=True)
+        sizes = n_units[used[first]]
         if len(samples) == 1:
             df[row] = sizes[0] - 1
             continue
-        # with available pairs a row of one group has two samples of its own, whose smaller one decides
+        of_samples = [used[cells.sample[used] == sample] for sample in samples]
         parts = np.array(
             [
                 ((cells.sums[:, c] @ per_sum[row, c] - cells.counts[:, c] @ per_count[row, c]) ** 2).sum()
-                for c in (used[cells.sample[used] == k] for k in samples)
+                for c in of_samples
             ]
         )
         everyone = np.count_nonzero(cells.counts[:, used].any(axis=1)) - 1
         with np.errstate(invalid="ignore", divide="ignore"):
             df[row] = min(parts.sum() ** 2 / (parts**2 / (sizes - 1)).sum(), everyone)
     return variance, df
+
+
+def scale_slopes(slopes: np.ndarray, n_units: np.ndarray) -> np.ndarray:
+    """Return derivatives times sqrt(G / (G - 1)) of their cells' units, shape (..., n_rows, n_cells).
+
+    A cell that a row does not use stays out of it, also where its factor is undefined (G = 1).
+    """
+    return np.where(slopes != 0, slopes * np.sqrt(unit_factor(n_units))[..., None, :], 0.0)
+
+
+def _sample_units(cells: Cells) -> np.ndarray:
+    """Return the number of units of each cell's sample."""
+    return smallest_sample(np.count_nonzero(cells.counts, axis=0)[None].astype(np.float64), cells.sample)[0]
+
+
+def _scaled_weights(cells: Cells, slopes: np.ndarray, n_units: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the weights of sums and counts for influences that carry the factor of their sample."""
+    return influence_weights(scale_slopes(slopes, n_units), cells.means(), cells.counts.sum(axis=0))
 
 
 def jackknife(cells: Cells, estimand: Estimand) -> np.ndarray:
@@ -80,15 +94,10 @@ def fieller_limits(
     assert estimand.second is not None
     method, reference = estimand.levels(cells.means())
     assert reference is not None
-    n_units = smallest_sample(np.count_nonzero(cells.counts, axis=0)[None].astype(np.float64), cells.sample)[
-        0
-    ]
-    factor = np.sqrt(unit_factor(n_units))
-    means, totals = cells.means(), cells.counts.sum(axis=0)
-    pulls = []
+    n_units, pulls = _sample_units(cells), []
     for membership in (estimand.first, estimand.second):
-        slopes = Estimand("mean", membership).gradient(means)
-        per_sum, per_count = influence_weights(np.where(slopes != 0, slopes * factor, 0.0), means, totals)
+        slopes = Estimand("mean", membership).gradient(cells.means())
+        per_sum, per_count = _scaled_weights(cells, slopes, n_units)
         pulls.append(cells.sums @ per_sum.T - cells.counts @ per_count.T)
     both = np.stack(pulls, axis=2)
     covariance = np.einsum("uri,urj->rij", both, both)

@@ -17,12 +17,16 @@ from salstats.checks import (
 )
 from salstats.stats import intervals
 from salstats.stats.advice import ROUNDING, warn_few_units, warn_limits, warn_undefined
-from salstats.stats.analytic import analytic_variance, fieller_limits, jackknife, smallest_sample, unit_factor
+from salstats.stats.analytic import (
+    analytic_variance,
+    fieller_limits,
+    jackknife,
+    scale_slopes,
+    smallest_sample,
+)
 from salstats.stats.cells import Cells, ratio
 from salstats.stats.estimand import Estimand, influence_weights
 from salstats.stats.resampling import weight_blocks
-
-ANALYTIC = ("t", "wilson", "exact", "delta", "fieller")
 
 
 @dataclass(frozen=True)
@@ -210,10 +214,9 @@ def replicate(
         if differences is not None:
             differences[rows] = gap.value(means)
         if variances is not None:
-            factor = unit_factor(smallest_sample(weights @ present, cells.sample))
-            per_sum, per_count = influence_weights(
-                estimand.gradient(means) * np.sqrt(factor)[:, None, :], means, totals
-            )
+            drawn = smallest_sample(weights @ present, cells.sample)
+            slopes = scale_slopes(estimand.gradient(means), drawn)
+            per_sum, per_count = influence_weights(slopes, means, totals)
             for row in range(estimand.n_rows):
                 pull = per_sum[:, row] @ cells.sums.T - per_count[:, row] @ cells.counts.T
                 variances[rows, row] = np.einsum("bu,bu,bu->b", weights, pull, pull)

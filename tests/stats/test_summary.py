@@ -415,6 +415,18 @@ def test_studentized_replicates_without_variance_are_counted():
     assert abs(got["n_undefined"].item() - expected) < 5 * np.sqrt(expected)
 
 
+def test_a_rare_task_does_not_spoil_the_bootstrap_t_of_others():
+    # in some replicates one unit of task b is drawn, which has no variance there; task a always has one
+    scores = pd.concat(
+        [scores_of(np.linspace(0, 1, 40)).assign(task="a"), scores_of([0.1, 0.5, 0.7]).assign(task="b")]
+    )
+    with pytest.warns(SalstatsWarning, match="task b"):
+        got = ss.summarize(scores, interval="studentized").set_index("task")
+    assert got.loc["a", "n_undefined"] == 0
+    alone = ss.summarize(scores[scores["task"] == "a"], interval="studentized")
+    np.testing.assert_allclose(limits(got.loc[["a"]]), limits(alone), rtol=RTOL)
+
+
 def test_equal_scores_leave_no_variance_whatever_their_rounding():
     # ten times 0.1 does not add up to 1.0, but the scores are equal all the same
     with pytest.warns(SalstatsWarning, match="width 0"):
