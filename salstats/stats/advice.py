@@ -12,6 +12,8 @@ from salstats.stats.grouping import group_label, group_list
 UNDEFINED_SHARE = 0.01
 #: units below which intervals and tests from resampling are known to run short
 FEW_UNITS = 20
+#: the same for a variance from units and Student's t
+FEW_FOR_T = 5
 #: a standard error smaller than this, relative to the scores, is rounding error
 ROUNDING = 1e-12
 
@@ -21,32 +23,61 @@ def _named(keys: pd.DataFrame, which: np.ndarray) -> str:
     return group_list([group_label(keys, int(row)) for row in np.flatnonzero(which)])
 
 
-def warn_few_units(n_units: np.ndarray, keys: pd.DataFrame, what: str) -> None:
-    """Warn where resampling so few units gives intervals and p-values that are too optimistic."""
-    few = (n_units < FEW_UNITS) & (n_units > 0)
+def warn_few_units(
+    smallest: np.ndarray, effective: np.ndarray, keys: pd.DataFrame, kind: str, *, resampled: bool
+) -> None:
+    """Warn where inference hangs on few units, or on few large ones.
+
+    Parameters
+    ----------
+    smallest : ndarray, shape (n_rows,)
+        Units of each row's smallest sample.
+    effective : ndarray, shape (n_rows,)
+        Units of equal size that a row's units are worth.
+    keys : DataFrame, n_rows rows
+        Grouping columns.
+    kind : str
+        The interval.
+    resampled : bool
+        Whether an interval or a p-value comes from replicates.
+    """
+    least = FEW_UNITS if resampled else FEW_FOR_T
+    few = (smallest < least) & (smallest > 0)
     if few.any():
-        least, most = n_units[few].min(), n_units[few].max()
-        span = f"{least}" if least == most else f"{least} to {most}"
+        low, high = int(smallest[few].min()), int(smallest[few].max())
+        span = f"{low}" if low == high else f"{low} to {high}"
+        advice = (
+            "interval='t' (of a decrease: 'fieller') and test='t' hold better"
+            if resampled
+            else "more cases are needed"
+        )
+        what = "resampling" if resampled else "estimating a variance from"
         warnings.warn(
-            f"{what} rest on {span} units for {_named(keys, few)}; "
-            f"resampling fewer than {FEW_UNITS} gives intervals too short and p-values too small: "
-            "interval='t' (of a decrease: 'fieller') and test='t' hold better",
+            f"{kind} intervals or their tests rest on {span} units for {_named(keys, few)}; {what} fewer "
+            f"than {least} gives intervals too short and p-values too small: {advice}",
+            SalstatsWarning,
+            stacklevel=5,
+        )
+    # among many small units a few large ones decide
+    unequal = ~few & (effective < FEW_UNITS) & (effective < smallest / 2)
+    if unequal.any():
+        warnings.warn(
+            f"units differ so much in size that they are worth {effective[unequal].min():.0f} equal ones for "
+            f"{_named(keys, unequal)}; intervals come out too short: average each unit first, or take "
+            "regress('score ~ 1', errors='cr2')",
             SalstatsWarning,
             stacklevel=5,
         )
 
 
-def warn_undefined(n_undefined: np.ndarray, n_replicates: int, keys: pd.DataFrame, kind: str) -> None:
+def warn_undefined(n_undefined: np.ndarray, n_replicates: int, keys: pd.DataFrame) -> None:
     """Warn where more than 1 % of the replicates are undefined."""
     many = n_undefined > UNDEFINED_SHARE * n_replicates
     if many.any():
-        reasons = "no defined score was drawn, or the reference is 0"
-        if kind == "studentized":
-            reasons += ", or all scores drawn are equal"
         warnings.warn(
             f"{n_undefined.max()} of {n_replicates} replicates are undefined for {_named(keys, many)} and "
-            f"left out of the interval ({reasons}), so it speaks only of the others; there are too few "
-            "defined scores to resample",
+            "left out of the interval (no defined score was drawn, or the reference is 0), so it speaks only "
+            "of the others; there are too few defined scores to resample",
             SalstatsWarning,
             stacklevel=5,
         )

@@ -13,7 +13,7 @@ def analytic_variance(cells: Cells, estimand: Estimand) -> tuple[np.ndarray, np.
     The influence of a unit is summed over the cells of a row, each cell's times sqrt(G / (G - 1)) with G
     the number of units its sample has; a row whose sample has one unit has no variance. The degrees of
     freedom are G - 1 for a row of one sample. An average over samples (tasks) has Satterthwaite's, from
-    the variance each sample contributes, and at most the number of all its units - 1.
+    the variance each sample contributes and the units they share.
 
     Returns
     -------
@@ -26,6 +26,7 @@ def analytic_variance(cells: Cells, estimand: Estimand) -> tuple[np.ndarray, np.
     influence = cells.sums @ per_sum.T - cells.counts @ per_count.T
     variance = (influence**2).sum(axis=0)
     df = np.full(len(variance), np.nan)
+    present = (cells.counts > 0).astype(np.float64)
     for row in range(len(variance)):
         used = np.flatnonzero(slopes[row] != 0)
         if np.isnan(variance[row]) or not len(used):
@@ -42,10 +43,24 @@ def analytic_variance(cells: Cells, estimand: Estimand) -> tuple[np.ndarray, np.
                 for c in of_samples
             ]
         )
-        everyone = np.count_nonzero(cells.counts[:, used].any(axis=1)) - 1
-        with np.errstate(invalid="ignore", divide="ignore"):
-            df[row] = min(parts.sum() ** 2 / (parts**2 / (sizes - 1)).sum(), everyone)
+        shared = present[:, used[first]].T @ present[:, used[first]]
+        df[row] = _shared_degrees_of_freedom(parts, sizes, shared)
     return variance, df
+
+
+def _shared_degrees_of_freedom(parts: np.ndarray, sizes: np.ndarray, shared: np.ndarray) -> float:
+    """Return the degrees of freedom of a sum of variances whose samples share units.
+
+    (sum v_j)^2 / sum_jk v_j v_k T_jk / ((n_j - 1)(n_k - 1)), where T_jk is the trace of the product of
+    the two centring matrices: m - m/n_j - m/n_k + m^2 / (n_j n_k) for m shared units. It is
+    Satterthwaite's for disjoint samples, and n - 1 where all are the same.
+    """
+    n = np.maximum(sizes, np.diag(shared))
+    by_row, by_column = n[:, None], n[None, :]
+    trace = shared - shared / by_row - shared / by_column + shared**2 / (by_row * by_column)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        per_sample = parts / (sizes - 1)
+        return float(parts.sum() ** 2 / (per_sample @ trace @ per_sample))
 
 
 def scale_slopes(slopes: np.ndarray, n_units: np.ndarray) -> np.ndarray:
@@ -54,6 +69,18 @@ def scale_slopes(slopes: np.ndarray, n_units: np.ndarray) -> np.ndarray:
     A cell that a row does not use stays out of it, also where its factor is undefined (G = 1).
     """
     return np.where(slopes != 0, slopes * np.sqrt(unit_factor(n_units))[..., None, :], 0.0)
+
+
+def smallest_of_rows(cells: Cells, estimand: Estimand) -> np.ndarray:
+    """Return the number of units of each row's smallest sample: what its inference hangs on."""
+    units = np.where(estimand.cells_of_rows(), _sample_units(cells)[:, None], np.inf)
+    return units.min(axis=0)
+
+
+def effective_units(cells: Cells, estimand: Estimand) -> np.ndarray:
+    """Return how many units of equal size each row's units are worth: (sum n)^2 / sum n^2."""
+    sizes = cells.counts @ estimand.cells_of_rows().astype(np.float64)
+    return ratio(sizes.sum(axis=0) ** 2, (sizes**2).sum(axis=0))
 
 
 def _sample_units(cells: Cells) -> np.ndarray:

@@ -86,10 +86,14 @@ def warn_uneven_rows(codes: ColumnCodes, by: Sequence[str]) -> None:
         return
     key = [*by, *(c for c in ("dataset", "case", "task", "method", "metric") if c in frame.columns)]
     key = list(dict.fromkeys(key))
-    per_case = np.bincount(codes.combined(key))
+    # an undefined score does not count, so a case with four of five undefined counts once
+    defined = frame["score"].notna().to_numpy()
+    if not defined.any():
+        return
+    cases = codes.combined(key)
     groups, names = index_groups(frame, by, codes)
-    first = np.unique(codes.combined(key), return_index=True)[1]
-    group_of_case = groups[first]
+    _, first, per_case = np.unique(cases[defined], return_index=True, return_counts=True)
+    group_of_case = groups[defined][first]
     least = np.full(len(names), np.iinfo(np.int64).max)
     most = np.zeros(len(names), dtype=np.int64)
     np.minimum.at(least, group_of_case, per_case)

@@ -1,10 +1,12 @@
 """The cells and memberships behind a comparison of methods with a reference."""
 
+import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
+from salstats.checks import SalstatsWarning
 from salstats.codes import ColumnCodes, combined_codes
 from salstats.stats.averages import average_over, warn_uneven_rows
 from salstats.stats.cells import OVERALL, Cells, append_keys, index_groups, pool_over, sum_cells, with_overall
@@ -55,6 +57,17 @@ def contrast_design(
     def cells_of(values: np.ndarray) -> Cells:
         return sum_cells(values, its_units, units.n, codes, keys)
 
+    if (
+        pairs == "available"
+        and "task" not in by
+        and scores.get("task", pd.Series(dtype=object)).nunique() > 1
+    ):
+        warnings.warn(
+            "with pairs='available' a method and the reference are averaged over their own mixes of tasks; "
+            "add 'task' to by=, or take pairs='complete'",
+            SalstatsWarning,
+            stacklevel=4,
+        )
     if pairs == "complete":
         method, benchmark = (cells_of(np.where(complete, v, np.nan)) for v in (own, other))
     else:
@@ -71,15 +84,22 @@ def contrast_design(
     column = average.removesuffix("_mean") if average and after else average
     averaged, belongs, averaged_keys = average_over(keys, column, defined)
     n_pairs_averaged, n_missing_averaged = n_pairs @ averaged, incomplete @ belongs
-    members = np.eye(len(keys), dtype=bool)
+    members, weighted, all_keys = np.eye(len(keys), dtype=bool), np.zeros((len(keys), 0)), keys
+    n_missing = incomplete
     if overall:
-        pooled, _ = pool_over(keys, check_overall(by), OVERALL)
-        pooled = pooled * defined[:, None]
-        method = with_overall(method, "task", defined)
-        benchmark = with_overall(benchmark, "task", defined)
+        belongs_overall, overall_keys = pool_over(keys, check_overall(by), OVERALL)
+        pooled = belongs_overall * defined[:, None]
+        all_keys = append_keys(keys, overall_keys)
+        n_missing = np.concatenate([incomplete, incomplete @ belongs_overall])
+        if pairs == "complete":
+            method, benchmark = (with_overall(side, "task", defined) for side in (method, benchmark))
+        else:
+            # each side has its own mix of tasks: both are given the mix of the pairs
+            weighted = pooled * n_pairs[:, None].astype(np.float64)
         n_pairs = np.concatenate([n_pairs, n_pairs @ pooled])
         members = np.hstack([members, pooled.astype(bool)])
     n_cells = len(method.keys)
+    averaged = np.hstack([weighted, averaged])
     averaged = np.vstack([averaged, np.zeros((n_cells - len(keys), averaged.shape[1]))])
     rows = np.hstack([np.eye(n_cells), averaged])
     nothing = np.zeros_like(rows)
@@ -99,9 +119,9 @@ def contrast_design(
     return ContrastDesign(
         both,
         estimand,
-        append_keys(method.keys, averaged_keys).assign(reference=reference),
+        append_keys(all_keys, averaged_keys).assign(reference=reference),
         np.concatenate([n_pairs, n_pairs_averaged]).astype(np.int64),
-        np.concatenate([method.n_missing, n_missing_averaged]).astype(np.int64),
+        np.concatenate([n_missing, n_missing_averaged]).astype(np.int64),
         paired_rows[complete],
         codes[complete],
         members,

@@ -17,7 +17,7 @@ from salstats.metrics.registry import has_true_zero
 from salstats.stats import paired
 from salstats.stats.adjust import adjust as adjust_estimates
 from salstats.stats.adjust import check_procedure
-from salstats.stats.advice import ROUNDING, UNDEFINED_SHARE, warn_few_units
+from salstats.stats.advice import ROUNDING, UNDEFINED_SHARE
 from salstats.stats.analytic import analytic_variance
 from salstats.stats.cells import display_order
 from salstats.stats.contrast_design import ContrastDesign, contrast_design
@@ -99,7 +99,7 @@ def difference(
         - `reference_mean`, `method_mean`, `n_pairs` (both scores defined);
         - `verdict`: the method is "lower" or "higher" than the reference where the interval excludes
           equality (and, with `adjust`, `p_adjusted` is below 1 - `conf_level`), else "inconclusive", as
-          where more than 1 % of the replicates are undefined;
+          where more than 1 % of the replicates are undefined or the interval has width 0;
         - `test`, `n_replicates`.
 
     Raises
@@ -293,7 +293,7 @@ def _contrast(
         "conf_level": level,
         "interval": interval,
         "unit": units.name,
-        "n": (design.cells.counts.sum(axis=0) @ used).astype(np.int64),
+        "n": (design.cells.counts.sum(axis=0) @ (used > 0)).astype(np.int64),
         "n_missing": design.n_missing,
         "n_units": result.n_units,
         "n_undefined": result.n_undefined,
@@ -332,6 +332,8 @@ def _verdicts(kind: str, result: Inference, gap: np.ndarray, n_replicates: int) 
                 low, high = map(float, str(text).removeprefix("all but ").split(" to "))
                 excluded[row] = low < 0 < high
     excluded &= result.n_undefined <= UNDEFINED_SHARE * n_replicates
+    # an interval of width 0 says that nothing varies, not that nothing is uncertain
+    excluded &= ~(result.conf_high - result.conf_low <= ROUNDING * result.scale)
     return np.where(excluded & (gap < 0), "lower", np.where(excluded & (gap > 0), "higher", "inconclusive"))
 
 
@@ -343,14 +345,16 @@ def _test(
     statistic, df, p_value = (np.full(n_rows, np.nan) for _ in range(3))
     gap = design.estimand.gap()
     means = design.cells.means()
+    scale = gap.scale(means)
     # the mean of decreases is no function of one difference, and is tested as it stands
     averaged = np.arange(n_rows) >= design.members.shape[1]
     special = averaged & (design.estimand.then is not None)
     if test == "bootstrap":
         assert result.gap_replicates is not None
         assert result.replicates is not None
-        p_value = bootstrap_p_values(np.where(special, result.replicates, result.gap_replicates))
-        return statistic, df, np.where(result.n_units < 2, np.nan, p_value)
+        replicates = np.where(special, result.replicates, result.gap_replicates)
+        p_value = bootstrap_p_values(replicates, ROUNDING * scale)
+        return statistic, df, np.where(result.smallest < 2, np.nan, p_value)
     if test == "t":
         parts = []
         for estimand in (gap, design.estimand):
@@ -361,10 +365,9 @@ def _test(
         return statistic, df, p_value
     if test == "signflip":
         per_sum, _ = influence_weights(gap.gradient(means), means, design.cells.counts.sum(axis=0))
-        warn_few_units(result.n_units, design.keys, "sign flips")
         signs = draw_signs(settings.n_replicates, units.n, settings.rng)
-        p_value = paired.sign_flip(design.cells.sums @ per_sum.T, signs, gap.scale(means))
-        return statistic, df, np.where(special | (result.n_units < 2), np.nan, p_value)
+        p_value = paired.sign_flip(design.cells.sums @ per_sum.T, signs, scale)
+        return statistic, df, np.where(special | (result.smallest < 2), np.nan, p_value)
     own = design.paired["score"].to_numpy(dtype=np.float64)
     other = design.paired["reference_score"].to_numpy(dtype=np.float64)
     its_units = design.paired["_unit"].to_numpy()
@@ -376,10 +379,14 @@ def _test(
         if not chosen.any():
             continue
         if test == "mcnemar":
+            if row >= len(design.members) and len(np.unique(its_units[chosen])) < chosen.sum():
+                # a case has several tasks: pooled over them its pairs are not independent
+                continue
             paired.check_independent(its_units[chosen], design.keys, row, units.name)
             statistic[row], p_value[row] = paired.mcnemar(own[chosen], other[chosen])
         else:
             gaps = _unit_means(own[chosen] - other[chosen], its_units[chosen])
+            gaps = np.where(np.abs(gaps) <= ROUNDING * scale[row], 0.0, gaps)
             statistic[row], p_value[row] = paired.wilcoxon(gaps)
     return statistic, df, p_value
 

@@ -20,7 +20,9 @@ class Estimand:
     kind : {"mean", "difference", "percent_decrease"}
         `first`, `first - second`, or `100 * (second - first) / second`.
     first, second : ndarray of float64, shape (n_cells, n_levels)
-        1 where a cell belongs to a level. `second` is None for a mean.
+        Weight of a cell in a level, 1 in a plain average; each level's weights are brought to sum 1.
+        `second` is None for a mean. With it the cells are the methods', then the reference's in the same
+        order.
     then : ndarray of float64, shape (n_levels, n_rows), optional
         1 where a level's estimate enters a row's average; by default each is its own row.
     partial : bool
@@ -45,6 +47,11 @@ class Estimand:
 
     def levels(self, means: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         """Return the method's and the reference's level, shape (..., n_levels) each."""
+        if self.partial and self.second is not None:
+            # method and reference are averaged over the same tasks, whichever they are
+            half = means.shape[-1] // 2
+            either = np.isnan(means[..., :half]) | np.isnan(means[..., half:])
+            means = np.where(np.concatenate([either, either], axis=-1), np.nan, means)
         low = _average(means, self.first, self.partial)
         return low, None if self.second is None else _average(means, self.second, self.partial)
 
@@ -114,7 +121,7 @@ def _compare(kind: str, low: np.ndarray, high: np.ndarray) -> np.ndarray:
 
 
 def _average(values: np.ndarray, membership: np.ndarray, partial: bool) -> np.ndarray:
-    """Return the unweighted mean of each group of columns, undefined where one of them is.
+    """Return the weighted mean of each group of columns, undefined where one of them is.
 
     With `partial` it is the mean of those that are defined.
     """

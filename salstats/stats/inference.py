@@ -19,9 +19,11 @@ from salstats.stats import intervals
 from salstats.stats.advice import ROUNDING, warn_few_units, warn_limits, warn_undefined
 from salstats.stats.analytic import (
     analytic_variance,
+    effective_units,
     fieller_limits,
     jackknife,
     scale_slopes,
+    smallest_of_rows,
     smallest_sample,
 )
 from salstats.stats.cells import Cells, ratio
@@ -70,8 +72,10 @@ class Inference:
     conf_high: np.ndarray
     df: np.ndarray
     n_units: np.ndarray
+    smallest: np.ndarray
     bias: np.ndarray
     n_undefined: np.ndarray
+    scale: np.ndarray
     replicates: np.ndarray | None = field(default=None, repr=False)
     gap_replicates: np.ndarray | None = field(default=None, repr=False)
     conf_set: np.ndarray | None = None
@@ -115,24 +119,47 @@ def infer(
     if replicates is not None:
         mean, spread, n_defined = _moments(replicates)
         bias = mean - estimate
-        if variances is not None:
-            # a replicate whose scores are all equal has no pivot
-            n_defined = (~np.isnan(replicates) & (variances > 0)).sum(axis=0)
         n_undefined = len(replicates) - n_defined
         if bootstrapped:
-            std_error = spread
-            warn_few_units(n_units, keys, f"{kind} intervals")
+            std_error, df = spread, np.full(len(estimate), np.nan)
     std_error = np.where(std_error <= ROUNDING * scale, 0.0, std_error)
     low, high, conf_set = _limits(
-        cells, estimand, settings, estimate, std_error, df, n_units, replicates, variances, variance, bias
+        cells,
+        estimand,
+        settings,
+        estimate,
+        std_error,
+        df,
+        n_units,
+        replicates,
+        variances,
+        variance,
+        bias,
+        scale,
     )
+    smallest = smallest_of_rows(cells, estimand)
     if kind not in ("wilson", "exact"):
-        low, high = (np.where(n_units < 2, np.nan, limit) for limit in (low, high))
+        low, high = (np.where(smallest < 2, np.nan, limit) for limit in (low, high))
+        warn_few_units(
+            smallest, effective_units(cells, estimand), keys, kind, resampled=replicates is not None
+        )
     if replicates is not None:
-        warn_undefined(n_undefined, len(replicates), keys, kind)
+        warn_undefined(n_undefined, len(replicates), keys)
     warn_limits(kind, low, high, estimate, scale, keys, conf_set)
     return Inference(
-        estimate, std_error, low, high, df, n_units, bias, n_undefined, replicates, gap_replicates, conf_set
+        estimate,
+        std_error,
+        low,
+        high,
+        df,
+        n_units,
+        smallest,
+        bias,
+        n_undefined,
+        scale,
+        replicates,
+        gap_replicates,
+        conf_set,
     )
 
 
@@ -148,6 +175,7 @@ def _limits(
     variances: np.ndarray | None,
     variance: np.ndarray,
     bias: np.ndarray,
+    scale: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Return the limits of the interval asked for, and what Fieller's set holds."""
     kind, level = settings.interval, settings.level
@@ -163,7 +191,9 @@ def _limits(
         return *intervals.bca(_given(replicates), estimate, jackknife(cells, estimand), level), None
     if kind == "studentized":
         return (
-            *intervals.studentized(_given(replicates), _given(variances), estimate, variance, level),
+            *intervals.studentized(
+                _given(replicates), _given(variances), estimate, variance, ROUNDING * scale, level
+            ),
             None,
         )
     if kind in ("wilson", "exact"):
@@ -223,18 +253,18 @@ def replicate(
     return replicates, variances, differences
 
 
-def bootstrap_p_values(replicates: np.ndarray, null: float = 0.0) -> np.ndarray:
-    """Return two-sided p-values: twice the smaller (1 + count) / (B + 1), at most 1.
+def bootstrap_p_values(replicates: np.ndarray, rounding: np.ndarray | float = 0.0) -> np.ndarray:
+    """Return two-sided p-values for 0: twice the smaller (1 + count) / (B + 1), at most 1.
 
     Parameters
     ----------
     replicates : ndarray, shape (n_replicates, n_rows)
         NaN where undefined; these are left out of the counts and of B.
-    null : float
-        Value of the estimate under the null hypothesis.
+    rounding : ndarray, shape (n_rows,), or float
+        Replicates within this of 0 count on both sides.
     """
     n_defined = (~np.isnan(replicates)).sum(axis=0)
-    below, above = (replicates <= null).sum(axis=0), (replicates >= null).sum(axis=0)
+    below, above = (replicates <= rounding).sum(axis=0), (replicates >= -rounding).sum(axis=0)
     p = np.minimum(1.0, 2 * (1 + np.minimum(below, above)) / (n_defined + 1))
     return np.where(n_defined > 0, p, np.nan)
 

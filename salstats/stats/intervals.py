@@ -135,18 +135,31 @@ def bca(replicates: np.ndarray, estimate: np.ndarray, jackknife: np.ndarray, lev
 
 
 def studentized(
-    replicates: np.ndarray, variances: np.ndarray, estimate: np.ndarray, variance: np.ndarray, level: float
+    replicates: np.ndarray,
+    variances: np.ndarray,
+    estimate: np.ndarray,
+    variance: np.ndarray,
+    rounding: np.ndarray,
+    level: float,
 ) -> Limits:
     """Return the bootstrap-t interval.
 
     `variances` (n_replicates, n_rows) and `variance` (n_rows,) are the delta-method variances of the
-    replicates and of the estimate. A replicate of variance 0 is left out.
+    replicates and of the estimate. A replicate whose variance is rounding error (its root at most
+    `rounding`, shape (n_rows,)) lies infinitely far from the estimate in its own standard errors; where
+    that decides a limit, there is none.
     """
+    deviation = replicates - estimate
+    flat = variances <= rounding**2
     with np.errstate(divide="ignore", invalid="ignore"):
-        pivots = (replicates - estimate) / np.sqrt(np.where(variances > 0, variances, np.nan))
-    low, high = quantiles(pivots, _tails(level))
-    root = np.sqrt(variance)
-    return estimate - root * high, estimate - root * low
+        pivots = deviation / np.sqrt(np.where(flat, np.nan, variances))
+        far = np.where(np.abs(deviation) <= rounding, 0.0, np.sign(deviation) * np.inf)
+        pivots = np.where(flat, far, pivots)
+        low, high = quantiles(pivots, _tails(level))
+        root = np.sqrt(variance)
+        limits = estimate - root * high, estimate - root * low
+    lower, upper = (np.where(np.isfinite(limit), limit, np.nan) for limit in limits)
+    return lower, upper
 
 
 def t_limits(estimate: np.ndarray, std_error: np.ndarray, df: np.ndarray, level: float) -> Limits:

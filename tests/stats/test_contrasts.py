@@ -11,7 +11,7 @@ from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, ValueRa
 from salstats.frames import ESTIMATE_COLUMNS
 
 # the oracles and the hand-worked examples are small on purpose; one test shows that this is said
-pytestmark = pytest.mark.filterwarnings("ignore:.*resampling fewer than 20:salstats.checks.SalstatsWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:.*fewer than (20|5) gives:salstats.checks.SalstatsWarning")
 
 # R prints 15 to 17 digits; its quantiles add a rounding or two
 RTOL = 1e-11
@@ -391,6 +391,44 @@ def test_a_task_with_one_side_only_stays_out_of_average_and_overall(pairs, third
         assert got.loc[row, "n_pairs"] == 80
         assert got.loc[row, "reference_mean"] == pytest.approx(0.65, abs=0.03)
     assert got.loc["Average", "n_missing"] == 40
+
+
+def test_overall_of_available_pairs_gives_both_sides_the_same_mix_of_tasks():
+    # no true difference in any task; a third of the method's scores is undefined where all score low
+    scores = tasks_of({"a": (0.8, 0.8), "b": (0.5, 0.5), "c": (0.2, 0.2)}, n=60)
+    lost = (scores["task"] == "c") & (scores["method"] == "gradcam") & (scores.index % 3 == 0)
+    scores.loc[lost, "score"] = np.nan
+    options = {"reference": "human", "pairs": "available", "interval": "t"}
+    got = ss.difference(scores, overall=True, **options).set_index("task")
+    means = scores.groupby(["task", "method"])["score"].mean().unstack()
+    weights = got["n_pairs"].drop("Overall")
+    expected = np.average((means["gradcam"] - means["human"])[weights.index], weights=weights)
+    assert got.loc["Overall", "estimate"] == pytest.approx(expected, rel=1e-12)
+    assert abs(got.loc["Overall", "estimate"]) < 0.01
+    assert got.loc["Overall", "n"] == 160
+    with pytest.warns(SalstatsWarning, match="own mixes of tasks"):
+        ss.difference(scores, by="metric", **options)
+
+
+def test_available_pairs_hang_on_the_smaller_side_whatever_the_interval():
+    human = np.random.default_rng(0).normal(0.6, 0.1, 60)
+    one = paired_scores(human, np.r_[0.5, np.full(59, np.nan)])
+    for interval in ("percentile", "normal", "t"):
+        with pytest.warns(SalstatsWarning):
+            got = ss.difference(one, reference="human", pairs="available", interval=interval).iloc[0]
+        assert np.isnan(got["conf_low"])
+        assert "p_value" not in got.index
+        assert got["verdict"] == "inconclusive"
+
+
+@pytest.mark.parametrize("test", ["bootstrap", "wilcoxon", "signflip", "t"])
+@pytest.mark.filterwarnings("ignore:.*width 0:salstats.checks.SalstatsWarning")
+def test_rounding_errors_are_no_differences(test):
+    human = np.random.default_rng(0).uniform(0.5, 1, 40)
+    saliency = human * (1 + 4 * np.finfo(float).eps)
+    got = ss.difference(paired_scores(human, saliency), reference="human", test=test).iloc[0]
+    assert not got.get("p_value", np.nan) < 1
+    assert got["verdict"] == "inconclusive"
 
 
 def test_available_pairs_take_the_smaller_side_for_degrees_of_freedom():
