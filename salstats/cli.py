@@ -75,6 +75,10 @@ def run(arguments: list[str]) -> int:
             # the reader of our output went away, as `| head` does; typer makes that its own exit
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
+        except MemoryError as error:
+            return _fail(
+                f"not enough memory for this ({error or 'no more could be had'}); ask for less at a time"
+            )
         except (OSError, ValueError) as error:
             from salstats.checks import SalstatsError
 

@@ -294,7 +294,7 @@ def write_frame(frame: pd.DataFrame, path: str | os.PathLike[str], *, overwrite:
         if suffix == ".csv":
             frame.to_csv(temporary, index=False)
         elif suffix == ".parquet":
-            frame.to_parquet(temporary, index=False)
+            frame.to_parquet(temporary, index=False, write_page_checksum=True)
         else:
             _write_xlsx(frame, temporary)
         temporary.chmod(0o666 & ~_umask())
@@ -346,7 +346,7 @@ def check_output(path: str | os.PathLike[str], *, overwrite: bool = False) -> Pa
         raise InputFileError(f"cannot write {target}: it is a folder")
     if not os.access(target.parent, os.W_OK):
         raise InputFileError(f"cannot write {target}: no right to write in the folder {target.parent}")
-    if target.exists() and not overwrite:
+    if os.path.lexists(target) and not overwrite:
         raise InputFileError(
             f"cannot write {target}: the file exists; pass overwrite=True (--overwrite) to replace it"
         )

@@ -22,10 +22,13 @@ def read_parquet(file: Path) -> pd.DataFrame:
 
     try:
         # ParquetFile reads this one file only; unknown extension types come back as their storage
-        table = parquet.ParquetFile(file).read()
-    except (pa.ArrowException, OSError) as error:
-        raise InputFileError(f"{file}: not a Parquet file ({str(error).splitlines()[0]})") from error
-    if table.schema.pandas_metadata:
+        table = parquet.ParquetFile(file, page_checksum_verification=True).read()
+        table.validate(full=True)
+        pandas_made = bool(table.schema.pandas_metadata)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        reason = [*str(error).splitlines(), "damaged"][0]
+        raise InputFileError(f"{file}: not a Parquet file, or damaged ({reason})") from error
+    if pandas_made:
         table = table.select([i for i, n in enumerate(table.column_names) if not _ROW_LABELS.fullmatch(n)])
     check_header(file, table.column_names)
     for position, field in enumerate(table.schema):

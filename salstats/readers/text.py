@@ -86,7 +86,7 @@ def _utf8(file: Path, encoding: str) -> bytes:
         raise InputFileError(f"{file}: cannot be read ({error.strerror or error})") from error
     try:
         known = codecs.lookup(encoding).name
-    except LookupError as error:
+    except (LookupError, UnicodeError) as error:
         raise InputFileError(
             f"encoding={encoding!r} is not known; utf-8, latin-1 and cp1252 are usual"
         ) from error
@@ -104,6 +104,8 @@ def _utf8(file: Path, encoding: str) -> bytes:
             f"{file}, line {_line(data, error.start)}: byte 0x{data[error.start]:02x} is not {encoding}; "
             "read the file with encoding='latin-1' or encoding='cp1252' if that is what it is"
         ) from error
+    except UnicodeError as error:
+        raise InputFileError(f"encoding={encoding!r} cannot be read ({error})") from error
     text = text.removeprefix("\ufeff")
     content = text.replace("\r\n", "\n").replace("\r", "\n").encode("utf-8", "surrogatepass")
     found = _CONTROL.search(content)

@@ -17,6 +17,10 @@ _FORMULA_OR_MERGE = re.compile(rb"<(?:\w+:)?(?:f[\s/>]|mergeCell\s)")
 _ZEROS = re.compile(r"0{2,}")
 
 
+#: Rows that a sheet can hold.
+_MOST_ROWS = 1_048_576
+
+
 def read_xlsx(file: Path, options: TableOptions) -> pd.DataFrame:
     """Return one sheet of a workbook; a formula counts as the value stored with it."""
     try:
@@ -65,6 +69,8 @@ def _read_sheet(
         zeros: dict[str, tuple[str, str]] = {}
         blank = 0
         for number, cells in enumerate(rows, start=2):
+            if number > _MOST_ROWS:
+                raise InputFileError(f"{where}: a row number beyond what a sheet holds; the file is damaged")
             if all(cell.value is None for cell in cells):
                 blank += 1
                 continue

@@ -6,8 +6,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError
+from salstats.checks import ColumnError, ValueRangeError
 from salstats.codes import ColumnCodes, combined_codes
+
+#: Sums that are held at a time: 1.6 GB.
+_MOST_CELLS = 200_000_000
 
 AVERAGE = "Average"
 OVERALL = "Overall"
@@ -78,6 +81,11 @@ def sum_cells(
         The grouping columns, one row per cell.
     """
     n_cells = len(keys)
+    if n_units * n_cells > _MOST_CELLS:
+        raise ValueRangeError(
+            f"{n_cells} groups of {n_units} units are too many to sum up; group by fewer columns than "
+            f"{', '.join(map(str, keys.columns))}"
+        )
     place = units * n_cells + codes
     defined = ~np.isnan(values)
     if defined.all():

@@ -31,7 +31,7 @@ from salstats.stats.inference import (
     infer,
 )
 from salstats.stats.intervals import BOOTSTRAP
-from salstats.stats.resampling import draw_signs
+from salstats.stats.resampling import sign_blocks
 from salstats.stats.summary import check_one_metric
 from salstats.stats.units import Units, resolve_unit
 
@@ -365,7 +365,7 @@ def _test(
         return statistic, df, p_value
     if test == "signflip":
         per_sum, _ = influence_weights(gap.gradient(means), means, design.cells.counts.sum(axis=0))
-        signs = draw_signs(settings.n_replicates, units.n, settings.rng)
+        signs = sign_blocks(settings.n_replicates, units.n, settings.rng)
         p_value = paired.sign_flip(design.cells.sums @ per_sum.T, signs, scale)
         return statistic, df, np.where(special | (result.smallest < 2), np.nan, p_value)
     own = design.paired["score"].to_numpy(dtype=np.float64)

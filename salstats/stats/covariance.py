@@ -9,6 +9,8 @@ ERRORS = ("classical", "hc0", "hc1", "hc2", "hc3", "cluster", "cr2")
 CLUSTERED = ("cluster", "cr2")
 #: What rows leave free of a direction (1 - leverage), below which they determine it by themselves.
 _SATURATED = 1e-10
+#: Clusters up to which the degrees of freedom come from the matrix written out, which cancels nothing.
+_DIRECT = 500
 #: Share of a coefficient's classical variance in such directions that is more than rounding.
 _LOADING = 1e-12
 #: Variance over the classical one, below which it is zero but for rounding.
@@ -228,12 +230,20 @@ def bias_reduced(
         own[g] = (weights**2).sum(axis=0)
         crossed[g] = matrix[rows].T @ weights
     half = bread @ scores.T
-    df = np.empty(k)
-    for j in range(k):
-        sums = crossed[:, :, j]
-        form = np.diag(own[:, j]) - sums @ bread @ sums.T
-        df[j] = np.trace(form) ** 2 / (form**2).sum()
+    df = np.array([_satterthwaite(own[:, j], crossed[:, :, j], bread) for j in range(k)])
     return np.asarray(half @ half.T), df
+
+
+def _satterthwaite(own: np.ndarray, sums: np.ndarray, bread: np.ndarray) -> float:
+    """Return tr(B)^2 / tr(B^2) of B = diag(own) - sums M sums', `own` (G,) and `sums` (G, k)."""
+    if len(own) <= _DIRECT:
+        form = np.diag(own) - sums @ bread @ sums.T
+        return float(np.trace(form) ** 2 / (form**2).sum())
+    # the same without a matrix of clusters by clusters: |ZZ'| = |Z'Z| with Z = sums chol(M)
+    factor = sums @ np.linalg.cholesky(bread)
+    diagonal, gram = (factor**2).sum(axis=1), factor.T @ factor
+    left = own - diagonal
+    return float(left.sum() ** 2 / ((left**2).sum() + (gram**2).sum() - (diagonal**2).sum()))
 
 
 def _adjusted(matrix: np.ndarray, groups: Sequence[np.ndarray]) -> Iterator[np.ndarray]:

@@ -11,6 +11,8 @@ from salstats.checks import ColumnError, FormulaError, ValueRangeError, check_nu
 from salstats.stats.formulas import Factor, Formula
 
 MAX_COLUMNS = 2000
+#: Entries of a model matrix; copies of it are alive while it is made and fitted.
+_MOST_ENTRIES = 100_000_000
 INTERCEPT = "(Intercept)"
 
 
@@ -139,7 +141,7 @@ def build_design(formula: Formula, variables: Mapping[str, Variable], rows: np.n
         block, block_names = np.ones((len(rows), 1)), [""]
         for factor in term:
             part = coded[factor.key]
-            first = 0 if part.levels is None or (position, factor.key) in all_levels else 1
+            first = 0 if not part.levels or (position, factor.key) in all_levels else 1
             if first and part.levels is not None and len(part.levels) > 1:
                 references[factor.name] = part.levels[0]
             width = block.shape[1] * (part.columns.shape[1] - first)
@@ -148,6 +150,7 @@ def build_design(formula: Formula, variables: Mapping[str, Variable], rows: np.n
                     f"{formula.text!r} would make more than {MAX_COLUMNS} columns; "
                     f"{factor.name!r} has {part.columns.shape[1]} levels"
                 )
+            _check_size(formula, len(rows), width + len(names))
             # R's order: the levels of the first factor vary fastest
             block = np.einsum("ni,nj->nji", block, part.columns[:, first:]).reshape(len(rows), width)
             block_names = [f"{a}:{b}" if a else b for b in part.names[first:] for a in block_names]
@@ -157,6 +160,15 @@ def build_design(formula: Formula, variables: Mapping[str, Variable], rows: np.n
     matrix = np.concatenate(blocks, axis=1) if blocks else np.empty((len(rows), 0))
     single = [f.name for term in formula.terms for f in term if len(coded[f.key].levels or "ab") == 1]
     return Design(matrix, tuple(names), tuple(assign), response, tuple(dict.fromkeys(single)), references)
+
+
+def _check_size(formula: Formula, n_rows: int, n_columns: int) -> None:
+    """Raise where a model matrix would not fit into memory beside its copies."""
+    if n_rows * n_columns > _MOST_ENTRIES:
+        raise FormulaError(
+            f"{formula.text!r} would make a matrix of {n_rows} rows and {n_columns} columns, which is too "
+            "large; take a text column with fewer levels, or fit groups with by="
+        )
 
 
 @dataclass(frozen=True)
@@ -185,6 +197,10 @@ def _coded(factor: Factor, variables: Mapping[str, Variable], rows: np.ndarray) 
     if len(levels) > MAX_COLUMNS:
         raise FormulaError(
             f"{factor.name!r} has {len(levels)} levels; a model may have {MAX_COLUMNS} columns"
+        )
+    if len(levels) * len(rows) > _MOST_ENTRIES:
+        raise FormulaError(
+            f"{factor.name!r} has {len(levels)} levels in {len(rows)} rows, which makes too large a matrix"
         )
     order = np.arange(len(levels))
     if factor.reference is not None and len(levels):

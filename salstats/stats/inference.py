@@ -236,7 +236,9 @@ def replicate(
     present = (cells.counts > 0).astype(np.float64)
     # one wide product instead of two: sums and counts side by side
     both, n_cells = np.hstack([cells.sums, cells.counts]), cells.sums.shape[1]
-    for rows, weights in weight_blocks(len(cells.sums), settings.n_replicates, settings.rng, settings.draws):
+    room = estimand.n_rows * n_cells if studentized else 0
+    blocks = weight_blocks(len(cells.sums), settings.n_replicates, settings.rng, settings.draws, room)
+    for rows, weights in blocks:
         product = weights @ both
         totals = product[:, n_cells:]
         means = ratio(product[:, :n_cells], totals)

@@ -1,5 +1,7 @@
 """Classical tests of paired scores: t, Wilcoxon, McNemar, sign flips. Kernels on arrays."""
 
+from collections.abc import Iterable
+
 import numpy as np
 import pandas as pd
 from scipy import stats
@@ -76,15 +78,15 @@ def mcnemar(method: np.ndarray, reference: np.ndarray) -> tuple[float, float]:
     return float(only_method), float(stats.binomtest(only_method, discordant, 0.5).pvalue)
 
 
-def sign_flip(sums: np.ndarray, signs: np.ndarray, scale: np.ndarray) -> np.ndarray:
+def sign_flip(sums: np.ndarray, signs: Iterable[np.ndarray], scale: np.ndarray) -> np.ndarray:
     """Return two-sided p-values of sign-flip permutation tests of differences with mean 0.
 
     Parameters
     ----------
     sums : ndarray, shape (n_units, n_rows)
         Each unit's part of the mean difference (its rows are flipped together).
-    signs : ndarray of int, shape (n_replicates, n_units)
-        -1 or 1.
+    signs : iterable of ndarray of int, shape (rows, n_units)
+        -1 or 1, a block of replicates at a time.
     scale : ndarray, shape (n_rows,)
         Size of the means compared: sums that differ by less than 1e-12 of it are equal.
 
@@ -95,8 +97,12 @@ def sign_flip(sums: np.ndarray, signs: np.ndarray, scale: np.ndarray) -> np.ndar
     """
     observed = np.abs(sums.sum(axis=0))
     # a flip that gives the same sum in another order of summation must count as equal
-    reached = np.abs(signs.astype(np.float64) @ sums) >= observed - 1e-12 * scale
-    p: np.ndarray = (1 + reached.sum(axis=0)) / (len(signs) + 1)
+    least = observed - 1e-12 * scale
+    reached, n_replicates = np.zeros(sums.shape[1], dtype=np.int64), 0
+    for block in signs:
+        reached += (np.abs(block.astype(np.float64) @ sums) >= least).sum(axis=0)
+        n_replicates += len(block)
+    p: np.ndarray = (1 + reached) / (n_replicates + 1)
     return p
 
 

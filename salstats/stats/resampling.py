@@ -55,7 +55,11 @@ def draw_counts(draws: np.ndarray, n_units: int) -> np.ndarray:
 
 
 def weight_blocks(
-    n_units: int, n_replicates: int, rng: np.random.Generator, draws: np.ndarray | None = None
+    n_units: int,
+    n_replicates: int,
+    rng: np.random.Generator,
+    draws: np.ndarray | None = None,
+    per_replicate: int = 0,
 ) -> Iterator[tuple[slice, np.ndarray]]:
     """Yield the weights of all replicates, a block of replicates at a time.
 
@@ -67,6 +71,8 @@ def weight_blocks(
         Draws the units where `draws` is None.
     draws : ndarray of int, shape (n_replicates, n_units), optional
         Draws made elsewhere.
+    per_replicate : int
+        Numbers that the caller holds per replicate beside the weights, which a block must have room for.
 
     Yields
     ------
@@ -75,13 +81,16 @@ def weight_blocks(
     weights : ndarray of float64, shape (rows, n_units)
         See `draw_counts`.
     """
-    step = max(1, _BLOCK_CELLS // n_units)
+    step = max(1, _BLOCK_CELLS // max(n_units, per_replicate))
     for start in range(0, n_replicates, step):
         rows = slice(start, min(start + step, n_replicates))
         part = draw_units(rows.stop - start, n_units, rng) if draws is None else draws[rows]
         yield rows, draw_counts(part, n_units)
 
 
-def draw_signs(n_replicates: int, n_units: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw random signs, one per replicate and unit: int8 of shape (n_replicates, n_units), -1 or 1."""
-    return 2 * rng.integers(0, 2, size=(n_replicates, n_units), dtype=np.int8) - 1
+def sign_blocks(n_replicates: int, n_units: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """Yield random signs, -1 or 1, as int8 of shape (rows, n_units), a block of replicates at a time."""
+    step = max(1, _BLOCK_CELLS // n_units)
+    for start in range(0, n_replicates, step):
+        size = (min(step, n_replicates - start), n_units)
+        yield 2 * rng.integers(0, 2, size=size, dtype=np.int8) - 1

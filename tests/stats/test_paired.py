@@ -98,7 +98,7 @@ def test_sign_flip_equals_r_on_its_signs(boot60, r_data, r_expected):
     signs = r_data("signflip_n60_R999").drop(columns="rep").to_numpy()
     sums = ((wide["human"] - wide["gradcam"]) / 60).to_numpy()[:, None]
     want = r_expected("signflip").iloc[0]
-    np.testing.assert_allclose(paired.sign_flip(sums, signs, np.ones(1)), [want["p_plus1"]], rtol=1e-12)
+    np.testing.assert_allclose(paired.sign_flip(sums, [signs], np.ones(1)), [want["p_plus1"]], rtol=1e-12)
     np.testing.assert_allclose(sums.sum(), want["t0"], rtol=1e-12)
 
 
@@ -107,7 +107,7 @@ def test_sign_flip_equals_enumeration_on_a_small_set():
     differences = np.array([0.3, -0.1, 0.25, 0.4, 0.05, -0.02, 0.2, 0.15])
     signs = 1 - 2 * ((np.arange(256)[:, None] >> np.arange(8)) & 1)
     exact = np.mean(np.abs(signs @ differences) >= differences.sum() - 1e-12)
-    got = paired.sign_flip(differences[:, None], signs, np.ones(1))
+    got = paired.sign_flip(differences[:, None], [signs[:100], signs[100:]], np.ones(1))
     assert got.item() == pytest.approx((1 + 256 * exact) / 257, rel=1e-12)
 
 
