@@ -38,12 +38,14 @@ def test_degrees_of_freedom_of_many_clusters_equal_the_matrix_written_out(synth1
 def test_sign_flips_in_blocks_are_those_at_once(monkeypatch):
     options = {"reference": "human", "test": "signflip", "n_replicates": 300}
     whole = ss.difference(study(), **options)
+    monkeypatch.setattr(resampling, "_BLOCK_ROWS", 1)
     monkeypatch.setattr(resampling, "_BLOCK_CELLS", 60 * 64)
     pd.testing.assert_frame_equal(ss.difference(study(), **options), whole)
 
 
 def test_bootstrap_t_in_small_blocks_is_the_one_at_once(monkeypatch):
     whole = ss.summarize(study(), interval="studentized", n_replicates=150)
+    monkeypatch.setattr(resampling, "_BLOCK_ROWS", 1)
     monkeypatch.setattr(resampling, "_BLOCK_CELLS", 60 * 7)
     small = ss.summarize(study(), interval="studentized", n_replicates=150)
     pd.testing.assert_frame_equal(small, whole, rtol=1e-12)

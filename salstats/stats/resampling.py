@@ -4,8 +4,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-# weights of one block: large enough that matrix products dominate, small enough to stay out of swap
-_BLOCK_CELLS = 4_000_000
+# weights of one block: large enough that matrix products dominate, small enough to stay in the cache
+_BLOCK_CELLS = 262_144
+# replicates of one block at least: each block reads all sums and counts once
+_BLOCK_ROWS = 32
 # counters of one bincount: fits the second-level cache, which makes counting ten times faster
 _CACHE_CELLS = 65_536
 
@@ -29,7 +31,7 @@ def draw_units(n_replicates: int, n_units: int, rng: np.random.Generator) -> np.
     return rng.integers(0, n_units, size=(n_replicates, n_units), dtype=np.int32)
 
 
-def draw_counts(draws: np.ndarray, n_units: int) -> np.ndarray:
+def draw_counts(draws: np.ndarray, n_units: int, out: np.ndarray | None = None) -> np.ndarray:
     """Count how often each unit was drawn.
 
     Parameters
@@ -38,13 +40,15 @@ def draw_counts(draws: np.ndarray, n_units: int) -> np.ndarray:
         Positions from 0.
     n_units : int
         Number of units.
+    out : ndarray of float64, shape (n_replicates, n_units), optional
+        Where to put them.
 
     Returns
     -------
     ndarray of float64, shape (n_replicates, n_units)
         Weights of the units in each replicate; rows sum to `n_drawn`.
     """
-    counts = np.empty((len(draws), n_units))
+    counts = np.empty((len(draws), n_units)) if out is None else out
     step = max(1, _CACHE_CELLS // n_units)
     for start in range(0, len(draws), step):
         part = draws[start : start + step]
@@ -79,18 +83,25 @@ def weight_blocks(
     rows : slice
         Which replicates.
     weights : ndarray of float64, shape (rows, n_units)
-        See `draw_counts`.
+        See `draw_counts`. The next block is written over it.
     """
-    step = max(1, _BLOCK_CELLS // max(n_units, per_replicate))
+    step = min(_block_rows(n_units, per_replicate), n_replicates)
+    room = np.empty((step, n_units))
     for start in range(0, n_replicates, step):
         rows = slice(start, min(start + step, n_replicates))
         part = draw_units(rows.stop - start, n_units, rng) if draws is None else draws[rows]
-        yield rows, draw_counts(part, n_units)
+        yield rows, draw_counts(part, n_units, room[: len(part)])
+
+
+def _block_rows(n_units: int, per_replicate: int = 0) -> int:
+    """Return how many replicates a block has."""
+    least = _BLOCK_ROWS if per_replicate <= n_units else 1
+    return max(least, _BLOCK_CELLS // max(n_units, per_replicate))
 
 
 def sign_blocks(n_replicates: int, n_units: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
     """Yield random signs, -1 or 1, as int8 of shape (rows, n_units), a block of replicates at a time."""
-    step = max(1, _BLOCK_CELLS // n_units)
+    step = _block_rows(n_units)
     for start in range(0, n_replicates, step):
         size = (min(step, n_replicates - start), n_units)
         yield 2 * rng.integers(0, 2, size=size, dtype=np.int8) - 1

@@ -90,14 +90,22 @@ def summarize(
     Warns
     -----
     SalstatsWarning
-        Cases taken as units although patients repeat; an interval of width 0; more than 1 % of the
-        replicates undefined.
+        Cases taken as units although patients repeat; methods taken together; cases with different numbers
+        of readers, models or seeds; fewer than 20 units (5 for `t`), or units of very unequal size; an
+        interval of width 0, or none; more than 1 % of the replicates undefined; averages over different
+        tasks.
 
     Notes
     -----
     Units are drawn once per replicate and the same draw serves every group. The variance of a mean is
     G/(G-1) times the sum over units of squared sums of residuals over n^2 (G units), which is what
     lm(score ~ 1) with clustered errors gives, and the ordinary one where each unit has one row.
+
+    An average leaves out tasks without a defined score, and a replicate that drew none of one of its tasks
+    is undefined, so that all replicates estimate the same thing (`order`, the rule of the CheXlocalize
+    scripts, averages the tasks that are there). Its `t` interval adds up each unit's influence, with
+    G/(G-1) per task and degrees of freedom after Satterthwaite that know which units tasks share. A row
+    of which one task has a single unit has no limits.
 
     References
     ----------

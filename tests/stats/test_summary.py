@@ -224,6 +224,7 @@ def test_draws_in_blocks_are_the_draws_at_once(monkeypatch):
 
     scores = scores_of(np.linspace(0, 1, 23))
     whole = ss.bootstrap(scores, n_replicates=101)
+    monkeypatch.setattr(resampling, "_BLOCK_ROWS", 1)
     monkeypatch.setattr(resampling, "_BLOCK_CELLS", 23 * 7)
     monkeypatch.setattr(resampling, "_CACHE_CELLS", 23 * 2)
     pd.testing.assert_frame_equal(ss.bootstrap(scores, n_replicates=101), whole)
