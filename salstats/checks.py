@@ -158,9 +158,3 @@ def check_draws(draws: Any, n_units: int) -> np.ndarray:
             "indices count the sorted units from 0 (an R index matrix counts from 1)"
         )
     return array
-
-
-def check_same_length(first: np.ndarray, second: np.ndarray, names: tuple[str, str]) -> None:
-    """Raise ShapeError when two arrays differ in shape."""
-    if first.shape != second.shape:
-        raise ShapeError(f"{names[0]} {first.shape} and {names[1]} {second.shape} must have the same shape")

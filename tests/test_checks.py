@@ -172,9 +172,3 @@ def test_draws_count_units_from_zero():
 def test_draws_that_cannot_be_are_refused(draws, error, message):
     with pytest.raises(error, match=message):
         checks.check_draws(draws, 3)
-
-
-def test_arrays_of_different_shapes_are_refused_by_name():
-    checks.check_same_length(np.zeros(3), np.ones(3), ("x", "y"))
-    with pytest.raises(ShapeError, match=r"x \(3,\) and y \(2,\) must have the same shape"):
-        checks.check_same_length(np.zeros(3), np.zeros(2), ("x", "y"))

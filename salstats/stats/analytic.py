@@ -116,8 +116,8 @@ def unit_factor(n_units: np.ndarray) -> np.ndarray:
 
 def fieller_limits(
     cells: Cells, estimand: Estimand, df: np.ndarray, level: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return Fieller's limits, infinite and explained in the third array where unbounded."""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return Fieller's limits, infinite where unbounded, what the sets hold, and whether 0 lies in a gap."""
     assert estimand.second is not None
     method, reference = estimand.levels(cells.means())
     assert reference is not None
@@ -134,4 +134,5 @@ def fieller_limits(
     for row in np.flatnonzero(form == "outside"):
         text[row] = f"all but {low[row]:.6g} to {high[row]:.6g}"
     text[form == "line"] = "everything"
-    return np.where(unbounded, -np.inf, low), np.where(unbounded, np.inf, high), text
+    in_gap = (form == "outside") & (low < 0) & (high > 0)
+    return np.where(unbounded, -np.inf, low), np.where(unbounded, np.inf, high), text, in_gap

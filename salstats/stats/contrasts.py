@@ -326,11 +326,8 @@ def _verdicts(kind: str, result: Inference, gap: np.ndarray, n_replicates: int) 
     The side is that of the difference: a decrease from a negative mean is a method above it.
     """
     excluded = (result.conf_low > 0) | (result.conf_high < 0)
-    if result.conf_set is not None:
-        for row, text in enumerate(result.conf_set):
-            if str(text).startswith("all but "):
-                low, high = map(float, str(text).removeprefix("all but ").split(" to "))
-                excluded[row] = low < 0 < high
+    if result.zero_in_gap is not None:
+        excluded |= result.zero_in_gap
     excluded &= result.n_undefined <= UNDEFINED_SHARE * n_replicates
     # an interval of width 0 says that nothing varies, not that nothing is uncertain
     excluded &= ~(result.conf_high - result.conf_low <= ROUNDING * result.scale)

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from salstats.checks import (
-    ShapeError,
     ValueRangeError,
     check_choice,
     check_count,
@@ -79,6 +79,16 @@ class Inference:
     replicates: np.ndarray | None = field(default=None, repr=False)
     gap_replicates: np.ndarray | None = field(default=None, repr=False)
     conf_set: np.ndarray | None = None
+    zero_in_gap: np.ndarray | None = None
+
+
+class _Limits(NamedTuple):
+    """Limits of intervals; of Fieller's sets also what they hold, and whether 0 lies in a gap of them."""
+
+    low: np.ndarray
+    high: np.ndarray
+    conf_set: np.ndarray | None = None
+    zero_in_gap: np.ndarray | None = None
 
 
 def infer(
@@ -123,7 +133,7 @@ def infer(
         if bootstrapped:
             std_error, df = spread, np.full(len(estimate), np.nan)
     std_error = np.where(std_error <= ROUNDING * scale, 0.0, std_error)
-    low, high, conf_set = _limits(
+    limits = _limits(
         cells,
         estimand,
         settings,
@@ -137,6 +147,7 @@ def infer(
         bias,
         scale,
     )
+    low, high = limits.low, limits.high
     smallest = smallest_of_rows(cells, estimand)
     if kind not in ("wilson", "exact"):
         low, high = (np.where(smallest < 2, np.nan, limit) for limit in (low, high))
@@ -145,7 +156,7 @@ def infer(
         )
     if replicates is not None:
         warn_undefined(n_undefined, len(replicates), keys)
-    warn_limits(kind, low, high, estimate, scale, keys, conf_set)
+    warn_limits(kind, low, high, estimate, scale, keys, limits.conf_set)
     return Inference(
         estimate,
         std_error,
@@ -159,7 +170,8 @@ def infer(
         scale,
         replicates,
         gap_replicates,
-        conf_set,
+        limits.conf_set,
+        limits.zero_in_gap,
     )
 
 
@@ -176,35 +188,32 @@ def _limits(
     variance: np.ndarray,
     bias: np.ndarray,
     scale: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Return the limits of the interval asked for, and what Fieller's set holds."""
+) -> _Limits:
+    """Return the limits of the interval asked for."""
     kind, level = settings.interval, settings.level
     if kind == "percentile":
-        return *intervals.percentile(_given(replicates), level), None
+        return _Limits(*intervals.percentile(_given(replicates), level))
     if kind == "order":
-        return *intervals.order(_given(replicates), level), None
+        return _Limits(*intervals.order(_given(replicates), level))
     if kind == "basic":
-        return *intervals.basic(_given(replicates), estimate, level), None
+        return _Limits(*intervals.basic(_given(replicates), estimate, level))
     if kind == "normal":
-        return *intervals.normal(bias, std_error, estimate, level), None
+        return _Limits(*intervals.normal(bias, std_error, estimate, level))
     if kind == "bca":
-        return *intervals.bca(_given(replicates), estimate, jackknife(cells, estimand), level), None
+        return _Limits(*intervals.bca(_given(replicates), estimate, jackknife(cells, estimand), level))
     if kind == "studentized":
-        return (
-            *intervals.studentized(
-                _given(replicates), _given(variances), estimate, variance, ROUNDING * scale, level
-            ),
-            None,
+        rounding = ROUNDING * scale
+        return _Limits(
+            *intervals.studentized(_given(replicates), _given(variances), estimate, variance, rounding, level)
         )
     if kind in ("wilson", "exact"):
         # a proportion is a single cell per row: its size is that cell's
-        size = intervals.effective_size(
-            estimate, cells.counts.sum(axis=0) @ estimand.first, std_error**2, n_units, level
-        )
-        return *getattr(intervals, kind)(estimate, size, level), None
+        n = cells.counts.sum(axis=0) @ estimand.first
+        size = intervals.effective_size(estimate, n, std_error**2, n_units, level)
+        return _Limits(*getattr(intervals, kind)(estimate, size, level))
     if kind == "fieller":
-        return fieller_limits(cells, estimand, df, level)
-    return *intervals.t_limits(estimate, std_error, df, level), None
+        return _Limits(*fieller_limits(cells, estimand, df, level))
+    return _Limits(*intervals.t_limits(estimate, std_error, df, level))
 
 
 def replicate(
@@ -291,7 +300,6 @@ def _moments(replicates: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
 
 def _given(array: np.ndarray | None) -> np.ndarray:
-    """Return an array that the settings made sure is there."""
-    if array is None:
-        raise ShapeError("no replicates were drawn")
+    """Return an array that `infer` drew for the interval asked for."""
+    assert array is not None
     return array
