@@ -157,10 +157,11 @@ def display_order(keys: pd.DataFrame) -> np.ndarray:
 
     `keys` come from `index_groups`, and so in order, with pooled rows appended.
     """
-    special = [
-        np.array([{OVERALL: 1, AVERAGE: 2}.get(v, 0) if isinstance(v, str) else 0 for v in keys[column]])
-        for column in keys.columns
-    ]
+    ranks_of = {OVERALL: 1, AVERAGE: 2}
+    special = []
+    for column in keys.columns:
+        labels = keys[column].to_numpy(dtype=object)
+        special.append(np.array([ranks_of.get(v, 0) if isinstance(v, str) else 0 for v in labels]))
     if not any(ranks.any() for ranks in special):
         return np.arange(len(keys))
     ordinary = [combined_codes(keys, [column]) for column in keys.columns]

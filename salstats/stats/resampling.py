@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import numpy as np
 
 # weights of one block: large enough that matrix products dominate, small enough to stay in the cache
-_BLOCK_CELLS = 262_144
+_BLOCK_CELLS = 131_072
 # replicates of one block at least: each block reads all sums and counts once
 _BLOCK_ROWS = 32
-# counters of one bincount: fits the second-level cache, which makes counting ten times faster
-_CACHE_CELLS = 65_536
+# counters of one bincount: in the cache, and small enough that memory for them is not asked of the system
+_CACHE_CELLS = 12_288
 
 
 def draw_units(n_replicates: int, n_units: int, rng: np.random.Generator) -> np.ndarray:
