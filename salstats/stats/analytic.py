@@ -77,9 +77,13 @@ def smallest_of_rows(cells: Cells, estimand: Estimand) -> np.ndarray:
     return units.min(axis=0)
 
 
-def effective_units(cells: Cells, estimand: Estimand) -> np.ndarray:
+def unit_sizes(cells: Cells, estimand: Estimand) -> np.ndarray:
+    """Return how many defined scores each unit has in each row, shape (n_units, n_rows)."""
+    return cells.counts @ estimand.cells_of_rows().astype(np.float64)
+
+
+def effective_units(sizes: np.ndarray) -> np.ndarray:
     """Return how many units of equal size each row's units are worth: (sum n)^2 / sum n^2."""
-    sizes = cells.counts @ estimand.cells_of_rows().astype(np.float64)
     return ratio(sizes.sum(axis=0) ** 2, (sizes**2).sum(axis=0))
 
 

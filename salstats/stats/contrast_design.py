@@ -36,7 +36,7 @@ class ContrastDesign:
 
 def contrast_design(
     kind: str,
-    scores: pd.DataFrame,
+    known: ColumnCodes,
     reference: str,
     by: list[str],
     units: Units,
@@ -46,7 +46,8 @@ def contrast_design(
     after: bool,
 ) -> ContrastDesign:
     """Return the cells of methods and reference with membership matrices."""
-    warn_uneven_rows(ColumnCodes(scores), [*by, "method"])
+    scores = known.frame
+    warn_uneven_rows(known, [*by, "method"])
     paired_rows = pair_with_reference(scores.assign(_unit=units.codes), reference)
     own = paired_rows["score"].to_numpy(dtype=np.float64)
     other = paired_rows["reference_score"].to_numpy(dtype=np.float64)
@@ -72,7 +73,7 @@ def contrast_design(
         method, benchmark = (cells_of(np.where(complete, v, np.nan)) for v in (own, other))
     else:
         method = cells_of(own)
-        benchmark = _reference_cells(scores, reference, by, units, keys)
+        benchmark = _reference_cells(known, reference, by, units, keys)
     n_pairs = np.bincount(codes[complete], minlength=len(keys))
     incomplete = np.bincount(codes[~complete], minlength=len(keys))
     method = replace(method, n_missing=incomplete)
@@ -129,11 +130,12 @@ def contrast_design(
 
 
 def _reference_cells(
-    scores: pd.DataFrame, reference: str, by: list[str], units: Units, keys: pd.DataFrame
+    known: ColumnCodes, reference: str, by: list[str], units: Units, keys: pd.DataFrame
 ) -> Cells:
     """Return the reference's own cells, one per row of `keys` (repeated over methods)."""
+    scores = known.frame
     is_reference = (scores["method"] == reference).to_numpy()
-    groups, group_keys = index_groups(scores, by)
+    groups, group_keys = index_groups(scores, by, known)
     cells = sum_cells(
         scores["score"].to_numpy(dtype=np.float64)[is_reference],
         units.codes[is_reference],

@@ -12,7 +12,7 @@ from salstats.checks import (
     check_by,
     check_choice,
 )
-from salstats.frames import check_scores, estimates_frame
+from salstats.frames import coded_scores, estimates_frame
 from salstats.metrics.registry import has_true_zero
 from salstats.stats import paired
 from salstats.stats.adjust import adjust as adjust_estimates
@@ -251,7 +251,7 @@ def _contrast(
     adjust: str,
 ) -> pd.DataFrame:
     """Check, build the design, infer, test and lay out the frame."""
-    scores = check_scores(scores)
+    codes = coded_scores(scores)
     columns = [c for c in check_by(scores, by, _BY) if c != "method"]
     check_choice(pairs, PAIRS, "pairs")
     if test is not None:
@@ -260,7 +260,7 @@ def _contrast(
     check_one_metric(scores, columns)
     if test == "signflip" and pairs != "complete":
         raise SalstatsError("test='signflip' flips pairs, so it needs pairs='complete'")
-    units = resolve_unit(scores, unit)
+    units = resolve_unit(scores, unit, codes=codes)
     settings = check_settings(interval, intervals, level, n_replicates, rng, draws, units.n)
     if test is None:
         test = "bootstrap" if interval in BOOTSTRAP else "t"
@@ -270,7 +270,7 @@ def _contrast(
         average, after = str(average).removesuffix("_mean"), False
     if after and interval == "fieller":
         raise SalstatsError(f"interval='fieller' is for one ratio, not for average={average!r}")
-    design = contrast_design(kind, scores, reference, columns, units, pairs, average, overall, after)
+    design = contrast_design(kind, codes, reference, columns, units, pairs, average, overall, after)
     result = infer(design.cells, design.estimand, settings, design.keys, gaps=test == "bootstrap")
     statistic, df, p_value = _test(test, design, result, settings, units)
     method_mean, reference_mean = design.estimand.row_levels(design.cells.means())

@@ -25,6 +25,7 @@ from salstats.stats.analytic import (
     scale_slopes,
     smallest_of_rows,
     smallest_sample,
+    unit_sizes,
 )
 from salstats.stats.cells import Cells, ratio
 from salstats.stats.estimand import Estimand, influence_weights
@@ -114,7 +115,8 @@ def infer(
         estimand = replace(estimand, partial=True)
     means = cells.means()
     estimate, scale = estimand.value(means), estimand.scale(means)
-    n_units = ((cells.counts @ estimand.cells_of_rows().astype(np.float64)) > 0).sum(axis=0)
+    sizes = unit_sizes(cells, estimand)
+    n_units = (sizes > 0).sum(axis=0)
     bootstrapped = kind in intervals.BOOTSTRAP
     variance = df = np.full(len(estimate), np.nan)
     if not bootstrapped or kind == "studentized":
@@ -151,9 +153,7 @@ def infer(
     smallest = smallest_of_rows(cells, estimand)
     if kind not in ("wilson", "exact"):
         low, high = (np.where(smallest < 2, np.nan, limit) for limit in (low, high))
-        warn_few_units(
-            smallest, effective_units(cells, estimand), keys, kind, resampled=replicates is not None
-        )
+        warn_few_units(smallest, effective_units(sizes), keys, kind, resampled=replicates is not None)
     if replicates is not None:
         warn_undefined(n_undefined, len(replicates), keys)
     warn_limits(kind, low, high, estimate, scale, keys, limits.conf_set)
