@@ -1,7 +1,6 @@
 """The frames everything speaks: their columns, what makes them valid, joining and writing them."""
 
 import os
-import tempfile
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,6 +20,7 @@ from salstats.checks import (
     quoted,
 )
 from salstats.codes import ColumnCodes, combined_codes
+from salstats.outputs import check_target, replacing
 
 #: What tells one observation from another, where the column is there.
 KEY_COLUMNS = ("dataset", "case", "task", "method", "metric", "reader", "model", "seed")
@@ -285,24 +285,17 @@ def write_frame(frame: pd.DataFrame, path: str | os.PathLike[str], *, overwrite:
     target = check_output(path, overwrite=overwrite)
     suffix = target.suffix.lower()
     try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=".salstats-", suffix=suffix)
-    except OSError as error:
-        raise InputFileError(f"cannot write {target}: {error.strerror or error}") from error
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        if suffix == ".csv":
-            frame.to_csv(temporary, index=False)
-        elif suffix == ".parquet":
-            frame.to_parquet(temporary, index=False, write_page_checksum=True)
-        else:
-            _write_xlsx(frame, temporary)
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(target)
+        with replacing(target) as temporary:
+            if suffix == ".csv":
+                frame.to_csv(temporary, index=False)
+            elif suffix == ".parquet":
+                frame.to_parquet(temporary, index=False, write_page_checksum=True)
+            else:
+                _write_xlsx(frame, temporary)
+    except InputFileError:
+        raise
     except (OSError, ValueError, TypeError) as error:
         raise InputFileError(f"cannot write {target}: {error}") from error
-    finally:
-        temporary.unlink(missing_ok=True)
     return target
 
 
@@ -336,25 +329,5 @@ def _write_xlsx(frame: pd.DataFrame, path: Path) -> None:
 
 
 def check_output(path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-    """Return the path of an output file, checked before any work is done for it."""
-    target = Path(path)
-    if target.suffix.lower() not in WRITABLE_SUFFIXES:
-        raise InputFileError(f"cannot write {target}: its name must end in {', '.join(WRITABLE_SUFFIXES)}")
-    if not target.parent.is_dir():
-        raise InputFileError(f"cannot write {target}: the folder {target.parent} does not exist")
-    if target.is_dir():
-        raise InputFileError(f"cannot write {target}: it is a folder")
-    if not os.access(target.parent, os.W_OK):
-        raise InputFileError(f"cannot write {target}: no right to write in the folder {target.parent}")
-    if os.path.lexists(target) and not overwrite:
-        raise InputFileError(
-            f"cannot write {target}: the file exists; pass overwrite=True (--overwrite) to replace it"
-        )
-    return target
-
-
-def _umask() -> int:
-    """Return the process's umask, which mkstemp ignores."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    """Return the path of a frame's file, checked before any work is done for it."""
+    return check_target(path, WRITABLE_SUFFIXES, overwrite=overwrite)

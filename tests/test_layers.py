@@ -24,6 +24,7 @@ FLOORS = {
     "codes": 2,
     "study": 2,
     "checks": 1,
+    "outputs": 1,
     "metrics": 1,
     "images": 1,
 }

@@ -1,0 +1,72 @@
+"""Files we write: checked before any work, written under a temporary name, then renamed."""
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from salstats.checks import InputFileError
+
+
+def check_target(path: str | os.PathLike[str], suffixes: Sequence[str], *, overwrite: bool = False) -> Path:
+    """Return the path of an output file, checked before any work is done for it.
+
+    Parameters
+    ----------
+    path : str or path
+        File to write.
+    suffixes : sequence of str
+        Endings that can be written, with their dots, in lower case.
+    overwrite : bool
+        Whether a file that is there may be replaced.
+
+    Returns
+    -------
+    Path
+        The same path.
+
+    Raises
+    ------
+    InputFileError
+        Another ending; the folder does not exist or may not be written in; the path is a folder; the file
+        exists and `overwrite` is False.
+    """
+    target = Path(path)
+    if target.suffix.lower() not in suffixes:
+        raise InputFileError(f"cannot write {target}: its name must end in {', '.join(suffixes)}")
+    if not target.parent.is_dir():
+        raise InputFileError(f"cannot write {target}: the folder {target.parent} does not exist")
+    if target.is_dir():
+        raise InputFileError(f"cannot write {target}: it is a folder")
+    if not os.access(target.parent, os.W_OK):
+        raise InputFileError(f"cannot write {target}: no right to write in the folder {target.parent}")
+    if os.path.lexists(target) and not overwrite:
+        raise InputFileError(
+            f"cannot write {target}: the file exists; pass overwrite=True (--overwrite) to replace it"
+        )
+    return target
+
+
+@contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """Yield a temporary file beside the target that takes its place once the block ends well."""
+    try:
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=".salstats-", suffix=target.suffix.lower())
+    except OSError as error:
+        raise InputFileError(f"cannot write {target}: {error.strerror or error}") from error
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    """Return the process's umask, which can only be read by setting it."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
