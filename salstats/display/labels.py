@@ -1,0 +1,150 @@
+"""What columns and their values are called in print, and in which order they stand."""
+
+import re
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from salstats.checks import SalstatsError
+from salstats.display.format import MISSING
+from salstats.metrics.registry import METRICS
+
+#: Rows that close a table, whatever the order of the others.
+LAST = ("Overall", "Average")
+#: Names of columns in print; others are made from the name itself.
+_COLUMNS = {
+    "n": "n",
+    "prob": "Model confidence",
+    "auroc": "AUROC",
+    "area_ratio": "Relative size",
+    "n_instances": "Number of instances",
+    "irrectangularity": "Irrectangularity",
+    "elongation": "Elongation",
+    "label": "Finding present",
+    "(Intercept)": "Intercept",
+}
+#: Methods as their authors spell them, by their letters and digits in lower case.
+_METHODS = {
+    "human": "Human benchmark",
+    "saliency": "Saliency method",
+    "gradcam": "Grad-CAM",
+    "gradcam++": "Grad-CAM++",
+    "gradcampp": "Grad-CAM++",
+    "gradcamplusplus": "Grad-CAM++",
+    "scorecam": "Score-CAM",
+    "layercam": "Layer-CAM",
+    "eigencam": "Eigen-CAM",
+    "xgradcam": "XGrad-CAM",
+    "hirescam": "HiRes-CAM",
+    "ablationcam": "Ablation-CAM",
+    "cam": "CAM",
+    "ig": "Integrated Gradients",
+    "integratedgradients": "Integrated Gradients",
+    "deeplift": "DeepLIFT",
+    "lrp": "LRP",
+    "lime": "LIME",
+    "rise": "RISE",
+    "shap": "SHAP",
+    "kernelshap": "KernelSHAP",
+    "gradientshap": "GradientSHAP",
+    "occlusion": "Occlusion",
+    "interobserver": "Interobserver",
+}
+
+
+class Labels:
+    """Labels and order of columns' values, from what a user gave and the house's own.
+
+    Parameters
+    ----------
+    given : Mapping, optional
+        Any mix of: raw text -> label, for column names, methods, tasks and terms alike
+        (`{"gradcam": "Grad-CAM", "prob": "Confidence"}`); and column -> mapping or list, for one column's
+        values in the order they should stand (`{"task": ["Edema", "Atelectasis"]}`,
+        `{"method": {"human": "Radiologist", "gradcam": "Grad-CAM"}}`). Values that are not named follow
+        in the frame's order of text; "Overall" and "Average" stand last unless they are named.
+    """
+
+    def __init__(self, given: "Mapping[str, Any] | Labels | None" = None) -> None:
+        if isinstance(given, Labels):
+            self._flat, self._columns = given._flat, given._columns
+            return
+        if given is not None and not isinstance(given, Mapping):
+            raise SalstatsError(
+                "labels must be a mapping, such as {'gradcam': 'Grad-CAM'} or "
+                f"{{'task': ['Edema', 'Atelectasis']}}, not {type(given).__name__}"
+            )
+        self._flat: dict[str, str] = {}
+        self._columns: dict[str, dict[str, str]] = {}
+        for key, value in (given or {}).items():
+            if isinstance(value, Mapping):
+                self._columns[str(key)] = {str(k): str(v) for k, v in value.items()}
+            elif isinstance(value, Sequence) and not isinstance(value, str):
+                self._columns[str(key)] = {str(v): self.value(str(key), v) for v in value}
+            else:
+                self._flat[str(key)] = str(value)
+
+    def column(self, name: str) -> str:
+        """Return the heading of a column, a covariate or a metric used as one."""
+        if name in self._flat:
+            return self._flat[name]
+        if name in METRICS:
+            return METRICS[name].label
+        return _COLUMNS.get(name) or _sentence(name)
+
+    def value(self, column: str, value: Hashable) -> str:
+        """Return the label of one value of a column."""
+        if value is None or value != value:
+            return MISSING
+        text = str(value)
+        for known in (self._columns.get(column, {}), self._flat):
+            if text in known:
+                return known[text]
+        if column == "metric":
+            return METRICS[text].label if text in METRICS else text
+        if column in ("method", "reference"):
+            return _METHODS.get(re.sub(r"[^a-z0-9+]", "", text.lower()), text)
+        if column in ("term", "x", "y", "covariate", "predictor", "response"):
+            return self.term(text)
+        return text
+
+    def term(self, name: str) -> str:
+        """Return the label of a regression's term: `I(age^2)` and `a:b` by their parts."""
+        if name in self._flat:
+            return self._flat[name]
+        if ":" in name and "(" not in name:
+            return " × ".join(self.term(part) for part in name.split(":"))
+        if name == "(Intercept)" or re.fullmatch(r"\w+", name):
+            return self.column(name)
+        return name
+
+    def order(self, column: str, values: Iterable[Hashable]) -> list[Any]:
+        """Return the distinct values in the order they stand: those named first, "Average" last."""
+        distinct = list(dict.fromkeys(v for v in values if v is not None and v == v))
+        named = {text: i for i, text in enumerate(self._columns.get(column, {}))}
+        metrics = {name: i for i, name in enumerate(METRICS)} if column == "metric" else {}
+
+        def place(value: Any) -> tuple[bool, int, int]:
+            text = str(value)
+            last = LAST.index(text) + 1 if text in LAST and text not in named else 0
+            return last > 0, named.get(text, len(named) + last), metrics.get(text, len(metrics))
+
+        if all(isinstance(v, str) for v in distinct) and column not in ("term", "metric"):
+            distinct.sort(key=str.casefold)
+        return sorted(distinct, key=place)
+
+    def categorical(self, frame: pd.DataFrame, column: str, reverse: bool = False) -> pd.Categorical:
+        """Return a column as labels, a Categorical in the order they stand."""
+        order = self.order(column, frame[column])
+        texts = {v: self.value(column, v) for v in order}
+        categories = list(dict.fromkeys(texts.values()))
+        if len(categories) < len(texts):
+            raise SalstatsError(f"labels give two values of column {column!r} the same label")
+        labels = [texts.get(v) for v in frame[column]]
+        return pd.Categorical(labels, categories=categories[::-1] if reverse else categories, ordered=True)
+
+
+def _sentence(name: str) -> str:
+    """Return a column's name as words: `std_error` -> "Std error"; names that are not snake case stay."""
+    return name.replace("_", " ").capitalize() if re.fullmatch(r"[a-z][a-z0-9_]*", name) else name

@@ -1,0 +1,1 @@
+"""Figures: frames in, plotnine objects out."""

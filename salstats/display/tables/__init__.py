@@ -1,0 +1,1 @@
+"""Publication tables: frames in, great-tables objects out."""

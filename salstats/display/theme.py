@@ -1,0 +1,104 @@
+"""The house theme, palette and sizes of every figure."""
+
+from functools import cache
+
+import plotnine as p9
+from matplotlib import font_manager
+
+#: Widths of one and of two columns of a journal, in mm (Nature; others are within 3 mm).
+COLUMN_MM, PAGE_MM = 89.0, 183.0
+MM_PER_INCH = 25.4
+#: Size of text in points: journals ask for 5 to 8.
+TEXT_PT = 7.0
+#: Methods and other categories. The first three are Paul Tol's "high contrast" set, which also differ in
+#: grey; the others are of his "medium contrast" set (personal.sron.nl/~pault, technical note 3.2, 2021).
+PALETTE = ("#004488", "#DDAA33", "#BB5566", "#6699CC", "#997700", "#EE99AA", "#994455", "#EECC66")
+#: The human benchmark and other references: never one of the methods' colours.
+REFERENCE = "#000000"
+#: Lines that only help the eye, and text of less weight.
+GUIDE, MUTED = "#BBBBBB", "#555555"
+#: Ends and middle of a scale with a sign (Tol's "sunset" ends, white between).
+DIVERGING = ("#364B9A", "#FFFFFF", "#A50026")
+#: Marks by category, beside the colour; the reference has its own.
+SHAPES = ("o", "s", "^", "v", "P", "X", "<", ">")
+REFERENCE_SHAPE = "D"
+#: Sans-serif faces journals ask for, then what Matplotlib brings along.
+_FACES = ("Arial", "Helvetica", "Liberation Sans", "DejaVu Sans")
+
+
+@cache
+def font() -> str:
+    """Return the first of the journals' sans-serif faces that this machine has."""
+    installed = {entry.name for entry in font_manager.fontManager.ttflist}
+    return next(face for face in _FACES if face in installed)
+
+
+def theme_salstats(base_size: float = TEXT_PT, font_family: str | None = None) -> p9.theme:
+    """Return the theme of salstats' figures: white, thin axes, no box, small bold panel titles.
+
+    Parameters
+    ----------
+    base_size : float
+        Size of text in points.
+    font_family : str, optional
+        A face Matplotlib knows; by default Arial, Helvetica or Liberation Sans where one of them is
+        installed, else DejaVu Sans, which Matplotlib brings along.
+
+    Returns
+    -------
+    theme
+        A plotnine theme, to be added to a figure: `plot + ss.theme_salstats(base_size=8)`.
+
+    Raises
+    ------
+    ValueError
+        From Matplotlib, when drawn with a face that it does not know.
+
+    Examples
+    --------
+    >>> import salstats as ss
+    >>> type(ss.theme_salstats()).__name__
+    'theme_salstats'
+    """
+    face = font_family or font()
+    line = p9.element_line(color="black", size=0.4)
+    return p9.theme_classic(base_size=base_size, base_family=face) + p9.theme(
+        text=p9.element_text(family=face, color="black"),
+        axis_text=p9.element_text(size=base_size, color="black"),
+        axis_title=p9.element_text(size=base_size),
+        axis_line=line,
+        axis_ticks=line,
+        axis_ticks_length=2,
+        strip_background=p9.element_blank(),
+        strip_text=p9.element_text(size=base_size, weight="bold", ha="left"),
+        plot_title=p9.element_text(size=base_size + 1, weight="bold", ha="left"),
+        plot_caption=p9.element_text(size=base_size - 1, color=MUTED, ha="left"),
+        legend_position="top",
+        legend_title=p9.element_blank(),
+        legend_text=p9.element_text(size=base_size),
+        legend_key=p9.element_blank(),
+        legend_background=p9.element_blank(),
+        legend_margin=0,
+        panel_spacing=0.03,
+        plot_background=p9.element_rect(fill="white", color="white"),
+        panel_background=p9.element_rect(fill="white"),
+    )
+
+
+def figure_size(width_mm: float, height_mm: float) -> p9.theme:
+    """Return the part of a theme that gives a figure its physical size."""
+    return p9.theme(figure_size=(width_mm / MM_PER_INCH, height_mm / MM_PER_INCH))
+
+
+def category_colours(categories: list[str], references: list[str]) -> dict[str, str]:
+    """Return a colour per category in the order given; references are black, the rest take the palette."""
+    others = [c for c in categories if c not in references]
+    colours = {c: PALETTE[i % len(PALETTE)] for i, c in enumerate(others)}
+    return {c: colours.get(c, REFERENCE) for c in categories}
+
+
+def category_shapes(categories: list[str], references: list[str]) -> dict[str, str]:
+    """Return a mark per category; beyond the palette's length colour and mark shift against each other."""
+    others = [c for c in categories if c not in references]
+    shapes = {c: SHAPES[(i + i // len(PALETTE)) % len(SHAPES)] for i, c in enumerate(others)}
+    return {c: shapes.get(c, REFERENCE_SHAPE) for c in categories}
