@@ -1,0 +1,124 @@
+"""What a report is made of, before anything is written."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The choices every analysis of one report shares.
+
+    Attributes
+    ----------
+    reference : str or None
+        Method the others are compared with.
+    unit : str
+        Column whose values are resampled and are the clusters of regressions.
+    level : float
+        Confidence level.
+    interval : str
+        Bootstrap interval of means and contrasts.
+    n_replicates, seed : int
+        Bootstrap replicates, and the seed they were drawn from.
+    adjust : str
+        Procedure for multiple tests.
+    style : str
+        Journal style of numbers.
+    covariates : tuple of str
+        Columns regressions are on; `prob` is not among them.
+    """
+
+    reference: str | None
+    unit: str
+    level: float = 0.95
+    interval: str = "percentile"
+    n_replicates: int = 10_000
+    seed: int = 0
+    adjust: str = "holm"
+    style: str = "nature"
+    covariates: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Item:
+    """A table or a figure of the report.
+
+    Attributes
+    ----------
+    key : str
+        Stem of its files: "means" gives `tables/means.csv` or `figures/means.pdf`, and `frames/means.csv`.
+    number : str
+        "Table 2" or "Figure 1".
+    title : str
+        What it shows, without its number and without a full stop.
+    display : GT or ggplot
+        The table or the figure.
+    frame : DataFrame
+        The frame behind it, unrounded.
+    caption : str
+        What a reader needs to read a figure (a table's notes are in the table).
+    alt : str
+        The figure in words.
+    call : str
+        The Python call that gives the frame.
+    """
+
+    key: str
+    number: str
+    title: str
+    display: Any
+    frame: pd.DataFrame
+    caption: str = ""
+    alt: str = ""
+    call: str = ""
+
+    @property
+    def is_table(self) -> bool:
+        """Whether this is a table."""
+        return self.number.startswith("Table")
+
+
+@dataclass(frozen=True)
+class Section:
+    """One part of the page: sentences first, then tables and figures."""
+
+    key: str
+    title: str
+    sentences: tuple[str, ...] = ()
+    items: tuple[Item, ...] = ()
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything the page says.
+
+    Attributes
+    ----------
+    title : str
+        Heading of the page.
+    summary : tuple of str
+        The main results in a few sentences.
+    sections : tuple of Section
+        Results, in order.
+    methods : tuple of str
+        Paragraphs of the generated Methods section.
+    not_covered : tuple of (str, str, str)
+        Guideline, item (number and its subject), and what an author has to add.
+    warnings : tuple of str
+        What the analyses warned of.
+    counts : tuple of (str, str)
+        What was counted (cases, patients, scores, missing scores ...), and how many.
+    provenance : tuple of (str, str)
+        Settings, seed, versions, SHA-256 of the input: name and value.
+    """
+
+    title: str
+    summary: tuple[str, ...]
+    sections: tuple[Section, ...]
+    methods: tuple[str, ...]
+    not_covered: tuple[tuple[str, str, str], ...]
+    warnings: tuple[str, ...] = ()
+    counts: tuple[tuple[str, str], ...] = ()
+    provenance: tuple[tuple[str, str], ...] = field(default=())
