@@ -1,0 +1,86 @@
+"""What columns and values are called in print, and their order."""
+
+import pandas as pd
+import pytest
+
+from salstats.checks import SalstatsError
+from salstats.display.format import MISSING
+from salstats.display.labels import Labels
+
+
+def test_house_labels_of_metrics_methods_and_columns():
+    labels = Labels()
+    assert labels.value("metric", "iou") == "IoU"
+    assert labels.value("method", "grad_cam") == "Grad-CAM"
+    assert labels.value("method", "human") == labels.value("reference", "human") == "Human benchmark"
+    assert labels.value("method", "my net v2") == "my net v2"
+    assert labels.column("prob") == "Model confidence"
+    assert labels.column("tumour_stage") == "Tumour stage"
+    assert labels.column("BI-RADS") == "BI-RADS"
+
+
+def test_flat_labels_serve_every_column():
+    labels = Labels({"gradcam": "GC", "prob": "Confidence", "iou": "Overlap"})
+    assert labels.value("method", "gradcam") == "GC"
+    assert labels.column("prob") == labels.value("term", "prob") == "Confidence"
+    assert labels.value("metric", "iou") == labels.column("iou") == "Overlap"
+
+
+def test_labels_of_one_column_do_not_touch_another():
+    labels = Labels({"task": {"human": "Person"}})
+    assert labels.value("task", "human") == "Person"
+    assert labels.value("method", "human") == "Human benchmark"
+
+
+def test_order_is_as_named_then_alphabetical_then_average():
+    values = ["Average", "edema", "Atelectasis", "Lesion", "Overall", "Cardiomegaly"]
+    assert Labels().order("task", values) == [
+        "Atelectasis",
+        "Cardiomegaly",
+        "edema",
+        "Lesion",
+        "Overall",
+        "Average",
+    ]
+    named = Labels({"task": ["Lesion", "edema"]})
+    assert named.order("task", values)[:2] == ["Lesion", "edema"]
+    assert Labels({"task": ["Average"]}).order("task", values)[0] == "Average"
+
+
+def test_metrics_stand_in_the_registrys_order_and_terms_as_they_come():
+    assert Labels().order("metric", ["zeta", "hit", "iou"]) == ["iou", "hit", "zeta"]
+    assert Labels().order("term", ["b", "a"]) == ["b", "a"]
+
+
+def test_terms_by_their_parts():
+    labels = Labels({"taskEdema": "Edema"})
+    assert labels.term("area_ratio:taskEdema") == "Relative size × Edema"
+    assert labels.term("log(area_ratio)") == "log(area_ratio)"
+    assert labels.term("(Intercept)") == "Intercept"
+
+
+def test_categorical_holds_labels_in_order():
+    frame = pd.DataFrame({"method": ["occlusion", "human", "gradcam", None]})
+    found = Labels({"method": ["human"]}).categorical(frame, "method", reverse=True)
+    assert list(found.categories) == ["Occlusion", "Grad-CAM", "Human benchmark"]
+    assert found.isna().sum() == 1
+
+
+def test_missing_value_is_a_dash():
+    assert Labels().value("task", float("nan")) == MISSING
+
+
+def test_two_values_with_one_label_are_refused():
+    frame = pd.DataFrame({"task": ["a", "b"]})
+    with pytest.raises(SalstatsError, match="same label"):
+        Labels({"a": "X", "b": "X"}).categorical(frame, "task")
+
+
+def test_labels_must_be_a_mapping():
+    with pytest.raises(SalstatsError, match="mapping"):
+        Labels(["a"])
+
+
+def test_labels_of_labels_are_the_same():
+    labels = Labels({"gradcam": "GC"})
+    assert Labels(labels).value("method", "gradcam") == "GC"
