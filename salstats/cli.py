@@ -1,18 +1,16 @@
 """The command line: parse, call one public function, write its frame."""
 
-import inspect
 import os
 import sys
 import warnings
-from collections.abc import Callable, Sequence
-from functools import wraps
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
+from salstats.cli_base import any_table, app, check_out, command, deliver, table
 from salstats.cli_options import (
-    READING,
     Adjust,
     Average,
     ByAll,
@@ -30,23 +28,11 @@ from salstats.cli_options import (
     Seed,
     Test,
     Unit,
+    equations,
     in_flags,
     input_files,
-    reading_arguments,
     split,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-app = typer.Typer(
-    help="Statistics for saliency maps: files of per-case scores in, tidy tables out.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-)
-
 
 #: Rows of scores that `read` prints.
 _SHOWN = 20
@@ -101,74 +87,6 @@ def _fail(message: str, code: int = 2) -> int:
     return code
 
 
-def _command(name: str, example: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Return a decorator that makes a command, with an example below its help.
-
-    The command's parameter `reading` stands for all options of `READING`; it receives them as keyword
-    arguments of `read_scores`.
-    """
-
-    def decorate(function: Callable[..., None]) -> Callable[..., None]:
-        @wraps(function)
-        def command(**given: Any) -> None:
-            reading = {option: given.pop(option) for option in READING}
-            function(reading=reading_arguments(**reading), **given)
-
-        own = inspect.signature(function, eval_str=True).parameters
-        options = [
-            inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
-            for n, (kind, default) in READING.items()
-        ]
-        kept = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for n, p in own.items() if n != "reading"]
-        command.__signature__ = inspect.Signature([*kept, *options])  # type: ignore[attr-defined]
-        command.__annotations__ = {p.name: p.annotation for p in (*kept, *options)}
-        return app.command(name, epilog=f"Example: salstats {name} {example}")(command)
-
-    return decorate
-
-
-def _read(scores: Path, reading: dict[str, Any]) -> "pd.DataFrame":
-    """Read files of scores."""
-    import salstats as ss
-
-    return ss.read_scores([scores, *reading.pop("also", [])], **reading)
-
-
-def _read_any(scores: Path, reading: dict[str, Any]) -> "pd.DataFrame":
-    """Read files of scores, or one tidy table that is none."""
-    import salstats as ss
-
-    if set(reading) & {"also", "columns", "wide", "method", "metric", "tasks"}:
-        return _read(scores, reading)
-    if "~" in scores.name and not scores.exists():
-        raise typer.BadParameter(f"{str(scores)!r} is a formula; the file comes first: SCORES FORMULA")
-    return ss.read_data(scores, **reading)
-
-
-def _deliver(frame: "pd.DataFrame", out: Path | None, overwrite: bool) -> None:
-    """Write a frame to its file, or print it."""
-    if out is not None:
-        from salstats.frames import write_frame
-
-        write_frame(frame, out, overwrite=overwrite)
-        return
-    from salstats.display.console import console_table
-
-    print(console_table(frame))
-
-
-def _check_out(out: Path | None, overwrite: bool, scores: Path, reading: dict[str, Any]) -> None:
-    """Fail before any work is done where the output cannot be written, or is one of the inputs."""
-    if out is not None:
-        from salstats.checks import InputFileError
-        from salstats.frames import check_output
-
-        check_output(out, overwrite=overwrite)
-        for file in input_files(scores, reading):
-            if out.exists() and file.exists() and out.samefile(file):
-                raise InputFileError(f"cannot write {out}: this command reads it; choose another file")
-
-
 @app.callback(invoke_without_command=True)
 def top(
     context: typer.Context,
@@ -185,17 +103,17 @@ def top(
         raise typer.BadParameter("no command; see salstats --help")
 
 
-@_command("read", "scores.csv --sep , -o long.parquet")
+@command("read", "scores.csv --sep , -o long.parquet")
 def read(scores: Scores, reading: dict, out: Out = None, overwrite: Overwrite = False) -> None:
     """Read files of any shape and write (or show) them as one long table of scores."""
-    _check_out(out, overwrite, scores, reading)
-    frame = _read(scores, reading)
-    _deliver(frame if out else frame.head(_SHOWN), out, overwrite)
+    check_out(out, overwrite, scores, reading)
+    frame = table(scores, reading)
+    deliver(frame if out else frame.head(_SHOWN), out, overwrite)
     if not out and len(frame) > _SHOWN:
         print(f"... {len(frame)} rows in all; write them with -o")
 
 
-@_command("summarize", "scores.csv --by metric,method --unit patient -o means.csv")
+@command("summarize", "scores.csv --by metric,method --unit patient -o means.csv")
 def summarize(
     scores: Scores,
     reading: dict,
@@ -213,17 +131,17 @@ def summarize(
     overwrite: Overwrite = False,
 ) -> None:
     """Estimate the mean score of each group, with standard error and interval."""
-    _check_out(out, overwrite, scores, reading)
+    check_out(out, overwrite, scores, reading)
     import salstats as ss
 
     frame = ss.summarize(
-        _read(scores, reading), by=split(by), unit=unit, interval=interval, level=level,
+        table(scores, reading), by=split(by), unit=unit, interval=interval, level=level,
         n_replicates=replicates, rng=seed, average=average, overall=overall,
     )  # fmt: skip
-    _deliver(frame, out, overwrite)
+    deliver(frame, out, overwrite)
 
 
-@_command("decrease", "scores.csv --reference human --average task -o decrease.csv")
+@command("decrease", "scores.csv --reference human --average task -o decrease.csv")
 def decrease(
     scores: Scores,
     reading: dict,
@@ -249,18 +167,18 @@ def decrease(
     overwrite: Overwrite = False,
 ) -> None:
     """Estimate the percentage decrease of each method's mean from a reference's."""
-    _check_out(out, overwrite, scores, reading)
+    check_out(out, overwrite, scores, reading)
     import salstats as ss
 
     frame = ss.percent_decrease(
-        _read(scores, reading), reference=reference, by=split(by), unit=unit, interval=interval, level=level,
+        table(scores, reading), reference=reference, by=split(by), unit=unit, interval=interval, level=level,
         n_replicates=replicates, rng=seed, average=average, overall=overall, pairs=pairs, test=test,
         adjust=adjust, force=force,
     )  # fmt: skip
-    _deliver(frame, out, overwrite)
+    deliver(frame, out, overwrite)
 
 
-@_command("difference", "scores.csv --reference human --test t --adjust holm")
+@command("difference", "scores.csv --reference human --test t --adjust holm")
 def difference(
     scores: Scores,
     reading: dict,
@@ -282,18 +200,18 @@ def difference(
     overwrite: Overwrite = False,
 ) -> None:
     """Estimate each method's mean difference from a reference, paired on the same cases."""
-    _check_out(out, overwrite, scores, reading)
+    check_out(out, overwrite, scores, reading)
     import salstats as ss
 
     frame = ss.difference(
-        _read(scores, reading), reference=reference, by=split(by), unit=unit, interval=interval, level=level,
+        table(scores, reading), reference=reference, by=split(by), unit=unit, interval=interval, level=level,
         n_replicates=replicates, rng=seed, average=average, overall=overall, pairs=pairs, test=test,
         adjust=adjust,
     )  # fmt: skip
-    _deliver(frame, out, overwrite)
+    deliver(frame, out, overwrite)
 
 
-@_command("regress", 'scores.csv "iou ~ area_ratio" --normalize area_ratio --errors cluster')
+@command("regress", 'scores.csv "iou ~ area_ratio" --normalize area_ratio --errors cluster')
 def regress(
     scores: Scores,
     formula: Annotated[list[str], typer.Argument(metavar="FORMULA...", help='Such as "iou ~ area_ratio".')],
@@ -319,23 +237,23 @@ def regress(
     overwrite: Overwrite = False,
 ) -> None:
     """Regress a metric (or column) on covariates, per group."""
-    _check_out(out, overwrite, scores, reading)
+    check_out(out, overwrite, scores, reading)
     import salstats as ss
 
     if within and not normalize:
         raise typer.BadParameter("--within belongs to --normalize")
-    table = _read_any(scores, reading)
+    data = any_table(scores, reading)
     if normalize:
-        table = ss.normalize(table, split(normalize) or [], within=within)
+        data = ss.normalize(data, split(normalize) or [], within=within)
     frame = ss.regress(
-        table, formula if len(formula) > 1 else formula[0], by=split(by), family=family, errors=errors,
+        data, formula if len(formula) > 1 else formula[0], by=split(by), family=family, errors=errors,
         unit=unit, reference=reference, level=level, exponentiate=exponentiate, adjust=adjust,
         overall=overall,
     )  # fmt: skip
-    _deliver(frame, out, overwrite)
+    deliver(frame, out, overwrite)
 
 
-@_command("correlate", "scores.csv iou prob --by method,task --test spearman")
+@command("correlate", "scores.csv iou prob --by method,task --test spearman")
 def correlate(
     scores: Scores,
     x: Annotated[str, typer.Argument(metavar="X", help="A metric or column.")],
@@ -353,17 +271,17 @@ def correlate(
     overwrite: Overwrite = False,
 ) -> None:
     """Correlate two metrics or columns, per group."""
-    _check_out(out, overwrite, scores, reading)
+    check_out(out, overwrite, scores, reading)
     import salstats as ss
 
     frame = ss.correlate(
-        _read_any(scores, reading), x, y, by=split(by), test=test, interval=interval, level=level, unit=unit,
+        any_table(scores, reading), x, y, by=split(by), test=test, interval=interval, level=level, unit=unit,
         stratified=stratified, adjust=adjust, overall=overall,
     )  # fmt: skip
-    _deliver(frame, out, overwrite)
+    deliver(frame, out, overwrite)
 
 
-@_command("describe", "scores.csv --by metric,method")
+@command("describe", "scores.csv --by metric,method")
 def describe(
     scores: Scores,
     reading: dict,
@@ -373,13 +291,13 @@ def describe(
     overwrite: Overwrite = False,
 ) -> None:
     """Describe each group: counts, mean (SD), median (quartiles), range, shares at 0 and 1."""
-    _check_out(out, overwrite, scores, reading)
+    check_out(out, overwrite, scores, reading)
     import salstats as ss
 
-    _deliver(ss.describe(_read(scores, reading), by=split(by), unit=unit), out, overwrite)
+    deliver(ss.describe(table(scores, reading), by=split(by), unit=unit), out, overwrite)
 
 
-@_command("auroc", "scores.csv prob label --by task")
+@command("auroc", "scores.csv prob label --by task")
 def auroc(
     scores: Scores,
     ranking: Annotated[str, typer.Argument(metavar="SCORE", help="Column that should rank the positives.")],
@@ -397,22 +315,73 @@ def auroc(
     overwrite: Overwrite = False,
 ) -> None:
     """Estimate the area under the ROC curve, with DeLong's interval, clustered where units repeat."""
-    _check_out(out, overwrite, scores, reading)
+    check_out(out, overwrite, scores, reading)
     import salstats as ss
 
     frame = ss.auroc(
-        _read_any(scores, reading), ranking, label, by=split(by), unit=unit, interval=interval, level=level,
+        any_table(scores, reading), ranking, label, by=split(by), unit=unit, interval=interval, level=level,
         overall=overall, adjust=adjust,
     )  # fmt: skip
-    _deliver(frame, out, overwrite)
+    deliver(frame, out, overwrite)
+
+
+@command("report", "scores.csv --reference human -o report")
+def report(
+    scores: Scores,
+    out: Annotated[Path, typer.Option("-o", "--output", help="Folder to make.")],
+    reading: dict,
+    reference: Annotated[
+        str | None, typer.Option(help="Method to compare with (default: human, where there is one).")
+    ] = None,
+    unit: Unit = None,
+    covariates: Annotated[
+        list[str] | None, typer.Option(help="Numeric columns to regress on (default: all that vary).")
+    ] = None,
+    only: Annotated[
+        list[str] | None, typer.Option(help="Report on the rows with this value: dataset=NIH.")
+    ] = None,
+    level: Level = 0.95,
+    interval: Annotated[
+        str, typer.Option(help="percentile, order, basic, normal, bca or studentized.")
+    ] = "percentile",
+    replicates: Replicates = 10_000,
+    seed: Seed = 0,
+    adjust: Adjust = "holm",
+    style: Annotated[str, typer.Option(help="nature, radiology or ama.")] = "nature",
+    label: Annotated[
+        list[str] | None, typer.Option(help="Name in print, one per option: gradcam=Grad-CAM.")
+    ] = None,
+    title: Annotated[str, typer.Option(help="Heading of the page.")] = "Statistical report on saliency maps",
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the folder of an earlier report.")
+    ] = False,
+) -> None:
+    """Write every table and figure that the columns allow, and one page (index.html) that shows them."""
+    from salstats.display.report.folder import check_folder
+
+    check_folder(out, overwrite=overwrite)
+    inputs = input_files(scores, reading)
+    import salstats as ss
+
+    ss.report(
+        table(scores, reading), out, reference=reference, unit=unit, covariates=split(covariates),
+        only=equations(only, "--only", "dataset=NIH"), level=level, interval=interval,
+        n_replicates=replicates, rng=seed, adjust=adjust, style=style,
+        labels=equations(label, "--label", "gradcam=Grad-CAM"), title=title, inputs=inputs,
+        overwrite=overwrite,
+    )  # fmt: skip
+    print(f"Written to {out}: open {out / 'index.html'}")
 
 
 @app.command("demo", epilog="Example: salstats demo -o salstats-demo")
 def demo(
-    out: Annotated[Path | None, typer.Option("-o", "--output", help="Folder to write the tables to.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Folder to make (default: salstats-demo, or -2 ...)."),
+    ] = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Run the main job on the embedded (simulated) study."""
+    """Run the main job on the embedded (simulated) study and write its report."""
     from salstats.display.demo import run_demo
 
     run_demo(out, overwrite=overwrite)

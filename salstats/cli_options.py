@@ -87,18 +87,23 @@ def split(values: Sequence[str] | None) -> list[str] | None:
 
 
 def pairs(values: Sequence[str] | None, option: str, example: str) -> dict[str, str] | None:
-    """Return an option such as `case_id=case` as a dict."""
+    """Return an option such as `case_id=case`, repeated or comma-separated, as a dict."""
+    return equations(split(values), option, example)
+
+
+def equations(values: Sequence[str] | None, option: str, example: str) -> dict[str, str] | None:
+    """Return a repeated option such as `gradcam=Grad-CAM, resized` as a dict; commas are its own."""
     if values is None:
         return None
-    pairs = {}
-    for part in split(values) or []:
-        name, equals, target = part.partition("=")
-        if not (name and equals and target):
-            raise typer.BadParameter(f"{option} {part!r} should read like {example}")
-        if name in pairs:
+    named: dict[str, str] = {}
+    for text in values:
+        name, equals, value = text.partition("=")
+        if not (name and equals and value):
+            raise typer.BadParameter(f"{option} {text!r} should read like {example}")
+        if name in named:
             raise typer.BadParameter(f"{option} names {name!r} twice")
-        pairs[name] = target
-    return pairs
+        named[name] = value
+    return named
 
 
 def in_flags(message: str) -> str:

@@ -11,6 +11,7 @@ ROOT = Path(salstats.__file__).parent
 # higher may import lower, never the other way round
 FLOORS = {
     "cli": 5,
+    "cli_base": 5,
     "cli_options": 5,
     "__main__": 5,
     "display": 4,

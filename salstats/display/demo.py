@@ -1,119 +1,75 @@
-"""The main job on the embedded study, from the frame that goes in to the tables that come out."""
+"""The main job on the embedded study, from the frame that goes in to the report that comes out."""
 
 import os
-import shutil
-import tempfile
+from itertools import count
 from pathlib import Path
 
 import pandas as pd
 
 import salstats as ss
-from salstats.checks import InputFileError
 from salstats.display.console import console_table
-from salstats.frames import write_frame
+from salstats.display.report.folder import check_folder
 
-#: The tables of the demo, each a file.
-TABLES = ("describe", "means", "decrease", "difference", "regression", "correlation", "auroc")
+#: Folder of the demo where none is named.
+FOLDER = "salstats-demo"
 
 
 def run_demo(
     out: str | os.PathLike[str] | None = None, *, overwrite: bool = False
 ) -> dict[str, pd.DataFrame]:
-    """Run the main job on the embedded (simulated) study, print its tables and write them.
+    """Run the main job on the embedded (simulated) study, print some of it and write its report.
 
     Parameters
     ----------
     out : path, optional
-        Folder to make, with one CSV per table. Nothing is written by default.
+        Folder to make; by default `salstats-demo` in the current folder, or the first of `salstats-demo-2`,
+        `salstats-demo-3` ... that is free.
     overwrite : bool
-        Replace the folder if it exists; a folder with other files in it is never replaced.
+        Replace the folder of an earlier demo; a folder with other files in it is never replaced.
 
     Returns
     -------
     dict of str to DataFrame
-        `describe`, `means`, `decrease`, `difference`, `regression`, `correlation`, `auroc`.
+        The frames of `salstats.report`.
 
     Raises
     ------
     InputFileError
         The folder exists, or the one it should be made in does not.
     """
-    target = None if out is None else _check_folder(Path(out), overwrite)
+    target = check_folder(free_folder() if out is None else Path(out), overwrite=overwrite)
     scores = ss.datasets.load_simulated()
-    tables = demo_tables(scores)
     print("A simulated study, labelled so: 2 saliency methods and a human benchmark.")
     print(f"\nScores in: {len(scores)} rows\n{console_table(scores.head(4))}")
-    for name, (call, table) in tables.items():
-        print(f"\n{name}: {call}\n{console_table(table)}")
-    frames = {name: table for name, (_, table) in tables.items()}
-    if target is not None:
-        _write_folder(frames, target)
-        print(f"\nWritten to {target}: {', '.join(f'{name}.csv' for name in frames)}")
+    for call, table in shown(scores):
+        print(f"\n{call}\n{console_table(table)}")
+    print("\nAll of it, with tables and figures for a paper: ss.report(scores, ...) or salstats report")
+    frames = ss.report(scores, target, title="salstats demo: a simulated study", overwrite=overwrite)
+    print(f"Written to {target}: open {target / 'index.html'}")
     return frames
 
 
-def demo_tables(scores: pd.DataFrame) -> dict[str, tuple[str, pd.DataFrame]]:
-    """Return each table of the main job with the call that makes it."""
-    by = ["metric", "method"]
+def free_folder() -> Path:
+    """Return the demo's folder, or the first numbered one that is not there yet."""
+    names = (Path(FOLDER if i == 1 else f"{FOLDER}-{i}") for i in count(1))
+    return next(name for name in names if not name.exists())
+
+
+def shown(scores: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    """Return what the demo prints: the call and its frame."""
     iou = scores[scores["metric"] == "iou"]
     saliency = iou[iou["method"] != "human"]
-    # one view of each patient, as a correlation takes rows for independent
-    first_views = saliency[saliency["case"] == saliency.groupby("patient")["case"].transform("min")]
-    normalized = ss.normalize(saliency, ["area_ratio"])
-    return {
-        "describe": ("ss.describe(scores, by=['metric', 'method'])", ss.describe(scores, by=by)),
-        "means": (
-            "ss.summarize(scores, by=['metric', 'method', 'task'], average='task')",
-            ss.summarize(scores, by=[*by, "task"], average="task"),
+    return [
+        (
+            "ss.summarize(scores, by=['metric', 'method'])",
+            ss.summarize(scores, by=["metric", "method"]),
         ),
-        "decrease": (
-            "ss.percent_decrease(scores, reference='human', average='task', adjust='bonferroni')",
-            ss.percent_decrease(scores, reference="human", average="task", adjust="bonferroni"),
+        (
+            "ss.percent_decrease(scores, reference='human', average='task', adjust='holm')",
+            ss.percent_decrease(scores, reference="human", average="task", adjust="holm"),
         ),
-        "difference": (
-            "ss.difference(scores, reference='human', by='metric', interval='t', test='t')",
-            ss.difference(scores, reference="human", by="metric", interval="t", test="t"),
+        (
+            "ss.regress(ss.normalize(saliency, ['area_ratio']), 'iou ~ area_ratio', errors='cr2')",
+            ss.regress(ss.normalize(saliency, ["area_ratio"]), "iou ~ area_ratio", errors="cr2"),
         ),
-        "regression": (
-            "ss.regress(ss.normalize(saliency, ['area_ratio']), 'iou ~ area_ratio', by='method', "
-            "errors='cluster', adjust='bonferroni')",
-            ss.regress(normalized, "iou ~ area_ratio", by="method", errors="cluster", adjust="bonferroni"),
-        ),
-        "correlation": (
-            "ss.correlate(first_views, 'iou', 'prob', by=['method', 'task'])",
-            ss.correlate(first_views, "iou", "prob", by=["method", "task"]),
-        ),
-        "auroc": (
-            "ss.auroc(scores, 'prob', 'label', by='task')",
-            ss.auroc(scores, "prob", "label", by="task"),
-        ),
-    }
-
-
-def _check_folder(folder: Path, overwrite: bool) -> Path:
-    """Return a folder that may be made, or replaced with what this made before."""
-    if not folder.parent.is_dir():
-        raise InputFileError(f"cannot write {folder}: the folder {folder.parent} does not exist")
-    if folder.exists() and not folder.is_dir():
-        raise InputFileError(f"cannot write {folder}: a file of that name exists")
-    if folder.is_dir() and any(folder.iterdir()):
-        foreign = [f.name for f in folder.iterdir() if f.name not in {f"{name}.csv" for name in TABLES}]
-        if foreign:
-            raise InputFileError(
-                f"cannot write {folder}: it holds other files ({foreign[0]}); choose another"
-            )
-        if not overwrite:
-            raise InputFileError(f"cannot write {folder}: it exists; pass --overwrite to replace it")
-    return folder
-
-
-def _write_folder(frames: dict[str, pd.DataFrame], folder: Path) -> None:
-    """Write the frames to a folder that is complete or not there."""
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as temporary:
-        made = Path(temporary) / "made"
-        made.mkdir()
-        for name, frame in frames.items():
-            write_frame(frame, made / f"{name}.csv")
-        if folder.exists():
-            shutil.rmtree(folder)
-        made.rename(folder)
+    ]

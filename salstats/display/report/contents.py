@@ -1,0 +1,285 @@
+"""The parts of a report: which tables and figures show which frame, numbered in order."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pandas as pd
+
+import salstats as ss
+from salstats.checks import SalstatsError
+from salstats.display.format import joined
+from salstats.display.labels import Labels
+from salstats.display.report.analyses import (
+    Analyses,
+    compared_methods,
+    metric_order,
+    several,
+)
+from salstats.display.report.model import Item, Section, Settings
+from salstats.display.report.results import result_sentences
+
+
+class Contents:
+    """The sections of a report, made in order so that tables and figures are numbered as they stand."""
+
+    def __init__(self, scores: pd.DataFrame, done: Analyses, settings: Settings, labels: Labels) -> None:
+        self.scores, self.done, self.settings, self.labels = scores, done, settings, labels
+        self.style: dict[str, Any] = {"labels": labels, "style": settings.style}
+        self._numbers = {"Table": 0, "Figure": 0}
+
+    def sections(self) -> tuple[Section, ...]:
+        """Return the sections for which there is something to show."""
+        made = (self.cases(), self.means(), self.contrasts(), self.confidence(), self.covariates())
+        return tuple(section for section in made if section is not None)
+
+    def cases(self) -> Section:
+        """Return the flow of cases and what the scores look like."""
+        return self._section(
+            "cases",
+            "Cases and scores",
+            ("flow", "describe"),
+            [
+                self._item(
+                    "Figure",
+                    "flow",
+                    "Flow of cases",
+                    "flow",
+                    lambda flow: ss.plot_flow(flow, labels=self.labels),
+                    caption="Cases, the units they belong to, and scores left out by reason.",
+                    alt="Flow diagram of cases and scores; the same counts are in the file of this figure.",
+                ),
+                self._item(
+                    "Table",
+                    "description",
+                    "Scores by metric and method",
+                    "describe",
+                    lambda frame: ss.table_describe(frame, **self.style),
+                ),
+            ],
+        )
+
+    def means(self) -> Section:
+        """Return the means of every metric, method and task."""
+        metrics = self._names("metric", metric_order(self.scores))
+        decrease, auroc = (self.done.frames.get(key) for key in ("decrease", "auroc"))
+        ordered = {} if decrease is None else {"decrease": decrease}
+        if auroc is not None and "task" in auroc.columns:
+            ordered["auroc"] = auroc
+        return self._section(
+            "means",
+            "Localisation",
+            ("means",),
+            [
+                self._item(
+                    "Table",
+                    "means",
+                    f"{joined(metrics)} by method" + (" and task" if self._tasks else ""),
+                    "means",
+                    lambda frame: ss.table_estimates(
+                        frame, differences=self.done.frames.get("difference"), **self.style
+                    ),
+                ),
+                self._item(
+                    "Figure",
+                    "intervals",
+                    f"Mean {joined(metrics)} by method" + (" and task" if self._tasks else ""),
+                    "means",
+                    lambda frame: ss.plot_intervals(frame, **ordered, **self.style),
+                    caption=self._interval_caption(),
+                    alt=f"Point estimates with intervals of {joined(metrics)}; the numbers are in the table above.",
+                ),
+                self._item(
+                    "Figure",
+                    "scores",
+                    f"Distribution of {joined(metrics)} over cases",
+                    None,
+                    lambda _: ss.plot_box(self.scores, labels=self.labels),
+                    frame=lambda: self.done.frames["describe"],
+                    caption="Box: quartiles and median; whiskers: furthest score within 1.5 times the "
+                    "interquartile range; diamond: mean. Scores of 0 and 1 only are shown as shares.",
+                    alt="Box plots of scores by method; the numbers are in the table of scores.",
+                ),
+            ],
+        )
+
+    def contrasts(self) -> Section | None:
+        """Return how the methods compare with the reference."""
+        if self.settings.reference is None:
+            return None
+        reference = self.labels.value("method", self.settings.reference).lower()
+        caption = (
+            self._interval_caption() + " Filled marks: P below the level of significance after correction."
+        )
+        return self._section(
+            "contrasts",
+            f"Comparison with the {reference}",
+            ("decrease", "difference"),
+            [
+                self._item(
+                    "Table",
+                    "decrease",
+                    f"Percentage decrease from the {reference}",
+                    "decrease",
+                    lambda frame: ss.table_decrease(frame, **self.style),
+                ),
+                self._item(
+                    "Figure",
+                    "decrease_forest",
+                    f"Percentage decrease from the {reference}",
+                    "decrease",
+                    lambda frame: ss.plot_decrease(frame, **self.style),
+                    caption=caption,
+                    alt=f"Forest plot of the percentage decrease from the {reference}; the numbers are in the table above.",
+                ),
+                self._item(
+                    "Table",
+                    "difference",
+                    f"Difference from the {reference}",
+                    "difference",
+                    lambda frame: ss.table_decrease(frame, **self.style),
+                ),
+            ],
+        )
+
+    def confidence(self) -> Section | None:
+        """Return how scores go with the model's confidence."""
+        if not {"auroc", "correlation", "confidence"} & set(self.done.frames):
+            return None
+        compared = compared_methods(self.scores, self.settings)
+        first = metric_order(compared)[0]
+        metric = self.labels.value("metric", first)
+        prob = self.labels.column("prob").lower()
+        return self._section(
+            "confidence",
+            self.labels.column("prob"),
+            ("auroc", "correlation"),
+            [
+                self._item(
+                    "Table",
+                    "auroc",
+                    "Discrimination of the classifier (AUROC)",
+                    "auroc",
+                    lambda frame: ss.table_estimates(frame, **self.style),
+                ),
+                self._item(
+                    "Figure",
+                    "confidence",
+                    f"{metric} against {prob}",
+                    "confidence",
+                    lambda frame: ss.plot_scatter(compared, "prob", first, fit=frame, labels=self.labels),
+                    caption="One point per case; line and band: fitted mean and its pointwise confidence "
+                    f"interval (linear model, cluster-robust by {self.settings.unit}).",
+                    alt=f"Scatter plots of {metric} against {prob} with fitted lines.",
+                ),
+                self._item(
+                    "Table",
+                    "correlation",
+                    f"Rank correlation of scores with {prob}",
+                    "correlation",
+                    lambda frame: ss.table_correlation(frame, **self.style),
+                ),
+            ],
+        )
+
+    def covariates(self) -> Section | None:
+        """Return what goes with better or worse scores."""
+        if not {"covariates", "regression"} & set(self.done.frames):
+            return None
+        return self._section(
+            "covariates",
+            "What goes with the scores",
+            ("regression",),
+            [
+                self._item(
+                    "Figure",
+                    "covariates",
+                    "Distribution of covariates" + (" by task" if self._tasks else ""),
+                    "covariates",
+                    lambda frame: ss.plot_letter_values(frame, labels=self.labels),
+                    caption="Letter-value plot: the line is the median, the widest box holds the middle half, "
+                    "each further box half of what is left on either side.",
+                    alt="Letter-value plots of the covariates.",
+                ),
+                self._item(
+                    "Table",
+                    "regression",
+                    "Regression of scores on covariates",
+                    "regression",
+                    lambda frame: ss.table_regression(frame, **self.style),
+                ),
+                self._item(
+                    "Figure",
+                    "coefficients",
+                    "Regression of scores on covariates",
+                    "regression",
+                    lambda frame: ss.plot_regression(frame, labels=self.labels),
+                    caption="Change of the score from the smallest to the largest value of the covariate, "
+                    f"with {self._level} confidence interval.",
+                    alt="Coefficients with intervals; the numbers are in the table above.",
+                ),
+            ],
+        )
+
+    @property
+    def _tasks(self) -> bool:
+        """Whether there are several tasks."""
+        return several(self.scores, "task")
+
+    @property
+    def _level(self) -> str:
+        """The confidence level in words."""
+        return f"{100 * self.settings.level:.10g}%"
+
+    def _names(self, column: str, values: Iterable[str]) -> list[str]:
+        """Return labels of values."""
+        return [self.labels.value(column, v) for v in values]
+
+    def _interval_caption(self) -> str:
+        """Return what the intervals of means and contrasts are."""
+        return (
+            f"Points: estimates; lines: {self._level} {self.settings.interval} bootstrap confidence intervals "
+            f"({self.settings.n_replicates:,} replicates of {self.settings.unit}s)."
+        )
+
+    def _section(self, key: str, title: str, spoken: Iterable[str], items: list[Item | None]) -> Section:
+        """Return a section with the sentences of its frames and the items that could be made."""
+        sentences: list[str] = []
+        for name in spoken:
+            if name in self.done.frames:
+                sentences += result_sentences(name, self.done.frames[name], self.settings, self.labels)
+        return Section(key, title, tuple(sentences), tuple(item for item in items if item is not None))
+
+    def _item(
+        self,
+        kind: str,
+        key: str,
+        title: str,
+        source: str | None,
+        make: Callable[[Any], Any],
+        *,
+        frame: Callable[[], pd.DataFrame] | None = None,
+        caption: str = "",
+        alt: str = "",
+    ) -> Item | None:
+        """Return one table or figure; None where its analysis was not run or it cannot be shown."""
+        if source is not None and source not in self.done.frames:
+            return None
+        behind = self.done.frames[source] if source is not None else None
+        try:
+            display = make(behind)
+        except SalstatsError as error:
+            self.done.skipped[key] = str(error)
+            return None
+        self._numbers[kind] += 1
+        shown = behind if frame is None else frame()
+        assert shown is not None
+        return Item(
+            key=key,
+            number=f"{kind} {self._numbers[kind]}",
+            title=title,
+            display=display,
+            frame=shown,
+            caption=caption,
+            alt=alt,
+            call=self.done.calls.get(source or "describe", ""),
+        )

@@ -1,0 +1,92 @@
+"""A report's folder: complete or not there, and never in the place of somebody else's files."""
+
+import json
+import tempfile
+from pathlib import Path
+
+import salstats
+from salstats.checks import InputFileError
+from salstats.display.figure_files import save_figure_as, size_inches
+from salstats.display.report.model import Report
+from salstats.display.report.page import render_page
+from salstats.display.table_files import save_table_as
+from salstats.display.table_grid import Grid
+from salstats.frames import write_frame
+
+#: Lists what a report wrote; a folder without it is somebody else's.
+MANIFEST = "report.json"
+_TABLE_SUFFIXES = (".csv", ".html", ".tex", ".docx")
+_FIGURE_SUFFIXES = (".pdf", ".png")
+
+
+def check_folder(folder: Path, *, overwrite: bool) -> Path:
+    """Return a folder that may be made, or replaced with what an earlier report made."""
+    if not folder.parent.is_dir():
+        raise InputFileError(f"cannot write {folder}: the folder {folder.parent} does not exist")
+    if folder.exists() and not folder.is_dir():
+        raise InputFileError(f"cannot write {folder}: a file of that name exists")
+    if folder.is_dir() and any(folder.iterdir()):
+        written = _written(folder)
+        found = sorted(str(f.relative_to(folder).as_posix()) for f in folder.rglob("*") if not f.is_dir())
+        foreign = [name for name in found if name not in written]
+        if foreign:
+            raise InputFileError(
+                f"cannot write {folder}: it holds other files ({foreign[0]}); choose another folder"
+            )
+        if not overwrite:
+            raise InputFileError(
+                f"cannot write {folder}: it exists; pass overwrite=True (--overwrite) to replace it"
+            )
+    return folder
+
+
+def _written(folder: Path) -> set[str]:
+    """Return the names of the files that a report wrote into a folder, as its manifest lists them."""
+    try:
+        listed = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["files"]
+        return {MANIFEST, *map(str, listed)}
+    except (OSError, ValueError, KeyError, TypeError):
+        return set()
+
+
+def write_folder(report: Report, folder: Path) -> None:
+    """Write every file of a report under a temporary name, then give the folder its own."""
+    try:
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as temporary:
+            made, former = Path(temporary) / "made", Path(temporary) / "former"
+            _write(report, made)
+            if folder.exists():
+                folder.rename(former)
+            made.rename(folder)
+    except OSError as error:
+        raise InputFileError(f"cannot write {folder}: {error.strerror or error}") from error
+
+
+def _write(report: Report, made: Path) -> None:
+    """Write tables, figures, frames, the page and the list of files into a new folder."""
+    for name in ("tables", "figures", "frames"):
+        (made / name).mkdir(parents=True)
+    tables: dict[str, Grid] = {}
+    figures: dict[str, bytes] = {}
+    files: dict[str, list[str]] = {}
+    for item in (item for section in report.sections for item in section.items):
+        if item.is_table:
+            targets = [made / "tables" / f"{item.key}{suffix}" for suffix in _TABLE_SUFFIXES]
+            tables[item.key] = save_table_as(item.display, targets)
+        else:
+            targets = [made / "figures" / f"{item.key}{suffix}" for suffix in _FIGURE_SUFFIXES]
+            save_figure_as(item.display, targets, size_inches(item.display))
+            figures[item.key] = targets[-1].read_bytes()
+        frame = write_frame(item.frame, made / "frames" / f"{item.key}.csv")
+        files[item.key] = [f"{path.parent.name}/{path.name}" for path in (*targets, frame)]
+    page = render_page(report, tables=tables, figures=figures, files=files)
+    (made / "index.html").write_text(page, encoding="utf-8")
+    listed = ["index.html", *(name for names in files.values() for name in names)]
+    manifest = {
+        "salstats": salstats.__version__,
+        "title": report.title,
+        "provenance": dict(report.provenance),
+        "files": sorted(listed),
+    }
+    text = json.dumps(manifest, indent=2, ensure_ascii=False)
+    (made / MANIFEST).write_text(text + "\n", encoding="utf-8")

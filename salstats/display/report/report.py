@@ -1,0 +1,203 @@
+"""The report: run what the columns allow, and write one folder with a page."""
+
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from salstats.checks import (
+    SalstatsError,
+    SalstatsWarning,
+    check_choice,
+    check_columns,
+    check_count,
+    check_level,
+)
+from salstats.display.format import STYLES, count_text
+from salstats.display.labels import Labels
+from salstats.display.report.analyses import Analyses, run_analyses, settings_for
+from salstats.display.report.contents import Contents
+from salstats.display.report.folder import check_folder, write_folder
+from salstats.display.report.guidelines import not_covered
+from salstats.display.report.methods import methods_text
+from salstats.display.report.model import Report, Settings
+from salstats.display.report.provenance import provenance_rows
+from salstats.display.report.results import summary_sentences
+from salstats.frames import check_scores
+
+#: Bootstrap replicates of a report: what is printed should not hang on the seed. Of 10,000 replicates the
+#: Monte-Carlo error of a 95 % limit is 3 % of the standard error, of 1,000 it is 8 %.
+N_REPLICATES = 10_000
+
+
+def report(
+    scores: pd.DataFrame,
+    out: str | os.PathLike[str],
+    *,
+    reference: str | None = None,
+    unit: str | None = None,
+    covariates: Sequence[str] | None = None,
+    only: Mapping[str, Any] | None = None,
+    level: float = 0.95,
+    interval: str = "percentile",
+    n_replicates: int = N_REPLICATES,
+    rng: int = 0,
+    adjust: str = "holm",
+    style: str = "nature",
+    labels: Mapping[str, Any] | None = None,
+    title: str = "Statistical report on saliency maps",
+    inputs: Sequence[str | os.PathLike[str]] = (),
+    overwrite: bool = False,
+) -> dict[str, pd.DataFrame]:
+    """Write a folder with every table, figure and frame that the columns allow, and one page that shows them.
+
+    What it holds follows from the columns: always the flow of cases, descriptions and means with intervals;
+    with a reference the paired contrasts; with `prob` how scores go with it, with `label` the AUROC; with
+    covariates their distributions and regressions. The page (`index.html`) also has a Methods paragraph
+    made from these settings, result sentences, and what it does not cover of CLAIM and STARD-AI.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        A scores frame.
+    out : path
+        Folder to make: `index.html`, `tables/NAME.csv|.html|.tex|.docx`, `figures/NAME.pdf|.png`,
+        `frames/NAME.csv` (unrounded) and `report.json` (settings, versions and digests).
+    reference : str, optional
+        Method the others are compared with; by default `human` where there is one beside others.
+    unit : str, optional
+        What is resampled and what the clusters are; by default `patient` where it repeats over cases, else
+        `case`.
+    covariates : sequence of str, optional
+        Numeric columns to regress the scores on; by default all that vary and are no key.
+    only : Mapping, optional
+        Column -> value: the report is on these rows. Needed where `dataset` or `model` has several values.
+    level : float
+        Confidence level.
+    interval : str
+        Bootstrap interval of means and contrasts, as in `summarize`.
+    n_replicates : int
+        Bootstrap replicates.
+    rng : int
+        Seed of the replicates.
+    adjust : str
+        Procedure for multiple tests, as in `adjust`.
+    style : {"nature", "radiology", "ama"}
+        How numbers are written.
+    labels : Mapping, optional
+        Labels and order of methods, tasks and columns, as in `table_estimates`.
+    title : str
+        Heading of the page.
+    inputs : sequence of paths, optional
+        Files the scores were read from, for their SHA-256; without them the digest is of the frame.
+    overwrite : bool
+        Replace a folder that an earlier report made; one that holds other files never is.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        The frame of each analysis: `flow`, `describe`, `means`, and those that were run of `decrease`,
+        `difference`, `auroc`, `correlation`, `confidence`, `covariates`, `regression`.
+
+    Raises
+    ------
+    ColumnError
+        A column is missing, or a covariate is not numeric.
+    InputFileError
+        The folder exists (and `overwrite` is False, or it holds other files), or cannot be made.
+    SalstatsError
+        The reference is none of the methods; `dataset` or `model` has several values and `only` does not
+        choose; an option is not one of its choices.
+
+    Warns
+    -----
+    SalstatsWarning
+        What the analyses warn of, after everything is written; the page says it, too.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, salstats as ss
+    >>> scores = ss.datasets.load_simulated().query("metric == 'iou'")[["case", "method", "metric", "score"]]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     frames = ss.report(scores.iloc[:60].drop_duplicates(["case", "method"]), pathlib.Path(folder) / "out",
+    ...                        n_replicates=200)
+    ...     sorted(file.name for file in (pathlib.Path(folder) / "out").iterdir())
+    ['figures', 'frames', 'index.html', 'report.json', 'tables']
+    """
+    folder = check_folder(Path(out), overwrite=overwrite)
+    check_choice(style, tuple(STYLES), "style")
+    check_level(level)
+    check_count(n_replicates, "n_replicates")
+    if not isinstance(rng, int):
+        raise SalstatsError(
+            f"a report takes a seed, so that it can be made again: rng must be an int, not {rng!r}"
+        )
+    used = chosen_rows(check_scores(scores), only)
+    settings = settings_for(
+        used,
+        reference=reference,
+        unit=unit,
+        covariates=covariates,
+        level=level,
+        interval=interval,
+        n_replicates=n_replicates,
+        seed=rng,
+        adjust=adjust,
+        style=style,
+    )
+    done = run_analyses(used, settings)
+    made = compose(used, done, settings, Labels(labels), title, inputs, only)
+    write_folder(made, folder)
+    for text in done.warnings:
+        warnings.warn(text, SalstatsWarning, stacklevel=2)
+    return done.frames
+
+
+def chosen_rows(scores: pd.DataFrame, only: Mapping[str, Any] | None) -> pd.DataFrame:
+    """Return the rows that have the chosen value in each chosen column."""
+    for column, value in (only or {}).items():
+        check_columns(scores, [column])
+        kept = scores[column].astype(str) == str(value)
+        if not kept.any():
+            raise SalstatsError(
+                f"no row has {value!r} in column {column!r}; it has "
+                f"{', '.join(map(repr, sorted(scores[column].dropna().astype(str).unique())[:5]))}"
+            )
+        scores = scores[kept]
+    return scores.reset_index(drop=True)
+
+
+def compose(
+    scores: pd.DataFrame,
+    done: Analyses,
+    settings: Settings,
+    labels: Labels,
+    title: str,
+    inputs: Sequence[str | os.PathLike[str]],
+    only: Mapping[str, Any] | None,
+) -> Report:
+    """Return everything the page says."""
+    sections = Contents(scores, done, settings, labels).sections()
+    notes = [f"Not shown: {name}. {reason}" for name, reason in done.skipped.items()]
+    return Report(
+        title=title,
+        summary=tuple(summary_sentences(done.frames, settings, labels)),
+        sections=sections,
+        methods=tuple(methods_text(settings, frames=done.frames, labels=labels)),
+        not_covered=tuple(not_covered(done.frames)),
+        warnings=(*done.warnings, *notes),
+        counts=counts(scores, settings),
+        provenance=tuple(provenance_rows(settings, inputs, scores, only)),
+    )
+
+
+def counts(scores: pd.DataFrame, settings: Settings) -> tuple[tuple[str, str], ...]:
+    """Return what was counted, and how many."""
+    names = {"case": "Cases", settings.unit: f"{settings.unit.capitalize()}s", "task": "Tasks"}
+    names |= {"method": "Methods", "metric": "Metrics"}
+    found = [(text, scores[column].nunique()) for column, text in names.items() if column in scores.columns]
+    found += [("Scores", len(scores)), ("Undefined scores", int(scores["score"].isna().sum()))]
+    return tuple((name, count_text(n)) for name, n in found)
