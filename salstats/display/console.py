@@ -21,6 +21,7 @@ _SETTINGS = (
     "test",
     "n_replicates",
     "n_tests",
+    "procedure",
     "family",
     "errors",
     "exponentiated",

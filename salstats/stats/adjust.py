@@ -75,7 +75,9 @@ def adjust(
             is NaN, and with `intervals=True` also where the new limits hold 0; else as it was. Nothing turns
             conclusive: to adjust in a milder way, start from the frame that was not adjusted.
         n_tests
-            Last column: the size of the family of the row's group (also in rows that are not part of it).
+            The size of the family of the row's group (also in rows that are not part of it).
+        procedure
+            Last column: the procedure, in R's spelling.
 
     Raises
     ------
@@ -131,10 +133,10 @@ def adjust(
     >>> import pandas as pd, salstats as ss
     >>> table = pd.DataFrame({"term": ["(Intercept)", "size", "shape"], "p_value": [0.001, 0.02, 0.3]})
     >>> ss.adjust(table, procedure="holm")
-              term  p_value  p_adjusted  n_tests
-    0  (Intercept)    0.001         NaN        2
-    1         size    0.020        0.04        2
-    2        shape    0.300        0.30        2
+              term  p_value  p_adjusted  n_tests procedure
+    0  (Intercept)    0.001         NaN        2      holm
+    1         size    0.020        0.04        2      holm
+    2        shape    0.300        0.30        2      holm
     """
     check_frame(estimates, "estimates")
     check_columns(estimates, ["p_value"], "estimates")
@@ -156,12 +158,13 @@ def adjust(
         adjusted[family] = adjust_p_values(p[family], name, n_tests)
         size[rows] = len(family) if n_tests is None else n_tests
 
-    result = estimates.drop(columns=[c for c in ("p_adjusted", "n_tests") if c in estimates.columns])
+    result = estimates.drop(columns=[c for c in ("p_adjusted", "n_tests", "procedure") if c in estimates.columns])
     if intervals:
         family_rows = np.flatnonzero(in_family)
         _widen(result, family_rows, size[family_rows])
     result.insert(result.columns.tolist().index("p_value") + 1, "p_adjusted", adjusted)
     result["n_tests"] = size
+    result["procedure"] = name
     if "verdict" in result.columns and result["verdict"].isin(VERDICTS).all():
         # not "at or above": NaN is not below either
         undecided = ~(adjusted < _alpha(estimates) * (1 - _ROUNDING))

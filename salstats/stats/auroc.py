@@ -86,7 +86,7 @@ def auroc(
             less 1. NaN where std_error is 0 or NaN; but where the classes of independent rows are separated
             completely `p_value` is the exact Mann-Whitney one, 2 / C(n, n_positive).
         p_adjusted
-            Only with `adjust`; the column `n_tests` is then the last.
+            Only with `adjust`; the columns `n_tests` and `procedure` are then the last.
         conf_low, conf_high, conf_level, interval
             estimate ± quantile × std_error, normal or t as above, cut off at 0 and 1 as in pROC. NaN where
             std_error is 0 or NaN.

@@ -98,7 +98,7 @@ def correlate(
             (`df` NaN) for Kendall and for stratified correlations. At a correlation of -1 or 1 there is no
             statistic; `p_value` is the exact permutation one of Spearman and Kendall, NaN for Pearson.
         p_adjusted
-            Only with `adjust`; the column `n_tests` is then the last.
+            Only with `adjust`; the columns `n_tests` and `procedure` are then the last.
         conf_low, conf_high, conf_level, interval
             Limits, and the standard error they were made with; NaN with 3 pairs or fewer (4 for Kendall)
             and at a correlation of -1 or 1.

@@ -73,7 +73,7 @@ def joint_test(
         df_residual
             Denominator: n - k; G - 1 with `errors="cluster"`; eta - q + 1 with `cr2`; NaN for the binomial
             family, errors not clustered, whose q F is compared with chi^2(q).
-        n_tests
+        n_tests, procedure
             With `adjust`.
 
     Raises

@@ -123,8 +123,8 @@ def regress(
             With clustered errors: number of clusters, G.
         family, errors, exponentiated
             As they were used; with `exponentiated` the estimate and its limits are ratios.
-        n_tests
-            With `adjust`: size of the family.
+        n_tests, procedure
+            With `adjust`: size of the family, and what it was adjusted by.
 
     Raises
     ------

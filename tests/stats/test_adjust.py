@@ -90,7 +90,7 @@ def test_intercepts_are_not_part_of_the_family():
 def test_p_adjusted_stands_after_p_value_and_replaces_an_old_one():
     table = pd.DataFrame({"p_adjusted": [9.0], "n_tests": [9], "p_value": [0.01], "n": [5]})
     result = adjust(table, n_tests=3)
-    assert result.columns.tolist() == ["p_value", "p_adjusted", "n", "n_tests"]
+    assert result.columns.tolist() == ["p_value", "p_adjusted", "n", "n_tests", "procedure"]
     assert result["p_adjusted"].tolist() == [0.03]
     assert result["n_tests"].tolist() == [3]
     assert table.columns.tolist() == ["p_adjusted", "n_tests", "p_value", "n"]

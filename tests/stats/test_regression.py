@@ -243,7 +243,7 @@ def test_columns_stand_in_the_order_of_the_contract(synth1_scores):
     assert list(clustered.columns) == [
         *("method", "task", "formula", "term", "estimate", "std_error", "statistic", "df", "p_value"),
         *("p_adjusted", "conf_low", "conf_high", "conf_level", "interval", "unit", "n", "n_missing"),
-        *("n_units", "family", "errors", "exponentiated", "n_tests"),
+        *("n_units", "family", "errors", "exponentiated", "n_tests", "procedure"),
     ]
     assert clustered["formula"].unique().tolist() == formulas
     tasks = clustered.query("formula == 'iou ~ prob' and method == 'human' and term == 'prob'")[
