@@ -1,0 +1,93 @@
+"""What the figures of distributions share: rows for combinations of values, ticks, counts, look."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotnine as p9
+from mizani.breaks import breaks_extended
+
+from salstats.display.format import count_text, joined
+from salstats.display.labels import Labels
+from salstats.display.plots import panels
+from salstats.display.theme import COLUMN_MM, PAGE_MM, figure_size, theme_salstats
+
+#: Room of a panel's title, of its axis and the axis's title, and around the panels; every other row's fill.
+_STRIP_MM, _AXIS_MM, _TITLE_MM, _MARGIN_MM = 6.0, 6.0, 4.0, 4.0
+_STRIPE = "#F4F4F4"
+#: Groups without a value that a caption names.
+_NAMED = 4
+
+
+def keys_of(frame: pd.DataFrame, columns: Sequence[str]) -> pd.Series:
+    """Return each row's values of some columns, a tuple each."""
+    keys = [tuple(key) for key in frame[list(columns)].itertuples(index=False)] if columns else []
+    return pd.Series(keys or [()] * len(frame), index=frame.index, dtype=object)
+
+
+def crossed_labels(frame: pd.DataFrame, columns: Sequence[str], names: Labels) -> dict[tuple[Any, ...], str]:
+    """Return the label of each combination of values that there is, in the order they stand."""
+    texts = {c: panels.short_labels(names, c, frame[c]) for c in columns}
+    places = {c: {value: i for i, value in enumerate(texts[c])} for c in columns}
+    order = sorted(
+        dict.fromkeys(keys_of(frame, columns)),
+        key=lambda key: [places[c][v] for c, v in zip(columns, key, strict=True)],
+    )
+    return {key: ", ".join(texts[c][v] for c, v in zip(columns, key, strict=True)) for key in order}
+
+
+def ticks(limits: tuple[float, float]) -> list[float]:
+    """Return where an axis has numbers: whole ones where it is long enough for them."""
+    places = [float(b) for b in breaks_extended(n=5)(limits) if limits[0] <= b <= limits[1]]
+    whole = [b for b in places if b.is_integer()]
+    return whole if len(whole) > 2 else places
+
+
+def count_span(counts: pd.Series) -> str:
+    """Return the smallest and the largest count: "130 to 142"."""
+    low, high = int(counts.min()), int(counts.max())
+    return count_text(low) if low == high else f"{count_text(low)} to {count_text(high)}"
+
+
+def without(empty: pd.DataFrame, columns: Iterable[str], what: str, names: Labels) -> str:
+    """Return a sentence that names the groups without a value, if there are any."""
+    texts = [", ".join(names.value(c, row[c]) for c in columns) for row in empty.to_dict("records")]
+    more = [f"{count_text(len(texts) - _NAMED)} more"] if len(texts) > _NAMED else []
+    return f"Without {what}: {joined(['; '.join(texts[:_NAMED]), *more])}." if texts else ""
+
+
+def stripes(rows: panels.Rows) -> Any:
+    """Return the fill of every other row, which leads the eye from the label to the boxes."""
+    middle, half = rows.centres[1::2], rows.heights[1::2] / 2
+    places = {"xmin": -np.inf, "xmax": np.inf, "ymin": middle - half, "ymax": middle + half}
+    edges = {edge: edge for edge in places}
+    return p9.geom_rect(p9.aes(**edges), data=pd.DataFrame(places), fill=_STRIPE)
+
+
+def look(
+    rows: panels.Rows, titles: Sequence[str], n_columns: int | None, legend: Sequence[str], caption: str
+) -> list[Any]:
+    """Return panels, axes, theme and size of a figure whose x has a scale of its own in each panel."""
+    columns, single = min(len(titles), n_columns or 2), len(titles) == 1
+    down = -(-len(titles) // columns)
+    height = down * (rows.height + _AXIS_MM + (0.0 if single else _STRIP_MM)) + _MARGIN_MM
+    height += (_TITLE_MM if single else 0.0) + panels.caption_mm(caption)
+    height += panels.legend_mm(legend) if legend else 0.0
+    return [
+        *([] if single else [p9.facet_wrap("panel", scales="free_x", ncol=columns)]),
+        p9.scale_x_continuous(breaks=ticks, labels=panels.tick_texts),
+        rows.scale(),
+        p9.labs(x=titles[0] if single else "", y="", caption=caption),
+        theme_salstats(),
+        p9.theme(
+            axis_ticks_major_y=p9.element_blank(),
+            axis_ticks_minor=p9.element_blank(),
+            axis_line_y=p9.element_blank(),
+            axis_title_y=p9.element_blank(),
+            legend_key_size=8,
+            plot_caption_position="plot",
+        ),
+        *([] if single else [p9.theme(axis_title_x=p9.element_blank())]),
+        figure_size(PAGE_MM if columns > 1 else COLUMN_MM, height),
+    ]

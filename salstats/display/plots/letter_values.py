@@ -1,0 +1,146 @@
+"""Distributions of covariates as nested boxes of letter values, a row per task, a panel per covariate."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotnine as p9
+
+from salstats.checks import SalstatsError, check_columns, check_count, check_frame
+from salstats.display.format import percent_text
+from salstats.display.labels import Labels
+from salstats.display.plots import panels
+from salstats.display.plots.distributions import count_span, crossed_labels, keys_of, look, stripes, without
+from salstats.display.theme import REFERENCE
+from salstats.stats.letter_values import OUTSIDE
+
+_COLUMNS = ("covariate", "letter", "depth", "tail_share", "low", "high", "n", "n_missing", "n_outside")
+#: Colours of the innermost and the outermost box: one hue that keeps its order in grey.
+_INNER, _OUTER = (0.22, 0.42, 0.66), (0.87, 0.91, 0.96)
+#: Height of the innermost box; the outermost still has a visible one.
+_BOX_MM = 3.2
+#: Width for the keys of the legend beside its title.
+_LEGEND_MM = 78.0
+
+
+def plot_letter_values(
+    values: pd.DataFrame,
+    *,
+    labels: Mapping[str, Any] | Labels | None = None,
+    n_columns: int | None = None,
+) -> p9.ggplot:
+    """Return a figure of the distributions of covariates: nested boxes of letter values.
+
+    A row per task, a panel with its own axis per covariate. The innermost, highest and darkest box holds
+    the middle half of the cases, the next one the middle three quarters, and so on; a line marks the median
+    and dots the cases beyond the last box (extended data figure 8 of saporta2022).
+
+    Parameters
+    ----------
+    values : DataFrame
+        What `letter_values` returns, with or without the rows "outside".
+    labels : Mapping, optional
+        Labels and order of covariates and of the rows' values: `{"area_ratio": "Relative size"}`,
+        `{"task": ["Edema", "Atelectasis"]}`.
+    n_columns : int, optional
+        Panels side by side; by default two, which fit a journal's column.
+
+    Returns
+    -------
+    ggplot
+        Sized for a page, or for a column with one panel. Panels stand in the frame's order.
+
+    Raises
+    ------
+    ColumnError
+        A column that `letter_values` makes is missing.
+    SalstatsError
+        No covariate has a value; two values of a column are given the same label.
+
+    Examples
+    --------
+    >>> import salstats as ss
+    >>> values = ss.letter_values(ss.datasets.load_simulated(), ["elongation", "area_ratio"])
+    >>> figure = ss.plot_letter_values(values, labels={"task": ["Edema", "Cardiomegaly"]})
+    >>> type(figure).__name__
+    'ggplot'
+    """
+    check_columns(check_frame(values, "values"), _COLUMNS, "values")
+    if n_columns is not None:
+        check_count(n_columns, "n_columns")
+    names, groups = Labels(labels), list(values.columns[: values.columns.get_loc("covariate")])
+    drawn = values[values["n"] > 0]
+    if drawn.empty:
+        raise SalstatsError("values has nothing to draw: no covariate has a value in any group")
+    # "term" keeps the order asked for, where the values of other columns are sorted
+    covariates = names.order("term", drawn["covariate"])
+    titles = panels.short_labels(names, "covariate", covariates, 32, 2)
+    texts = crossed_labels(values, groups, names)
+    rows = panels.row_layout(list(texts), list(texts.values()))
+    drawn = drawn.assign(
+        panel=pd.Categorical(drawn["covariate"].map(titles), [titles[c] for c in covariates], ordered=True),
+        y=rows.of(keys_of(drawn, groups)),
+    )
+    boxes, shares = _boxes(drawn)
+    medians = drawn[drawn["letter"] == "M"].assign(
+        ymin=lambda d: d["y"] - _BOX_MM / 2, ymax=lambda d: d["y"] + _BOX_MM / 2
+    )
+    outside = drawn[drawn["letter"] == OUTSIDE].melt(["panel", "y"], ["low", "high"], value_name="value")
+    outside = outside.dropna(subset="value")
+    nothing = without(values[values["n"] == 0], [*groups, "covariate"], "a value", names)
+    caption = panels.caption([_meaning(boxes, outside), f"n = {count_span(drawn['n'])}.", nothing])
+    return (
+        p9.ggplot()
+        + stripes(rows)
+        + p9.geom_rect(
+            p9.aes(xmin="low", xmax="high", ymin="ymin", ymax="ymax", fill="middle"), data=boxes, size=0
+        )
+        + p9.geom_point(p9.aes(x="value", y="y"), data=outside, size=0.7, stroke=0, color=REFERENCE)
+        + p9.geom_segment(
+            p9.aes(x="low", xend="low", y="ymin", yend="ymax"), data=medians, size=0.7, color=REFERENCE
+        )
+        + p9.scale_fill_manual(_ramp(len(shares)), limits=shares, name="Middle")
+        + p9.guides(fill=p9.guide_legend(ncol=panels.legend_columns(shares, _LEGEND_MM), byrow=True))
+        + look(rows, [titles[c] for c in covariates], n_columns, shares, caption)
+        + p9.theme(legend_title=p9.element_text(margin={"r": 4, "units": "pt"}), legend_title_position="left")
+    )
+
+
+def _boxes(drawn: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """Return the boxes, outermost first so that the inner ones lie on top, and the legend's texts."""
+    boxes = drawn[(drawn["letter"] != "M") & (drawn["letter"] != OUTSIDE)]
+    # the i-th letter cuts off 2^-i at each end
+    rank = np.round(-np.log2(boxes["tail_share"])).astype(int) - 1
+    n_boxes = int(rank.max()) if len(rank) else 0
+    texts = [_share_text(100 * (1 - 0.5**i)) for i in range(1, n_boxes + 1)]
+    half = _BOX_MM / 2 * (1 - (rank - 1) / max(n_boxes, 1))
+    boxes = boxes.assign(
+        middle=pd.Categorical([texts[i - 1] for i in rank], categories=texts, ordered=True),
+        ymin=boxes["y"] - half,
+        ymax=boxes["y"] + half,
+    )
+    return boxes.sort_values("tail_share", kind="stable").reset_index(drop=True), texts
+
+
+def _share_text(percent: float) -> str:
+    """Return a share with as few decimals as do not round it up to all."""
+    digits = 0 if percent == round(percent) else 1
+    while percent_text(percent, digits).startswith("100"):
+        digits += 1
+    return percent_text(percent, digits)
+
+
+def _ramp(n: int) -> list[str]:
+    """Return colours from the innermost box to the outermost."""
+    weights = np.linspace(0, 1, n) if n > 1 else np.zeros(n)
+    colours = np.outer(1 - weights, _INNER) + np.outer(weights, _OUTER)
+    return ["#" + "".join(f"{round(255 * part):02X}" for part in colour) for colour in colours]
+
+
+def _meaning(boxes: pd.DataFrame, outside: pd.DataFrame) -> str:
+    """Return what the marks mean."""
+    parts = ["Line: median"]
+    parts += ["boxes: the middle share of the cases"] if len(boxes) else []
+    parts += ["dots: cases beyond the last box"] if len(outside) else []
+    return f"{'; '.join(parts)}."

@@ -1,0 +1,225 @@
+"""Letter values of covariates: median, fourths, eighths and so on, as far out as they can be trusted."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from scipy.special import ndtri
+
+from salstats.checks import (
+    ColumnError,
+    SalstatsError,
+    check_by,
+    check_columns,
+    check_count,
+    check_frame,
+    check_level,
+    check_numeric,
+)
+from salstats.codes import combined_codes
+from salstats.frames import case_key
+from salstats.stats.cells import index_groups
+
+#: Median, fourths, eighths, D, C, B, A, then Z backwards; M stands for the median only.
+LETTERS = "MFEDCBAZYXWVUTSRQPONLKJIHG"
+#: The letter of the rows that hold single values beyond the last letter value.
+OUTSIDE = "outside"
+
+
+def letter_values(
+    frame: pd.DataFrame,
+    columns: str | Sequence[str],
+    *,
+    by: str | Sequence[str] | None = None,
+    n_letters: int | None = None,
+    level: float = 0.95,
+    outside: bool = True,
+) -> pd.DataFrame:
+    """Return letter values of covariates: median, fourths, eighths, ... and what lies outside them.
+
+    The i-th pair of letter values cuts off about 2^-i of the observations at each end. An observation is a
+    case, or a case and task where there are tasks: a scores frame repeats it for every method and metric,
+    and here it counts once.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A scores or features frame, or any table; without a column `case` each row is an observation.
+    columns : str or sequence of str
+        The covariates: numeric columns, NaN where missing.
+    by : str or sequence of str, optional
+        Grouping columns; by default `task` where it is there. A covariate that differs between a case's
+        models, readers or the like needs that column here.
+    n_letters : int, optional
+        How many letters, the median counted, to depth 1 at most; by default as many as can be trusted.
+    level : float
+        How far to trust: the last letter is the first whose confidence interval would reach the next one.
+    outside : bool
+        Add the single values beyond the last letter.
+
+    Returns
+    -------
+    DataFrame
+        The grouping columns, sorted, then
+
+        covariate
+            The column's name, in the order asked for.
+        letter
+            M (median), F (fourths), E (eighths), D, C, B, A, Z, Y, ...; then "outside", one row for each
+            depth at which a value lies beyond the last letter, the extremes last.
+        depth
+            How many values in from the end; a half is the mean of two neighbours.
+        tail_share
+            Nominal share beyond each of the two values: 1/2, 1/4, 1/8, ...; NaN outside.
+        low, high
+            The lower and upper letter value, equal for M; outside, the values at that depth from below and
+            from above, NaN where that side has none so far in.
+        n, n_missing
+            Observations with a value, and those without. A group without any has one row, M, all NaN.
+        n_outside
+            How many values lie outside.
+
+    Raises
+    ------
+    ColumnError
+        A column is missing, not numeric, infinite, or named twice; a covariate has two values for one case
+        (and task); a grouping column is missing or has empty cells.
+    ValueRangeError
+        A level outside (0, 1), fewer than one letter.
+
+    Notes
+    -----
+    Depths are Tukey's: d(1) = (1 + n)/2, d(i + 1) = (1 + floor(d(i)))/2. By default there are
+    floor(log2(n / (2 z^2))) + 1 letters with z the normal quantile of (1 + level)/2, at least one: the
+    default rule of the R package lvplot (`k_depth="trustworthy"` of seaborn's boxenplot, whose own default
+    draws about as many, and which interpolates percentiles instead of using depths).
+
+    Where a covariate is NaN in some rows of a case (and task) and a number in others, the number counts.
+
+    References
+    ----------
+    Hofmann H, Wickham H, Kafadar K. Letter-value plots: boxplots for large data. Journal of Computational
+    and Graphical Statistics 2017. doi:10.1080/10618600.2017.1305277
+
+    Examples
+    --------
+    >>> import salstats as ss
+    >>> values = ss.letter_values(ss.datasets.load_simulated(), "elongation")
+    >>> values[["task", "letter", "depth", "low", "high", "n", "n_missing"]].head(6).round(2)
+              task   letter  depth   low  high    n  n_missing
+    0  Atelectasis        M   68.5  1.84  1.84  136         58
+    1  Atelectasis        F   34.5  1.55  2.41  136         58
+    2  Atelectasis        E   17.5  1.31  2.88  136         58
+    3  Atelectasis        D    9.0  1.21  3.17  136         58
+    4  Atelectasis        C    5.0  1.13  3.43  136         58
+    5  Atelectasis  outside    4.0  1.09  3.64  136         58
+    """
+    check_frame(frame, "frame")
+    covariates = [columns] if isinstance(columns, str) else list(columns)
+    if not covariates:
+        raise SalstatsError("columns is empty; name at least one covariate")
+    if len(set(covariates)) < len(covariates):
+        raise ColumnError("columns names a covariate twice")
+    check_columns(frame, covariates, "frame")
+    groups = check_by(frame, by, ("task",), "frame")
+    check_level(level)
+    if n_letters is not None:
+        check_count(n_letters, "n_letters")
+    observations, keys, codes = _observations(frame, covariates, groups)
+    parts = []
+    for group in range(len(keys)):
+        members = codes == group
+        for covariate in covariates:
+            values = observations[covariate][members]
+            part = _letters(values, n_letters, level, outside)
+            position = np.full(len(part), group)
+            key = {c: keys[c].array.take(position) for c in keys.columns}
+            parts.append(pd.DataFrame({**key, "covariate": covariate, **part.to_dict("series")}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _observations(
+    frame: pd.DataFrame, covariates: list[str], by: list[str]
+) -> tuple[dict[str, np.ndarray], pd.DataFrame, np.ndarray]:
+    """Return each covariate with one value per observation, the groups' keys, and each one's group."""
+    key = list(dict.fromkeys([*case_key(frame), *(c for c in ("task",) if c in frame.columns), *by]))
+    codes = combined_codes(frame, key) if "case" in frame.columns else np.arange(len(frame))
+    first = np.unique(codes, return_index=True)[1]
+    group_codes, keys = index_groups(frame.iloc[first], by)
+    found = {}
+    for covariate in covariates:
+        values = check_numeric(frame, covariate, "frame")
+        grouped = pd.Series(values).groupby(codes)
+        lowest, highest = grouped.min().to_numpy(), grouped.max().to_numpy()
+        differing = np.flatnonzero(highest > lowest)
+        if len(differing):
+            code = int(differing[0])
+            shown = ", ".join(f"{c} {frame[c].iloc[first[code]]}" for c in key)
+            other = [c for c in ("model", "reader", "seed", "method") if c in frame.columns and c not in by]
+            hint = f"; if it differs by {' or '.join(other)}, add that column to by" if other else ""
+            raise ColumnError(
+                f"covariate {covariate!r} has several values for one observation ({shown}): "
+                f"{lowest[code]:g} and {highest[code]:g}{hint}"
+            )
+        found[covariate] = lowest
+    return found, keys, group_codes
+
+
+def _letters(values: np.ndarray, n_letters: int | None, level: float, outside: bool) -> pd.DataFrame:
+    """Return the rows of one covariate in one group."""
+    ordered = np.sort(values[~np.isnan(values)])
+    n = len(ordered)
+    if not n:
+        depths, low, high = np.array([np.nan]), np.array([np.nan]), np.array([np.nan])
+    else:
+        depths = letter_depths(n, n_letters or trusted_letters(n, level))
+        low, high = _at_depth(ordered, depths), _at_depth(ordered[::-1], depths)
+    beyond_low, beyond_high = ordered[ordered < low[-1]], ordered[ordered > high[-1]][::-1]
+    letters = pd.DataFrame(
+        {
+            "letter": list(LETTERS[: len(depths)]),
+            "depth": depths,
+            "tail_share": 0.5 ** np.arange(1, len(depths) + 1),
+            "low": low,
+            "high": high,
+        }
+    )
+    if outside and (len(beyond_low) or len(beyond_high)):
+        letters = pd.concat([letters, _outside_rows(beyond_low, beyond_high)], ignore_index=True)
+    return letters.assign(n=n, n_missing=len(values) - n, n_outside=len(beyond_low) + len(beyond_high))
+
+
+def trusted_letters(n: int, level: float) -> int:
+    """Return how many letters n observations can carry before an interval reaches the next letter."""
+    needed = 2 * float(ndtri((1 + level) / 2)) ** 2
+    return max(1, int(np.floor(np.log2(n / needed))) + 1)
+
+
+def letter_depths(n: int, n_letters: int) -> np.ndarray:
+    """Return the depths of the first letters of n observations, to depth 1 at most."""
+    depths = [(1 + n) / 2]
+    while len(depths) < min(n_letters, len(LETTERS)) and depths[-1] > 1:
+        depths.append((1 + np.floor(depths[-1])) / 2)
+    return np.array(depths, dtype=np.float64)
+
+
+def _at_depth(ordered: np.ndarray, depths: np.ndarray) -> np.ndarray:
+    """Return the values at depths counted from the first; a half is the mean of two neighbours."""
+    below, above = np.floor(depths).astype(np.int64) - 1, np.ceil(depths).astype(np.int64) - 1
+    values: np.ndarray = (ordered[below] + ordered[above]) / 2
+    return values
+
+
+def _outside_rows(low: np.ndarray, high: np.ndarray) -> pd.DataFrame:
+    """Return one row per depth for the values beyond the last letter, the extremes last."""
+    deepest = max(len(low), len(high))
+    padded = [np.concatenate([v, np.full(deepest - len(v), np.nan)])[::-1] for v in (low, high)]
+    return pd.DataFrame(
+        {
+            "letter": OUTSIDE,
+            "depth": np.arange(deepest, 0, -1, dtype=np.float64),
+            "tail_share": np.nan,
+            "low": padded[0],
+            "high": padded[1],
+        }
+    )

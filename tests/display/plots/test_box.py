@@ -1,0 +1,199 @@
+"""The figure of box plots: its boxes, bars, points, colours and words, and that it can be drawn."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import salstats as ss
+from salstats.checks import SalstatsError, ValueRangeError
+from salstats.display.theme import COLUMN_MM, MM_PER_INCH, PALETTE, REFERENCE
+from salstats.stats.box_values import box_values
+
+SCORES = ss.datasets.load_simulated()
+# layers in the order they are drawn
+STRIPES, LOWER, UPPER, BODIES, MEDIANS, OUTSIDE, MEANS = range(7)
+KEYS = ["metric", "method", "task"]
+
+
+def data(figure, layer):
+    return figure.layers[layer]._data
+
+
+def scale(figure, aesthetic):
+    return next(s for s in figure.scales if aesthetic in s.aesthetics)
+
+
+def caption(figure):
+    return figure.labels.caption.replace("\n", " ")
+
+
+def test_boxes_whiskers_medians_and_means_are_those_of_the_scores():
+    figure = ss.plot_box(SCORES)
+    boxes = box_values(SCORES)[0].query("metric == 'iou'").set_index(KEYS)
+    bodies = data(figure, BODIES).query("metric == 'iou'").set_index(KEYS).loc[boxes.index]
+    assert (bodies["low"] == boxes["q1"]).all()
+    assert (bodies["high"] == boxes["q3"]).all()
+    for layer, columns in ((LOWER, ("whisker_low", "q1")), (UPPER, ("q3", "whisker_high"))):
+        drawn = data(figure, layer).set_index(KEYS).loc[boxes.index]
+        ends = figure.layers[layer].mapping
+        assert (ends["x"], ends["xend"]) == columns
+        assert (drawn[list(columns)] == boxes[list(columns)]).all(axis=None)
+    assert (data(figure, MEDIANS).set_index(KEYS)["median"].loc[boxes.index] == boxes["median"]).all()
+    assert (data(figure, MEANS).set_index(KEYS)["mean"].loc[boxes.index] == boxes["mean"]).all()
+    assert figure.layers[MEANS].geom.aes_params["shape"] == "D"
+
+
+def test_scores_of_zero_and_one_are_bars_up_to_the_proportion_and_the_caption_says_so():
+    figure = ss.plot_box(SCORES)
+    bars = data(figure, BODIES).query("metric == 'hit'")
+    hits = SCORES.query("metric == 'hit'").groupby(["method", "task"])["score"].mean()
+    assert (bars["low"] == 0).all()
+    np.testing.assert_allclose(bars.set_index(["method", "task"])["high"].loc[hits.index], hits)
+    for layer in (LOWER, UPPER, MEDIANS, OUTSIDE):
+        assert set(data(figure, layer)["metric"]) == {"iou"}
+    assert "Hit rate: scores are 0 or 1" in caption(figure)
+    assert "0 or 1" not in caption(ss.plot_box(SCORES.query("metric == 'iou'")))
+
+
+def test_scores_that_are_all_zero_are_no_proportion():
+    figure = ss.plot_box(SCORES.query("metric == 'iou'").assign(score=0.0))
+    assert not data(figure, BODIES)["bar"].any()
+
+
+def test_methods_share_a_tasks_row_with_the_reference_on_top_and_black():
+    figure = ss.plot_box(SCORES)
+    one = data(figure, BODIES).query("metric == 'iou' and task == 'Edema'").sort_values("y")
+    assert one["method"].tolist() == ["occlusion", "gradcam", "human"]
+    assert scale(figure, "fill").limits == ["Human benchmark", "Grad-CAM", "Occlusion"]
+    assert list(scale(figure, "fill").palette(3)) == [REFERENCE, *PALETTE[:2]]
+    assert "In each row from the top: Human benchmark, Grad-CAM and Occlusion." in caption(figure)
+
+
+def test_the_boxes_of_a_row_do_not_touch():
+    bodies = data(ss.plot_box(SCORES), BODIES).query("metric == 'iou'").sort_values("y")
+    assert (bodies["ymin"].to_numpy()[1:] > bodies["ymax"].to_numpy()[:-1]).all()
+
+
+def test_another_reference_takes_the_black():
+    figure = ss.plot_box(SCORES, reference="gradcam")
+    assert scale(figure, "fill").limits[0] == "Grad-CAM"
+    assert scale(figure, "fill").palette(3)[0] == REFERENCE
+
+
+def test_without_tasks_methods_are_the_rows_and_there_is_no_legend():
+    figure = ss.plot_box(SCORES, by=["metric", "method"])
+    assert scale(figure, "y").labels == ["Human benchmark", "Grad-CAM", "Occlusion"]
+    assert figure.guides.fill == "none"
+    assert "In each row" not in caption(figure)
+
+
+def test_metrics_are_panels_in_the_registrys_order():
+    figure = ss.plot_box(SCORES, labels={"hit": "Pointing game"})
+    assert list(data(figure, BODIES)["panel"].cat.categories) == ["IoU", "Pointing game"]
+    assert figure.facet.free == {"x": True, "y": False}
+
+
+def test_one_metric_names_its_axis_and_fits_a_column():
+    figure = ss.plot_box(SCORES.query("metric == 'iou'"))
+    assert figure.labels.x == "IoU"
+    assert figure.theme.getp("figure_size")[0] * MM_PER_INCH == pytest.approx(COLUMN_MM)
+
+
+def test_the_caption_counts_scores_and_those_left_out():
+    figure = ss.plot_box(SCORES, by=["metric", "method"])
+    counts = SCORES.groupby(["metric", "method"])["score"].count()
+    missing = f"{SCORES['score'].isna().sum():,}"
+    expected = f"n = {counts.min()} to {counts.max()} scores each; {missing} undefined left out."
+    assert expected in caption(figure)
+
+
+def test_a_group_without_a_defined_score_is_named():
+    gone = (SCORES["task"] == "Edema") & (SCORES["method"] == "occlusion")
+    figure = ss.plot_box(SCORES.assign(score=SCORES["score"].mask(gone)))
+    assert "Without a defined score: Hit rate, Occlusion, Edema; IoU, Occlusion, Edema." in caption(figure)
+
+
+def many(n_boxes, n=2000):
+    rng = np.random.default_rng(1)
+    rows = n_boxes * n
+    return pd.DataFrame(
+        {
+            "case": np.arange(rows) % n,
+            "task": (np.arange(rows) // n).astype(str),
+            "method": "gradcam",
+            "metric": "nss",
+            "score": rng.normal(size=rows) / rng.normal(size=rows),
+        }
+    )
+
+
+def test_points_that_would_lie_on_one_another_are_drawn_once():
+    scores = many(1, 50_000).assign(score=lambda d: d["score"].clip(-30, 30))
+    outside = box_values(scores)[1]["score"]
+    points = data(ss.plot_box(scores), OUTSIDE)["score"]
+    assert len(outside) > 5000
+    assert len(points) <= 501
+    # no point of the frame is further than a dot from a drawn one
+    gaps = np.abs(outside.to_numpy()[:, None] - points.to_numpy()[None, :]).min(axis=1)
+    assert gaps.max() <= 60 / 500 + 1e-9
+
+
+def test_very_many_points_are_an_image():
+    assert not ss.plot_box(SCORES).layers[OUTSIDE].raster
+    scores = many(20).assign(score=lambda d: d["score"].clip(-10, 10))
+    assert ss.plot_box(scores).layers[OUTSIDE].raster
+
+
+def texts(figure):
+    drawn = figure.draw(show=False)
+    return [text.get_text() for axes in drawn.axes for text in axes.get_yticklabels()]
+
+
+def test_it_is_drawn_with_markup_dollars_and_a_long_label_as_they_are():
+    names = {"Edema": "<b>$a$ & 50% of_x \\ β é −</b>", "Cardiomegaly": "word " * 24}
+    shown = texts(ss.plot_box(SCORES, labels={"task": names}))
+    assert any(r"<b>\$a\$" in text for text in shown)
+    assert any(text.endswith("…") for text in shown)
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        SCORES.head(1),
+        SCORES.query("metric == 'iou'").assign(score=0.5),
+        SCORES.query("method == 'gradcam' and task == 'Edema' and metric == 'hit'"),
+    ],
+    ids=["one case", "all equal", "one method, one task"],
+)
+def test_little_input_is_drawn(scores):
+    figure = ss.plot_box(scores)
+    assert len(data(figure, BODIES)) == scores.groupby(KEYS).ngroups
+    assert texts(figure)
+
+
+@pytest.mark.parametrize(("metric", "beyond"), [("iou", [3.0]), ("hit", [])])
+@pytest.mark.filterwarnings("ignore:rows of 3 methods:salstats.checks.SalstatsWarning")
+def test_without_groups_there_is_one_box_of_all_scores(metric, beyond):
+    scores = SCORES.query("metric == @metric").reset_index(drop=True)
+    scores.loc[scores.index[: len(beyond)], "score"] = beyond
+    figure = ss.plot_box(scores, by=[])
+    assert data(figure, BODIES)["mean"].tolist() == pytest.approx([scores["score"].mean()])
+    assert data(figure, OUTSIDE)["score"].tolist() == beyond
+    assert texts(figure) is not None
+
+
+def test_bad_input_gets_a_sentence():
+    with pytest.raises(SalstatsError, match="all of its 5820 scores are undefined"):
+        ss.plot_box(SCORES.assign(score=np.nan))
+    with pytest.raises(ValueRangeError, match="reference='Humen' is not known; did you mean 'human'"):
+        ss.plot_box(SCORES, reference="Humen")
+    with pytest.raises(SalstatsError, match="add 'metric' to by"):
+        ss.plot_box(SCORES, by="method")
+    with pytest.raises(ValueRangeError, match="n_columns"):
+        ss.plot_box(SCORES, n_columns=0)
+
+
+def test_the_input_is_not_changed():
+    before = SCORES.copy()
+    ss.plot_box(SCORES)
+    pd.testing.assert_frame_equal(SCORES, before)

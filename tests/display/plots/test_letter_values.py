@@ -1,0 +1,194 @@
+"""The figure of letter values: its rows, boxes, colours and words, and that it can be drawn."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import salstats as ss
+from salstats.checks import ColumnError, SalstatsError, ValueRangeError
+from salstats.display.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM
+
+SCORES = ss.datasets.load_simulated()
+VALUES = ss.letter_values(SCORES, ["n_instances", "elongation"])
+# layers in the order they are drawn
+STRIPES, BOXES, OUTSIDE, MEDIANS = range(4)
+
+
+def data(figure, layer):
+    return figure.layers[layer]._data
+
+
+def mapping(figure, layer):
+    return {k: str(v) for k, v in figure.layers[layer].mapping.items()}
+
+
+def width_mm(figure):
+    return figure.theme.getp("figure_size")[0] * MM_PER_INCH
+
+
+def fill_scale(figure):
+    return next(s for s in figure.scales if "fill" in s.aesthetics)
+
+
+def row_scale(figure):
+    return next(s for s in figure.scales if "y" in s.aesthetics)
+
+
+def test_each_box_spans_a_pair_of_letter_values_in_its_covariates_panel():
+    figure = ss.plot_letter_values(VALUES)
+    boxes = data(figure, BOXES)
+    expected = VALUES[~VALUES["letter"].isin(["M", "outside"])]
+    columns = ["task", "covariate", "letter", "low", "high"]
+    pd.testing.assert_frame_equal(
+        boxes[columns].sort_values(columns).reset_index(drop=True),
+        expected[columns].sort_values(columns).reset_index(drop=True),
+    )
+    assert dict(zip(boxes["covariate"], boxes["panel"], strict=True)) == {
+        "n_instances": "Number of instances",
+        "elongation": "Elongation",
+    }
+    assert mapping(figure, BOXES) == {
+        "xmin": "low",
+        "xmax": "high",
+        "ymin": "ymin",
+        "ymax": "ymax",
+        "fill": "middle",
+    }
+
+
+def test_inner_boxes_are_higher_and_lie_on_the_outer_ones():
+    boxes = data(ss.plot_letter_values(VALUES), BOXES)
+    one = boxes.query("task == 'Edema' and covariate == 'elongation'")
+    # drawn in this order: the outermost first
+    assert one["letter"].tolist() == ["C", "D", "E", "F"]
+    assert (np.diff(one["ymax"] - one["ymin"]) > 0).all()
+    assert one["middle"].tolist() == ["93.8%", "87.5%", "75%", "50%"]
+
+
+def test_the_same_letter_has_the_same_height_in_every_row():
+    boxes = data(ss.plot_letter_values(VALUES), BOXES)
+    heights = (boxes["ymax"] - boxes["ymin"]).round(9)
+    assert heights.groupby(boxes["letter"]).nunique().eq(1).all()
+
+
+def test_the_median_is_a_line_and_the_rest_are_dots():
+    figure = ss.plot_letter_values(VALUES)
+    medians = VALUES[VALUES["letter"] == "M"]
+    assert sorted(data(figure, MEDIANS)["low"]) == sorted(medians["low"])
+    outside = VALUES.loc[VALUES["letter"] == "outside", ["low", "high"]].to_numpy().ravel()
+    assert sorted(data(figure, OUTSIDE)["value"]) == sorted(outside[~np.isnan(outside)])
+
+
+def test_darker_is_further_in():
+    scale = fill_scale(ss.plot_letter_values(VALUES))
+    colours = scale.palette(4)
+    brightness = [sum(int(c[i : i + 2], 16) for i in (1, 3, 5)) for c in colours]
+    assert scale.limits == ["50%", "75%", "87.5%", "93.8%"]
+    assert brightness == sorted(brightness)
+
+
+def test_a_share_is_never_rounded_up_to_all():
+    values = ss.letter_values(pd.DataFrame({"x": np.random.default_rng(1).normal(size=100_000)}), "x")
+    shares = fill_scale(ss.plot_letter_values(values)).limits
+    assert shares[-1] == "99.99%"
+    assert len(set(shares)) == len(shares)
+
+
+def test_tasks_are_rows_from_the_top_in_the_order_of_the_labels():
+    figure = ss.plot_letter_values(VALUES, labels={"task": {"Edema": "Oedema"}})
+    assert row_scale(figure).labels[:2] == ["Oedema", "Atelectasis"]
+    assert np.all(np.diff(row_scale(figure).breaks) < 0)
+
+
+def test_panels_stand_as_the_covariates_were_asked_for_and_take_labels():
+    values = ss.letter_values(SCORES, ["prob", "area_ratio", "elongation"])
+    panels = data(ss.plot_letter_values(values, labels={"prob": "Certainty"}), BOXES)["panel"]
+    assert list(panels.cat.categories) == ["Certainty", "Relative size", "Elongation"]
+
+
+def test_several_panels_have_axes_of_their_own_and_a_page():
+    figure = ss.plot_letter_values(VALUES)
+    assert figure.facet.free == {"x": True, "y": False}
+    assert width_mm(figure) == pytest.approx(PAGE_MM)
+
+
+def test_one_covariate_names_its_axis_and_fits_a_column():
+    figure = ss.plot_letter_values(ss.letter_values(SCORES, "area_ratio"))
+    assert figure.labels.x == "Relative size"
+    assert type(figure.facet).__name__ == "facet_null"
+    assert width_mm(figure) == pytest.approx(COLUMN_MM)
+
+
+def test_caption_says_what_is_drawn_and_of_how_many():
+    caption = ss.plot_letter_values(VALUES).labels.caption.replace("\n", " ")
+    counts = VALUES["n"]
+    assert f"n = {counts.min()} to {counts.max()}." in caption
+    assert "Line: median" in caption
+    assert "dots" in caption
+    without = ss.plot_letter_values(VALUES[VALUES["letter"] != "outside"])
+    assert "dots" not in without.labels.caption
+
+
+def test_a_group_without_values_keeps_its_row_and_is_named():
+    frame = SCORES.assign(elongation=SCORES["elongation"].where(SCORES["task"] != "Edema"))
+    figure = ss.plot_letter_values(ss.letter_values(frame, ["elongation", "prob"]))
+    assert "Edema" in row_scale(figure).labels
+    assert "Without a value: Edema, Elongation." in figure.labels.caption.replace("\n", " ")
+
+
+def test_two_grouping_columns_make_a_row_for_each_pair():
+    values = ss.letter_values(SCORES, "prob", by=["task", "label"])
+    labels = row_scale(ss.plot_letter_values(values)).labels
+    assert len(labels) == 10
+    assert labels[0].startswith("Atelectasis, 0")
+
+
+def test_sixty_tasks_make_a_higher_figure_not_smaller_rows():
+    cases = np.repeat(np.arange(20), 60)
+    frame = pd.DataFrame({"case": cases, "task": [f"t{i:02d}" for i in range(60)] * 20})
+    frame["size"] = np.random.default_rng(1).random(len(frame))
+    sixty = ss.plot_letter_values(ss.letter_values(frame, "size"))
+    thirty = ss.plot_letter_values(ss.letter_values(frame[frame["task"] < "t30"], "size"))
+    heights = [f.theme.getp("figure_size")[1] * MM_PER_INCH for f in (thirty, sixty)]
+    assert np.diff(heights) == pytest.approx(30 * np.diff(row_scale(thirty).breaks)[0] * -1, rel=0.01)
+
+
+def draw(figure):
+    drawn = figure.draw(show=False)
+    return [text.get_text() for axes in drawn.axes for text in axes.get_yticklabels()]
+
+
+def test_it_is_drawn_with_markup_dollars_and_a_long_label_as_they_are():
+    names = {"Edema": "<b>$a$ & 50% of_x \\ β é −</b>", "Cardiomegaly": "word " * 24}
+    texts = draw(ss.plot_letter_values(VALUES, labels={"task": names}))
+    assert any(r"<b>\$a\$" in text for text in texts)
+    assert any(text.endswith("…") for text in texts)
+
+
+@pytest.mark.filterwarnings("ignore:Glyph")
+def test_characters_that_the_face_lacks_do_not_stop_the_drawing():
+    assert draw(ss.plot_letter_values(VALUES, labels={"Edema": "浮腫"}))
+
+
+@pytest.mark.parametrize("values", [[0.5], [0.5] * 50])
+def test_one_case_and_equal_values_are_a_line(values):
+    figure = ss.plot_letter_values(ss.letter_values(pd.DataFrame({"size": values}), "size"))
+    assert data(figure, MEDIANS)["low"].tolist() == [0.5]
+    assert draw(figure) is not None
+
+
+def test_bad_input_gets_a_sentence():
+    with pytest.raises(ColumnError, match="no column 'covariate'"):
+        ss.plot_letter_values(SCORES)
+    with pytest.raises(SalstatsError, match="nothing to draw"):
+        ss.plot_letter_values(ss.letter_values(SCORES.assign(prob=np.nan), "prob"))
+    with pytest.raises(SalstatsError, match="same label"):
+        ss.plot_letter_values(VALUES, labels={"task": {"Edema": "x", "Cardiomegaly": "x"}})
+    with pytest.raises(ValueRangeError, match="n_columns"):
+        ss.plot_letter_values(VALUES, n_columns=0)
+
+
+def test_the_input_is_not_changed():
+    before = VALUES.copy()
+    ss.plot_letter_values(VALUES)
+    pd.testing.assert_frame_equal(VALUES, before)
