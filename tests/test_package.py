@@ -18,7 +18,8 @@ FUNCTIONS = [n for n in ss.__all__ if inspect.isfunction(getattr(ss, n))]
 def test_contract_names_are_public():
     contract = (
         "read_scores summarize describe percent_decrease difference regress fit_statistics augment tidy "
-        "correlate adjust normalize bootstrap auroc simulate_scores datasets join_features"
+        "correlate adjust normalize bootstrap auroc simulate_scores datasets join_features "
+        "plot_intervals plot_decrease table_estimates table_decrease report"
     )
     assert set(contract.split()) <= set(ss.__all__)
 
@@ -75,7 +76,8 @@ def test_demo_runs_from_the_unpacked_wheel(wheel, tmp_path):
         check=True,
     )  # fmt: skip
     assert run.stdout.startswith(str(tmp_path / "site"))
-    assert (tmp_path / "demo" / "decrease.csv").stat().st_size > 0
+    assert (tmp_path / "demo" / "frames" / "decrease.csv").stat().st_size > 0
+    assert (tmp_path / "demo" / "index.html").stat().st_size > 0
 
 
 def test_no_large_file_and_no_foreign_data_in_the_repository():

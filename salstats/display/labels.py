@@ -24,6 +24,8 @@ _COLUMNS = {
     "label": "Finding present",
     "(Intercept)": "Intercept",
 }
+#: Columns whose values are metrics, or may be: these stand in the registry's order.
+_METRIC_COLUMNS = ("metric", "x", "y")
 #: Methods as their authors spell them, by their letters and digits in lower case.
 _METHODS = {
     "human": "Human benchmark",
@@ -67,6 +69,8 @@ class Labels:
     """
 
     def __init__(self, given: "Mapping[str, Any] | Labels | None" = None) -> None:
+        self._flat: dict[str, str] = {}
+        self._columns: dict[str, dict[str, str]] = {}
         if isinstance(given, Labels):
             self._flat, self._columns = given._flat, given._columns
             return
@@ -75,8 +79,6 @@ class Labels:
                 "labels must be a mapping, such as {'gradcam': 'Grad-CAM'} or "
                 f"{{'task': ['Edema', 'Atelectasis']}}, not {type(given).__name__}"
             )
-        self._flat: dict[str, str] = {}
-        self._columns: dict[str, dict[str, str]] = {}
         for key, value in (given or {}).items():
             if isinstance(value, Mapping):
                 self._columns[str(key)] = {str(k): str(v) for k, v in value.items()}
@@ -123,15 +125,15 @@ class Labels:
         """Return the distinct values in the order they stand: those named first, "Average" last."""
         distinct = list(dict.fromkeys(v for v in values if v is not None and v == v))
         named = {text: i for i, text in enumerate(self._columns.get(column, {}))}
-        metrics = {name: i for i, name in enumerate(METRICS)} if column == "metric" else {}
+        metrics = {name: i for i, name in enumerate(METRICS)} if column in _METRIC_COLUMNS else {}
 
         def place(value: Any) -> tuple[bool, int, int]:
             text = str(value)
             last = LAST.index(text) + 1 if text in LAST and text not in named else 0
             return last > 0, named.get(text, len(named) + last), metrics.get(text, len(metrics))
 
-        if all(isinstance(v, str) for v in distinct) and column not in ("term", "metric"):
-            distinct.sort(key=str.casefold)
+        if all(isinstance(v, str) for v in distinct) and column not in ("term", *_METRIC_COLUMNS):
+            distinct.sort(key=lambda v: str(v).casefold())
         return sorted(distinct, key=place)
 
     def categorical(self, frame: pd.DataFrame, column: str, reverse: bool = False) -> pd.Categorical:

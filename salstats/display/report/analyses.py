@@ -195,9 +195,14 @@ def _run_confidence(done: Analyses, scores: pd.DataFrame, settings: Settings) ->
     once = "" if len(first) == len(compared) else f"  # first_cases: one case per {settings.unit}"
     done.run(
         "correlation",
-        f"pd.concat([ss.correlate(first_cases, metric, 'prob', by={by}) for metric in {metrics}]){once}",
-        lambda: pd.concat(
-            [ss.correlate(first, m, "prob", by=by, level=settings.level) for m in metrics], ignore_index=True
+        f"ss.adjust(pd.concat([ss.correlate(first_cases, metric, 'prob', by={by}) for metric in {metrics}]), "
+        f"procedure={settings.adjust!r}){once}",
+        lambda: ss.adjust(
+            pd.concat(
+                [ss.correlate(first, m, "prob", by=by, level=settings.level) for m in metrics],
+                ignore_index=True,
+            ),
+            procedure=settings.adjust,
         ),
     )
     formula = f"{_name(metrics[0])} ~ prob"
@@ -230,7 +235,7 @@ def _run_covariates(done: Analyses, scores: pd.DataFrame, settings: Settings) ->
         if settings.reference is not None:
             parts.append(ss.regress(normalized, formulas, reference=settings.reference, **common))
         terms = pd.concat(parts, ignore_index=True)
-        terms = terms[terms["term"].isin(columns)].reset_index(drop=True)
+        terms = terms[parts[-1].columns][terms["term"].isin(columns)].reset_index(drop=True)
         return ss.adjust(terms, procedure=settings.adjust)
 
     gap = f", and again with reference={settings.reference!r}" if settings.reference else ""

@@ -93,7 +93,7 @@ class Contents:
                     "scores",
                     f"Distribution of {joined(metrics)} over cases",
                     None,
-                    lambda _: ss.plot_box(self.scores, labels=self.labels),
+                    lambda _: ss.plot_box(self.scores, reference=self.settings.reference, labels=self.labels),
                     frame=lambda: self.done.frames["describe"],
                     caption="Box: quartiles and median; whiskers: furthest score within 1.5 times the "
                     "interquartile range; diamond: mean. Scores of 0 and 1 only are shown as shares.",
@@ -245,8 +245,14 @@ class Contents:
         """Return a section with the sentences of its frames and the items that could be made."""
         sentences: list[str] = []
         for name in spoken:
-            if name in self.done.frames:
-                sentences += result_sentences(name, self.done.frames[name], self.settings, self.labels)
+            frame = self.done.frames.get(name)
+            if frame is None:
+                continue
+            if name == "difference" and "decrease" in self.done.frames:
+                # a metric is spoken of once: by its decrease where it has one
+                frame = frame[~frame["metric"].isin(self.done.frames["decrease"]["metric"])]
+            if len(frame):
+                sentences += result_sentences(name, frame, self.settings, self.labels)
         return Section(key, title, tuple(sentences), tuple(item for item in items if item is not None))
 
     def _item(

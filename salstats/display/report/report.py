@@ -149,7 +149,7 @@ def report(
         style=style,
     )
     done = run_analyses(used, settings)
-    made = compose(used, done, settings, Labels(labels), title, inputs, only)
+    made = compose(used, done, settings, reference_first(labels, settings.reference), title, inputs, only)
     write_folder(made, folder)
     for text in done.warnings:
         warnings.warn(text, SalstatsWarning, stacklevel=2)
@@ -168,6 +168,14 @@ def chosen_rows(scores: pd.DataFrame, only: Mapping[str, Any] | None) -> pd.Data
             )
         scores = scores[kept]
     return scores.reset_index(drop=True)
+
+
+def reference_first(labels: Mapping[str, Any] | None, reference: str | None) -> Labels:
+    """Return labels in which the reference leads the methods, unless the user ordered them."""
+    given = dict(labels or {})
+    if reference is not None and "method" not in given:
+        given["method"] = [reference]
+    return Labels(given)
 
 
 def compose(

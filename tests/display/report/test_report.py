@@ -1,0 +1,377 @@
+"""The report as a user meets it: a folder that is complete, true to its frames, and nobody else's."""
+
+import hashlib
+import json
+import re
+import zipfile
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import salstats as ss
+from salstats.checks import ColumnError, InputFileError, SalstatsError
+from salstats.cli import run
+from salstats.display.demo import free_folder, run_demo
+
+TABLES = {"description", "means", "decrease", "difference", "auroc", "correlation", "regression"}
+FIGURES = {"flow", "intervals", "scores", "decrease_forest", "confidence", "covariates", "coefficients"}
+ANALYSES = {
+    "flow", "describe", "means", "decrease", "difference", "auroc", "correlation", "confidence",
+    "covariates", "regression",
+}  # fmt: skip
+#: Replicates of reports whose limits nobody reads.
+FEW = {"n_replicates": 199}
+
+
+class Text(HTMLParser):
+    """The words of a page, without scripts and styles."""
+
+    def __init__(self):
+        super().__init__()
+        self.words, self._hidden = [], 0
+
+    def handle_starttag(self, tag, attributes):
+        self._hidden += tag in ("script", "style")
+
+    def handle_endtag(self, tag):
+        self._hidden -= tag in ("script", "style")
+
+    def handle_data(self, data):
+        if not self._hidden:
+            self.words.append(data)
+
+
+def page_text(folder):
+    parser = Text()
+    parser.feed((folder / "index.html").read_text(encoding="utf-8"))
+    return " ".join(" ".join(parser.words).split())
+
+
+def files(folder):
+    return {f.relative_to(folder).as_posix() for f in folder.rglob("*") if f.is_file()}
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    """The folder of the demo and the frames it returned."""
+    folder = tmp_path_factory.mktemp("demo") / "demo"
+    return folder, run_demo(folder)
+
+
+@pytest.fixture(scope="module")
+def scores():
+    return ss.datasets.load_simulated()
+
+
+@pytest.fixture
+def small(scores):
+    """Two tasks, 40 cases, iou only, no covariates."""
+    cases = scores["case"].unique()[:40]
+    kept = scores["case"].isin(cases) & scores["task"].isin(["Edema", "Atelectasis"])
+    frame = scores[kept & (scores["metric"] == "iou")]
+    return frame[["case", "patient", "task", "method", "metric", "score"]].reset_index(drop=True)
+
+
+def test_the_demo_writes_every_table_figure_and_frame_in_every_format(demo):
+    folder, frames = demo
+    tables = {f"tables/{key}{s}" for key in TABLES for s in (".csv", ".html", ".tex", ".docx")}
+    figures = {f"figures/{key}{s}" for key in FIGURES for s in (".pdf", ".png")}
+    behind = {f"frames/{key}.csv" for key in TABLES | FIGURES}
+    assert files(folder) == tables | figures | behind | {"index.html", "report.json"}
+    assert set(frames) == ANALYSES
+
+
+def test_the_manifest_lists_every_file(demo):
+    folder, _ = demo
+    manifest = json.loads((folder / "report.json").read_text())
+    assert set(manifest["files"]) | {"report.json"} == files(folder)
+    assert manifest["salstats"] == ss.__version__
+
+
+@pytest.mark.parametrize("key", ["means", "decrease", "difference", "auroc", "correlation", "regression"])
+def test_frames_are_written_in_full_precision(demo, key):
+    folder, frames = demo
+    written = pd.read_csv(folder / "frames" / f"{key}.csv")
+    frame = frames[key]
+    pd.testing.assert_frame_equal(
+        written, frame.astype(written.dtypes.to_dict()), check_exact=True, check_dtype=False
+    )
+
+
+def test_the_frames_are_what_the_public_functions_give(demo, scores):
+    _, frames = demo
+    expected = ss.percent_decrease(
+        scores, reference="human", average="task", adjust="holm", n_replicates=10_000
+    )
+    pd.testing.assert_frame_equal(frames["decrease"], expected)
+
+
+def test_files_are_of_the_kind_their_names_say(demo):
+    folder, _ = demo
+    assert all(f.read_bytes().startswith(b"%PDF") for f in folder.glob("figures/*.pdf"))
+    assert all(f.read_bytes().startswith(b"\x89PNG") for f in folder.glob("figures/*.png"))
+    for file in folder.glob("tables/*.docx"):
+        with zipfile.ZipFile(file) as archive:
+            assert b"<w:tbl>" in archive.read("word/document.xml")
+    assert all("\\toprule" in f.read_text() for f in folder.glob("tables/*.tex"))
+
+
+def test_the_page_needs_nothing_from_the_network(demo):
+    folder, _ = demo
+    page = (folder / "index.html").read_text()
+    sources = re.findall(r"""(?:src|srcset|poster|data)=["']([^"']*)""", page)
+    assert sources
+    assert all(source.startswith("data:") for source in sources)
+    assert not re.search(r"<link\b|@import|url\((?!['\"]?data:)", page)
+    linked = {h for h in re.findall(r'href="([^"]*)"', page) if not h.startswith("#")}
+    outside = {h for h in linked if "://" in h}
+    assert all(h.startswith("https://doi.org/") for h in outside)
+    assert linked - outside <= files(folder)
+
+
+def test_the_page_says_how_the_numbers_came_about(demo, scores):
+    folder, _ = demo
+    text = page_text(folder)
+    for said in ("10,000", "patient", "Holm", f"salstats {ss.__version__}", "numpy", "CLAIM", "STARD-AI"):
+        assert said in text, said
+    assert re.search(r"\b[0-9a-f]{64}\b", text)
+    assert "194" in text  # cases
+    assert "140" in text  # patients
+    assert f"{scores['score'].isna().sum():,}" in text
+
+
+def test_the_page_shows_the_average_decrease_as_the_frame_has_it(demo):
+    folder, frames = demo
+    row = frames["decrease"].query("metric == 'iou' and method == 'gradcam' and task == 'Average'").iloc[0]
+    assert f"{row['estimate']:.1f}" in page_text(folder)
+    assert f"{row['conf_low']:.1f}, {row['conf_high']:.1f}" in page_text(folder)
+
+
+def test_the_page_has_no_nan_and_no_raw_names(demo):
+    words = set(re.findall(r"[\w.]+", re.sub(r"ss\.\w+\(.*?\)", "", page_text(demo[0]))))
+    assert not words & {"nan", "NaN", "None", "<NA>", "gradcam"} - {"gradcam"}
+
+
+def test_the_same_input_gives_the_same_bytes(small, tmp_path):
+    for name in ("one", "two"):
+        ss.report(small, tmp_path / name, **FEW)
+    digests = [
+        {f: hashlib.sha256((tmp_path / name / f).read_bytes()).hexdigest() for f in files(tmp_path / name)}
+        for name in ("one", "two")
+    ]
+    assert digests[0] == digests[1]
+
+
+def test_an_earlier_report_is_replaced_only_when_asked_and_other_files_never(small, tmp_path):
+    out = tmp_path / "out"
+    ss.report(small, out, **FEW)
+    with pytest.raises(InputFileError, match="--overwrite"):
+        ss.report(small, out, **FEW)
+    ss.report(small, out, overwrite=True, title="Second", **FEW)
+    assert "Second" in page_text(out)
+    (out / "figures" / "thesis.pdf").write_text("mine")
+    with pytest.raises(InputFileError, match=r"other files \(figures/thesis.pdf\)"):
+        ss.report(small, out, overwrite=True, **FEW)
+    assert (out / "figures" / "thesis.pdf").read_text() == "mine"
+
+
+def test_a_folder_that_no_report_made_is_left_alone(small, tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "index.html").write_text("mine")
+    with pytest.raises(InputFileError, match="other files"):
+        ss.report(small, tmp_path / "out", overwrite=True, **FEW)
+    assert (tmp_path / "out" / "index.html").read_text() == "mine"
+
+
+def test_a_report_that_fails_leaves_the_earlier_one(small, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    ss.report(small, out, **FEW)
+    before = files(out)
+
+    def broken(*args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("salstats.display.report.folder.render_page", broken)
+    with pytest.raises(InputFileError, match="No space left"):
+        ss.report(small, out, overwrite=True, **FEW)
+    assert files(out) == before
+    assert list(tmp_path.iterdir()) == [out]
+
+
+def test_a_folder_cannot_be_made_where_its_parent_is_missing(small, tmp_path):
+    with pytest.raises(InputFileError, match="does not exist"):
+        ss.report(small, tmp_path / "no" / "out", **FEW)
+
+
+# what a report holds follows from the columns
+
+
+def test_without_a_reference_there_is_no_comparison(small, tmp_path):
+    frames = ss.report(small[small["method"] != "human"], tmp_path / "out", **FEW)
+    assert set(frames) == {"flow", "describe", "means"}
+    assert not list((tmp_path / "out").glob("*/decrease*"))
+
+
+def test_human_is_the_reference_unless_another_is_named(small, tmp_path):
+    assert set(ss.report(small, tmp_path / "a", **FEW)["decrease"]["reference"]) == {"human"}
+    frames = ss.report(small, tmp_path / "b", reference="occlusion", **FEW)
+    assert set(frames["decrease"]["reference"]) == {"occlusion"}
+    assert "human" in set(frames["decrease"]["method"])
+
+
+def test_one_method_and_no_task_give_a_report(small, tmp_path):
+    one = small[(small["method"] == "gradcam") & (small["task"] == "Edema")].drop(columns="task")
+    frames = ss.report(one, tmp_path / "out", **FEW)
+    assert len(frames["means"]) == 1
+    assert (tmp_path / "out" / "figures" / "intervals.pdf").exists()
+
+
+def test_a_metric_without_a_true_zero_has_differences_but_no_decrease(small, tmp_path):
+    frames = ss.report(small.assign(metric="ncc"), tmp_path / "out", **FEW)
+    assert "difference" in frames
+    assert "decrease" not in frames
+
+
+def test_covariates_are_those_that_vary_or_those_named(scores, tmp_path):
+    cases = scores["case"].unique()[:60]
+    some = scores[scores["case"].isin(cases) & (scores["metric"] == "iou")].assign(constant=1.0)
+    frames = ss.report(some, tmp_path / "a", **FEW)
+    assert set(frames["regression"]["term"]) == {
+        "n_instances",
+        "area_ratio",
+        "elongation",
+        "irrectangularity",
+    }
+    frames = ss.report(some, tmp_path / "b", covariates=["elongation"], **FEW)
+    assert set(frames["regression"]["term"]) == {"elongation"}
+    with pytest.raises(ColumnError, match="task"):
+        ss.report(some, tmp_path / "c", covariates=["task"], **FEW)
+
+
+def test_several_data_sets_are_reported_one_at_a_time(small, tmp_path):
+    both = pd.concat([small.assign(dataset="A"), small.assign(dataset="B", score=small["score"] / 2)])
+    with pytest.raises(SalstatsError, match="--only dataset=A"):
+        ss.report(both, tmp_path / "out", **FEW)
+    frames = ss.report(both, tmp_path / "out", only={"dataset": "B"}, **FEW)
+    expected = ss.summarize(small.assign(score=small["score"] / 2), average="task", n_replicates=199)
+    pd.testing.assert_frame_equal(frames["means"], expected)
+    with pytest.raises(SalstatsError, match="no row has 'C'"):
+        ss.report(both, tmp_path / "other", only={"dataset": "C"}, **FEW)
+
+
+def test_an_unknown_reference_names_the_methods(small, tmp_path):
+    with pytest.raises(SalstatsError, match=r"'radiologist'.*'gradcam'.*'human'"):
+        ss.report(small, tmp_path / "out", reference="radiologist", **FEW)
+
+
+def test_a_generator_is_refused_because_the_page_states_a_seed(small, tmp_path):
+    with pytest.raises(SalstatsError, match="seed"):
+        ss.report(small, tmp_path / "out", rng=np.random.default_rng(0))
+
+
+# input that is hard to show
+
+
+@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda s: s.assign(score=0.5),
+        lambda s: s.assign(score=np.where(s["task"] == "Edema", np.nan, s["score"])),
+        lambda s: s.assign(score=np.where(s["method"] == "human", np.nan, s["score"])),
+        lambda s: s.assign(score=np.nan),
+        lambda s: s[s["case"] == s["case"].iloc[0]],
+        lambda s: s.assign(method=s["method"].replace("gradcam", "<b>G&C_1%</b> \\ $x$ * β " + "é" * 100)),
+        lambda s: s.assign(task=s["task"] + " — " + "very long name of a finding " * 4),
+    ],
+    ids=["all equal", "a task missing", "reference missing", "all missing", "one case", "markup", "long"],
+)
+def test_hard_input_gives_a_readable_report(small, tmp_path, spoil):
+    out = tmp_path / "out"
+    ss.report(spoil(small), out, **FEW)
+    text = page_text(out)
+    assert not re.search(r"\b(nan|NaN|inf)\b", text)
+    assert "<b>G&C_1%</b>" in text if "G&C" in text else True
+    assert (out / "tables" / "means.tex").stat().st_size > 0
+
+
+@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+def test_sixty_tasks_give_a_readable_report(tmp_path):
+    tasks = pd.DataFrame({"task": [f"finding {i:02d}" for i in range(60)]})
+    cases = pd.DataFrame({"case": [f"c{i}" for i in range(8)]})
+    methods = pd.DataFrame({"method": ["gradcam", "human"]})
+    frame = cases.merge(tasks, how="cross").merge(methods, how="cross").assign(metric="iou")
+    frame["score"] = np.random.default_rng(0).uniform(size=len(frame)).round(3)
+    ss.report(frame, tmp_path / "out", **FEW)
+    assert all(f"finding {i:02d}" in page_text(tmp_path / "out") for i in range(60))
+
+
+def test_warnings_of_the_analyses_are_on_the_page(small, tmp_path):
+    few = small[small["case"].isin(small["case"].unique()[:6])]
+    with pytest.warns(ss.checks.SalstatsWarning) as caught:
+        ss.report(few, tmp_path / "out", **FEW)
+    text = page_text(tmp_path / "out")
+    assert all(" ".join(str(w.message).split()) in text for w in caught)
+
+
+# the command
+
+
+def test_the_command_writes_the_report_and_names_the_files_digest(small, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    small.to_csv("scores.csv", index=False)
+    arguments = ["report", "scores.csv", "-o", "out", "--replicates", "199", "--label", "gradcam=Grad, new"]
+    assert run(arguments) == 0
+    assert "out/index.html" in capsys.readouterr().out
+    text = page_text(tmp_path / "out")
+    assert hashlib.sha256((tmp_path / "scores.csv").read_bytes()).hexdigest() in text
+    assert "Grad, new" in text
+    assert "scores.csv" in text
+    assert str(tmp_path) not in (tmp_path / "out" / "index.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["scores.csv"], "-o"),
+        (["scores.csv", "-o", "no/out"], "does not exist"),
+        (["scores.csv", "-o", "out", "--reference", "nobody"], "nobody"),
+        (["scores.csv", "-o", "out", "--style", "lancet"], "lancet"),
+        (["scores.csv", "-o", "out", "--label", "gradcam"], "--label"),
+        (["scores.csv", "-o", "out", "--covariates", "size"], "size"),
+        (["none.csv", "-o", "out"], "none.csv"),
+    ],
+)
+def test_bad_usage_gives_one_line_and_writes_nothing(
+    small, tmp_path, capsys, monkeypatch, arguments, message
+):
+    monkeypatch.chdir(tmp_path)
+    small.to_csv("scores.csv", index=False)
+    assert run(["report", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+# the demo
+
+
+def test_the_demo_says_that_its_study_is_simulated(demo, capsys):
+    assert "simulated" in page_text(demo[0]).lower()
+
+
+def test_the_demo_takes_a_free_folder_where_none_is_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert free_folder().name == "salstats-demo"
+    (tmp_path / "salstats-demo").mkdir()
+    (tmp_path / "salstats-demo-2").write_text("a file")
+    assert free_folder().name == "salstats-demo-3"
+
+
+def test_the_demo_checks_its_folder_before_any_work(tmp_path, capsys):
+    with pytest.raises(InputFileError, match="does not exist"):
+        run_demo(tmp_path / "no" / "demo")
+    assert capsys.readouterr().out == ""
