@@ -1,0 +1,220 @@
+"""Correlations as a table: by group, or a triangle of many variables."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+from great_tables import GT
+
+from salstats.checks import SalstatsError, check_columns
+from salstats.display.format import MISSING, interval_text
+from salstats.display.labels import Labels
+from salstats.display.tables import notes
+from salstats.display.tables.grid import check_display, estimates_grid
+from salstats.display.tables.layout import Column, Table, build
+from salstats.display.tables.marks import Stars, numbers, stars_of
+from salstats.display.tables.placement import grouping_columns, key_of, lay_out, ordered_groups, place, varies
+
+# the escapes are rho and tau
+_COEFFICIENTS = {
+    "spearman": "Spearman's \u03c1",
+    "pearson": "Pearson's r",
+    "kendall": "Kendall's \u03c4-b",
+}
+_TESTS = {"spearman": "t approximation", "pearson": "t test", "kendall": "normal approximation"}
+
+
+def table_correlation(
+    correlations: pd.DataFrame,
+    *,
+    rows: str | Sequence[str] | None = None,
+    columns: str | Sequence[str] | None = None,
+    groups: str | Sequence[str] | None = None,
+    matrix: bool | None = None,
+    stars: bool = True,
+    n_tests: int | None = None,
+    adjust: str | None = None,
+    labels: Mapping[str, Any] | Labels | None = None,
+    digits: int = 2,
+    style: str = "nature",
+    title: str | None = None,
+) -> GT:
+    """Return correlations with their intervals as a table for a paper.
+
+    Correlations of one pair by task and method have tasks as rows and methods as columns. Where `y` (`x`)
+    varies it gives the rows (headings above the columns). Correlations of every pair of three variables
+    and more are a lower triangle, one for each group of the other grouping columns.
+
+    Parameters
+    ----------
+    correlations : DataFrame
+        A frame of `correlate`, or several one below the other.
+    rows, columns, groups : str or sequence of str, optional
+        Grouping columns, `x` and `y` among them, that stand as rows, as columns (outermost first) and as
+        groups of rows.
+    matrix : bool, optional
+        Draw the triangle; by default where every pair of three variables and more is there.
+    stars : bool
+        Stars for the p-values.
+    n_tests : int, optional
+        Number of tests that the levels of the stars are divided by. By default `p_adjusted` is used where
+        the frame has it, else the levels are divided by the number of tests in the table.
+    adjust : str, optional
+        Procedure behind `p_adjusted`, for the notes, as `adjust()` spells it; by default what the
+        column `procedure` says.
+    labels : Mapping, optional
+        Names and order of columns' values, see `Labels`; `{"x": ["prob", "iou"]}` orders a triangle.
+    digits : int
+        Decimals of correlations and limits.
+    style : {"nature", "radiology", "ama"}
+        How the journal writes numbers.
+    title : str, optional
+        Heading of the table.
+
+    Returns
+    -------
+    GT
+        A great-tables table; notes name the coefficient, the interval, n, missing pairs and the test.
+
+    Raises
+    ------
+    ColumnError
+        No column `estimate`, `x` or `y`; a grouping column has no place.
+    SalstatsError
+        Two correlations in one cell; `matrix=True` with one pair.
+    ValueRangeError
+        An unknown style.
+
+    Examples
+    --------
+    >>> import salstats as ss
+    >>> iou = ss.datasets.load_simulated().query("metric == 'iou'")
+    >>> first_views = iou[iou["case"] == iou.groupby("patient")["case"].transform("min")]
+    >>> found = ss.correlate(first_views, "iou", "prob", by=["method", "task"])
+    >>> type(ss.table_correlation(found)).__name__
+    'GT'
+    """
+    frame = check_display(correlations, digits, style, "correlations").reset_index(drop=True)
+    check_columns(frame, ["x", "y"], "correlations")
+    names = Labels(labels)
+    keys = [*grouping_columns(frame), *(["term"] if "term" in frame and varies(frame, "term") else [])]
+    given = stars_of(frame, stars, n_tests, adjust)
+    heading = _heading(frame)
+    if _is_triangle(frame, keys) if matrix is None else matrix:
+        table, constant = _triangle(frame, keys, names, heading, given, digits, style)
+        about = ""
+    else:
+        placement = place(frame, [*keys, "x", "y"], rows, columns, groups)
+        constant = [c for c in placement.constant if c not in ("x", "y")]
+        about = _about(frame, placement.constant, names)
+        slots = lay_out(frame, placement, names)
+        table = estimates_grid(frame, placement, slots, names, heading, given, digits, style)
+    table.title = title
+    table.notes = [
+        notes.paragraph(
+            about,
+            _stratum_note(frame, names),
+            notes.constant_note(frame, constant, names),
+            notes.interval_note(frame),
+            notes.count_note(frame, "pair", "incomplete"),
+            _repeats_note(frame),
+        ),
+        notes.paragraph(_test_note(frame, given, adjust), given.note, notes.dash_note(table.cells)),
+    ]
+    return build(table, "salstats-correlation")
+
+
+def _heading(frame: pd.DataFrame) -> str:
+    """Return the name of the coefficient with what stands in brackets behind it."""
+    interval = notes.ci_text(frame)
+    name = _COEFFICIENTS.get(str(notes.single(frame, "term")), "Correlation")
+    return f"{name} ({interval})" if interval else name
+
+
+def _about(frame: pd.DataFrame, constant: Sequence[str], labels: Labels) -> str:
+    """Return what is correlated, of the two what is the same everywhere."""
+    same = [labels.value(c, frame[c].iloc[0]) for c in ("x", "y") if c in constant]
+    if not same:
+        return ""
+    return f"Correlation of {same[0]} and {same[1]}." if len(same) == 2 else f"Correlation with {same[0]}."
+
+
+def _stratum_note(frame: pd.DataFrame, labels: Labels) -> str:
+    """Return what correlations were made within."""
+    stratum = notes.single(frame, "stratum")
+    if stratum is None:
+        return ""
+    return f"Within values of {labels.column(str(stratum))}, combined on Fisher's z scale."
+
+
+def _repeats_note(frame: pd.DataFrame) -> str:
+    """Return that pairs of one unit count as independent, where there are several."""
+    unit = notes.single(frame, "unit")
+    if unit is None or not (numbers(frame, "n_units") < numbers(frame, "n")).any():
+        return ""
+    return f"Pairs of one {str(unit).replace('_', ' ')} are taken as independent."
+
+
+def _test_note(frame: pd.DataFrame, given: Stars, adjust: str | None) -> str:
+    """Return the test behind the stars."""
+    term = str(notes.single(frame, "term"))
+    if not given.note or term not in _TESTS:
+        return ""
+    test = "z test" if "stratum" in frame.columns else _TESTS[term]
+    return f"P values: two-sided, {test}."
+
+
+def _is_triangle(frame: pd.DataFrame, keys: Sequence[str]) -> bool:
+    """Return whether every pair of three variables and more is there, once in each group."""
+    pairs = {frozenset(pair) for pair in zip(frame["x"], frame["y"], strict=True)}
+    n_variables = len({v for pair in pairs for v in pair})
+    n_groups = len(frame[list(keys)].drop_duplicates()) if keys else 1
+    return (
+        n_variables > 2
+        and len(pairs) == n_variables * (n_variables - 1) / 2
+        and len(frame) == len(pairs) * n_groups
+    )
+
+
+def _triangle(
+    frame: pd.DataFrame,
+    keys: Sequence[str],
+    labels: Labels,
+    heading: str,
+    given: Stars,
+    digits: int,
+    style: str,
+) -> tuple[Table, list[str]]:
+    """Return the lower triangle of each group, and the grouping columns that do not vary."""
+    pairs = list(zip(frame["x"], frame["y"], strict=True))
+    variables = labels.order("x", [v for pair in pairs for v in pair])
+    if len(variables) < 3:
+        raise SalstatsError("matrix=True needs the correlations of three variables and more")
+    varying = [c for c in keys if varies(frame, c)]
+    groups = ordered_groups(frame, varying, labels)
+    estimate, low, high = (numbers(frame, c) for c in ("estimate", "conf_low", "conf_high"))
+    texts: dict[tuple[Any, ...], str] = {}
+    for i, pair in enumerate(pairs):
+        group = key_of(frame, i, varying)
+        later, earlier = sorted(map(variables.index, pair), reverse=True)
+        if (group, later, earlier) in texts:
+            raise SalstatsError(
+                f"{labels.value('x', pair[0])} and {labels.value('y', pair[1])} have two correlations in one "
+                "cell; keep one of them, or add the column they differ in to the grouping columns"
+            )
+        texts[group, later, earlier] = interval_text(
+            estimate[i], low[i], high[i], digits, style, given.texts[i]
+        )
+    named = [labels.value("x", v) for v in variables]
+    down = [(group, later) for group in groups for later in range(1, len(variables))]
+    table = Table(
+        stubhead=("Variable",),
+        stub=[(named[later],) for _, later in down],
+        columns=[Column(name, (heading,)) for name in named[:-1]],
+        cells=[
+            ["" if j >= later else texts.get((group, later, j), MISSING) for j in range(len(variables) - 1)]
+            for group, later in down
+        ],
+        groups=[groups[group] for group, _ in down] if varying else [],
+    )
+    return table, [c for c in keys if c not in varying]

@@ -1,0 +1,134 @@
+"""Estimates in cells: what tables of means and of correlations have in common."""
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+import pandas as pd
+
+from salstats.checks import check_choice, check_columns, check_count, check_frame
+from salstats.display.format import MISSING, STYLES, count_text, interval_text
+from salstats.display.labels import Labels
+from salstats.display.tables import notes
+from salstats.display.tables.layout import Column, Table
+from salstats.display.tables.marks import Stars, numbers
+from salstats.display.tables.placement import Placement, Slots
+
+#: What an estimate is called in a heading, by its term.
+_TERMS = {
+    "mean": "mean",
+    "auroc": "AUROC",
+    "difference": "difference",
+    "percent_decrease": "decrease, %",
+}
+
+
+def check_display(frame: pd.DataFrame, digits: int, style: str, name: str = "estimates") -> pd.DataFrame:
+    """Return a frame with estimates, options checked."""
+    check_columns(check_frame(frame, name), ["estimate"], name)
+    check_count(digits, "digits", 0)
+    check_choice(style, tuple(STYLES), "style")
+    return frame
+
+
+def count_nouns(frame: pd.DataFrame) -> tuple[str, str]:
+    """Return what is counted in n and what its missing are."""
+    if "n_pairs" in frame.columns:
+        return "pair", "incomplete"
+    return ("case", "incomplete") if "n_positive" in frame.columns else ("score", "missing")
+
+
+def value_heading(frame: pd.DataFrame, placement: Placement, labels: Labels) -> str:
+    """Return what a cell gives: "IoU, mean (95% CI)"."""
+    term = notes.single(frame, "term")
+    what = _TERMS.get(str(term), labels.term(str(term)) if term is not None else "estimate")
+    if "metric" in placement.constant:
+        what = f"{labels.value('metric', frame['metric'].iloc[0])}, {what}"
+    interval = notes.ci_text(frame)
+    return f"{what[0].upper()}{what[1:]}{f' ({interval})' if interval else ''}"
+
+
+def estimates_grid(
+    frame: pd.DataFrame,
+    placement: Placement,
+    slots: Slots,
+    labels: Labels,
+    heading: str,
+    stars: Stars,
+    digits: int,
+    style: str,
+    *,
+    n: bool = False,
+    bold: Collection[int] = (),
+    underline: Collection[int] = (),
+) -> Table:
+    """Return the table of the estimates in their cells, with counts beside them where asked for."""
+    estimate, low, high = (numbers(frame, c) for c in ("estimate", "conf_low", "conf_high"))
+    texts = [
+        interval_text(estimate[i], low[i], high[i], digits, style, star) for i, star in enumerate(stars.texts)
+    ]
+    cells = [[texts[i] if i >= 0 else MISSING for i in row] for row in slots.index]
+    heads = [
+        Column(column[-1], (heading, *column[:-1])) if column else Column(heading) for column in slots.columns
+    ]
+    places = list(range(len(heads)))
+    if n:
+        by_cell = np.where(slots.index >= 0, numbers(frame, "n")[slots.index], np.nan)
+        cells, heads, places = _with_counts(cells, heads, slots, by_cell, heading, labels.column("n"))
+    return Table(
+        stubhead=tuple(stub_heading(c, labels) for c in placement.rows) or ("",),
+        stub=[row or ("All",) for row in slots.rows],
+        columns=heads,
+        cells=cells,
+        groups=[", ".join(group) for group in slots.groups] if placement.groups else [],
+        bold=_marked(slots, bold, places),
+        underline=_marked(slots, underline, places),
+        apart=apart_rows(slots),
+    )
+
+
+def stub_heading(column: str, labels: Labels) -> str:
+    """Return the heading of row labels."""
+    return "Variable" if column in ("x", "y") else labels.column(column)
+
+
+def _marked(slots: Slots, rows: Collection[int], places: Sequence[int]) -> set[tuple[int, int]]:
+    """Return the cells of rows of the frame."""
+    return {(i, places[j]) for (i, j), row in np.ndenumerate(slots.index) if row in rows}
+
+
+def _with_counts(
+    cells: list[list[str]],
+    heads: list[Column],
+    slots: Slots,
+    by_cell: np.ndarray,
+    heading: str,
+    n_heading: str,
+) -> tuple[list[list[str]], list[Column], list[int]]:
+    """Return cells and headings with n, and where the estimates are now.
+
+    n stands once where each row has one n, else before each column.
+    """
+    if all(len({v for v in row if v == v}) <= 1 for row in by_cell):
+        first = [next((v for v in row if v == v), np.nan) for row in by_cell]
+        cells = [[count_text(v), *row] for v, row in zip(first, cells, strict=True)]
+        heads = [Column(n_heading, align="right"), *heads]
+        return cells, heads, list(range(1, len(heads)))
+    columns = [
+        column
+        for labels in slots.columns
+        for column in (Column(n_heading, labels, "right"), Column(heading, labels))
+    ]
+    cells = [
+        [text for pair in zip(map(count_text, counts), row, strict=True) for text in pair]
+        for counts, row in zip(by_cell, cells, strict=True)
+    ]
+    return cells, columns, list(range(1, len(columns), 2))
+
+
+def apart_rows(slots: Slots) -> set[int]:
+    """Return the first average or pooled row of each group that has others."""
+    return {
+        i
+        for i in range(1, len(slots.rows))
+        if slots.last[i] and not slots.last[i - 1] and slots.groups[i] == slots.groups[i - 1]
+    }

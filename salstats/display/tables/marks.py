@@ -1,0 +1,196 @@
+"""Which estimates of a table are marked: the best, the significant, and the stars of the p-values."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from salstats.checks import (
+    ColumnError,
+    SalstatsError,
+    ValueRangeError,
+    check_columns,
+    check_count,
+    check_frame,
+    quoted,
+)
+from salstats.display.format import star_note, star_text
+from salstats.display.tables.placement import grouping_columns, varies
+from salstats.metrics.registry import METRICS
+from salstats.stats.adjust import INTERCEPT, PROCEDURES, check_procedure
+
+_PROCEDURE_NAMES = {
+    "BH": "Benjamini-Hochberg",
+    "fdr": "Benjamini-Hochberg",
+    "BY": "Benjamini-Yekutieli",
+    **{name: name.capitalize() for name in PROCEDURES if name.islower() and name not in ("fdr", "none")},
+}
+
+
+def numbers(frame: pd.DataFrame, column: str, name: str = "estimates") -> np.ndarray:
+    """Return a column as float, NaN where there is no such column; infinite limits are allowed."""
+    if column not in frame.columns:
+        return np.full(len(frame), np.nan)
+    try:
+        values = pd.to_numeric(frame[column])
+    except (ValueError, TypeError):
+        raise ColumnError(f"column {column!r} of {name} must be numeric; it holds text") from None
+    return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
+
+
+def larger_is_better(metric: object, term: object) -> bool:
+    """Return the direction of an estimate: unknown metrics the larger, a decrease the other way round."""
+    known = METRICS.get(str(metric))
+    return (known is None or known.larger_is_better) != (term == "percent_decrease")
+
+
+@dataclass(frozen=True)
+class Best:
+    """The estimates that are the best among those they compete with.
+
+    Attributes
+    ----------
+    rows : set of int
+        Rows of the frame, by position.
+    within : tuple of str
+        Columns whose values each have a best of their own.
+    smaller : tuple
+        Metrics of which less is better.
+    """
+
+    rows: set[int]
+    within: tuple[str, ...]
+    smaller: tuple[object, ...]
+
+
+def best_rows(frame: pd.DataFrame, keys: Sequence[str], over: Sequence[str], exclude: Sequence[str]) -> Best:
+    """Return the best estimates over the values of `over`, ties all of them, none where none competes."""
+    competing = frame[list(over)].astype("str")
+    known = {str(v) for column in over for v in frame[column]}
+    unknown = [e for e in exclude if e not in known]
+    if unknown:
+        raise ValueRangeError(f"exclude names {unknown[0]!r}, which is none of {quoted(sorted(known))}")
+    eligible = ~competing.isin(list(exclude)).any(axis=1).to_numpy()
+    estimates = numbers(frame, "estimate")
+    metric = frame["metric"] if "metric" in frame.columns else pd.Series([None] * len(frame))
+    term = frame["term"] if "term" in frame.columns else pd.Series([None] * len(frame))
+    sign = np.array([1.0 if larger_is_better(m, t) else -1.0 for m, t in zip(metric, term, strict=True)])
+    within = [c for c in keys if c not in over]
+    sets: dict[tuple[str, ...], list[int]] = {}
+    for i in np.flatnonzero(eligible & ~np.isnan(estimates)):
+        sets.setdefault(tuple(str(frame[c].iloc[i]) for c in within), []).append(int(i))
+    rows: set[int] = set()
+    for members in sets.values():
+        values = sign[members] * estimates[members]
+        # one estimate has nothing to be better than
+        rows |= {m for m, v in zip(members, values, strict=True) if len(members) > 1 and v == values.max()}
+    smaller = tuple(dict.fromkeys(m for m, s in zip(metric, sign, strict=True) if s < 0))
+    return Best(rows, tuple(c for c in within if varies(frame, c)), smaller)
+
+
+def differing_rows(
+    frame: pd.DataFrame, keys: Sequence[str], differences: pd.DataFrame
+) -> tuple[set[int], int]:
+    """Return the rows whose difference has a verdict, and how many estimates were compared with none."""
+    check_frame(differences, "differences")
+    check_columns(differences, ["method", "reference", "verdict"], "differences")
+    their_keys = grouping_columns(differences)
+    lacking = [c for c in keys if c not in their_keys and varies(frame, c)]
+    beyond = [c for c in their_keys if c not in keys and varies(differences, c)]
+    if lacking or beyond:
+        raise ColumnError(
+            f"differences and estimates must have the same grouping columns; {quoted([*lacking, *beyond])} "
+            f"is only in the {'estimates' if lacking else 'differences'}"
+        )
+    if differences["reference"].nunique() > 1:
+        raise SalstatsError(
+            f"differences hold several references ({quoted(differences['reference'].unique())}); "
+            "keep the rows of one"
+        )
+    shared = [c for c in keys if c in their_keys]
+    verdicts = {
+        tuple(str(v) for v in key): verdict
+        for key, verdict in zip(differences[shared].to_numpy(), differences["verdict"], strict=True)
+    }
+    if len(verdicts) < len(differences):
+        raise SalstatsError("differences have two rows with the same grouping columns; keep one of them")
+    reference = differences["reference"].iloc[0]
+    marked, untested = set(), 0
+    estimates = numbers(frame, "estimate")
+    for i, key in enumerate(frame[shared].to_numpy()):
+        verdict = verdicts.get(tuple(str(v) for v in key))
+        if verdict in ("lower", "higher"):
+            marked.add(i)
+        own = "method" in frame.columns and frame["method"].iloc[i] == reference
+        untested += verdict is None and not own and not np.isnan(estimates[i])
+    return marked, untested
+
+
+@dataclass(frozen=True)
+class Stars:
+    """Stars of each row of a frame, and the footnote that says what they mean, empty without stars."""
+
+    texts: list[str]
+    note: str
+
+
+def stars_of(frame: pd.DataFrame, stars: bool, n_tests: int | None, adjust: str | None = None) -> Stars:
+    """Return stars by the adjusted p-values, else by the levels divided by the tests of the frame.
+
+    Intercepts are no tests and have no stars. With `n_tests` the p-values as they are count.
+    """
+    if n_tests is not None:
+        check_count(n_tests, "n_tests")
+    if not stars:
+        return Stars([""] * len(frame), "")
+    check_columns(frame, ["p_value"], "the frame for stars=True")
+    p = tested_p_values(frame)
+    if n_tests is None and _procedure(frame, adjust) == "none":
+        n_tests = 1
+    if n_tests is None and "p_adjusted" in frame.columns:
+        adjusted = np.where(np.isnan(p), np.nan, numbers(frame, "p_adjusted"))
+        if (np.isnan(adjusted) & ~np.isnan(p)).any():
+            raise SalstatsError(
+                "p_adjusted is missing where there is a p_value; adjust all rows together with adjust(), "
+                "or give n_tests"
+            )
+        note = star_note(adjusted=adjustment(frame, adjust))
+        return Stars([star_text(value) for value in adjusted], note)
+    family = int(np.count_nonzero(~np.isnan(p))) if n_tests is None else n_tests
+    texts = [star_text(value, max(family, 1)) for value in p]
+    return Stars(texts, star_note(max(family, 1)))
+
+
+def tested_p_values(frame: pd.DataFrame) -> np.ndarray:
+    """Return the p-values, NaN for intercepts."""
+    p = numbers(frame, "p_value")
+    if "term" in frame.columns:
+        p = np.where(frame["term"].to_numpy() == INTERCEPT, np.nan, p)
+    return p
+
+
+def is_adjusted(frame: pd.DataFrame) -> bool:
+    """Return whether a frame has adjusted p-values."""
+    return _procedure(frame, None) != "none" and bool((~np.isnan(numbers(frame, "p_adjusted"))).any())
+
+
+def _procedure(frame: pd.DataFrame, adjust: str | None) -> str | None:
+    """Return the procedure behind `p_adjusted`, None where nobody says."""
+    if adjust is not None:
+        return check_procedure(adjust, "adjust")
+    named = frame["procedure"].dropna().unique() if "procedure" in frame.columns else []
+    return str(named[0]) if len(named) == 1 else None
+
+
+def adjustment(frame: pd.DataFrame, adjust: str | None = None) -> str:
+    """Return what p-values were adjusted by: "Holm, 24 tests"."""
+    procedure = _procedure(frame, adjust)
+    name = [] if procedure is None else [_PROCEDURE_NAMES.get(procedure, procedure)]
+    sizes = numbers(frame, "n_tests")
+    sizes = sizes[~np.isnan(sizes)]
+    if not len(sizes):
+        return ", ".join(name) or "for multiplicity"
+    low, high = int(sizes.min()), int(sizes.max())
+    tests = f"{high} test{'s' * (high != 1)}" if low == high else f"families of {low} to {high} tests"
+    return ", ".join([*name, tests])

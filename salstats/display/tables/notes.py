@@ -1,0 +1,311 @@
+"""What stands below a table: sentences made from the columns of the frame it shows."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import pandas as pd
+
+from salstats import __version__
+from salstats.display.format import MISSING, count_text, fixed_text, joined, level_text
+from salstats.display.labels import LAST, Labels
+from salstats.display.tables.marks import Best, adjustment, is_adjusted, numbers
+
+#: Kinds of intervals made from replicates.
+_BOOTSTRAP = {
+    "percentile": "percentile bootstrap",
+    "order": "bootstrap, order statistics of the replicates",
+    "basic": "basic bootstrap",
+    "normal": "bootstrap, normal approximation",
+    "bca": "bias-corrected and accelerated bootstrap",
+    "studentized": "studentized bootstrap",
+}
+_ANALYTIC = {
+    "t": "Student's t",
+    "wilson": "Wilson score",
+    "exact": "Clopper-Pearson",
+    "delta": "delta method",
+    "fieller": "Fieller",
+    "wald": "Wald",
+    "delong": "DeLong",
+    "obuchowski": "Obuchowski",
+    "logit": "DeLong variance on the logit scale",
+    "fisher": "Fisher z transformation",
+    "bonett-wright": "Fisher z transformation, Bonett-Wright standard error",
+}
+#: Intervals that know which rows belong to one unit, where rows repeat units.
+_CLUSTERED = ("t", "wilson", "exact", "delta", "fieller", "obuchowski", "logit")
+_TESTS = {
+    "bootstrap": "paired bootstrap test",
+    "t": "paired t test",
+    "wilcoxon": "Wilcoxon signed-rank test",
+    "mcnemar": "exact McNemar test",
+    "signflip": "sign-flip permutation test",
+}
+#: Abbreviations that tables use themselves; a label of the user's is the user's to spell out.
+_ABBREVIATIONS = {
+    "AIC": "Akaike information criterion",
+    "AUC": "area under the receiver operating characteristic curve",
+    "AUROC": "area under the receiver operating characteristic curve",
+    "BIC": "Bayesian information criterion",
+    "CI": "confidence interval",
+    "IoU": "intersection over union",
+    "KL": "Kullback-Leibler",
+    "NCC": "normalized cross-correlation",
+    "NSS": "normalized scanpath saliency",
+    "Q1": "first quartile",
+    "Q3": "third quartile",
+    "SD": "standard deviation",
+    "sAUC": "shuffled area under the receiver operating characteristic curve",
+    "sNCC": "shuffled normalized cross-correlation",
+}
+
+
+def plural(word: str) -> str:
+    """Return the name of a unit's column as a plural noun: `patient` -> patients, `study` -> studies."""
+    word = word.replace("_", " ")
+    if re.search("[^aeiou]y$", word):
+        return f"{word[:-1]}ies"
+    return f"{word}es" if re.search("(s|x|z|ch|sh)$", word) else f"{word}s"
+
+
+def counts(values: Iterable[float]) -> str:
+    """Return a count, or the range where it varies: "668", "130 to 137"."""
+    known = [v for v in values if v == v]
+    if not known:
+        return MISSING
+    low, high = count_text(min(known)), count_text(max(known))
+    return low if low == high else f"{low} to {high}"
+
+
+def single(frame: pd.DataFrame, column: str) -> object | None:
+    """Return the only value of a column, or None where there is no such column or it varies."""
+    if column not in frame.columns:
+        return None
+    values = frame[column].dropna().unique()
+    return values[0] if len(values) == 1 else None
+
+
+def ci_text(frame: pd.DataFrame) -> str:
+    """Return "95% CI", or "CI" where levels differ, or nothing where no row has limits."""
+    if not has_limits(frame).any():
+        return ""
+    levels = np.unique(_known(numbers(frame[has_limits(frame)], "conf_level")))
+    return f"{_percent(levels[0])}% CI" if len(levels) == 1 else "CI"
+
+
+def has_limits(frame: pd.DataFrame) -> np.ndarray:
+    """Return which rows have limits."""
+    return np.asarray(~(np.isnan(numbers(frame, "conf_low")) & np.isnan(numbers(frame, "conf_high"))))
+
+
+def _percent(level: float) -> str:
+    """Return a level in percent; one that was adjusted has many digits and gets two decimals."""
+    text = level_text(level)
+    return text if len(text) <= 5 else fixed_text(100 * level, 2)
+
+
+def _known(values: np.ndarray) -> np.ndarray:
+    """Return the values that are not missing."""
+    return values[~np.isnan(values)]
+
+
+def interval_note(frame: pd.DataFrame) -> str:
+    """Return how the intervals were made: "95% CI: percentile bootstrap of patients, 1,000 replicates."."""
+    limits = has_limits(frame)
+    if not limits.any():
+        return "No confidence intervals." if "conf_low" in frame.columns else ""
+    rows = frame[limits]
+    sentences = []
+    levels = np.unique(_known(numbers(rows, "conf_level")))
+    if len(levels) > 1:
+        sentences.append(f"CI levels: {joined([f'{_percent(v)}%' for v in levels])}.")
+    if "interval" in rows.columns:
+        kinds = [_interval_kind(str(kind), rows) for kind in rows["interval"].dropna().unique()]
+        sentences.append(f"{ci_text(rows)}: {joined(kinds, 'or')}." if kinds else "")
+    if (~limits & ~np.isnan(numbers(frame, "estimate"))).any():
+        sentences.append("An estimate that stands alone has no interval.")
+    if np.isinf(np.concatenate([numbers(rows, "conf_low"), numbers(rows, "conf_high")])).any():
+        sentences.append("Infinite limits: the set is unbounded.")
+    return " ".join(s for s in sentences if s)
+
+
+def _interval_kind(kind: str, frame: pd.DataFrame) -> str:
+    """Return what an interval is called, with what was resampled or clustered."""
+    rows = frame[frame["interval"] == kind]
+    unit = single(rows, "unit")
+    if kind in _BOOTSTRAP:
+        of = f" of {plural(str(unit))}" if unit is not None else ""
+        replicates = single(rows, "n_replicates")
+        how_many = f", {counts([float(str(replicates))])} replicates" if replicates is not None else ""
+        return f"{_BOOTSTRAP[kind]}{of}{how_many}"
+    if kind == "fieller" and single(rows, "term") in ("spearman", "kendall"):
+        return "Fisher z transformation, Fieller standard error"
+    name = _ANALYTIC.get(kind, kind)
+    # a regression says what its errors are
+    clustered = (
+        kind in _CLUSTERED
+        and "errors" not in rows.columns
+        and bool((numbers(rows, "n_units") < numbers(rows, "n")).any())
+    )
+    return f"{name}, clustered by {str(unit).replace('_', ' ')}" if clustered and unit is not None else name
+
+
+def without_last(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows that are no averages and not pooled, unless there are no others."""
+    rest = frame[~frame.isin(LAST).any(axis=1)]
+    return frame if rest.empty else rest
+
+
+def count_note(frame: pd.DataFrame, what: str = "score", missing: str = "missing") -> str:
+    """Return how much each estimate rests on: "n, 136 to 140 scores of 109 to 114 patients each; ..."."""
+    rows = without_last(frame)
+    n = _known(numbers(rows, "n"))
+    if not len(n):
+        return ""
+    text = f"n, {_counted(n, what)}"
+    unit, n_units = single(rows, "unit"), _known(numbers(rows, "n_units"))
+    if unit is not None and len(n_units):
+        text += f" of {_counted(n_units, str(unit))}"
+    text += " each" if len(rows) > 1 else ""
+    if "n_positive" in rows.columns:
+        text += f" ({counts(numbers(rows, 'n_positive'))} positive)"
+    n_missing = _known(numbers(rows, "n_missing"))
+    if len(n_missing):
+        text += f"; {counts(n_missing) if n_missing.max() else 'none'} {missing}"
+    return f"{text}."
+
+
+def _counted(values: np.ndarray, noun: str) -> str:
+    """Return a count or its range with what is counted."""
+    return f"{counts(values)} {noun.replace('_', ' ') if values.max() == 1 else plural(noun)}"
+
+
+def undefined_note(frame: pd.DataFrame) -> str:
+    """Return how many replicates were undefined, where any was."""
+    undefined = _known(numbers(frame, "n_undefined"))
+    if not len(undefined) or not undefined.max():
+        return ""
+    replicates = single(frame, "n_replicates")
+    of = f" of {counts([float(str(replicates))])}" if replicates is not None else ""
+    return f"Up to {counts([undefined.max()])}{of} replicates of an estimate were undefined."
+
+
+def last_note(frame: pd.DataFrame) -> str:
+    """Return what an average and a pooled row are."""
+    sentences = []
+    for column in frame.columns:
+        values = set(frame[column].unique()) if frame[column].dtype.kind not in "fib" else set()
+        if "Overall" in values:
+            sentences.append(f"Overall: all {plural(str(column))} pooled.")
+        if "Average" in values:
+            sentences.append(
+                f"Average: {_average(frame[frame[column] == 'Average'])} over {plural(str(column))}."
+            )
+    return " ".join(sentences)
+
+
+def _average(rows: pd.DataFrame) -> str:
+    """Return what was averaged, which for a percentage decrease can be one of two things."""
+    if single(rows, "term") != "percent_decrease" or "reference_mean" not in rows.columns:
+        return "unweighted mean"
+    reference, method = numbers(rows, "reference_mean"), numbers(rows, "method_mean")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        of_means = 100 * (reference - method) / reference
+    same = np.isclose(of_means, numbers(rows, "estimate"), rtol=1e-9, equal_nan=True).all()
+    return "decrease of the unweighted means" if same else "unweighted mean of the decreases"
+
+
+def tested_note(frame: pd.DataFrame, adjust: str | None) -> str:
+    """Return which test the p-values come from and what they were adjusted by."""
+    text = source_of_p(frame)
+    if text and is_adjusted(frame):
+        return f"{text}; adjusted ({adjustment(frame, adjust)})."
+    return f"{text}; not adjusted for multiple tests." if text else ""
+
+
+def source_of_p(frame: pd.DataFrame) -> str:
+    """Return which test the p-values come from, nothing where there are none."""
+    if np.isnan(numbers(frame, "p_value")).all():
+        return ""
+    test = single(frame, "test")
+    text = "P values: two-sided"
+    if test is None:
+        return f"{text}, against 0.5" if single(frame, "term") == "auroc" else text
+    text += f" {_TESTS.get(str(test), str(test))}"
+    replicates = single(frame, "n_replicates")
+    drawn = str(test) in ("bootstrap", "signflip") and replicates is not None
+    return f"{text}, {counts([float(str(replicates))])} replicates" if drawn else text
+
+
+def best_note(best: Best, over: Sequence[str], exclude: Sequence[str], labels: Labels) -> str:
+    """Return what bold means, or nothing where nothing is bold."""
+    if not best.rows:
+        return ""
+    per = joined([_noun(c, labels) for c in best.within])
+    text = f"Bold: best estimate{f' per {per}' if per else ''}"
+    if best.smaller:
+        text += f" (the smallest for {joined([labels.value('metric', m) for m in best.smaller])})"
+    if exclude:
+        text += f", {joined([labels.value(over[0], e) for e in exclude])} not competing"
+    return f"{text}."
+
+
+def _noun(column: str, labels: Labels) -> str:
+    """Return a column's heading inside a sentence."""
+    heading = labels.column(column)
+    return heading[:1].lower() + heading[1:] if heading[1:2].islower() else heading
+
+
+def underline_note(
+    differences: pd.DataFrame, n_marked: int, untested: int, labels: Labels, adjust: str | None = None
+) -> str:
+    """Return what underlined means, or that nothing is: against what, at which level, by which correction."""
+    reference = labels.value("reference", differences["reference"].iloc[0])
+    when = significance(differences, adjustment(differences, adjust))
+    if not n_marked:
+        return f"No estimate differs from {reference} on the same cases ({when})."
+    text = f"Underlined: differs from {reference} on the same cases ({when})"
+    return f"{text}; {untested} estimates were not compared." if untested else f"{text}."
+
+
+def significance(differences: pd.DataFrame, correction: str = "") -> str:
+    """Return when a verdict is reached."""
+    level = single(differences, "conf_level")
+    interval = ci_text(differences) or "interval"
+    what = "decrease" if single(differences, "term") == "percent_decrease" else "paired difference"
+    text = f"{interval} of the {what} excludes 0"
+    if not is_adjusted(differences):
+        return text
+    at = f" at the {_percent(1 - float(str(level)))}% level" if level is not None else ""
+    return f"{text} and adjusted P{f' ({correction})' if correction else ''} is significant{at}"
+
+
+def dash_note(cells: Iterable[Iterable[str]]) -> str:
+    """Return what a dash means where there is one."""
+    return f"{MISSING}, not available." if any(MISSING in text for row in cells for text in row) else ""
+
+
+def constant_note(frame: pd.DataFrame, columns: Iterable[str], labels: Labels) -> str:
+    """Return the grouping columns that have one value only, and it."""
+    parts = [
+        f"{labels.column(c)}: {labels.value(c, frame[c].iloc[0])}" for c in columns if frame[c].notna().any()
+    ]
+    return f"{'; '.join(parts)}." if parts else ""
+
+
+def abbreviation_note(texts: Iterable[str]) -> str:
+    """Return the abbreviations that occur in the texts, spelled out in alphabetical order."""
+    words = set(re.findall(r"\w+", " ".join(texts)))
+    known = [f"{short}, {long}" for short, long in _ABBREVIATIONS.items() if short in words]
+    return f"{'; '.join(sorted(known, key=str.casefold))}." if known else ""
+
+
+def version_note() -> str:
+    """Return what made the table."""
+    return f"salstats {__version__}."
+
+
+def paragraph(*sentences: str) -> str:
+    """Return sentences as one paragraph."""
+    return " ".join(s for s in sentences if s)

@@ -1,0 +1,179 @@
+"""Contrasts with the reference: columns per method, order, underline, P."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import salstats as ss
+from salstats.checks import ColumnError, SalstatsError, ValueRangeError
+
+
+def test_body_is_as_it_was_looked_at(decrease, same_as_snapshot):
+    table = ss.table_decrease(decrease.query("metric == 'iou'"), sort="size", title="Decrease")
+    same_as_snapshot(table, "decrease")
+
+
+def test_body_of_differences_without_tasks_is_as_it_was_looked_at(scores, same_as_snapshot):
+    table = ss.difference(scores, reference="human", by="metric", n_replicates=499)
+    same_as_snapshot(ss.table_decrease(table), "decrease_difference")
+
+
+def test_each_method_has_its_pairs_both_means_the_decrease_and_p(decrease, read):
+    seen = read(ss.table_decrease(decrease))
+    assert seen.head[0][-2:] == ["Grad-CAM", "Occlusion"]
+    assert seen.head[1] == [
+        "n", "Human benchmark", "Grad-CAM", "Decrease, % (95% CI)", "P",
+        "n", "Human benchmark", "Occlusion", "Decrease, % (95% CI)", "P",
+    ]  # fmt: skip
+    row = decrease.query("metric == 'iou' and task == 'Edema' and method == 'gradcam'").iloc[0]
+    cells = seen.body[[r[0] for r in seen.body].index("Edema")][1:6]
+    assert cells == [
+        f"{row['n_pairs']}",
+        f"{row['reference_mean']:.3f}",
+        f"{row['method_mean']:.3f}",
+        f"{row['estimate']:.1f} ({row['conf_low']:.1f}, {row['conf_high']:.1f})",
+        f"{row['p_value']:.3f}",
+    ]
+
+
+def test_rows_by_size_start_with_the_largest_decrease_and_end_with_the_average(decrease, read):
+    iou = decrease.query("metric == 'iou'")
+    tasks = iou[iou["task"] != "Average"].groupby("task")["estimate"].mean().sort_values(ascending=False)
+    seen = read(ss.table_decrease(iou, sort="size"))
+    assert list(seen.rows) == [*tasks.index, "Average"]
+    assert seen.apart == ["Average"]
+    assert list(read(ss.table_decrease(iou)).rows) == [*sorted(tasks.index), "Average"]
+
+
+def test_differences_by_size_start_with_the_lowest(differences, read):
+    iou = differences.query("metric == 'iou' and method == 'gradcam'")
+    tasks = iou[iou["task"] != "Average"].sort_values("estimate")["task"]
+    assert list(read(ss.table_decrease(iou, sort="size")).rows) == [*tasks, "Average"]
+
+
+def test_undefined_decreases_stand_behind_the_others_by_size(decrease, read):
+    iou = decrease.query("metric == 'iou'")
+    gone = iou.assign(estimate=iou["estimate"].where(iou["task"] != "Atelectasis"))
+    seen = read(ss.table_decrease(gone, sort="size"))
+    assert list(seen.rows)[-2:] == ["Atelectasis", "Average"]
+    assert seen.rows["Atelectasis"][3] == "—"
+
+
+def test_labels_order_the_rows(decrease, read):
+    seen = read(ss.table_decrease(decrease.query("metric == 'iou'"), labels={"task": ["Edema"]}))
+    assert next(iter(seen.rows)) == "Edema"
+
+
+def test_only_verdicts_are_underlined_and_the_note_says_when(decrease, read):
+    iou = decrease.query("metric == 'iou'").assign(verdict="inconclusive")
+    iou.loc[iou["task"] == "Edema", "verdict"] = "lower"
+    seen = read(ss.table_decrease(iou))
+    assert seen.underline == {("Edema", 3), ("Edema", 8)}
+    assert "Underlined: significant (95% CI of the decrease excludes 0)." in seen.note
+    none = read(ss.table_decrease(iou.assign(verdict="inconclusive")))
+    assert not none.underline
+    assert "None is significant (95% CI of the decrease excludes 0)." in none.note
+
+
+def test_p_is_adjusted_where_the_frame_has_it_and_the_note_names_the_procedure(differences, read):
+    row = differences.query("metric == 'iou' and task == 'Edema' and method == 'gradcam'").iloc[0]
+    seen = read(ss.table_decrease(differences))
+    cells = seen.body[[r[0] for r in seen.body].index("Edema")]
+    assert cells[5] == f"{row['p_adjusted']:.3f}"
+    assert (
+        "P values: two-sided paired bootstrap test, 1,999 replicates; adjusted (Holm, 24 tests)." in seen.note
+    )
+    assert "and adjusted P is significant at the 5% level" in seen.note
+    unnamed = read(ss.table_decrease(differences.drop(columns="procedure")))
+    assert "adjusted (24 tests)." in unnamed.note
+    named = read(ss.table_decrease(differences.drop(columns="procedure"), adjust="by"))
+    assert "adjusted (Benjamini-Yekutieli, 24 tests)." in named.note
+
+
+def test_unadjusted_p_says_so(decrease, read):
+    assert "not adjusted for multiple tests." in read(ss.table_decrease(decrease)).note
+
+
+@pytest.mark.parametrize(
+    ("test", "said"),
+    [
+        ("t", "paired t test; not"),
+        ("wilcoxon", "Wilcoxon signed-rank test; not"),
+        ("signflip", "sign-flip permutation test, 99 replicates; not"),
+    ],
+)
+def test_the_note_names_the_test(scores, read, test, said):
+    table = ss.difference(scores, reference="human", by="metric", test=test, n_replicates=99)
+    assert f"P values: two-sided {said}" in read(ss.table_decrease(table)).note
+
+
+def test_without_p_there_is_no_column_and_no_note(scores, read):
+    table = ss.difference(scores, reference="human", by="metric", test="none", n_replicates=99)
+    seen = read(ss.table_decrease(table))
+    assert seen.head[-1][-1] == "Difference (95% CI)"
+    assert "P values" not in seen.note
+
+
+def test_the_average_says_what_is_averaged(scores, decrease, read):
+    of_means = read(ss.table_decrease(decrease)).note
+    assert "Average: decrease of the unweighted means over tasks." in of_means
+    table = ss.percent_decrease(scores, reference="human", average="task_mean", n_replicates=99)
+    assert "Average: unweighted mean of the decreases over tasks." in read(ss.table_decrease(table)).note
+
+
+def test_notes_say_pairs_missing_units_and_replicates(decrease, read):
+    seen = read(ss.table_decrease(decrease))
+    pairs = decrease.loc[decrease["task"] != "Average", "n_pairs"]
+    assert f"n, {pairs.min()} to {pairs.max()} pairs of " in seen.note
+    assert "patients each" in seen.note
+    assert "incomplete." in seen.note
+    assert "95% CI: percentile bootstrap of patients, 999 replicates." in seen.note
+    assert "Means are over the cases where both scores are defined." in seen.note
+    assert seen.note.endswith(f"salstats {ss.__version__}.")
+
+
+def test_more_than_three_methods_are_groups_of_rows(decrease, read):
+    iou = decrease.query("metric == 'iou' and method == 'gradcam'")
+    many = pd.concat([iou.assign(method=m) for m in ("ig", "lrp", "lime", "rise")])
+    seen = read(ss.table_decrease(many))
+    assert seen.groups == ["Integrated Gradients", "LIME", "LRP", "RISE"]
+    assert len(seen.head) == 1
+    beside = read(ss.table_decrease(many, wide=True))
+    assert beside.head[0][-4:] == seen.groups
+    assert len(beside.body) == len(iou)
+
+
+def test_without_tasks_methods_are_rows(scores, read):
+    seen = read(ss.table_decrease(ss.difference(scores, reference="human", by="metric", n_replicates=99)))
+    assert seen.head == [["Method", "n", "Human benchmark", "Method", "Difference (95% CI)", "P"]]
+    assert [row[0] for row in seen.body] == ["Grad-CAM", "Occlusion"] * 2
+    assert seen.groups == ["IoU", "Hit rate"]
+
+
+def test_digits_of_means_and_of_percentages_are_apart(decrease, read):
+    seen = read(ss.table_decrease(decrease, digits=2, percent_digits=0, style="ama"))
+    row = decrease.query("metric == 'iou' and task == 'Edema' and method == 'gradcam'").iloc[0]
+    cells = seen.body[[r[0] for r in seen.body].index("Edema")]
+    assert cells[2] == f"{row['reference_mean']:.2f}"
+    assert cells[4] == f"{row['estimate']:.0f} ({row['conf_low']:.0f} to {row['conf_high']:.0f})"
+    assert cells[5].startswith(".")
+
+
+def test_an_unbounded_set_is_said(decrease, read):
+    wild = decrease.assign(interval="fieller", conf_low=-np.inf, conf_high=np.inf)
+    seen = read(ss.table_decrease(wild))
+    assert seen.body[0][4].endswith("(−∞, ∞)")
+    assert "Infinite limits: the set is unbounded." in seen.note
+    assert "95% CI: Fieller, clustered by patient." in seen.note
+
+
+def test_two_rows_of_one_method_and_task_are_an_error(decrease):
+    with pytest.raises(SalstatsError, match="two estimates in one cell"):
+        ss.table_decrease(pd.concat([decrease, decrease.iloc[:1]]))
+
+
+def test_bad_options_are_one_clear_sentence(decrease, means):
+    with pytest.raises(ValueRangeError, match="sort='value' is not known"):
+        ss.table_decrease(decrease, sort="value")
+    with pytest.raises(ColumnError, match="decrease has no column 'reference'"):
+        ss.table_decrease(means)

@@ -1,0 +1,395 @@
+"""Means side by side: where everything stands, what is marked, what the notes say."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import salstats as ss
+from salstats.checks import ColumnError, SalstatsError, ValueRangeError
+
+BAD = r"<b>x</b> & _a_ *b* 50% $y$ \z {{m^2}}"
+
+
+def frame(rows, keys=("metric", "method")):
+    """An estimates frame of (keys..., estimate) rows."""
+    table = pd.DataFrame(rows, columns=[*keys, "estimate"])
+    table.insert(len(keys), "term", "mean")
+    return table.assign(conf_low=table["estimate"] - 0.1, conf_high=table["estimate"] + 0.1, conf_level=0.95)
+
+
+def test_body_is_as_it_was_looked_at(means, differences, same_as_snapshot):
+    table = ss.table_estimates(means, differences=differences, exclude=["human"], title="Means")
+    same_as_snapshot(table, "estimates")
+
+
+def test_body_with_counts_is_as_it_was_looked_at(means, same_as_snapshot):
+    iou = means[(means["metric"] == "iou") & means["task"].isin(["Edema", "Average"])]
+    same_as_snapshot(ss.table_estimates(iou, n=True, style="ama", digits=2), "estimates_n")
+
+
+def test_tasks_are_rows_methods_columns_and_metrics_groups(means, read):
+    seen = read(ss.table_estimates(means))
+    assert seen.groups == ["IoU", "Hit rate"]
+    assert seen.head[0][-1] == "Mean (95% CI)"
+    assert seen.head[1][-3:] == ["Grad-CAM", "Human benchmark", "Occlusion"]
+    assert [row[0] for row in seen.body[:6]] == [
+        "Atelectasis", "Cardiomegaly", "Consolidation", "Edema", "Pleural Effusion", "Average",
+    ]  # fmt: skip
+
+
+def test_without_tasks_methods_are_rows_and_metrics_columns(scores, read):
+    table = ss.summarize(scores, by=["metric", "method"], n_replicates=100)
+    seen = read(ss.table_estimates(table))
+    assert seen.head[1] == ["IoU", "Hit rate"]
+    assert list(seen.rows) == ["Grad-CAM", "Human benchmark", "Occlusion"]
+
+
+def test_one_grouping_column_gives_rows_and_the_heading_names_what_is_shown(scores, read):
+    seen = read(ss.table_estimates(ss.auroc(scores, "prob", "label")))
+    assert seen.head == [["Task", "AUROC (95% CI)"]]
+    assert "AUROC, area under the receiver operating characteristic curve" in seen.note
+    assert "Obuchowski, clustered by patient" in seen.note
+    assert "131 to 142 positive" in seen.note
+
+
+def test_cells_hold_the_rounded_estimate_and_its_limits(means, read):
+    row = means.query("metric == 'iou' and method == 'human' and task == 'Edema'").iloc[0]
+    expected = f"{row['estimate']:.3f} ({row['conf_low']:.3f}, {row['conf_high']:.3f})"
+    assert read(ss.table_estimates(means.query("metric == 'iou'"))).rows["Edema"][1] == expected
+
+
+def test_a_metric_that_does_not_vary_is_said_in_the_heading_and_other_columns_in_a_note(read):
+    rows = [("iou", "a", "chexpert", 0.5), ("iou", "b", "chexpert", 0.6)]
+    seen = read(ss.table_estimates(frame(rows, ("metric", "method", "dataset"))))
+    assert seen.head == [["Method", "IoU, mean (95% CI)"]]
+    assert "Dataset: chexpert." in seen.note
+
+
+def test_other_columns_that_vary_stand_above_the_methods(read):
+    rows = [
+        ("iou", method, task, dataset, 0.5)
+        for method in "ab"
+        for task in ("t1", "t2")
+        for dataset in ("d1", "d2")
+    ]
+    seen = read(ss.table_estimates(frame(rows, ("metric", "method", "task", "dataset"))))
+    assert [cells[-2:] for cells in seen.head[1:2]] == [["d1", "d2"]]
+    assert seen.head[2] == ["a", "b", "a", "b"]
+
+
+def test_rows_columns_and_groups_can_be_chosen(means, read):
+    seen = read(ss.table_estimates(means, rows="method", columns=["metric"], groups="task"))
+    assert seen.groups == [
+        "Atelectasis", "Cardiomegaly", "Consolidation", "Edema", "Pleural Effusion", "Average",
+    ]  # fmt: skip
+    assert seen.head[-1][-2:] == ["IoU", "Hit rate"]
+    assert len(seen.body) == 18
+
+
+def test_a_column_without_a_place_is_an_error(means):
+    with pytest.raises(ColumnError, match="'metric' has 2 values and no place"):
+        ss.table_estimates(means, rows="task", columns="method", groups=[])
+
+
+def test_a_column_named_twice_or_unknown_is_an_error(means):
+    with pytest.raises(ColumnError, match="name a column twice: 'task'"):
+        ss.table_estimates(means, rows="task", columns="task")
+    with pytest.raises(ColumnError, match="rows names 'pathology', which is no grouping column"):
+        ss.table_estimates(means, rows="pathology")
+
+
+def test_two_estimates_in_one_cell_are_named():
+    table = frame([("iou", "a", 0.1), ("iou", "b", 0.2), ("iou", "b", 0.3)])
+    with pytest.raises(SalstatsError, match=r"method b has two estimates in one cell \(rows 1 and 2"):
+        ss.table_estimates(table)
+
+
+def test_labels_give_names_and_order(means, read):
+    labels = {
+        "task": ["Pleural Effusion", "Edema"],
+        "method": {"occlusion": "Occlusion map", "human": "Radiologists"},
+    }
+    seen = read(ss.table_estimates(means.query("metric == 'iou'"), labels=labels))
+    assert seen.head[1] == ["Occlusion map", "Radiologists", "Grad-CAM"]
+    assert list(seen.rows) == [
+        "Pleural Effusion", "Edema", "Atelectasis", "Cardiomegaly", "Consolidation", "Average",
+    ]  # fmt: skip
+
+
+def test_labels_that_make_two_methods_the_same_are_an_error(means):
+    with pytest.raises(SalstatsError, match="the same label"):
+        ss.table_estimates(means, labels={"gradcam": "CAM", "occlusion": "CAM"})
+
+
+def test_best_per_metric_is_bold_by_the_direction_of_the_metric(read):
+    table = frame([("iou", "a", 0.4), ("iou", "b", 0.3), ("hausdorff", "a", 9.0), ("hausdorff", "b", 3.0)])
+    seen = read(ss.table_estimates(table))
+    assert seen.bold == {("a", 0), ("b", 1)}
+    assert "Bold: best estimate per metric (the smallest for Hausdorff distance)." in seen.note
+
+
+def test_an_unknown_metric_is_better_the_larger_it_is(read):
+    seen = read(ss.table_estimates(frame([("my metric", "a", 0.4), ("my metric", "b", 0.3)])))
+    assert seen.bold == {("a", 0)}
+
+
+def test_a_percentage_decrease_is_better_the_smaller_it_is(decrease, read):
+    edema = decrease.query("metric == 'iou' and task == 'Edema'")
+    best = edema.loc[edema["estimate"].idxmin(), "method"]
+    seen = read(ss.table_estimates(edema))
+    assert seen.bold == {({"gradcam": "Grad-CAM", "occlusion": "Occlusion"}[best], 0)}
+
+
+def test_best_per_row_is_bold_among_methods_that_may_win(read):
+    table = frame([("iou", "human", 0.9), ("iou", "a", 0.4), ("iou", "b", 0.3)])
+    assert read(ss.table_estimates(table)).bold == {("Human benchmark", 0)}
+    seen = read(ss.table_estimates(table, exclude="human"))
+    assert seen.bold == {("a", 0)}
+    assert "Human benchmark not competing" in seen.note
+
+
+def test_ties_are_all_bold_and_compared_unrounded(read):
+    table = frame([("iou", "a", 0.5), ("iou", "b", 0.5), ("iou", "c", 0.4999999)])
+    seen = read(ss.table_estimates(table))
+    assert seen.bold == {("a", 0), ("b", 0)}
+    assert seen.rows["c"][0].startswith("0.500")
+
+
+def test_a_method_alone_is_not_best_and_no_note_says_so(read):
+    seen = read(ss.table_estimates(frame([("iou", "a", 0.5), ("hit", "a", 0.5)])))
+    assert not seen.bold
+    assert "Bold" not in seen.note
+
+
+def test_best_can_be_among_other_columns_and_off(read):
+    rows = [
+        ("iou", m, x, v) for m, x, v in (("a", "u", 0.1), ("a", "v", 0.4), ("b", "u", 0.3), ("b", "v", 0.2))
+    ]
+    table = frame(rows, ("metric", "method", "mixing"))
+    assert read(ss.table_estimates(table)).bold == {("b", 0), ("a", 1)}
+    assert read(ss.table_estimates(table, bold=["method", "mixing"])).bold == {("a", 1)}
+    assert read(ss.table_estimates(table, bold=False)).bold == set()
+
+
+def test_a_missing_estimate_is_a_dash_and_never_the_best(read):
+    table = frame([("hausdorff", "a", np.nan), ("hausdorff", "b", 3.0), ("hausdorff", "c", 4.0)])
+    seen = read(ss.table_estimates(table))
+    assert seen.rows["a"] == ["—"]
+    assert seen.bold == {("b", 0)}
+    assert "—, not available." in seen.note
+
+
+def test_excluding_what_is_not_there_is_an_error(means):
+    with pytest.raises(ValueRangeError, match="exclude names 'humans', which is none of 'gradcam', 'human'"):
+        ss.table_estimates(means, exclude=["humans"])
+
+
+def test_significant_differences_are_underlined_and_the_note_says_against_what(means, differences, read):
+    edema = differences["task"] == "Edema"
+    changed = differences.assign(verdict=differences["verdict"].mask(edema, "inconclusive"))
+    seen = read(ss.table_estimates(means.query("metric == 'iou'"), differences=changed))
+    tasks = {"Atelectasis", "Cardiomegaly", "Consolidation", "Pleural Effusion", "Average"}
+    assert seen.underline == {(task, column) for task in tasks for column in (0, 2)}
+    assert (
+        "Underlined: differs from Human benchmark on the same cases (95% CI of the paired difference "
+        "excludes 0 and adjusted P (Holm, 24 tests) is significant at the 5% level)."
+    ) in seen.note
+
+
+def test_unadjusted_differences_say_no_correction(means, scores, read):
+    found = ss.difference(scores, reference="human", n_replicates=99)
+    seen = read(ss.table_estimates(means, differences=found))
+    assert "excludes 0); 4 estimates were not compared." in seen.note
+    assert "adjusted" not in seen.note
+
+
+def test_nothing_significant_is_said(means, differences, read):
+    none = differences.assign(verdict="inconclusive")
+    seen = read(ss.table_estimates(means, differences=none))
+    assert not seen.underline
+    assert "No estimate differs from Human benchmark on the same cases" in seen.note
+
+
+def test_differences_by_other_columns_are_an_error(means, scores):
+    found = ss.difference(scores, reference="human", by="metric", n_replicates=99)
+    with pytest.raises(ColumnError, match="'task' is only in the estimates"):
+        ss.table_estimates(means, differences=found)
+    pooled = means.query("task == 'Average'").drop(columns="task")
+    with pytest.raises(ColumnError, match="'task' is only in the differences"):
+        ss.table_estimates(
+            pooled, differences=ss.difference(scores, reference="human", average="task", n_replicates=99)
+        )
+
+
+def test_differences_without_a_verdict_are_an_error(means, differences):
+    with pytest.raises(ColumnError, match="differences has no column 'verdict'"):
+        ss.table_estimates(means, differences=differences.drop(columns="verdict"))
+
+
+def test_the_average_stands_last_and_apart_in_each_group(means, read):
+    seen = read(ss.table_estimates(means))
+    assert [row[0] for row in seen.body][5::6] == ["Average", "Average"]
+    assert seen.apart == ["Average", "Average"]
+    assert "Average: unweighted mean over tasks." in seen.note
+
+
+def test_notes_say_interval_unit_n_missing_and_version(means, read):
+    seen = read(ss.table_estimates(means.assign(n_replicates=200)))
+    assert "95% CI: percentile bootstrap of patients, 200 replicates." in seen.note
+    counted = means[means["task"] != "Average"]
+    n, missing = counted["n"], counted["n_missing"]
+    assert f"n, {n.min()} to {n.max()} scores of 100 to 116 patients each" in seen.note
+    assert f"; {missing.min()} to {missing.max()} missing." in seen.note
+    assert seen.note.endswith(f"salstats {ss.__version__}.")
+    assert "IoU, intersection over union" in seen.note
+
+
+@pytest.mark.parametrize(
+    ("interval", "said"),
+    [
+        ("t", "Student's t, clustered by patient"),
+        ("bca", "bias-corrected and accelerated bootstrap of patients"),
+    ],
+)
+def test_the_note_names_the_interval(scores, read, interval, said):
+    table = ss.summarize(scores, by=["metric", "method"], interval=interval, n_replicates=200)
+    assert f"95% CI: {said}." in read(ss.table_estimates(table)).note
+
+
+def test_undefined_replicates_are_said(means, read):
+    seen = read(ss.table_estimates(means.assign(n_undefined=[3, *[0] * (len(means) - 1)], n_replicates=200)))
+    assert "Up to 3 of 200 replicates of an estimate were undefined." in seen.note
+
+
+def test_n_stands_once_where_methods_share_it_and_else_before_each(means, read):
+    table = means.query("metric == 'iou'")
+    seen = read(ss.table_estimates(table, n=True))
+    assert seen.head[-1][-6:] == ["n", "IoU, mean (95% CI)"] * 3
+    assert seen.rows["Edema"][0::2] == ["130", "127", "128"]
+    assert {column for _, column in seen.bold} == {3}
+    seen = read(ss.table_estimates(table.assign(n=1234), n=True))
+    assert seen.rows["Edema"][0] == "1,234"
+    assert len(seen.rows["Edema"]) == 4
+
+
+def test_stars_are_for_adjusted_p_values_or_divided_levels(differences, read):
+    table = differences[["metric", "task", "method", "term", "estimate", "p_value"]].query(
+        "metric == 'iou' and task == 'Edema'"
+    )
+    two = table.assign(p_value=[0.0004, 0.03])
+    seen = read(ss.table_estimates(two, stars=True))
+    # levels divided by the two tests of the table
+    assert [cells[0][-4:] for cells in seen.rows.values()] == ["4***", seen.rows["Occlusion"][0][-4:]]
+    assert not seen.rows["Occlusion"][0].endswith("*")
+    assert "*P < 0.05/2; **P < 0.01/2; ***P < 0.001/2 (Bonferroni, 2 tests)." in seen.note
+    assert read(ss.table_estimates(two, stars=True, n_tests=1)).rows["Occlusion"][0].endswith("*")
+    adjusted = two.assign(p_adjusted=[0.2, 0.004], n_tests=9)
+    seen = read(ss.table_estimates(adjusted, stars=True, adjust="BH"))
+    assert not seen.rows["Grad-CAM"][0].endswith("*")
+    assert seen.rows["Occlusion"][0].endswith("**")
+    assert "P values adjusted (Benjamini-Hochberg, 9 tests)." in seen.note
+
+
+def test_counts_that_are_not_there_are_an_error(means):
+    with pytest.raises(ColumnError, match="for n=True, has no column 'n'"):
+        ss.table_estimates(means.drop(columns="n"), n=True)
+
+
+def test_stars_without_p_values_are_an_error(means):
+    with pytest.raises(ColumnError, match="no column 'p_value'"):
+        ss.table_estimates(means, stars=True)
+
+
+def test_markup_in_values_is_literal_everywhere(read):
+    keys = ("metric", "method", "task", "dataset")
+    rows = [(f"{BAD}1", f"{BAD}m{i}", f"{BAD}t{j}", BAD, 0.5) for i in (1, 2, 3) for j in (1, 2)]
+    rows += [(f"{BAD}2", f"{BAD}m1", f"{BAD}t1", BAD, 0.5)]
+    seen = read(ss.table_estimates(frame(rows, keys), title=BAD, exclude=[f"{BAD}m2"]))
+    assert seen.title == BAD
+    assert seen.groups == [f"{BAD}1", f"{BAD}2"]
+    assert seen.head[-1][-3:] == [f"{BAD}m1", f"{BAD}m2", f"{BAD}m3"]
+    assert [row[0] for row in seen.body] == [f"{BAD}t1", f"{BAD}t2", f"{BAD}t1"]
+    assert f"Dataset: {BAD}." in seen.note
+    assert f"{BAD}m2 not competing" in seen.note
+
+
+def test_markup_in_spanners_is_literal(read):
+    rows = [("iou", m, d, 0.5) for m in "ab" for d in (BAD, f"{BAD}2")]
+    table = frame(rows, ("metric", "method", "dataset"))
+    seen = read(ss.table_estimates(table, rows="method", columns=["dataset", "metric"]))
+    assert seen.head[1][-2:] == [BAD, f"{BAD}2"]
+
+
+def test_estimates_without_intervals_stand_alone(means, read):
+    bare = means.drop(columns=["conf_low", "conf_high", "conf_level"])
+    seen = read(ss.table_estimates(bare))
+    assert seen.head[0][-1] == "Mean"
+    assert all(re.fullmatch(r"\d\.\d{3}", cell) for row in seen.body for cell in row[1:])
+    absent = read(ss.table_estimates(means.assign(conf_low=None, conf_high=np.nan)))
+    assert absent.body == seen.body
+    assert "No confidence intervals." in absent.note
+
+
+def test_an_interval_that_is_missing_in_some_rows_is_said(means, read):
+    some = means.assign(conf_low=means["conf_low"].where(means.index > 0), conf_high=means["conf_high"])
+    some.loc[0, "conf_high"] = np.nan
+    assert "An estimate that stands alone has no interval." in read(ss.table_estimates(some)).note
+
+
+def test_all_missing_gives_dashes(scores, quietly, read):
+    one = scores.query("metric == 'iou'").assign(score=np.nan)
+    seen = read(ss.table_estimates(quietly(ss.summarize, one, n_replicates=20)))
+    assert {cell for row in seen.body for cell in row[1:]} == {"—"}
+    assert not seen.bold
+    assert "n, 0 scores of 0 patients each; 194 missing." in seen.note
+
+
+def test_all_scores_equal_is_a_tie(scores, quietly, read):
+    same = scores.query("metric == 'iou'").assign(score=0.5)
+    seen = read(ss.table_estimates(quietly(ss.summarize, same, by="method", n_replicates=20)))
+    assert {cells[0] for cells in seen.rows.values()} == {"0.500 (0.500, 0.500)"}
+    assert len(seen.bold) == 3
+
+
+def test_a_frame_without_grouping_columns_is_one_row(read):
+    seen = read(ss.table_estimates(pd.DataFrame({"estimate": [0.25]})))
+    assert seen.body == [["All", "0.250"]]
+
+
+def test_sixty_tasks_with_long_and_foreign_names_all_appear(read):
+    names = [f"{'β é − 肺炎 ' * 12}{i:02d}"[-120:] for i in range(60)]
+    table = frame([("iou", m, t, 0.5) for t in names for m in "ab"], ("metric", "method", "task"))
+    assert [row[0] for row in read(ss.table_estimates(table)).body] == [" ".join(n.split()) for n in names]
+
+
+def test_the_input_is_not_changed(means, differences):
+    before, other = means.copy(), differences.copy()
+    ss.table_estimates(means, differences=differences, n=True)
+    pd.testing.assert_frame_equal(means, before)
+    pd.testing.assert_frame_equal(differences, other)
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        ({}, {"style": "natur"}, "style='natur' is not known"),
+        ({}, {"digits": -1}, "digits must be a whole number"),
+        ({"estimate": "high"}, {}, "column 'estimate' of estimates must be numeric"),
+        ({}, {"bold": "reader"}, "no column 'reader'"),
+        ({}, {"labels": ["a"]}, "labels must be a mapping"),
+    ],
+)
+def test_bad_options_are_one_clear_sentence(means, change, options, message):
+    with pytest.raises(SalstatsError, match=message):
+        ss.table_estimates(means.assign(**change), **options)
+
+
+def test_what_is_no_estimates_frame_is_an_error(means):
+    with pytest.raises(SalstatsError, match="must be a pandas DataFrame"):
+        ss.table_estimates([1, 2])
+    with pytest.raises(SalstatsError, match="estimates has no rows"):
+        ss.table_estimates(means.iloc[:0])
+    with pytest.raises(ColumnError, match="no column 'estimate'"):
+        ss.table_estimates(means.drop(columns="estimate"))

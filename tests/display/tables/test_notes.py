@@ -1,0 +1,82 @@
+"""Sentences below a table, made from its frame."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from salstats.display.labels import Labels
+from salstats.display.tables import notes
+
+
+@pytest.mark.parametrize(
+    ("word", "several"),
+    [("patient", "patients"), ("study", "studies"), ("class", "classes"), ("exam_day", "exam days")],
+)
+def test_units_have_a_plural(word, several):
+    assert notes.plural(word) == several
+
+
+def test_counts_are_one_number_or_a_range():
+    assert notes.counts([7.0, 7.0]) == "7"
+    assert notes.counts([1234, 7, np.nan]) == "7 to 1,234"
+    assert notes.counts([np.nan]) == "—"
+
+
+def test_one_score_of_one_case_is_singular():
+    frame = pd.DataFrame({"n": [1], "n_units": [1], "unit": ["case"], "n_missing": [0]})
+    assert notes.count_note(frame) == "n, 1 score of 1 case; none missing."
+
+
+def test_averages_do_not_count_in_the_range_of_n():
+    frame = pd.DataFrame({"task": ["a", "b", "Average"], "n": [10, 12, 22], "n_missing": [0, 3, 3]})
+    assert notes.count_note(frame) == "n, 10 to 12 scores each; 0 to 3 missing."
+
+
+def interval(kind, **columns):
+    """Two rows with an interval of a kind."""
+    values = {"estimate": 0.5, "conf_low": 0.4, "conf_high": 0.6, "conf_level": 0.95, "interval": kind}
+    return pd.DataFrame([values, values]).assign(**columns)
+
+
+@pytest.mark.parametrize(
+    ("kind", "columns", "said"),
+    [
+        ("percentile", {"unit": "case"}, "percentile bootstrap of cases"),
+        ("order", {}, "bootstrap, order statistics of the replicates"),
+        ("t", {"unit": "patient", "n": 5, "n_units": 5}, "Student's t"),
+        ("wilson", {"unit": "patient", "n": 5, "n_units": 3}, "Wilson score, clustered by patient"),
+        ("exact", {}, "Clopper-Pearson"),
+        ("delta", {}, "delta method"),
+        ("delong", {}, "DeLong"),
+        ("fisher", {"unit": "patient", "n": 5, "n_units": 3}, "Fisher z transformation"),
+        ("fieller", {"term": "kendall"}, "Fisher z transformation, Fieller standard error"),
+        ("my own", {}, "my own"),
+    ],
+)
+def test_each_kind_of_interval_has_a_name(kind, columns, said):
+    assert notes.interval_note(interval(kind, **columns)) == f"95% CI: {said}."
+
+
+def test_several_kinds_of_intervals_are_all_named():
+    frame = pd.concat([interval("delong"), interval("obuchowski")])
+    assert notes.interval_note(frame) == "95% CI: DeLong or Obuchowski."
+
+
+def test_levels_that_differ_are_said_and_adjusted_ones_are_short():
+    frame = interval("t").assign(conf_level=[0.95, 0.99])
+    assert notes.ci_text(frame) == "CI"
+    assert notes.interval_note(frame).startswith("CI levels: 95% and 99%.")
+    assert notes.ci_text(interval("t", conf_level=1 - 0.05 / 24)) == "99.79% CI"
+    assert notes.ci_text(interval("t", conf_level=0.999)) == "99.9% CI"
+
+
+def test_abbreviations_are_whole_words_only():
+    assert notes.abbreviation_note(["SDX, IoUs"]) == ""
+    assert (
+        notes.abbreviation_note(["IoU (95% CI)"]) == "CI, confidence interval; IoU, intersection over union."
+    )
+
+
+def test_a_constant_column_without_values_is_not_said():
+    frame = pd.DataFrame({"reader": [None, None], "dataset": ["d", "d"]})
+    assert notes.constant_note(frame, ["reader", "dataset"], Labels()) == "Dataset: d."

@@ -1,0 +1,364 @@
+"""Outcomes side by side: which model stands where, stars, the foot, and what the notes own up to."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import salstats as ss
+from salstats.checks import ColumnError, SalstatsError
+
+FEATURES = ["n_instances", "area_ratio", "elongation"]
+
+
+@pytest.fixture(scope="module")
+def scaled(scores):
+    return ss.normalize(scores, FEATURES)
+
+
+@pytest.fixture(scope="module")
+def simple(scaled):
+    """One model per outcome and feature."""
+    formulas = [f"{metric} ~ {x}" for metric in ("iou", "hit") for x in FEATURES]
+    return ss.regress(scaled, formulas, errors="cluster")
+
+
+@pytest.fixture(scope="module")
+def gaps(scaled):
+    """The same of the gap to the human benchmark."""
+    formulas = [f"iou ~ {x}" for x in FEATURES]
+    return ss.regress(scaled, formulas, errors="cluster", reference="human")
+
+
+@pytest.fixture(scope="module")
+def multiple(scaled):
+    """All features in one model, and its fit."""
+    formulas = [f"{metric} ~ {' + '.join(FEATURES)}" for metric in ("iou", "hit")]
+    return ss.regress(scaled, formulas, errors="cluster"), ss.fit_statistics(scaled, formulas)
+
+
+@pytest.fixture(scope="module")
+def logistic(scaled):
+    """A logit model as odds ratios, and its fit."""
+    formula = "hit ~ prob + elongation"
+    terms = ss.regress(scaled, formula, family="binomial", errors="cluster", exponentiate=True)
+    return terms, ss.fit_statistics(scaled, formula, family="binomial")
+
+
+def of_gradcam(*frames):
+    return [frame[frame["method"] == "gradcam"] for frame in frames]
+
+
+def test_body_like_table_2_of_saporta2022_is_as_it_was_looked_at(simple, gaps, same_as_snapshot):
+    table = ss.table_regression(of_gradcam(simple, gaps), n_tests=4, title="Geometric features")
+    same_as_snapshot(table, "regression")
+
+
+def test_body_with_fit_statistics_is_as_it_was_looked_at(multiple, same_as_snapshot):
+    terms, fit = multiple
+    same_as_snapshot(ss.table_regression(terms, fit=fit, intercept=True), "regression_fit")
+
+
+def test_body_of_odds_ratios_is_as_it_was_looked_at(logistic, same_as_snapshot):
+    terms, fit = logistic
+    same_as_snapshot(ss.table_regression(terms, fit=fit, digits=2, style="radiology"), "regression_odds")
+
+
+def test_simple_models_of_one_outcome_share_a_column(simple, read):
+    seen = read(ss.table_regression(simple))
+    assert seen.head[1][-2:] == ["IoU", "Hit rate"]
+    assert seen.head[2] == ["Grad-CAM", "Human benchmark", "Occlusion"] * 2
+    assert list(seen.rows) == ["Number of instances", "Relative size", "Elongation"]
+    assert (
+        "Linear regression, one model for each term; standard errors clustered by patient (CR1)." in seen.note
+    )
+    row = simple.query("method == 'human' and formula == 'hit ~ elongation' and term == 'elongation'").iloc[0]
+    expected = f"{row['estimate']:.3f} ({row['conf_low']:.3f}, {row['conf_high']:.3f})"
+    assert seen.rows["Elongation"][4] == expected.replace("-", "−")
+
+
+def test_the_gap_to_the_reference_has_a_column_of_its_own(simple, gaps, read):
+    seen = read(ss.table_regression(of_gradcam(simple, gaps)))
+    assert seen.head[2] == ["Grad-CAM", "Human benchmark − Grad-CAM", "Grad-CAM"]
+    assert "A − B: the difference of the two scores of a case is the outcome." in seen.note
+
+
+def test_names_of_frames_are_the_headings(simple, gaps, read):
+    seen = read(
+        ss.table_regression(
+            {
+                "mIoU": simple[(simple["method"] == "gradcam") & simple["formula"].str.startswith("iou")],
+                "Hit rate": simple[(simple["method"] == "gradcam") & simple["formula"].str.startswith("hit")],
+            }
+        )
+    )
+    assert seen.head[-1][-2:] == ["mIoU", "Hit rate"]
+    assert "Method: Grad-CAM." in seen.note
+
+
+def test_models_with_a_term_in_common_have_columns_by_formula(scaled, read):
+    formulas = ["iou ~ elongation", "iou ~ elongation + area_ratio"]
+    terms = ss.regress(scaled, formulas, errors="cluster")
+    terms = terms[terms["method"] == "gradcam"]
+    seen = read(ss.table_regression(terms))
+    assert seen.head == [["Term", "IoU, coefficient (95% CI)"], ["Model 1", "Model 2"]]
+    assert seen.rows["Relative size"][0] == ""
+    assert "Model 1: Elongation; Model 2: Elongation + Relative size." in seen.note
+    assert "one model for each term" not in seen.note
+
+
+def test_the_same_model_twice_is_an_error(simple):
+    with pytest.raises(SalstatsError, match="two estimates in one cell: term 'n_instances' of rows"):
+        ss.table_regression([simple, simple])
+
+
+def test_other_grouping_columns_are_groups_and_one_term_moves_to_the_heading(scaled, quietly, read):
+    by_task = quietly(ss.regress, scaled, "iou ~ prob", by=["method", "task"], errors="cluster", overall=True)
+    seen = read(ss.table_regression(by_task))
+    assert seen.head[0] == ["Task", "IoU, coefficient of Model confidence (95% CI)"]
+    assert next(iter(seen.rows)) == "Atelectasis"
+    assert list(seen.rows)[-1] == "Overall"
+    assert seen.apart == ["Overall"]
+    two = quietly(ss.regress, scaled, "iou ~ prob + elongation", by=["method", "task"], errors="cluster")
+    seen = read(ss.table_regression(two))
+    assert seen.groups == ["Atelectasis", "Cardiomegaly", "Consolidation", "Edema", "Pleural Effusion"]
+    assert [row[0] for row in seen.body[:4]] == ["Model confidence", "Elongation", "n", "Patients"]
+
+
+def test_tasks_can_stand_beside_each_other(scaled, read):
+    terms = ss.regress(scaled.query("method == 'human'"), "iou ~ elongation", by="task", errors="cluster")
+    seen = read(ss.table_regression(terms, columns="task"))
+    assert seen.head[1] == ["Atelectasis", "Cardiomegaly", "Consolidation", "Edema", "Pleural Effusion"]
+
+
+def test_intercepts_are_shown_when_asked_for_and_never_starred(multiple, read):
+    terms, _ = multiple
+    assert "Intercept" not in read(ss.table_regression(terms)).rows
+    seen = read(ss.table_regression(terms, intercept=True))
+    assert next(iter(seen.rows)) == "Intercept"
+    assert not any("*" in cell for cell in seen.rows["Intercept"])
+    assert "(Bonferroni, 18 tests)" in seen.note
+
+
+def test_what_a_model_holds_but_no_row_shows_is_said(scaled, read):
+    formulas = [f"iou ~ {x} + task" for x in FEATURES]
+    terms = ss.regress(scaled, formulas, errors="cluster")
+    shown = terms[terms["term"].isin(FEATURES)]
+    note = read(ss.table_regression(shown)).note
+    assert "Linear regression, one model for each term, adjusted for Task; standard errors" in note
+    levels = terms[terms["formula"] == formulas[0]]
+    assert "adjusted" not in read(ss.table_regression(levels)).note
+    plain = ss.regress(scaled, "hit ~ elongation", errors="cluster")
+    note = read(ss.table_regression([shown, plain])).note
+    assert "Models: Number of instances + Task; Relative size + Task; Elongation + Task; Elongation." in note
+    assert "adjusted" not in note
+
+
+def test_functions_and_levels_in_formulas_are_no_hidden_variables(scaled, read):
+    terms = ss.regress(scaled, "iou ~ log(prob) + C(task) + I(elongation ** 2)", errors="cluster")
+    assert "adjusted" not in read(ss.table_regression(terms)).note
+    kept = read(ss.table_regression(terms, keep=["log(prob)"]))
+    assert "adjusted for Task and Elongation" in kept.note
+
+
+def test_terms_that_are_not_kept_are_named(multiple, read):
+    terms, _ = multiple
+    seen = read(
+        ss.table_regression(terms, keep=["elongation", "n_instances"], labels={"term": ["elongation"]})
+    )
+    assert list(seen.rows)[:2] == ["Elongation", "Number of instances"]
+    assert "all terms of a column in one model, adjusted for Relative size;" in seen.note
+    with pytest.raises(ColumnError, match="keep names 'eccentricity', which is no term"):
+        ss.table_regression(terms, keep=["eccentricity"])
+
+
+def test_labels_name_terms_outcomes_and_order(simple, read):
+    labels = {"iou": "mIoU", "elongation": "Elongation (0 to 1)", "term": ["area_ratio"]}
+    seen = read(ss.table_regression(simple, labels=labels))
+    assert list(seen.rows) == ["Relative size", "Number of instances", "Elongation (0 to 1)"]
+    assert seen.head[1][-2] == "mIoU"
+
+
+def starred(p_values, **columns):
+    """One model with these p-values."""
+    table = pd.DataFrame(
+        {"term": [f"x{i}" for i in range(len(p_values))], "estimate": 1.0, "p_value": p_values}
+    )
+    return table.assign(formula="y ~ x", **columns)
+
+
+def test_levels_of_stars_are_divided_by_the_tests_in_the_table(read):
+    seen = read(ss.table_regression(starred([0.0002, 0.004, 0.012, 0.03])))
+    assert [cells[0].count("*") for cells in seen.rows.values()] == [3, 1, 1, 0]
+    assert "*P < 0.05/4; **P < 0.01/4; ***P < 0.001/4 (Bonferroni, 4 tests)." in seen.note
+
+
+def test_n_tests_is_the_family_the_user_says(read):
+    seen = read(ss.table_regression(starred([0.0002, 0.004, 0.012, 0.03]), n_tests=1))
+    assert [cells[0].count("*") for cells in seen.rows.values()] == [3, 2, 1, 1]
+    seen = read(ss.table_regression(starred([0.0002], p_adjusted=[0.9]), n_tests=10))
+    assert seen.rows["X0"][0].endswith("**")
+    assert "(Bonferroni, 10 tests)" in seen.note
+
+
+def test_adjusted_p_values_give_the_stars_where_they_are(read):
+    table = starred([0.0002, 0.004], p_adjusted=[0.04, 0.2], n_tests=40, procedure="hochberg")
+    seen = read(ss.table_regression(table))
+    assert [cells[0].count("*") for cells in seen.rows.values()] == [1, 0]
+    assert "P values adjusted (Hochberg, 40 tests)." in seen.note
+
+
+def test_p_values_adjusted_by_no_procedure_are_not_called_adjusted(read):
+    table = starred([0.0002, 0.04], p_adjusted=[0.0002, 0.04], n_tests=2, procedure="none")
+    seen = read(ss.table_regression(table))
+    assert [cells[0].count("*") for cells in seen.rows.values()] == [3, 1]
+    assert "not corrected for multiplicity" in seen.note
+
+
+def test_frames_of_which_some_are_adjusted_are_an_error():
+    with pytest.raises(SalstatsError, match="p_adjusted is missing where there is a p_value"):
+        ss.table_regression(
+            {"a": starred([0.01], p_adjusted=[0.02]), "b": starred([0.01], p_adjusted=[np.nan])}
+        )
+
+
+def test_stars_can_be_left_out(simple, read):
+    seen = read(ss.table_regression(simple, stars=False))
+    assert not any("*" in cell for cells in seen.rows.values() for cell in cells)
+    assert "P < " not in seen.note
+
+
+def test_the_foot_gives_n_units_and_the_fit_of_linear_models(multiple, read):
+    terms, fit = multiple
+    seen = read(ss.table_regression(terms, fit=fit))
+    row = fit.query("method == 'human' and formula.str.startswith('hit')").iloc[0]
+    assert {name: cells[4] for name, cells in list(seen.rows.items())[3:]} == {
+        "n": f"{row['nobs']}",
+        "Patients": "140",
+        "R²": f"{row['r_squared']:.3f}",
+        "Adjusted R²": f"{row['adj_r_squared']:.3f}",
+        "Residual SD": f"{row['sigma']:.3f}",
+    }
+    assert seen.apart == ["n"]
+    assert "AIC" not in seen.rows
+    assert "all terms of a column in one model" in seen.note
+
+
+def test_logit_models_are_odds_ratios_with_likelihood_and_aic(logistic, read):
+    terms, fit = logistic
+    seen = read(ss.table_regression(terms, fit=fit))
+    assert seen.head[0] == ["Term", "Hit rate, odds ratio (95% CI)"]
+    assert "R²" not in seen.rows
+    assert seen.rows["AIC"] == [f"{v:.1f}" for v in fit["aic"]]
+    assert seen.rows["Log-likelihood"][0] == f"−{-fit['log_lik'].iloc[0]:.1f}"
+    assert "Logistic regression" in seen.note
+    assert "AIC, Akaike information criterion" in seen.note
+
+
+def test_kinds_of_estimates_stand_above_their_columns(scaled, logistic, read):
+    linear = ss.regress(scaled, "iou ~ prob + elongation", errors="cluster")
+    seen = read(ss.table_regression(of_gradcam(linear, logistic[0])))
+    assert seen.head[0][-2:] == ["Coefficient (95% CI)", "Odds ratio (95% CI)"]
+    assert "Linear and logistic regression" in seen.note
+
+
+def test_log_odds_that_are_not_exponentiated_are_called_so(scaled, read):
+    terms = ss.regress(scaled, "hit ~ prob", family="binomial", errors="cluster")
+    assert read(ss.table_regression(terms)).head[0][-1] == "Hit rate, log odds ratio (95% CI)"
+
+
+def test_columns_of_several_models_have_no_foot_but_a_range_of_n(simple, read):
+    seen = read(ss.table_regression(simple))
+    assert "n" not in seen.rows
+    assert f"n, {simple['n'].min()} to {simple['n'].max()} observations of 140 patients each" in seen.note
+    assert "285 to 293 incomplete and left out." in seen.note
+
+
+def test_fit_of_other_models_is_an_error(multiple, scaled):
+    terms, fit = multiple
+    other = ss.fit_statistics(scaled, "iou ~ prob")
+    with pytest.raises(SalstatsError, match="fit has no row of these models"):
+        ss.table_regression(terms, fit=other)
+    with pytest.raises(SalstatsError, match="fit has two rows for one model"):
+        ss.table_regression(terms, fit=[fit, fit])
+
+
+def test_frames_by_name_take_their_fit_by_name(scaled, read):
+    names = {"Crude": "iou ~ prob", "Adjusted": "iou ~ prob + elongation"}
+    terms = {k: ss.regress(scaled, f, errors="cluster") for k, f in names.items()}
+    fit = {k: ss.fit_statistics(scaled, f) for k, f in names.items()}
+    seen = read(ss.table_regression(terms, fit=fit))
+    assert seen.head[0][-1] == "IoU, coefficient (95% CI)"
+    assert seen.head[1][-2:] == ["Crude", "Adjusted"]
+    assert seen.rows["R²"] == [
+        f"{v:.3f}" for v in [*fit["Crude"]["r_squared"], *fit["Adjusted"]["r_squared"]]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("errors", "said"),
+    [
+        ("classical", "classical standard errors"),
+        ("hc3", "heteroscedasticity-robust standard errors (HC3)"),
+        ("cr2", "standard errors clustered by patient (CR2)"),
+    ],
+)
+def test_the_note_names_the_standard_errors(scaled, quietly, read, errors, said):
+    terms = quietly(ss.regress, scaled, "iou ~ prob", errors=errors)
+    assert f"; {said}." in read(ss.table_regression(terms)).note
+
+
+def test_a_term_without_an_estimate_is_a_dash(read):
+    table = starred([0.01, np.nan])
+    table.loc[1, "estimate"] = np.nan
+    seen = read(ss.table_regression(table))
+    assert seen.rows["X1"] == ["—"]
+    assert "—, not available." in seen.note
+
+
+def test_tables_of_broom_need_no_formula(read):
+    table = pd.DataFrame({"term": ["(Intercept)", "size"], "estimate": [1.0, 2.0], "p.value": [0.1, 0.0001]})
+    seen = read(ss.table_regression(ss.tidy(table)))
+    assert seen.head == [["Term", "Coefficient"]]
+    assert seen.rows == {"Size": ["2.000***"]}
+
+
+def test_markup_in_terms_names_and_outcomes_is_literal(read):
+    bad = r"<b>&_%$*\{{x}}"
+    table = starred([0.5, 0.6], n=10).assign(term=[bad, f"{bad}2"], formula=f"I({bad}) ~ x")
+    seen = read(ss.table_regression({bad: table, f"{bad}2": table.assign(formula="y ~ x")}))
+    assert list(seen.rows)[:2] == [bad, f"{bad}2"]
+    assert seen.head[1][-2:] == [bad, f"{bad}2"]
+
+
+def test_many_terms_with_long_names_all_appear(read):
+    names = [f"{'a very long name of a covariate ' * 4}{i}"[-120:].strip() for i in range(60)]
+    table = starred([0.5] * 60).assign(term=names)
+    assert list(read(ss.table_regression(table)).rows) == names
+
+
+def test_the_input_is_not_changed(simple, multiple):
+    terms, fit = multiple
+    before = simple.copy(), terms.copy(), fit.copy()
+    ss.table_regression(simple)
+    ss.table_regression({"a": terms}, fit={"a": fit})
+    for frame, copy in zip((simple, terms, fit), before, strict=True):
+        pd.testing.assert_frame_equal(frame, copy)
+
+
+@pytest.mark.parametrize(
+    ("terms", "options", "message"),
+    [
+        ([], {}, "terms holds no frame"),
+        ("terms.csv", {}, "terms must be a frame, a list of frames or a mapping"),
+        (pd.DataFrame({"estimate": [1.0]}), {}, "terms has no column 'term'"),
+        (starred([0.5]), {"columns": "method"}, "columns names 'method', which is no grouping column"),
+        (starred([0.5]), {"n_tests": 0}, "n_tests must be a whole number"),
+        (starred([0.5]), {"style": "apa"}, "style='apa' is not known"),
+        (starred([0.5]).drop(columns="p_value"), {}, "no column 'p_value'"),
+    ],
+)
+def test_bad_input_is_one_clear_sentence(terms, options, message):
+    with pytest.raises(SalstatsError, match=re.escape(message)):
+        ss.table_regression(terms, **options)
