@@ -1,0 +1,251 @@
+"""The report's page: one HTML file that asks nothing of the network."""
+
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files as package_files
+
+import salstats
+from salstats.display.format import MISSING
+from salstats.display.report.markup import Markup, element, lines
+from salstats.display.report.model import Item, Report, Section
+from salstats.display.report.page_items import item_anchor, item_block
+from salstats.display.report.page_pieces import copy_button, linked, scrolling, tools
+from salstats.display.table_grid import Grid
+
+#: What the page may load: pictures inside itself, its own styles, and its own script by its hash.
+_POLICY = (
+    "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{hash}'; "
+    "base-uri 'none'; form-action 'none'"
+)
+#: Row of a report's provenance that names the file it was made from.
+INPUT = "Input"
+
+
+def render_page(
+    report: Report,
+    *,
+    tables: Mapping[str, Grid],
+    figures: Mapping[str, bytes],
+    files: Mapping[str, Sequence[str]],
+) -> str:
+    """Return a report as one HTML page with everything it shows inside.
+
+    Parameters
+    ----------
+    report : Report
+        What the page says.
+    tables : Mapping of str to Grid
+        Each table of the report by its key.
+    figures : Mapping of str to bytes
+        Each figure of the report by its key, as a PNG that says its resolution.
+    files : Mapping of str to sequence of str
+        Paths of the files of each table and figure, relative to the page, by its key.
+
+    Returns
+    -------
+    str
+        The page; the same report always gives the same page.
+    """
+    closing = [_methods(report)] if report.methods else []
+    closing += [_warnings(report)]
+    closing += [_not_covered(report)] if report.not_covered else []
+    closing += [_provenance(report)] if report.provenance else []
+    sections = [_section(section, tables, figures, files) for section in report.sections]
+    parts = [_summary(report), *sections, *closing]
+    shown = lines(
+        element("a", "Skip to the results", class_="skip", href="#main"),
+        _masthead(report),
+        element("div", lines(_contents(parts), _main(parts)), class_="layout"),
+        _footer(),
+        element("div", id="status", class_="status", role="status"),
+    )
+    body = element("body", "\n", shown, "\n")
+    html = element("html", "\n", lines(_head(report.title), body), "\n", lang="en")
+    return f"<!doctype html>\n{html}\n"
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One part of the page: its anchor and heading, and what stands below it."""
+
+    anchor: str
+    title: str
+    content: Markup
+    items: tuple[Item, ...] = ()
+
+
+def _head(title: str) -> Markup:
+    """Return the page's head, with the policy of what it may load."""
+    style, script = _asset("page.css"), _asset("page.js")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return element(
+        "head",
+        "\n",
+        lines(
+            element("meta", charset="utf-8"),
+            Markup(f'<meta http-equiv="Content-Security-Policy" content="{_POLICY.format(hash=digest)}">'),
+            element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+            element("meta", name="color-scheme", content="light dark"),
+            element("meta", name="referrer", content="no-referrer"),
+            element("meta", name="generator", content=f"salstats {salstats.__version__}"),
+            element("title", title),
+            # else a browser asks the server for a favicon
+            element("link", rel="icon", href="data:,"),
+            element("style", Markup(f"\n{style}")),
+            element("script", Markup(script)),
+        ),
+        "\n",
+    )
+
+
+def _asset(name: str) -> str:
+    """Return a file of this package as text."""
+    return package_files("salstats.display.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _masthead(report: Report) -> Markup:
+    """Return the head of the page: its title, what made it from what, and the choice of colours."""
+    source = dict(report.provenance).get(INPUT)
+    made = [f"salstats {salstats.__version__}"]
+    made += [f"made from {source}"] if source not in (None, MISSING) else []
+    return element(
+        "header",
+        element("h1", report.title),
+        element("p", " · ".join(made), class_="made"),
+        element("button", "Colours: system", type="button", id="theme", class_="scripted"),
+        class_="masthead",
+    )
+
+
+def _contents(parts: Sequence[_Part]) -> Markup:
+    """Return the table of contents: parts, and under them their tables and figures."""
+    entries = [
+        element(
+            "li",
+            element("a", part.title, href=f"#{part.anchor}", class_="part"),
+            element("ul", (_contents_item(item) for item in part.items)) if part.items else None,
+        )
+        for part in parts
+    ]
+    return element(
+        "nav",
+        element("details", element("summary", "Contents"), element("ol", lines(*entries)), open=True),
+        aria_label="Contents",
+        class_="contents",
+    )
+
+
+def _contents_item(item: Item) -> Markup:
+    """Return a table's or figure's entry in the contents: its number, its title for a hint."""
+    link = element("a", item.number, href=f"#{item_anchor(item)}", title=item.title)
+    return element("li", link, " ")
+
+
+def _main(parts: Sequence[_Part]) -> Markup:
+    """Return the parts of the page, each under its heading."""
+    sections = [
+        element(
+            "section",
+            "\n",
+            lines(element("h2", part.title, id=part.anchor, tabindex=-1), part.content),
+            "\n",
+            aria_labelledby=part.anchor,
+        )
+        for part in parts
+    ]
+    return element("main", "\n", lines(*sections), "\n", id="main", tabindex=-1)
+
+
+def _footer() -> Markup:
+    """Return what stands at the end of the page."""
+    text = f"Written by salstats {salstats.__version__}. Everything shown is inside this file."
+    return element("footer", element("p", text))
+
+
+def _summary(report: Report) -> _Part:
+    """Return the main results, what was counted, and whether there is anything to heed."""
+    n_warnings = len(report.warnings)
+    heed = element(
+        "p",
+        element("a", "1 warning" if n_warnings == 1 else f"{n_warnings} warnings", href="#warnings"),
+        " to read before these results are used.",
+        class_="heed",
+    )
+    sentences = [element("li", linked(sentence)) for sentence in report.summary]
+    counted = (element("div", element("dt", name), element("dd", value)) for name, value in report.counts)
+    content = lines(
+        element("ul", sentences, class_="key", id="summary-text") if sentences else None,
+        tools(copy_button("summary-text", "Copy text", "Summary")) if sentences else None,
+        heed if n_warnings else None,
+        element("dl", counted, class_="counts") if report.counts else None,
+    )
+    return _Part("summary", "Summary", content)
+
+
+def _section(
+    section: Section,
+    tables: Mapping[str, Grid],
+    figures: Mapping[str, bytes],
+    files: Mapping[str, Sequence[str]],
+) -> _Part:
+    """Return one part of the results: its sentences, then its tables and figures."""
+    anchor = f"section-{section.key}"
+    name = f"{anchor}-text"
+    sentences = [[element("span", linked(text), class_="sentence"), " "] for text in section.sentences]
+    text = element("p", sentences, id=name) if sentences else None
+    copy = tools(copy_button(name, "Copy text", "Text")) if text else None
+    items = (item_block(item, tables, figures, files) for item in section.items)
+    return _Part(anchor, section.title, lines(text, copy, *items), section.items)
+
+
+def _methods(report: Report) -> _Part:
+    """Return the paragraphs of the Methods section."""
+    paragraphs = element("div", lines(*(element("p", linked(p)) for p in report.methods)), id="methods-text")
+    copy = tools(copy_button("methods-text", "Copy text", "Methods"))
+    return _Part("methods", "Methods", lines(paragraphs, copy))
+
+
+def _warnings(report: Report) -> _Part:
+    """Return what the analyses warned of."""
+    if not report.warnings:
+        return _Part("warnings", "Warnings", element("p", "The analyses gave no warnings."))
+    warned = element("ul", (element("li", linked(w)) for w in report.warnings), class_="warnings")
+    return _Part("warnings", "Warnings", warned)
+
+
+def _not_covered(report: Report) -> _Part:
+    """Return what guidelines ask for and this report does not give, one guideline after the other."""
+    guidelines = list(dict.fromkeys(guideline for guideline, _, _ in report.not_covered))
+    bodies = [
+        element(
+            "tbody",
+            element("tr", element("th", linked(guideline), colspan=2, scope="rowgroup"), class_="group"),
+            (
+                element("tr", element("th", item, scope="row"), element("td", linked(missing)))
+                for name, item, missing in report.not_covered
+                if name == guideline
+            ),
+        )
+        for guideline in guidelines
+    ]
+    names = (element("th", name, scope="col") for name in ("Item", "What an author has to add"))
+    table = element("table", element("thead", element("tr", names)), bodies, class_="prose")
+    intro = "What these guidelines ask for and this report cannot know."
+    region = scrolling(table, "What is not covered, by guideline item")
+    return _Part("not-covered", "Not covered", lines(element("p", intro), region))
+
+
+def _provenance(report: Report) -> _Part:
+    """Return settings, versions and the input's checksum."""
+    rows = (
+        element("tr", element("th", name, scope="row"), element("td", linked(value)))
+        for name, value in report.provenance
+    )
+    names = element("tr", (element("th", name, scope="col") for name in ("Setting", "Value")))
+    table = element("table", element("thead", names), element("tbody", rows), class_="prose")
+    title = "Settings and versions"
+    region = element("div", scrolling(table, title), id="provenance-table")
+    copy = tools(copy_button("provenance-table", "Copy table", title, table=True))
+    return _Part("provenance", title, lines(region, copy))

@@ -1,0 +1,190 @@
+"""A small report, its folder as a reader gets it, and a browser."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pandas as pd
+import plotnine as p9
+import pytest
+from display.report.chromium import Chromium, find_chromium
+
+from salstats.display.figure_files import save_figure
+from salstats.display.format import interval_text, p_text
+from salstats.display.report.model import Item, Report, Section
+from salstats.display.report.page import render_page
+from salstats.display.table_grid import Cell, Grid, Row, Run
+from salstats.display.theme import PALETTE, theme_salstats
+
+#: A name of 120 characters and more.
+LONG_TASK = "Enlarged cardiomediastinum " + "with a name that a spreadsheet never had to keep short " * 2
+
+
+@pytest.fixture(scope="session")
+def grid_of() -> Callable[..., Grid]:
+    """A function that makes a table whose first column names its rows and whose others hold text."""
+
+    def make(frame: pd.DataFrame, stub: str, *notes: str) -> Grid:
+        def text(value: object, **options: object) -> Cell:
+            return Cell((Run(str(value)),), **options)
+
+        names = [text(stub, header=True), *(text(n, align="right", header=True) for n in frame.columns)]
+        rows = [
+            Row((text(label, header=True), *(text(value, align="right") for value in values)))
+            for label, *values in frame.itertuples()
+        ]
+        runs = tuple((Run(note),) for note in notes)
+        return Grid((Row(tuple(names), "heading"),), tuple(rows), notes=runs, n_columns=len(names))
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def sample_means() -> pd.DataFrame:
+    """Estimates with intervals of three methods in five tasks, made up."""
+    tasks = ["Atelectasis", "Cardiomegaly", "Consolidation", "Edema", "Pleural Effusion"]
+    rows = [
+        (method, task, mean + 0.01 * i, mean + 0.01 * i - 0.024, mean + 0.01 * i + 0.022)
+        for method, mean in (("gradcam", 0.266), ("human", 0.455), ("occlusion", 0.204))
+        for i, task in enumerate(tasks)
+    ]
+    return pd.DataFrame(rows, columns=["method", "task", "estimate", "conf_low", "conf_high"])
+
+
+@pytest.fixture(scope="session")
+def sample_tables(sample_means, grid_of) -> dict[str, Grid]:
+    """A narrow table, one too wide for any screen, and one with a spanner and a group of rows."""
+    columns = sample_means[["estimate", "conf_low", "conf_high"]]
+    text = [interval_text(*row) for row in columns.itertuples(index=False, name=None)]
+    narrow = sample_means.assign(text=text).pivot(index="task", columns="method", values="text")
+    wide = pd.concat([narrow.add_suffix(f" {i}") for i in range(5)], axis=1)
+    wide.index = [LONG_TASK, *wide.index[1:]]
+    p_values = [p_text(0.00001), p_text(0.04), "—"]
+    slopes = pd.DataFrame({"b": ["−0.425"] * 3, "P": p_values}, index=["Elongation", "Size", "Age"])
+    plain = grid_of(slopes, "Covariate")
+    over = Cell((Run("Grad-CAM"),), colspan=2, align="center", header=True)
+    spanner = Row((Cell((), header=True), over), "spanner")
+    group = Row((Cell((Run("Edema", bold=True),), colspan=3, header=True),), "group")
+    return {
+        "means": grid_of(narrow, "Task", "Mean IoU (95% CI), 200 bootstrap replicates of patients."),
+        "wide": grid_of(wide, "Task"),
+        "spanner": Grid((spanner, *plain.head), (group, *plain.body), n_columns=3),
+    }
+
+
+@pytest.fixture(scope="session")
+def sample_figures(sample_means, tmp_path_factory) -> dict[str, bytes]:
+    """A figure of a page's width and one of a column's."""
+    folder = tmp_path_factory.mktemp("figures")
+    plot = (
+        p9.ggplot(
+            sample_means, p9.aes("task", "estimate", ymin="conf_low", ymax="conf_high", colour="method")
+        )
+        + p9.geom_pointrange(position=p9.position_dodge(width=0.6), size=0.3)
+        + p9.coord_flip()
+        + p9.scale_colour_manual(PALETTE[:3])
+        + p9.labs(x="", y="IoU", colour="")
+        + theme_salstats()
+    )
+    return {
+        key: save_figure(plot, folder / f"{key}.png", width=width, height=80).read_bytes()
+        for key, width in (("intervals", 183), ("small", 89))
+    }
+
+
+@pytest.fixture(scope="session")
+def sample_files() -> dict[str, tuple[str, ...]]:
+    return {
+        "means": ("tables/means.csv", "tables/means.html", "tables/means.tex", "frames/means.csv"),
+        "intervals": ("figures/intervals.pdf", "figures/intervals.png", "frames/intervals.csv"),
+        "small": ("figures/small.pdf", "figures/small.png"),
+        "wide": ("tables/wide.csv", "tables/a name & more.docx"),
+    }
+
+
+@pytest.fixture(scope="session")
+def sample_report(sample_means) -> Report:
+    """A report with every part of the page."""
+    shared = {"display": None, "frame": sample_means}
+    call = 'ss.summarize(scores, by=["metric", "method", "task"], unit="patient", n_replicates=10_000)'
+    means = Item("means", "Table 1", "Mean IoU by task and method", **shared, call=call)
+    intervals = Item(
+        "intervals",
+        "Figure 1",
+        "Mean IoU by task and method",
+        **shared,
+        caption="Points are means over cases, bars their 95% bootstrap intervals; units are patients.",
+        alt="Intervals of three methods by task; the human benchmark lies to the right.",
+        call=call,
+    )
+    small = Item("small", "Figure 2", "The same at a column's width", **shared, alt="The same intervals.")
+    wide = Item("wide", "Table 2", "Every method five times over", **shared, call=call)
+    spanner = Item("spanner", "Table 3", "Regression on elongation", **shared)
+    return Report(
+        title="Saliency maps and the human benchmark: scores.csv",
+        summary=(
+            "The human benchmark reached a mean IoU of 0.566 [95% CI 0.526, 0.606].",
+            "Grad-CAM reached 0.321 [95% CI 0.298, 0.345], 43.3% [95% CI 38.6, 48.1] below it.",
+            "The gap was largest for Lung Lesion and smallest for Enlarged Cardiomediastinum.",
+        ),
+        sections=(
+            Section(
+                "means",
+                "Localisation by method and task",
+                (
+                    "Across 10 tasks Grad-CAM lay below the human benchmark in 9 (Holm-adjusted P < 0.05).",
+                    "Grad-CAM++ lay below it in all 10.",
+                    "Intervals are percentile bootstrap intervals over patients.",
+                ),
+                (means, intervals, small),
+            ),
+            Section(
+                "regression",
+                "What makes it worse",
+                ("IoU fell with elongation (slope −0.425, P < 0.001).",),
+                (wide, spanner),
+            ),
+            Section("agreement", "Agreement between metrics", ("IoU and hit agreed (ρ = 0.71).",)),
+        ),
+        methods=(
+            "Means have 95% percentile bootstrap intervals (10,000 replicates of patients, seed 0). "
+            "P values were adjusted by Holm's procedure within each metric.",
+            "The human benchmark is that of Saporta et al. (https://doi.org/10.1038/s42256-022-00536-x).",
+        ),
+        not_covered=(
+            ("CLAIM", "7. Data sources", "Where the images come from, and when they were taken."),
+            ("CLAIM", "22. Model", "Architecture, inputs and outputs of the classifier."),
+            ("STARD-AI", "10b. Reference standard", "Who drew the masks, and how they were trained."),
+        ),
+        warnings=("Task Lung Lesion has 14 cases: its intervals are wide.", "3 scores are missing in iou."),
+        counts=(("Cases", "668"), ("Patients", "500"), ("Scores", "13,360"), ("Missing scores", "3")),
+        provenance=(
+            ("Input", "scores.csv"),
+            ("SHA-256 of scores.csv", "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"),
+            ("Unit", "patient"),
+            ("Replicates", "10,000"),
+            ("Seed", "0"),
+            ("numpy version", "2.4.1"),
+        ),
+    )
+
+
+@pytest.fixture(scope="session")
+def sample_page(sample_report, sample_tables, sample_figures, sample_files) -> str:
+    return render_page(sample_report, tables=sample_tables, figures=sample_figures, files=sample_files)
+
+
+@pytest.fixture(scope="session")
+def sample_folder(sample_page, sample_files, tmp_path_factory) -> Path:
+    """The report's folder, with a file behind every link."""
+    folder = tmp_path_factory.mktemp("report")
+    (folder / "index.html").write_text(sample_page, encoding="utf-8")
+    for name in (name for names in sample_files.values() for name in names):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(name)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory) -> Iterator[Chromium]:
+    with Chromium(find_chromium(), tmp_path_factory.mktemp("chromium")) as running:
+        yield running
