@@ -24,6 +24,7 @@ COMMANDS = [
     "correlate",
     "describe",
     "auroc",
+    "report",
     "demo",
 ]
 #: Each command with the arguments that it needs.

@@ -77,8 +77,8 @@ def summarize(
         - `df` with `interval="t"`;
         - `conf_low`, `conf_high`, `conf_level`, `interval`, `unit`;
         - `n` defined scores, `n_missing` undefined ones, `n_units` units with a defined score;
-        - `n_undefined` replicates without a defined score, `bias` (mean of the replicates - estimate),
-          with intervals from replicates.
+        - with intervals from replicates: `n_undefined` replicates without a defined score, `bias` (mean of
+          the replicates - estimate), `n_replicates` drawn.
 
     Raises
     ------
@@ -148,7 +148,8 @@ def summarize(
     }
     if interval in BOOTSTRAP:
         table |= {"n_undefined": result.n_undefined, "bias": result.bias}
-    return estimates_frame(keys, table).iloc[display_order(keys)].reset_index(drop=True)
+    special = {"n_replicates": settings.n_replicates} if interval in BOOTSTRAP else {}
+    return estimates_frame(keys, table, special).iloc[display_order(keys)].reset_index(drop=True)
 
 
 def bootstrap(

@@ -250,7 +250,7 @@ def test_notes_say_interval_unit_n_missing_and_version(means, read):
     ("interval", "said"),
     [
         ("t", "Student's t, clustered by patient"),
-        ("bca", "bias-corrected and accelerated bootstrap of patients"),
+        ("bca", "bias-corrected and accelerated bootstrap of patients, 200 replicates"),
     ],
 )
 def test_the_note_names_the_interval(scores, read, interval, said):

@@ -1,0 +1,281 @@
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.api as sm
+from scipy import special, stats
+
+import salstats as ss
+from salstats.checks import ColumnError, FormulaError, SalstatsWarning, ValueRangeError
+
+# the same formula on both sides, solved by QR here and by pinv there
+RTOL = 1e-10
+# two logit fits of the same model from different columns: IRLS stops at 1e-12 of a coefficient
+LOGIT_RTOL = 1e-8
+BAND = ["estimate", "std_error", "conf_low", "conf_high"]
+
+
+@pytest.fixture
+def rows():
+    """90 rows of 30 patients, with a 0/1 outcome."""
+    rng = np.random.default_rng(5)
+    x, patient = rng.uniform(0, 2, 90), np.repeat(np.arange(30), 3)
+    score = 0.3 + 0.2 * x + 0.1 * rng.normal(size=30)[patient] + rng.normal(0, 0.1 + 0.1 * x)
+    hit = (rng.random(90) < special.expit(x - 1)).astype(float)
+    return pd.DataFrame({"score": score, "hit": hit, "x": x, "z": rng.normal(size=90), "centre": patient})
+
+
+def ols(rows):
+    """Statsmodels' linear model of score on x."""
+    return sm.OLS(rows["score"], sm.add_constant(rows[["x"]]))
+
+
+def theirs(model, line, **options):
+    """Statsmodels' own prediction at the values of a line."""
+    return model.fit(**options).get_prediction(sm.add_constant(line[["value"]].to_numpy())).summary_frame()
+
+
+def test_a_simple_regression_by_hand():
+    table = pd.DataFrame({"score": [1.0, 3.0, 2.0, 4.0], "size": [0.0, 1.0, 2.0, 3.0]})
+    line = ss.fit_line(table, "score ~ size", n_points=3)
+    # slope 4 / 5, intercept 1.3, residual sum of squares 5 - 0.8 * 4 = 1.8 on 2 degrees of freedom
+    assert line["value"].tolist() == [0.0, 1.5, 3.0]
+    assert line["estimate"].tolist() == pytest.approx([1.3, 2.5, 3.7])
+    # R: se.fit = s sqrt(1 / n + (x - mean)^2 / Sxx), limits with qt(0.975, n - 2)
+    std_error = np.sqrt(0.9 * (1 / 4 + np.array([2.25, 0, 2.25]) / 5))
+    np.testing.assert_allclose(line["std_error"], std_error, rtol=RTOL)
+    np.testing.assert_allclose(line["conf_high"] - line["estimate"], 4.302652729696142 * std_error, rtol=RTOL)
+    np.testing.assert_allclose(line["estimate"] - line["conf_low"], 4.302652729696142 * std_error, rtol=RTOL)
+    assert (line["df"] == 2).all()
+
+
+def test_columns_stand_in_the_order_of_an_estimates_frame(rows):
+    line = ss.fit_line(rows, "score ~ x + z", errors="cluster", unit="centre", n_points=4)
+    assert line.columns.tolist() == [
+        *("formula", "covariate", "value", "estimate", "std_error", "df", "conf_low", "conf_high"),
+        *("conf_level", "interval", "unit", "n", "n_missing", "n_units", "family", "errors", "z"),
+    ]
+    assert line.index.tolist() == [0, 1, 2, 3]
+    assert (line["n_units"] == 30).all()
+
+
+def test_agrees_with_predict_of_r(synth1, r_expected):
+    expected = r_expected("lm_predict")
+    line = ss.fit_line(synth1.drop(columns=["case", "patient"]), "iou ~ area_ratio", n_points=5)
+    # R's grid is another one: the line is straight and its squared error a parabola, so five points say all
+    estimate = np.polyval(np.polyfit(line["value"], line["estimate"], 1), expected["area_ratio"])
+    std_error = np.sqrt(
+        np.polyval(np.polyfit(line["value"], line["std_error"] ** 2, 2), expected["area_ratio"])
+    )
+    half = stats.t.ppf(0.975, line["df"][0]) * std_error
+    np.testing.assert_allclose(estimate, expected["fit"], rtol=RTOL)
+    np.testing.assert_allclose(std_error, expected["se"], rtol=RTOL)
+    np.testing.assert_allclose(estimate - half, expected["ci_lo"], rtol=RTOL)
+    np.testing.assert_allclose(estimate + half, expected["ci_hi"], rtol=RTOL)
+
+
+@pytest.mark.parametrize("errors", ["classical", "hc0", "hc1", "hc2", "hc3"])
+def test_agrees_with_statsmodels_for_errors_of_rows(rows, errors):
+    line = ss.fit_line(rows, "score ~ x", errors=errors, level=0.9)
+    kind = "nonrobust" if errors == "classical" else errors.upper()
+    expected = theirs(ols(rows), line, cov_type=kind, use_t=True)
+    np.testing.assert_allclose(line["estimate"], expected["mean"], rtol=RTOL)
+    np.testing.assert_allclose(line["std_error"], expected["mean_se"], rtol=RTOL)
+    half = stats.t.ppf(0.95, 88) * expected["mean_se"]
+    np.testing.assert_allclose(line["conf_low"], expected["mean"] - half, rtol=RTOL)
+    np.testing.assert_allclose(line["conf_high"], expected["mean"] + half, rtol=RTOL)
+
+
+def test_agrees_with_statsmodels_for_clusters(rows):
+    line = ss.fit_line(rows, "score ~ x", errors="cluster", unit="centre")
+    groups = {"groups": rows["centre"]}
+    expected = theirs(ols(rows), line, cov_type="cluster", cov_kwds=groups, use_t=True)
+    np.testing.assert_allclose(line["std_error"], expected["mean_se"], rtol=RTOL)
+    assert (line["df"] == 29).all()
+    half = stats.t.ppf(0.975, 29) * expected["mean_se"]
+    np.testing.assert_allclose(line["conf_high"], expected["mean"] + half, rtol=RTOL)
+
+
+def test_agrees_with_statsmodels_for_the_logit(rows):
+    line = ss.fit_line(rows, "hit ~ x", family="binomial")
+    glm = sm.GLM(rows["hit"], sm.add_constant(rows[["x"]]), family=sm.families.Binomial())
+    expected = theirs(glm, line, tol=1e-12, tol_criterion="params")
+    columns = ["mean", "mean_se", "mean_ci_lower", "mean_ci_upper"]
+    np.testing.assert_allclose(line[BAND], expected[columns], rtol=RTOL)
+    assert line["df"].isna().all()
+    assert (line["interval"] == "wald").all()
+
+
+@pytest.mark.parametrize(
+    ("family", "outcome", "errors", "unit"),
+    [
+        ("gaussian", "score", "cr2", "centre"),
+        ("gaussian", "score", "cluster", "centre"),
+        ("fractional", "share", "cluster", "centre"),
+        ("fractional", "share", None, None),
+        ("binomial", "hit", "hc3", None),
+    ],
+)
+def test_the_mean_at_a_value_is_the_intercept_of_the_model_centred_there(rows, family, outcome, errors, unit):
+    rows = rows.assign(share=special.expit(rows["score"]))
+    options = {"family": family, "errors": errors, "unit": unit}
+    line = ss.fit_line(rows, f"{outcome} ~ x + z", n_points=4, hold={"z": 0.0}, **options)
+    for row in line.to_dict("records"):
+        shifted = rows.assign(x=rows["x"] - row["value"])
+        intercept = ss.regress(shifted, f"{outcome} ~ x + z", **options).iloc[0]
+        inverse = (lambda v: v) if family == "gaussian" else special.expit
+        for name in ("estimate", "conf_low", "conf_high"):
+            assert row[name] == pytest.approx(inverse(intercept[name]), rel=LOGIT_RTOL)
+        assert row["df"] == pytest.approx(intercept["df"], rel=LOGIT_RTOL, nan_ok=True)
+
+
+def test_each_group_keeps_to_its_own_range(synth1_scores):
+    scores = synth1_scores.query("task != 'Edema' or prob < 0.6")
+    keys = ["method", "task"]
+    line = ss.fit_line(scores, "iou ~ prob", by=keys, errors="cluster", n_points=7)
+    used = ss.augment(scores, "iou ~ prob", by=keys).groupby(keys)["prob"].agg(["min", "max", "size"])
+    found = line.groupby(keys)["value"].agg(["min", "max", "size"])
+    np.testing.assert_array_equal(found[["min", "max"]], used[["min", "max"]])
+    assert (found["size"] == 7).all()
+    assert line.loc[line["task"] == "Edema", "value"].max() < 0.6
+    np.testing.assert_array_equal(line.groupby(keys)["n"].first(), used["size"])
+
+
+def test_numbers_are_held_at_their_mean_and_text_at_its_reference(rows):
+    rows = rows.assign(site=np.resize(["b", "a", "c"], 90), grade=np.resize([3, 2, 5, 2], 90))
+    line = ss.fit_line(rows, "score ~ x + z + site + C(grade)", n_points=2)
+    assert line["z"][0] == pytest.approx(rows["z"].mean())
+    assert line[["site", "grade"]].iloc[0].tolist() == ["a", 2.0]
+    terms = ss.regress(rows, "score ~ x + z + site + C(grade)").set_index("term")["estimate"]
+    start = terms["(Intercept)"] + terms["x"] * rows["x"].min() + terms["z"] * rows["z"].mean()
+    assert line["estimate"][0] == pytest.approx(start)
+    other = ss.fit_line(rows, 'score ~ x + C(site, Treatment("c"))', n_points=2)
+    assert other["site"].tolist() == ["c", "c"]
+
+
+def test_hold_moves_the_line(rows):
+    rows = rows.assign(site=np.resize(["b", "a", "c"], 90))
+    formula = "score ~ x * site + z"
+    terms = ss.regress(rows, formula).set_index("term")["estimate"]
+    line = ss.fit_line(rows, formula, hold={"site": "b", "z": 1}, n_points=2)
+    slope = (line["estimate"][1] - line["estimate"][0]) / (line["value"][1] - line["value"][0])
+    assert slope == pytest.approx(terms["x"] + terms["x:siteb"])
+    at_zero = terms["(Intercept)"] + terms["siteb"] + terms["z"]
+    assert line["estimate"][0] - slope * line["value"][0] == pytest.approx(at_zero)
+
+
+def test_transforms_use_the_mean_and_deviation_of_the_model(rows):
+    # a held mean is of the column, not of its transform
+    plain = ss.fit_line(rows, "score ~ x + z", errors="hc3")
+    scaled = ss.fit_line(rows, "score ~ scale(x) + center(z)", errors="hc3")
+    np.testing.assert_allclose(scaled[BAND], plain[BAND], rtol=RTOL)
+    nested = ss.fit_line(rows, "score ~ scale(log(x + 1)) + z", errors="hc3")
+    log = ss.fit_line(rows, "score ~ log1p(x) + z", errors="hc3")
+    np.testing.assert_allclose(nested[BAND], log[BAND], rtol=RTOL)
+
+
+def test_at_chooses_the_covariate(rows):
+    line = ss.fit_line(rows, "score ~ x + z", at="z")
+    assert (line["covariate"] == "z").all()
+    assert line["value"].iloc[[0, -1]].tolist() == [rows["z"].min(), rows["z"].max()]
+    assert line["x"][0] == pytest.approx(rows["x"].mean())
+
+
+def test_a_metric_can_be_the_covariate_and_a_reference_the_gap(synth1_scores):
+    scores = synth1_scores.drop(columns="patient")
+    by = ("method", "task")
+    line = ss.fit_line(scores, "iou ~ prob", by=by, reference="human", n_points=2)
+    assert line.columns[:4].tolist() == ["method", "task", "reference", "formula"]
+    terms = ss.regress(scores, "iou ~ prob", by=by, reference="human")
+    slope = line.groupby("task")["estimate"].diff().dropna() / line.groupby("task")["value"].diff().dropna()
+    np.testing.assert_allclose(slope, terms.loc[terms["term"] == "prob", "estimate"], rtol=RTOL)
+    metric = ss.fit_line(scores, "iou ~ hit", by=by, n_points=2)
+    assert set(metric["value"]) == {0.0, 1.0}
+
+
+def test_a_covariate_that_does_not_vary_gives_the_mean_in_one_row(rows):
+    rows = rows.assign(method=np.where(np.arange(90) < 20, "a", "b")).assign(
+        x=lambda d: d["x"].where(d["method"] == "b", 1.0)
+    )
+    with pytest.warns(SalstatsWarning, match="terms that depend on earlier ones"):
+        line = ss.fit_line(rows, "score ~ x", by="method", n_points=5)
+    assert line["method"].value_counts().to_dict() == {"a": 1, "b": 5}
+    assert line["estimate"][0] == pytest.approx(rows["score"][:20].mean())
+    assert line["std_error"][0] == pytest.approx(rows["score"][:20].std() / np.sqrt(20))
+
+
+def test_a_covariate_that_cannot_move_alone_has_no_line(rows):
+    rows = rows.assign(twice=2 * rows["x"])
+    with pytest.warns(SalstatsWarning) as caught:
+        line = ss.fit_line(rows, "score ~ x + twice", n_points=5)
+    assert "means that cannot be estimated (NaN)" in str(caught[-1].message)
+    assert line["estimate"].isna().all()
+    assert line["value"].notna().all()
+
+
+def test_a_model_without_estimates_is_one_row_of_nan(rows):
+    rows = rows.assign(method=np.where(np.arange(90) < 2, "a", "b"))
+    with pytest.warns(SalstatsWarning, match="no estimates"):
+        line = ss.fit_line(rows, "score ~ x", by="method", n_points=3)
+    assert line["method"].tolist() == ["a", "b", "b", "b"]
+    assert line.loc[0, ["value", *BAND]].isna().all()
+    assert line.loc[0, "n"] == 2
+
+
+def test_equal_scores_have_a_line_without_band(rows):
+    with pytest.warns(SalstatsWarning, match="a perfect fit"):
+        line = ss.fit_line(rows.assign(score=0.4), "score ~ x", n_points=3)
+    assert line["estimate"].tolist() == pytest.approx([0.4] * 3)
+    assert line[["std_error", "conf_low", "conf_high"]].isna().all(axis=None)
+
+
+def test_all_missing_is_one_row_of_nan(rows):
+    with pytest.warns(SalstatsWarning, match="no complete rows"):
+        line = ss.fit_line(rows.assign(score=np.nan), "score ~ x + z")
+    assert len(line) == 1
+    assert line["estimate"].isna().all()
+
+
+def test_an_unknown_error_of_a_term_leaves_the_mean_elsewhere_alone():
+    rng = np.random.default_rng(2)
+    rows = pd.DataFrame({"score": rng.normal(size=31), "x": rng.normal(size=31), "site": ["a"] * 30 + ["b"]})
+    with pytest.warns(SalstatsWarning, match="one row determines a coefficient by itself"):
+        line = ss.fit_line(rows, "score ~ x + site", errors="hc3")
+    without = ss.fit_line(rows[:30], "score ~ x", errors="hc3", n_points=2)
+    assert line["std_error"].notna().all()
+    at = np.polyval(np.polyfit(without["value"], without["estimate"], 1), line["value"])
+    np.testing.assert_allclose(line["estimate"], at, rtol=1e-8)
+    with pytest.warns(SalstatsWarning, match="one row determines"):
+        alone = ss.fit_line(rows, "score ~ x + site", errors="hc3", hold={"site": "b"})
+    assert alone["estimate"].notna().all()
+    assert alone["std_error"].isna().all()
+
+
+def test_the_data_are_not_changed(rows):
+    before = rows.copy()
+    ss.fit_line(rows, "score ~ x + z")
+    pd.testing.assert_frame_equal(rows, before)
+
+
+@pytest.mark.parametrize(
+    ("formula", "options", "error", "message"),
+    [
+        ("score ~ site", {}, ValueRangeError, "no numeric covariate"),
+        ("score ~ 1", {}, ValueRangeError, "no numeric covariate"),
+        ("score ~ x", {"at": "z"}, ValueRangeError, "at='z' is not a numeric variable .* choose one of 'x'"),
+        ("score ~ x + site", {"at": "site"}, ValueRangeError, "at='site' is not a numeric"),
+        ("score ~ x + z", {"hold": {"x": 1}}, ValueRangeError, "hold names 'x'.*it holds 'z'"),
+        ("score ~ x", {"hold": {"z": 1}}, ValueRangeError, "nothing else on its right side"),
+        ("score ~ x + z", {"hold": {"z": "high"}}, ValueRangeError, "hold must give a number for 'z'"),
+        ("score ~ x + z", {"hold": {"z": None}}, ValueRangeError, "hold must give a number for 'z'"),
+        ("score ~ x + site", {"hold": {"site": "c"}}, ValueRangeError, "no level 'c' .*levels: 'a', 'b'"),
+        ("score ~ x + n", {}, ColumnError, "'n' is a column of the result .* rename"),
+        ("score ~ x", {"n_points": 1}, ValueRangeError, "n_points must be a whole number of at least 2"),
+        ("score ~ x", {"level": 95}, ValueRangeError, "level must lie strictly between"),
+        ("score ~ y", {}, ColumnError, "'y' in 'score ~ y' is neither a column nor a metric"),
+        ("score ~", {}, FormulaError, "score ~"),
+    ],
+)
+def test_what_cannot_be_drawn_is_said(rows, formula, options, error, message):
+    rows = rows.assign(site=np.resize(["a", "b"], 90), n=np.arange(90.0))
+    with pytest.raises(error, match=message):
+        ss.fit_line(rows, formula, **options)
