@@ -1,10 +1,12 @@
 """Tables 1 to 4 and the classification AUC of Bigolin Lanfredi et al. (2021), to the printed digit.
 
-Reads the study's published workbooks and writes two files into OUT:
+Reads the study's published workbooks and writes into OUT:
 
   tables.csv   one row per printed row: the printed values, the same unrounded, and whether they are equal
   design.csv   the same means with intervals that take a case's 25 rows (5 readings x 5 networks) as one
                cluster: how sure the study is about other images, given its readings and its networks
+  table1.html  and .tex, .docx, .csv, to table4: Tables 1 to 4 in the study's own layout, limits in square
+               brackets, the best saliency map of a column in bold (the interobserver baseline apart)
 
 Exits with 1 when a printed number differs, with 2 when the workbooks cannot be read.
 The workbooks: python -c "from salstats import datasets; print(datasets.fetch_lanfredi2021())"
@@ -17,18 +19,52 @@ import sys
 from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from great_tables import GT
 
 import salstats as ss
 from salstats import datasets
 from salstats.checks import SalstatsError
-from salstats.frames import check_output, write_frame
+from salstats.frames import write_frame
+from salstats.outputs import check_target
 from salstats.readers.lanfredi2021 import SHEETS, read_lanfredi2021, read_lanfredi2021_classification
 
 ROW = ["table", "subset", "method", "mixing", "metric"]
 LIMITS = ["estimate", "conf_low", "conf_high"]
+#: Formats of a printed table.
+SUFFIXES = (".html", ".tex", ".docx", ".csv")
+#: Names as the study prints them, in its order.
+LABELS = {
+    "method": {
+        "interobserver": "Interobserver (baseline)",
+        "convex": "Segmentation (baseline)",
+        "gradcam_woag": "Grad-CAM (without attention gates)",
+        "gradcam_wag": "Grad-CAM (with attention gates)",
+        "am1": "AM1",
+        "am2": "AM2",
+    },
+    "mixing": {"thresholded": "Thresholded", "weighted": "Weighted", "uniform": "Uniform"},
+    "subset": {"normal": "Normal", "abnormal": "Abnormal"},
+}
+#: How each table is laid out: columns that name its rows, and options.
+LAYOUTS: dict[str, tuple[str, list[str], dict[str, Any]]] = {
+    "1": (
+        "Saliency maps against radiologists' gaze",
+        ["method", "mixing", "metric"],
+        {"bold": ["method", "mixing"], "exclude": ["interobserver"]},
+    ),
+    "2": (
+        "Normal and abnormal images (Grad-CAM: uniform mixing)",
+        ["metric", "subset", "method"],
+        {"rows": ["metric", "subset"], "columns": "method", "bold": False},
+    ),
+    "3": ("Baselines, metrics that reward the centre", ["method", "metric"], {"bold": False}),
+    "4": ("Baselines, shuffled metrics", ["method", "metric"], {"bold": False}),
+}
+INTERVAL = "95% CI: mean ± 1.96 SD over all rows / √(number of images), as the study computes it."
 #: Of an interval: no agreement beyond chance.
 CHANCE = {"ncc": 0.0, "sncc": 0.0, "auc": 0.5, "sauc": 0.5}
 
@@ -115,6 +151,19 @@ def excludes(low: pd.Series, high: pd.Series, value: pd.Series) -> pd.Series:
     return (value < low) | (value > high)
 
 
+def printed_tables(tables: pd.DataFrame) -> dict[str, GT]:
+    """Return Tables 1 to 4 in the study's layout, from the unrounded values."""
+    made = {}
+    for number, (title, keys, options) in LAYOUTS.items():
+        rows = tables[tables["table"] == number]
+        frame = rows[[*keys, *LIMITS, "unit", "n_units"]].assign(conf_level=0.95)
+        table = ss.table_estimates(
+            frame, labels=LABELS, style="brackets", title=f"Table {number}. {title}", **options
+        )
+        made[f"table{number}"] = table.tab_source_note(INTERVAL)
+    return made
+
+
 def label(row: pd.Series) -> str:
     """Return the name of a printed row for a sentence."""
     parts = [
@@ -147,16 +196,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--overwrite", action="store_true", help="replace files that are there")
     options = parser.parse_args(argv)
     targets = options.output / "tables.csv", options.output / "design.csv"
+    printed = {
+        f"table{number}": [options.output / f"table{number}{suffix}" for suffix in SUFFIXES]
+        for number in LAYOUTS
+    }
     try:
-        for target in targets:
-            if target.parent.exists():
-                check_output(target, overwrite=options.overwrite)
+        if options.output.exists():
+            for target in (*targets, *(file for files in printed.values() for file in files)):
+                check_target(target, [target.suffix], overwrite=options.overwrite)
         scores = read_scores_by_sheet(options.data)
         tables = reproduce(options.data, scores)
         design = respect_design(scores, tables)
         options.output.mkdir(parents=True, exist_ok=True)
         for target, frame in zip(targets, (tables, design), strict=True):
             write_frame(frame, target, overwrite=options.overwrite)
+        for name, table in printed_tables(tables).items():
+            for file in printed[name]:
+                ss.save_table(table, file, overwrite=options.overwrite)
     except (SalstatsError, OSError) as error:
         print(f"lanfredi2021: {error}", file=sys.stderr)
         return 2

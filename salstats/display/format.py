@@ -36,6 +36,8 @@ class Style:
         Opening and closing bracket around an interval in running text.
     ci : str
         What names the interval in running text, with `{level}` for its level in percent.
+    cell : str
+        Opening and closing bracket around an interval in a table's cell.
     """
 
     name: str
@@ -44,15 +46,18 @@ class Style:
     between: str
     brackets: str
     ci: str
+    cell: str = "()"
 
 
-#: Nature portfolio; Radiology (RSNA); AMA Manual of Style (11th edition), as JAMA has it.
+#: Nature portfolio; Radiology (RSNA); AMA Manual of Style (11th edition), as JAMA has it; and as nature
+#: with square brackets in tables, too, which keep limits with a sign apart from it.
 STYLES = {
     style.name: style
     for style in (
         Style("nature", True, 3, ", ", "[]", "{level}% CI "),
         Style("radiology", False, 2, ", ", "()", "{level}% CI: "),
         Style("ama", False, 2, " to ", "()", "{level}% CI, "),
+        Style("brackets", True, 3, ", ", "[]", "{level}% CI ", cell="[]"),
     )
 }
 
@@ -211,7 +216,8 @@ def interval_text(
     """
     text = fixed_text(estimate, digits)
     limits = limits_text(low, high, digits, style)
-    return text + stars if MISSING in (text, limits) else f"{text} ({limits}){stars}"
+    opening, closing = STYLES[style].cell
+    return text + stars if MISSING in (text, limits) else f"{text} {opening}{limits}{closing}{stars}"
 
 
 def star_text(p_value: Any, n_tests: int = 1) -> str:

@@ -48,10 +48,21 @@ def copied(data, tmp_path) -> Path:
 @pytest.fixture(scope="module")
 def made(script, data, tmp_path_factory):
     """Exit code, the two tables and what was printed."""
-    out = tmp_path_factory.mktemp("made") / "new" / "out"
+    out = tmp_path_factory.getbasetemp() / "lanfredi2021" / "out"
     with redirect_stdout(io.StringIO()) as printed, redirect_stderr(printed):
         code = script.main(["--data", str(data), "-o", str(out)])
     return code, pd.read_csv(out / "tables.csv"), pd.read_csv(out / "design.csv"), printed.getvalue()
+
+
+@pytest.fixture(scope="module")
+def printed(made, tmp_path_factory):
+    """The folder with the tables in the study's layout."""
+    return tmp_path_factory.getbasetemp() / "lanfredi2021" / "out"
+
+
+def as_the_workbook(cells: pd.DataFrame) -> list[list[str]]:
+    """Our cells as the workbook's TEXT writes them: a hyphen for the minus, no space after a comma."""
+    return [[text.replace("\u2212", "-").replace(", ", ",") for text in row] for row in cells.to_numpy()]
 
 
 @pytest.fixture(scope="session")
@@ -191,6 +202,41 @@ def test_a_printed_row_without_scores_is_not_equal(script, data, tmp_path, capsy
     monkeypatch.setattr(datasets, "load_published", lambda n: table if "auc" in n else true(n))
     assert script.main(["--data", str(data), "-o", str(tmp_path)]) == 1
     assert "table A, other, auroc prints 0.769" in capsys.readouterr().err
+
+
+def test_table_1_reads_as_the_study_laid_it_out_itself(printed, data):
+    # the workbook's own sheet for LaTeX: label, mixing, NCC, AUC, sNCC, sAUC in columns C, E, G, I, K, M
+    sheet = openpyxl.load_workbook(data / WORKBOOKS[0], data_only=True)["latex_table"]
+    rows = [r for r in range(4, 14) if sheet[f"A{r}"].value != "convex"]
+    found = pd.read_csv(printed / "table1.csv")
+    assert as_the_workbook(found.iloc[:, 2:]) == [[sheet[f"{c}{r}"].value for c in "KM"] for r in rows]
+    mixing = [{"(Baseline)": "—", "-": "—"}.get(sheet[f"E{r}"].value, sheet[f"E{r}"].value) for r in rows]
+    assert found["Mixing"].tolist() == mixing
+    for number, columns in (("3", "GI"), ("4", "KM")):
+        found = pd.read_csv(printed / f"table{number}.csv")
+        expected = [[sheet[f"{c}{r}"].value for c in columns] for r in (4, 5)]
+        assert as_the_workbook(found.iloc[:, 1:]) == expected
+
+
+def test_table_2_reads_as_the_study_laid_it_out_itself(printed, data):
+    (name,) = (w for w in WORKBOOKS if "normal_abnormal" in w)
+    sheet = openpyxl.load_workbook(data / name, data_only=True)["Table"]
+    found = pd.read_csv(printed / "table2.csv")
+    assert as_the_workbook(found.iloc[:, 2:]) == [
+        [sheet[f"{c}{r}"].value for c in "CG"] for r in range(15, 19)
+    ]
+    rows = [f"{metric} - {subset}" for metric, subset in found.iloc[:, :2].to_numpy()]
+    assert rows == [sheet[f"A{r}"].value for r in range(15, 19)]
+
+
+def test_the_best_saliency_map_of_each_metric_is_bold_and_the_baseline_is_not(printed):
+    tex = (printed / "table1.tex").read_text()
+    bold = [line for line in tex.splitlines() if "textbf" in line and "&" in line]
+    assert len(bold) == 1
+    # 0.558 of the baseline is larger than 0.529
+    assert "Uniform" in bold[0]
+    assert bold[0].count("textbf") == 2
+    assert "0.529" in bold[0]
 
 
 def test_missing_workbooks_are_one_line_exit_2_and_no_output(script, tmp_path, capsys):
