@@ -2,7 +2,7 @@
 
 import textwrap
 import unicodedata
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,8 @@ LABEL_CHARS, LABEL_LINES = 24, 3
 #: Characters of a caption's line, which then fits a journal's column.
 CAPTION_CHARS = 74
 MM_PER_PT = 25.4 / 72
-_MOST_BREAKS = 6
+#: Numbers at an axis at most, and room between two.
+_MOST_BREAKS, _BREAK_MM = 6, 1.5
 _LINE_MM = 1.2 * TEXT_PT * MM_PER_PT
 #: Height of a mark, room around a row, and the gap before the rows that close a figure.
 _MARK_MM, _PAD_MM, _GAP_MM = 2.6, 1.6, 1.6
@@ -218,19 +219,20 @@ def tick_texts(breaks: Iterable[float]) -> list[str]:
     numbers = [float(b) for b in breaks]
     finite = np.array([b for b in numbers if np.isfinite(b)])
     digits = 0
-    while digits < 8 and np.any(np.abs(np.round(finite, digits) - finite) > 1e-9 * (1 + np.abs(finite))):
+    while digits < 12 and np.any(np.abs(np.round(finite, digits) - finite) > 1e-6 * np.abs(finite)):
         digits += 1
     return [fixed_text(b, digits) for b in numbers]
 
 
 def axis_breaks(limits: tuple[float, float], room: float = 25.0) -> list[float]:
     """Return round numbers within the limits of an axis, as many as have room on it, in mm."""
-    for n in range(_MOST_BREAKS, 0, -1):
+
+    def candidates(n: int) -> Iterable[float]:
         ticks = MaxNLocator(n, steps=[1, 2, 5, 10]).tick_values(*limits)
-        breaks = [round(float(t), 12) for t in ticks if limits[0] <= t <= limits[1]]
-        if len(breaks) * (max(map(text_mm, tick_texts(breaks)), default=0.0) + 1.5) <= room:
-            break
-    return breaks
+        # what is left of zero after floating-point steps is zero
+        return [round(t / (ticks[1] - ticks[0])) * (ticks[1] - ticks[0]) for t in ticks]
+
+    return _fitting(candidates, limits, tick_texts, room)
 
 
 def half_breaks(limits: tuple[float, float], room: float = 25.0) -> list[float]:
@@ -239,13 +241,29 @@ def half_breaks(limits: tuple[float, float], room: float = 25.0) -> list[float]:
     if len(breaks) < 2:
         return []
     step = breaks[1] - breaks[0]
-    halves = np.arange(breaks[0] - step / 2, breaks[-1] + step, step)
-    return [round(float(t), 12) for t in halves if limits[0] <= t <= limits[1]]
+    halves = [breaks[0] - step / 2, *(b + step / 2 for b in breaks)]
+    return [float(t) for t in halves if limits[0] <= t <= limits[1]]
 
 
-def log_breaks(limits: tuple[float, float]) -> list[float]:
-    """Return round numbers within the limits of an axis of logarithms."""
-    return [float(b) for b in breaks_log(n=5)(limits) if limits[0] <= b <= limits[1]]
+def log_breaks(limits: tuple[float, float], room: float = 25.0) -> list[float]:
+    """Return round numbers within the limits of an axis of logarithms, as many as have room, in mm."""
+    found = _fitting(lambda n: breaks_log(n=n)(limits), limits, log_texts, room)
+    # limits close together may hold no power of ten
+    return axis_breaks(limits, room) if len(found) < 2 and limits[1] < 10 * limits[0] else found
+
+
+def _fitting(
+    candidates: Callable[[int], Iterable[float]],
+    limits: tuple[float, float],
+    texts: Callable[[Iterable[float]], list[str]],
+    room: float,
+) -> list[float]:
+    """Return the most breaks within the limits whose numbers have room."""
+    for n in range(_MOST_BREAKS, 0, -1):
+        breaks = [float(b) for b in candidates(n) if limits[0] <= b <= limits[1]]
+        if sum(text_mm(text) + _BREAK_MM for text in texts(breaks)) <= room:
+            break
+    return breaks
 
 
 def log_texts(breaks: Iterable[float]) -> list[str]:

@@ -1,0 +1,273 @@
+"""Correlation matrices: a tile per pair, its colour and its number the coefficient."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotnine as p9
+from matplotlib.colors import to_rgb
+
+from salstats.checks import SalstatsError, check_columns, check_level, quoted
+from salstats.display.format import MISSING, count_text, fixed_text, p_used
+from salstats.display.labels import Labels
+from salstats.display.plots import panels
+from salstats.display.plots.captions import distinct
+from salstats.display.plots.estimates import check_estimates
+from salstats.display.plots.measured_text import width_mm
+from salstats.display.plots.panel_grid import (
+    BOTTOM_MM,
+    caption_chars,
+    group_titles,
+    panel_grid,
+    wrapped_texts,
+)
+from salstats.display.theme import (
+    COLUMN_MM,
+    DIVERGING,
+    GUIDE,
+    MUTED,
+    PAGE_MM,
+    TEXT_PT,
+    figure_size,
+    font,
+    theme_salstats,
+)
+
+#: Columns of an estimates frame that end its grouping columns.
+_AFTER_GROUPS = ("term", "estimate")
+_TITLES = {
+    "spearman": "Spearman \N{GREEK SMALL LETTER RHO}",
+    "pearson": "Pearson r",
+    "kendall": "Kendall τ",
+}
+#: Widest name beside the tiles, its lines, and the room around it.
+_NAME_MM, _NAME_LINES, _NAME_PAD_MM = 32.0, 2, 4.0
+#: Height of a tile: a share of its width within limits.
+_SHARE, _LOWEST_MM, _HIGHEST_MM = 0.6, 2.7, 9.0
+#: Number in a tile, and the smallest size at which it is still printed.
+_NUMBER_PT, _SMALLEST_PT = TEXT_PT - 0.5, 4.8
+#: Tiles from which names below them stand at 45 degrees; narrower ones have upright names.
+_SLANTED_MM = 5.0
+_LEGEND_MM = 11.0
+#: Variables that fit a column, and the width of a tile whose number is well read.
+_COLUMN_VARIABLES, _NUMBER_MM = 8, 7.5
+
+
+def plot_correlation(
+    correlations: pd.DataFrame,
+    *,
+    alpha: float | None = 0.05,
+    labels: Any = None,
+    n_columns: int | None = None,
+    width: float | None = None,
+) -> p9.ggplot:
+    """Return a figure of a correlation matrix: a tile and a number per pair, a panel per group.
+
+    Parameters
+    ----------
+    correlations : DataFrame
+        Rows of `correlate` for the pairs, in any order; the lower triangle is drawn. `correlate` takes one
+        pair, so that a matrix is its results for all pairs below each other: see Examples.
+    alpha : float, optional
+        Coefficients whose P value (adjusted where there is `p_adjusted`) is not below it stand in grey on a
+        white tile; None leaves none out.
+    labels : Mapping, optional
+        Labels and order of the variables, under "term", and of the groups:
+        `{"term": ["iou", "prob"]}`, `{"prob": "Confidence"}`, `{"method": {"gradcam": "Grad-CAM"}}`. By
+        default variables stand in the order in which they first come.
+    n_columns : int, optional
+        Panels side by side.
+    width : float, optional
+        Width of the figure in mm; by default 89 for a single panel of up to eight variables, else 183.
+
+    Returns
+    -------
+    ggplot
+        Colours run from -1 to 1 in every figure. Tiles too narrow for numbers have none. A pair without
+        a coefficient has a dash; pairs that are not in the frame have no tile.
+
+    Raises
+    ------
+    ColumnError
+        A column is missing or holds text where numbers belong.
+    SalstatsError
+        Several kinds of correlation; a pair twice in one group; nothing but missing estimates.
+
+    Examples
+    --------
+    >>> from itertools import combinations
+    >>> import pandas as pd, salstats as ss
+    >>> scores = ss.datasets.load_simulated().query("method == 'gradcam' and task == 'Edema'")
+    >>> names = ["iou", "prob", "elongation"]
+    >>> pairs = [ss.correlate(scores, x, y) for x, y in combinations(names, 2)]
+    >>> matrix = ss.adjust(pd.concat(pairs, ignore_index=True), procedure="holm")
+    >>> ss.plot_correlation(matrix).data[["x", "y", "text"]]
+            x           y   text
+    0     iou        prob   0.05
+    1     iou  elongation  −0.06
+    2    prob  elongation  −0.03
+    """
+    names = Labels(labels)
+    if alpha is not None:
+        check_level(alpha, "alpha")
+    frame, groups, test = _checked(correlations)
+    order = names.order("term", frame[["x", "y"]].to_numpy().ravel())
+    tiles = _tiles(frame, order, alpha).assign(panel=group_titles(frame, names, groups))
+    titles = list(tiles["panel"].cat.categories)
+    if width is None:
+        width = COLUMN_MM if len(titles) == 1 and len(order) <= _COLUMN_VARIABLES else PAGE_MM
+    written = _written(names, order)
+    left = max(map(_wide, written)) + _NAME_PAD_MM
+    grid = panel_grid(titles, n_columns or _columns(len(titles), len(order), width), width, left=left)
+    n = len(order) - 1
+    tile = grid.panel_width / n
+    tall = float(np.clip(_SHARE * tile, _LOWEST_MM, _HIGHEST_MM))
+    below, look = _names_below(written[:-1], tile)
+    text = panels.caption(_captions(tiles, alpha), caption_chars(grid.width, left))
+    height = grid.height(n * tall) - BOTTOM_MM + below + _LEGEND_MM + panels.caption_mm(text)
+    return (
+        p9.ggplot(tiles, p9.aes("across", "up"))
+        + p9.geom_tile(p9.aes(fill="shown"), width=0.97, height=0.97, color=GUIDE, size=0.2)
+        + _numbers(tiles, tile, tall)
+        + p9.scale_fill_gradientn(
+            DIVERGING,
+            limits=(-1, 1),
+            breaks=[-1, -0.5, 0, 0.5, 1],
+            labels=panels.tick_texts,
+            name=_TITLES.get(test, test),
+        )
+        + _axis("x", list(range(n)), written[:-1])
+        + _axis("y", list(range(-n, 0)), written[:0:-1])
+        + p9.labs(x="", y="", caption=text)
+        + theme_salstats()
+        + p9.theme(
+            axis_title=p9.element_blank(),
+            axis_line=p9.element_blank(),
+            axis_ticks=p9.element_blank(),
+            axis_text_x=p9.element_text(**look),
+            legend_title=p9.element_text(size=TEXT_PT, va="center", margin={"r": 8}),
+            legend_key_width=100,
+            legend_key_height=6,
+        )
+        + grid.facets("panel")
+        + figure_size(grid.width, height)
+    )
+
+
+def _checked(correlations: object) -> tuple[pd.DataFrame, list[str], str]:
+    """Return a frame of correlations, its grouping columns and the kind of its coefficients."""
+    frame = check_estimates(correlations, "correlations")
+    check_columns(frame, ["x", "y"], "correlations")
+    tests = [str(t) for t in distinct(frame, "term")]
+    if len(tests) > 1:
+        raise SalstatsError(
+            f"correlations holds {len(tests)} kinds of coefficient ({quoted(tests)}); keep one, as in "
+            f"correlations.query('term == {tests[0]!r}')"
+        )
+    if frame["estimate"].isna().all():
+        raise SalstatsError(
+            f"correlations has nothing to draw: every estimate is missing ({len(frame)} rows)"
+        )
+    before = list(frame.columns[: min(frame.columns.get_loc(c) for c in _AFTER_GROUPS if c in frame.columns)])
+    groups = [c for c in before if c not in ("x", "y")]
+    pairs = frame[groups].assign(pair=[frozenset(p) for p in zip(frame["x"], frame["y"], strict=True)])
+    if pairs.duplicated().any():
+        row = frame.loc[pairs.duplicated()].iloc[0]
+        where = "".join(f", {c} {row[c]}" for c in groups)
+        raise SalstatsError(
+            f"correlations has more than one row for {row['x']} and {row['y']}{where}; keep one"
+        )
+    return frame, groups, tests[0] if tests else "Correlation"
+
+
+def _tiles(frame: pd.DataFrame, order: Sequence[str], alpha: float | None) -> pd.DataFrame:
+    """Return a frame with the place of each tile, what its colour shows and its number."""
+    place = {name: i for i, name in enumerate(order)}
+    ends = np.array([[place[x], place[y]] for x, y in zip(frame["x"], frame["y"], strict=True)])
+    p_values = np.array([p_used(row) for row in frame.to_dict("records")])
+    weak = np.zeros(len(frame), dtype=bool) if alpha is None else p_values >= alpha
+    estimate = frame["estimate"]
+    return frame.assign(
+        across=ends.min(axis=1).astype(float),
+        up=-ends.max(axis=1).astype(float),
+        weak=weak,
+        shown=estimate.where(~weak).fillna(0.0),
+        text=[fixed_text(value, 2) for value in estimate],
+    )
+
+
+def _written(names: Labels, order: Sequence[str]) -> list[str]:
+    """Return the names of the variables on lines that fit beside the tiles."""
+    whole = [names.value("term", name) for name in order]
+    if len(set(whole)) < len(whole):
+        raise SalstatsError("labels give two variables the same label")
+    return list(wrapped_texts(whole, _NAME_MM, _NAME_LINES, TEXT_PT).values())
+
+
+def _wide(text: str) -> float:
+    """Return the width of a name in mm."""
+    return max(width_mm(line, TEXT_PT) for line in text.split("\n"))
+
+
+def _columns(n_panels: int, n_variables: int, width: float) -> int:
+    """Return how many panels stand side by side, so that their tiles have room for numbers."""
+    most = max(int((width - _NAME_MM) // (_NUMBER_MM * (n_variables - 1))), 1)
+    return -(-n_panels // -(-n_panels // most))
+
+
+def _names_below(written: Sequence[str], tile: float) -> tuple[float, dict[str, Any]]:
+    """Return the height of the names below the tiles, and how they stand: level, slanted or upright."""
+    wide = max(map(_wide, written))
+    lines = max(text.count("\n") + 1 for text in written) * 1.2 * TEXT_PT * panels.MM_PER_PT
+    if wide + 1 <= tile:
+        return lines + 2, {"ha": "center", "va": "top"}
+    if tile >= _SLANTED_MM:
+        return (wide + lines) * 2**-0.5 + 2, {"rotation": 45, "ha": "right", "va": "top"}
+    return wide + 2, {"rotation": 90, "ha": "center", "va": "top"}
+
+
+def _numbers(tiles: pd.DataFrame, tile: float, tall: float) -> list[Any]:
+    """Return the layers of numbers, in an ink that can be read on each tile; none where they do not fit."""
+    wide = max(width_mm(text, 1.0) for text in tiles["text"])
+    size = min(_NUMBER_PT, 0.9 * tile / wide, 0.7 * tall / panels.MM_PER_PT)
+    if size < _SMALLEST_PT:
+        return []
+    inks = np.where(tiles["weak"] | (tiles["text"] == MISSING), MUTED, [_ink(v) for v in tiles["shown"]])
+    return [
+        p9.geom_text(
+            p9.aes(label="text"), tiles[inks == ink], color=ink, size=size, family=font(), va="center"
+        )
+        for ink in dict.fromkeys(inks)
+    ]
+
+
+def _ink(value: float) -> str:
+    """Return black or white, whichever stands out more from a tile of this coefficient."""
+    end = np.array(to_rgb(DIVERGING[0] if value < 0 else DIVERGING[-1]))
+    rgb = 1 - abs(value) * (1 - end)
+    # relative luminance and contrast as WCAG 2 defines them
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    luminance = float(linear @ [0.2126, 0.7152, 0.0722])
+    return "white" if 1.05 / (luminance + 0.05) > (luminance + 0.05) / 0.05 else "black"
+
+
+def _axis(name: str, breaks: list[int], texts: Sequence[str]) -> Any:
+    """Return an axis that names the rows or columns of tiles."""
+    scale = p9.scale_x_continuous if name == "x" else p9.scale_y_continuous
+    limits = (min(breaks) - 0.5, max(breaks) + 0.5)
+    return scale(breaks=breaks, minor_breaks=[], labels=list(texts), limits=limits, expand=(0, 0))
+
+
+def _captions(tiles: pd.DataFrame, alpha: float | None) -> list[str]:
+    """Return the sentences under the figure."""
+    adjusted = "p_adjusted" in tiles.columns and tiles["p_adjusted"].notna().any()
+    counts = sorted({int(n) for n in distinct(tiles, "n")})
+    n = " to ".join(count_text(c) for c in dict.fromkeys([*counts[:1], *counts[-1:]]))
+    return [
+        f"Grey on white: P ≥ {alpha:.10g} ({'' if adjusted else 'not '}adjusted)."
+        if tiles["weak"].any()
+        else "",
+        f"{MISSING}: undefined." if tiles["estimate"].isna().any() else "",
+        f"n = {n} pairs." if n else "",
+    ]

@@ -1,0 +1,254 @@
+"""Forest of the decrease, or difference, of methods from a reference."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotnine as p9
+
+from salstats.checks import SalstatsError, check_choice, check_count
+from salstats.display.format import MINUS, STYLES, interval_text, p_used
+from salstats.display.labels import LAST, Labels
+from salstats.display.plots.captions import (
+    adjusted_note,
+    ci_text,
+    distinct,
+    in_sentence,
+    interval_note,
+    p_below,
+    significance_level,
+)
+from salstats.display.plots.estimates import Drawing, check_estimates, guide_lines, prepare
+from salstats.display.plots.panel_axis import HEAD_MM, PanelAxis, TextColumn
+from salstats.display.plots.panels import caption, has_limits, mark_scales
+from salstats.display.plots.row_figure import MARK, bars, check_width, panel_mm, place_rows, row_figure
+from salstats.display.theme import COLUMN_MM, PAGE_MM, PALETTE, category_colours
+
+SORTS = ("size", "significance", "labels")
+#: Terms of contrasts, and the decimals of their text.
+CONTRASTS = {"percent_decrease": 1, "difference": 3}
+#: Order of verdicts where rows are sorted by them: what is surely worse stands first.
+_RANKS = {"lower": 0, "inconclusive": 1, "higher": 2}
+_UNDECIDED = "inconclusive"
+
+
+def plot_decrease(
+    decrease: pd.DataFrame,
+    *,
+    labels: Mapping[str, Any] | Labels | None = None,
+    sort: str = "size",
+    text: bool = True,
+    digits: int | None = None,
+    style: str = "nature",
+    ncol: int | None = None,
+    width: float | None = None,
+) -> p9.ggplot:
+    """Return a forest of the decrease, or difference, of each task and method from the reference.
+
+    Rows are tasks, methods stand above each other in a row, metrics are panels. A filled mark is
+    conclusive, a hollow one is not; the average over tasks is a diamond in a last row set apart.
+
+    Parameters
+    ----------
+    decrease : DataFrame
+        From `percent_decrease` or `difference`, grouped by any of `task`, `method`, `metric` and one
+        further column. Without `task` the first other grouping column, else the methods, are the rows.
+    labels : mapping, optional
+        Names and order of tasks, methods and metrics, such as `{"gradcam": "Grad-CAM"}` or
+        `{"task": ["Edema", "Atelectasis"]}`.
+    sort : {"size", "significance", "labels"}
+        Rows by the size of the loss in the first metric of the first method, largest first; by verdict
+        (below the reference, inconclusive, above it) and then by size; or in the labels' order.
+    text : bool
+        Write estimate and interval beside each mark.
+    digits : int, optional
+        Decimals of the text; by default 1 for percent and 3 for a difference.
+    style : {"nature", "radiology", "ama"}
+        How numbers are written.
+    ncol : int, optional
+        Panels side by side; by default 1 with text, which fits 89 mm as well as 183 mm, else all.
+    width : float, optional
+        Width in mm that the text is laid out for, and the figure's own; by default 89 with panels below
+        each other and 183 with panels side by side.
+
+    Returns
+    -------
+    ggplot
+        The figure; its `data` are the rows that are drawn, with `panel`, `row_label`, `y` (mm from the
+        top) and `conclusive`.
+
+    Raises
+    ------
+    ColumnError
+        No column `estimate`, or one that is not numeric.
+    SalstatsError
+        Another term; estimates that are all missing; two rows for one place; more than one further
+        grouping column; an unknown option.
+
+    Examples
+    --------
+    >>> import salstats as ss
+    >>> scores = ss.datasets.load_simulated()
+    >>> decrease = ss.percent_decrease(scores, reference="human", average="task", n_replicates=100)
+    >>> figure = ss.plot_decrease(decrease, labels={"Edema": "Pulmonary edema"})
+    >>> figure.labels.x
+    'Decrease from human benchmark (%)'
+    """
+    check_choice(sort, SORTS, "sort")
+    check_choice(style, tuple(STYLES), "style")
+    drawing = prepare(check_contrasts(decrease), "decrease", labels)
+    order = None
+    if sort != "labels" and drawing.role.row:
+        first = next(iter(drawing.methods), None)
+        by_verdict = sort == "significance"
+        order = loss_order(drawing.frame, drawing.labels, drawing.role.row, first, by_verdict=by_verdict)
+    frame, rows = place_rows(drawing, order)
+    frame["conclusive"] = verdicts(frame) != _UNDECIDED
+    term = drawing.term or "percent_decrease"
+    columns = []
+    if text:
+        decimals = CONTRASTS[term] if digits is None else check_count(digits, "digits", 0)
+        columns = [TextColumn(_heading(frame, term), interval_texts(frame, decimals, style))]
+    ncol = (1 if text else drawing.n_panels) if ncol is None else check_count(ncol, "ncol")
+    guides = guide_lines(frame, term)
+    ncol = min(ncol, drawing.n_panels)
+    width = check_width((PAGE_MM if ncol > 1 else COLUMN_MM) if width is None else width)
+    room = panel_mm(rows, ncol, width)
+    axis = PanelAxis(frame, guides, room, columns, common=term == "percent_decrease")
+    figure = row_figure(
+        frame,
+        rows,
+        axis=axis,
+        x_title=contrast_title(frame, drawing.labels, term),
+        note=_note(drawing, frame, style),
+        guides=guides,
+        legend=drawing.legend,
+        ncol=ncol,
+        width=width,
+        head=HEAD_MM if text else 0.0,
+    )
+    return figure + _marks(drawing, frame, axis)
+
+
+def check_contrasts(decrease: object, name: str = "decrease") -> pd.DataFrame:
+    """Return a copy of a frame of contrasts with a reference."""
+    frame = check_estimates(decrease, name)
+    others = [str(t) for t in distinct(frame, "term") if t not in CONTRASTS]
+    if others or "formula" in frame.columns:
+        what = f"the term {others[0]!r}" if "formula" not in frame.columns else "coefficients of models"
+        raise SalstatsError(
+            f"{name} must come from percent_decrease() or difference(), not hold {what}; "
+            "plot_intervals(), plot_forest() or plot_regression() may do"
+        )
+    return frame
+
+
+def verdicts(frame: pd.DataFrame) -> pd.Series:
+    """Return the verdict of each row: the column, else what interval and P value say."""
+    if "verdict" in frame.columns:
+        return frame["verdict"].fillna(_UNDECIDED).astype(str)
+    sure = pd.Series(True, index=frame.index)
+    if has_limits(frame).any():
+        sure &= (frame["conf_low"] > 0) | (frame["conf_high"] < 0)
+    p_values = pd.Series([p_used(row) for row in frame.to_dict("records")], index=frame.index)
+    if p_values.notna().any():
+        sure &= p_values < significance_level(frame)
+    elif not has_limits(frame).any():
+        sure &= False
+    lower = losses(frame) > 0
+    return lower.map({True: "lower", False: "higher"}).where(sure, _UNDECIDED)
+
+
+def losses(frame: pd.DataFrame) -> pd.Series:
+    """Return how far each row lies below the reference, in its own unit."""
+    up = "term" in frame.columns and frame["term"].eq("difference").any()
+    return -frame["estimate"] if up else frame["estimate"]
+
+
+def loss_order(
+    frame: pd.DataFrame, labels: Labels, row: str, method: str | None = None, *, by_verdict: bool = True
+) -> Callable[[list[Any]], list[Any]]:
+    """Return what sorts rows by loss, largest first, and before that by verdict if asked.
+
+    The loss is that of the first metric and of one method; rows without one follow.
+    """
+    for column, kept in (("metric", _first(frame, labels, "metric")), ("method", method)):
+        if kept is not None and column in frame.columns and column != row:
+            frame = frame[frame[column] == kept]
+    ranks = verdicts(frame).map(_RANKS).fillna(_RANKS[_UNDECIDED]) * by_verdict
+    places = dict(zip(frame[row], zip(ranks, -losses(frame), strict=True), strict=True))
+    return lambda values: sorted(values, key=lambda v: places.get(v, (np.inf, 0.0)))
+
+
+def _first(frame: pd.DataFrame, labels: Labels, column: str) -> Any:
+    """Return the value of a column that stands first, None where there is no such column."""
+    return labels.order(column, frame[column])[0] if column in frame.columns else None
+
+
+def reference_text(frame: pd.DataFrame, labels: Labels) -> str:
+    """Return the reference inside a sentence."""
+    texts = [labels.value("reference", r) for r in distinct(frame, "reference")]
+    return in_sentence(texts[0]) if len(texts) == 1 else "reference"
+
+
+def contrast_title(frame: pd.DataFrame, labels: Labels, term: str) -> str:
+    """Return the title of an axis of contrasts, with its unit."""
+    reference = reference_text(frame, labels)
+    if term == "percent_decrease":
+        return f"Decrease from {reference} (%)"
+    return f"Difference, method {MINUS} {reference}"
+
+
+def _heading(frame: pd.DataFrame, term: str) -> str:
+    """Return the heading of the text."""
+    what = "Decrease, %" if term == "percent_decrease" else "Difference"
+    return f"{what} ({ci_text(frame)})" if has_limits(frame).any() else what
+
+
+def interval_texts(frame: pd.DataFrame, digits: int, style: str) -> list[str]:
+    """Return estimate and interval of each row."""
+    rows = zip(frame["estimate"], frame["conf_low"], frame["conf_high"], strict=True)
+    return [interval_text(estimate, low, high, digits, style) for estimate, low, high in rows]
+
+
+def _marks(drawing: Drawing, frame: pd.DataFrame, axis: PanelAxis) -> list[Any]:
+    """Return bars and points: filled where conclusive, diamonds in the rows that close the figure."""
+    known = [str(m) for m in drawing.methods]
+    colours = category_colours(known, drawing.references)
+    colour = frame["method"].astype(str).map(colours) if known else pd.Series(PALETTE[0], index=frame.index)
+    frame["fill"] = colour.where(frame["conclusive"], "white")
+    last = frame[drawing.role.row].astype(str).isin(LAST) if drawing.role.row else frame["y"].isna()
+    by_method = {"color": "method_label"} if known else {}
+    shape = {"shape": "method_label"} if known else {}
+    fixed = {"stroke": 0.4, **({} if known else {"color": PALETTE[0]})}
+    layers = [
+        *bars(frame, axis, None if known else PALETTE[0]),
+        p9.geom_point(p9.aes(fill="fill", **by_method, **shape), data=frame[~last], size=MARK, **fixed),
+        p9.scale_fill_identity(),
+    ]
+    if last.any():
+        closing = p9.aes(fill="fill", **by_method)
+        layers.append(
+            p9.geom_point(closing, data=frame[last], shape="D", size=MARK + 0.3, show_legend=False, **fixed)
+        )
+    if known:
+        layers += mark_scales(drawing.methods, drawing.references)
+    return layers if drawing.dodges else [*layers, p9.theme(legend_position="none")]
+
+
+def significance_rule(frame: pd.DataFrame, style: str) -> str:
+    """Return what makes a contrast conclusive, empty where nothing does."""
+    rules = ["interval excludes 0"] if has_limits(frame).any() else []
+    if adjusted_note(frame):
+        rules.append(f"adjusted {p_below(frame, style)}")
+    elif "verdict" not in frame.columns and distinct(frame, "p_value"):
+        rules.append(p_below(frame, style))
+    return " and ".join(rules)
+
+
+def _note(drawing: Drawing, frame: pd.DataFrame, style: str) -> str:
+    """Return the caption."""
+    rule = significance_rule(frame, style)
+    filled = f"Filled marks: {rule}; hollow marks: not." if rule else ""
+    return caption([interval_note(frame), filled, adjusted_note(frame), drawing.missing])

@@ -1,0 +1,244 @@
+"""An estimates frame as the figures take it: what its columns are for, and what is drawn."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from salstats.checks import ColumnError, SalstatsError, check_columns, check_frame, check_numeric, quoted
+from salstats.display.format import joined
+from salstats.display.labels import Labels
+from salstats.display.plots.panels import method_labels, short_labels, wrapped
+from salstats.frames import ESTIMATE_COLUMNS, KEY_COLUMNS
+from salstats.metrics.registry import METRICS
+
+#: The method that is the reference where nothing else says so.
+HUMAN = "human"
+#: Columns behind which no grouping column stands.
+_AFTER_GROUPS = ("reference", "formula", *ESTIMATE_COLUMNS)
+_NUMBERS = ("conf_low", "conf_high", "conf_level", "p_value", "p_adjusted", "n")
+#: Missing estimates that a caption names one by one.
+_NAMED = 3
+_TERMS = {
+    "spearman": "Spearman correlation",
+    "pearson": "Pearson correlation",
+    "kendall": "Kendall correlation",
+    "auroc": "AUROC",
+}
+#: What guessing scores, by metric or term; and terms whose zero means that there is nothing.
+_CHANCE = {"auc": 0.5, "sauc": 0.5, "auroc": 0.5}
+_ZERO_TERMS = ("percent_decrease", "difference", "spearman", "pearson", "kendall")
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Which grouping column names the rows of a figure, and which its further panels, if any does."""
+
+    groups: list[str]
+    row: str | None
+    facet: str | None
+
+
+def check_estimates(estimates: object, name: str = "estimates") -> pd.DataFrame:
+    """Return a copy of an estimates frame with a default index, numbers as numbers, and limits."""
+    frame = check_frame(estimates, name).reset_index(drop=True)
+    check_columns(frame, ["estimate"], name)
+    absent = {c: np.nan for c in ("conf_low", "conf_high") if c not in frame.columns}
+    frame = frame.assign(**absent)
+    for column in (c for c in ("estimate", *_NUMBERS) if c in frame.columns):
+        numbers = pd.to_numeric(frame[column], errors="coerce").astype(float)
+        if (numbers.isna() & frame[column].notna()).any():
+            raise ColumnError(f"column {column!r} of {name} must be numeric; it holds text")
+        frame[column] = numbers
+    check_numeric(frame, "estimate", name)
+    return frame
+
+
+def grouping_columns(frame: pd.DataFrame) -> list[str]:
+    """Return the columns before the estimates, and those that are known to tell rows apart."""
+    places = [i for i, column in enumerate(frame.columns) if column in _AFTER_GROUPS]
+    before = list(frame.columns[: min(places, default=0)])
+    known = [c for c in KEY_COLUMNS if c in frame.columns and c not in before]
+    several = ["reference"] if "reference" in frame.columns and frame["reference"].nunique() > 1 else []
+    return [*before, *known, *several]
+
+
+def roles(frame: pd.DataFrame, name: str = "estimates") -> Roles:
+    """Return what the grouping columns are for: tasks are rows, methods marks, another column panels."""
+    groups = grouping_columns(frame)
+    others = [c for c in groups if c not in ("metric", "method")]
+    row = "task" if "task" in others else next(iter(others), "method" if "method" in groups else None)
+    rest = [c for c in others if c != row and frame[c].nunique() > 1]
+    if len(rest) > 1:
+        raise SalstatsError(
+            f"{name} is grouped by {quoted(rest)} besides metric, method and {row}, and a figure has panels "
+            f"for one of them; keep one value of the others, as in {name}.query(\"{rest[-1]} == '...'\")"
+        )
+    check_distinct(frame, groups, name)
+    return Roles(groups, row, rest[0] if rest else None)
+
+
+def check_distinct(frame: pd.DataFrame, columns: Sequence[str], name: str) -> None:
+    """Raise SalstatsError where two estimates would stand in one place."""
+    repeated = frame.duplicated(list(columns)) if columns else pd.Series(np.arange(len(frame)) > 0)
+    if repeated.any():
+        row = int(np.flatnonzero(repeated)[0])
+        shown = ", ".join(f"{c} {frame[c].iloc[row]}" for c in columns) or "one place"
+        raise SalstatsError(
+            f"{name} has more than one row for {shown}; keep one of them, or put what tells them apart "
+            "in a column before 'term'"
+        )
+
+
+def one_term(frame: pd.DataFrame, name: str = "estimates") -> str | None:
+    """Return the one term of a frame, None where it has no such column."""
+    if "formula" in frame.columns:
+        raise SalstatsError(f"{name} holds the coefficients of models; plot_regression() draws them")
+    terms = list(frame["term"].dropna().unique()) if "term" in frame.columns else []
+    if len(terms) > 1:
+        raise SalstatsError(
+            f"{name} holds {len(terms)} terms ({quoted(terms)}), which share no axis; keep one of them"
+        )
+    return str(terms[0]) if terms else None
+
+
+def references_of(frame: pd.DataFrame, reference: str | None = None) -> list[str]:
+    """Return the methods that stand as references: the one named, else those of the frame, else human."""
+    if reference is not None:
+        methods = sorted(set(frame["method"].astype(str))) if "method" in frame.columns else []
+        if reference not in methods:
+            raise SalstatsError(f"reference={reference!r} is no method of the estimates ({quoted(methods)})")
+        return [reference]
+    named = frame["reference"].dropna().unique() if "reference" in frame.columns else [HUMAN]
+    return [str(r) for r in named]
+
+
+def drawable(
+    frame: pd.DataFrame, labels: Labels, groups: Sequence[str], name: str = "estimates"
+) -> tuple[pd.DataFrame, str]:
+    """Return the rows that have an estimate, and a sentence that names the others."""
+    missing = frame["estimate"].isna()
+    if missing.all():
+        raise SalstatsError(f"{name} has nothing to draw: every estimate is missing ({len(frame)} rows)")
+    rows = frame.loc[missing, list(groups)].to_dict("records")
+    texts = ["/".join(labels.value(str(c), v) for c, v in row.items()) for row in rows]
+    more = [f"{len(texts) - _NAMED} more"] if len(texts) > _NAMED else []
+    note = f"Undefined, not drawn: {joined([*texts[:_NAMED], *more])}." if texts else ""
+    return frame.loc[~missing].reset_index(drop=True), note
+
+
+def panel_texts(
+    frame: pd.DataFrame, labels: Labels, facet: str | None, term: str | None
+) -> dict[str, dict[Any, str]]:
+    """Return the labels that the titles of panels are made of, by column."""
+    columns = [c for c in (facet, "metric") if c is not None and c in frame.columns]
+    texts = {c: short_labels(labels, c, frame[c], 32, 2) for c in columns}
+    if "metric" in texts and term == "mean":
+        texts["metric"] = {m: wrapped(quantity(m, term, labels), 32, 2) for m in texts["metric"]}
+    return texts
+
+
+def panel_titles(frame: pd.DataFrame, texts: Mapping[str, Mapping[Any, str]]) -> pd.Categorical:
+    """Return the title of each row's panel; those of one value of the first column stand side by side."""
+    keys = list(zip(*(frame[c] for c in texts), strict=True)) if texts else [()] * len(frame)
+    places = [list(known) for known in texts.values()]
+    order = sorted(set(keys), key=lambda key: [p.index(v) for p, v in zip(places, key, strict=True)])
+    titles = {
+        key: ", ".join(known[v] for known, v in zip(texts.values(), key, strict=True) if known[v])
+        for key in order
+    }
+    return pd.Categorical([titles[k] for k in keys], categories=list(titles.values()), ordered=True)
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """An estimates frame made ready for a figure.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        The rows that have an estimate, with `panel` (the title of their panel) and, where there are
+        methods, `method_label`.
+    labels : Labels
+        Names and order.
+    role : Roles
+        What the grouping columns are for.
+    term : str or None
+        What is estimated.
+    methods : dict
+        Legend text of each method, references first.
+    references : list of str
+        Methods that stand as references.
+    missing : str
+        Sentence that names the rows without estimate.
+    """
+
+    frame: pd.DataFrame
+    labels: Labels
+    role: Roles
+    term: str | None
+    methods: dict[Any, str]
+    references: list[str]
+    missing: str
+
+    @property
+    def dodges(self) -> bool:
+        """Whether methods stand above each other in a row."""
+        return bool(self.methods) and self.role.row != "method"
+
+    @property
+    def legend(self) -> list[str]:
+        """Texts of the legend: none where the rows name the methods."""
+        return list(self.methods.values()) if self.dodges else []
+
+    @property
+    def n_panels(self) -> int:
+        """Number of panels."""
+        return len(self.frame["panel"].cat.categories)
+
+
+def prepare(
+    frame: pd.DataFrame, name: str, labels: Mapping[str, Any] | Labels | None, reference: str | None = None
+) -> Drawing:
+    """Return a checked estimates frame made ready for a figure."""
+    named, term, role = Labels(labels), one_term(frame, name), roles(frame, name)
+    references = references_of(frame, reference)
+    kept, missing = drawable(frame, named, role.groups, name)
+    kept["panel"] = panel_titles(kept, panel_texts(kept, named, role.facet, term))
+    methods: dict[Any, str] = {}
+    if "method" in kept.columns:
+        methods = method_labels(named, kept["method"], references)
+        texts = [methods[m] for m in kept["method"]]
+        kept["method_label"] = pd.Categorical(texts, categories=list(methods.values()), ordered=True)
+    return Drawing(kept, named, role, term, methods, references, missing)
+
+
+def guide_lines(frame: pd.DataFrame, term: str | None) -> pd.DataFrame:
+    """Return where each panel has a line at zero or at chance: columns `panel`, `guide`."""
+    metrics = frame["metric"].astype(str) if "metric" in frame.columns else [""] * len(frame)
+    guides = frame[["panel"]].assign(guide=[guide_at(m, term) for m in metrics])
+    return guides.dropna().drop_duplicates().reset_index(drop=True)
+
+
+def guide_at(metric: str, term: str | None) -> float:
+    """Return the value of zero or of chance, NaN where neither means anything."""
+    if term in _ZERO_TERMS:
+        return 0.0
+    if term in _CHANCE:
+        return _CHANCE[term]
+    if metric not in METRICS or term not in (None, "mean"):
+        return float("nan")
+    return _CHANCE.get(metric, 0.0)
+
+
+def quantity(metric: Any, term: str | None, labels: Labels) -> str:
+    """Return what an axis shows: "Mean IoU", "Hit rate", "AUROC"."""
+    if term not in (None, "mean"):
+        return _TERMS.get(str(term), labels.term(str(term)))
+    if metric is None:
+        return "Mean" if term else "Estimate"
+    label, known = labels.value("metric", metric), METRICS.get(str(metric))
+    given = known is not None and label != known.label
+    return f"Mean {label}" if term and not given and "rate" not in label else label

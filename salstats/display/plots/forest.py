@@ -1,0 +1,251 @@
+"""Forest of subgroups, with columns of text beside it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+import plotnine as p9
+
+from salstats.checks import SalstatsError, ValueRangeError, check_choice, check_count, quoted
+from salstats.display.format import STYLES, count_text, p_text, p_used
+from salstats.display.labels import LAST, Labels
+from salstats.display.plots.captions import adjusted_note, ci_text, distinct, interval_note
+from salstats.display.plots.coefficients import bars_on_log_axis, effect_text, is_ratio
+from salstats.display.plots.decrease import contrast_title, interval_texts
+from salstats.display.plots.estimates import (
+    check_distinct,
+    check_estimates,
+    drawable,
+    grouping_columns,
+    guide_at,
+    panel_texts,
+    panel_titles,
+    quantity,
+)
+from salstats.display.plots.panel_axis import HEAD_MM, PanelAxis, TextColumn
+from salstats.display.plots.panels import Rows, caption, closing, has_limits, row_layout, short_labels
+from salstats.display.plots.row_figure import MARK, bars, check_width, panel_mm, row_figure
+from salstats.display.theme import COLUMN_MM, PALETTE
+
+#: Headings and decimals of terms; of others three decimals.
+_HEADINGS = {"percent_decrease": "Decrease, %", "difference": "Difference"}
+_DIGITS = {"percent_decrease": 1}
+_RATIO_DIGITS, _OTHER_DIGITS = 2, 3
+#: Room before a subgroup's label; ordinary spaces would be trimmed.
+_INDENT = "\u2003"
+
+
+def plot_forest(
+    estimates: pd.DataFrame,
+    *,
+    labels: Mapping[str, Any] | Labels | None = None,
+    null: float | str | None = "auto",
+    p_values: bool = False,
+    digits: int | None = None,
+    style: str = "nature",
+    width: float = COLUMN_MM,
+) -> p9.ggplot:
+    """Return a forest: a row per subgroup, with n, estimate and interval as text beside its mark.
+
+    Parameters
+    ----------
+    estimates : DataFrame
+        Any estimates frame of one term. Its grouping columns with more than one value name the rows; with
+        two of them, values of the first are headings. Metrics become panels below each other.
+    labels : mapping, optional
+        Names and order of the subgroups, such as `{"size": {"small": "Small", "large": "Large"}}`.
+    null : float, "auto" or None
+        Where a vertical line stands: by default at 0 for differences, correlations and coefficients, at 1
+        for ratios, at 0.5 for an AUROC, and nowhere for means.
+    p_values : bool
+        Write the P values too, adjusted where there are such.
+    digits : int, optional
+        Decimals of estimate and limits; by default 1 for percent, 2 for ratios, else 3.
+    style : {"nature", "radiology", "ama"}
+        How numbers are written.
+    width : float
+        Width in mm that the text is laid out for, and the figure's own.
+
+    Returns
+    -------
+    ggplot
+        The figure; its `data` are the rows that are drawn, with `panel`, `row_label` and `y` (mm from
+        the top). "Overall" and "Average" stand last, set apart, as diamonds.
+
+    Raises
+    ------
+    ColumnError
+        No column `estimate`, or one that should be numeric and is not.
+    SalstatsError
+        Three or more columns to name the rows; two rows for one place; estimates that are all missing;
+        no P values where they are asked for; an unknown option.
+
+    Examples
+    --------
+    >>> import salstats as ss
+    >>> scores = ss.datasets.load_simulated().query("metric == 'iou' and method == 'gradcam'")
+    >>> scores = scores.assign(size=["large" if a > 0.15 else "small" for a in scores["area_ratio"]])
+    >>> means = ss.summarize(scores, by=["size", "task"], n_replicates=100)
+    >>> figure = ss.plot_forest(means, labels={"size": {"small": "Small", "large": "Large"}})
+    >>> figure.labels.x
+    'Mean (95% CI)'
+    """
+    check_choice(style, tuple(STYLES), "style")
+    frame, named = check_estimates(estimates), Labels(labels)
+    levels = _levels(frame)
+    metric = [c for c in ("metric",) if c in frame.columns]
+    check_distinct(frame, [*metric, *levels], "estimates")
+    ratio = is_ratio(frame, "estimates")
+    frame, cut = bars_on_log_axis(frame) if ratio else (frame, "")
+    frame, missing = drawable(frame, named, [*metric, *levels])
+    terms = distinct(frame, "term") if "term" not in levels else []
+    term = str(terms[0]) if terms else None
+    frame["panel"] = panel_titles(frame, panel_texts(frame, named, None, term))
+    frame, rows, bold = _rows(frame, named, levels)
+    line = _null(null, frame, term, ratio)
+    guides = frame[["panel"]].drop_duplicates().assign(guide=line).dropna()
+    columns = _columns(
+        frame, _heading(frame, named, term, ratio), _digits(digits, term, ratio), p_values, style
+    )
+    axis = PanelAxis(frame, guides, panel_mm(rows, 1, check_width(width)), columns, log=ratio)
+    figure = row_figure(
+        frame,
+        rows,
+        axis=axis,
+        x_title=_axis_title(frame, named, term, ratio),
+        note=caption([interval_note(frame), adjusted_note(frame) if p_values else "", cut, missing]),
+        guides=guides,
+        width=width,
+        head=HEAD_MM,
+        stripes=len(levels) < 2,
+    )
+    weights = ["bold" if b else "normal" for b in bold]
+    aligned = (
+        p9.element_text(ha="left", ma="left", weight=weights)
+        if len(levels) > 1
+        else p9.element_text(weight=weights)
+    )
+    return figure + _marks(frame, levels, axis) + p9.theme(axis_text_y=aligned)
+
+
+def _levels(frame: pd.DataFrame) -> list[str]:
+    """Return the columns that name the rows: those with more than one value, else the first."""
+    groups = [c for c in grouping_columns(frame) if c != "metric"]
+    groups += [c for c in ("formula", "term") if c in frame.columns]
+    several = [c for c in groups if frame[c].nunique(dropna=False) > 1]
+    if len(several) > 2:
+        raise SalstatsError(
+            f"estimates is grouped by {quoted(several)}, and a forest has rows for two of them; keep one "
+            f"value of the others, as in estimates.query(\"{several[0]} == '...'\")"
+        )
+    return several or groups[:1]
+
+
+def _rows(frame: pd.DataFrame, labels: Labels, levels: list[str]) -> tuple[pd.DataFrame, Rows, list[bool]]:
+    """Return the frame with `y` and `row_label`, the rows, and which of them are in bold."""
+    columns = [frame[c].astype(object).where(frame[c].notna(), "") for c in levels]
+    keys = list(zip(*columns, strict=True)) if levels else [()] * len(frame)
+    entries = _entries(keys, labels, levels)
+    values = list(entries)
+    first = [value[0] if value else "" for value in values]
+    texts = [text for text, _ in entries.values()]
+    rows = row_layout(values, texts, 1, closing(first))
+    names = [
+        ", ".join(labels.value(c, v) for c, v in zip(levels, key, strict=True) if v != "") for key in keys
+    ]
+    return frame.assign(y=rows.of(keys), row_label=names), rows, [bold for _, bold in entries.values()]
+
+
+def _entries(
+    keys: list[tuple[Any, ...]], labels: Labels, levels: list[str]
+) -> dict[tuple[Any, ...], tuple[str, bool]]:
+    """Return the text of each row from the top, headings among them, and whether it is in bold."""
+    if len(levels) < 2:
+        values = [key[0] for key in keys if key]
+        texts = short_labels(labels, levels[0], values) if values else {}
+        return {(v,): (t, str(v) in LAST) for v, t in texts.items()} or {(): ("", False)}
+    entries: dict[tuple[Any, ...], tuple[str, bool]] = {}
+    outer = short_labels(labels, levels[0], [key[0] for key in keys])
+    inner = short_labels(labels, levels[1], [key[1] for key in keys])
+    for group, text in outer.items():
+        members = [value for value in inner if (group, value) in keys]
+        if str(group) in LAST or all(str(value) in ("", str(group)) for value in members):
+            # a group that is not divided has one row; a closing one is never a heading
+            entries |= {(group, v): (text if i == 0 else inner[v], True) for i, v in enumerate(members)}
+            continue
+        entries[(group,)] = text, True
+        entries |= {(group, v): (_indented(inner[v]), False) for v in members}
+    return entries
+
+
+def _indented(text: str) -> str:
+    """Return a label set in from the left."""
+    return _INDENT + text.replace("\n", f"\n{_INDENT}")
+
+
+def _null(null: float | str | None, frame: pd.DataFrame, term: str | None, ratio: bool) -> float:
+    """Return where the vertical line stands, NaN for nowhere."""
+    if null is None:
+        return float("nan")
+    if isinstance(null, str):
+        check_choice(null, ("auto",), "null")
+        if ratio:
+            return 1.0
+        return 0.0 if "formula" in frame.columns else guide_at("", term)
+    if isinstance(null, bool) or null != null or abs(null) == float("inf") or (ratio and null <= 0):
+        raise ValueRangeError(
+            f"null must be a number{' above 0' if ratio else ''}, 'auto' or None, not {null!r}"
+        )
+    return float(null)
+
+
+def _digits(digits: int | None, term: str | None, ratio: bool) -> int:
+    """Return the decimals of the text."""
+    if digits is not None:
+        return check_count(digits, "digits", 0)
+    return _RATIO_DIGITS if ratio else _DIGITS.get(str(term), _OTHER_DIGITS)
+
+
+def _heading(frame: pd.DataFrame, labels: Labels, term: str | None, ratio: bool) -> str:
+    """Return what the estimates are in the heading of their column."""
+    if "formula" in frame.columns or ratio:
+        what = effect_text(frame, ratio)
+    else:
+        what = _HEADINGS.get(str(term)) or quantity(None, term, labels)
+    return f"{what} ({ci_text(frame)})" if has_limits(frame).any() else what
+
+
+def _columns(frame: pd.DataFrame, heading: str, digits: int, p_values: bool, style: str) -> list[TextColumn]:
+    """Return the columns of text: n, the estimate with its interval, and P values if asked."""
+    columns = []
+    if "n" in frame.columns and frame["n"].notna().any():
+        columns.append(TextColumn("n", [count_text(n) for n in frame["n"]]))
+    columns.append(TextColumn(heading, interval_texts(frame, digits, style)))
+    if p_values:
+        numbers = [p_used(row) for row in frame.to_dict("records")]
+        if all(p != p for p in numbers):
+            raise SalstatsError("p_values=True needs a column p_value or p_adjusted with values")
+        columns.append(TextColumn("P", [p_text(p, style) for p in numbers]))
+    return columns
+
+
+def _axis_title(frame: pd.DataFrame, labels: Labels, term: str | None, ratio: bool) -> str:
+    """Return the axis's title, with its unit."""
+    if term in _HEADINGS:
+        return contrast_title(frame, labels, str(term))
+    ci = f" ({ci_text(frame)})" if has_limits(frame).any() else ""
+    if "formula" in frame.columns or ratio:
+        of_term = f", {labels.term(term)}" if term else ""
+        return f"{effect_text(frame, ratio)}{of_term}{ci}"
+    metrics = distinct(frame, "metric")
+    return f"{quantity(metrics[0] if len(metrics) == 1 else None, term, labels)}{ci}"
+
+
+def _marks(frame: pd.DataFrame, levels: list[str], axis: PanelAxis) -> list[Any]:
+    """Return bars and points, diamonds in rows that sum others up."""
+    last = frame[levels].astype(str).isin(LAST).any(axis=1) if levels else pd.Series(False, index=frame.index)
+    layers = bars(frame, axis, PALETTE[0])
+    for shape, rows, size in (("s", frame[~last], MARK), ("D", frame[last], MARK + 0.3)):
+        if len(rows):
+            layers.append(p9.geom_point(data=rows, shape=shape, size=size, color=PALETTE[0]))
+    return layers

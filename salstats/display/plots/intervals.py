@@ -1,0 +1,219 @@
+"""Estimates with their intervals per task and method, one panel per metric."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotnine as p9
+
+from salstats.checks import ColumnError, SalstatsError, check_choice, quoted
+from salstats.display.format import STYLES, fixed_text
+from salstats.display.labels import Labels
+from salstats.display.plots.captions import (
+    ci_text,
+    distinct,
+    in_sentence,
+    interval_note,
+)
+from salstats.display.plots.decrease import (
+    CONTRASTS,
+    check_contrasts,
+    contrast_title,
+    loss_order,
+    reference_text,
+    significance_rule,
+)
+from salstats.display.plots.estimates import (
+    Drawing,
+    check_distinct,
+    check_estimates,
+    grouping_columns,
+    guide_lines,
+    prepare,
+    quantity,
+)
+from salstats.display.plots.panel_axis import PanelAxis
+from salstats.display.plots.panels import caption, has_limits
+from salstats.display.plots.row_figure import marks, panel_mm, place_rows, row_figure
+
+SORTS = ("auto", "decrease", "estimate", "labels")
+#: Panels side by side; more start a new line.
+_MOST_COLUMNS = 3
+
+
+def plot_intervals(
+    estimates: pd.DataFrame,
+    *,
+    decrease: pd.DataFrame | None = None,
+    auroc: pd.DataFrame | None = None,
+    method: str | None = None,
+    reference: str | None = None,
+    labels: Mapping[str, Any] | Labels | None = None,
+    sort: str = "auto",
+    style: str = "nature",
+) -> p9.ggplot:
+    """Return estimates with their intervals: tasks as rows, methods by colour and mark, metrics as panels.
+
+    With `decrease` and `auroc` it is Fig. 2 of saporta2022: tasks stand by significance and then by size of
+    the decrease from the human benchmark, each with the AUROC of the classifier.
+
+    Parameters
+    ----------
+    estimates : DataFrame
+        From `summarize`, or any estimates frame of one term, grouped by any of `task`, `method`, `metric`
+        and one further column, whose values become panels. Without `task` the first other grouping
+        column, else the methods, are the rows. Intervals are drawn where there are any.
+    decrease : DataFrame, optional
+        From `percent_decrease` or `difference`: orders the tasks by the verdict (below the reference,
+        inconclusive, above it) and then by the size of the loss, in its first metric.
+    auroc : DataFrame, optional
+        From `auroc(by="task")`: the estimate stands in parentheses after each task's name.
+    method : str, optional
+        The compared method of `decrease` that orders the tasks; by default its first.
+    reference : str, optional
+        The method drawn as black diamonds; by default that of `decrease`, else "human".
+    labels : mapping, optional
+        Names and order of tasks, methods and metrics, such as `{"gradcam": "Grad-CAM"}` or
+        `{"task": ["Edema", "Atelectasis"]}`.
+    sort : {"auto", "decrease", "estimate", "labels"}
+        By `decrease`; by the estimate of the first metric and method, largest first; in the labels'
+        order. By default by `decrease` where it is given, else in the labels' order.
+    style : {"nature", "radiology", "ama"}
+        How numbers are written.
+
+    Returns
+    -------
+    ggplot
+        The figure; its `data` are the rows that are drawn, with `panel`, `row_label` and `y` (mm from
+        the top). "Overall" and "Average" stand last, set apart.
+
+    Raises
+    ------
+    ColumnError
+        No column `estimate`, or one that is not numeric.
+    SalstatsError
+        Several terms; estimates that are all missing; two rows for one place; more than one further
+        grouping column; a `decrease` or `auroc` of other tasks; an unknown option or method.
+
+    Examples
+    --------
+    >>> import salstats as ss
+    >>> scores = ss.datasets.load_simulated()
+    >>> means = ss.summarize(scores, by=["metric", "method", "task"], n_replicates=100)
+    >>> decrease = ss.percent_decrease(scores, reference="human", n_replicates=100)
+    >>> areas = ss.auroc(scores, "prob", "label", by="task")
+    >>> figure = ss.plot_intervals(means, decrease=decrease, auroc=areas)
+    >>> list(figure.data["panel"].cat.categories)
+    ['Mean IoU', 'Hit rate']
+    """
+    check_choice(sort, SORTS, "sort")
+    check_choice(style, tuple(STYLES), "style")
+    contrasts = None if decrease is None else check_contrasts(decrease)
+    frame = check_estimates(estimates)
+    if reference is None and contrasts is not None:
+        reference = _reference(contrasts, frame)
+    drawing = prepare(frame, "estimates", labels, reference)
+    order, how = None, ""
+    if sort == "estimate":
+        order = _by_estimate(drawing)
+    elif sort == "decrease" or (sort == "auto" and contrasts is not None):
+        order, how = _by_decrease(drawing, contrasts, method, style)
+    suffixes = {} if auroc is None else _areas(drawing, auroc)
+    frame, rows = place_rows(drawing, order, suffixes)
+    guides = guide_lines(frame, drawing.term)
+    chance = "Grey line: chance." if guides["guide"].gt(0).any() else ""
+    areas = "In parentheses: AUROC of the classifier." if suffixes else ""
+    ncol = _n_columns(drawing)
+    axis = PanelAxis(frame, guides, panel_mm(rows, ncol))
+    figure = row_figure(
+        frame,
+        rows,
+        axis=axis,
+        x_title=_axis_title(drawing),
+        note=caption([interval_note(frame), how, areas, chance, drawing.missing]),
+        guides=guides,
+        legend=drawing.legend,
+        ncol=ncol,
+    )
+    return figure + marks(drawing, frame, axis)
+
+
+def _reference(contrasts: pd.DataFrame, frame: pd.DataFrame) -> str | None:
+    """Return the reference of the contrasts where the estimates have it as a method."""
+    found = distinct(contrasts, "reference")
+    return str(found[0]) if len(found) == 1 and found[0] in distinct(frame, "method") else None
+
+
+def _by_decrease(
+    drawing: Drawing, contrasts: pd.DataFrame | None, method: str | None, style: str
+) -> tuple[Any, str]:
+    """Return what sorts the rows by the decrease, and the sentence that says so."""
+    row, labels = drawing.role.row, drawing.labels
+    if contrasts is None:
+        raise SalstatsError("sort='decrease' needs decrease=, a frame from percent_decrease()")
+    _check_rows(drawing, contrasts, "decrease", "percent_decrease")
+    further = [c for c in grouping_columns(contrasts) if c not in (row, "metric", "method")]
+    several = [c for c in further if contrasts[c].nunique() > 1]
+    if several:
+        raise SalstatsError(f"decrease has several values of {quoted(several)}; keep one to sort by")
+    methods = labels.order("method", distinct(contrasts, "method"))
+    if method is not None and method not in methods:
+        raise SalstatsError(f"method={method!r} is not compared in decrease ({quoted(methods)})")
+    method = method or next(iter(methods), None)
+    metric = next(iter(labels.order("metric", distinct(contrasts, "metric"))), None)
+    order = loss_order(contrasts, labels, str(row), method)
+    what = f"the decrease in {labels.value('metric', metric)}" if metric else "the decrease"
+    to = f" to {in_sentence(labels.value('method', method))}" if methods else ""
+    base = reference_text(contrasts, labels)
+    rule = significance_rule(contrasts, style)
+    by = f"significance ({rule}), then size," if rule else "size"
+    return order, f"Sorted by {by} of {what} from {base}{to}."
+
+
+def _by_estimate(drawing: Drawing) -> Any:
+    """Return what sorts the rows by the estimate of the first metric and method, largest first."""
+    frame, row, labels = drawing.frame, drawing.role.row, drawing.labels
+    for column in (c for c in ("metric", "method") if c in frame.columns and c != row):
+        order = list(drawing.methods) if column == "method" else labels.order(column, frame[column])
+        frame = frame[frame[column] == order[0]]
+    sizes = dict(zip(frame[row], -frame["estimate"], strict=True)) if row else {}
+    return lambda values: sorted(values, key=lambda v: sizes.get(v, np.inf))
+
+
+def _areas(drawing: Drawing, auroc: object) -> dict[Any, str]:
+    """Return what follows the label of each task: its AUROC in parentheses."""
+    areas = check_estimates(auroc, "auroc")
+    row = _check_rows(drawing, areas, "auroc", "auroc")
+    check_distinct(areas, [row], "auroc")
+    found = dict(zip(areas[row], areas["estimate"], strict=True))
+    return {value: f"({fixed_text(area, 2)})" for value, area in found.items() if area == area}
+
+
+def _check_rows(drawing: Drawing, frame: pd.DataFrame, name: str, source: str) -> str:
+    """Return the column of the figure's rows, which another frame has to share."""
+    row = drawing.role.row
+    if row is None:
+        raise SalstatsError(f"{name} belongs to tasks, and estimates have no column 'task'")
+    if row not in frame.columns:
+        raise ColumnError(
+            f"{name} has no column {row!r}, which names the rows; use {source}(..., by={row!r})"
+        )
+    if not set(frame[row]) & set(drawing.frame[row]):
+        raise SalstatsError(f"{name} and estimates share no {row}: {quoted(frame[row].unique())}")
+    return row
+
+
+def _axis_title(drawing: Drawing) -> str:
+    """Return the axis's title: what it shows, or the statistic where the panels say of what."""
+    if drawing.term in CONTRASTS:
+        return contrast_title(drawing.frame, drawing.labels, drawing.term)
+    metrics, ci = distinct(drawing.frame, "metric"), ci_text(drawing.frame)
+    what = quantity(metrics[0] if len(metrics) == 1 else None, drawing.term, drawing.labels)
+    return f"{what} ({ci})" if has_limits(drawing.frame).any() else what
+
+
+def _n_columns(drawing: Drawing) -> int:
+    """Return how many panels stand side by side: those of one value of the further column."""
+    metrics = len(distinct(drawing.frame, "metric")) if drawing.role.facet else drawing.n_panels
+    return min(max(metrics, 2 if drawing.role.facet and metrics == 1 else 1), _MOST_COLUMNS)

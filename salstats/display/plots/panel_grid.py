@@ -1,0 +1,175 @@
+"""Panels side by side: how many, how large, and their titles broken into lines that fit."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotnine as p9
+
+from salstats.checks import SalstatsError, check_count
+from salstats.display.labels import Labels
+from salstats.display.plots import panels
+from salstats.display.plots.measured_text import fitted, width_mm
+from salstats.display.theme import COLUMN_MM, PAGE_MM, TEXT_PT
+
+#: Room between panels and for the numbers and title of the axes; height of a page.
+GAP_MM, LEFT_MM, BOTTOM_MM = 5.0, 11.0, 10.0
+#: Room that the numbers of a panel's own axes take, beside and below it.
+_OWN_MM = (9.0, 4.0)
+#: Where a title begins, beside the panel's edge.
+_TITLE_MM = 1.6
+_PAGE_HEIGHT_MM = 240.0
+#: Widths that a figure may have, and a panel should.
+_NARROWEST_MM, _WIDEST_MM, _PANEL_MM, _MOST_COLUMNS = 40.0, 500.0, 29.0, 5
+_LOWEST_MM, _HIGHEST_MM = 13.0, 48.0
+#: Lines of a panel's title.
+_TITLE_LINES = 4
+
+
+@dataclass(frozen=True)
+class PanelGrid:
+    """Panels of one size, in mm.
+
+    Attributes
+    ----------
+    titles : dict of str to str
+        The whole title of each panel and how it is written.
+    width : float
+        Of the figure.
+    n_columns, n_rows : int
+        Panels side by side and above each other.
+    panel_width, strip : float
+        Width of a panel and height of its title.
+    own : tuple of float
+        Room for the numbers of a panel's own axes, beside and below it; 0 where panels share them.
+    """
+
+    titles: dict[str, str]
+    width: float
+    n_columns: int
+    n_rows: int
+    panel_width: float
+    strip: float
+    own: tuple[float, float] = (0.0, 0.0)
+
+    def panel_height(self, share: float, further: float = 0.0) -> float:
+        """Return how high a panel is: a share of its width, less where all panels have to fit a page."""
+        fits = (_PAGE_HEIGHT_MM - BOTTOM_MM) / self.n_rows - self.strip - GAP_MM - self.own[1]
+        height = float(np.clip(min(share * self.panel_width, fits - further), _LOWEST_MM, _HIGHEST_MM))
+        return height + further
+
+    def height(self, panel_height: float) -> float:
+        """Return the height of the figure without legend and caption."""
+        between = GAP_MM + self.own[1]
+        return self.n_rows * (panel_height + self.strip) + (self.n_rows - 1) * between + BOTTOM_MM
+
+    def facets(self, column: str) -> list[Any]:
+        """Return the panels and their titles, to be added after the theme; nothing for a single one."""
+        if len(self.titles) == 1:
+            return []
+        titles = self.titles
+        wrap = p9.facet_wrap(
+            column,
+            ncol=self.n_columns,
+            labeller=lambda title: titles[title],
+            scales="free" if any(self.own) else "fixed",
+        )
+        title = p9.element_text(ha="left", va="bottom", ma="left")
+        return [
+            wrap,
+            p9.theme(panel_spacing=GAP_MM / self.width, strip_text=title),
+        ]
+
+
+def panel_grid(
+    titles: Sequence[str],
+    n_columns: int | None = None,
+    width: float | None = None,
+    *,
+    left: float = LEFT_MM,
+    free: bool = False,
+) -> PanelGrid:
+    """Return a grid for panels, with axes of their own if `free`: up to four fit a column, more a page."""
+    n = len(titles)
+    if width is None:
+        width = COLUMN_MM if n <= 4 else PAGE_MM
+    elif not _NARROWEST_MM <= width <= _WIDEST_MM:
+        raise SalstatsError(
+            f"width={width} is not between {_NARROWEST_MM:.0f} and {_WIDEST_MM:.0f} mm; "
+            f"{COLUMN_MM:.0f} is a column, {PAGE_MM:.0f} a page"
+        )
+    if n_columns is None:
+        most = 2 if n == 4 else int(np.clip(width // _PANEL_MM, 1, _MOST_COLUMNS))
+        # as many as give the last row its share
+        n_columns = -(-n // -(-n // most))
+    columns = min(check_count(n_columns, "n_columns"), n)
+    own = _OWN_MM if free else (0.0, 0.0)
+    panel_width = (width - left - (columns - 1) * (GAP_MM + own[0]) - 1) / columns
+    texts = wrapped_titles(titles, panel_width - _TITLE_MM)
+    lines = max(text.count("\n") + 1 for text in texts.values())
+    strip = lines * 1.3 * TEXT_PT * panels.MM_PER_PT + 2 if n > 1 else 1.0
+    return PanelGrid(texts, width, columns, -(-n // columns), panel_width, strip, own)
+
+
+def wrapped_titles(titles: Sequence[str], width: float) -> dict[str, str]:
+    """Return the titles of panels on lines that fit a width in mm."""
+    return wrapped_texts(titles, width, _TITLE_LINES, TEXT_PT, bold=True)
+
+
+def wrapped_texts(
+    texts: Sequence[str], width: float, lines: int, size: float, *, bold: bool = False
+) -> dict[str, str]:
+    """Return texts on so many lines that fit a width in mm; those that are the same then are numbered."""
+    written: dict[str, str] = {}
+    for text in texts:
+        short, number = wrapped_text(text, width, lines, size, bold=bold), 1
+        while short in written.values():
+            number += 1
+            short = wrapped_text(text, width, lines, size, f" ({number})", bold=bold)
+        written[text] = short
+    return written
+
+
+def wrapped_text(
+    text: str, width: float, lines: int, size: float, suffix: str = "", *, bold: bool = False
+) -> str:
+    """Return a text and what follows it on lines that fit; the text is shortened where they are too many."""
+    parts = fitted(text + suffix, width, size, bold)
+    if len(parts) > lines:
+        parts = fitted(text, width, size, bold)[:lines]
+        last = parts[-1]
+        while width_mm(f"{last} …{suffix}", size, bold) > width and last:
+            last = last[:-1].rstrip()
+        parts[-1] = f"{last} …{suffix}"
+    return panels.plain("\n".join(parts))
+
+
+def caption_chars(width: float, left: float = LEFT_MM) -> int:
+    """Return how many characters of a caption fit a line under the panels."""
+    return max(int((width - left - 1) / (0.56 * (TEXT_PT - 1) * panels.MM_PER_PT)), 20)
+
+
+def group_titles(frame: pd.DataFrame, labels: Labels, columns: Sequence[str]) -> pd.Categorical:
+    """Return each row's title: the whole labels of its grouping columns, in the order they stand."""
+    return combined(frame, columns, {c: _whole_labels(labels, frame, c) for c in columns})
+
+
+def combined(
+    table: pd.DataFrame, columns: Sequence[str], texts: Mapping[str, dict[Any, str]]
+) -> pd.Categorical:
+    """Return each row's title, made of the texts of its columns, in the order they stand."""
+    rows = list(zip(*(table[c] for c in columns), strict=True)) if columns else [()] * len(table)
+    places = {c: {value: i for i, value in enumerate(texts[c])} for c in columns}
+    order = sorted(set(rows), key=lambda row: [places[c][v] for c, v in zip(columns, row, strict=True)])
+    titles = {row: ", ".join(texts[c][v] for c, v in zip(columns, row, strict=True)) for row in order}
+    return pd.Categorical([titles[row] for row in rows], list(titles.values()), ordered=True)
+
+
+def _whole_labels(labels: Labels, table: pd.DataFrame, column: str) -> dict[Any, str]:
+    """Return the label of each value of a column in full, in the order they stand."""
+    texts = {v: labels.value(column, v) for v in labels.order(column, table[column])}
+    if len(set(texts.values())) < len(texts):
+        raise SalstatsError(f"labels give two values of column {column!r} the same label")
+    return texts

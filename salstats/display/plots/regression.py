@@ -1,0 +1,195 @@
+"""Coefficients of regression models with their intervals."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+import plotnine as p9
+
+from salstats.checks import SalstatsError, check_columns, quoted
+from salstats.display.format import MINUS
+from salstats.display.labels import Labels
+from salstats.display.plots.captions import ci_text, distinct, interval_note
+from salstats.display.plots.coefficients import (
+    bars_on_log_axis,
+    effect_text,
+    errors_note,
+    formulas_of,
+    is_ratio,
+    term_labels,
+)
+from salstats.display.plots.decrease import reference_text
+from salstats.display.plots.estimates import (
+    HUMAN,
+    Drawing,
+    Roles,
+    check_distinct,
+    check_estimates,
+    drawable,
+    grouping_columns,
+    panel_titles,
+)
+from salstats.display.plots.panel_axis import PanelAxis
+from salstats.display.plots.panels import (
+    caption,
+    has_limits,
+    method_labels,
+    short_labels,
+    wrapped,
+)
+from salstats.display.plots.row_figure import marks, panel_mm, place_rows, row_figure
+from salstats.stats.design import INTERCEPT
+
+#: Panels side by side; more start a new line.
+_MOST_COLUMNS = 3
+
+
+def plot_regression(
+    terms: pd.DataFrame,
+    *,
+    labels: Mapping[str, Any] | Labels | None = None,
+    intercept: bool = False,
+) -> p9.ggplot:
+    """Return the coefficients of regression models: terms as rows, models by colour and mark.
+
+    Each outcome, the left side of a formula, has a panel. Models that differ in the method, or else in the
+    right side of their formula, stand above each other in a row. Exponentiated estimates (odds ratios)
+    stand on an axis of logarithms with a line at 1, others have a line at 0.
+
+    Parameters
+    ----------
+    terms : DataFrame
+        From `regress` or `tidy`: `term`, `estimate`, and what there is of `method`, `formula`,
+        `reference`, `conf_low`, `conf_high`. One further grouping column may have several values, which
+        become panels.
+    labels : mapping, optional
+        Names and order of terms, methods and outcomes, such as `{"area_ratio": "Relative size"}` or
+        `{"term": ["elongation", "area_ratio"]}`.
+    intercept : bool
+        Draw the intercepts too.
+
+    Returns
+    -------
+    ggplot
+        The figure; its `data` are the rows that are drawn, with `panel`, `row_label` and `y` (mm from
+        the top).
+
+    Raises
+    ------
+    ColumnError
+        No column `estimate` or `term`, or one that should be numeric and is not.
+    SalstatsError
+        Only intercepts; estimates that are all missing; some exponentiated and some not; two rows for
+        one place; more than one further grouping column.
+
+    Examples
+    --------
+    >>> import salstats as ss
+    >>> scores = ss.datasets.load_simulated()
+    >>> terms = ss.regress(scores, "iou ~ elongation + area_ratio", by="method", errors="cluster")
+    >>> figure = ss.plot_regression(terms)
+    >>> figure.labels.x, sorted(set(figure.data["row_label"]))
+    ('Coefficient, IoU (95% CI)', ['Elongation', 'Relative size'])
+    """
+    named = Labels(labels)
+    frame = check_estimates(terms, "terms")
+    check_columns(frame, ["term"], "terms")
+    if not intercept:
+        frame = frame[frame["term"] != INTERCEPT].reset_index(drop=True)
+        if frame.empty:
+            raise SalstatsError("terms holds only intercepts; pass intercept=True to draw them")
+    ratio = is_ratio(frame, "terms")
+    frame, cut = bars_on_log_axis(frame) if ratio else (frame, "")
+    drawing = _prepare(frame, named)
+    placed, rows = place_rows(drawing)
+    guides = placed[["panel"]].drop_duplicates().assign(guide=1.0 if ratio else 0.0)
+    ncol = min(drawing.n_panels, _MOST_COLUMNS)
+    axis = PanelAxis(placed, guides, panel_mm(rows, ncol), log=ratio)
+    figure = row_figure(
+        placed,
+        rows,
+        axis=axis,
+        x_title=_axis_title(placed, ratio),
+        note=caption(
+            [interval_note(placed), errors_note(placed), _gap_note(placed, named), cut, drawing.missing]
+        ),
+        guides=guides,
+        legend=drawing.legend,
+        ncol=ncol,
+    )
+    return figure + marks(drawing, placed, axis)
+
+
+def _prepare(frame: pd.DataFrame, labels: Labels) -> Drawing:
+    """Return coefficients made ready for a figure: models as marks, outcomes as panels."""
+    groups = grouping_columns(frame)
+    column = next((c for c in ("method", "model") if c in groups), None)
+    further = [c for c in groups if c != column and frame[c].nunique() > 1]
+    if len(further) > 1:
+        raise SalstatsError(
+            f"terms is grouped by {quoted(further)} besides {column or 'the term'}, and a figure has panels "
+            f"for one of them; keep one value of the others, as in terms.query(\"{further[-1]} == '...'\")"
+        )
+    sides = [_sides(formula) for formula in formulas_of(frame)]
+    frame["outcome"], rights = [left for left, _ in sides], [right for _, right in sides]
+    place = [*groups, "outcome", "term"]
+    by_formula = bool(frame.duplicated(place).any()) and len(set(rights)) > 1
+    check_distinct(frame, [*place, "formula"] if by_formula else place, "terms")
+    frame["right"] = rights
+    frame["outcome_label"] = [labels.term(left) if left else "" for left in frame["outcome"]]
+    kept, missing = drawable(frame, labels, [*groups, "outcome_label", "term"], "terms")
+    texts = {c: short_labels(labels, c, kept[c], 32, 2) for c in further}
+    outcomes = zip(kept["outcome"], kept["outcome_label"], strict=True)
+    texts["outcome"] = {outcome: wrapped(label, 32, 2) for outcome, label in dict(outcomes).items()}
+    kept["panel"] = panel_titles(kept, texts)
+    keys, marks_of = _models(kept, labels, column, by_formula)
+    if marks_of:
+        shown = [marks_of[key] for key in keys]
+        kept["method_label"] = pd.Categorical(shown, categories=list(marks_of.values()), ordered=True)
+    facet = further[0] if further else None
+    rows = Labels({"term": term_labels(kept, labels)})
+    return Drawing(kept, rows, Roles(groups, "term", facet), None, marks_of, [HUMAN], missing)
+
+
+def _sides(formula: str) -> tuple[str, str]:
+    """Return both sides of a formula."""
+    left, _, right = formula.partition("~")
+    return left.strip(), right.strip()
+
+
+def _models(
+    frame: pd.DataFrame, labels: Labels, column: str | None, by_formula: bool
+) -> tuple[list[str], dict[str, str]]:
+    """Return each row's model, and the legend's text of each; none where there is one without a name.
+
+    Models are told apart by a column, and where terms repeat by the right side of their formulas.
+    """
+    names = [""] * len(frame) if column is None else [str(v) for v in frame[column]]
+    if not by_formula:
+        if column == "method":
+            return names, method_labels(labels, names, [HUMAN])
+        return names, {} if column is None else short_labels(labels, column, names, 32, 2)
+    keys = list(frame["right"])
+    shown = dict(zip(keys, keys, strict=True))
+    if len(set(names)) > 1:
+        keys = [f"{name}: {right}" for name, right in zip(names, keys, strict=True)]
+        order = labels.order(str(column), names)
+        pairs = sorted(zip(names, frame["right"], keys, strict=True), key=lambda p: order.index(p[0]))
+        shown = {key: f"{labels.value(str(column), name)}: {right}" for name, right, key in pairs}
+    texts = Labels({"model": shown})
+    return keys, short_labels(texts, "model", keys, 32, 2)
+
+
+def _axis_title(frame: pd.DataFrame, ratio: bool) -> str:
+    """Return the axis's title: what the coefficients are, and of which outcome where there is one."""
+    outcomes = [o for o in distinct(frame, "outcome_label") if o]
+    effect = effect_text(frame, ratio)
+    what = f"{effect}, {outcomes[0]}" if len(outcomes) == 1 else effect
+    return f"{what} ({ci_text(frame)})" if has_limits(frame).any() else what
+
+
+def _gap_note(frame: pd.DataFrame, labels: Labels) -> str:
+    """Return the sentence that says that the outcome is a gap to a reference."""
+    if not distinct(frame, "reference"):
+        return ""
+    return f"Outcome: {reference_text(frame, labels)} {MINUS} method."

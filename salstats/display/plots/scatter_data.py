@@ -1,0 +1,234 @@
+"""What a scatter figure draws: its points, the lines of models and the correlations, each in its panel."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from salstats.checks import (
+    ColumnError,
+    SalstatsError,
+    check_by,
+    check_columns,
+    check_frame,
+    check_numeric,
+    quoted,
+)
+from salstats.display.format import count_text, interval_text, joined
+from salstats.display.labels import Labels
+from salstats.display.plots import panels
+from salstats.display.plots.captions import ci_text, distinct
+from salstats.display.plots.jitter import beside, beyond, even_share, is_few, is_outcome
+from salstats.display.plots.panel_grid import combined, group_titles
+from salstats.stats.formulas import parse_formula
+from salstats.stats.wide import wide_table
+
+#: Columns of an estimates frame that end its grouping columns.
+_AFTER_GROUPS = ("reference", "formula", "term", "estimate")
+_LIMITS = ("conf_low", "conf_high")
+#: The method that is the reference, whose colour no other has.
+_HUMAN = "human"
+_SYMBOLS = {"spearman": "\N{GREEK SMALL LETTER RHO}", "pearson": "r", "kendall": "τ"}
+_NAMES = {"spearman": "Spearman correlation", "pearson": "Pearson correlation", "kendall": "Kendall tau-b"}
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The rows of a scatter figure.
+
+    Attributes
+    ----------
+    points : DataFrame
+        Columns `x, y`, `panel` (its whole title, a Categorical in the order they stand), `group` (label of
+        the colour's value, a Categorical; one category "" without a colour), and `x_drawn, y_drawn`: where
+        the points stand.
+    keys : DataFrame
+        The combinations there are: the columns of `by` and `colour` as text, `panel` and `group`.
+    by : list of str
+        Columns of the panels.
+    colour : str or None
+        Column of the groups.
+    references : list of str
+        The groups that are references.
+    outcome, few : bool
+        Whether `y` is 0 and 1 only; whether `x` is a few whole numbers.
+    n_left_out : int
+        Rows without `x` or `y`.
+    """
+
+    points: pd.DataFrame
+    keys: pd.DataFrame
+    by: list[str]
+    colour: str | None
+    references: list[str]
+    outcome: bool
+    few: bool
+    n_left_out: int
+
+
+def drawn_points(
+    data: object, x: str, y: str, by: str | Sequence[str] | None, colour: str | None, labels: Labels
+) -> Drawn:
+    """Return the rows that have `x` and `y`, by panel and group."""
+    frame = check_frame(data, "data")
+    groups = check_by(frame, by, ("task",), "data")
+    if colour is None:
+        colour = "method" if "method" in frame.columns and "method" not in groups else None
+    colours = check_by(frame, colour or (), (), "data")
+    if colour in groups:
+        raise ColumnError(f"colour={colour!r} is also in by={groups}; leave it out of one of them")
+    if x == y:
+        raise SalstatsError(f"x and y are both {x!r}; name two columns or metrics")
+    table = wide_table(frame, [x, y], [*groups, *colours]).reset_index(drop=True)
+    _check_one_metric(table, x, y, [*groups, *colours])
+    complete = ~(np.isnan(check_numeric(table, x, "data")) | np.isnan(check_numeric(table, y, "data")))
+    if not complete.any():
+        raise SalstatsError(f"no row of data has both {x!r} and {y!r} ({len(table)} rows)")
+    used = table[complete].reset_index(drop=True)
+    points = pd.DataFrame({"x": used[x].astype(float), "y": used[y].astype(float)})
+    points["panel"] = group_titles(used, labels, groups)
+    short = {c: _group_labels(labels, used, c) for c in colours}
+    references = [
+        text for c in short for value, text in short[c].items() if c == "method" and value == _HUMAN
+    ]
+    points["group"] = combined(used, colours, short)
+    keys = used[[*groups, *colours]].astype(str).assign(panel=points["panel"], group=points["group"])
+    outcome, few = is_outcome(points["y"].to_numpy()), is_few(points["x"].to_numpy())
+    points = _spread(points, outcome, few)
+    n_left_out = int((~complete).sum())
+    return Drawn(points, keys.drop_duplicates(), groups, colour, references, outcome, few, n_left_out)
+
+
+def _check_one_metric(table: pd.DataFrame, x: str, y: str, groups: list[str]) -> None:
+    """Raise where points would be scores of several metrics."""
+    if "score" not in (x, y) or "metric" not in table.columns or "metric" in groups:
+        return
+    metrics = distinct(table, "metric")
+    if len(metrics) > 1:
+        raise SalstatsError(
+            f"'score' holds {len(metrics)} metrics ({quoted(metrics)}), which share no axis; name one, "
+            f"as in plot_scatter(scores, {x if y == 'score' else y!r}, {metrics[0]!r}), or add 'metric' to by"
+        )
+
+
+def _group_labels(labels: Labels, table: pd.DataFrame, column: str) -> dict[Any, str]:
+    """Return the legend's text of each value of a column, in the order they stand."""
+    if column == "method":
+        return panels.method_labels(labels, table[column], [_HUMAN])
+    return panels.short_labels(labels, column, table[column], 32, 2)
+
+
+def _spread(points: pd.DataFrame, outcome: bool, few: bool) -> pd.DataFrame:
+    """Return points with the places where they are drawn: equal values beside each other."""
+    lane = points["group"].cat.codes.to_numpy()
+    n_lanes = len(points["group"].cat.categories)
+    x, y = points["x"].to_numpy(), points["y"].to_numpy()
+    cells = [points["panel"], points["group"]]
+    if few:
+        x = beside(x, lane, n_lanes, even_share([*cells, points["x"]]))
+    if outcome:
+        y = beyond(y, lane, n_lanes, even_share([*cells, points["y"]]))
+    return points.assign(x_drawn=x, y_drawn=y)
+
+
+def fitted_lines(fit: pd.DataFrame, x: str, y: str, drawn: Drawn, data: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of a `fit_line` frame that belong to the panels: `panel` and `group` added."""
+    check_columns(check_frame(fit, "fit"), ["formula", "covariate", "value", "estimate"], "fit")
+    responses = {text: parse_formula(text).response.name for text in distinct(fit, "formula")}
+    here = (fit["covariate"] == x) & (fit["formula"].map(responses) == y)
+    if not here.any():
+        pairs = fit[["formula", "covariate"]].drop_duplicates().itertuples(index=False)
+        what = [f"{responses[formula]} along {covariate}" for formula, covariate in pairs]
+        raise SalstatsError(f"fit holds no line of {y!r} along {x!r}, only of {', '.join(what)}")
+    for reference in distinct(fit, "reference"):
+        if "method" in data.columns and (data["method"] == reference).any():
+            raise SalstatsError(
+                f"fit is of the gap to {reference!r}, data holds scores; draw the gap's rows, which "
+                f"augment(data, formula, reference={reference!r}) returns"
+            )
+    lines = _matched(fit[here].dropna(subset=["value", "estimate"]), drawn, "fit", ["value"])
+    # a group whose covariate does not vary has a mean but no line
+    several = (
+        lines.groupby([lines["panel"].cat.codes, lines["group"].cat.codes])["value"].transform("size") > 1
+    )
+    for column in _LIMITS:
+        if column not in lines.columns:
+            lines[column] = np.nan
+    return lines[several].reset_index(drop=True)
+
+
+def correlation_texts(correlations: pd.DataFrame, x: str, y: str, drawn: Drawn) -> pd.DataFrame:
+    """Return the rows of a `correlate` frame that belong to the panels: `panel`, `group`, `text` added."""
+    check_columns(check_frame(correlations, "correlations"), ["x", "y", "estimate"], "correlations")
+    ways = [(correlations["x"] == a) & (correlations["y"] == b) for a, b in ((x, y), (y, x))]
+    here = ways[0] | ways[1]
+    if not here.any():
+        pairs = correlations[["x", "y"]].drop_duplicates().itertuples(index=False)
+        what = [f"{first} and {second}" for first, second in pairs]
+        raise SalstatsError(f"correlations holds none of {x!r} and {y!r}, only of {', '.join(what)}")
+    rows = _matched(correlations[here], drawn, "correlations", [])
+    rows["text"] = [_correlation_text(row) for row in rows.to_dict("records")]
+    return rows
+
+
+def _correlation_text(row: dict[str, object]) -> str:
+    """Return "ρ = 0.45 (0.30, 0.58)"."""
+    value = interval_text(row["estimate"], row.get("conf_low"), row.get("conf_high"), 2)
+    return f"{_SYMBOLS.get(str(row.get('term')), 'r')} = {value}"
+
+
+def _matched(frame: pd.DataFrame, drawn: Drawn, name: str, further: list[str]) -> pd.DataFrame:
+    """Return a frame's rows with the panel and the group that they belong to.
+
+    A frame that is not grouped by a column of the panels belongs into each of them; without the colour's
+    column its rows have no group.
+    """
+    ends = [i for i, column in enumerate(frame.columns) if column in _AFTER_GROUPS]
+    own = list(frame.columns[: min(ends)])
+    known = [*drawn.by, *([drawn.colour] if drawn.colour else [])]
+    others = [c for c in own if c not in known and frame[c].nunique() > 1]
+    if others:
+        raise SalstatsError(
+            f"{name} is grouped by {quoted(others)}, the figure by {quoted(known) or 'nothing'}; keep one "
+            "value of it, or add it to by="
+        )
+    shared = [c for c in known if c in own]
+    repeated = frame.duplicated([*shared, *further])
+    if repeated.any():
+        row = frame.loc[repeated].iloc[0]
+        where = ", ".join(f"{c} {row[c]}" for c in shared) or "the figure"
+        raise SalstatsError(f"{name} has more than one row for {where}; keep one formula, test and pair")
+    coloured = drawn.colour is None or drawn.colour in shared
+    keys = drawn.keys if coloured else drawn.keys.drop(columns=["group", str(drawn.colour)])
+    texts = frame.assign(**{c: frame[c].astype(str) for c in shared})
+    texts = texts.drop(columns=[c for c in ("panel", "group") if c in texts.columns])
+    targets = keys[[*shared, "panel", *(["group"] if coloured else [])]].drop_duplicates()
+    matched = texts.merge(targets, on=shared) if shared else texts.merge(targets, how="cross")
+    if matched.empty:
+        raise SalstatsError(f"{name} has no row for any panel of the figure; its groups are other ones")
+    matched["panel"] = pd.Categorical(matched["panel"], drawn.keys["panel"].cat.categories, ordered=True)
+    groups = drawn.keys["group"].cat.categories
+    own_group = matched["group"] if coloured else [None] * len(matched)
+    matched["group"] = pd.Categorical(own_group, groups, ordered=True)
+    return matched
+
+
+def captions(
+    drawn: Drawn, titles: Sequence[str], lines: pd.DataFrame | None, texts: pd.DataFrame | None
+) -> list[str]:
+    """Return the sentences under the figure; `titles` are those of its axes."""
+    sentences = []
+    if lines is not None:
+        band = f" and pointwise {ci_text(lines)}" if lines["conf_low"].notna().any() else ""
+        sentences.append(f"Lines: fitted mean ({', '.join(distinct(lines, 'formula'))}){band}.")
+    if texts is not None:
+        tests = [str(t) for t in distinct(texts, "term")]
+        what = [f"{_SYMBOLS.get(t, 'r')}: {_NAMES.get(t, t)}" for t in tests] or ["r: correlation"]
+        limits = f" ({ci_text(texts)})" if panels.has_limits(texts).any() else ""
+        sentences.append(f"{'; '.join(what)}{limits}.")
+    if drawn.n_left_out:
+        n, total = count_text(drawn.n_left_out), count_text(drawn.n_left_out + len(drawn.points))
+        sentences.append(f"Not drawn: {n} of {total} rows, which miss {joined(titles, 'or')}.")
+    return sentences

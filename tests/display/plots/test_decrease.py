@@ -1,0 +1,245 @@
+"""The forest of decreases: rows and their order, filled and hollow marks, text, words, drawing."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from display.plots.estimate_figures import (
+    LONG,
+    MARKUP,
+    bars,
+    caption,
+    decreases,
+    drawn_texts,
+    estimates,
+    layer_data,
+    layers,
+    legend,
+    row_labels,
+    scale,
+    texts,
+)
+
+import salstats as ss
+from salstats.checks import ColumnError, SalstatsError
+from salstats.display.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM, PALETTE
+
+VALUES = {"A": 20.0, "B": 3.0, "C": 60.0, "D": -40.0}
+
+
+def two_methods():
+    """Decreases of two methods in two metrics."""
+    frames = [decreases(VALUES | {"Average": 10.0}, method=m, metric=k) for m in "ab" for k in ("iou", "hit")]
+    return pd.concat(frames, ignore_index=True)
+
+
+def fills(figure, number=0):
+    """The fill of each mark of a layer, by task."""
+    data = layer_data(figure, "geom_point", number)
+    return dict(zip(data["task"], data["fill"], strict=True))
+
+
+def test_rows_stand_by_size_significance_or_label_with_the_average_last():
+    frame = decreases(VALUES | {"Average": 99.0})
+    assert row_labels(ss.plot_decrease(frame)) == ["C", "A", "B", "D", "Average"]
+    by_verdict = decreases(
+        VALUES | {"E": 50.0}, verdict=["lower", "inconclusive", "lower", "higher", "inconclusive"]
+    )
+    assert row_labels(ss.plot_decrease(by_verdict, sort="significance")) == ["C", "A", "E", "B", "D"]
+    assert row_labels(ss.plot_decrease(by_verdict)) == ["C", "E", "A", "B", "D"]
+    labels = {"task": ["D", "B"]}
+    assert row_labels(ss.plot_decrease(frame, sort="labels", labels=labels)) == [
+        "D",
+        "B",
+        "A",
+        "C",
+        "Average",
+    ]
+
+
+def test_conclusive_marks_are_filled_and_the_caption_says_so():
+    figure = ss.plot_decrease(decreases(VALUES))
+    assert fills(figure) == {"A": PALETTE[0], "B": "white", "C": PALETTE[0], "D": PALETTE[0]}
+    assert "Filled marks: interval excludes 0; hollow marks: not." in caption(figure)
+    adjusted = decreases(VALUES, verdict="inconclusive", p_value=0.001, p_adjusted=0.2, n_tests=8)
+    figure = ss.plot_decrease(adjusted, style="radiology")
+    assert set(fills(figure).values()) == {"white"}
+    assert "interval excludes 0 and adjusted P < .05" in caption(figure)
+    assert "P values adjusted for 8 tests." in caption(figure)
+
+
+def test_the_average_is_a_diamond_of_its_own_layer():
+    figure = ss.plot_decrease(decreases(VALUES | {"Average": 10.0}))
+    tasks, average = layers(figure, "geom_point")
+    assert "Average" not in set(tasks._data["task"])
+    assert list(average._data["task"]) == ["Average"]
+    assert average.geom.aes_params["shape"] == "D"
+    assert tasks.mapping["shape"] == "method_label"
+
+
+def test_text_beside_the_marks_is_estimate_and_interval():
+    columns, headings = texts(ss.plot_decrease(decreases({"A": 24.04, "B": -2.0})))
+    assert columns == [["24.0 (19.0, 29.0)", "−2.0 (−7.0, 3.0)"]]
+    assert headings == ["Decrease, % (95% CI)"]
+    columns, _ = texts(ss.plot_decrease(decreases({"A": 24.04}), digits=2, style="ama"))
+    assert columns == [["24.04 (19.04 to 29.04)"]]
+    assert texts(ss.plot_decrease(decreases(VALUES), text=False)) == ([], [])
+
+
+def test_text_stands_beyond_every_bar_and_the_axis_has_no_number_there():
+    figure = ss.plot_decrease(two_methods())
+    column = layer_data(figure, "geom_text")
+    assert column["x"].nunique() == 1
+    axis = next(layer._data for layer in layers(figure, "geom_segment") if layer.mapping.get("x") == "low")
+    assert axis["high"].max() > bars(figure)["conf_high"].max()
+    breaks = scale(figure, "x").breaks((axis["low"].min(), column["x"].max()))
+    assert 0.0 in breaks
+    assert max(breaks) <= axis["high"].max()
+
+
+def test_a_frame_of_differences_has_its_own_unit_and_order():
+    scores = ss.datasets.load_simulated().query("method != 'occlusion'")
+    gaps = ss.difference(scores, reference="human", average="task", n_replicates=50)
+    figure = ss.plot_decrease(gaps)
+    assert figure.labels.x == "Difference, method − human benchmark"
+    iou = gaps.query("metric == 'iou' and task != 'Average'").sort_values("estimate")
+    assert row_labels(figure) == [*iou["task"], "Average"]
+    columns, headings = texts(figure)
+    assert headings == ["Difference (95% CI)"]
+    assert all(text.startswith("−0.") and len(text.split(" ")[0]) == 6 for text in columns[0])
+
+
+def test_methods_share_a_row_and_metrics_are_panels_below_each_other():
+    figure = ss.plot_decrease(two_methods())
+    assert list(figure.data["panel"].cat.categories) == ["IoU", "Hit rate"]
+    assert figure.facet._ncol == 1
+    assert list(legend(figure)) == ["a", "b"]
+    assert [mark for _, mark in legend(figure).values()] == ["o", "s"]
+    rows = figure.data.query("metric == 'iou'").pivot(index="task", columns="method", values="y")
+    assert (rows["a"] > rows["b"]).all()
+    assert figure.labels.x == "Decrease from human benchmark (%)"
+    assert figure.theme.getp("figure_size")[0] == pytest.approx(COLUMN_MM / MM_PER_INCH)
+
+
+def test_panels_side_by_side_are_laid_out_for_a_page():
+    figure = ss.plot_decrease(two_methods(), ncol=2)
+    assert figure.facet._ncol == 2
+    assert figure.theme.getp("figure_size")[0] == pytest.approx(PAGE_MM / MM_PER_INCH)
+    assert ss.plot_decrease(two_methods(), text=False).facet._ncol == 2
+    # at the same width the text takes less of a panel that is wider
+    narrow, wide = (
+        layer_data(ss.plot_decrease(two_methods(), width=w), "geom_text")["x"].max() for w in (89, 183)
+    )
+    assert wide < narrow
+
+
+def test_percentages_share_an_axis_and_differences_have_their_own():
+    frame = pd.concat([decreases({"A": 5.0}), decreases({"A": 80.0}, metric="hit")])
+    for term, n_axes in (("percent_decrease", 1), ("difference", 2)):
+        figure = ss.plot_decrease(frame.assign(term=term), sort="labels")
+        axes = next(
+            layer._data for layer in layers(figure, "geom_segment") if layer.mapping.get("x") == "low"
+        )
+        assert len(axes) == 2
+        assert axes["high"].nunique() == n_axes
+
+
+def test_panels_below_each_other_make_the_figure_higher():
+    below, beside = (ss.plot_decrease(two_methods(), ncol=n).theme.getp("figure_size")[1] for n in (1, 2))
+    assert below > 1.6 * beside
+
+
+def test_a_metric_alone_has_no_panel_title_and_a_method_alone_keeps_its_legend():
+    figure = ss.plot_decrease(decreases(VALUES))
+    assert type(figure.facet).__name__ == "facet_null"
+    assert list(legend(figure)) == ["Grad-CAM"]
+
+
+def test_without_tasks_the_methods_are_the_rows():
+    frame = pd.concat([decreases({"x": v}, method=m).drop(columns="task") for m, v in (("a", 5), ("b", 50))])
+    figure = ss.plot_decrease(frame)
+    assert row_labels(figure) == ["b", "a"]
+    assert figure.theme.getp("legend_position") == "none"
+
+
+def test_undefined_decreases_are_left_out_and_named():
+    frame = decreases(VALUES)
+    frame.loc[1, ["estimate", "conf_low", "conf_high"]] = np.nan
+    figure = ss.plot_decrease(frame)
+    assert row_labels(figure) == ["C", "A", "D"]
+    assert "Undefined, not drawn: IoU/B/Grad-CAM." in caption(figure)
+
+
+def test_a_bar_without_end_stops_at_the_axis():
+    frame = decreases(VALUES)
+    frame.loc[1, ["conf_low", "conf_high"]] = -np.inf, np.inf
+    figure = ss.plot_decrease(frame)
+    assert np.isfinite(bars(figure)[["conf_low", "conf_high"]]).all(axis=None)
+    assert texts(figure)[0][0][1] == "3.0 (−∞, ∞)"
+    assert "a bar that ends with the axis has no limit there" in caption(figure)
+
+
+def test_decreases_without_interval_are_filled_by_their_p_value_if_they_have_one():
+    frame = decreases(VALUES).drop(columns=["conf_low", "conf_high", "conf_level", "interval", "verdict"])
+    figure = ss.plot_decrease(frame)
+    assert set(fills(figure).values()) == {"white"}
+    assert caption(figure) == "No intervals were given."
+    assert texts(figure)[1] == ["Decrease, %"]
+    by_p_value = ss.plot_decrease(frame.assign(p_value=[0.01, 0.2, 0.04, 0.06]))
+    assert [fill != "white" for fill in fills(by_p_value).values()] == [True, False, True, False]
+    assert "Filled marks: P < 0.05" in caption(by_p_value)
+
+
+@pytest.mark.parametrize(
+    ("frame", "error", "match"),
+    [
+        (estimates(), SalstatsError, "not hold the term 'mean'"),
+        (decreases(VALUES).assign(formula="a ~ b"), SalstatsError, "not hold coefficients of models"),
+        (decreases(VALUES).assign(estimate=np.nan), SalstatsError, "every estimate is missing"),
+        (decreases(VALUES).drop(columns="estimate"), ColumnError, "no column 'estimate'"),
+        (pd.concat([decreases(VALUES)] * 2), SalstatsError, "more than one row for"),
+        (None, SalstatsError, "must be a pandas DataFrame"),
+    ],
+)
+def test_frames_that_cannot_be_drawn_are_an_error(frame, error, match):
+    with pytest.raises(error, match=match):
+        ss.plot_decrease(frame)
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"sort": "name"}, "sort='name' is not known"),
+        ({"digits": -1}, "digits must be a whole number"),
+        ({"ncol": 0}, "ncol must be a whole number"),
+        ({"width": 8.9}, "width must be a number of mm between 40 and 1000"),
+        ({"style": "lancet"}, "style='lancet' is not known"),
+    ],
+)
+def test_options_that_do_not_fit_are_an_error(options, match):
+    with pytest.raises(SalstatsError, match=match):
+        ss.plot_decrease(decreases(VALUES), **options)
+
+
+def test_the_frame_is_not_modified():
+    frame = two_methods()
+    before = frame.copy(deep=True)
+    ss.plot_decrease(frame)
+    pd.testing.assert_frame_equal(frame, before)
+
+
+def test_the_forest_of_a_study_is_drawn_with_all_its_words():
+    scores = ss.datasets.load_simulated()
+    decrease = ss.percent_decrease(scores, reference="human", average="task", n_replicates=50)
+    words = drawn_texts(ss.plot_decrease(decrease))
+    assert {"IoU", "Hit rate", "Edema", "Average", "Grad-CAM", "Occlusion", "Decrease, % (95% CI)"} <= set(
+        words
+    )
+    assert sum(word.count("(") == 1 and word[0].isdigit() for word in words) == len(decrease)
+
+
+def test_markup_and_long_names_are_drawn_as_they_are_written():
+    tasks = dict.fromkeys([*MARKUP, LONG], 30.0)
+    words = {
+        w.replace("\\$", "$") for w in drawn_texts(ss.plot_decrease(decreases(tasks, method="_a_ $b$ $c$")))
+    }
+    assert {*MARKUP, "_a_ $b$ $c$"} <= words

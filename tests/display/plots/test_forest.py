@@ -1,0 +1,197 @@
+"""The forest of subgroups: rows and headings, columns of text, line, words, drawing."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from display.plots.estimate_figures import (
+    LONG,
+    MARKUP,
+    caption,
+    decreases,
+    drawn_texts,
+    estimates,
+    layer_data,
+    layers,
+    row_labels,
+    texts,
+)
+
+import salstats as ss
+from salstats.checks import SalstatsError, ValueRangeError
+
+
+def subgroups():
+    """Estimates by subgroup and its level, as stacked from several calls, with a row for all."""
+    frame = estimates(tasks=["x"], methods=["a"], metrics=list("pqrs"))
+    levels = [("Size", "small"), ("Size", "large"), ("Sex", "female"), ("Overall", "Overall")]
+    frame = frame.drop(columns=["metric", "method", "task"])
+    return pd.concat([pd.DataFrame(levels, columns=["subgroup", "level"]), frame], axis=1)
+
+
+def weights(figure):
+    """The weights of the rows' labels from the top down."""
+    return figure.theme.themeables["axis_text_y"].theme_element.properties["weight"]
+
+
+def guide(figure):
+    """Where the vertical line stands."""
+    return set(layer_data(figure, "geom_vline")["guide"])
+
+
+def test_two_grouping_columns_give_bold_headings_and_rows_set_in():
+    figure = ss.plot_forest(subgroups())
+    labels = row_labels(figure)
+    assert [label.strip() for label in labels] == ["Sex", "female", "Size", "large", "small", "Overall"]
+    assert [label[0].isspace() for label in labels] == [False, True, False, True, True, False]
+    assert weights(figure) == ["bold", "normal", "bold", "normal", "normal", "bold"]
+    assert list(figure.data["row_label"]) == ["Size, small", "Size, large", "Sex, female", "Overall, Overall"]
+
+
+def test_each_mark_stands_in_the_row_of_its_subgroup():
+    figure = ss.plot_forest(subgroups(), labels={"subgroup": ["Size"], "level": {"small": "Small"}})
+    assert [label.strip() for label in row_labels(figure)][:3] == ["Size", "Small", "large"]
+    top_down = figure.data.sort_values("y", ascending=False)["level"]
+    assert list(top_down) == ["small", "large", "female", "Overall"]
+
+
+def test_rows_that_sum_up_are_diamonds_and_stand_last_behind_a_line():
+    figure = ss.plot_forest(subgroups())
+    squares, diamond = layers(figure, "geom_point")
+    assert (squares.geom.aes_params["shape"], diamond.geom.aes_params["shape"]) == ("s", "D")
+    assert list(diamond._data["subgroup"]) == ["Overall"]
+    assert len(layer_data(figure, "geom_hline")) == 1
+    one = ss.plot_forest(estimates(tasks=["B", "Average", "A"], methods=["a"], metrics=["iou"]))
+    assert row_labels(one) == ["A", "B", "Average"]
+    assert weights(one) == ["normal", "normal", "bold"]
+
+
+def test_text_beside_the_marks_is_n_estimate_and_p_value():
+    frame = subgroups().assign(p_value=[0.2, 0.0004, 0.04, np.nan])
+    columns, headings = texts(ss.plot_forest(frame))
+    assert headings == ["n", "Mean (95% CI)"]
+    assert columns == [
+        ["1,234"] * 4,
+        ["0.300 (0.200, 0.400)", "0.310 (0.210, 0.410)", "0.320 (0.220, 0.420)", "0.330 (0.230, 0.430)"],
+    ]
+    columns, headings = texts(ss.plot_forest(frame, p_values=True, digits=1, style="ama"))
+    assert headings == ["n", "Mean (95% CI)", "P"]
+    assert columns[1][0] == "0.3 (0.2 to 0.4)"
+    assert columns[2] == [".20", "<.001", ".04", "—"]
+
+
+def test_adjusted_p_values_are_taken_first_and_said():
+    frame = subgroups().assign(p_value=0.01, p_adjusted=0.04, n_tests=4)
+    figure = ss.plot_forest(frame, p_values=True)
+    assert texts(figure)[0][2] == ["0.040"] * 4
+    assert "P values adjusted for 4 tests." in caption(figure)
+    assert "adjusted" not in caption(ss.plot_forest(frame))
+
+
+def test_a_line_stands_at_no_difference_or_where_it_is_asked_for():
+    assert guide(ss.plot_forest(subgroups())) == set()
+    assert guide(ss.plot_forest(subgroups(), null=0.25)) == {0.25}
+    change = decreases({"A": 1.0, "B": 2.0})
+    assert guide(ss.plot_forest(change)) == {0.0}
+    assert guide(ss.plot_forest(change, null=None)) == set()
+    assert guide(ss.plot_forest(subgroups().assign(term="auroc"))) == {0.5}
+
+
+def test_metrics_are_panels_below_each_other():
+    figure = ss.plot_forest(estimates(methods=["human"]))
+    assert list(figure.data["panel"].cat.categories) == ["Mean IoU", "Hit rate"]
+    assert figure.facet._ncol == 1
+    assert figure.labels.x == "Mean (95% CI)"
+    assert ss.plot_forest(estimates(metrics=["iou"])).labels.x == "Mean IoU (95% CI)"
+
+
+def test_contrasts_have_their_unit():
+    figure = ss.plot_forest(decreases({"A": 24.04}))
+    assert figure.labels.x == "Decrease from human benchmark (%)"
+    assert texts(figure)[0][1] == ["24.0 (19.0, 29.0)"]
+    assert texts(figure)[1][1] == "Decrease, % (95% CI)"
+
+
+def test_one_coefficient_by_subgroup_is_drawn_and_odds_ratios_stand_on_logarithms():
+    frame = subgroups().assign(term="prob", formula="hit ~ prob", family="binomial", exponentiated=True)
+    figure = ss.plot_forest(frame)
+    assert type(figure.scales.get_scales("x")).__name__ == "scale_x_log10"
+    assert guide(figure) == {1.0}
+    assert figure.labels.x == "Odds ratio, Model confidence (95% CI)"
+    assert texts(figure)[0][1][0] == "0.30 (0.20, 0.40)"
+    plain = ss.plot_forest(frame.assign(exponentiated=False, family="gaussian"))
+    assert guide(plain) == {0.0}
+    assert texts(plain)[1][1] == "Coefficient (95% CI)"
+
+
+def test_undefined_estimates_are_left_out_and_named():
+    frame = subgroups()
+    frame.loc[2, "estimate"] = np.nan
+    figure = ss.plot_forest(frame)
+    assert [label.strip() for label in row_labels(figure)] == ["Size", "large", "small", "Overall"]
+    assert "Undefined, not drawn: Sex/female." in caption(figure)
+
+
+def test_frames_without_n_or_intervals_have_less_text():
+    frame = subgroups().drop(columns=["n", "conf_low", "conf_high", "conf_level", "interval"])
+    columns, headings = texts(ss.plot_forest(frame))
+    assert headings == ["Mean"]
+    assert columns[0][0] == "0.300"
+
+
+def test_an_empty_level_is_the_row_of_its_subgroup():
+    frame = subgroups().assign(level=["small", "large", None, None])
+    assert [label.strip() for label in row_labels(ss.plot_forest(frame))] == [
+        "Sex",
+        "Size",
+        "large",
+        "small",
+        "Overall",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "match"),
+    [
+        (lambda f: pd.concat([f.assign(model=m) for m in "ab"])[["model", *f]], {}, "rows for two of them"),
+        (lambda f: pd.concat([f, f]), {}, "more than one row for subgroup Size, level small"),
+        (lambda f: f.assign(estimate=np.nan), {}, "every estimate is missing"),
+        (lambda f: f.assign(exponentiated=[True, False] * 2), {}, "exponentiated estimates beside others"),
+        (lambda f: f.assign(exponentiated=True, estimate=-1.0), {}, "estimate is positive, not -1"),
+        (lambda f: f, {"p_values": True}, "needs a column p_value"),
+        (lambda f: f, {"digits": 1.5}, "digits must be a whole number"),
+        (lambda f: f, {"null": "zero"}, "null='zero' is not known"),
+        (lambda f: f, {"style": "bmj"}, "style='bmj' is not known"),
+        (lambda f: f, {"width": 0}, "width must be"),
+    ],
+)
+def test_what_cannot_be_drawn_is_an_error(change, options, match):
+    with pytest.raises(SalstatsError, match=match):
+        ss.plot_forest(change(subgroups()), **options)
+
+
+def test_a_line_at_no_number_is_an_error():
+    with pytest.raises(ValueRangeError, match="null must be a number"):
+        ss.plot_forest(subgroups(), null=float("nan"))
+    with pytest.raises(ValueRangeError, match="above 0"):
+        ss.plot_forest(subgroups().assign(exponentiated=True), null=0)
+
+
+def test_the_frame_is_not_modified():
+    frame = subgroups()
+    before = frame.copy(deep=True)
+    ss.plot_forest(frame)
+    pd.testing.assert_frame_equal(frame, before)
+
+
+def test_the_forest_is_drawn_with_all_its_words():
+    frame = subgroups().assign(p_value=0.03)
+    words = drawn_texts(ss.plot_forest(frame, p_values=True, null=0.3))
+    assert {"Size", "\u2003small", "Overall", "n", "1,234", "P", "0.030", "0.310 (0.210, 0.410)"} <= set(
+        words
+    )
+
+
+def test_markup_and_long_names_are_drawn_as_they_are_written():
+    frame = estimates(tasks=[*MARKUP, LONG], methods=["_a_ $b$ $c$", LONG], metrics=["iou"])
+    words = {word.replace("\\$", "$").strip() for word in drawn_texts(ss.plot_forest(frame))}
+    assert {*MARKUP, "_a_ $b$ $c$"} <= words

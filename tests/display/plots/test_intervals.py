@@ -1,0 +1,281 @@
+"""The figure of estimates with intervals: rows and their order, marks, panels, words, drawing."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import plotnine as p9
+import pytest
+from display.plots.estimate_figures import (
+    LONG,
+    MARKUP,
+    bars,
+    caption,
+    decreases,
+    drawn_texts,
+    estimates,
+    layer_data,
+    layers,
+    legend,
+    row_labels,
+)
+from matplotlib.testing.compare import compare_images
+
+import salstats as ss
+from salstats.checks import ColumnError, SalstatsError
+from salstats.display.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM, PALETTE, REFERENCE, REFERENCE_SHAPE
+
+BASELINE = Path(__file__).parent / "baseline" / "intervals.png"
+#: Root mean square of grey levels: one mark or bar that is missing or stands elsewhere gives 3 or more,
+#: edges that another version of Matplotlib smooths otherwise give less than 1.
+RMS = 2.0
+
+
+def test_a_mark_stands_for_every_row_with_its_panel_and_its_interval():
+    frame = estimates()
+    figure = ss.plot_intervals(frame)
+    assert list(figure.data["estimate"]) == list(frame["estimate"])
+    assert list(figure.data["panel"].cat.categories) == ["Mean IoU", "Hit rate"]
+    assert dict(figure.mapping) == {"x": "estimate", "y": "y"}
+    marks = layers(figure, "geom_point")[0].mapping
+    assert marks["color"] == marks["shape"] == "method_label"
+    pd.testing.assert_frame_equal(bars(figure)[["conf_low", "conf_high"]], frame[["conf_low", "conf_high"]])
+    assert figure.labels.x == "Mean (95% CI)"
+    assert caption(figure) == "Bars: 95% percentile bootstrap intervals, unit: patient."
+
+
+def test_tasks_stand_by_significance_then_size_of_the_decrease():
+    values = {"A": 20.0, "B": 3.0, "C": 60.0, "D": -40.0, "E": 4.0}
+    figure = ss.plot_intervals(estimates(tasks=[*values, "Average"]), decrease=decreases(values))
+    assert row_labels(figure) == ["C", "A", "E", "B", "D", "Average"]
+    assert "Sorted by significance (interval excludes 0), then size, of the decrease in IoU" in caption(
+        figure
+    )
+    assert "from human benchmark to Grad-CAM." in caption(figure)
+
+
+def test_a_decrease_without_verdict_is_significant_where_its_interval_and_p_value_say_so():
+    values = {"A": 90.0, "B": 60.0, "C": 30.0}
+    decrease = decreases(values, half_width=[95.0, 5.0, 5.0], p_adjusted=[0.001, 0.2, 0.001]).drop(
+        columns="verdict"
+    )
+    figure = ss.plot_intervals(estimates(tasks=list(values)), decrease=decrease, style="ama")
+    assert row_labels(figure) == ["C", "A", "B"]
+    assert "(interval excludes 0 and adjusted P < .05)" in caption(figure)
+
+
+def test_the_first_metric_and_the_asked_for_method_order_the_tasks():
+    first, second = {"A": 10.0, "B": 50.0}, {"A": 50.0, "B": 10.0}
+    decrease = pd.concat(
+        [decreases(second, metric="hit"), decreases(first), decreases(second, method="occlusion")]
+    )
+    frame = estimates(tasks=["A", "B"], methods=["gradcam", "occlusion", "human"])
+    assert row_labels(ss.plot_intervals(frame, decrease=decrease)) == ["B", "A"]
+    assert row_labels(ss.plot_intervals(frame, decrease=decrease, method="occlusion")) == ["A", "B"]
+    assert row_labels(ss.plot_intervals(frame, decrease=decrease, sort="labels")) == ["A", "B"]
+
+
+def test_tasks_stand_in_the_order_of_the_labels_or_of_the_estimates():
+    frame = estimates(tasks=["A", "B", "C", "Average"])
+    assert row_labels(ss.plot_intervals(frame)) == ["A", "B", "C", "Average"]
+    labels = {"task": {"C": "Third"}, "A": "First"}
+    assert row_labels(ss.plot_intervals(frame, labels=labels)) == ["Third", "First", "B", "Average"]
+    assert row_labels(ss.plot_intervals(frame, sort="estimate")) == ["C", "B", "A", "Average"]
+
+
+def test_the_auroc_stands_behind_the_task_and_the_caption_says_so():
+    areas = pd.DataFrame({"task": ["Edema", "Nodule"], "term": "auroc", "estimate": [0.9666, np.nan]})
+    figure = ss.plot_intervals(estimates(), auroc=areas, labels={"Edema": "Pulmonary oedema, left"})
+    assert row_labels(figure) == ["Pulmonary oedema, left\n(0.97)", "Nodule"]
+    assert caption(figure).endswith("In parentheses: AUROC of the classifier.")
+
+
+def test_the_reference_is_a_black_diamond_and_stands_first():
+    frame = estimates(methods=["gradcam", "human", "reader b"])
+    shown = legend(ss.plot_intervals(frame))
+    assert list(shown) == ["Human benchmark", "Grad-CAM", "reader b"]
+    assert shown["Human benchmark"] == (REFERENCE, REFERENCE_SHAPE)
+    assert shown["Grad-CAM"][0] == PALETTE[0]
+    named = legend(ss.plot_intervals(frame, reference="reader b"))
+    assert named["reader b"] == (REFERENCE, REFERENCE_SHAPE)
+    assert named["Human benchmark"][0] != REFERENCE
+    decrease = decreases({"Edema": 1.0}, reference="reader b")
+    assert legend(ss.plot_intervals(frame, decrease=decrease))["reader b"][0] == REFERENCE
+
+
+def test_methods_stand_above_each_other_in_their_row_in_the_order_of_the_legend():
+    figure = ss.plot_intervals(estimates(metrics=["iou"]))
+    rows = figure.data.pivot(index="task", columns="method", values="y")
+    assert (rows["human"] > rows["gradcam"]).all()
+    assert rows.loc["Edema"].min() > rows.loc["Nodule"].max()
+
+
+def test_the_average_is_set_apart_by_a_line():
+    figure = ss.plot_intervals(estimates(tasks=["Nodule", "Average"], metrics=["iou"]))
+    rule = layer_data(figure, "geom_hline")["yintercept"].item()
+    heights = figure.data.groupby("task")["y"]
+    assert heights.min()["Nodule"] > rule > heights.max()["Average"]
+    assert layer_data(ss.plot_intervals(estimates()), "geom_hline").empty
+
+
+def test_a_line_marks_zero_or_chance_where_the_metric_has_one():
+    frame = estimates(metrics=["iou", "auc", "kl", "nss", "my score"])
+    guides = layer_data(ss.plot_intervals(frame), "geom_vline").set_index("panel")["guide"].to_dict()
+    assert guides == {
+        "Mean IoU": 0.0,
+        "Mean AUC": 0.5,
+        "Mean KL divergence": 0.0,
+        "Mean NSS": 0.0,
+    }
+    assert "Grey line: chance." in caption(ss.plot_intervals(frame))
+    assert "chance" not in caption(ss.plot_intervals(estimates()))
+
+
+def test_estimates_without_interval_are_marks_without_bar():
+    frame = estimates(metrics=["iou"])
+    frame.loc[0, ["conf_low", "conf_high"]] = np.nan
+    figure = ss.plot_intervals(frame)
+    assert len(figure.data) == 4
+    assert len(bars(figure)) == 3
+    assert "marks without bar have none" in caption(figure)
+    without = ss.plot_intervals(frame.drop(columns=["conf_low", "conf_high"]))
+    assert caption(without) == "No intervals were given."
+    assert without.labels.x == "Mean IoU"
+
+
+def test_undefined_estimates_are_left_out_and_named():
+    frame = estimates(tasks=["A", "B", "C"], metrics=["iou"])
+    frame.loc[[0, 3, 4, 5], "estimate"] = np.nan
+    figure = ss.plot_intervals(frame)
+    assert len(figure.data) == 2
+    assert (
+        "Undefined, not drawn: IoU/Grad-CAM/A, IoU/Human benchmark/A, IoU/Human benchmark/B and 1 more."
+        in (caption(figure))
+    )
+    assert list(legend(figure)) == ["Grad-CAM"]
+
+
+def test_without_tasks_the_methods_are_the_rows():
+    frame = estimates(tasks=["x"]).drop(columns="task")
+    figure = ss.plot_intervals(frame)
+    assert row_labels(figure) == ["Grad-CAM", "Human benchmark"]
+    assert figure.theme.getp("legend_position") == "none"
+    alone = frame[:1].drop(columns=["metric", "method"])
+    assert row_labels(ss.plot_intervals(alone)) == [""]
+
+
+def test_one_further_column_becomes_panels_and_two_are_an_error_that_names_them():
+    frame = pd.concat([estimates().assign(model=m) for m in ("b", "a")])
+    panels = list(ss.plot_intervals(frame).data["panel"].cat.categories)
+    assert panels == ["a, Mean IoU", "a, Hit rate", "b, Mean IoU", "b, Hit rate"]
+    both = pd.concat([frame.assign(dataset=d) for d in ("x", "y")])
+    with pytest.raises(SalstatsError, match=r"grouped by 'dataset', 'model'.*keep one value"):
+        ss.plot_intervals(both)
+    assert len(ss.plot_intervals(both.query("dataset == 'x'")).data) == len(frame)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "match"),
+    [
+        (lambda f: f.drop(columns="estimate"), ColumnError, "no column 'estimate'"),
+        (lambda f: f.assign(estimate="high"), ColumnError, "'estimate' of estimates must be numeric"),
+        (lambda f: f.assign(conf_low="low"), ColumnError, "'conf_low' of estimates must be numeric"),
+        (lambda f: f.assign(estimate=np.inf), ColumnError, "infinite"),
+        (lambda f: f.assign(estimate=np.nan), SalstatsError, r"every estimate is missing \(8 rows\)"),
+        (lambda f: f[:0], SalstatsError, "no rows"),
+        (lambda f: f.assign(term=["a", "b"] * 4), SalstatsError, "holds 2 terms"),
+        (lambda f: f.assign(formula="iou ~ x"), SalstatsError, "plot_regression"),
+        (lambda f: pd.concat([f, f]), SalstatsError, "more than one row for metric iou, method gradcam"),
+        (lambda f: f.to_dict(), SalstatsError, "must be a pandas DataFrame"),
+    ],
+)
+def test_estimates_that_cannot_be_drawn_are_an_error(change, error, match):
+    with pytest.raises(error, match=match):
+        ss.plot_intervals(change(estimates()))
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"sort": "decreasing"}, "sort='decreasing' is not known"),
+        ({"sort": "decrease"}, "needs decrease="),
+        ({"style": "lancet"}, "style='lancet' is not known"),
+        ({"decrease": decreases({"Fracture": 1.0})}, "decrease and estimates share no task: 'Fracture'"),
+        ({"decrease": decreases({"Edema": 1.0}).drop(columns="task")}, "decrease has no column 'task'"),
+        ({"decrease": decreases({"Edema": 1.0}), "method": "lime"}, "method='lime' is not compared"),
+        ({"decrease": estimates()}, "must come from percent_decrease"),
+        ({"auroc": pd.DataFrame({"task": ["Edema"] * 2, "estimate": 0.9})}, "auroc has more than one row"),
+        ({"auroc": pd.DataFrame({"estimate": [0.9]})}, "auroc has no column 'task'"),
+        ({"reference": "radiologist"}, "reference='radiologist' is no method"),
+        ({"labels": ["Edema"]}, "labels must be a mapping"),
+        ({"labels": {"Edema": "Same", "Nodule": "Same"}}, "the same label"),
+    ],
+)
+def test_options_that_do_not_fit_are_an_error(options, match):
+    with pytest.raises(SalstatsError, match=match):
+        ss.plot_intervals(estimates(), **options)
+
+
+def test_the_figure_is_as_wide_as_a_page_or_with_one_panel_as_a_column():
+    for metrics, width in ((["iou", "hit"], PAGE_MM), (["iou"], COLUMN_MM)):
+        figure = ss.plot_intervals(estimates(metrics=metrics))
+        assert figure.theme.getp("figure_size")[0] == pytest.approx(width / MM_PER_INCH)
+    short, tall = (
+        ss.plot_intervals(estimates(tasks=[f"t{i}" for i in range(n)])).theme.getp("figure_size")[1]
+        for n in (5, 60)
+    )
+    assert tall > 6 * short
+
+
+def test_frames_are_not_modified():
+    frame, decrease = estimates(), decreases({"Edema": 1.0, "Nodule": 2.0})
+    areas = pd.DataFrame({"task": ["Edema"], "estimate": [0.9]})
+    before = [f.copy(deep=True) for f in (frame, decrease, areas)]
+    ss.plot_intervals(frame, decrease=decrease, auroc=areas)
+    for old, new in zip(before, (frame, decrease, areas), strict=True):
+        pd.testing.assert_frame_equal(old, new)
+
+
+def test_the_figure_of_a_study_is_drawn_with_all_its_words():
+    scores = ss.datasets.load_simulated()
+    means = ss.summarize(scores, by=["metric", "method", "task"], average="task", n_replicates=50)
+    decrease = ss.percent_decrease(scores, reference="human", n_replicates=50)
+    areas = ss.auroc(scores, "prob", "label", by="task")
+    words = drawn_texts(ss.plot_intervals(means, decrease=decrease, auroc=areas))
+    assert {"Mean IoU", "Hit rate", "Edema (0.97)", "Average", "Human benchmark", "0.4"} <= set(words)
+
+
+def test_sixty_tasks_with_markup_and_long_names_are_drawn_as_they_are_written():
+    tasks = [*MARKUP, LONG, LONG + " again", *(f"Finding {i}" for i in range(54))]
+    figure = ss.plot_intervals(estimates(tasks=tasks, methods=["human", *MARKUP], metrics=["iou"]))
+    assert set(figure.data["row_label"]) == set(tasks)
+    shown = row_labels(figure)
+    assert len(set(shown)) == 60
+    assert max(len(line) for text in shown for line in text.split("\n")) < 30
+    words = {word.replace("\\$", "$") for word in drawn_texts(figure)}
+    assert {"<b>bold</b> & 100%", "_x_ *y* $a$ $b$", "\\alpha {\\beta", "β-catenin − é"} <= words
+
+
+def test_one_score_everywhere_is_drawn():
+    frame = estimates().assign(estimate=0.0, conf_low=0.0, conf_high=0.0)
+    assert "Mean IoU" in drawn_texts(ss.plot_intervals(frame))
+
+
+def baseline_figure():
+    """A figure of numbers made by hand, without words: each version of FreeType sets these elsewhere."""
+    values = {"Atelectasis": 40.0, "Edema": 20.0, "Nodule": 2.0}
+    frame = estimates(tasks=[*values, "Average"], methods=["gradcam", "human", "occlusion"])
+    figure = ss.plot_intervals(frame, decrease=decreases(values))
+    words = ("axis_text", "axis_title", "strip_text", "plot_caption")
+    return figure + p9.theme(legend_position="none", **dict.fromkeys(words, p9.element_blank()))
+
+
+def test_stripes_marks_bars_and_lines_look_as_they_did(tmp_path):
+    """Remade by `PYTHONPATH=tests python tests/display/plots/test_intervals.py`, after a look at it."""
+    made = ss.save_figure(baseline_figure(), tmp_path / "intervals.png", width=COLUMN_MM, dpi=100)
+    assert BASELINE.is_file()
+    assert compare_images(str(BASELINE), str(made), tol=RMS) is None
+
+
+if __name__ == "__main__":
+    ss.save_figure(baseline_figure(), BASELINE, width=COLUMN_MM, dpi=100, overwrite=True)

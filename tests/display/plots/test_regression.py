@@ -1,0 +1,205 @@
+"""The figure of coefficients: rows, models, panels, axis, words, drawing."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from display.plots.estimate_figures import (
+    LONG,
+    bars,
+    caption,
+    drawn_texts,
+    layer_data,
+    legend,
+    row_labels,
+    scale,
+)
+
+import salstats as ss
+from salstats.checks import ColumnError, SalstatsError
+from salstats.display.theme import REFERENCE, REFERENCE_SHAPE
+
+
+def terms(
+    formula="iou ~ elongation + area_ratio", names=("(Intercept)", "elongation", "area_ratio"), **columns
+):
+    """Coefficients 0.5, 1.0, ... of one model."""
+    estimate = 0.5 * np.arange(1.0, len(names) + 1)
+    return pd.DataFrame(
+        {
+            "formula": formula,
+            "term": list(names),
+            "estimate": estimate,
+            "conf_low": estimate / 2,
+            "conf_high": estimate * 2,
+            "conf_level": 0.95,
+            "interval": "t",
+            "family": "gaussian",
+            "exponentiated": False,
+        }
+        | columns
+    )
+
+
+def by(column, values, make=terms):
+    """The same model for each value of a grouping column."""
+    return pd.concat([pd.concat([make()], keys=[v], names=[column]).reset_index(column) for v in values])
+
+
+def test_terms_are_rows_in_their_order_without_the_intercept():
+    figure = ss.plot_regression(terms())
+    assert row_labels(figure) == ["Elongation", "Relative size"]
+    assert list(figure.data["estimate"]) == [1.0, 1.5]
+    assert list(bars(figure)["conf_high"]) == [2.0, 3.0]
+    assert row_labels(ss.plot_regression(terms(), intercept=True))[0] == "Intercept"
+    labels = {"term": ["area_ratio"], "elongation": "Longer over shorter"}
+    assert row_labels(ss.plot_regression(terms(), labels=labels)) == ["Relative size", "Longer over shorter"]
+
+
+@pytest.mark.parametrize(
+    ("formula", "term", "label"),
+    [
+        ("iou ~ task", "taskPleural Effusion", "Task: Pleural Effusion"),
+        ("iou ~ C(task)", "C(task)Edema", "Task: Edema"),
+        ("iou ~ prob:task", "prob:taskEdema", "Model confidence × Task:\nEdema"),
+        ("iou ~ task + task_size", "task_sizebig", "Task size: big"),
+        ("iou ~ log(prob)", "log(prob)", "log(prob)"),
+        ("iou ~ elongation", "elongation", "Elongation"),
+    ],
+)
+def test_levels_of_a_factor_are_named_with_their_variable(formula, term, label):
+    assert row_labels(ss.plot_regression(terms(formula, names=[term]))) == [label]
+
+
+def test_a_label_for_a_whole_term_comes_first():
+    frame = terms("iou ~ task", names=["taskEdema"])
+    assert row_labels(ss.plot_regression(frame, labels={"taskEdema": "Oedema"})) == ["Oedema"]
+    labels = {"task": {"Edema": "Oedema"}}
+    assert row_labels(ss.plot_regression(frame, labels=labels)) == ["Task: Oedema"]
+
+
+def test_methods_are_marks_and_the_human_benchmark_is_a_black_diamond():
+    figure = ss.plot_regression(by("method", ["gradcam", "human"]))
+    assert list(legend(figure)) == ["Human benchmark", "Grad-CAM"]
+    assert legend(figure)["Human benchmark"] == (REFERENCE, REFERENCE_SHAPE)
+    rows = figure.data.pivot(index="term", columns="method", values="y")
+    assert (rows["human"] > rows["gradcam"]).all()
+
+
+def test_outcomes_are_panels():
+    frame = pd.concat([terms(), terms("hit ~ elongation + area_ratio")])
+    figure = ss.plot_regression(frame)
+    assert list(figure.data["panel"].cat.categories) == ["IoU", "Hit rate"]
+    assert figure.labels.x == "Coefficient (95% CI)"
+    assert ss.plot_regression(terms()).labels.x == "Coefficient, IoU (95% CI)"
+    assert list(ss.plot_regression(by("task", ["B", "A"])).data["panel"].cat.categories) == [
+        "A, IoU",
+        "B, IoU",
+    ]
+
+
+def test_formulas_with_their_own_terms_are_one_model_each_in_a_shared_panel():
+    frame = pd.concat([terms("iou ~ a", names=["a"]), terms("iou ~ b", names=["b"])])
+    figure = ss.plot_regression(frame)
+    assert row_labels(figure) == ["A", "B"]
+    assert scale(figure, "color") is None
+
+
+def test_formulas_that_share_terms_are_told_apart_by_their_right_side():
+    def both():
+        return pd.concat([terms("iou ~ a", names=["a"]), terms("iou ~ a + b", names=["a", "b"])])
+
+    assert list(legend(ss.plot_regression(both()))) == ["a", "a + b"]
+    shown = legend(ss.plot_regression(by("method", ["lime", "gradcam"], both)))
+    assert list(shown) == ["Grad-CAM: a", "Grad-CAM: a + b", "LIME: a", "LIME: a + b"]
+
+
+def test_a_gap_to_a_reference_is_said():
+    frame = terms(reference="human")
+    frame = frame[["reference", *frame.columns.drop("reference")]]
+    assert "Outcome: human benchmark − method." in caption(ss.plot_regression(frame))
+
+
+def test_coefficients_have_a_line_at_zero_and_ratios_one_at_one_on_logarithms():
+    figure = ss.plot_regression(terms())
+    assert set(layer_data(figure, "geom_vline")["guide"]) == {0.0}
+    odds = ss.plot_regression(terms(exponentiated=True, family="binomial"))
+    assert set(layer_data(odds, "geom_vline")["guide"]) == {1.0}
+    assert type(scale(odds, "x")).__name__ == "scale_x_log10"
+    assert odds.labels.x == "Odds ratio, IoU (95% CI)"
+    assert ss.plot_regression(terms(family="binomial")).labels.x == "Log odds ratio, IoU (95% CI)"
+    ratio = ss.plot_regression(terms(exponentiated=True))
+    assert ratio.labels.x == "Exponentiated coefficient, IoU (95% CI)"
+
+
+def test_bars_of_ratios_without_end_are_cut_and_it_is_said():
+    frame = terms(exponentiated=True, family="binomial", conf_low=0.0, conf_high=np.inf)
+    figure = ss.plot_regression(frame)
+    ends = bars(figure)[["conf_low", "conf_high"]]
+    assert (ends > 0).all(axis=None)
+    assert np.isfinite(ends).all(axis=None)
+    assert "Bars that reach an end of the axis are cut there." in caption(figure)
+    assert "1" in drawn_texts(figure)
+
+
+def test_the_standard_errors_are_said():
+    frame = terms(errors="cluster", unit="patient")
+    assert caption(ss.plot_regression(frame)) == (
+        "Bars: 95% t intervals, unit: patient. Standard errors: cluster-robust (CR1)."
+    )
+
+
+def test_undefined_coefficients_are_left_out_and_those_without_error_have_no_bar():
+    frame = terms()
+    frame.loc[1, ["estimate", "conf_low", "conf_high"]] = np.nan
+    frame.loc[2, ["conf_low", "conf_high"]] = np.nan
+    figure = ss.plot_regression(frame)
+    assert row_labels(figure) == ["Relative size"]
+    assert "Undefined, not drawn: IoU/Elongation." in caption(figure)
+    assert "No intervals were given." in caption(figure)
+
+
+def test_a_table_from_elsewhere_is_drawn():
+    broom = pd.DataFrame({"term": ["(Intercept)", "size"], "estimate": [0.2, 0.5], "std.error": 0.1})
+    figure = ss.plot_regression(ss.tidy(broom))
+    assert row_labels(figure) == ["Size"]
+    assert figure.labels.x == "Coefficient"
+    models = pd.concat([ss.tidy(broom).assign(model=m)[["model", "term", "estimate"]] for m in "ab"])
+    assert list(legend(ss.plot_regression(models))) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("frame", "error", "match"),
+    [
+        (terms(names=["(Intercept)"]), SalstatsError, "only intercepts; pass intercept=True"),
+        (terms().drop(columns="term"), ColumnError, "no column 'term'"),
+        (terms(estimate=np.nan), SalstatsError, "every estimate is missing"),
+        (terms(exponentiated=[True, False, True]), SalstatsError, "exponentiated estimates beside others"),
+        (pd.concat([terms(), terms()]), SalstatsError, "more than one row for outcome iou, term elongation"),
+        (by("task", "ab", lambda: by("dataset", "xy")), SalstatsError, "grouped by 'task', 'dataset'"),
+        ([1.0], SalstatsError, "must be a pandas DataFrame"),
+    ],
+)
+def test_what_cannot_be_drawn_is_an_error(frame, error, match):
+    with pytest.raises(error, match=match):
+        ss.plot_regression(frame)
+
+
+def test_the_frame_is_not_modified():
+    frame = by("method", ["gradcam", "human"])
+    before = frame.copy(deep=True)
+    ss.plot_regression(frame)
+    pd.testing.assert_frame_equal(frame, before)
+
+
+def test_the_coefficients_of_a_study_are_drawn_with_all_their_words():
+    scores = ss.datasets.load_simulated()
+    formulas = ["iou ~ elongation + area_ratio + task", "hit ~ elongation + area_ratio + task"]
+    words = drawn_texts(ss.plot_regression(ss.regress(scores, formulas, by="method", errors="cluster")))
+    assert {"IoU", "Hit rate", "Elongation", "Task: Edema", "Grad-CAM", "Human benchmark"} <= set(words)
+
+
+def test_sixty_terms_with_long_names_are_drawn():
+    names = [LONG, "$a$ $b$", *(f"x{i}" for i in range(58))]
+    figure = ss.plot_regression(terms("iou ~ x1", names=names))
+    assert len(row_labels(figure)) == 60
+    assert "$a$ $b$" in {word.replace("\\$", "$") for word in drawn_texts(figure)}

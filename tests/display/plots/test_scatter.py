@@ -1,0 +1,340 @@
+"""Scatter figures: points, lines and correlations of other functions' frames, each in its panel."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from display.plots.estimate_figures import LONG, MARKUP, caption, drawn_texts, layer_data, layers, scale
+
+import salstats as ss
+from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
+from salstats.display.plots.jitter import beside, beyond
+from salstats.display.plots.scatter import RASTER_POINTS
+from salstats.display.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM, PALETTE, REFERENCE
+
+BY = ["method", "task"]
+
+
+@pytest.fixture(scope="module")
+def scores():
+    """The simulated study."""
+    return ss.datasets.load_simulated()
+
+
+@pytest.fixture(scope="module")
+def fit(scores):
+    """Lines of iou along prob."""
+    return ss.fit_line(scores, "iou ~ prob", by=BY, errors="cluster", n_points=5)
+
+
+@pytest.fixture(scope="module")
+def correlations(scores):
+    """Correlations of iou and prob."""
+    with warnings.catch_warnings():
+        # two views of a patient; what they say is not what is drawn here
+        warnings.simplefilter("ignore", SalstatsWarning)
+        return ss.correlate(scores, "iou", "prob", by=BY)
+
+
+def table(n=40, **columns):
+    """A tidy table of n rows."""
+    rng = np.random.default_rng(3)
+    return pd.DataFrame({"x": rng.random(n), "y": rng.random(n)}).assign(**columns)
+
+
+def width_mm(figure):
+    return figure.theme.getp("figure_size")[0] * MM_PER_INCH
+
+
+def test_every_complete_row_is_a_point_in_its_panel_and_colour(scores):
+    figure = ss.plot_scatter(scores, "prob", "iou")
+    used = ss.augment(scores, "iou ~ prob", by=BY)
+    assert len(figure.data) == len(used)
+    points = figure.data.sort_values(["x", "y"])[["x", "y"]].to_numpy()
+    np.testing.assert_array_equal(points, used.sort_values(["prob", "iou"])[["prob", "iou"]].to_numpy())
+    assert list(figure.data["panel"].cat.categories) == sorted(scores["task"].unique())
+    assert list(figure.data["group"].cat.categories) == ["Human benchmark", "Grad-CAM", "Occlusion"]
+    edema = (figure.data["panel"] == "Edema") & (figure.data["group"] == "Grad-CAM")
+    assert edema.sum() == ((used["task"] == "Edema") & (used["method"] == "gradcam")).sum()
+    mapping = layers(figure, "geom_point")[0].mapping
+    assert (mapping["x"], mapping["y"], mapping["color"], mapping["shape"]) == (
+        "x_drawn",
+        "y_drawn",
+        "group",
+        "group",
+    )
+    assert (figure.labels.x, figure.labels.y) == ("Model confidence", "IoU")
+    colours = scale(figure, "color").palette(3)
+    assert list(colours) == [REFERENCE, *PALETTE[:2]]
+
+
+def test_rows_that_miss_a_value_are_counted_in_the_caption(scores):
+    text = caption(ss.plot_scatter(scores, "prob", "iou"))
+    n = len(scores.query("metric == 'iou'"))
+    missing = scores.query("metric == 'iou'")["score"].isna().sum()
+    assert f"Not drawn: {missing:,} of {n:,} rows, which miss Model confidence or IoU." in text
+    assert ss.plot_scatter(table(), "x", "y").labels.caption == ""
+
+
+def test_lines_and_bands_are_those_of_the_fit(scores, fit):
+    figure = ss.plot_scatter(scores, "prob", "iou", fit=fit)
+    line, band = layer_data(figure, "geom_line"), layer_data(figure, "geom_ribbon")
+    for drawn in (line, band):
+        pd.testing.assert_frame_equal(
+            drawn[["method", "task", "value", "estimate", "conf_low", "conf_high"]],
+            fit[["method", "task", "value", "estimate", "conf_low", "conf_high"]],
+        )
+    assert (line["panel"] == line["task"]).all()
+    assert set(line.loc[line["method"] == "human", "group"]) == {"Human benchmark"}
+    assert layers(figure, "geom_ribbon")[0].mapping["ymin"] == "conf_low"
+    assert layers(figure, "geom_line")[0].mapping["linetype"] == "group"
+    assert "Lines: fitted mean (iou ~ prob) and pointwise 95% CI." in caption(figure)
+
+
+def test_other_lines_of_a_fit_are_left_out(scores, fit):
+    more = ss.fit_line(scores, ["hit ~ prob", "iou ~ elongation"], by=BY, errors="cluster")
+    overall = ss.fit_line(scores, "iou ~ prob", by=BY, errors="cluster", n_points=5, overall=True)
+    figure = ss.plot_scatter(scores, "prob", "iou", fit=pd.concat([more, overall], ignore_index=True))
+    assert len(layer_data(figure, "geom_line")) == len(fit)
+
+
+def test_a_line_of_all_tasks_stands_in_every_panel_and_is_black_without_a_colour(scores):
+    pooled = ss.fit_line(scores.query("method == 'gradcam'"), "iou ~ prob", by=(), errors="cluster")
+    figure = ss.plot_scatter(scores, "prob", "iou", fit=pooled)
+    line = layer_data(figure, "geom_line")
+    assert line["panel"].value_counts().to_dict() == dict.fromkeys(scores["task"].unique(), len(pooled))
+    assert layers(figure, "geom_line")[0].geom.aes_params["color"] == REFERENCE
+    methods = ss.fit_line(scores, "iou ~ prob", by="method", errors="cluster", n_points=2)
+    line = layer_data(ss.plot_scatter(scores, "prob", "iou", fit=methods), "geom_line")
+    assert line.groupby("group", observed=True).size().tolist() == [10, 10, 10]
+
+
+def test_a_fit_without_limits_has_no_band_and_a_single_mean_no_line(scores, fit):
+    bare = fit.assign(conf_low=np.nan, conf_high=np.nan)
+    figure = ss.plot_scatter(scores, "prob", "iou", fit=bare)
+    assert not layers(figure, "geom_ribbon")
+    assert "CI" not in caption(figure)
+    single = fit.groupby(BY).head(1)
+    assert not layers(ss.plot_scatter(scores, "prob", "iou", fit=single), "geom_line")
+
+
+def test_correlations_stand_above_the_points_in_the_order_of_the_legend(scores, correlations):
+    figure = ss.plot_scatter(scores, "prob", "iou", correlations=correlations)
+    texts = layer_data(figure, "geom_text")
+    row = correlations.query("method == 'gradcam' and task == 'Edema'").iloc[0]
+    shown = texts.query("panel == 'Edema' and group == 'Grad-CAM'")["text"].iloc[0]
+    assert shown.startswith(f"ρ = {row['estimate']:.2f} (−0.13, {row['conf_high']:.2f})")
+    assert len(texts) == len(correlations)
+    top = figure.coordinates.limits.y[1]
+    for _, panel in texts.groupby("panel", observed=True):
+        assert list(panel["group"]) == ["Human benchmark", "Grad-CAM", "Occlusion"]
+        assert panel["text_y"].is_monotonic_decreasing
+        assert panel["text_y"].between(figure.data["y"].max(), top).all()
+    assert "ρ: Spearman correlation (95% CI)." in caption(figure)
+
+
+def test_correlations_may_name_the_pair_the_other_way_and_be_of_another_kind(scores):
+    one = scores.query("method == 'gradcam'").drop(columns="patient").drop_duplicates(["case", "metric"])
+    pearson = ss.correlate(one, "prob", "iou", test="pearson", by="task")
+    figure = ss.plot_scatter(one, "prob", "iou", correlations=pearson)
+    assert layer_data(figure, "geom_text")["text"].str.startswith("r = ").all()
+    assert not any(layer._data is layer_data(figure, "geom_text") for layer in layers(figure, "geom_segment"))
+
+
+def test_an_undefined_correlation_is_a_dash(scores, correlations):
+    bare = correlations.assign(estimate=np.nan, conf_low=np.nan, conf_high=np.nan)
+    figure = ss.plot_scatter(scores, "prob", "iou", correlations=bare)
+    assert set(layer_data(figure, "geom_text")["text"]) == {"ρ = —"}
+    assert "95%" not in caption(figure)
+
+
+def test_outcomes_of_zero_and_one_stand_in_bands_beyond_them_a_lane_per_method(scores):
+    figure = ss.plot_scatter(scores, "prob", "hit")
+    data = figure.data
+    assert data.loc[data["y"] == 1, "y_drawn"].between(1.03, 1.21).all()
+    assert data.loc[data["y"] == 0, "y_drawn"].between(-0.21, -0.03).all()
+    # the methods do not share a lane
+    lanes = data[data["y"] == 1].groupby("group", observed=True)["y_drawn"].agg(["min", "max"])
+    assert (lanes["min"].to_numpy()[:-1] > lanes["max"].to_numpy()[1:]).all()
+    assert max(scale(figure, "y").breaks) == 1
+    again = ss.plot_scatter(scores, "prob", "hit").data
+    np.testing.assert_array_equal(again["y_drawn"], data["y_drawn"])
+
+
+def test_few_whole_numbers_are_spread_beside_their_place(scores):
+    figure = ss.plot_scatter(scores, "n_instances", "iou")
+    apart = figure.data["x_drawn"] - figure.data["x"]
+    assert apart.abs().max() <= 0.35
+    assert apart.groupby(figure.data["group"], observed=True).mean().is_monotonic_increasing
+    assert list(scale(figure, "x").breaks) == [1, 2, 3]
+    np.testing.assert_array_equal(figure.data["y_drawn"], figure.data["y"])
+
+
+def test_lanes_fill_their_width_evenly():
+    share = (np.arange(100) + 0.5) / 100
+    places = beside(np.full(100, 2.0), np.ones(100), 2, share)
+    assert (places.min() > 2, places.max() < 2.35) == (True, True)
+    assert beyond(np.array([1.0, 0.0]), np.zeros(2), 1, np.full(2, 0.5)) == pytest.approx([1.12, -0.12])
+
+
+def test_many_points_are_a_bitmap_and_very_many_are_counts_in_cells():
+    few, many = table(RASTER_POINTS), table(RASTER_POINTS + 1)
+    assert not layers(ss.plot_scatter(few, "x", "y"), "geom_point")[0].raster
+    assert layers(ss.plot_scatter(many, "x", "y"), "geom_point")[0].raster
+    figure = ss.plot_scatter(table(6000), "x", "y")
+    cells = layer_data(figure, "geom_rect")
+    assert not layers(figure, "geom_point")
+    assert cells["count"].sum() == 6000
+    inside = figure.data["x"].between(cells["x"][0], cells["x"][0] + (cells["x_end"] - cells["x"])[0] / 0.9)
+    inside &= figure.data["y"].between(cells["y"][0], cells["y"][0] + (cells["y_end"] - cells["y"])[0] / 0.9)
+    assert inside.sum() == cells["count"][0]
+
+
+def test_a_figure_of_very_many_points_is_a_small_file(tmp_path):
+    rows = table(100_000, task=np.resize(list("abcde"), 100_000), method=np.resize(["human", "cam"], 100_000))
+    fit = ss.fit_line(rows, "y ~ x", by=BY)
+    file = ss.save_figure(ss.plot_scatter(rows, "x", "y", fit=fit), tmp_path / "figure.pdf")
+    assert file.stat().st_size < 500_000
+
+
+def test_panels_are_chosen_by_their_number_and_width(scores):
+    assert width_mm(ss.plot_scatter(scores, "prob", "iou")) == pytest.approx(PAGE_MM)
+    two = scores[scores["task"].isin(["Edema", "Atelectasis"])]
+    assert width_mm(ss.plot_scatter(two, "prob", "iou")) == pytest.approx(COLUMN_MM)
+    figure = ss.plot_scatter(scores, "prob", "iou", width=COLUMN_MM)
+    assert figure.facet._ncol == 3
+    assert ss.plot_scatter(scores, "prob", "iou", width=COLUMN_MM, n_columns=2).facet._ncol == 2
+    one = ss.plot_scatter(scores, "prob", "iou", by=())
+    assert set(one.data["panel"]) == {""}
+    assert type(one.facet).__name__ == "facet_null"
+
+
+def test_labels_name_axes_panels_and_colours_and_order_them(scores):
+    figure = ss.plot_scatter(
+        scores,
+        "prob",
+        "iou",
+        labels={
+            "prob": "Probability",
+            "task": {"Edema": "Oedema", "Cardiomegaly": "Heart"},
+            "gradcam": "CAM",
+        },
+    )
+    assert figure.labels.x == "Probability"
+    assert list(figure.data["panel"].cat.categories)[:2] == ["Oedema", "Heart"]
+    assert "CAM" in figure.data["group"].cat.categories
+
+
+def test_a_unit_at_the_end_of_a_name_is_in_brackets():
+    figure = ss.plot_scatter(table().rename(columns={"x": "area_px", "y": "hd95"}), "area_px", "hd95")
+    assert figure.labels.x == "Area (px)"
+    assert figure.labels.y == "95% Hausdorff distance"
+
+
+def test_long_titles_are_shortened_and_stay_different(scores):
+    long = scores.replace({"task": {"Edema": LONG, "Atelectasis": LONG + "2"}})
+    figure = ss.plot_scatter(long, "prob", "iou")
+    written = [text for text in drawn_texts(figure) if text.startswith("An opacity")]
+    assert [text.count("\n") for text in written] == [3, 3]
+    assert sorted(text.endswith("… (2)") for text in written) == [False, True]
+    assert LONG in figure.data["panel"].cat.categories
+
+
+def test_everything_is_drawn_at_once(scores, fit, correlations):
+    figure = ss.plot_scatter(scores, "prob", "iou", fit=fit, correlations=correlations)
+    found = drawn_texts(figure)
+    assert {"Human benchmark", "Grad-CAM", "Occlusion", "Pleural Effusion"} <= set(found)
+    assert "0.2" in found
+
+
+@pytest.mark.parametrize("text", MARKUP)
+def test_markup_is_drawn_as_it_is(text):
+    rows = table(task=np.resize([text, "b"], 40), method=np.resize([text, "c"], 40))
+    found = drawn_texts(ss.plot_scatter(rows, "x", "y", labels={"x": text}))
+    assert sum(text.replace("$", r"\$") == t.replace("\n", " ") for t in found) == 3
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        pytest.param(table(1), id="one case"),
+        pytest.param(table(5, y=0.5), id="all scores equal"),
+        pytest.param(table(5, y=0.0, x=1.0), id="one point five times"),
+        pytest.param(table(5, y=[0.1, np.nan, 0.3, 0.2, 0.1]), id="a missing score"),
+        pytest.param(table(120, task=[f"Task {i:02d}" for i in range(60)] * 2), id="60 tasks"),
+    ],
+)
+def test_unusual_data_are_drawn(rows):
+    assert "x" in drawn_texts(ss.plot_scatter(rows, "x", "y", labels={"x": "x"}))
+
+
+def test_data_and_frames_are_not_changed(scores, fit, correlations):
+    before = [frame.copy() for frame in (scores, fit, correlations)]
+    ss.plot_scatter(scores, "prob", "iou", fit=fit, correlations=correlations)
+    for frame, was in zip((scores, fit, correlations), before, strict=True):
+        pd.testing.assert_frame_equal(frame, was)
+
+
+@pytest.mark.parametrize(
+    ("names", "options", "error", "message"),
+    [
+        (("prob", "iuo"), {}, ColumnError, "'iuo' is neither a column nor a metric .* did you mean 'iou'"),
+        (("prob", "case"), {}, ColumnError, "column 'case' of data must be numeric"),
+        (("prob", "prob"), {}, SalstatsError, "x and y are both 'prob'"),
+        (("prob", "score"), {}, SalstatsError, "'score' holds 2 metrics"),
+        (("prob", "iou"), {"by": "site"}, ColumnError, "no column 'site'"),
+        (("prob", "iou"), {"by": "task", "colour": "task"}, ColumnError, "colour='task' is also in by"),
+        (("prob", "iou"), {"width": 8.9}, SalstatsError, "width=8.9 is not between 40 and 500 mm"),
+        (("prob", "iou"), {"n_columns": 0}, ValueRangeError, "n_columns must be a whole number"),
+        (("prob", "iou"), {"labels": ["iou"]}, SalstatsError, "labels must be a mapping"),
+        (
+            ("prob", "iou"),
+            {"labels": {"task": {"Edema": "a", "Atelectasis": "a"}}},
+            SalstatsError,
+            "same label",
+        ),
+    ],
+)
+def test_what_cannot_be_drawn_is_said(scores, names, options, error, message):
+    with pytest.raises(error, match=message):
+        ss.plot_scatter(scores, *names, **options)
+
+
+def test_all_missing_is_said(scores):
+    with pytest.raises(SalstatsError, match="no row of data has both 'prob' and 'iou'"):
+        ss.plot_scatter(scores.assign(score=np.nan), "prob", "iou")
+
+
+def test_a_fit_of_something_else_is_refused(scores, fit):
+    with pytest.raises(SalstatsError, match="no line of 'iou' along 'elongation', only of iou along prob"):
+        ss.plot_scatter(scores, "elongation", "iou", fit=fit)
+    log = fit.assign(formula="log(iou) ~ prob")
+    with pytest.raises(SalstatsError, match=r"only of log\(iou\) along prob"):
+        ss.plot_scatter(scores, "prob", "iou", fit=log)
+    with pytest.raises(SalstatsError, match="fit is grouped by 'method', the figure by 'task'"):
+        ss.plot_scatter(scores[["case", "task", "prob"]].assign(iou=0.5), "prob", "iou", fit=fit)
+    twice = pd.concat([fit, fit.assign(formula="iou ~ prob + age")])
+    with pytest.raises(SalstatsError, match="fit has more than one row for task Atelectasis, method gradcam"):
+        ss.plot_scatter(scores, "prob", "iou", fit=twice)
+    with pytest.raises(SalstatsError, match="no row for any panel"):
+        ss.plot_scatter(scores, "prob", "iou", fit=fit.assign(task="Nodule"))
+    with pytest.raises(ColumnError, match="fit has no column 'covariate'"):
+        ss.plot_scatter(scores, "prob", "iou", fit=ss.regress(scores, "iou ~ prob", by=BY, errors="cluster"))
+
+
+def test_the_line_of_a_gap_goes_with_the_rows_of_the_gap(scores):
+    gap = ss.fit_line(scores, "iou ~ prob", by=BY, errors="cluster", reference="human")
+    with pytest.raises(SalstatsError, match=r"fit is of the gap to 'human'.*augment"):
+        ss.plot_scatter(scores, "prob", "iou", fit=gap)
+    rows = ss.augment(scores, "iou ~ prob", by=BY, reference="human")
+    figure = ss.plot_scatter(rows, "prob", "iou", fit=gap, labels={"iou": "Gap in IoU"})
+    assert len(layer_data(figure, "geom_line")) == len(gap)
+
+
+def test_correlations_of_something_else_are_refused(scores, correlations):
+    with pytest.raises(SalstatsError, match="none of 'elongation' and 'iou', only of iou and prob"):
+        ss.plot_scatter(scores, "elongation", "iou", correlations=correlations)
+    kendall = correlations.assign(term="kendall")
+    with pytest.raises(SalstatsError, match="correlations has more than one row"):
+        ss.plot_scatter(scores, "prob", "iou", correlations=pd.concat([correlations, kendall]))
