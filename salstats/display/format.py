@@ -262,7 +262,9 @@ def star_note(n_tests: int = 1, adjusted: str | None = None) -> str:
     levels = "; ".join(f"{'*' * (i + 1)}P < {level}{over}" for i, level in enumerate(STAR_LEVELS))
     if adjusted is not None:
         return f"{levels}; P values adjusted ({adjusted})."
-    return f"{levels} (Bonferroni, {n_tests} tests)." if over else f"{levels}; not corrected for multiplicity."
+    if over:
+        return f"{levels} (Bonferroni, {n_tests} tests)."
+    return f"{levels}; not corrected for multiplicity."
 
 
 def level_text(level: float) -> str:

@@ -116,7 +116,7 @@ class Labels:
         if name in self._flat:
             return self._flat[name]
         if ":" in name and "(" not in name:
-            return " × ".join(self.term(part) for part in name.split(":"))
+            return " \u00d7 ".join(self.term(part) for part in name.split(":"))
         if name == "(Intercept)" or re.fullmatch(r"\w+", name):
             return self.column(name)
         return name

@@ -78,10 +78,12 @@ class Slot:
     last: bool = True
 
 
-def italic(slots: Iterable[Slot]) -> list[Slot]:
-    """Return what stands in a row in italics, as the label of a group does."""
+def set_apart(slots: Iterable[Slot]) -> list[Slot]:
+    """Return the label of a group in italics, unless it is in bold already."""
     return [
-        replace(
+        slot
+        if any(run.bold for run in slot.cell.runs)
+        else replace(
             slot, cell=replace(slot.cell, runs=tuple(replace(run, italic=True) for run in slot.cell.runs))
         )
         for slot in slots

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import pandas as pd
+import plotnine as p9
 
 import salstats as ss
 from salstats.checks import SalstatsError
@@ -17,6 +18,7 @@ from salstats.display.report.analyses import (
 )
 from salstats.display.report.model import Item, Section, Settings
 from salstats.display.report.results import result_sentences
+from salstats.display.theme import TEXT_PT
 
 
 class Contents:
@@ -45,7 +47,7 @@ class Contents:
                     "Flow of cases",
                     "flow",
                     lambda flow: ss.plot_flow(flow, labels=self.labels),
-                    caption="Cases, the units they belong to, and scores left out by reason.",
+                    caption="Scores, cases and units at each step, and scores left out by reason.",
                     alt="Flow diagram of cases and scores; the same counts are in the file of this figure.",
                 ),
                 self._item(
@@ -85,8 +87,7 @@ class Contents:
                     f"Mean {joined(metrics)} by method" + (" and task" if self._tasks else ""),
                     "means",
                     lambda frame: ss.plot_intervals(frame, **ordered, **self.style),
-                    caption=self._interval_caption(),
-                    alt=f"Point estimates with intervals of {joined(metrics)}; the numbers are in the table above.",
+                    alt=f"Means of {joined(metrics)} with intervals; the numbers are in the table above.",
                 ),
                 self._item(
                     "Figure",
@@ -95,8 +96,6 @@ class Contents:
                     None,
                     lambda _: ss.plot_box(self.scores, reference=self.settings.reference, labels=self.labels),
                     frame=lambda: self.done.frames["describe"],
-                    caption="Box: quartiles and median; whiskers: furthest score within 1.5 times the "
-                    "interquartile range; diamond: mean. Scores of 0 and 1 only are shown as shares.",
                     alt="Box plots of scores by method; the numbers are in the table of scores.",
                 ),
             ],
@@ -107,9 +106,6 @@ class Contents:
         if self.settings.reference is None:
             return None
         reference = self.labels.value("method", self.settings.reference).lower()
-        caption = (
-            self._interval_caption() + " Filled marks: P below the level of significance after correction."
-        )
         return self._section(
             "contrasts",
             f"Comparison with the {reference}",
@@ -128,8 +124,8 @@ class Contents:
                     f"Percentage decrease from the {reference}",
                     "decrease",
                     lambda frame: ss.plot_decrease(frame, **self.style),
-                    caption=caption,
-                    alt=f"Forest plot of the percentage decrease from the {reference}; the numbers are in the table above.",
+                    alt=f"Percentage decreases from the {reference} with intervals; "
+                    "the numbers are in the table above.",
                 ),
                 self._item(
                     "Table",
@@ -167,8 +163,7 @@ class Contents:
                     f"{metric} against {prob}",
                     "confidence",
                     lambda frame: ss.plot_scatter(compared, "prob", first, fit=frame, labels=self.labels),
-                    caption="One point per case; line and band: fitted mean and its pointwise confidence "
-                    f"interval (linear model, cluster-robust by {self.settings.unit}).",
+                    caption=f"Linear models with standard errors clustered by {self.settings.unit} (CR2).",
                     alt=f"Scatter plots of {metric} against {prob} with fitted lines.",
                 ),
                 self._item(
@@ -196,8 +191,6 @@ class Contents:
                     "Distribution of covariates" + (" by task" if self._tasks else ""),
                     "covariates",
                     lambda frame: ss.plot_letter_values(frame, labels=self.labels),
-                    caption="Letter-value plot: the line is the median, the widest box holds the middle half, "
-                    "each further box half of what is left on either side.",
                     alt="Letter-value plots of the covariates.",
                 ),
                 self._item(
@@ -213,8 +206,8 @@ class Contents:
                     "Regression of scores on covariates",
                     "regression",
                     lambda frame: ss.plot_regression(frame, labels=self.labels),
-                    caption="Change of the score from the smallest to the largest value of the covariate, "
-                    f"with {self._level} confidence interval.",
+                    caption="Coefficients: change of the score from the smallest to the largest value "
+                    "of the covariate.",
                     alt="Coefficients with intervals; the numbers are in the table above.",
                 ),
             ],
@@ -225,21 +218,9 @@ class Contents:
         """Whether there are several tasks."""
         return several(self.scores, "task")
 
-    @property
-    def _level(self) -> str:
-        """The confidence level in words."""
-        return f"{100 * self.settings.level:.10g}%"
-
     def _names(self, column: str, values: Iterable[str]) -> list[str]:
         """Return labels of values."""
         return [self.labels.value(column, v) for v in values]
-
-    def _interval_caption(self) -> str:
-        """Return what the intervals of means and contrasts are."""
-        return (
-            f"Points: estimates; lines: {self._level} {self.settings.interval} bootstrap confidence intervals "
-            f"({self.settings.n_replicates:,} replicates of {self.settings.unit}s)."
-        )
 
     def _section(self, key: str, title: str, spoken: Iterable[str], items: list[Item | None]) -> Section:
         """Return a section with the sentences of its frames and the items that could be made."""
@@ -249,11 +230,16 @@ class Contents:
             if frame is None:
                 continue
             if name == "difference" and "decrease" in self.done.frames:
-                # a metric is spoken of once: by its decrease where it has one
-                frame = frame[~frame["metric"].isin(self.done.frames["decrease"]["metric"])]
+                # a metric is spoken of once: by its decrease, unless one of these is undefined
+                decrease = self.done.frames["decrease"]
+                undefined = decrease.loc[decrease["estimate"].isna(), "metric"]
+                spoken_of = set(decrease["metric"]) - set(undefined)
+                frame = frame[~frame["metric"].isin(spoken_of)]
             if len(frame):
                 sentences += result_sentences(name, frame, self.settings, self.labels)
-        return Section(key, title, tuple(sentences), tuple(item for item in items if item is not None))
+        return Section(
+            key, title, tuple(dict.fromkeys(sentences)), tuple(item for item in items if item is not None)
+        )
 
     def _item(
         self,
@@ -276,6 +262,9 @@ class Contents:
         except SalstatsError as error:
             self.done.skipped[key] = str(error)
             return None
+        if kind == "Figure":
+            display, said = without_caption(display)
+            caption = " ".join(part for part in (caption, said) if part)
         self._numbers[kind] += 1
         shown = behind if frame is None else frame()
         assert shown is not None
@@ -289,3 +278,18 @@ class Contents:
             alt=alt,
             call=self.done.calls.get(source or "describe", ""),
         )
+
+
+def without_caption(figure: p9.ggplot) -> tuple[p9.ggplot, str]:
+    """Return a figure without its caption and as much lower, and the caption as one line.
+
+    A journal sets captions itself; the page has them beside the figure.
+    """
+    text = figure.labels.caption
+    if not text:
+        return figure, ""
+    width, height = figure.theme.getp("figure_size")
+    line = (TEXT_PT - 1) * 1.2 / 72
+    bare = figure + p9.theme(figure_size=(width, height - line * (text.count("\n") + 1)))
+    bare.labels.caption = None
+    return bare, " ".join(text.split())

@@ -22,7 +22,7 @@ from salstats.display.report.analyses import Analyses, run_analyses, settings_fo
 from salstats.display.report.contents import Contents
 from salstats.display.report.folder import check_folder, write_folder
 from salstats.display.report.guidelines import not_covered
-from salstats.display.report.methods import methods_text
+from salstats.display.report.methods import methods_references, methods_text
 from salstats.display.report.model import Report, Settings
 from salstats.display.report.provenance import provenance_rows
 from salstats.display.report.results import summary_sentences
@@ -120,11 +120,12 @@ def report(
     Examples
     --------
     >>> import pathlib, tempfile, salstats as ss
-    >>> scores = ss.datasets.load_simulated().query("metric == 'iou'")[["case", "method", "metric", "score"]]
+    >>> scores = ss.datasets.load_simulated().query("metric == 'iou' and method == 'gradcam'")
+    >>> scores = scores[["case", "patient", "task", "method", "metric", "score"]]
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     frames = ss.report(scores.iloc[:60].drop_duplicates(["case", "method"]), pathlib.Path(folder) / "out",
-    ...                        n_replicates=200)
-    ...     sorted(file.name for file in (pathlib.Path(folder) / "out").iterdir())
+    ...     out = pathlib.Path(folder) / "out"
+    ...     frames = ss.report(scores, out, n_replicates=200)
+    ...     sorted(file.name for file in out.iterdir())
     ['figures', 'frames', 'index.html', 'report.json', 'tables']
     """
     folder = check_folder(Path(out), overwrite=overwrite)
@@ -189,12 +190,13 @@ def compose(
 ) -> Report:
     """Return everything the page says."""
     sections = Contents(scores, done, settings, labels).sections()
+    paragraphs = methods_text(settings, frames=done.frames, labels=labels)
     notes = [f"Not shown: {name}. {reason}" for name, reason in done.skipped.items()]
     return Report(
         title=title,
         summary=tuple(summary_sentences(done.frames, settings, labels)),
         sections=sections,
-        methods=tuple(methods_text(settings, frames=done.frames, labels=labels)),
+        methods=(*paragraphs, *methods_references(paragraphs)),
         not_covered=tuple(not_covered(done.frames)),
         warnings=(*done.warnings, *notes),
         counts=counts(scores, settings),
