@@ -7,6 +7,7 @@ from typing import Any
 
 import matplotlib as mpl
 import plotnine as p9
+from matplotlib import pyplot
 
 from salstats.checks import InputFileError, SalstatsError, check_choice
 from salstats.display.theme import MM_PER_INCH
@@ -125,4 +126,4 @@ def save_figure_as(
             raise InputFileError(f"cannot write {target}: {error.strerror or error}") from error
         finally:
             drawn.clear()
-            mpl.pyplot.close(drawn)
+            pyplot.close(drawn)

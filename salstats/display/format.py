@@ -216,8 +216,8 @@ def interval_text(
     """
     text = fixed_text(estimate, digits)
     limits = limits_text(low, high, digits, style)
-    opening, closing = STYLES[style].cell
-    return text + stars if MISSING in (text, limits) else f"{text} {opening}{limits}{closing}{stars}"
+    cell = STYLES[style].cell
+    return text + stars if MISSING in (text, limits) else f"{text} {cell[0]}{limits}{cell[1]}{stars}"
 
 
 def star_text(p_value: Any, n_tests: int = 1) -> str:

@@ -72,7 +72,8 @@ def _write(report: Report, made: Path) -> None:
     for item in (item for section in report.sections for item in section.items):
         if item.is_table:
             targets = [made / "tables" / f"{item.key}{suffix}" for suffix in _TABLE_SUFFIXES]
-            tables[item.key] = save_table_as(item.display, targets)
+            titled = item.display.tab_header(f"{item.number}. {item.title}")
+            tables[item.key] = save_table_as(titled, targets)
         else:
             targets = [made / "figures" / f"{item.key}{suffix}" for suffix in _FIGURE_SUFFIXES]
             save_figure_as(item.display, targets, size_inches(item.display))
