@@ -31,7 +31,6 @@ _PLACES = (
 #: No window, no first-run questions, nothing asked of the network by the browser itself.
 _OPTIONS = (
     "--headless",
-    "--no-sandbox",
     "--disable-gpu",
     "--disable-quic",
     "--disable-dev-shm-usage",
@@ -82,7 +81,10 @@ def run_browser(page: Path, options: Sequence[str], *, timeout: float = 60.0) ->
     browser = find_browser()
     with tempfile.TemporaryDirectory(prefix="salstats-", ignore_cleanup_errors=True) as folder:
         profile, printed, complaints = (Path(folder, name) for name in ("profile", "stdout", "stderr"))
-        command = [browser, *_OPTIONS, f"--user-data-dir={profile}", *options, page.resolve().as_uri()]
+        # Chromium refuses its sandbox to root
+        root = getattr(os, "geteuid", lambda: 1)() == 0
+        options = [*_OPTIONS, *(["--no-sandbox"] if root else []), *options]
+        command = [browser, *options, f"--user-data-dir={profile}", page.resolve().as_uri()]
         # files, not pipes: a child that outlives the browser would keep a pipe open
         with printed.open("wb") as out, complaints.open("wb") as err:
             try:

@@ -158,7 +158,9 @@ def adjust(
         adjusted[family] = adjust_p_values(p[family], name, n_tests)
         size[rows] = len(family) if n_tests is None else n_tests
 
-    result = estimates.drop(columns=[c for c in ("p_adjusted", "n_tests", "procedure") if c in estimates.columns])
+    result = estimates.drop(
+        columns=[c for c in ("p_adjusted", "n_tests", "procedure") if c in estimates.columns]
+    )
     if intervals:
         family_rows = np.flatnonzero(in_family)
         _widen(result, family_rows, size[family_rows])

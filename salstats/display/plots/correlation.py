@@ -13,7 +13,7 @@ from salstats.display.format import MISSING, count_text, fixed_text, p_used
 from salstats.display.labels import Labels
 from salstats.display.plots import panels
 from salstats.display.plots.captions import distinct
-from salstats.display.plots.estimates import check_estimates
+from salstats.display.plots.estimates import check_estimates, grouping_columns
 from salstats.display.plots.measured_text import width_mm
 from salstats.display.plots.panel_grid import (
     BOTTOM_MM,
@@ -34,8 +34,6 @@ from salstats.display.theme import (
     theme_salstats,
 )
 
-#: Columns of an estimates frame that end its grouping columns.
-_AFTER_GROUPS = ("term", "estimate")
 _TITLES = {
     "spearman": "Spearman \N{GREEK SMALL LETTER RHO}",
     "pearson": "Pearson r",
@@ -100,7 +98,7 @@ def plot_correlation(
     >>> import pandas as pd, salstats as ss
     >>> scores = ss.datasets.load_simulated().query("method == 'gradcam' and task == 'Edema'")
     >>> names = ["iou", "prob", "elongation"]
-    >>> pairs = [ss.correlate(scores, x, y) for x, y in combinations(names, 2)]
+    >>> pairs = [ss.correlate(scores, x, y, unit="case") for x, y in combinations(names, 2)]
     >>> matrix = ss.adjust(pd.concat(pairs, ignore_index=True), procedure="holm")
     >>> ss.plot_correlation(matrix).data[["x", "y", "text"]]
             x           y   text
@@ -169,8 +167,7 @@ def _checked(correlations: object) -> tuple[pd.DataFrame, list[str], str]:
         raise SalstatsError(
             f"correlations has nothing to draw: every estimate is missing ({len(frame)} rows)"
         )
-    before = list(frame.columns[: min(frame.columns.get_loc(c) for c in _AFTER_GROUPS if c in frame.columns)])
-    groups = [c for c in before if c not in ("x", "y")]
+    groups = [c for c in grouping_columns(frame) if c not in ("x", "y")]
     pairs = frame[groups].assign(pair=[frozenset(p) for p in zip(frame["x"], frame["y"], strict=True)])
     if pairs.duplicated().any():
         row = frame.loc[pairs.duplicated()].iloc[0]

@@ -1,5 +1,6 @@
 """Coefficients of regression models with their intervals."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -60,7 +61,8 @@ def plot_regression(
     ----------
     terms : DataFrame
         From `regress` or `tidy`: `term`, `estimate`, and what there is of `method`, `formula`,
-        `reference`, `conf_low`, `conf_high`. One further grouping column may have several values, which
+        `reference`, `conf_low`, `conf_high`. Models of scores and of gaps (rows without and with a
+        `reference`) have panels of their own. One further grouping column may have several values, which
         become panels.
     labels : mapping, optional
         Names and order of terms, methods and outcomes, such as `{"area_ratio": "Relative size"}` or
@@ -103,7 +105,8 @@ def plot_regression(
     drawing = _prepare(frame, named)
     placed, rows = place_rows(drawing)
     guides = placed[["panel"]].drop_duplicates().assign(guide=1.0 if ratio else 0.0)
-    ncol = min(drawing.n_panels, _MOST_COLUMNS)
+    # rows of panels as even as can be: four stand two by two
+    ncol = math.ceil(drawing.n_panels / math.ceil(drawing.n_panels / _MOST_COLUMNS))
     axis = PanelAxis(placed, guides, panel_mm(rows, ncol), log=ratio)
     figure = row_figure(
         placed,
@@ -132,15 +135,22 @@ def _prepare(frame: pd.DataFrame, labels: Labels) -> Drawing:
         )
     sides = [_sides(formula) for formula in formulas_of(frame)]
     frame["outcome"], rights = [left for left, _ in sides], [right for _, right in sides]
+    frame["outcome_label"] = [labels.term(left) if left else "" for left in frame["outcome"]]
+    if _some_are_gaps(frame):
+        # scores and gaps in one frame are different outcomes, each with a panel
+        gap = frame["reference"].notna()
+        names = [labels.value("reference", reference) for reference in frame.loc[gap, "reference"]]
+        pairs = zip(frame.loc[gap, "outcome_label"], names, strict=True)
+        frame.loc[gap, "outcome_label"] = [f"{label}: gap to {name.lower()}" for label, name in pairs]
+        frame.loc[gap, "outcome"] = frame.loc[gap, "outcome_label"]
     place = [*groups, "outcome", "term"]
     by_formula = bool(frame.duplicated(place).any()) and len(set(rights)) > 1
     check_distinct(frame, [*place, "formula"] if by_formula else place, "terms")
     frame["right"] = rights
-    frame["outcome_label"] = [labels.term(left) if left else "" for left in frame["outcome"]]
     kept, missing = drawable(frame, labels, [*groups, "outcome_label", "term"], "terms")
     texts = {c: short_labels(labels, c, kept[c], 32, 2) for c in further}
     outcomes = zip(kept["outcome"], kept["outcome_label"], strict=True)
-    texts["outcome"] = {outcome: wrapped(label, 32, 2) for outcome, label in dict(outcomes).items()}
+    texts["outcome"] = {outcome: wrapped(label, 28, 2) for outcome, label in dict(outcomes).items()}
     kept["panel"] = panel_titles(kept, texts)
     keys, marks_of = _models(kept, labels, column, by_formula)
     if marks_of:
@@ -149,6 +159,11 @@ def _prepare(frame: pd.DataFrame, labels: Labels) -> Drawing:
     facet = further[0] if further else None
     rows = Labels({"term": term_labels(kept, labels)})
     return Drawing(kept, rows, Roles(groups, "term", facet), None, marks_of, [HUMAN], missing)
+
+
+def _some_are_gaps(frame: pd.DataFrame) -> bool:
+    """Return whether a frame holds models of scores and models of gaps to a reference."""
+    return "reference" in frame.columns and frame["reference"].isna().nunique() > 1
 
 
 def _sides(formula: str) -> tuple[str, str]:
@@ -192,4 +207,6 @@ def _gap_note(frame: pd.DataFrame, labels: Labels) -> str:
     """Return the sentence that says that the outcome is a gap to a reference."""
     if not distinct(frame, "reference"):
         return ""
+    if _some_are_gaps(frame):
+        return f"Gap: {reference_text(frame, labels)} {MINUS} method."
     return f"Outcome: {reference_text(frame, labels)} {MINUS} method."

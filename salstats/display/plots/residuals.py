@@ -16,7 +16,7 @@ from salstats.checks import (
     check_numeric,
     quoted,
 )
-from salstats.display.format import count_text
+from salstats.display.format import count_text, joined
 from salstats.display.labels import Labels
 from salstats.display.plots import panels
 from salstats.display.plots.count_cells import CELL_POINTS, cell_layers
@@ -111,11 +111,9 @@ def plot_residuals(
     groups = check_by(frame, by, ("method",), "augmented")
     _check_one_formula(frame)
     numbers = pd.DataFrame({name: check_numeric(frame, name, "augmented") for name in _NUMBERS})
-    if numbers["std_residual"].isna().all():
-        raise SalstatsError(
-            f"none of the {len(frame)} rows of augmented has a standardised residual; a perfect fit has none"
-        )
-    rows = numbers.assign(group=group_titles(frame, Labels(labels), groups), row=np.arange(len(frame)))
+    rows, note = _imperfect(
+        numbers.assign(group=group_titles(frame, Labels(labels), groups), row=np.arange(len(frame)))
+    )
     n_models = rows["group"].nunique()
     if n_models > _MOST_MODELS:
         raise SalstatsError(
@@ -130,7 +128,7 @@ def plot_residuals(
     parts = [_model_parts(part, titles[str(group)]) for group, part in rows.groupby("group", observed=True)]
     points, curves, lines = (_joined(frames, flat) for frames in zip(*parts, strict=True))
     height = grid.panel_height(_SHARE)
-    text = panels.caption(_captions(rows, family), caption_chars(grid.width))
+    text = panels.caption([*_captions(rows, family), note], caption_chars(grid.width))
     return (
         p9.ggplot(points, p9.aes("across", "up"))
         + _layers(points, curves, lines, grid, height)
@@ -157,6 +155,18 @@ def _check_one_formula(frame: pd.DataFrame) -> None:
             f"augmented holds rows of {len(formulas)} formulas ({quoted(formulas)}); keep one, as in "
             f"augmented.query('formula == {formulas[0]!r}')"
         )
+
+
+def _imperfect(rows: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+    """Return the rows of models that have standardised residuals, and a sentence about the others."""
+    known = rows.groupby("group", observed=True)["std_residual"].transform("count") > 0
+    if not known.any():
+        raise SalstatsError(
+            f"none of the {len(rows)} rows of augmented has a standardised residual; a perfect fit has none"
+        )
+    perfect = [str(group) for group in rows.loc[~known, "group"].unique()]
+    drawn = rows[known].assign(group=rows.loc[known, "group"].cat.remove_unused_categories())
+    return drawn, f"Fitted perfectly, not drawn: {joined(perfect)}." if perfect else ""
 
 
 def _name(frame: pd.DataFrame, row: int, groups: list[str]) -> str:
@@ -291,7 +301,7 @@ def _captions(rows: pd.DataFrame, family: str) -> list[str]:
         "Curves: robust local lines (LOWESS); straight line: through the quartiles.",
         "Named: largest Cook's distances.",
         "Pearson residuals of a logit model need not be normal." if family != "gaussian" else "",
-        f"Without a standardised residual (leverage 1 or a perfect fit): {count_text(n_without)} rows."
+        f"Without a standardised residual (leverage 1): {count_text(n_without)} row{'s' * (n_without > 1)}."
         if n_without
         else "",
     ]

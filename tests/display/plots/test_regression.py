@@ -203,3 +203,24 @@ def test_sixty_terms_with_long_names_are_drawn():
     figure = ss.plot_regression(terms("iou ~ x1", names=names))
     assert len(row_labels(figure)) == 60
     assert "$a$ $b$" in {word.replace("\\$", "$") for word in drawn_texts(figure)}
+
+
+def test_models_of_scores_and_of_gaps_have_panels_of_their_own():
+    scores = ss.datasets.load_simulated()
+    options = {"by": "method", "errors": "cr2", "unit": "patient"}
+    formulas = ["iou ~ elongation", "hit ~ elongation"]
+    own = ss.regress(scores[scores["method"] != "human"], formulas, **options)
+    gaps = ss.regress(scores, formulas, reference="human", **options)
+    both = pd.concat([own, gaps], ignore_index=True)[gaps.columns]
+    figure = ss.plot_regression(both)
+    data = figure.data
+    assert data.groupby("panel", observed=True)["estimate"].count().to_dict() == {
+        "IoU": 2,
+        "Hit rate": 2,
+        "IoU: gap to human benchmark": 2,
+        "Hit rate: gap to human\nbenchmark": 2,
+    }
+    gap = data[data["panel"] == "IoU: gap to human benchmark"].set_index("method")["estimate"]
+    expected = gaps.query("term == 'elongation' and formula == 'iou ~ elongation'").set_index("method")
+    pd.testing.assert_series_equal(gap.sort_index(), expected["estimate"].sort_index())
+    assert "Gap: human benchmark \u2212 method." in " ".join(figure.labels.caption.split())
