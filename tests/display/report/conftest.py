@@ -8,6 +8,7 @@ import plotnine as p9
 import pytest
 from display.report.chromium import Chromium, find_chromium
 
+from salstats.display.demo import run_demo
 from salstats.display.figure_files import save_figure
 from salstats.display.format import interval_text, p_text
 from salstats.display.report.model import Item, Report, Section
@@ -17,6 +18,13 @@ from salstats.display.theme import PALETTE, theme_salstats
 
 #: A name of 120 characters and more.
 LONG_TASK = "Enlarged cardiomediastinum " + "with a name that a spreadsheet never had to keep short " * 2
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory) -> tuple[Path, dict[str, pd.DataFrame]]:
+    """The folder of the demo and the frames it returned."""
+    folder = tmp_path_factory.mktemp("demo") / "demo"
+    return folder, run_demo(folder)
 
 
 @pytest.fixture(scope="session")

@@ -28,6 +28,11 @@ def test_page(check, browser, sample_folder):
     check(browser, sample_folder)
 
 
+@pytest.mark.parametrize("check", CHECKS, ids=[check.__name__ for check in CHECKS])
+def test_report_of_the_demo(check, browser, demo):
+    check(browser, demo[0])
+
+
 @pytest.fixture(scope="module")
 def long_folder(sample_report, grid_of, sample_figures, tmp_path_factory):
     """Words of 240 letters everywhere, 60 tasks, and text that looks like markup."""
