@@ -11,6 +11,8 @@ CLUSTERED = ("cluster", "cr2")
 _SATURATED = 1e-10
 #: Clusters up to which the degrees of freedom come from the matrix written out, which cancels nothing.
 _DIRECT = 500
+#: Numbers of a block of clusters.
+_BLOCK = 1 << 18
 #: Share of a coefficient's classical variance in such directions that is more than rounding.
 _LOADING = 1e-12
 #: Variance over the classical one, below which it is zero but for rounding.
@@ -180,7 +182,11 @@ def cluster_sums(rows: np.ndarray, clusters: np.ndarray) -> np.ndarray:
 
 
 def bias_reduced(
-    matrix: np.ndarray, residual: np.ndarray, bread: np.ndarray, clusters: np.ndarray
+    matrix: np.ndarray,
+    residual: np.ndarray,
+    bread: np.ndarray,
+    clusters: np.ndarray,
+    contrasts: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return CR2 of a linear model and the Satterthwaite degrees of freedom of each coefficient.
 
@@ -190,13 +196,15 @@ def bias_reduced(
         As in `heteroscedastic`, of a linear model without weights.
     clusters : ndarray of int, shape (n,)
         Codes 0 ... G - 1.
+    contrasts : ndarray of float, shape (q, k), optional
+        Linear combinations of the coefficients; by default the k coefficients themselves.
 
     Returns
     -------
     covariance : ndarray of float, shape (k, k)
-        NaN for a single cluster.
-    df : ndarray of float, shape (k,)
-        Degrees of freedom for Student's t.
+        Of the coefficients; NaN for a single cluster.
+    df : ndarray of float, shape (q,) or (k,)
+        Degrees of freedom of each combination for Student's t.
 
     Notes
     -----
@@ -204,7 +212,7 @@ def bias_reduced(
     pseudo-inverse where a cluster determines a direction by itself (`unidentified` coefficients have no
     CR2). From the singular values s and left vectors U of Q_g, X = QR, this is
     I + U diag((1 - s^2)^(-1/2) - 1) U', so that only k x k work is done however large a cluster is. With
-    p_g = A X_g M c for a coefficient's unit vector c, the variance is a quadratic form in independent errors
+    p_g = A X_g M c for a combination c, the variance is a quadratic form in independent errors
     with B_gh = p_g'(I - H)_gh p_h, and df = tr(B)^2 / tr(B^2).
 
     References
@@ -217,20 +225,22 @@ def bias_reduced(
     https://doi.org/10.1080/07350015.2016.1247004
     """
     k = matrix.shape[1]
+    directions = bread if contrasts is None else bread @ contrasts.T
+    q = directions.shape[1]
     groups = cluster_rows(clusters)
     if len(groups) < 2:
-        return np.full((k, k), np.nan), np.full(k, np.nan)
+        return np.full((k, k), np.nan), np.full(q, np.nan)
     scores = np.empty((len(groups), k))
-    # sums over the rows of a cluster: p'p and X'p, for every coefficient
-    own = np.empty((len(groups), k))
-    crossed = np.empty((len(groups), k, k))
-    for g, (rows, adjusted) in enumerate(zip(groups, _adjusted(matrix, groups), strict=True)):
-        scores[g] = adjusted.T @ residual[rows]
-        weights = adjusted @ bread
-        own[g] = (weights**2).sum(axis=0)
-        crossed[g] = matrix[rows].T @ weights
+    # sums over the rows of a cluster: p'p and X'p, for every combination
+    own = np.empty((len(groups), q))
+    crossed = np.empty((len(groups), k, q))
+    for which, rows, adjusted in _adjusted(matrix, groups):
+        scores[which] = np.einsum("gik,gi->gk", adjusted, residual[rows])
+        weights = adjusted @ directions
+        own[which] = (weights**2).sum(axis=1)
+        crossed[which] = matrix[rows].transpose(0, 2, 1) @ weights
     half = bread @ scores.T
-    df = np.array([_satterthwaite(own[:, j], crossed[:, :, j], bread) for j in range(k)])
+    df = np.array([_satterthwaite(own[:, j], crossed[:, :, j], bread) for j in range(q)])
     return np.asarray(half @ half.T), df
 
 
@@ -246,15 +256,23 @@ def _satterthwaite(own: np.ndarray, sums: np.ndarray, bread: np.ndarray) -> floa
     return float(left.sum() ** 2 / ((left**2).sum() + (gram**2).sum() - (diagonal**2).sum()))
 
 
-def _adjusted(matrix: np.ndarray, groups: Sequence[np.ndarray]) -> Iterator[np.ndarray]:
-    """Yield (I - H_gg)^(-1/2) X_g of each cluster."""
+def _adjusted(
+    matrix: np.ndarray, groups: Sequence[np.ndarray]
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Yield (I - H_gg)^(-1/2) X_g of clusters of one size: their numbers, rows (g, i) and values (g, i, k)."""
     basis = np.linalg.qr(matrix)[0]
-    for rows in groups:
-        part = matrix[rows]
-        left, singular, _ = np.linalg.svd(basis[rows], full_matrices=False)
-        free = 1 - singular**2
-        factor = np.where(free > _SATURATED, 1 / np.sqrt(np.maximum(free, _SATURATED)), 0.0) - 1
-        yield part + left @ (factor[:, None] * (left.T @ part))
+    sizes = np.array([len(rows) for rows in groups])
+    for size in np.unique(sizes):
+        alike = np.flatnonzero(sizes == size)
+        # some thousand numbers at a time stay in the processor's cache
+        for which in np.array_split(alike, -(-len(alike) * size * matrix.shape[1] // _BLOCK)):
+            rows = np.array([groups[g] for g in which])
+            part = matrix[rows]
+            left, singular, _ = np.linalg.svd(basis[rows], full_matrices=False)
+            free = 1 - singular**2
+            factor = np.where(free > _SATURATED, 1 / np.sqrt(np.maximum(free, _SATURATED)), 0.0) - 1
+            across = left.transpose(0, 2, 1) @ part
+            yield which, rows, part + left @ (factor[:, :, None] * across)
 
 
 def hotelling_df(matrix: np.ndarray, bread: np.ndarray, clusters: np.ndarray, tested: Sequence[int]) -> float:
@@ -296,10 +314,10 @@ def hotelling_df(matrix: np.ndarray, bread: np.ndarray, clusters: np.ndarray, te
     standard = np.linalg.solve(root, bread[tested]).T
     own = np.empty((len(groups), q, q))
     crossed = np.empty((len(groups), bread.shape[0], q))
-    for g, (rows, adjusted) in enumerate(zip(groups, _adjusted(matrix, groups), strict=True)):
+    for which, rows, adjusted in _adjusted(matrix, groups):
         weights = adjusted @ standard
-        own[g] = weights.T @ weights
-        crossed[g] = matrix[rows].T @ weights
+        own[which] = weights.transpose(0, 2, 1) @ weights
+        crossed[which] = matrix[rows].transpose(0, 2, 1) @ weights
     variance = 0.0
     for g in range(len(groups)):
         # a row of blocks at a time: all of them may not fit into memory
