@@ -33,7 +33,7 @@ def font() -> str:
     return next(face for face in _FACES if face in installed)
 
 
-def theme_salstats(base_size: float = TEXT_PT, font_family: str | None = None) -> p9.theme:
+def theme_salstats(*, base_size: float = TEXT_PT, font_family: str | None = None) -> p9.theme:
     """Return the theme of salstats' figures: white, thin axes, no box, small bold panel titles.
 
     Parameters
@@ -73,12 +73,12 @@ def theme_salstats(base_size: float = TEXT_PT, font_family: str | None = None) -
         axis_ticks=line,
         axis_ticks_length=2,
         strip_background=p9.element_blank(),
-        strip_text=p9.element_text(size=base_size, weight="bold", ha="left"),
+        strip_text=p9.element_text(size=base_size, weight="bold", ha="left", ma="left"),
         plot_title=p9.element_text(size=base_size + 1, weight="bold", ha="left"),
         plot_caption=p9.element_text(size=base_size - 1, color=MUTED, ha="left"),
         legend_position="top",
         legend_title=p9.element_blank(),
-        legend_text=p9.element_text(size=base_size),
+        legend_text=p9.element_text(size=base_size, ma="left"),
         legend_key=p9.element_blank(),
         legend_background=p9.element_blank(),
         legend_margin=0,

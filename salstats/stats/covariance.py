@@ -259,7 +259,7 @@ def _satterthwaite(own: np.ndarray, sums: np.ndarray, bread: np.ndarray) -> floa
 def _adjusted(
     matrix: np.ndarray, groups: Sequence[np.ndarray]
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Yield (I - H_gg)^(-1/2) X_g of clusters of one size: their numbers, rows (g, i) and values (g, i, k)."""
+    """Yield (I - H_gg)^(-1/2) X_g of clusters of one size: their numbers, rows and values (g, i, k)."""
     basis = np.linalg.qr(matrix)[0]
     sizes = np.array([len(rows) for rows in groups])
     for size in np.unique(sizes):

@@ -295,3 +295,22 @@ def test_logit_fit_reaches_the_maximum_whatever_the_scale_of_its_columns(example
     scale = np.array([1, 1e-6, 1e6])
     scaled = fit_model(matrix * scale, hit, NAMES, "binomial", intercept=True)
     np.testing.assert_allclose(scaled.coefficients * scale, fit.coefficients, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("n", "n_clusters"), [(40, 12), (3000, 900)], ids=["written out", "many clusters"])
+def test_a_combination_has_the_degrees_of_freedom_of_its_coefficient_in_another_basis(n, n_clusters):
+    rng = np.random.default_rng(4)
+    clusters = np.concatenate([np.arange(n_clusters), rng.integers(0, n_clusters, n - n_clusters)])
+    matrix = np.column_stack([np.ones(n), 100 * rng.normal(size=n) + clusters, rng.random(n) < 0.3])
+    bread, residual = np.linalg.inv(matrix.T @ matrix), np.ones(n)
+    combination = np.array([1.0, 20.0, 0.4])
+    # b = T g with g[0] = c'b
+    basis = np.vstack([combination, [0, 1, 0], [0, 0, 1]])
+    turned = matrix @ np.linalg.inv(basis)
+    expected = bias_reduced(turned, residual, basis @ bread @ basis.T, clusters)[1][0]
+    contrasts = np.vstack([combination, -3 * combination, np.eye(3)])
+    covariance, df = bias_reduced(matrix, residual, bread, clusters, contrasts)
+    np.testing.assert_allclose(df[:2], expected, rtol=1e-9)
+    own_covariance, own = bias_reduced(matrix, residual, bread, clusters)
+    np.testing.assert_allclose(df[2:], own, rtol=1e-12)
+    np.testing.assert_array_equal(covariance, own_covariance)

@@ -97,14 +97,15 @@ def plot_correlation(
     >>> from itertools import combinations
     >>> import pandas as pd, salstats as ss
     >>> scores = ss.datasets.load_simulated().query("method == 'gradcam' and task == 'Edema'")
+    >>> scores = scores.drop_duplicates(["patient", "metric"])
     >>> names = ["iou", "prob", "elongation"]
-    >>> pairs = [ss.correlate(scores, x, y, unit="case") for x, y in combinations(names, 2)]
+    >>> pairs = [ss.correlate(scores, x, y) for x, y in combinations(names, 2)]
     >>> matrix = ss.adjust(pd.concat(pairs, ignore_index=True), procedure="holm")
     >>> ss.plot_correlation(matrix).data[["x", "y", "text"]]
-            x           y   text
-    0     iou        prob   0.05
-    1     iou  elongation  −0.06
-    2    prob  elongation  −0.03
+          x           y   text
+    0   iou        prob   0.06
+    1   iou  elongation  −0.26
+    2  prob  elongation  −0.14
     """
     names = Labels(labels)
     if alpha is not None:

@@ -173,3 +173,9 @@ def _whole_labels(labels: Labels, table: pd.DataFrame, column: str) -> dict[Any,
     if len(set(texts.values())) < len(texts):
         raise SalstatsError(f"labels give two values of column {column!r} the same label")
     return texts
+
+
+def up_breaks(limits: tuple[float, float], height: float) -> list[float]:
+    """Return round numbers within the limits of a vertical axis, as many as have room on it, in mm."""
+    # a number is about twice as wide as high, and the room of `axis_breaks` is a width
+    return panels.axis_breaks(limits, 2 * height)

@@ -22,7 +22,7 @@ from salstats.display.plots import panels
 from salstats.display.plots.count_cells import CELL_POINTS, cell_layers
 from salstats.display.plots.label_places import apart
 from salstats.display.plots.measured_text import width_mm
-from salstats.display.plots.panel_grid import PanelGrid, caption_chars, group_titles, panel_grid
+from salstats.display.plots.panel_grid import PanelGrid, caption_chars, group_titles, panel_grid, up_breaks
 from salstats.display.theme import (
     COLUMN_MM,
     GUIDE,
@@ -138,7 +138,9 @@ def plot_residuals(
             minor_breaks=[],
             labels=panels.tick_texts,
         )
-        + p9.scale_y_continuous(breaks=panels.axis_breaks, minor_breaks=[], labels=panels.tick_texts)
+        + p9.scale_y_continuous(
+            breaks=lambda limits: up_breaks(limits, height), minor_breaks=[], labels=panels.tick_texts
+        )
         + p9.labs(x="", y="", caption=text)
         + theme_salstats()
         + p9.theme(axis_title=p9.element_blank())

@@ -15,7 +15,7 @@ from salstats.display.plots import panels
 from salstats.display.plots.count_cells import CELL_POINTS, cell_layers
 from salstats.display.plots.line_types import line_types
 from salstats.display.plots.measured_text import width_mm
-from salstats.display.plots.panel_grid import PanelGrid, caption_chars, panel_grid
+from salstats.display.plots.panel_grid import PanelGrid, caption_chars, panel_grid, up_breaks
 from salstats.display.plots.scatter_data import Drawn, captions, correlation_texts, drawn_points, fitted_lines
 from salstats.display.theme import (
     PALETTE,
@@ -139,7 +139,7 @@ def plot_scatter(
         p9.ggplot(drawn.points)
         + layers
         + _scales(drawn, grid, _mapped(layers))
-        + _axes(drawn, window, grid)
+        + _axes(drawn, window, grid, panel_height - room)
         + p9.labs(x=panels.plain(titles[0]), y=panels.plain(titles[1]), caption=text)
         + theme_salstats()
         + grid.facets("panel")
@@ -275,17 +275,16 @@ def _texts(texts: pd.DataFrame, mapped: set[str]) -> list[Any]:
     return [text, p9.geom_point(mapping, size=1, stroke=0, **own)]
 
 
-def _axes(drawn: Drawn, window: Window, grid: PanelGrid) -> list[Any]:
+def _axes(drawn: Drawn, window: Window, grid: PanelGrid, height: float) -> list[Any]:
     """Return the axes; their numbers end where the data do, below the correlations."""
-    points = drawn.points["x"]
-    x_breaks = sorted(points.unique())
+    # the bands of an outcome have no numbers
+    y_breaks = up_breaks(window.numbers, height * (1 - _BANDS) - 2 if drawn.outcome else height)
+    x_breaks = sorted(drawn.points["x"].unique())
     if not drawn.few:
         x_breaks = panels.axis_breaks((window.x_low, window.x_high), grid.panel_width - 2)
     return [
         p9.scale_x_continuous(breaks=x_breaks, minor_breaks=[], labels=panels.tick_texts),
-        p9.scale_y_continuous(
-            breaks=panels.axis_breaks(window.numbers), minor_breaks=[], labels=panels.tick_texts
-        ),
+        p9.scale_y_continuous(breaks=y_breaks, minor_breaks=[], labels=panels.tick_texts),
         p9.coord_cartesian(
             xlim=(window.x_low, window.x_high), ylim=(window.y_low, window.y_high), expand=False
         ),

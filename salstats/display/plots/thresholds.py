@@ -16,7 +16,7 @@ from salstats.display.plots.estimates import check_distinct, check_estimates, qu
 from salstats.display.plots.label_places import apart
 from salstats.display.plots.line_types import line_types
 from salstats.display.plots.measured_text import width_mm
-from salstats.display.plots.panel_grid import PanelGrid, caption_chars, panel_grid, wrapped_text
+from salstats.display.plots.panel_grid import PanelGrid, caption_chars, panel_grid, up_breaks, wrapped_text
 from salstats.display.theme import (
     COLUMN_MM,
     GUIDE,
@@ -99,16 +99,16 @@ def plot_thresholds(
     grid = panel_grid(keys, max(int(chosen // _PANEL_MM), 1) if len(keys) != 4 else 2, chosen)
     if "method" not in frame.columns or frame["method"].nunique() == 1:
         grid = replace(grid, titles=dict.fromkeys(keys, ""), strip=1.0)
-    ends, frame_of = _names(rows, grid)
+    ends, span = _names(rows, grid)
     tall = _NAME_MM * (1 + ends["text"].str.count("\n"))
     height = max(grid.panel_height(_SHARE), float(tall.groupby(ends["panel"], observed=True).sum().max()))
-    ends["place"] = _places(ends, tall / height, frame_of)
+    ends["place"] = _places(ends, tall / height, span)
     text = panels.caption([_best_note(larger), _bars_note(rows), note], caption_chars(grid.width))
     return (
         p9.ggplot(rows, p9.aes("threshold", "estimate", color="slot"))
         + _layers(rows)
-        + _end_layers(ends, frame_of)
-        + _scales(rows, frame_of, grid)
+        + _end_layers(ends, span)
+        + _scales(rows, span, height)
         + p9.labs(
             x=panels.plain(names.column("threshold")),
             y=panels.plain(_quantity(rows, metric, names)),
@@ -270,7 +270,7 @@ def _end_layers(ends: pd.DataFrame, span: _Span) -> list[Any]:
     ]
 
 
-def _scales(rows: pd.DataFrame, span: _Span, grid: PanelGrid) -> list[Any]:
+def _scales(rows: pd.DataFrame, span: _Span, height: float) -> list[Any]:
     """Return the scales of the lines and of both axes."""
     slots = list(rows["slot"].cat.categories)
     n = len(slots)
@@ -289,7 +289,7 @@ def _scales(rows: pd.DataFrame, span: _Span, grid: PanelGrid) -> list[Any]:
             expand=(0, 0),
         ),
         p9.scale_y_continuous(
-            breaks=panels.axis_breaks,
+            breaks=up_breaks((span.bottom, span.top), height),
             minor_breaks=[],
             labels=panels.tick_texts,
             limits=(span.bottom, span.top),

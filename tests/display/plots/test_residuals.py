@@ -1,0 +1,189 @@
+"""Residual diagnostics: four panels per model from the rows of augment."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from display.plots.estimate_figures import LONG, MARKUP, caption, drawn_texts, layer_data, layers
+
+import salstats as ss
+from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
+from salstats.display.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM
+from salstats.stats.residual_checks import normal_quantiles, quartile_line, smooth_curve
+
+TITLES = [
+    "a Residual against fitted mean",
+    "b Standardised residual against normal quantile",
+    "c √|standardised residual| against fitted mean",
+    "d Cook's distance against leverage",
+]
+
+
+@pytest.fixture(scope="module")
+def scores():
+    """The simulated study without patients, whose rows are then independent."""
+    return ss.datasets.load_simulated().drop(columns="patient")
+
+
+@pytest.fixture(scope="module")
+def augmented(scores):
+    """One model: 137 rows of one task and method."""
+    return ss.augment(scores.query("method == 'gradcam' and task == 'Edema'"), "iou ~ prob + area_ratio")
+
+
+def places(figure, title):
+    """Where the points of a panel stand."""
+    return figure.data.loc[figure.data["panel"] == title, ["across", "up"]].to_numpy()
+
+
+def test_panels_show_the_columns_of_augment(augmented):
+    figure = ss.plot_residuals(augmented)
+    assert list(figure.data["panel"].cat.categories) == TITLES
+    np.testing.assert_array_equal(places(figure, TITLES[0]), augmented[["fitted", "residual"]])
+    np.testing.assert_array_equal(places(figure, TITLES[3]), augmented[["leverage", "cooks_distance"]])
+    standard = augmented["std_residual"].to_numpy()
+    np.testing.assert_array_equal(
+        places(figure, TITLES[1]), np.column_stack([normal_quantiles(standard), standard])
+    )
+    np.testing.assert_array_equal(places(figure, TITLES[2])[:, 1], np.sqrt(np.abs(standard)))
+    assert dict(figure.mapping) == {"x": "across", "y": "up"}
+    assert figure.facet.free == {"x": True, "y": True}
+
+
+def test_lines_are_zero_and_the_quartiles_and_curves_are_lowess(augmented):
+    figure = ss.plot_residuals(augmented)
+    zero, quartiles = layer_data(figure, "geom_segment").to_dict("records")
+    assert (zero["panel"], zero["up"], zero["up_end"]) == (TITLES[0], 0.0, 0.0)
+    intercept, slope = quartile_line(augmented["std_residual"].to_numpy())
+    assert quartiles["up"] == pytest.approx(intercept + slope * quartiles["across"])
+    assert quartiles["up_end"] == pytest.approx(intercept + slope * quartiles["end"])
+    curves = layer_data(figure, "geom_line")
+    assert list(curves["panel"].unique()) == [TITLES[0], TITLES[2]]
+    x, y = smooth_curve(augmented["fitted"].to_numpy(), augmented["residual"].to_numpy())
+    np.testing.assert_array_equal(curves.loc[curves["panel"] == TITLES[0], ["across", "up"]], np.c_[x, y])
+
+
+def test_the_largest_cooks_distances_are_named(augmented):
+    figure = ss.plot_residuals(augmented)
+    named = pd.concat([layer._data for layer in layers(figure, "geom_text")])
+    largest = augmented.nlargest(3, "cooks_distance")
+    assert set(named["label"]) == set(largest["case"])
+    np.testing.assert_array_equal(np.sort(named["up"]), np.sort(largest["cooks_distance"]))
+    assert caption(figure).endswith("Named: largest Cook's distances.")
+
+
+def test_rows_without_a_case_are_named_by_their_number(augmented):
+    figure = ss.plot_residuals(augmented.drop(columns="case"))
+    named = pd.concat([layer._data for layer in layers(figure, "geom_text")])["label"]
+    rows = augmented["cooks_distance"].nlargest(3).index
+    assert set(named) == {f"row {row}" for row in rows}
+
+
+def test_each_method_is_a_row_of_four_panels(scores):
+    augmented = ss.augment(scores.query("task == 'Edema'"), "iou ~ prob")
+    figure = ss.plot_residuals(augmented, labels={"gradcam": "CAM"})
+    titles = list(figure.data["panel"].cat.categories)
+    assert titles[:4] == [f"CAM. {title[2:]}" for title in TITLES]
+    assert len(titles) == 12
+    assert figure.facet._ncol == 4
+    assert figure.theme.getp("figure_size")[0] * MM_PER_INCH == pytest.approx(PAGE_MM)
+    cam = figure.data[figure.data["panel"] == titles[0]]
+    assert len(cam) == (augmented["method"] == "gradcam").sum()
+
+
+def test_one_model_fits_a_column(augmented):
+    figure = ss.plot_residuals(augmented)
+    assert figure.facet._ncol == 2
+    assert figure.theme.getp("figure_size")[0] * MM_PER_INCH == pytest.approx(COLUMN_MM)
+    assert ss.plot_residuals(augmented, width=PAGE_MM).facet._ncol == 4
+
+
+def test_residuals_of_a_logit_model_are_called_pearsons(scores):
+    one = scores.query("method == 'gradcam' and task == 'Edema'")
+    figure = ss.plot_residuals(ss.augment(one, "hit ~ prob", family="binomial"), family="binomial")
+    titles = list(figure.data["panel"].cat.categories)
+    assert titles[1] == "b Standardised Pearson residual against normal quantile"
+    assert "Pearson residuals of a logit model need not be normal." in caption(figure)
+
+
+def test_a_row_with_leverage_one_is_left_out_and_said():
+    rows = pd.DataFrame({"y": [1.0, 2, 4, 3, 5, 9], "x": [1.0, 2, 3, 4, 5, 6], "own": [0.0, 0, 0, 0, 0, 1]})
+    augmented = ss.augment(rows, "y ~ x + own")
+    figure = ss.plot_residuals(augmented)
+    counts = figure.data["panel"].value_counts()
+    assert counts[TITLES].tolist() == [6, 5, 5, 5]
+    assert "Without a standardised residual (leverage 1): 1 row." in caption(figure)
+
+
+def test_many_points_are_a_bitmap_and_very_many_are_counts_in_cells(augmented):
+    many = pd.concat([augmented] * 5, ignore_index=True)
+    assert layers(ss.plot_residuals(many), "geom_point")[0].raster
+    assert not layers(ss.plot_residuals(augmented), "geom_point")[0].raster
+    very = pd.concat([augmented] * 40, ignore_index=True)
+    figure = ss.plot_residuals(very)
+    cells = layer_data(figure, "geom_rect")
+    assert cells.groupby("panel", observed=True)["count"].sum().tolist() == [len(very)] * 4
+
+
+def test_the_figure_is_drawn_with_its_names(augmented):
+    found = drawn_texts(ss.plot_residuals(augmented))
+    assert {t.replace("\n", " ") for t in found} >= {*TITLES}
+    assert set(augmented.nlargest(3, "cooks_distance")["case"]) <= set(found)
+
+
+@pytest.mark.parametrize("name", [*MARKUP, LONG])
+def test_markup_and_long_names_are_drawn(augmented, name):
+    first = augmented["cooks_distance"].idxmax()
+    found = drawn_texts(
+        ss.plot_residuals(augmented.assign(case=augmented["case"].where(augmented.index != first, name)))
+    )
+    written = [text for text in found if text[:4] == name[:4]]
+    assert len(written) == 1
+    short = written[0].replace(r"\$", "$")
+    assert short == name or (short.endswith("…") and name.startswith(short[:-1]))
+
+
+def test_the_frame_is_not_changed(augmented):
+    before = augmented.copy()
+    ss.plot_residuals(augmented)
+    pd.testing.assert_frame_equal(augmented, before)
+
+
+def test_two_values_of_a_covariate_have_no_curve():
+    rows = pd.DataFrame({"y": [1.0, 2.0, 4.0, 3.0], "x": [0.0, 0.0, 1.0, 1.0]})
+    figure = ss.plot_residuals(ss.augment(rows, "y ~ x"))
+    assert not layers(figure, "geom_line")
+    assert "1.5" in drawn_texts(figure)
+
+
+def test_what_cannot_be_drawn_is_said(scores, augmented):
+    with pytest.raises(ColumnError, match="augmented has no column 'fitted'"):
+        ss.plot_residuals(scores)
+    with pytest.raises(ColumnError, match="no column 'site'"):
+        ss.plot_residuals(augmented, by="site")
+    with pytest.raises(ValueRangeError, match="family='normal' is not known"):
+        ss.plot_residuals(augmented, family="normal")
+    both = pd.concat([augmented, augmented.assign(formula="iou ~ elongation")])
+    with pytest.raises(SalstatsError, match=r"rows of 2 formulas .*query"):
+        ss.plot_residuals(both)
+    many = ss.augment(scores, "iou ~ prob", by=["method", "task"])
+    with pytest.raises(SalstatsError, match="holds 15 models, and a figure has room for 8"):
+        ss.plot_residuals(many, by=["method", "task"])
+
+
+def test_a_perfect_fit_is_said(scores):
+    one = scores.query("method == 'gradcam' and task == 'Edema'").assign(score=0.5)
+    with pytest.warns(SalstatsWarning, match="a perfect fit"):
+        augmented = ss.augment(one, "iou ~ prob")
+    with pytest.raises(SalstatsError, match=r"none of the .* has a standardised residual"):
+        ss.plot_residuals(augmented)
+
+
+def test_one_of_several_models_may_fit_perfectly(scores):
+    rows = scores.query("task == 'Edema'").copy()
+    rows.loc[rows["method"] == "human", "score"] = 0.5
+    with pytest.warns(SalstatsWarning, match="a perfect fit"):
+        augmented = ss.augment(rows, "iou ~ prob")
+    figure = ss.plot_residuals(augmented)
+    assert "Fitted perfectly, not drawn: Human benchmark." in caption(figure)
+    titles = figure.data["panel"].cat.categories
+    assert {title.split(".")[0] for title in titles} == {"Grad-CAM", "Occlusion"}

@@ -1,0 +1,200 @@
+"""Threshold sweeps: a line per task, panels that share the tasks, the best threshold marked."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from display.plots.estimate_figures import LONG, MARKUP, caption, drawn_texts, layer_data, layers, scale
+
+import salstats as ss
+from salstats.checks import ColumnError, SalstatsError, ValueRangeError
+from salstats.display.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM
+
+THRESHOLDS = [0.2, 0.3, 0.4, 0.5]
+
+
+def sweep(tasks=("Edema", "Atelectasis"), estimates=(0.3, 0.5, 0.4, 0.1), **columns):
+    """The same sweep for every task."""
+    parts = [pd.DataFrame({"task": t, "threshold": THRESHOLDS, "estimate": estimates}) for t in tasks]
+    return pd.concat(parts, ignore_index=True).assign(**columns)
+
+
+@pytest.fixture(scope="module")
+def tuned(shared):
+    """The sweep of the study's own script, and the thresholds that it chose."""
+    folder = shared / "oracles" / "chexlocalize" / "study" / "expected" / "tune"
+    detail = pd.read_csv(folder / "tune_heatmap_detail.csv").rename(columns={"miou": "estimate"})
+    return detail, pd.read_csv(folder / "tuning_results.csv").set_index("task")["threshold"]
+
+
+def marked(figure):
+    """The marked thresholds by task."""
+    best = figure.data[figure.data["best"]]
+    assert best["task"].is_unique
+    return best.set_index("task")["threshold"]
+
+
+def names(figure):
+    """The names at the ends of the lines, from the top down, by panel."""
+    ends = next(layer._data for layer in layers(figure, "geom_text"))
+    ordered = ends.sort_values("place", ascending=False)
+    return [list(rows["text"]) for _, rows in ordered.groupby("panel", observed=True)]
+
+
+def test_marked_maxima_are_the_thresholds_that_the_study_chose(tuned):
+    detail, chosen = tuned
+    figure = ss.plot_thresholds(detail)
+    pd.testing.assert_series_equal(marked(figure).round(12).sort_index(), chosen.sort_index())
+    large = layers(figure, "geom_point")[1]._data
+    np.testing.assert_array_equal(large["threshold"], figure.data.loc[figure.data["best"], "threshold"])
+    written = " ".join(text for panel in names(figure) for text in panel).replace("\n", " ")
+    for task, threshold in chosen.items():
+        assert f"{task} ({threshold:g})" in written
+
+
+def test_ten_tasks_share_two_panels_in_alphabetical_order(tuned):
+    figure = ss.plot_thresholds(tuned[0])
+    panels = figure.data.groupby("panel", observed=True)["task"].unique().map(list)
+    tasks = sorted(tuned[1].index)
+    assert list(panels) == [tasks[:5], tasks[5:]]
+    assert figure.theme.getp("figure_size")[0] * MM_PER_INCH == pytest.approx(PAGE_MM)
+    # a colour, a mark and a type of line of its own for each line of a panel
+    slots = figure.data.groupby("panel", observed=True)["slot"].nunique()
+    assert list(slots) == [5, 5]
+    for aesthetic in ("color", "shape", "linetype"):
+        assert len(set(map(str, scale(figure, aesthetic).palette(5)))) == 5
+
+
+def test_values_are_drawn_as_they_are(tuned):
+    figure = ss.plot_thresholds(tuned[0], labels={"estimate": "mIoU"})
+    merged = figure.data.merge(tuned[0], on=["task", "threshold", "estimate"])
+    assert len(merged) == len(figure.data) == len(tuned[0])
+    assert dict(figure.mapping) == {"x": "threshold", "y": "estimate", "color": "slot"}
+    assert (figure.labels.x, figure.labels.y) == ("Threshold", "mIoU")
+    assert list(scale(figure, "x").breaks) == pytest.approx([0.2, 0.4, 0.6, 0.8])
+
+
+def test_of_equal_maxima_the_first_counts():
+    rows = sweep(estimates=(0.3, 0.5, 0.5, 0.1)).iloc[::-1]
+    assert marked(ss.plot_thresholds(rows)).tolist() == [0.3, 0.3]
+
+
+def test_the_smallest_value_is_marked_where_it_is_the_best():
+    figure = ss.plot_thresholds(sweep(metric="hd95"))
+    assert marked(figure).tolist() == [0.5, 0.5]
+    assert "threshold of the smallest value" in caption(figure)
+    assert figure.labels.y == "95% Hausdorff distance"
+
+
+def test_the_axis_is_named_by_the_metric():
+    assert ss.plot_thresholds(sweep(metric="iou", term="mean")).labels.y == "Mean IoU"
+    assert ss.plot_thresholds(sweep()).labels.y == "Estimate"
+
+
+def test_few_tasks_share_one_panel_and_many_have_more():
+    one = ss.plot_thresholds(sweep())
+    assert one.data["panel"].nunique() == 1
+    assert one.theme.getp("figure_size")[0] * MM_PER_INCH == pytest.approx(COLUMN_MM)
+    sixty = ss.plot_thresholds(sweep([f"Task {i:02d}" for i in range(60)]))
+    per_panel = sixty.data.groupby("panel", observed=True)["task"].nunique()
+    assert per_panel.max() == 8
+    assert ss.plot_thresholds(sweep(), n_panels=2).data["panel"].nunique() == 2
+    assert ss.plot_thresholds(sweep(), n_panels=9).data["panel"].nunique() == 2
+
+
+def test_each_method_has_panels_of_its_own():
+    rows = pd.concat([sweep(method="human"), sweep(method="gradcam", estimates=(0.1, 0.2, 0.3, 0.2))])
+    figure = ss.plot_thresholds(rows)
+    assert list(figure.data["panel"].cat.categories) == ["Grad-CAM", "Human benchmark"]
+    best = figure.data[figure.data["best"]].groupby("method")["threshold"].unique().map(list)
+    assert best.to_dict() == {"gradcam": [0.4], "human": [0.3]}
+    assert {"Grad-CAM", "Human benchmark"} <= set(drawn_texts(figure))
+
+
+def test_names_end_at_their_lines_and_keep_apart():
+    rows = pd.concat([sweep(["B"]), sweep(["A"], (0.3, 0.5, 0.4, 0.101)), sweep(["C"], (0.3, 0.5, 0.4, 0.3))])
+    figure = ss.plot_thresholds(rows)
+    assert names(figure) == [["C (0.3)", "A (0.3)", "B (0.3)"]]
+    ends = next(layer._data for layer in layers(figure, "geom_text")).set_index("name")["place"]
+    assert ends["A"] - ends["B"] > 0.02
+    assert ends["C"] == pytest.approx(0.3)
+
+
+def test_intervals_are_bars_and_said():
+    rows = sweep(conf_level=0.95, interval="percentile")
+    rows = rows.assign(conf_low=rows["estimate"] - 0.1, conf_high=rows["estimate"] + 0.1)
+    figure = ss.plot_thresholds(rows)
+    bars = layer_data(figure, "geom_linerange")
+    np.testing.assert_allclose(bars["conf_high"] - bars["conf_low"], 0.2)
+    assert "95% percentile bootstrap intervals" in caption(figure)
+    assert not layers(ss.plot_thresholds(rows.assign(conf_low=np.nan)), "geom_linerange")
+
+
+def test_labels_name_and_order_tasks():
+    figure = ss.plot_thresholds(sweep(), labels={"task": {"Edema": "Oedema"}, "threshold": "Cut-off"})
+    assert list(figure.data["name"].unique()) == ["Oedema", "Atelectasis"]
+    assert figure.labels.x == "Cut-off"
+
+
+def test_missing_values_are_left_out_and_said():
+    rows = sweep(estimates=(np.nan, 0.2, 0.4, 0.1))
+    figure = ss.plot_thresholds(rows)
+    assert figure.data["estimate"].notna().all()
+    assert "Undefined, not drawn: 2 of 8 values." in caption(figure)
+    assert "Threshold" in drawn_texts(figure)
+
+
+def test_the_study_s_sweep_is_drawn(tuned):
+    found = {text.replace("\n", " ") for text in drawn_texts(ss.plot_thresholds(tuned[0]))}
+    assert {"Edema (0.2)", "Enlarged Cardiomediastinum (0.4)", "Threshold", "0.4"} <= found
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        pytest.param(sweep(["Edema"]), id="one task"),
+        pytest.param(sweep(estimates=0.3), id="all equal"),
+        pytest.param(sweep().query("threshold == 0.2"), id="one threshold"),
+        pytest.param(sweep([f"Task {i:02d}" for i in range(60)]), id="60 tasks"),
+    ],
+)
+def test_unusual_sweeps_are_drawn(rows):
+    assert "Threshold" in drawn_texts(ss.plot_thresholds(rows))
+
+
+def test_markup_and_long_names_are_drawn():
+    found = drawn_texts(ss.plot_thresholds(sweep([*MARKUP, LONG, LONG + "2"])))
+    texts = [text.replace("\n", " ") for text in found]
+    for name in MARKUP:
+        assert f"{name} (0.3)".replace("$", r"\$") in texts
+    assert sum(text.startswith("An opacity") and text.endswith("… (0.3)") for text in texts) == 2
+
+
+def test_the_frame_is_not_changed():
+    rows = sweep()
+    before = rows.copy()
+    ss.plot_thresholds(rows)
+    pd.testing.assert_frame_equal(rows, before)
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "error", "message"),
+    [
+        (sweep().drop(columns="threshold"), {}, ColumnError, "sweep has no column 'threshold'"),
+        (
+            sweep().astype({"estimate": str}).assign(estimate="x"),
+            {},
+            ColumnError,
+            "'estimate' of sweep must be",
+        ),
+        (pd.concat([sweep(metric="iou"), sweep(metric="hit")]), {}, SalstatsError, "holds 2 metrics"),
+        (pd.concat([sweep(), sweep()]), {}, SalstatsError, "more than one row for task Edema, threshold 0.2"),
+        (sweep(estimates=np.nan), {}, SalstatsError, "every estimate is missing"),
+        (sweep(task=None), {}, SalstatsError, "lacks task or threshold"),
+        (sweep(), {"n_panels": 0}, ValueRangeError, "n_panels must be a whole number"),
+        (sweep(), {"width": 1830}, SalstatsError, "width=1830 is not between"),
+        (sweep().iloc[:0], {}, SalstatsError, "sweep has no rows"),
+    ],
+)
+def test_what_cannot_be_drawn_is_said(rows, options, error, message):
+    with pytest.raises(error, match=message):
+        ss.plot_thresholds(rows, **options)
