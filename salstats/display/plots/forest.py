@@ -169,9 +169,10 @@ def _entries(
     inner = short_labels(labels, levels[1], [key[1] for key in keys])
     for group, text in outer.items():
         members = [value for value in inner if (group, value) in keys]
-        if str(group) in LAST or all(str(value) in ("", str(group)) for value in members):
-            # a group that is not divided has one row; a closing one is never a heading
-            entries |= {(group, v): (text if i == 0 else inner[v], True) for i, v in enumerate(members)}
+        closes = str(group) in LAST and len(members) == 1
+        if closes or all(str(value) in ("", str(group)) for value in members):
+            # a group that is not divided has one row
+            entries |= {(group, v): (text, True) for v in members}
             continue
         entries[(group,)] = text, True
         entries |= {(group, v): (_indented(inner[v]), False) for v in members}

@@ -195,3 +195,12 @@ def test_markup_and_long_names_are_drawn_as_they_are_written():
     frame = estimates(tasks=[*MARKUP, LONG], methods=["_a_ $b$ $c$", LONG], metrics=["iou"])
     words = {word.replace("\\$", "$").strip() for word in drawn_texts(ss.plot_forest(frame))}
     assert {*MARKUP, "_a_ $b$ $c$"} <= words
+
+
+def test_an_average_of_several_methods_is_a_heading_with_its_methods():
+    scores = ss.datasets.load_simulated().query("metric == 'iou'")
+    gaps = ss.difference(scores, reference="human", by=["metric", "task"], average="task", n_replicates=200)
+    figure = ss.plot_forest(gaps)
+    data = figure.data[figure.data["task"] == "Average"]
+    assert sorted(data["row_label"]) == ["Average, Grad-CAM", "Average, Occlusion"]
+    assert [text.strip() for text in row_labels(figure)][-3:] == ["Average", "Grad-CAM", "Occlusion"]
