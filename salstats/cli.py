@@ -351,6 +351,7 @@ def report(
     label: Annotated[
         list[str] | None, typer.Option(help="Name in print, one per option: gradcam=Grad-CAM.")
     ] = None,
+    jobs: Annotated[int, typer.Option(help="Processes that draw the figures.")] = 2,
     title: Annotated[str, typer.Option(help="Heading of the page.")] = "Statistical report on saliency maps",
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the folder of an earlier report.")
@@ -367,7 +368,7 @@ def report(
         table(scores, reading), out, reference=reference, unit=unit, covariates=split(covariates),
         only=equations(only, "--only", "dataset=NIH"), level=level, interval=interval,
         n_replicates=replicates, rng=seed, adjust=adjust, style=style,
-        labels=equations(label, "--label", "gradcam=Grad-CAM"), title=title, inputs=inputs,
+        labels=equations(label, "--label", "gradcam=Grad-CAM"), title=title, inputs=inputs, jobs=jobs,
         overwrite=overwrite,
     )  # fmt: skip
     print(f"Written to {out}: open {out / 'index.html'}")

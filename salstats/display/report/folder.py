@@ -2,11 +2,12 @@
 
 import json
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import salstats
 from salstats.checks import InputFileError
-from salstats.display.figure_files import save_figure_as, size_inches
+from salstats.display.figure_jobs import FigureJobs
 from salstats.display.report.model import Report
 from salstats.display.report.page import render_page
 from salstats.display.table_files import save_table_as
@@ -49,37 +50,47 @@ def _written(folder: Path) -> set[str]:
         return set()
 
 
-def write_folder(report: Report, folder: Path) -> None:
-    """Write every file of a report under a temporary name, then give the folder its own."""
+def write_folder(report: Report, folder: Path, figures: FigureJobs) -> list[str]:
+    """Write a report's files under a temporary name, then name the folder; return warnings of drawing."""
     try:
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as temporary:
             made, former = Path(temporary) / "made", Path(temporary) / "former"
-            _write(report, made)
+            warned = _write(report, made, figures)
             if folder.exists():
                 folder.rename(former)
             made.rename(folder)
     except OSError as error:
         raise InputFileError(f"cannot write {folder}: {error.strerror or error}") from error
+    return warned
 
 
-def _write(report: Report, made: Path) -> None:
+def _write(report: Report, made: Path, jobs: FigureJobs) -> list[str]:
     """Write tables, figures, frames, the page and the list of files into a new folder."""
     for name in ("tables", "figures", "frames"):
         (made / name).mkdir(parents=True)
+    items = [item for section in report.sections for item in section.items]
+    kinds = {
+        item.key: ("tables", _TABLE_SUFFIXES) if item.is_table else ("figures", _FIGURE_SUFFIXES)
+        for item in items
+    }
+    targets = {
+        key: [made / place / f"{key}{suffix}" for suffix in suffixes]
+        for key, (place, suffixes) in kinds.items()
+    }
+    for item in items:
+        if not item.is_table:
+            jobs.add(item.display, targets[item.key])
     tables: dict[str, Grid] = {}
-    figures: dict[str, bytes] = {}
     files: dict[str, list[str]] = {}
-    for item in (item for section in report.sections for item in section.items):
+    for item in items:
         if item.is_table:
-            targets = [made / "tables" / f"{item.key}{suffix}" for suffix in _TABLE_SUFFIXES]
             titled = item.display.tab_header(f"{item.number}. {item.title}")
-            tables[item.key] = save_table_as(titled, targets)
-        else:
-            targets = [made / "figures" / f"{item.key}{suffix}" for suffix in _FIGURE_SUFFIXES]
-            save_figure_as(item.display, targets, size_inches(item.display))
-            figures[item.key] = targets[-1].read_bytes()
+            tables[item.key] = save_table_as(titled, targets[item.key])
         frame = write_frame(item.frame, made / "frames" / f"{item.key}.csv")
-        files[item.key] = [f"{path.parent.name}/{path.name}" for path in (*targets, frame)]
+        files[item.key] = [f"{path.parent.name}/{path.name}" for path in (*targets[item.key], frame)]
+    warned = [f"in the figures: {text}" for text in jobs.finish()]
+    report = replace(report, warnings=(*report.warnings, *warned))
+    figures = {item.key: targets[item.key][-1].read_bytes() for item in items if not item.is_table}
     page = render_page(report, tables=tables, figures=figures, files=files)
     (made / "index.html").write_text(page, encoding="utf-8")
     listed = ["index.html", *(name for names in files.values() for name in names)]
@@ -91,3 +102,4 @@ def _write(report: Report, made: Path) -> None:
     }
     text = json.dumps(manifest, indent=2, ensure_ascii=False)
     (made / MANIFEST).write_text(text + "\n", encoding="utf-8")
+    return warned

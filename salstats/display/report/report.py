@@ -16,6 +16,7 @@ from salstats.checks import (
     check_count,
     check_level,
 )
+from salstats.display.figure_jobs import FigureJobs
 from salstats.display.format import STYLES, count_text
 from salstats.display.labels import Labels
 from salstats.display.report.analyses import Analyses, run_analyses, settings_for
@@ -50,6 +51,7 @@ def report(
     labels: Mapping[str, Any] | None = None,
     title: str = "Statistical report on saliency maps",
     inputs: Sequence[str | os.PathLike[str]] = (),
+    jobs: int = 2,
     overwrite: bool = False,
 ) -> dict[str, pd.DataFrame]:
     """Write a folder with every table, figure and frame that the columns allow, and one page that shows them.
@@ -93,6 +95,8 @@ def report(
         Heading of the page.
     inputs : sequence of paths, optional
         Files the scores were read from, for their SHA-256; without them the digest is of the frame.
+    jobs : int
+        Processes that draw the figures; never more than the machine has cores.
     overwrite : bool
         Replace a folder that an earlier report made; one that holds other files never is.
 
@@ -149,10 +153,11 @@ def report(
         adjust=adjust,
         style=style,
     )
+    figures = FigureJobs(min(check_count(jobs, "jobs"), os.cpu_count() or 1))
     done = run_analyses(used, settings)
     made = compose(used, done, settings, reference_first(labels, settings.reference), title, inputs, only)
-    write_folder(made, folder)
-    for text in done.warnings:
+    warned = write_folder(made, folder, figures)
+    for text in (*done.warnings, *warned):
         warnings.warn(text, SalstatsWarning, stacklevel=2)
     return done.frames
 

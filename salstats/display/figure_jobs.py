@@ -1,0 +1,71 @@
+"""Figures drawn beside other work: in this process, or in one more that was started early."""
+
+import warnings
+from collections.abc import Sequence
+from concurrent.futures import Executor, Future
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+
+import plotnine as p9
+
+from salstats.display.figure_files import save_figure_as, size_inches
+
+#: Seconds after which an idle process ends.
+_IDLE = 30
+
+
+class FigureJobs:
+    """Draw figures, every other one in a second process where `jobs` allows it.
+
+    Starting that process means importing what draws, which takes about as long as three figures: it
+    starts when this is made, while there are statistics to compute.
+
+    Parameters
+    ----------
+    jobs : int
+        Processes in all; 1 draws here.
+    """
+
+    def __init__(self, jobs: int) -> None:
+        self._pool: Executor | None = None
+        self._tasks: list[tuple[p9.ggplot, Sequence[Path]]] = []
+        self._sent: dict[int, Future[list[str]]] = {}
+        if jobs > 1:
+            # only where asked for: the library looks for semaphores when it is imported
+            from loky import get_reusable_executor
+
+            self._pool = get_reusable_executor(max_workers=jobs - 1, timeout=_IDLE)
+            self._pool.submit(_imported)
+
+    def add(self, figure: p9.ggplot, targets: Sequence[Path]) -> None:
+        """Add a figure and the files it goes to; the first, third ... are begun at once elsewhere."""
+        number = len(self._tasks)
+        self._tasks.append((figure, targets))
+        if self._pool is not None and number % 2 == 0:
+            self._sent[number] = self._pool.submit(drawn, figure, targets)
+
+    def finish(self) -> list[str]:
+        """Draw what is left, wait for the rest, and return what drawing warned of, each once."""
+        said: list[str] = []
+        for number, (figure, targets) in enumerate(self._tasks):
+            if number not in self._sent:
+                said += drawn(figure, targets)
+        for number, future in self._sent.items():
+            try:
+                said += future.result()
+            except BrokenProcessPool:
+                # the process was killed, or never could be started
+                said += drawn(*self._tasks[number])
+        return list(dict.fromkeys(said))
+
+
+def _imported() -> None:
+    """Do nothing, in a process that has imported this module for it."""
+
+
+def drawn(figure: p9.ggplot, targets: Sequence[Path]) -> list[str]:
+    """Write a figure to its files at its own size and return what was warned of."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        save_figure_as(figure, targets, size_inches(figure))
+    return [str(warning.message) for warning in caught]

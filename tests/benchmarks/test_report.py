@@ -1,0 +1,51 @@
+"""A report of 100,000 rows against its statistics alone, within one run."""
+
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import salstats as ss
+from salstats.display.report.analyses import run_analyses, settings_for
+from salstats.display.report.report import N_REPLICATES
+
+N_ROWS = 100_000
+# the figure to reach
+TIMES_STATISTICS = 3
+#: Turns that a disturbed machine may take; the fastest runs of both sides count.
+TURNS = 12
+
+
+@pytest.fixture(scope="module")
+def scores():
+    """The embedded study, many times over with new patients."""
+    study = ss.datasets.load_simulated()
+    copies = range(-(-N_ROWS // len(study)))
+    parts = [study.assign(case=study["case"] + f"_{i}", patient=study["patient"] + f"_{i}") for i in copies]
+    return pd.concat(parts, ignore_index=True).head(N_ROWS)
+
+
+def seconds(function):
+    start = time.perf_counter()
+    function()
+    return time.perf_counter() - start
+
+
+@pytest.mark.slow
+def test_a_report_takes_less_than_three_times_its_statistics(scores, tmp_path):
+    assert len(scores) == N_ROWS
+
+    def statistics():
+        settings = settings_for(scores, reference=None, unit=None, covariates=None, n_replicates=N_REPLICATES)
+        assert len(run_analyses(scores, settings).frames) == 10
+
+    def whole():
+        ss.report(scores, tmp_path / "report", overwrite=True)
+
+    alone = report = np.inf
+    for turn in range(TURNS):
+        alone, report = min(alone, seconds(statistics)), min(report, seconds(whole))
+        if turn >= 1 and report < TIMES_STATISTICS * alone:
+            break
+    assert report < TIMES_STATISTICS * alone
