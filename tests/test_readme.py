@@ -11,7 +11,8 @@ README = Path(__file__).resolve().parents[1] / "README.md"
 BLOCKS = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", README.read_text(), flags=re.DOTALL)
 
 
-def test_every_python_block_prints_what_stands_below_it():
+def test_every_python_block_prints_what_stands_below_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     namespace: dict = {}
     assert len(BLOCKS) == README.read_text().count("```python")
     for code, expected in BLOCKS:
