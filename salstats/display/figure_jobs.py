@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Sequence
 from concurrent.futures import Executor, Future
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from pathlib import Path
 
 import plotnine as p9
@@ -40,9 +41,13 @@ class FigureJobs:
     def add(self, figure: p9.ggplot, targets: Sequence[Path]) -> None:
         """Add a figure and the files it goes to; the first, third ... are begun at once elsewhere."""
         number = len(self._tasks)
+        # the other process may have started in another folder
+        targets = [target.absolute() for target in targets]
         self._tasks.append((figure, targets))
         if self._pool is not None and number % 2 == 0:
-            self._sent[number] = self._pool.submit(drawn, figure, targets)
+            # where the process was killed meanwhile the figure is drawn here
+            with suppress(BrokenProcessPool):
+                self._sent[number] = self._pool.submit(drawn, figure, targets)
 
     def finish(self) -> list[str]:
         """Draw what is left, wait for the rest, and return what drawing warned of, each once."""
