@@ -342,10 +342,13 @@ def report(
     ] = None,
     level: Level = 0.95,
     interval: Annotated[
-        str, typer.Option(help="percentile, order, basic, normal, bca or studentized.")
+        str, typer.Option(help="percentile, order, basic, normal, bca, studentized or t.")
     ] = "percentile",
     replicates: Replicates = 10_000,
     seed: Seed = 0,
+    test: Annotated[
+        str, typer.Option(help="t (clustered), bootstrap, wilcoxon, mcnemar, signflip or none.")
+    ] = "t",
     adjust: Adjust = "holm",
     style: Annotated[str, typer.Option(help="nature, radiology or ama.")] = "nature",
     label: Annotated[
@@ -367,7 +370,7 @@ def report(
     ss.report(
         table(scores, reading), out, reference=reference, unit=unit, covariates=split(covariates),
         only=equations(only, "--only", "dataset=NIH"), level=level, interval=interval,
-        n_replicates=replicates, rng=seed, adjust=adjust, style=style,
+        n_replicates=replicates, rng=seed, test=test, adjust=adjust, style=style,
         labels=equations(label, "--label", "gradcam=Grad-CAM"), title=title, inputs=inputs, jobs=jobs,
         overwrite=overwrite,
     )  # fmt: skip

@@ -169,10 +169,10 @@ def p_text(value: Any, style: str = "nature", *, named: bool = False) -> str:
     how = STYLES[style]
     if value < 0.001:
         text = "<0.001"
-    elif value > 1 - 0.5 * 10.0**-how.p_digits:
-        text = f">{1 - 10.0**-how.p_digits:.{how.p_digits}f}"
     else:
         text = _p_decimals(float(value), how.p_digits)
+        if float(text) >= 1:
+            text = f">{1 - 10.0**-how.p_digits:.{how.p_digits}f}"
     if not how.p_zero:
         text = text.replace("0.", ".", 1)
     if not named:

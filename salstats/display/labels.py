@@ -8,7 +8,7 @@ import pandas as pd
 
 from salstats.checks import SalstatsError
 from salstats.display.format import MISSING
-from salstats.metrics.registry import METRICS
+from salstats.metrics.registry import METRICS, known_metric
 
 #: Rows that close a table, whatever the order of the others.
 LAST = ("Overall", "Average")
@@ -91,8 +91,9 @@ class Labels:
         """Return the heading of a column, a covariate or a metric used as one."""
         if name in self._flat:
             return self._flat[name]
-        if name in METRICS:
-            return METRICS[name].label
+        known = known_metric(name)
+        if known is not None:
+            return known.label
         return _COLUMNS.get(name) or _sentence(name)
 
     def value(self, column: str, value: Hashable) -> str:
@@ -104,7 +105,8 @@ class Labels:
             if text in known:
                 return known[text]
         if column == "metric":
-            return METRICS[text].label if text in METRICS else text
+            metric = known_metric(text)
+            return text if metric is None else metric.label
         if column in ("method", "reference"):
             return _METHODS.get(re.sub(r"[^a-z0-9+]", "", text.lower()), text)
         if column in ("term", "x", "y", "covariate", "predictor", "response"):

@@ -44,7 +44,7 @@ METRICS: dict[str, Metric] = {
         Metric("hit_any", "Hit rate (any maximum)", 0, 1, True, True),
         Metric("energy", "Energy inside", 0, 1, True, True),
         Metric("hausdorff", "Hausdorff distance", 0, _INF, False, True),
-        Metric("hd95", "95% Hausdorff distance", 0, _INF, False, True),
+        Metric("hd95", "95th-percentile Hausdorff distance", 0, _INF, False, True),
         Metric("assd", "Average symmetric surface distance", 0, _INF, False, True),
         Metric("pdc", "Penalised Dice", 0, 1, True, True),
         Metric("ncc", "NCC", -1, 1, True, False),
@@ -60,6 +60,18 @@ METRICS: dict[str, Metric] = {
         Metric("deletion", "Deletion AUC", 0, 1, False, True),
     )
 }
+
+
+def known_metric(name: object) -> Metric | None:
+    """Return a registered metric by its name, in whatever case it is written; None for others."""
+    text = str(name)
+    return METRICS.get(text) or METRICS.get(text.lower())
+
+
+def direction(name: object) -> int:
+    """Return 1 for a metric of which more is better, -1 of which less is, 0 for an unknown one."""
+    metric = known_metric(name)
+    return 0 if metric is None else 1 if metric.larger_is_better else -1
 
 
 #: Other names of registered metrics.

@@ -299,6 +299,7 @@ def _contrast(
         "n_undefined": result.n_undefined,
         "bias": result.bias,
     }
+    drawn = interval in BOOTSTRAP or test in ("bootstrap", "signflip")
     if interval not in BOOTSTRAP:
         del table["n_undefined"], table["bias"]
     for name in ("statistic", "df", "p_value"):
@@ -311,7 +312,7 @@ def _contrast(
         "verdict": _verdicts(kind, result, method_mean - reference_mean, settings.n_replicates),
         **({"conf_set": result.conf_set} if result.conf_set is not None else {}),
         "test": test,
-        **({"n_replicates": settings.n_replicates} if test in ("bootstrap", "signflip") else {}),
+        **({"n_replicates": settings.n_replicates} if drawn else {}),
     }
     frame = estimates_frame(design.keys, table, special)
     frame = frame.iloc[display_order(design.keys)].reset_index(drop=True)

@@ -290,9 +290,9 @@ def _note_repeats(units: Units, rows: np.ndarray, label: str, notes: Notes) -> N
     """Note a model whose rows repeat a unit."""
     n_units = len(np.unique(units.codes[rows]))
     if n_units < len(rows):
-        notes.setdefault("rows of one unit taken as independent (errors='cluster' does not)", []).append(
-            f"{label}: {len(rows)} rows of {n_units} {units.name}s"
-        )
+        notes.setdefault(
+            "rows of one unit taken as independent (errors='cr2' or 'cluster' does not)", []
+        ).append(f"{label}: {len(rows)} rows of {n_units} {units.name}s")
 
 
 def warn_of(notes: Notes, stacklevel: int = 3) -> None:

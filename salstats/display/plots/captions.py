@@ -70,11 +70,16 @@ def p_below(frame: pd.DataFrame, style: str) -> str:
 
 
 def adjusted_note(frame: pd.DataFrame) -> str:
-    """Return the sentence that says how many tests the adjusted P values belong to, if there are any."""
+    """Return the sentence that says how the adjusted P values were adjusted, if there are any."""
     if "p_adjusted" not in frame.columns or frame["p_adjusted"].isna().all():
         return ""
-    tests = [count_text(n) for n in distinct(frame, "n_tests")]
-    return f"P values adjusted for {joined(tests, 'or')} tests." if tests else "P values are adjusted."
+    tests = [f"{count_text(n)} tests" for n in distinct(frame, "n_tests")]
+    names = [str(p) for p in distinct(frame, "procedure")]
+    if names == ["none"]:
+        return "P values not adjusted."
+    named = [p if p.isupper() else p.capitalize() for p in names]
+    how = ", ".join([*named, joined(tests, "or")] if tests else named)
+    return f"P values adjusted ({how})." if how else "P values adjusted."
 
 
 def distinct(frame: pd.DataFrame, column: str) -> list[Any]:

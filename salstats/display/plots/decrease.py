@@ -24,6 +24,7 @@ from salstats.display.plots.panel_axis import HEAD_MM, PanelAxis, TextColumn
 from salstats.display.plots.panels import caption, has_limits, mark_scales
 from salstats.display.plots.row_figure import MARK, bars, check_width, panel_mm, place_rows, row_figure
 from salstats.display.theme import COLUMN_MM, PAGE_MM, PALETTE, category_colours
+from salstats.metrics.registry import direction
 
 SORTS = ("size", "significance", "labels")
 #: Terms of contrasts, and the decimals of their text.
@@ -176,8 +177,12 @@ def loss_order(
     for column, kept in (("metric", _first(frame, labels, "metric")), ("method", method)):
         if kept is not None and column in frame.columns and column != row:
             frame = frame[frame[column] == kept]
-    ranks = verdicts(frame).map(_RANKS).fillna(_RANKS[_UNDECIDED]) * by_verdict
-    places = dict(zip(frame[row], zip(ranks, -losses(frame), strict=True), strict=True))
+    # of a metric that is better the smaller, what lies above the reference is the loss
+    smaller = "metric" in frame.columns and direction(frame["metric"].iloc[0]) < 0
+    sign = -1 if smaller else 1
+    shown = verdicts(frame).replace({"lower": "higher", "higher": "lower"} if smaller else {})
+    ranks = shown.map(_RANKS).fillna(_RANKS[_UNDECIDED]) * by_verdict
+    places = dict(zip(frame[row], zip(ranks, -sign * losses(frame), strict=True), strict=True))
     return lambda values: sorted(values, key=lambda v: places.get(v, (np.inf, 0.0)))
 
 

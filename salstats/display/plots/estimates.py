@@ -12,7 +12,7 @@ from salstats.display.format import joined
 from salstats.display.labels import Labels
 from salstats.display.plots.panels import method_labels, short_labels, wrapped
 from salstats.frames import ESTIMATE_COLUMNS, KEY_COLUMNS
-from salstats.metrics.registry import METRICS
+from salstats.metrics.registry import known_metric
 
 #: The method that is the reference where nothing else says so.
 HUMAN = "human"
@@ -228,9 +228,9 @@ def guide_at(metric: str, term: str | None) -> float:
         return 0.0
     if term in _CHANCE:
         return _CHANCE[term]
-    if metric not in METRICS or term not in (None, "mean"):
+    if known_metric(metric) is None or term not in (None, "mean"):
         return float("nan")
-    return _CHANCE.get(metric, 0.0)
+    return _CHANCE.get(str(metric).lower(), 0.0)
 
 
 def quantity(metric: Any, term: str | None, labels: Labels) -> str:
@@ -239,6 +239,6 @@ def quantity(metric: Any, term: str | None, labels: Labels) -> str:
         return _TERMS.get(str(term), labels.term(str(term)))
     if metric is None:
         return "Mean" if term else "Estimate"
-    label, known = labels.value("metric", metric), METRICS.get(str(metric))
+    label, known = labels.value("metric", metric), known_metric(metric)
     given = known is not None and label != known.label
     return f"Mean {label}" if term and not given and "rate" not in label else label

@@ -27,7 +27,7 @@ from salstats.display.theme import (
     font,
     theme_salstats,
 )
-from salstats.metrics.registry import METRICS
+from salstats.metrics.registry import direction
 
 #: Tasks that share a single panel, and that share one of several: as many as there are colours.
 _FEW_TASKS, _MOST_TASKS = 5, len(PALETTE)
@@ -93,7 +93,7 @@ def plot_thresholds(
     names = Labels(labels)
     frame, metric, note = _checked(sweep)
     rows, keys = _in_panels(frame, names, n_panels)
-    larger = metric not in METRICS or METRICS[str(metric)].larger_is_better
+    larger = direction(metric) >= 0
     rows["best"] = _best(rows, larger)
     chosen = width if width is not None else COLUMN_MM if len(keys) == 1 else PAGE_MM
     grid = panel_grid(keys, max(int(chosen // _PANEL_MM), 1) if len(keys) != 4 else 2, chosen)

@@ -11,7 +11,7 @@ import salstats as ss
 from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, check_columns, quoted
 from salstats.display.report.model import Settings
 from salstats.frames import DEFAULT_BY, IDENTIFIER_COLUMNS, check_scores
-from salstats.metrics.registry import METRICS, has_true_zero
+from salstats.metrics.registry import METRICS, has_true_zero, known_metric
 from salstats.stats.units import resolve_unit
 
 #: Method that is the reference where nobody names another.
@@ -64,7 +64,7 @@ def settings_for(
     *,
     reference: str | None,
     unit: str | None,
-    covariates: Sequence[str] | None,
+    covariates: str | Sequence[str] | None,
     **choices: Any,
 ) -> Settings:
     """Return the settings of a report on these scores, with what nobody chose filled in."""
@@ -81,18 +81,31 @@ def settings_for(
                 f"column {column!r} has {len(values)} values ({quoted(values[:3])}); a report is on one of "
                 f"them at a time: pass only={{{column!r}: {values[0]!r}}} (--only {column}={values[0]})"
             )
+    if not scores["score"].notna().any():
+        raise SalstatsError(f"none of the {len(scores)} scores is defined, so there is nothing to report")
+    units = resolve_unit(scores, unit)
+    if units.n < 2:
+        raise SalstatsError(
+            f"there is one {units.name} only, so nothing can be said of others; a report needs two or more"
+        )
     if reference is None and _HUMAN in set(methods) and methods.nunique() > 1:
         reference = _HUMAN
     if covariates is None:
         covariates = list(_covariates(scores))
     else:
+        covariates = [covariates] if isinstance(covariates, str) else list(covariates)
         check_columns(scores, covariates)
         text = [c for c in covariates if not pd.api.types.is_numeric_dtype(scores[c])]
         if text:
             raise ColumnError(f"covariate {quoted(text)} is not numeric; a report takes numeric covariates")
+        fixed = [c for c in covariates if scores[c].nunique() < 2]
+        if fixed:
+            raise ColumnError(
+                f"covariate {quoted(fixed)} does not vary, so no score can go with it; leave it out"
+            )
     return Settings(
         reference=reference,
-        unit=resolve_unit(scores, unit).name,
+        unit=units.name,
         covariates=tuple(covariates),
         **choices,
     )
@@ -100,10 +113,13 @@ def settings_for(
 
 def _covariates(scores: pd.DataFrame) -> Iterable[str]:
     """Yield the numeric columns that vary and are no key, no score and not the model's confidence."""
+    one = scores.groupby([c for c in ("case", "task") if c in scores.columns], observed=True)
     for column in scores.columns:
         values = scores[column]
         numeric = pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
-        if column not in _NOT_COVARIATES and numeric and values.nunique() > 1:
+        # what differs between the rows of one case and task, as a row number does, is no covariate of it
+        candidate = column not in _NOT_COVARIATES and numeric and values.nunique() > 1
+        if candidate and one[column].nunique().max() <= 1:
             yield str(column)
 
 
@@ -140,7 +156,7 @@ def run_analyses(scores: pd.DataFrame, settings: Settings) -> Analyses:
     )
     done.run(
         "describe",
-        "ss.describe(scores, by=['metric', 'method'])",
+        f"ss.describe(scores, by=['metric', 'method'], unit={settings.unit!r})",
         lambda: ss.describe(scores, by=["metric", "method"], unit=settings.unit),
         needed=True,
     )
@@ -151,7 +167,7 @@ def run_analyses(scores: pd.DataFrame, settings: Settings) -> Analyses:
         needed=True,
     )
     if reference is not None:
-        drawn |= {"reference": reference, "adjust": settings.adjust, "average": average}
+        drawn |= {"reference": reference, "average": average, "test": settings.test}
         _run_contrasts(done, scores, settings, drawn, text)
     if "prob" in scores.columns:
         _run_confidence(done, scores, settings)
@@ -163,18 +179,44 @@ def run_analyses(scores: pd.DataFrame, settings: Settings) -> Analyses:
 def _run_contrasts(
     done: Analyses, scores: pd.DataFrame, settings: Settings, options: dict[str, Any], text: str
 ) -> None:
-    """Compare every method with the reference."""
+    """Compare every method with the reference.
+
+    Whether a method differs is asked once, of the difference; the decrease tells the same in percent.
+    """
     by = [c for c in ("metric", "task") if c in scores.columns]
-    ratios = scores[scores["metric"].map(has_true_zero).astype(bool)]
-    said = f"reference={settings.reference!r}, by={by}, {text}, adjust={settings.adjust!r}"
-    if len(ratios):
-        only = "" if len(ratios) == len(scores) else "  # metrics whose zero means none"
+    said = f"reference={settings.reference!r}, by={by}, {text}, test={settings.test!r}, "
+    done.run(
+        "difference",
+        f"ss.difference(scores, {said}adjust={settings.adjust!r})",
+        lambda: ss.difference(scores, by=by, adjust=settings.adjust, **options),
+    )
+    ratios = scores[scores["metric"].isin([m for m in metric_order(scores) if _is_ratio(m)])]
+    if len(ratios) and "difference" in done.frames:
+        # Fieller's is the t interval of a ratio
+        ratio = options | ({"interval": "fieller"} if settings.interval == "t" else {})
+        chosen = "" if len(ratios) == len(scores) else "[scores['metric'].isin(...)]"
         done.run(
             "decrease",
-            f"ss.percent_decrease(scores, {said}){only}",
-            lambda: ss.percent_decrease(ratios, by=by, **options),
+            f"ss.percent_decrease(scores{chosen}, {said[:-2]})  # P values and verdicts of the difference",
+            lambda: _judged(ss.percent_decrease(ratios, by=by, **ratio), done.frames["difference"]),
         )
-    done.run("difference", f"ss.difference(scores, {said})", lambda: ss.difference(scores, by=by, **options))
+
+
+def _is_ratio(metric: str) -> bool:
+    """Return whether a percentage of a metric is known to mean something."""
+    return known_metric(metric) is not None and has_true_zero(metric)
+
+
+def _judged(decrease: pd.DataFrame, difference: pd.DataFrame) -> pd.DataFrame:
+    """Return decreases with the P values, their family and the verdicts of the differences."""
+    judged = ["statistic", "df", "p_value", "p_adjusted", "verdict", "test", "n_tests", "procedure"]
+    judged = [c for c in judged if c in difference.columns]
+    keys = list(difference.columns[: difference.columns.get_loc("term")])
+    found = decrease[keys].merge(difference[[*keys, *judged]], on=keys, how="left", validate="one_to_one")
+    own = decrease.drop(columns=[c for c in judged if c in decrease.columns])
+    both = pd.concat([own, found[judged]], axis=1)
+    order = [c for c in difference.columns if c in both.columns]
+    return both[[*order, *(c for c in both.columns if c not in order)]]
 
 
 def _run_confidence(done: Analyses, scores: pd.DataFrame, settings: Settings) -> None:
@@ -183,23 +225,32 @@ def _run_confidence(done: Analyses, scores: pd.DataFrame, settings: Settings) ->
     if several(scores, "label"):
         done.run(
             "auroc",
-            f"ss.auroc(scores, 'prob', 'label', by={task or None}, unit={settings.unit!r})",
+            f"ss.auroc(scores, 'prob', 'label', by={task or None}, unit={settings.unit!r}, interval='logit', "
+            f"level={settings.level})",
             lambda: ss.auroc(
-                scores, "prob", "label", by=task or None, unit=settings.unit, level=settings.level
+                scores,
+                "prob",
+                "label",
+                by=task or None,
+                unit=settings.unit,
+                interval="logit",
+                level=settings.level,
             ),
         )
     compared = compared_methods(scores, settings)
     by = ["method", *task]
     metrics = metric_order(compared)
-    first = first_cases(compared, settings.unit)
-    once = "" if len(first) == len(compared) else f"  # first_cases: one case per {settings.unit}"
+    first = first_cases(compared)
+    once = "  # first_cases: one case per patient" if repeated_patients(compared) else ""
+    correlated: dict[str, Any] = {"interval": "bonett-wright", "level": settings.level}
     done.run(
         "correlation",
-        f"ss.adjust(pd.concat([ss.correlate(first_cases, metric, 'prob', by={by}) for metric in {metrics}]), "
+        f"ss.adjust(pd.concat([ss.correlate(first_cases, metric, 'prob', by={by}, interval='bonett-wright', "
+        f"level={settings.level}) for metric in {metrics}]), "
         f"procedure={settings.adjust!r}){once}",
         lambda: ss.adjust(
             pd.concat(
-                [ss.correlate(first, m, "prob", by=by, level=settings.level) for m in metrics],
+                [ss.correlate(first, m, "prob", by=by, **correlated) for m in metrics],
                 ignore_index=True,
             ),
             procedure=settings.adjust,
@@ -208,7 +259,8 @@ def _run_confidence(done: Analyses, scores: pd.DataFrame, settings: Settings) ->
     formula = f"{_name(metrics[0])} ~ prob"
     done.run(
         "confidence",
-        f"ss.fit_line(scores, {formula!r}, by={by}, errors='cr2', unit={settings.unit!r})",
+        f"ss.fit_line(scores, {formula!r}, by={by}, errors='cr2', unit={settings.unit!r}, "
+        f"level={settings.level})",
         lambda: ss.fit_line(compared, formula, by=by, errors="cr2", unit=settings.unit, level=settings.level),
     )
 
@@ -222,15 +274,17 @@ def _run_covariates(done: Analyses, scores: pd.DataFrame, settings: Settings) ->
         f"ss.letter_values(scores, {columns}, by={by})",
         lambda: ss.letter_values(scores, columns, by=by),
     )
-    adjustment = " + task" if several(scores, "task") else ""
+    # the task first: what does not vary within tasks is then the one that cannot be told
+    adjustment = "task + " if several(scores, "task") else ""
     metrics = metric_order(scores)
-    formulas = [f"{_name(m)} ~ {_name(c)}{adjustment}" for m in metrics for c in columns]
-    options = f"by='method', errors='cr2', unit={settings.unit!r}"
+    formulas = [f"{_name(m)} ~ {adjustment}{_name(c)}" for m in metrics for c in columns]
+    options = f"by='method', errors='cr2', unit={settings.unit!r}, level={settings.level}"
 
     def regressions() -> pd.DataFrame:
         common: dict[str, Any] = {"by": "method", "errors": "cr2"}
         common |= {"unit": settings.unit, "level": settings.level}
-        normalized = ss.normalize(scores, columns)
+        # the range of a covariate is over the cases that are compared
+        normalized = ss.normalize(scores[scores["score"].notna()], columns)
         parts = [ss.regress(compared_methods(normalized, settings), formulas, **common)]
         if settings.reference is not None:
             parts.append(ss.regress(normalized, formulas, reference=settings.reference, **common))
@@ -241,7 +295,8 @@ def _run_covariates(done: Analyses, scores: pd.DataFrame, settings: Settings) ->
     gap = f", and again with reference={settings.reference!r}" if settings.reference else ""
     done.run(
         "regression",
-        f"ss.regress(ss.normalize(scores, {columns}), [{formulas[0]!r}, ...], {options}){gap}; "
+        f"ss.regress(ss.normalize(scores[scores['score'].notna()], {columns}), [{formulas[0]!r}, ...], "
+        f"{options}){gap}; "
         f"then ss.adjust(covariates' terms, procedure={settings.adjust!r})",
         regressions,
     )
@@ -252,11 +307,24 @@ def compared_methods(scores: pd.DataFrame, settings: Settings) -> pd.DataFrame:
     return scores if settings.reference is None else scores[scores["method"] != settings.reference]
 
 
-def first_cases(scores: pd.DataFrame, unit: str) -> pd.DataFrame:
-    """Return the scores of each unit's first case by id, since a correlation takes rows for independent."""
-    if unit == "case" or "case" not in scores.columns:
-        return scores
-    return scores[scores["case"] == scores.groupby(unit, observed=True)["case"].transform("min")]
+def repeated_patients(scores: pd.DataFrame) -> bool:
+    """Return whether a patient has several cases."""
+    return "patient" in scores.columns and bool((scores.groupby("patient")["case"].nunique() > 1).any())
+
+
+def first_cases(scores: pd.DataFrame) -> pd.DataFrame:
+    """Return one score per patient (or case), since a correlation takes rows for independent.
+
+    Of a patient's cases it is the first by id that has a score, for each method, metric and task; over
+    seeds and readers of that case it is the mean.
+    """
+    defined = scores.dropna(subset=["score", "prob"])
+    keys = [c for c in DEFAULT_BY if c in scores.columns]
+    if repeated_patients(scores):
+        first = defined.groupby(["patient", *keys], observed=True)["case"].transform("min")
+        defined = defined[defined["case"] == first]
+    groups = defined.groupby(["case", *keys], observed=True, sort=False, as_index=False)
+    return groups[["score", "prob"]].mean() if defined.duplicated(["case", *keys]).any() else defined
 
 
 def _name(column: str) -> str:

@@ -83,7 +83,7 @@ def regression_sentences(frame: pd.DataFrame, settings: Settings, labels: Labels
 
 def with_task(rows: pd.DataFrame) -> bool:
     """Return whether the models have the task in them."""
-    return bool(rows["formula"].astype("str").str.contains(r"\+\s*task\b").any())
+    return bool(rows["formula"].astype("str").str.contains(r"[~+]\s*task\b").any())
 
 
 def slope_count(frame: pd.DataFrame, settings: Settings, labels: Labels) -> tuple[str, ...]:

@@ -14,11 +14,19 @@ from salstats.display.report.analyses import (
     Analyses,
     compared_methods,
     metric_order,
+    repeated_patients,
     several,
 )
 from salstats.display.report.model import Item, Section, Settings
 from salstats.display.report.results import result_sentences
+from salstats.display.report.wording import method_words
 from salstats.display.theme import TEXT_PT
+
+#: Said wherever coefficients stand: they cannot be read without it.
+_SCALED = (
+    "Each covariate was rescaled from 0 (its smallest value among the cases with a score) to 1 (its "
+    "largest), so a coefficient is the difference in the mean outcome between these two, in the same task."
+)
 
 
 class Contents:
@@ -78,7 +86,10 @@ class Contents:
                     f"{joined(metrics)} by method" + (" and task" if self._tasks else ""),
                     "means",
                     lambda frame: ss.table_estimates(
-                        frame, differences=self.done.frames.get("difference"), **self.style
+                        frame,
+                        differences=self.done.frames.get("difference"),
+                        exclude=[self.settings.reference] if self.settings.reference else [],
+                        **self.style,
                     ),
                 ),
                 self._item(
@@ -95,8 +106,9 @@ class Contents:
                     f"Distribution of {joined(metrics)} over cases",
                     None,
                     lambda _: ss.plot_box(self.scores, reference=self.settings.reference, labels=self.labels),
-                    frame=lambda: self.done.frames["describe"],
-                    alt="Box plots of scores by method; the numbers are in the table of scores.",
+                    frame=lambda: ss.describe(self.scores, unit=self.settings.unit),
+                    call=f"ss.describe(scores, unit={self.settings.unit!r})",
+                    alt="Box plots of scores by method; the numbers are in the file of this figure.",
                 ),
             ],
         )
@@ -105,7 +117,7 @@ class Contents:
         """Return how the methods compare with the reference."""
         if self.settings.reference is None:
             return None
-        reference = self.labels.value("method", self.settings.reference).lower()
+        reference = method_words(self.settings.reference, self.labels).removeprefix("the ")
         return self._section(
             "contrasts",
             f"Comparison with the {reference}",
@@ -171,7 +183,7 @@ class Contents:
                     "correlation",
                     f"Rank correlation of scores with {prob}",
                     "correlation",
-                    lambda frame: ss.table_correlation(frame, **self.style),
+                    lambda frame: ss.table_correlation(frame, **self.style).tab_source_note(self._once()),
                 ),
             ],
         )
@@ -198,7 +210,7 @@ class Contents:
                     "regression",
                     "Regression of scores on covariates",
                     "regression",
-                    lambda frame: ss.table_regression(frame, **self.style),
+                    lambda frame: ss.table_regression(frame, **self.style).tab_source_note(_SCALED),
                 ),
                 self._item(
                     "Figure",
@@ -206,12 +218,17 @@ class Contents:
                     "Regression of scores on covariates",
                     "regression",
                     lambda frame: ss.plot_regression(frame, labels=self.labels),
-                    caption="Coefficients: change of the score from the smallest to the largest value "
-                    "of the covariate.",
+                    caption=_SCALED,
                     alt="Coefficients with intervals; the numbers are in the table above.",
                 ),
             ],
         )
+
+    def _once(self) -> str:
+        """Return which rows correlations rest on."""
+        if not repeated_patients(self.scores):
+            return "One row per case."
+        return "One case per patient: the first, by identifier, of those with a score."
 
     @property
     def _tasks(self) -> bool:
@@ -252,6 +269,7 @@ class Contents:
         frame: Callable[[], pd.DataFrame] | None = None,
         caption: str = "",
         alt: str = "",
+        call: str | None = None,
     ) -> Item | None:
         """Return one table or figure; None where its analysis was not run or it cannot be shown."""
         if source is not None and source not in self.done.frames:
@@ -276,7 +294,7 @@ class Contents:
             frame=shown,
             caption=caption,
             alt=alt,
-            call=self.done.calls.get(source or "describe", ""),
+            call=self.done.calls[source] if call is None and source else call or "",
         )
 
 

@@ -166,7 +166,9 @@ def _means(frames: Mapping[str, pd.DataFrame], settings: Settings, labels: Label
     found = []
     averaged = any(pooled_rows(frames[k]).any() for k in keys)
     if "describe" in frames:
-        found.append("Scores were described by mean, standard deviation, median and quartiles.")
+        table = frames["describe"]
+        if not table.loc[table["n"] > 0, "binary"].all():
+            found.append("Scores were described by mean, standard deviation, median and quartiles.")
     if "means" in frames:
         by = ["metric", "method", *(["task"] if _several_tasks(frames["means"]) else [])]
         found.append(f"Mean scores were computed for each {joined(by)}.")
@@ -231,7 +233,10 @@ def _contrasts(frames: Mapping[str, pd.DataFrame], settings: Settings, labels: L
     if "decrease" in frames:
         found += _decrease(frames, reference, labels)
     found += [p_value_words(str(test), settings) for test in dict.fromkeys(frame["test"].astype("str"))]
-    found.append(adjustment({_NOUNS[k]: frames[k] for k in keys}, settings))
+    if "difference" in frames and "decrease" in frames:
+        found.append("They are those of the differences, which a percentage decrease shares.")
+    judged = [k for k in keys if k == "difference"] or keys
+    found.append(adjustment({_NOUNS[k]: frames[k] for k in judged}, settings))
     found.append(taken_as_shown(frame, settings))
     return found
 

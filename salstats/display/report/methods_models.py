@@ -36,8 +36,8 @@ def regression_methods(frames: Mapping[str, pd.DataFrame], settings: Settings, l
         else:
             found.append(f"The same models were fitted to the gap, {gap}.")
     found.append(
-        "Covariates were rescaled to run from 0 (smallest value) to 1 (largest value), so that a slope is "
-        "the difference in the mean outcome between these two."
+        "Covariates were rescaled to run from 0 (the smallest value among the cases with a score) to 1 (the "
+        "largest), so that a slope is the difference in the mean outcome between these two."
     )
     binary = _binary(frames, set(rows["outcome"]), labels)
     if binary:
@@ -59,7 +59,7 @@ def _models(rows: pd.DataFrame, of_scores: np.ndarray, settings: Settings, label
     each = ["covariate", "method", "metric"] if len(present) > 1 else ["method", "metric"]
     scored = set(rows["method"][of_scores])
     but = settings.reference is not None and bool(scored) and settings.reference not in scored
-    apart = f" ({method_words(str(settings.reference), labels)} apart)" if but else ""
+    apart = f" ({method_words(str(settings.reference), labels)} excepted)" if but else ""
     task = ", with task as a categorical covariate" if with_task(rows) else ""
     others = "; slopes are thus not adjusted for the other covariates" if len(present) > 1 else ""
     return (
@@ -96,7 +96,10 @@ def _rank_correlations(frames: Mapping[str, pd.DataFrame], settings: Settings, l
     if repeated:
         alone = f"; rows of the same {one} were taken as independent"
     elif settings.unit != "case":
-        alone = f"; where a {one} had several cases, only the first, in order of case identifier, was used"
+        alone = (
+            f"; where a {one} had several cases, only the first with a score, in order of case identifier, "
+            "was used"
+        )
     y = column_words(str(frame["y"].iloc[0]), labels)
     name = str(frame["term"].iloc[0]).capitalize()
     found = [f"{name}'s correlations of each metric with {y} were computed{separately}{alone}."]
@@ -129,9 +132,17 @@ def _areas(frames: Mapping[str, pd.DataFrame], settings: Settings, labels: Label
     frame = frames["auroc"]
     predictor = column_words(str(frame["predictor"].iloc[0]), labels)
     by = " by task" if "task" in frame.columns and frame["task"].nunique() > 1 else ""
-    kinds = set(frame["interval"].astype("str"))
+    kinds = set(frame.loc[frame["conf_low"].notna(), "interval"].astype("str"))
     one = unit_words(settings.unit)[0]
     ways = []
+    if "logit" in kinds:
+        # one interval for both designs: cases that are their own patients are clusters of one
+        ways.append(
+            f"Student's t distribution on the logit scale and a variance that knows the cases of one {one} "
+            "(Obuchowski 1997)"
+            if bool((frame["n"] > frame["n_units"]).any())
+            else "the logit scale and a variance for independent cases (DeLong et al. 1988)"
+        )
     if "delong" in kinds:
         ways.append("the normal distribution and a variance for independent cases (DeLong et al. 1988)")
     if "obuchowski" in kinds:

@@ -22,6 +22,8 @@ class Settings:
         Bootstrap interval of means and contrasts.
     n_replicates, seed : int
         Bootstrap replicates, and the seed they were drawn from.
+    test : str
+        Test of the contrasts.
     adjust : str
         Procedure for multiple tests.
     style : str
@@ -36,6 +38,7 @@ class Settings:
     interval: str = "percentile"
     n_replicates: int = 10_000
     seed: int = 0
+    test: str = "t"
     adjust: str = "holm"
     style: str = "nature"
     covariates: tuple[str, ...] = ()

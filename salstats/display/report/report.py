@@ -19,7 +19,7 @@ from salstats.checks import (
 from salstats.display.figure_jobs import FigureJobs
 from salstats.display.format import STYLES, count_text
 from salstats.display.labels import Labels
-from salstats.display.report.analyses import Analyses, run_analyses, settings_for
+from salstats.display.report.analyses import Analyses, run_analyses, settings_for, several
 from salstats.display.report.contents import Contents
 from salstats.display.report.folder import check_folder, write_folder
 from salstats.display.report.guidelines import not_covered
@@ -40,12 +40,13 @@ def report(
     *,
     reference: str | None = None,
     unit: str | None = None,
-    covariates: Sequence[str] | None = None,
+    covariates: str | Sequence[str] | None = None,
     only: Mapping[str, Any] | None = None,
     level: float = 0.95,
     interval: str = "percentile",
     n_replicates: int = N_REPLICATES,
     rng: int = 0,
+    test: str = "t",
     adjust: str = "holm",
     style: str = "nature",
     labels: Mapping[str, Any] | None = None,
@@ -73,18 +74,21 @@ def report(
     unit : str, optional
         What is resampled and what the clusters are; by default `patient` where it repeats over cases, else
         `case`.
-    covariates : sequence of str, optional
+    covariates : str or sequence of str, optional
         Numeric columns to regress the scores on; by default all that vary and are no key.
     only : Mapping, optional
         Column -> value: the report is on these rows. Needed where `dataset` or `model` has several values.
     level : float
         Confidence level.
     interval : str
-        Bootstrap interval of means and contrasts, as in `summarize`.
+        Interval of means and contrasts, as in `summarize`: from replicates, or `t`.
     n_replicates : int
         Bootstrap replicates.
     rng : int
         Seed of the replicates.
+    test : str
+        Test of the contrasts, as in `difference`. The default, clustered by unit, has no smallest p-value,
+        which that of a bootstrap has and a correction for many tests multiplies.
     adjust : str
         Procedure for multiple tests, as in `adjust`.
     style : {"nature", "radiology", "ama"}
@@ -150,6 +154,7 @@ def report(
         interval=interval,
         n_replicates=n_replicates,
         seed=rng,
+        test=test,
         adjust=adjust,
         style=style,
     )
@@ -197,6 +202,8 @@ def compose(
     sections = Contents(scores, done, settings, labels).sections()
     paragraphs = methods_text(settings, frames=done.frames, labels=labels)
     notes = [f"Not shown: {name}. {reason}" for name, reason in done.skipped.items()]
+    if settings.reference is None and several(scores, "method"):
+        notes.append("Methods were not compared: no reference was named, and no method is called human.")
     return Report(
         title=title,
         summary=tuple(summary_sentences(done.frames, settings, labels)),

@@ -10,7 +10,7 @@ import pandas as pd
 from salstats.display.format import STYLES, count_text, inline_text, joined
 from salstats.display.labels import Labels
 from salstats.display.report.model import Settings
-from salstats.metrics.registry import METRICS, Metric
+from salstats.metrics.registry import known_metric
 from salstats.stats.cells import AVERAGE, OVERALL
 
 #: Singular and plural of units that have a word; other columns name clusters.
@@ -50,7 +50,7 @@ def lowered(text: str) -> str:
 def metric_words(metric: str, labels: Labels) -> str:
     """Return a metric inside a sentence; a label that the user gave stays as it was given."""
     label = labels.value("metric", metric)
-    return lowered(label) if label == Labels().value("metric", metric) and metric in METRICS else label
+    return lowered(label) if label == Labels().value("metric", metric) and known_metric(metric) else label
 
 
 def column_words(name: str, labels: Labels) -> str:
@@ -78,11 +78,6 @@ def counted(number: float, one: str, many: str) -> str:
 def listed(words: Sequence[str], many: str, last: str = "and") -> str:
     """Return words as a list, or how many there are where the list would be long."""
     return joined(words, last) if len(words) <= _LISTED else f"{len(words)} {many}"
-
-
-def known_metric(metric: str) -> Metric | None:
-    """Return what the registry knows of a metric, whatever its case."""
-    return METRICS.get(metric) or METRICS.get(metric.lower())
 
 
 def verdict_words(metric: str, verdict: str) -> str:

@@ -16,6 +16,7 @@ from salstats.display.tables.grid import apart_rows, check_display
 from salstats.display.tables.layout import Column, Table, build
 from salstats.display.tables.marks import numbers
 from salstats.display.tables.placement import Placement, Slots, grouping_columns, lay_out, varies
+from salstats.metrics.registry import direction
 
 #: Methods that stand beside each other before they become groups of rows.
 _BESIDE = 3
@@ -96,7 +97,10 @@ def table_decrease(
     if sort == "size":
         # the further below the reference, the earlier
         descending = notes.single(frame, "term") == "percent_decrease"
-        slots = _by_size(slots, numbers(frame, "estimate"), descending)
+        # and of a metric that is better the smaller, the further above it
+        metrics = frame["metric"] if "metric" in frame.columns else [None] * len(frame)
+        signs = np.array([direction(m) or 1 for m in metrics])
+        slots = _by_size(slots, signs * numbers(frame, "estimate"), descending)
     parts = _parts(frame, n, digits, percent_digits, style)
     differs = frame["verdict"].isin(("lower", "higher")).to_numpy() if "verdict" in frame.columns else []
     gap = [part.is_gap for part in parts].index(True)

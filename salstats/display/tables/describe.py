@@ -13,7 +13,7 @@ from salstats.display.tables import notes
 from salstats.display.tables.layout import Column, Table, build
 from salstats.display.tables.marks import numbers
 from salstats.display.tables.placement import lay_out, place, varies
-from salstats.metrics.registry import METRICS
+from salstats.metrics.registry import known_metric
 
 #: Columns of `describe` that are shown; what stands before `n` are the grouping columns.
 _NEEDED = ("n", "mean", "sd", "median", "q1", "q3", "n_zero", "share_zero", "n_one", "share_one", "binary")
@@ -149,7 +149,7 @@ def _quartiles(row: dict[str, Any], digits: int, style: str) -> str:
 
 def _share(row: dict[str, Any], edge: str) -> str:
     """Return how many scores lie at an edge and their percentage, blank where 0 and 1 are no edges."""
-    metric = METRICS.get(str(row.get("metric")))
+    metric = known_metric(row.get("metric"))
     if metric is not None and (metric.low, metric.high) != (0, 1):
         return ""
     if not row["n"]:

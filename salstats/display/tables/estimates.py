@@ -23,6 +23,7 @@ def table_estimates(
     groups: str | Sequence[str] | None = None,
     bold: bool | str | Sequence[str] = True,
     exclude: str | Sequence[str] = (),
+    directions: Mapping[str, str] | None = None,
     differences: pd.DataFrame | None = None,
     n: bool = False,
     stars: bool = False,
@@ -49,10 +50,13 @@ def table_estimates(
         Grouping columns that stand as rows, as columns (outermost first) and as groups of rows.
     bold : bool, str or sequence of str
         Print the best estimate in bold: among methods (True), or over the values of the columns named.
-        The direction is the metric's, larger for one that is not known; ties are all bold, compared
-        unrounded.
+        The direction is the metric's; none is bold for a metric that is not known, see `directions`.
+        Ties are all bold, compared unrounded.
     exclude : str or sequence of str
         Methods that may not be the best, such as baselines; by default all compete.
+    directions : Mapping, optional
+        Metric -> "larger" or "smaller", which of its scores is the better one, where the package does not
+        know the metric.
     differences : DataFrame, optional
         A frame of `difference` or `percent_decrease` with the same grouping columns: estimates whose
         paired difference from the reference has a verdict are underlined.
@@ -104,7 +108,7 @@ def table_estimates(
     placement = place(frame, keys, rows, columns, groups)
     slots = lay_out(frame, placement, names)
     given = stars_of(frame, stars, n_tests, adjust)
-    best, best_said = _best(frame, keys, bold, exclude, names)
+    best, best_said = _best(frame, keys, bold, exclude, names, directions)
     differing: set[int] = set()
     underline_said = ""
     if differences is not None:
@@ -140,6 +144,7 @@ def _best(
     bold: bool | str | Sequence[str],
     exclude: str | Sequence[str],
     labels: Labels,
+    directions: Mapping[str, str] | None,
 ) -> tuple[set[int], str]:
     """Return the rows of the best estimates and the note on them."""
     if isinstance(bold, bool):
@@ -150,5 +155,5 @@ def _best(
     if not over:
         return set(), ""
     exclude = [exclude] if isinstance(exclude, str) else list(exclude)
-    best = best_rows(frame, keys, over, exclude)
+    best = best_rows(frame, keys, over, exclude, directions)
     return best.rows, notes.best_note(best, over, exclude, labels)

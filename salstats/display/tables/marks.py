@@ -1,6 +1,6 @@
 """Which estimates of a table are marked: the best, the significant, and the stars of the p-values."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,7 @@ from salstats.checks import (
 )
 from salstats.display.format import star_note, star_text
 from salstats.display.tables.placement import grouping_columns, varies
-from salstats.metrics.registry import METRICS
+from salstats.metrics.registry import direction
 from salstats.stats.adjust import INTERCEPT, PROCEDURES, check_procedure
 
 _PROCEDURE_NAMES = {
@@ -39,10 +39,21 @@ def numbers(frame: pd.DataFrame, column: str, name: str = "estimates") -> np.nda
     return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
 
 
-def larger_is_better(metric: object, term: object) -> bool:
-    """Return the direction of an estimate: unknown metrics the larger, a decrease the other way round."""
-    known = METRICS.get(str(metric))
-    return (known is None or known.larger_is_better) != (term == "percent_decrease")
+def better_sign(metric: object, term: object, directions: Mapping[str, str] | None = None) -> int:
+    """Return 1 where a larger estimate is better, -1 where a smaller one is, 0 where nobody knows.
+
+    Estimates without a metric, such as areas under a curve, are better the larger.
+    """
+    given = (directions or {}).get(str(metric))
+    known = 1 if metric is None or given == "larger" else -1 if given == "smaller" else direction(metric)
+    return -known if term == "percent_decrease" else known
+
+
+def check_directions(directions: Mapping[str, str] | None) -> None:
+    """Raise where a direction is none."""
+    for metric, way in (directions or {}).items():
+        if way not in ("larger", "smaller"):
+            raise ValueRangeError(f"directions: {metric!r} must be 'larger' or 'smaller', not {way!r}")
 
 
 @dataclass(frozen=True)
@@ -57,14 +68,23 @@ class Best:
         Columns whose values each have a best of their own.
     smaller : tuple
         Metrics of which less is better.
+    unknown : tuple
+        Metrics of which nobody knows; none of their estimates is the best.
     """
 
     rows: set[int]
     within: tuple[str, ...]
     smaller: tuple[object, ...]
+    unknown: tuple[object, ...] = ()
 
 
-def best_rows(frame: pd.DataFrame, keys: Sequence[str], over: Sequence[str], exclude: Sequence[str]) -> Best:
+def best_rows(
+    frame: pd.DataFrame,
+    keys: Sequence[str],
+    over: Sequence[str],
+    exclude: Sequence[str],
+    directions: Mapping[str, str] | None = None,
+) -> Best:
     """Return the best estimates over the values of `over`, ties all of them, none where none competes."""
     competing = frame[list(over)].astype("str")
     known = {str(v) for column in over for v in frame[column]}
@@ -75,10 +95,13 @@ def best_rows(frame: pd.DataFrame, keys: Sequence[str], over: Sequence[str], exc
     estimates = numbers(frame, "estimate")
     metric = frame["metric"] if "metric" in frame.columns else pd.Series([None] * len(frame))
     term = frame["term"] if "term" in frame.columns else pd.Series([None] * len(frame))
-    sign = np.array([1.0 if larger_is_better(m, t) else -1.0 for m, t in zip(metric, term, strict=True)])
+    check_directions(directions)
+    sign = np.array(
+        [better_sign(m, t, directions) for m, t in zip(metric, term, strict=True)], dtype=np.float64
+    )
     within = [c for c in keys if c not in over]
     sets: dict[tuple[str, ...], list[int]] = {}
-    for i in np.flatnonzero(eligible & ~np.isnan(estimates)):
+    for i in np.flatnonzero(eligible & ~np.isnan(estimates) & (sign != 0)):
         sets.setdefault(tuple(str(frame[c].iloc[i]) for c in within), []).append(int(i))
     rows: set[int] = set()
     for members in sets.values():
@@ -86,7 +109,8 @@ def best_rows(frame: pd.DataFrame, keys: Sequence[str], over: Sequence[str], exc
         # one estimate has nothing to be better than
         rows |= {m for m, v in zip(members, values, strict=True) if len(members) > 1 and v == values.max()}
     smaller = tuple(dict.fromkeys(m for m, s in zip(metric, sign, strict=True) if s < 0))
-    return Best(rows, tuple(c for c in within if varies(frame, c)), smaller)
+    undirected = tuple(dict.fromkeys(m for m, s in zip(metric, sign, strict=True) if s == 0))
+    return Best(rows, tuple(c for c in within if varies(frame, c)), smaller, undirected)
 
 
 def differing_rows(

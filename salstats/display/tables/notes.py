@@ -240,15 +240,17 @@ def source_of_p(frame: pd.DataFrame) -> str:
 
 def best_note(best: Best, over: Sequence[str], exclude: Sequence[str], labels: Labels) -> str:
     """Return what bold means, or nothing where nothing is bold."""
+    unknown = joined([labels.value("metric", m) for m in best.unknown]) if best.unknown else ""
+    untold = f"Which {unknown} is better is not known, so none is bold." if unknown else ""
     if not best.rows:
-        return ""
+        return untold
     per = joined([_noun(c, labels) for c in best.within])
     text = f"Bold: best estimate{f' per {per}' if per else ''}"
     if best.smaller:
         text += f" (the smallest for {joined([labels.value('metric', m) for m in best.smaller])})"
     if exclude:
         text += f", {joined([labels.value(over[0], e) for e in exclude])} not competing"
-    return f"{text}."
+    return f"{text}. {untold}".strip()
 
 
 def _noun(column: str, labels: Labels) -> str:
@@ -264,7 +266,7 @@ def underline_note(
     reference = labels.value("reference", differences["reference"].iloc[0])
     when = significance(differences, adjustment(differences, adjust))
     if not n_marked:
-        return f"No estimate differs from {reference} on the same cases ({when})."
+        return f"No difference from {reference} on the same cases was shown ({when})."
     text = f"Underlined: differs from {reference} on the same cases ({when})"
     return f"{text}; {untested} estimates were not compared." if untested else f"{text}."
 

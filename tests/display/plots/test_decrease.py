@@ -64,7 +64,7 @@ def test_conclusive_marks_are_filled_and_the_caption_says_so():
     figure = ss.plot_decrease(adjusted, style="radiology")
     assert set(fills(figure).values()) == {"white"}
     assert "interval excludes 0 and adjusted P < .05" in caption(figure)
-    assert "P values adjusted for 8 tests." in caption(figure)
+    assert "P values adjusted (8 tests)." in caption(figure)
 
 
 def test_the_average_is_a_diamond_of_its_own_layer():

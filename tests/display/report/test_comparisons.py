@@ -211,7 +211,10 @@ def test_more_methods_than_can_be_told_one_by_one_share_a_sentence():
 def test_a_positive_difference_of_a_distance_is_worse():
     table = five_tasks().assign(term="difference", metric="hd95", verdict="higher", estimate=15.25)
     text = said("difference", table)
-    assert "On 95% Hausdorff distance, Grad-CAM scored worse than the human benchmark in all 5 tasks" in text
+    assert (
+        "On 95th-percentile Hausdorff distance, Grad-CAM scored worse than the human benchmark in all 5 tasks"
+        in text
+    )
     assert "where a positive difference in mean score is a worse score" in text
     assert "15.25 [" in text
 

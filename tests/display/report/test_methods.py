@@ -194,9 +194,9 @@ def test_contrasts_are_told_with_formula_test_and_family():
     assert "the smallest possible was 2/1,001" in text
     assert (
         "P values were adjusted for multiple tests by Holm's procedure (Holm 1979), which controls the "
-        "family-wise error rate, over the 6 percentage decreases and, as a family of their own, the 6 "
-        "differences; confidence intervals were not adjusted."
+        "family-wise error rate, over the 6 differences; confidence intervals were not adjusted."
     ) in text
+    assert "They are those of the differences, which a percentage decrease shares." in text
     assert "its 95% interval excluded 0 and its Holm-adjusted P was below 0.05" in text
 
 
@@ -268,10 +268,12 @@ def test_regressions_are_told_with_model_scale_and_errors():
     text = told(regression=frame(*rows))
     assert (
         "Scores were regressed on relative size and elongation by ordinary least squares, in one model "
-        "for each covariate, method and metric (the human benchmark apart), with task as a categorical "
+        "for each covariate, method and metric (the human benchmark excepted), with task as a categorical "
         "covariate; slopes are thus not adjusted for the other covariates."
     ) in text
-    assert "rescaled to run from 0 (smallest value) to 1 (largest value)" in text
+    assert (
+        "rescaled to run from 0 (the smallest value among the cases with a score) to 1 (the largest)" in text
+    )
     assert "CR2" in text
     assert "over the 4 slopes; confidence intervals were not adjusted" in text
     assert "gap" not in text
@@ -317,7 +319,8 @@ def test_correlations_are_told_with_which_case_was_used():
         "Spearman's correlations of each metric with model confidence were computed, separately by "
         "method and task" in text
     )
-    assert "where a patient had several cases, only the first, in order of case identifier, was used" in text
+    rule = "only the first with a score, in order of case identifier, was used"
+    assert f"where a patient had several cases, {rule}" in text
     assert "P values of correlations were not adjusted for multiple tests." in text
     assert "only the first" not in told(replace(SETTINGS, unit="case"), correlation=table)
 

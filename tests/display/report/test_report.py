@@ -95,10 +95,15 @@ def test_frames_are_written_in_full_precision(demo, key):
 
 def test_the_frames_are_what_the_public_functions_give(demo, scores):
     _, frames = demo
-    expected = ss.percent_decrease(
-        scores, reference="human", average="task", adjust="holm", n_replicates=10_000
-    )
-    pd.testing.assert_frame_equal(frames["decrease"], expected)
+    options = {"reference": "human", "average": "task", "test": "t", "n_replicates": 10_000}
+    difference = ss.difference(scores, adjust="holm", **options)
+    pd.testing.assert_frame_equal(frames["difference"], difference)
+    # a hypothesis is tested once: the decrease has the P values and verdicts of the difference
+    decrease = ss.percent_decrease(scores, **options)
+    own = [c for c in decrease if c not in ("p_value", "statistic", "df", "verdict")]
+    pd.testing.assert_frame_equal(frames["decrease"][own], decrease[own])
+    shared = ["metric", "task", "method", "p_value", "p_adjusted", "verdict", "n_tests", "procedure"]
+    pd.testing.assert_frame_equal(frames["decrease"][shared], difference[shared])
 
 
 def test_files_are_of_the_kind_their_names_say(demo):
@@ -279,12 +284,10 @@ def test_a_generator_is_refused_because_the_page_states_a_seed(small, tmp_path):
         lambda s: s.assign(score=0.5),
         lambda s: s.assign(score=np.where(s["task"] == "Edema", np.nan, s["score"])),
         lambda s: s.assign(score=np.where(s["method"] == "human", np.nan, s["score"])),
-        lambda s: s.assign(score=np.nan),
-        lambda s: s[s["case"] == s["case"].iloc[0]],
         lambda s: s.assign(method=s["method"].replace("gradcam", "<b>G&C_1%</b> \\ $x$ * β " + "é" * 100)),
         lambda s: s.assign(task=s["task"] + " — " + "very long name of a finding " * 4),
     ],
-    ids=["all equal", "a task missing", "reference missing", "all missing", "one case", "markup", "long"],
+    ids=["all equal", "a task missing", "reference missing", "markup", "long"],
 )
 def test_hard_input_gives_a_readable_report(small, tmp_path, spoil):
     out = tmp_path / "out"
@@ -293,6 +296,72 @@ def test_hard_input_gives_a_readable_report(small, tmp_path, spoil):
     assert not re.search(r"\b(nan|NaN|inf)\b", text)
     assert "<b>G&C_1%</b>" in text if "G&C" in text else True
     assert (out / "tables" / "means.tex").stat().st_size > 0
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda s: s.assign(score=np.nan), "none of the 420 scores is defined"),
+        (lambda s: s[s["case"] == s["case"].iloc[0]].drop(columns="patient"), "one case only"),
+        (lambda s: s.assign(patient="p1"), "one patient only"),
+    ],
+    ids=["all missing", "one case", "one patient"],
+)
+def test_input_that_says_nothing_of_others_is_refused_in_a_sentence(small, tmp_path, spoil, message):
+    with pytest.raises(SalstatsError, match=message):
+        ss.report(spoil(small), tmp_path / "out", **FEW)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+def test_a_method_that_always_fails_is_worse_although_its_decrease_has_no_interval(small, tmp_path):
+    hits = small.assign(
+        metric="hit", score=(small["score"] > 0.3).astype(float).where(small["score"].notna())
+    )
+    hits.loc[(hits["method"] == "gradcam") & hits["score"].notna(), "score"] = 0.0
+    frames = ss.report(hits, tmp_path / "out", **FEW)
+    row = frames["decrease"].query("method == 'gradcam' and task == 'Average'").iloc[0]
+    assert row["estimate"] == 100
+    assert row["verdict"] == "lower"
+    assert "Grad-CAM scored worse than the human benchmark" in page_text(tmp_path / "out")
+
+
+def test_a_covariate_that_does_not_vary_within_tasks_has_no_slope(scores, tmp_path):
+    some = scores[scores["case"].isin(scores["case"].unique()[:60]) & (scores["metric"] == "iou")]
+    some = some.assign(prevalence=some["task"].map(lambda t: len(t) / 10))
+    with pytest.warns(ss.checks.SalstatsWarning, match="prevalence"):
+        frames = ss.report(some, tmp_path / "out", covariates=["prevalence", "elongation"], **FEW)
+    slopes = frames["regression"].set_index("term")["estimate"]
+    assert slopes["prevalence"].isna().all()
+    assert slopes["elongation"].notna().all()
+
+
+def test_a_row_number_is_no_covariate_and_a_constant_one_is_refused(scores, tmp_path):
+    some = scores[scores["case"].isin(scores["case"].unique()[:60]) & (scores["metric"] == "iou")]
+    some = some[["case", "patient", "task", "method", "metric", "score"]].reset_index(names="Unnamed: 0")
+    assert "regression" not in ss.report(some, tmp_path / "a", **FEW)
+    with pytest.raises(ColumnError, match="'dose' does not vary"):
+        ss.report(some.assign(dose=1.0), tmp_path / "b", covariates="dose", **FEW)
+
+
+def test_unknown_metrics_have_differences_and_no_percentages(small, tmp_path):
+    frames = ss.report(small.assign(metric="my_score"), tmp_path / "out", **FEW)
+    assert "difference" in frames
+    assert "decrease" not in frames
+
+
+def test_correlations_rest_on_one_scored_case_per_patient(scores, tmp_path):
+    frames = ss.report(scores, tmp_path / "out", **FEW)
+    found = frames["correlation"].query("x == 'iou' and method == 'gradcam'").set_index("task")["n"]
+    defined = scores.dropna(subset=["score"]).query("metric == 'iou' and method == 'gradcam'")
+    patients = defined.groupby("task")["patient"].nunique()
+    assert found.to_dict() == patients.to_dict()
+
+
+def test_the_t_interval_takes_fieller_for_decreases(small, tmp_path):
+    frames = ss.report(small, tmp_path / "out", interval="t", **FEW)
+    assert set(frames["means"]["interval"]) == set(frames["difference"]["interval"]) == {"t"}
+    assert set(frames["decrease"]["interval"]) == {"fieller"}
 
 
 @pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")

@@ -130,9 +130,20 @@ def test_best_per_metric_is_bold_by_the_direction_of_the_metric(read):
     assert "Bold: best estimate per metric (the smallest for Hausdorff distance)." in seen.note
 
 
-def test_an_unknown_metric_is_better_the_larger_it_is(read):
-    seen = read(ss.table_estimates(frame([("my metric", "a", 0.4), ("my metric", "b", 0.3)])))
-    assert seen.bold == {("a", 0)}
+def test_nothing_is_bold_where_nobody_knows_which_score_is_better(read):
+    table = frame([("my metric", "a", 0.4), ("my metric", "b", 0.3)])
+    seen = read(ss.table_estimates(table))
+    assert seen.bold == set()
+    assert "Which my metric is better is not known, so none is bold." in seen.note
+    assert read(ss.table_estimates(table, directions={"my metric": "larger"})).bold == {("a", 0)}
+    assert read(ss.table_estimates(table, directions={"my metric": "smaller"})).bold == {("b", 0)}
+    with pytest.raises(ValueRangeError, match="'larger' or 'smaller'"):
+        ss.table_estimates(table, directions={"my metric": "up"})
+
+
+def test_a_metric_is_known_in_whatever_case_it_is_written(read):
+    seen = read(ss.table_estimates(frame([("HD95", "a", 10.0), ("HD95", "b", 5.0)])))
+    assert seen.bold == {("b", 0)}
 
 
 def test_a_percentage_decrease_is_better_the_smaller_it_is(decrease, read):
@@ -209,7 +220,7 @@ def test_nothing_significant_is_said(means, differences, read):
     none = differences.assign(verdict="inconclusive")
     seen = read(ss.table_estimates(means, differences=none))
     assert not seen.underline
-    assert "No estimate differs from Human benchmark on the same cases" in seen.note
+    assert "No difference from Human benchmark on the same cases was shown" in seen.note
 
 
 def test_differences_by_other_columns_are_an_error(means, scores):
@@ -306,7 +317,8 @@ def test_markup_in_values_is_literal_everywhere(read):
     keys = ("metric", "method", "task", "dataset")
     rows = [(f"{BAD}1", f"{BAD}m{i}", f"{BAD}t{j}", BAD, 0.5) for i in (1, 2, 3) for j in (1, 2)]
     rows += [(f"{BAD}2", f"{BAD}m1", f"{BAD}t1", BAD, 0.5)]
-    seen = read(ss.table_estimates(frame(rows, keys), title=BAD, exclude=[f"{BAD}m2"]))
+    known = {f"{BAD}{i}": "larger" for i in (1, 2)}
+    seen = read(ss.table_estimates(frame(rows, keys), title=BAD, exclude=[f"{BAD}m2"], directions=known))
     assert seen.title == BAD
     assert seen.groups == [f"{BAD}1", f"{BAD}2"]
     assert seen.head[-1][-3:] == [f"{BAD}m1", f"{BAD}m2", f"{BAD}m3"]
