@@ -350,7 +350,7 @@ def report(
         str, typer.Option(help="t (clustered), bootstrap, wilcoxon, mcnemar, signflip or none.")
     ] = "t",
     adjust: Adjust = "holm",
-    style: Annotated[str, typer.Option(help="nature, radiology or ama.")] = "nature",
+    style: Annotated[str, typer.Option(help="nature, radiology, ama or brackets.")] = "nature",
     label: Annotated[
         list[str] | None, typer.Option(help="Name in print, one per option: gradcam=Grad-CAM.")
     ] = None,

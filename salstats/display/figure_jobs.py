@@ -1,11 +1,13 @@
 """Figures drawn beside other work: in this process, or in one more that was started early."""
 
+import multiprocessing
 import warnings
 from collections.abc import Sequence
-from concurrent.futures import Executor, Future
+from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import plotnine as p9
 
@@ -21,22 +23,29 @@ class FigureJobs:
     Starting that process means importing what draws, which takes about as long as three figures: it
     starts when this is made, while there are statistics to compute.
 
+    It is a context manager, which ends that process.
+
     Parameters
     ----------
     jobs : int
-        Processes in all; 1 draws here.
+        1 draws here; 2 or more take one further process, where there is a second core for it.
     """
 
     def __init__(self, jobs: int) -> None:
-        self._pool: Executor | None = None
         self._tasks: list[tuple[p9.ggplot, Sequence[Path]]] = []
         self._sent: dict[int, Future[list[str]]] = {}
-        if jobs > 1:
-            # only where asked for: the library looks for semaphores when it is imported
-            from loky import get_reusable_executor
-
-            self._pool = get_reusable_executor(max_workers=jobs - 1, timeout=_IDLE)
+        self._pool = _pool() if jobs > 1 else None
+        if self._pool is not None:
             self._pool.submit(_imported)
+
+    def __enter__(self) -> "FigureJobs":
+        """Return the jobs."""
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """End the other process; what it has not begun is not drawn."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, kill_workers=True)
 
     def add(self, figure: p9.ggplot, targets: Sequence[Path]) -> None:
         """Add a figure and the files it goes to; the first, third ... are begun at once elsewhere."""
@@ -64,6 +73,19 @@ class FigureJobs:
         return list(dict.fromkeys(said))
 
 
+def _pool() -> Any:
+    """Return one further process, or None where there can be none."""
+    if multiprocessing.current_process().daemon:
+        return None
+    try:
+        # only where asked for: the library looks for semaphores when it is imported
+        from loky import ProcessPoolExecutor, cpu_count
+
+        return ProcessPoolExecutor(max_workers=1, timeout=_IDLE) if cpu_count() > 1 else None
+    except (ImportError, OSError):
+        return None
+
+
 def _imported() -> None:
     """Do nothing, in a process that has imported this module for it."""
 
@@ -73,4 +95,6 @@ def drawn(figure: p9.ggplot, targets: Sequence[Path]) -> list[str]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         save_figure_as(figure, targets, size_inches(figure))
-    return [str(warning.message) for warning in caught]
+    # what a library deprecates is no matter of the reader's
+    skipped = (DeprecationWarning, PendingDeprecationWarning, FutureWarning)
+    return [str(w.message) for w in caught if not issubclass(w.category, skipped)]

@@ -151,7 +151,7 @@ def p_text(value: Any, style: str = "nature", *, named: bool = False) -> str:
     ----------
     value : float
         The p-value; missing gives a dash.
-    style : {"nature", "radiology", "ama"}
+    style : {"nature", "radiology", "ama", "brackets"}
         Three decimals with a leading zero, or (radiology, ama) two without, three below .01 and where
         two would hide on which side of .05 it lies.
     named : bool
@@ -290,7 +290,7 @@ def inline_text(
         `p_value, p_adjusted`.
     digits : int
         Decimals of estimate and limits.
-    style : {"nature", "radiology", "ama"}
+    style : {"nature", "radiology", "ama", "brackets"}
         "0.566 [95% CI 0.526, 0.606]", "0.566 (95% CI: 0.526, 0.606)" or "0.566 (95% CI, 0.526 to 0.606)".
     p_values : bool
         Add the p-value, adjusted where there is such a column and it is not missing.

@@ -11,6 +11,10 @@ _LOWERED = str.maketrans("0123456789+-", "₀₁₂₃₄₅₆₇₈₉₊₋")
 _GROUP = "Group"
 
 
+#: A spreadsheet takes what begins so for a formula, also in a text file; an apostrophe makes it text.
+_FORMULA = tuple("=+@\t\r")
+
+
 def grid_csv(grid: Grid) -> str:
     """Return the text of a table: one row of headings, then its rows; title and notes are left out.
 
@@ -32,7 +36,8 @@ def grid_csv(grid: Grid) -> str:
             cells[slot.column] = _text(slot.cell)
         rows.append([_label(row, group), *cells] if grouped else cells)
     file = io.StringIO()
-    csv.writer(file, lineterminator="\n").writerows(rows)
+    safe = [[f"'{text}" if text[:1] in _FORMULA else text for text in row] for row in rows]
+    csv.writer(file, lineterminator="\n").writerows(safe)
     return file.getvalue()
 
 

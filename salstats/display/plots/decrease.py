@@ -65,7 +65,7 @@ def plot_decrease(
         Write estimate and interval beside each mark.
     digits : int, optional
         Decimals of the text; by default 1 for percent and 3 for a difference.
-    style : {"nature", "radiology", "ama"}
+    style : {"nature", "radiology", "ama", "brackets"}
         How numbers are written.
     ncol : int, optional
         Panels side by side; by default 1 with text, which fits 89 mm as well as 183 mm, else all.

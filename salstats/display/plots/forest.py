@@ -61,7 +61,7 @@ def plot_forest(
         Write the P values too, adjusted where there are such.
     digits : int, optional
         Decimals of estimate and limits; by default 1 for percent, 2 for ratios, else 3.
-    style : {"nature", "radiology", "ama"}
+    style : {"nature", "radiology", "ama", "brackets"}
         How numbers are written.
     width : float
         Width in mm that the text is laid out for, and the figure's own.

@@ -79,7 +79,7 @@ def plot_intervals(
     sort : {"auto", "decrease", "estimate", "labels"}
         By `decrease`; by the estimate of the first metric and method, largest first; in the labels'
         order. By default by `decrease` where it is given, else in the labels' order.
-    style : {"nature", "radiology", "ama"}
+    style : {"nature", "radiology", "ama", "brackets"}
         How numbers are written.
 
     Returns

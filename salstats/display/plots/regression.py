@@ -10,7 +10,7 @@ import plotnine as p9
 from salstats.checks import SalstatsError, check_columns, quoted
 from salstats.display.format import MINUS
 from salstats.display.labels import Labels
-from salstats.display.plots.captions import ci_text, distinct, interval_note
+from salstats.display.plots.captions import ci_text, distinct, in_sentence, interval_note
 from salstats.display.plots.coefficients import (
     bars_on_log_axis,
     effect_text,
@@ -141,7 +141,7 @@ def _prepare(frame: pd.DataFrame, labels: Labels) -> Drawing:
         gap = frame["reference"].notna()
         names = [labels.value("reference", reference) for reference in frame.loc[gap, "reference"]]
         pairs = zip(frame.loc[gap, "outcome_label"], names, strict=True)
-        frame.loc[gap, "outcome_label"] = [f"{label}: gap to {name.lower()}" for label, name in pairs]
+        frame.loc[gap, "outcome_label"] = [f"{label}: gap to {in_sentence(name)}" for label, name in pairs]
         frame.loc[gap, "outcome"] = frame.loc[gap, "outcome_label"]
     place = [*groups, "outcome", "term"]
     by_formula = bool(frame.duplicated(place).any()) and len(set(rights)) > 1

@@ -95,6 +95,9 @@ def settings_for(
     else:
         covariates = [covariates] if isinstance(covariates, str) else list(covariates)
         check_columns(scores, covariates)
+        keys = [c for c in covariates if c in _NOT_COVARIATES]
+        if keys:
+            raise ColumnError(f"column {quoted(keys)} is no covariate of a report; leave it out")
         text = [c for c in covariates if not pd.api.types.is_numeric_dtype(scores[c])]
         if text:
             raise ColumnError(f"covariate {quoted(text)} is not numeric; a report takes numeric covariates")
@@ -329,4 +332,5 @@ def first_cases(scores: pd.DataFrame) -> pd.DataFrame:
 
 def _name(column: str) -> str:
     """Return a column's name as a formula takes it."""
-    return column if column.isidentifier() else f'Q("{column}")'
+    quote = "'" if '"' in column else '"'
+    return column if column.isidentifier() else f"Q({quote}{column}{quote})"

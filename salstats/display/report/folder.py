@@ -1,6 +1,7 @@
 """A report's folder: complete or not there, and never in the place of somebody else's files."""
 
 import json
+import os
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -16,20 +17,25 @@ from salstats.frames import write_frame
 
 #: Lists what a report wrote; a folder without it is somebody else's.
 MANIFEST = "report.json"
+_SUBFOLDERS = ("tables", "figures", "frames")
 _TABLE_SUFFIXES = (".csv", ".html", ".tex", ".docx")
 _FIGURE_SUFFIXES = (".pdf", ".png")
 
 
 def check_folder(folder: Path, *, overwrite: bool) -> Path:
-    """Return a folder that may be made, or replaced with what an earlier report made."""
+    """Return the real path of a folder that may be made, or replaced with what an earlier report made."""
+    folder = folder.resolve()
     if not folder.parent.is_dir():
         raise InputFileError(f"cannot write {folder}: the folder {folder.parent} does not exist")
+    if not os.access(folder.parent, os.W_OK) or folder == folder.parent:
+        raise InputFileError(f"cannot write {folder}: no right to write in the folder {folder.parent}")
+    if folder == Path.cwd():
+        raise InputFileError(f"cannot write {folder}: it is the current folder; name a new one in it")
     if folder.exists() and not folder.is_dir():
         raise InputFileError(f"cannot write {folder}: a file of that name exists")
     if folder.is_dir() and any(folder.iterdir()):
         written = _written(folder)
-        found = sorted(str(f.relative_to(folder).as_posix()) for f in folder.rglob("*") if not f.is_dir())
-        foreign = [name for name in found if name not in written]
+        foreign = [name for name in _found(folder) if name not in written]
         if foreign:
             raise InputFileError(
                 f"cannot write {folder}: it holds other files ({foreign[0]}); choose another folder"
@@ -39,6 +45,13 @@ def check_folder(folder: Path, *, overwrite: bool) -> Path:
                 f"cannot write {folder}: it exists; pass overwrite=True (--overwrite) to replace it"
             )
     return folder
+
+
+def _found(folder: Path) -> list[str]:
+    """Return everything in a folder but a report's own subfolders; a link is one entry, never followed."""
+    own = {folder / name for name in _SUBFOLDERS}
+    inside = (f for f in folder.rglob("*") if f.is_symlink() or not f.is_dir() or f not in own)
+    return sorted(f.relative_to(folder).as_posix() for f in inside)
 
 
 def _written(folder: Path) -> set[str]:
@@ -56,9 +69,16 @@ def write_folder(report: Report, folder: Path, figures: FigureJobs) -> list[str]
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as temporary:
             made, former = Path(temporary) / "made", Path(temporary) / "former"
             warned = _write(report, made, figures)
+            # somebody may have put a file there while the report was made
+            check_folder(folder, overwrite=True)
             if folder.exists():
                 folder.rename(former)
-            made.rename(folder)
+            try:
+                made.rename(folder)
+            except OSError:
+                if former.exists():
+                    former.rename(folder)
+                raise
     except OSError as error:
         raise InputFileError(f"cannot write {folder}: {error.strerror or error}") from error
     return warned
@@ -66,7 +86,7 @@ def write_folder(report: Report, folder: Path, figures: FigureJobs) -> list[str]
 
 def _write(report: Report, made: Path, jobs: FigureJobs) -> list[str]:
     """Write tables, figures, frames, the page and the list of files into a new folder."""
-    for name in ("tables", "figures", "frames"):
+    for name in _SUBFOLDERS:
         (made / name).mkdir(parents=True)
     items = [item for section in report.sections for item in section.items]
     kinds = {
@@ -92,7 +112,7 @@ def _write(report: Report, made: Path, jobs: FigureJobs) -> list[str]:
     report = replace(report, warnings=(*report.warnings, *warned))
     figures = {item.key: targets[item.key][-1].read_bytes() for item in items if not item.is_table}
     page = render_page(report, tables=tables, figures=figures, files=files)
-    (made / "index.html").write_text(page, encoding="utf-8")
+    (made / "index.html").write_text(page, encoding="utf-8", newline="\n")
     listed = ["index.html", *(name for names in files.values() for name in names)]
     manifest = {
         "salstats": salstats.__version__,
@@ -101,5 +121,5 @@ def _write(report: Report, made: Path, jobs: FigureJobs) -> list[str]:
         "files": sorted(listed),
     }
     text = json.dumps(manifest, indent=2, ensure_ascii=False)
-    (made / MANIFEST).write_text(text + "\n", encoding="utf-8")
+    (made / MANIFEST).write_text(text + "\n", encoding="utf-8", newline="\n")
     return warned

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from salstats.checks import (
+    InputFileError,
     SalstatsError,
     SalstatsWarning,
     check_choice,
@@ -27,7 +28,11 @@ from salstats.display.report.methods import methods_references, methods_text
 from salstats.display.report.model import Report, Settings
 from salstats.display.report.provenance import provenance_rows
 from salstats.display.report.results import summary_sentences
+from salstats.display.tables.notes import plural
 from salstats.frames import check_scores
+from salstats.stats.adjust import check_procedure
+from salstats.stats.contrasts import DIFFERENCE_INTERVALS
+from salstats.stats.paired import TESTS
 
 #: Bootstrap replicates of a report: what is printed should not hang on the seed. Of 10,000 replicates the
 #: Monte-Carlo error of a 95 % limit is 3 % of the standard error, of 1,000 it is 8 %.
@@ -91,7 +96,7 @@ def report(
         which that of a bootstrap has and a correction for many tests multiplies.
     adjust : str
         Procedure for multiple tests, as in `adjust`.
-    style : {"nature", "radiology", "ama"}
+    style : {"nature", "radiology", "ama", "brackets"}
         How numbers are written.
     labels : Mapping, optional
         Labels and order of methods, tasks and columns, as in `table_estimates`.
@@ -100,7 +105,7 @@ def report(
     inputs : sequence of paths, optional
         Files the scores were read from, for their SHA-256; without them the digest is of the frame.
     jobs : int
-        Processes that draw the figures; never more than the machine has cores.
+        1, or 2 to draw half of the figures in a second process where the machine has a second core.
     overwrite : bool
         Replace a folder that an earlier report made; one that holds other files never is.
 
@@ -139,6 +144,15 @@ def report(
     folder = check_folder(Path(out), overwrite=overwrite)
     check_choice(style, tuple(STYLES), "style")
     check_level(level)
+    check_choice(interval, DIFFERENCE_INTERVALS, "interval")
+    check_choice(test, TESTS, "test")
+    check_procedure(adjust, "adjust")
+    check_count(jobs, "jobs")
+    for file in inputs:
+        if not Path(file).is_file():
+            raise InputFileError(f"inputs names {file}, which is no file")
+    if not isinstance(title, str) or not title.isprintable():
+        raise SalstatsError(f"title must be a line of text, not {title!r}")
     check_count(n_replicates, "n_replicates")
     if not isinstance(rng, int):
         raise SalstatsError(
@@ -158,10 +172,15 @@ def report(
         adjust=adjust,
         style=style,
     )
-    figures = FigureJobs(min(check_count(jobs, "jobs"), os.cpu_count() or 1))
-    done = run_analyses(used, settings)
-    made = compose(used, done, settings, reference_first(labels, settings.reference), title, inputs, only)
-    warned = write_folder(made, folder, figures)
+    names = reference_first(labels, settings.reference)
+    for column in ("metric", "method", "task"):
+        if column in used.columns:
+            # two values of one label would share a place in every table
+            names.categorical(used[[column]].drop_duplicates(), column)
+    with FigureJobs(jobs) as figures:
+        done = run_analyses(used, settings)
+        made = compose(used, done, settings, names, title, inputs, only)
+        warned = write_folder(made, folder, figures)
     for text in (*done.warnings, *warned):
         warnings.warn(text, SalstatsWarning, stacklevel=2)
     return done.frames
@@ -218,7 +237,7 @@ def compose(
 
 def counts(scores: pd.DataFrame, settings: Settings) -> tuple[tuple[str, str], ...]:
     """Return what was counted, and how many."""
-    names = {"case": "Cases", settings.unit: f"{settings.unit.capitalize()}s", "task": "Tasks"}
+    names = {"case": "Cases", settings.unit: plural(settings.unit).capitalize(), "task": "Tasks"}
     names |= {"method": "Methods", "metric": "Metrics"}
     found = [(text, scores[column].nunique()) for column, text in names.items() if column in scores.columns]
     found += [("Scores", len(scores)), ("Undefined scores", int(scores["score"].isna().sum()))]

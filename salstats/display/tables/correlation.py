@@ -66,7 +66,7 @@ def table_correlation(
         Names and order of columns' values, see `Labels`; `{"x": ["prob", "iou"]}` orders a triangle.
     digits : int
         Decimals of correlations and limits.
-    style : {"nature", "radiology", "ama"}
+    style : {"nature", "radiology", "ama", "brackets"}
         How the journal writes numbers.
     title : str, optional
         Heading of the table.

@@ -62,7 +62,7 @@ def table_decrease(
         Decimals of means, and of differences and their limits.
     percent_digits : int
         Decimals of percentages and their limits.
-    style : {"nature", "radiology", "ama"}
+    style : {"nature", "radiology", "ama", "brackets"}
         How the journal writes numbers.
     title : str, optional
         Heading of the table.

@@ -50,7 +50,7 @@ def table_describe(
         Names and order of columns' values, see `Labels`.
     digits : int
         Decimals of means, standard deviations and quartiles; percentages have one.
-    style : {"nature", "radiology", "ama"}
+    style : {"nature", "radiology", "ama", "brackets"}
         How the journal writes numbers.
     title : str, optional
         Heading of the table.

@@ -74,7 +74,7 @@ def table_estimates(
         Names and order of columns' values, see `Labels`.
     digits : int
         Decimals of estimates and limits.
-    style : {"nature", "radiology", "ama"}
+    style : {"nature", "radiology", "ama", "brackets"}
         How the journal writes numbers.
     title : str, optional
         Heading of the table.

@@ -89,7 +89,7 @@ def table_regression(
         Names and order of columns' values, see `Labels`.
     digits : int
         Decimals of coefficients, limits and fit statistics.
-    style : {"nature", "radiology", "ama"}
+    style : {"nature", "radiology", "ama", "brackets"}
         How the journal writes numbers.
     title : str, optional
         Heading of the table.

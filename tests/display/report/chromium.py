@@ -6,7 +6,6 @@ import itertools
 import json
 import os
 import select
-import shutil
 import signal
 import time
 from contextlib import suppress
@@ -15,7 +14,9 @@ from typing import Any
 
 import pytest
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
+from salstats.checks import SalstatsError
+from salstats.display.browser import find_browser
+
 FLAGS = (
     "--headless",
     # Chromium's sandbox refuses to run as root, and a container may lack what it needs
@@ -37,13 +38,12 @@ PATIENCE = 60.0
 
 def find_chromium() -> str:
     """The browser's path; without one the test fails under CI and is skipped elsewhere."""
-    found = next((path for name in NAMES if (path := shutil.which(name))), None)
-    if found is None:
-        message = "no Chromium here: apt-get install -y --no-install-recommends chromium"
+    try:
+        return find_browser()
+    except SalstatsError as error:
         if os.environ.get("CI"):
-            pytest.fail(message)
-        pytest.skip(message)
-    return found
+            pytest.fail(str(error))
+        pytest.skip(str(error))
 
 
 class BrowserError(Exception):

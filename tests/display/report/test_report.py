@@ -5,6 +5,7 @@ import json
 import re
 import zipfile
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -294,8 +295,62 @@ def test_hard_input_gives_a_readable_report(small, tmp_path, spoil):
     ss.report(spoil(small), out, **FEW)
     text = page_text(out)
     assert not re.search(r"\b(nan|NaN|inf)\b", text)
-    assert "<b>G&C_1%</b>" in text if "G&C" in text else True
     assert (out / "tables" / "means.tex").stat().st_size > 0
+
+
+def test_markup_in_a_name_is_text_on_the_page(small, tmp_path):
+    name = "<b>G&C_1%</b> \\ $x$ * β </script>"
+    ss.report(small.assign(method=small["method"].replace("gradcam", name)), tmp_path / "out", **FEW)
+    assert name in page_text(tmp_path / "out")
+    assert "<b>G&C" not in (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"adjust": "bogus"}, "bogus"),
+        ({"interval": "wilson"}, "interval"),
+        ({"test": "z"}, "test"),
+        ({"labels": {"gradcam": "X", "occlusion": "X"}}, "same label"),
+        ({"covariates": ["score"]}, "no covariate"),
+        ({"inputs": ["nothing.csv"]}, "nothing.csv"),
+        ({"title": "a\ud800"}, "title"),
+        ({"jobs": 0}, "jobs"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_a_wrong_option_is_refused_before_any_work(small, tmp_path, monkeypatch, options, message):
+    monkeypatch.setattr("salstats.display.report.report.run_analyses", None)
+    with pytest.raises(SalstatsError, match=message):
+        ss.report(small, tmp_path / "out", **options)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_current_folder_and_links_are_not_replaced(small, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputFileError, match="current folder"):
+        ss.report(small, ".", **FEW)
+    ss.report(small, tmp_path / "real", **FEW)
+    (tmp_path / "real" / "mine").symlink_to(tmp_path)
+    with pytest.raises(InputFileError, match=r"other files \(mine\)"):
+        ss.report(small, tmp_path / "real", overwrite=True, **FEW)
+
+
+def test_the_earlier_report_comes_back_where_the_new_one_cannot_take_its_place(small, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    ss.report(small, out, **FEW)
+    before = files(out)
+    rename = Path.rename
+
+    def refusing(self, target):
+        if self.name == "made":
+            raise OSError(5, "Input/output error")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", refusing)
+    with pytest.raises(InputFileError, match="Input/output"):
+        ss.report(small, out, overwrite=True, **FEW)
+    assert files(out) == before
 
 
 @pytest.mark.parametrize(
