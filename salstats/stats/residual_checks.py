@@ -47,13 +47,16 @@ def quartile_line(values: np.ndarray) -> tuple[float, float]:
     return float((low + high) / 2), float(slope)
 
 
-def smooth_curve(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return a curve through points by robust local lines, as R's `panel.smooth`.
+def smooth_curve(x: np.ndarray, y: np.ndarray, *, robust: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    """Return a curve through points by local lines, as R's `panel.smooth`.
 
     Parameters
     ----------
     x, y : ndarray of float, shape (n,)
         Without NaN.
+    robust : bool
+        Give points far from the curve less weight. Not for what can take two values only, whose rarer one
+        would be taken for outliers; R's `plot.lm` does the same.
 
     Returns
     -------
@@ -63,8 +66,8 @@ def smooth_curve(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     Notes
     -----
-    Cleveland's LOWESS with span 2/3, 3 iterations and interpolation within a hundredth of the range: the
-    defaults of R's `lowess`.
+    Cleveland's LOWESS with span 2/3, 3 iterations (none where not robust) and interpolation within a
+    hundredth of the range: the defaults of R's `lowess`.
 
     References
     ----------
@@ -78,6 +81,6 @@ def smooth_curve(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     from statsmodels.nonparametric.smoothers_lowess import lowess
 
     delta = _STEP * (distinct[-1] - distinct[0])
-    curve = lowess(y, x, frac=_SPAN, it=_ITERATIONS, delta=delta, return_sorted=False)
+    curve = lowess(y, x, frac=_SPAN, it=_ITERATIONS if robust else 0, delta=delta, return_sorted=False)
     known = np.isfinite(curve[first])
     return distinct[known], curve[first][known]

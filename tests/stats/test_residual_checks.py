@@ -54,3 +54,12 @@ def test_smooth_curve_of_a_line_is_the_line_in_any_order():
 def test_there_is_no_curve_through_fewer_than_three_values():
     at, curve = smooth_curve(np.array([0.0, 1.0, 1.0]), np.array([1.0, 2.0, 3.0]))
     assert at.size == curve.size == 0
+
+
+def test_a_curve_through_two_values_follows_their_mean_where_it_is_not_robust():
+    rng = np.random.default_rng(3)
+    x = rng.random(800)
+    y = (rng.random(800) < 0.15) - 0.15  # a correct model of a rare outcome
+    curve = smooth_curve(x, y, robust=False)[1]
+    assert np.abs(curve).max() < 0.1
+    assert smooth_curve(x, y)[1].max() < -0.1  # the rarer value is taken for outliers

@@ -210,9 +210,11 @@ def _model_parts(rows: pd.DataFrame, titles: list[str]) -> tuple[pd.DataFrame, p
         pd.DataFrame({"panel": title, "kind": kind, "across": x, "up": y, "row": row.to_numpy()})
         for kind, title, (x, y, row) in zip("abcd", titles, places, strict=True)
     ]
+    observed = (raw["fitted"] + raw["residual"]).round(9)
+    two_values = observed.nunique() <= 2
     curves = []
     for panel in (0, 2):
-        x, y = smooth_curve(*places[panel][:2])
+        x, y = smooth_curve(*places[panel][:2], robust=not two_values)
         curves.append(pd.DataFrame({"panel": titles[panel], "across": x, "up": y}))
     intercept, slope = quartile_line(standard)
     ends = np.array([quantiles.min(), quantiles.max()])

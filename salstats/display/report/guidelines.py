@@ -61,7 +61,6 @@ _NOT_COVERED = (
         "12: missing data",
         "Say what made scores undefined, and whether that depends on the case; the report counts them and "
         "leaves them out.",
-        needs=_UNDEFINED,
     ),
     _Entry(
         CLAIM,
@@ -106,7 +105,6 @@ _NOT_COVERED = (
         "29: statistical significance and uncertainty",
         "Say which comparisons were planned beforehand and which was primary; P values are adjusted over "
         "what the report shows, not over analyses made elsewhere.",
-        needs="difference",
     ),
     _Entry(
         CLAIM,
@@ -206,7 +204,6 @@ _NOT_COVERED = (
         "19, 20: indeterminate results and missing data",
         "Say what made scores undefined and how indeterminate results were handled; the report counts "
         "undefined scores and leaves them out.",
-        needs=_UNDEFINED,
     ),
     _Entry(
         STARD_AI,

@@ -120,21 +120,24 @@ def _range(metric: Metric) -> str:
 
 def _unit(frames: Mapping[str, pd.DataFrame], settings: Settings) -> str:
     """Return the unit of analysis and why it is that."""
-    one = unit_words(settings.unit)[0]
+    one, many = unit_words(settings.unit)
     models = " and formed one cluster in regressions" if "regression" in frames else ""
+    kept = f"were kept together when {many} were resampled"
+    if settings.interval not in BOOTSTRAP:
+        kept, models = "formed one cluster in every analysis", ""
     if settings.unit == "case":
         return (
-            "The unit of analysis was the case (one image): all scores of a case were kept together when "
-            f"cases were resampled{models}, and cases were taken as independent of each other."
+            "The unit of analysis was the case (one image): all scores of a case "
+            f"{kept}{models}, and cases were taken as independent of each other."
         )
     if settings.unit == "patient":
         return (
             "The unit of analysis was the patient, as a patient can contribute several cases (images): all "
-            f"scores of a patient were kept together when patients were resampled{models}."
+            f"scores of a patient {kept}{models}."
         )
     return (
-        f"The unit of analysis was the {one}: all scores with the same value of {settings.unit} were kept "
-        f"together when these were resampled{models}."
+        f"The unit of analysis was the {one}: all scores with the same value of {settings.unit} "
+        f"{kept}{models}."
     )
 
 

@@ -243,3 +243,14 @@ def test_markup_and_long_names_are_drawn_as_they_are_written():
         w.replace("\\$", "$") for w in drawn_texts(ss.plot_decrease(decreases(tasks, method="_a_ $b$ $c$")))
     }
     assert {*MARKUP, "_a_ $b$ $c$"} <= words
+
+
+def test_the_largest_loss_leads_where_smaller_is_better():
+    # means of 5 (reference) and 10 or 6: both lie above, the first by more
+    rows = [("hd95", "a", "much worse", -100.0), ("hd95", "a", "a bit worse", -20.0)]
+    frame = pd.DataFrame(rows, columns=["metric", "method", "task", "estimate"])
+    frame.insert(3, "reference", "human")
+    frame.insert(4, "term", "percent_decrease")
+    frame = frame.assign(conf_low=frame["estimate"] - 5, conf_high=frame["estimate"] + 5, verdict="higher")
+    for sort in ("size", "significance"):
+        assert row_labels(ss.plot_decrease(frame, sort=sort)) == ["much worse", "a bit worse"]

@@ -63,17 +63,14 @@ def test_performance_of_the_classifier_is_asked_for_by_what_is_there():
     assert not any("AUROC" in how for _, _, how in addressed(without))
 
 
-def test_missing_data_are_asked_about_where_scores_are_undefined():
+def test_what_scores_cannot_show_is_asked_for_whatever_is_shown():
+    # what was missing before anybody scored, and what was planned beforehand
     everything = simulated_frames()
-    assert asked(everything, "12") is not None
     full = everything | {"describe": everything["describe"].assign(n_missing=0)}
-    assert asked(full, "12") is None
-
-
-def test_planned_comparisons_are_asked_for_only_with_comparisons():
-    everything = simulated_frames()
-    assert asked(everything, "29") is not None
-    assert asked({k: v for k, v in everything.items() if k != "difference"}, "29") is None
+    alone = {k: v for k, v in full.items() if k not in ("difference", "decrease")}
+    for frames in (everything, full, alone, {}):
+        assert asked(frames, "12") is not None
+        assert asked(frames, "29") is not None
 
 
 def test_nothing_is_said_to_be_answered_by_a_frame_that_is_not_there():
