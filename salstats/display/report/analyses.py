@@ -12,6 +12,7 @@ from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, check_c
 from salstats.display.report.model import Settings
 from salstats.frames import DEFAULT_BY, IDENTIFIER_COLUMNS, check_scores
 from salstats.metrics.registry import METRICS, has_true_zero, known_metric
+from salstats.readers.score_checks import warn_of_range
 from salstats.stats.units import resolve_unit
 
 #: Method that is the reference where nobody names another.
@@ -45,14 +46,22 @@ class Analyses:
 
     def run(self, key: str, call: str, compute: Callable[[], pd.DataFrame], *, needed: bool = False) -> None:
         """Run one analysis; one that cannot be run is noted with its reason, unless the report needs it."""
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+
+        def attempt() -> None:
             try:
                 self.frames[key], self.calls[key] = compute(), call
             except SalstatsError as error:
                 if needed:
                     raise
                 self.skipped[key] = str(error)
+
+        self.watch(attempt)
+
+    def watch(self, step: Callable[[], None]) -> None:
+        """Take a step and keep what it warns of."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            step()
         for warning in caught:
             text = str(warning.message)
             if issubclass(warning.category, SalstatsWarning) and text not in self.warnings:
@@ -140,6 +149,8 @@ def metric_order(scores: pd.DataFrame) -> list[str]:
 def run_analyses(scores: pd.DataFrame, settings: Settings) -> Analyses:
     """Return every analysis that the columns of `scores` allow."""
     done = Analyses()
+    origin = pd.DataFrame({"file": "scores", "row": range(1, len(scores) + 1)})
+    done.watch(lambda: warn_of_range(scores, origin))
     by = [c for c in DEFAULT_BY if c in scores.columns]
     average = "task" if several(scores, "task") else None
     drawn: dict[str, Any] = {

@@ -438,6 +438,12 @@ def test_warnings_of_the_analyses_are_on_the_page(small, tmp_path):
     assert all(" ".join(str(w.message).split()) in text for w in caught)
 
 
+def test_scores_out_of_range_are_on_the_page(small, tmp_path):
+    with pytest.warns(ss.checks.SalstatsWarning, match="a percentage"):
+        ss.report(small.assign(score=small["score"] * 100), tmp_path / "out", **FEW)
+    assert "a percentage? divide by 100" in page_text(tmp_path / "out")
+
+
 # the command
 
 
