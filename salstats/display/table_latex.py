@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from salstats.display.table_grid import Cell, Grid, Row, Slot, head_rows, layout, plain, set_apart
 from salstats.display.table_latex_text import beyond_pdflatex, latex_runs
@@ -166,11 +166,19 @@ def _type(plan: _Plan) -> list[str]:
     ]
 
 
+#: The number that a title begins with.
+_NUMBERED = re.compile(r"^Table \w+[.:] (?=\S)")
+
+
 def _caption(grid: Grid, label: str, end: str) -> list[str]:
     """Return title and subtitle as a caption, with a label to refer to; a comment where there is none."""
     known = re.sub(r"[^A-Za-z0-9-]+", "-", label).strip("-")
     named = f"\\label{{tab:{known}}}" if known else ""
-    texts = [latex_runs(runs) for runs in (grid.title, grid.subtitle) if runs]
+    title = grid.title
+    if title:
+        # LaTeX counts tables itself: "Table 2. Means" would read "Table 1: Table 2. Means"
+        title = (replace(title[0], text=_NUMBERED.sub("", title[0].text)), *title[1:])
+    texts = [latex_runs(runs) for runs in (title, grid.subtitle) if runs]
     if not texts:
         return [f"% \\caption{{}}{named}{end.replace(chr(10), ' ')}"]
     if len(texts) == 2 and not plain(grid.title).rstrip().endswith((".", "!", "?", ":")):

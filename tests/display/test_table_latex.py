@@ -154,6 +154,12 @@ def test_numbers_are_aligned_as_in_the_table():
     assert r"\begin{tabular}{lrc}" in tex
 
 
+def test_the_number_of_a_title_is_left_to_latex():
+    table = GT(pd.DataFrame({"a": ["1"]})).tab_header("Table 2. Means & more")
+    assert r"\caption{Means \& more}" in latex(table)
+    assert r"\caption{Tables of means}" in latex(table.tab_header("Tables of means"))
+
+
 def test_title_and_subtitle_are_the_caption_with_a_label():
     tex = latex(rich(), label="table 2_b")
     assert r"\caption{Title \textbf{bold} \& \textit{slanted}" in tex
