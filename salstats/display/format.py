@@ -1,6 +1,7 @@
 """Numbers to text: the only place that rounds, and the only place that gives stars."""
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -130,6 +131,58 @@ def count_text(value: Any) -> str:
     ('668', '100,000', '—')
     """
     return MISSING if value is None or value != value else f"{round(value):,}".replace("-", MINUS)
+
+
+def count_range(values: Iterable[float]) -> str:
+    """Return a count, or the smallest and the largest where they differ; a dash where none is known.
+
+    Examples
+    --------
+    >>> count_range([668, 668]), count_range([137, 1300, float("nan")])
+    ('668', '137 to 1,300')
+    """
+    known = [v for v in values if v == v]
+    if not known:
+        return MISSING
+    low, high = count_text(min(known)), count_text(max(known))
+    return low if low == high else f"{low} to {high}"
+
+
+def plural(word: str) -> str:
+    """Return the plural of a noun or of a column's name.
+
+    Examples
+    --------
+    >>> plural("patient"), plural("study"), plural("class"), plural("exam_day")
+    ('patients', 'studies', 'classes', 'exam days')
+    """
+    word = word.replace("_", " ")
+    if re.search("[^aeiou]y$", word):
+        return f"{word[:-1]}ies"
+    return f"{word}es" if re.search("(s|x|z|ch|sh)$", word) else f"{word}s"
+
+
+def counted(n: float, word: str, many: str = "") -> str:
+    """Return a count with its noun; `many` is the plural of words that do not end in a noun.
+
+    Examples
+    --------
+    >>> counted(1, "task"), counted(1200, "study"), counted(2, "slope rests", "slopes rest")
+    ('1 task', '1,200 studies', '2 slopes rest')
+    """
+    return f"{count_text(n)} {word.replace('_', ' ') if n == 1 else many or plural(word)}"
+
+
+def counted_range(values: Iterable[float], word: str) -> str:
+    """Return a count or its range with its noun.
+
+    Examples
+    --------
+    >>> counted_range([1, 1], "case"), counted_range([1, 3], "case")
+    ('1 case', '1 to 3 cases')
+    """
+    known = list(values)
+    return f"{count_range(known)} {word.replace('_', ' ') if max(known) == 1 else plural(word)}"
 
 
 def percent_text(value: Any, digits: int = 1) -> str:
@@ -275,7 +328,7 @@ def level_text(level: float) -> str:
     >>> level_text(0.95), level_text(0.999)
     ('95', '99.9')
     """
-    return f"{100 * level:.10g}"
+    return f"{100 * level:.6g}"
 
 
 def inline_text(

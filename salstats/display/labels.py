@@ -9,9 +9,12 @@ import pandas as pd
 from salstats.checks import SalstatsError
 from salstats.display.format import MISSING
 from salstats.metrics.registry import METRICS, known_metric
+from salstats.stats.cells import AVERAGE, OVERALL
 
+#: The method that is the reference where nothing else says so.
+HUMAN = "human"
 #: Rows that close a table, whatever the order of the others.
-LAST = ("Overall", "Average")
+LAST = (OVERALL, AVERAGE)
 #: Names of columns in print; others are made from the name itself.
 _COLUMNS = {
     "n": "n",
@@ -28,7 +31,7 @@ _COLUMNS = {
 _METRIC_COLUMNS = ("metric", "x", "y")
 #: Methods as their authors spell them, by their letters and digits in lower case.
 _METHODS = {
-    "human": "Human benchmark",
+    HUMAN: "Human benchmark",
     "saliency": "Saliency method",
     "gradcam": "Grad-CAM",
     "gradcam++": "Grad-CAM++",

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from salstats.display.report.markup import Child, Markup, element
+from salstats.display.markup import Child, Markup, element
 from salstats.display.table_grid import Cell, Grid, Run, Runs, Slot, head_rows, layout, lines, one_line
 
 _CLASSES = {"left": "left", "center": "center", "right": "num"}

@@ -11,11 +11,10 @@ from great_tables import GT
 from lxml import html as lxml_html
 
 from salstats.checks import SalstatsError
+from salstats.display.markup import UNPRINTABLE
 from salstats.display.table_css import Declarations, StyleSheet, TextStyle, declarations, hex_colour
 from salstats.display.table_grid import Align, Cell, Grid, Row, RowKind, Run, Runs, count_columns
 
-#: What neither XML nor UTF-8 can hold: control characters, halves of surrogate pairs, non-characters.
-_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 #: Space that HTML folds; a non-breaking space is none of it.
 _SPACE = re.compile("[ \t\n\r\f]+")
 #: Elements that stand on lines of their own.
@@ -35,7 +34,7 @@ def table_html(table: GT) -> str:
             f"only a great-tables table (GT) can be written, not {type(table).__name__}; "
             "a frame is written with write_frame()"
         )
-    return _UNPRINTABLE.sub("\ufffd", table.opt_interactive(active=False).as_raw_html())
+    return UNPRINTABLE.sub("\ufffd", table.opt_interactive(active=False).as_raw_html())
 
 
 def table_grid(table: GT) -> Grid:
@@ -206,7 +205,7 @@ def _folded(pieces: Iterator[Piece]) -> Runs:
             if runs and not (text == _EDGE and runs[-1].text.endswith("\n")):
                 runs[-1] = replace(runs[-1], text=runs[-1].text.rstrip(" ") + "\n")
             continue
-        text = _UNPRINTABLE.sub("\ufffd", text)
+        text = UNPRINTABLE.sub("\ufffd", text)
         shown = style.shown(text if style.keeps_space else _SPACE.sub(" ", text))
         blank = not runs or runs[-1].text.endswith((" ", "\n"))
         if blank and not style.keeps_space:

@@ -9,7 +9,10 @@ import salstats as ss
 from salstats.checks import ColumnError, SalstatsError
 from salstats.display.format import (
     MISSING,
+    count_range,
     count_text,
+    counted,
+    counted_range,
     fixed_text,
     inline_text,
     interval_text,
@@ -17,6 +20,7 @@ from salstats.display.format import (
     p_text,
     p_used,
     percent_text,
+    plural,
     star_note,
     star_text,
 )
@@ -149,3 +153,23 @@ def test_inline_text_refuses_what_it_cannot_read():
         ss.inline_text(pd.DataFrame({"mean": [1.0]}))
     with pytest.raises(SalstatsError, match="style"):
         ss.inline_text(pd.DataFrame([ROW]), style="lancet")
+
+
+@pytest.mark.parametrize(
+    ("word", "several"),
+    [("patient", "patients"), ("study", "studies"), ("class", "classes"), ("exam_day", "exam days")],
+)
+def test_units_have_a_plural(word, several):
+    assert plural(word) == several
+
+
+def test_counts_are_one_number_or_a_range():
+    assert count_range([7.0, 7.0]) == "7"
+    assert count_range([1234, 7, math.nan]) == "7 to 1,234"
+    assert count_range([math.nan]) == "—"
+
+
+def test_counts_stand_with_their_noun():
+    assert [counted(n, "study") for n in (0, 1, 1200)] == ["0 studies", "1 study", "1,200 studies"]
+    assert counted(2, "slope rests", "slopes rest") == "2 slopes rest"
+    assert [counted_range(n, "case") for n in ([1, 1], [1, 3])] == ["1 case", "1 to 3 cases"]

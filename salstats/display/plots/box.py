@@ -8,21 +8,17 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import SalstatsError, check_choice, check_count
-from salstats.display.format import count_text, joined
-from salstats.display.labels import Labels
+from salstats.display.format import count_text, counted_range, joined
+from salstats.display.labels import HUMAN, Labels
 from salstats.display.plots import panels
-from salstats.display.plots.distributions import count_span, crossed_labels, keys_of, look, stripes, without
+from salstats.display.plots.distributions import crossed_labels, keys_of, look, stripes, without
 from salstats.display.theme import category_colours
 from salstats.stats.box_values import box_values
 
 #: Half the height of a box that shares its row, and of one that has it for itself.
 _SHARED_MM, _ALONE_MM = 0.8, 1.3
-#: The method that is the reference where nothing else says so.
-_HUMAN = "human"
 #: Points of one box closer than this part of the axis are drawn once: at 183 mm about a printer's dot.
 _NEAR = 1 / 500
-#: From this many points on they are drawn as an image, so that a PDF stays small and quick.
-_MANY_POINTS = 2000
 
 
 def plot_box(
@@ -87,7 +83,7 @@ def plot_box(
     drawn = boxes[boxes["n"] > 0].reset_index(drop=True)
     if drawn.empty:
         raise SalstatsError(f"scores has nothing to draw: all of its {len(scores)} scores are undefined")
-    references = [reference or _HUMAN]
+    references = [reference or HUMAN]
     marks = panels.method_labels(names, drawn["method"], references) if "method" in groups else {}
     others = [c for c in groups if c not in ("metric", "method")]
     # without tasks methods have rows of their own, and nothing has to tell them apart
@@ -188,7 +184,7 @@ def _layers(drawn: pd.DataFrame, points: pd.DataFrame, half: float) -> list[Any]
             data=points,
             size=0.7,
             stroke=0,
-            raster=len(points) >= _MANY_POINTS,
+            raster=len(points) > panels.RASTER_POINTS,
             show_legend=False,
         ),
         p9.geom_point(
@@ -243,5 +239,4 @@ def _counts(boxes: pd.DataFrame) -> str:
     """Return how many scores a box stands for, and how many are left out."""
     n, missing = boxes.loc[boxes["n"] > 0, "n"], int(boxes["n_missing"].sum())
     left_out = f"; {count_text(missing)} undefined left out" if missing else ""
-    noun = "score" if n.max() == 1 else "scores"
-    return f"n = {count_span(n)} {noun}{' each' if len(n) > 1 else ''}{left_out}."
+    return f"n = {counted_range(n, 'score')}{' each' if len(n) > 1 else ''}{left_out}."

@@ -7,26 +7,8 @@ import pandas as pd
 
 from salstats.display.format import STYLES, count_text, joined, level_text
 from salstats.display.plots.panels import has_limits
+from salstats.display.vocabulary import INTERVALS, procedure_name
 
-_INTERVALS = {
-    "percentile": "percentile bootstrap intervals",
-    "order": "bootstrap intervals (order statistics)",
-    "basic": "basic bootstrap intervals",
-    "normal": "normal bootstrap intervals",
-    "bca": "BCa bootstrap intervals",
-    "studentized": "studentized bootstrap intervals",
-    "delta": "delta-method intervals",
-    "fieller": "Fieller intervals",
-    "wilson": "Wilson intervals",
-    "exact": "exact (Clopper-Pearson) intervals",
-    "t": "t intervals",
-    "wald": "Wald intervals",
-    "fisher": "Fisher z intervals",
-    "bonett-wright": "Bonett-Wright intervals",
-    "delong": "DeLong intervals",
-    "obuchowski": "Obuchowski intervals",
-    "logit": "logit intervals",
-}
 #: Labels of methods that are no names.
 _COMMON_NOUNS = ("Human benchmark", "Saliency method", "Interobserver", "Occlusion")
 
@@ -36,7 +18,7 @@ def interval_note(frame: pd.DataFrame) -> str:
     rows = frame[has_limits(frame)]
     if rows.empty:
         return "No intervals were given."
-    kinds = [_INTERVALS.get(k, f"{k} intervals") for k in distinct(rows, "interval")] or ["intervals"]
+    kinds = [_intervals(str(k)) for k in distinct(rows, "interval")] or ["intervals"]
     levels = joined([f"{level_text(v)}%" for v in distinct(rows, "conf_level")], "or")
     units = joined(distinct(rows, "unit"))
     of_unit = f", unit: {units}" if units else ""
@@ -44,6 +26,11 @@ def interval_note(frame: pd.DataFrame) -> str:
     if np.isinf(rows[["conf_low", "conf_high"]]).to_numpy().any():
         without += "; a bar that ends with the axis has no limit there"
     return f"Bars: {' '.join(t for t in (levels, joined(kinds, 'or')) if t)}{of_unit}{without}."
+
+
+def _intervals(kind: str) -> str:
+    """Return what intervals of a kind are called."""
+    return f"{INTERVALS[kind].brief if kind in INTERVALS else kind} intervals"
 
 
 def in_sentence(label: str) -> str:
@@ -77,7 +64,7 @@ def adjusted_note(frame: pd.DataFrame) -> str:
     names = [str(p) for p in distinct(frame, "procedure")]
     if names == ["none"]:
         return "P values not adjusted."
-    named = [p if p.isupper() else p.capitalize() for p in names]
+    named = [procedure_name(p) or p for p in names]
     how = ", ".join([*named, joined(tests, "or")] if tests else named)
     return f"P values adjusted ({how})." if how else "P values adjusted."
 

@@ -9,7 +9,7 @@ import plotnine as p9
 from matplotlib.colors import to_rgb
 
 from salstats.checks import SalstatsError, check_columns, check_level, quoted
-from salstats.display.format import MISSING, count_text, fixed_text, p_used
+from salstats.display.format import MISSING, count_range, fixed_text, p_used
 from salstats.display.labels import Labels
 from salstats.display.plots import panels
 from salstats.display.plots.captions import distinct
@@ -33,12 +33,8 @@ from salstats.display.theme import (
     font,
     theme_salstats,
 )
+from salstats.display.vocabulary import COEFFICIENTS
 
-_TITLES = {
-    "spearman": "Spearman \N{GREEK SMALL LETTER RHO}",
-    "pearson": "Pearson r",
-    "kendall": "Kendall τ",
-}
 #: Widest name beside the tiles, its lines, and the room around it.
 _NAME_MM, _NAME_LINES, _NAME_PAD_MM = 32.0, 2, 4.0
 #: Height of a tile: a share of its width within limits.
@@ -134,7 +130,7 @@ def plot_correlation(
             limits=(-1, 1),
             breaks=[-1, -0.5, 0, 0.5, 1],
             labels=panels.tick_texts,
-            name=_TITLES.get(test, test),
+            name=COEFFICIENTS[test].heading if test in COEFFICIENTS else test,
         )
         + _axis("x", list(range(n)), written[:-1])
         + _axis("y", list(range(-n, 0)), written[:0:-1])
@@ -260,12 +256,11 @@ def _axis(name: str, breaks: list[int], texts: Sequence[str]) -> Any:
 def _captions(tiles: pd.DataFrame, alpha: float | None) -> list[str]:
     """Return the sentences under the figure."""
     adjusted = "p_adjusted" in tiles.columns and tiles["p_adjusted"].notna().any()
-    counts = sorted({int(n) for n in distinct(tiles, "n")})
-    n = " to ".join(count_text(c) for c in dict.fromkeys([*counts[:1], *counts[-1:]]))
+    counts = distinct(tiles, "n")
     return [
         f"Grey on white: P ≥ {alpha:.10g} ({'' if adjusted else 'not '}adjusted)."
         if tiles["weak"].any()
         else "",
         f"{MISSING}: undefined." if tiles["estimate"].isna().any() else "",
-        f"n = {n} pairs." if n else "",
+        f"n = {count_range(counts)} pairs." if counts else "",
     ]

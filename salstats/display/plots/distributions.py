@@ -13,9 +13,8 @@ from salstats.display.labels import Labels
 from salstats.display.plots import panels
 from salstats.display.theme import COLUMN_MM, PAGE_MM, figure_size, theme_salstats
 
-#: Room of a panel's title, of its axis and the axis's title, and around the panels; every other row's fill.
+#: Room of a panel's title, of its axis and the axis's title, and around the panels.
 _STRIP_MM, _AXIS_MM, _TITLE_MM, _MARGIN_MM = 6.0, 6.0, 4.0, 4.0
-_STRIPE = "#F4F4F4"
 #: Groups without a value that a caption names.
 _NAMED = 4
 
@@ -44,12 +43,6 @@ def ticks(limits: tuple[float, float]) -> list[float]:
     return whole if len(whole) > 2 else places
 
 
-def count_span(counts: pd.Series) -> str:
-    """Return the smallest and the largest count: "130 to 142"."""
-    low, high = int(counts.min()), int(counts.max())
-    return count_text(low) if low == high else f"{count_text(low)} to {count_text(high)}"
-
-
 def without(empty: pd.DataFrame, columns: Iterable[str], what: str, names: Labels) -> str:
     """Return a sentence that names the groups without a value, if there are any."""
     texts = [", ".join(names.value(c, row[c]) for c in columns) for row in empty.to_dict("records")]
@@ -62,7 +55,7 @@ def stripes(rows: panels.Rows) -> Any:
     middle, half = rows.centres[1::2], rows.heights[1::2] / 2
     places = {"xmin": -np.inf, "xmax": np.inf, "ymin": middle - half, "ymax": middle + half}
     edges = {edge: edge for edge in places}
-    return p9.geom_rect(p9.aes(**edges), data=pd.DataFrame(places), fill=_STRIPE)
+    return p9.geom_rect(p9.aes(**edges), data=pd.DataFrame(places), fill=panels.STRIPE)
 
 
 def look(

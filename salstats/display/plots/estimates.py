@@ -9,27 +9,21 @@ import pandas as pd
 
 from salstats.checks import ColumnError, SalstatsError, check_columns, check_frame, check_numeric, quoted
 from salstats.display.format import joined
-from salstats.display.labels import Labels
+from salstats.display.labels import HUMAN, Labels
 from salstats.display.plots.panels import method_labels, short_labels, wrapped
+from salstats.display.vocabulary import COEFFICIENTS
 from salstats.frames import ESTIMATE_COLUMNS, KEY_COLUMNS
 from salstats.metrics.registry import known_metric
 
-#: The method that is the reference where nothing else says so.
-HUMAN = "human"
 #: Columns behind which no grouping column stands.
 _AFTER_GROUPS = ("reference", "formula", *ESTIMATE_COLUMNS)
 _NUMBERS = ("conf_low", "conf_high", "conf_level", "p_value", "p_adjusted", "n")
 #: Missing estimates that a caption names one by one.
 _NAMED = 3
-_TERMS = {
-    "spearman": "Spearman correlation",
-    "pearson": "Pearson correlation",
-    "kendall": "Kendall correlation",
-    "auroc": "AUROC",
-}
+_TERMS = {term: known.name for term, known in COEFFICIENTS.items()} | {"auroc": "AUROC"}
 #: What guessing scores, by metric or term; and terms whose zero means that there is nothing.
 _CHANCE = {"auc": 0.5, "sauc": 0.5, "auroc": 0.5}
-_ZERO_TERMS = ("percent_decrease", "difference", "spearman", "pearson", "kendall")
+_ZERO_TERMS = ("percent_decrease", "difference", *COEFFICIENTS)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import ColumnError, SalstatsError, ValueRangeError, check_columns, check_frame
-from salstats.display.format import count_text, joined
+from salstats.display.format import count_text, counted, joined, plural
 from salstats.display.labels import Labels
 from salstats.display.plots.flow_sheet import Line, Sheet
 from salstats.display.theme import COLUMN_MM
@@ -84,7 +84,7 @@ def plot_flow(
     sheet.box(_file_lines(file.iloc[0], flow, names))
     _draw_groups(sheet, groups, file.iloc[0], names)
     if _counts_scores(flow):
-        unit = _plural(_noun(str(file["unit"].iloc[0]), names))
+        unit = plural(_noun(str(file["unit"].iloc[0]), names))
         whose = "Cases" if unit == "cases" else f"Cases and {unit}"
         sheet.note(f"{whose} are counted as long as one of their scores is left.")
     return sheet.figure(width)
@@ -197,7 +197,7 @@ def _table(
     ]
     if len(lines) > 1 and len({line.numbers for line in lines}) == 1:
         lines = [Line(f"Each of {_amount(len(lines), 'method')}", lines[0].numbers)]
-    return [Line(title, tuple(_plural(noun) for noun in columns.values()), bold=True), *lines]
+    return [Line(title, tuple(plural(noun) for noun in columns.values()), bold=True), *lines]
 
 
 def _excluded(lost: pd.DataFrame, methods: list[Hashable], names: Labels) -> list[Line]:
@@ -241,11 +241,6 @@ def _noun(unit: str, names: Labels) -> str:
     return names.column(unit).lower()
 
 
-def _plural(noun: str) -> str:
-    """Return the plural of a noun: cases, studies."""
-    return f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2:-1] not in "aeiou" else f"{noun}s"
-
-
 def _amount(n: Any, noun: str) -> str:
     """Return how many there are of something: 1 case, 194 cases."""
-    return f"{count_text(n)}\u00a0{noun if n == 1 else _plural(noun)}"
+    return counted(n, noun).replace(" ", "\u00a0", 1)

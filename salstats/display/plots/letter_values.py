@@ -8,10 +8,10 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import SalstatsError, check_columns, check_count, check_frame
-from salstats.display.format import percent_text
+from salstats.display.format import count_range, percent_text
 from salstats.display.labels import Labels
 from salstats.display.plots import panels
-from salstats.display.plots.distributions import count_span, crossed_labels, keys_of, look, stripes, without
+from salstats.display.plots.distributions import crossed_labels, keys_of, look, stripes, without
 from salstats.display.theme import REFERENCE
 from salstats.stats.letter_values import OUTSIDE
 
@@ -89,7 +89,7 @@ def plot_letter_values(
     outside = drawn[drawn["letter"] == OUTSIDE].melt(["panel", "y"], ["low", "high"], value_name="value")
     outside = outside.dropna(subset="value")
     nothing = without(values[values["n"] == 0], [*groups, "covariate"], "a value", names)
-    caption = panels.caption([_meaning(boxes, outside), f"n = {count_span(drawn['n'])}.", nothing])
+    caption = panels.caption([_meaning(boxes, outside), f"n = {count_range(drawn['n'])}.", nothing])
     return (
         p9.ggplot()
         + stripes(rows)

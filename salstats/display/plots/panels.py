@@ -15,13 +15,17 @@ from mizani.breaks import breaks_log
 from salstats.checks import SalstatsError
 from salstats.display.format import fixed_text
 from salstats.display.labels import LAST, Labels
-from salstats.display.theme import COLUMN_MM, TEXT_PT, category_colours, category_shapes
+from salstats.display.theme import COLUMN_MM, MM_PER_INCH, TEXT_PT, category_colours, category_shapes
 
 #: Characters of a line and lines of a row's label; the frame behind a figure keeps the whole text.
 LABEL_CHARS, LABEL_LINES = 24, 3
 #: Characters of a caption's line, which then fits a journal's column.
 CAPTION_CHARS = 74
-MM_PER_PT = 25.4 / 72
+MM_PER_PT = MM_PER_INCH / 72
+#: More points of a figure are drawn as a bitmap, so that a PDF stays small and quick.
+RASTER_POINTS = 2000
+#: Fill of every other row, which leads the eye from the label to the marks and vanishes in a copy.
+STRIPE = "#F4F4F4"
 #: Numbers at an axis at most, and room between two.
 _MOST_BREAKS, _BREAK_MM = 6, 1.5
 _LINE_MM = 1.2 * TEXT_PT * MM_PER_PT
@@ -100,13 +104,8 @@ def method_labels(
     return {m: texts[m] for m in sorted(texts, key=lambda m: m not in references)}
 
 
-def method_scales(labels: Labels, methods: Iterable[Hashable], references: Sequence[str] = ()) -> list[Any]:
-    """Return scales of colour and mark, and a legend that fits a column, for the texts of `method_labels`."""
-    return mark_scales(method_labels(labels, methods, references), references)
-
-
 def mark_scales(texts: Mapping[Any, str], references: Sequence[str] = ()) -> list[Any]:
-    """Return the scales of `method_scales` for the legend's text of each method or model."""
+    """Return scales of colour and mark, and a legend that fits a column, for texts of methods or models."""
     known, limits = [str(m) for m in texts], list(texts.values())
     colours = category_colours(known, list(references))
     shapes = category_shapes(known, list(references))

@@ -9,7 +9,7 @@ import plotnine as p9
 
 from salstats.checks import SalstatsError, check_columns, quoted
 from salstats.display.format import MINUS
-from salstats.display.labels import Labels
+from salstats.display.labels import HUMAN, Labels
 from salstats.display.plots.captions import ci_text, distinct, in_sentence, interval_note
 from salstats.display.plots.coefficients import (
     bars_on_log_axis,
@@ -21,7 +21,6 @@ from salstats.display.plots.coefficients import (
 )
 from salstats.display.plots.decrease import reference_text
 from salstats.display.plots.estimates import (
-    HUMAN,
     Drawing,
     Roles,
     check_distinct,

@@ -11,6 +11,7 @@ from salstats.checks import ValueRangeError
 from salstats.display.plots.estimates import Drawing
 from salstats.display.plots.panel_axis import PanelAxis
 from salstats.display.plots.panels import (
+    STRIPE,
     Rows,
     caption_mm,
     closing,
@@ -26,8 +27,6 @@ from salstats.display.plots.panels import (
 )
 from salstats.display.theme import COLUMN_MM, GUIDE, PAGE_MM, PALETTE, figure_size, theme_salstats
 
-#: Fill of every other row, which leads the eye from the label to the marks and vanishes in a copy.
-_STRIPE = "#F4F4F4"
 #: Sizes of a mark and of its bar, in points.
 MARK, BAR = 1.4, 0.5
 #: Height of a panel's title, of its axis, of the axis's title, and of the margins.
@@ -148,7 +147,7 @@ def _stripes(rows: Rows, spans: pd.DataFrame) -> Any:
     return p9.geom_rect(
         p9.aes(xmin="low", xmax="right", ymin="ymin", ymax="ymax"),
         data=stripes,
-        fill=_STRIPE,
+        fill=STRIPE,
         inherit_aes=False,
     )
 

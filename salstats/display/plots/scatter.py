@@ -28,8 +28,6 @@ from salstats.display.theme import (
     theme_salstats,
 )
 
-#: Points of a figure from which they are drawn as a bitmap, so that a PDF stays small.
-RASTER_POINTS = 2000
 #: Colour of cells that hold points of one group and of several.
 _CELL_COLOURS = ("#6699CC", "#999999")
 #: Share of a panel that its points cover, each counted by itself; more of them are more transparent.
@@ -199,7 +197,7 @@ def _points(drawn: Drawn, grid: PanelGrid, height: float) -> list[Any]:
             size=size,
             stroke=0,
             alpha=alpha,
-            raster=len(points) > RASTER_POINTS,
+            raster=len(points) > panels.RASTER_POINTS,
         )
     ]
 

@@ -17,21 +17,18 @@ from salstats.checks import (
     quoted,
 )
 from salstats.display.format import count_text, interval_text, joined
-from salstats.display.labels import Labels
+from salstats.display.labels import HUMAN, Labels
 from salstats.display.plots import panels
 from salstats.display.plots.captions import ci_text, distinct
 from salstats.display.plots.jitter import beside, beyond, even_share, is_few, is_outcome
 from salstats.display.plots.panel_grid import combined, group_titles
+from salstats.display.vocabulary import COEFFICIENTS
 from salstats.stats.formulas import parse_formula
 from salstats.stats.wide import wide_table
 
 #: Columns of an estimates frame that end its grouping columns.
 _AFTER_GROUPS = ("reference", "formula", "term", "estimate")
 _LIMITS = ("conf_low", "conf_high")
-#: The method that is the reference, whose colour no other has.
-_HUMAN = "human"
-_SYMBOLS = {"spearman": "\N{GREEK SMALL LETTER RHO}", "pearson": "r", "kendall": "τ"}
-_NAMES = {"spearman": "Spearman correlation", "pearson": "Pearson correlation", "kendall": "Kendall tau-b"}
 
 
 @dataclass(frozen=True)
@@ -90,9 +87,7 @@ def drawn_points(
     points = pd.DataFrame({"x": used[x].astype(float), "y": used[y].astype(float)})
     points["panel"] = group_titles(used, labels, groups)
     short = {c: _group_labels(labels, used, c) for c in colours}
-    references = [
-        text for c in short for value, text in short[c].items() if c == "method" and value == _HUMAN
-    ]
+    references = [text for c in short for value, text in short[c].items() if c == "method" and value == HUMAN]
     points["group"] = combined(used, colours, short)
     keys = used[[*groups, *colours]].astype(str).assign(panel=points["panel"], group=points["group"])
     outcome, few = is_outcome(points["y"].to_numpy()), is_few(points["x"].to_numpy())
@@ -116,7 +111,7 @@ def _check_one_metric(table: pd.DataFrame, x: str, y: str, groups: list[str]) ->
 def _group_labels(labels: Labels, table: pd.DataFrame, column: str) -> dict[Any, str]:
     """Return the legend's text of each value of a column, in the order they stand."""
     if column == "method":
-        return panels.method_labels(labels, table[column], [_HUMAN])
+        return panels.method_labels(labels, table[column], [HUMAN])
     return panels.short_labels(labels, column, table[column], 32, 2)
 
 
@@ -176,7 +171,17 @@ def correlation_texts(correlations: pd.DataFrame, x: str, y: str, drawn: Drawn) 
 def _correlation_text(row: dict[str, object]) -> str:
     """Return "ρ = 0.45 (0.30, 0.58)"."""
     value = interval_text(row["estimate"], row.get("conf_low"), row.get("conf_high"), 2)
-    return f"{_SYMBOLS.get(str(row.get('term')), 'r')} = {value}"
+    return f"{_symbol(str(row.get('term')))} = {value}"
+
+
+def _symbol(term: str) -> str:
+    """Return the letter of a coefficient."""
+    return COEFFICIENTS[term].symbol if term in COEFFICIENTS else "r"
+
+
+def _coefficient(term: str) -> str:
+    """Return "ρ: Spearman correlation"."""
+    return f"{_symbol(term)}: {COEFFICIENTS[term].name if term in COEFFICIENTS else term}"
 
 
 def _matched(frame: pd.DataFrame, drawn: Drawn, name: str, further: list[str]) -> pd.DataFrame:
@@ -224,8 +229,7 @@ def captions(
         band = f" and pointwise {ci_text(lines)}" if lines["conf_low"].notna().any() else ""
         sentences.append(f"Lines: fitted mean ({', '.join(distinct(lines, 'formula'))}){band}.")
     if texts is not None:
-        tests = [str(t) for t in distinct(texts, "term")]
-        what = [f"{_SYMBOLS.get(t, 'r')}: {_NAMES.get(t, t)}" for t in tests] or ["r: correlation"]
+        what = [_coefficient(str(t)) for t in distinct(texts, "term")] or ["r: correlation"]
         limits = f" ({ci_text(texts)})" if panels.has_limits(texts).any() else ""
         sentences.append(f"{'; '.join(what)}{limits}.")
     if drawn.n_left_out:

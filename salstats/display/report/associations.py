@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 
-from salstats.display.format import inline_text, joined
+from salstats.display.format import counted, counted_range, inline_text, joined
 from salstats.display.labels import Labels
 from salstats.display.report.model import Settings
 from salstats.display.report.wording import (
@@ -13,7 +13,6 @@ from salstats.display.report.wording import (
     alpha_text,
     between,
     column_words,
-    counted,
     decimals,
     estimate_texts,
     is_adjusted,
@@ -105,7 +104,7 @@ def _count(rows: pd.DataFrame, settings: Settings, labels: Labels) -> str:
         return f"No slope of {of} on a covariate could be tested."
     below = f"{_article(p_name(rows, settings))} below {alpha_text(settings.level, settings.style)}"
     if is_adjusted(rows, settings) and "n_tests" in rows.columns:
-        below += f" (in a family of {counted(rows['n_tests'].max(), 'test', 'tests')})"
+        below += f" (in a family of {counted(rows['n_tests'].max(), 'test')})"
     if n_tested == 1:
         return f"The only slope of {of} on a covariate {'had' if n_shown else 'did not have'} {below}."
     some = f"{n_shown} of the {n_tested}" if n_shown else f"None of the {n_tested}"
@@ -157,7 +156,7 @@ def _slope_caveats(rows: pd.DataFrame, settings: Settings) -> list[str]:
     found = []
     untested = int(np.isnan(p_values(rows, settings)).sum())
     if 0 < untested < len(rows):
-        found.append(f"{counted(untested, 'slope', 'slopes')} could not be tested.")
+        found.append(f"{counted(untested, 'slope')} could not be tested.")
     # CR2 is made for few clusters, CR1 is not
     if "n_units" in rows.columns:
         units = rows["n_units"].to_numpy(dtype=np.float64)
@@ -167,9 +166,7 @@ def _slope_caveats(rows: pd.DataFrame, settings: Settings) -> list[str]:
             & rows["estimate"].notna().to_numpy()
         )
         if few.any():
-            low, high = int(units[few].min()), int(units[few].max())
-            one, many = unit_words(settings.unit)
-            span = counted(low, one, many) if low == high else f"{low} to {high} {many}"
+            span = counted_range(units[few], unit_words(settings.unit)[0])
             rest = counted(int(few.sum()), "slope rests", "slopes rest")
             found.append(f"{rest} on only {span}; P values from so few are likely too small.")
     return found
@@ -198,7 +195,7 @@ def _correlations(rows: pd.DataFrame, settings: Settings, labels: Labels) -> str
         return f"{name} {of} could not be computed."
     groups = [_group(row, rows, labels) for row in defined.to_dict("records")]
     texts = estimate_texts(defined, settings, 3)
-    missing = f"; {counted(lost, 'correlation', 'correlations')} could not be computed" if lost else ""
+    missing = f"; {counted(lost, 'correlation')} could not be computed" if lost else ""
     if len(defined) <= 2:
         return f"{name} {of} was {of_each(texts, groups)}{missing}."
     values = defined["estimate"]

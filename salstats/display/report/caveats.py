@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 
-from salstats.display.format import count_text
+from salstats.display.format import count_text, counted, counted_range
 from salstats.display.report.model import Settings
-from salstats.display.report.wording import counted, pooled_rows, unit_words
+from salstats.display.report.wording import pooled_rows, unit_words
 from salstats.stats.advice import FEW_FOR_T, FEW_UNITS, UNDEFINED_SHARE
 from salstats.stats.intervals import BOOTSTRAP
 
@@ -50,13 +50,11 @@ def _few_units(frame: pd.DataFrame, given: np.ndarray, settings: Settings) -> li
     few = given & (units < np.where(resampled, FEW_UNITS, FEW_FOR_T))
     if not few.any():
         return []
-    n, smallest, largest = int(few.sum()), int(units[few].min()), int(units[few].max())
-    one, many = unit_words(settings.unit)
-    span = counted(smallest, one, many) if smallest == largest else f"{smallest} to {largest} {many}"
+    span = counted_range(units[few], unit_words(settings.unit)[0])
     tests = " and P values likely too small" if "p_value" in frame.columns else ""
     # an average has the units of all its tasks, and hangs on the task with the fewest
     hidden = ", also of averages that include them" if (pooled_rows(frame) & given & ~few).any() else ""
-    rest = _intervals(n, "rests", "rest")
+    rest = _intervals(int(few.sum()), "rests", "rest")
     return [f"{rest} on only {span}; such intervals are likely too narrow{tests}{hidden}."]
 
 
@@ -68,7 +66,7 @@ def _without_limits(frame: pd.DataFrame, lost: np.ndarray, settings: Settings) -
     n = int(lost.sum())
     why = f", as it rests on a single {unit_words(settings.unit)[0]}" if single and n == 1 else ""
     why = f", as each rests on a single {unit_words(settings.unit)[0]}" if single and n > 1 else why
-    return [f"No interval could be given for {counted(n, 'estimate', 'estimates')}{why}."]
+    return [f"No interval could be given for {counted(n, 'estimate')}{why}."]
 
 
 def _undefined_replicates(frame: pd.DataFrame, defined: np.ndarray, settings: Settings) -> list[str]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from salstats.display.format import joined, level_text
+from salstats.display.format import counted, joined, level_text
 from salstats.display.labels import Labels
 from salstats.display.report.caveats import NOT_EVIDENCE, caveats
 from salstats.display.report.model import Settings
@@ -13,7 +13,6 @@ from salstats.display.report.wording import (
     WRITTEN,
     alpha_text,
     between,
-    counted,
     decimals,
     estimate_texts,
     is_adjusted,
@@ -41,7 +40,7 @@ def contrast_sentences(frame: pd.DataFrame, settings: Settings, labels: Labels) 
             found += headline_sentences(of_metric, settings, labels)
         else:
             found += [_method(of_metric, m, settings, labels) for m in methods]
-    return (*found, *_notes(frame, settings, labels), *caveats(frame, settings))
+    return (*found, *_notes(frame, labels), *caveats(frame, settings))
 
 
 def headline_sentences(frame: pd.DataFrame, settings: Settings, labels: Labels) -> tuple[str, ...]:
@@ -63,7 +62,7 @@ def _rule(frame: pd.DataFrame, settings: Settings) -> str:
     level = f"{level_text(settings.level)}% confidence interval excludes 0"
     if not is_adjusted(frame, settings):
         return f"A difference is taken as shown where the {level}; nothing is adjusted for multiple tests."
-    tests = counted(frame["n_tests"].max(), "test", "tests") if "n_tests" in frame.columns else "all tests"
+    tests = counted(frame["n_tests"].max(), "test") if "n_tests" in frame.columns else "all tests"
     return (
         f"A difference is taken as shown where the {level} and {p_name(frame, settings)} is below "
         f"{alpha_text(settings.level, settings.style)} (one family of {tests})."
@@ -265,7 +264,7 @@ def _methods_and_estimates(
     return some, f"with {nouns} {between(texts, names, rows['estimate'])}"
 
 
-def _notes(frame: pd.DataFrame, settings: Settings, labels: Labels) -> list[str]:
+def _notes(frame: pd.DataFrame, labels: Labels) -> list[str]:
     """Return what a reader needs to read signs, directions and verdicts that are open."""
     decrease = _kind(frame) == "percent_decrease"
     reference, noun = _reference(frame, labels), _NOUNS[_kind(frame)]

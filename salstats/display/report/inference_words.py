@@ -4,11 +4,10 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from salstats.display.format import MINUS, count_text, joined, level_text
+from salstats.display.format import MINUS, count_text, counted, joined, level_text
 from salstats.display.report.model import Settings
 from salstats.display.report.wording import (
     alpha_text,
-    counted,
     frame_procedure,
     is_adjusted,
     p_name,
@@ -105,7 +104,7 @@ def _family(noun: str, table: pd.DataFrame) -> str:
     size = int(table["n_tests"].max()) if "n_tests" in table.columns else tested
     if size == tested:
         return f"the {count_text(size)} {noun}" if size > 1 else f"the only one of the {noun}"
-    return f"{counted(size, 'test', 'tests')} that include the {noun}"
+    return f"{counted(size, 'test')} that include the {noun}"
 
 
 def taken_as_shown(frame: pd.DataFrame, settings: Settings) -> str:

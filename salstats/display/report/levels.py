@@ -3,14 +3,13 @@
 import numpy as np
 import pandas as pd
 
-from salstats.display.format import count_text, joined, percent_text
+from salstats.display.format import count_range, count_text, counted, joined, percent_text
 from salstats.display.labels import Labels
 from salstats.display.report.caveats import caveats
 from salstats.display.report.model import Settings
 from salstats.display.report.wording import (
     WRITTEN,
     between,
-    counted,
     decimals,
     estimate_texts,
     listed,
@@ -28,32 +27,30 @@ def count_sentences(flow: pd.DataFrame, settings: Settings, labels: Labels) -> t
     file = flow[flow["stage"] == FILE].iloc[0]
     left = flow[~flow["excluded"].astype(bool)]
     branches = left[left["stage"] == ROWS]
-    parts = [counted(file["n_tasks"], "task", "tasks")] if "n_tasks" in flow.columns else []
-    parts.append(counted(branches["method"].nunique(), "method", "methods"))
+    parts = [counted(file["n_tasks"], "task")] if "n_tasks" in flow.columns else []
+    parts.append(counted(branches["method"].nunique(), "method"))
     if "metric" in flow.columns:
-        parts.append(counted(branches["metric"].nunique(), "metric", "metrics"))
-    cases = counted(file["n_cases"], "case", "cases")
+        parts.append(counted(branches["metric"].nunique(), "metric"))
+    cases = counted(file["n_cases"], "case")
     if settings.unit != "case":
-        cases += f" of {counted(file['n_units'], *unit_words(settings.unit))}"
+        cases += f" of {counted(file['n_units'], unit_words(settings.unit)[0])}"
     total = int(file["n_rows"])
     found = [
-        f"The analysis included {counted(total, 'score', 'scores')} of {cases}, for {joined(parts)}.",
+        f"The analysis included {counted(total, 'score')} of {cases}, for {joined(parts)}.",
         _undefined(flow, total),
     ]
     lost = flow[flow["excluded"].astype(bool)]
     absent = int(lost.loc[lost["stage"] == ROWS, "n_rows"].sum())
     if absent:
         found.append(
-            f"For {counted(absent, 'further score', 'further scores')} there was no row, although another "
+            f"For {counted(absent, 'further score')} there was no row, although another "
             "method had one for the same case."
         )
     pairs = left.loc[left["stage"] == PAIRS, "n_rows"]
     if len(pairs) and settings.reference is not None:
-        low, high = (count_text(v) for v in (pairs.min(), pairs.max()))
-        span = low if low == high else f"{low} to {high}"
         found.append(
-            f"Pairs of defined scores of a method and {method_words(settings.reference, labels)}: {span} per "
-            "method and metric."
+            f"Pairs of defined scores of a method and {method_words(settings.reference, labels)}: "
+            f"{count_range(pairs)} per method and metric."
         )
     return tuple(found)
 

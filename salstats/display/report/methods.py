@@ -25,6 +25,7 @@ from salstats.display.report.wording import (
     pooled_rows,
     unit_words,
 )
+from salstats.display.vocabulary import METRICS_IN_FULL
 from salstats.metrics.registry import Metric
 from salstats.stats.case_flow import DEFINED, FILE
 from salstats.stats.covariance import CLUSTERED
@@ -32,16 +33,6 @@ from salstats.stats.intervals import BOOTSTRAP
 
 __all__ = ["methods_references", "methods_text"]
 
-#: What abbreviated metrics stand for.
-_EXPANSIONS = {
-    "iou": "intersection over union",
-    "ncc": "normalised cross-correlation",
-    "sncc": "shuffled normalised cross-correlation",
-    "auc": "area under the ROC curve",
-    "sauc": "shuffled area under the ROC curve",
-    "nss": "normalised scanpath saliency",
-    "kl": "Kullback-Leibler divergence",
-}
 #: What the rows of a frame are called.
 _NOUNS = {
     "means": "mean scores",
@@ -102,7 +93,7 @@ def _metric(metric: str, frame: pd.DataFrame, labels: Labels) -> str:
     binary = "binary" in rows.columns and bool(rows["binary"][rows["n"] > 0].all()) and (rows["n"] > 0).any()
     better = "larger is better" if known.larger_is_better else "smaller is better"
     label = metric_words(metric, labels)
-    long = _EXPANSIONS.get(known.name, "")
+    long = METRICS_IN_FULL.get(known.name, "")
     long = f"{long}; " if long and long not in label.lower() else ""
     return f"{label} ({long}{'0 or 1 for each case' if binary else _range(known)}; {better})"
 

@@ -8,7 +8,7 @@ from importlib.resources import files as package_files
 
 import salstats
 from salstats.display.format import MISSING
-from salstats.display.report.markup import Markup, element, lines
+from salstats.display.markup import Markup, element, lines
 from salstats.display.report.model import Item, Report, Section
 from salstats.display.report.page_items import item_anchor, item_block
 from salstats.display.report.page_pieces import copy_button, linked, scrolling, tools

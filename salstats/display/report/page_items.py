@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from urllib.parse import quote
 
-from salstats.display.report.markup import Markup, element, lines
+from salstats.display.markup import Markup, element, lines
+from salstats.display.plots.panels import MM_PER_PT
 from salstats.display.report.model import Item
 from salstats.display.report.page_pieces import copy_button, linked, scrolling, tools
 from salstats.display.table_grid import Cell, Grid, plain
@@ -22,7 +23,6 @@ _METRES_PER_INCH = MM_PER_INCH / 1000
 #: Width in print of a sheet's text in mm, upright and on its side, as far as A4 and Letter both have it.
 _UPRIGHT_MM, _SIDEWAYS_MM = 180.0, 245.0
 _PRINT_PT, _SMALLEST_PT = 8.0, 5.0
-_MM_PER_PT = MM_PER_INCH / 72
 
 
 def item_anchor(item: Item) -> str:
@@ -75,9 +75,9 @@ def _unbroken(cell: Cell) -> Cell:
 def _sheet(grid: Grid) -> dict[str, str]:
     """Return the attributes that turn a wide table's sheet in print, and make its type smaller."""
     ems = sum(column.numbers + 1 for column in columns_of(grid))
-    if ems * _PRINT_PT * _MM_PER_PT <= _UPRIGHT_MM:
+    if ems * _PRINT_PT * MM_PER_PT <= _UPRIGHT_MM:
         return {}
-    points = max(_SMALLEST_PT, min(_PRINT_PT, _SIDEWAYS_MM / (ems * _MM_PER_PT)))
+    points = max(_SMALLEST_PT, min(_PRINT_PT, _SIDEWAYS_MM / (ems * MM_PER_PT)))
     return {"class_": "item wide", "style": f"--print-type: {points:.1f}pt"}
 
 

@@ -18,7 +18,7 @@ from salstats.checks import (
     check_level,
 )
 from salstats.display.figure_jobs import FigureJobs
-from salstats.display.format import STYLES, count_text
+from salstats.display.format import STYLES, count_text, plural
 from salstats.display.labels import Labels
 from salstats.display.report.analyses import Analyses, run_analyses, settings_for, several
 from salstats.display.report.contents import Contents
@@ -28,7 +28,6 @@ from salstats.display.report.methods import methods_references, methods_text
 from salstats.display.report.model import Report, Settings
 from salstats.display.report.provenance import provenance_rows
 from salstats.display.report.results import summary_sentences
-from salstats.display.tables.notes import plural
 from salstats.frames import check_scores
 from salstats.stats.adjust import check_procedure
 from salstats.stats.contrasts import DIFFERENCE_INTERVALS

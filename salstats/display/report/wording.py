@@ -7,33 +7,18 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pandas as pd
 
-from salstats.display.format import STYLES, count_text, inline_text, joined
-from salstats.display.labels import Labels
+from salstats.display.format import STYLES, inline_text, joined, plural
+from salstats.display.labels import LAST, Labels
 from salstats.display.report.model import Settings
+from salstats.display.vocabulary import procedure_name
 from salstats.metrics.registry import known_metric
-from salstats.stats.cells import AVERAGE, OVERALL
 
-#: Singular and plural of units that have a word; other columns name clusters.
-_UNITS = {
-    "patient": ("patient", "patients"),
-    "case": ("case", "cases"),
-    "image": ("image", "images"),
-    "study": ("study", "studies"),
-    "reader": ("reader", "readers"),
-}
+#: Units that have a word; other columns name clusters.
+_UNITS = ("patient", "case", "image", "study", "reader")
 #: Labels of the house that take an article in a sentence.
 _WITH_ARTICLE = {"Human benchmark": "the human benchmark", "Saliency method": "the saliency method"}
 #: People whose names keep their capital.
 _NAMES = {"Dice", "Hausdorff"}
-_PROCEDURES = {
-    "bonferroni": "Bonferroni",
-    "holm": "Holm",
-    "hochberg": "Hochberg",
-    "hommel": "Hommel",
-    "bh": "Benjamini-Hochberg",
-    "fdr": "Benjamini-Hochberg",
-    "by": "Benjamini-Yekutieli",
-}
 #: Names in a list before it is cut to a number.
 _LISTED = 4
 #: Estimates that are written out one by one; of more only the smallest and the largest.
@@ -67,12 +52,8 @@ def method_words(method: str, labels: Labels) -> str:
 
 def unit_words(unit: str) -> tuple[str, str]:
     """Return the unit's singular and plural."""
-    return _UNITS.get(unit) or (f"{unit} cluster", f"{unit} clusters")
-
-
-def counted(number: float, one: str, many: str) -> str:
-    """Return a count with its noun: "1 task", "1,200 cases"."""
-    return f"{count_text(number)} {one if number == 1 else many}"
+    one = unit if unit in _UNITS else f"{unit.replace('_', ' ')} cluster"
+    return one, plural(one)
 
 
 def listed(words: Sequence[str], many: str, last: str = "and") -> str:
@@ -92,11 +73,6 @@ def alpha_text(level: float, style: str) -> str:
     """Return 1 - level as a journal writes it: 0.05 or .05."""
     text = f"{1 - level:.10g}"
     return text if STYLES[style].p_zero else text.replace("0.", ".", 1)
-
-
-def procedure_name(adjust: str) -> str:
-    """Return the name of a procedure for multiple tests, nothing for none."""
-    return _PROCEDURES.get(adjust.lower(), "")
 
 
 def frame_procedure(frame: pd.DataFrame, settings: Settings) -> str:
@@ -158,5 +134,5 @@ def pooled_rows(frame: pd.DataFrame) -> np.ndarray:
     """Return which rows are averages over tasks or pooled over them."""
     if "task" not in frame.columns:
         return np.zeros(len(frame), dtype=bool)
-    pooled: np.ndarray = frame["task"].astype("str").isin([AVERAGE, OVERALL]).to_numpy()
+    pooled: np.ndarray = frame["task"].astype("str").isin(LAST).to_numpy()
     return pooled

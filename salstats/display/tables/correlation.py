@@ -14,14 +14,7 @@ from salstats.display.tables.grid import check_display, estimates_grid
 from salstats.display.tables.layout import Column, Table, build
 from salstats.display.tables.marks import Stars, numbers, stars_of
 from salstats.display.tables.placement import grouping_columns, key_of, lay_out, ordered_groups, place, varies
-
-# the escapes are rho and tau
-_COEFFICIENTS = {
-    "spearman": "Spearman's \u03c1",
-    "pearson": "Pearson's r",
-    "kendall": "Kendall's \u03c4-b",
-}
-_TESTS = {"spearman": "t approximation", "pearson": "t test", "kendall": "normal approximation"}
+from salstats.display.vocabulary import COEFFICIENTS
 
 
 def table_correlation(
@@ -119,7 +112,7 @@ def table_correlation(
             notes.count_note(frame, "pair", "incomplete"),
             _repeats_note(frame),
         ),
-        notes.paragraph(_test_note(frame, given, adjust), given.note, notes.dash_note(table.cells)),
+        notes.paragraph(_test_note(frame, given), given.note, notes.dash_note(table.cells)),
     ]
     return build(table, "salstats-correlation")
 
@@ -127,7 +120,8 @@ def table_correlation(
 def _heading(frame: pd.DataFrame) -> str:
     """Return the name of the coefficient with what stands in brackets behind it."""
     interval = notes.ci_text(frame)
-    name = _COEFFICIENTS.get(str(notes.single(frame, "term")), "Correlation")
+    known = COEFFICIENTS.get(str(notes.single(frame, "term")))
+    name = "Correlation" if known is None else known.heading
     return f"{name} ({interval})" if interval else name
 
 
@@ -155,12 +149,12 @@ def _repeats_note(frame: pd.DataFrame) -> str:
     return f"Pairs of one {str(unit).replace('_', ' ')} are taken as independent."
 
 
-def _test_note(frame: pd.DataFrame, given: Stars, adjust: str | None) -> str:
+def _test_note(frame: pd.DataFrame, given: Stars) -> str:
     """Return the test behind the stars."""
-    term = str(notes.single(frame, "term"))
-    if not given.note or term not in _TESTS:
+    known = COEFFICIENTS.get(str(notes.single(frame, "term")))
+    if not given.note or known is None:
         return ""
-    test = "z test" if "stratum" in frame.columns else _TESTS[term]
+    test = "z test" if "stratum" in frame.columns else known.test
     return f"P values: two-sided, {test}."
 
 

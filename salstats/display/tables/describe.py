@@ -7,7 +7,7 @@ import pandas as pd
 from great_tables import GT
 
 from salstats.checks import check_choice, check_columns, check_count, check_frame
-from salstats.display.format import MISSING, STYLES, count_text, fixed_text, interval_text
+from salstats.display.format import MISSING, STYLES, count_text, fixed_text, interval_text, plural
 from salstats.display.labels import Labels
 from salstats.display.tables import notes
 from salstats.display.tables.layout import Column, Table, build
@@ -119,7 +119,7 @@ def _shown(frame: pd.DataFrame, digits: int, style: str) -> list[_Shown]:
     if "n_missing" in frame.columns:
         columns.append(_Shown("Missing", lambda row: count_text(row["n_missing"]), "right"))
     if "n_units" in frame.columns:
-        unit = notes.plural(str(notes.single(frame, "unit") or "unit"))
+        unit = plural(str(notes.single(frame, "unit") or "unit"))
         columns.append(_Shown(unit.capitalize(), lambda row: count_text(row["n_units"]), "right"))
     if not binary.all():
         columns += [

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import SalstatsError
-from salstats.display.format import MISSING, count_text, fixed_text
+from salstats.display.format import MISSING, count_text, fixed_text, plural
 from salstats.display.tables import notes
 from salstats.display.tables.marks import numbers
 from salstats.display.tables.models import Frames, combine, model_columns
@@ -50,7 +50,7 @@ def fit_rows(
     rows = {n_heading: {place: count_text(n[row]) for place, row in single.items()}}
     unit = notes.single(frame, "unit")
     if unit is not None:
-        heading = notes.plural(str(unit)).capitalize()
+        heading = plural(str(unit)).capitalize()
         rows[heading] = {place: count_text(units[row]) for place, row in single.items()}
     if fit is not None:
         whole = combine(fit, (), "fit")

@@ -15,17 +15,11 @@ from salstats.checks import (
     check_frame,
     quoted,
 )
-from salstats.display.format import star_note, star_text
+from salstats.display.format import count_range, counted, star_note, star_text
 from salstats.display.tables.placement import grouping_columns, varies
+from salstats.display.vocabulary import procedure_name
 from salstats.metrics.registry import direction
-from salstats.stats.adjust import INTERCEPT, PROCEDURES, check_procedure
-
-_PROCEDURE_NAMES = {
-    "BH": "Benjamini-Hochberg",
-    "fdr": "Benjamini-Hochberg",
-    "BY": "Benjamini-Yekutieli",
-    **{name: name.capitalize() for name in PROCEDURES if name.islower() and name not in ("fdr", "none")},
-}
+from salstats.stats.adjust import INTERCEPT, check_procedure
 
 
 def numbers(frame: pd.DataFrame, column: str, name: str = "estimates") -> np.ndarray:
@@ -210,11 +204,11 @@ def _procedure(frame: pd.DataFrame, adjust: str | None) -> str | None:
 def adjustment(frame: pd.DataFrame, adjust: str | None = None) -> str:
     """Return what p-values were adjusted by: "Holm, 24 tests"."""
     procedure = _procedure(frame, adjust)
-    name = [] if procedure is None else [_PROCEDURE_NAMES.get(procedure, procedure)]
+    name = [] if procedure is None else [procedure_name(procedure) or procedure]
     sizes = numbers(frame, "n_tests")
     sizes = sizes[~np.isnan(sizes)]
     if not len(sizes):
         return ", ".join(name) or "for multiplicity"
-    low, high = int(sizes.min()), int(sizes.max())
-    tests = f"{high} test{'s' * (high != 1)}" if low == high else f"families of {low} to {high} tests"
+    same = sizes.min() == sizes.max()
+    tests = counted(sizes[0], "test") if same else f"families of {count_range(sizes)} tests"
     return ", ".join([*name, tests])

@@ -7,75 +7,21 @@ import numpy as np
 import pandas as pd
 
 from salstats import __version__
-from salstats.display.format import MISSING, count_text, fixed_text, joined, level_text
+from salstats.display.format import (
+    MISSING,
+    count_range,
+    count_text,
+    counted_range,
+    fixed_text,
+    joined,
+    level_text,
+    plural,
+)
 from salstats.display.labels import LAST, Labels
 from salstats.display.tables.marks import Best, adjustment, is_adjusted, numbers
-
-#: Kinds of intervals made from replicates.
-_BOOTSTRAP = {
-    "percentile": "percentile bootstrap",
-    "order": "bootstrap, order statistics of the replicates",
-    "basic": "basic bootstrap",
-    "normal": "bootstrap, normal approximation",
-    "bca": "bias-corrected and accelerated bootstrap",
-    "studentized": "studentized bootstrap",
-}
-_ANALYTIC = {
-    "t": "Student's t",
-    "wilson": "Wilson score",
-    "exact": "Clopper-Pearson",
-    "delta": "delta method",
-    "fieller": "Fieller",
-    "wald": "Wald",
-    "delong": "DeLong",
-    "obuchowski": "Obuchowski",
-    "logit": "DeLong variance on the logit scale",
-    "fisher": "Fisher z transformation",
-    "bonett-wright": "Fisher z transformation, Bonett-Wright standard error",
-}
-#: Intervals that know which rows belong to one unit, where rows repeat units.
-_CLUSTERED = ("t", "wilson", "exact", "delta", "fieller", "obuchowski", "logit")
-_TESTS = {
-    "bootstrap": "paired bootstrap test",
-    "t": "paired t test",
-    "wilcoxon": "Wilcoxon signed-rank test",
-    "mcnemar": "exact McNemar test",
-    "signflip": "sign-flip permutation test",
-}
-#: Abbreviations that tables use themselves; a label of the user's is the user's to spell out.
-_ABBREVIATIONS = {
-    "AIC": "Akaike information criterion",
-    "AUC": "area under the receiver operating characteristic curve",
-    "AUROC": "area under the receiver operating characteristic curve",
-    "BIC": "Bayesian information criterion",
-    "CI": "confidence interval",
-    "IoU": "intersection over union",
-    "KL": "Kullback-Leibler",
-    "NCC": "normalized cross-correlation",
-    "NSS": "normalized scanpath saliency",
-    "Q1": "first quartile",
-    "Q3": "third quartile",
-    "SD": "standard deviation",
-    "sAUC": "shuffled area under the receiver operating characteristic curve",
-    "sNCC": "shuffled normalized cross-correlation",
-}
-
-
-def plural(word: str) -> str:
-    """Return the name of a unit's column as a plural noun: `patient` -> patients, `study` -> studies."""
-    word = word.replace("_", " ")
-    if re.search("[^aeiou]y$", word):
-        return f"{word[:-1]}ies"
-    return f"{word}es" if re.search("(s|x|z|ch|sh)$", word) else f"{word}s"
-
-
-def counts(values: Iterable[float]) -> str:
-    """Return a count, or the range where it varies: "668", "130 to 137"."""
-    known = [v for v in values if v == v]
-    if not known:
-        return MISSING
-    low, high = count_text(min(known)), count_text(max(known))
-    return low if low == high else f"{low} to {high}"
+from salstats.display.vocabulary import ABBREVIATIONS, INTERVALS, PAIRED_TESTS
+from salstats.stats.cells import AVERAGE, OVERALL
+from salstats.stats.intervals import BOOTSTRAP
 
 
 def single(frame: pd.DataFrame, column: str) -> object | None:
@@ -134,17 +80,19 @@ def _interval_kind(kind: str, frame: pd.DataFrame) -> str:
     """Return what an interval is called, with what was resampled or clustered."""
     rows = frame[frame["interval"] == kind]
     unit = single(rows, "unit")
-    if kind in _BOOTSTRAP:
+    known = INTERVALS.get(kind)
+    if known is not None and kind in BOOTSTRAP:
         of = f" of {plural(str(unit))}" if unit is not None else ""
         replicates = single(rows, "n_replicates")
-        how_many = f", {counts([float(str(replicates))])} replicates" if replicates is not None else ""
-        return f"{_BOOTSTRAP[kind]}{of}{how_many}"
+        how_many = f", {count_text(float(str(replicates)))} replicates" if replicates is not None else ""
+        return f"{known.name}{of}{how_many}"
     if kind == "fieller" and single(rows, "term") in ("spearman", "kendall"):
         return "Fisher z transformation, Fieller standard error"
-    name = _ANALYTIC.get(kind, kind)
+    name = kind if known is None else known.name
     # a regression says what its errors are
     clustered = (
-        kind in _CLUSTERED
+        known is not None
+        and known.clustered
         and "errors" not in rows.columns
         and bool((numbers(rows, "n_units") < numbers(rows, "n")).any())
     )
@@ -163,22 +111,17 @@ def count_note(frame: pd.DataFrame, what: str = "score", missing: str = "missing
     n = _known(numbers(rows, "n"))
     if not len(n):
         return ""
-    text = f"n, {_counted(n, what)}"
+    text = f"n, {counted_range(n, what)}"
     unit, n_units = single(rows, "unit"), _known(numbers(rows, "n_units"))
     if unit is not None and len(n_units):
-        text += f" of {_counted(n_units, str(unit))}"
+        text += f" of {counted_range(n_units, str(unit))}"
     text += " each" if len(rows) > 1 else ""
     if "n_positive" in rows.columns:
-        text += f" ({counts(numbers(rows, 'n_positive'))} positive)"
+        text += f" ({count_range(numbers(rows, 'n_positive'))} positive)"
     n_missing = _known(numbers(rows, "n_missing"))
     if len(n_missing):
-        text += f"; {counts(n_missing) if n_missing.max() else 'none'} {missing}"
+        text += f"; {count_range(n_missing) if n_missing.max() else 'none'} {missing}"
     return f"{text}."
-
-
-def _counted(values: np.ndarray, noun: str) -> str:
-    """Return a count or its range with what is counted."""
-    return f"{counts(values)} {noun.replace('_', ' ') if values.max() == 1 else plural(noun)}"
 
 
 def undefined_note(frame: pd.DataFrame) -> str:
@@ -187,8 +130,8 @@ def undefined_note(frame: pd.DataFrame) -> str:
     if not len(undefined) or not undefined.max():
         return ""
     replicates = single(frame, "n_replicates")
-    of = f" of {counts([float(str(replicates))])}" if replicates is not None else ""
-    return f"Up to {counts([undefined.max()])}{of} replicates of an estimate were undefined."
+    of = f" of {count_text(float(str(replicates)))}" if replicates is not None else ""
+    return f"Up to {count_text(undefined.max())}{of} replicates of an estimate were undefined."
 
 
 def last_note(frame: pd.DataFrame) -> str:
@@ -196,11 +139,11 @@ def last_note(frame: pd.DataFrame) -> str:
     sentences = []
     for column in frame.columns:
         values = set(frame[column].unique()) if frame[column].dtype.kind not in "fib" else set()
-        if "Overall" in values:
-            sentences.append(f"Overall: all {plural(str(column))} pooled.")
-        if "Average" in values:
+        if OVERALL in values:
+            sentences.append(f"{OVERALL}: all {plural(str(column))} pooled.")
+        if AVERAGE in values:
             sentences.append(
-                f"Average: {_average(frame[frame[column] == 'Average'])} over {plural(str(column))}."
+                f"{AVERAGE}: {_average(frame[frame[column] == AVERAGE])} over {plural(str(column))}."
             )
     return " ".join(sentences)
 
@@ -232,10 +175,10 @@ def source_of_p(frame: pd.DataFrame) -> str:
     text = "P values: two-sided"
     if test is None:
         return f"{text}, against 0.5" if single(frame, "term") == "auroc" else text
-    text += f" {_TESTS.get(str(test), str(test))}"
+    text += f" {PAIRED_TESTS.get(str(test), str(test))}"
     replicates = single(frame, "n_replicates")
     drawn = str(test) in ("bootstrap", "signflip") and replicates is not None
-    return f"{text}, {counts([float(str(replicates))])} replicates" if drawn else text
+    return f"{text}, {count_text(float(str(replicates)))} replicates" if drawn else text
 
 
 def best_note(best: Best, over: Sequence[str], exclude: Sequence[str], labels: Labels) -> str:
@@ -299,7 +242,7 @@ def constant_note(frame: pd.DataFrame, columns: Iterable[str], labels: Labels) -
 def abbreviation_note(texts: Iterable[str]) -> str:
     """Return the abbreviations that occur in the texts, spelled out in alphabetical order."""
     words = set(re.findall(r"\w+", " ".join(texts)))
-    known = [f"{short}, {long}" for short, long in _ABBREVIATIONS.items() if short in words]
+    known = [f"{short}, {long}" for short, long in ABBREVIATIONS.items() if short in words]
     return f"{'; '.join(sorted(known, key=str.casefold))}." if known else ""
 
 

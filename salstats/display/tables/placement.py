@@ -55,7 +55,7 @@ def place(
     not the rows, else metrics do. Metrics that have no place then, and tasks, make groups of rows. What
     else varies stands above the columns; beside the rows where some rows have no value of it.
     """
-    given = {name: _asked(frame, keys, value, name) for name, value in
+    given = {name: _asked(keys, value, name) for name, value in
              (("rows", rows), ("columns", columns), ("groups", groups))}  # fmt: skip
     asked = [c for part in given.values() for c in part or ()]
     if len(set(asked)) < len(asked):
@@ -84,9 +84,7 @@ def place(
     return Placement(tuple(row_part), tuple(column_part), tuple(group_part), constant)
 
 
-def _asked(
-    frame: pd.DataFrame, keys: Sequence[str], value: str | Sequence[str] | None, option: str
-) -> list[str] | None:
+def _asked(keys: Sequence[str], value: str | Sequence[str] | None, option: str) -> list[str] | None:
     """Return the columns an option names."""
     if value is None:
         return None

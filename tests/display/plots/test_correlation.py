@@ -68,7 +68,7 @@ def test_the_scale_runs_from_minus_one_to_one_whatever_the_values():
     fill = scale(ss.plot_correlation(matrix()), "fill")
     assert fill.limits == (-1, 1)
     assert [colour.upper() for colour in fill.palette([0, 1])] == [DIVERGING[0], DIVERGING[-1]]
-    assert fill.name == "Spearman ρ"
+    assert fill.name == "Spearman's ρ"
 
 
 def test_weak_coefficients_are_grey_on_white_by_the_adjusted_p_value_where_there_is_one():
@@ -139,7 +139,7 @@ def test_tiles_that_are_too_narrow_have_no_numbers():
 def test_the_figure_is_drawn_with_a_panel_per_method():
     both = pd.concat([matrix(method="human"), matrix(method="gradcam")])
     found = drawn_texts(ss.plot_correlation(both))
-    assert {"Human benchmark", "Grad-CAM", "Spearman ρ", "−1.0", "0.62", "−0.31"} <= set(found)
+    assert {"Human benchmark", "Grad-CAM", "Spearman's ρ", "−1.0", "0.62", "−0.31"} <= set(found)
 
 
 def test_markup_and_long_names_are_drawn():

@@ -40,13 +40,14 @@ def test_labels_that_are_cut_to_the_same_text_are_numbered():
 
 
 def test_references_stand_first_in_black_whatever_the_other_methods_are():
-    colour, shape = panels.method_scales(Labels(), ["gradcam", "human", "lime"], ["human"])[:2]
+    texts = panels.method_labels(Labels(), ["gradcam", "human", "lime"], ["human"])
+    colour, shape = panels.mark_scales(texts, ["human"])[:2]
     assert colour.limits == shape.limits == ["Human benchmark", "Grad-CAM", "LIME"]
     assert colour.palette(3) == [REFERENCE, *PALETTE[:2]]
 
 
 def test_nine_methods_differ_in_colour_or_mark():
-    colour, shape = panels.method_scales(Labels(), [f"m{i}" for i in range(20)])[:2]
+    colour, shape = panels.mark_scales({f"m{i}": f"m{i}" for i in range(20)})[:2]
     assert len(set(zip(colour.palette(20), shape.palette(20), strict=True))) == 20
 
 

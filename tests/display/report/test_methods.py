@@ -123,8 +123,8 @@ def test_cases_as_units_are_taken_as_independent_and_no_clustered_paper_is_cited
         ("iou", False, "The outcome was IoU (intersection over union; 0 to 1; larger is better)."),
         ("hit", True, "The outcome was hit rate (0 or 1 for each case; larger is better)."),
         ("hausdorff", False, "The outcome was Hausdorff distance (0 or more; smaller is better)."),
-        ("ncc", False, "The outcome was NCC (normalised cross-correlation; −1 to 1; larger is better)."),
-        ("nss", False, "The outcome was NSS (normalised scanpath saliency; any value; larger is better)."),
+        ("ncc", False, "The outcome was NCC (normalized cross-correlation; −1 to 1; larger is better)."),
+        ("nss", False, "The outcome was NSS (normalized scanpath saliency; any value; larger is better)."),
         ("mine", False, "The outcome was mine (taken as given; no direction was assumed)."),
     ],
 )

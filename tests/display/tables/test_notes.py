@@ -1,25 +1,10 @@
 """Sentences below a table, made from its frame."""
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from salstats.display.labels import Labels
 from salstats.display.tables import notes
-
-
-@pytest.mark.parametrize(
-    ("word", "several"),
-    [("patient", "patients"), ("study", "studies"), ("class", "classes"), ("exam_day", "exam days")],
-)
-def test_units_have_a_plural(word, several):
-    assert notes.plural(word) == several
-
-
-def test_counts_are_one_number_or_a_range():
-    assert notes.counts([7.0, 7.0]) == "7"
-    assert notes.counts([1234, 7, np.nan]) == "7 to 1,234"
-    assert notes.counts([np.nan]) == "—"
 
 
 def test_one_score_of_one_case_is_singular():

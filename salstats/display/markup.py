@@ -7,8 +7,8 @@ from typing import Any
 
 #: Elements without content or end tag.
 _VOID = {"br", "hr", "img", "link", "meta"}
-#: What HTML or UTF-8 cannot hold: control characters, halves of surrogate pairs, non-characters.
-_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+#: What HTML, XML or UTF-8 cannot hold: control characters, halves of surrogate pairs, non-characters.
+UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 
 
 class Markup(str):
@@ -29,7 +29,7 @@ def escaped(text: str) -> Markup:
     >>> print(escaped('<b> & "quotes"'))
     &lt;b&gt; &amp; &quot;quotes&quot;
     """
-    return Markup(html.escape(_UNPRINTABLE.sub("\ufffd", text)))
+    return Markup(html.escape(UNPRINTABLE.sub("\ufffd", text)))
 
 
 def joined(children: Child) -> Markup:

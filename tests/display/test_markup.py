@@ -2,7 +2,7 @@
 
 import pytest
 
-from salstats.display.report.markup import Markup, element, escaped, joined, lines
+from salstats.display.markup import Markup, element, escaped, joined, lines
 
 
 def test_text_and_attribute_values_are_escaped():

@@ -1,0 +1,130 @@
+"""What statistics are called in print: intervals, procedures, tests, correlations, abbreviations."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Interval:
+    """What a kind of interval is called.
+
+    Attributes
+    ----------
+    name : str
+        Its name in a table's note.
+    brief : str
+        Its name in front of "intervals".
+    clustered : bool
+        Whether it knows which rows belong to one unit, where rows repeat units.
+    """
+
+    name: str
+    brief: str
+    clustered: bool = False
+
+
+INTERVALS = {
+    "percentile": Interval("percentile bootstrap", "percentile bootstrap"),
+    "order": Interval("bootstrap, order statistics of the replicates", "order-statistics bootstrap"),
+    "basic": Interval("basic bootstrap", "basic bootstrap"),
+    "normal": Interval("bootstrap, normal approximation", "normal bootstrap"),
+    "bca": Interval("bias-corrected and accelerated bootstrap", "BCa bootstrap"),
+    "studentized": Interval("studentized bootstrap", "studentized bootstrap"),
+    "t": Interval("Student's t", "t", clustered=True),
+    "wilson": Interval("Wilson score", "Wilson score", clustered=True),
+    "exact": Interval("Clopper-Pearson", "Clopper-Pearson", clustered=True),
+    "delta": Interval("delta method", "delta-method", clustered=True),
+    "fieller": Interval("Fieller", "Fieller", clustered=True),
+    "wald": Interval("Wald", "Wald"),
+    "delong": Interval("DeLong", "DeLong"),
+    "obuchowski": Interval("Obuchowski", "Obuchowski", clustered=True),
+    "logit": Interval("DeLong variance on the logit scale", "logit", clustered=True),
+    "fisher": Interval("Fisher z transformation", "Fisher z"),
+    "bonett-wright": Interval("Fisher z transformation, Bonett-Wright standard error", "Bonett-Wright"),
+}
+#: Procedures for multiple tests, by their spelling in lower case.
+_PROCEDURES = {
+    "bonferroni": "Bonferroni",
+    "holm": "Holm",
+    "hochberg": "Hochberg",
+    "hommel": "Hommel",
+    "bh": "Benjamini-Hochberg",
+    "fdr": "Benjamini-Hochberg",
+    "by": "Benjamini-Yekutieli",
+}
+#: Tests of paired differences.
+PAIRED_TESTS = {
+    "bootstrap": "paired bootstrap test",
+    "t": "paired t test",
+    "wilcoxon": "Wilcoxon signed-rank test",
+    "mcnemar": "exact McNemar test",
+    "signflip": "sign-flip permutation test",
+}
+
+
+@dataclass(frozen=True)
+class Coefficient:
+    """What a coefficient of correlation is called.
+
+    Attributes
+    ----------
+    person : str
+        Whose it is.
+    symbol : str
+        Its letter.
+    test : str
+        The test of no correlation.
+    """
+
+    person: str
+    symbol: str
+    test: str
+
+    @property
+    def heading(self) -> str:
+        """Its name with its letter: "Pearson's r"."""
+        return f"{self.person}'s {self.symbol}"
+
+    @property
+    def name(self) -> str:
+        """Its name in words: "Pearson correlation"."""
+        return f"{self.person} correlation"
+
+
+# the escapes are rho and tau
+COEFFICIENTS = {
+    "spearman": Coefficient("Spearman", "\u03c1", "t approximation"),
+    "pearson": Coefficient("Pearson", "r", "t test"),
+    "kendall": Coefficient("Kendall", "\u03c4-b", "normal approximation"),
+}
+#: Metrics by their names, in full.
+METRICS_IN_FULL = {
+    "iou": "intersection over union",
+    "ncc": "normalized cross-correlation",
+    "sncc": "shuffled normalized cross-correlation",
+    "auc": "area under the receiver operating characteristic curve",
+    "sauc": "shuffled area under the receiver operating characteristic curve",
+    "nss": "normalized scanpath saliency",
+    "kl": "Kullback-Leibler divergence",
+}
+#: Abbreviations that tables use themselves; a label of the user's is the user's to spell out.
+ABBREVIATIONS = {
+    "AIC": "Akaike information criterion",
+    "AUC": METRICS_IN_FULL["auc"],
+    "AUROC": METRICS_IN_FULL["auc"],
+    "BIC": "Bayesian information criterion",
+    "CI": "confidence interval",
+    "IoU": METRICS_IN_FULL["iou"],
+    "KL": "Kullback-Leibler",
+    "NCC": METRICS_IN_FULL["ncc"],
+    "NSS": METRICS_IN_FULL["nss"],
+    "Q1": "first quartile",
+    "Q3": "third quartile",
+    "SD": "standard deviation",
+    "sAUC": METRICS_IN_FULL["sauc"],
+    "sNCC": METRICS_IN_FULL["sncc"],
+}
+
+
+def procedure_name(procedure: str) -> str:
+    """Return the name of a procedure for multiple tests in any case, nothing for none."""
+    return _PROCEDURES.get(procedure.lower(), "")
