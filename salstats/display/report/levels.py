@@ -35,8 +35,10 @@ def count_sentences(flow: pd.DataFrame, settings: Settings, labels: Labels) -> t
     if settings.unit != "case":
         cases += f" of {counted(file['n_units'], unit_words(settings.unit)[0])}"
     total = int(file["n_rows"])
+    undefined = int(flow.loc[flow["excluded"].astype(bool) & (flow["stage"] == DEFINED), "n_rows"].sum())
+    defined = f" ({count_text(total - undefined)} of them defined)" if undefined else ""
     found = [
-        f"The analysis included {counted(total, 'score')} of {cases}, for {joined(parts)}.",
+        f"The analysis included {counted(total, 'score')}{defined} of {cases}, for {joined(parts)}.",
         _undefined(flow, total),
     ]
     lost = flow[flow["excluded"].astype(bool)]

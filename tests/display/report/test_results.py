@@ -17,7 +17,9 @@ LABELS = Labels()
 def test_summary_is_two_to_four_sentences_that_begin_with_the_counts():
     text = summary_sentences(simulated_frames(), SETTINGS, LABELS)
     assert 2 <= len(text) <= 4
-    assert text[0].startswith("The analysis included 5,820 scores of 194 cases of 140 patients")
+    assert text[0].startswith(
+        "The analysis included 5,820 scores (4,080 of them defined) of 194 cases of 140 patients"
+    )
     assert "scored worse than the human benchmark, with a percentage decrease of" in text[1]
 
 
