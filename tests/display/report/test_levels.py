@@ -78,7 +78,8 @@ def small_scores():
 def test_counts_are_those_of_the_flow(small_scores):
     flow = ss.case_flow(small_scores, reference="human")
     assert result_sentences("flow", flow, SETTINGS, Labels()) == (
-        "The analysis included 5 scores (4 of them defined) of 3 cases of 2 patients, for 2 methods and 1 metric.",
+        "The analysis included 5 scores (4 of them defined) of 3 cases of 2 patients, "
+        "for 2 methods and 1 metric.",
         "Of the scores, 1 (20.0%) was undefined.",
         "For 1 further score there was no row, although another method had one for the same case.",
         "Pairs of defined scores of a method and the human benchmark: 1 per method and metric.",
