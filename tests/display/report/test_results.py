@@ -59,7 +59,8 @@ def test_every_number_of_the_sentences_is_in_the_frames():
     undefined = scores[scores["score"].isna()]
     counts = {
         "0.05", "0.5", "0.001", "0.999", "1", "95", "0", f"{100 * len(undefined) / len(scores):.1f}",
-        str(len(scores)), str(len(undefined)), str(len(scores) - len(undefined)), *(str(n) for n in undefined["label"].value_counts()),
+        str(len(scores)), str(len(undefined)), str(len(scores) - len(undefined)),
+        *(str(n) for n in undefined["label"].value_counts()),
         *(str(scores[c].nunique()) for c in ("case", "patient", "task", "method", "metric")),
         # slopes of scores and of gaps and their family; correlations; contrasts
         "16", "32", "10", "24",
