@@ -219,6 +219,7 @@ def compose(
     """Return everything the page says."""
     sections = Contents(scores, done, settings, labels).sections()
     paragraphs = methods_text(settings, frames=done.frames, labels=labels)
+    paragraphs = (paragraphs[0], *repeated_rows(scores, settings), *paragraphs[1:])
     notes = [f"Not shown: {name}. {reason}" for name, reason in done.skipped.items()]
     if settings.reference is None and several(scores, "method"):
         notes.append("Methods were not compared: no reference was named, and no method is called human.")
@@ -231,6 +232,18 @@ def compose(
         warnings=(*done.warnings, *notes),
         counts=counts(scores, settings),
         provenance=tuple(provenance_rows(settings, inputs, scores, only)),
+    )
+
+
+def repeated_rows(scores: pd.DataFrame, settings: Settings) -> tuple[str, ...]:
+    """Return what became of several readers or seeds of one case."""
+    units = plural(settings.unit)
+    return tuple(
+        f"Cases had scores of several {plural(column)} ({scores[column].nunique()} in all). These stood as "
+        f"rows of their case, were kept together in every analysis and averaged in correlations; intervals and P "
+        f"values speak of other {units}, not of other {plural(column)}."
+        for column in ("reader", "seed")
+        if several(scores, column)
     )
 
 

@@ -444,6 +444,14 @@ def test_scores_out_of_range_are_on_the_page(small, tmp_path):
     assert "a percentage? divide by 100" in page_text(tmp_path / "out")
 
 
+def test_several_seeds_are_said_in_the_methods(small, tmp_path):
+    seeds = pd.concat([small.assign(seed=i, score=small["score"] * (1 - 0.02 * i)) for i in (1, 2)])
+    ss.report(seeds, tmp_path / "out", **FEW)
+    assert "Cases had scores of several seeds (2 in all)." in page_text(tmp_path / "out")
+    ss.report(small, tmp_path / "one", **FEW)
+    assert "Cases had scores of several" not in page_text(tmp_path / "one")
+
+
 # the command
 
 
