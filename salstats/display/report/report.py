@@ -240,8 +240,8 @@ def repeated_rows(scores: pd.DataFrame, settings: Settings) -> tuple[str, ...]:
     units = plural(settings.unit)
     return tuple(
         f"Cases had scores of several {plural(column)} ({scores[column].nunique()} in all). These stood as "
-        f"rows of their case, were kept together in every analysis and averaged in correlations; intervals and "
-        f"P values speak of other {units}, not of other {plural(column)}."
+        f"rows of their case, were kept together in every analysis and averaged in correlations; intervals "
+        f"and P values speak of other {units}, not of other {plural(column)}."
         for column in ("reader", "seed")
         if several(scores, column)
     )
