@@ -35,17 +35,22 @@ def check_target(path: str | os.PathLike[str], suffixes: Sequence[str], *, overw
     target = Path(path)
     if target.suffix.lower() not in suffixes:
         raise InputFileError(f"cannot write {target}: its name must end in {', '.join(suffixes)}")
-    if not target.parent.is_dir():
-        raise InputFileError(f"cannot write {target}: the folder {target.parent} does not exist")
+    check_parent(target)
     if target.is_dir():
         raise InputFileError(f"cannot write {target}: it is a folder")
-    if not os.access(target.parent, os.W_OK):
-        raise InputFileError(f"cannot write {target}: no right to write in the folder {target.parent}")
     if os.path.lexists(target) and not overwrite:
         raise InputFileError(
             f"cannot write {target}: the file exists; pass overwrite=True (--overwrite) to replace it"
         )
     return target
+
+
+def check_parent(target: Path) -> None:
+    """Raise InputFileError where what is to be made has no folder, or one that is not ours to write in."""
+    if not target.parent.is_dir():
+        raise InputFileError(f"cannot write {target}: the folder {target.parent} does not exist")
+    if not os.access(target.parent, os.W_OK):
+        raise InputFileError(f"cannot write {target}: no right to write in the folder {target.parent}")
 
 
 @contextmanager

@@ -13,9 +13,6 @@ import plotnine as p9
 
 from salstats.display.figure_files import save_figure_as, size_inches
 
-#: Seconds after which an idle process ends.
-_IDLE = 30
-
 
 class FigureJobs:
     """Draw figures, every other one in a second process where `jobs` allows it.
@@ -81,7 +78,7 @@ def _pool() -> Any:
         # only where asked for: the library looks for semaphores when it is imported
         from loky import ProcessPoolExecutor, cpu_count
 
-        return ProcessPoolExecutor(max_workers=1, timeout=_IDLE) if cpu_count() > 1 else None
+        return ProcessPoolExecutor(max_workers=1) if cpu_count() > 1 else None
     except (ImportError, OSError):
         return None
 

@@ -9,7 +9,7 @@ from loky import cpu_count
 
 import salstats as ss
 from salstats.display.report.analyses import run_analyses, settings_for
-from salstats.display.report.report import N_REPLICATES
+from salstats.display.report.model import N_REPLICATES
 
 N_ROWS = 100_000
 # the figure to reach

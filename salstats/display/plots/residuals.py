@@ -40,8 +40,6 @@ from salstats.stats.residual_checks import normal_quantiles, quartile_line, smoo
 _MOST_MODELS = 8
 #: Rows whose Cook's distance is the largest are named.
 _NAMED = 3
-#: Points of a figure from which they are drawn as a bitmap, so that a PDF stays small.
-_RASTER_POINTS = 2000
 _CELL_COLOUR = PALETTE[3]
 _NUMBERS = ("fitted", "residual", "leverage", "cooks_distance", "std_residual")
 _LABEL_PT = TEXT_PT - 1
@@ -248,7 +246,7 @@ def _layers(
         layers += cell_layers(places, grid.panel_width, height, _CELL_COLOUR)
     else:
         size, alpha = (0.8, 0.6) if n_most <= 200 else (0.5, 0.4) if n_most <= 2000 else (0.35, 0.25)
-        many = len(points) > _RASTER_POINTS
+        many = len(points) > panels.RASTER_POINTS
         layers.append(p9.geom_point(color=PALETTE[0], stroke=0, size=size, alpha=alpha, raster=many))
     if len(curves):
         layers.append(p9.geom_line(data=curves, color=PALETTE[2], size=0.6))

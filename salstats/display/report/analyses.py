@@ -9,14 +9,13 @@ import pandas as pd
 
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, check_columns, quoted
+from salstats.display.labels import HUMAN, Labels
 from salstats.display.report.model import Settings
-from salstats.frames import DEFAULT_BY, IDENTIFIER_COLUMNS, check_scores
-from salstats.metrics.registry import METRICS, has_true_zero, known_metric
+from salstats.frames import DEFAULT_BY, IDENTIFIER_COLUMNS
+from salstats.metrics.registry import has_true_zero, known_metric
 from salstats.readers.score_checks import warn_of_range
 from salstats.stats.units import resolve_unit
 
-#: Method that is the reference where nobody names another.
-_HUMAN = "human"
 #: Columns that are never covariates of a score.
 _NOT_COVARIATES = (*IDENTIFIER_COLUMNS, "score", "label", "prob", "reason")
 #: Columns of which a report takes one value at a time: their means would mix what is not alike.
@@ -77,14 +76,13 @@ def settings_for(
     **choices: Any,
 ) -> Settings:
     """Return the settings of a report on these scores, with what nobody chose filled in."""
-    check_scores(scores)
     methods = scores["method"].astype(str)
     if reference is not None and reference not in set(methods):
         raise SalstatsError(
             f"reference={reference!r} is none of the methods {quoted(sorted(methods.unique()))}"
         )
     for column in _ONE_VALUE:
-        if column in scores.columns and scores[column].nunique() > 1:
+        if several(scores, column):
             values = sorted(scores[column].dropna().astype(str).unique())
             raise SalstatsError(
                 f"column {column!r} has {len(values)} values ({quoted(values[:3])}); a report is on one of "
@@ -97,8 +95,8 @@ def settings_for(
         raise SalstatsError(
             f"there is one {units.name} only, so nothing can be said of others; a report needs two or more"
         )
-    if reference is None and _HUMAN in set(methods) and methods.nunique() > 1:
-        reference = _HUMAN
+    if reference is None and HUMAN in set(methods) and methods.nunique() > 1:
+        reference = HUMAN
     if covariates is None:
         covariates = list(_covariates(scores))
     else:
@@ -142,8 +140,7 @@ def several(scores: pd.DataFrame, column: str) -> bool:
 
 def metric_order(scores: pd.DataFrame) -> list[str]:
     """Return the metrics at hand, those of the registry first and in its order."""
-    known = {name: i for i, name in enumerate(METRICS)}
-    return sorted(scores["metric"].astype(str).unique(), key=lambda m: (known.get(m, len(known)), m))
+    return Labels().order("metric", sorted(scores["metric"].astype(str).unique()))
 
 
 def run_analyses(scores: pd.DataFrame, settings: Settings) -> Analyses:

@@ -19,7 +19,7 @@ from salstats.display.report.analyses import (
 )
 from salstats.display.report.model import Item, Section, Settings
 from salstats.display.report.results import result_sentences
-from salstats.display.report.wording import method_words
+from salstats.display.report.wording import column_words, method_words
 from salstats.display.theme import TEXT_PT
 
 #: Said wherever coefficients stand: they cannot be read without it.
@@ -156,7 +156,7 @@ class Contents:
         compared = compared_methods(self.scores, self.settings)
         first = metric_order(compared)[0]
         metric = self.labels.value("metric", first)
-        prob = self.labels.column("prob").lower()
+        prob = column_words("prob", self.labels)
         return self._section(
             "confidence",
             self.labels.column("prob"),
@@ -266,15 +266,15 @@ class Contents:
         source: str | None,
         make: Callable[[Any], Any],
         *,
-        frame: Callable[[], pd.DataFrame] | None = None,
+        frame: Callable[[], pd.DataFrame] = pd.DataFrame,
         caption: str = "",
         alt: str = "",
-        call: str | None = None,
+        call: str = "",
     ) -> Item | None:
         """Return one table or figure; None where its analysis was not run or it cannot be shown."""
         if source is not None and source not in self.done.frames:
             return None
-        behind = self.done.frames[source] if source is not None else None
+        behind = self.done.frames[source] if source is not None else frame()
         try:
             display = make(behind)
         except SalstatsError as error:
@@ -284,17 +284,15 @@ class Contents:
             display, said = without_caption(display)
             caption = " ".join(part for part in (caption, said) if part)
         self._numbers[kind] += 1
-        shown = behind if frame is None else frame()
-        assert shown is not None
         return Item(
             key=key,
             number=f"{kind} {self._numbers[kind]}",
             title=title,
             display=display,
-            frame=shown,
+            frame=behind,
             caption=caption,
             alt=alt,
-            call=self.done.calls[source] if call is None and source else call or "",
+            call=call if source is None else self.done.calls[source],
         )
 
 

@@ -1,7 +1,6 @@
 """A report's folder: complete or not there, and never in the place of somebody else's files."""
 
 import json
-import os
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from salstats.display.report.page import render_page
 from salstats.display.table_files import save_table_as
 from salstats.display.table_grid import Grid
 from salstats.frames import write_frame
+from salstats.outputs import check_parent
 
 #: Lists what a report wrote; a folder without it is somebody else's.
 MANIFEST = "report.json"
@@ -25,12 +25,11 @@ _FIGURE_SUFFIXES = (".pdf", ".png")
 def check_folder(folder: Path, *, overwrite: bool) -> Path:
     """Return the real path of a folder that may be made, or replaced with what an earlier report made."""
     folder = folder.resolve()
-    if not folder.parent.is_dir():
-        raise InputFileError(f"cannot write {folder}: the folder {folder.parent} does not exist")
-    if not os.access(folder.parent, os.W_OK) or folder == folder.parent:
-        raise InputFileError(f"cannot write {folder}: no right to write in the folder {folder.parent}")
-    if folder == Path.cwd():
-        raise InputFileError(f"cannot write {folder}: it is the current folder; name a new one in it")
+    check_parent(folder)
+    if folder in (Path.cwd(), folder.parent):
+        raise InputFileError(
+            f"cannot write {folder}: it is the current folder or the root; name a new one in it"
+        )
     if folder.exists() and not folder.is_dir():
         raise InputFileError(f"cannot write {folder}: a file of that name exists")
     if folder.is_dir() and any(folder.iterdir()):

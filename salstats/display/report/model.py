@@ -5,6 +5,10 @@ from typing import Any
 
 import pandas as pd
 
+#: Bootstrap replicates of a report: what is printed should not hang on the seed. Of 10,000 replicates the
+#: Monte-Carlo error of a 95 % limit is 3 % of the standard error, of 1,000 it is 8 %.
+N_REPLICATES = 10_000
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -36,7 +40,7 @@ class Settings:
     unit: str
     level: float = 0.95
     interval: str = "percentile"
-    n_replicates: int = 10_000
+    n_replicates: int = N_REPLICATES
     seed: int = 0
     test: str = "t"
     adjust: str = "holm"

@@ -25,17 +25,13 @@ from salstats.display.report.contents import Contents
 from salstats.display.report.folder import check_folder, write_folder
 from salstats.display.report.guidelines import not_covered
 from salstats.display.report.methods import methods_references, methods_text
-from salstats.display.report.model import Report, Settings
+from salstats.display.report.model import N_REPLICATES, Report, Settings
 from salstats.display.report.provenance import provenance_rows
 from salstats.display.report.results import summary_sentences
 from salstats.frames import check_scores
 from salstats.stats.adjust import check_procedure
 from salstats.stats.contrasts import DIFFERENCE_INTERVALS
 from salstats.stats.paired import TESTS
-
-#: Bootstrap replicates of a report: what is printed should not hang on the seed. Of 10,000 replicates the
-#: Monte-Carlo error of a 95 % limit is 3 % of the standard error, of 1,000 it is 8 %.
-N_REPLICATES = 10_000
 
 
 def report(
