@@ -143,6 +143,7 @@ def provenance_rows(
         ("Interval of means and contrasts", settings.interval),
         ("Bootstrap replicates", count_text(settings.n_replicates)),
         ("Seed", str(settings.seed)),
+        ("Test of contrasts", settings.test),
         ("Adjustment for multiple tests", procedure_name(settings.adjust) or "none"),
         ("Style of numbers", settings.style),
         ("Covariates", joined(settings.covariates) if settings.covariates else "none"),

@@ -141,6 +141,14 @@ def test_the_page_says_how_the_numbers_came_about(demo, scores):
     assert f"{scores['score'].isna().sum():,}" in text
 
 
+def test_every_setting_stands_on_the_page_and_in_the_manifest(small, tmp_path):
+    ss.report(small, tmp_path / "out", test="signflip", adjust="BH", style="ama", rng=7, level=0.9, **FEW)
+    provenance = json.loads((tmp_path / "out" / "report.json").read_text(encoding="utf-8"))["provenance"]
+    assert {"signflip", "Benjamini-Hochberg", "ama", "7", "90%", "999", "patient"} <= set(provenance.values())
+    text = page_text(tmp_path / "out")
+    assert all(f"{name} {value}" in text for name, value in provenance.items())
+
+
 def test_the_page_shows_the_average_decrease_as_the_frame_has_it(demo):
     folder, frames = demo
     row = frames["decrease"].query("metric == 'iou' and method == 'gradcam' and task == 'Average'").iloc[0]
