@@ -1,0 +1,1 @@
+"""Masks, maps and shapes: arrays in, arrays out."""

@@ -1,0 +1,57 @@
+"""Polygons drawn as the CheXlocalize release draws them, on a canvas no larger than they need."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from PIL import Image, ImageDraw
+
+from salstats.checks import ValueRangeError
+from salstats.images.run_lengths import short
+
+#: Pillow computes with C ints and 32-bit floats, which are exact for whole numbers up to here.
+FARTHEST = 2**24
+
+
+def vertices_of(polygons: Sequence[Any], where: str) -> list[np.ndarray]:
+    """Return each polygon's vertices (x, y), cut to whole pixels towards zero as Pillow does."""
+    if not isinstance(polygons, Sequence | np.ndarray):
+        raise ValueRangeError(f"{where} must be a list of polygons, not {short(polygons)}")
+    vertices = []
+    for i, polygon in enumerate(polygons, start=1):
+        try:
+            points = np.asarray(polygon)
+        except ValueError:
+            points = np.empty(0, object)
+        name = f"{where}: polygon {i} of {len(polygons)}"
+        if points.dtype.kind not in "iuf" or points.ndim != 2 or points.shape[1] != 2:
+            raise ValueRangeError(f"{name} must be a list of points (x, y), not {short(polygon)}")
+        if len(points) < 2:
+            raise ValueRangeError(
+                f"{name} has fewer than two vertices ({points.tolist()}); two are a line, three an area"
+            )
+        near = ((points >= -FARTHEST) & (points <= FARTHEST)).all(axis=1)
+        if not near.all():
+            odd = points[~near][0].tolist()
+            raise ValueRangeError(f"{name} has a vertex at {odd}, which is not a place on an image")
+        vertices.append(np.trunc(points).astype(np.int64))
+    return vertices
+
+
+def draw(vertices: list[np.ndarray], shape: tuple[int, int]) -> tuple[np.ndarray, int]:
+    """Return the part of the image that holds the polygons, from column 0 on, and its first row."""
+    height, width = shape
+    if not vertices:
+        return np.zeros((0, 0), bool), 0
+    low = np.min([v.min(axis=0) for v in vertices], axis=0)
+    high = np.max([v.max(axis=0) for v in vertices], axis=0)
+    if (high < 0).any() or low[0] >= width or low[1] >= height:
+        return np.zeros((0, 0), bool), 0
+    # Only differences of y enter, so rows above can be left out. Positions x are rounded to 32-bit floats,
+    # so column 0 must stay where it is. Joining corners may step a pixel aside: hence a margin to the right.
+    top, bottom = max(int(low[1]), 0), min(int(high[1]) + 1, height)
+    canvas = Image.new("L", (min(int(high[0]) + 3, width), bottom - top))
+    pen = ImageDraw.Draw(canvas)
+    for points in vertices:
+        pen.polygon((points - (0, top)).ravel().tolist(), fill=1, outline=1)
+    return np.array(canvas).view(bool), top

@@ -1,0 +1,133 @@
+"""The run lengths inside a mask: read from COCO's compressed counts, checked, joined, and written again."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from salstats.checks import ValueRangeError
+
+#: pycocotools keeps positions in 32 bits.
+MOST_PIXELS = 2**31 - 1
+#: Characters one number of compressed counts can need, at 5 bits each.
+_LONGEST = 7
+
+
+def check_shape(shape: Any, name: str = "shape") -> tuple[int, int]:
+    """Return (height, width) as two positive whole numbers, of an image that is not too large."""
+    whole = isinstance(shape, Sequence) and all(
+        isinstance(n, int | np.integer) and not isinstance(n, bool) for n in shape
+    )
+    if not whole or len(shape) != 2 or min(shape) < 1:
+        raise ValueRangeError(
+            f"{name} must be two positive whole numbers (height, width), not {short(shape)}"
+        )
+    height, width = (int(n) for n in shape)
+    if height * width > MOST_PIXELS:
+        raise ValueRangeError(
+            f"{name} {height} x {width} is too large; a mask holds {MOST_PIXELS} pixels at most"
+        )
+    return height, width
+
+
+def unpack(counts: bytes) -> tuple[np.ndarray, bool]:
+    """Return the run lengths of compressed counts, and whether no number is longer than it need be."""
+    if not counts:
+        raise ValueRangeError("counts are empty")
+    codes = np.frombuffer(counts, np.uint8).astype(np.int64) - 48
+    if codes.min() < 0 or codes.max() > 63:
+        at = int(np.flatnonzero((codes < 0) | (codes > 63))[0])
+        raise ValueRangeError(
+            f"counts hold {chr(counts[at])!r} as character {at}, which compressed counts never have"
+        )
+    # five bits a character, the lowest first; a sixth says that more follow; the last one's fifth is the sign
+    last = np.flatnonzero(codes < 32)
+    if not len(last) or last[-1] != len(codes) - 1:
+        raise ValueRangeError("counts break off within a number")
+    n_codes = np.diff(last, prepend=-1)
+    if n_codes.max() > _LONGEST:
+        at = int(last[n_codes > _LONGEST][0])
+        raise ValueRangeError(
+            f"counts hold a number of more than {_LONGEST} characters before character {at}"
+        )
+    lengths = (codes[last] ^ 16) - 16
+    longer = np.flatnonzero(n_codes > 1)
+    # a last character that only repeats the sign of the one before it
+    top = lengths[longer]
+    before = -(codes[last[longer] - 1] >> 4 & 1)
+    spare = bool((top == before).any())
+    for place in range(1, _LONGEST):
+        if not len(longer):
+            break
+        lengths[longer] = lengths[longer] * 32 + (codes[last[longer] - place] & 31)
+        longer = longer[n_codes[longer] > place + 1]
+    # from the fourth on, a number is the difference to the last but one
+    np.cumsum(lengths[1::2], out=lengths[1::2])
+    np.cumsum(lengths[2::2], out=lengths[2::2])
+    return lengths, not spare
+
+
+def pack(lengths: np.ndarray) -> bytes:
+    """Return run lengths as compressed counts."""
+    left = lengths.astype(np.int64)
+    left[3:] -= lengths[1:-2]
+    codes = np.zeros((len(left), _LONGEST), np.uint8)
+    used = np.zeros(codes.shape, bool)
+    more = np.ones(len(left), bool)
+    for place in range(_LONGEST):
+        bits = left & 31
+        left = left >> 5
+        used[:, place] = more
+        more = more & (left != np.where(bits & 16, -1, 0))
+        codes[:, place] = bits + 32 * more + 48
+        if not more.any():
+            break
+    return codes[used].tobytes()
+
+
+def listed(counts: list[Any]) -> np.ndarray:
+    """Return uncompressed counts as an array of whole numbers."""
+    if not all(isinstance(n, int | np.integer) and not isinstance(n, bool) for n in counts):
+        odd = next(n for n in counts if not isinstance(n, int | np.integer) or isinstance(n, bool))
+        raise ValueRangeError(f"counts must be whole numbers, not {short(odd)}")
+    if any(abs(int(n)) > MOST_PIXELS for n in counts):
+        raise ValueRangeError("counts hold a run that is longer than any image")
+    return np.array(counts, np.int64)
+
+
+def check_fill(lengths: np.ndarray, shape: tuple[int, int]) -> None:
+    """Raise unless the runs fill the image exactly."""
+    negative = np.flatnonzero(lengths < 0)
+    if negative.size:
+        raise ValueRangeError(
+            f"counts hold a run of {lengths[negative[0]]} pixels (run {negative[0] + 1} of {len(lengths)})"
+        )
+    height, width = shape
+    if lengths.sum() != height * width:
+        raise ValueRangeError(
+            f"counts add up to {lengths.sum()} pixels, the image has {height * width} ({height} x {width})"
+        )
+
+
+def joined(lengths: np.ndarray) -> np.ndarray:
+    """Return run lengths without runs of no pixels (the first may be one)."""
+    ends = np.cumsum(lengths)
+    starts, stops = ends[:-1:2], ends[1::2]
+    return from_runs(starts[stops > starts], stops[stops > starts], int(ends[-1]))
+
+
+def from_runs(starts: np.ndarray, ends: np.ndarray, n_pixels: int) -> np.ndarray:
+    """Return run lengths, background first, of ordered foreground runs that may touch."""
+    if len(starts):
+        apart = starts[1:] != ends[:-1]
+        starts, ends = starts[np.r_[True, apart]], ends[np.r_[apart, True]]
+    bounds = np.stack((starts, ends), axis=1).ravel()
+    if not len(bounds) or bounds[-1] < n_pixels:
+        bounds = np.append(bounds, n_pixels)
+    return np.diff(bounds, prepend=0)
+
+
+def short(value: object) -> str:
+    """Return a value for a message, cut where it is long."""
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,298 @@
+"""How far a mask and the truth overlap: four counts, and the rates made of them.
+
+All rates lie between 0 and 1, and more is better. A rate is NaN where its denominator is 0, and only there:
+
+=======================  =====  =====  =========  ======  ===========
+empty or full            iou    dice   precision  recall  specificity
+=======================  =====  =====  =========  ======  ===========
+mask and truth empty     NaN    NaN    NaN        NaN     1
+only the truth empty     0      0      0          NaN     tn / size
+only the mask empty      0      0      NaN        0       1
+truth full               iou    dice   1          recall  NaN
+=======================  =====  =====  =========  ======  ===========
+
+Libraries disagree here. These are medpy's answers, except that its Jaccard index of two empty masks is 1.
+scikit-learn returns 0 for each NaN above; MONAI also leaves IoU and Dice undefined where only the truth is
+empty.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from salstats.checks import ShapeError, check_choice
+from salstats.images import masks
+from salstats.images.masks import Rle, check_mask
+
+
+class Counts(NamedTuple):
+    """Pixels by what mask and truth say of them; numbers, or arrays of them in one shape.
+
+    Attributes
+    ----------
+    tp, fp, fn, tn : int or ndarray
+        Marked by both, by the mask only, by the truth only, by neither.
+    """
+
+    tp: Any
+    fp: Any
+    fn: Any
+    tn: Any
+
+
+def counts(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> Counts:
+    """Return the pixels that mask and truth share, that one of them marks, and that neither does.
+
+    Parameters
+    ----------
+    mask, truth : ndarray of bool or Rle, shape (M, N)
+        Arrays of 0 and 1 are taken too. Two run-length codes are compared without decoding them.
+
+    Returns
+    -------
+    Counts
+        `tp, fp, fn, tn`, which add up to M * N.
+
+    Raises
+    ------
+    ShapeError
+        The shapes differ, or do not have two dimensions.
+    ValueRangeError
+        An array holds something else than 0 and 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from salstats.metrics.overlap import counts
+    >>> counts(np.array([[1, 1, 0, 0]]), np.array([[0, 1, 1, 0]]))
+    Counts(tp=1, fp=1, fn=1, tn=1)
+    """
+    if isinstance(mask, Rle) or isinstance(truth, Rle):
+        a, b = (m if isinstance(m, Rle) else masks.encode(m) for m in (mask, truth))
+        _check_shapes(a.shape, b.shape)
+        both, n_mask, n_truth = masks.intersection(a, b), masks.area(a), masks.area(b)
+        size = a.shape[0] * a.shape[1]
+    else:
+        predicted, reference = check_mask(mask), check_mask(truth, "truth")
+        _check_shapes(predicted.shape, reference.shape)
+        both = int(np.count_nonzero(predicted & reference))
+        n_mask, n_truth = int(np.count_nonzero(predicted)), int(np.count_nonzero(reference))
+        size = predicted.size
+    return Counts(both, n_mask - both, n_truth - both, size - n_mask - n_truth + both)
+
+
+def _check_shapes(mask: tuple[int, ...], truth: tuple[int, ...]) -> None:
+    """Raise ShapeError unless both shapes are one."""
+    if mask != truth:
+        raise ShapeError(
+            f"mask {mask} and truth {truth} must have the same shape; resize with images.maps.resize"
+        )
+
+
+def iou_from_counts(counted: Counts) -> np.ndarray:
+    """Return intersection over union, `tp / (tp + fp + fn)`: the Jaccard index; NaN where both are empty.
+
+    Parameters
+    ----------
+    counted : Counts
+        Numbers or arrays.
+
+    Returns
+    -------
+    ndarray of float64
+        From 0 to 1, in the shape of the counts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from salstats.metrics.overlap import Counts, iou_from_counts
+    >>> tp, fp, fn, tn = np.array([[1, 0], [1, 0], [2, 0], [4, 8]])
+    >>> iou_from_counts(Counts(tp, fp, fn, tn))
+    array([0.25,  nan])
+    """
+    tp, fp, fn, _ = _float(counted)
+    return _ratio(tp, tp + fp + fn)
+
+
+def dice_from_counts(counted: Counts) -> np.ndarray:
+    """Return Dice's coefficient, `2 tp / (2 tp + fp + fn)`: the F1 score; NaN where both are empty.
+
+    Takes and returns what `iou_from_counts` does; `dice = 2 iou / (1 + iou)`.
+
+    Examples
+    --------
+    >>> from salstats.metrics.overlap import Counts, dice_from_counts
+    >>> dice_from_counts(Counts(1, 1, 2, 4))
+    array(0.4)
+    """
+    tp, fp, fn, _ = _float(counted)
+    return _ratio(2 * tp, 2 * tp + fp + fn)
+
+
+def precision_from_counts(counted: Counts) -> np.ndarray:
+    """Return the share of the mask that is true, `tp / (tp + fp)`; NaN where the mask is empty.
+
+    Takes and returns what `iou_from_counts` does.
+
+    Examples
+    --------
+    >>> from salstats.metrics.overlap import Counts, precision_from_counts
+    >>> precision_from_counts(Counts(1, 1, 2, 4))
+    array(0.5)
+    """
+    tp, fp, _, _ = _float(counted)
+    return _ratio(tp, tp + fp)
+
+
+def recall_from_counts(counted: Counts) -> np.ndarray:
+    """Return the share of the truth that is marked, `tp / (tp + fn)`; NaN where the truth is empty.
+
+    Also called sensitivity. Takes and returns what `iou_from_counts` does.
+
+    Examples
+    --------
+    >>> from salstats.metrics.overlap import Counts, recall_from_counts
+    >>> recall_from_counts(Counts(1, 1, 3, 4))
+    array(0.25)
+    """
+    tp, _, fn, _ = _float(counted)
+    return _ratio(tp, tp + fn)
+
+
+def specificity_from_counts(counted: Counts) -> np.ndarray:
+    """Return the share of the background left unmarked, `tn / (tn + fp)`; NaN where the truth is full.
+
+    Takes and returns what `iou_from_counts` does.
+
+    Examples
+    --------
+    >>> from salstats.metrics.overlap import Counts, specificity_from_counts
+    >>> specificity_from_counts(Counts(1, 1, 2, 4))
+    array(0.8)
+    """
+    _, fp, _, tn = _float(counted)
+    return _ratio(tn, tn + fp)
+
+
+def _float(counted: Counts) -> list[np.ndarray]:
+    """Return the four counts in float64, exact up to 2**53 pixels."""
+    return [np.asarray(n, dtype=np.float64) for n in counted]
+
+
+def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    """Return part / whole, NaN where the whole is 0."""
+    return np.divide(part, whole, out=np.full(np.shape(whole), np.nan), where=whole != 0)
+
+
+#: The rates by the names that the `metric` column has.
+RATES: dict[str, Callable[[Counts], np.ndarray]] = {
+    "iou": iou_from_counts,
+    "dice": dice_from_counts,
+    "precision": precision_from_counts,
+    "recall": recall_from_counts,
+    "specificity": specificity_from_counts,
+}
+
+
+def rate(metric: str, counted: Counts) -> np.ndarray:
+    """Return a rate by its name.
+
+    Parameters
+    ----------
+    metric : {"iou", "dice", "precision", "recall", "specificity"}
+    counted : Counts
+        Numbers or arrays.
+
+    Returns
+    -------
+    ndarray of float64
+        From 0 to 1, in the shape of the counts; NaN where the denominator is 0.
+
+    Raises
+    ------
+    ValueRangeError
+        The name is not one of these.
+
+    Examples
+    --------
+    >>> from salstats.metrics.overlap import Counts, rate
+    >>> rate("iou", Counts(1, 1, 2, 4))
+    array(0.25)
+    """
+    return RATES[check_choice(metric, tuple(RATES), "metric")](counted)
+
+
+def iou(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> float:
+    """Return intersection over union of a mask and the truth; NaN where both are empty.
+
+    Takes and raises what `counts` does; the formula is in `iou_from_counts`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from salstats.metrics.overlap import iou
+    >>> iou(np.array([[1, 1, 0, 0]]), np.array([[0, 1, 0, 0]]))
+    0.5
+    """
+    return float(iou_from_counts(counts(mask, truth)))
+
+
+def dice(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> float:
+    """Return Dice's coefficient of a mask and the truth; NaN where both are empty.
+
+    Takes and raises what `counts` does; the formula is in `dice_from_counts`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from salstats.metrics.overlap import dice
+    >>> dice(np.array([[1, 1, 0, 0]]), np.array([[0, 1, 1, 0]]))
+    0.5
+    """
+    return float(dice_from_counts(counts(mask, truth)))
+
+
+def precision(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> float:
+    """Return the share of a mask that is true; NaN where the mask is empty.
+
+    Takes and raises what `counts` does; the formula is in `precision_from_counts`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from salstats.metrics.overlap import precision
+    >>> precision(np.array([[1, 1, 0, 0]]), np.array([[0, 1, 1, 1]]))
+    0.5
+    """
+    return float(precision_from_counts(counts(mask, truth)))
+
+
+def recall(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> float:
+    """Return the share of the truth that a mask marks; NaN where the truth is empty.
+
+    Takes and raises what `counts` does; the formula is in `recall_from_counts`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from salstats.metrics.overlap import recall
+    >>> recall(np.array([[1, 1, 0, 0, 0]]), np.array([[0, 1, 1, 1, 1]]))
+    0.25
+    """
+    return float(recall_from_counts(counts(mask, truth)))
+
+
+def specificity(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> float:
+    """Return the share of the background that a mask leaves unmarked; NaN where the truth is full.
+
+    Takes and raises what `counts` does; the formula is in `specificity_from_counts`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from salstats.metrics.overlap import specificity
+    >>> specificity(np.array([[1, 1, 0, 0]]), np.array([[0, 1, 0, 1]]))
+    0.5
+    """
+    return float(specificity_from_counts(counts(mask, truth)))
