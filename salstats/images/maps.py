@@ -1,0 +1,443 @@
+"""Saliency maps laid over images: resized, rescaled, thresholded, and counted against a truth."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import cv2
+import numpy as np
+
+from salstats.checks import ShapeError, ValueRangeError, check_choice, check_count
+from salstats.images.masks import Rle, runs
+from salstats.images.otsu import above_otsu, grey_levels, jet_smoothed, refill
+from salstats.images.peaks import maxima, rounding
+from salstats.images.run_lengths import check_shape
+
+#: How many columns of the image are compared at a time, so that they stay in the processor's cache.
+_STRIP = 64
+
+
+class SaliencyOnImage:
+    """A saliency map laid over an image: its peak, its mask, and its counts against a truth.
+
+    The map is resized to the image (bilinear, half-pixel centres, no antialiasing), stretched to [0, 1],
+    smoothed where asked, and thresholded. A constant map points at nothing: it has no peak, and its mask is
+    empty at every threshold. At most one map of the image's size is kept, and made only when it is needed.
+
+    Parameters
+    ----------
+    saliency : array_like of number, shape (M, N)
+        Finite; larger means more salient. Of any size, also larger than the image.
+    shape : tuple of int
+        (height, width) of the image in pixels.
+    smooth : int, optional
+        Side in pixels of a box filter over the stretched map; the result is not stretched again. The
+        border is mirrored about its pixels. None leaves the map as it is. The peak is always taken before.
+    colormap : str, optional
+        "jet" smooths as the CheXlocalize scripts do, by way of a colour map, which marks mostly background
+        (see `images.otsu.jet_smoothed`); for reproducing them, with `smooth` and threshold "otsu" only.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        (height, width) of the image.
+
+    Raises
+    ------
+    ShapeError
+        The map does not have two dimensions, or has no pixels.
+    ValueRangeError
+        The map holds NaN or infinity; the shape or an option is not one.
+
+    Notes
+    -----
+    Computed in float64 at the map's own size and in float32 at the image's. Against the CheXlocalize
+    scripts, whose float32 sums are fused on some processors, single pixels on the edge of a mask can differ.
+
+    References
+    ----------
+    Saporta, A. et al. (2022). Benchmarking saliency methods for chest X-ray interpretation. Nature Machine
+    Intelligence 4, 867-878. doi:10.1038/s42256-022-00536-x
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from salstats.images.maps import SaliencyOnImage
+    >>> from salstats.images.masks import encode
+    >>> laid = SaliencyOnImage(np.array([[0.0, 0.0], [0.0, 2.0]]), (4, 4))
+    >>> laid.peak
+    (3, 3)
+    >>> laid.mask(0.5).astype(int)
+    array([[0, 0, 0, 0],
+           [0, 0, 0, 0],
+           [0, 0, 1, 1],
+           [0, 0, 1, 1]])
+    >>> laid.counts(encode(np.eye(4, dtype=bool)), 0.5)
+    (2, 2, 2, 10)
+    """
+
+    def __init__(
+        self,
+        saliency: Any,
+        shape: tuple[int, int],
+        *,
+        smooth: int | None = None,
+        colormap: str | None = None,
+    ) -> None:
+        self._saliency = check_saliency(saliency)
+        self.shape = check_shape(shape)
+        self.smooth = None if smooth is None else check_count(smooth, "smooth")
+        self.colormap = None if colormap is None else check_choice(colormap, ("jet",), "colormap")
+        if self.colormap is not None and self.smooth is None:
+            raise ValueRangeError("colormap is a way to smooth: give smooth, the side of the box, as well")
+
+    @cached_property
+    def _highest(self) -> tuple[float, np.ndarray]:
+        """The largest value on the image's pixels, and its first place."""
+        return maxima(self._saliency, self.shape, every=False)
+
+    @cached_property
+    def _lowest(self) -> float:
+        """The smallest value on the image's pixels."""
+        return -maxima(-self._saliency, self.shape, every=False)[0]
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the map takes one value only on the image's pixels, but for rounding."""
+        return self._highest[0] - self._lowest <= rounding(self._saliency)
+
+    @property
+    def peak(self) -> tuple[int, int] | None:
+        """The first maximum in row-major order, as (row, col), before smoothing; None for a constant map."""
+        if self.is_constant:
+            return None
+        row, col = self._highest[1][0].tolist()
+        return row, col
+
+    @property
+    def peaks(self) -> np.ndarray:
+        """Every maximum, before smoothing.
+
+        ndarray of int64, shape (k, 2): (row, col) in row-major order; none for a constant map. Values that
+        only rounding tells apart are equal; a plateau counts with all its pixels.
+        """
+        if self.is_constant:
+            return np.empty((0, 2), np.int64)
+        return maxima(self._saliency, self.shape)[1]
+
+    def _stretched(self, top: float) -> np.ndarray:
+        """Return the map from 0 to `top`, transposed: its pixels lie in the order run lengths count them."""
+        height, width = self.shape
+        # interpolation is linear: stretched while it is small, by the extremes it has when it is large
+        lowest, highest = self._lowest, self._highest[0]
+        small = (self._saliency - lowest) / (highest - lowest)
+        values = resize(small.T * top, (width, height))
+        row, col = self._highest[1][0]
+        # rounding must not cost the peak its grey level
+        values[col, row] = top
+        return values
+
+    @cached_property
+    def _columns(self) -> np.ndarray:
+        """The map from 0 to 1, smoothed, transposed."""
+        values = self._stretched(1)
+        if self.smooth is None or self.colormap is not None:
+            return values
+        return box_filter(values, self.smooth)
+
+    def _grey(self) -> np.ndarray:
+        """Return the grey levels that Otsu's rule is asked about, transposed."""
+        if self.smooth is None:
+            return self._stretched(255).astype(np.uint8)
+        if self.colormap is None:
+            return grey_levels(self._columns)
+        return jet_smoothed(self._stretched(255).astype(np.uint8), self.smooth)
+
+    def _mask_columns(self, threshold: float | str) -> np.ndarray:
+        """Return the mask, transposed."""
+        threshold = check_threshold(threshold)
+        if threshold != "otsu" and self.colormap is not None:
+            raise ValueRangeError(f"with a colormap the threshold must be 'otsu', not {threshold}")
+        if self.is_constant or threshold == 1:
+            return np.zeros(self.shape[::-1], bool)
+        if isinstance(threshold, str):
+            return refill(above_otsu(self._grey()))
+        return threshold_mask(self._columns, threshold)
+
+    def mask(self, threshold: float | str = "otsu") -> np.ndarray:
+        """Return the mask at a threshold.
+
+        Parameters
+        ----------
+        threshold : float or "otsu", default "otsu"
+            A number from 0 to 1: what lies strictly above it in the stretched map. "otsu": what lies above
+            Otsu's level, holes filled and single pixels dropped.
+
+        Returns
+        -------
+        ndarray of bool, shape (height, width)
+
+        Raises
+        ------
+        ValueRangeError
+            The threshold is neither, or is a number beside a colormap.
+        """
+        columns = self._mask_columns(threshold)
+        return np.asarray(cv2.transpose(columns.view(np.uint8))).reshape(self.shape).view(bool)
+
+    def counts(self, truth: Rle, threshold: float | str = "otsu") -> tuple[int, int, int, int]:
+        """Return the pixels that mask and truth share, that one of them marks, and that neither does.
+
+        The mask is neither encoded nor the truth decoded.
+
+        Parameters
+        ----------
+        truth : Rle
+            Of the image's shape.
+        threshold : float or "otsu", default "otsu"
+            As in `mask`.
+
+        Returns
+        -------
+        tp, fp, fn, tn : int
+
+        Raises
+        ------
+        ShapeError
+            The truth has another shape.
+        ValueRangeError
+            As in `mask`.
+        """
+        starts, ends = self._runs(truth)
+        mask = self._mask_columns(threshold).reshape(-1)
+        tp = int(np.count_nonzero(_pieces(mask, starts, ends)))
+        n_mask, n_truth = int(np.count_nonzero(mask)), int((ends - starts).sum())
+        return tp, n_mask - tp, n_truth - tp, mask.size - n_mask - n_truth + tp
+
+    def counts_at(self, truth: Rle, thresholds: Sequence[float]) -> np.ndarray:
+        """Return the counts at many thresholds from one pass over the map.
+
+        Parameters
+        ----------
+        truth : Rle
+            Of the image's shape.
+        thresholds : sequence of float
+            From 0 to 1, in any order.
+
+        Returns
+        -------
+        ndarray of int64, shape (len(thresholds), 4)
+            tp, fp, fn, tn, each row what `counts` returns for its threshold.
+
+        Raises
+        ------
+        ShapeError
+            The truth has another shape.
+        ValueRangeError
+            A threshold is not a number from 0 to 1, or there is a colormap.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from salstats.images.maps import SaliencyOnImage
+        >>> from salstats.images.masks import encode
+        >>> laid = SaliencyOnImage(np.array([[0.0, 1.0, 2.0, 3.0]]), (1, 4))
+        >>> laid.counts_at(encode(np.array([[0, 0, 1, 1]])), [0.2, 0.5, 0.9])
+        array([[2, 1, 0, 1],
+               [2, 0, 0, 2],
+               [1, 0, 1, 2]])
+        """
+        starts, ends = self._runs(truth)
+        checked = [check_threshold(t) for t in thresholds]
+        if self.colormap is not None or "otsu" in checked:
+            raise ValueRangeError("counts_at takes fixed thresholds, and no colormap; for 'otsu' see counts")
+        cuts = [_float32_below(float(t)) for t in checked]
+        n_mask, tp = np.zeros(len(cuts), np.int64), np.zeros(len(cuts), np.int64)
+        if not self.is_constant:
+            inside = _pieces(self._columns.reshape(-1), starts, ends)
+            tp[:] = [np.count_nonzero(inside > cut) for cut in cuts]
+            for first in range(0, len(self._columns), _STRIP):
+                strip = self._columns[first : first + _STRIP]
+                n_mask += np.array([np.count_nonzero(strip > cut) for cut in cuts], np.int64)
+        at_top = np.array([t == 1 for t in checked], bool)
+        n_mask[at_top] = tp[at_top] = 0
+        n_truth, size = int((ends - starts).sum()), self.shape[0] * self.shape[1]
+        return np.stack([tp, n_mask - tp, n_truth - tp, size - n_mask - n_truth + tp], axis=1)
+
+    def _runs(self, truth: Rle) -> tuple[np.ndarray, np.ndarray]:
+        """Return where the truth's runs start and end, after a look at its shape."""
+        if truth.shape != self.shape:
+            raise ShapeError(f"truth {truth.shape} must have the image's shape, {self.shape}")
+        return runs(truth)
+
+
+def _pieces(flat: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """Return what lies from each start to its end, one piece after the other."""
+    pieces = [flat[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
+    return np.concatenate(pieces) if pieces else flat[:0]
+
+
+def is_finite(saliency: Any) -> bool:
+    """Return whether no pixel of a map is NaN or infinite.
+
+    Examples
+    --------
+    >>> from salstats.images.maps import is_finite
+    >>> is_finite([[0.0, float("nan")]])
+    False
+    """
+    return bool(np.isfinite(np.asarray(saliency)).all())
+
+
+def check_saliency(saliency: Any) -> np.ndarray:
+    """Return a map as a new array of float64, if it is a finite one of shape (M, N)."""
+    array = np.asarray(saliency)
+    if array.ndim != 2 or not array.size:
+        raise ShapeError(f"a saliency map must have shape (M, N) and at least one pixel, not {array.shape}")
+    if array.dtype.kind not in "biuf":
+        raise ValueRangeError(f"a saliency map must hold real numbers, not {array.dtype}")
+    array = array.astype(np.float64, order="C")
+    # NaN goes through both; this needs no second array
+    lowest, highest = float(array.min()), float(array.max())
+    if not np.isfinite([lowest, highest]).all():
+        n_bad = array.size - np.count_nonzero(np.isfinite(array))
+        raise ValueRangeError(f"{n_bad} of {array.size} pixels of the saliency map are NaN or infinite")
+    # half of a huge map, so that differences of its values stay finite
+    return array if np.isfinite(highest - lowest) else array / 2
+
+
+def check_threshold(threshold: Any) -> float | str:
+    """Return a threshold if it is "otsu" or a number from 0 to 1."""
+    if isinstance(threshold, str):
+        return check_choice(threshold, ("otsu",), "threshold")
+    if (
+        isinstance(threshold, bool)
+        or not isinstance(threshold, int | float | np.integer | np.floating)
+        or not 0 <= threshold <= 1
+    ):
+        raise ValueRangeError(f"threshold must be 'otsu' or a number from 0 to 1, not {threshold!r}")
+    return float(threshold)
+
+
+def resize(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    """Return a map at an image's size: bilinear, half-pixel centres, no antialiasing.
+
+    Parameters
+    ----------
+    saliency : ndarray of float, shape (m, n)
+    shape : tuple of int
+        (height, width) of the image.
+
+    Returns
+    -------
+    ndarray of float32, shape (height, width)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from salstats.images.maps import resize
+    >>> resize(np.array([[0.0, 4.0]]), (1, 4))
+    array([[0., 1., 3., 4.]], dtype=float32)
+    """
+    height, width = shape
+    source = np.ascontiguousarray(saliency, np.float32)
+    resized = cv2.resize(source, (width, height), interpolation=cv2.INTER_LINEAR)
+    return np.asarray(resized).reshape(height, width)
+
+
+def rescale(values: np.ndarray) -> np.ndarray:
+    """Return a map stretched from its smallest and largest value to 0 and 1; a constant map becomes 0.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (M, N)
+        Finite.
+
+    Returns
+    -------
+    ndarray of float32, shape (M, N)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from salstats.images.maps import rescale
+    >>> rescale(np.array([[-1.0, 0.0, 3.0]]))
+    array([[0.  , 0.25, 1.  ]], dtype=float32)
+    """
+    shifted = values - values.min()
+    highest = shifted.max()
+    return np.asarray(shifted / highest if highest > 0 else shifted, np.float32)
+
+
+def box_filter(values: np.ndarray, size: int) -> np.ndarray:
+    """Return the mean of `size` x `size` pixels around each, the border mirrored about its pixels.
+
+    Parameters
+    ----------
+    values : ndarray of float32, shape (M, N)
+    size : int
+        Where it is even, the box reaches one pixel further up and left.
+
+    Returns
+    -------
+    ndarray of float32, shape (M, N)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from salstats.images.maps import box_filter
+    >>> box_filter(np.array([[0, 0, 0, 3, 0, 0]], np.float32), 3)
+    array([[0., 0., 1., 1., 1., 0.]], dtype=float32)
+    """
+    smoothed = cv2.boxFilter(values, -1, (size, size), borderType=cv2.BORDER_REFLECT_101)
+    return np.asarray(smoothed).reshape(values.shape)
+
+
+def otsu_mask(values: np.ndarray) -> np.ndarray:
+    """Return what lies above Otsu's level, holes filled and single pixels dropped.
+
+    Parameters
+    ----------
+    values : ndarray of float32, shape (M, N)
+        From 0 to 1.
+
+    Returns
+    -------
+    ndarray of bool, shape (M, N)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from salstats.images.maps import otsu_mask
+    >>> otsu_mask(np.array([[0, 0.1, 0.9, 1, 0, 1]], np.float32)).astype(int)
+    array([[0, 0, 1, 1, 0, 0]])
+    """
+    return refill(above_otsu(grey_levels(values)))
+
+
+def threshold_mask(values: np.ndarray, threshold: float) -> np.ndarray:
+    """Return what lies strictly above a threshold, compared as in float64; nothing filled or dropped.
+
+    Parameters
+    ----------
+    values : ndarray of float32, shape (M, N)
+    threshold : float
+
+    Returns
+    -------
+    ndarray of bool, shape (M, N)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from salstats.images.maps import threshold_mask
+    >>> threshold_mask(np.array([[0.3, 0.4, 0.5]], np.float32), 0.4)  # 0.4 in float32 is more than 0.4
+    array([[False,  True,  True]])
+    """
+    return np.asarray(values > _float32_below(threshold))
+
+
+def _float32_below(threshold: float) -> np.float32:
+    """Return the largest float32 that is not above a number: the same float32 values exceed both."""
+    nearest = np.float32(threshold)
+    return nearest if float(nearest) <= threshold else np.nextafter(nearest, np.float32(-np.inf))

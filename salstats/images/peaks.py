@@ -1,0 +1,129 @@
+"""Where a map laid over an image is largest, found without making the map at the image's size."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+#: What rounding in float64 can make of equal values, as a share of the map's largest magnitude.
+ROUNDING = 1e-14
+
+
+def maxima(saliency: np.ndarray, shape: tuple[int, int], *, every: bool = True) -> tuple[float, np.ndarray]:
+    """Return the largest value that a map takes on an image's pixels, and where.
+
+    The map is interpolated as `images.maps.resize` does, but in float64. What ties on paper ties here:
+    values that differ by what rounding can do (1e-14 of the map's largest magnitude) are equal. A pixel
+    never exceeds the four samples around it, so only where these reach what is found already are pixels
+    looked at.
+
+    Parameters
+    ----------
+    saliency : ndarray of float64, shape (m, n)
+        Finite.
+    shape : tuple of int
+        (height, width) of the image.
+    every : bool, default True
+        Every maximum, or only the first in row-major order.
+
+    Returns
+    -------
+    value : float
+    points : ndarray of int64, shape (k, 2)
+        (row, col) in row-major order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from salstats.images.peaks import maxima
+    >>> maxima(np.array([[0.0, 1.0, 1.0]]), (1, 6))
+    (1.0, array([[0, 3],
+           [0, 4],
+           [0, 5]]))
+    """
+    rows, cols = _Axis.of(saliency.shape[0], shape[0]), _Axis.of(saliency.shape[1], shape[1])
+    slack = rounding(saliency)
+    tops = saliency.max(axis=1)
+    highest = tops.max()
+    # what no pixel between a row of samples and the next exceeds
+    bounds = np.maximum(tops, np.append(tops[1:], tops[-1]))
+    bounds[bounds >= highest - slack] = highest
+    bounds[rows.starts[:-1] == rows.starts[1:]] = -np.inf
+    best = -np.inf
+    found: list[tuple[np.ndarray, np.ndarray]] = []
+    # rows of samples that promise the same come from top to bottom
+    for row in np.argsort(-bounds, kind="stable"):
+        if bounds[row] < best - slack:
+            break
+        above, below = saliency[row], saliency[min(row + 1, len(saliency) - 1)]
+        promised = np.maximum(above, below)
+        promised = np.maximum(promised[cols.low], promised[cols.high])
+        down = rows.part[rows.starts[row] : rows.starts[row + 1], None]
+        if not found:
+            # the pixels that promise most give a first value to beat
+            best = _values(above, below, down, cols, np.flatnonzero(promised == promised.max())).max()
+        at_cols = np.flatnonzero(promised >= best - slack)
+        if not len(at_cols):
+            continue
+        values = _values(above, below, down, cols, at_cols)
+        best = max(best, values.max())
+        at = np.argwhere(values >= best - slack)
+        found.append(
+            (values[at[:, 0], at[:, 1]], np.stack([at[:, 0] + rows.starts[row], at_cols[at[:, 1]]], 1))
+        )
+        if best >= highest - slack and not every:
+            break
+    values, points = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    points = points[values >= best - slack]
+    points = points[np.lexsort((points[:, 1], points[:, 0]))]
+    return float(best), points if every else points[:1]
+
+
+def rounding(saliency: np.ndarray) -> float:
+    """Return what rounding can make of equal values of a map."""
+    return ROUNDING * max(float(saliency.max()), -float(saliency.min()))
+
+
+def _values(
+    above: np.ndarray, below: np.ndarray, down: np.ndarray, cols: "_Axis", at_cols: np.ndarray
+) -> np.ndarray:
+    """Return the values of pixels that lie between two rows of samples."""
+    low, high, right = cols.low[at_cols], cols.high[at_cols], cols.part[at_cols]
+    first, second = _between(above[low], above[high], right), _between(below[low], below[high], right)
+    return _between(first, second, down)
+
+
+def _between(a: np.ndarray, b: np.ndarray, part: np.ndarray) -> np.ndarray:
+    """Return the value `part` of the way from a to b; exactly theirs where they are equal."""
+    return np.asarray(a + part * (b - a))
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """Where the pixels of one axis lie among the samples of the map.
+
+    Attributes
+    ----------
+    low, high : ndarray of int64, one per pixel
+        The samples before and after it.
+    part : ndarray of float64, one per pixel
+        How far along it lies between them.
+    starts : ndarray of int64
+        The first pixel after each sample, and last the number of pixels.
+    """
+
+    low: np.ndarray
+    high: np.ndarray
+    part: np.ndarray
+    starts: np.ndarray
+
+    @classmethod
+    def of(cls, n_samples: int, n_pixels: int) -> "_Axis":
+        """Return the axis of so many samples on so many pixels.
+
+        Centres lie at halves: pixel i is at ((2i + 1) n_samples - n_pixels) / (2 n_pixels) among the
+        samples, reckoned in whole numbers until the division.
+        """
+        place = (2 * np.arange(n_pixels) + 1) * n_samples - n_pixels
+        low, rest = np.divmod(np.clip(place, 0, 2 * n_pixels * (n_samples - 1)), 2 * n_pixels)
+        starts = np.searchsorted(low, np.arange(n_samples + 1))
+        return cls(low, np.minimum(low + 1, n_samples - 1), rest / (2 * n_pixels), starts)
