@@ -1,0 +1,118 @@
+"""Which files of a folder in the CheXlocalize format are what, found by their names."""
+
+import os
+import re
+import warnings
+from collections.abc import Iterable
+from pathlib import Path
+
+from salstats.checks import InputFileError, SalstatsWarning, quoted
+from salstats.readers.chexlocalize_maps import SUFFIX
+
+#: What a file is -> the names it may have, beside which `_val`, `_test`, `_sample` may stand.
+PATTERNS = {
+    "truth": re.compile(r"gt_segmentations(_.*)?\.json"),
+    "annotations": re.compile(r"gt_annotations(_.*)?\.json"),
+    "human": re.compile(r"hb_segmentations(_.*)?\.json"),
+    "human_annotations": re.compile(r"hb_annotations(_.*)?\.json"),
+    "points": re.compile(r"hb_salient_pt.*\.json"),
+    "labels": re.compile(r"valid\.csv|test\.csv|(val|valid|test)_labels\.csv"),
+}
+#: Splits as they stand in names, and the one word for each.
+_SPLITS = {"val": "val", "valid": "val", "validation": "val", "test": "test"}
+SPLITS = ("val", "test")
+
+
+def split_of(name: str) -> str | None:
+    """Return the split that a file's or folder's name says, if any.
+
+    Examples
+    --------
+    >>> from salstats.readers.chexlocalize_files import split_of
+    >>> split_of("gt_segmentations_val_sample.json"), split_of("maps")
+    ('val', None)
+    """
+    parts = re.split(r"[_.\W]+", name)
+    return next((_SPLITS[part] for part in parts if part in _SPLITS), None)
+
+
+def find_files(folder: Path, given: Iterable[str], split: str | None) -> dict[str, Path]:
+    """Return what the folder holds of `PATTERNS`, leaving out what is `given` already.
+
+    Raises InputFileError where it holds two files of one kind, or files of two splits.
+    """
+    if not folder.is_dir():
+        raise InputFileError(f"{folder}: {'not a folder' if folder.exists() else 'no such folder'}")
+    names = sorted(p.name for p in folder.iterdir() if p.is_file())
+    found: dict[str, Path] = {}
+    for kind, pattern in PATTERNS.items():
+        if kind in given:
+            continue
+        fits = [n for n in names if pattern.fullmatch(n) and split in (None, split_of(n) or split)]
+        if len(fits) > 1:
+            of_splits = {split_of(n) for n in fits}
+            choose = "split='val' or split='test', or " if of_splits == {"val", "test"} else ""
+            raise InputFileError(
+                f"{folder} holds {quoted(fits)}, and one of them is wanted; choose with {choose}{kind}="
+            )
+        if fits:
+            found[kind] = folder / fits[0]
+    return found
+
+
+def find_maps(folder: Path, split: str | None = None) -> list[Path]:
+    """Return the maps in a folder and below, in the order of their paths.
+
+    Links to files are followed, as stores of large files use them; links to folders are not, with a
+    warning, so that the search stays within the folder and ends.
+    """
+    if not folder.is_dir():
+        raise InputFileError(f"{folder}: {'not a folder' if folder.exists() else 'no such folder'}")
+    found, linked = [], []
+
+    def fail(error: OSError) -> None:
+        raise InputFileError(f"{error.filename}: cannot be read ({error.strerror or error})") from error
+
+    for place, folders, names in os.walk(folder, onerror=fail):
+        here = Path(place)
+        linked += [here / name for name in folders if (here / name).is_symlink()]
+        of_split = next(filter(None, (split_of(part) for part in here.relative_to(folder).parts)), None)
+        if split is not None and of_split not in (None, split):
+            continue
+        found += [here / name for name in names if name.endswith(SUFFIX)]
+    if linked:
+        more = f" (and {len(linked) - 1} more)" if len(linked) > 1 else ""
+        warnings.warn(
+            f"{min(linked)}{more}: a link to another folder, which was not searched for maps; "
+            "give it as maps= if it holds some",
+            SalstatsWarning,
+            stacklevel=3,
+        )
+    return sorted(found)
+
+
+def check_splits(folder: Path, files: Iterable[Path], maps: Iterable[Path]) -> None:
+    """Raise where files that were found by their names belong to two splits."""
+    by_split: dict[str, Path] = {}
+    for file in files:
+        of_file = split_of(file.name)
+        if of_file:
+            by_split.setdefault(of_file, file)
+    for file in maps:
+        of_folder = next(filter(None, (split_of(part) for part in file.relative_to(folder).parts[:-1])), None)
+        if of_folder:
+            by_split.setdefault(of_folder, file.parent)
+    if len(by_split) > 1:
+        shown = " and ".join(f"{file.name} ({name})" for name, file in sorted(by_split.items()))
+        raise InputFileError(
+            f"{folder} holds files of two splits, {shown}; choose with split='val' or split='test'"
+        )
+
+
+def holds_study(folder: Path) -> bool:
+    """Return whether a folder's names are those of a study in this format: its truth, or maps below."""
+    kinds = ("truth", "annotations", "human", "human_annotations", "points")
+    names = [p.name for p in folder.iterdir() if p.is_file()]
+    if any(PATTERNS[kind].fullmatch(name) for kind in kinds for name in names):
+        return True
+    return any(name.endswith(SUFFIX) for _, _, below in os.walk(folder) for name in below)

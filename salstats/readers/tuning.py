@@ -1,0 +1,179 @@
+"""Read tables of thresholds, probability cut-offs and filter sizes, one for each task."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from salstats.checks import ColumnError, ValueRangeError, check_choice
+from salstats.readers.cells import identifier_text
+from salstats.readers.chexlocalize_maps import task_name
+from salstats.readers.table_options import PathLike, TableOptions
+from salstats.readers.tables import number_column, read_table
+
+#: What a table may say -> the columns that say it; the second of `cutoff` is the release's.
+COLUMNS = {"threshold": ("threshold",), "cutoff": ("cutoff", "prob_threshold"), "smooth": ("smooth",)}
+#: The release's table of cut-offs has every cut-off tried with this; the first maximum is the one.
+_MIOU = "mIoU"
+_CHOSEN = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
+#: What tells one series of maps from another.
+_SERIES = ("method", "model", "seed")
+
+
+def read_thresholds(path: PathLike, *, what: str | None = None) -> dict[tuple[str, str | None], float]:
+    r"""Read one number for each task: the threshold, the cut-off or the filter size to use.
+
+    Three forms are read: a value per task (the release's `tuning_results.csv`); every value tried with
+    its `mIoU`, of which the first maximum counts (`probability_tuning_results.csv`); and the table that
+    `tune` gives, of which the rows `chosen` count.
+
+    Parameters
+    ----------
+    path : path
+        CSV, TSV, Parquet or XLSX with a column `task` and one of `threshold`, `cutoff`
+        (`prob_threshold`) and `smooth`; `method`, `model` and `seed` where they differ by it.
+    what : {"threshold", "cutoff", "smooth"}, optional
+        Which of the three it must be.
+
+    Returns
+    -------
+    dict
+        (task, method) -> value, in the order of the file. The method is `method[:model[:seed]]` as a
+        series is written, or None where the table has no column `method`.
+
+    Raises
+    ------
+    InputFileError
+        The file cannot be read as a table.
+    ColumnError
+        A column is missing, or there are two that say a value; a task has no defined value, or more
+        than one; a value is out of range.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from salstats.readers.tuning import read_thresholds
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder) / "probability_tuning_results.csv"
+    ...     _ = file.write_text("prob_threshold,mIoU,task\n0.1,0.2,Edema\n0.2,0.4,Edema\n0.3,0.4,Edema\n")
+    ...     read_thresholds(file)
+    {('Edema', None): 0.2}
+    """
+    if what is not None:
+        check_choice(what, tuple(COLUMNS), "what")
+    options = TableOptions()
+    table = read_table(path, options)
+    first_row = int(table.attrs.get("first_row", 2))
+    file = Path(path)
+    kind, column = _value_column(table, file, what)
+    if "task" not in table.columns:
+        raise ColumnError(f"{file} has no column 'task'; each task has its own {kind}")
+    tasks = identifier_text(table["task"], file, first_row).map(task_name)
+    methods = _methods(table, file, first_row)
+    values = _numbers(table, column, file, first_row, options)
+    counts = _counting(table, file, first_row, tasks, methods, options)
+    chosen: dict[tuple[str, str | None], float] = {}
+    for row, key in enumerate(zip(tasks, methods, strict=True)):
+        if not key[0]:
+            raise ColumnError(f"{file}, row {row + first_row}, column 'task': empty; every row needs one")
+        if not counts[row]:
+            continue
+        if key in chosen:
+            raise ColumnError(
+                f"{file}, row {row + first_row}: a second {kind} for {_named(key)}; one row each, or a "
+                f"column {_MIOU!r} or 'chosen' that says which"
+            )
+        if np.isnan(values[row]):
+            raise ColumnError(f"{file}, row {row + first_row}: {_named(key)} has no defined {kind}")
+        chosen[key] = _checked(float(values[row]), kind, f"{file}, row {row + first_row}, column {column!r}")
+    for key in dict.fromkeys(zip(tasks, methods, strict=True)):
+        if key not in chosen:
+            raise ColumnError(
+                f"{file}: {_named(key)} has no defined {kind}; leave the task out, or give it a value"
+            )
+    return chosen
+
+
+def _value_column(table: pd.DataFrame, file: Path, what: str | None) -> tuple[str, str]:
+    """Return what a table says and the column that says it."""
+    found = [(kind, name) for kind, names in COLUMNS.items() for name in names if name in table.columns]
+    wanted = [name for kind, names in COLUMNS.items() if what in (None, kind) for name in names]
+    if not found:
+        raise ColumnError(f"{file} has no column {' or '.join(map(repr, wanted))}")
+    if len(found) > 1:
+        raise ColumnError(f"{file} has columns {found[0][1]!r} and {found[1][1]!r}; keep one of them")
+    if what is not None and found[0][0] != what:
+        raise ColumnError(f"{file} holds a {found[0][0]} for each task, and a {what} is wanted")
+    return found[0]
+
+
+def _methods(table: pd.DataFrame, file: Path, first_row: int) -> list[str | None]:
+    """Return the series of each row, None where the table does not tell methods apart."""
+    columns = [c for c in _SERIES if c in table.columns]
+    if not columns:
+        return [None] * len(table)
+    if "method" not in columns:
+        raise ColumnError(f"{file} has a column {columns[0]!r} but no column 'method'")
+    texts = [identifier_text(table[c], file, first_row).to_list() for c in columns]
+    names: list[str | None] = []
+    for row, parts in enumerate(zip(*texts, strict=True)):
+        if not parts[0]:
+            raise ColumnError(f"{file}, row {row + first_row}, column 'method': empty; every row needs one")
+        names.append(":".join(part for part in parts if part))
+    return names
+
+
+def _numbers(
+    table: pd.DataFrame, column: str, file: Path, first_row: int, options: TableOptions
+) -> np.ndarray:
+    """Return a column as float64, NaN where it is empty."""
+    numbers, bad = number_column(table[column], options)
+    if bad is not None:
+        raise ColumnError(
+            f"{file}, row {bad + first_row}, column {column!r}: {table[column].iloc[bad]!r} is not a number"
+        )
+    return numbers.to_numpy()
+
+
+def _counting(
+    table: pd.DataFrame,
+    file: Path,
+    first_row: int,
+    tasks: pd.Series,
+    methods: list[str | None],
+    options: TableOptions,
+) -> np.ndarray:
+    """Return which rows count: those chosen, or the first maximum of the mean IoU, or all."""
+    if "chosen" in table.columns:
+        flags = table["chosen"].astype("str").str.lower().map(_CHOSEN)
+        if flags.isna().any():
+            row = int(np.flatnonzero(flags.isna())[0])
+            raise ColumnError(
+                f"{file}, row {row + first_row}, column 'chosen': {table['chosen'].iloc[row]!r} is neither "
+                "True nor False"
+            )
+        return flags.to_numpy(dtype=bool)
+    if _MIOU not in table.columns:
+        return np.ones(len(table), dtype=bool)
+    means = pd.Series(_numbers(table, _MIOU, file, first_row, options))
+    keys = pd.Series(list(zip(tasks, methods, strict=True)))
+    counts = np.zeros(len(table), dtype=bool)
+    defined = means[means.notna()]
+    if len(defined):
+        counts[defined.groupby(keys[defined.index]).idxmax().to_numpy()] = True
+    return counts
+
+
+def _checked(value: float, kind: str, where: str) -> float:
+    """Return a value within its range."""
+    if kind == "smooth":
+        if value < 0 or value % 1:
+            raise ValueRangeError(f"{where}: a filter is a whole number of pixels from 0, not {value:g}")
+    elif not 0 <= value <= 1:
+        raise ValueRangeError(f"{where}: a {kind} lies between 0 and 1, not at {value:g}")
+    return value
+
+
+def _named(key: tuple[str, str | None]) -> str:
+    """Return a task, and its method where there is one, for a message."""
+    return f"task {key[0]}" if key[1] is None else f"task {key[0]}, method {key[1]}"

@@ -1,0 +1,153 @@
+"""What a map's file holds, and what is said of damaged ones."""
+
+import os
+import pickle
+
+import numpy as np
+import pytest
+from chexlocalize_files import HEIGHT, ONE, TWO, WIDTH, answer, write_map, write_two_cases
+
+from salstats.checks import InputFileError
+from salstats.readers.chexlocalize import read_chexlocalize
+from salstats.readers.chexlocalize_maps import TASKS
+from salstats.readers.pickles import UnsafePickleError
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A study of two cases; the second has no finding and so is not in the truth."""
+    return write_two_cases(tmp_path)
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (1, 2, 3), (1, 1, 2, 3)])
+@pytest.mark.parametrize("kind", ["f4", "f8", "i8", "u1"])
+def test_maps_of_two_to_four_axes_and_any_numbers(folder, shape, kind):
+    write_map(folder / "maps", map=np.arange(6, dtype=kind).reshape(shape))
+    got = answer(read_chexlocalize(folder)).saliency
+    assert got.tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert got.dtype.kind == "f"
+
+
+@pytest.mark.parametrize(
+    "prob",
+    [
+        0.75,
+        np.float32(0.75),
+        np.array(0.75),
+        np.array([[0.75]]),
+        [0.75],
+        # fourteen classes, of which Edema is the sixth
+        np.where(np.arange(14) == 5, 0.75, 0.1),
+    ],
+    ids=["float", "numpy", "no axis", "two axes", "list", "classes"],
+)
+def test_a_probability_in_any_of_its_forms(folder, prob):
+    write_map(folder / "maps", prob=prob)
+    assert answer(read_chexlocalize(folder)).prob == 0.75
+
+
+def test_the_classes_of_a_vector_stand_in_the_order_of_the_scripts(folder):
+    scripts = ["No Finding", *TASKS[:6], "Pneumonia", *TASKS[6:9], "Pleural Other", "Fracture", TASKS[9]]
+    assert len(scripts) == 14
+    for task in TASKS:
+        write_map(folder / "maps", ONE, task, prob=np.arange(14) / 100)
+    study = read_chexlocalize(folder)
+    for task in TASKS:
+        assert answer(study, task=task).prob == scripts.index(task) / 100
+
+
+def test_what_a_map_does_not_say_is_not_known(folder):
+    write_map(folder / "maps", prob=None, gt=None, task="Edema")
+    content = answer(read_chexlocalize(folder))
+    assert np.isnan(content.prob)
+    assert np.isnan(content.label)
+
+
+def test_a_map_of_nan_is_read_as_it_is(folder):
+    write_map(folder / "maps", map=np.full((2, 3), np.nan, "f4"))
+    assert np.isnan(answer(read_chexlocalize(folder)).saliency).all()
+
+
+LOOP: list = []
+LOOP += [LOOP, LOOP]
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"map": None}, r"no entry 'map' \(entries: prob, task, gt, cxr_dims\)"),
+        ({"map": np.zeros((2, 2, 3))}, r"its map has shape \(2, 2, 3\)"),
+        ({"map": np.zeros(3)}, r"its map has shape \(3,\)"),
+        ({"map": np.zeros((0, 3))}, r"its map is an array of shape \(0, 3\)"),
+        ({"map": np.array([["a"]])}, "not a tensor or array of numbers"),
+        ({"map": "a"}, "its map is 'a', not a tensor or array of numbers"),
+        ({"map": LOOP}, "its map is a value of type list, not a tensor or array"),
+        ({"prob": "high"}, "prob is 'high', not a number"),
+        ({"prob": LOOP}, "prob is a value of type list, not a number"),
+        ({"prob": 1.5}, "prob is 1.5, not between 0 and 1"),
+        ({"prob": np.zeros(3)}, "prob has 3 entries, not one"),
+        ({"gt": 2}, "gt is 2, not 0 or 1"),
+        ({"gt": [0, 1]}, "gt has 2 entries"),
+        ({"cxr_dims": (WIDTH,)}, r"cxr_dims must be \(width, height\), not \(30,\)"),
+        ({"cxr_dims": (WIDTH, 0)}, r"cxr_dims must be \(width, height\), not \(30, 0\)"),
+        ({"cxr_dims": (WIDTH, 20.5)}, r"cxr_dims must be \(width, height\)"),
+        ({"cxr_dims": "30x20"}, "cxr_dims is '30x20', not a number"),
+        (
+            {"cxr_dims": (HEIGHT, WIDTH)},
+            r"image is 30 x 20, that of .*gt_seg.* 20 x 30 .*is \(width, height\)",
+        ),
+        (
+            {"cxr_dims": (WIDTH, HEIGHT + 1)},
+            r"its image is 21 x 30, that of .*gt_segmentations_val\.json 20 x 30",
+        ),
+    ],
+)
+def test_damaged_maps_are_named_errors(folder, changed, message):
+    file = write_map(folder / "maps", **changed)
+    study = read_chexlocalize(folder)
+    with pytest.raises(InputFileError, match=message) as caught:
+        answer(study)
+    assert str(file) in str(caught.value)
+
+
+def test_a_map_that_says_another_task_than_its_name_is_a_named_error(folder):
+    wrong = write_map(folder / "other", ONE, "Cardiomegaly")
+    wrong.rename(folder / "maps" / f"{ONE}_Edema_map.pkl")
+    with pytest.raises(InputFileError, match="its name says task 'Edema', its content 'Cardiomegaly'"):
+        answer(read_chexlocalize(folder))
+
+
+def test_a_map_whose_image_has_no_size_anywhere_is_a_named_error(folder):
+    write_map(folder / "maps", TWO, "Edema", cxr_dims=None)
+    write_map(folder / "maps", ONE, "Edema", cxr_dims=None)
+    study = read_chexlocalize(folder)
+    assert answer(study, ONE).shape == (HEIGHT, WIDTH)
+    with pytest.raises(InputFileError, match=f"no 'cxr_dims', .* no other file says the size of case {TWO}"):
+        answer(study, TWO)
+
+
+def test_a_malicious_map_stops_at_its_name_and_does_not_run(folder, tmp_path_factory):
+    hit = tmp_path_factory.mktemp("hit") / "hit"
+
+    class Run:
+        def __reduce__(self):
+            return os.system, (f"touch {hit}",)
+
+    file = write_map(folder / "maps", cxr_img=Run())
+    study = read_chexlocalize(folder)
+    with pytest.raises(UnsafePickleError, match=r"Edema_map\.pkl: refused to load posix\.system") as caught:
+        answer(study)
+    assert str(file) in str(caught.value)
+    assert not hit.exists()
+
+
+def test_a_map_cut_short_or_no_dict_is_a_named_error(folder):
+    file = folder / "maps" / f"{ONE}_Edema_map.pkl"
+    content = file.read_bytes()
+    file.write_bytes(content[:-20])
+    study = read_chexlocalize(folder)
+    with pytest.raises(InputFileError, match=r"Edema_map\.pkl: not a pickle, or a damaged one"):
+        answer(study)
+    file.write_bytes(pickle.dumps([1, 2]))
+    with pytest.raises(InputFileError, match=r"Edema_map\.pkl: holds \[1, 2\], not a dict with a map"):
+        answer(study)

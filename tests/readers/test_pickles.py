@@ -1,0 +1,505 @@
+"""Pickles are data here: what they rebuild is right, what they would run is refused and not run."""
+
+import builtins
+import collections
+import copyreg
+import os
+import pickle
+import subprocess
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+from torch_pickles import archive, call, entries, name, storage_id, stored, stream, tensor, value, whole
+
+from salstats.checks import InputFileError
+from salstats.readers.pickles import UnsafePickleError, read_pickle
+
+NUMBERS = np.arange(12, dtype="<f4")
+RAW = NUMBERS.tobytes()
+
+
+@pytest.fixture
+def read(tmp_path):
+    """A function that writes bytes to a file and reads them as a pickle."""
+
+    def write_and_read(content):
+        file = tmp_path / "case_Edema_map.pkl"
+        file.write_bytes(content)
+        return read_pickle(file)
+
+    return write_and_read
+
+
+# what is read
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"prob": 0.25, "gt": 1, "task": "Edema", "cxr_dims": (2828, 2320), "none": None, "yes": True},
+        [1, -3, 2**70, 1.5, "é\n", b"\x00\xff", b"", {"a"}, frozenset({1}), 1j, ()],
+        collections.OrderedDict([("b", [1, 2]), ("a", {})]),
+        np.arange(6, dtype="f4").reshape(2, 3),
+        np.asfortranarray(np.arange(6.0).reshape(2, 3)),
+        np.arange(3, dtype=">i2"),
+        np.array(3.5),
+        np.zeros((0, 3)),
+        np.array(["ab", "c"]),
+        [np.float64(0.3), np.bool_(True), np.int16(-2)],
+    ],
+    ids=str,
+)
+def test_containers_numbers_and_arrays_are_as_they_were(read, content, protocol):
+    got = read(pickle.dumps(content, protocol))
+    np.testing.assert_equal(got, content)
+    if isinstance(content, np.ndarray):
+        assert got.dtype == content.dtype
+        assert got.shape == content.shape
+
+
+def test_a_value_named_twice_is_the_same_value(read):
+    shared = np.arange(3.0)
+    got = read(pickle.dumps([shared, shared]))
+    assert got[0] is got[1]
+
+
+@pytest.mark.parametrize(
+    ("element", "numbers"),
+    [
+        ("Float", np.array([0, 1.5, -2], "<f4")),
+        ("Double", np.array([0, 1.5, -2], "<f8")),
+        ("Half", np.array([0, 1.5, -2], "<f2")),
+        ("Long", np.array([0, 2**40, -2], "<i8")),
+        ("Int", np.array([0, 2**20, -2], "<i4")),
+        ("Short", np.array([0, 300, -2], "<i2")),
+        ("Char", np.array([0, 3, -2], "i1")),
+        ("Byte", np.array([0, 3, 255], "u1")),
+        ("Bool", np.array([True, False, True])),
+    ],
+)
+@pytest.mark.parametrize("location", ["cpu", "cuda:0"])
+def test_tensors_of_every_type_come_as_arrays(read, element, numbers, location):
+    storage = stored(numbers.tobytes(), 3, element=element, location=location)
+    got = read(whole(tensor(storage, (3,), (1,))))
+    np.testing.assert_array_equal(got, numbers)
+    assert got.dtype == numbers.dtype
+
+
+def test_bfloat16_comes_as_float32(read):
+    # the upper halves of the float32 numbers 1.5 and -2
+    raw = np.array([0x3FC0, 0xC000], "<u2").tobytes()
+    got = read(whole(tensor(stored(raw, 2, element="BFloat16"), (2,), (1,))))
+    assert got.tolist() == [1.5, -2]
+
+
+def test_types_of_cuda_are_read_without_it(read):
+    storage = stored(RAW, 12, module="torch.cuda", location="cuda:1")
+    assert read(whole(tensor(storage, (3, 4), (4, 1)))).tolist() == NUMBERS.reshape(3, 4).tolist()
+
+
+def test_offset_and_strides_count_elements(read):
+    # a transposed view that begins at element 2: row r, column c is element 2 + r + 4 c
+    got = read(whole(tensor(stored(RAW, 12), (4, 2), (1, 4), offset=2)))
+    assert got.tolist() == [[2, 6], [3, 7], [4, 8], [5, 9]]
+
+
+def test_scalar_empty_and_expanded_tensors(read):
+    assert read(whole(tensor(stored(RAW, 12), (), (), offset=3))).item() == 3
+    assert read(whole(tensor(stored(b"", 0), (0, 3), (3, 1)))).shape == (0, 3)
+    assert read(whole(tensor(stored(RAW, 12), (2, 3), (0, 1)))).tolist() == [[0, 1, 2], [0, 1, 2]]
+
+
+def test_older_tensors_and_parameters(read):
+    plain = tensor(stored(RAW, 12), (12,), (1,), function="_rebuild_tensor")
+    parameter = call(name("torch._utils", "_rebuild_parameter"), plain, value(True), value({}))
+    assert read(whole(parameter)).tolist() == NUMBERS.tolist()
+
+
+@pytest.mark.parametrize("view", [None, (), ("1", 4, 3)])
+def test_storages_with_without_and_of_a_view(read, view):
+    n = 3 if view else 12
+    got = read(whole(tensor(stored(RAW, 12, view=view), (n,), (1,))))
+    assert got.tolist() == NUMBERS[4:7].tolist() if view else NUMBERS.tolist()
+
+
+def test_a_file_of_torch_save_in_its_older_form(read):
+    content = entries(map=tensor(storage_id(12), (3, 4), (4, 1)), prob=value(0.5))
+    got = read(stream(content, RAW, numel=12))
+    assert got["prob"] == 0.5
+    np.testing.assert_array_equal(got["map"], NUMBERS.reshape(3, 4))
+
+
+def test_a_file_of_torch_save_as_a_zip_archive(read):
+    content = entries(map=tensor(storage_id(12, key="7", view=()), (3, 4), (4, 1)), prob=value(0.5))
+    got = read(archive(content, {"7": RAW}))
+    assert got["prob"] == 0.5
+    np.testing.assert_array_equal(got["map"], NUMBERS.reshape(3, 4))
+
+
+@pytest.mark.parametrize(
+    ("maps", "table"),
+    [
+        ("data/chexlocalize_sample/gradcam_maps_val", "oracles/chexlocalize/sample/per_map.csv"),
+        ("oracles/chexlocalize/study/inputs/maps", "oracles/chexlocalize/study/expected/per_map.csv"),
+    ],
+)
+def test_every_map_of_the_release_agrees_with_what_its_scripts_saw(shared, maps, table):
+    expected = pd.read_csv(shared / table)
+    for row in expected.itertuples():
+        info = read_pickle(shared / maps / f"{row.img_id}_{row.task}_map.pkl")
+        assert info["prob"] == row.prob
+        assert info["task"] == row.task
+        assert tuple(info["cxr_dims"]) == (row.w, row.h)
+        assert info["gt"] == (row.gt_px > 0) or np.isnan(row.gt_px)
+        saliency = info["map"]
+        assert saliency.dtype == np.float32
+        assert saliency.shape[:2] == (1, 1)
+        # the scripts' extremes are those of the map after bilinear resizing, which lie between its own
+        assert saliency.min() <= row.map_min
+        assert saliency.max() >= row.map_max * (1 - 1e-6)  # two roundings in single precision
+        assert row.map_max > 0.5 * saliency.max() or saliency.max() == 0
+        assert info["cxr_img"].shape[0] == 3
+
+
+# what is refused
+
+
+class Run:
+    """Pickles as a call of a function."""
+
+    def __init__(self, function, *arguments):
+        self.function, self.arguments = function, arguments
+
+    def __reduce__(self):
+        return self.function, self.arguments
+
+
+def attack(kind, file):
+    """An object whose unpickling would create the file."""
+    code = f"open({str(file)!r}, 'w').close()"
+    return {
+        "os.system": lambda: Run(os.system, f"touch {file}"),
+        "eval": lambda: Run(builtins.eval, code),
+        "exec": lambda: Run(builtins.exec, code),
+        "open": lambda: Run(builtins.open, str(file), "w"),
+        "Popen": lambda: Run(subprocess.Popen, ["touch", str(file)]),
+        "mkdir": lambda: Run(os.mkdir, str(file)),
+    }[kind]()
+
+
+ATTACKS = {
+    "os.system": "posix.system",
+    "eval": "builtins.eval",
+    "exec": "builtins.exec",
+    "open": "open",
+    "Popen": "subprocess.Popen",
+    "mkdir": "posix.mkdir",
+}
+
+
+@pytest.mark.parametrize("protocol", [3, 4, 5])
+@pytest.mark.parametrize("kind", ATTACKS)
+def test_a_malicious_pickle_is_refused_by_name_and_not_run(read, tmp_path, kind, protocol):
+    hit = tmp_path / "hit"
+    content = pickle.dumps({"map": 1, "prob": attack(kind, hit)}, protocol)
+    with pytest.raises(UnsafePickleError, match=rf"Edema_map.pkl: refused to load \S*{ATTACKS[kind]}; "):
+        read(content)
+    assert not hit.exists()
+    # the pickle is what it says: loaded the usual way it does what was refused
+    process = pickle.loads(content)["prob"]
+    if kind == "Popen":
+        process.wait()
+    elif kind == "open":
+        process.close()
+    assert hit.exists()
+
+
+def bad_call(hit):
+    """The instructions of os.system("touch HIT")."""
+    return call(name("posix", "system"), value(f"touch {hit}"))
+
+
+@pytest.mark.parametrize("place", ["object", "magic", "protocol", "system", "keys", "second", "numpy", "zip"])
+def test_a_malicious_pickle_within_a_storage_is_refused_and_not_run(read, tmp_path, place):
+    hit = tmp_path / "hit"
+    load = name("torch.storage", "_load_from_bytes")
+    evil = whole(bad_call(hit))
+    good = stream(storage_id(12), RAW, numel=12)
+    if place == "object":
+        content = call(load, value(stream(bad_call(hit), RAW, numel=12)))
+    elif place == "magic":
+        content = call(load, value(evil + good))
+    elif place == "protocol":
+        content = call(load, value(pickle.dumps(0x1950A86A20F9469CFC6C, 2) + evil + good))
+    elif place == "system":
+        head = pickle.dumps(0x1950A86A20F9469CFC6C, 2) + pickle.dumps(1001, 2)
+        content = call(load, value(head + evil + good))
+    elif place == "keys":
+        head = good[: good.index(whole(storage_id(12))) + len(whole(storage_id(12)))]
+        content = call(load, value(head + evil))
+    elif place == "second":
+        within = stream(call(load, value(stream(bad_call(hit), RAW, numel=12))), RAW, numel=12)
+        content = call(load, value(within))
+    elif place == "numpy":
+        # an array of objects holds pickled values
+        content = pickle.dumps(np.array([Run(os.system, f"touch {hit}")], dtype=object), 3)[2:-1]
+    else:
+        with pytest.raises(UnsafePickleError, match=r"refused to load posix\.system"):
+            read(archive(bad_call(hit), {}))
+        assert not hit.exists()
+        return
+    with pytest.raises(
+        UnsafePickleError, match=r"refused to load (posix\.system|an array of element type 'O8')"
+    ):
+        read(whole(entries(prob=value(0.5), cxr_img=content)))
+    assert not hit.exists()
+
+
+ORDERED = call(name("collections", "OrderedDict"))
+RECONSTRUCT = name("numpy.core.multiarray", "_reconstruct")
+TEXT = pickle.SHORT_BINUNICODE
+
+
+def stacked(module, attribute):
+    """The instructions that push a global of protocol 4, whose name may hold dots."""
+    parts = [TEXT + bytes([len(text)]) + text.encode() for text in (module, attribute)]
+    return b"".join(parts) + pickle.STACK_GLOBAL
+
+
+@pytest.mark.parametrize(
+    ("instructions", "message"),
+    {
+        "dotted name": (stacked("numpy", "ndarray.tofile"), r"load numpy\.ndarray\.tofile"),
+        "dotted method": (
+            stacked("collections", "OrderedDict.fromkeys"),
+            "load collections.OrderedDict.from",
+        ),
+        "dotted module": (stacked("torch.storage", "io.open_code"), r"load torch\.storage\.io\.open_code"),
+        "name with a line end": (stacked("os\nx", "system"), r"load 'os\\nx\.system'"),
+        "attributes": (
+            ORDERED + value({"__class__": 1}) + b"b",
+            "set the attributes of a value of type dict",
+        ),
+        "attributes of a function": (
+            name("torch._utils", "_rebuild_tensor_v2") + value({"__code__": 1}) + b"b",
+            "set the attributes of a value of type function",
+        ),
+        "extension": (b"\x82\x01", "follow the instruction EXT1"),
+        "wide extension": (b"\x84\x01\x00\x00\x00", "follow the instruction EXT4"),
+        "old instance": (b"(" + value("touch x") + b"iposix\nsystem\n", r"load posix\.system"),
+        "old instance of an allowed name": (b"(icollections\nOrderedDict\n", "make an object of collections"),
+        "old object": (b"(" + name("collections", "OrderedDict") + b"o", "follow the instruction OBJ"),
+        "new object": (name("collections", "OrderedDict") + b")\x81", "follow the instruction NEWOBJ"),
+        "new object with names": (
+            name("collections", "OrderedDict") + b")}\x92",
+            "follow the instruction NEWOBJ_EX",
+        ),
+        "buffer out of band": (b"\x97", "follow the instruction NEXT_BUFFER"),
+        "persistent id": (value(("storage", 1)) + b"Q", "follow a persistent id"),
+        "persistent id in text": (b"P/etc/passwd\n", "follow a persistent id"),
+        "call of a type of storage": (call(name("torch", "FloatStorage"), value(10)), "call a value of type"),
+        "call of text": (call(value("abc")), "call a value of type str"),
+        "other encoding": (
+            call(name("_codecs", "encode"), value("x"), value("rot13")),
+            "encode by 'rot13'; bytes are",
+        ),
+        "bytes of a size": (call(name("builtins", "bytes"), value(1 << 40)), "make bytes of anything"),
+        "subclass of array": (
+            call(RECONSTRUCT, name("torch", "FloatStorage"), value((0,)) + value(b"b")),
+            "load a subclass of an array",
+        ),
+        "array of objects": (call(name("numpy", "dtype"), value("O8")), "load an array of element type 'O8'"),
+        "array of a comma text": (call(name("numpy", "dtype"), value("i4,i4")), "load an array of .*'i4,i4'"),
+        "tensor on a number": (tensor(value(3), (1,), (1,)), "make a tensor of something that is no storage"),
+        "giant expanded tensor": (
+            tensor(stored(RAW, 12), (1 << 20, 1 << 20), (0, 0)),
+            r"make a tensor of size \(1048576, 1048576\) of 12 stored",
+        ),
+        "key that is a path": (
+            call(
+                name("torch.storage", "_load_from_bytes"),
+                value(stream(storage_id(12, key="../../x"), RAW, numel=12)),
+            ),
+            "follow the key '../../x' of a storage",
+        ),
+    }.values(),
+    ids=lambda given: given if isinstance(given, str) else "",
+)
+def test_what_data_never_need_is_refused(read, instructions, message):
+    with pytest.raises(UnsafePickleError, match=f"refused to {message}"):
+        read(whole(instructions))
+
+
+def test_an_extension_that_the_process_knows_is_refused_too(read, tmp_path):
+    hit = tmp_path / "hit"
+    copyreg.add_extension("posix", "system", 240)
+    try:
+        content = pickle.dumps(Run(os.system, f"touch {hit}"), 2)
+        assert b"\x82\xf0" in content
+        with pytest.raises(UnsafePickleError, match="EXT1"):
+            read(content)
+    finally:
+        copyreg.remove_extension("posix", "system", 240)
+    assert not hit.exists()
+
+
+def test_pickles_are_not_followed_without_end(read):
+    content = stored(RAW, 12)
+    for _ in range(5):
+        content = call(name("torch.storage", "_load_from_bytes"), value(stream(content, b"")))
+    with pytest.raises(UnsafePickleError, match="more than 2 deep in one another"):
+        read(whole(content))
+
+
+def test_content_is_not_copied_over_and_over(read):
+    encode = name("_codecs", "encode")
+    text = value("x" * 100_000)
+    many = (encode + b"h\x00" + b"\x8c\x06latin1" + b"\x86R") * 1000
+    with pytest.raises(UnsafePickleError, match="copy its content over and over"):
+        read(whole(text + b"q\x00" + b"0" + b"(" + many + b"l"))
+
+
+# what is damaged
+
+
+def torch_map(**changed):
+    """A good map's pickle, in the release's form."""
+    content = {"map": tensor(stored(RAW, 12), (1, 1, 3, 4), (12, 12, 4, 1)), "prob": value(0.5)}
+    return whole(entries(**{**content, **changed}))
+
+
+def test_a_pickle_cut_short_anywhere_is_a_named_error(read):
+    content = torch_map()
+    assert read(content)["map"].shape == (1, 1, 3, 4)
+    for length in range(1, len(content)):
+        with pytest.raises(InputFileError, match=r"Edema_map\.pkl: not a pickle, or a damaged one"):
+            read(content[:length])
+
+
+@pytest.mark.parametrize(
+    ("instructions", "message"),
+    [
+        (tensor(stored(RAW, 12), (13,), (1,)), r"size \(13,\) in it reaches beyond its storage"),
+        (tensor(stored(RAW, 12), (12,), (1,), offset=1), "reaches beyond its storage"),
+        (tensor(stored(RAW, 12), (3, 4), (8, 1)), "reaches beyond its storage"),
+        (tensor(stored(RAW, 12), (-1,), (1,)), r"the size of a tensor is \(-1,\)"),
+        (tensor(stored(RAW, 12), (3,), (-1,), offset=5), r"the stride of a tensor is \(-1,\)"),
+        (tensor(stored(RAW, 12), (3,), (1,), offset=-2), r"the offset of a tensor is \(-2,\)"),
+        (tensor(stored(RAW, 12), (3,), (1, 1)), r"size \(3,\) in it has strides \(1, 1\)"),
+        (tensor(stored(RAW, 12), (1 << 60,), (1,)), "not whole numbers from 0"),
+        (tensor(stored(RAW, 12), (1.5,), (1,)), "not whole numbers from 0"),
+        (stored(RAW, 13), "a storage of 13 elements in it has 48 bytes"),
+        (stored(b"", 1 << 40), "a storage of 1099511627776 elements in it has fewer bytes"),
+        (stored(RAW, -1), "the size of a storage"),
+        (stored(RAW, 12, view=("1", 10, 3)), "a view in it reaches beyond its storage"),
+        (
+            call(name("torch.storage", "_load_from_bytes"), value(stream(storage_id(12), RAW, numel=11))),
+            "a storage of 12 elements in it has 48 bytes",
+        ),
+        (
+            call(
+                name("torch.storage", "_load_from_bytes"),
+                value(stream(storage_id(12), RAW, numel=12, keys=("1",))),
+            ),
+            "the storages in it are not those that it points to",
+        ),
+        (
+            call(
+                name("torch.storage", "_load_from_bytes"),
+                value(stream(storage_id(12), RAW, numel=12, little_endian=False)),
+            ),
+            "the other order of bytes",
+        ),
+        (call(name("torch.storage", "_load_from_bytes"), value(b"")), "not a pickle, or a damaged one"),
+        (call(name("torch._utils", "_rebuild_tensor_v2")), "other arguments than it takes"),
+        (
+            call(name("numpy", "dtype"), value("f4")) + value((3, "!", None, None, None)) + b"b",
+            "order of bytes",
+        ),
+        (name("collections", "OrderedDict") + value([1]) + b"R", "has no arguments"),
+        (b"}]" + value(1) + b"s", "a key in it is a value of type list"),
+        (b"}(" + value(1) + b"u", "a key without a value"),
+        (b"h\x05", "recalls a value that was not stored"),
+        (value(1) + value(2), "not one value"),
+    ],
+)
+def test_a_pickle_that_contradicts_itself_is_a_named_error(read, instructions, message):
+    with pytest.raises(InputFileError, match=message) as caught:
+        read(whole(instructions))
+    assert not isinstance(caught.value, UnsafePickleError)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\x80\x03N0r\xff\xff\xff\x7f.",  # a place in the memo that would take 16 GB
+        b"\x80\x04\x8e\x00\x00\x00\x00\x00\x00\x00\x40abc.",  # 2**62 bytes follow
+        b"\x80\x04\x8b\xff\xff\xff\x7fabc.",  # a number of 2**31 bytes
+        b"\x80\xffN.",  # protocol 255
+    ],
+)
+def test_sizes_that_are_only_stated_are_a_named_error(read, content):
+    with pytest.raises(InputFileError, match="damaged"):
+        read(content)
+
+
+def test_a_far_place_in_the_memo_and_a_wide_frame_take_no_memory(read):
+    assert read(b"\x80\x04\x95\x00\x00\x00\x00\x00\x00\x00\x40\x88r\xff\xff\xff\x7f.") is True
+
+
+def test_deep_nesting_neither_crashes_nor_stops_the_reader(read):
+    n = 100_000
+    assert read(whole(b"]" * n + b"a" * (n - 1))) is not None
+    # as a key a deep tuple would be hashed, level by level
+    with pytest.raises(InputFileError, match="a key in it is a value of type tuple"):
+        read(whole(b"})" + b"\x85" * n + value(1) + b"s"))
+
+
+@pytest.mark.parametrize(
+    "content", [b"Case,Task\n1,Edema\n", b'{"map": 1}', b"\xff\xd8\xff\xe0JPEG", b"\x1f\x8bgzip", b"."]
+)
+def test_a_file_of_another_kind_is_a_named_error(read, content):
+    with pytest.raises(InputFileError, match=r"Edema_map\.pkl"):
+        read(content)
+
+
+def test_missing_and_empty_files_are_named(read, tmp_path):
+    with pytest.raises(InputFileError, match="is empty"):
+        read(b"")
+    with pytest.raises(InputFileError, match="no such file"):
+        read_pickle(tmp_path / "none.pkl")
+    with pytest.raises(InputFileError, match="cannot be read"):
+        read_pickle(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (archive(value(1), {}, compression=zipfile.ZIP_DEFLATED), "a compressed zip archive"),
+        (archive(value(1), {"data.pkl": b""}), "not one that torch.save wrote"),
+        (archive(tensor(storage_id(12), (12,), (1,)), {}), "no item named .archive/data/0."),
+        (archive(tensor(storage_id(12), (12,), (1,)), {"0": RAW[:-4]}), "12 elements in it has 44 bytes"),
+        (archive(tensor(storage_id(12), (12,), (1,)), {"0": RAW})[:-30], "cannot be read"),
+    ],
+)
+def test_a_damaged_zip_archive_is_a_named_error(read, content, message):
+    with pytest.raises(InputFileError, match=message):
+        read(content)
+
+
+def test_a_damaged_byte_anywhere_is_a_named_error_or_other_data(read):
+    content = torch_map()
+    messages = []
+    for position in range(len(content)):
+        for flip in (1, 64, 255):
+            damaged = bytearray(content)
+            damaged[position] ^= flip
+            try:
+                read(bytes(damaged))
+            except InputFileError as error:
+                messages.append(str(error))
+    assert len(messages) > len(content)
+    assert not any("\n" in message for message in messages)
