@@ -5,6 +5,14 @@ from .simulation import simulate_scores as simulate_scores
 from .simulation import simulation_truth as simulation_truth
 from .readers.scores import read_data as read_data
 from .readers.scores import read_scores as read_scores
+from .study import Case as Case
+from .study import Study as Study
+from .readers.studies import read_study as read_study
+from .readers.chexlocalize import read_chexlocalize as read_chexlocalize
+from .readers.arrays import study_from_arrays as study_from_arrays
+from .scoring import score as score
+from .scoring import features as features
+from .tuning import tune as tune
 from .stats.adjust import adjust as adjust
 from .stats.rescaling import normalize as normalize
 from .stats.regression import regress as regress
@@ -17,11 +25,13 @@ from .stats.auroc import auroc as auroc
 from .stats.description import describe as describe
 from .stats.summary import bootstrap as bootstrap
 from .stats.summary import summarize as summarize
+from .stats.pooled_rates import pooled_rates as pooled_rates
 from .stats.contrasts import difference as difference
 from .stats.contrasts import percent_decrease as percent_decrease
 from .frames import join_features as join_features
 from .frames import write_frame as write_frame
 from .stats.case_flow import case_flow as case_flow
+from .stats.picking import pick_cases as pick_cases
 from .stats.letter_values import letter_values as letter_values
 from .stats.fit_lines import fit_line as fit_line
 from .display.format import inline_text as inline_text
@@ -42,6 +52,8 @@ from .display.plots.thresholds import plot_thresholds as plot_thresholds
 from .display.plots.correlation import plot_correlation as plot_correlation
 from .display.plots.residuals import plot_residuals as plot_residuals
 from .display.plots.flow import plot_flow as plot_flow
+from .display.plots.gallery import plot_gallery as plot_gallery
+from .display.plots.overlay import plot_overlay as plot_overlay
 from .display.theme import theme_salstats as theme_salstats
 from .display.figure_files import save_figure as save_figure
 from .display.report.report import report as report

@@ -28,21 +28,32 @@ def command(name: str, example: str) -> Callable[[Callable[..., None]], Callable
     The command's parameter `reading` stands for all options of `READING`; it receives them as keyword
     arguments of `read_scores`.
     """
+    return command_with(name, example, "reading", READING, reading_arguments)
+
+
+def command_with(
+    name: str,
+    example: str,
+    shared: str,
+    options: dict[str, tuple[Any, Any]],
+    arguments: Callable[..., dict[str, Any]],
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that makes a command whose parameter `shared` stands for a set of options."""
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
         @wraps(function)
         def command(**given: Any) -> None:
-            reading = {option: given.pop(option) for option in READING}
-            function(reading=reading_arguments(**reading), **given)
+            chosen = {option: given.pop(option) for option in options}
+            function(**{shared: arguments(**chosen)}, **given)
 
         own = inspect.signature(function, eval_str=True).parameters
-        options = [
+        added = [
             inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
-            for n, (kind, default) in READING.items()
+            for n, (kind, default) in options.items()
         ]
-        kept = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for n, p in own.items() if n != "reading"]
-        command.__signature__ = inspect.Signature([*kept, *options])  # type: ignore[attr-defined]
-        command.__annotations__ = {p.name: p.annotation for p in (*kept, *options)}
+        kept = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for n, p in own.items() if n != shared]
+        command.__signature__ = inspect.Signature([*kept, *added])  # type: ignore[attr-defined]
+        command.__annotations__ = {p.name: p.annotation for p in (*kept, *added)}
         return app.command(name, epilog=f"Example: salstats {name} {example}")(command)
 
     return decorate

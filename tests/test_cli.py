@@ -16,6 +16,10 @@ from salstats.cli import app, run
 from salstats.cli_options import in_flags
 
 COMMANDS = [
+    "score",
+    "features",
+    "tune",
+    "rates",
     "read",
     "summarize",
     "decrease",
@@ -37,6 +41,7 @@ MINIMAL = {
     "correlate": ["iou", "prob"],
     "describe": [],
     "auroc": ["prob", "label"],
+    "rates": [],
 }
 LONG = "case,task,method,metric,score"
 ROW = "007,Edema,gradcam,iou,0.5"

@@ -1,0 +1,218 @@
+"""The commands that make scores: score, features, tune, and rates of the pixels that score counts."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from salstats import cli_base
+from salstats.cli_base import command, command_with, deliver
+from salstats.cli_options import (
+    Average,
+    Level,
+    Out,
+    Overall,
+    Overwrite,
+    Replicates,
+    Scores,
+    Seed,
+    Unit,
+    equations,
+    split,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from salstats.study import Study
+
+Folder = Annotated[Path, typer.Argument(metavar="STUDY", help="Folder of maps and annotations.")]
+Jobs = Annotated[int, typer.Option(help="Processes; -1 for one per core.")]
+Threshold = Annotated[
+    str, typer.Option(help="otsu, a number from 0 to 1, or a file that tune wrote (task, threshold).")
+]
+Smooth = Annotated[
+    str | None, typer.Option(help="Side of a box filter in pixels, or a file that tune wrote.")
+]
+
+
+def _option(kind: Any, default: Any, help_text: str) -> tuple[Any, Any]:
+    """Return annotation and default of one of the options for reading a study."""
+    return Annotated[kind, typer.Option(help=help_text, rich_help_panel="Reading the study")], default
+
+
+#: Options of every command that reads a study; see `read_study`.
+STUDY = {
+    "format": _option(str | None, None, "chexlocalize (default: found by the names of the files)."),
+    "method": _option(str, "saliency", "Method of the maps."),
+    "maps": _option(list[str] | None, None, "Folder of maps by method[:model[:seed]]: gradcam:densenet=DIR."),
+    "masks": _option(list[str] | None, None, "File of stored masks by method: gradcam=FILE.json."),
+    "truth": _option(Path | None, None, "Truth: segmentations (JSON)."),
+    "annotations": _option(Path | None, None, "Truth: outlines (JSON)."),
+    "human": _option(Path | None, None, "People's segmentations (JSON)."),
+    "human_annotations": _option(Path | None, None, "People's outlines (JSON)."),
+    "points": _option(Path | None, None, "People's points (JSON)."),
+    "labels": _option(Path | None, None, "Image-level labels (CSV)."),
+    "tasks": _option(list[str] | None, None, "Tasks, where the files do not name them all."),
+    "patient_from": _option(str | None, None, "Regular expression that finds the patient in a case id."),
+}
+
+
+def study_arguments(
+    maps: list[str] | None, masks: list[str] | None, tasks: list[str] | None, **given: Any
+) -> dict[str, Any]:
+    """Return the options that were given as keyword arguments of `read_study`."""
+    options = {
+        **given,
+        "maps": equations(maps, "--maps", "gradcam:densenet=DIR"),
+        "masks": equations(masks, "--masks", "gradcam=FILE.json"),
+        "tasks": split(tasks),
+    }
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def study_command(name: str, example: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that makes a command whose parameter `reading` stands for `STUDY`."""
+    return command_with(name, example, "reading", STUDY, study_arguments)
+
+
+def read(folder: Path, reading: dict[str, Any]) -> "Study":
+    """Read a study."""
+    import salstats as ss
+
+    return ss.read_study(folder, **reading)
+
+
+def check_out(out: Path | None, overwrite: bool) -> None:
+    """Fail before any work is done where the output cannot be written."""
+    if out is not None:
+        from salstats.frames import check_output
+
+        check_output(out, overwrite=overwrite)
+
+
+@study_command("score", "study -o scores.csv --metrics iou,hit --jobs 2")
+def score(
+    study: Folder,
+    reading: dict,
+    metrics: Annotated[
+        list[str] | None,
+        typer.Option(help="iou, dice, precision, recall, specificity, hit, hit_any (default: iou,hit)."),
+    ] = None,
+    threshold: Threshold = "otsu",
+    cutoff: Annotated[
+        str | None,
+        typer.Option(help="Probability below which a mask is empty: a number, or a file that tune wrote."),
+    ] = None,
+    smooth: Smooth = None,
+    slice: Annotated[str, typer.Option(help="true-positive, full or predicted-positive.")] = "true-positive",
+    misses: Annotated[
+        str, typer.Option(help="Overlap of an empty mask on the true-positive slice: undefined or zero.")
+    ] = "undefined",
+    colormap: Annotated[
+        str | None, typer.Option(help="jet: smooth as the CheXlocalize scripts do, through a colour map.")
+    ] = None,
+    jobs: Jobs = 1,
+    resume: Annotated[
+        Path | None, typer.Option(help="Folder that keeps finished pieces for a run that is stopped.")
+    ] = None,
+    out: Out = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Compare every map, mask and point of a study with its truth: one row per case, task and method."""
+    check_out(out, overwrite)
+    import salstats as ss
+
+    frame = ss.score(
+        read(study, reading), metrics=split(metrics) or ("iou", "hit"), threshold=threshold, cutoff=cutoff,
+        smooth=smooth, slice=slice, misses=misses, colormap=colormap, jobs=jobs, resume=resume,
+        progress=True,
+    )  # fmt: skip
+    deliver(frame, out, overwrite)
+    say_reasons(frame)
+
+
+def say_reasons(scores: "pd.DataFrame") -> None:
+    """Say on stderr how many scores are defined, and why the others are not."""
+    for metric, rows in scores.groupby("metric", sort=False):
+        why = rows["reason"].value_counts(sort=True)
+        parts = [f"{int(rows['score'].notna().sum())} of {len(rows)} defined"]
+        parts += [f"{n} {reason}" for reason, n in why.items()]
+        typer.echo(f"{metric}: {', '.join(parts)}", err=True)
+
+
+@study_command("features", "study -o features.csv")
+def features(
+    study: Folder, reading: dict, jobs: Jobs = 1, out: Out = None, overwrite: Overwrite = False
+) -> None:
+    """Measure number, size and shape of every finding of the truth."""
+    check_out(out, overwrite)
+    import salstats as ss
+
+    deliver(ss.features(read(study, reading), jobs=jobs, progress=True), out, overwrite)
+
+
+@study_command("tune", "study -o thresholds.csv --what threshold")
+def tune(
+    study: Folder,
+    reading: dict,
+    what: Annotated[str, typer.Option(help="threshold, cutoff or smooth.")] = "threshold",
+    grid: Annotated[
+        list[str] | None, typer.Option(help="Values to try (default: 0.2 to 0.8, 0 to 0.8, or 0 to 100).")
+    ] = None,
+    metric: Annotated[str, typer.Option(help="iou or dice: whose mean is maximised.")] = "iou",
+    threshold: Threshold = "otsu",
+    smooth: Smooth = None,
+    jobs: Jobs = 1,
+    out: Out = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Choose thresholds, probability cut-offs or box filters per task on a validation study."""
+    check_out(out, overwrite)
+    try:
+        values = [float(v) for v in split(grid) or []]
+    except ValueError:
+        raise typer.BadParameter(f"--grid takes numbers; got {','.join(grid or [])!r}") from None
+    import salstats as ss
+
+    frame = ss.tune(
+        read(study, reading), what=what, grid=values or None, metric=metric, threshold=threshold,
+        smooth=smooth, jobs=jobs, progress=True,
+    )  # fmt: skip
+    deliver(frame, out, overwrite)
+
+
+@command("rates", "scores.csv --by method,task -o rates.csv")
+def rates(
+    scores: Scores,
+    reading: dict,
+    rate: Annotated[
+        list[str] | None,
+        typer.Option(help="precision, recall, specificity, iou, dice (default: the first three)."),
+    ] = None,
+    by: Annotated[
+        list[str] | None, typer.Option("--by", help="Grouping columns (default: method,task).")
+    ] = None,
+    unit: Unit = None,
+    interval: Annotated[
+        str, typer.Option(help="percentile, order, basic, normal, bca, studentized, delta.")
+    ] = "percentile",
+    level: Level = 0.95,
+    replicates: Replicates = 1000,
+    seed: Seed = 0,
+    average: Average = None,
+    overall: Overall = False,
+    out: Out = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Estimate rates of pixels pooled over cases, from the tp, fp, fn and tn that score writes."""
+    cli_base.check_out(out, overwrite, scores, reading)
+    import salstats as ss
+
+    frame = ss.pooled_rates(
+        cli_base.table(scores, reading), rates=split(rate) or ("precision", "recall", "specificity"),
+        by=split(by), unit=unit, interval=interval, level=level, n_replicates=replicates, rng=seed,
+        average=average, overall=overall,
+    )  # fmt: skip
+    deliver(frame, out, overwrite)

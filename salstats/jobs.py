@@ -1,0 +1,79 @@
+"""Work on many cases in pieces: in this process, on several cores, or on a cluster through joblib."""
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from salstats.checks import ValueRangeError
+
+#: Pieces per job: enough to keep all jobs busy to the end, few enough that sending them costs nothing.
+_PIECES_PER_JOB = 8
+#: Cases in a piece at most, so that the progress bar moves.
+_LARGEST_PIECE = 20
+
+
+def in_pieces(
+    work: Callable[[tuple[Any, ...]], Any],
+    items: Sequence[Any],
+    *,
+    jobs: int | None,
+    progress: bool,
+    label: str,
+) -> list[Any]:
+    """Return what `work` makes of consecutive pieces of `items`, in their order whatever `jobs` is.
+
+    Parameters
+    ----------
+    work : callable
+        Takes a tuple of items; must be picklable where there are several jobs.
+    items : sequence
+        Cases.
+    jobs : int, optional
+        Processes; -1 for one per core. None takes what `joblib.parallel_config` says, which is how the
+        work goes onto Dask or Ray, and else this process alone.
+    progress : bool
+        Whether to show a bar on stderr, where that is a terminal.
+    label : str
+        What the bar says.
+    """
+    import joblib
+    from joblib.parallel import get_active_backend
+
+    if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs == 0 or jobs < -1):
+        raise ValueRangeError(f"jobs must be a whole number from 1 up, or -1 for all cores; got {jobs!r}")
+    workers = joblib.effective_n_jobs(jobs)
+    size = max(1, min(_LARGEST_PIECE, -(-len(items) // (_PIECES_PER_JOB * workers))))
+    pieces = [tuple(items[i : i + size]) for i in range(0, len(items), size)]
+    # Ray's backend hands its results over at the end only
+    streams = workers == 1 or get_active_backend()[0].supports_return_generator
+    call = joblib.delayed(_alone if workers > 1 else _here)
+    parallel = joblib.Parallel(n_jobs=jobs, return_as="generator" if streams else "list")
+    finished = parallel(call(work, piece) for piece in pieces)
+    shown = progress and sys.stderr.isatty()
+    return list(_with_bar(finished, [len(p) for p in pieces], label) if shown else finished)
+
+
+def _here(work: Callable[[tuple[Any, ...]], Any], piece: tuple[Any, ...]) -> Any:
+    """Return the result of one piece."""
+    return work(piece)
+
+
+def _alone(work: Callable[[tuple[Any, ...]], Any], piece: tuple[Any, ...]) -> Any:
+    """Return the result of one piece in a process of its own, where OpenCV shall not start threads too."""
+    import cv2
+
+    cv2.setNumThreads(1)
+    return work(piece)
+
+
+def _with_bar(results: Any, sizes: Sequence[int], label: str) -> Iterator[Any]:
+    """Yield the results while a bar on stderr counts their items."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=sum(sizes))
+        for result, size in zip(results, sizes, strict=True):
+            yield result
+            bar.advance(task, size)

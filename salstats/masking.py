@@ -1,0 +1,148 @@
+"""How a map becomes a mask: threshold, probability cut-off and box filter, for each task and method."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from salstats.checks import SalstatsError, ValueRangeError, quoted
+from salstats.images.maps import SaliencyOnImage
+from salstats.study import Content, Series, Study
+
+OTSU = "otsu"
+#: A value for all, one for each task, or one for each task and method (None: for every method).
+Key = tuple[str | None, str | None]
+Values = Mapping[Key, Any]
+Given = float | int | str | os.PathLike[str] | Mapping[Any, Any] | None
+
+
+@dataclass(frozen=True)
+class MaskRule:
+    """What makes a mask of a map.
+
+    Attributes
+    ----------
+    threshold, cutoff, smooth : mapping
+        By task and method; the key (None, None) holds for all that have no entry of their own.
+    colormap : str, optional
+        "jet" for the CheXlocalize scripts' smoothing through a colour map.
+    """
+
+    threshold: Values
+    cutoff: Values
+    smooth: Values
+    colormap: str | None = None
+
+    def on_image(
+        self, content: Content, task: str, series: Series, shape: tuple[int, int]
+    ) -> SaliencyOnImage:
+        """Return a map on its image, ready to be asked for its peak and its mask."""
+        assert content.saliency is not None
+        smooth = value_of(self.smooth, task, series)
+        return SaliencyOnImage(
+            content.saliency,
+            shape,
+            smooth=int(smooth) if smooth else None,
+            colormap=self.colormap if smooth else None,
+        )
+
+
+def value_of(values: Values, task: str, series: Series) -> Any:
+    """Return the value for a task and series, the one most its own; None where there is none."""
+    keys: tuple[Key, ...] = ((task, str(series)), (task, series.method), (task, None), (None, None))
+    for key in keys:
+        if key in values:
+            return values[key]
+    return None
+
+
+def mask_rule(
+    study: Study,
+    *,
+    threshold: Given = OTSU,
+    cutoff: Given = None,
+    smooth: Given = None,
+    colormap: str | None = None,
+) -> MaskRule:
+    """Return a rule from numbers, mappings or files, checked against the tasks of the study."""
+    rule = MaskRule(
+        threshold=_values(threshold, "threshold", study),
+        cutoff=_values(cutoff, "cutoff", study),
+        smooth=_values(smooth, "smooth", study),
+        colormap=colormap,
+    )
+    for name, values in (("threshold", rule.threshold), ("cutoff", rule.cutoff)):
+        for value in values.values():
+            if value != OTSU and not 0 <= value <= 1:
+                raise ValueRangeError(f"{name} must lie between 0 and 1; got {value!r}")
+    for value in rule.smooth.values():
+        if value != int(value) or value < 0:
+            raise ValueRangeError(f"smooth is the side of a box in whole pixels; got {value!r}")
+    if colormap not in (None, "jet"):
+        raise ValueRangeError(f"colormap must be None or 'jet'; got {colormap!r}")
+    if colormap and (not rule.smooth or set(rule.threshold.values()) != {OTSU}):
+        raise SalstatsError(
+            "colormap='jet' is a way of smoothing before Otsu: give smooth, and threshold='otsu'"
+        )
+    return rule
+
+
+def _values(given: Given, name: str, study: Study) -> Values:
+    """Return an option's values by task and method."""
+    if given is None:
+        return {}
+    if isinstance(given, Mapping):
+        return _complete({_key(k): _number(v, name) for k, v in given.items()}, name, study)
+    if isinstance(given, os.PathLike) or (isinstance(given, str) and not _is_value(given)):
+        from salstats.readers.tuning import read_thresholds
+
+        if isinstance(given, str) and not Path(given).suffix and not Path(given).exists():
+            raise ValueRangeError(f"{name} must be {_kinds(name)}; got {given!r}")
+        read: dict[Key, Any] = {k: v for k, v in read_thresholds(given, what=name).items()}
+        return _complete(read, name, study)
+    return {(None, None): _number(given, name)}
+
+
+def _complete(values: Values, name: str, study: Study) -> Values:
+    """Return values that hold one for every task and method that has maps."""
+    for series in study.series:
+        for task in study.tasks:
+            if series.method != "human" and value_of(values, task, series) is None:
+                there = quoted(sorted({str(k[0]) for k in values}))
+                raise SalstatsError(
+                    f"{name} has no value for task {task!r}, method {str(series)!r} (tasks: {there})"
+                )
+    return values
+
+
+def _key(key: Any) -> Key:
+    """Return a mapping's key as task and method."""
+    return (str(key[0]), str(key[1])) if isinstance(key, tuple) else (str(key), None)
+
+
+def _is_value(text: str) -> bool:
+    """Return whether text is a value rather than a file's name."""
+    try:
+        float(text)
+    except ValueError:
+        return text.lower() == OTSU
+    return True
+
+
+def _number(value: Any, name: str) -> Any:
+    """Return a value as a float, or the name of Otsu's method."""
+    if name == "threshold" and isinstance(value, str) and value.lower() == OTSU:
+        return OTSU
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        return float(value)
+    except (TypeError, ValueError):
+        raise ValueRangeError(f"{name} must be {_kinds(name)}; got {value!r}") from None
+
+
+def _kinds(name: str) -> str:
+    """Return what an option takes, for a message."""
+    either = "'otsu', a number" if name == "threshold" else "a number"
+    return f"{either}, a mapping from task to one, or a file that tune() wrote"

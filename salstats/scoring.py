@@ -1,0 +1,325 @@
+"""From a study to its scores and features: every case, task and method, in order, in parallel."""
+
+import os
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from salstats import __version__
+from salstats.checkpoints import checked_folder, kept
+from salstats.checks import SalstatsError, ValueRangeError, check_choice, quoted
+from salstats.images import masks
+from salstats.images.shapes import shape_features
+from salstats.jobs import in_pieces
+from salstats.masking import OTSU, Given, mask_rule
+from salstats.metrics.registry import METRICS
+from salstats.scoring_cases import (
+    FULL,
+    OVERLAP,
+    POINTING,
+    PREDICTED_POSITIVE,
+    TRUE_POSITIVE,
+    ScoreRule,
+    score_cases,
+)
+from salstats.study import Case, Study
+
+#: Pixels beside an overlap score.
+PIXELS = ("tp", "fp", "fn", "tn")
+#: Columns that a study may be without.
+_OPTIONAL = ("patient", "model", "seed", "reader", "prob", "label", *PIXELS)
+SLICES = (TRUE_POSITIVE, FULL, PREDICTED_POSITIVE)
+FEATURE_COLUMNS = (
+    "case",
+    "task",
+    "n_instances",
+    "area_ratio",
+    "elongation",
+    "irrectangularity",
+    "area_px",
+    "perimeter_px",
+    "height",
+    "width",
+)
+#: Features of a finding that is not there.
+_ABSENT = {
+    **dict.fromkeys(("n_instances", "area_px"), 0),
+    "area_ratio": 0.0,
+    **dict.fromkeys(("elongation", "irrectangularity", "perimeter_px"), float("nan")),
+}
+
+
+def score(
+    study: Study | str | os.PathLike[str],
+    *,
+    metrics: str | Sequence[str] = ("iou", "hit"),
+    threshold: Given = OTSU,
+    cutoff: Given = None,
+    smooth: Given = None,
+    slice: str = TRUE_POSITIVE,
+    misses: str = "undefined",
+    colormap: str | None = None,
+    jobs: int | None = None,
+    resume: str | os.PathLike[str] | None = None,
+    progress: bool = False,
+) -> pd.DataFrame:
+    """Return the scores of every case, task and method of a study.
+
+    A map is resized to its image, made a mask and compared with the truth; a stored mask is compared as it
+    is, without decoding; people's points are looked up. One map is in memory at a time.
+
+    Parameters
+    ----------
+    study : Study or path
+        What a reader returned, or the folder to read.
+    metrics : str or sequence of str
+        Of "iou", "dice", "precision", "recall", "specificity", "hit", "hit_any".
+    threshold : "otsu", float, mapping or path
+        What makes a map, scaled to [0, 1], a mask: Otsu's level, or a number that it must exceed. A mapping
+        from task, or from (task, method), to a number; or a file as `tune` or the CheXlocalize release
+        writes them.
+    cutoff : float, mapping or path, optional
+        Probability below which a map's mask is empty. Hits do not change with it.
+    smooth : int, mapping or path, optional
+        Side in pixels of the image of a box filter over the scaled map. The peak is taken before it.
+    slice : {"true-positive", "full", "predicted-positive"}
+        "true-positive": scores where the truth has the finding; the cases are those that the truth holds.
+        "full": all cases, undefined only where there is nothing to divide by. "predicted-positive": as
+        full, where the probability reaches the cutoff, or, without one, where the image-level label is 1.
+        People are asked where the first method is.
+    misses : {"undefined", "zero"}
+        On the true-positive slice, what an overlap score of an empty mask is.
+    colormap : {None, "jet"}
+        "jet" smooths as the CheXlocalize scripts do, through a colour map; it marks much of the
+        background (see Notes).
+    jobs : int, optional
+        Processes; -1 for one per core. None takes what `joblib.parallel_config` says.
+    resume : path, optional
+        Folder that keeps finished pieces, so that a run that was stopped goes on where it was; made where
+        it is not there. A map whose file has changed, and another setting, are scored anew.
+    progress : bool
+        Show a bar on stderr.
+
+    Returns
+    -------
+    DataFrame
+        A scores frame in the order of cases, tasks, series and metrics, whatever `jobs` is.
+
+        case, patient, task, method, model, seed, reader
+            Names; `patient` and the last three only where the study has them.
+        metric, score
+            NaN where undefined.
+        reason
+            Why a score is undefined: "finding absent", "empty mask", "true negative" (neither mask nor
+            truth), "no map", "map is not finite", "no mask", "no point", "no probability" (a cutoff, but no
+            probability), "predicted negative"; missing where there is a score.
+        prob, label
+            The model's probability and the image-level truth, where the study has them.
+        tp, fp, fn, tn
+            Pixels, beside overlap scores: pooled rates are ratios of their sums.
+
+    Raises
+    ------
+    SalstatsError
+        An unknown metric or slice; a tuned value is missing for a task; nothing to score.
+    InputFileError
+        A map cannot be read, or its image's size is unknown or not that of the truth.
+    UnsafePickleError
+        A map holds something that could run code.
+
+    See Also
+    --------
+    features, tune, pooled_rates
+
+    Notes
+    -----
+    Undefined scores stay in the frame and are counted by `case_flow(scores)`. On the true-positive slice a
+    mask that misses altogether has IoU 0, one that is empty has none; with `misses="zero"` both count as
+    0. An empty map, all of one value, points at nothing: hit 0. Definitions follow Saporta et al. 2022
+    (doi:10.1038/s42256-022-00536-x) and its scripts (rajpurkarlab/cheXlocalize at 2a79492) except for what
+    those do by mistake: there, smoothing inverts the map, hits are joined by position, duplicate maps stop
+    the reading.
+
+    Examples
+    --------
+    >>> import numpy as np, salstats as ss
+    >>> from salstats.images import masks
+    >>> truth = np.zeros((8, 8), bool)
+    >>> truth[2:5, 2:5] = True
+    >>> study = ss.study_from_arrays({("a", "Edema"): truth}, {("a", "Edema", "cam"): truth * 0.9})
+    >>> ss.score(study)[["case", "task", "method", "metric", "score", "tp", "fp"]]
+      case   task method metric  score    tp    fp
+    0    a  Edema    cam    iou    1.0     9     0
+    1    a  Edema    cam    hit    1.0  <NA>  <NA>
+    """
+    study = study_of(study)
+    rule = ScoreRule(
+        tasks=study.tasks,
+        series=study.series,
+        metrics=_metrics(metrics),
+        slice=check_choice(slice, SLICES, "slice"),
+        misses=check_choice(misses, ("undefined", "zero"), "misses"),
+        mask=mask_rule(study, threshold=threshold, cutoff=cutoff, smooth=smooth, colormap=colormap),
+    )
+    if not study.series:
+        raise SalstatsError(f"{study.source} has no maps, no masks and no points: there is nothing to score")
+    cases = [c for c in study if c.annotated or slice != TRUE_POSITIVE]
+    if not cases:
+        raise SalstatsError(
+            f"{study.source} has no case that its truth holds; slice='full' scores the others"
+        )
+    work = partial(_scores_of, rule=rule)
+    if resume is not None:
+        setting = f"salstats {__version__} score {rule}"
+        work = partial(kept, work=work, folder=checked_folder(resume), setting=setting)
+    pieces = in_pieces(work, cases, jobs=jobs, progress=progress, label="Scoring cases")
+    scores = pd.concat(pieces, ignore_index=True)
+    unknown = [c for c in _OPTIONAL if scores[c].isna().all()]
+    return scores.drop(columns=unknown)
+
+
+def features(
+    study: Study | str | os.PathLike[str], *, jobs: int | None = None, progress: bool = False
+) -> pd.DataFrame:
+    """Return size and shape of every finding of a study's truth.
+
+    Parameters
+    ----------
+    study : Study or path
+        What a reader returned, or the folder to read.
+    jobs : int, optional
+        Processes; -1 for one per core. None takes what `joblib.parallel_config` says.
+    progress : bool
+        Show a bar on stderr.
+
+    Returns
+    -------
+    DataFrame
+        One row per case that the truth holds and task, in their order.
+
+        case, task
+            Names.
+        n_instances
+            Outlines that the annotator drew, where they are known, else connected components (8
+            neighbours); 0 where the finding is absent.
+        area_ratio
+            Share of the image's pixels.
+        elongation
+            Longer by shorter side of the smallest rectangle around the dominant instance; NaN where there
+            is none or it has no width.
+        irrectangularity
+            1 - area of the dominant instance / area of that rectangle.
+        area_px, perimeter_px
+            Of the whole mask.
+        height, width
+            Of the image, in pixels.
+
+    Raises
+    ------
+    SalstatsError
+        The truth holds no case.
+
+    See Also
+    --------
+    join_features : adds them to scores.
+
+    Notes
+    -----
+    Definitions in `salstats.images.shapes.shape_features`.
+
+    Examples
+    --------
+    >>> import numpy as np, salstats as ss
+    >>> truth = np.zeros((40, 40), bool)
+    >>> truth[5:15, 5:25] = True
+    >>> ss.features(ss.study_from_arrays({("a", "Edema"): truth}, {})).round(3).iloc[0, 2:6].to_list()
+    [1, 0.125, 2.111, 0.0]
+    """
+    study = study_of(study)
+    cases = [c for c in study if c.annotated]
+    if not cases:
+        raise SalstatsError(f"{study.source}: the truth holds no case, so there are no findings to describe")
+    work = partial(_feature_rows, tasks=study.tasks)
+    pieces = in_pieces(work, cases, jobs=jobs, progress=progress, label="Measuring findings")
+    return pd.DataFrame([row for piece in pieces for row in piece], columns=list(FEATURE_COLUMNS))
+
+
+def study_of(study: Study | str | os.PathLike[str]) -> Study:
+    """Return a study, read from its folder where a path came."""
+    if isinstance(study, Study):
+        return study
+    if isinstance(study, str | os.PathLike):
+        from salstats.readers.studies import read_study
+
+        return read_study(study)
+    raise SalstatsError(
+        f"study must be a Study or a folder, not {type(study).__name__}; read one with read_chexlocalize()"
+    )
+
+
+def _metrics(metrics: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the metrics asked for, all of which can be computed here."""
+    names = tuple(dict.fromkeys([metrics] if isinstance(metrics, str) else metrics))
+    known = (*OVERLAP, *POINTING)
+    for name in names:
+        if name not in known:
+            kind = "is not computed from maps and masks here" if name in METRICS else "is unknown"
+            raise ValueRangeError(f"metric {name!r} {kind}; choose from {quoted(known)}")
+    if not names:
+        raise ValueRangeError(f"metrics is empty; choose from {quoted(known)}")
+    return names
+
+
+def _scores_of(cases: tuple[Case, ...], rule: ScoreRule) -> pd.DataFrame:
+    """Return the scores of a piece of the cases, with every column that a study may have."""
+    rows = score_cases(cases, rule)
+    columns: dict[str, Any] = {
+        "case": [r.case for r in rows],
+        "patient": _names(r.patient for r in rows),
+        "task": [r.task for r in rows],
+        "method": [r.series.method for r in rows],
+        "model": _names(r.series.model for r in rows),
+        "seed": _names(r.series.seed for r in rows),
+        "reader": _names(r.series.reader for r in rows),
+        "metric": [r.metric for r in rows],
+        "score": np.array([r.score for r in rows], dtype=np.float64),
+        "reason": _names(r.reason for r in rows),
+        "prob": np.array([r.prob for r in rows], dtype=np.float64),
+        "label": np.array([r.label for r in rows], dtype=np.float64),
+    }
+    for place, name in enumerate(PIXELS):
+        pixels = [None if r.counts is None else int(r.counts[place]) for r in rows]
+        columns[name] = pd.array(pixels, dtype="Int64")
+    return pd.DataFrame(columns)
+
+
+def _names(values: Iterable[str | None]) -> Any:
+    """Return names as a column of text."""
+    return pd.array(list(values), dtype="str")
+
+
+def _feature_rows(cases: tuple[Case, ...], tasks: tuple[str, ...]) -> list[tuple[Any, ...]]:
+    """Return the features of a piece of the cases."""
+    rows = []
+    for case in cases:
+        for task in tasks:
+            truth = case.truths.get(task)
+            rle = None if truth is None else truth.read()
+            height, width = _size(case) if rle is None else rle.shape
+            if truth is None or rle is None or not masks.area(rle):
+                found = _ABSENT
+            else:
+                found = shape_features(masks.decode(rle), n_instances=truth.n_instances)
+            named = {"case": case.case, "task": task, "height": height, "width": width, **found}
+            rows.append(tuple(named[c] for c in FEATURE_COLUMNS))
+    return rows
+
+
+def _size(case: Case) -> tuple[int, int]:
+    """Return the size of an annotated case, which its truth says."""
+    if case.shape is None:
+        raise SalstatsError(f"case {case.case!r}: nothing says how large its image is")
+    return case.shape

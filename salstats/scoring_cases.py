@@ -1,0 +1,206 @@
+"""One case: every task and series of it compared with the truth, map by map."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from salstats.checks import InputFileError
+from salstats.images import masks
+from salstats.masking import MaskRule, value_of
+from salstats.metrics import overlap
+from salstats.metrics.overlap import Counts, rate
+from salstats.metrics.pointing import hit, hit_any, points_hit
+from salstats.study import HUMAN, Case, Content, Prediction, Series
+
+OVERLAP = ("iou", "dice", "precision", "recall", "specificity")
+POINTING = ("hit", "hit_any")
+#: Why a score is undefined.
+ABSENT, EMPTY, NO_MAP, NOT_FINITE = "finding absent", "empty mask", "no map", "map is not finite"
+NEGATIVE, PREDICTED_NEGATIVE, NO_PROB = "true negative", "predicted negative", "no probability"
+NO_POINT, NO_MASK = "no point", "no mask"
+TRUE_POSITIVE, FULL, PREDICTED_POSITIVE = "true-positive", "full", "predicted-positive"
+
+
+@dataclass(frozen=True)
+class ScoreRule:
+    """What `score` was asked for."""
+
+    tasks: tuple[str, ...]
+    series: tuple[Series, ...]
+    metrics: tuple[str, ...]
+    slice: str
+    misses: str
+    mask: MaskRule
+
+
+class Row(NamedTuple):
+    """One score with all that stands beside it."""
+
+    case: str
+    patient: str | None
+    task: str
+    series: Series
+    metric: str
+    score: float
+    reason: str | None
+    prob: float
+    label: float
+    counts: Counts | None
+
+
+class Seen(NamedTuple):
+    """What a series showed of one task of a case: counts and hits, or why there are none."""
+
+    counts: Counts | None
+    hits: dict[str, float]
+    no_counts: str | None = None
+    no_hit: str | None = None
+
+
+def score_cases(cases: Sequence[Case], rule: ScoreRule) -> list[Row]:
+    """Return the rows of some cases, in the order of cases, tasks, series and metrics."""
+    return [row for case in cases for row in _score_case(case, rule)]
+
+
+def _score_case(case: Case, rule: ScoreRule) -> list[Row]:
+    """Return the rows of one case."""
+    answers = {(p.task, p.series): p for p in case.predictions}
+    rows: list[Row] = []
+    shape = case.shape
+    for task in rule.tasks:
+        contents: dict[Series, Content] = {}
+        for series in rule.series:
+            prediction = answers.get((task, series))
+            if prediction is not None:
+                contents[series] = content = prediction.read()
+                shape = _agreed(shape, content, case, prediction)
+        truth = _truth(case, task, shape)
+        label = _label(case, task, contents)
+        # people give no probability: on a slice made by one they are asked where the first method is
+        said = next((c.prob for c in contents.values() if not np.isnan(c.prob)), float("nan"))
+        for series in rule.series:
+            held = contents.get(series)
+            prob = float("nan") if held is None else held.prob
+            seen = _compare(held, truth, task, series, rule)
+            out = _outside(rule, task, series, said if np.isnan(prob) else prob, label)
+            for metric in rule.metrics:
+                score, reason = _score(metric, seen, truth, out, rule)
+                rows.append(
+                    Row(case.case, case.patient, task, series, metric, score, reason, prob, label,
+                        seen.counts if metric in OVERLAP else None)
+                )  # fmt: skip
+    return rows
+
+
+def _agreed(
+    shape: tuple[int, int] | None, content: Content, case: Case, prediction: Prediction
+) -> tuple[int, int] | None:
+    """Return the size of the image, on which everything that states one must agree."""
+    if content.shape is not None and shape is not None and tuple(content.shape) != tuple(shape):
+        here, elsewhere = (f"{height} x {width}" for height, width in (content.shape, shape))
+        raise InputFileError(
+            f"{prediction.source}: the image of case {case.case!r} is {here} (height x width) there "
+            f"and {elsewhere} elsewhere in the study"
+        )
+    found = shape or content.shape
+    if found is None and content.saliency is not None:
+        raise InputFileError(
+            f"{prediction.source}: nothing says how large the image of case {case.case!r} is; "
+            "the map needs cxr_dims, or the truth this case"
+        )
+    return found
+
+
+def _truth(case: Case, task: str, shape: tuple[int, int] | None) -> masks.Rle | None:
+    """Return the truth of a task, empty where it has none; None where not even the size is known."""
+    if task in case.truths:
+        return case.truths[task].read()
+    return masks.empty(shape) if shape is not None else None
+
+
+def _label(case: Case, task: str, contents: dict[Series, Content]) -> float:
+    """Return the image-level truth: from the table of labels, else from the first file that says it."""
+    said = [case.labels[task]] if task in case.labels else [c.label for c in contents.values()]
+    return next((float(v) for v in said if not np.isnan(v)), float("nan"))
+
+
+def _compare(
+    content: Content | None, truth: masks.Rle | None, task: str, series: Series, rule: ScoreRule
+) -> Seen:
+    """Return what a series showed of a task against its truth.
+
+    A stored mask stands before one made of the map, points before the map's peak.
+    """
+    if content is None or truth is None:
+        return Seen(None, {}, NO_MAP, NO_MAP)
+    on_image = None
+    if content.saliency is not None:
+        if not np.isfinite(content.saliency).all():
+            return Seen(None, {}, NOT_FINITE, NOT_FINITE)
+        on_image = rule.mask.on_image(content, task, series, truth.shape)
+    counts, no_counts = None, NO_MASK
+    if set(rule.metrics) & set(OVERLAP) and (content.mask is not None or on_image is not None):
+        if content.mask is not None:
+            counts = overlap.counts(content.mask, truth)
+        elif on_image is not None:
+            counts = Counts(*on_image.counts(truth, value_of(rule.mask.threshold, task, series)))
+        counts, no_counts = _cut(counts, content.prob, task, series, rule), NO_PROB
+    hits: dict[str, float] = {}
+    no_hit = NO_POINT if content.points is None and on_image is None else None
+    if set(rule.metrics) & set(POINTING) and masks.area(truth):
+        if content.points is not None:
+            hits = dict.fromkeys(POINTING, points_hit(content.points, truth))
+        elif on_image is not None:
+            hits["hit"] = hit(on_image, truth)
+            if "hit_any" in rule.metrics:
+                hits["hit_any"] = hit_any(on_image, truth)
+    return Seen(counts, hits, None if counts is not None else no_counts, no_hit)
+
+
+def _cut(counts: Counts | None, prob: float, task: str, series: Series, rule: ScoreRule) -> Counts | None:
+    """Return the counts of an empty mask below the probability cut-off; None where it cannot be told."""
+    cutoff = None if series.method == HUMAN else value_of(rule.mask.cutoff, task, series)
+    if counts is None or cutoff is None or prob >= cutoff:
+        return counts
+    if np.isnan(prob):
+        return None
+    return Counts(0, 0, counts.tp + counts.fn, counts.fp + counts.tn)
+
+
+def _outside(rule: ScoreRule, task: str, series: Series, prob: float, label: float) -> str | None:
+    """Return why an observation lies outside the predicted-positive slice; None where it is inside."""
+    if rule.slice != PREDICTED_POSITIVE:
+        return None
+    cutoff = value_of(rule.mask.cutoff, task, series)
+    value, least = (prob, cutoff) if cutoff is not None else (label, 1.0)
+    if np.isnan(value):
+        return NO_PROB
+    return None if value >= least else PREDICTED_NEGATIVE
+
+
+def _score(
+    metric: str, seen: Seen, truth: masks.Rle | None, outside: str | None, rule: ScoreRule
+) -> tuple[float, str | None]:
+    """Return a score, or NaN and the reason."""
+    nan = float("nan")
+    if outside is not None:
+        return nan, outside
+    if metric in POINTING:
+        if seen.no_hit is not None:
+            return nan, seen.no_hit
+        value = seen.hits.get(metric, nan)
+        return (nan, ABSENT) if np.isnan(value) else (value, None)
+    counts = seen.counts
+    if counts is None:
+        return nan, seen.no_counts
+    no_truth, no_mask = counts.tp + counts.fn == 0, counts.tp + counts.fp == 0
+    if rule.slice == TRUE_POSITIVE and no_truth:
+        return nan, ABSENT
+    if rule.slice == TRUE_POSITIVE and no_mask and rule.misses == "undefined":
+        return nan, EMPTY
+    value = float(rate(metric, counts))
+    if not np.isnan(value):
+        return value, None
+    return nan, NEGATIVE if no_truth and no_mask else EMPTY if no_mask else ABSENT

@@ -1,0 +1,231 @@
+"""Pixel-pooled rates against the study's own script, a plain bootstrap loop and weighted least squares."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.api as sm
+from pycocotools import mask as coco
+
+import salstats as ss
+from salstats.checks import ColumnError, SalstatsWarning, ValueRangeError
+from salstats.frames import ESTIMATE_COLUMNS
+from salstats.stats.pooled_rates import pooled_rates
+
+# sums of whole numbers are exact; one division and one quantile remain
+RTOL = 1e-12
+COUNTS = ["tp", "fp", "fn", "tn"]
+# the hand-worked examples are small on purpose, and images of the study differ in size
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*(fewer than (20|5) gives|units differ so much|has width 0):salstats.checks.SalstatsWarning"
+)
+
+
+def scores_of(counts, *, method="gradcam", metric="iou", cases=None, **columns):
+    """A scores frame with a row of counts per case."""
+    table = pd.DataFrame(counts, columns=COUNTS, dtype=float)
+    table.insert(0, "case", [f"c{i:03d}" for i in range(len(table))] if cases is None else cases)
+    return table.assign(method=method, metric=metric, score=0.5, **columns)
+
+
+@pytest.fixture(scope="module")
+def study(shared):
+    """Counts of the made-up study over the cases of its truth, from the masks, by COCO's own tools."""
+    folder = shared / "oracles" / "chexlocalize" / "study" / "expected"
+    truth = json.loads((folder / "gt_segmentations.json").read_text())
+    files = {"saliency": "seg_otsu.json", "human": "hb_segmentations.json"}
+    rows = []
+    for method, file in files.items():
+        masks = json.loads((folder / file).read_text())
+        for case, tasks in truth.items():
+            for task, rle in tasks.items():
+                height, width = rle["size"]
+                given = masks.get(case, {}).get(task)
+                mask = given or coco.encode(np.zeros((height, width), np.uint8, order="F"))
+                tp = int(coco.area(coco.merge([mask, rle], intersect=True)))
+                fp, fn = int(coco.area(mask)) - tp, int(coco.area(rle)) - tp
+                rows.append((case, task, method, tp, fp, fn, height * width - tp - fp - fn))
+    table = pd.DataFrame(rows, columns=["case", "task", "method", *COUNTS])
+    table["patient"] = table["case"].str.split("_").str[0]
+    # the same counts stand beside each metric of a case; the mean of its scores plays no part here
+    return pd.concat([table.assign(metric=m, score=np.nan) for m in ("dice", "iou")], ignore_index=True)
+
+
+@pytest.mark.parametrize(("method", "file"), [("saliency", "pred"), ("human", "hb")])
+def test_rates_equal_the_study_s_script(study, shared, method, file):
+    folder = shared / "oracles" / "chexlocalize" / "study" / "expected" / "prs"
+    want = pd.read_csv(folder / f"{file}_precision_recall_specificity.csv").set_index("pathology")
+    got = pooled_rates(study[study["method"] == method], interval="delta")
+    wide = got.pivot(index="task", columns="metric", values="estimate").loc[want.index]
+    names = {"precision": "precision", "recall": "recall/sensitivity", "specificity": "specificity"}
+    for rate, column in names.items():
+        np.testing.assert_allclose(wide[rate], want[column], rtol=RTOL)
+    assert len(want) == 10
+
+
+def test_replicates_are_those_of_a_plain_loop_over_patients(study):
+    rows = study[study["metric"] == "iou"]
+    patients = np.unique(rows["patient"])
+    draws = np.random.default_rng(4).integers(0, len(patients), (60, len(patients)))
+    got = pooled_rates(study, draws=draws, rates=["precision", "specificity"]).set_index(
+        ["metric", "method", "task"]
+    )
+    for method, task in (("saliency", "Edema"), ("human", "Lung Lesion")):
+        chosen = rows[(rows["method"] == method) & (rows["task"] == task)]
+        of_patient = {p: chosen.loc[chosen["patient"] == p, COUNTS].to_numpy() for p in patients}
+        replicates = []
+        for drawn in draws:
+            tp, fp, _, tn = np.vstack([of_patient[patients[i]] for i in drawn]).sum(axis=0)
+            replicates.append((tp / (tp + fp), tn / (tn + fp)))
+        for rate, values in zip(("precision", "specificity"), np.transpose(replicates), strict=True):
+            row = got.loc[(rate, method, task)]
+            want = [*np.quantile(values, [0.025, 0.975]), values.std(ddof=1)]
+            np.testing.assert_allclose(row[["conf_low", "conf_high", "std_error"]].astype(float), want, RTOL)
+    assert set(got["unit"]) == {"patient"}
+    assert set(got["n_replicates"]) == {60}
+
+
+def test_delta_equals_weighted_least_squares_with_clustered_errors(study):
+    # a ratio of sums is the mean of the cases' ratios weighted by the pixels below the line
+    rows = study[(study["metric"] == "iou") & (study["method"] == "saliency") & (study["task"] == "Edema")]
+    got = pooled_rates(rows, interval="delta").set_index("metric")
+    below = {"precision": ("tp", "fp"), "recall": ("tp", "fn"), "specificity": ("tn", "fp")}
+    for rate, (first, second) in below.items():
+        kept = rows[rows[first] + rows[second] > 0]
+        weight = (kept[first] + kept[second]).to_numpy(float)
+        fit = sm.WLS(kept[first] / weight, np.ones(len(kept)), weights=weight).fit(
+            cov_type="cluster", cov_kwds={"groups": pd.factorize(kept["patient"])[0]}, use_t=True
+        )
+        row = got.loc[rate]
+        want = [fit.params.iloc[0], fit.bse.iloc[0], *fit.conf_int().to_numpy()[0]]
+        # least squares goes through a decomposition, which costs a few digits
+        np.testing.assert_allclose(
+            row[["estimate", "std_error", "conf_low", "conf_high"]].astype(float), want, 1e-9
+        )
+        assert (row["n_units"], row["df"]) == (kept["patient"].nunique(), kept["patient"].nunique() - 1)
+
+
+def test_rates_worked_by_hand():
+    # sums: tp 6, fp 4, fn 2, tn 88
+    got = pooled_rates(
+        scores_of([(6, 1, 0, 43), (0, 3, 2, 45)]),
+        rates=["dice", "iou", "precision", "recall", "specificity"],
+        interval="delta",
+    )
+    assert list(got["metric"]) == ["dice", "iou", "precision", "recall", "specificity"]
+    np.testing.assert_allclose(got["estimate"], [12 / 18, 6 / 12, 6 / 10, 6 / 8, 88 / 92], rtol=RTOL)
+
+
+def test_counts_beside_several_metrics_are_used_once():
+    one = scores_of([(6, 1, 0, 43), (0, 3, 2, 45), (3, 3, 3, 41)])
+    # a hit has no counts, which is not a missing case as long as another metric has them
+    hits = one.assign(metric="hit", **dict.fromkeys(COUNTS, np.nan))
+    many = pd.concat([hits, one, one.assign(metric="dice")], ignore_index=True)
+    pd.testing.assert_frame_equal(
+        pooled_rates(many, interval="delta"), pooled_rates(one, interval="delta"), check_exact=True
+    )
+
+
+def test_cases_without_counts_are_missing_and_empty_masks_are_not():
+    frame = scores_of([(6, 1, 0, 43), (0, 0, 5, 45), (np.nan,) * 4, (4, 1, 1, 44)])
+    got = pooled_rates(frame, interval="delta").set_index("metric")
+    assert set(got["n"]) == {3}
+    assert set(got["n_missing"]) == {1}
+    # the empty mask has no pixel below precision's line, and misses what it should have found
+    assert got["n_units"].to_dict() == {"precision": 2, "recall": 3, "specificity": 3}
+    np.testing.assert_allclose(got["estimate"]["recall"], 10 / 16, rtol=RTOL)
+
+
+def test_a_rate_without_pixels_below_the_line_is_undefined():
+    frame = scores_of([(0, 0, 5, 45), (0, 0, 3, 47)])
+    with pytest.warns(SalstatsWarning, match="20 of 20 replicates are undefined"):
+        got = pooled_rates(frame, rates="precision", n_replicates=20).iloc[0]
+    assert np.isnan(got["estimate"])
+    assert (got["n"], got["n_units"], got["n_undefined"]) == (2, 0, 20)
+
+
+def test_average_is_the_mean_of_tasks_and_overall_pools_their_pixels():
+    frame = pd.concat(
+        [
+            scores_of([(1, 1, 0, 8), (2, 0, 0, 8)], task="A"),
+            scores_of([(1, 9, 0, 0), (1, 9, 0, 0), (np.nan,) * 4], task="B"),
+        ],
+        ignore_index=True,
+    )
+    got = pooled_rates(frame, rates="precision", interval="delta", average="task", overall=True)
+    assert list(got["task"]) == ["A", "B", "Overall", "Average"]
+    np.testing.assert_allclose(got["estimate"], [3 / 4, 2 / 20, 5 / 24, (3 / 4 + 2 / 20) / 2], rtol=RTOL)
+    assert list(got["n"]) == [2, 2, 4, 4]
+    assert list(got["n_missing"]) == [0, 1, 1, 1]
+
+
+def test_the_same_draws_serve_every_method_and_rate():
+    counts = [(i, 3, 10 - i, 87) for i in range(1, 10)] * 3
+    both = pd.concat([scores_of(counts), scores_of(counts, method="human")], ignore_index=True)
+    got = pooled_rates(both, n_replicates=50)
+    gradcam, human = (got[got["method"] == m].drop(columns="method") for m in ("gradcam", "human"))
+    pd.testing.assert_frame_equal(gradcam.reset_index(drop=True), human.reset_index(drop=True))
+
+
+def test_columns_follow_the_contract():
+    frame = scores_of([(6, 1, 2, 41)] * 15 + [(2, 1, 1, 46)] * 15, task="A")
+    got = pooled_rates(frame, n_replicates=50)
+    assert list(got.columns[:4]) == ["metric", "method", "task", "term"]
+    rest = [c for c in got.columns[3:] if c in ESTIMATE_COLUMNS]
+    assert rest == [c for c in ESTIMATE_COLUMNS if c in rest]
+    assert list(got.columns[-2:]) == ["bias", "n_replicates"]
+    assert (got["conf_low"] <= got["estimate"]).all()
+    assert (got["estimate"] <= got["conf_high"]).all()
+    assert "df" in pooled_rates(frame, interval="delta").columns
+    assert set(pooled_rates(frame, by="method", interval="delta")["n"]) == {30}
+
+
+def test_methods_taken_together_are_said():
+    frame = pd.concat([scores_of([(6, 1, 2, 41)] * 9), scores_of([(6, 2, 2, 40)] * 9, method="human")])
+    with pytest.warns(SalstatsWarning, match="rows of 2 methods"):
+        pooled_rates(frame, by=[], interval="delta")
+
+
+def test_the_frame_is_not_changed():
+    frame = scores_of([(6, 1, 2, 41), (2, 1, 1, 46)])
+    before = frame.copy()
+    pooled_rates(frame, interval="delta")
+    pd.testing.assert_frame_equal(frame, before)
+
+
+@pytest.mark.parametrize(
+    ("frame", "options", "error", "message"),
+    [
+        (scores_of([(1, 1, 1, 1)]).drop(columns="tn"), {}, ColumnError, "no column 'tn'"),
+        (scores_of([(1, -1, 1, 1)]), {}, ColumnError, "case c000.*not a whole number"),
+        (scores_of([(1, 1, 0.5, 1)]), {}, ColumnError, "not a whole number"),
+        (scores_of([(1, np.nan, 1, 1)]), {}, ColumnError, "some of tp, fp, fn, tn"),
+        (
+            pd.concat([scores_of([(1, 1, 1, 1)]), scores_of([(1, 1, 1, 2)], metric="dice")]),
+            {},
+            ColumnError,
+            "case c000, method gradcam, metric dice.* other counts",
+        ),
+        (scores_of([(1, 1, 1, 1)]), {"rates": "f2"}, ValueRangeError, "rates='f2' is not known"),
+        (scores_of([(1, 1, 1, 1)]), {"interval": "wilson"}, ValueRangeError, "interval='wilson'"),
+        (scores_of([(1, 1, 1, 1)]), {"overall": True}, ColumnError, "'task' must be in by"),
+    ],
+)
+def test_bad_arguments_are_named(frame, options, error, message):
+    with pytest.raises(error, match=message):
+        pooled_rates(frame, **options)
+
+
+def test_a_figure_takes_the_estimates():
+    frame = pd.concat(
+        [
+            scores_of([(i + 1, 3, 10 - i, 80) for i in range(9)] * 3, task=task, method=method)
+            for task in ("A", "B")
+            for method in ("gradcam", "human")
+        ],
+        ignore_index=True,
+    )
+    figure = ss.plot_intervals(pooled_rates(frame, n_replicates=50))
+    assert list(figure.data["panel"].cat.categories) == ["Precision", "Recall", "Specificity"]
+    assert figure.labels.x == "Pooled rate (95% CI)"

@@ -1,0 +1,81 @@
+"""Features of the truth: against the CheXlocalize scripts' tables, and by hand."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import salstats as ss
+from salstats.checks import SalstatsError
+
+#: The scripts' rectangles are in single precision.
+SINGLE = 1e-5
+FILES = {
+    "n_instances": "num_instances",
+    "area_ratio": "area_ratio",
+    "elongation": "elongation",
+    "irrectangularity": "rec_area_ratio",
+}
+
+
+@pytest.fixture(scope="module")
+def measured(shared):
+    return ss.features(ss.read_chexlocalize(shared / "oracles" / "chexlocalize" / "study" / "inputs"))
+
+
+@pytest.mark.parametrize("feature", FILES)
+def test_features_equal_the_scripts(shared, measured, feature):
+    folder = shared / "oracles" / "chexlocalize" / "study" / "expected" / "features"
+    theirs = pd.read_csv(folder / f"{FILES[feature]}.csv", index_col="img_id").sort_index()
+    ours = measured.pivot(index="case", columns="task", values=feature)
+    assert ours.shape == (165, 10)
+    theirs = theirs[ours.columns]
+    if feature == "irrectangularity":
+        theirs = 1 - theirs
+    assert (ours.isna().to_numpy() == theirs.isna().to_numpy()).all()
+    assert np.nanmax(np.abs(ours - theirs) / np.maximum(1, np.abs(theirs))) < SINGLE
+
+
+def test_columns_are_those_of_a_features_frame(measured):
+    assert measured.columns.tolist() == [
+        "case", "task", "n_instances", "area_ratio", "elongation", "irrectangularity", "area_px",
+        "perimeter_px", "height", "width",
+    ]  # fmt: skip
+
+
+def test_an_absent_finding_has_no_area_and_no_shape(measured):
+    absent = measured[measured["n_instances"].eq(0)]
+    assert len(absent) == 1650 - 630
+    assert absent["area_px"].eq(0).all()
+    assert absent[["elongation", "irrectangularity"]].isna().all(axis=None)
+    assert absent["height"].gt(0).all()
+
+
+def test_features_join_to_scores_by_case_and_task(shared, measured):
+    study = ss.read_chexlocalize(shared / "oracles" / "chexlocalize" / "study" / "inputs")
+    scores = ss.score(study.select(cases=[c.case for c in study if c.annotated][:5]), metrics="hit")
+    joined = ss.join_features(scores, measured)
+    row = joined.query("method == 'saliency' and label == 1").iloc[0]
+    one = measured[measured["case"].eq(row["case"]) & measured["task"].eq(row["task"])].iloc[0]
+    assert row["elongation"] == one["elongation"]
+    assert row["area_ratio"] == one["area_ratio"] > 0
+
+
+def test_components_are_counted_where_there_are_no_outlines():
+    truth = np.zeros((20, 30), bool)
+    truth[2:5, 2:5] = truth[10:14, 10:20] = True
+    frame = ss.features(ss.study_from_arrays({("a", "Edema"): truth}, {}))
+    assert frame[["n_instances", "area_px", "height", "width"]].iloc[0].tolist() == [2, 9 + 40, 20, 30]
+    # the longer of the two: corners at pixel centres, so 9 by 3
+    assert frame["elongation"][0] == pytest.approx(3)
+    assert frame["irrectangularity"][0] == pytest.approx(0, abs=1e-6)
+
+
+def test_two_jobs_give_the_same_frame(shared, measured):
+    study = ss.read_chexlocalize(shared / "oracles" / "chexlocalize" / "study" / "inputs")
+    pd.testing.assert_frame_equal(ss.features(study, jobs=2), measured)
+
+
+def test_a_truth_without_cases():
+    study = ss.study_from_arrays({("a", "Edema"): np.eye(3, dtype=bool)}, {})
+    with pytest.raises(SalstatsError, match="holds no case"):
+        ss.features(study.select(cases=[]))

@@ -1,0 +1,402 @@
+"""Scores of a study: against the CheXlocalize scripts' own results, and by hand on drawn masks."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import salstats as ss
+from salstats.checks import InputFileError, SalstatsError, ValueRangeError
+from salstats.images import masks
+from salstats.study import Case, Content, Prediction, Series, Study, Truth
+
+#: A mask made from the pickles may differ from the scripts' in single pixels at the threshold, which a
+#: fused multiply-add in their resize decides; the smallest union in the study has 400 pixels.
+PIXEL = 2 / 400
+
+
+@pytest.fixture(scope="module")
+def oracle(shared):
+    return shared / "oracles" / "chexlocalize" / "study"
+
+
+def expected(oracle, folder, name):
+    """Results of the scripts as a frame: cases by tasks."""
+    frame = pd.read_csv(oracle / "expected" / folder / f"{name}_results_per_cxr.csv", index_col="img_id")
+    return frame.sort_index().sort_index(axis=1)
+
+
+def table(scores, metric, method):
+    """Scores of one metric and method as a frame: cases by tasks."""
+    rows = scores[scores["metric"].eq(metric) & scores["method"].eq(method)]
+    wide = rows.pivot(index="case", columns="task", values="score")
+    return wide.sort_index().sort_index(axis=1)
+
+
+def difference(ours, theirs):
+    """The largest absolute difference of two frames that are undefined at the same places."""
+    assert list(ours.index) == list(theirs.index)
+    assert list(ours.columns) == list(theirs.columns)
+    assert (ours.isna().to_numpy() == theirs.isna().to_numpy()).all()
+    return np.nanmax(np.abs(ours.to_numpy(float) - theirs.to_numpy(float)))
+
+
+def stored(oracle, name):
+    """The made-up study with the scripts' own masks instead of maps."""
+    return ss.read_chexlocalize(
+        truth=oracle / "expected" / "gt_segmentations.json",
+        human=oracle / "expected" / "hb_segmentations.json",
+        points=oracle / "inputs" / "hb_salient_pts.json",
+        masks={"saliency": oracle / "expected" / f"{name}.json"},
+    )
+
+
+@pytest.fixture(scope="module")
+def maps(oracle):
+    """The made-up study as its maps and annotations lie on disk."""
+    return ss.read_chexlocalize(oracle / "inputs")
+
+
+@pytest.fixture(scope="module")
+def scored(maps):
+    return ss.score(maps, metrics=["iou", "dice", "precision", "recall", "specificity", "hit"])
+
+
+class TestGivenTheSameMasks:
+    def test_iou_equals_the_scripts_case_by_case(self, oracle):
+        scores = ss.score(stored(oracle, "seg_otsu"))
+        assert difference(table(scores, "iou", "saliency"), expected(oracle, "eval_tp", "iou")) == 0
+        assert (
+            difference(table(scores, "iou", "human"), expected(oracle, "eval_tp", "iou_humanbenchmark")) == 0
+        )
+
+    def test_human_hits_equal_the_scripts(self, oracle):
+        scores = ss.score(stored(oracle, "seg_otsu"))
+        theirs = expected(oracle, "eval_tp", "hitmiss_humanbenchmark")
+        assert difference(table(scores, "hit", "human"), theirs) == 0
+
+    def test_tuned_thresholds_equal_the_scripts(self, oracle):
+        scores = ss.score(stored(oracle, "seg_threshold"), metrics="iou")
+        assert difference(table(scores, "iou", "saliency"), expected(oracle, "eval_tp_threshold", "iou")) == 0
+
+    @pytest.mark.parametrize(
+        ("name", "folder"), [("seg_otsu", "eval_full_otsu"), ("seg_otsu_prob", "eval_full")]
+    )
+    def test_the_full_slice_equals_the_scripts(self, oracle, name, folder):
+        scores = ss.score(stored(oracle, name), slice="full", metrics="iou")
+        assert difference(table(scores, "iou", "saliency"), expected(oracle, folder, "iou")) == 0
+
+    def test_people_on_the_full_slice_equal_the_scripts_on_the_cases_these_keep(self, oracle):
+        theirs = expected(oracle, "eval_full", "iou_humanbenchmark")
+        ours = table(ss.score(stored(oracle, "seg_otsu"), slice="full", metrics="iou"), "iou", "human")
+        assert len(theirs) == 179
+        # the scripts leave out the cases in which neither annotator marked anything
+        assert ours.drop(index=theirs.index).isna().all(axis=None)
+        assert difference(ours.loc[theirs.index], theirs) == 0
+
+
+class TestFromTheMaps:
+    def test_iou_differs_by_single_pixels_only(self, oracle, scored):
+        ours, theirs = table(scored, "iou", "saliency"), expected(oracle, "eval_tp", "iou")
+        assert difference(ours, theirs) <= PIXEL
+        assert (ours.fillna(-1) == theirs.fillna(-1)).mean(axis=None) > 0.99
+
+    def test_hits_equal_the_scripts(self, oracle, scored):
+        assert difference(table(scored, "hit", "saliency"), expected(oracle, "eval_tp", "hitmiss")) == 0
+
+    def test_pixels_equal_the_scripts(self, oracle, scored):
+        per_map = pd.read_csv(oracle / "expected" / "per_map.csv").rename(columns={"img_id": "case"})
+        ours = scored.query("metric == 'iou' and method == 'saliency'").merge(per_map, on=["case", "task"])
+        assert len(ours) == 1650
+        for name, pixels in {
+            "tp": ours["inter_px"],
+            "fp": ours["seg_px"] - ours["inter_px"],
+            "fn": ours["gt_px"] - ours["inter_px"],
+            "tn": ours["h"] * ours["w"] - ours["union_px"],
+        }.items():
+            assert (ours[name].astype(float) - pixels).abs().max() <= 2, name
+        assert np.array_equal(ours["prob_x"], ours["prob_y"])
+
+    def test_tuned_thresholds(self, oracle, maps):
+        file = oracle / "expected" / "tune" / "tuning_results.csv"
+        scores = ss.score(maps, threshold=file, metrics="iou")
+        theirs = expected(oracle, "eval_tp_threshold", "iou")
+        assert difference(table(scores, "iou", "saliency"), theirs) <= PIXEL
+
+    def test_tuned_cutoffs_on_the_full_slice(self, oracle, maps):
+        file = oracle / "expected" / "tune" / "probability_tuning_results.csv"
+        scores = ss.score(maps, cutoff=file, slice="full", metrics="iou")
+        assert difference(table(scores, "iou", "saliency"), expected(oracle, "eval_full", "iou")) <= PIXEL
+
+    def test_two_jobs_give_the_same_rows_in_the_same_order(self, maps, scored):
+        some = maps.select(cases=[c.case for c in maps][:30])
+        one, two = (ss.score(some, jobs=jobs) for jobs in (1, 2))
+        pd.testing.assert_frame_equal(one, two)
+
+    def test_rates_of_a_case_are_those_of_its_pixels(self, scored):
+        rows = scored[scored["method"].eq("saliency") & scored["score"].notna()].astype({"tp": float})
+        by_metric = {m: g for m, g in rows.groupby("metric")}
+        dice = by_metric["dice"]
+        assert np.allclose(dice["score"], 2 * dice["tp"] / (2 * dice["tp"] + dice["fp"] + dice["fn"]))
+        assert np.allclose(by_metric["recall"]["score"], by_metric["recall"].eval("tp / (tp + fn)"))
+        assert np.allclose(by_metric["precision"]["score"], by_metric["precision"].eval("tp / (tp + fp)"))
+        assert np.allclose(by_metric["specificity"]["score"], by_metric["specificity"].eval("tn / (tn + fp)"))
+
+    def test_every_case_task_and_series_has_a_row(self, maps, scored):
+        annotated = [c.case for c in maps if c.annotated]
+        assert len(annotated) == 165
+        assert len(scored) == 165 * 10 * 2 * 6
+        assert scored["patient"].nunique() < 165
+
+
+def square(*cells, shape=(8, 8)):
+    """A mask with some pixels."""
+    mask = np.zeros(shape, bool)
+    for row, col in cells:
+        mask[row, col] = True
+    return mask
+
+
+BLOCK = [(r, c) for r in (2, 3, 4) for c in (2, 3, 4)]
+
+
+def drawn(saliency=None, truth=None, **given):
+    """A study of one case and task."""
+    truths = {("a", "Edema"): square(*BLOCK) if truth is None else truth}
+    return ss.study_from_arrays(
+        truths, {} if saliency is None else {("a", "Edema", "cam"): saliency}, **given
+    )
+
+
+def only(scores, metric="iou", method="cam"):
+    """The one row of a metric and method."""
+    rows = scores[scores["metric"].eq(metric) & scores["method"].eq(method)]
+    assert len(rows) == 1
+    return rows.iloc[0]
+
+
+class TestByHand:
+    def test_a_shifted_block(self):
+        shifted = square(*[(r, c + 1) for r, c in BLOCK]) * 1.0
+        scores = ss.score(
+            drawn(shifted), metrics=["iou", "dice", "precision", "recall", "specificity"], threshold=0.5
+        )
+        assert [only(scores, "iou")[n] for n in ("tp", "fp", "fn", "tn")] == [6, 3, 3, 52]
+        assert only(scores, "iou")["score"] == 6 / 12
+        assert only(scores, "dice")["score"] == 12 / 18
+        assert only(scores, "precision")["score"] == 6 / 9
+        assert only(scores, "specificity")["score"] == 52 / 55
+
+    def test_a_constant_map_points_at_nothing(self):
+        scores = ss.score(drawn(np.full((8, 8), 0.7)))
+        assert only(scores, "hit")["score"] == 0
+        assert np.isnan(only(scores)["score"])
+        assert only(scores)["reason"] == "empty mask"
+
+    def test_misses_can_count_as_zero(self):
+        scores = ss.score(drawn(np.full((8, 8), 0.7)), misses="zero", metrics=["iou", "recall", "precision"])
+        assert only(scores)["score"] == only(scores, "recall")["score"] == 0
+        # nothing was marked, so nothing marked can be right
+        assert np.isnan(only(scores, "precision")["score"])
+
+    def test_a_map_of_nan_is_a_counted_row(self):
+        saliency = square(*BLOCK) * 1.0
+        saliency[0, 0] = np.nan
+        scores = ss.score(drawn(saliency))
+        assert scores["score"].isna().all()
+        assert set(scores["reason"]) == {"map is not finite"}
+
+    def test_an_absent_finding(self):
+        study = drawn(square(*BLOCK) * 1.0, truth=square())
+        positive, full = ss.score(study), ss.score(study, slice="full", threshold=0.5)
+        assert set(positive["reason"]) == {"finding absent"}
+        assert only(full)["score"] == 0
+        assert only(full, "hit")["reason"] == "finding absent"
+
+    def test_neither_mask_nor_finding_is_a_true_negative(self):
+        scores = ss.score(
+            drawn(np.zeros((8, 8)), truth=square()), slice="full", metrics=["iou", "specificity"]
+        )
+        assert only(scores)["reason"] == "true negative"
+        # specificity has something to divide by: all 64 pixels were rightly left out
+        assert only(scores, "specificity")["score"] == 1
+
+    def test_below_the_cutoff_the_mask_is_empty_and_the_hit_stays(self):
+        study = drawn(square(*BLOCK) * 1.0, prob={("a", "Edema"): 0.3})
+        scores = ss.score(study, slice="full", cutoff={"Edema": 0.4})
+        assert only(scores)["score"] == 0
+        assert [only(scores)[n] for n in ("tp", "fp", "fn", "tn")] == [0, 0, 9, 55]
+        assert only(scores, "hit")["score"] == 1
+        at_it = ss.score(study, slice="full", cutoff=0.3, threshold=0.5)
+        assert only(at_it)["score"] == 1
+
+    def test_a_cutoff_without_a_probability_is_said(self):
+        scores = ss.score(drawn(square(*BLOCK) * 1.0), slice="full", cutoff=0.4)
+        assert only(scores)["reason"] == "no probability"
+
+    def test_predicted_positive_by_probability(self):
+        study = drawn(square(*BLOCK) * 1.0, prob={("a", "Edema"): 0.3}, human={})
+        out = ss.score(study, slice="predicted-positive", cutoff=0.4)
+        assert set(out["reason"]) == {"predicted negative"}
+        inside = ss.score(study, slice="predicted-positive", cutoff=0.2, threshold=0.5)
+        assert only(inside)["score"] == 1
+        # the person is asked where the method is, and marked nothing
+        assert only(inside, method="human")["score"] == 0
+
+    def test_people_who_mark_nothing_miss(self):
+        scores = ss.score(drawn(human={}, points={}))
+        assert only(scores, method="human")["reason"] == "empty mask"
+        assert only(scores, "hit", method="human")["score"] == 0
+
+    @pytest.mark.parametrize(
+        ("points", "hit"), [([(0, 0)], 0), ([(0, 0), (2.9, 4.2)], 1), ([(-1, 3)], 0), ([(3, 99)], 0)]
+    )
+    def test_any_point_of_a_person_may_hit(self, points, hit):
+        scores = ss.score(drawn(points={("a", "Edema"): points}), metrics="hit")
+        assert only(scores, "hit", "human")["score"] == hit
+
+    def test_any_maximum_may_hit(self):
+        saliency = square((0, 0), (3, 3)) * 1.0
+        scores = ss.score(drawn(saliency), metrics=["hit", "hit_any"])
+        assert only(scores, "hit")["score"] == 0
+        assert only(scores, "hit_any")["score"] == 1
+
+    def test_a_missing_map_is_a_row(self):
+        study = ss.study_from_arrays(
+            {("a", "Edema"): square(*BLOCK), ("b", "Edema"): square(*BLOCK)},
+            {("a", "Edema", "cam"): square(*BLOCK) * 1.0},
+        )
+        scores = ss.score(study)
+        assert scores.query("case == 'b'")["reason"].tolist() == ["no map", "no map"]
+
+    def test_the_peak_is_taken_before_smoothing(self):
+        saliency = np.zeros((8, 8))
+        saliency[3, 3], saliency[6:, 6:] = 1.0, 0.9
+        assert only(ss.score(drawn(saliency), smooth=3), "hit")["score"] == 1
+
+    def test_scores_of_a_study_are_what_the_statistics_take(self, scored):
+        estimates = ss.summarize(scored.query("metric == 'iou'"), by="method", n_replicates=20)
+        assert estimates["unit"].tolist() == ["patient", "patient"]
+        flow = ss.case_flow(scored.query("metric == 'iou'"), reference="human")
+        assert {"finding absent", "empty mask"} <= set(flow["reason"].dropna())
+
+
+class TestBadInput:
+    def test_unknown_metric(self):
+        with pytest.raises(ValueRangeError, match="metric 'iuo' is unknown; choose from 'iou'"):
+            ss.score(drawn(np.eye(8)), metrics="iuo")
+
+    def test_unknown_slice(self):
+        with pytest.raises(ValueRangeError, match="slice"):
+            ss.score(drawn(np.eye(8)), slice="positive")
+
+    @pytest.mark.parametrize("value", [-0.1, 1.2, True, "half"])
+    def test_a_threshold_that_is_none(self, value):
+        with pytest.raises(ValueRangeError, match="threshold"):
+            ss.score(drawn(np.eye(8)), threshold=value)
+
+    def test_a_threshold_for_another_task(self):
+        with pytest.raises(SalstatsError, match="threshold has no value for task 'Edema', method 'cam'"):
+            ss.score(drawn(np.eye(8)), threshold={"Atelectasis": 0.4})
+
+    def test_the_colour_map_needs_smoothing(self):
+        with pytest.raises(SalstatsError, match="colormap='jet'"):
+            ss.score(drawn(np.eye(8)), colormap="jet")
+
+    @pytest.mark.parametrize("jobs", [0, -2, 1.5, True])
+    def test_jobs(self, jobs):
+        with pytest.raises(ValueRangeError, match="jobs must be a whole number"):
+            ss.score(drawn(np.eye(8)), jobs=jobs)
+
+    def test_a_size_that_disagrees_names_the_file(self):
+        content = Content(saliency=np.eye(4), shape=(9, 8))
+        truth = masks.encode(square(*BLOCK))
+        prediction = Prediction("Edema", Series("cam"), lambda: content, "x.pkl")
+        case = Case("a", (8, 8), {"Edema": Truth(lambda: truth)}, (prediction,))
+        study = Study((case,), ("Edema",), (Series("cam"),))
+        with pytest.raises(
+            InputFileError, match=r"x.pkl: the image of case 'a' is 9 x 8 .* and 8 x 8 elsewhere"
+        ):
+            ss.score(study)
+
+    def test_no_size_at_all_names_the_file(self):
+        content = Content(saliency=np.eye(4))
+        prediction = Prediction("Edema", Series("cam"), lambda: content, "x.pkl")
+        study = Study((Case("a", None, {}, (prediction,), annotated=False),), ("Edema",), (Series("cam"),))
+        with pytest.raises(InputFileError, match=r"x.pkl: nothing says how large the image of case 'a' is"):
+            ss.score(study, slice="full")
+        with pytest.raises(SalstatsError, match="slice='full' scores the others"):
+            ss.score(study)
+
+    def test_nothing_to_score(self):
+        with pytest.raises(SalstatsError, match="no maps, no masks and no points"):
+            ss.score(drawn())
+
+    def test_something_that_is_no_study(self):
+        with pytest.raises(SalstatsError, match="must be a Study or a folder"):
+            ss.score(pd.DataFrame())
+
+
+class TestTheRealSample:
+    """Two radiographs of 2320 x 2828 and 2022 x 2021 pixels; a pixel is 1e-5 of the smallest union."""
+
+    @pytest.fixture
+    def sample(self, shared):
+        return ss.read_chexlocalize(shared / "data" / "chexlocalize_sample", method="gradcam")
+
+    @pytest.fixture
+    def scripts(self, shared):
+        return shared / "oracles" / "chexlocalize" / "sample"
+
+    def theirs(self, scripts, folder, name="iou"):
+        frame = pd.read_csv(scripts / folder / f"{name}_results_per_cxr.csv", index_col="img_id")
+        return frame.sort_index().sort_index(axis=1)
+
+    @pytest.mark.parametrize(("slice_", "folder"), [("true-positive", "tpoTrue"), ("full", "tpoFalse")])
+    def test_otsu_masks(self, sample, scripts, slice_, folder):
+        scores = ss.score(sample, metrics="iou", slice=slice_)
+        theirs = self.theirs(scripts, f"eval_iou_otsu_{folder}")
+        assert difference(table(scores, "iou", "gradcam"), theirs) < 1e-5
+
+    @pytest.mark.parametrize(("slice_", "folder"), [("true-positive", "tpoTrue"), ("full", "tpoFalse")])
+    @pytest.mark.parametrize("cut", [False, True])
+    def test_tuned_thresholds_and_cutoffs_of_the_release(self, shared, sample, scripts, slice_, folder, cut):
+        tables = shared / "data" / "chexlocalize_sample"
+        options = {"cutoff": tables / "probability_tuning_results.csv"} if cut else {}
+        scores = ss.score(
+            sample, metrics="iou", slice=slice_, threshold=tables / "tuning_results.csv", **options
+        )
+        theirs = self.theirs(scripts, f"eval_iou_threshold_{'prob_' if cut else ''}{folder}")
+        assert difference(table(scores, "iou", "gradcam"), theirs) < 1e-5
+
+    def test_hits(self, sample, scripts):
+        scores = ss.score(sample, metrics="hit")
+        assert (
+            difference(table(scores, "hit", "gradcam"), self.theirs(scripts, "eval_hitmiss", "hitmiss")) == 0
+        )
+
+    def test_stored_masks_of_the_release(self, shared, scripts):
+        folder = shared / "data" / "chexlocalize_sample"
+        study = ss.read_chexlocalize(
+            truth=folder / "gt_segmentations_val.json",
+            masks={"gradcam": folder / "gradcam_segmentations_val_sample.json"},
+        )
+        ours = table(ss.score(study, metrics="iou"), "iou", "gradcam")
+        assert difference(ours, self.theirs(scripts, "eval_iou_stored_tpoTrue")) == 0
+
+    def test_pixels_pooled_over_images(self, sample, scripts):
+        scores = ss.score(sample, metrics="iou", slice="full")
+        pooled = scores.groupby("task")[["tp", "fp", "fn", "tn"]].sum().astype(float)
+        theirs = pd.read_csv(scripts / "prs" / "pred_precision_recall_specificity.csv").set_index("pathology")
+        pooled = pooled.loc[theirs.index]
+        for name, ratio in {
+            "precision": "tp / (tp + fp)",
+            "recall/sensitivity": "tp / (tp + fn)",
+            "specificity": "tn / (tn + fp)",
+        }.items():
+            assert np.allclose(pooled.eval(ratio), theirs[name], atol=1e-5, rtol=0, equal_nan=True), name
+
+    def test_labels_of_the_table_stand_beside_the_scores(self, sample):
+        labels = ss.score(sample, metrics="hit").set_index(["case", "task"])["label"]
+        # Lung Opacity in the table is Airspace Opacity here
+        assert labels["patient64541_study1_view1_frontal", "Airspace Opacity"] == 1
+        assert labels["patient64542_study1_view1_frontal", "Airspace Opacity"] == 0

@@ -1,0 +1,115 @@
+"""Tuned values: against the CheXlocalize scripts' tables, and by hand."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import salstats as ss
+from salstats.checks import SalstatsError, ValueRangeError
+
+#: Means over 6 to 120 cases of IoUs in each of which single pixels may differ (see test_scoring).
+PIXEL = 2 / 400 / 6
+
+
+@pytest.fixture(scope="module")
+def oracle(shared):
+    return shared / "oracles" / "chexlocalize" / "study"
+
+
+@pytest.fixture(scope="module")
+def maps(oracle):
+    return ss.read_chexlocalize(oracle / "inputs")
+
+
+def test_thresholds_equal_the_scripts(oracle, maps):
+    ours = ss.tune(maps, what="threshold")
+    theirs = pd.read_csv(oracle / "expected" / "tune" / "tune_heatmap_detail.csv")
+    theirs["threshold"] = theirs["threshold"].round(1)
+    both = ours.merge(theirs, on=["task", "threshold"], suffixes=("", "_theirs"), validate="one_to_one")
+    assert len(both) == 70
+    assert (both["n"] == both["n_theirs"]).all()
+    assert (both["estimate"] - both["miou"]).abs().max() < PIXEL
+    chosen = ours[ours["chosen"]].set_index("task")["threshold"].sort_index()
+    published = pd.read_csv(oracle / "expected" / "tune" / "tuning_results.csv")
+    assert chosen.to_dict() == published.set_index("task")["threshold"].to_dict()
+
+
+def test_cutoffs_equal_the_scripts(oracle, maps):
+    ours = ss.tune(maps, what="cutoff")
+    theirs = pd.read_csv(oracle / "expected" / "tune" / "probability_tuning_results.csv")
+    theirs["cutoff"] = theirs["prob_threshold"].round(1)
+    both = ours.merge(theirs, on=["task", "cutoff"], validate="one_to_one")
+    # the scripts try no cut-off of 0 for Lung Lesion
+    assert len(both) == 89
+    # theirs are rounded to three digits
+    assert (both["estimate"] - both["mIoU"]).abs().max() < 0.0005 + PIXEL
+    tried = both.merge(ours[ours["chosen"]][["task", "cutoff"]], on="task", suffixes=("", "_chosen"))
+    best = theirs.loc[theirs.groupby("task")["mIoU"].idxmax()].set_index("task")["mIoU"]
+    at_ours = tried[tried["cutoff"].eq(tried["cutoff_chosen"])].set_index("task")["mIoU"]
+    # rounding makes ties that we do not have; at our choice their mean is as large as their largest
+    assert (at_ours - best[at_ours.index]).abs().max() == 0
+
+
+def test_box_filters_equal_one_score_per_size(maps):
+    some = maps.select(cases=[c.case for c in maps if c.annotated][:8])
+    ours = ss.tune(some, what="smooth", grid=(0, 5, 15))
+    assert ours["smooth"].dtype == "int64"
+    for size, rows in ours.groupby("smooth"):
+        scores = ss.score(some, smooth=size, metrics="iou").query("method == 'saliency'")
+        means = scores.groupby("task")["score"].mean()
+        assert np.allclose(
+            rows.set_index("task")["estimate"], means[rows["task"]], rtol=1e-12, equal_nan=True
+        )
+
+
+def test_a_tuned_file_goes_into_score(maps, tmp_path):
+    some = maps.select(cases=[c.case for c in maps if c.annotated][:8])
+    for what in ("threshold", "cutoff", "smooth"):
+        frame = ss.tune(some, what=what)
+        if frame.groupby("task")["chosen"].sum().eq(0).any():
+            kept = frame.groupby("task")["chosen"].transform("sum").gt(0)
+            frame, some = frame[kept], some.select(tasks=frame["task"][kept].unique())
+        file = ss.write_frame(frame, tmp_path / f"{what}.csv")
+        chosen = frame[frame["chosen"]].set_index("task")[what].to_dict()
+        pd.testing.assert_frame_equal(ss.score(some, **{what: file}), ss.score(some, **{what: chosen}))
+
+
+def drawn(values, truth):
+    return ss.study_from_arrays(
+        {("a", "Edema"): np.array(truth, bool)}, {("a", "Edema", "cam"): np.array(values)}
+    )
+
+
+def test_the_smallest_of_equally_good_values_is_chosen():
+    frame = ss.tune(drawn([[0.0, 1.0]], [[0, 1]]), grid=(0.2, 0.5, 0.8))
+    assert frame["estimate"].tolist() == [1, 1, 1]
+    assert frame["chosen"].tolist() == [True, False, False]
+
+
+def test_a_value_at_which_nothing_is_defined_is_never_chosen():
+    # nothing exceeds 1; the scripts take a first value that is NaN for the largest
+    frame = ss.tune(drawn([[0.0, 1.0]], [[0, 1]]), grid=(1.0,))
+    assert frame["n"].tolist() == [0]
+    assert frame["n_missing"].tolist() == [1]
+    assert not frame["chosen"].any()
+
+
+@pytest.mark.parametrize("grid", [(), (0.5, 0.5), (0.6, 0.2), (-0.1, 0.5), (0.5, 1.5)])
+def test_a_grid_that_is_none(grid):
+    with pytest.raises(ValueRangeError, match="grid"):
+        ss.tune(drawn([[0.0, 1.0]], [[0, 1]]), grid=grid)
+
+
+def test_smoothing_takes_whole_pixels():
+    with pytest.raises(ValueRangeError, match="whole pixels"):
+        ss.tune(drawn([[0.0, 1.0]], [[0, 1]]), what="smooth", grid=(0, 2.5))
+
+
+def test_without_maps_there_is_nothing_to_tune():
+    with pytest.raises(SalstatsError, match="no maps: there is nothing to tune"):
+        ss.tune(ss.study_from_arrays({("a", "Edema"): np.eye(3, dtype=bool)}, {}, human={}))
+
+
+def test_two_jobs_give_the_same_frame(maps):
+    some = maps.select(cases=[c.case for c in maps if c.annotated][:12])
+    pd.testing.assert_frame_equal(ss.tune(some, jobs=1), ss.tune(some, jobs=2))
