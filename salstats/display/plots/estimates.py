@@ -229,6 +229,9 @@ def guide_at(metric: str, term: str | None) -> float:
 
 def quantity(metric: Any, term: str | None, labels: Labels) -> str:
     """Return what an axis shows: "Mean IoU", "Hit rate", "AUROC"."""
+    if term == "pooled_rate" and metric is not None:
+        label = labels.value("metric", metric)
+        return f"Pooled {label.lower() if label.istitle() else label}"
     if term not in (None, "mean"):
         return _TERMS.get(str(term), labels.term(str(term)))
     if metric is None:

@@ -125,7 +125,9 @@ def plot_intervals(
     chance = "Grey line: chance." if guides["guide"].gt(0).any() else ""
     areas = "In parentheses: AUROC of the classifier." if suffixes else ""
     ncol = _n_columns(drawing)
-    axis = PanelAxis(frame, guides, panel_mm(rows, ncol))
+    # models or seeds of one metric are compared across panels
+    alike = drawing.role.facet is not None and len(distinct(frame, "metric")) <= 1
+    axis = PanelAxis(frame, guides, panel_mm(rows, ncol), common=alike)
     figure = row_figure(
         frame,
         rows,
@@ -216,4 +218,7 @@ def _axis_title(drawing: Drawing) -> str:
 def _n_columns(drawing: Drawing) -> int:
     """Return how many panels stand side by side: those of one value of the further column."""
     metrics = len(distinct(drawing.frame, "metric")) if drawing.role.facet else drawing.n_panels
-    return min(max(metrics, 2 if drawing.role.facet and metrics == 1 else 1), _MOST_COLUMNS)
+    if drawing.role.facet and metrics == 1:
+        # three panels fit side by side, four make a square
+        return 2 if drawing.n_panels in (2, 4) else _MOST_COLUMNS
+    return min(max(metrics, 1), _MOST_COLUMNS)

@@ -155,7 +155,8 @@ def _average(rows: pd.DataFrame) -> str:
     reference, method = numbers(rows, "reference_mean"), numbers(rows, "method_mean")
     with np.errstate(divide="ignore", invalid="ignore"):
         of_means = 100 * (reference - method) / reference
-    same = np.isclose(of_means, numbers(rows, "estimate"), rtol=1e-9, equal_nan=True).all()
+    # as a study printed it, to three digits, it is the same too
+    same = np.isclose(of_means, numbers(rows, "estimate"), rtol=1e-9, atol=5e-4, equal_nan=True).all()
     return "decrease of the unweighted means" if same else "unweighted mean of the decreases"
 
 

@@ -174,6 +174,28 @@ def test_one_further_column_becomes_panels_and_two_are_an_error_that_names_them(
     assert len(ss.plot_intervals(both.query("dataset == 'x'")).data) == len(frame)
 
 
+def test_three_models_of_one_metric_stand_side_by_side_on_one_axis():
+    frame = pd.concat(
+        [estimates(metrics=["iou"], model=m, estimate=e) for m, e in (("a", 0.3), ("b", 0.6), ("c", 0.9))]
+    )
+    figure = ss.plot_intervals(frame.assign(conf_low=0.2, conf_high=frame["estimate"] + 0.05))
+    assert figure.facet._ncol == 3
+    lines = [d for d in (layer._data for layer in layers(figure, "geom_segment")) if "high" in d]
+    ends = lines[0][["low", "high"]].drop_duplicates()
+    assert len(ends) == 1
+    assert ends["high"].item() > 0.95
+
+
+def test_pooled_rates_are_named_by_the_panel_or_the_axis():
+    rates = estimates(metrics=["precision", "recall"], term="pooled_rate")
+    both = ss.plot_intervals(rates)
+    assert list(both.data["panel"].cat.categories) == ["Precision", "Recall"]
+    assert both.labels.x == "Pooled rate (95% CI)"
+    assert ss.plot_intervals(rates.query("metric == 'recall'")).labels.x == "Pooled recall (95% CI)"
+    iou = estimates(metrics=["iou"], term="pooled_rate")
+    assert ss.plot_intervals(iou).labels.x == "Pooled IoU (95% CI)"
+
+
 @pytest.mark.parametrize(
     ("change", "error", "match"),
     [

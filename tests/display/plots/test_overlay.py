@@ -1,0 +1,292 @@
+"""The overlay of one case: what is drawn where, what is said, and where its image comes from."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from display.plots.estimate_figures import caption, drawn_texts, layers, scale
+from display.plots.overlay_study import GRADCAM, PEOPLE, SHAPE, answer, box, hill, study
+from PIL import Image
+
+from salstats.checks import InputFileError, SalstatsError, ShapeError, ValueRangeError
+from salstats.display.plots.image_sources import read_grey
+from salstats.display.plots.overlay import plot_overlay
+from salstats.display.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM
+from salstats.images.masks import encode
+from salstats.study import Case, Series, Study
+
+STUDY = study()
+
+
+def points_of(figure, geom, kind, number=1):
+    """The points (row, col) of one kind in a figure of a single panel, back from paper to pixels."""
+    data = [layer._data for layer in layers(figure, geom) if "kind" in str(layer.mapping)]
+    rows = next(d[d["kind"] == kind] for d in data if (d["kind"] == kind).any())
+    panel = figure.data.iloc[0]
+    row = (panel["top"] - rows["y"]) / panel["mm_per_pixel"]
+    return np.column_stack([row, (rows["x"] - panel["left"]) / panel["mm_per_pixel"]])
+
+
+def kinds(figure):
+    """The kinds of outlines and of marks that the legends name."""
+    found = (scale(figure, aesthetic) for aesthetic in ("color", "shape"))
+    return [list(s.limits) if s is not None else [] for s in found]
+
+
+def picture(figure):
+    """The picture of a single panel."""
+    (only,) = layers(figure, "geom_picture")[0].geom.params["pictures"].values()
+    return only
+
+
+def extent(points):
+    """Top, bottom, left and right of some points."""
+    (top, left), (bottom, right) = points.min(axis=0), points.max(axis=0)
+    return [top, bottom, left, right]
+
+
+def test_outlines_stand_where_their_masks_are():
+    figure = plot_overlay(STUDY, "a", "Edema", threshold=0.5)
+    assert kinds(figure) == [["truth", "human", "mask"], ["peak", "marked"]]
+    # half open rectangles, outlined through the middles of their outermost pixels
+    np.testing.assert_allclose(extent(points_of(figure, "geom_path", "truth")), [20.5, 39.5, 30.5, 59.5])
+    np.testing.assert_allclose(extent(points_of(figure, "geom_path", "human")), [22.5, 43.5, 28.5, 57.5])
+    top, bottom, left, right = extent(points_of(figure, "geom_path", "mask"))
+    # the map is largest around (34.5, 44.5), and falls by a third of its height in 10 pixels
+    assert (top + bottom) / 2 == pytest.approx(35, abs=0.5)
+    assert (left + right) / 2 == pytest.approx(45, abs=0.5)
+
+
+def test_the_peak_is_the_first_largest_pixel_and_points_are_people_s():
+    figure = plot_overlay(STUDY, "a", "Edema")
+    # the middle of the map's pixel (3, 4) lies between the image's pixels 34 and 35, and 44 and 45
+    np.testing.assert_allclose(points_of(figure, "geom_point", "peak"), [[34.5, 44.5]])
+    np.testing.assert_allclose(points_of(figure, "geom_point", "marked"), [[30, 40]])
+
+
+def test_the_map_is_laid_over_the_image_where_it_is_large():
+    image = np.full(SHAPE, 128, dtype=np.uint8)
+    shown = picture(plot_overlay(STUDY, "a", "Edema", images={"a": image})).astype(int)
+    assert shown.shape == (*SHAPE, 3)
+    assert np.ptp(shown[0, 0]) == 0
+    assert np.ptp(shown[34, 44]) > 50
+
+
+def test_an_outline_is_told_from_the_others_without_colour():
+    figure = plot_overlay(STUDY, "a", "Edema")
+    assert len(set(map(str, scale(figure, "linetype").palette(3)))) == 3
+    assert len(set(scale(figure, "shape").palette(2))) == 2
+
+
+def test_people_may_be_left_out_or_stand_alone():
+    assert kinds(plot_overlay(STUDY, "a", "Edema", human=False)) == [["truth", "mask"], ["peak"]]
+    alone = plot_overlay(STUDY, "a", "Edema", method="human", human=False)
+    assert kinds(alone) == [["truth", "human"], ["marked"]]
+    assert np.ptp(picture(alone).astype(int), axis=2).max() == 0
+
+
+def test_a_study_without_maps_shows_people_and_truth():
+    figure = plot_overlay(STUDY.select(methods=["human"]), "a", "Edema")
+    assert kinds(figure) == [["truth", "human"], ["marked"]]
+    assert caption(figure) == "a, Edema. Grey ground: no image was given."
+
+
+@pytest.mark.parametrize(
+    ("case", "task", "note"),
+    [
+        ("b", "Edema", "no map"),
+        ("b", "Nodule", "constant map"),
+        ("b", "Fracture", "map is not finite"),
+        ("a", "Edema", ""),
+    ],
+)
+def test_what_is_missing_is_said(case, task, note):
+    figure = plot_overlay(STUDY, case, task)
+    assert figure.data["note"].item() == note
+    assert (f"Grad-CAM: {note}." if note else "Grad-CAM. Threshold") in caption(figure)
+    assert f"{case}, {task}, Grad-CAM" in caption(figure)
+    drawn_texts(figure)
+
+
+def test_an_empty_mask_is_said():
+    figure = plot_overlay(STUDY, "a", "Edema", threshold=1)
+    assert figure.data["note"].item() == "empty mask"
+    assert kinds(figure) == [["truth", "human"], ["peak", "marked"]]
+    nobody = plot_overlay(STUDY, "b", "Edema", method="human")
+    assert "b, Edema, Human benchmark: empty mask." in caption(nobody)
+    assert kinds(nobody)[0] == ["truth"]
+
+
+def test_a_mask_without_a_map_has_no_colours_and_no_peak():
+    masked = Series("masked")
+    cases = (replace(STUDY.cases[0], predictions=(answer("Edema", masked, mask=encode(box(1, 9, 1, 9))),)),)
+    figure = plot_overlay(Study(cases, STUDY.tasks, (masked,)), "a", "Edema")
+    assert kinds(figure) == [["truth", "mask"], []]
+    assert scale(figure, "fill") is None
+    assert "Predicted mask" in drawn_texts(figure)
+    assert "Threshold" not in caption(figure)
+
+
+def test_legend_scale_and_caption_say_what_is_seen():
+    found = drawn_texts(plot_overlay(STUDY, "a", "Edema", threshold={"Edema": 0.4}, smooth=5))
+    expected = {
+        "Truth",
+        "Human benchmark",
+        "Thresholded map",
+        "Peak",
+        "Marked point",
+        "0",
+        "0.5",
+        "1",
+        "20 px",
+    }
+    assert expected <= set(found)
+    text = " ".join(found).replace("\n", " ")
+    assert "Saliency (0 to 1 in each map)" in text
+    assert "Threshold: 0.4, of means over 5 x 5 pixels." in text
+    assert "Grey ground: no image was given." in text
+    renamed = {"truth": "Radiologist 1", "human": "Radiologist 2", "peak": "Maximum"}
+    assert set(renamed.values()) <= set(drawn_texts(plot_overlay(STUDY, "a", "Edema", labels=renamed)))
+
+
+def test_a_scale_bar_is_in_mm_where_the_size_of_a_pixel_is_known():
+    def bar(**options):
+        figure = plot_overlay(STUDY, "a", "Edema", **options)
+        (line,) = (layer._data for layer in layers(figure, "geom_segment")[1:])
+        return line["label"].item(), (line["x1"] - line["x0"]).item() / figure.data["mm_per_pixel"].item()
+
+    assert bar() == ("20 px", pytest.approx(20))
+    # 24 pixels of 4 mm are 96 mm; 50 mm of them are 12.5 pixels
+    assert bar(spacing=4) == ("50 mm", pytest.approx(12.5))
+    assert bar(spacing={"a": 4}) == ("50 mm", pytest.approx(12.5))
+    assert bar(spacing={"b": 4}) == ("20 px", pytest.approx(20))
+
+
+@pytest.mark.parametrize("width", [COLUMN_MM, PAGE_MM])
+def test_a_figure_keeps_its_width_and_the_form_of_the_image(width):
+    figure = plot_overlay(STUDY, "b", "Edema", width=width)
+    wide, high = (side * MM_PER_INCH for side in figure.theme.getp("figure_size"))
+    assert wide == pytest.approx(width)
+    panel = figure.data.iloc[0]
+    assert (panel["top"] - panel["bottom"]) / (panel["right"] - panel["left"]) == pytest.approx(80 / 60)
+    assert high > panel["top"]
+
+
+def test_no_figure_holds_more_pixels_than_are_printed():
+    shape = (2400, 3000)
+    case = Case("big", shape, {}, (answer("Edema", saliency=hill(3, 4)),))
+    large = Study((case,), ("Edema",), (GRADCAM,))
+    image = np.zeros(shape, dtype=np.uint8)
+    assert picture(plot_overlay(large, "big", "Edema", images={"big": image}, width=PAGE_MM)).shape == (
+        800,
+        1000,
+        3,
+    )
+    small = plot_overlay(large, "big", "Edema", images={"big": image}, width=44)
+    # 41 mm within the edges, at 300 dots per inch
+    assert picture(small).shape == (387, 484, 3)
+    path = layers(small, "geom_path")[0]._data
+    assert len(path) < 200
+
+
+def test_images_are_found_by_the_names_of_cases(tmp_path):
+    grey = Image.fromarray(np.full((30, 40), 51, dtype=np.uint8))
+    grey.save(tmp_path / "case7.png")
+    nested = tmp_path / "valid" / "patient1" / "study2"
+    nested.mkdir(parents=True)
+    grey.save(nested / "view1_frontal.png")
+    for case in ("case7", "patient1_study2_view1_frontal"):
+        # an image may have been stored smaller than the masks
+        found = read_grey(tmp_path, case, (60, 80), (15, 20))
+        np.testing.assert_allclose(found, np.full((15, 20), 0.2), atol=1e-6)
+    assert read_grey({"a": tmp_path / "case7.png"}, "a", (60, 80), (15, 20)).shape == (15, 20)
+    assert read_grey({}, "a", (60, 80), (15, 20)) is None
+    assert read_grey(None, "a", (60, 80), (15, 20)) is None
+
+
+def test_sixteen_bits_and_colours_are_read(tmp_path):
+    steps = np.linspace(1000, 3000, 40).astype(np.uint16)
+    Image.fromarray(np.tile(steps, (30, 1))).save(tmp_path / "deep.png")
+    found = read_grey(tmp_path, "deep", (30, 40), (30, 40))
+    np.testing.assert_allclose(found[0], (steps - 1000) / 2000, atol=1e-6)
+    colour = np.zeros((30, 40, 3), dtype=np.uint8)
+    colour[:, :, 1] = 255
+    Image.fromarray(colour).save(tmp_path / "green.png")
+    # Pillow's grey of pure green is 150 of 255
+    np.testing.assert_allclose(read_grey(tmp_path, "green", (30, 40), (30, 40)), 150 / 255, atol=1e-6)
+
+
+def test_the_sample_s_radiographs_are_read_at_the_size_they_are_printed(shared):
+    folder = shared / "data" / "chexlocalize_sample"
+    case = "patient64541_study1_view1_frontal"
+    small = read_grey(folder, case, (2320, 2828), (232, 283))
+    whole = np.asarray(Image.open(folder / "valid/patient64541/study1/view1_frontal.jpg").convert("L"))
+    assert whole.shape == (2320, 2828)
+    # means of blocks of ten pixels; the file is decoded at an eighth of its size, which rounds
+    blocks = whole[:, :2820].reshape(232, 10, 282, 10).mean(axis=(1, 3)) / 255
+    assert np.corrcoef(small[:, :282].ravel(), blocks.ravel())[0, 1] > 0.99
+    assert abs(small.mean() - whole.mean() / 255) < 0.005
+
+
+def test_an_image_that_cannot_be_is_named(tmp_path):
+    (tmp_path / "a.png").write_bytes(b"no image")
+    with pytest.raises(InputFileError, match=r"the image of case a, .*a\.png, cannot be read"):
+        plot_overlay(STUDY, "a", "Edema", images=tmp_path)
+    with pytest.raises(InputFileError, match=r"no image of case b in .*looked for b\.jpg"):
+        plot_overlay(STUDY, "b", "Edema", images=tmp_path)
+    with pytest.raises(InputFileError, match="is not a folder"):
+        plot_overlay(STUDY, "a", "Edema", images=tmp_path / "nowhere")
+    with pytest.raises(SalstatsError, match="images must be a folder"):
+        plot_overlay(STUDY, "a", "Edema", images=3)
+    with pytest.raises(ShapeError, match=r"case a is 80 x 60 .* its masks are 60 x 80"):
+        plot_overlay(STUDY, "a", "Edema", images={"a": np.zeros((80, 60), dtype=np.uint8)})
+    with pytest.raises(ValueRangeError, match="case a must hold finite numbers"):
+        plot_overlay(STUDY, "a", "Edema", images={"a": np.full(SHAPE, np.nan)})
+    with pytest.raises(ShapeError, match=r"case a has shape \(60,\)"):
+        plot_overlay(STUDY, "a", "Edema", images={"a": np.zeros(60)})
+
+
+def test_a_case_s_name_leads_to_no_file_outside_the_folder(tmp_path):
+    inside = tmp_path / "images"
+    inside.mkdir()
+    Image.fromarray(np.zeros((60, 80), dtype=np.uint8)).save(tmp_path / "secret.png")
+    for case in ("../secret", str(tmp_path / "secret")):
+        with pytest.raises(InputFileError, match="no image of case"):
+            read_grey(inside, case, SHAPE, SHAPE)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        (("c", "Edema"), {}, "the study has no case 'c' .*'a', 'b'"),
+        (("a", "Fibrosis"), {}, "the study has no task 'Fibrosis' .*'Edema'"),
+        (("a", "Edema"), {"method": "lime"}, "the study has no method 'lime' .*'gradcam', 'human'"),
+        (("a", "Edema"), {"threshold": {"Nodule": 0.3}}, "threshold has none for task 'Edema'"),
+        (("a", "Edema"), {"threshold": 1.5}, "threshold must be 'otsu'"),
+        (("a", "Edema"), {"width": 10}, "width must be a number of mm between 40"),
+    ],
+)
+def test_what_is_not_there_is_named(arguments, options, message):
+    with pytest.raises(SalstatsError, match=message):
+        plot_overlay(STUDY, *arguments, **options)
+
+
+def test_one_of_several_series_has_to_be_named():
+    series = (Series("gradcam", "densenet"), Series("gradcam", "resnet"))
+    case = Case("a", SHAPE, {}, tuple(answer("Edema", s, saliency=hill(3, 4)) for s in series))
+    two = Study((case,), ("Edema",), (*series, PEOPLE), "the study")
+    with pytest.raises(SalstatsError, match="'gradcam:densenet', 'gradcam:resnet'"):
+        plot_overlay(two, "a", "Edema", method="gradcam")
+    assert "Grad-CAM, resnet." in caption(plot_overlay(two, "a", "Edema", method="gradcam:resnet"))
+    other = Study((case,), ("Edema",), (*series, Series("lime")), "the study")
+    with pytest.raises(SalstatsError, match=r"2 methods .*name one with method="):
+        plot_overlay(other, "a", "Edema")
+
+
+def test_sizes_that_disagree_are_named():
+    case = replace(STUDY.cases[0], shape=(50, 80))
+    with pytest.raises(SalstatsError, match=r"case a, task Edema: .*50 x 80 and 60 x 80"):
+        plot_overlay(replace(STUDY, cases=(case,)), "a", "Edema")
+    nothing = Case("a", None, {}, (answer("Edema", saliency=hill(3, 4)),))
+    with pytest.raises(SalstatsError, match="nothing says how large the image is"):
+        plot_overlay(Study((nothing,), ("Edema",), (GRADCAM,)), "a", "Edema")
