@@ -54,7 +54,8 @@ STUDY = {
     "human_annotations": _option(Path | None, None, "People's outlines (JSON)."),
     "points": _option(Path | None, None, "People's points (JSON)."),
     "labels": _option(Path | None, None, "Image-level labels (CSV)."),
-    "tasks": _option(list[str] | None, None, "Tasks, where the files do not name them all."),
+    "split": _option(str | None, None, "val or test, where a folder holds the files of both."),
+    "tasks": _option(list[str] | None, None, "Only these tasks; also where a map's task is not in the truth."),
     "patient_from": _option(str | None, None, "Regular expression that finds the patient in a case id."),
 }
 
