@@ -46,24 +46,23 @@ def in_pieces(
     pieces = [tuple(items[i : i + size]) for i in range(0, len(items), size)]
     # Ray's backend hands its results over at the end only
     streams = workers == 1 or get_active_backend()[0].supports_return_generator
-    call = joblib.delayed(_alone if workers > 1 else _here)
+    call = joblib.delayed(_on_one_core)
     parallel = joblib.Parallel(n_jobs=jobs, return_as="generator" if streams else "list")
     finished = parallel(call(work, piece) for piece in pieces)
     shown = progress and sys.stderr.isatty()
     return list(_with_bar(finished, [len(p) for p in pieces], label) if shown else finished)
 
 
-def _here(work: Callable[[tuple[Any, ...]], Any], piece: tuple[Any, ...]) -> Any:
-    """Return the result of one piece."""
-    return work(piece)
-
-
-def _alone(work: Callable[[tuple[Any, ...]], Any], piece: tuple[Any, ...]) -> Any:
-    """Return the result of one piece in a process of its own, where OpenCV shall not start threads too."""
+def _on_one_core(work: Callable[[tuple[Any, ...]], Any], piece: tuple[Any, ...]) -> Any:
+    """Return the result of one piece; OpenCV starts no threads meanwhile, `jobs` says how many cores work."""
     import cv2
 
+    threads = cv2.getNumThreads()
     cv2.setNumThreads(1)
-    return work(piece)
+    try:
+        return work(piece)
+    finally:
+        cv2.setNumThreads(threads)
 
 
 def _with_bar(results: Any, sizes: Sequence[int], label: str) -> Iterator[Any]:

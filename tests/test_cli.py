@@ -61,6 +61,8 @@ def study():
     for name, values in {"prob": rng.random(24), "area_ratio": rng.random(24)}.items():
         frame[name] = values[pd.factorize(per_case)[0]]
     frame["label"] = frame["case"].astype(int) % 3 // 2
+    for name in ("tp", "fp", "fn", "tn"):
+        frame[name] = rng.integers(1, 100, len(frame))
     frame.loc[5, "score"] = np.nan
     return frame.astype({"metric": "str"})
 
@@ -171,6 +173,10 @@ CALLS = {
     "correlate": (
         ["iou", "prob", "--by", "method,task", "--test", "pearson", "--adjust", "BH"],
         lambda s: ss.correlate(s, "iou", "prob", by=("method", "task"), test="pearson", adjust="BH"),
+    ),
+    "rates": (
+        ["--rate", "recall,dice", "--by", "method", "--interval", "delta", "--unit", "case"],
+        lambda s: ss.pooled_rates(s, rates=["recall", "dice"], by="method", interval="delta", unit="case"),
     ),
     "describe": (["--by", "method"], lambda s: ss.describe(s, by="method")),
     "auroc": (

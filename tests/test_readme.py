@@ -8,19 +8,38 @@ from pathlib import Path
 import pytest
 
 README = Path(__file__).resolve().parents[1] / "README.md"
+#: What makes a block one about a folder of maps and annotations, which is not embedded.
+READS_A_STUDY = "read_study("
 BLOCKS = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", README.read_text(), flags=re.DOTALL)
 
 
-def test_every_python_block_prints_what_stands_below_it(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def run_blocks(blocks):
+    """Run blocks one after the other and compare what each prints with what stands below it."""
     namespace: dict = {}
-    assert len(BLOCKS) == README.read_text().count("```python")
-    for code, expected in BLOCKS:
+    for code, expected in blocks:
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             exec(code, namespace)  # our own README
         assert printed.getvalue().split() == expected.split()
         assert expected.strip()
+
+
+def test_every_python_block_prints_what_stands_below_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert len(BLOCKS) == README.read_text().count("```python")
+    run_blocks([b for b in BLOCKS if READS_A_STUDY not in b[0]])
+
+
+@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")  # two findings are rare there
+def test_from_a_chexlocalize_folder_to_table_1(shared, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    inputs = shared / "oracles" / "chexlocalize" / "study" / "inputs"
+    (tmp_path / "chexlocalize").symlink_to(inputs, target_is_directory=True)
+    blocks = [b for b in BLOCKS if READS_A_STUDY in b[0]]
+    assert len(blocks) == 1
+    assert len(blocks[0][0].splitlines()) <= 10
+    run_blocks(blocks)
+    assert (tmp_path / "table1.docx").stat().st_size > 5000
 
 
 def test_the_first_screen_shows_frame_call_and_frame():

@@ -1,5 +1,9 @@
 """Scores of a study: against the CheXlocalize scripts' own results, and by hand on drawn masks."""
 
+import sys
+
+import cv2
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -400,3 +404,24 @@ class TestTheRealSample:
         # Lung Opacity in the table is Airspace Opacity here
         assert labels["patient64541_study1_view1_frontal", "Airspace Opacity"] == 1
         assert labels["patient64542_study1_view1_frontal", "Airspace Opacity"] == 0
+
+
+class TestInPieces:
+    def test_a_backend_that_joblib_is_told_takes_the_work(self, maps):
+        some = maps.select(cases=[c.case for c in maps if c.annotated][:6])
+        with joblib.parallel_config(backend="threading", n_jobs=2):
+            inside = ss.score(some)
+        pd.testing.assert_frame_equal(inside, ss.score(some))
+
+    def test_opencv_keeps_the_threads_that_the_caller_gave_it(self, maps):
+        before = cv2.getNumThreads()
+        ss.score(maps.select(cases=[maps.cases[0].case]), slice="full")
+        assert cv2.getNumThreads() == before
+
+    def test_a_bar_is_shown_on_a_terminal_only(self, maps, capsys, monkeypatch):
+        some = maps.select(cases=[maps.cases[0].case])
+        ss.score(some, slice="full", progress=True)
+        assert capsys.readouterr().err == ""
+        monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+        ss.score(some, slice="full", progress=True)
+        assert "Scoring cases" in capsys.readouterr().err
