@@ -130,8 +130,10 @@ class SaliencyOnImage:
         height, width = self.shape
         # interpolation is linear: stretched while it is small, by the extremes it has when it is large
         lowest, highest = self._lowest, self._highest[0]
-        small = (self._saliency - lowest) / (highest - lowest)
-        values = resize(small.T * top, (width, height))
+        small = self._saliency - lowest
+        small /= highest - lowest
+        small *= top
+        values = resize(small.T, (width, height))
         row, col = self._highest[1][0]
         # rounding must not cost the peak its grey level
         values[col, row] = top

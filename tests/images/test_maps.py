@@ -1,0 +1,417 @@
+import json
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from salstats.checks import ShapeError, ValueRangeError
+from salstats.images.maps import (
+    SaliencyOnImage,
+    box_filter,
+    is_finite,
+    otsu_mask,
+    rescale,
+    resize,
+    threshold_mask,
+)
+from salstats.images.masks import Rle, decode, encode
+
+#: float32 holds positions among 29 samples to about 2e-6 of the step between two of them.
+FLOAT32 = 3e-6
+#: The scripts' float32 sums are fused on the oracle's processor; elsewhere 7 of 2000 masks at Otsu's level
+#: and 8 to 11 at a fixed threshold differ, by the pixel or two that lie within rounding of the edge.
+MASKS_THAT_DIFFER, PIXELS_THAT_DIFFER = 12, 2
+#: Of the 20 maps at up to 6.6 million pixels: 2 at Otsu's level, 4 where the detour by colours, which falls
+#: and rises with the map, gives a mask more than one edge.
+SAMPLE_MASKS_THAT_DIFFER, SAMPLE_MASKS_THAT_DIFFER_UNSMOOTHED = 3, 6
+
+
+def differing(maps, name, masks):
+    """In how many masks, and in how many pixels of one at most, we differ from the scripts' masks."""
+    expected = maps.segmentations(name)
+    pixels = [
+        np.count_nonzero(mask != decode(Rle.from_coco(expected[case][task]))) for case, task, mask in masks
+    ]
+    return np.count_nonzero(pixels), max(pixels)
+
+
+@pytest.mark.parametrize(
+    ("part", "allowed"),
+    [("study_maps", MASKS_THAT_DIFFER), ("sample_maps", SAMPLE_MASKS_THAT_DIFFER)],
+)
+@pytest.mark.parametrize(("name", "tuned"), [("seg_otsu", False), ("seg_threshold", True)])
+def test_masks_are_the_scripts_but_for_single_pixels(part, allowed, name, tuned, request):
+    maps = request.getfixturevalue(part)
+    masks = (
+        (case, task, SaliencyOnImage(saliency, shape).mask(maps.thresholds[task] if tuned else "otsu"))
+        for case, task, saliency, shape, _ in maps
+    )
+    n_masks, n_pixels = differing(maps, name, masks)
+    assert n_masks <= allowed
+    assert n_pixels <= PIXELS_THAT_DIFFER
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "smooth", "allowed"),
+    [
+        ("study_maps", "seg_smooth15", 15, MASKS_THAT_DIFFER),
+        ("sample_maps", "seg_smooth50", 50, SAMPLE_MASKS_THAT_DIFFER),
+        ("sample_maps", "seg_smooth1", 1, SAMPLE_MASKS_THAT_DIFFER_UNSMOOTHED),
+    ],
+)
+def test_colormap_smooths_as_the_scripts_do_but_leaves_constant_maps_empty(
+    part, name, smooth, allowed, request
+):
+    maps = request.getfixturevalue(part)
+    laid = [
+        (case, task, SaliencyOnImage(saliency, shape, smooth=smooth, colormap="jet"))
+        for case, task, saliency, shape, _ in maps
+    ]
+    constant = [one for _, _, one in laid if one.is_constant]
+    assert not any(one.mask().any() for one in constant)
+    n_masks, n_pixels = differing(
+        maps, name, ((case, task, one.mask()) for case, task, one in laid if not one.is_constant)
+    )
+    assert n_masks <= allowed
+    assert n_pixels <= PIXELS_THAT_DIFFER
+
+
+@pytest.mark.parametrize("part", ["study_maps", "sample_maps"])
+def test_peak_is_the_scripts_first_maximum_and_missing_only_where_the_map_is_constant(part, request):
+    n_constant = 0
+    for _, _, saliency, shape, row in request.getfixturevalue(part):
+        peak = SaliencyOnImage(saliency, shape).peak
+        if row["map_min"] == row["map_max"]:
+            n_constant += 1
+            assert peak is None
+        else:
+            assert peak == (row["argmax_row"], row["argmax_col"])
+    assert n_constant == (39 if part == "study_maps" else 0)
+
+
+@pytest.mark.parametrize(("part", "truths"), [("study_maps", "gt_segmentations"), ("sample_maps", "gt_seg")])
+def test_counts_are_the_scripts_but_for_single_pixels(part, truths, request):
+    maps = request.getfixturevalue(part)
+    expected = maps.segmentations(truths)
+    n_different = n_seen = 0
+    for case, task, saliency, shape, row in maps:
+        if case not in expected:
+            continue
+        tp, fp, fn, tn = SaliencyOnImage(saliency, shape).counts(Rle.from_coco(expected[case][task]))
+        assert tp + fp + fn + tn == shape[0] * shape[1]
+        assert tp + fn == row["gt_px"]
+        off = abs(tp - row["inter_px"]), abs(tp + fp - row["seg_px"])
+        assert max(off) <= PIXELS_THAT_DIFFER
+        n_different += max(off) > 0
+        n_seen += 1
+    assert n_seen == (1650 if part == "study_maps" else 20)
+    assert n_different <= (MASKS_THAT_DIFFER if part == "study_maps" else SAMPLE_MASKS_THAT_DIFFER)
+
+
+@pytest.fixture(scope="module")
+def edge_cases(shared):
+    text = (shared / "oracles/chexlocalize/edge_cases.json").read_text()
+    cases = json.loads(text)["cam_to_segmentation"]
+    return {
+        name: {k: np.array(v, float) for k, v in case.items() if k != "smooth_k0"}
+        for name, case in cases.items()
+    }
+
+
+@pytest.mark.parametrize("threshold", ["otsu", 0.4, 0.5])
+def test_edge_cases_are_the_scripts(edge_cases, threshold):
+    finite = {name: case for name, case in edge_cases.items() if is_finite(case["input"])}
+    assert set(edge_cases) - set(finite) == {"one_nan"}
+    for name, case in finite.items():
+        mask = SaliencyOnImage(case["input"].astype(np.float32), (12, 14)).mask(threshold)
+        key = threshold if threshold == "otsu" else f"thr{threshold}"
+        assert np.array_equal(mask, case[key] > 0), name
+
+
+@pytest.mark.parametrize("smooth", [1, 3])
+def test_edge_cases_smoothed_are_the_scripts_unless_constant(edge_cases, smooth):
+    for name, case in edge_cases.items():
+        if name == "one_nan":
+            continue
+        laid = SaliencyOnImage(case["input"].astype(np.float32), (12, 14), smooth=smooth, colormap="jet")
+        expected = case[f"smooth_k{smooth}"] > 0
+        assert np.array_equal(laid.mask(), expected & (not laid.is_constant)), name
+        # the scripts mark all of a constant map
+        assert expected.all() or not laid.is_constant
+
+
+SHAPES = [
+    ((20, 20), (61, 47)),  # larger
+    ((47, 61), (20, 19)),  # smaller: no antialiasing
+    ((40, 60), (20, 30)),  # half
+    ((9, 30), (30, 9)),
+    ((1, 7), (1, 20)),
+    ((7, 1), (3, 5)),
+    ((1, 1), (4, 3)),
+    ((8, 8), (8, 8)),
+    ((5, 9000), (10, 300)),
+    ((3, 4), (40_000, 2)),
+]
+
+
+@pytest.mark.parametrize(("given", "shape"), SHAPES)
+def test_resize_is_bilinear_between_centres(interpolated, given, shape):
+    saliency = np.random.default_rng(0).random(given)
+    resized = resize(saliency, shape)
+    assert resized.shape == shape
+    assert resized.dtype == np.float32
+    # float32 holds positions among 9000 samples no better than to 5e-4 of a step
+    tolerance = max(FLOAT32, max(given) * 1.2e-7)
+    np.testing.assert_allclose(resized, interpolated(saliency, shape), atol=tolerance)
+
+
+def test_rescale_takes_the_extremes_to_0_and_1_and_a_constant_to_0():
+    np.testing.assert_array_equal(rescale(np.array([[-2.0, 0, 2]])), [[0, 0.5, 1]])
+    np.testing.assert_array_equal(rescale(np.full((2, 2), 7.0)), np.zeros((2, 2)))
+
+
+def test_an_even_box_reaches_up_and_left_and_borders_are_mirrored_about_their_pixels():
+    spot = np.zeros((5, 5), np.float32)
+    spot[2, 2] = 4
+    expected = np.zeros((5, 5))
+    expected[2:4, 2:4] = 1
+    np.testing.assert_array_equal(box_filter(spot, 2), expected)
+    np.testing.assert_allclose(box_filter(np.array([[3, 6, 0]], np.float32), 3), [[5, 3, 4]], rtol=1e-6)
+
+
+def test_smoothing_comes_before_the_threshold_and_the_map_is_not_stretched_again():
+    spot = np.zeros((5, 7))
+    spot[2, 3] = 9
+    laid = SaliencyOnImage(spot, (5, 7), smooth=3)
+    box = np.zeros((5, 7), bool)
+    box[1:4, 2:5] = True
+    assert np.array_equal(laid.mask(0.11), box)  # each of the nine is 1/9
+    assert not laid.mask(0.12).any()
+    assert np.array_equal(laid.mask("otsu"), box)
+
+
+def test_the_peak_is_taken_before_smoothing():
+    saliency = np.zeros((3, 9))
+    saliency[1, 1] = 1.0
+    saliency[:, 5:8] = 0.9
+    laid = SaliencyOnImage(saliency, saliency.shape, smooth=3)
+    assert laid.peak == (1, 1)
+    assert not laid.mask(0.5)[1, 1]
+    assert laid.mask(0.5)[1, 6]
+
+
+def test_the_peak_exceeds_every_threshold_below_1(study_maps):
+    n_seen = 0
+    for _, _, saliency, shape, _ in study_maps.all[::20]:
+        laid = SaliencyOnImage(saliency, shape)
+        if not laid.is_constant:
+            assert laid.mask(np.nextafter(1, 0))[laid.peak]
+            n_seen += 1
+    assert n_seen > 80
+
+
+def test_nothing_exceeds_1_where_rounding_takes_the_second_of_two_peaks_above_the_first():
+    whole = encode(np.ones((1, 44), bool))
+    for share in np.linspace(0.05, 0.95, 50):
+        laid = SaliencyOnImage(np.array([[share, 1.0, share]]), (1, 44))
+        assert len(laid.peaks) == 2
+        assert not laid.mask(1).any()
+        assert laid.counts_at(whole, [1]).tolist() == [[0, 0, 44, 0]]
+
+
+def test_a_fixed_threshold_is_strict_and_neither_fills_nor_drops():
+    ring = np.array([[1, 1, 1, 0, 0], [1, 0.5, 1, 0, 1], [1, 1, 1, 0, 0]])
+    assert np.array_equal(SaliencyOnImage(ring, ring.shape).mask(0.5), ring == 1)
+    filled = [[1, 1, 1, 0, 0], [1, 1, 1, 0, 0], [1, 1, 1, 0, 0]]
+    assert np.array_equal(SaliencyOnImage(ring, ring.shape).mask("otsu"), np.array(filled, bool))
+
+
+def test_a_threshold_compares_as_float64():
+    # 0.3 and 0.4 are more than themselves in float32, 0.7 is less
+    values = np.array([[0.3, 0.4, 0.7]], np.float32)
+    for threshold in (0.3, 0.4, 0.7):
+        expected = values.astype(np.float64) > threshold
+        assert np.array_equal(threshold_mask(values, threshold), expected)
+    assert np.array_equal(threshold_mask(values, 0.4), [[False, True, True]])
+
+
+def test_the_otsu_mask_of_values_is_that_of_the_map_laid_over_its_own_pixels():
+    values = rescale(np.random.default_rng(2).random((30, 40)))
+    assert np.array_equal(otsu_mask(values), SaliencyOnImage(values, (30, 40)).mask("otsu"))
+
+
+@pytest.mark.parametrize(
+    "saliency", [np.zeros((4, 4)), np.full((4, 4), -3.5), np.array([[2]]), np.full((3, 2), 0.1)]
+)
+@pytest.mark.parametrize("smooth", [None, 3])
+def test_a_constant_map_points_at_nothing(saliency, smooth):
+    laid = SaliencyOnImage(saliency, (9, 7), smooth=smooth)
+    truth = np.zeros((9, 7), bool)
+    truth[2:4] = True
+    assert laid.is_constant
+    assert laid.peak is None
+    assert laid.peaks.shape == (0, 2)
+    for threshold in ("otsu", 0, 0.5, 1):
+        assert not laid.mask(threshold).any()
+        assert laid.counts(encode(truth), threshold) == (0, 0, 14, 49)
+    np.testing.assert_array_equal(laid.counts_at(encode(truth), [0, 0.5]), [[0, 0, 14, 49]] * 2)
+
+
+def test_a_map_whose_spots_fall_between_the_pixels_is_constant():
+    saliency = np.zeros((9, 9))
+    saliency[0, 0] = 1.0  # three samples to a pixel, of which the middle one counts
+    assert SaliencyOnImage(saliency, (3, 3)).is_constant
+    saliency[1, 1] = 1.0
+    assert SaliencyOnImage(saliency, (3, 3)).peak == (0, 0)
+
+
+def test_every_pixel_of_a_plateau_is_a_maximum():
+    saliency = np.array([[5.0, 5.0, 1.0], [5.0, 5.0, 1.0]])
+    laid = SaliencyOnImage(saliency, (4, 6))
+    assert laid.peak == (0, 0)
+    # columns 0 to 2 lie at or left of the second sample's centre (2.5), column 2 at 0.75 of a step
+    np.testing.assert_array_equal(laid.peaks, [(row, col) for row in range(4) for col in range(3)])
+
+
+def test_peaks_that_tie_on_paper_tie():
+    # both sides of a symmetric map, and 7/3 reached in two ways
+    assert SaliencyOnImage(np.array([[0.0, 0.1, 0.0]]), (1, 12)).peaks.tolist() == [[0, 5], [0, 6]]
+    assert SaliencyOnImage(np.array([[0.1, 0.3, 0.3, 0.1]]), (1, 4)).peaks.tolist() == [[0, 1], [0, 2]]
+
+
+@pytest.mark.parametrize("smooth", [None, 4])
+@pytest.mark.parametrize("threshold", ["otsu", 0, 0.25, 0.5, 1])
+def test_counts_are_those_of_the_decoded_masks(smooth, threshold):
+    rng = np.random.default_rng(3)
+    for truth_share in (0, 0.01, 0.4, 1):
+        laid = SaliencyOnImage(rng.random((7, 9)), (53, 38), smooth=smooth)
+        truth = rng.random((53, 38)) < truth_share
+        mask = laid.mask(threshold)
+        assert mask.shape == (53, 38)
+        assert mask.dtype == bool
+        tp, fp = (mask & truth).sum(), (mask & ~truth).sum()
+        fn, tn = (~mask & truth).sum(), (~mask & ~truth).sum()
+        assert laid.counts(encode(truth), threshold) == (tp, fp, fn, tn)
+
+
+@pytest.mark.parametrize("smooth", [None, 15])
+def test_counts_at_many_thresholds_are_those_at_each(study_maps, smooth):
+    truths = study_maps.segmentations("gt_segmentations")
+    thresholds = [*np.arange(0.2, 0.8, 0.1), 0.8000000000000003, 0, 1, 0.2]
+    seen = [one for one in study_maps if one[0] in truths][::40]
+    assert len(seen) > 40
+    for case, task, saliency, shape, _ in seen:
+        laid, truth = SaliencyOnImage(saliency, shape, smooth=smooth), Rle.from_coco(truths[case][task])
+        counted = laid.counts_at(truth, thresholds)
+        assert counted.dtype == np.int64
+        np.testing.assert_array_equal(counted, [laid.counts(truth, t) for t in thresholds])
+
+
+def test_counts_at_no_threshold_are_no_rows():
+    laid = SaliencyOnImage(np.eye(3), (6, 6))
+    assert laid.counts_at(encode(np.eye(6, dtype=bool)), []).shape == (0, 4)
+
+
+def test_the_mask_does_not_depend_on_scale_sign_type_or_memory_order():
+    whole = np.random.default_rng(4).integers(0, 200, (11, 13))
+    expected = SaliencyOnImage(whole, (40, 50))
+    others = [
+        whole.astype(np.uint8),
+        whole.astype(np.float16),
+        whole.astype(np.float32) - 2**14,
+        np.asfortranarray(whole.astype(np.float64)) * 2.0**900,
+        whole * 2.0**-900,
+        np.repeat(np.repeat(whole, 2, 0), 2, 1)[::2, ::2],
+        whole.tolist(),
+    ]
+    for saliency in others:
+        laid = SaliencyOnImage(saliency, (40, 50))
+        assert laid.peak == expected.peak
+        for threshold in ("otsu", 0.4):
+            assert np.array_equal(laid.mask(threshold), expected.mask(threshold))
+
+
+def test_values_near_the_largest_of_float64_do_not_overflow():
+    laid = SaliencyOnImage(np.array([[-1.7e308, 1.7e308]]), (1, 4))
+    assert laid.peak == (0, 3)
+    assert laid.mask(0.5).tolist() == [[False, False, True, True]]
+
+
+def test_the_map_that_is_given_is_not_changed():
+    saliency = np.random.default_rng(5).random((6, 6))
+    before = saliency.copy()
+    laid = SaliencyOnImage(saliency, (30, 30), smooth=3)
+    laid.mask("otsu")
+    laid.mask(0.4)
+    assert np.array_equal(saliency, before)
+
+
+def test_after_counting_at_otsus_level_nothing_of_the_images_size_is_kept():
+    shape = (1500, 1600)
+    truth = encode(np.eye(*shape, dtype=bool))
+    laid = SaliencyOnImage(np.random.default_rng(6).random((20, 20)), shape)
+    tracemalloc.start()
+    try:
+        laid.counts(truth)
+        kept, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < 1e5
+    # a map in float32, its grey levels and what is above Otsu's: 6 bytes a pixel, and change
+    assert most < 7 * shape[0] * shape[1]
+
+
+def test_a_map_with_holes_in_its_numbers_is_refused():
+    saliency = np.ones((3, 4))
+    saliency[1, 1], saliency[2, 2] = np.nan, np.inf
+    assert not is_finite(saliency)
+    with pytest.raises(ValueRangeError, match="2 of 12 pixels of the saliency map are NaN or infinite"):
+        SaliencyOnImage(saliency, (5, 5))
+
+
+@pytest.mark.parametrize("shape", [(3,), (1, 1, 3, 3), (0, 4), ()])
+def test_a_map_must_have_two_dimensions_and_pixels(shape):
+    with pytest.raises(ShapeError, match=r"shape \(M, N\) and at least one pixel"):
+        SaliencyOnImage(np.ones(shape), (5, 5))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"shape": (0, 5)}, "two positive whole numbers"),
+        ({"shape": 5}, "two positive whole numbers"),
+        ({"smooth": 0}, "smooth must be a whole number of at least 1"),
+        ({"smooth": 2.5}, "smooth must be a whole number"),
+        ({"smooth": 3, "colormap": "hot"}, "colormap='hot' is not known"),
+        ({"colormap": "jet"}, "give smooth"),
+        ({"saliency": np.array([["a"]])}, "must hold real numbers"),
+        ({"saliency": np.array([[1j]])}, "must hold real numbers"),
+    ],
+)
+def test_options_that_mean_nothing_are_refused(options, message):
+    with pytest.raises(ValueRangeError, match=message):
+        SaliencyOnImage(**{"saliency": np.eye(3), "shape": (5, 5)} | options)
+
+
+@pytest.mark.parametrize("threshold", ["Otsu", -0.1, 1.1, float("nan"), None, True, [0.5]])
+def test_a_threshold_is_otsu_or_from_0_to_1(threshold):
+    laid = SaliencyOnImage(np.eye(3), (5, 5))
+    with pytest.raises(ValueRangeError, match="threshold"):
+        laid.mask(threshold)
+
+
+def test_with_a_colormap_no_threshold_is_fixed():
+    laid = SaliencyOnImage(np.eye(3), (5, 5), smooth=3, colormap="jet")
+    truth = encode(np.eye(5, dtype=bool))
+    with pytest.raises(ValueRangeError, match=r"must be 'otsu', not 0\.4"):
+        laid.mask(0.4)
+    with pytest.raises(ValueRangeError, match="no colormap"):
+        laid.counts_at(truth, [0.4])
+    with pytest.raises(ValueRangeError, match="fixed thresholds"):
+        SaliencyOnImage(np.eye(3), (5, 5)).counts_at(truth, ["otsu"])
+
+
+def test_a_truth_of_another_shape_is_refused():
+    laid = SaliencyOnImage(np.eye(3), (5, 6))
+    with pytest.raises(ShapeError, match=r"truth \(6, 5\) must have the image's shape, \(5, 6\)"):
+        laid.counts(encode(np.ones((6, 5), bool)))

@@ -1,0 +1,161 @@
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from salstats.checks import ShapeError, ValueRangeError
+from salstats.images.maps import SaliencyOnImage
+from salstats.images.masks import Rle, encode
+from salstats.metrics.pointing import hit, hit_any, points_hit
+from salstats.metrics.registry import METRICS
+from salstats.readers.pickles import read_pickle
+
+
+@pytest.fixture(scope="module")
+def chexlocalize(shared):
+    return shared / "oracles/chexlocalize"
+
+
+def rows_of(per_map):
+    """Case, task and hit of a table of the oracle, NaN where the truth is empty or there is none."""
+    table = pd.read_csv(per_map)
+    return zip(table["img_id"], table["task"], table["hit"], strict=True)
+
+
+def read_map(folder, case, task):
+    held = read_pickle(folder / f"{case}_{task}_map.pkl")
+    return held["map"][0, 0]
+
+
+def same(a, b):
+    return a == b or (np.isnan(a) and np.isnan(b))
+
+
+@pytest.mark.parametrize("part", ["study", "sample"])
+def test_hits_are_the_scripts(chexlocalize, shared, part):
+    if part == "study":
+        table, maps = chexlocalize / "study/expected/per_map.csv", chexlocalize / "study/inputs/maps"
+        truths = json.loads((chexlocalize / "study/expected/gt_segmentations.json").read_text())
+    else:
+        table = chexlocalize / "sample/per_map.csv"
+        maps = shared / "data/chexlocalize_sample/gradcam_maps_val"
+        truths = json.loads((chexlocalize / "sample/gt_seg.json").read_text())
+    n_seen = {0.0: 0, 1.0: 0, "nan": 0}
+    for case, task, expected in rows_of(table):
+        if case not in truths:
+            continue
+        scored = hit(read_map(maps, case, task), Rle.from_coco(truths[case][task]))
+        assert same(scored, expected), (case, task)
+        n_seen["nan" if np.isnan(expected) else expected] += 1
+    assert all(n_seen.values())
+
+
+def test_human_hits_are_the_scripts(chexlocalize):
+    truths = json.loads((chexlocalize / "study/expected/gt_segmentations.json").read_text())
+    marked = json.loads((chexlocalize / "study/inputs/hb_salient_pts.json").read_text())
+    expected = pd.read_csv(
+        chexlocalize / "study/expected/eval_tp/hitmiss_humanbenchmark_results_per_cxr.csv"
+    ).set_index("img_id")
+    assert len(expected) == 165
+    for case, row in expected.iterrows():
+        for task, score in row.items():
+            points = [(y, x) for x, y in marked.get(case, {}).get(task, [])]
+            assert same(points_hit(points, Rle.from_coco(truths[case][task])), score), (case, task)
+
+
+def test_human_edge_cases_are_the_scripts_but_for_points_outside_the_image(chexlocalize):
+    expected = json.loads((chexlocalize / "edge_cases.json").read_text())["hb_hit"]
+    truth = np.zeros((12, 12), bool)
+    truth[2:5, 3:6] = True
+    assert [points_hit([(3, 4)], truth)] == expected["inside"]
+    assert [points_hit([(9, 9)], truth)] == expected["outside"]
+    assert [points_hit([(9, 9), (3.9, 4.9)], truth)] == expected["any_of_two"]
+    assert [points_hit([], truth)] == expected["empty_list"]
+    # the scripts count from the other end, or stop
+    assert expected["negative_wraps"] == [1]
+    assert points_hit([(-9, -8)], truth) == 0
+    assert expected["out_of_bounds"].startswith("IndexError")
+    assert points_hit([(3, 12)], truth) == 0
+
+
+TRUTH = np.array([[0, 1, 1], [0, 0, 0]], bool)
+NOTHING = np.zeros((2, 3), bool)
+
+
+@pytest.mark.parametrize(
+    ("saliency", "first", "any_"),
+    [
+        ([[0, 9, 0], [0, 0, 0]], 1, 1),
+        ([[0, 0, 0], [0, 9, 0]], 0, 0),
+        ([[9, 9, 0], [0, 0, 0]], 0, 1),  # the first maximum misses
+        ([[0, 9, 0], [9, 0, 0]], 1, 1),  # row-major: the row decides before the column
+        ([[4, 4, 4], [4, 4, 4]], 0, 0),  # constant
+    ],
+)
+@pytest.mark.parametrize("form", [encode, lambda truth: truth, lambda truth: truth.astype(int)])
+def test_hits_worked_by_hand(saliency, first, any_, form):
+    truth = form(TRUTH)
+    laid = SaliencyOnImage(saliency, (2, 3))
+    for given in (np.array(saliency), laid):
+        assert hit(given, truth) == first
+        assert hit_any(given, truth) == any_
+    assert hit(laid.peak, truth) == first
+    assert points_hit(laid.peaks, truth) == any_
+
+
+def test_hits_are_nan_when_the_truth_is_empty_and_only_then():
+    constant, full = np.zeros((2, 3)), np.ones((2, 3), bool)
+    for saliency in (constant, np.eye(2, 3)):
+        assert np.isnan(hit(saliency, NOTHING))
+        assert np.isnan(hit_any(saliency, NOTHING))
+    assert np.isnan(hit(None, NOTHING))
+    assert np.isnan(points_hit([], NOTHING))
+    assert np.isnan(points_hit([(0, 0)], NOTHING))
+    assert hit(None, full) == hit(constant, full) == hit_any(constant, full) == points_hit([], full) == 0
+
+
+def test_any_maximum_hits_at_least_as_often_as_the_first_and_both_lie_in_their_range():
+    rng = np.random.default_rng(0)
+    firsts, anys = [], []
+    for _ in range(200):
+        saliency, truth = rng.integers(0, 3, (4, 4)), encode(rng.random((13, 11)) < 0.3)
+        firsts.append(hit(saliency, truth))
+        anys.append(hit_any(saliency, truth))
+    assert np.greater_equal(anys, firsts).all()
+    assert np.mean(anys) > np.mean(firsts)
+    for name, scores in (("hit", firsts), ("hit_any", anys)):
+        assert set(scores) == {METRICS[name].low, METRICS[name].high}
+        assert METRICS[name].larger_is_better
+
+
+def test_points_are_cut_off_toward_zero():
+    truth = np.zeros((3, 3), bool)
+    truth[0, 1] = True
+    assert points_hit([(0.99, 1.99)], truth) == 1
+    assert points_hit([(-0.5, 1)], truth) == 1
+    assert points_hit([(-1.0, 1)], truth) == 0
+    assert points_hit([(np.inf, 1)], truth) == 0
+
+
+def test_a_map_of_nan_is_refused():
+    with pytest.raises(ValueRangeError, match="NaN"):
+        hit(np.full((2, 2), np.nan), TRUTH)
+
+
+def test_points_are_pairs_of_numbers():
+    with pytest.raises(ShapeError, match=r"shape \(n, 2\)"):
+        points_hit([(1, 2, 3)], TRUTH)
+    with pytest.raises(ShapeError, match=r"shape \(n, 2\)"):
+        points_hit([1, 2], TRUTH)
+    with pytest.raises(ValueRangeError, match="numbers"):
+        points_hit([("a", "b")], TRUTH)
+    with pytest.raises(ValueRangeError, match="without NaN"):
+        points_hit([(np.nan, 1)], TRUTH)
+    with pytest.raises(ValueRangeError, match="without NaN"):
+        hit((np.nan, 1), TRUTH)
+
+
+def test_a_map_on_another_image_is_refused():
+    with pytest.raises(ShapeError, match=r"\(2, 3\) must have the image's shape, \(3, 2\)"):
+        hit(SaliencyOnImage(np.eye(2), (3, 2)), TRUTH)
