@@ -1,0 +1,247 @@
+"""Tables, figures and sensitivity of Saporta et al. (2022) from a study in the CheXlocalize format.
+
+Reads heat maps, the truth, people's segmentations and points, and writes into OUT:
+
+  frames/KEY.csv        every result unrounded
+  tables/KEY.html       and .tex, .docx, .csv: the same as a table for a paper
+  figures/KEY.pdf       and .png
+  outputs.csv           every file with its item, slice, unit, interval and what has to be known to read it
+
+The items: Tables 1 to 3, Fig. 2, Extended Data 1 to 10 (3 and 7 where several methods or models are given),
+every headline number as published and with patients as clusters, and what changes under other choices (S1
+misses, S2 cut-offs, S3 task effects and clusters, S7 logistic model).
+
+Without --as-published intervals resample patients, estimates are means of the scores, pairs are complete.
+With it: the mean of 1000 replicates of cases, order statistics, rows for independent, the scripts' rounding.
+Thresholds and cut-offs are tuned on --validation, never on --data; without it Extended Data 1 is left out and
+no mask is emptied for want of confidence. The first --maps is the method of all single-method items.
+
+Exits with 2 and one line where the input cannot be used.
+
+Example: python analyses/saporta2022.py --data test --validation val -o out --maps gradcam=test/gradcam_maps
+"""
+
+import argparse
+import csv
+import sys
+import tempfile
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+import pandas as pd
+from saporta2022_frames import HUMAN, Choice, Frames, one_model
+from saporta2022_item import Item
+from saporta2022_items import make_items
+
+import salstats as ss
+from salstats.checks import InputFileError, SalstatsError, SalstatsWarning
+from salstats.display.figure_jobs import FigureJobs
+from salstats.display.table_files import save_table_as
+from salstats.frames import write_frame
+from salstats.outputs import check_parent
+from salstats.study import Study
+
+INDEX, WARNINGS = "outputs.csv", "warnings.txt"
+TABLES, FIGURES = (".html", ".tex", ".docx", ".csv"), (".pdf", ".png")
+COLUMNS = ("file", "item", "slice", "unit", "interval", "note")
+
+
+class OneLine(argparse.ArgumentParser):
+    """A parser whose errors are one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong and stop."""
+        self.exit(2, f"saporta2022: {message}\n")
+
+
+def read_frames(options: argparse.Namespace) -> Frames:
+    """Return the frames of the study, tuned on the validation study where there is one."""
+    maps = dict(options.maps)
+    study = ss.read_chexlocalize(options.data, split=options.split, **({"maps": maps} if maps else {}))
+    if HUMAN not in {s.method for s in study.series}:
+        raise SalstatsError(f"{study.source} holds no segmentations or points of people to compare with")
+    sweep = cutoffs = thresholds = None
+    if options.validation is not None:
+        validation = read_validation(options, maps)
+        sweep = ss.tune(validation, what="threshold", jobs=options.jobs)
+        thresholds = chosen(sweep, "threshold", "otsu", study)
+        cutoffs = chosen(ss.tune(validation, what="cutoff", jobs=options.jobs), "cutoff", 0.0, study)
+
+    def score(**given: object) -> pd.DataFrame:
+        return ss.score(study, jobs=options.jobs, progress=sys.stderr.isatty(), **given)
+
+    uncut = score(metrics="iou", slice="full")
+    return Frames(
+        scores=score(metrics=["iou", "hit"]),
+        full=uncut if cutoffs is None else score(metrics="iou", slice="full", cutoff=cutoffs),
+        uncut=uncut,
+        features=ss.features(study, jobs=options.jobs),
+        tuned=None if thresholds is None else score(metrics="iou", threshold=thresholds),
+        sweep=sweep,
+        cut_off=cutoffs is not None,
+    )
+
+
+def read_validation(options: argparse.Namespace, maps: dict[str, str]) -> Study:
+    """Return the validation study, its maps under the same names."""
+    own = dict(options.validation_maps)
+    # the release has both sets in one folder
+    split = "val" if options.split == "test" else None
+    if own:
+        return ss.read_chexlocalize(options.validation, split=split, maps=own)
+    methods = {name.split(":")[0] for name in maps}
+    if len(methods) > 1:
+        raise SalstatsError("several --maps need --validation-maps METHOD=DIR for each method")
+    named = {"method": methods.pop()} if methods else {}
+    return ss.read_chexlocalize(options.validation, split=split, **named)
+
+
+def chosen(
+    sweep: pd.DataFrame, column: str, otherwise: object, study: Study
+) -> dict[tuple[str, str], object]:
+    """Return the value of each task and method; one that the validation study cannot tell is `otherwise`."""
+    best = one_model(sweep).query("chosen").set_index(["task", "method"])[column].to_dict()
+    methods = {s.method for s in study.series} - {HUMAN}
+    values = {(t, m): best.get((t, m), otherwise) for t in study.tasks for m in sorted(methods)}
+    unknown = sorted({t for t, m in values if (t, m) not in best})
+    if unknown:
+        warnings.warn(
+            f"the validation study has no {column} for {', '.join(unknown)}: {otherwise!r} is used",
+            SalstatsWarning,
+            stacklevel=2,
+        )
+    return values
+
+
+def check_folder(folder: Path, *, overwrite: bool) -> Path:
+    """Return the folder to write, which is new, empty, or what an earlier run made and nothing else."""
+    folder = folder.resolve()
+    check_parent(folder)
+    if folder in (Path.cwd(), folder.parent):
+        raise InputFileError(
+            f"cannot write {folder}: it is the current folder or the root; name a new one in it"
+        )
+    if folder.exists() and not folder.is_dir():
+        raise InputFileError(f"cannot write {folder}: a file of that name exists")
+    there = {f.relative_to(folder).as_posix() for f in folder.rglob("*") if f.is_symlink() or not f.is_dir()}
+    if there:
+        foreign = sorted(there - written(folder))
+        if foreign:
+            raise InputFileError(
+                f"cannot write {folder}: it holds other files ({foreign[0]}); choose another folder"
+            )
+        if not overwrite:
+            raise InputFileError(f"cannot write {folder}: it exists; pass --overwrite to replace it")
+    return folder
+
+
+def written(folder: Path) -> set[str]:
+    """Return the files that an earlier run lists in its index."""
+    try:
+        with (folder / INDEX).open(encoding="utf-8", newline="") as file:
+            return {INDEX, WARNINGS, *(row["file"] for row in csv.DictReader(file))}
+    except (OSError, ValueError, KeyError):
+        return set()
+
+
+def write_items(items: Sequence[Item], folder: Path, caught: list[str], figures: FigureJobs) -> None:
+    """Write everything beside the folder first, so that it is there whole or not at all."""
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as temporary:
+        made, former = Path(temporary) / "made", Path(temporary) / "former"
+        for name in ("frames", "tables", "figures"):
+            (made / name).mkdir(parents=True)
+        index: list[dict[str, str]] = []
+        for item in items:
+            files = [write_frame(item.frame, made / "frames" / f"{item.key}.csv")]
+            tables = [made / "tables" / f"{item.key}{suffix}" for suffix in TABLES]
+            table = item.table.tab_header(item.title)
+            save_table_as(table.tab_source_note(sentence(item.note)) if item.note else table, tables)
+            drawn = [made / "figures" / f"{item.key}{suffix}" for suffix in FIGURES]
+            if item.figure is not None:
+                figures.add(item.figure, drawn)
+                files += drawn
+            index += [
+                {
+                    "file": file.relative_to(made).as_posix(), "item": item.title, "slice": item.slice,
+                    "unit": values(item.frame, "unit"), "interval": values(item.frame, "interval"),
+                    "note": item.note,
+                }
+                for file in (*files, *tables)
+            ]  # fmt: skip
+        said = list(dict.fromkeys([*caught, *figures.finish()]))
+        if said:
+            (made / WARNINGS).write_text("\n".join(said) + "\n", encoding="utf-8")
+        write_frame(pd.DataFrame(index, columns=list(COLUMNS)), made / INDEX)
+        # somebody may have put a file there meanwhile
+        check_folder(folder, overwrite=True)
+        if folder.exists():
+            folder.rename(former)
+        try:
+            made.rename(folder)
+        except OSError:
+            if former.exists():
+                former.rename(folder)
+            raise
+
+
+def sentence(text: str) -> str:
+    """Return a note as a sentence."""
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def values(frame: pd.DataFrame, column: str) -> str:
+    """Return the values of a column as text, empty where there is none."""
+    return ", ".join(frame[column].dropna().astype("str").unique()) if column in frame else ""
+
+
+def method_and_folder(text: str) -> tuple[str, str]:
+    """Return both sides of METHOD[:MODEL]=DIR."""
+    name, _, folder = text.partition("=")
+    if not name or not folder:
+        raise argparse.ArgumentTypeError(f"{text!r} is not METHOD[:MODEL]=DIR")
+    return name, folder
+
+
+def make_parser() -> OneLine:
+    """Return the parser of the command line."""
+    parser = OneLine(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("--data", type=Path, required=True, metavar="DIR", help="the study, such as the test set")
+    add("--validation", type=Path, metavar="DIR", help="the study that thresholds and cut-offs are tuned on")
+    add("-o", "--output", type=Path, required=True, metavar="OUT", help="folder to make")
+    for name, whose in (("--maps", "--data"), ("--validation-maps", "--validation")):
+        add(name, type=method_and_folder, action="append", default=[], metavar="METHOD[:MODEL]=DIR",
+            help=f"maps of a method, where {whose} does not hold them alone; may be repeated")  # fmt: skip
+    add("--split", choices=("val", "test"), help="which set of --data, where one folder holds both")
+    add("--as-published", action="store_true", help="inference as the study's scripts have it")
+    add("--replicates", type=int, default=1000, metavar="N", help="bootstrap replicates (1000)")
+    add("--min-positives", type=int, default=10, metavar="N", help="tasks with fewer are left out (10)")
+    add("--jobs", type=int, default=1, metavar="N", help="processes; -1 for one per core (1)")
+    add("--overwrite", action="store_true", help="replace what an earlier run made")
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    options = make_parser().parse_args(argv)
+    try:
+        folder = check_folder(options.output, overwrite=options.overwrite)
+        with warnings.catch_warnings(record=True) as caught, FigureJobs(options.jobs) as figures:
+            warnings.simplefilter("always", SalstatsWarning)
+            frames = read_frames(options)
+            choice = Choice(options.as_published, options.replicates)
+            items = list(make_items(frames, choice, options.min_positives))
+            said = [str(w.message) for w in caught if issubclass(w.category, SalstatsWarning)]
+            write_items(items, folder, said, figures)
+    except (SalstatsError, OSError) as error:
+        print(f"saporta2022: {error}", file=sys.stderr)
+        return 2
+    print(f"{len(items)} items in {folder}; {INDEX} lists their files.")
+    if (folder / WARNINGS).is_file():
+        print(f"Warnings stand in {WARNINGS}.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,336 @@
+"""The statistics of saporta2022 as frames: as its scripts make them, and with patients as clusters."""
+
+import warnings
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+import salstats as ss
+from salstats.checks import SalstatsError, SalstatsWarning
+from salstats.frames import ESTIMATE_COLUMNS
+from salstats.stats.as_published import (
+    correlate_as_published,
+    percent_decrease_as_published,
+    summarize_as_published,
+)
+from salstats.stats.clustered_correlation import correlate_clustered
+
+HUMAN = "human"
+FEATURES = ("n_instances", "area_ratio", "elongation", "irrectangularity")
+#: A slope or correlation within tasks, beside the one pooled over them.
+WITHIN = "Within tasks"
+#: Outcomes of Table 2: heading, metric, and the method that the gap is taken from.
+OUTCOMES = (
+    ("IoU", "iou", None),
+    ("Hit", "hit", None),
+    ("Human minus saliency, IoU", "iou", HUMAN),
+    ("Human minus saliency, hit", "hit", HUMAN),
+)
+#: How features were brought to 0 ... 1: as the study's text says, and as its scripts do.
+PER_TASK, POOLED = "Scaled per task", "Scaled over all tasks"
+ALL_TASKS, TASK_EFFECTS = "all tasks pooled", "with task effects"
+#: Columns of two choices beside each other.
+VALUES = ("estimate", "conf_low", "conf_high", "p_adjusted", "n")
+BESIDE = (
+    "published_estimate", "published_low", "published_high", "p_published", "n_published", "estimate",
+    "conf_low", "conf_high", "p_adjusted", "n", "width_ratio", "conclusion_published", "conclusion",
+    "changed",
+)  # fmt: skip
+#: What is compared, and what its rows are known by.
+HEADLINES = {
+    "Table 1": ["metric", "method", "task"],
+    "Extended Data 4": ["metric", "method", "task"],
+    "Extended Data 5-6": ["metric", "method", "task"],
+    "Table 2": ["outcome", "term"],
+    "Table 3": ["metric", "task", "term"],
+    "Extended Data 9": ["metric", "task", "term"],
+}
+
+
+@dataclass(frozen=True)
+class Frames:
+    """What is known of a study, read or made once.
+
+    Attributes
+    ----------
+    scores : DataFrame
+        True-positive slice, Otsu's threshold: IoU and hit, with pixels.
+    full : DataFrame
+        IoU on the full slice, masks empty below the tuned probability cut-offs where there are any.
+    uncut : DataFrame
+        IoU on the full slice without cut-offs.
+    features : DataFrame
+        Of the truth's findings.
+    tuned : DataFrame, optional
+        IoU on the true-positive slice with the tuned thresholds.
+    sweep : DataFrame, optional
+        The thresholds' mean IoU on the validation study.
+    cut_off : bool
+        Whether there are cut-offs.
+    known : frozenset of str
+        Cases that the truth or people know, over all tasks; found by itself.
+    """
+
+    scores: pd.DataFrame
+    full: pd.DataFrame
+    uncut: pd.DataFrame
+    features: pd.DataFrame
+    tuned: pd.DataFrame | None = None
+    sweep: pd.DataFrame | None = None
+    cut_off: bool = True
+    known: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        """Find the cases that the truth or people know, before any task is left out."""
+        if not self.known:
+            people = self.full[(self.full["method"] == HUMAN) & self.full["score"].notna()]
+            object.__setattr__(self, "known", frozenset(self.scores["case"]) | frozenset(people["case"]))
+
+    @property
+    def main(self) -> str:
+        """The saliency method of the single-method figures: the first."""
+        return next(str(m) for m in self.scores["method"] if m != HUMAN)
+
+    @property
+    def positives(self) -> pd.DataFrame:
+        """The features of the findings that are there."""
+        return self.features[self.features["area_ratio"] > 0].reset_index(drop=True)
+
+    def with_tasks(self, tasks: list[str]) -> "Frames":
+        """Return the frames of some tasks only."""
+        kept = {
+            name: frame[frame["task"].isin(tasks)].reset_index(drop=True)
+            for name, frame in vars(self).items()
+            if isinstance(frame, pd.DataFrame)
+        }
+        return replace(self, **kept)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Inference as the scripts have it, or with patients as clusters and point estimates."""
+
+    published: bool
+    n_replicates: int = 1000
+
+
+def count_tasks(frames: Frames, min_positives: int) -> pd.DataFrame:
+    """Return the findings of each task, and why a task is left out."""
+    cases = frames.scores[[c for c in ("case", "patient") if c in frames.scores]].drop_duplicates("case")
+    found = frames.positives[["case", "task"]].merge(cases, on="case", how="left", validate="m:1")
+    groups = found.groupby("task")
+    table = pd.DataFrame({"task": sorted(frames.features["task"].unique())})
+    table["n_cases"] = frames.features["case"].nunique()
+    table["n_positive"] = table["task"].map(groups.size()).fillna(0).astype("int64")
+    if "patient" in found:
+        table["n_patients"] = table["task"].map(groups["patient"].nunique()).fillna(0).astype("int64")
+    table["left_out"] = table["n_positive"] < min_positives
+    table["reason"] = np.where(table["left_out"], f"fewer than {min_positives} positive cases", None)
+    if table["left_out"].all():
+        raise SalstatsError(
+            f"no task has {min_positives} positive cases (most: {table['n_positive'].max()}), so there is "
+            "nothing to estimate; lower --min-positives"
+        )
+    return table
+
+
+def one_model(scores: pd.DataFrame) -> pd.DataFrame:
+    """Return each method's rows of its first model."""
+    if "model" not in scores.columns:
+        return scores
+    first = scores.drop_duplicates("method").set_index("method")["model"]
+    own = scores["method"].map(first)
+    return scores[(scores["model"] == own) | own.isna()].drop(columns="model").reset_index(drop=True)
+
+
+def main_rows(frames: Frames, scores: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the main saliency method and of people."""
+    rows = one_model(scores)
+    return rows[rows["method"].isin([frames.main, HUMAN])].reset_index(drop=True)
+
+
+def metric_rows(scores: pd.DataFrame, *metrics: str) -> pd.DataFrame:
+    """Return the rows of some metrics."""
+    return scores[scores["metric"].isin(metrics)].reset_index(drop=True)
+
+
+def means(
+    scores: pd.DataFrame, choice: Choice, by: tuple[str, ...] = ("metric", "method", "task")
+) -> pd.DataFrame:
+    """Return the mean scores."""
+    if choice.published:
+        return summarize_as_published(scores, by=by, n_replicates=choice.n_replicates)
+    return ss.summarize(scores, by=by, average="task", n_replicates=choice.n_replicates)
+
+
+def decreases(scores: pd.DataFrame, choice: Choice) -> pd.DataFrame:
+    """Return the percentage decreases from people, with their average."""
+    if choice.published:
+        return percent_decrease_as_published(scores, reference=HUMAN, n_replicates=choice.n_replicates)
+    return ss.percent_decrease(
+        scores, reference=HUMAN, by=["metric", "task"], average="task", n_replicates=choice.n_replicates
+    )
+
+
+def full_rows(frames: Frames, choice: Choice) -> pd.DataFrame:
+    """Return the full slice; as published people's file has only the cases that it or the truth knows."""
+    rows = main_rows(frames, frames.full)
+    if not choice.published:
+        return rows
+    return rows[(rows["method"] != HUMAN) | rows["case"].isin(frames.known)].reset_index(drop=True)
+
+
+def scaled_features(positives: pd.DataFrame, scale: str) -> pd.DataFrame:
+    """Return the features from 0 to 1; one that does not vary (in a task) has no scale there and is NaN."""
+    within = ["task"] if scale == PER_TASK else []
+    result = positives[["case", "task", *FEATURES]].copy()
+    for feature in FEATURES:
+        values = result[feature].astype("float64")
+        groups = result["task"] if within else pd.Series(0, index=result.index)
+        varies = values.groupby(groups).transform("nunique") > 1
+        result[feature] = np.nan
+        if varies.any():
+            some = positives.loc[varies, ["task", feature]].astype({feature: "float64"})
+            result.loc[varies, feature] = ss.normalize(some, feature, within=within or None)[feature]
+    return result
+
+
+def feature_slopes(
+    frames: Frames,
+    choice: Choice,
+    scales: tuple[str, ...] = (PER_TASK, POOLED),
+    pools: tuple[str, ...] = (ALL_TASKS, TASK_EFFECTS),
+) -> pd.DataFrame:
+    """Return the slopes of Table 2: one model per outcome and feature, scaled both ways, with both pools.
+
+    `p_adjusted` is Bonferroni's for the four features of an outcome.
+    """
+    parts = []
+    rows = main_rows(frames, frames.scores)
+    for scale in scales:
+        features = scaled_features(frames.positives, scale)
+        features = features[[c for c in features if c not in FEATURES or features[c].notna().any()]]
+        found = rows.merge(features[["case", "task"]], on=["case", "task"])
+        found = ss.join_features(found, features)
+        used = [f for f in FEATURES if f in features.columns]
+        for pool in pools:
+            # one task has no effects
+            extra = " + task" if pool == TASK_EFFECTS and found["task"].nunique() > 1 else ""
+            for outcome, metric, reference in OUTCOMES:
+                own = found if reference else found[found["method"] == frames.main]
+                terms = regress(own, [f"{metric} ~ {f}{extra}" for f in used], choice, reference=reference)
+                terms = terms[terms["term"].isin(FEATURES)].reset_index(drop=True)
+                terms = ss.adjust(terms, procedure="bonferroni", n_tests=len(FEATURES))
+                for place, (name, value) in enumerate(
+                    {"outcome": outcome, "scale": scale, "pool": pool}.items()
+                ):
+                    terms.insert(place, name, value)
+                parts.append(terms.drop(columns="reference", errors="ignore"))
+    return pd.concat(parts, ignore_index=True)
+
+
+def regress(data: pd.DataFrame, formula: str | list[str], choice: Choice, **options: object) -> pd.DataFrame:
+    """Return regressions with rows for independent as the scripts have it, or with patients as clusters."""
+    if not choice.published:
+        return ss.regress(data, formula, errors="cr2", **options)  # type: ignore[arg-type]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="rows of|.*rows of .* cases", category=SalstatsWarning)
+        return ss.regress(data, formula, **options)  # type: ignore[arg-type]
+
+
+def confidence(scores: pd.DataFrame, metric: str, choice: Choice) -> pd.DataFrame:
+    """Return slopes and Spearman correlations of a metric on confidence: per task, pooled, within tasks."""
+    rows = scores.drop(columns="method")[scores["metric"] == metric]
+    rows = rows.drop(columns=["metric"]).rename(columns={"score": metric})
+    keep = [c for c in ("case", "patient", "task", metric, "prob") if c in rows]
+    rows = rows[keep].reset_index(drop=True)
+    several = rows["task"].nunique() > 1
+    parts = [regress(rows, f"{metric} ~ prob", choice, by="task", overall=True)]
+    if several:
+        parts.append(regress(rows, f"{metric} ~ prob + task", choice).assign(task=WITHIN))
+    slopes = pd.concat(parts, ignore_index=True)
+    slopes = slopes[slopes["term"] == "prob"].assign(term="slope")
+    options = {} if choice.published else {"n_replicates": choice.n_replicates}
+    correlate = correlate_as_published if choice.published else correlate_clustered
+    ranks = [correlate(rows, metric, "prob", by="task", overall=True, **options)]
+    if several and choice.published:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*rows repeat", category=SalstatsWarning)
+            ranks.append(ss.correlate(rows, metric, "prob", by=(), stratified="task").assign(task=WITHIN))
+    elif several:
+        ranks.append(
+            correlate_clustered(rows, metric, "prob", by=(), stratified="task", **options).assign(task=WITHIN)
+        )
+    whole = pd.concat([slopes, *ranks], ignore_index=True).assign(metric=metric)
+    columns = [
+        "metric",
+        "task",
+        *(c for c in ESTIMATE_COLUMNS if c in whole),
+        "formula",
+        "errors",
+        "n_replicates",
+    ]
+    return whole[[c for c in columns if c in whole]]
+
+
+def confidence_slices(frames: Frames, choice: Choice) -> dict[str, pd.DataFrame]:
+    """Return Table 3 (IoU, full slice with cut-offs) and Extended Data 9 (hits, true-positive slice)."""
+    full, scores = (main_rows(frames, f) for f in (frames.full, frames.scores))
+    return {
+        "iou": confidence(full[full["method"] == frames.main], "iou", choice),
+        "hit": confidence(scores[scores["method"] == frames.main], "hit", choice),
+    }
+
+
+def conclusion(rows: pd.DataFrame, low: str, high: str, p_adjusted: str) -> np.ndarray:
+    """Return the sign that is shown: limits exclude 0, and P is below .05 where it is corrected."""
+    shown = rows[p_adjusted].isna() | (rows[p_adjusted] < 0.05)
+    positive, negative = (rows[low] > 0) & shown, (rows[high] < 0) & shown
+    found: np.ndarray = np.where(positive, "positive", np.where(negative, "negative", "inconclusive"))
+    return np.where(rows[low].isna() | rows[high].isna(), "", found)
+
+
+def beside(published: pd.DataFrame, other: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    """Return two frames of estimates beside each other by their keys, with what each says of the sign.
+
+    A mean has no sign to speak of.
+    """
+    names = {"n": "n_published", "p_adjusted": "p_published"}
+    names |= {v: f"published_{v.removeprefix('conf_')}" for v in ("estimate", "conf_low", "conf_high")}
+    sides = [f.reindex(columns=[*keys, *VALUES]) for f in (published, other)]
+    rows = sides[0].rename(columns=names).merge(sides[1], on=keys, validate="1:1")
+    width = rows["published_high"] - rows["published_low"]
+    rows["width_ratio"] = (rows["conf_high"] - rows["conf_low"]) / width.where(width > 0)
+    rows["conclusion_published"] = conclusion(rows, "published_low", "published_high", "p_published")
+    rows["conclusion"] = conclusion(rows, "conf_low", "conf_high", "p_adjusted")
+    if (published["term"] == "mean").all():
+        rows[["conclusion_published", "conclusion"]] = ""
+    rows["changed"] = rows["conclusion_published"] != rows["conclusion"]
+    return rows
+
+
+def side_by_side(frames: Frames, n_replicates: int) -> pd.DataFrame:
+    """Return every headline number as published and with patients as clusters."""
+    published, clustered = (_headlines(frames, Choice(flag, n_replicates)) for flag in (True, False))
+    parts = [
+        beside(published[item], clustered[item], keys).assign(item=item)
+        for item, keys in HEADLINES.items()
+        if len(published[item])
+    ]
+    rows = pd.concat(parts, ignore_index=True)
+    return rows[["item", *(c for c in ("metric", "outcome", "method", "task", "term") if c in rows), *BESIDE]]
+
+
+def _headlines(frames: Frames, choice: Choice) -> dict[str, pd.DataFrame]:
+    """Return the frames of the headline numbers under one kind of inference."""
+    rows = metric_rows(one_model(frames.scores), "iou", "hit")
+    by_confidence = confidence_slices(frames, choice)
+    return {
+        "Table 1": means(rows, choice),
+        "Extended Data 4": means(metric_rows(full_rows(frames, choice), "iou"), choice),
+        "Extended Data 5-6": decreases(rows, choice),
+        "Table 2": feature_slopes(frames, choice, (POOLED,), (ALL_TASKS,)),
+        "Table 3": by_confidence["iou"],
+        "Extended Data 9": by_confidence["hit"],
+    }

@@ -1,0 +1,143 @@
+"""The made-up study of the CheXlocalize oracle as the frames that `score`, `features` and `tune` give."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+#: What the maps of the made-up study are called here.
+METHOD = "gradcam"
+KEYS = ["case", "task"]
+
+
+@dataclass(frozen=True)
+class Oracle:
+    """What the scripts gave, in long form, and what the study's design says."""
+
+    scores: pd.DataFrame
+    full: pd.DataFrame
+    uncut: pd.DataFrame
+    tuned: pd.DataFrame
+    features: pd.DataFrame
+    sweep: pd.DataFrame
+
+
+def long(path: Path, value: str) -> pd.DataFrame:
+    """A file with a task per column as one row per case and task."""
+    wide = pd.read_csv(path)
+    return wide.melt(id_vars="img_id", var_name="task", value_name=value).rename(columns={"img_id": "case"})
+
+
+def read_oracle(expected: Path) -> Oracle:
+    """Return the frames of `study/expected`."""
+    maps = pd.read_csv(expected / "per_map.csv").rename(columns={"img_id": "case"})
+    maps["label"] = (maps["gt_px"].fillna(0) > 0).astype(float)
+    prob = maps[[*KEYS, "prob"]]
+    label = maps[[*KEYS, "label"]]
+    counts = pd.concat([_map_counts(maps), _human_counts(expected, maps)], ignore_index=True)
+
+    def scores(parts: dict[tuple[str, str], Path], cases: pd.DataFrame, absent: str) -> pd.DataFrame:
+        """One slice: files by method and metric, on these cases and tasks."""
+        made = []
+        for (method, metric), path in parts.items():
+            rows = cases.merge(long(path, "score"), on=KEYS, how="left", validate="1:1")
+            rows = rows.assign(method=method, metric=metric)
+            rows = (
+                rows.merge(prob, on=KEYS, validate="1:1") if method != "human" else rows.assign(prob=np.nan)
+            )
+            made.append(rows)
+        frame = pd.concat(made, ignore_index=True).merge(label, on=KEYS, validate="m:1")
+        frame = frame.merge(counts, on=[*KEYS, "method"], how="left", validate="m:1")
+        reason = np.where(frame["label"] == 0, absent, "empty mask")
+        frame["reason"] = pd.Series(np.where(frame["score"].isna(), reason, None), dtype="object")
+        frame["patient"] = frame["case"].str.extract(r"(patient\d+)", expand=False)
+        return frame.sort_values([*KEYS, "method", "metric"], ignore_index=True)
+
+    tp, full = expected / "eval_tp", expected / "eval_full"
+    annotated = long(tp / "iou_results_per_cxr.csv", "score")[KEYS]
+    everywhere = maps[KEYS]
+    human = ("human", "iou"), full / "iou_humanbenchmark_results_per_cxr.csv"
+    return Oracle(
+        scores=scores(
+            {
+                (METHOD, "iou"): tp / "iou_results_per_cxr.csv",
+                ("human", "iou"): tp / "iou_humanbenchmark_results_per_cxr.csv",
+                (METHOD, "hit"): tp / "hitmiss_results_per_cxr.csv",
+                ("human", "hit"): tp / "hitmiss_humanbenchmark_results_per_cxr.csv",
+            },
+            annotated,
+            "finding absent",
+        ),
+        full=scores(
+            {(METHOD, "iou"): full / "iou_results_per_cxr.csv", human[0]: human[1]},
+            everywhere,
+            "true negative",
+        ),
+        uncut=scores(
+            {(METHOD, "iou"): expected / "eval_full_otsu" / "iou_results_per_cxr.csv", human[0]: human[1]},
+            everywhere,
+            "true negative",
+        ),
+        tuned=scores(
+            {
+                (METHOD, "iou"): expected / "eval_tp_threshold" / "iou_results_per_cxr.csv",
+                ("human", "iou"): tp / "iou_humanbenchmark_results_per_cxr.csv",
+            },
+            annotated,
+            "finding absent",
+        ),
+        features=_features(expected / "features"),
+        sweep=_sweep(expected / "tune"),
+    )
+
+
+def _map_counts(maps: pd.DataFrame) -> pd.DataFrame:
+    """Pixels of the maps' masks against the truth, which is empty where the truth file lacks the case."""
+    truth, both = maps["gt_px"].fillna(0), maps["inter_px"].fillna(0)
+    return _counts(maps.assign(method=METHOD), maps["seg_px"], truth, both, maps["h"] * maps["w"])
+
+
+def _human_counts(expected: Path, maps: pd.DataFrame) -> pd.DataFrame:
+    """The same of the second reader, from the two files of masks."""
+    import json
+
+    from pycocotools import mask as coco
+
+    truth, human = (
+        json.loads((expected / f"{name}_segmentations.json").read_text()) for name in ("gt", "hb")
+    )
+    rows = []
+    for case, task, height, width in maps[[*KEYS, "h", "w"]].itertuples(index=False):
+        pair = [masks.get(case, {}).get(task) for masks in (truth, human)]
+        sizes = [0 if mask is None else int(coco.area(mask)) for mask in pair]
+        both = 0 if None in pair else int(coco.area(coco.merge(pair, intersect=True)))
+        rows.append((case, task, sizes[0], sizes[1], both, height * width))
+    frame = pd.DataFrame(rows, columns=[*KEYS, "truth", "mask", "both", "all"]).assign(method="human")
+    return _counts(frame, frame["mask"], frame["truth"], frame["both"], frame["all"])
+
+
+def _counts(
+    frame: pd.DataFrame, mask: pd.Series, truth: pd.Series, both: pd.Series, everything: pd.Series
+) -> pd.DataFrame:
+    """The four counts of each row."""
+    return frame[[*KEYS, "method"]].assign(
+        tp=both, fp=mask - both, fn=truth - both, tn=everything - mask - truth + both
+    )
+
+
+def _features(folder: Path) -> pd.DataFrame:
+    """Features by their names here."""
+    frame = long(folder / "num_instances.csv", "n_instances")
+    for name in ("area_ratio", "elongation", "rec_area_ratio"):
+        frame = frame.merge(long(folder / f"{name}.csv", name), on=KEYS, validate="1:1")
+    frame["irrectangularity"] = 1 - frame.pop("rec_area_ratio")
+    return frame.sort_values(KEYS, ignore_index=True)
+
+
+def _sweep(folder: Path) -> pd.DataFrame:
+    """The threshold sweep; the script writes the one it chose with one digit."""
+    detail = pd.read_csv(folder / "tune_heatmap_detail.csv").rename(columns={"miou": "estimate"})
+    chosen = pd.read_csv(folder / "tuning_results.csv").set_index("task")["threshold"]
+    detail["chosen"] = np.isclose(detail["threshold"], detail["task"].map(chosen), rtol=0, atol=1e-9)
+    return detail.assign(method=METHOD, metric="iou")

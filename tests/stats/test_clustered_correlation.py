@@ -1,0 +1,151 @@
+"""Spearman's correlation with patients resampled, against SciPy on frames put together by hand."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import salstats as ss
+from salstats.checks import ColumnError, SalstatsError, ValueRangeError
+from salstats.stats.clustered_correlation import correlate_clustered, weighted_spearman
+
+# SciPy takes the correlation of ranks by another sum
+RTOL = 1e-12
+N_REPLICATES = 60
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Forty patients with one to three rows in three tasks, and ties in both variables."""
+    random = np.random.default_rng(5)
+    parts = []
+    for patient in range(40):
+        size = random.integers(1, 4)
+        parts.append(
+            pd.DataFrame(
+                {
+                    "patient": f"p{patient:02d}",
+                    "case": [f"p{patient:02d}v{view}" for view in range(size)],
+                    "task": random.choice(["a", "b", "c"], size),
+                    "prob": random.integers(0, 12, size) / 12,
+                    "iou": random.integers(0, 9, size) / 9,
+                }
+            )
+        )
+    frame = pd.concat(parts, ignore_index=True)
+    frame.loc[[3, 17], "iou"] = np.nan
+    return frame
+
+
+@pytest.fixture(scope="module")
+def draws(table):
+    return np.random.default_rng(9).integers(0, table["patient"].nunique(), (N_REPLICATES, 40))
+
+
+def resampled(table, draws):
+    """Each replicate's rows, put below each other patient by patient."""
+    patients = sorted(table["patient"].unique())
+    rows = {p: table[table["patient"] == p] for p in patients}
+    for draw in draws:
+        yield pd.concat([rows[patients[i]] for i in draw], ignore_index=True)
+
+
+def fisher_mean(frame):
+    """Correlations within tasks, combined on Fisher's z with weights n - 3."""
+    z, weights = [], []
+    for _, part in frame.dropna().groupby("task"):
+        z.append(np.arctanh(stats.spearmanr(part["iou"], part["prob"]).statistic))
+        weights.append(len(part) - 3)
+    return np.tanh(np.average(z, weights=weights))
+
+
+def limits(values):
+    return np.quantile(values, [0.025, 0.975])
+
+
+def test_limits_are_those_of_scipys_correlation_of_resampled_patients(table, draws):
+    got = correlate_clustered(table, "iou", "prob", by=(), draws=draws).iloc[0]
+    want = [
+        stats.spearmanr(f["iou"], f["prob"], nan_policy="omit").statistic for f in resampled(table, draws)
+    ]
+    np.testing.assert_allclose(got[["conf_low", "conf_high"]].astype(float), limits(want), rtol=RTOL)
+    assert got["std_error"] == pytest.approx(np.std(want, ddof=1), rel=1e-10)
+    assert got["estimate"] + got["bias"] == pytest.approx(np.mean(want), rel=RTOL)
+    # one patient's only row has no score
+    assert (got["unit"], got["n_units"], got["n_missing"]) == ("patient", 39, 2)
+    sides = min(sum(w <= 0 for w in want), sum(w >= 0 for w in want))
+    assert got["p_value"] == min(1, 2 * (1 + sides) / (N_REPLICATES + 1))
+
+
+def test_limits_of_strata_are_those_of_combined_correlations_of_resampled_patients(table, draws):
+    got = correlate_clustered(table, "iou", "prob", by=(), stratified="task", draws=draws).iloc[0]
+    want = [fisher_mean(f) for f in resampled(table, draws)]
+    assert got["estimate"] == pytest.approx(fisher_mean(table), rel=RTOL)
+    np.testing.assert_allclose(got[["conf_low", "conf_high"]].astype(float), limits(want), rtol=RTOL)
+    assert got["n_strata"] == 3
+
+
+@pytest.mark.filterwarnings("ignore:in . of . groups rows repeat a patient:salstats.checks.SalstatsWarning")
+@pytest.mark.parametrize("options", [{"by": "task", "overall": True}, {"by": (), "stratified": "task"}])
+def test_estimates_are_those_of_correlate(table, options):
+    ours = correlate_clustered(table, "iou", "prob", n_replicates=10, **options)
+    theirs = ss.correlate(table, "iou", "prob", **options)
+    for column in ("estimate", "n", "n_missing", "n_units"):
+        np.testing.assert_allclose(ours[column], theirs[column], rtol=RTOL)
+
+
+def test_what_differs_between_tasks_has_no_part_in_the_stratified_correlation():
+    # within a task there is nothing to see; the second task has more of both
+    random = np.random.default_rng(2)
+    task = np.repeat(["a", "b"], 150)
+    shift = np.where(task == "b", 10.0, 0.0)
+    frame = pd.DataFrame(
+        {
+            "case": [f"c{i}" for i in range(300)],
+            "task": task,
+            "iou": shift + random.normal(size=300),
+            "prob": shift + random.normal(size=300),
+        }
+    )
+    pooled = correlate_clustered(frame, "iou", "prob", by=(), n_replicates=200).iloc[0]
+    within = correlate_clustered(frame, "iou", "prob", by=(), stratified="task", n_replicates=200).iloc[0]
+    assert pooled["conf_low"] > 0.5
+    assert within["conf_low"] < 0 < within["conf_high"]
+
+
+def test_rows_that_repeat_a_patient_add_no_information():
+    # each patient's pair stands there five times: the information is that of 40 pairs, not of 200
+    random = np.random.default_rng(3)
+    once = pd.DataFrame({"patient": [f"p{i}" for i in range(40)], "iou": random.normal(size=40)})
+    once["prob"] = once["iou"] + random.normal(size=40)
+    frame = pd.concat([once.assign(case=once["patient"] + f"v{i}") for i in range(5)], ignore_index=True)
+    clustered = correlate_clustered(frame, "iou", "prob").iloc[0]
+    alone = correlate_clustered(once.assign(case=once["patient"]), "iou", "prob").iloc[0]
+    for limit in ("conf_low", "conf_high"):
+        assert clustered[limit] == pytest.approx(alone[limit], rel=RTOL)
+
+
+def test_weights_count_rows():
+    random = np.random.default_rng(4)
+    x, y = random.integers(0, 5, 30), random.integers(0, 5, 30)
+    weights = random.integers(0, 4, (20, 30)).astype(float)
+    want = [
+        stats.spearmanr(np.repeat(x, w.astype(int)), np.repeat(y, w.astype(int))).statistic for w in weights
+    ]
+    np.testing.assert_allclose(weighted_spearman(x, y, weights), want, rtol=RTOL, atol=1e-15)
+
+
+def test_a_constant_covariate_has_no_correlation():
+    frame = pd.DataFrame({"case": list("abcdefgh"), "iou": np.arange(8.0), "prob": 0.5})
+    got = correlate_clustered(frame, "iou", "prob", n_replicates=10).iloc[0]
+    assert np.isnan([got["estimate"], got["conf_low"], got["p_value"]]).all()
+    assert (got["n"], got["n_undefined"]) == (0, 10)
+
+
+def test_what_cannot_be_resampled_is_an_error(table):
+    with pytest.raises(SalstatsError, match="no column 'case' or 'patient' to resample"):
+        correlate_clustered(table[["iou", "prob"]], "iou", "prob")
+    with pytest.raises(ColumnError, match="stratified='task' is also in by"):
+        correlate_clustered(table, "iou", "prob", by="task", stratified="task")
+    with pytest.raises(ValueRangeError, match="x and y are both 'iou'"):
+        correlate_clustered(table, "iou", "iou")
