@@ -8,8 +8,8 @@ Reads heat maps, the truth, people's segmentations and points, and writes into O
   outputs.csv           every file with its item, slice, unit, interval and what has to be known to read it
 
 The items: Tables 1 to 3, Fig. 2, Extended Data 1 to 10 (3 and 7 where several methods or models are given),
-every headline number as published and with patients as clusters, and what changes under other choices (S1
-misses, S2 cut-offs, S3 task effects and clusters, S7 logistic model).
+every headline number as published and with patients as clusters, what changes under other choices (S1
+misses, S2 cut-offs, S3 task effects and clusters, S7 logistic model), and cases picked by their IoU.
 
 Without --as-published intervals resample patients, estimates are means of the scores, pairs are complete.
 With it: the mean of 1000 replicates of cases, order statistics, rows for independent, the scripts' rounding.
@@ -22,30 +22,23 @@ Example: python analyses/saporta2022.py --data test --validation val -o out --ma
 """
 
 import argparse
-import csv
 import sys
-import tempfile
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
 import pandas as pd
-from saporta2022_frames import HUMAN, Choice, Frames, one_model
-from saporta2022_item import Item
-from saporta2022_items import make_items
 
 import salstats as ss
-from salstats.checks import InputFileError, SalstatsError, SalstatsWarning
+from salstats.checks import SalstatsError, SalstatsWarning
+from salstats.cli_options import in_flags
 from salstats.display.figure_jobs import FigureJobs
-from salstats.display.table_files import save_table_as
-from salstats.frames import write_frame
-from salstats.outputs import check_parent
+from salstats.display.items import INDEX, WARNINGS, check_items_folder, write_items
+from salstats.display.saporta2022.examples import examples
+from salstats.display.saporta2022.frames import HUMAN, Choice, Frames, one_model
+from salstats.display.saporta2022.items import make_items
 from salstats.study import Study
-
-INDEX, WARNINGS = "outputs.csv", "warnings.txt"
-TABLES, FIGURES = (".html", ".tex", ".docx", ".csv"), (".pdf", ".png")
-COLUMNS = ("file", "item", "slice", "unit", "interval", "note")
 
 
 class OneLine(argparse.ArgumentParser):
@@ -56,15 +49,19 @@ class OneLine(argparse.ArgumentParser):
         self.exit(2, f"saporta2022: {message}\n")
 
 
-def read_frames(options: argparse.Namespace) -> Frames:
-    """Return the frames of the study, tuned on the validation study where there is one."""
-    maps = dict(options.maps)
-    study = ss.read_chexlocalize(options.data, split=options.split, **({"maps": maps} if maps else {}))
+def read_data(options: argparse.Namespace) -> Study:
+    """Return the study, which must hold what people marked."""
+    study = ss.read_chexlocalize(options.data, split=options.split, maps=dict(options.maps) or None)
     if HUMAN not in {s.method for s in study.series}:
         raise SalstatsError(f"{study.source} holds no segmentations or points of people to compare with")
+    return study
+
+
+def make_frames(study: Study, options: argparse.Namespace) -> Frames:
+    """Return the frames of the study, tuned on the validation study where there is one."""
     sweep = cutoffs = thresholds = None
     if options.validation is not None:
-        validation = read_validation(options, maps)
+        validation = read_validation(options)
         sweep = ss.tune(validation, what="threshold", jobs=options.jobs)
         thresholds = chosen(sweep, "threshold", "otsu", study)
         cutoffs = chosen(ss.tune(validation, what="cutoff", jobs=options.jobs), "cutoff", 0.0, study)
@@ -84,8 +81,9 @@ def read_frames(options: argparse.Namespace) -> Frames:
     )
 
 
-def read_validation(options: argparse.Namespace, maps: dict[str, str]) -> Study:
+def read_validation(options: argparse.Namespace) -> Study:
     """Return the validation study, its maps under the same names."""
+    maps = dict(options.maps)
     own = dict(options.validation_maps)
     # the release has both sets in one folder
     split = "val" if options.split == "test" else None
@@ -115,87 +113,6 @@ def chosen(
     return values
 
 
-def check_folder(folder: Path, *, overwrite: bool) -> Path:
-    """Return the folder to write, which is new, empty, or what an earlier run made and nothing else."""
-    folder = folder.resolve()
-    check_parent(folder)
-    if folder in (Path.cwd(), folder.parent):
-        raise InputFileError(
-            f"cannot write {folder}: it is the current folder or the root; name a new one in it"
-        )
-    if folder.exists() and not folder.is_dir():
-        raise InputFileError(f"cannot write {folder}: a file of that name exists")
-    there = {f.relative_to(folder).as_posix() for f in folder.rglob("*") if f.is_symlink() or not f.is_dir()}
-    if there:
-        foreign = sorted(there - written(folder))
-        if foreign:
-            raise InputFileError(
-                f"cannot write {folder}: it holds other files ({foreign[0]}); choose another folder"
-            )
-        if not overwrite:
-            raise InputFileError(f"cannot write {folder}: it exists; pass --overwrite to replace it")
-    return folder
-
-
-def written(folder: Path) -> set[str]:
-    """Return the files that an earlier run lists in its index."""
-    try:
-        with (folder / INDEX).open(encoding="utf-8", newline="") as file:
-            return {INDEX, WARNINGS, *(row["file"] for row in csv.DictReader(file))}
-    except (OSError, ValueError, KeyError):
-        return set()
-
-
-def write_items(items: Sequence[Item], folder: Path, caught: list[str], figures: FigureJobs) -> None:
-    """Write everything beside the folder first, so that it is there whole or not at all."""
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as temporary:
-        made, former = Path(temporary) / "made", Path(temporary) / "former"
-        for name in ("frames", "tables", "figures"):
-            (made / name).mkdir(parents=True)
-        index: list[dict[str, str]] = []
-        for item in items:
-            files = [write_frame(item.frame, made / "frames" / f"{item.key}.csv")]
-            tables = [made / "tables" / f"{item.key}{suffix}" for suffix in TABLES]
-            table = item.table.tab_header(item.title)
-            save_table_as(table.tab_source_note(sentence(item.note)) if item.note else table, tables)
-            drawn = [made / "figures" / f"{item.key}{suffix}" for suffix in FIGURES]
-            if item.figure is not None:
-                figures.add(item.figure, drawn)
-                files += drawn
-            index += [
-                {
-                    "file": file.relative_to(made).as_posix(), "item": item.title, "slice": item.slice,
-                    "unit": values(item.frame, "unit"), "interval": values(item.frame, "interval"),
-                    "note": item.note,
-                }
-                for file in (*files, *tables)
-            ]  # fmt: skip
-        said = list(dict.fromkeys([*caught, *figures.finish()]))
-        if said:
-            (made / WARNINGS).write_text("\n".join(said) + "\n", encoding="utf-8")
-        write_frame(pd.DataFrame(index, columns=list(COLUMNS)), made / INDEX)
-        # somebody may have put a file there meanwhile
-        check_folder(folder, overwrite=True)
-        if folder.exists():
-            folder.rename(former)
-        try:
-            made.rename(folder)
-        except OSError:
-            if former.exists():
-                former.rename(folder)
-            raise
-
-
-def sentence(text: str) -> str:
-    """Return a note as a sentence."""
-    return f"{text[0].upper()}{text[1:]}."
-
-
-def values(frame: pd.DataFrame, column: str) -> str:
-    """Return the values of a column as text, empty where there is none."""
-    return ", ".join(frame[column].dropna().astype("str").unique()) if column in frame else ""
-
-
 def method_and_folder(text: str) -> tuple[str, str]:
     """Return both sides of METHOD[:MODEL]=DIR."""
     name, _, folder = text.partition("=")
@@ -214,6 +131,7 @@ def make_parser() -> OneLine:
     for name, whose in (("--maps", "--data"), ("--validation-maps", "--validation")):
         add(name, type=method_and_folder, action="append", default=[], metavar="METHOD[:MODEL]=DIR",
             help=f"maps of a method, where {whose} does not hold them alone; may be repeated")  # fmt: skip
+    add("--images", type=Path, metavar="DIR", help="the images behind the maps, for the examples")
     add("--split", choices=("val", "test"), help="which set of --data, where one folder holds both")
     add("--as-published", action="store_true", help="inference as the study's scripts have it")
     add("--replicates", type=int, default=1000, metavar="N", help="bootstrap replicates (1000)")
@@ -226,16 +144,18 @@ def make_parser() -> OneLine:
 def main(argv: Sequence[str] | None = None) -> int:
     options = make_parser().parse_args(argv)
     try:
-        folder = check_folder(options.output, overwrite=options.overwrite)
+        folder = check_items_folder(options.output, overwrite=options.overwrite)
         with warnings.catch_warnings(record=True) as caught, FigureJobs(options.jobs) as figures:
             warnings.simplefilter("always", SalstatsWarning)
-            frames = read_frames(options)
+            study = read_data(options)
+            frames = make_frames(study, options)
             choice = Choice(options.as_published, options.replicates)
             items = list(make_items(frames, choice, options.min_positives))
+            items.append(examples(study, frames, options.images))
             said = [str(w.message) for w in caught if issubclass(w.category, SalstatsWarning)]
-            write_items(items, folder, said, figures)
+            write_items(items, folder, warned=said, figures=figures)
     except (SalstatsError, OSError) as error:
-        print(f"saporta2022: {error}", file=sys.stderr)
+        print(f"saporta2022: {in_flags(str(error))}", file=sys.stderr)
         return 2
     print(f"{len(items)} items in {folder}; {INDEX} lists their files.")
     if (folder / WARNINGS).is_file():

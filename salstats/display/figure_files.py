@@ -10,6 +10,7 @@ import matplotlib as mpl
 import plotnine as p9
 from fontTools.subset import Options
 from matplotlib import pyplot
+from matplotlib.figure import Figure
 
 from salstats.checks import InputFileError, SalstatsError, check_choice
 from salstats.display.theme import MM_PER_INCH
@@ -123,6 +124,7 @@ def save_figure_as(
             for target in targets:
                 suffix = target.suffix.lower()
                 options = {"pil_kwargs": _PIL[suffix]} if suffix in _PIL else {}
+                _scale_legends_anew(drawn)
                 with replacing(target) as temporary:
                     drawn.savefig(
                         temporary,
@@ -137,6 +139,12 @@ def save_figure_as(
         finally:
             drawn.clear()
             pyplot.close(drawn)
+
+
+def _scale_legends_anew(drawn: Figure) -> None:
+    """Let colour bars take the resolution of the next format; plotnine leaves them the first one's."""
+    for box in drawn.findobj(lambda artist: hasattr(artist, "_dpi_corrected")):
+        box.__dict__["_dpi_corrected"] = False
 
 
 @contextmanager

@@ -4,6 +4,7 @@ import importlib
 import json
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -53,12 +54,19 @@ def frames(script, expected):
     )
 
 
+def begin_with(patch, script, frames):
+    """Let the script begin with frames; there are no maps to show as examples then."""
+    patch.setattr(script, "read_data", lambda _: None)
+    patch.setattr(script, "make_frames", lambda *_: frames)
+    patch.setattr(script, "examples", lambda *_: replace(summary(script, frames), key="examples"))
+
+
 @pytest.fixture(scope="module")
 def made(script, frames, tmp_path_factory):
     """The folder that the script writes by default, on the oracle's frames."""
     folder = tmp_path_factory.mktemp("saporta2022") / "out"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(script, "read_frames", lambda _: frames)
+        begin_with(patch, script, frames)
         assert script.main(["--data", "study", "-o", str(folder)]) == 0
     return folder
 
@@ -101,7 +109,7 @@ def test_the_full_slice_is_the_scripts_summary_to_the_printed_digit(published, e
 
 
 def test_leaving_a_task_out_does_not_change_which_cases_people_saw(script, frames):
-    from saporta2022_frames import full_rows
+    from salstats.display.saporta2022.frames import full_rows
 
     some = frames.with_tasks(["Edema", "Atelectasis"])
     rows = full_rows(some, script.Choice(True))
@@ -265,7 +273,7 @@ def test_both_scales_of_features_are_shown_and_they_matter(made):
 
 
 def test_a_feature_that_does_not_vary_in_a_task_has_no_scale_there(script):
-    from saporta2022_frames import scaled_features
+    from salstats.display.saporta2022.frames import scaled_features
 
     findings = pd.DataFrame(
         {
@@ -315,7 +323,7 @@ def test_every_headline_number_stands_as_published_and_clustered(made):
 @pytest.fixture(scope="module")
 def choices(script, frames):
     """The sensitivity table with all ten tasks, of which the oracle's README gives numbers."""
-    from saporta2022_sensitivity import sensitivity
+    from salstats.display.saporta2022.sensitivity import sensitivity
 
     with warnings.catch_warnings():
         # of the two tasks with fewer than 20 patients
@@ -402,7 +410,7 @@ def several(frames):
 
 
 def test_methods_and_models_have_their_own_table(script, several):
-    from saporta2022_items import Choice, several_models
+    from salstats.display.saporta2022.items import Choice, several_models
 
     class Given:
         scores = several
@@ -420,7 +428,7 @@ def test_methods_and_models_have_their_own_table(script, several):
 
 
 def test_one_method_alone_has_no_such_table(script, frames):
-    from saporta2022_items import Choice, several_models
+    from salstats.display.saporta2022.items import Choice, several_models
 
     assert list(several_models(frames, Choice(False, 50))) == []
 
@@ -447,7 +455,7 @@ def test_every_file_is_listed_and_every_item_has_frame_and_table(made):
         for suffix in (".html", ".tex", ".docx", ".csv"):
             assert (made / "tables" / f"{key}{suffix}").stat().st_size > 100
     figures = {Path(f).stem for f in outputs["file"] if f.startswith("figures/")}
-    assert {Path(f).stem for f in outputs["file"]} - figures == {"extended_data_10"}
+    assert {Path(f).stem for f in outputs["file"]} - figures == {"extended_data_10", "examples"}
     for key in figures:
         assert (made / "figures" / f"{key}.pdf").read_bytes()[:4] == b"%PDF"
 
@@ -468,7 +476,7 @@ def test_as_published_is_said_to_be_so(published):
 def test_an_output_that_exists_is_kept_unless_overwrite_is_asked_for(
     script, frames, tmp_path, capsys, monkeypatch
 ):
-    monkeypatch.setattr(script, "read_frames", lambda _: frames)
+    begin_with(monkeypatch, script, frames)
     # one quick item is enough here
     monkeypatch.setattr(script, "make_items", lambda *_: [summary(script, frames)])
     arguments = ["--data", "study", "-o", str(tmp_path / "out")]
@@ -482,7 +490,7 @@ def test_an_output_that_exists_is_kept_unless_overwrite_is_asked_for(
 
 
 def test_somebody_elses_files_are_never_replaced(script, frames, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(script, "read_frames", lambda _: frames)
+    begin_with(monkeypatch, script, frames)
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "mine.txt").write_text("mine")
     assert script.main(["--data", "study", "-o", str(tmp_path / "out"), "--overwrite"]) == 2
@@ -491,7 +499,7 @@ def test_somebody_elses_files_are_never_replaced(script, frames, tmp_path, capsy
 
 
 def test_nothing_is_left_behind_where_an_item_cannot_be_made(script, frames, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(script, "read_frames", lambda _: frames)
+    begin_with(monkeypatch, script, frames)
     assert script.main(["--data", "study", "-o", str(tmp_path / "out"), "--min-positives", "121"]) == 2
     assert "no task has 121 positive cases (most: 120)" in one_line(capsys)
     assert list(tmp_path.iterdir()) == []
@@ -499,8 +507,8 @@ def test_nothing_is_left_behind_where_an_item_cannot_be_made(script, frames, tmp
 
 def summary(script, frames):
     """One item."""
-    from saporta2022_frames import count_tasks
-    from saporta2022_items import summary_statistics
+    from salstats.display.saporta2022.frames import count_tasks
+    from salstats.display.saporta2022.items import summary_statistics
 
     return summary_statistics(frames, count_tasks(frames, 10))
 
@@ -568,7 +576,8 @@ def items_of(script, tmp_path, monkeypatch):
 
     def items_of(*arguments):
         kept = {}
-        monkeypatch.setattr(script, "write_items", lambda items, *_: kept.update({i.key: i for i in items}))
+        keep = lambda items, *_, **__: kept.update({i.key: i for i in items})  # noqa: E731
+        monkeypatch.setattr(script, "write_items", keep)
         options = ["-o", str(tmp_path / "out"), "--replicates", "40", "--min-positives", "20"]
         assert script.main([*arguments, *options]) == 0
         return kept

@@ -12,6 +12,7 @@ from PIL import Image
 import salstats as ss
 from salstats.checks import InputFileError, SalstatsError
 from salstats.display import theme
+from salstats.display.figure_files import save_figure_as
 from salstats.display.theme import (
     PALETTE,
     REFERENCE,
@@ -75,6 +76,14 @@ def test_same_figure_gives_the_same_bytes(figure, tmp_path):
     for suffix in ("pdf", "svg"):
         one, two = (ss.save_figure(figure, tmp_path / f"{i}.{suffix}", width=89, height=60) for i in (1, 2))
         assert one.read_bytes() == two.read_bytes()
+
+
+def test_a_colour_bar_is_as_large_behind_a_pdf_as_alone(tmp_path):
+    frame = pd.DataFrame({"x": [0.0, 1.0], "y": [0.0, 1.0], "z": [0.0, 1.0]})
+    figure = p9.ggplot(frame, p9.aes("x", "y", color="z")) + p9.geom_point() + theme_salstats()
+    save_figure_as(figure, [tmp_path / "alone.png"], (3, 2))
+    save_figure_as(figure, [tmp_path / "a.pdf", tmp_path / "behind.png"], (3, 2))
+    assert (tmp_path / "behind.png").read_bytes() == (tmp_path / "alone.png").read_bytes()
 
 
 def test_an_existing_file_is_replaced_only_when_asked(figure, tmp_path):

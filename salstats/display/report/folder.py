@@ -1,19 +1,17 @@
 """A report's folder: complete or not there, and never in the place of somebody else's files."""
 
 import json
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 
 import salstats
-from salstats.checks import InputFileError
 from salstats.display.figure_jobs import FigureJobs
+from salstats.display.output_folder import checked_folder, replacing_folder
 from salstats.display.report.model import Report
 from salstats.display.report.page import render_page
 from salstats.display.table_files import save_table_as
 from salstats.display.table_grid import Grid
 from salstats.frames import write_frame
-from salstats.outputs import check_parent
 
 #: Lists what a report wrote; a folder without it is somebody else's.
 MANIFEST = "report.json"
@@ -24,33 +22,7 @@ _FIGURE_SUFFIXES = (".pdf", ".png")
 
 def check_folder(folder: Path, *, overwrite: bool) -> Path:
     """Return the real path of a folder that may be made, or replaced with what an earlier report made."""
-    folder = folder.resolve()
-    check_parent(folder)
-    if folder in (Path.cwd(), folder.parent):
-        raise InputFileError(
-            f"cannot write {folder}: it is the current folder or the root; name a new one in it"
-        )
-    if folder.exists() and not folder.is_dir():
-        raise InputFileError(f"cannot write {folder}: a file of that name exists")
-    if folder.is_dir() and any(folder.iterdir()):
-        written = _written(folder)
-        foreign = [name for name in _found(folder) if name not in written]
-        if foreign:
-            raise InputFileError(
-                f"cannot write {folder}: it holds other files ({foreign[0]}); choose another folder"
-            )
-        if not overwrite:
-            raise InputFileError(
-                f"cannot write {folder}: it exists; pass overwrite=True (--overwrite) to replace it"
-            )
-    return folder
-
-
-def _found(folder: Path) -> list[str]:
-    """Return everything in a folder but a report's own subfolders; a link is one entry, never followed."""
-    own = {folder / name for name in _SUBFOLDERS}
-    inside = (f for f in folder.rglob("*") if f.is_symlink() or not f.is_dir() or f not in own)
-    return sorted(f.relative_to(folder).as_posix() for f in inside)
+    return checked_folder(folder, written=_written, own=_SUBFOLDERS, overwrite=overwrite)
 
 
 def _written(folder: Path) -> set[str]:
@@ -64,23 +36,9 @@ def _written(folder: Path) -> set[str]:
 
 def write_folder(report: Report, folder: Path, figures: FigureJobs) -> list[str]:
     """Write a report's files under a temporary name, then name the folder; return warnings of drawing."""
-    try:
-        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as temporary:
-            made, former = Path(temporary) / "made", Path(temporary) / "former"
-            warned = _write(report, made, figures)
-            # somebody may have put a file there while the report was made
-            check_folder(folder, overwrite=True)
-            if folder.exists():
-                folder.rename(former)
-            try:
-                made.rename(folder)
-            except OSError:
-                if former.exists():
-                    former.rename(folder)
-                raise
-    except OSError as error:
-        raise InputFileError(f"cannot write {folder}: {error.strerror or error}") from error
-    return warned
+    # somebody may have put a file there while the report was made
+    with replacing_folder(folder, lambda: check_folder(folder, overwrite=True)) as made:
+        return _write(report, made, figures)
 
 
 def _write(report: Report, made: Path, jobs: FigureJobs) -> list[str]:

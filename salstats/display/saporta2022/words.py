@@ -1,14 +1,9 @@
-"""What a result is: a frame with the table and the figure that show it, and the words they use."""
+"""Words of saporta2022 in print: slices, labels, names of outcomes and features."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-
-import pandas as pd
-import plotnine as p9
-from great_tables import GT
-from saporta2022_frames import FEATURES
 
 from salstats.display.labels import Labels
+from salstats.display.saporta2022.frames import FEATURES, Frames
 
 TRUE_POSITIVE, FULL, CUT = "true-positive", "full", "full, tuned probability cut-offs"
 LABELS = {
@@ -18,37 +13,6 @@ LABELS = {
     "otsu": "Otsu's threshold",
     "tuned": "Tuned threshold",
 }
-
-
-@dataclass(frozen=True)
-class Item:
-    """A result: the frame behind it, and what shows it.
-
-    Attributes
-    ----------
-    key : str
-        Name of its files.
-    title : str
-        What it is, with its number in the study.
-    frame : DataFrame
-        Unrounded.
-    table : GT
-        For the paper.
-    figure : ggplot, optional
-        Where one shows more than the table.
-    slice : str
-        Which cases and tasks.
-    note : str
-        What has to be known to read it.
-    """
-
-    key: str
-    title: str
-    frame: pd.DataFrame
-    table: GT
-    figure: p9.ggplot | None = None
-    slice: str = TRUE_POSITIVE
-    note: str = ""
 
 
 def words(names: Iterable[object]) -> list[str]:
@@ -64,3 +28,8 @@ def words(names: Iterable[object]) -> list[str]:
 def feature(name: str) -> str:
     """Return a feature's name in print."""
     return Labels().column(name)
+
+
+def full_name(frames: Frames) -> str:
+    """Return what the full slice of a study is."""
+    return CUT if frames.cut_off else FULL

@@ -1,7 +1,8 @@
 """The choices of saporta2022 that may change a conclusion, each beside another one: S1, S2, S3 and S7."""
 
 import pandas as pd
-from saporta2022_frames import (
+
+from salstats.display.saporta2022.frames import (
     ALL_TASKS,
     BESIDE,
     FEATURES,
@@ -22,8 +23,8 @@ from saporta2022_frames import (
     metric_rows,
     scaled_features,
 )
-
-import salstats as ss
+from salstats.stats.adjust import adjust
+from salstats.stats.regression import regress
 
 #: What each row asks.
 QUESTIONS = {
@@ -120,9 +121,9 @@ def _logistic(frames: Frames, published: Choice) -> pd.DataFrame:
         scaled_features(frames.positives, POOLED), on=["case", "task"]
     )
     used = [f for f in (*FEATURES, "prob") if hits[f].notna().any()]
-    logits = ss.regress(hits, [f"hit ~ {f}" for f in used], family="binomial", errors="cluster")
+    logits = regress(hits, [f"hit ~ {f}" for f in used], family="binomial", errors="cluster")
     features = logits[logits["term"].isin(FEATURES)].reset_index(drop=True)
-    features = ss.adjust(features, procedure="bonferroni", n_tests=len(FEATURES))
+    features = adjust(features, procedure="bonferroni", n_tests=len(FEATURES))
     logits = pd.concat([features, logits[logits["term"] == "prob"]], ignore_index=True)
     linear = feature_slopes(frames, published, (POOLED,), (ALL_TASKS,))
     outcome = next(name for name, metric, reference in OUTCOMES if metric == "hit" and reference != HUMAN)

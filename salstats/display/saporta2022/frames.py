@@ -6,15 +6,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-import salstats as ss
 from salstats.checks import SalstatsError, SalstatsWarning
-from salstats.frames import ESTIMATE_COLUMNS
+from salstats.frames import ESTIMATE_COLUMNS, join_features
+from salstats.stats.adjust import adjust
 from salstats.stats.as_published import (
     correlate_as_published,
     percent_decrease_as_published,
     summarize_as_published,
 )
 from salstats.stats.clustered_correlation import correlate_clustered
+from salstats.stats.contrasts import percent_decrease
+from salstats.stats.correlation import correlate
+from salstats.stats.regression import regress
+from salstats.stats.rescaling import normalize
+from salstats.stats.summary import summarize
 
 HUMAN = "human"
 FEATURES = ("n_instances", "area_ratio", "elongation", "irrectangularity")
@@ -104,7 +109,7 @@ class Frames:
             for name, frame in vars(self).items()
             if isinstance(frame, pd.DataFrame)
         }
-        return replace(self, **kept)  # type: ignore[arg-type]
+        return replace(self, **kept)
 
 
 @dataclass(frozen=True)
@@ -126,7 +131,7 @@ def count_tasks(frames: Frames, min_positives: int) -> pd.DataFrame:
     if "patient" in found:
         table["n_patients"] = table["task"].map(groups["patient"].nunique()).fillna(0).astype("int64")
     table["left_out"] = table["n_positive"] < min_positives
-    table["reason"] = np.where(table["left_out"], f"fewer than {min_positives} positive cases", None)
+    table["reason"] = table["left_out"].map({True: f"fewer than {min_positives} positive cases", False: None})
     if table["left_out"].all():
         raise SalstatsError(
             f"no task has {min_positives} positive cases (most: {table['n_positive'].max()}), so there is "
@@ -161,14 +166,14 @@ def means(
     """Return the mean scores."""
     if choice.published:
         return summarize_as_published(scores, by=by, n_replicates=choice.n_replicates)
-    return ss.summarize(scores, by=by, average="task", n_replicates=choice.n_replicates)
+    return summarize(scores, by=by, average="task", n_replicates=choice.n_replicates)
 
 
 def decreases(scores: pd.DataFrame, choice: Choice) -> pd.DataFrame:
     """Return the percentage decreases from people, with their average."""
     if choice.published:
         return percent_decrease_as_published(scores, reference=HUMAN, n_replicates=choice.n_replicates)
-    return ss.percent_decrease(
+    return percent_decrease(
         scores, reference=HUMAN, by=["metric", "task"], average="task", n_replicates=choice.n_replicates
     )
 
@@ -192,7 +197,7 @@ def scaled_features(positives: pd.DataFrame, scale: str) -> pd.DataFrame:
         result[feature] = np.nan
         if varies.any():
             some = positives.loc[varies, ["task", feature]].astype({feature: "float64"})
-            result.loc[varies, feature] = ss.normalize(some, feature, within=within or None)[feature]
+            result.loc[varies, feature] = normalize(some, feature, within=within or None)[feature]
     return result
 
 
@@ -212,16 +217,16 @@ def feature_slopes(
         features = scaled_features(frames.positives, scale)
         features = features[[c for c in features if c not in FEATURES or features[c].notna().any()]]
         found = rows.merge(features[["case", "task"]], on=["case", "task"])
-        found = ss.join_features(found, features)
+        found = join_features(found, features)
         used = [f for f in FEATURES if f in features.columns]
         for pool in pools:
             # one task has no effects
             extra = " + task" if pool == TASK_EFFECTS and found["task"].nunique() > 1 else ""
             for outcome, metric, reference in OUTCOMES:
                 own = found if reference else found[found["method"] == frames.main]
-                terms = regress(own, [f"{metric} ~ {f}{extra}" for f in used], choice, reference=reference)
+                terms = slopes_of(own, [f"{metric} ~ {f}{extra}" for f in used], choice, reference=reference)
                 terms = terms[terms["term"].isin(FEATURES)].reset_index(drop=True)
-                terms = ss.adjust(terms, procedure="bonferroni", n_tests=len(FEATURES))
+                terms = adjust(terms, procedure="bonferroni", n_tests=len(FEATURES))
                 for place, (name, value) in enumerate(
                     {"outcome": outcome, "scale": scale, "pool": pool}.items()
                 ):
@@ -230,13 +235,15 @@ def feature_slopes(
     return pd.concat(parts, ignore_index=True)
 
 
-def regress(data: pd.DataFrame, formula: str | list[str], choice: Choice, **options: object) -> pd.DataFrame:
+def slopes_of(
+    data: pd.DataFrame, formula: str | list[str], choice: Choice, **options: object
+) -> pd.DataFrame:
     """Return regressions with rows for independent as the scripts have it, or with patients as clusters."""
     if not choice.published:
-        return ss.regress(data, formula, errors="cr2", **options)  # type: ignore[arg-type]
+        return regress(data, formula, errors="cr2", **options)  # type: ignore[arg-type]
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="rows of|.*rows of .* cases", category=SalstatsWarning)
-        return ss.regress(data, formula, **options)  # type: ignore[arg-type]
+        return regress(data, formula, **options)  # type: ignore[arg-type]
 
 
 def confidence(scores: pd.DataFrame, metric: str, choice: Choice) -> pd.DataFrame:
@@ -246,22 +253,14 @@ def confidence(scores: pd.DataFrame, metric: str, choice: Choice) -> pd.DataFram
     keep = [c for c in ("case", "patient", "task", metric, "prob") if c in rows]
     rows = rows[keep].reset_index(drop=True)
     several = rows["task"].nunique() > 1
-    parts = [regress(rows, f"{metric} ~ prob", choice, by="task", overall=True)]
+    parts = [slopes_of(rows, f"{metric} ~ prob", choice, by="task", overall=True)]
     if several:
-        parts.append(regress(rows, f"{metric} ~ prob + task", choice).assign(task=WITHIN))
+        parts.append(slopes_of(rows, f"{metric} ~ prob + task", choice).assign(task=WITHIN))
     slopes = pd.concat(parts, ignore_index=True)
     slopes = slopes[slopes["term"] == "prob"].assign(term="slope")
-    options = {} if choice.published else {"n_replicates": choice.n_replicates}
-    correlate = correlate_as_published if choice.published else correlate_clustered
-    ranks = [correlate(rows, metric, "prob", by="task", overall=True, **options)]
-    if several and choice.published:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message=".*rows repeat", category=SalstatsWarning)
-            ranks.append(ss.correlate(rows, metric, "prob", by=(), stratified="task").assign(task=WITHIN))
-    elif several:
-        ranks.append(
-            correlate_clustered(rows, metric, "prob", by=(), stratified="task", **options).assign(task=WITHIN)
-        )
+    ranks = [_spearman(rows, metric, choice)]
+    if several:
+        ranks.append(_spearman_within(rows, metric, choice).assign(task=WITHIN))
     whole = pd.concat([slopes, *ranks], ignore_index=True).assign(metric=metric)
     columns = [
         "metric",
@@ -272,6 +271,26 @@ def confidence(scores: pd.DataFrame, metric: str, choice: Choice) -> pd.DataFram
         "n_replicates",
     ]
     return whole[[c for c in columns if c in whole]]
+
+
+def _spearman(rows: pd.DataFrame, metric: str, choice: Choice) -> pd.DataFrame:
+    """Return Spearman's correlations of a metric and confidence, per task and over all rows."""
+    if choice.published:
+        return correlate_as_published(rows, metric, "prob", by="task", overall=True)
+    return correlate_clustered(
+        rows, metric, "prob", by="task", overall=True, n_replicates=choice.n_replicates
+    )
+
+
+def _spearman_within(rows: pd.DataFrame, metric: str, choice: Choice) -> pd.DataFrame:
+    """Return Spearman's correlations within tasks, combined; the scripts have none."""
+    if not choice.published:
+        return correlate_clustered(
+            rows, metric, "prob", by=(), stratified="task", n_replicates=choice.n_replicates
+        )
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*rows repeat", category=SalstatsWarning)
+        return correlate(rows, metric, "prob", by=(), stratified="task")
 
 
 def confidence_slices(frames: Frames, choice: Choice) -> dict[str, pd.DataFrame]:

@@ -3,11 +3,12 @@
 import pandas as pd
 import plotnine as p9
 from great_tables import GT
-from saporta2022_frames import FEATURES
-from saporta2022_item import Item, feature, words
 
-import salstats as ss
 from salstats.display.format import interval_text
+from salstats.display.items import Item
+from salstats.display.plots.intervals import plot_intervals
+from salstats.display.saporta2022.frames import FEATURES
+from salstats.display.saporta2022.words import feature, words
 from salstats.display.tables.layout import Column, Table, build
 
 
@@ -34,7 +35,7 @@ def comparison(rows: pd.DataFrame, main: str) -> Item:
         "Every headline number as published and with patients as clusters",
         rows,
         _two_columns(rows, list(rows["item"]), stub, "As published", "Patients as clusters"),
-        ss.plot_intervals(both.drop(columns="term").assign(conf_level=0.95), labels={"iou": "Mean IoU"})
+        plot_intervals(both.drop(columns="term").assign(conf_level=0.95), labels={"iou": "Mean IoU"})
         + p9.labs(x="Decrease from human benchmark, % (95% CI)"),
         slice="as each item",
         note=f"{changed} of {len(rows)} conclusions change; as published: mean of the replicates, order "
@@ -74,7 +75,7 @@ def _slopes_beside(rows: pd.DataFrame) -> p9.ggplot:
     both = pd.concat(sides, ignore_index=True).assign(conf_level=0.95)
     labels = {"task": {f: feature(f) for f in FEATURES}, "outcome": list(dict.fromkeys(frame["outcome"]))}
     zero = p9.geom_vline(xintercept=0, color="#BBBBBB", size=0.4)
-    return ss.plot_intervals(both, labels=labels) + zero + p9.labs(x="Slope (95% CI)")
+    return plot_intervals(both, labels=labels) + zero + p9.labs(x="Slope (95% CI)")
 
 
 def _two_columns(rows: pd.DataFrame, groups: list[str], stub: list[str], first: str, second: str) -> GT:

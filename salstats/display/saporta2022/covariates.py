@@ -1,0 +1,190 @@
+"""What localisation goes with: Tables 2 and 3 and Extended Data 8 to 10."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from salstats.display.format import interval_text
+from salstats.display.items import Item
+from salstats.display.plots.letter_values import plot_letter_values
+from salstats.display.plots.regression import plot_regression
+from salstats.display.plots.scatter import plot_scatter
+from salstats.display.saporta2022.frames import (
+    FEATURES,
+    PER_TASK,
+    POOLED,
+    TASK_EFFECTS,
+    WITHIN,
+    Choice,
+    Frames,
+    confidence_slices,
+    feature_slopes,
+    main_rows,
+)
+from salstats.display.saporta2022.words import LABELS, TRUE_POSITIVE, feature, full_name
+from salstats.display.tables.describe import table_describe
+from salstats.display.tables.estimates import table_estimates
+from salstats.display.tables.layout import Column, Table, build
+from salstats.stats.as_published import printed_as_published
+from salstats.stats.description import describe
+from salstats.stats.fit_lines import fit_line
+from salstats.stats.letter_values import letter_values
+
+
+def summary_statistics(frames: Frames, counts: pd.DataFrame) -> Item:
+    """Return Extended Data 10: positives, patients and features per task, and the tasks left out."""
+    features = described_features(frames)
+    wide = features.assign(
+        text=[
+            interval_text(r.median, r.q1, r.q3, 1 if r.metric == "n_instances" else 3, "brackets")
+            for r in features.itertuples()
+        ]
+    ).pivot(index="task", columns="metric", values="text")
+    named = [f for f in FEATURES if f in wide]
+    patients = ["n_patients"] if "n_patients" in counts else []
+    heads = {"n_cases": "Cases", "n_positive": "Positive", "n_patients": "Patients with it"}
+    columns = [Column(heads[c], align="right") for c in ("n_cases", "n_positive", *patients)]
+    columns += [Column(feature(f), ("Median [Q1, Q3]",)) for f in named]
+    cells = [
+        [f"{row[c]:,}" for c in ("n_cases", "n_positive", *patients)]
+        + [str(wide[f].get(row["task"], "—")) for f in named]
+        for _, row in counts.iterrows()
+    ]
+    out = counts[counts["left_out"]]
+    said = "; ".join(f"{r.task} (n = {r.n_positive}: {r.reason})" for r in out.itertuples()) or "none"
+    table = Table(
+        ("Task",),
+        [(t,) for t in counts["task"]],
+        columns,
+        cells,
+    )
+    frame = counts.merge(
+        features.pivot(index="task", columns="metric", values=["median", "q1", "q3"])
+        .pipe(lambda f: f.set_axis([f"{m}_{v}" for v, m in f.columns], axis=1))
+        .reset_index(),
+        on="task",
+        how="left",
+    )
+    return Item(
+        "extended_data_10",
+        "Extended Data 10: summary statistics",
+        frame,
+        build(table, "saporta2022"),
+        slice="cases that the truth holds",
+        note=f"tasks left out of all that follows: {said}",
+    )
+
+
+def described_features(frames: Frames) -> pd.DataFrame:
+    """Return count, mean, median and quartiles of the features of each task's findings."""
+    long = frames.positives.melt(["case", "task"], list(FEATURES), "metric", "score").assign(method="truth")
+    return describe(long.astype({"score": "float64"}), by=["metric", "task"])
+
+
+def distributions(frames: Frames) -> Item:
+    """Return Extended Data 8: letter values of the features."""
+    used = [f for f in FEATURES if frames.positives[f].notna().any()]
+    values = letter_values(frames.positives, used, by="task")
+    return Item(
+        "extended_data_8",
+        "Extended Data 8: distribution of the features",
+        values,
+        table_describe(described_features(frames), labels={f: feature(f) for f in FEATURES}),
+        plot_letter_values(values, labels=LABELS),
+        slice="findings of the truth",
+    )
+
+
+def table_2(frames: Frames, choice: Choice) -> Item:
+    """Return Table 2: what makes localisation worse, features scaled both ways."""
+    slopes = feature_slopes(frames, choice)
+    if choice.published:
+        slopes["printed"] = printed_as_published(slopes, n_tests=len(FEATURES))
+    named = slopes.assign(
+        block=slopes["scale"] + np.where(slopes["pool"] == TASK_EFFECTS, f", {TASK_EFFECTS}", "")
+    )
+    order = {f"{s}{e}": None for s in (PER_TASK, POOLED) for e in ("", f", {TASK_EFFECTS}")}
+    outcomes = list(dict.fromkeys(slopes["outcome"]))
+    columns = [
+        c
+        for c in named
+        if c not in ("outcome", "scale", "pool", "block", "method", "formula", "errors", "printed")
+    ]
+    named = named[["block", "outcome", *columns]]
+    table = table_estimates(
+        named,
+        rows="term",
+        columns="outcome",
+        groups="block",
+        bold=False,
+        stars=True,
+        labels={"block": list(order), "outcome": outcomes, "term": list(FEATURES)},
+    )
+    pooled_only = slopes[slopes["pool"] != TASK_EFFECTS]
+    # an outcome is a panel, and the two scales stand above each other
+    figure = plot_regression(
+        pooled_only[pooled_only["outcome"].isin(("IoU", "Hit"))]
+        .assign(method=pooled_only["scale"])
+        .drop(columns=["outcome", "scale", "pool", "printed"], errors="ignore"),
+        labels={"term": list(FEATURES)},
+    )
+    return Item(
+        "table_2",
+        "Table 2: features of the finding and localisation",
+        slopes,
+        table,
+        figure,
+        note="one model per outcome and feature; a slope is the change from the smallest to the largest "
+        "value, in a task (as the study's text has it) or over all tasks (as its scripts have it); stars "
+        f"after Bonferroni's correction for 4 features; {_error_note(choice)}",
+    )
+
+
+def by_confidence(frames: Frames, choice: Choice) -> Iterator[Item]:
+    """Yield Table 3 and Extended Data 9: localisation and the model's confidence."""
+    scores = {"iou": main_rows(frames, frames.full), "hit": main_rows(frames, frames.scores)}
+    texts = {
+        "iou": ("table_3", "Table 3: confidence and IoU", full_name(frames)),
+        "hit": ("extended_data_9", "Extended Data 9: confidence and hits", TRUE_POSITIVE),
+    }
+    for metric, found in confidence_slices(frames, choice).items():
+        key, title, which = texts[metric]
+        rows = scores[metric]
+        rows = rows[(rows["method"] == frames.main) & (rows["metric"] == metric)].reset_index(drop=True)
+        tasks = [t for t in dict.fromkeys(found["task"]) if t not in ("Overall", WITHIN)]
+        lines = regress_lines(rows, metric, choice)
+        ranks = found[(found["term"] == "spearman") & found["task"].isin(tasks)].assign(x=metric, y="prob")
+        shown = found.drop(columns=["statistic", "df", "formula", "errors", "bias"], errors="ignore")
+        if choice.published:
+            found = found.assign(printed=printed_as_published(found))
+        yield Item(
+            key,
+            title,
+            found,
+            table_estimates(
+                shown,
+                rows="task",
+                columns="term",
+                bold=False,
+                stars=True,
+                n_tests=1,
+                n=True,
+                labels={**LABELS, "task": [*tasks, "Overall", WITHIN]},
+            ),
+            plot_scatter(rows, "prob", metric, by="task", fit=lines, correlations=ranks, labels=LABELS),
+            slice=which,
+            note="Overall pools all tasks, whose confidence and scores differ; Within tasks is the slope "
+            "with task effects, and Spearman's correlations within tasks combined (Taylor 1987); "
+            + _error_note(choice),
+        )
+
+
+def regress_lines(rows: pd.DataFrame, metric: str, choice: Choice) -> pd.DataFrame:
+    """Return the fitted line of each task."""
+    return fit_line(rows, f"{metric} ~ prob", by="task", errors=None if choice.published else "cr2")
+
+
+def _error_note(choice: Choice) -> str:
+    """Return how standard errors are made."""
+    return "rows for independent, as published" if choice.published else "CR2 errors and replicates by unit"

@@ -1,0 +1,234 @@
+"""How well maps and people localise: Table 1, Fig. 2 and Extended Data 1 to 7."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+import plotnine as p9
+
+from salstats.display.items import Item
+from salstats.display.plots.decrease import plot_decrease
+from salstats.display.plots.intervals import plot_intervals
+from salstats.display.plots.thresholds import plot_thresholds
+from salstats.display.saporta2022.frames import (
+    HUMAN,
+    Choice,
+    Frames,
+    decreases,
+    full_rows,
+    main_rows,
+    means,
+    metric_rows,
+    one_model,
+)
+from salstats.display.saporta2022.words import LABELS, TRUE_POSITIVE, full_name
+from salstats.display.tables.decrease import table_decrease
+from salstats.display.tables.estimates import table_estimates
+from salstats.stats.auroc import auroc
+from salstats.stats.contrasts import difference
+from salstats.stats.pooled_difference import pooled_difference
+from salstats.stats.pooled_rates import pooled_rates
+from salstats.stats.summary import summarize
+
+
+def localisation(frames: Frames, choice: Choice) -> Iterator[Item]:
+    """Yield Table 1, Fig. 2 a-b and Extended Data 5 and 6."""
+    scores = metric_rows(one_model(frames.scores), "iou", "hit")
+    found, lost = means(scores, choice), decreases(scores, choice)
+    yield Item(
+        "table_1",
+        "Table 1: mean IoU and hit rate",
+        found,
+        table_estimates(found, differences=lost, exclude=[HUMAN], n=True, labels=LABELS),
+        plot_intervals(found, labels=LABELS),
+        note="mean IoU is over cases with a mask (misses left out, see S1 of the sensitivity table); "
+        + _estimate_note(choice),
+    )
+    own = scores["method"].isin([frames.main, HUMAN])
+    some, gap = means(scores[own], choice), decreases(scores[own], choice)
+    areas = classifier(frames)
+    yield Item(
+        "figure_2",
+        "Fig. 2: localisation of the main saliency method and people",
+        some,
+        table_estimates(some, differences=gap, labels=LABELS),
+        plot_intervals(some, decrease=gap, auroc=areas, labels=LABELS),
+        note="tasks by significance and size of the decrease; AUROC in parentheses"
+        if areas is not None
+        else "",
+    )
+    for key, metric, name in (("extended_data_5", "iou", "mean IoU"), ("extended_data_6", "hit", "hit rate")):
+        one = lost[lost["metric"] == metric].reset_index(drop=True)
+        yield Item(
+            key,
+            f"Extended Data {key[-1]}: percentage decrease of {name} from people",
+            one,
+            table_decrease(one, sort="size", labels=LABELS),
+            plot_decrease(one, labels=LABELS),
+            note="Average: the decrease of the averages over tasks",
+        )
+
+
+def classifier(frames: Frames) -> pd.DataFrame | None:
+    """Return the AUROC of each task where probabilities and labels of both kinds are known."""
+    rows = main_rows(frames, frames.uncut)
+    rows = rows[rows["method"] == frames.main]
+    if not {"prob", "label"} <= set(rows) or (rows.groupby("task")["label"].nunique() < 2).any():
+        return None
+    return auroc(rows, "prob", "label", by="task")
+
+
+def thresholds(frames: Frames, choice: Choice) -> Iterator[Item]:
+    """Yield Extended Data 1: the sweep, the tuned thresholds against people, and against Otsu's."""
+    if frames.sweep is not None:
+        sweep = frames.sweep[frames.sweep["method"] == frames.main].reset_index(drop=True)
+        sweep = one_model(sweep).assign(threshold=lambda f: f["threshold"].round(6))
+        shown = sweep[["task", "threshold", "metric", "estimate"]]
+        yield Item(
+            "extended_data_1a",
+            "Extended Data 1a: mean IoU by threshold, validation study",
+            sweep,
+            table_estimates(shown, rows="task", columns="threshold", bold="threshold", labels=LABELS),
+            plot_thresholds(shown, labels={**LABELS, "estimate": "Mean IoU"}),
+            slice=f"{TRUE_POSITIVE}, validation",
+            note="the threshold with the largest mean is chosen",
+        )
+    if frames.tuned is None:
+        return
+    tuned = metric_rows(main_rows(frames, frames.tuned), "iou")
+    found, lost = means(tuned, choice), decreases(tuned, choice)
+    yield Item(
+        "extended_data_1b",
+        "Extended Data 1b: mean IoU with tuned thresholds",
+        found,
+        table_estimates(found, differences=lost, exclude=[HUMAN], labels=LABELS),
+        plot_intervals(found, decrease=lost, labels=LABELS),
+        note=_estimate_note(choice),
+    )
+    otsu = metric_rows(main_rows(frames, frames.scores), "iou")
+    pair = [
+        f[f["method"] == frames.main].assign(method=name) for f, name in ((otsu, "otsu"), (tuned, "tuned"))
+    ]
+    gap = difference(
+        pd.concat(pair, ignore_index=True), reference="tuned", by=["metric", "task"], average="task",
+        n_replicates=choice.n_replicates,
+    )  # fmt: skip
+    yield Item(
+        "extended_data_1c",
+        "Otsu's threshold against the tuned one, paired (asserted in the study's text)",
+        gap,
+        table_decrease(gap, labels=LABELS),
+        plot_decrease(gap, labels=LABELS),
+        note="difference Otsu - tuned on the same cases; always with units as clusters",
+    )
+
+
+def pooled(frames: Frames, choice: Choice) -> Item:
+    """Return Extended Data 2: precision, recall and specificity of the pixels of all cases."""
+    rows = main_rows(frames, frames.scores)
+    rates = pooled_rates(rows, by=["method", "task"], n_replicates=choice.n_replicates)
+    gap = pooled_difference(rows, reference=HUMAN, by="task", n_replicates=choice.n_replicates)
+    if choice.published:
+        # the script has no intervals
+        rates = rates.assign(conf_low=np.nan, conf_high=np.nan)
+    return Item(
+        "extended_data_2",
+        "Extended Data 2: precision, recall and specificity",
+        rates,
+        table_estimates(rates, differences=gap, labels=LABELS),
+        plot_intervals(rates, labels=LABELS),
+        slice="cases that the truth holds",
+        note="pixels pooled over cases, so that large images and findings count more; cases without any "
+        "finding are not in the truth, so specificity is not that of the data set",
+    )
+
+
+def several_models(frames: Frames, choice: Choice) -> Iterator[Item]:
+    """Yield Extended Data 3 (methods and architectures) and 7 (an ensemble and single checkpoints)."""
+    scores = metric_rows(frames.scores, "iou", "hit")
+    models = [] if "model" not in scores else list(scores["model"].dropna().unique())
+    machine = scores[scores["method"] != HUMAN]
+    if len(machine["method"].unique()) > 1 or len(models) > 1:
+        yield _architectures(scores, models, choice)
+    ensembles = [m for m in models if "ensemble" in str(m).lower()]
+    own = machine[(machine["method"] == frames.main) & machine.get("model", pd.Series(dtype="str")).notna()]
+    if len(ensembles) == 1 and ensembles[0] in set(own["model"]) and own["model"].nunique() > 1:
+        yield _ensemble(own, str(ensembles[0]), choice)
+
+
+def _architectures(scores: pd.DataFrame, models: list[str], choice: Choice) -> Item:
+    """Return means of every method and model; people stand beside each model, for the pairs."""
+    if models:
+        people = scores[scores["method"] == HUMAN]
+        machine = scores[scores["method"] != HUMAN]
+        scores = pd.concat([machine, *(people.assign(model=m) for m in models)], ignore_index=True)
+    by = ["metric", *(["model"] if models else []), "task"]
+    found = summarize(scores, by=[*by, "method"], average="task", n_replicates=choice.n_replicates)
+    gap = difference(
+        scores, reference=HUMAN, by=by, average="task", test="none", n_replicates=choice.n_replicates
+    )
+    return Item(
+        "extended_data_3",
+        "Extended Data 3: saliency methods and architectures",
+        found,
+        table_estimates(found, rows=by[1:], groups="metric", differences=gap, exclude=[HUMAN], labels=LABELS),
+        _model_figure(found, models),
+        note="bold: the best saliency method of a model and task; underlined: differs from people on the "
+        "same cases; always with units as clusters",
+    )
+
+
+def _model_figure(found: pd.DataFrame, models: list[str]) -> p9.ggplot:
+    """Return means over tasks where models are many, else means per task."""
+    if not models:
+        return plot_intervals(found, labels=LABELS)
+    average = found[found["task"] == "Average"].drop(columns="task")
+    return plot_intervals(average.rename(columns={"model": "task"}), labels=LABELS)
+
+
+def _ensemble(rows: pd.DataFrame, ensemble: str, choice: Choice) -> Item:
+    """Return Extended Data 7: models in the place of methods, compared with the ensemble."""
+    rows = rows.assign(method=rows["model"]).drop(columns="model").reset_index(drop=True)
+    gap = difference(
+        rows, reference=ensemble, by=["metric", "task"], average="task", n_replicates=choice.n_replicates
+    )
+    found = summarize(rows, by=["metric", "method", "task"], average="task", n_replicates=choice.n_replicates)
+    return Item(
+        "extended_data_7",
+        "Extended Data 7: ensemble and single checkpoints",
+        found,
+        table_estimates(found, differences=gap, labels=LABELS),
+        plot_intervals(found, reference=ensemble, labels=LABELS),
+        note="bold: the larger; underlined: the paired difference from the ensemble is significant",
+    )
+
+
+def full_slice(frames: Frames, choice: Choice) -> Item:
+    """Return Extended Data 4: false positives and misses count as 0."""
+    rows = metric_rows(full_rows(frames, choice), "iou")
+    found = means(rows, choice)
+    gap = difference(
+        main_rows(frames, frames.full), reference=HUMAN, by=["metric", "task"], average="task", test="none",
+        n_replicates=choice.n_replicates,
+    )  # fmt: skip
+    return Item(
+        "extended_data_4",
+        "Extended Data 4: mean IoU on the full slice",
+        found,
+        table_estimates(found, differences=_same_rows(gap, found), exclude=[HUMAN], n=True, labels=LABELS),
+        plot_intervals(found, labels=LABELS),
+        slice=full_name(frames),
+        note="true negatives are left out, false positives and misses are 0; " + _estimate_note(choice),
+    )
+
+
+def _same_rows(differences: pd.DataFrame, estimates: pd.DataFrame) -> pd.DataFrame:
+    """Return the differences of the tasks that the estimates have."""
+    return differences[differences["task"].isin(estimates["task"])].reset_index(drop=True)
+
+
+def _estimate_note(choice: Choice) -> str:
+    """Return what the estimate and its interval are."""
+    if choice.published:
+        return "as published: mean of the replicates, order statistics, cases for independent"
+    return "mean of the scores, percentile interval, units as clusters"
