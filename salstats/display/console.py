@@ -65,6 +65,9 @@ def console_table(frame: pd.DataFrame) -> str:
     for name in shown.columns:
         values = shown[name]
         numeric = pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
+        if numeric:
+            # whole numbers that may be missing are no floats yet
+            values = values.to_numpy(dtype="float64", na_value=float("nan"))
         if numeric and str(name).startswith("p_"):
             text = [p_text(v) for v in values]
         else:

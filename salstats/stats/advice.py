@@ -47,7 +47,8 @@ def warn_few_units(
         low, high = int(smallest[few].min()), int(smallest[few].max())
         span = f"{low}" if low == high else f"{low} to {high}"
         advice = (
-            "interval='t' (of a decrease: 'fieller') and test='t' hold better"
+            "analytic ones hold better: interval='t' of a mean or difference, 'fieller' of a decrease, "
+            "'delta' of a pooled rate, and test='t' of a comparison"
             if resampled
             else "more cases are needed"
         )

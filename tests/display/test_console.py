@@ -53,3 +53,8 @@ def test_a_column_has_the_same_decimals_throughout(values, expected):
 def test_p_values_are_never_printed_as_zero():
     assert [p_text(p) for p in (0.0, 9.9e-4, 1e-3, 1.0)] == ["<0.001", "<0.001", "0.001", ">0.999"]
     assert number_text(None) == "—"
+
+
+def test_whole_numbers_that_may_be_missing_are_printed():
+    counts = pd.array([15118, None], dtype="Int64")
+    assert [row.split() for row in lines(pd.DataFrame({"tp": counts}))] == [["tp"], ["15118"], ["—"]]

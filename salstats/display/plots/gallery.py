@@ -25,13 +25,13 @@ from salstats.display.plots.overlay_figure import (
 from salstats.display.plots.overlay_panels import (
     Drawn,
     Panel,
-    Thresholds,
     case_of,
     check_task,
     make_panel,
     series_of,
 )
 from salstats.display.plots.overlay_words import (
+    absent_note,
     image_note,
     mask_name,
     method_label,
@@ -41,6 +41,7 @@ from salstats.display.plots.overlay_words import (
 from salstats.display.plots.panel_grid import caption_chars
 from salstats.display.plots.row_figure import check_width
 from salstats.display.theme import COLUMN_MM, PAGE_MM, TEXT_PT
+from salstats.masking import OTSU, Given, mask_rule
 from salstats.study import HUMAN, Series, Study
 
 #: Height of a page, and room for legend, colour scale and caption on it.
@@ -58,8 +59,9 @@ def plot_gallery(
     methods: Iterable[str] | None = None,
     scores: pd.DataFrame | None = None,
     metric: str | None = None,
-    threshold: Thresholds = "otsu",
-    smooth: int | None = None,
+    threshold: Given = None,
+    cutoff: Given = None,
+    smooth: Given = None,
     images: ImageSource | None = None,
     human: bool = False,
     spacing: float | Mapping[str, float] | None = None,
@@ -82,7 +84,10 @@ def plot_gallery(
         has any.
     metric : str, optional
         Which score; by default that of `cases`, or the only one of `scores`.
-    threshold, smooth, images, spacing, labels
+    threshold, cutoff, smooth
+        As for `score`; by default what the columns of these names in the scores say, so that the masks shown
+        are those that were scored, and Otsu's threshold where they say nothing.
+    images, spacing, labels
         As for `plot_overlay`.
     human : bool
         Draw the human benchmark in the panels of the other methods too.
@@ -123,7 +128,16 @@ def plot_gallery(
     columns = _columns(study, methods)
     values = _scores(cases if scores is None else scores, metric or _metric_of(cases))
     width = check_width(width or (COLUMN_MM if len(columns) <= _FEW_COLUMNS else PAGE_MM))
-    how = Drawn(threshold, smooth, check_images(images), human, 1.25 * _panel_mm(width, len(columns)))
+    every = [s for series in columns.values() for s in series]
+    own = study.select(tasks={r.task for r in wanted}, methods={s.method for s in every})
+    scored = cases if scores is None else scores
+    rule = mask_rule(
+        own,
+        threshold=_as_scored(scored, "threshold") or OTSU if threshold is None else threshold,
+        cutoff=_as_scored(scored, "cutoff") if cutoff is None else cutoff,
+        smooth=_as_scored(scored, "smooth") if smooth is None else smooth,
+    )
+    how = Drawn(rule, check_images(images), human, 1.25 * _panel_mm(width, len(columns)))
     placed, several = [], False
     for row in wanted:
         found = case_of(study, row.case)
@@ -140,13 +154,27 @@ def plot_gallery(
     note = shared.caption(
         [
             f"{alone}." if len(wanted) == 1 else "",
-            threshold_note(how, panels, names),
+            absent_note(panels, names),
+            threshold_note(rule, panels, every, names),
             "Scores of several readers or seeds are their mean." if several else "",
             image_note(panels),
         ],
         caption_chars(sheet.width, 3),
     )
     return overlay_figure(placed, sheet, labels=names, note=note, spacing=spacing, names=mask_name(panels))
+
+
+def _as_scored(scores: pd.DataFrame, name: str) -> dict[tuple[str, str], Any] | None:
+    """Return the values that masks were made with, by task and series, where the scores say them."""
+    keys = ["task", "method"]
+    if not {name, *keys} <= set(scores.columns):
+        return None
+    said = scores[scores[name].notna()]
+    parts = [said[c] for c in ("method", "model", "seed", "reader") if c in said.columns]
+    series = parts[0].astype("str")
+    for part in parts[1:]:
+        series = series + part.map(lambda v: "" if pd.isna(v) else f":{v}")
+    return dict(zip(zip(said["task"].astype("str"), series, strict=True), said[name], strict=True)) or None
 
 
 @dataclass(frozen=True)

@@ -17,13 +17,13 @@ from salstats.display.plots.overlay_figure import (
 )
 from salstats.display.plots.overlay_panels import (
     Drawn,
-    Thresholds,
     case_of,
     check_task,
     make_panel,
     series_of,
 )
 from salstats.display.plots.overlay_words import (
+    absent_note,
     image_note,
     mask_name,
     method_label,
@@ -33,6 +33,7 @@ from salstats.display.plots.overlay_words import (
 from salstats.display.plots.panel_grid import caption_chars
 from salstats.display.plots.row_figure import check_width
 from salstats.display.theme import COLUMN_MM
+from salstats.masking import OTSU, Given, mask_rule
 from salstats.study import HUMAN, Study
 
 
@@ -42,8 +43,9 @@ def plot_overlay(
     task: str,
     *,
     method: str | None = None,
-    threshold: Thresholds = "otsu",
-    smooth: int | None = None,
+    threshold: Given = OTSU,
+    cutoff: Given = None,
+    smooth: Given = None,
     images: ImageSource | None = None,
     human: bool = True,
     spacing: float | Mapping[str, float] | None = None,
@@ -65,11 +67,9 @@ def plot_overlay(
     method : str, optional
         The saliency method, or `human`; by default the only one there is. Where a method has several models
         or seeds the name is that of one series, as "gradcam:densenet:1".
-    threshold : "otsu", float, or mapping of task to either
-        As for `score`.
-    smooth : int, optional
-        Side of the box in pixels that the map is averaged over before its threshold, as for `score`. What is
-        shown as colour, and the peak, are the map as it is.
+    threshold, cutoff, smooth
+        As for `score`: numbers, mappings or files of tuned ones. What is shown as colour, and the peak, are
+        the map as it is.
     images : folder, or mapping of case to file or array, optional
         The images. In a folder the file has the name of its case (`case7.png`), or lies where CheXpert has it
         (`valid/patient64541/study1/view1_frontal.jpg`). Without one the ground is grey, and the caption says
@@ -118,7 +118,9 @@ def plot_overlay(
     method = method or _only_method(study)
     series = series_of(study, method) if method is not None else ()
     room = width - 2 * EDGE_MM
-    how = Drawn(threshold, smooth, check_images(images), human, room)
+    own = study.select(tasks=[task], methods={s.method for s in series})
+    rule = mask_rule(own, threshold=threshold, cutoff=cutoff, smooth=smooth)
+    how = Drawn(rule, check_images(images), human, room)
     panel = make_panel(found, task, method, series, how)
     shown = [names.value("case", case), names.value("task", task)]
     if series:
@@ -126,7 +128,8 @@ def plot_overlay(
     note = shared.caption(
         [
             f"{', '.join(shown)}{f': {panel.note}' if panel.note else ''}.",
-            threshold_note(how, [panel], names),
+            absent_note([panel], names),
+            threshold_note(rule, [panel], series, names),
             image_note([panel]),
         ],
         caption_chars(width, 3),

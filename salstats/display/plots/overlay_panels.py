@@ -1,6 +1,6 @@
 """From a study to the panels of an overlay: one case, one task and one method each, as small arrays."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,12 +15,9 @@ from salstats.display.plots.overlay_layers import (
     scaled,
     tinted,
 )
-from salstats.images.maps import SaliencyOnImage, check_threshold
 from salstats.images.masks import decode
+from salstats.masking import MaskRule, value_of
 from salstats.study import HUMAN, Case, Content, Series, Study
-
-#: A threshold for all tasks, or one for each.
-Thresholds = float | str | Mapping[str, float | str]
 
 
 @dataclass(frozen=True)
@@ -61,19 +58,10 @@ class Panel:
 class Drawn:
     """How panels are made: what `plot_overlay` and `plot_gallery` share."""
 
-    threshold: Thresholds
-    smooth: int | None
+    rule: MaskRule
     images: ImageSource | None
     human: bool
     long_mm: float
-
-    def threshold_of(self, task: str) -> float | str:
-        """Return the threshold of a task: "otsu" or a number from 0 to 1."""
-        if not isinstance(self.threshold, Mapping):
-            return check_threshold(self.threshold)
-        if task not in self.threshold:
-            raise SalstatsError(f"threshold has none for task {task!r} (tasks: {quoted(self.threshold)})")
-        return check_threshold(self.threshold[task])
 
 
 def case_of(study: Study, name: str) -> Case:
@@ -144,7 +132,7 @@ def make_panel(case: Case, task: str, method: str | None, series: Sequence[Serie
     content = shown[series.index(machine)] if machine is not None else None
     note, saliency = "", None
     if machine is not None:
-        note, saliency = _answer(content, shape, how, task, pixel, lines, points)
+        note, saliency = _answer(content, shape, how.rule, task, machine, pixel, lines, points)
     elif series and not lines.get("human") and not marked:
         note = "empty mask" if masks else "no mask"
     grey = read_grey(how.images, case.case, shape, printed)
@@ -167,8 +155,9 @@ def make_panel(case: Case, task: str, method: str | None, series: Sequence[Serie
 def _answer(
     content: Content | None,
     shape: tuple[int, int],
-    how: Drawn,
+    rule: MaskRule,
     task: str,
+    series: Series,
     pixel: float,
     lines: dict[str, list[np.ndarray]],
     points: dict[str, np.ndarray],
@@ -182,12 +171,17 @@ def _answer(
         return "" if lines["mask"] else "empty mask", None
     if not np.isfinite(content.saliency).all():
         return "map is not finite", None
-    laid = SaliencyOnImage(content.saliency, shape, smooth=how.smooth)
+    laid = rule.on_image(content, task, series, shape)
     if laid.peak is None:
         return "constant map", None
     points["peak"] = np.array([laid.peak], dtype=np.float64) + 0.5
-    lines["mask"] = outlines(laid.mask(how.threshold_of(task)), pixel)
-    return "" if lines["mask"] else "empty mask", content.saliency
+    cutoff = value_of(rule.cutoff, task, series)
+    if content.mask is not None:
+        # a stored mask stands before one made of the map, as in `score`
+        lines["mask"] = outlines(decode(content.mask), pixel)
+    elif cutoff is None or content.prob >= cutoff:
+        lines["mask"] = outlines(laid.mask(value_of(rule.threshold, task, series)), pixel)
+    return "" if lines.get("mask") else "empty mask", content.saliency
 
 
 def _content(case: Case, task: str, series: Series) -> Content | None:

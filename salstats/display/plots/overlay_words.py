@@ -6,11 +6,14 @@ import numpy as np
 
 from salstats.display.format import joined
 from salstats.display.labels import Labels
-from salstats.display.plots.overlay_panels import Drawn, Panel
-from salstats.study import Series
+from salstats.display.plots.overlay_panels import Panel
+from salstats.masking import MaskRule, value_of
+from salstats.study import HUMAN, Series
 
 #: Height over width of a panel, between which it follows its images.
 _LOWEST, _HIGHEST = 0.5, 1.6
+#: Absent findings that are named one by one.
+_FEW = 3
 
 
 def method_label(names: Labels, series: Sequence[Series]) -> str:
@@ -25,19 +28,34 @@ def ratio(panels: Sequence[Panel]) -> float:
     return float(np.clip(max(p.shape[0] / p.shape[1] for p in panels), _LOWEST, _HIGHEST))
 
 
-def threshold_note(how: Drawn, panels: Sequence[Panel], names: Labels) -> str:
+def threshold_note(rule: MaskRule, panels: Sequence[Panel], series: Sequence[Series], names: Labels) -> str:
     """Return the sentence that says where the maps were cut."""
     tasks = dict.fromkeys(p.task for p in panels if p.has_map)
-    if not tasks:
+    machine = [s for s in series if s.method != HUMAN]
+    if not tasks or not machine:
         return ""
-    found = {task: how.threshold_of(task) for task in tasks}
-    texts = {t: "Otsu's level" if isinstance(t, str) else f"{t:g}" for t in found.values()}
+    cut = {(task, s): value_of(rule.threshold, task, s) for task in tasks for s in machine}
+    texts = {t: "Otsu's level" if isinstance(t, str) else f"{t:g}" for t in cut.values()}
     if len(texts) == 1:
         above = next(iter(texts.values()))
     else:
-        above = joined([f"{texts[t]} ({names.value('task', task)})" for task, t in found.items()])
-    smoothed = f", of means over {how.smooth} x {how.smooth} pixels" if how.smooth else ""
-    return f"Threshold: {above}{smoothed}."
+        whose = {s: f", {method_label(names, [s])}" if len(machine) > 1 else "" for s in machine}
+        above = joined(
+            [f"{texts[t]} ({names.value('task', task)}{whose[s]})" for (task, s), t in cut.items()]
+        )
+    sizes = sorted({int(v) for t, s in cut if (v := value_of(rule.smooth, t, s))})
+    smoothed = f", of means over {joined([f'{k} x {k}' for k in sizes])} pixels" if sizes else ""
+    emptied = "; masks below the probability cut-off are empty" if rule.cutoff else ""
+    return f"Threshold: {above}{smoothed}{emptied}."
+
+
+def absent_note(panels: Sequence[Panel], names: Labels) -> str:
+    """Return the sentence that says which findings the truth does not have."""
+    absent = [p for p in panels if "truth" not in p.lines]
+    shown = dict.fromkeys(f"{names.value('task', p.task)} of {names.value('case', p.case)}" for p in absent)
+    if len(shown) > _FEW:
+        return f"Absent in the truth: {len(shown)} of the findings shown."
+    return f"Absent in the truth: {joined(list(shown))}." if shown else ""
 
 
 def mask_name(panels: Sequence[Panel]) -> dict[str, str]:

@@ -17,7 +17,11 @@ from salstats.readers.score_checks import warn_of_range
 from salstats.stats.units import resolve_unit
 
 #: Columns that are never covariates of a score.
-_NOT_COVARIATES = (*IDENTIFIER_COLUMNS, "score", "label", "prob", "reason")
+_NOT_COVARIATES = (
+    *IDENTIFIER_COLUMNS, "score", "label", "prob", "reason", "slice", "threshold", "cutoff", "smooth",
+)  # fmt: skip
+#: Pixels: what scores are made of, and sizes that the share of the image says better. By name only.
+_PIXELS = ("tp", "fp", "fn", "tn", "height", "width", "area_px", "perimeter_px")
 #: Columns of which a report takes one value at a time: their means would mix what is not alike.
 _ONE_VALUE = ("dataset", "model")
 
@@ -128,7 +132,7 @@ def _covariates(scores: pd.DataFrame) -> Iterable[str]:
         values = scores[column]
         numeric = pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
         # what differs between the rows of one case and task, as a row number does, is no covariate of it
-        candidate = column not in _NOT_COVARIATES and numeric and values.nunique() > 1
+        candidate = column not in (*_NOT_COVARIATES, *_PIXELS) and numeric and values.nunique() > 1
         if candidate and one[column].nunique().max() <= 1:
             yield str(column)
 
@@ -282,8 +286,9 @@ def _run_covariates(done: Analyses, scores: pd.DataFrame, settings: Settings) ->
     columns = list(settings.covariates)
     done.run(
         "covariates",
-        f"ss.letter_values(scores, {columns}, by={by})",
-        lambda: ss.letter_values(scores, columns, by=by),
+        f"ss.letter_values(scores[scores['score'].notna()], {columns}, by={by})",
+        # of the cases that are compared: an absent finding has no size
+        lambda: ss.letter_values(scores[scores["score"].notna()], columns, by=by),
     )
     # the task first: what does not vary within tasks is then the one that cannot be told
     adjustment = "task + " if several(scores, "task") else ""

@@ -27,7 +27,7 @@ from salstats.display.report.wording import (
 )
 from salstats.display.vocabulary import METRICS_IN_FULL
 from salstats.metrics.registry import Metric
-from salstats.stats.case_flow import DEFINED, FILE
+from salstats.stats.case_flow import DEFINED, FILE, UNDEFINED
 from salstats.stats.covariance import CLUSTERED
 from salstats.stats.intervals import BOOTSTRAP
 
@@ -134,11 +134,14 @@ def _unit(frames: Mapping[str, pd.DataFrame], settings: Settings) -> str:
 
 def _missing(frames: Mapping[str, pd.DataFrame]) -> list[str]:
     """Return what was done with undefined scores, and how many there were."""
-    counts = None
+    counts, why = None, ""
     if "flow" in frames:
         flow = frames["flow"]
-        lost = flow[flow["excluded"].astype(bool) & (flow["stage"] == DEFINED)]["n_rows"].sum()
-        counts = int(lost), int(flow.loc[flow["stage"] == FILE, "n_rows"].iloc[0])
+        lost_rows = flow[flow["excluded"].astype(bool) & (flow["stage"] == DEFINED)]
+        counts = int(lost_rows["n_rows"].sum()), int(flow.loc[flow["stage"] == FILE, "n_rows"].iloc[0])
+        by_reason = lost_rows.groupby("reason", sort=False)["n_rows"].sum().sort_values(ascending=False)
+        if set(by_reason.index) - {UNDEFINED}:
+            why = ": " + joined([f"{count_text(n)} {reason}" for reason, n in by_reason.items()])
     elif "describe" in frames:
         table = frames["describe"]
         counts = int(table["n_missing"].sum()), int((table["n"] + table["n_missing"]).sum())
@@ -149,7 +152,7 @@ def _missing(frames: Mapping[str, pd.DataFrame]) -> list[str]:
         return ["No score was undefined."]
     share = percent_text(100 * lost / total)
     return [
-        f"Undefined scores ({count_text(lost)} of {count_text(total)}, {share}) were left out of the "
+        f"Undefined scores ({count_text(lost)} of {count_text(total)}, {share}{why}) were left out of the "
         "analyses that needed them; none was imputed."
     ]
 

@@ -97,7 +97,7 @@ def table_describe(
     table.notes = [
         notes.paragraph(
             notes.constant_note(frame, placement.constant, names),
-            "n, scores; missing scores are undefined and left out." if "n_missing" in frame else "n, scores.",
+            "n, scores; undefined ones are left out." if "n_missing" in frame else "n, scores.",
             "Scores of 0 and 1 alone are described by their counts." if frame["binary"].any() else "",
             notes.dash_note(table.cells),
         )
@@ -117,7 +117,7 @@ def _shown(frame: pd.DataFrame, digits: int, style: str) -> list[_Shown]:
     edges = bool((numbers(frame, "n_zero") + numbers(frame, "n_one") > 0).any())
     columns = [_Shown("n", lambda row: count_text(row["n"]), "right")]
     if "n_missing" in frame.columns:
-        columns.append(_Shown("Missing", lambda row: count_text(row["n_missing"]), "right"))
+        columns.append(_Shown("Undefined", lambda row: count_text(row["n_missing"]), "right"))
     if "n_units" in frame.columns:
         unit = plural(str(notes.single(frame, "unit") or "unit"))
         columns.append(_Shown(unit.capitalize(), lambda row: count_text(row["n_units"]), "right"))

@@ -105,7 +105,7 @@ def without_last(frame: pd.DataFrame) -> pd.DataFrame:
     return frame if rest.empty else rest
 
 
-def count_note(frame: pd.DataFrame, what: str = "score", missing: str = "missing") -> str:
+def count_note(frame: pd.DataFrame, what: str = "score", missing: str = "undefined") -> str:
     """Return how much each estimate rests on: "n, 136 to 140 scores of 109 to 114 patients each; ..."."""
     rows = without_last(frame)
     n = _known(numbers(rows, "n"))

@@ -196,3 +196,11 @@ def test_cases_without_an_image_are_named():
 def test_what_cannot_be_shown_is_said(cases, options, error, message):
     with pytest.raises(error, match=message):
         plot_gallery(STUDY, cases, **options)
+
+
+def test_masks_are_cut_where_the_scores_say_they_were():
+    scored = SCORES.assign(threshold=np.where(SCORES["method"].eq("gradcam"), "0.75", None))
+    picked = pick_cases(scored, method="gradcam", by=["metric", "method"])
+    assert "Threshold: 0.75." in caption(plot_gallery(STUDY, picked, scores=scored))
+    assert "Threshold: Otsu's level." in caption(plot_gallery(STUDY, PICKED, scores=SCORES))
+    assert "Threshold: 0.5." in caption(plot_gallery(STUDY, picked, scores=scored, threshold=0.5))

@@ -261,8 +261,12 @@ def test_a_case_s_name_leads_to_no_file_outside_the_folder(tmp_path):
         (("c", "Edema"), {}, "the study has no case 'c' .*'a', 'b'"),
         (("a", "Fibrosis"), {}, "the study has no task 'Fibrosis' .*'Edema'"),
         (("a", "Edema"), {"method": "lime"}, "the study has no method 'lime' .*'gradcam', 'human'"),
-        (("a", "Edema"), {"threshold": {"Nodule": 0.3}}, "threshold has none for task 'Edema'"),
-        (("a", "Edema"), {"threshold": 1.5}, "threshold must be 'otsu'"),
+        (
+            ("a", "Edema"),
+            {"threshold": {"Nodule": 0.3}},
+            "threshold has no value for task 'Edema'",
+        ),
+        (("a", "Edema"), {"threshold": 1.5}, "threshold must lie between 0 and 1"),
         (("a", "Edema"), {"width": 10}, "width must be a number of mm between 40"),
     ],
 )
@@ -290,3 +294,26 @@ def test_sizes_that_disagree_are_named():
     nothing = Case("a", None, {}, (answer("Edema", saliency=hill(3, 4)),))
     with pytest.raises(SalstatsError, match="nothing says how large the image is"):
         plot_overlay(Study((nothing,), ("Edema",), (GRADCAM,)), "a", "Edema")
+
+
+def test_a_finding_that_is_absent_is_said():
+    assert "Absent in the truth: Nodule of b." in caption(plot_overlay(STUDY, "b", "Nodule"))
+    assert "Absent" not in caption(plot_overlay(STUDY, "a", "Nodule"))
+
+
+def test_a_tuned_file_and_a_cutoff_are_taken_as_for_score(tmp_path):
+    file = tmp_path / "thresholds.csv"
+    file.write_text("threshold,task\n0.4,Edema\n")
+    assert "Threshold: 0.4." in caption(plot_overlay(STUDY, "a", "Edema", threshold=file))
+    sure = replace(STUDY, cases=tuple(c for c in STUDY.cases if c.case == "a"))
+    told = caption(plot_overlay(sure, "a", "Edema", cutoff=0.5))
+    # the map has no probability, so nothing says that its mask is to be shown
+    assert "empty mask" in told
+    assert "masks below the probability cut-off are empty" in told
+
+
+def test_a_stored_mask_stands_before_one_made_of_the_map():
+    stored = answer("Edema", saliency=hill(3, 4), mask=encode(box(0, 10, 0, 10)))
+    case = replace(STUDY.cases[0], predictions=(stored,))
+    figure = plot_overlay(replace(STUDY, cases=(case,)), "a", "Edema")
+    np.testing.assert_allclose(extent(points_of(figure, "geom_path", "mask")), [0.5, 9.5, 0.5, 9.5])

@@ -19,6 +19,7 @@ from report_frames import (
     slope_row,
 )
 
+import salstats as ss
 from salstats.display.labels import Labels
 from salstats.display.report import inference_words, methods, methods_models
 from salstats.display.report.methods import methods_references, methods_text
@@ -380,3 +381,17 @@ def test_all_scores_missing_still_reads():
     text = told(decrease=table)
     assert "nan" not in text
     assert "  " not in text
+
+
+def test_undefined_scores_are_told_by_their_reasons():
+    scores = pd.DataFrame(
+        {
+            "case": list("abcd"),
+            "method": "gradcam",
+            "metric": "iou",
+            "score": [0.5, np.nan, np.nan, np.nan],
+            "reason": [None, "finding absent", "finding absent", "empty mask"],
+        }
+    )
+    text = told(flow=ss.case_flow(scores))
+    assert "Undefined scores (3 of 4, 75.0%: 2 finding absent and 1 empty mask) were left out" in text

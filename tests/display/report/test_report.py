@@ -262,6 +262,22 @@ def test_covariates_are_those_that_vary_or_those_named(scores, tmp_path):
         ss.report(some, tmp_path / "c", covariates=["task"], **FEW)
 
 
+def test_pixels_and_settings_of_the_masks_are_no_covariates(scores, tmp_path):
+    some = scores[scores["case"].isin(scores["case"].unique()[:60]) & (scores["metric"] == "iou")]
+    case = pd.factorize(some["case"] + some["task"])[0]
+    pixels = dict.fromkeys(("tp", "fp", "fn", "tn", "height", "width", "area_px", "perimeter_px"), case % 7)
+    made = some.assign(**pixels, threshold=case % 5 / 10, cutoff=case % 3 / 10)
+    frames = ss.report(made, tmp_path / "report", **FEW)
+    assert set(frames["regression"]["term"]) == {
+        "n_instances",
+        "area_ratio",
+        "elongation",
+        "irrectangularity",
+    }
+    named = ss.report(made, tmp_path / "named", covariates=["area_px"], **FEW)
+    assert set(named["regression"]["term"]) == {"area_px"}
+
+
 def test_several_data_sets_are_reported_one_at_a_time(small, tmp_path):
     both = pd.concat([small.assign(dataset="A"), small.assign(dataset="B", score=small["score"] / 2)])
     with pytest.raises(SalstatsError, match="--only dataset=A"):

@@ -7,7 +7,7 @@ import pytest
 import salstats as ss
 from salstats.checks import ColumnError, ValueRangeError
 
-HEAD = ["Method", "n", "Missing", "Patients", "Mean (SD)", "Median (Q1, Q3)", "At 0, n (%)", "At 1, n (%)"]
+HEAD = ["Method", "n", "Undefined", "Patients", "Mean (SD)", "Median (Q1, Q3)", "At 0, n (%)", "At 1, n (%)"]
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +78,7 @@ def test_all_missing_scores_are_dashes(scores, read):
 
 def test_notes_say_what_n_is_and_spell_out_abbreviations(described, read):
     note = read(ss.table_describe(described)).note
-    assert "n, scores; missing scores are undefined and left out." in note
+    assert "n, scores; undefined ones are left out." in note
     assert "Q1, first quartile; Q3, third quartile; SD, standard deviation." in note
     assert note.endswith(f"salstats {ss.__version__}.")
 

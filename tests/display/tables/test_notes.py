@@ -9,12 +9,12 @@ from salstats.display.tables import notes
 
 def test_one_score_of_one_case_is_singular():
     frame = pd.DataFrame({"n": [1], "n_units": [1], "unit": ["case"], "n_missing": [0]})
-    assert notes.count_note(frame) == "n, 1 score of 1 case; none missing."
+    assert notes.count_note(frame) == "n, 1 score of 1 case; none undefined."
 
 
 def test_averages_do_not_count_in_the_range_of_n():
     frame = pd.DataFrame({"task": ["a", "b", "Average"], "n": [10, 12, 22], "n_missing": [0, 3, 3]})
-    assert notes.count_note(frame) == "n, 10 to 12 scores each; 0 to 3 missing."
+    assert notes.count_note(frame) == "n, 10 to 12 scores each; 0 to 3 undefined."
 
 
 def interval(kind, **columns):
