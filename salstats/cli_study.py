@@ -55,7 +55,7 @@ STUDY = {
     "points": _option(Path | None, None, "People's points (JSON)."),
     "labels": _option(Path | None, None, "Image-level labels (CSV)."),
     "split": _option(str | None, None, "val or test, where a folder holds the files of both."),
-    "tasks": _option(list[str] | None, None, "Only these tasks; also where a map's task is not in the truth."),
+    "tasks": _option(list[str] | None, None, "Only these tasks, also one that the truth lacks."),
     "patient_from": _option(str | None, None, "Regular expression that finds the patient in a case id."),
 }
 
@@ -116,7 +116,7 @@ def score(
     ] = None,
     jobs: Jobs = 1,
     resume: Annotated[
-        Path | None, typer.Option(help="Folder that keeps finished pieces for a run that is stopped.")
+        Path | None, typer.Option(help="Folder that keeps finished cases for a run that is stopped.")
     ] = None,
     out: Out = None,
     overwrite: Overwrite = False,

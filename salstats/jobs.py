@@ -1,10 +1,12 @@
 """Work on many cases in pieces: in this process, on several cores, or on a cluster through joblib."""
 
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
-from salstats.checks import ValueRangeError
+from salstats.checks import SalstatsError, ValueRangeError
 
 #: Pieces per job: enough to keep all jobs busy to the end, few enough that sending them costs nothing.
 _PIECES_PER_JOB = 8
@@ -35,12 +37,22 @@ def in_pieces(
         Whether to show a bar on stderr, where that is a terminal.
     label : str
         What the bar says.
+
+    Raises
+    ------
+    ValueRangeError
+        `jobs` is not a number of processes.
+    SalstatsError
+        A process was killed, as the system does where memory runs out.
     """
     import joblib
+    from joblib.externals.loky.process_executor import TerminatedWorkerError
     from joblib.parallel import get_active_backend
 
     if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs == 0 or jobs < -1):
         raise ValueRangeError(f"jobs must be a whole number from 1 up, or -1 for all cores; got {jobs!r}")
+    # no process would get work beyond one case each
+    jobs = None if jobs is None else min(jobs, max(1, len(items)))
     workers = joblib.effective_n_jobs(jobs)
     size = max(1, min(_LARGEST_PIECE, -(-len(items) // (_PIECES_PER_JOB * workers))))
     pieces = [tuple(items[i : i + size]) for i in range(0, len(items), size)]
@@ -50,19 +62,46 @@ def in_pieces(
     parallel = joblib.Parallel(n_jobs=jobs, return_as="generator" if streams else "list")
     finished = parallel(call(work, piece) for piece in pieces)
     shown = progress and sys.stderr.isatty()
-    return list(_with_bar(finished, [len(p) for p in pieces], label) if shown else finished)
+    try:
+        return list(_with_bar(finished, [len(p) for p in pieces], label) if shown else finished)
+    except TerminatedWorkerError as error:
+        raise SalstatsError(
+            f"one of {workers} processes was killed or crashed, most often for want of memory; fewer jobs "
+            "need less"
+        ) from error
 
 
 def _on_one_core(work: Callable[[tuple[Any, ...]], Any], piece: tuple[Any, ...]) -> Any:
     """Return the result of one piece; OpenCV starts no threads meanwhile, `jobs` says how many cores work."""
+    with _one_opencv_thread():
+        return work(piece)
+
+
+class _Single:
+    """How many pieces this process works on (several in threads), and OpenCV's threads before them."""
+
+    lock = threading.Lock()
+    pieces = 0
+    threads = 0
+
+
+@contextmanager
+def _one_opencv_thread() -> Iterator[None]:
+    """Keep OpenCV to one thread while any piece is worked on: its setting is the whole process's."""
     import cv2
 
-    threads = cv2.getNumThreads()
-    cv2.setNumThreads(1)
+    with _Single.lock:
+        if not _Single.pieces:
+            _Single.threads = cv2.getNumThreads()
+            cv2.setNumThreads(1)
+        _Single.pieces += 1
     try:
-        return work(piece)
+        yield
     finally:
-        cv2.setNumThreads(threads)
+        with _Single.lock:
+            _Single.pieces -= 1
+            if not _Single.pieces:
+                cv2.setNumThreads(_Single.threads)
 
 
 def _with_bar(results: Any, sizes: Sequence[int], label: str) -> Iterator[Any]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from salstats.checks import SalstatsError, ValueRangeError, quoted
-from salstats.images.maps import SaliencyOnImage
+from salstats.images.maps import LARGEST_BOX, SaliencyOnImage
 from salstats.study import Content, Series, Study
 
 OTSU = "otsu"
@@ -77,8 +77,10 @@ def mask_rule(
             if value != OTSU and not 0 <= value <= 1:
                 raise ValueRangeError(f"{name} must lie between 0 and 1; got {value!r}")
     for value in rule.smooth.values():
-        if value != int(value) or value < 0:
-            raise ValueRangeError(f"smooth is the side of a box in whole pixels; got {value!r}")
+        if not 0 <= value <= LARGEST_BOX or value % 1:
+            raise ValueRangeError(
+                f"smooth is the side of a box in whole pixels, from 0 to {LARGEST_BOX}; got {value!r}"
+            )
     if colormap not in (None, "jet"):
         raise ValueRangeError(f"colormap must be None or 'jet'; got {colormap!r}")
     if colormap and (not rule.smooth or set(rule.threshold.values()) != {OTSU}):

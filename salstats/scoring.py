@@ -98,8 +98,8 @@ def score(
     jobs : int, optional
         Processes; -1 for one per core. None takes what `joblib.parallel_config` says.
     resume : path, optional
-        Folder that keeps finished pieces, so that a run that was stopped goes on where it was; made where
-        it is not there. A map whose file has changed, and another setting, are scored anew.
+        Folder that keeps finished cases, so that a run that was stopped goes on where it was; made where
+        it is not there. A case of which anything has changed, and another setting, are scored anew.
     progress : bool
         Show a bar on stderr.
 
@@ -126,7 +126,7 @@ def score(
     SalstatsError
         An unknown metric or slice; a tuned value is missing for a task; nothing to score.
     InputFileError
-        A map cannot be read, or its image's size is unknown or not that of the truth.
+        A map or a kept case cannot be read, or an image's size is unknown or not that of the truth.
     UnsafePickleError
         A map holds something that could run code.
 

@@ -11,6 +11,7 @@ import pandas as pd
 
 from salstats.checks import SalstatsError, ValueRangeError, check_choice
 from salstats.images import masks
+from salstats.images.maps import LARGEST_BOX
 from salstats.jobs import in_pieces
 from salstats.masking import OTSU, Given, MaskRule, mask_rule, value_of
 from salstats.metrics.overlap import Counts, rate
@@ -127,11 +128,11 @@ def tune(
 def _grid(grid: Sequence[float], what: str) -> tuple[float, ...]:
     """Return the values to try, in ascending order."""
     values = tuple(float(v) for v in grid)
-    high = np.inf if what == "smooth" else 1
+    high = LARGEST_BOX if what == "smooth" else 1
     if not values or any(b <= a for a, b in pairwise(values)):
         raise ValueRangeError(f"grid must hold one value or more in ascending order; got {list(grid)}")
-    if not all(0 <= v <= high for v in values) or (what == "smooth" and any(v != int(v) for v in values)):
-        kind = "whole pixels from 0 up" if what == "smooth" else "from 0 to 1"
+    if not all(0 <= v <= high for v in values) or (what == "smooth" and any(v % 1 for v in values)):
+        kind = f"whole pixels from 0 to {LARGEST_BOX}" if what == "smooth" else "from 0 to 1"
         raise ValueRangeError(f"grid of {what} holds values {kind}; got {list(grid)}")
     return values
 

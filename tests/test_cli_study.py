@@ -1,5 +1,6 @@
 """The commands that read a study of maps and annotations."""
 
+import json
 import os
 import pickle
 import re
@@ -8,7 +9,7 @@ import shlex
 import numpy as np
 import pandas as pd
 import pytest
-from study_files import CASES, write_map, write_study
+from study_files import CASES, SHAPE, write_map, write_study
 
 import salstats as ss
 from salstats.checks import InputFileError
@@ -220,8 +221,76 @@ class TestResuming:
         assert run(["score", "study", "--resume", "study", "-o", "out.csv"]) == 2
         assert "name an empty folder" in error_line(capsys)
 
-    def test_predictions_in_memory_cannot_be_kept(self, folder):
+    @pytest.mark.parametrize("jobs", [1, 2])
+    def test_other_jobs_and_further_cases_score_nothing_twice(self, folder, jobs):
+        study = ss.read_study("study")
+        ss.score(study.select(cases=CASES[:4]), resume=folder / "kept")
+        before = {f: f.stat().st_mtime_ns for f in (folder / "kept").iterdir()}
+        assert len(before) == 4
+        pd.testing.assert_frame_equal(ss.score(study, jobs=jobs, resume=folder / "kept"), ss.score(study))
+        after = {f: f.stat().st_mtime_ns for f in (folder / "kept").iterdir()}
+        assert len(after) == len(CASES)
+        assert before.items() <= after.items()
+
+    def test_a_map_replaced_by_one_of_its_size_and_time_is_scored_anew(self, folder):
+        path = folder / "study" / "maps" / f"{CASES[0]}_Edema_map.pkl"
+        ss.score("study", resume=folder / "kept")
+        status = path.stat()
+        other = np.random.default_rng(0).random((10, 10)).astype(np.float32)
+        write_map(path.parent, CASES[0], "Edema", map=other[None, None])
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+        assert path.stat().st_size == status.st_size
+        anew = ss.score("study")
+        pd.testing.assert_frame_equal(ss.score("study", resume=folder / "kept"), anew)
+
+    def test_points_of_people_that_change_beside_their_masks_are_scored_anew(self, folder):
+        ss.score("study", resume=folder / "kept")
+        (folder / "study" / "hb_salient_pts_test.json").write_text(json.dumps({CASES[0]: {}}))
+        people = ss.score("study", resume=folder / "kept").query("method == 'human' and metric == 'hit'")
+        assert people["score"].dropna().eq(0).all()
+
+    def test_a_stored_mask_that_changes_beside_its_map_is_scored_anew(self, folder):
+        truth = json.loads((folder / "study" / "gt_segmentations_test.json").read_text())
+        (folder / "masks.json").write_text(json.dumps(truth))
+        options = {"maps": {"cam": "study/maps"}, "masks": {"cam": "masks.json"}}
+        same = ss.score(ss.read_study("study", **options), metrics="iou", resume=folder / "kept")
+        assert same.query("method == 'cam'")["score"].dropna().eq(1).all()
+        for tasks in truth.values():
+            tasks["Edema"] = {"size": list(SHAPE), "counts": [SHAPE[0] * SHAPE[1] - 1, 1]}
+        (folder / "masks.json").write_text(json.dumps(truth))
+        other = ss.score(ss.read_study("study", **options), metrics="iou", resume=folder / "kept")
+        assert other.query("method == 'cam' and task == 'Edema'")["score"].eq(0).all()
+
+    @pytest.mark.parametrize(
+        "damage",
+        [
+            pytest.param(lambda file: file.write_bytes(b""), id="empty"),
+            pytest.param(lambda file: file.write_bytes(file.read_bytes()[:-9]), id="cut short"),
+            pytest.param(lambda file: pd.DataFrame({"case": ["x"]}).to_parquet(file), id="other columns"),
+            pytest.param(lambda file: (file.unlink(), file.mkdir()), id="a folder"),
+            pytest.param(lambda file: (file.unlink(), file.symlink_to("nowhere")), id="a broken link"),
+        ],
+    )
+    def test_a_kept_case_that_is_damaged_is_named(self, capsys, folder, damage):
+        ss.score("study", resume=folder / "kept")
+        file = min((folder / "kept").iterdir())
+        damage(file)
+        assert run(["score", "study", "--resume", "kept", "-o", "out.csv"]) == 2
+        said = error_line(capsys)
+        assert file.name in said
+        assert "delete it" in said
+
+    def test_what_was_kept_of_another_case_is_not_taken(self, folder):
+        ss.score("study", resume=folder / "kept")
+        files = sorted((folder / "kept").iterdir())
+        files[0].write_bytes(files[1].read_bytes())
+        with pytest.raises(InputFileError, match="not what was kept of case"):
+            ss.score("study", resume=folder / "kept")
+
+    def test_maps_in_memory_are_kept_by_their_content(self, folder):
         truth = np.eye(4, dtype=bool)
-        study = ss.study_from_arrays({("a", "Edema"): truth}, {("a", "Edema", "cam"): truth * 1.0})
-        with pytest.raises(ValueError, match="predictions that are files"):
-            ss.score(study, resume=folder / "kept")
+        for saliency in (truth * 1.0, 1.0 - truth):
+            study = ss.study_from_arrays({("a", "Edema"): truth}, {("a", "Edema", "cam"): saliency})
+            for _ in range(2):
+                pd.testing.assert_frame_equal(ss.score(study, resume=folder / "kept"), ss.score(study))
+        assert len(list((folder / "kept").iterdir())) == 2

@@ -1,6 +1,11 @@
 """Scores of a study: against the CheXlocalize scripts' own results, and by hand on drawn masks."""
 
+import os
+import signal
 import sys
+import threading
+from dataclasses import replace
+from functools import partial
 
 import cv2
 import joblib
@@ -11,6 +16,7 @@ import pytest
 import salstats as ss
 from salstats.checks import InputFileError, SalstatsError, ValueRangeError
 from salstats.images import masks
+from salstats.jobs import in_pieces
 from salstats.study import Case, Content, Prediction, Series, Study, Truth
 
 #: A mask made from the pickles may differ from the scripts' in single pixels at the threshold, which a
@@ -298,6 +304,11 @@ class TestBadInput:
         with pytest.raises(ValueRangeError, match="threshold"):
             ss.score(drawn(np.eye(8)), threshold=value)
 
+    @pytest.mark.parametrize("size", [-1, 2.5, 10_001, 1e300, np.inf, np.nan])
+    def test_a_filter_that_is_none(self, size):
+        with pytest.raises(ValueRangeError, match="smooth is the side of a box in whole pixels"):
+            ss.score(drawn(np.eye(8)), smooth=size)
+
     def test_a_threshold_for_another_task(self):
         with pytest.raises(SalstatsError, match="threshold has no value for task 'Edema', method 'cam'"):
             ss.score(drawn(np.eye(8)), threshold={"Atelectasis": 0.4})
@@ -406,6 +417,12 @@ class TestTheRealSample:
         assert labels["patient64542_study1_view1_frontal", "Airspace Opacity"] == 0
 
 
+def _killed(but):
+    """Kill this process as the system does where memory runs out, `but` not that of the tests."""
+    assert os.getpid() != but
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 class TestInPieces:
     def test_a_backend_that_joblib_is_told_takes_the_work(self, maps):
         some = maps.select(cases=[c.case for c in maps if c.annotated][:6])
@@ -417,6 +434,50 @@ class TestInPieces:
         before = cv2.getNumThreads()
         ss.score(maps.select(cases=[maps.cases[0].case]), slice="full")
         assert cv2.getNumThreads() == before
+
+    def test_opencv_keeps_the_threads_of_the_caller_where_pieces_run_in_threads(self):
+        """The first piece ends while the second still runs."""
+        second_runs, first_has_ended, inside = threading.Event(), threading.Event(), []
+
+        def work(piece):
+            if piece == (0,):
+                assert second_runs.wait(20)
+                return
+            second_runs.set()
+            assert first_has_ended.wait(20)
+            inside.append(cv2.getNumThreads())
+
+        def wait_for_first(results):
+            with joblib.parallel_config(backend="threading", n_jobs=2):
+                results.extend(in_pieces(work, [0, 1], jobs=None, progress=False, label=""))
+
+        before = cv2.getNumThreads()
+        cv2.setNumThreads(3)
+        try:
+            runner = threading.Thread(target=wait_for_first, args=([],))
+            runner.start()
+            assert second_runs.wait(20)
+            runner.join(0.5)  # the first piece has nothing left to do
+            first_has_ended.set()
+            runner.join(20)
+            assert inside == [1]
+            assert cv2.getNumThreads() == 3
+        finally:
+            cv2.setNumThreads(before)
+
+    def test_there_are_no_more_processes_than_cases(self, maps):
+        """joblib would fail to start so many."""
+        one = maps.select(cases=[maps.cases[0].case])
+        pd.testing.assert_frame_equal(
+            ss.score(one, slice="full", jobs=2**31), ss.score(one, slice="full", jobs=1)
+        )
+
+    def test_a_process_that_is_killed_is_a_named_error(self, maps):
+        first = maps.cases[0]
+        killing = replace(first.predictions[0], read=partial(_killed, os.getpid()))
+        study = replace(maps, cases=(replace(first, predictions=(killing,)), *maps.cases[1:4]))
+        with pytest.raises(SalstatsError, match="one of 2 processes was killed or crashed"):
+            ss.score(study, slice="full", jobs=2)
 
     def test_a_bar_is_shown_on_a_terminal_only(self, maps, capsys, monkeypatch):
         some = maps.select(cases=[maps.cases[0].case])

@@ -100,9 +100,10 @@ def test_a_grid_that_is_none(grid):
         ss.tune(drawn([[0.0, 1.0]], [[0, 1]]), grid=grid)
 
 
-def test_smoothing_takes_whole_pixels():
+@pytest.mark.parametrize("size", [2.5, 10_001, 1e300, np.inf, np.nan])
+def test_smoothing_takes_whole_pixels_no_more_than_an_image_has(size):
     with pytest.raises(ValueRangeError, match="whole pixels"):
-        ss.tune(drawn([[0.0, 1.0]], [[0, 1]]), what="smooth", grid=(0, 2.5))
+        ss.tune(drawn([[0.0, 1.0]], [[0, 1]]), what="smooth", grid=(0, size))
 
 
 def test_without_maps_there_is_nothing_to_tune():

@@ -15,6 +15,8 @@ from salstats.images.run_lengths import check_shape
 
 #: How many columns of the image are compared at a time, so that they stay in the processor's cache.
 _STRIP = 64
+#: Side of a box filter at most: more than that of an image to look at; OpenCV fails on far larger ones.
+LARGEST_BOX = 10_000
 
 
 class SaliencyOnImage:
@@ -86,7 +88,7 @@ class SaliencyOnImage:
     ) -> None:
         self._saliency = check_saliency(saliency)
         self.shape = check_shape(shape)
-        self.smooth = None if smooth is None else check_count(smooth, "smooth")
+        self.smooth = None if smooth is None else check_box(smooth)
         self.colormap = None if colormap is None else check_choice(colormap, ("jet",), "colormap")
         if self.colormap is not None and self.smooth is None:
             raise ValueRangeError("colormap is a way to smooth: give smooth, the side of the box, as well")
@@ -306,6 +308,13 @@ def check_saliency(saliency: Any) -> np.ndarray:
         raise ValueRangeError(f"{n_bad} of {array.size} pixels of the saliency map are NaN or infinite")
     # half of a huge map, so that differences of its values stay finite
     return array if np.isfinite(highest - lowest) else array / 2
+
+
+def check_box(size: Any) -> int:
+    """Return the side of a box filter if it is a whole number of pixels that a filter can have."""
+    if check_count(size, "smooth") > LARGEST_BOX:
+        raise ValueRangeError(f"smooth must be {LARGEST_BOX} pixels at most, not {size!r}")
+    return int(size)
 
 
 def check_threshold(threshold: Any) -> float | str:

@@ -9,6 +9,8 @@ from salstats.checks import ValueRangeError
 
 #: pycocotools keeps positions in 32 bits.
 MOST_PIXELS = 2**31 - 1
+#: OpenCV crashes on images of 2**28 pixels a side; 32-bit floats count whole numbers up to here.
+LONGEST_SIDE = 2**24
 #: Characters one number of compressed counts can need, at 5 bits each.
 _LONGEST = 7
 
@@ -26,6 +28,10 @@ def check_shape(shape: Any, name: str = "shape") -> tuple[int, int]:
     if height * width > MOST_PIXELS:
         raise ValueRangeError(
             f"{name} {height} x {width} is too large; a mask holds {MOST_PIXELS} pixels at most"
+        )
+    if max(height, width) > LONGEST_SIDE:
+        raise ValueRangeError(
+            f"{name} {height} x {width} is too large; a side has {LONGEST_SIDE} pixels at most"
         )
     return height, width
 

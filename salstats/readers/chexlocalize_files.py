@@ -39,11 +39,12 @@ def split_of(name: str) -> str | None:
 def find_files(folder: Path, given: Iterable[str], split: str | None) -> dict[str, Path]:
     """Return what the folder holds of `PATTERNS`, leaving out what is `given` already.
 
-    Raises InputFileError where it holds two files of one kind, or files of two splits.
+    Raises InputFileError where it holds two files of one kind, or one that is a broken link, which would
+    otherwise be left out unseen.
     """
     if not folder.is_dir():
         raise InputFileError(f"{folder}: {'not a folder' if folder.exists() else 'no such folder'}")
-    names = sorted(p.name for p in folder.iterdir() if p.is_file())
+    names = sorted(p.name for p in folder.iterdir() if not p.is_dir())
     found: dict[str, Path] = {}
     for kind, pattern in PATTERNS.items():
         if kind in given:
@@ -57,6 +58,8 @@ def find_files(folder: Path, given: Iterable[str], split: str | None) -> dict[st
             )
         if fits:
             found[kind] = folder / fits[0]
+            if not found[kind].is_file():
+                raise InputFileError(f"{found[kind]}: a link to a file that is not there, or no plain file")
     return found
 
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from salstats.checks import InputFileError
+from salstats.checks import InputFileError, SalstatsError
 from salstats.images.masks import Rle, empty
+from salstats.images.run_lengths import check_shape
 from salstats.readers.case_json import check_name
 from salstats.readers.pickles import read_pickle
 from salstats.study import Content
@@ -178,7 +179,10 @@ def map_shape(file: Path, info: dict[str, Any]) -> tuple[int, int] | None:
     if len(sizes) != 2 or not (sizes >= 1).all() or (sizes % 1).any() or not np.isfinite(sizes).all():
         raise InputFileError(f"{file}: cxr_dims must be (width, height), not {_shown(given)}")
     width, height = (int(n) for n in sizes)
-    return height, width
+    try:
+        return check_shape((height, width), "cxr_dims, here as height x width,")
+    except SalstatsError as error:
+        raise InputFileError(f"{file}: {error}") from error
 
 
 def _probability(file: Path, given: Any, task: str) -> float:

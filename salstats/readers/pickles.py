@@ -66,7 +66,7 @@ def read_pickle(path: PathLike) -> Any:
         The file names something outside the list, calls or changes what data never do, or asks for far
         more memory than it has content. The message says which; nothing was run.
     InputFileError
-        No such file; empty; no pickle; cut short; a tensor reaches beyond its storage.
+        No such file, or no plain one; empty; no pickle; cut short; a tensor reaches beyond its storage.
 
     Examples
     --------
@@ -79,6 +79,9 @@ def read_pickle(path: PathLike) -> Any:
     """
     file = Path(path)
     try:
+        # a pipe would wait and a device has no end; the search for maps follows links to either
+        if file.exists() and not file.is_file() and not file.is_dir():
+            raise InputFileError(f"{file}: not a file but a pipe or a device")
         data = file.read_bytes()
     except FileNotFoundError as error:
         raise InputFileError(f"{file}: no such file") from error

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import ColumnError, ValueRangeError, check_choice
+from salstats.images.maps import LARGEST_BOX
 from salstats.readers.cells import identifier_text
 from salstats.readers.chexlocalize_maps import task_name
 from salstats.readers.table_options import PathLike, TableOptions
@@ -167,8 +168,10 @@ def _counting(
 def _checked(value: float, kind: str, where: str) -> float:
     """Return a value within its range."""
     if kind == "smooth":
-        if value < 0 or value % 1:
-            raise ValueRangeError(f"{where}: a filter is a whole number of pixels from 0, not {value:g}")
+        if not 0 <= value <= LARGEST_BOX or value % 1:
+            raise ValueRangeError(
+                f"{where}: a filter is a whole number of pixels from 0 to {LARGEST_BOX}, not {value:g}"
+            )
     elif not 0 <= value <= 1:
         raise ValueRangeError(f"{where}: a {kind} lies between 0 and 1, not at {value:g}")
     return value

@@ -415,3 +415,9 @@ def test_a_truth_of_another_shape_is_refused():
     laid = SaliencyOnImage(np.eye(3), (5, 6))
     with pytest.raises(ShapeError, match=r"truth \(6, 5\) must have the image's shape, \(5, 6\)"):
         laid.counts(encode(np.ones((6, 5), bool)))
+
+
+def test_a_box_is_no_larger_than_images_are():
+    """OpenCV takes all memory for a box of 2**31 pixels, or fails."""
+    with pytest.raises(ValueRangeError, match="smooth must be 10000 pixels at most, not 2147483647"):
+        SaliencyOnImage(np.eye(3), (5, 5), smooth=2**31 - 1)

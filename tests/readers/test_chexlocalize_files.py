@@ -83,6 +83,15 @@ def test_links_to_files_are_followed_and_links_to_folders_are_not(folder, tmp_pa
     assert len(study.cases[1].predictions) == 2
 
 
+@pytest.mark.parametrize("name", ["gt_segmentations_val.json", "hb_salient_pts_val.json"])
+def test_a_link_to_a_file_that_was_not_fetched_is_no_missing_file(folder, name):
+    """Without a word the study would lose its truth or its people."""
+    (folder / name).unlink(missing_ok=True)
+    (folder / name).symlink_to("store/not_fetched.json")
+    with pytest.raises(InputFileError, match=rf"{name}: a link to a file that is not there"):
+        read_chexlocalize(folder)
+
+
 def test_files_whose_cases_have_no_name_in_common_are_named(folder):
     write_json(folder / "hb_salient_pts_val.json", {"CXR1": {"Edema": [[5, 3]]}})
     with pytest.raises(

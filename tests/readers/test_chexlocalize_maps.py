@@ -91,6 +91,9 @@ LOOP += [LOOP, LOOP]
         ({"cxr_dims": (WIDTH,)}, r"cxr_dims must be \(width, height\), not \(30,\)"),
         ({"cxr_dims": (WIDTH, 0)}, r"cxr_dims must be \(width, height\), not \(30, 0\)"),
         ({"cxr_dims": (WIDTH, 20.5)}, r"cxr_dims must be \(width, height\)"),
+        ({"cxr_dims": (2**16, 2**16)}, r"cxr_dims.* 65536 x 65536 is too large; a mask holds"),
+        # OpenCV would crash, and the process with it
+        ({"cxr_dims": (2**28, 1)}, r"cxr_dims.* 1 x 268435456 is too large; a side has"),
         ({"cxr_dims": "30x20"}, "cxr_dims is '30x20', not a number"),
         (
             {"cxr_dims": (HEIGHT, WIDTH)},

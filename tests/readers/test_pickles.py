@@ -466,6 +466,14 @@ def test_a_file_of_another_kind_is_a_named_error(read, content):
         read(content)
 
 
+@pytest.mark.parametrize("target", ["/dev/zero", "pipe"])
+def test_a_pipe_or_a_device_is_refused_instead_of_waited_for(tmp_path, target):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "case_Edema_map.pkl").symlink_to(target)
+    with pytest.raises(InputFileError, match=r"case_Edema_map\.pkl: not a file but a pipe or a device"):
+        read_pickle(tmp_path / "case_Edema_map.pkl")
+
+
 def test_missing_and_empty_files_are_named(read, tmp_path):
     with pytest.raises(InputFileError, match="is empty"):
         read(b"")

@@ -80,6 +80,8 @@ def test_a_filter_is_a_whole_number_of_pixels(text_file):
         SalstatsError, match=r"row 2, column 'smooth': a filter is a whole number .* not 1\.5"
     ):
         read_thresholds(text_file("smooth,task\n1.5,Edema\n"))
+    with pytest.raises(SalstatsError, match=r"from 0 to 10000, not 1e\+300"):
+        read_thresholds(text_file("smooth,task\n1e300,Edema\n"))
 
 
 def test_a_task_without_any_defined_value_is_named(text_file):
