@@ -8,7 +8,7 @@ from typing import Any
 
 from salstats.checks import SalstatsError, ValueRangeError, quoted
 from salstats.images.maps import LARGEST_BOX, SaliencyOnImage
-from salstats.study import Content, Series, Study
+from salstats.study import HUMAN, Content, Series, Study
 
 OTSU = "otsu"
 #: A value for all, one for each task, or one for each task and method (None: for every method).
@@ -110,10 +110,15 @@ def _complete(values: Values, name: str, study: Study) -> Values:
     """Return values that hold one for every task and method that has maps."""
     for series in study.series:
         for task in study.tasks:
-            if series.method != "human" and value_of(values, task, series) is None:
-                there = quoted(sorted({str(k[0]) for k in values}))
+            if series.method != HUMAN and value_of(values, task, series) is None:
+                methods = sorted({str(m) for t, m in values if t == task})
+                there = (
+                    f"it has one for method {quoted(methods)}; tune and score under the same name"
+                    if methods
+                    else f"tasks: {quoted(sorted({str(t) for t, _ in values}))}"
+                )
                 raise SalstatsError(
-                    f"{name} has no value for task {task!r}, method {str(series)!r} (tasks: {there})"
+                    f"{name} has no value for task {task!r}, method {str(series)!r} ({there})"
                 )
     return values
 

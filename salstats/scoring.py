@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from functools import partial
 from typing import Any
 
@@ -30,7 +31,9 @@ from salstats.study import Case, Study
 #: Pixels beside an overlap score.
 PIXELS = ("tp", "fp", "fn", "tn")
 #: Columns that a study may be without.
-_OPTIONAL = ("patient", "model", "seed", "reader", "prob", "label", *PIXELS)
+_OPTIONAL = (
+    "patient", "model", "seed", "reader", "prob", "label", *PIXELS, "threshold", "cutoff", "smooth",
+)  # fmt: skip
 SLICES = (TRUE_POSITIVE, FULL, PREDICTED_POSITIVE)
 FEATURE_COLUMNS = (
     "case",
@@ -120,6 +123,11 @@ def score(
             The model's probability and the image-level truth, where the study has them.
         tp, fp, fn, tn
             Pixels, beside overlap scores: pooled rates are ratios of their sums.
+        slice
+            As given.
+        threshold, cutoff, smooth
+            Beside overlap scores of maps: "otsu" or the number, the probability cut-off, the side of the box;
+            the last two only where there were any.
 
     Raises
     ------
@@ -262,12 +270,14 @@ def study_of(study: Study | str | os.PathLike[str]) -> Study:
 
 def _metrics(metrics: str | Sequence[str]) -> tuple[str, ...]:
     """Return the metrics asked for, all of which can be computed here."""
-    names = tuple(dict.fromkeys([metrics] if isinstance(metrics, str) else metrics))
+    names = tuple(dict.fromkeys(str(m).lower() for m in ([metrics] if isinstance(metrics, str) else metrics)))
     known = (*OVERLAP, *POINTING)
     for name in names:
         if name not in known:
             kind = "is not computed from maps and masks here" if name in METRICS else "is unknown"
-            raise ValueRangeError(f"metric {name!r} {kind}; choose from {quoted(known)}")
+            close = get_close_matches(name, known, n=1)
+            hint = f"did you mean {close[0]!r}? " if close else ""
+            raise ValueRangeError(f"metric {name!r} {kind}; {hint}choose from {quoted(known)}")
     if not names:
         raise ValueRangeError(f"metrics is empty; choose from {quoted(known)}")
     return names
@@ -293,6 +303,10 @@ def _scores_of(cases: tuple[Case, ...], rule: ScoreRule) -> pd.DataFrame:
     for place, name in enumerate(PIXELS):
         pixels = [None if r.counts is None else int(r.counts[place]) for r in rows]
         columns[name] = pd.array(pixels, dtype="Int64")
+    columns["slice"] = _names(rule.slice for _ in rows)
+    columns["threshold"] = _names(r.made.threshold for r in rows)
+    for name in ("cutoff", "smooth"):
+        columns[name] = np.array([getattr(r.made, name) for r in rows], dtype=np.float64)
     return pd.DataFrame(columns)
 
 

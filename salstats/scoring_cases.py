@@ -35,6 +35,17 @@ class ScoreRule:
     mask: MaskRule
 
 
+class Made(NamedTuple):
+    """How a mask was made of a map: threshold, probability cut-off and box filter, None where none was."""
+
+    threshold: str | None
+    cutoff: float | None
+    smooth: float | None
+
+
+NOT_MADE = Made(None, None, None)
+
+
 class Row(NamedTuple):
     """One score with all that stands beside it."""
 
@@ -48,6 +59,7 @@ class Row(NamedTuple):
     prob: float
     label: float
     counts: Counts | None
+    made: Made
 
 
 class Seen(NamedTuple):
@@ -79,19 +91,34 @@ def _score_case(case: Case, rule: ScoreRule) -> list[Row]:
         truth = _truth(case, task, shape)
         label = _label(case, task, contents)
         # people give no probability: on a slice made by one they are asked where the first method is
-        said = next((c.prob for c in contents.values() if not np.isnan(c.prob)), float("nan"))
+        sure = next((s for s, c in contents.items() if not np.isnan(c.prob)), None)
         for series in rule.series:
             held = contents.get(series)
             prob = float("nan") if held is None else held.prob
             seen = _compare(held, truth, task, series, rule)
-            out = _outside(rule, task, series, said if np.isnan(prob) else prob, label)
+            teller = sure if np.isnan(prob) and sure is not None else series
+            said = contents[teller].prob if teller in contents else prob
+            out = _outside(rule, task, teller, said, label)
+            from_map = held is not None and held.saliency is not None and held.mask is None
             for metric in rule.metrics:
                 score, reason = _score(metric, seen, truth, out, rule)
+                overlaps = metric in OVERLAP
                 rows.append(
                     Row(case.case, case.patient, task, series, metric, score, reason, prob, label,
-                        seen.counts if metric in OVERLAP else None)
+                        seen.counts if overlaps else None,
+                        _made(rule, task, series, from_map) if overlaps else NOT_MADE)
                 )  # fmt: skip
     return rows
+
+
+def _made(rule: ScoreRule, task: str, series: Series, from_map: bool) -> Made:
+    """Return how the mask came about; a stored mask and people's have only a cut-off, if any."""
+    cutoff = None if series.method == HUMAN else value_of(rule.mask.cutoff, task, series)
+    if not from_map:
+        return Made(None, cutoff, None)
+    threshold = value_of(rule.mask.threshold, task, series)
+    text = threshold if isinstance(threshold, str) else f"{threshold:g}"
+    return Made(text, cutoff, value_of(rule.mask.smooth, task, series) or None)
 
 
 def _agreed(
@@ -187,17 +214,15 @@ def _score(
     nan = float("nan")
     if outside is not None:
         return nan, outside
+    no_truth = truth is not None and not masks.area(truth)
+    if no_truth and (metric in POINTING or rule.slice == TRUE_POSITIVE):
+        return nan, ABSENT
     if metric in POINTING:
-        if seen.no_hit is not None:
-            return nan, seen.no_hit
-        value = seen.hits.get(metric, nan)
-        return (nan, ABSENT) if np.isnan(value) else (value, None)
+        return (nan, seen.no_hit) if seen.no_hit is not None else (seen.hits[metric], None)
     counts = seen.counts
     if counts is None:
         return nan, seen.no_counts
-    no_truth, no_mask = counts.tp + counts.fn == 0, counts.tp + counts.fp == 0
-    if rule.slice == TRUE_POSITIVE and no_truth:
-        return nan, ABSENT
+    no_mask = counts.tp + counts.fp == 0
     if rule.slice == TRUE_POSITIVE and no_mask and rule.misses == "undefined":
         return nan, EMPTY
     value = float(rate(metric, counts))

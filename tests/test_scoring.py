@@ -292,7 +292,7 @@ class TestByHand:
 
 class TestBadInput:
     def test_unknown_metric(self):
-        with pytest.raises(ValueRangeError, match="metric 'iuo' is unknown; choose from 'iou'"):
+        with pytest.raises(ValueRangeError, match=r"'iuo' is unknown; did you mean 'iou'\? choose from"):
             ss.score(drawn(np.eye(8)), metrics="iuo")
 
     def test_unknown_slice(self):
@@ -312,6 +312,12 @@ class TestBadInput:
     def test_a_threshold_for_another_task(self):
         with pytest.raises(SalstatsError, match="threshold has no value for task 'Edema', method 'cam'"):
             ss.score(drawn(np.eye(8)), threshold={"Atelectasis": 0.4})
+
+    def test_a_threshold_for_another_method(self):
+        with pytest.raises(
+            SalstatsError, match="it has one for method 'ig'; tune and score under the same name"
+        ):
+            ss.score(drawn(np.eye(8)), threshold={("Edema", "ig"): 0.4})
 
     def test_the_colour_map_needs_smoothing(self):
         with pytest.raises(SalstatsError, match="colormap='jet'"):

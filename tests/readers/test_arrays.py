@@ -1,0 +1,67 @@
+"""A study from arrays: what it holds, and that a mistyped name is never a score."""
+
+import numpy as np
+import pytest
+
+import salstats as ss
+from salstats.checks import SalstatsError, ShapeError, ValueRangeError
+
+TRUTH = np.zeros((6, 8), bool)
+TRUTH[1:3, 2:5] = True
+MAP = TRUTH * 0.9
+
+
+def study(truths=None, maps=None, **given):
+    """A study of one case and task, unless said."""
+    return ss.study_from_arrays(
+        {("a", "Edema"): TRUTH} if truths is None else truths,
+        {("a", "Edema", "cam"): MAP} if maps is None else maps,
+        **given,
+    )
+
+
+def test_cases_are_sorted_and_tasks_and_methods_in_the_order_met():
+    made = study(
+        {("b", "Nodule"): TRUTH, ("a", "Edema"): TRUTH},
+        {("b", "Nodule", "ig"): MAP, ("b", "Nodule", "cam"): MAP},
+        human={},
+        patient={"a": "p", "b": "p"},
+    )
+    assert [c.case for c in made] == ["a", "b"]
+    assert made.tasks == ("Nodule", "Edema")
+    assert [str(s) for s in made.series] == ["ig", "cam", "human"]
+    assert {c.patient for c in made} == {"p"}
+
+
+def test_masks_of_zeros_and_ones_are_masks():
+    scores = ss.score(study({("a", "Edema"): TRUTH.astype(int)}), threshold=0.5)
+    assert scores["score"].tolist() == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({"truths": {}}, SalstatsError, "truths is empty"),
+        ({"truths": {("a", "Edema"): TRUTH * 0.5}}, ValueRangeError, r"truths: \('a', 'Edema'\)"),
+        ({"truths": {("a", "Edema"): TRUTH[0]}}, ShapeError, r"truths: \('a', 'Edema'\)"),
+        ({"human": {("A", "Edema"): TRUTH}}, SalstatsError, "human: .* names case 'A'; truths has 'a'"),
+        ({"human": {("a", "edema"): TRUTH}}, SalstatsError, "names task 'edema'; truths has 'Edema'"),
+        ({"human": {("a", "Edema"): TRUTH[:4]}}, ShapeError, "human: 'a', 'Edema' is"),
+        ({"human": {"a": TRUTH}}, SalstatsError, r"key 'a' must be \(case, task\)"),
+        ({"points": {("b", "Edema"): [(3, 3)]}}, SalstatsError, "points: .* names case 'b'"),
+        ({"prob": {("a", "Nodule"): 0.5}}, SalstatsError, "prob: .* names task 'Nodule'"),
+        ({"prob": {("a", "Edema"): 90}}, ValueRangeError, "prob of .* between 0 and 1; got 90"),
+        ({"maps": {("a", "Oedema", "cam"): MAP}}, SalstatsError, "maps: .* names task 'Oedema'"),
+        ({"maps": {("a", "Edema"): MAP}}, SalstatsError, "must be .case, task, method"),
+        ({"maps": {("a", "Edema", "cam"): MAP[None]}}, ShapeError, r"maps: .* has shape \(1, 6, 8\)"),
+        (
+            {"maps": {("a", "Edema", "human"): MAP}},
+            SalstatsError,
+            "'human' is the name of what people",
+        ),
+        ({"patient": {"b": "p"}}, SalstatsError, "patient has no entry for case 'a'"),
+    ],
+)
+def test_what_does_not_fit_is_named(given, error, message):
+    with pytest.raises(error, match=message):
+        study(**given)
