@@ -78,13 +78,18 @@ def run(arguments: list[str]) -> int:
 
         ours = (str(w.message) for w in caught if issubclass(w.category, SalstatsWarning))
         for text in dict.fromkeys(ours):
-            print(f"salstats: warning: {in_flags(text)}", file=sys.stderr)
+            print(f"salstats: warning: {in_flags(_printable(text))}", file=sys.stderr)
     return int(code)
+
+
+def _printable(message: str) -> str:
+    """Return a message in one line, without what a file's name could tell a terminal to do."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in " ".join(message.split()))
 
 
 def _fail(message: str, code: int = 2) -> int:
     """Say in one line on stderr what was wrong."""
-    print(f"salstats: error: {in_flags(' '.join(message.split()))}", file=sys.stderr)
+    print(f"salstats: error: {in_flags(_printable(message))}", file=sys.stderr)
     return code
 
 

@@ -72,7 +72,8 @@ ByTask = Annotated[
 #: Options whose name in Python is their flag, for messages.
 _OPTION = re.compile(
     r"\b(sep|decimal|encoding|sheet|na|wide|tasks|method|metric|join|by|unit|interval|level|average|pairs|test|case|patient_from"
-    r"|adjust|errors|family|reference|within|stratified)=(?=['\w])"
+    r"|adjust|errors|family|reference|within|stratified|format|maps|masks|truth|annotations|human|points|labels"
+    r"|human_annotations|split|threshold|cutoff|smooth|slice|misses|colormap|jobs|grid|what)=(?=['\w (]|$)"
 )
 
 
@@ -106,12 +107,18 @@ def equations(values: Sequence[str] | None, option: str, example: str) -> dict[s
     return named
 
 
+def _flag(option: re.Match[str]) -> str:
+    """Return an option as a flag, with a space before its value where one follows."""
+    value = option.string[option.end() : option.end() + 1].strip(" ")
+    return f"--{option[1].replace('_', '-')}{' ' if value else ''}"
+
+
 def in_flags(message: str) -> str:
     """Return a message of the library with its options spelled as on the command line."""
     message = re.sub(r"\w+=(?:True|{[^}]*}) \((--[^)]*)\)", r"\1", message)
     message = re.sub(r"\brename={'([^']*)': '([^']*)'}", r"--rename \1=\2", message)
     message = re.sub(r"\bjoin={'([^']*)': '?([^'}]*)'?}", r"--join \1=\2", message)
-    message = _OPTION.sub(r"--\1 ", message).replace("--patient_from", "--patient-from")
+    message = _OPTION.sub(_flag, message)
     return re.sub(r"\bn_replicates\b", "--replicates", re.sub(r"\brng\b", "--seed", message))
 
 

@@ -99,7 +99,11 @@ def score(
     reading: dict,
     metrics: Annotated[
         list[str] | None,
-        typer.Option(help="iou, dice, precision, recall, specificity, hit, hit_any (default: iou,hit)."),
+        typer.Option(
+            "--metrics",
+            "--metric",
+            help="Comma-separated: iou,dice,precision,recall,specificity,hit,hit_any (default: iou,hit).",
+        ),
     ] = None,
     threshold: Threshold = "otsu",
     cutoff: Annotated[
@@ -107,7 +111,13 @@ def score(
         typer.Option(help="Probability below which a mask is empty: a number, or a file that tune wrote."),
     ] = None,
     smooth: Smooth = None,
-    slice: Annotated[str, typer.Option(help="true-positive, full or predicted-positive.")] = "true-positive",
+    slice: Annotated[
+        str,
+        typer.Option(
+            help="true-positive: images that the truth holds, scored where the finding is there; full: all "
+            "images; predicted-positive: where the probability reaches the cut-off, or the label is 1."
+        ),
+    ] = "true-positive",
     misses: Annotated[
         str, typer.Option(help="Overlap of an empty mask on the true-positive slice: undefined or zero.")
     ] = "undefined",
@@ -125,22 +135,29 @@ def score(
     check_out(out, overwrite)
     import salstats as ss
 
+    held = read(study, reading)
     frame = ss.score(
-        read(study, reading), metrics=split(metrics) or ("iou", "hit"), threshold=threshold, cutoff=cutoff,
+        held, metrics=split(metrics) or ("iou", "hit"), threshold=threshold, cutoff=cutoff,
         smooth=smooth, slice=slice, misses=misses, colormap=colormap, jobs=jobs, resume=resume,
         progress=True,
     )  # fmt: skip
     deliver(frame, out, overwrite)
-    say_reasons(frame)
+    say_reasons(frame, len(held))
 
 
-def say_reasons(scores: "pd.DataFrame") -> None:
-    """Say on stderr how many scores are defined, and why the others are not."""
-    for metric, rows in scores.groupby("metric", sort=False):
+def say_reasons(scores: "pd.DataFrame", n_cases: int) -> None:
+    """Say on stderr which cases are not scored, how many scores are defined, and why others are not."""
+    left_out = n_cases - scores["case"].nunique()
+    if left_out:
+        typer.echo(
+            f"{left_out} of {n_cases} images are not in the truth and not scored (--slice full scores them)",
+            err=True,
+        )
+    for (metric, method), rows in scores.groupby(["metric", "method"], sort=False):
         why = rows["reason"].value_counts(sort=True)
-        parts = [f"{int(rows['score'].notna().sum())} of {len(rows)} defined"]
+        parts = [f"{int(rows['score'].notna().sum())} of {len(rows)} images x tasks defined"]
         parts += [f"{n} {reason}" for reason, n in why.items()]
-        typer.echo(f"{metric}: {', '.join(parts)}", err=True)
+        typer.echo(f"{metric}, {method}: {', '.join(parts)}", err=True)
 
 
 @study_command("features", "study -o features.csv")
@@ -182,6 +199,22 @@ def tune(
         smooth=smooth, jobs=jobs, progress=True,
     )  # fmt: skip
     deliver(frame, out, overwrite)
+    say_chosen(frame, what)
+
+
+def say_chosen(sweep: "pd.DataFrame", what: str) -> None:
+    """Say on stderr what was chosen for each task, and where the best lies at an end of the grid."""
+    ends = (sweep[what].min(), sweep[what].max())
+    series = [c for c in ("method", "model", "seed") if c in sweep.columns]
+    for names, rows in sweep.groupby(series, sort=False, dropna=False):
+        chosen = rows[rows["chosen"]]
+        texts = [
+            f"{task} {value:g}{' (end of the grid)' if value in ends else ''}"
+            for task, value in zip(chosen["task"], chosen[what], strict=True)
+        ]
+        nothing = [t for t in dict.fromkeys(rows["task"]) if t not in set(chosen["task"])]
+        texts += [f"{task}: no {what}, nothing to tune on" for task in nothing]
+        typer.echo(f"{what}, {':'.join(str(n) for n in names if n == n)}: {', '.join(texts)}", err=True)
 
 
 @command("rates", "scores.csv --by method,task -o rates.csv")

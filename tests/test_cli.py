@@ -335,7 +335,7 @@ BAD_ARGUMENTS = {
     ),
     "score of a missing column": ("describe scores.csv --score x=human:iou", "columns names column 'x'"),
     "wide by something else": ("describe scores.csv --wide metric", "--wide 'metric' is not known"),
-    "too many methods": ("describe scores.csv --method a,b", "method= names 2 values for 1 files"),
+    "too many methods": ("describe scores.csv --method a,b", "--method names 2 values for 1 files"),
     "long separator": ("describe scores.csv --sep ;;", "sep must be one ASCII character"),
     "unknown encoding": ("describe scores.csv --encoding utf-9", "--encoding 'utf-9' is not known"),
     "joined file missing": ("describe scores.csv --join nothing.csv", "nothing.csv: no such file"),
@@ -584,3 +584,10 @@ def test_a_reader_that_goes_away_is_no_error(folder, monkeypatch, arguments, unb
     with process.stderr:
         assert process.stderr.read() == b""
     assert process.wait() == 0
+
+
+def test_a_file_s_name_tells_a_terminal_nothing(capsys, folder):
+    assert run(["describe", "no\x1b[31m\x07.csv"]) == 2
+    said = error_line(capsys)
+    assert "no\\x1b[31m\\x07.csv" in said
+    assert "\x1b" not in said

@@ -90,8 +90,38 @@ def test_a_command_writes_the_frame_of_its_function(folder, command, suffix):
 def test_score_says_how_many_are_defined_and_why_others_are_not(capsys, folder):
     assert run(["score", "study", "-o", "scores.csv"]) == 0
     err = capsys.readouterr().err
-    assert "iou: 20 of 24 defined, 4 finding absent" in err
-    assert "hit: 20 of 24 defined, 4 finding absent" in err
+    assert "iou, saliency: 10 of 12 images x tasks defined, 2 finding absent" in err
+    assert "hit, human: 10 of 12 images x tasks defined, 2 finding absent" in err
+    assert "not in the truth" not in err
+
+
+def test_score_says_how_many_images_the_truth_does_not_hold(capsys, folder):
+    for name in ("gt_annotations_test.json", "gt_segmentations_test.json"):
+        file = folder / "study" / name
+        content = json.loads(file.read_text())
+        del content[CASES[0]]
+        file.write_text(json.dumps(content))
+    assert run(["score", "study", "-o", "scores.csv"]) == 0
+    assert "1 of 6 images are not in the truth and not scored" in capsys.readouterr().err
+    assert run(["score", "study", "--slice", "full", "-o", "full.csv"]) == 0
+    assert "not in the truth" not in capsys.readouterr().err
+    assert pd.read_csv("full.csv")["case"].nunique() == 6
+
+
+def test_tune_says_what_it_chose_and_where_the_grid_ends(capsys, folder):
+    assert run(["tune", "study", "--grid", "0.2,0.5,0.6", "-o", "t.csv"]) == 0
+    err = capsys.readouterr().err
+    chosen = pd.read_csv("t.csv").query("chosen").set_index("task")["threshold"]
+    for task, value in chosen.items():
+        assert f"{task} {value:g}{' (end of the grid)' if value in (0.2, 0.6) else ''}" in err
+
+
+def test_a_table_of_scores_is_printed(capsys, folder):
+    assert run(["score", "study"]) == 0
+    out = capsys.readouterr().out
+    # pixels stand beside overlaps only
+    assert "tp" in out
+    assert "—" in out
 
 
 def test_what_score_writes_the_statistics_read(folder):
@@ -151,7 +181,8 @@ class TestBadInput:
     @pytest.mark.parametrize(
         ("options", "said"),
         [
-            (["--metrics", "iuo"], "metric 'iuo'"),
+            (["--metric", "iuo"], "metric 'iuo' is unknown; did you mean 'iou'?"),
+            (["--format", "nifti"], "--format 'nifti' is not known"),
             (["--threshold", "half"], "threshold must be 'otsu'"),
             (["--threshold", "no.csv"], "no.csv"),
             (["--cutoff", "2"], "cutoff must lie between 0 and 1"),

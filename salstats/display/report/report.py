@@ -28,6 +28,7 @@ from salstats.display.report.methods import methods_references, methods_text
 from salstats.display.report.model import N_REPLICATES, Report, Settings
 from salstats.display.report.provenance import provenance_rows
 from salstats.display.report.results import summary_sentences
+from salstats.display.report.scores_made import masks_made, repeated_rows
 from salstats.frames import check_scores
 from salstats.stats.adjust import check_procedure
 from salstats.stats.contrasts import DIFFERENCE_INTERVALS
@@ -215,7 +216,7 @@ def compose(
     """Return everything the page says."""
     sections = Contents(scores, done, settings, labels).sections()
     paragraphs = methods_text(settings, frames=done.frames, labels=labels)
-    paragraphs = (paragraphs[0], *repeated_rows(scores, settings), *paragraphs[1:])
+    paragraphs = (paragraphs[0], *masks_made(scores), *repeated_rows(scores, settings), *paragraphs[1:])
     notes = [f"Not shown: {name}. {reason}" for name, reason in done.skipped.items()]
     if settings.reference is None and several(scores, "method"):
         notes.append("Methods were not compared: no reference was named, and no method is called human.")
@@ -228,18 +229,6 @@ def compose(
         warnings=(*done.warnings, *notes),
         counts=counts(scores, settings),
         provenance=tuple(provenance_rows(settings, inputs, scores, only)),
-    )
-
-
-def repeated_rows(scores: pd.DataFrame, settings: Settings) -> tuple[str, ...]:
-    """Return what became of several readers or seeds of one case."""
-    units = plural(settings.unit)
-    return tuple(
-        f"Cases had scores of several {plural(column)} ({scores[column].nunique()} in all). These stood as "
-        f"rows of their case, were kept together in every analysis and averaged in correlations; intervals "
-        f"and P values speak of other {units}, not of other {plural(column)}."
-        for column in ("reader", "seed")
-        if several(scores, column)
     )
 
 

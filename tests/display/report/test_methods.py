@@ -25,6 +25,7 @@ from salstats.display.report import inference_words, methods, methods_models
 from salstats.display.report.methods import methods_references, methods_text
 from salstats.display.report.provenance import versions
 from salstats.display.report.references import REFERENCES
+from salstats.display.report.scores_made import masks_made
 
 
 def told(settings=SETTINGS, labels=None, **frames):
@@ -381,6 +382,21 @@ def test_all_scores_missing_still_reads():
     text = told(decrease=table)
     assert "nan" not in text
     assert "  " not in text
+
+
+def test_slice_and_threshold_are_told_where_the_scores_say_them():
+    scores = pd.DataFrame(
+        {"slice": ["full"] * 3, "threshold": ["0.3", "0.5", None], "cutoff": [0.4, 0.4, None]}
+    )
+    assert masks_made(scores) == (
+        "Scores are of the full slice (all images; undefined only where there was nothing to divide by). Maps, "
+        "resized to their image and scaled to 0 to 1, became masks at a threshold of 0.3 to 0.5, one for each "
+        "task and method. Masks were empty where the probability was below its cut-off.",
+    )
+    otsu = masks_made(pd.DataFrame({"slice": ["true-positive"], "threshold": ["otsu"], "smooth": [15.0]}))[0]
+    assert "the true-positive slice (where the truth has the finding)" in otsu
+    assert "became masks at Otsu's threshold. Maps were smoothed with a box filter" in otsu
+    assert masks_made(pd.DataFrame({"score": [0.5]})) == ()
 
 
 def test_undefined_scores_are_told_by_their_reasons():
