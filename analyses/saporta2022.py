@@ -9,9 +9,10 @@ Reads heat maps, the truth, people's segmentations and points, and writes into O
 
 The items: Tables 1 to 3, Fig. 2, Extended Data 1 to 10 (3 and 7 where several methods or models are given),
 every headline number as published and with patients as clusters, what changes under other choices (S1
-misses, S2 cut-offs, S3 task effects and clusters, S7 logistic model), and cases picked by their IoU.
+misses, S2 cut-offs, S3 task effects, S7 logistic model), one at a time, and cases picked by their IoU.
 
-Without --as-published intervals resample patients, estimates are means of the scores, pairs are complete.
+Without --as-published intervals resample patients (a task's hit rate has Wilson's, of the effective number
+of patients), estimates are means of the scores, pairs are complete.
 With it: the mean of 1000 replicates of cases, order statistics, rows for independent, the scripts' rounding.
 Thresholds and cut-offs are tuned on --validation, never on --data; without it Extended Data 1 is left out and
 no mask is emptied for want of confidence. The first --maps is the method of all single-method items.
@@ -38,6 +39,7 @@ from salstats.display.items import INDEX, WARNINGS, check_items_folder, write_it
 from salstats.display.saporta2022.examples import examples
 from salstats.display.saporta2022.frames import HUMAN, Choice, Frames, one_model
 from salstats.display.saporta2022.items import make_items
+from salstats.display.saporta2022.slices import cut_off, true_positive
 from salstats.study import Study
 
 
@@ -69,12 +71,14 @@ def make_frames(study: Study, options: argparse.Namespace) -> Frames:
     def score(**given: object) -> pd.DataFrame:
         return ss.score(study, jobs=options.jobs, progress=sys.stderr.isatty(), **given)
 
-    uncut = score(metrics="iou", slice="full")
+    features = ss.features(study, jobs=options.jobs)
+    everywhere = score(metrics=["iou", "hit"], slice="full")
+    uncut = everywhere[everywhere["metric"] == "iou"].reset_index(drop=True)
     return Frames(
-        scores=score(metrics=["iou", "hit"]),
-        full=uncut if cutoffs is None else score(metrics="iou", slice="full", cutoff=cutoffs),
+        scores=true_positive(everywhere, set(features["case"])),
+        full=uncut if cutoffs is None else cut_off(uncut, cutoffs),
         uncut=uncut,
-        features=ss.features(study, jobs=options.jobs),
+        features=features,
         tuned=None if thresholds is None else score(metrics="iou", threshold=thresholds),
         sweep=sweep,
         cut_off=cutoffs is not None,

@@ -1,15 +1,25 @@
 """Spearman correlations whose intervals resample units, where rows of a patient are not independent."""
 
+import warnings
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, SalstatsError, ValueRangeError, check_by, check_frame, check_numeric
+from salstats.checks import (
+    ColumnError,
+    SalstatsError,
+    SalstatsWarning,
+    ValueRangeError,
+    check_by,
+    check_frame,
+    check_numeric,
+)
 from salstats.codes import combined_codes
 from salstats.frames import estimates_frame
+from salstats.stats.advice import FEW_UNITS, UNDEFINED_SHARE
 from salstats.stats.coefficients import FEWEST_PAIRS, fisher_std_error, pool_fisher_z
-from salstats.stats.grouping import row_groups, warn_pooled_methods
+from salstats.stats.grouping import group_label, group_list, row_groups, warn_pooled_methods
 from salstats.stats.inference import bootstrap_p_values, check_settings
 from salstats.stats.intervals import percentile
 from salstats.stats.resampling import weight_blocks
@@ -67,11 +77,22 @@ def correlate_clustered(
     ValueRangeError
         A level outside (0, 1), fewer than one replicate; `x` and `y` are the same.
 
+    Warns
+    -----
+    SalstatsWarning
+        Fewer than 20 units; more than 1 % of the replicates undefined.
+
     Notes
     -----
-    A replicate ranks its own rows anew, ties by their mean rank. The weighted mean of correlations within
-    strata is Taylor's (1987) for a blocking variable, here on Fisher's z as `correlate(stratified=)` has it;
-    resampling patients keeps what their rows in several strata have in common.
+    A replicate ranks its own rows anew, ties by their mean rank. To combine correlations within strata is
+    Taylor's (1987) way with a blocking variable; he weighs the correlations themselves, here it is Fisher's
+    z, as `correlate(stratified=)` has it. Resampling patients keeps what their rows in several strata have
+    in common.
+
+    In simulations (600 samples each; 20, 40 and 90 patients with one or two views; correlation 0 and 0.5;
+    an outcome with a mass at 0, and a 0/1 one) the 95 % interval covered in 91 to 96 % of the samples, the
+    fewest for 0/1 outcomes of 20 patients; Bonett and Wright's, rows for independent, in 91 to 95 %, and its
+    coverage does not improve with more patients.
 
     References
     ----------
@@ -121,6 +142,8 @@ def correlate_clustered(
     pairs = [np.concatenate(parts) if parts else np.array([], dtype=np.int64) for parts in members]
     n = np.array([len(own) for own in pairs])
     defined = ~np.isnan(replicates)
+    n_units = np.array([len(np.unique(units.codes[own])) for own in pairs])
+    _warn_few(keys, n_units, (~defined).sum(axis=0), settings.n_replicates)
     mean, deviation = _moments(replicates, defined)
     columns: dict[str, object] = {
         "term": "spearman",
@@ -134,7 +157,7 @@ def correlate_clustered(
         "unit": units.name,
         "n": n,
         "n_missing": np.array([len(rows) for rows in rows_of]) - n,
-        "n_units": [len(np.unique(units.codes[own])) for own in pairs],
+        "n_units": n_units,
         "n_undefined": (~defined).sum(axis=0),
         "bias": mean - estimate,
     }
@@ -190,6 +213,30 @@ def _centred_ranks(
     sizes = np.add.reduceat(weights[:, order], starts, axis=1)
     ranks = np.cumsum(sizes, axis=1) - (sizes + total[:, None]) / 2
     return codes, ranks, np.einsum("ij,ij,ij->i", sizes, ranks, ranks)
+
+
+def _warn_few(keys: pd.DataFrame, n_units: np.ndarray, n_undefined: np.ndarray, n_replicates: int) -> None:
+    """Warn where few units, or replicates without a correlation, leave little to resample."""
+
+    def named(which: np.ndarray) -> str:
+        return group_list([group_label(keys, int(row)) for row in np.flatnonzero(which)])
+
+    few = (n_units > 0) & (n_units < FEW_UNITS)
+    if few.any():
+        warnings.warn(
+            f"Spearman's percentile intervals rest on fewer than {FEW_UNITS} units (the fewest: "
+            f"{n_units[few].min()}) for {named(few)}; they come out too short, and p-values too small",
+            SalstatsWarning,
+            stacklevel=3,
+        )
+    many = (n_undefined > UNDEFINED_SHARE * n_replicates) & (n_units > 0)
+    if many.any():
+        warnings.warn(
+            f"{n_undefined[many].max()} of {n_replicates} replicates have no correlation for {named(many)} "
+            "and are left out of the interval, so it speaks only of the others; a variable hardly varies",
+            SalstatsWarning,
+            stacklevel=3,
+        )
 
 
 def _usable(

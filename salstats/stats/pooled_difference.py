@@ -39,8 +39,10 @@ def pooled_difference(
 
     Parameters
     ----------
-    scores, rates, unit, interval, level, n_replicates, rng, draws
+    scores, rates, unit, level, n_replicates, rng, draws
         As for `pooled_rates`.
+    interval : str
+        As for `pooled_rates`; `delta` is symmetric about the difference.
     reference : str
         The method to compare with, such as "human".
     by : str or list of str, optional

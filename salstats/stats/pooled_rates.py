@@ -5,15 +5,17 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+from scipy.special import expit, logit
 
 from salstats.checks import ColumnError, check_by, check_choice, check_columns, check_numeric, quoted
 from salstats.codes import ColumnCodes
 from salstats.frames import KEY_COLUMNS, coded_scores, estimates_frame
+from salstats.stats import intervals
 from salstats.stats.averages import average_over, warn_uneven_rows
 from salstats.stats.cells import Cells, append_keys, display_order, index_groups, sum_cells, with_overall
 from salstats.stats.estimand import Estimand
 from salstats.stats.grouping import check_overall, warn_pooled_methods
-from salstats.stats.inference import check_settings, infer
+from salstats.stats.inference import Inference, check_settings, infer
 from salstats.stats.intervals import BOOTSTRAP
 from salstats.stats.units import resolve_unit
 
@@ -65,7 +67,8 @@ def pooled_rates(
         As for `summarize`.
     interval : str
         `percentile`, `order`, `basic`, `normal`, `bca`, `studentized` from replicates; `delta` from
-        linearisation, with Student's t and units - 1 degrees of freedom.
+        linearisation: logit(rate) -+ t * SE / (rate * (1 - rate)), transformed back, with Student's t and
+        units - 1 degrees of freedom. Its limits lie within 0 and 1.
     average : str, optional
         A column of `by`: adds the unweighted mean of the groups' rates over it, as rows "Average".
     overall : bool
@@ -100,7 +103,9 @@ def pooled_rates(
     -----
     Units are drawn once per replicate and the same draw serves every rate, method and task. The variance
     of `delta` is G/(G-1) times the sum over the G units of ((a - rate * b) / B)^2, where a and b are a
-    unit's pixels above and below the line and B is the sum of b: a ratio estimator's, by unit.
+    unit's pixels above and below the line and B is the sum of b: a ratio estimator's, by unit. A symmetric
+    interval of a rate near 1 goes past it, so `delta` has its limits on the logit scale, as surveys have
+    theirs (Korn & Graubard). At exactly 0 or 1 nothing varies: the width is 0, and there is a warning.
 
     References
     ----------
@@ -108,6 +113,9 @@ def pooled_rates(
     doi:10.1038/s42256-022-00536-x (Extended Data Fig. 2)
 
     Cochran WG. Sampling Techniques, 3rd ed. Wiley 1977, chapter 6.
+
+    Korn EL, Graubard BI. Confidence intervals for proportions with small expected number of positive
+    counts estimated from survey data. Survey Methodology 1998;24:193-201.
 
     Examples
     --------
@@ -148,13 +156,16 @@ def pooled_rates(
     all_keys = append_keys(cells.keys, pooled)
     result = infer(cells, Estimand("mean", first), settings, all_keys)
     bootstrapped = interval in BOOTSTRAP
+    low, high = result.conf_low, result.conf_high
+    if interval == "delta":
+        low, high = _logit_limits(result, settings.level)
     table = {
         "term": "pooled_rate",
         "estimate": result.estimate,
         "std_error": result.std_error,
         **({} if bootstrapped else {"df": result.df}),
-        "conf_low": result.conf_low,
-        "conf_high": result.conf_high,
+        "conf_low": low,
+        "conf_high": high,
         "conf_level": level,
         "interval": interval,
         "unit": units.name,
@@ -166,6 +177,16 @@ def pooled_rates(
     special = {"n_replicates": settings.n_replicates} if bootstrapped else {}
     frame = estimates_frame(all_keys, table, special).iloc[display_order(all_keys)].reset_index(drop=True)
     return frame.assign(metric=frame["metric"].astype("str"))
+
+
+def _logit_limits(result: Inference, level: float) -> intervals.Limits:
+    """Return limits that are symmetric on the logit scale; those of a rate of 0 or 1 stay as they are."""
+    rate = result.estimate
+    inside = (rate > 0) & (rate < 1) & (result.std_error > 0) & ~np.isnan(result.conf_low)
+    odds = logit(np.where(inside, rate, 0.5))
+    error = np.where(inside, result.std_error, 0.0) / np.where(inside, rate * (1 - rate), 1.0)
+    low, high = (expit(limit) for limit in intervals.t_limits(odds, error, result.df, level))
+    return np.where(inside, low, result.conf_low), np.where(inside, high, result.conf_high)
 
 
 def _check_rates(rates: str | Sequence[str]) -> list[str]:

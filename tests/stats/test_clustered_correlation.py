@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 import salstats as ss
-from salstats.checks import ColumnError, SalstatsError, ValueRangeError
+from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.stats.clustered_correlation import correlate_clustered, weighted_spearman
 
 # SciPy takes the correlation of ranks by another sum
@@ -140,6 +140,19 @@ def test_a_constant_covariate_has_no_correlation():
     got = correlate_clustered(frame, "iou", "prob", n_replicates=10).iloc[0]
     assert np.isnan([got["estimate"], got["conf_low"], got["p_value"]]).all()
     assert (got["n"], got["n_undefined"]) == (0, 10)
+
+
+def test_few_units_and_undefined_replicates_are_said():
+    # one hit among nine cases: a third of the resamples miss it
+    frame = pd.DataFrame({"case": list("abcdefghi"), "hit": [1.0] + 8 * [0.0], "prob": np.arange(9.0)})
+    with pytest.warns(SalstatsWarning) as caught:
+        got = correlate_clustered(frame, "hit", "prob", n_replicates=200).iloc[0]
+    said = [str(w.message) for w in caught]
+    assert len(said) == 2
+    assert "rest on fewer than 20 units (the fewest: 9) for all rows" in said[0]
+    assert f"{got['n_undefined']} of 200 replicates have no correlation" in said[1]
+    # (8/9)^9 = 0.35 of them
+    assert 40 < got["n_undefined"] < 100
 
 
 def test_what_cannot_be_resampled_is_an_error(table):

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import statsmodels.api as sm
 from pycocotools import mask as coco
+from scipy import stats
 
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsWarning, ValueRangeError
@@ -98,12 +99,49 @@ def test_delta_equals_weighted_least_squares_with_clustered_errors(study):
             cov_type="cluster", cov_kwds={"groups": pd.factorize(kept["patient"])[0]}, use_t=True
         )
         row = got.loc[rate]
-        want = [fit.params.iloc[0], fit.bse.iloc[0], *fit.conf_int().to_numpy()[0]]
+        share, error = fit.params.iloc[0], fit.bse.iloc[0]
+        # the same error on the logit scale: divided by the slope of the share there
+        reach = stats.t.ppf(0.975, kept["patient"].nunique() - 1) * error / (share * (1 - share))
+        odds = np.log(share / (1 - share)) + np.array([-reach, reach])
+        want = [share, error, *(1 / (1 + np.exp(-odds)))]
         # least squares goes through a decomposition, which costs a few digits
         np.testing.assert_allclose(
             row[["estimate", "std_error", "conf_low", "conf_high"]].astype(float), want, 1e-9
         )
         assert (row["n_units"], row["df"]) == (kept["patient"].nunique(), kept["patient"].nunique() - 1)
+
+
+def test_delta_limits_of_a_rate_near_1_stay_below_it():
+    # recall 95/100, 1 and 45/75 by unit: 0.873; symmetric limits are -0.61 and 1.30 or so
+    frame = scores_of([(95, 0, 5, 100), (100, 0, 0, 100), (45, 0, 30, 100)])
+    row = pooled_rates(frame, rates="recall", interval="delta").iloc[0]
+    assert row["estimate"] == pytest.approx(240 / 275, rel=RTOL)
+    assert row["estimate"] + stats.t.ppf(0.975, 2) * row["std_error"] > 1
+    assert 0 < row["conf_low"] < row["estimate"] < row["conf_high"] < 1
+
+
+def test_delta_limits_cover_a_rate_near_1_better_than_symmetric_ones():
+    # 15 cases of unequal size whose recall varies about 0.95
+    random = np.random.default_rng(8)
+    size = random.integers(50, 500, (400, 15)).astype(float)
+    found = np.round(size * random.beta(3.8, 0.2, size.shape))
+    frame = pd.concat(
+        [scores_of([(f, 0, s - f, 1) for s, f in zip(*pair, strict=True)], task=f"{i:03d}")
+         for i, pair in enumerate(zip(size, found, strict=True))], ignore_index=True,
+    )  # fmt: skip
+    got = pooled_rates(frame, rates="recall", interval="delta", unit="case")
+    plain = stats.t.ppf(0.975, 14) * got["std_error"]
+    covered = ((got["conf_low"] <= 0.95) & (0.95 <= got["conf_high"])).mean()
+    symmetric = ((got["estimate"] - 0.95).abs() <= plain).mean()
+    # of 1,000 samples 0.88 and 0.82; the two shares are of the same 400
+    assert covered > symmetric + 0.03
+
+
+def test_a_rate_of_1_has_an_interval_of_width_0_and_a_warning():
+    frame = scores_of([(5, 1, 0, 44), (7, 2, 0, 41), (4, 1, 0, 45)] * 2)
+    with pytest.warns(SalstatsWarning, match="delta interval has width 0 for metric recall"):
+        row = pooled_rates(frame, rates="recall", interval="delta").iloc[0]
+    assert (row["conf_low"], row["conf_high"]) == (1, 1)
 
 
 def test_rates_worked_by_hand():

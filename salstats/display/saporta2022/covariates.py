@@ -4,13 +4,17 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
+import plotnine as p9
 
 from salstats.display.format import interval_text
 from salstats.display.items import Item
+from salstats.display.plots.intervals import plot_intervals
 from salstats.display.plots.letter_values import plot_letter_values
+from salstats.display.plots.panels import wrapped
 from salstats.display.plots.regression import plot_regression
 from salstats.display.plots.scatter import plot_scatter
 from salstats.display.saporta2022.frames import (
+    ALL_TASKS,
     FEATURES,
     PER_TASK,
     POOLED,
@@ -21,6 +25,7 @@ from salstats.display.saporta2022.frames import (
     confidence_slices,
     feature_slopes,
     main_rows,
+    present,
 )
 from salstats.display.saporta2022.words import LABELS, TRUE_POSITIVE, feature, full_name
 from salstats.display.tables.describe import table_describe
@@ -71,9 +76,21 @@ def summary_statistics(frames: Frames, counts: pd.DataFrame) -> Item:
         "Extended Data 10: summary statistics",
         frame,
         build(table, "saporta2022"),
+        _count_figure(counts, said),
         slice="cases that the truth holds",
         note=f"tasks left out of all that follows: {said}",
     )
+
+
+def _count_figure(counts: pd.DataFrame, left_out: str) -> p9.ggplot:
+    """Return how many cases have each finding, and of how many patients they are."""
+    named = {"n_positive": "Cases with the finding", "n_patients": "Patients with the finding"}
+    held = [c for c in named if c in counts]
+    long = counts.melt("task", held, "method", "estimate").replace({"method": named})
+    # lines from 0 to the number
+    long = long.assign(conf_low=0, conf_high=long["estimate"])
+    figure = plot_intervals(long, labels={"method": [named[c] for c in held]})
+    return figure + p9.labs(x="Number", caption=wrapped(f"Left out of all that follows: {left_out}.", 74))
 
 
 def described_features(frames: Frames) -> pd.DataFrame:
@@ -86,13 +103,18 @@ def distributions(frames: Frames) -> Item:
     """Return Extended Data 8: letter values of the features."""
     used = [f for f in FEATURES if frames.positives[f].notna().any()]
     values = letter_values(frames.positives, used, by="task")
+    # that a feature is 0 or 1 means nothing
+    edges = ["n_zero", "share_zero", "n_one", "share_one"]
+    described = described_features(frames).assign(binary=False, **dict.fromkeys(edges, 0))
     return Item(
         "extended_data_8",
         "Extended Data 8: distribution of the features",
         values,
-        table_describe(described_features(frames), labels={f: feature(f) for f in FEATURES}),
+        table_describe(described, labels={"metric": {f: feature(f) for f in FEATURES}}),
         plot_letter_values(values, labels=LABELS),
         slice="findings of the truth",
+        note="relative size is of the whole finding; elongation and irrectangularity are of its dominant "
+        "instance and the smallest rectangle around it",
     )
 
 
@@ -136,9 +158,29 @@ def table_2(frames: Frames, choice: Choice) -> Item:
         table,
         figure,
         note="one model per outcome and feature; a slope is the change from the smallest to the largest "
-        "value, in a task (as the study's text has it) or over all tasks (as its scripts have it); stars "
-        f"after Bonferroni's correction for 4 features; {_error_note(choice)}",
+        "value, in a task (as the study's text has it) or over all tasks (as its scripts have it); "
+        f"{scale_matters(slopes)}; stars after Bonferroni's correction for the 4 features of an outcome, not "
+        f"for the 16 tests of a block, and intervals are not corrected; {_error_note(choice)}",
     )
+
+
+def scale_matters(slopes: pd.DataFrame) -> str:
+    """Return what the scale of the features changes: the slope of size, and signs that intervals show."""
+    rows = slopes[slopes["pool"] == ALL_TASKS].set_index(["outcome", "term", "scale"])
+    sides = [rows.xs(s, level="scale") for s in (PER_TASK, POOLED)]
+    parts = []
+    if all(("IoU", "area_ratio") in side.index for side in sides):
+        one, all_ = (side.loc[("IoU", "area_ratio"), "estimate"] for side in sides)
+        parts.append(
+            f"the slope of IoU on {feature('area_ratio').lower()} is {one:.3f} scaled per task and "
+            f"{all_:.3f} over all tasks"
+        )
+    signs = [np.sign(s["conf_low"]).where(s["conf_low"] * s["conf_high"] > 0) for s in sides]
+    turned = signs[0].index[(signs[0] * signs[1].reindex(signs[0].index) < 0).to_numpy()]
+    names = ", ".join(f"{feature(term).lower()} ({outcome})" for outcome, term in turned)
+    where = "where both intervals exclude 0"
+    parts.append(f"{where} the sign turns for {names}" if names else f"no sign turns {where}")
+    return "which one matters: " + ", and ".join(parts)
 
 
 def by_confidence(frames: Frames, choice: Choice) -> Iterator[Item]:
@@ -151,7 +193,7 @@ def by_confidence(frames: Frames, choice: Choice) -> Iterator[Item]:
     for metric, found in confidence_slices(frames, choice).items():
         key, title, which = texts[metric]
         rows = scores[metric]
-        rows = rows[(rows["method"] == frames.main) & (rows["metric"] == metric)].reset_index(drop=True)
+        rows = present(rows[(rows["method"] == frames.main) & (rows["metric"] == metric)])
         tasks = [t for t in dict.fromkeys(found["task"]) if t not in ("Overall", WITHIN)]
         lines = regress_lines(rows, metric, choice)
         ranks = found[(found["term"] == "spearman") & found["task"].isin(tasks)].assign(x=metric, y="prob")
@@ -175,9 +217,21 @@ def by_confidence(frames: Frames, choice: Choice) -> Iterator[Item]:
             plot_scatter(rows, "prob", metric, by="task", fit=lines, correlations=ranks, labels=LABELS),
             slice=which,
             note="Overall pools all tasks, whose confidence and scores differ; Within tasks is the slope "
-            "with task effects, and Spearman's correlations within tasks combined (Taylor 1987); "
-            + _error_note(choice),
+            "with task effects, and Spearman's correlations within tasks combined as Taylor (1987) does, on "
+            f"Fisher's z; {overall_against_tasks(found)}; stars are not corrected for the number of tasks; "
+            + _error_note(choice, ranks=True),
         )
+
+
+def overall_against_tasks(found: pd.DataFrame) -> str:
+    """Return where the slope over all rows lies among those of the tasks."""
+    slopes = found[found["term"] == "slope"].set_index("task")["estimate"]
+    tasks = slopes.drop(["Overall", WITHIN], errors="ignore")
+    if "Overall" not in slopes or len(tasks) < 2:
+        return "there is one task"
+    low, high, overall = tasks.min(), tasks.max(), slopes["Overall"]
+    place = "below all" if overall < low else "above all" if overall > high else "within those"
+    return f"the overall slope, {overall:.3f}, lies {place} of the tasks, {low:.3f} to {high:.3f}"
 
 
 def regress_lines(rows: pd.DataFrame, metric: str, choice: Choice) -> pd.DataFrame:
@@ -185,6 +239,12 @@ def regress_lines(rows: pd.DataFrame, metric: str, choice: Choice) -> pd.DataFra
     return fit_line(rows, f"{metric} ~ prob", by="task", errors=None if choice.published else "cr2")
 
 
-def _error_note(choice: Choice) -> str:
+def _error_note(choice: Choice, *, ranks: bool = False) -> str:
     """Return how standard errors are made."""
-    return "rows for independent, as published" if choice.published else "CR2 errors and replicates by unit"
+    if choice.published:
+        return "as published: rows for independent" + (
+            ", correlations with 1.96 / sqrt(n - 3) on Fisher's z" if ranks else ""
+        )
+    return "standard errors CR2 by patient, degrees of freedom after Satterthwaite" + (
+        ", correlations with patients resampled" if ranks else ""
+    )

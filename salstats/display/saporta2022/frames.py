@@ -35,22 +35,8 @@ OUTCOMES = (
 #: How features were brought to 0 ... 1: as the study's text says, and as its scripts do.
 PER_TASK, POOLED = "Scaled per task", "Scaled over all tasks"
 ALL_TASKS, TASK_EFFECTS = "all tasks pooled", "with task effects"
-#: Columns of two choices beside each other.
-VALUES = ("estimate", "conf_low", "conf_high", "p_adjusted", "n")
-BESIDE = (
-    "published_estimate", "published_low", "published_high", "p_published", "n_published", "estimate",
-    "conf_low", "conf_high", "p_adjusted", "n", "width_ratio", "conclusion_published", "conclusion",
-    "changed",
-)  # fmt: skip
-#: What is compared, and what its rows are known by.
-HEADLINES = {
-    "Table 1": ["metric", "method", "task"],
-    "Extended Data 4": ["metric", "method", "task"],
-    "Extended Data 5-6": ["metric", "method", "task"],
-    "Table 2": ["outcome", "term"],
-    "Table 3": ["metric", "task", "term"],
-    "Extended Data 9": ["metric", "task", "term"],
-}
+#: Reasons of rows that hold nothing to score: the finding is not there, nor (full slice) marked.
+ABSENT = ("finding absent", "true negative")
 
 
 @dataclass(frozen=True)
@@ -160,22 +146,64 @@ def metric_rows(scores: pd.DataFrame, *metrics: str) -> pd.DataFrame:
     return scores[scores["metric"].isin(metrics)].reset_index(drop=True)
 
 
+def present(scores: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows that a score could be of: without those where there is nothing to find or to mark.
+
+    What is left undefined is a miss, or a map that is missing.
+    """
+    return scores[~scores["reason"].isin(ABSENT)].reset_index(drop=True)
+
+
+def _less_absent(estimates: pd.DataFrame, scores: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    """Return estimates whose missing scores are those of `present`.
+
+    As published all cases are resampled, so the rows that hold nothing must stay until then.
+    """
+    absent = scores[scores["reason"].isin(ABSENT)].groupby(by, observed=True).size().rename("absent")
+    n = estimates[by].merge(absent.reset_index(), on=by, how="left")["absent"].fillna(0).astype("int64")
+    if "Average" in set(estimates["task"]):
+        rest = [c for c in by if c != "task"]
+        sums = estimates[rest].merge(absent.groupby(rest).sum().reset_index(), on=rest, how="left")["absent"]
+        n = n.where(estimates["task"] != "Average", sums.fillna(0).astype("int64"))
+    return estimates.assign(n_missing=estimates["n_missing"] - n.to_numpy())
+
+
+def _wilson_of_hits(found: pd.DataFrame, scores: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    """Return means in which a task's hit rate has Wilson's interval, of the effective number of patients.
+
+    Replicates of a few zeros and ones take few values, and none of all ones varies. An average of tasks is
+    no proportion and keeps its percentiles.
+    """
+    hits = metric_rows(scores, "hit")
+    if not len(hits):
+        return found
+    keys = ["conf_low", "conf_high", "interval"]
+    own = summarize(hits, by=by, interval="wilson")[[*by, *keys]]
+    rows = found[by].merge(own, on=by, how="left")
+    known = rows["interval"].notna().to_numpy()
+    return found.assign(**{k: np.where(known, rows[k].to_numpy(), found[k].to_numpy()) for k in keys})
+
+
 def means(
     scores: pd.DataFrame, choice: Choice, by: tuple[str, ...] = ("metric", "method", "task")
 ) -> pd.DataFrame:
     """Return the mean scores."""
     if choice.published:
-        return summarize_as_published(scores, by=by, n_replicates=choice.n_replicates)
-    return summarize(scores, by=by, average="task", n_replicates=choice.n_replicates)
+        found = summarize_as_published(scores, by=by, n_replicates=choice.n_replicates)
+        return _less_absent(found, scores, list(by))
+    found = summarize(present(scores), by=by, average="task", n_replicates=choice.n_replicates)
+    return _wilson_of_hits(found, present(scores), list(by))
 
 
 def decreases(scores: pd.DataFrame, choice: Choice) -> pd.DataFrame:
     """Return the percentage decreases from people, with their average."""
     if choice.published:
-        return percent_decrease_as_published(scores, reference=HUMAN, n_replicates=choice.n_replicates)
+        found = percent_decrease_as_published(scores, reference=HUMAN, n_replicates=choice.n_replicates)
+        return _less_absent(found, scores, ["metric", "method", "task"])
     return percent_decrease(
-        scores, reference=HUMAN, by=["metric", "task"], average="task", n_replicates=choice.n_replicates
-    )
+        present(scores), reference=HUMAN, by=["metric", "task"], average="task",
+        n_replicates=choice.n_replicates,
+    )  # fmt: skip
 
 
 def full_rows(frames: Frames, choice: Choice) -> pd.DataFrame:
@@ -248,7 +276,7 @@ def slopes_of(
 
 def confidence(scores: pd.DataFrame, metric: str, choice: Choice) -> pd.DataFrame:
     """Return slopes and Spearman correlations of a metric on confidence: per task, pooled, within tasks."""
-    rows = scores.drop(columns="method")[scores["metric"] == metric]
+    rows = present(scores.drop(columns="method")[scores["metric"] == metric])
     rows = rows.drop(columns=["metric"]).rename(columns={"score": metric})
     keep = [c for c in ("case", "patient", "task", metric, "prob") if c in rows]
     rows = rows[keep].reset_index(drop=True)
@@ -299,57 +327,4 @@ def confidence_slices(frames: Frames, choice: Choice) -> dict[str, pd.DataFrame]
     return {
         "iou": confidence(full[full["method"] == frames.main], "iou", choice),
         "hit": confidence(scores[scores["method"] == frames.main], "hit", choice),
-    }
-
-
-def conclusion(rows: pd.DataFrame, low: str, high: str, p_adjusted: str) -> np.ndarray:
-    """Return the sign that is shown: limits exclude 0, and P is below .05 where it is corrected."""
-    shown = rows[p_adjusted].isna() | (rows[p_adjusted] < 0.05)
-    positive, negative = (rows[low] > 0) & shown, (rows[high] < 0) & shown
-    found: np.ndarray = np.where(positive, "positive", np.where(negative, "negative", "inconclusive"))
-    return np.where(rows[low].isna() | rows[high].isna(), "", found)
-
-
-def beside(published: pd.DataFrame, other: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    """Return two frames of estimates beside each other by their keys, with what each says of the sign.
-
-    A mean has no sign to speak of.
-    """
-    names = {"n": "n_published", "p_adjusted": "p_published"}
-    names |= {v: f"published_{v.removeprefix('conf_')}" for v in ("estimate", "conf_low", "conf_high")}
-    sides = [f.reindex(columns=[*keys, *VALUES]) for f in (published, other)]
-    rows = sides[0].rename(columns=names).merge(sides[1], on=keys, validate="1:1")
-    width = rows["published_high"] - rows["published_low"]
-    rows["width_ratio"] = (rows["conf_high"] - rows["conf_low"]) / width.where(width > 0)
-    rows["conclusion_published"] = conclusion(rows, "published_low", "published_high", "p_published")
-    rows["conclusion"] = conclusion(rows, "conf_low", "conf_high", "p_adjusted")
-    if (published["term"] == "mean").all():
-        rows[["conclusion_published", "conclusion"]] = ""
-    rows["changed"] = rows["conclusion_published"] != rows["conclusion"]
-    return rows
-
-
-def side_by_side(frames: Frames, n_replicates: int) -> pd.DataFrame:
-    """Return every headline number as published and with patients as clusters."""
-    published, clustered = (_headlines(frames, Choice(flag, n_replicates)) for flag in (True, False))
-    parts = [
-        beside(published[item], clustered[item], keys).assign(item=item)
-        for item, keys in HEADLINES.items()
-        if len(published[item])
-    ]
-    rows = pd.concat(parts, ignore_index=True)
-    return rows[["item", *(c for c in ("metric", "outcome", "method", "task", "term") if c in rows), *BESIDE]]
-
-
-def _headlines(frames: Frames, choice: Choice) -> dict[str, pd.DataFrame]:
-    """Return the frames of the headline numbers under one kind of inference."""
-    rows = metric_rows(one_model(frames.scores), "iou", "hit")
-    by_confidence = confidence_slices(frames, choice)
-    return {
-        "Table 1": means(rows, choice),
-        "Extended Data 4": means(metric_rows(full_rows(frames, choice), "iou"), choice),
-        "Extended Data 5-6": decreases(rows, choice),
-        "Table 2": feature_slopes(frames, choice, (POOLED,), (ALL_TASKS,)),
-        "Table 3": by_confidence["iou"],
-        "Extended Data 9": by_confidence["hit"],
     }

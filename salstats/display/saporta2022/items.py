@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from salstats.display.items import Item
+from salstats.display.saporta2022.beside import side_by_side
 from salstats.display.saporta2022.comparison import choices, comparison
 from salstats.display.saporta2022.covariates import (
     by_confidence,
@@ -14,7 +15,6 @@ from salstats.display.saporta2022.frames import (
     Choice,
     Frames,
     count_tasks,
-    side_by_side,
 )
 from salstats.display.saporta2022.localisation import (
     full_slice,

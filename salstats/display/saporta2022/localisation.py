@@ -1,6 +1,7 @@
 """How well maps and people localise: Table 1, Fig. 2 and Extended Data 1 to 7."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -20,15 +21,16 @@ from salstats.display.saporta2022.frames import (
     means,
     metric_rows,
     one_model,
+    present,
 )
 from salstats.display.saporta2022.words import LABELS, TRUE_POSITIVE, full_name
 from salstats.display.tables.decrease import table_decrease
 from salstats.display.tables.estimates import table_estimates
+from salstats.stats.advice import FEW_UNITS
 from salstats.stats.auroc import auroc
 from salstats.stats.contrasts import difference
 from salstats.stats.pooled_difference import pooled_difference
 from salstats.stats.pooled_rates import pooled_rates
-from salstats.stats.summary import summarize
 
 
 def localisation(frames: Frames, choice: Choice) -> Iterator[Item]:
@@ -41,21 +43,26 @@ def localisation(frames: Frames, choice: Choice) -> Iterator[Item]:
         found,
         table_estimates(found, differences=lost, exclude=[HUMAN], n=True, labels=LABELS),
         plot_intervals(found, labels=LABELS),
-        note="mean IoU is over cases with a mask (misses left out, see S1 of the sensitivity table); "
-        + _estimate_note(choice),
+        note="mean IoU is over cases with a mask (misses are left out, see S1 of the sensitivity table), the "
+        f"hit rate over all with the finding; {_estimate_note(choice, hits=True)}{_few_patients(found)}",
     )
     own = scores["method"].isin([frames.main, HUMAN])
     some, gap = means(scores[own], choice), decreases(scores[own], choice)
     areas = classifier(frames)
+    if areas is not None:
+        some = some.merge(
+            areas[["task", "estimate"]].rename(columns={"estimate": "auroc"}), on="task", how="left"
+        )
     yield Item(
         "figure_2",
         "Fig. 2: localisation of the main saliency method and people",
         some,
-        table_estimates(some, differences=gap, labels=LABELS),
-        plot_intervals(some, decrease=gap, auroc=areas, labels=LABELS),
-        note="tasks by significance and size of the decrease; AUROC in parentheses"
-        if areas is not None
-        else "",
+        table_estimates(some.drop(columns="auroc", errors="ignore"), differences=gap, labels=LABELS),
+        plot_intervals(some.drop(columns="auroc", errors="ignore"), decrease=gap, auroc=areas, labels=LABELS),
+        note="tasks of the figure stand by whether the decrease of mean IoU is shown (its interval excludes "
+        "0), then by its size"
+        + ("; in parentheses the AUROC of the classifier" if areas is not None else "")
+        + f"; {_estimate_note(choice, hits=True)}",
     )
     for key, metric, name in (("extended_data_5", "iou", "mean IoU"), ("extended_data_6", "hit", "hit rate")):
         one = lost[lost["metric"] == metric].reset_index(drop=True)
@@ -65,7 +72,7 @@ def localisation(frames: Frames, choice: Choice) -> Iterator[Item]:
             one,
             table_decrease(one, sort="size", labels=LABELS),
             plot_decrease(one, labels=LABELS),
-            note="Average: the decrease of the averages over tasks",
+            note=_decrease_note(choice) + ("" if choice.published else _few_patients(one)),
         )
 
 
@@ -91,7 +98,7 @@ def thresholds(frames: Frames, choice: Choice) -> Iterator[Item]:
             table_estimates(shown, rows="task", columns="threshold", bold="threshold", labels=LABELS),
             plot_thresholds(shown, labels={**LABELS, "estimate": "Mean IoU"}),
             slice=f"{TRUE_POSITIVE}, validation",
-            note="the threshold with the largest mean is chosen",
+            note="the threshold with the largest mean is chosen, the smallest of equal ones",
         )
     if frames.tuned is None:
         return
@@ -103,14 +110,14 @@ def thresholds(frames: Frames, choice: Choice) -> Iterator[Item]:
         found,
         table_estimates(found, differences=lost, exclude=[HUMAN], labels=LABELS),
         plot_intervals(found, decrease=lost, labels=LABELS),
-        note=_estimate_note(choice),
+        note=f"thresholds chosen on the validation study; {_estimate_note(choice)}",
     )
     otsu = metric_rows(main_rows(frames, frames.scores), "iou")
     pair = [
         f[f["method"] == frames.main].assign(method=name) for f, name in ((otsu, "otsu"), (tuned, "tuned"))
     ]
     gap = difference(
-        pd.concat(pair, ignore_index=True), reference="tuned", by=["metric", "task"], average="task",
+        present(pd.concat(pair, ignore_index=True)), reference="tuned", by=["metric", "task"], average="task",
         n_replicates=choice.n_replicates,
     )  # fmt: skip
     yield Item(
@@ -119,7 +126,8 @@ def thresholds(frames: Frames, choice: Choice) -> Iterator[Item]:
         gap,
         table_decrease(gap, labels=LABELS),
         plot_decrease(gap, labels=LABELS),
-        note="difference Otsu - tuned on the same cases; always with units as clusters",
+        note="difference Otsu - tuned on the same cases; always with patients as clusters; Otsu's masks have "
+        "their holes filled and single pixels removed, the others not, as in the study",
     )
 
 
@@ -128,9 +136,14 @@ def pooled(frames: Frames, choice: Choice) -> Item:
     rows = main_rows(frames, frames.scores)
     rates = pooled_rates(rows, by=["method", "task"], n_replicates=choice.n_replicates)
     gap = pooled_difference(rows, reference=HUMAN, by="task", n_replicates=choice.n_replicates)
+    note = (
+        "pixels pooled over cases, so that large images and findings count more; cases without any finding "
+        "are not in the truth, so specificity is not that of the data set"
+    )
     if choice.published:
         # the script has no intervals
         rates = rates.assign(conf_low=np.nan, conf_high=np.nan)
+        note += "; the study has no intervals here, and underlining is always with patients as clusters"
     return Item(
         "extended_data_2",
         "Extended Data 2: precision, recall and specificity",
@@ -138,14 +151,13 @@ def pooled(frames: Frames, choice: Choice) -> Item:
         table_estimates(rates, differences=gap, labels=LABELS),
         plot_intervals(rates, labels=LABELS),
         slice="cases that the truth holds",
-        note="pixels pooled over cases, so that large images and findings count more; cases without any "
-        "finding are not in the truth, so specificity is not that of the data set",
+        note=note,
     )
 
 
 def several_models(frames: Frames, choice: Choice) -> Iterator[Item]:
     """Yield Extended Data 3 (methods and architectures) and 7 (an ensemble and single checkpoints)."""
-    scores = metric_rows(frames.scores, "iou", "hit")
+    scores = present(metric_rows(frames.scores, "iou", "hit"))
     models = [] if "model" not in scores else list(scores["model"].dropna().unique())
     machine = scores[scores["method"] != HUMAN]
     if len(machine["method"].unique()) > 1 or len(models) > 1:
@@ -163,7 +175,7 @@ def _architectures(scores: pd.DataFrame, models: list[str], choice: Choice) -> I
         machine = scores[scores["method"] != HUMAN]
         scores = pd.concat([machine, *(people.assign(model=m) for m in models)], ignore_index=True)
     by = ["metric", *(["model"] if models else []), "task"]
-    found = summarize(scores, by=[*by, "method"], average="task", n_replicates=choice.n_replicates)
+    found = means(scores, clustered(choice), (*by, "method"))
     gap = difference(
         scores, reference=HUMAN, by=by, average="task", test="none", n_replicates=choice.n_replicates
     )
@@ -173,8 +185,8 @@ def _architectures(scores: pd.DataFrame, models: list[str], choice: Choice) -> I
         found,
         table_estimates(found, rows=by[1:], groups="metric", differences=gap, exclude=[HUMAN], labels=LABELS),
         _model_figure(found, models),
-        note="bold: the best saliency method of a model and task; underlined: differs from people on the "
-        "same cases; always with units as clusters",
+        note=_estimate_note(clustered(choice), hits=True)
+        + ("; always with patients as clusters" if choice.published else ""),
     )
 
 
@@ -192,14 +204,15 @@ def _ensemble(rows: pd.DataFrame, ensemble: str, choice: Choice) -> Item:
     gap = difference(
         rows, reference=ensemble, by=["metric", "task"], average="task", n_replicates=choice.n_replicates
     )
-    found = summarize(rows, by=["metric", "method", "task"], average="task", n_replicates=choice.n_replicates)
+    found = means(rows, clustered(choice))
     return Item(
         "extended_data_7",
         "Extended Data 7: ensemble and single checkpoints",
         found,
         table_estimates(found, differences=gap, labels=LABELS),
         plot_intervals(found, reference=ensemble, labels=LABELS),
-        note="bold: the larger; underlined: the paired difference from the ensemble is significant",
+        note=_estimate_note(clustered(choice), hits=True)
+        + ("; always with patients as clusters" if choice.published else ""),
     )
 
 
@@ -208,8 +221,8 @@ def full_slice(frames: Frames, choice: Choice) -> Item:
     rows = metric_rows(full_rows(frames, choice), "iou")
     found = means(rows, choice)
     gap = difference(
-        main_rows(frames, frames.full), reference=HUMAN, by=["metric", "task"], average="task", test="none",
-        n_replicates=choice.n_replicates,
+        present(main_rows(frames, frames.full)), reference=HUMAN, by=["metric", "task"], average="task",
+        test="none", n_replicates=choice.n_replicates,
     )  # fmt: skip
     return Item(
         "extended_data_4",
@@ -218,7 +231,9 @@ def full_slice(frames: Frames, choice: Choice) -> Item:
         table_estimates(found, differences=_same_rows(gap, found), exclude=[HUMAN], n=True, labels=LABELS),
         plot_intervals(found, labels=LABELS),
         slice=full_name(frames),
-        note="true negatives are left out, false positives and misses are 0; " + _estimate_note(choice),
+        note="true negatives are left out, false positives and misses are 0; underlining compares the cases "
+        "that count for both, so a false positive where the other rightly marked nothing has no part in it; "
+        f"{_estimate_note(choice)}",
     )
 
 
@@ -227,8 +242,38 @@ def _same_rows(differences: pd.DataFrame, estimates: pd.DataFrame) -> pd.DataFra
     return differences[differences["task"].isin(estimates["task"])].reset_index(drop=True)
 
 
-def _estimate_note(choice: Choice) -> str:
+def clustered(choice: Choice) -> Choice:
+    """Return the choice with patients as clusters."""
+    return replace(choice, published=False)
+
+
+def _estimate_note(choice: Choice, *, hits: bool = False) -> str:
     """Return what the estimate and its interval are."""
     if choice.published:
-        return "as published: mean of the replicates, order statistics, cases for independent"
-    return "mean of the scores, percentile interval, units as clusters"
+        return (
+            "as published: mean of the replicates, order statistics, cases for independent; decreases are of "
+            "each one's own cases"
+        )
+    wilson = ", of a task's hit rate Wilson's with the effective number of patients" if hits else ""
+    return f"mean of the scores; percentile interval{wilson}; patients as clusters"
+
+
+def _decrease_note(choice: Choice) -> str:
+    """Return what a decrease is of, and how small its P can be."""
+    if choice.published:
+        return "as published: means of the replicates over each one's own cases, rounded as the script does"
+    least = 2 / (choice.n_replicates + 1)
+    return f"with {choice.n_replicates:,} replicates P is {least:.2g} at least"
+
+
+def _few_patients(found: pd.DataFrame) -> str:
+    """Return which tasks have too few patients for percentile intervals, as the end of a note."""
+    few = found[
+        (found["n_units"] < FEW_UNITS) & (found["unit"] != "case") & (found["interval"] == "percentile")
+    ]
+    tasks = ", ".join(sorted(set(few["task"]) - {"Average"}))
+    return (
+        f"; with fewer than {FEW_UNITS} patients percentile intervals are too short ({tasks})"
+        if tasks
+        else ""
+    )

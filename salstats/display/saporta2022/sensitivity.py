@@ -1,10 +1,14 @@
-"""The choices of saporta2022 that may change a conclusion, each beside another one: S1, S2, S3 and S7."""
+"""The choices of saporta2022 that may change a conclusion, each beside another one: S1, S2, S3 and S7.
+
+Between the published number and that of another choice stands the published choice with patients as clusters,
+so that what the clusters change is not taken for what the choice changes.
+"""
 
 import pandas as pd
 
+from salstats.display.saporta2022.beside import BESIDE, beside
 from salstats.display.saporta2022.frames import (
     ALL_TASKS,
-    BESIDE,
     FEATURES,
     HUMAN,
     OUTCOMES,
@@ -13,7 +17,6 @@ from salstats.display.saporta2022.frames import (
     WITHIN,
     Choice,
     Frames,
-    beside,
     confidence,
     confidence_slices,
     decreases,
@@ -29,34 +32,43 @@ from salstats.stats.regression import regress
 #: What each row asks.
 QUESTIONS = {
     "S1": "Misses: left out of the mean IoU, or counted as 0",
-    "S2": "Confidence and IoU: masks emptied below cut-offs, or masks as they are where the finding is there",
-    "S3": "Rows for independent, or task effects and patients as clusters",
-    "S7": "Hits: linear model, or logistic model with patients as clusters (log odds)",
+    "S2": "Confidence and IoU: all but true negatives, with cut-offs; or only findings that are there",
+    "S3": "Tasks pooled, or with task effects",
+    "S7": "Hits: linear model, or logistic model (log odds)",
 }
 
 
+#: The published choice with patients as clusters.
+IN_MIDDLE = {
+    "estimate": "clustered_estimate",
+    "conf_low": "clustered_low",
+    "conf_high": "clustered_high",
+    "conclusion": "conclusion_clustered",
+}
+MIDDLE = tuple(IN_MIDDLE.values())
 RANKS = {"slope": "slope", "spearman": "Spearman correlation"}
 
 
 def sensitivity(frames: Frames, n_replicates: int) -> pd.DataFrame:
-    """Return published and other choice side by side, and whether the conclusion on the sign changes."""
+    """Return published choice, the same clustered, and the other choice clustered, with their signs."""
     published, clustered = Choice(True, n_replicates), Choice(False, n_replicates)
     parts = [
         _misses(frames, published, clustered),
         *([_cutoffs(frames, published, clustered)] if frames.cut_off else []),
         _clusters(frames, published, clustered),
-        _logistic(frames, published),
+        _logistic(frames, published, clustered),
     ]
     rows = pd.concat(parts, ignore_index=True)
     rows.insert(1, "question", rows["row"].map(QUESTIONS))
-    return rows[["row", "question", "quantity", "of", *BESIDE]]
+    return rows[["row", "question", "quantity", "of", *BESIDE, *MIDDLE]]
 
 
-def _beside(
-    row: str, quantity: str, published: pd.DataFrame, other: pd.DataFrame, keys: list[str]
-) -> pd.DataFrame:
-    """Return two frames of estimates beside each other, their keys as one text."""
+def _beside(row: str, quantity: str, keys: list[str], *sides: pd.DataFrame) -> pd.DataFrame:
+    """Return three frames of estimates (published, clustered, other) side by side, their keys as one text."""
+    published, clustered, other = sides
     merged = beside(published, other, keys)
+    middle = beside(published, clustered, keys).rename(columns=IN_MIDDLE)[[*keys, *MIDDLE]]
+    merged = merged.merge(middle, on=keys, validate="1:1")
     of = merged[keys].astype("str").agg(", ".join, axis=1)
     return merged.drop(columns=keys).assign(row=row, quantity=quantity, of=of)
 
@@ -69,10 +81,8 @@ def _misses(frames: Frames, published: Choice, clustered: Choice) -> pd.DataFram
     keys = ["method", "task"]
     return pd.concat(
         [
-            _beside("S1", "mean IoU", means(rows, published), means(zero, clustered), keys),
-            _beside(
-                "S1", "decrease from human, %", decreases(rows, published), decreases(zero, clustered), keys
-            ),
+            _beside("S1", name, keys, of(rows, published), of(rows, clustered), of(zero, clustered))
+            for name, of in (("mean IoU", means), ("decrease from human, %", decreases))
         ],
         ignore_index=True,
     )
@@ -83,7 +93,7 @@ def _cutoffs(frames: Frames, published: Choice, clustered: Choice) -> pd.DataFra
     there = frames.positives[["case", "task"]]
     full, uncut = (main_rows(frames, f) for f in (frames.full, frames.uncut))
     full, uncut = (f[f["method"] == frames.main] for f in (full, uncut))
-    base = confidence(full, "iou", published)
+    base, middle = (confidence(full, "iou", choice) for choice in (published, clustered))
     parts = []
     for name, rows, choice in (
         ("finding there, with cut-offs", full.merge(there, on=["case", "task"]), clustered),
@@ -91,30 +101,28 @@ def _cutoffs(frames: Frames, published: Choice, clustered: Choice) -> pd.DataFra
     ):
         other = confidence(rows, "iou", choice)
         for term in ("slope", "spearman"):
-            ours, theirs = (f[(f["term"] == term) & (f["task"] == "Overall")] for f in (base, other))
-            parts.append(
-                _beside("S2", f"{RANKS[term]} of IoU on confidence", ours, theirs, ["task"]).assign(of=name)
-            )
+            rows_of = [f[(f["term"] == term) & (f["task"] == "Overall")] for f in (base, middle, other)]
+            quantity = f"{RANKS[term]} of IoU on confidence"
+            parts.append(_beside("S2", quantity, ["task"], *rows_of).assign(of=name))
     return pd.concat(parts, ignore_index=True)
 
 
 def _clusters(frames: Frames, published: Choice, clustered: Choice) -> pd.DataFrame:
-    """S3: rows pooled as if independent, or task effects and patients as clusters."""
-    pooled = feature_slopes(frames, published, (POOLED,), (ALL_TASKS,))
+    """S3: rows pooled as if independent; patients as clusters; and with task effects."""
+    pooled, middle = (feature_slopes(frames, c, (POOLED,), (ALL_TASKS,)) for c in (published, clustered))
     within = feature_slopes(frames, clustered, (POOLED,), (TASK_EFFECTS,))
-    parts = [_beside("S3", "slope", pooled, within, ["outcome", "term"])]
+    parts = [_beside("S3", "slope", ["outcome", "term"], pooled, middle, within)]
     ours, theirs = (confidence_slices(frames, c) for c in (published, clustered))
-    for metric, base in ours.items():
-        overall = base[base["task"] == "Overall"].drop(columns="task")
-        other = theirs[metric][theirs[metric]["task"] == WITHIN].drop(columns="task")
+    for metric in ours:
+        chosen = ((ours, "Overall"), (theirs, "Overall"), (theirs, WITHIN))
+        rows_of = [f[metric][f[metric]["task"] == task].drop(columns="task") for f, task in chosen]
         for term in ("slope", "spearman"):
-            one, two = (f[f["term"] == term] for f in (overall, other))
             quantity = f"{RANKS[term]} on confidence"
-            parts.append(_beside("S3", quantity, one, two, ["metric"]))
+            parts.append(_beside("S3", quantity, ["metric"], *(f[f["term"] == term] for f in rows_of)))
     return pd.concat(parts, ignore_index=True)
 
 
-def _logistic(frames: Frames, published: Choice) -> pd.DataFrame:
+def _logistic(frames: Frames, published: Choice, clustered: Choice) -> pd.DataFrame:
     """S7: a straight line through zeros and ones, or a logistic model."""
     rows = main_rows(frames, frames.scores)
     hits = metric_rows(rows[rows["method"] == frames.main], "hit").merge(
@@ -125,11 +133,12 @@ def _logistic(frames: Frames, published: Choice) -> pd.DataFrame:
     features = logits[logits["term"].isin(FEATURES)].reset_index(drop=True)
     features = adjust(features, procedure="bonferroni", n_tests=len(FEATURES))
     logits = pd.concat([features, logits[logits["term"] == "prob"]], ignore_index=True)
-    linear = feature_slopes(frames, published, (POOLED,), (ALL_TASKS,))
     outcome = next(name for name, metric, reference in OUTCOMES if metric == "hit" and reference != HUMAN)
-    linear = linear[linear["outcome"] == outcome]
-    on_prob = confidence_slices(frames, published)["hit"]
-    on_prob = on_prob[(on_prob["task"] == "Overall") & (on_prob["term"] == "slope")].assign(term="prob")
-    base = pd.concat([linear, on_prob], ignore_index=True)
+    lines = []
+    for choice in (published, clustered):
+        linear = feature_slopes(frames, choice, (POOLED,), (ALL_TASKS,))
+        on_prob = confidence_slices(frames, choice)["hit"]
+        on_prob = on_prob[(on_prob["task"] == "Overall") & (on_prob["term"] == "slope")].assign(term="prob")
+        lines.append(pd.concat([linear[linear["outcome"] == outcome], on_prob], ignore_index=True))
     # a slope and a log odds have no common scale
-    return _beside("S7", "slope of hit", base, logits, ["term"]).assign(width_ratio=float("nan"))
+    return _beside("S7", "slope of hit", ["term"], *lines, logits).assign(width_ratio=float("nan"))
