@@ -21,11 +21,13 @@ from .stats.fit_summaries import fit_statistics as fit_statistics
 from .stats.fit_summaries import augment as augment
 from .stats.tidying import tidy as tidy
 from .stats.correlation import correlate as correlate
+from .stats.clustered_correlation import correlate_clustered as correlate_clustered
 from .stats.auroc import auroc as auroc
 from .stats.description import describe as describe
 from .stats.summary import bootstrap as bootstrap
 from .stats.summary import summarize as summarize
 from .stats.pooled_rates import pooled_rates as pooled_rates
+from .stats.pooled_difference import pooled_difference as pooled_difference
 from .stats.contrasts import difference as difference
 from .stats.contrasts import percent_decrease as percent_decrease
 from .frames import join_features as join_features

@@ -385,13 +385,11 @@ def test_all_scores_missing_still_reads():
 
 
 def test_slice_and_threshold_are_told_where_the_scores_say_them():
-    scores = pd.DataFrame(
-        {"slice": ["full"] * 3, "threshold": ["0.3", "0.5", None], "cutoff": [0.4, 0.4, None]}
-    )
-    assert masks_made(scores) == (
-        "Scores are of the full slice (all images; undefined only where there was nothing to divide by). Maps, "
-        "resized to their image and scaled to 0 to 1, became masks at a threshold of 0.3 to 0.5, one for each "
-        "task and method. Masks were empty where the probability was below its cut-off.",
+    tuned = {"threshold": ["0.3", "0.5", None], "cutoff": [0.4, 0.4, None]}
+    assert masks_made(pd.DataFrame({"slice": ["full"] * 3, **tuned})) == (
+        "Scores are of the full slice (all images; undefined only where there was nothing to divide by). "
+        "Maps, resized to their image and scaled to 0 to 1, became masks at a threshold of 0.3 to 0.5, one "
+        "for each task and method. Masks were empty where the probability was below its cut-off.",
     )
     otsu = masks_made(pd.DataFrame({"slice": ["true-positive"], "threshold": ["otsu"], "smooth": [15.0]}))[0]
     assert "the true-positive slice (where the truth has the finding)" in otsu
