@@ -34,7 +34,10 @@ def count_nouns(frame: pd.DataFrame) -> tuple[str, str]:
     """Return what is counted in n and what its missing are."""
     if "n_pairs" in frame.columns:
         return "pair", "incomplete"
-    return ("case", "incomplete") if "n_positive" in frame.columns else ("score", "missing")
+    if "n_positive" in frame.columns:
+        return "case", "incomplete"
+    # a row of a regression may lack a covariate, too
+    return "score", "missing" if "formula" in frame.columns else "undefined"
 
 
 def value_heading(frame: pd.DataFrame, placement: Placement, labels: Labels) -> str:

@@ -252,7 +252,7 @@ def test_notes_say_interval_unit_n_missing_and_version(means, read):
     counted = means[means["task"] != "Average"]
     n, missing = counted["n"], counted["n_missing"]
     assert f"n, {n.min()} to {n.max()} scores of 100 to 116 patients each" in seen.note
-    assert f"; {missing.min()} to {missing.max()} missing." in seen.note
+    assert f"; {undefined.min()} to {missing.max()} missing." in seen.note
     assert seen.note.endswith(f"salstats {ss.__version__}.")
     assert "IoU, intersection over union" in seen.note
 
@@ -355,7 +355,7 @@ def test_all_missing_gives_dashes(scores, quietly, read):
     seen = read(ss.table_estimates(quietly(ss.summarize, one, n_replicates=20)))
     assert {cell for row in seen.body for cell in row[1:]} == {"—"}
     assert not seen.bold
-    assert "n, 0 scores of 0 patients each; 194 missing." in seen.note
+    assert "n, 0 scores of 0 patients each; 194 undefined." in seen.note
 
 
 def test_all_scores_equal_is_a_tie(scores, quietly, read):
