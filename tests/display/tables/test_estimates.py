@@ -252,7 +252,7 @@ def test_notes_say_interval_unit_n_missing_and_version(means, read):
     counted = means[means["task"] != "Average"]
     n, missing = counted["n"], counted["n_missing"]
     assert f"n, {n.min()} to {n.max()} scores of 100 to 116 patients each" in seen.note
-    assert f"; {undefined.min()} to {missing.max()} missing." in seen.note
+    assert f"; {missing.min()} to {missing.max()} undefined." in seen.note
     assert seen.note.endswith(f"salstats {ss.__version__}.")
     assert "IoU, intersection over union" in seen.note
 
