@@ -13,6 +13,8 @@ from .readers.arrays import study_from_arrays as study_from_arrays
 from .scoring import score as score
 from .scoring import features as features
 from .tuning import tune as tune
+from .segmenting import segment as segment
+from .segmenting import write_masks as write_masks
 from .stats.adjust import adjust as adjust
 from .stats.rescaling import normalize as normalize
 from .stats.regression import regress as regress

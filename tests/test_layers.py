@@ -21,6 +21,7 @@ FLOORS = {
     "scoring": 3,
     "scoring_cases": 3,
     "tuning": 3,
+    "segmenting": 3,
     "masking": 3,
     "jobs": 3,
     "checkpoints": 3,

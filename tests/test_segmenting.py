@@ -1,0 +1,102 @@
+"""Masks that are kept: those of the CheXlocalize scripts, and those that score compares."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import salstats as ss
+from salstats.checks import InputFileError, SalstatsError
+from salstats.images import masks
+
+
+@pytest.fixture(scope="module")
+def oracle(shared):
+    return shared / "oracles" / "chexlocalize" / "study"
+
+
+@pytest.fixture(scope="module")
+def some(oracle):
+    """Twelve cases of the made-up study, with and without findings."""
+    study = ss.read_chexlocalize(oracle / "inputs")
+    return study.select(cases=[c.case for c in study][:12])
+
+
+@pytest.mark.parametrize("name", ["seg_otsu", "seg_otsu_prob", "seg_threshold"])
+def test_masks_are_the_scripts_but_for_single_pixels(oracle, some, name):
+    tuned = oracle / "expected" / "tune"
+    options = {
+        "seg_otsu": {},
+        "seg_otsu_prob": {"cutoff": tuned / "probability_tuning_results.csv"},
+        "seg_threshold": {"threshold": tuned / "tuning_results.csv"},
+    }[name]
+    theirs = json.loads((oracle / "expected" / f"{name}.json").read_text())
+    ours = ss.segment(some, **options)
+    assert list(ours) == [c.case for c in some]
+    differing = [
+        np.count_nonzero(masks.decode(rle) != masks.decode(masks.Rle.from_coco(theirs[case][task])))
+        for case, by_task in ours.items()
+        for task, rle in by_task.items()
+    ]
+    assert len(differing) == 120
+    # a fused multiply-add in their resize decides single pixels, see tests/images/test_maps
+    assert max(differing) <= 2
+    assert np.mean(np.array(differing) == 0) > 0.97
+
+
+def test_what_is_written_scores_as_the_maps_do(some, tmp_path, oracle):
+    file = ss.write_masks(ss.segment(some), tmp_path / "masks.json")
+    stored = ss.read_chexlocalize(oracle / "inputs", masks={"saliency": file}).select(
+        cases=[c.case for c in some]
+    )
+    columns = ["case", "task", "method", "score", "tp", "fp", "fn", "tn"]
+    one, two = (ss.score(s, metrics="iou")[columns] for s in (some, stored))
+    pd.testing.assert_frame_equal(one, two)
+
+
+def test_two_jobs_give_the_same_masks(some):
+    assert ss.segment(some, jobs=2) == ss.segment(some)
+
+
+def drawn(saliency, **given):
+    truth = np.zeros((8, 8), bool)
+    truth[2:5, 2:5] = True
+    return ss.study_from_arrays({("a", "Edema"): truth}, {("a", "Edema", "cam"): saliency}, **given)
+
+
+def test_below_a_cutoff_and_of_one_value_a_mask_is_empty():
+    blob = np.eye(8)
+    below = drawn(blob, prob={("a", "Edema"): 0.3})
+    assert masks.area(ss.segment(below, cutoff=0.4)["a"]["Edema"]) == 0
+    assert masks.area(ss.segment(below, cutoff=0.3)["a"]["Edema"]) > 0
+    assert masks.area(ss.segment(drawn(blob), cutoff=0.3)["a"]["Edema"]) == 0
+    assert masks.area(ss.segment(drawn(np.ones((8, 8))))["a"]["Edema"]) == 0
+
+
+def test_a_map_of_nan_has_no_mask():
+    assert ss.segment(drawn(np.full((8, 8), np.nan))) == {}
+
+
+def test_a_method_has_to_be_named_where_there_are_several():
+    truth = {("a", "Edema"): np.eye(8, dtype=bool)}
+    two = ss.study_from_arrays(truth, {("a", "Edema", m): np.eye(8) for m in ("cam", "ig")}, human={})
+    with pytest.raises(SalstatsError, match="has maps of 'cam', 'ig'; name one of them"):
+        ss.segment(two)
+    with pytest.raises(SalstatsError, match="name one of them"):
+        ss.segment(two, method="human")
+    assert list(ss.segment(two, method="ig")) == ["a"]
+    with pytest.raises(SalstatsError, match="has no maps"):
+        ss.segment(ss.study_from_arrays(truth, {}, human={}))
+
+
+def test_an_existing_file_is_replaced_only_when_asked(tmp_path):
+    made = ss.segment(drawn(np.eye(8)))
+    file = ss.write_masks(made, tmp_path / "masks.json")
+    with pytest.raises(InputFileError, match="overwrite"):
+        ss.write_masks({}, file)
+    assert list(json.loads(file.read_text())) == ["a"]
+    ss.write_masks({}, file, overwrite=True)
+    assert json.loads(file.read_text()) == {}
+    with pytest.raises(InputFileError, match=r"must end in \.json"):
+        ss.write_masks(made, tmp_path / "masks.csv")
