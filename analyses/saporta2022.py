@@ -37,10 +37,10 @@ from salstats.cli_options import in_flags
 from salstats.display.figure_jobs import FigureJobs
 from salstats.display.items import INDEX, WARNINGS, check_items_folder, write_items
 from salstats.display.saporta2022.examples import examples
-from salstats.display.saporta2022.frames import HUMAN, Choice, Frames, one_model
+from salstats.display.saporta2022.frames import Choice, Frames, one_model
 from salstats.display.saporta2022.items import make_items
 from salstats.display.saporta2022.slices import cut_off, true_positive
-from salstats.study import Study
+from salstats.study import HUMAN, Study
 
 
 class OneLine(argparse.ArgumentParser):

@@ -98,7 +98,7 @@ def top(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
 ) -> None:
-    """Statistics for saliency maps: files of per-case scores in, tidy tables out."""
+    """Statistics for saliency maps: maps or files of per-case scores in, tidy tables out."""
     if version:
         import salstats
 

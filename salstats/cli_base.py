@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 app = typer.Typer(
-    help="Statistics for saliency maps: files of per-case scores in, tidy tables out.",
+    help="Statistics for saliency maps: maps or files of per-case scores in, tidy tables out.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

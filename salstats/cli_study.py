@@ -1,4 +1,4 @@
-"""The commands that make scores: score, features, tune, and rates of the pixels that score counts."""
+"""The commands that make scores: score, features, tune, segment, and rates of the pixels that score counts."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -31,6 +31,13 @@ Folder = Annotated[Path, typer.Argument(metavar="STUDY", help="Folder of maps an
 Jobs = Annotated[int, typer.Option(help="Processes; -1 for one per core.")]
 Threshold = Annotated[
     str, typer.Option(help="otsu, a number from 0 to 1, or a file that tune wrote (task, threshold).")
+]
+Cutoff = Annotated[
+    str | None,
+    typer.Option(help="Probability below which a mask is empty: a number, or a file that tune wrote."),
+]
+Colormap = Annotated[
+    str | None, typer.Option(help="jet: smooth as the CheXlocalize scripts do, through a colour map.")
 ]
 Smooth = Annotated[
     str | None, typer.Option(help="Side of a box filter in pixels, or a file that tune wrote.")
@@ -106,10 +113,7 @@ def score(
         ),
     ] = None,
     threshold: Threshold = "otsu",
-    cutoff: Annotated[
-        str | None,
-        typer.Option(help="Probability below which a mask is empty: a number, or a file that tune wrote."),
-    ] = None,
+    cutoff: Cutoff = None,
     smooth: Smooth = None,
     slice: Annotated[
         str,
@@ -121,9 +125,7 @@ def score(
     misses: Annotated[
         str, typer.Option(help="Overlap of an empty mask on the true-positive slice: undefined or zero.")
     ] = "undefined",
-    colormap: Annotated[
-        str | None, typer.Option(help="jet: smooth as the CheXlocalize scripts do, through a colour map.")
-    ] = None,
+    colormap: Colormap = None,
     jobs: Jobs = 1,
     resume: Annotated[
         Path | None, typer.Option(help="Folder that keeps finished cases for a run that is stopped.")
@@ -217,6 +219,34 @@ def say_chosen(sweep: "pd.DataFrame", what: str) -> None:
         typer.echo(f"{what}, {':'.join(str(n) for n in names if n == n)}: {', '.join(texts)}", err=True)
 
 
+@study_command("segment", "study -o masks.json")
+def segment(
+    study: Folder,
+    reading: dict,
+    out: Annotated[Path, typer.Option("-o", "--output", help="Write .json, as the CheXlocalize release.")],
+    of: Annotated[
+        str | None, typer.Option(help="Whose maps, where there are several: gradcam or gradcam:densenet.")
+    ] = None,
+    threshold: Threshold = "otsu",
+    cutoff: Cutoff = None,
+    smooth: Smooth = None,
+    colormap: Colormap = None,
+    jobs: Jobs = 1,
+    overwrite: Overwrite = False,
+) -> None:
+    """Write the masks that score makes of one method's maps, as compressed run lengths."""
+    from salstats.outputs import check_target
+
+    check_target(out, (".json",), overwrite=overwrite)
+    import salstats as ss
+
+    made = ss.segment(
+        read(study, reading), method=of, threshold=threshold, cutoff=cutoff, smooth=smooth,
+        colormap=colormap, jobs=jobs, progress=True,
+    )  # fmt: skip
+    ss.write_masks(made, out, overwrite=overwrite)
+
+
 @command("rates", "scores.csv --by method,task -o rates.csv")
 def rates(
     scores: Scores,
@@ -230,7 +260,7 @@ def rates(
     ] = None,
     unit: Unit = None,
     interval: Annotated[
-        str, typer.Option(help="percentile, order, basic, normal, bca, studentized, delta.")
+        str, typer.Option(help="percentile, order, basic, normal, bca, studentized, delta (logit scale).")
     ] = "percentile",
     level: Level = 0.95,
     replicates: Replicates = 1000,
@@ -240,7 +270,10 @@ def rates(
     out: Out = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Estimate rates of pixels pooled over cases, from the tp, fp, fn and tn that score writes."""
+    """Estimate rates of pixels pooled over cases, from the tp, fp, fn and tn that score writes.
+
+    Score with --slice full to count images without any finding, too.
+    """
     cli_base.check_out(out, overwrite, scores, reading)
     import salstats as ss
 

@@ -126,8 +126,8 @@ def score(
         slice
             As given.
         threshold, cutoff, smooth
-            Beside overlap scores of maps: "otsu" or the number, the probability cut-off, the side of the box;
-            the last two only where there were any.
+            Beside overlap scores of maps: "otsu" or the number, the probability cut-off (also of stored
+            masks), the side of the box; each only where there was one.
 
     Raises
     ------

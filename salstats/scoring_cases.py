@@ -8,6 +8,7 @@ import numpy as np
 
 from salstats.checks import InputFileError
 from salstats.images import masks
+from salstats.images.maps import is_finite
 from salstats.masking import MaskRule, value_of
 from salstats.metrics import overlap
 from salstats.metrics.overlap import Counts, rate
@@ -164,7 +165,7 @@ def _compare(
         return Seen(None, {}, NO_MAP, NO_MAP)
     on_image = None
     if content.saliency is not None:
-        if not np.isfinite(content.saliency).all():
+        if not is_finite(content.saliency):
             return Seen(None, {}, NOT_FINITE, NOT_FINITE)
         on_image = rule.mask.on_image(content, task, series, truth.shape)
     counts, no_counts = None, NO_MASK

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
-import numpy as np
-
 from salstats.checks import SalstatsError, quoted
 from salstats.images import masks
+from salstats.images.maps import is_finite
 from salstats.images.masks import Rle
 from salstats.jobs import in_pieces
 from salstats.masking import OTSU, Given, MaskRule, mask_rule, value_of
@@ -123,14 +122,14 @@ def write_masks(
 
 def _series(study: Study, method: str | None) -> Series:
     """Return the series whose maps are wanted."""
-    with_maps = {p.series for c in study for p in c.predictions if p.has_saliency}
-    there = [s for s in study.series if s in with_maps]
-    found = [s for s in there if method in (None, s.method, str(s))]
+    there = study.with_maps()
     if not there:
         raise SalstatsError(f"{study.source} has no maps, so there are no masks to make")
+    found = [s for s in there if method in (None, s.method, str(s))]
     if len(found) != 1:
-        several = f"has maps of {quoted(map(str, there))}"
-        raise SalstatsError(f"{study.source} {several}; name one of them as method")
+        raise SalstatsError(
+            f"{study.source} has maps of {quoted(map(str, there))}; name one of them as method"
+        )
     return found[0]
 
 
@@ -143,7 +142,7 @@ def _masks_of(cases: tuple[Case, ...], *, series: Series, rule: MaskRule) -> Mas
                 continue
             content, task = prediction.read(), prediction.task
             shape = case.shape or content.shape
-            if content.saliency is None or not np.isfinite(content.saliency).all():
+            if content.saliency is None or not is_finite(content.saliency):
                 continue
             if shape is None:
                 raise SalstatsError(

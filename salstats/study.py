@@ -170,6 +170,11 @@ class Study:
         methods = ", ".join(str(s) for s in self.series) or "none"
         return f"<Study {self.source}: {len(self)} cases, {len(self.tasks)} tasks, methods: {methods}>"
 
+    def with_maps(self) -> tuple[Series, ...]:
+        """Return the series that hold maps; people and stored masks have none."""
+        found = {p.series for c in self.cases for p in c.predictions if p.has_saliency}
+        return tuple(s for s in self.series if s in found)
+
     def select(
         self,
         *,

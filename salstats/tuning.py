@@ -11,7 +11,7 @@ import pandas as pd
 
 from salstats.checks import SalstatsError, ValueRangeError, check_choice
 from salstats.images import masks
-from salstats.images.maps import LARGEST_BOX
+from salstats.images.maps import LARGEST_BOX, is_finite
 from salstats.jobs import in_pieces
 from salstats.masking import OTSU, Given, MaskRule, mask_rule, value_of
 from salstats.metrics.overlap import Counts, rate
@@ -113,7 +113,9 @@ def tune(
     values = _grid(GRIDS[what] if grid is None else grid, what)
     check_choice(metric, TUNED, "metric")
     rule = mask_rule(study, threshold=threshold, smooth=smooth if what != "smooth" else None)
-    series = _series_with_maps(study)
+    series = study.with_maps()
+    if not series:
+        raise SalstatsError(f"{study.source} has no maps: there is nothing to tune")
     cases = [c for c in study if c.annotated or what == "cutoff"]
     work = partial(
         _sweep, tasks=study.tasks, series=series, what=what, values=values, metric=metric, rule=rule
@@ -135,15 +137,6 @@ def _grid(grid: Sequence[float], what: str) -> tuple[float, ...]:
         kind = f"whole pixels from 0 to {LARGEST_BOX}" if what == "smooth" else "from 0 to 1"
         raise ValueRangeError(f"grid of {what} holds values {kind}; got {list(grid)}")
     return values
-
-
-def _series_with_maps(study: Study) -> tuple[Series, ...]:
-    """Return the series that hold maps; people and stored masks have nothing to tune."""
-    wanted = {p.series for c in study for p in c.predictions if p.has_saliency}
-    series = tuple(s for s in study.series if s in wanted)
-    if not series:
-        raise SalstatsError(f"{study.source} has no maps: there is nothing to tune")
-    return series
 
 
 def _sweep(
@@ -185,7 +178,7 @@ def _counts(
     """Return counts (values, 4) of one map; None where it cannot be used."""
     content = prediction.read()
     shape = case.shape or content.shape
-    if content.saliency is None or shape is None or not np.isfinite(content.saliency).all():
+    if content.saliency is None or shape is None or not is_finite(content.saliency):
         return None
     reference = masks.empty(shape) if truth is None else truth
     task, series = prediction.task, prediction.series

@@ -6,6 +6,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+import salstats as ss
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -19,6 +21,18 @@ def shared() -> Path:
             pytest.fail(message)
         pytest.skip(message)
     return folder
+
+
+@pytest.fixture(scope="session")
+def made_up(shared) -> Path:
+    """The CheXlocalize oracle's made-up study: its files in `inputs`, what the scripts gave in `expected`."""
+    return shared / "oracles" / "chexlocalize" / "study"
+
+
+@pytest.fixture(scope="session")
+def made_up_study(made_up) -> ss.Study:
+    """The made-up study as its maps and annotations lie on disk."""
+    return ss.read_chexlocalize(made_up / "inputs")
 
 
 @pytest.fixture(scope="session")

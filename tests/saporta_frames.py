@@ -1,5 +1,6 @@
 """The made-up study of the CheXlocalize oracle as the frames that `score`, `features` and `tune` give."""
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -141,3 +142,19 @@ def _sweep(folder: Path) -> pd.DataFrame:
     chosen = pd.read_csv(folder / "tuning_results.csv").set_index("task")["threshold"]
     detail["chosen"] = np.isclose(detail["threshold"], detail["task"].map(chosen), rtol=0, atol=1e-9)
     return detail.assign(method=METHOD, metric="iou")
+
+
+def write_part(inputs: Path, folder: Path, *, n_annotated: int, n_absent: int) -> list[str]:
+    """Write a part of the made-up study's files; return its cases, those without a finding last."""
+    truth = json.loads((inputs / "gt_annotations.json").read_text())
+    maps: dict[str, list[Path]] = {}
+    for file in sorted((inputs / "maps").iterdir()):
+        maps.setdefault(file.name.rsplit("_", 2)[0], []).append(file)
+    kept = [*sorted(truth)[:n_annotated], *sorted(set(maps) - set(truth))[:n_absent]]
+    for name in ("gt_annotations", "hb_annotations", "hb_salient_pts"):
+        whole = json.loads((inputs / f"{name}.json").read_text())
+        (folder / f"{name}.json").write_text(json.dumps({c: whole[c] for c in kept if c in whole}))
+    (folder / "maps").mkdir()
+    for file in (file for case in kept for file in maps[case]):
+        (folder / "maps" / file.name).symlink_to(file)
+    return kept

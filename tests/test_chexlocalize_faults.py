@@ -24,18 +24,8 @@ BLOCK[3:8, 3:8] = True
 
 
 @pytest.fixture(scope="module")
-def oracle(shared):
-    return shared / "oracles" / "chexlocalize" / "study"
-
-
-@pytest.fixture(scope="module")
-def maps(oracle):
-    return ss.read_chexlocalize(oracle / "inputs")
-
-
-@pytest.fixture(scope="module")
-def scores(maps):
-    return ss.score(maps, metrics=["iou", "hit"])
+def scores(made_up_study):
+    return ss.score(made_up_study, metrics=["iou", "hit"])
 
 
 def drawn(truths, **given):
@@ -82,7 +72,7 @@ def test_b3_order_statistics_of_too_few_replicates_are_refused(scores):
         ss.summarize(scores.query("metric == 'iou'"), interval="order", n_replicates=39)
 
 
-def test_b4_undefined_replicates_are_counted_and_move_no_limit(maps, scores):
+def test_b4_undefined_replicates_are_counted_and_move_no_limit(made_up_study, scores):
     rows = scores.query("metric == 'iou' and method == 'saliency' and task == 'Pleural Effusion'")
     few = ss.summarize(rows, by="task", unit="case", n_replicates=1000).iloc[0]
     assert few["n_undefined"] > 0
@@ -98,8 +88,8 @@ def test_b5_a_line_has_no_shape_and_stops_nothing():
     assert np.isnan(row["elongation"])
 
 
-def test_b6_features_are_joined_by_case_and_task_whatever_the_order(maps, scores):
-    features = ss.features(maps)
+def test_b6_features_are_joined_by_case_and_task_whatever_the_order(made_up_study, scores):
+    features = ss.features(made_up_study)
     shuffled = features.sample(frac=1, random_state=1).reset_index(drop=True)
     pd.testing.assert_frame_equal(ss.join_features(scores, features), ss.join_features(scores, shuffled))
 
@@ -175,8 +165,8 @@ def test_s1_misses_are_counted_and_both_methods_are_compared_on_the_same_cases(s
     assert pairs.set_index("task")["n_pairs"].to_dict() == wide.groupby("task").size().to_dict()
 
 
-def test_s1_misses_can_count_as_zero(maps, scores):
-    some = maps.select(tasks=["Cardiomegaly"])
+def test_s1_misses_can_count_as_zero(made_up_study, scores):
+    some = made_up_study.select(tasks=["Cardiomegaly"])
     zero = ss.score(some, metrics="iou", misses="zero").query("label == 1")
     undefined = scores.query("metric == 'iou' and task == 'Cardiomegaly' and label == 1")
     # 57 findings; the person's masks of two are empty, the maps' of one
@@ -184,11 +174,11 @@ def test_s1_misses_can_count_as_zero(maps, scores):
     assert undefined.groupby("method")["score"].count().to_dict() == {"human": 55, "saliency": 56}
 
 
-def test_s2_a_slope_on_the_probability_needs_no_cutoff(oracle, maps):
-    cutoff = oracle / "expected" / "tune" / "probability_tuning_results.csv"
+def test_s2_a_slope_on_the_probability_needs_no_cutoff(made_up, made_up_study):
+    cutoff = made_up / "expected" / "tune" / "probability_tuning_results.csv"
     slopes = []
     for options in ({}, {"cutoff": cutoff}):
-        rows = ss.score(maps, metrics="iou", slice="full", **options)
+        rows = ss.score(made_up_study, metrics="iou", slice="full", **options)
         positive = rows.query("method == 'saliency' and label == 1")
         slopes.append(ss.regress(positive, "score ~ prob", by=()).set_index("term").loc["prob", "estimate"])
     # the README of the oracle
@@ -223,23 +213,27 @@ def test_s6_the_same_level_gives_another_mask_by_otsu_only_in_holes_and_specks()
     assert np.array_equal(on_image.mask(0.5), saliency > 0.5)
 
 
-def test_s8_the_correction_is_named_beside_its_p_values(scores, maps):
-    frame = ss.join_features(scores.query("metric == 'iou' and method == 'saliency'"), ss.features(maps))
+def test_s8_the_correction_is_named_beside_its_p_values(scores, made_up_study):
+    frame = ss.join_features(
+        scores.query("metric == 'iou' and method == 'saliency'"), ss.features(made_up_study)
+    )
     slopes = ss.regress(frame, "score ~ elongation", by=(), errors="cluster").query("term == 'elongation'")
     adjusted = ss.adjust(slopes, procedure="bonferroni")
     assert adjusted["procedure"].tolist() == ["bonferroni"]
     assert "p_value" in adjusted
 
 
-def test_s9_rescaling_uses_the_rows_that_are_there_to_regress(scores, maps):
-    rows = ss.join_features(scores.query("metric == 'iou' and method == 'saliency'"), ss.features(maps))
+def test_s9_rescaling_uses_the_rows_that_are_there_to_regress(scores, made_up_study):
+    rows = ss.join_features(
+        scores.query("metric == 'iou' and method == 'saliency'"), ss.features(made_up_study)
+    )
     kept = ss.normalize(rows[rows["score"].notna()].reset_index(drop=True), ["elongation"])
     assert (kept["elongation"].min(), kept["elongation"].max()) == (0, 1)
 
 
-def test_s10_specificity_of_all_images_has_an_interval(maps):
-    full = ss.score(maps, metrics="iou", slice="full")
-    positive = full[full["case"].isin([c.case for c in maps if c.annotated])]
+def test_s10_specificity_of_all_images_has_an_interval(made_up_study):
+    full = ss.score(made_up_study, metrics="iou", slice="full")
+    positive = full[full["case"].isin([c.case for c in made_up_study if c.annotated])]
     rates = [
         ss.pooled_rates(f, rates="specificity", by="method", n_replicates=100).set_index("method")
         for f in (full, positive)
@@ -257,8 +251,8 @@ def test_s11_a_map_of_one_value_has_no_peak_in_the_corner():
     assert scored.set_index("metric")["reason"]["iou"] == "empty mask"
 
 
-def test_s12_every_task_is_tried_at_the_same_cutoffs(maps):
-    some = maps.select(cases=[c.case for c in maps][:6])
+def test_s12_every_task_is_tried_at_the_same_cutoffs(made_up_study):
+    some = made_up_study.select(cases=[c.case for c in made_up_study][:6])
     tried = ss.tune(some, what="cutoff").groupby("task")["cutoff"].agg(tuple)
     assert tried.nunique() == 1
 

@@ -19,6 +19,7 @@ COMMANDS = [
     "score",
     "features",
     "tune",
+    "segment",
     "rates",
     "read",
     "summarize",

@@ -16,6 +16,8 @@ from salstats.checks import InputFileError
 from salstats.cli import run
 
 COMMANDS = ("score", "features", "tune")
+#: All that read a study.
+READING = (*COMMANDS, "segment")
 
 
 @pytest.fixture
@@ -34,13 +36,32 @@ def error_line(capsys):
     return err
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", READING)
 def test_the_example_of_the_help_runs_as_it_stands(capsys, monkeypatch, folder, command):
     monkeypatch.setenv("COLUMNS", "200")
     run([command, "--help"])
     example = re.search(r"Example: salstats (.*)", capsys.readouterr().out).group(1)
     assert run(shlex.split(example)) == 0
-    assert len(list(folder.glob("*.csv"))) == 1
+    assert len([f for f in folder.iterdir() if f.is_file()]) == 1
+
+
+def test_masks_that_are_written_score_as_the_maps_do(folder):
+    assert run(["segment", "study", "--threshold", "0.4", "-o", "masks.json"]) == 0
+    assert (
+        run(["score", "study", "--masks", "saliency=masks.json", "--metric", "iou", "-o", "stored.csv"]) == 0
+    )
+    assert run(["score", "study", "--threshold", "0.4", "--metric", "iou", "-o", "made.csv"]) == 0
+    stored, made = (pd.read_csv(f).query("method == 'saliency'")["score"] for f in ("stored.csv", "made.csv"))
+    pd.testing.assert_series_equal(stored, made)
+
+
+def test_masks_of_an_earlier_run_are_kept_unless_asked(capsys, folder):
+    (folder / "masks.json").write_text("mine")
+    assert run(["segment", "study", "-o", "masks.json"]) == 2
+    assert "--overwrite" in error_line(capsys)
+    assert (folder / "masks.json").read_text() == "mine"
+    assert run(["segment", "study", "-o", "masks.csv"]) == 2
+    assert "must end in .json" in error_line(capsys)
 
 
 CALLS = {

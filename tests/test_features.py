@@ -18,14 +18,14 @@ FILES = {
 
 
 @pytest.fixture(scope="module")
-def measured(shared):
-    return ss.features(ss.read_chexlocalize(shared / "oracles" / "chexlocalize" / "study" / "inputs"))
+def measured(made_up_study):
+    return ss.features(made_up_study)
 
 
 @pytest.mark.parametrize("feature", FILES)
-def test_features_equal_the_scripts(shared, measured, feature):
-    folder = shared / "oracles" / "chexlocalize" / "study" / "expected" / "features"
-    theirs = pd.read_csv(folder / f"{FILES[feature]}.csv", index_col="img_id").sort_index()
+def test_features_equal_the_scripts(made_up, measured, feature):
+    file = made_up / "expected" / "features" / f"{FILES[feature]}.csv"
+    theirs = pd.read_csv(file, index_col="img_id").sort_index()
     ours = measured.pivot(index="case", columns="task", values=feature)
     assert ours.shape == (165, 10)
     theirs = theirs[ours.columns]
@@ -50,9 +50,9 @@ def test_an_absent_finding_has_no_area_and_no_shape(measured):
     assert absent["height"].gt(0).all()
 
 
-def test_features_join_to_scores_by_case_and_task(shared, measured):
-    study = ss.read_chexlocalize(shared / "oracles" / "chexlocalize" / "study" / "inputs")
-    scores = ss.score(study.select(cases=[c.case for c in study if c.annotated][:5]), metrics="hit")
+def test_features_join_to_scores_by_case_and_task(made_up_study, measured):
+    some = made_up_study.select(cases=[c.case for c in made_up_study if c.annotated][:5])
+    scores = ss.score(some, metrics="hit")
     joined = ss.join_features(scores, measured)
     row = joined.query("method == 'saliency' and label == 1").iloc[0]
     one = measured[measured["case"].eq(row["case"]) & measured["task"].eq(row["task"])].iloc[0]
@@ -70,9 +70,8 @@ def test_components_are_counted_where_there_are_no_outlines():
     assert frame["irrectangularity"][0] == pytest.approx(0, abs=1e-6)
 
 
-def test_two_jobs_give_the_same_frame(shared, measured):
-    study = ss.read_chexlocalize(shared / "oracles" / "chexlocalize" / "study" / "inputs")
-    pd.testing.assert_frame_equal(ss.features(study, jobs=2), measured)
+def test_two_jobs_give_the_same_frame(made_up_study, measured):
+    pd.testing.assert_frame_equal(ss.features(made_up_study, jobs=2), measured)
 
 
 def test_a_truth_without_cases():

@@ -31,10 +31,9 @@ def test_every_python_block_prints_what_stands_below_it(tmp_path, monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")  # two findings are rare there
-def test_from_a_chexlocalize_folder_to_table_1(shared, tmp_path, monkeypatch):
+def test_from_a_chexlocalize_folder_to_table_1(made_up, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    inputs = shared / "oracles" / "chexlocalize" / "study" / "inputs"
-    (tmp_path / "chexlocalize").symlink_to(inputs, target_is_directory=True)
+    (tmp_path / "chexlocalize").symlink_to(made_up / "inputs", target_is_directory=True)
     blocks = [b for b in BLOCKS if READS_A_STUDY in b[0]]
     assert len(blocks) == 1
     assert len(blocks[0][0].splitlines()) <= 10

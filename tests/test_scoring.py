@@ -24,14 +24,9 @@ from salstats.study import Case, Content, Prediction, Series, Study, Truth
 PIXEL = 2 / 400
 
 
-@pytest.fixture(scope="module")
-def oracle(shared):
-    return shared / "oracles" / "chexlocalize" / "study"
-
-
-def expected(oracle, folder, name):
+def expected(made_up, folder, name):
     """Results of the scripts as a frame: cases by tasks."""
-    frame = pd.read_csv(oracle / "expected" / folder / f"{name}_results_per_cxr.csv", index_col="img_id")
+    frame = pd.read_csv(made_up / "expected" / folder / f"{name}_results_per_cxr.csv", index_col="img_id")
     return frame.sort_index().sort_index(axis=1)
 
 
@@ -50,54 +45,49 @@ def difference(ours, theirs):
     return np.nanmax(np.abs(ours.to_numpy(float) - theirs.to_numpy(float)))
 
 
-def stored(oracle, name):
+def stored(made_up, name):
     """The made-up study with the scripts' own masks instead of maps."""
     return ss.read_chexlocalize(
-        truth=oracle / "expected" / "gt_segmentations.json",
-        human=oracle / "expected" / "hb_segmentations.json",
-        points=oracle / "inputs" / "hb_salient_pts.json",
-        masks={"saliency": oracle / "expected" / f"{name}.json"},
+        truth=made_up / "expected" / "gt_segmentations.json",
+        human=made_up / "expected" / "hb_segmentations.json",
+        points=made_up / "inputs" / "hb_salient_pts.json",
+        masks={"saliency": made_up / "expected" / f"{name}.json"},
     )
 
 
 @pytest.fixture(scope="module")
-def maps(oracle):
-    """The made-up study as its maps and annotations lie on disk."""
-    return ss.read_chexlocalize(oracle / "inputs")
-
-
-@pytest.fixture(scope="module")
-def scored(maps):
-    return ss.score(maps, metrics=["iou", "dice", "precision", "recall", "specificity", "hit"])
+def scored(made_up_study):
+    return ss.score(made_up_study, metrics=["iou", "dice", "precision", "recall", "specificity", "hit"])
 
 
 class TestGivenTheSameMasks:
-    def test_iou_equals_the_scripts_case_by_case(self, oracle):
-        scores = ss.score(stored(oracle, "seg_otsu"))
-        assert difference(table(scores, "iou", "saliency"), expected(oracle, "eval_tp", "iou")) == 0
+    def test_iou_equals_the_scripts_case_by_case(self, made_up):
+        scores = ss.score(stored(made_up, "seg_otsu"))
+        assert difference(table(scores, "iou", "saliency"), expected(made_up, "eval_tp", "iou")) == 0
         assert (
-            difference(table(scores, "iou", "human"), expected(oracle, "eval_tp", "iou_humanbenchmark")) == 0
+            difference(table(scores, "iou", "human"), expected(made_up, "eval_tp", "iou_humanbenchmark")) == 0
         )
 
-    def test_human_hits_equal_the_scripts(self, oracle):
-        scores = ss.score(stored(oracle, "seg_otsu"))
-        theirs = expected(oracle, "eval_tp", "hitmiss_humanbenchmark")
+    def test_human_hits_equal_the_scripts(self, made_up):
+        scores = ss.score(stored(made_up, "seg_otsu"))
+        theirs = expected(made_up, "eval_tp", "hitmiss_humanbenchmark")
         assert difference(table(scores, "hit", "human"), theirs) == 0
 
-    def test_tuned_thresholds_equal_the_scripts(self, oracle):
-        scores = ss.score(stored(oracle, "seg_threshold"), metrics="iou")
-        assert difference(table(scores, "iou", "saliency"), expected(oracle, "eval_tp_threshold", "iou")) == 0
+    def test_tuned_thresholds_equal_the_scripts(self, made_up):
+        scores = ss.score(stored(made_up, "seg_threshold"), metrics="iou")
+        theirs = expected(made_up, "eval_tp_threshold", "iou")
+        assert difference(table(scores, "iou", "saliency"), theirs) == 0
 
     @pytest.mark.parametrize(
         ("name", "folder"), [("seg_otsu", "eval_full_otsu"), ("seg_otsu_prob", "eval_full")]
     )
-    def test_the_full_slice_equals_the_scripts(self, oracle, name, folder):
-        scores = ss.score(stored(oracle, name), slice="full", metrics="iou")
-        assert difference(table(scores, "iou", "saliency"), expected(oracle, folder, "iou")) == 0
+    def test_the_full_slice_equals_the_scripts(self, made_up, name, folder):
+        scores = ss.score(stored(made_up, name), slice="full", metrics="iou")
+        assert difference(table(scores, "iou", "saliency"), expected(made_up, folder, "iou")) == 0
 
-    def test_people_on_the_full_slice_equal_the_scripts_on_the_cases_these_keep(self, oracle):
-        theirs = expected(oracle, "eval_full", "iou_humanbenchmark")
-        ours = table(ss.score(stored(oracle, "seg_otsu"), slice="full", metrics="iou"), "iou", "human")
+    def test_people_on_the_full_slice_equal_the_scripts_on_the_cases_these_keep(self, made_up):
+        theirs = expected(made_up, "eval_full", "iou_humanbenchmark")
+        ours = table(ss.score(stored(made_up, "seg_otsu"), slice="full", metrics="iou"), "iou", "human")
         assert len(theirs) == 179
         # the scripts leave out the cases in which neither annotator marked anything
         assert ours.drop(index=theirs.index).isna().all(axis=None)
@@ -105,16 +95,16 @@ class TestGivenTheSameMasks:
 
 
 class TestFromTheMaps:
-    def test_iou_differs_by_single_pixels_only(self, oracle, scored):
-        ours, theirs = table(scored, "iou", "saliency"), expected(oracle, "eval_tp", "iou")
+    def test_iou_differs_by_single_pixels_only(self, made_up, scored):
+        ours, theirs = table(scored, "iou", "saliency"), expected(made_up, "eval_tp", "iou")
         assert difference(ours, theirs) <= PIXEL
         assert (ours.fillna(-1) == theirs.fillna(-1)).mean(axis=None) > 0.99
 
-    def test_hits_equal_the_scripts(self, oracle, scored):
-        assert difference(table(scored, "hit", "saliency"), expected(oracle, "eval_tp", "hitmiss")) == 0
+    def test_hits_equal_the_scripts(self, made_up, scored):
+        assert difference(table(scored, "hit", "saliency"), expected(made_up, "eval_tp", "hitmiss")) == 0
 
-    def test_pixels_equal_the_scripts(self, oracle, scored):
-        per_map = pd.read_csv(oracle / "expected" / "per_map.csv").rename(columns={"img_id": "case"})
+    def test_pixels_equal_the_scripts(self, made_up, scored):
+        per_map = pd.read_csv(made_up / "expected" / "per_map.csv").rename(columns={"img_id": "case"})
         ours = scored.query("metric == 'iou' and method == 'saliency'").merge(per_map, on=["case", "task"])
         assert len(ours) == 1650
         for name, pixels in {
@@ -126,19 +116,19 @@ class TestFromTheMaps:
             assert (ours[name].astype(float) - pixels).abs().max() <= 2, name
         assert np.array_equal(ours["prob_x"], ours["prob_y"])
 
-    def test_tuned_thresholds(self, oracle, maps):
-        file = oracle / "expected" / "tune" / "tuning_results.csv"
-        scores = ss.score(maps, threshold=file, metrics="iou")
-        theirs = expected(oracle, "eval_tp_threshold", "iou")
+    def test_tuned_thresholds(self, made_up, made_up_study):
+        file = made_up / "expected" / "tune" / "tuning_results.csv"
+        scores = ss.score(made_up_study, threshold=file, metrics="iou")
+        theirs = expected(made_up, "eval_tp_threshold", "iou")
         assert difference(table(scores, "iou", "saliency"), theirs) <= PIXEL
 
-    def test_tuned_cutoffs_on_the_full_slice(self, oracle, maps):
-        file = oracle / "expected" / "tune" / "probability_tuning_results.csv"
-        scores = ss.score(maps, cutoff=file, slice="full", metrics="iou")
-        assert difference(table(scores, "iou", "saliency"), expected(oracle, "eval_full", "iou")) <= PIXEL
+    def test_tuned_cutoffs_on_the_full_slice(self, made_up, made_up_study):
+        file = made_up / "expected" / "tune" / "probability_tuning_results.csv"
+        scores = ss.score(made_up_study, cutoff=file, slice="full", metrics="iou")
+        assert difference(table(scores, "iou", "saliency"), expected(made_up, "eval_full", "iou")) <= PIXEL
 
-    def test_two_jobs_give_the_same_rows_in_the_same_order(self, maps, scored):
-        some = maps.select(cases=[c.case for c in maps][:30])
+    def test_two_jobs_give_the_same_rows_in_the_same_order(self, made_up_study, scored):
+        some = made_up_study.select(cases=[c.case for c in made_up_study][:30])
         one, two = (ss.score(some, jobs=jobs) for jobs in (1, 2))
         pd.testing.assert_frame_equal(one, two)
 
@@ -151,8 +141,8 @@ class TestFromTheMaps:
         assert np.allclose(by_metric["precision"]["score"], by_metric["precision"].eval("tp / (tp + fp)"))
         assert np.allclose(by_metric["specificity"]["score"], by_metric["specificity"].eval("tn / (tn + fp)"))
 
-    def test_every_case_task_and_series_has_a_row(self, maps, scored):
-        annotated = [c.case for c in maps if c.annotated]
+    def test_every_case_task_and_series_has_a_row(self, made_up_study, scored):
+        annotated = [c.case for c in made_up_study if c.annotated]
         assert len(annotated) == 165
         assert len(scored) == 165 * 10 * 2 * 6
         assert scored["patient"].nunique() < 165
@@ -430,15 +420,15 @@ def _killed(but):
 
 
 class TestInPieces:
-    def test_a_backend_that_joblib_is_told_takes_the_work(self, maps):
-        some = maps.select(cases=[c.case for c in maps if c.annotated][:6])
+    def test_a_backend_that_joblib_is_told_takes_the_work(self, made_up_study):
+        some = made_up_study.select(cases=[c.case for c in made_up_study if c.annotated][:6])
         with joblib.parallel_config(backend="threading", n_jobs=2):
             inside = ss.score(some)
         pd.testing.assert_frame_equal(inside, ss.score(some))
 
-    def test_opencv_keeps_the_threads_that_the_caller_gave_it(self, maps):
+    def test_opencv_keeps_the_threads_that_the_caller_gave_it(self, made_up_study):
         before = cv2.getNumThreads()
-        ss.score(maps.select(cases=[maps.cases[0].case]), slice="full")
+        ss.score(made_up_study.select(cases=[made_up_study.cases[0].case]), slice="full")
         assert cv2.getNumThreads() == before
 
     def test_opencv_keeps_the_threads_of_the_caller_where_pieces_run_in_threads(self):
@@ -471,22 +461,22 @@ class TestInPieces:
         finally:
             cv2.setNumThreads(before)
 
-    def test_there_are_no_more_processes_than_cases(self, maps):
+    def test_there_are_no_more_processes_than_cases(self, made_up_study):
         """joblib would fail to start so many."""
-        one = maps.select(cases=[maps.cases[0].case])
+        one = made_up_study.select(cases=[made_up_study.cases[0].case])
         pd.testing.assert_frame_equal(
             ss.score(one, slice="full", jobs=2**31), ss.score(one, slice="full", jobs=1)
         )
 
-    def test_a_process_that_is_killed_is_a_named_error(self, maps):
-        first = maps.cases[0]
+    def test_a_process_that_is_killed_is_a_named_error(self, made_up_study):
+        first, *others = made_up_study.cases[:4]
         killing = replace(first.predictions[0], read=partial(_killed, os.getpid()))
-        study = replace(maps, cases=(replace(first, predictions=(killing,)), *maps.cases[1:4]))
+        study = replace(made_up_study, cases=(replace(first, predictions=(killing,)), *others))
         with pytest.raises(SalstatsError, match="one of 2 processes was killed or crashed"):
             ss.score(study, slice="full", jobs=2)
 
-    def test_a_bar_is_shown_on_a_terminal_only(self, maps, capsys, monkeypatch):
-        some = maps.select(cases=[maps.cases[0].case])
+    def test_a_bar_is_shown_on_a_terminal_only(self, made_up_study, capsys, monkeypatch):
+        some = made_up_study.select(cases=[made_up_study.cases[0].case])
         ss.score(some, slice="full", progress=True)
         assert capsys.readouterr().err == ""
         monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)

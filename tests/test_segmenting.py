@@ -12,26 +12,20 @@ from salstats.images import masks
 
 
 @pytest.fixture(scope="module")
-def oracle(shared):
-    return shared / "oracles" / "chexlocalize" / "study"
-
-
-@pytest.fixture(scope="module")
-def some(oracle):
+def some(made_up_study):
     """Twelve cases of the made-up study, with and without findings."""
-    study = ss.read_chexlocalize(oracle / "inputs")
-    return study.select(cases=[c.case for c in study][:12])
+    return made_up_study.select(cases=[c.case for c in made_up_study][:12])
 
 
 @pytest.mark.parametrize("name", ["seg_otsu", "seg_otsu_prob", "seg_threshold"])
-def test_masks_are_the_scripts_but_for_single_pixels(oracle, some, name):
-    tuned = oracle / "expected" / "tune"
+def test_masks_are_the_scripts_but_for_single_pixels(made_up, some, name):
+    tuned = made_up / "expected" / "tune"
     options = {
         "seg_otsu": {},
         "seg_otsu_prob": {"cutoff": tuned / "probability_tuning_results.csv"},
         "seg_threshold": {"threshold": tuned / "tuning_results.csv"},
     }[name]
-    theirs = json.loads((oracle / "expected" / f"{name}.json").read_text())
+    theirs = json.loads((made_up / "expected" / f"{name}.json").read_text())
     ours = ss.segment(some, **options)
     assert list(ours) == [c.case for c in some]
     differing = [
@@ -45,9 +39,9 @@ def test_masks_are_the_scripts_but_for_single_pixels(oracle, some, name):
     assert np.mean(np.array(differing) == 0) > 0.97
 
 
-def test_what_is_written_scores_as_the_maps_do(some, tmp_path, oracle):
+def test_what_is_written_scores_as_the_maps_do(some, tmp_path, made_up):
     file = ss.write_masks(ss.segment(some), tmp_path / "masks.json")
-    stored = ss.read_chexlocalize(oracle / "inputs", masks={"saliency": file}).select(
+    stored = ss.read_chexlocalize(made_up / "inputs", masks={"saliency": file}).select(
         cases=[c.case for c in some]
     )
     columns = ["case", "task", "method", "score", "tp", "fp", "fn", "tn"]

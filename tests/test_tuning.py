@@ -11,32 +11,22 @@ from salstats.checks import SalstatsError, ValueRangeError
 PIXEL = 2 / 400 / 6
 
 
-@pytest.fixture(scope="module")
-def oracle(shared):
-    return shared / "oracles" / "chexlocalize" / "study"
-
-
-@pytest.fixture(scope="module")
-def maps(oracle):
-    return ss.read_chexlocalize(oracle / "inputs")
-
-
-def test_thresholds_equal_the_scripts(oracle, maps):
-    ours = ss.tune(maps, what="threshold")
-    theirs = pd.read_csv(oracle / "expected" / "tune" / "tune_heatmap_detail.csv")
+def test_thresholds_equal_the_scripts(made_up, made_up_study):
+    ours = ss.tune(made_up_study, what="threshold")
+    theirs = pd.read_csv(made_up / "expected" / "tune" / "tune_heatmap_detail.csv")
     theirs["threshold"] = theirs["threshold"].round(1)
     both = ours.merge(theirs, on=["task", "threshold"], suffixes=("", "_theirs"), validate="one_to_one")
     assert len(both) == 70
     assert (both["n"] == both["n_theirs"]).all()
     assert (both["estimate"] - both["miou"]).abs().max() < PIXEL
     chosen = ours[ours["chosen"]].set_index("task")["threshold"].sort_index()
-    published = pd.read_csv(oracle / "expected" / "tune" / "tuning_results.csv")
+    published = pd.read_csv(made_up / "expected" / "tune" / "tuning_results.csv")
     assert chosen.to_dict() == published.set_index("task")["threshold"].to_dict()
 
 
-def test_cutoffs_equal_the_scripts(oracle, maps):
-    ours = ss.tune(maps, what="cutoff")
-    theirs = pd.read_csv(oracle / "expected" / "tune" / "probability_tuning_results.csv")
+def test_cutoffs_equal_the_scripts(made_up, made_up_study):
+    ours = ss.tune(made_up_study, what="cutoff")
+    theirs = pd.read_csv(made_up / "expected" / "tune" / "probability_tuning_results.csv")
     theirs["cutoff"] = theirs["prob_threshold"].round(1)
     both = ours.merge(theirs, on=["task", "cutoff"], validate="one_to_one")
     # the scripts try no cut-off of 0 for Lung Lesion
@@ -50,8 +40,8 @@ def test_cutoffs_equal_the_scripts(oracle, maps):
     assert (at_ours - best[at_ours.index]).abs().max() == 0
 
 
-def test_box_filters_equal_one_score_per_size(maps):
-    some = maps.select(cases=[c.case for c in maps if c.annotated][:8])
+def test_box_filters_equal_one_score_per_size(made_up_study):
+    some = made_up_study.select(cases=[c.case for c in made_up_study if c.annotated][:8])
     ours = ss.tune(some, what="smooth", grid=(0, 5, 15))
     assert ours["smooth"].dtype == "int64"
     for size, rows in ours.groupby("smooth"):
@@ -62,8 +52,8 @@ def test_box_filters_equal_one_score_per_size(maps):
         )
 
 
-def test_a_tuned_file_goes_into_score(maps, tmp_path):
-    some = maps.select(cases=[c.case for c in maps if c.annotated][:8])
+def test_a_tuned_file_goes_into_score(made_up_study, tmp_path):
+    some = made_up_study.select(cases=[c.case for c in made_up_study if c.annotated][:8])
     for what in ("threshold", "cutoff", "smooth"):
         frame = ss.tune(some, what=what)
         if frame.groupby("task")["chosen"].sum().eq(0).any():
@@ -111,6 +101,6 @@ def test_without_maps_there_is_nothing_to_tune():
         ss.tune(ss.study_from_arrays({("a", "Edema"): np.eye(3, dtype=bool)}, {}, human={}))
 
 
-def test_two_jobs_give_the_same_frame(maps):
-    some = maps.select(cases=[c.case for c in maps if c.annotated][:12])
+def test_two_jobs_give_the_same_frame(made_up_study):
+    some = made_up_study.select(cases=[c.case for c in made_up_study if c.annotated][:12])
     pd.testing.assert_frame_equal(ss.tune(some, jobs=1), ss.tune(some, jobs=2))

@@ -1,4 +1,4 @@
-"""Saliency maps laid over images: resized, rescaled, thresholded, and counted against a truth."""
+"""Saliency maps laid over images: peaks, masks, and counts against a truth."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -8,6 +8,7 @@ import cv2
 import numpy as np
 
 from salstats.checks import ShapeError, ValueRangeError, check_choice, check_count
+from salstats.images.map_steps import box_filter, float32_below, resize, threshold_mask
 from salstats.images.masks import Rle, runs
 from salstats.images.otsu import above_otsu, grey_levels, jet_smoothed, refill
 from salstats.images.peaks import maxima, rounding
@@ -255,7 +256,7 @@ class SaliencyOnImage:
         checked = [check_threshold(t) for t in thresholds]
         if self.colormap is not None or "otsu" in checked:
             raise ValueRangeError("counts_at takes fixed thresholds, and no colormap; for 'otsu' see counts")
-        cuts = [_float32_below(float(t)) for t in checked]
+        cuts = [float32_below(float(t)) for t in checked]
         n_mask, tp = np.zeros(len(cuts), np.int64), np.zeros(len(cuts), np.int64)
         if not self.is_constant:
             inside = _pieces(self._columns.reshape(-1), starts, ends)
@@ -328,127 +329,3 @@ def check_threshold(threshold: Any) -> float | str:
     ):
         raise ValueRangeError(f"threshold must be 'otsu' or a number from 0 to 1, not {threshold!r}")
     return float(threshold)
-
-
-def resize(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-    """Return a map at an image's size: bilinear, half-pixel centres, no antialiasing.
-
-    Parameters
-    ----------
-    saliency : ndarray of float, shape (m, n)
-    shape : tuple of int
-        (height, width) of the image.
-
-    Returns
-    -------
-    ndarray of float32, shape (height, width)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from salstats.images.maps import resize
-    >>> resize(np.array([[0.0, 4.0]]), (1, 4))
-    array([[0., 1., 3., 4.]], dtype=float32)
-    """
-    height, width = shape
-    source = np.ascontiguousarray(saliency, np.float32)
-    resized = cv2.resize(source, (width, height), interpolation=cv2.INTER_LINEAR)
-    return np.asarray(resized).reshape(height, width)
-
-
-def rescale(values: np.ndarray) -> np.ndarray:
-    """Return a map stretched from its smallest and largest value to 0 and 1; a constant map becomes 0.
-
-    Parameters
-    ----------
-    values : ndarray of float, shape (M, N)
-        Finite.
-
-    Returns
-    -------
-    ndarray of float32, shape (M, N)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from salstats.images.maps import rescale
-    >>> rescale(np.array([[-1.0, 0.0, 3.0]]))
-    array([[0.  , 0.25, 1.  ]], dtype=float32)
-    """
-    shifted = values - values.min()
-    highest = shifted.max()
-    return np.asarray(shifted / highest if highest > 0 else shifted, np.float32)
-
-
-def box_filter(values: np.ndarray, size: int) -> np.ndarray:
-    """Return the mean of `size` x `size` pixels around each, the border mirrored about its pixels.
-
-    Parameters
-    ----------
-    values : ndarray of float32, shape (M, N)
-    size : int
-        Where it is even, the box reaches one pixel further up and left.
-
-    Returns
-    -------
-    ndarray of float32, shape (M, N)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from salstats.images.maps import box_filter
-    >>> box_filter(np.array([[0, 0, 0, 3, 0, 0]], np.float32), 3)
-    array([[0., 0., 1., 1., 1., 0.]], dtype=float32)
-    """
-    smoothed = cv2.boxFilter(values, -1, (size, size), borderType=cv2.BORDER_REFLECT_101)
-    return np.asarray(smoothed).reshape(values.shape)
-
-
-def otsu_mask(values: np.ndarray) -> np.ndarray:
-    """Return what lies above Otsu's level, holes filled and single pixels dropped.
-
-    Parameters
-    ----------
-    values : ndarray of float32, shape (M, N)
-        From 0 to 1.
-
-    Returns
-    -------
-    ndarray of bool, shape (M, N)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from salstats.images.maps import otsu_mask
-    >>> otsu_mask(np.array([[0, 0.1, 0.9, 1, 0, 1]], np.float32)).astype(int)
-    array([[0, 0, 1, 1, 0, 0]])
-    """
-    return refill(above_otsu(grey_levels(values)))
-
-
-def threshold_mask(values: np.ndarray, threshold: float) -> np.ndarray:
-    """Return what lies strictly above a threshold, compared as in float64; nothing filled or dropped.
-
-    Parameters
-    ----------
-    values : ndarray of float32, shape (M, N)
-    threshold : float
-
-    Returns
-    -------
-    ndarray of bool, shape (M, N)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from salstats.images.maps import threshold_mask
-    >>> threshold_mask(np.array([[0.3, 0.4, 0.5]], np.float32), 0.4)  # 0.4 in float32 is more than 0.4
-    array([[False,  True,  True]])
-    """
-    return np.asarray(values > _float32_below(threshold))
-
-
-def _float32_below(threshold: float) -> np.float32:
-    """Return the largest float32 that is not above a number: the same float32 values exceed both."""
-    nearest = np.float32(threshold)
-    return nearest if float(nearest) <= threshold else np.nextafter(nearest, np.float32(-np.inf))

@@ -11,7 +11,7 @@ ROUNDING = 1e-14
 def maxima(saliency: np.ndarray, shape: tuple[int, int], *, every: bool = True) -> tuple[float, np.ndarray]:
     """Return the largest value that a map takes on an image's pixels, and where.
 
-    The map is interpolated as `images.maps.resize` does, but in float64. What ties on paper ties here:
+    The map is interpolated as `images.map_steps.resize` does, but in float64. What ties on paper ties here:
     values that differ by what rounding can do (1e-14 of the map's largest magnitude) are equal. A pixel
     never exceeds the four samples around it, so only where these reach what is found already are pixels
     looked at.

@@ -86,7 +86,7 @@ def _check_shapes(mask: tuple[int, ...], truth: tuple[int, ...]) -> None:
     """Raise ShapeError unless both shapes are one."""
     if mask != truth:
         raise ShapeError(
-            f"mask {mask} and truth {truth} must have the same shape; resize with images.maps.resize"
+            f"mask {mask} and truth {truth} must have the same shape; resize with images.map_steps.resize"
         )
 
 

@@ -84,8 +84,9 @@ def hit_any(saliency: SaliencyOnImage | np.ndarray, truth: Rle | np.ndarray) -> 
 
     Notes
     -----
-    Saliency-Bench's rule. Maps are saturated often enough for it to matter: a plateau touches the truth
-    more easily than its first pixel lies in it.
+    Saliency-Bench's rule (XAIdataset/XAIdataset.github.io, commit c8641d9), in which a constant map is a
+    hit. Maps are saturated often enough for it to matter: a plateau touches the truth more easily than its
+    first pixel lies in it.
 
     Examples
     --------

@@ -20,6 +20,8 @@ class Metric:
     true_zero : bool
         Whether 0 means "none of it", so that a ratio of two means can be read. A correlation or an
         AUC has no such zero (chance is 0 or 0.5), and its percentage decrease means nothing.
+    source : str
+        Whose definition is followed where definitions differ; empty for a metric that is not computed here.
     """
 
     name: str
@@ -28,20 +30,25 @@ class Metric:
     high: float
     larger_is_better: bool
     true_zero: bool
+    source: str = ""
 
 
 _INF = float("inf")
+_CHEXLOCALIZE = "CheXlocalize (rajpurkarlab/cheXlocalize, eval.py, commit 2a79492)"
+_SALIENCY_BENCH = "Saliency-Bench (XAIdataset/XAIdataset.github.io, commit c8641d9)"
+#: Leaves undefined what has nothing to divide by, and only that.
+_MEDPY = "medpy (medpy.metric.binary)"
 
 METRICS: dict[str, Metric] = {
     m.name: m
     for m in (
-        Metric("iou", "IoU", 0, 1, True, True),
-        Metric("dice", "Dice", 0, 1, True, True),
-        Metric("precision", "Precision", 0, 1, True, True),
-        Metric("recall", "Recall", 0, 1, True, True),
-        Metric("specificity", "Specificity", 0, 1, True, True),
-        Metric("hit", "Hit rate", 0, 1, True, True),
-        Metric("hit_any", "Hit rate (any maximum)", 0, 1, True, True),
+        Metric("iou", "IoU", 0, 1, True, True, _CHEXLOCALIZE),
+        Metric("dice", "Dice", 0, 1, True, True, _MEDPY),
+        Metric("precision", "Precision", 0, 1, True, True, _MEDPY),
+        Metric("recall", "Recall", 0, 1, True, True, _MEDPY),
+        Metric("specificity", "Specificity", 0, 1, True, True, _MEDPY),
+        Metric("hit", "Hit rate", 0, 1, True, True, f"{_CHEXLOCALIZE}: the first maximum"),
+        Metric("hit_any", "Hit rate (any maximum)", 0, 1, True, True, f"{_SALIENCY_BENCH}: any maximum"),
         Metric("energy", "Energy inside", 0, 1, True, True),
         Metric("hausdorff", "Hausdorff distance", 0, _INF, False, True),
         Metric("hd95", "95th-percentile Hausdorff distance", 0, _INF, False, True),

@@ -40,8 +40,8 @@ def read_chexlocalize(
     folder : path, optional
         A folder whose files are told by their names: `*_map.pkl` there or below, and in the folder itself
         `gt_segmentations*.json`, `gt_annotations*.json`, `hb_segmentations*.json`,
-        `hb_annotations*.json`, `hb_salient_pt*.json`, and `valid.csv`, `val_labels.csv` or
-        `test_labels.csv`. What is given by name below is not searched for.
+        `hb_annotations*.json`, `hb_salient_pt*.json`, and `valid.csv`, `test.csv`, `val_labels.csv`,
+        `valid_labels.csv` or `test_labels.csv`. What is given by name below is not searched for.
     maps : path or dict, optional
         The folder of heat maps, named CASE_TASK_map.pkl; or several, as in
         `{"gradcam": DIR, "ig:densenet121": DIR}`, whose names are method[:model[:seed]].

@@ -292,6 +292,7 @@ def _numbers(content: bytes | memoryview, element: Any) -> np.ndarray:
     return np.frombuffer(content, element)
 
 
+#: How a file of torch.save's older form begins: the magic number as a pickle.
 _HEAD = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
 _TORCH: dict[tuple[str, str], Any] = {
     **ARRAYS,

@@ -15,9 +15,9 @@ from salstats.stats.intervals import BOOTSTRAP
 from salstats.stats.pooled_rates import (
     COUNT_COLUMNS,
     POOLED_INTERVALS,
-    _check_rates,
-    _observations,
-    _rate_cells,
+    check_rates,
+    pixel_counts,
+    rate_cells,
 )
 from salstats.stats.units import resolve_unit
 
@@ -52,9 +52,10 @@ def pooled_difference(
     -------
     DataFrame
         One row per rate, group and compared method: `metric`, the grouping columns, `method`, `reference`,
-        then as `difference` without a test: `term` ("difference"), `estimate`, `std_error`, `conf_low`,
-        `conf_high`, `conf_level`, `interval`, `unit`, `n` cases, `n_units`, `n_undefined`, `bias`,
-        `reference_mean`, `method_mean` (the two rates), `verdict`, `n_replicates`.
+        then as `difference` without a test: `term` ("difference"), `estimate`, `std_error`, `df` (with
+        `interval="delta"`), `conf_low`, `conf_high`, `conf_level`, `interval`, `unit`, `n` cases, `n_units`,
+        `reference_mean`, `method_mean` (the two rates), `verdict`; with intervals from replicates also
+        `n_undefined`, `bias`, `n_replicates`.
 
     Raises
     ------
@@ -65,17 +66,16 @@ def pooled_difference(
     --------
     >>> import pandas as pd
     >>> counts = {"tp": [5, 1, 6, 2] * 15, "fp": [5, 0, 3, 0] * 15, "fn": [0, 1, 0, 0] * 15, "tn": 90}
-    >>> scores = pd.DataFrame({"case": [f"{i // 2:02d}" for i in range(60)], "metric": "iou", "score": 0.5,
-    ...     "method": ["gradcam", "gradcam", "human", "human"] * 15, **counts})
-    >>> scores["case"] = [f"{i // 4}{i % 2}" for i in range(60)]
+    >>> scores = pd.DataFrame({"case": [f"{i // 4}{i % 2}" for i in range(60)], "metric": "iou",
+    ...     "score": 0.5, "method": ["gradcam", "gradcam", "human", "human"] * 15, **counts})
     >>> found = pooled_difference(scores, reference="human", rates="recall")
     >>> found[["metric", "method", "estimate"]].round(3)
        metric   method  estimate
     0  recall  gradcam    -0.143
     """
-    names = _check_rates(rates)
+    names = check_rates(rates)
     columns = [c for c in check_by(scores, by, ("task",)) if c not in ("metric", "method")]
-    observations = _observations(coded_scores(scores))
+    observations = pixel_counts(coded_scores(scores))
     methods = [str(m) for m in pd.unique(observations["method"])]
     if reference not in methods or len(methods) < 2:
         raise SalstatsError(
@@ -95,7 +95,7 @@ def pooled_difference(
             sum_cells(pairs[f"{c}{suffix}"].to_numpy(dtype=np.float64), units.codes, units.n, groups, keys)
             for c in COUNT_COLUMNS
         ]
-        cells, sizes = _rate_cells(parts, names)
+        cells, sizes = rate_cells(parts, names)
         sides.append(cells)
     both = Cells(
         pd.concat([s.keys for s in sides], ignore_index=True),

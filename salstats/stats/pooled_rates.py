@@ -129,10 +129,10 @@ def pooled_rates(
     0  precision  gradcam     0.545       30
     1     recall  gradcam     0.857       30
     """
-    names = _check_rates(rates)
+    names = check_rates(rates)
     coded = coded_scores(scores)
     columns = [c for c in check_by(scores, by, _BY) if c != "metric"]
-    observations = _observations(coded)
+    observations = pixel_counts(coded)
     codes = ColumnCodes(observations)
     units = resolve_unit(observations, unit, codes=codes)
     settings = check_settings(interval, POOLED_INTERVALS, level, n_replicates, rng, draws, units.n)
@@ -143,7 +143,7 @@ def pooled_rates(
         sum_cells(observations[c].to_numpy(dtype=np.float64), units.codes, units.n, groups, keys)
         for c in COUNT_COLUMNS
     ]
-    cells, n_cases = _rate_cells(parts, names)
+    cells, n_cases = rate_cells(parts, names)
     members, belongs, pooled = average_over(cells.keys, average, cells.counts.sum(axis=0) > 0)
     n_missing = cells.n_missing @ belongs
     if overall:
@@ -189,13 +189,13 @@ def _logit_limits(result: Inference, level: float) -> intervals.Limits:
     return np.where(inside, low, result.conf_low), np.where(inside, high, result.conf_high)
 
 
-def _check_rates(rates: str | Sequence[str]) -> list[str]:
+def check_rates(rates: str | Sequence[str]) -> list[str]:
     """Return the rates asked for as a list without repeats."""
     names = [rates] if isinstance(rates, str) else list(rates)
     return list(dict.fromkeys(check_choice(name, tuple(_RATES), "rates") for name in names))
 
 
-def _observations(coded: ColumnCodes) -> pd.DataFrame:
+def pixel_counts(coded: ColumnCodes) -> pd.DataFrame:
     """Return one row per case, task and method with its counts, NaN where none of its rows has any."""
     scores = coded.frame
     check_columns(scores, COUNT_COLUMNS)
@@ -231,7 +231,7 @@ def _raise_at(scores: pd.DataFrame, wrong: np.ndarray, what: str) -> None:
         )
 
 
-def _rate_cells(parts: Sequence[Cells], names: Sequence[str]) -> tuple[Cells, np.ndarray]:
+def rate_cells(parts: Sequence[Cells], names: Sequence[str]) -> tuple[Cells, np.ndarray]:
     """Return the cells of each rate in turn, whose "scores" are pixels, and the cases in each."""
     keys, n_groups = parts[0].keys, len(parts[0].keys)
     above, below = (

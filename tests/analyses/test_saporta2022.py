@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from saporta_frames import METHOD, long, read_oracle
+from saporta_frames import METHOD, long, read_oracle, write_part
 
 from salstats import datasets
 from salstats.checks import SalstatsWarning
@@ -32,7 +32,7 @@ OVER_ALL, PER_TASK = "Scaled over all tasks", "Scaled per task"
 
 @pytest.fixture(scope="module")
 def script():
-    """The script and the modules beside it."""
+    """The script, which lies in no package."""
     sys.path.insert(0, str(ROOT / "analyses"))
     try:
         yield importlib.import_module("saporta2022")
@@ -43,8 +43,8 @@ def script():
 
 
 @pytest.fixture(scope="module")
-def expected(shared):
-    return shared / "oracles" / "chexlocalize" / "study" / "expected"
+def expected(made_up):
+    return made_up / "expected"
 
 
 @pytest.fixture(scope="module")
@@ -257,8 +257,8 @@ def test_a_task_with_few_positives_is_left_out_and_listed_with_n_and_reason(made
         assert "Pleural Effusion" not in frame(made, key).to_string()
 
 
-def test_summary_counts_are_those_of_the_design(made, shared):
-    design = json.loads((shared / "oracles" / "chexlocalize" / "study" / "inputs" / "study.json").read_text())
+def test_summary_counts_are_those_of_the_design(made, made_up):
+    design = json.loads((made_up / "inputs" / "study.json").read_text())
     counts = frame(made, "extended_data_10").set_index("task")
     assert counts["n_positive"].to_dict() == design["n_positive"]
     assert set(counts["n_cases"]) == {design["n_images_with_gt"]}
@@ -580,22 +580,10 @@ def test_help_shows_an_example(script, capsys):
 
 
 @pytest.fixture(scope="module")
-def small_study(shared, tmp_path_factory):
+def small_study(made_up, tmp_path_factory):
     """The first 45 annotated cases of the made-up study and two without a finding, as files."""
-    inputs = shared / "oracles" / "chexlocalize" / "study" / "inputs"
     folder = tmp_path_factory.mktemp("study")
-    truth = json.loads((inputs / "gt_annotations.json").read_text())
-    maps = sorted((inputs / "maps").iterdir())
-    absent = sorted({m.name.rsplit("_", 2)[0] for m in maps} - set(truth))[:2]
-    kept = [*sorted(truth)[:45], *absent]
-    for name in ("gt_annotations", "hb_annotations", "hb_salient_pts"):
-        whole = json.loads((inputs / f"{name}.json").read_text())
-        (folder / f"{name}.json").write_text(json.dumps({c: whole[c] for c in kept if c in whole}))
-    (folder / "maps").mkdir()
-    for file in maps:
-        if file.name.rsplit("_", 2)[0] in kept:
-            (folder / "maps" / file.name).symlink_to(file)
-    return folder, kept
+    return folder, write_part(made_up / "inputs", folder, n_annotated=45, n_absent=2)
 
 
 @pytest.fixture

@@ -1,12 +1,11 @@
 """What the analysis chooses where the study's scripts do otherwise, and what it says of it."""
 
-import json
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
-from saporta_frames import METHOD, long, read_oracle
+from saporta_frames import METHOD, long, read_oracle, write_part
 
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsWarning
@@ -40,8 +39,8 @@ BOTH = pytest.mark.parametrize("published", [True, False])
 
 
 @pytest.fixture(scope="module")
-def expected(shared):
-    return shared / "oracles" / "chexlocalize" / "study" / "expected"
+def expected(made_up):
+    return made_up / "expected"
 
 
 @pytest.fixture(scope="module")
@@ -125,20 +124,10 @@ def test_a_task_that_people_always_hit_has_an_interval_with_width(frames):
 
 
 @pytest.fixture(scope="module")
-def study(shared, tmp_path_factory):
+def study(made_up, tmp_path_factory):
     """Thirty annotated cases of the made-up study and three without a finding."""
-    inputs = shared / "oracles" / "chexlocalize" / "study" / "inputs"
     folder = tmp_path_factory.mktemp("study")
-    truth = json.loads((inputs / "gt_annotations.json").read_text())
-    maps = sorted((inputs / "maps").iterdir())
-    kept = {*sorted(truth)[:30], *sorted({m.name.rsplit("_", 2)[0] for m in maps} - set(truth))[:3]}
-    for name in ("gt_annotations", "hb_annotations", "hb_salient_pts"):
-        whole = json.loads((inputs / f"{name}.json").read_text())
-        (folder / f"{name}.json").write_text(json.dumps({c: v for c, v in whole.items() if c in kept}))
-    (folder / "maps").mkdir()
-    for file in maps:
-        if file.name.rsplit("_", 2)[0] in kept:
-            (folder / "maps" / file.name).symlink_to(file)
+    write_part(made_up / "inputs", folder, n_annotated=30, n_absent=3)
     return ss.read_chexlocalize(folder)
 
 

@@ -18,9 +18,10 @@ from salstats.metrics.pointing import hit
 from salstats.readers.pickles import read_pickle
 
 # pycocotools 2.0.11 says this of every decode
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:__array__ implementation doesn't accept a copy:DeprecationWarning"
-)
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:__array__ implementation doesn't accept a copy:DeprecationWarning"),
+    pytest.mark.usefixtures("one_thread"),
+]
 # the figures to reach
 TIMES_PLAIN, TIMES_ONE_PASS_PER_THRESHOLD = 4, 10
 THRESHOLDS = np.arange(0.2, 0.8, 0.1)
@@ -28,15 +29,6 @@ THRESHOLDS = np.arange(0.2, 0.8, 0.1)
 A_PIXEL = 3e-6
 #: A disturbed machine gets more turns; the fastest runs of both sides count.
 TURNS = 40
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    """Both sides on one core."""
-    before = cv2.getNumThreads()
-    cv2.setNumThreads(1)
-    yield
-    cv2.setNumThreads(before)
 
 
 @pytest.fixture(scope="module")

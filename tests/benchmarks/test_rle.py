@@ -3,7 +3,6 @@
 import json
 import time
 
-import cv2
 import numpy as np
 import pytest
 from pycocotools import mask as coco
@@ -12,20 +11,15 @@ from salstats.images.masks import Rle, decode, encode, fill_polygons, polygons_r
 from salstats.metrics.overlap import iou
 
 # pycocotools' decode does not yet know numpy 2's copy keyword
-pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning"),
+    pytest.mark.usefixtures("one_thread"),
+]
 
 # the figure to reach: IoU of two codes against decoding both and comparing pixels
 TIMES_FASTER = 100
 #: Turns that a disturbed machine may take; the fastest runs of both sides count.
 TURNS = 30
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = cv2.getNumThreads()
-    cv2.setNumThreads(1)
-    yield
-    cv2.setNumThreads(before)
 
 
 @pytest.fixture(scope="module")

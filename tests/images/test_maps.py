@@ -5,16 +5,10 @@ import numpy as np
 import pytest
 
 from salstats.checks import ShapeError, ValueRangeError
-from salstats.images.maps import (
-    SaliencyOnImage,
-    box_filter,
-    is_finite,
-    otsu_mask,
-    rescale,
-    resize,
-    threshold_mask,
-)
+from salstats.images.map_steps import box_filter, rescale, resize, threshold_mask
+from salstats.images.maps import SaliencyOnImage, is_finite
 from salstats.images.masks import Rle, decode, encode
+from salstats.images.otsu import above_otsu, grey_levels, refill
 
 #: float32 holds positions among 29 samples to about 2e-6 of the step between two of them.
 FLOAT32 = 3e-6
@@ -235,9 +229,10 @@ def test_a_threshold_compares_as_float64():
     assert np.array_equal(threshold_mask(values, 0.4), [[False, True, True]])
 
 
-def test_the_otsu_mask_of_values_is_that_of_the_map_laid_over_its_own_pixels():
+def test_a_map_laid_over_its_own_pixels_has_the_mask_of_the_steps():
     values = rescale(np.random.default_rng(2).random((30, 40)))
-    assert np.array_equal(otsu_mask(values), SaliencyOnImage(values, (30, 40)).mask("otsu"))
+    stepwise = refill(above_otsu(grey_levels(values)))
+    assert np.array_equal(stepwise, SaliencyOnImage(values, (30, 40)).mask("otsu"))
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 from scipy import ndimage
 
 from salstats.checks import ShapeError, ValueRangeError
-from salstats.images.maps import rescale, resize
+from salstats.images.map_steps import rescale, resize
 from salstats.images.otsu import above_otsu, grey_levels, jet_smoothed, otsu_level, refill
 
 

@@ -1,7 +1,8 @@
-"""Writers of small files, each returning the path."""
+"""Small files: writers that return the path, and a study in the CheXlocalize format."""
 
 import pyarrow as pa
 import pytest
+from chexlocalize_files import write_two_cases
 from openpyxl import Workbook
 from pyarrow import parquet
 
@@ -45,3 +46,9 @@ def parquet_file(tmp_path):
         return tmp_path / name
 
     return write
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A study of two cases; the second has no finding and so is not in the truth."""
+    return write_two_cases(tmp_path)

@@ -13,19 +13,12 @@ from chexlocalize_files import (
     mask,
     write_json,
     write_map,
-    write_two_cases,
 )
 
 from salstats.checks import InputFileError, SalstatsWarning
 from salstats.images.masks import area, decode
 from salstats.readers.chexlocalize import read_chexlocalize
 from salstats.study import HUMAN
-
-
-@pytest.fixture
-def folder(tmp_path):
-    """A study of two cases; the second has no finding and so is not in the truth."""
-    return write_two_cases(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["gt_segmentations_val.json", "gt_annotations_val.json"])

@@ -16,7 +16,6 @@ from chexlocalize_files import (
     mask,
     write_json,
     write_map,
-    write_two_cases,
 )
 
 from salstats.checks import InputFileError, SalstatsError
@@ -25,12 +24,6 @@ from salstats.readers import chexlocalize_maps
 from salstats.readers.chexlocalize import read_chexlocalize
 from salstats.readers.chexlocalize_maps import TASKS
 from salstats.study import HUMAN, Series
-
-
-@pytest.fixture
-def folder(tmp_path):
-    """A study of two cases; the second has no finding and so is not in the truth."""
-    return write_two_cases(tmp_path)
 
 
 @pytest.fixture
@@ -90,12 +83,6 @@ def test_masks_drawn_from_outlines_are_those_of_the_release(shared, tmp_path):
             else:
                 assert area(truth.read()) == 0
     assert n_drawn == 4
-
-
-@pytest.fixture
-def made_up(shared):
-    """The folder of the made-up study of the oracle."""
-    return shared / "oracles" / "chexlocalize" / "study"
 
 
 def test_a_study_of_two_thousand_maps_is_read_without_opening_one(made_up, no_map_is_read):

@@ -1,18 +1,12 @@
 """Which files of a folder are what, and what is said of those that are missing or twice there."""
 
 import pytest
-from chexlocalize_files import ONE, TWO, answer, mask, write_json, write_map, write_two_cases
+from chexlocalize_files import ONE, TWO, answer, mask, write_json, write_map
 
 from salstats.checks import InputFileError, SalstatsError, SalstatsWarning
 from salstats.readers.chexlocalize import read_chexlocalize
 from salstats.readers.studies import read_study
 from salstats.study import Series
-
-
-@pytest.fixture
-def folder(tmp_path):
-    """A study of two cases; the second has no finding and so is not in the truth."""
-    return write_two_cases(tmp_path)
 
 
 def test_two_files_of_one_kind_are_named_with_what_chooses(folder):

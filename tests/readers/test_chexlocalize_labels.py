@@ -2,16 +2,10 @@
 
 import numpy as np
 import pytest
-from chexlocalize_files import ONE, TWO, write_json, write_map, write_two_cases
+from chexlocalize_files import ONE, TWO, write_json, write_map
 
 from salstats.checks import ColumnError, SalstatsWarning
 from salstats.readers.chexlocalize import read_chexlocalize
-
-
-@pytest.fixture
-def folder(tmp_path):
-    """A study of two cases; the second has no finding and so is not in the truth."""
-    return write_two_cases(tmp_path)
 
 
 def test_labels_are_joined_by_the_path_of_the_image(folder):

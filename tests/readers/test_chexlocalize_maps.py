@@ -5,18 +5,12 @@ import pickle
 
 import numpy as np
 import pytest
-from chexlocalize_files import HEIGHT, ONE, TWO, WIDTH, answer, write_map, write_two_cases
+from chexlocalize_files import HEIGHT, ONE, TWO, WIDTH, answer, write_map
 
 from salstats.checks import InputFileError
 from salstats.readers.chexlocalize import read_chexlocalize
 from salstats.readers.chexlocalize_maps import TASKS
 from salstats.readers.pickles import UnsafePickleError
-
-
-@pytest.fixture
-def folder(tmp_path):
-    """A study of two cases; the second has no finding and so is not in the truth."""
-    return write_two_cases(tmp_path)
 
 
 @pytest.mark.parametrize("shape", [(2, 3), (1, 2, 3), (1, 1, 2, 3)])

@@ -21,8 +21,8 @@ STEMS = {"iou": "iou", "hit": "hitmiss"}
 
 
 @pytest.fixture(scope="module")
-def expected(shared):
-    return shared / "oracles" / "chexlocalize" / "study" / "expected"
+def expected(made_up):
+    return made_up / "expected"
 
 
 @pytest.fixture(scope="module")

@@ -31,9 +31,9 @@ def scores_of(counts, *, method="gradcam", metric="iou", cases=None, **columns):
 
 
 @pytest.fixture(scope="module")
-def study(shared):
+def study(made_up):
     """Counts of the made-up study over the cases of its truth, from the masks, by COCO's own tools."""
-    folder = shared / "oracles" / "chexlocalize" / "study" / "expected"
+    folder = made_up / "expected"
     truth = json.loads((folder / "gt_segmentations.json").read_text())
     files = {"saliency": "seg_otsu.json", "human": "hb_segmentations.json"}
     rows = []
@@ -54,8 +54,8 @@ def study(shared):
 
 
 @pytest.mark.parametrize(("method", "file"), [("saliency", "pred"), ("human", "hb")])
-def test_rates_equal_the_study_s_script(study, shared, method, file):
-    folder = shared / "oracles" / "chexlocalize" / "study" / "expected" / "prs"
+def test_rates_equal_the_study_s_script(study, made_up, method, file):
+    folder = made_up / "expected" / "prs"
     want = pd.read_csv(folder / f"{file}_precision_recall_specificity.csv").set_index("pathology")
     got = pooled_rates(study[study["method"] == method], interval="delta")
     wide = got.pivot(index="task", columns="metric", values="estimate").loc[want.index]

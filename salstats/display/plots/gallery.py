@@ -126,11 +126,11 @@ def plot_gallery(
     names = Labels(labels)
     wanted = _rows(study, cases, names)
     columns = _columns(study, methods)
-    values = _scores(cases if scores is None else scores, metric or _metric_of(cases))
+    scored = cases if scores is None else scores
+    values = _scores(scored, metric or _metric_of(cases))
     width = check_width(width or (COLUMN_MM if len(columns) <= _FEW_COLUMNS else PAGE_MM))
     every = [s for series in columns.values() for s in series]
     own = study.select(tasks={r.task for r in wanted}, methods={s.method for s in every})
-    scored = cases if scores is None else scores
     rule = mask_rule(
         own,
         threshold=_as_scored(scored, "threshold") or OTSU if threshold is None else threshold,

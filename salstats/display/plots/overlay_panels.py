@@ -15,8 +15,10 @@ from salstats.display.plots.overlay_layers import (
     scaled,
     tinted,
 )
+from salstats.images.maps import is_finite
 from salstats.images.masks import decode
 from salstats.masking import MaskRule, value_of
+from salstats.scoring_cases import EMPTY, NO_MAP, NO_MASK, NOT_FINITE
 from salstats.study import HUMAN, Case, Content, Series, Study
 
 
@@ -134,7 +136,7 @@ def make_panel(case: Case, task: str, method: str | None, series: Sequence[Serie
     if machine is not None:
         note, saliency = _answer(content, shape, how.rule, task, machine, pixel, lines, points)
     elif series and not lines.get("human") and not marked:
-        note = "empty mask" if masks else "no mask"
+        note = EMPTY if masks else NO_MASK
     grey = read_grey(how.images, case.case, shape, printed)
     tint = None if saliency is None else scaled(resized(saliency, printed))
     picture = tinted(np.full(printed, GROUND) if grey is None else grey, tint)
@@ -164,13 +166,13 @@ def _answer(
 ) -> tuple[str, np.ndarray | None]:
     """Add a method's outline and peak; return why there is none, and the map to be shown."""
     if content is None or (content.saliency is None and content.mask is None):
-        return "no map", None
+        return NO_MAP, None
     if content.saliency is None:
         assert content.mask is not None
         lines["mask"] = outlines(decode(content.mask), pixel)
-        return "" if lines["mask"] else "empty mask", None
-    if not np.isfinite(content.saliency).all():
-        return "map is not finite", None
+        return "" if lines["mask"] else EMPTY, None
+    if not is_finite(content.saliency):
+        return NOT_FINITE, None
     laid = rule.on_image(content, task, series, shape)
     if laid.peak is None:
         return "constant map", None
@@ -181,7 +183,7 @@ def _answer(
         lines["mask"] = outlines(decode(content.mask), pixel)
     elif cutoff is None or content.prob >= cutoff:
         lines["mask"] = outlines(laid.mask(value_of(rule.threshold, task, series)), pixel)
-    return "" if lines.get("mask") else "empty mask", content.saliency
+    return "" if lines.get("mask") else EMPTY, content.saliency
 
 
 def _content(case: Case, task: str, series: Series) -> Content | None:

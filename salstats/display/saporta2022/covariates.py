@@ -27,10 +27,11 @@ from salstats.display.saporta2022.frames import (
     main_rows,
     present,
 )
-from salstats.display.saporta2022.words import LABELS, TRUE_POSITIVE, feature, full_name
+from salstats.display.saporta2022.words import LABELS, feature, full_name
 from salstats.display.tables.describe import table_describe
 from salstats.display.tables.estimates import table_estimates
 from salstats.display.tables.layout import Column, Table, build
+from salstats.scoring_cases import TRUE_POSITIVE
 from salstats.stats.as_published import printed_as_published
 from salstats.stats.description import describe
 from salstats.stats.fit_lines import fit_line

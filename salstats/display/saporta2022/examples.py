@@ -7,10 +7,10 @@ from salstats.display.items import Item
 from salstats.display.labels import Labels
 from salstats.display.plots.gallery import plot_gallery
 from salstats.display.plots.image_sources import ImageSource
-from salstats.display.saporta2022.frames import HUMAN, Frames, main_rows, metric_rows
+from salstats.display.saporta2022.frames import Frames, main_rows, metric_rows
 from salstats.display.tables.layout import Column, Table, build
 from salstats.stats.picking import pick_cases
-from salstats.study import Study
+from salstats.study import HUMAN, Study
 
 
 def examples(study: Study, frames: Frames, images: ImageSource | None) -> Item:

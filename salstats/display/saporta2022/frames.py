@@ -8,6 +8,7 @@ import pandas as pd
 
 from salstats.checks import SalstatsError, SalstatsWarning
 from salstats.frames import ESTIMATE_COLUMNS, join_features
+from salstats.scoring_cases import ABSENT, NEGATIVE
 from salstats.stats.adjust import adjust
 from salstats.stats.as_published import (
     correlate_as_published,
@@ -20,8 +21,8 @@ from salstats.stats.correlation import correlate
 from salstats.stats.regression import regress
 from salstats.stats.rescaling import normalize
 from salstats.stats.summary import summarize
+from salstats.study import HUMAN
 
-HUMAN = "human"
 FEATURES = ("n_instances", "area_ratio", "elongation", "irrectangularity")
 #: A slope or correlation within tasks, beside the one pooled over them.
 WITHIN = "Within tasks"
@@ -36,7 +37,7 @@ OUTCOMES = (
 PER_TASK, POOLED = "Scaled per task", "Scaled over all tasks"
 ALL_TASKS, TASK_EFFECTS = "all tasks pooled", "with task effects"
 #: Reasons of rows that hold nothing to score: the finding is not there, nor (full slice) marked.
-ABSENT = ("finding absent", "true negative")
+NOTHING_THERE = (ABSENT, NEGATIVE)
 
 
 @dataclass(frozen=True)
@@ -151,7 +152,7 @@ def present(scores: pd.DataFrame) -> pd.DataFrame:
 
     What is left undefined is a miss, or a map that is missing.
     """
-    return scores[~scores["reason"].isin(ABSENT)].reset_index(drop=True)
+    return scores[~scores["reason"].isin(NOTHING_THERE)].reset_index(drop=True)
 
 
 def _less_absent(estimates: pd.DataFrame, scores: pd.DataFrame, by: list[str]) -> pd.DataFrame:
@@ -159,7 +160,7 @@ def _less_absent(estimates: pd.DataFrame, scores: pd.DataFrame, by: list[str]) -
 
     As published all cases are resampled, so the rows that hold nothing must stay until then.
     """
-    absent = scores[scores["reason"].isin(ABSENT)].groupby(by, observed=True).size().rename("absent")
+    absent = scores[scores["reason"].isin(NOTHING_THERE)].groupby(by, observed=True).size().rename("absent")
     n = estimates[by].merge(absent.reset_index(), on=by, how="left")["absent"].fillna(0).astype("int64")
     if "Average" in set(estimates["task"]):
         rest = [c for c in by if c != "task"]

@@ -12,7 +12,6 @@ from salstats.display.plots.decrease import plot_decrease
 from salstats.display.plots.intervals import plot_intervals
 from salstats.display.plots.thresholds import plot_thresholds
 from salstats.display.saporta2022.frames import (
-    HUMAN,
     Choice,
     Frames,
     decreases,
@@ -23,14 +22,16 @@ from salstats.display.saporta2022.frames import (
     one_model,
     present,
 )
-from salstats.display.saporta2022.words import LABELS, TRUE_POSITIVE, full_name
+from salstats.display.saporta2022.words import LABELS, full_name
 from salstats.display.tables.decrease import table_decrease
 from salstats.display.tables.estimates import table_estimates
+from salstats.scoring_cases import TRUE_POSITIVE
 from salstats.stats.advice import FEW_UNITS
 from salstats.stats.auroc import auroc
 from salstats.stats.contrasts import difference
 from salstats.stats.pooled_difference import pooled_difference
 from salstats.stats.pooled_rates import pooled_rates
+from salstats.study import HUMAN
 
 
 def localisation(frames: Frames, choice: Choice) -> Iterator[Item]:

@@ -10,7 +10,6 @@ from salstats.display.saporta2022.beside import BESIDE, beside
 from salstats.display.saporta2022.frames import (
     ALL_TASKS,
     FEATURES,
-    HUMAN,
     OUTCOMES,
     POOLED,
     TASK_EFFECTS,
@@ -26,8 +25,10 @@ from salstats.display.saporta2022.frames import (
     metric_rows,
     scaled_features,
 )
+from salstats.scoring_cases import EMPTY
 from salstats.stats.adjust import adjust
 from salstats.stats.regression import regress
+from salstats.study import HUMAN
 
 #: What each row asks.
 QUESTIONS = {
@@ -36,8 +37,6 @@ QUESTIONS = {
     "S3": "Tasks pooled, or with task effects",
     "S7": "Hits: linear model, or logistic model (log odds)",
 }
-
-
 #: The published choice with patients as clusters.
 IN_MIDDLE = {
     "estimate": "clustered_estimate",
@@ -76,7 +75,7 @@ def _beside(row: str, quantity: str, keys: list[str], *sides: pd.DataFrame) -> p
 def _misses(frames: Frames, published: Choice, clustered: Choice) -> pd.DataFrame:
     """S1: an empty mask has no IoU, or IoU 0."""
     rows = metric_rows(main_rows(frames, frames.scores), "iou")
-    empty = rows["reason"] == "empty mask"
+    empty = rows["reason"] == EMPTY
     zero = rows.assign(score=rows["score"].mask(empty, 0.0))
     keys = ["method", "task"]
     return pd.concat(

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from salstats.display.labels import Labels
 from salstats.display.saporta2022.frames import FEATURES, Frames
+from salstats.scoring_cases import FULL
 
-TRUE_POSITIVE, FULL, CUT = "true-positive", "full", "full, tuned probability cut-offs"
 LABELS = {
     "term": {"slope": "Slope", "spearman": "Spearman correlation"},
     "prob": "Model confidence",
@@ -32,4 +32,4 @@ def feature(name: str) -> str:
 
 def full_name(frames: Frames) -> str:
     """Return what the full slice of a study is."""
-    return CUT if frames.cut_off else FULL
+    return f"{FULL}, tuned probability cut-offs" if frames.cut_off else FULL

@@ -1,0 +1,106 @@
+"""The steps from a map to a mask on plain arrays: resized, stretched, smoothed, thresholded."""
+
+import cv2
+import numpy as np
+
+
+def resize(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    """Return a map at an image's size: bilinear, half-pixel centres, no antialiasing.
+
+    Parameters
+    ----------
+    saliency : ndarray of float, shape (m, n)
+    shape : tuple of int
+        (height, width) of the image.
+
+    Returns
+    -------
+    ndarray of float32, shape (height, width)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from salstats.images.map_steps import resize
+    >>> resize(np.array([[0.0, 4.0]]), (1, 4))
+    array([[0., 1., 3., 4.]], dtype=float32)
+    """
+    height, width = shape
+    source = np.ascontiguousarray(saliency, np.float32)
+    resized = cv2.resize(source, (width, height), interpolation=cv2.INTER_LINEAR)
+    return np.asarray(resized).reshape(height, width)
+
+
+def rescale(values: np.ndarray) -> np.ndarray:
+    """Return a map stretched from its smallest and largest value to 0 and 1; a constant map becomes 0.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (M, N)
+        Finite.
+
+    Returns
+    -------
+    ndarray of float32, shape (M, N)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from salstats.images.map_steps import rescale
+    >>> rescale(np.array([[-1.0, 0.0, 3.0]]))
+    array([[0.  , 0.25, 1.  ]], dtype=float32)
+    """
+    shifted = values - values.min()
+    highest = shifted.max()
+    return np.asarray(shifted / highest if highest > 0 else shifted, np.float32)
+
+
+def box_filter(values: np.ndarray, size: int) -> np.ndarray:
+    """Return the mean of `size` x `size` pixels around each, the border mirrored about its pixels.
+
+    Parameters
+    ----------
+    values : ndarray of float32, shape (M, N)
+    size : int
+        Where it is even, the box reaches one pixel further up and left.
+
+    Returns
+    -------
+    ndarray of float32, shape (M, N)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from salstats.images.map_steps import box_filter
+    >>> box_filter(np.array([[0, 0, 0, 3, 0, 0]], np.float32), 3)
+    array([[0., 0., 1., 1., 1., 0.]], dtype=float32)
+    """
+    smoothed = cv2.boxFilter(values, -1, (size, size), borderType=cv2.BORDER_REFLECT_101)
+    return np.asarray(smoothed).reshape(values.shape)
+
+
+def threshold_mask(values: np.ndarray, threshold: float) -> np.ndarray:
+    """Return what lies strictly above a threshold, compared as in float64; nothing filled or dropped.
+
+    Parameters
+    ----------
+    values : ndarray of float32, shape (M, N)
+    threshold : float
+
+    Returns
+    -------
+    ndarray of bool, shape (M, N)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from salstats.images.map_steps import threshold_mask
+    >>> threshold_mask(np.array([[0.3, 0.4, 0.5]], np.float32), 0.4)  # 0.4 in float32 is more than 0.4
+    array([[False,  True,  True]])
+    """
+    return np.asarray(values > float32_below(threshold))
+
+
+def float32_below(threshold: float) -> np.float32:
+    """Return the largest float32 that is not above a number: the same float32 values exceed both."""
+    nearest = np.float32(threshold)
+    return nearest if float(nearest) <= threshold else np.nextafter(nearest, np.float32(-np.inf))
