@@ -42,6 +42,9 @@ from salstats.display.saporta2022.items import make_items
 from salstats.display.saporta2022.slices import cut_off, true_positive
 from salstats.study import HUMAN, Study
 
+#: Replicates that the 25th of 1000, and its like, need.
+FEWEST = 40
+
 
 class OneLine(argparse.ArgumentParser):
     """A parser whose errors are one line."""
@@ -62,8 +65,10 @@ def read_data(options: argparse.Namespace) -> Study:
 def make_frames(study: Study, options: argparse.Namespace) -> Frames:
     """Return the frames of the study, tuned on the validation study where there is one."""
     sweep = cutoffs = thresholds = None
+    n_shared = 0
     if options.validation is not None:
         validation = read_validation(options)
+        n_shared = warn_shared(study, validation)
         sweep = ss.tune(validation, what="threshold", jobs=options.jobs)
         thresholds = chosen(sweep, "threshold", "otsu", study)
         cutoffs = chosen(ss.tune(validation, what="cutoff", jobs=options.jobs), "cutoff", 0.0, study)
@@ -82,7 +87,21 @@ def make_frames(study: Study, options: argparse.Namespace) -> Frames:
         tuned=None if thresholds is None else score(metrics="iou", threshold=thresholds),
         sweep=sweep,
         cut_off=cutoffs is not None,
+        n_shared=n_shared,
     )
+
+
+def warn_shared(study: Study, validation: Study) -> int:
+    """Return how many cases are tuned on and scored, with a warning where there are any."""
+    shared = {c.case for c in study} & {c.case for c in validation}
+    if shared:
+        warnings.warn(
+            f"{len(shared)} of {len(study)} cases of --data are in --validation too: what is tuned on them "
+            "is too good here (Extended Data 1, and cut-offs in Extended Data 4, Table 3 and S2)",
+            SalstatsWarning,
+            stacklevel=2,
+        )
+    return len(shared)
 
 
 def read_validation(options: argparse.Namespace) -> Study:
@@ -149,6 +168,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = make_parser().parse_args(argv)
     try:
         folder = check_items_folder(options.output, overwrite=options.overwrite)
+        if options.replicates < FEWEST:
+            raise SalstatsError(
+                f"--replicates must be at least {FEWEST}, not {options.replicates}: intervals as published "
+                "are order statistics"
+            )
         with warnings.catch_warnings(record=True) as caught, FigureJobs(options.jobs) as figures:
             warnings.simplefilter("always", SalstatsWarning)
             study = read_data(options)

@@ -22,7 +22,9 @@ READING = {
     "case": _option(list[str] | None, None, "Columns that together name a case: phase,trial."),
     "patient_from": _option(str | None, None, "Regular expression that finds the patient in a case id."),
     "score": _option(
-        list[str] | None, None, "A score per column: human_iou=human:iou, or human_iou=human beside a metric."
+        list[str] | None,
+        None,
+        "A score per column: human_iou=human:iou; human_iou=human beside a metric, iou=:iou beside a method.",
     ),
     "wide": _option(str | None, None, "'task' for a file with a task per column."),
     "tasks": _option(list[str] | None, None, "With --wide task: which columns are tasks."),
@@ -129,9 +131,9 @@ def reading_arguments(
     targets: dict[str, Any] = {}
     for name, target in (pairs(score, "--score", "human_iou=human:iou") or {}).items():
         its_method, colon, its_metric = target.partition(":")
-        if not its_method or (colon and not its_metric):
+        if not (its_method or its_metric) or (colon and not its_metric):
             raise typer.BadParameter(f"--score '{name}={target}' should read like human_iou=human:iou")
-        targets[name] = (its_method, its_metric) if colon else its_method
+        targets[name] = (its_method or None, its_metric) if colon else its_method
     options = {
         **given,
         "also": split(given["also"]),

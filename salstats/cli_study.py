@@ -1,4 +1,4 @@
-"""The commands that make scores: score, features, tune, segment, and rates of the pixels that score counts."""
+"""The commands that make scores: score, features, tune, segment, and rates of the pixels counted."""
 
 from collections.abc import Callable
 from pathlib import Path

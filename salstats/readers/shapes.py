@@ -17,7 +17,8 @@ from salstats.readers.score_checks import ALL_OR_NONE, REQUIRED_TEXT, check_comp
 from salstats.readers.tables import TableOptions, check_mapping, read_table
 
 #: What a column of scores is about: its method, and its metric where no column says it.
-Targets = Mapping[str, tuple[str, str]] | Mapping[str, str]
+Targets = Mapping[str, tuple[str | None, str]] | Mapping[str, str]
+Target = tuple[str | None, str | None]
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Layout:
     """Which of a file's columns are what; see `read_scores` for what each option means."""
 
     rename: Mapping[str, str]
-    columns: Mapping[str, tuple[str, str | None]]
+    columns: Mapping[str, Target]
     wide: bool
     tasks: Sequence[str] | None
     case: Sequence[str]
@@ -60,21 +61,31 @@ def check_layout(
     )
 
 
-def _check_targets(columns: Targets) -> dict[str, tuple[str, str | None]]:
-    """Return method and metric of each column of scores; the metric is None where only methods are given."""
-    targets: dict[str, tuple[str, str | None]] = {}
-    taken: dict[tuple[str, str | None], str] = {}
-    only_methods = [isinstance(target, str) for target in columns.values()]
-    if any(only_methods) and not all(only_methods):
+def _check_targets(columns: Targets) -> dict[str, Target]:
+    """Return method and metric of each column of scores; None where only the other is given."""
+    targets: dict[str, Target] = {}
+    taken: dict[Target, str] = {}
+    kinds = {
+        "a method only"
+        if isinstance(t, str)
+        else "a metric only"
+        if t and t[0] is None
+        else "(method, metric)"
+        for t in columns.values()
+    }
+    if len(kinds) > 1:
         raise SalstatsError(
-            "columns= gives some columns a method only and others (method, metric); give all of them the same"
+            f"columns= gives some columns {' and others '.join(sorted(kinds, reverse=True))}; "
+            "give all of them the same"
         )
     for name, target in columns.items():
         pair = (target, None) if isinstance(target, str) else target
-        given = pair[:1] if isinstance(target, str) else pair
+        given = [g for g in pair if g is not None] if isinstance(pair, tuple | list) else []
         if (
             not isinstance(pair, tuple | list)
             or len(pair) != 2
+            or (pair[1] is None and not isinstance(target, str))
+            or not given
             or not all(isinstance(g, str) and g.strip() for g in given)
         ):
             raise SalstatsError(
@@ -156,14 +167,15 @@ def _long(raw: pd.DataFrame, file: Path, options: TableOptions, first_row: int) 
     if "score" not in raw.columns:
         raise ColumnError(
             f"{file} has no column 'score' (columns: {quoted(raw.columns)}); rename= one to it; for a wide "
-            "file give columns={'column': ('method', 'metric')} (--score column=method:metric) or wide='task'"
+            "file give columns={'column': ('method', 'metric')} (--score column=method:metric; "
+            "column=:metric where a column names the method) or wide='task'"
         )
     return typed(raw, file, options, first_row)
 
 
 def _stack_columns(
     raw: pd.DataFrame,
-    columns: Mapping[str, tuple[str, str | None]],
+    columns: Mapping[str, Target],
     metric: str | None,
     file: Path,
     options: TableOptions,
@@ -173,24 +185,33 @@ def _stack_columns(
     check_mapping(columns, raw, file, "columns")
     name, (its_method, its_metric) = next(iter(columns.items()))
     if its_metric is None and metric is None and "metric" not in raw.columns:
+        if "method" in raw.columns:
+            raise ColumnError(
+                f"{file} names a method in each row, and columns= gives methods; give metrics, as in "
+                f"columns={{{name!r}: (None, {name!r})}} (--score {name}=:{name})"
+            )
         raise ColumnError(
             f"{file} has no column 'metric' and columns= gives methods only; say what the file is about with "
             "metric='...', or give each column both as in "
             f"columns={{{name!r}: ({its_method!r}, 'iou')}} (--score {name}={its_method}:iou)"
         )
     kept = typed(raw.drop(columns=list(columns)), file, options, first_row)
-    clash = [c for c in ("method", "score") if c in kept.columns]
+    made = ("score",) if its_method is None else ("method", "score")
+    clash = [c for c in made if c in kept.columns]
     if clash:
-        raise ColumnError(f"{file} has a column {clash[0]!r} beside columns=; rename it")
+        hint = f", or give metrics only (--score {name}=:{its_metric})" if clash == ["method"] else ""
+        raise ColumnError(f"{file} has a column {clash[0]!r} beside columns=; rename it{hint}")
     if its_metric is not None and "metric" in kept.columns:
         raise ColumnError(
             f"{file} has a column 'metric' beside columns=; give each column its method only, as in "
-            f"columns={{{name!r}: {its_method!r}}} (--score {name}={its_method}), or rename it"
+            f"columns={{{name!r}: {its_method or 'gradcam'!r}}} (--score {name}={its_method or 'gradcam'}), "
+            "or rename it"
         )
     parts = []
     for name, (its_method, its_metric) in columns.items():
         part = kept.copy()
-        part["method"] = pd.Series(its_method, index=part.index, dtype="str")
+        if its_method is not None:
+            part["method"] = pd.Series(its_method, index=part.index, dtype="str")
         if its_metric is not None:
             part["metric"] = pd.Series(its_metric, index=part.index, dtype="str")
         part["score"] = score_column(raw[name], file, options, first_row)

@@ -7,6 +7,7 @@ import pandas as pd
 
 from salstats.checks import ValueRangeError, check_by, check_columns, check_frame, check_numeric
 from salstats.codes import combined_codes
+from salstats.stats.case_flow import ABSENT
 
 
 def normalize(
@@ -29,7 +30,8 @@ def normalize(
     Returns
     -------
     DataFrame
-        A copy with the same rows and columns, `columns` as float64 in [0, 1].
+        A copy with the same rows and columns, `columns` as float64 in [0, 1]; NaN where the finding is
+        absent.
 
     Raises
     ------
@@ -42,7 +44,9 @@ def normalize(
     Notes
     -----
     (x - min) / (max - min) over all rows with a value, whether or not their score is defined, as in the
-    CheXlocalize scripts: the scale does not move with the outcome that is regressed.
+    CheXlocalize scripts: the scale does not move with the outcome that is regressed. Rows whose `reason`
+    says that the finding is absent (from `score`) are none of them: an absent finding has 0 instances and
+    size 0, which would be the smallest. They come back without a value.
 
     References
     ----------
@@ -64,8 +68,9 @@ def normalize(
     groups = check_by(data, within, (), "data")
     codes = combined_codes(data, groups)
     result = data.copy()
+    absent = data["reason"].eq(ABSENT).to_numpy() if "reason" in data.columns else np.zeros(len(data), bool)
     for name in names:
-        values = check_numeric(data, name, "data")
+        values = np.where(absent, np.nan, check_numeric(data, name, "data"))
         low = np.full(int(codes.max()) + 1, np.inf)
         high = -low
         np.fmin.at(low, codes, values)

@@ -1,9 +1,8 @@
 """The study's tables and figures: as its scripts print them, and with patients as clusters."""
 
-import importlib
+import importlib.util
 import json
 import re
-import sys
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from saporta_frames import METHOD, long, read_oracle, write_part
 
 from salstats import datasets
 from salstats.checks import SalstatsWarning
+from salstats.display.saporta2022.localisation import thresholds
 
 ROOT = Path(__file__).resolve().parents[2]
 # sums of the same numbers in another order
@@ -33,13 +33,10 @@ OVER_ALL, PER_TASK = "Scaled over all tasks", "Scaled per task"
 @pytest.fixture(scope="module")
 def script():
     """The script, which lies in no package."""
-    sys.path.insert(0, str(ROOT / "analyses"))
-    try:
-        yield importlib.import_module("saporta2022")
-    finally:
-        sys.path.remove(str(ROOT / "analyses"))
-        for name in [n for n in sys.modules if n.startswith("saporta2022")]:
-            del sys.modules[name]
+    spec = importlib.util.spec_from_file_location("saporta2022", ROOT / "analyses" / "saporta2022.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture(scope="module")
@@ -645,3 +642,19 @@ def test_several_methods_need_their_own_maps_of_the_validation_study(script, sma
     arguments = ["--data", str(folder), "--validation", str(folder), "-o", str(tmp_path / "out"), *maps]
     assert script.main(arguments) == 2
     assert "need --validation-maps" in one_line(capsys)
+
+
+def test_too_few_replicates_for_order_statistics_are_said_before_any_work(script, tmp_path, capsys):
+    assert script.main(["--data", "nowhere", "-o", str(tmp_path / "out"), "--replicates", "20"]) == 2
+    assert "--replicates must be at least 40, not 20" in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("ignore:.*rest on:salstats.checks.SalstatsWarning")
+def test_cases_that_are_tuned_on_and_scored_are_said(script, made_up_study, frames):
+    study = made_up_study.select(cases=[c.case for c in made_up_study][:5])
+    with pytest.warns(SalstatsWarning, match="3 of 5 cases of --data are in --validation too"):
+        assert script.warn_shared(study, study.select(cases=[c.case for c in study][2:])) == 3
+    own = replace(frames, n_shared=3)
+    notes = {i.key: i.note for i in thresholds(own, script.Choice(False, 40))}
+    assert "3 cases stand in both studies" in notes["extended_data_1b"]
+    assert "both studies" not in " ".join(i.note for i in thresholds(frames, script.Choice(False, 40)))

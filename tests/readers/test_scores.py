@@ -308,3 +308,23 @@ def test_a_tidy_table_keeps_its_columns_in_order(text_file):
 
 def test_a_table_that_is_not_of_cases_may_call_anything_score(text_file):
     assert ss.read_data(text_file("score,label,estimate\nprob,label,0.75\n"))["score"].tolist() == ["prob"]
+
+
+def test_a_metric_per_column_beside_a_method(tmp_path):
+    file = tmp_path / "mine.csv"
+    file.write_text("case,method,iou,hit\na,gradcam,0.5,1\na,ig,0.25,0\n")
+    scores = ss.read_scores(file, columns={"iou": (None, "iou"), "hit": (None, "hit")})
+    got = scores.set_index(["method", "metric"])["score"].to_dict()
+    want = {("gradcam", "iou"): 0.5, ("ig", "iou"): 0.25, ("gradcam", "hit"): 1, ("ig", "hit"): 0}
+    assert got == want
+    with pytest.raises(ColumnError, match=r"names a method in each row.*--score iou=:iou"):
+        ss.read_scores(file, columns={"iou": "iou", "hit": "hit"})
+    with pytest.raises(ColumnError, match=r"'method' beside columns=.*--score iou=:iou"):
+        ss.read_scores(file, columns={"iou": ("gradcam", "iou")})
+
+
+def test_a_metric_per_column_of_one_method(tmp_path):
+    file = tmp_path / "mine.csv"
+    file.write_text("case,iou,hit\na,0.5,1\n")
+    scores = ss.read_scores(file, columns={"iou": (None, "iou"), "hit": (None, "hit")}, method="gradcam")
+    assert scores["method"].tolist() == ["gradcam", "gradcam"]

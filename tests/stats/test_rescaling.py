@@ -47,3 +47,15 @@ def test_a_slope_on_a_normalized_covariate_is_the_change_over_its_range(synth1):
     span = rows["elongation"].max() - rows["elongation"].min()
     assert scaled["estimate"] == pytest.approx(raw["estimate"] * span, rel=1e-12)
     assert scaled["p_value"] == pytest.approx(raw["p_value"], rel=1e-9)
+
+
+def test_an_absent_finding_sets_no_smallest_value():
+    table = pd.DataFrame(
+        {
+            "n_instances": [0.0, 0.0, 1.0, 2.0, 5.0],
+            "reason": ["finding absent", "finding absent", None, "empty mask", None],
+        }
+    )
+    scaled = ss.normalize(table, "n_instances")["n_instances"]
+    assert scaled.tolist()[2:] == [0, 0.25, 1]
+    assert scaled[:2].isna().all()

@@ -20,6 +20,10 @@ def masks_made(scores: pd.DataFrame) -> tuple[str, ...]:
     slices = scores["slice"].dropna().astype(str).unique() if "slice" in scores.columns else []
     if len(slices) == 1:
         sentences.append(f"Scores are of the {slices[0]} slice{_SLICES.get(slices[0], '')}.")
+        if slices[0] == "true-positive" and {"prob", "label"} <= set(scores.columns):
+            sentences.append(
+                "Images that the truth does not hold are not among them, so an AUROC is of the others only."
+            )
     cut = scores["threshold"].dropna().astype(str).unique() if "threshold" in scores.columns else []
     if len(cut):
         own = sorted(t for t in cut if t != "otsu")

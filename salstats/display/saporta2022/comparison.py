@@ -48,7 +48,8 @@ def comparison(rows: pd.DataFrame, main: str) -> Item:
         note=f"the sign shown changes in {int(signed['changed'].sum())} of the {len(signed)} rows that have "
         "one (a mean has none); as published: mean of the replicates, order statistics, pairs of what either "
         "has, cases or rows for independent; patients as clusters: mean of the scores, complete pairs, "
-        "Wilson's interval of a hit rate, as in each table",
+        "Wilson's interval of a hit rate, as in each table; Table 2: features scaled over all tasks, as the "
+        "scripts have it",
     )
 
 

@@ -127,7 +127,9 @@ def table_2(frames: Frames, choice: Choice) -> Item:
     named = slopes.assign(
         block=slopes["scale"] + np.where(slopes["pool"] == TASK_EFFECTS, f", {TASK_EFFECTS}", "")
     )
-    order = {f"{s}{e}": None for s in (PER_TASK, POOLED) for e in ("", f", {TASK_EFFECTS}")}
+    blocks: dict[str, str] = {}
+    for scale, source in ((PER_TASK, "as the study's text has it"), (POOLED, "as its scripts have it")):
+        blocks |= {scale: f"{scale} ({source})", f"{scale}, {TASK_EFFECTS}": f"{scale}, {TASK_EFFECTS}"}
     outcomes = list(dict.fromkeys(slopes["outcome"]))
     columns = [
         c
@@ -142,7 +144,7 @@ def table_2(frames: Frames, choice: Choice) -> Item:
         groups="block",
         bold=False,
         stars=True,
-        labels={"block": list(order), "outcome": outcomes, "term": list(FEATURES)},
+        labels={"block": blocks, "outcome": outcomes, "term": list(FEATURES)},
     )
     pooled_only = slopes[slopes["pool"] != TASK_EFFECTS]
     # an outcome is a panel, and the two scales stand above each other

@@ -60,6 +60,8 @@ class Frames:
         The thresholds' mean IoU on the validation study.
     cut_off : bool
         Whether there are cut-offs.
+    n_shared : int
+        Cases that the validation study has in common with this one; what is tuned on them is too good here.
     known : frozenset of str
         Cases that the truth or people know, over all tasks; found by itself.
     """
@@ -71,6 +73,7 @@ class Frames:
     tuned: pd.DataFrame | None = None
     sweep: pd.DataFrame | None = None
     cut_off: bool = True
+    n_shared: int = 0
     known: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:

@@ -22,7 +22,11 @@ from salstats.display.saporta2022.frames import (
     one_model,
     present,
 )
-from salstats.display.saporta2022.words import LABELS, full_name
+from salstats.display.saporta2022.words import (
+    LABELS,
+    full_name,
+    shared_note,
+)
 from salstats.display.tables.decrease import table_decrease
 from salstats.display.tables.estimates import table_estimates
 from salstats.scoring_cases import TRUE_POSITIVE
@@ -111,7 +115,7 @@ def thresholds(frames: Frames, choice: Choice) -> Iterator[Item]:
         found,
         table_estimates(found, differences=lost, exclude=[HUMAN], labels=LABELS),
         plot_intervals(found, decrease=lost, labels=LABELS),
-        note=f"thresholds chosen on the validation study; {_estimate_note(choice)}",
+        note=f"thresholds chosen on the validation study{shared_note(frames)}; {_estimate_note(choice)}",
     )
     otsu = metric_rows(main_rows(frames, frames.scores), "iou")
     pair = [
@@ -128,7 +132,7 @@ def thresholds(frames: Frames, choice: Choice) -> Iterator[Item]:
         table_decrease(gap, labels=LABELS),
         plot_decrease(gap, labels=LABELS),
         note="difference Otsu - tuned on the same cases; always with patients as clusters; Otsu's masks have "
-        "their holes filled and single pixels removed, the others not, as in the study",
+        f"their holes filled and single pixels removed, the others not, as in the study{shared_note(frames)}",
     )
 
 

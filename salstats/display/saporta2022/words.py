@@ -30,6 +30,12 @@ def feature(name: str) -> str:
     return Labels().column(name)
 
 
+def shared_note(frames: Frames) -> str:
+    """Return what to know where cases were tuned on and scored; empty where none were."""
+    cases = f"{frames.n_shared} cases stand in both studies"
+    return f"; {cases}, so that what is tuned is too good here" if frames.n_shared else ""
+
+
 def full_name(frames: Frames) -> str:
     """Return what the full slice of a study is."""
     return f"{FULL}, tuned probability cut-offs" if frames.cut_off else FULL

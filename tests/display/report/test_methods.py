@@ -395,6 +395,8 @@ def test_slice_and_threshold_are_told_where_the_scores_say_them():
     assert "the true-positive slice (where the truth has the finding)" in otsu
     assert "became masks at Otsu's threshold. Maps were smoothed with a box filter" in otsu
     assert masks_made(pd.DataFrame({"score": [0.5]})) == ()
+    known = masks_made(pd.DataFrame({"slice": ["true-positive"], "prob": [0.5], "label": [1]}))[0]
+    assert "so an AUROC is of the others only" in known
 
 
 def test_undefined_scores_are_told_by_their_reasons():
