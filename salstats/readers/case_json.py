@@ -187,7 +187,8 @@ def read_json(path: Path) -> Any:
     except json.JSONDecodeError as error:
         at_end = error.pos >= len(error.doc.rstrip()) - 1 or "Unterminated" in error.msg
         what = "cut short" if at_end else "not JSON, or damaged"
-        raise InputFileError(f"{path}: {what} ({error.msg} in line {error.lineno})") from error
+        said = error.msg.removesuffix(" at")
+        raise InputFileError(f"{path}: {what} ({said} in line {error.lineno})") from error
     except UnicodeDecodeError as error:
         raise InputFileError(f"{path}: not JSON; byte {error.start} is no text") from error
     except RecursionError as error:

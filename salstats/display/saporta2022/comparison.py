@@ -104,7 +104,8 @@ def _slopes_beside(rows: pd.DataFrame) -> p9.ggplot:
     labels = {"task": {f: feature(f) for f in FEATURES}, "outcome": list(dict.fromkeys(frame["outcome"]))}
     labels["method"] = list(dict.fromkeys(both["method"]))
     zero = p9.geom_vline(xintercept=0, color="#BBBBBB", size=0.4)
-    return plot_intervals(both, labels=labels) + zero + p9.labs(x="Slope (95% CI)")
+    said = "S3: features scaled over all tasks. Bars: 95% CI."
+    return plot_intervals(both, labels=labels) + zero + p9.labs(x="Slope (95% CI)", caption=said)
 
 
 def _columns(
