@@ -154,7 +154,6 @@ def score(
     Examples
     --------
     >>> import numpy as np, salstats as ss
-    >>> from salstats.images import masks
     >>> truth = np.zeros((8, 8), bool)
     >>> truth[2:5, 2:5] = True
     >>> study = ss.study_from_arrays({("a", "Edema"): truth}, {("a", "Edema", "cam"): truth * 0.9})

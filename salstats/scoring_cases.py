@@ -118,7 +118,7 @@ def _made(rule: ScoreRule, task: str, series: Series, from_map: bool) -> Made:
     if not from_map:
         return Made(None, cutoff, None)
     threshold = value_of(rule.mask.threshold, task, series)
-    text = threshold if isinstance(threshold, str) else f"{threshold:g}"
+    text = threshold if isinstance(threshold, str) else repr(float(threshold))
     return Made(text, cutoff, value_of(rule.mask.smooth, task, series) or None)
 
 

@@ -482,3 +482,15 @@ class TestInPieces:
         monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
         ss.score(some, slice="full", progress=True)
         assert "Scoring cases" in capsys.readouterr().err
+
+
+def test_the_threshold_of_a_row_is_the_one_that_made_it_to_the_last_digit():
+    third = 1 / 3
+    study = drawn(np.eye(8), prob={("a", "Edema"): 0.9}, human={})
+    scores = ss.score(study, threshold=third, cutoff=0.5, slice="full")
+    made = only(scores)
+    assert float(made["threshold"]) == third
+    assert (made["cutoff"], made["slice"]) == (0.5, "full")
+    # people's masks and peaks are made of no threshold
+    assert pd.isna(only(scores, method="human")["threshold"])
+    assert pd.isna(only(scores, "hit")["threshold"])
