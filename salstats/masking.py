@@ -47,6 +47,15 @@ class MaskRule:
             colormap=self.colormap if smooth else None,
         )
 
+    def is_kept(self, prob: float, task: str, series: Series) -> bool:
+        """Return whether a mask stays: its probability reaches the cut-off, or none applies, as to people."""
+        cutoff = self.cutoff_of(task, series)
+        return cutoff is None or prob >= cutoff
+
+    def cutoff_of(self, task: str, series: Series) -> float | None:
+        """Return the cut-off of a series' masks; None where none applies."""
+        return None if series.method == HUMAN else value_of(self.cutoff, task, series)
+
 
 def value_of(values: Values, task: str, series: Series) -> Any:
     """Return the value for a task and series, the one most its own; None where there is none."""

@@ -13,7 +13,7 @@ from salstats.masking import MaskRule, value_of
 from salstats.metrics import overlap
 from salstats.metrics.overlap import Counts, rate
 from salstats.metrics.pointing import hit, hit_any, points_hit
-from salstats.study import HUMAN, Case, Content, Prediction, Series
+from salstats.study import Case, Content, Prediction, Series
 
 OVERLAP = ("iou", "dice", "precision", "recall", "specificity")
 POINTING = ("hit", "hit_any")
@@ -114,7 +114,7 @@ def _score_case(case: Case, rule: ScoreRule) -> list[Row]:
 
 def _made(rule: ScoreRule, task: str, series: Series, from_map: bool) -> Made:
     """Return how the mask came about; a stored mask and people's have only a cut-off, if any."""
-    cutoff = None if series.method == HUMAN else value_of(rule.mask.cutoff, task, series)
+    cutoff = rule.mask.cutoff_of(task, series)
     if not from_map:
         return Made(None, cutoff, None)
     threshold = value_of(rule.mask.threshold, task, series)
@@ -189,12 +189,9 @@ def _compare(
 
 def _cut(counts: Counts | None, prob: float, task: str, series: Series, rule: ScoreRule) -> Counts | None:
     """Return the counts of an empty mask below the probability cut-off; None where it cannot be told."""
-    cutoff = None if series.method == HUMAN else value_of(rule.mask.cutoff, task, series)
-    if counts is None or cutoff is None or prob >= cutoff:
+    if counts is None or rule.mask.is_kept(prob, task, series):
         return counts
-    if np.isnan(prob):
-        return None
-    return Counts(0, 0, counts.tp + counts.fn, counts.fp + counts.tn)
+    return None if np.isnan(prob) else counts.emptied()
 
 
 def _outside(rule: ScoreRule, task: str, series: Series, prob: float, label: float) -> str | None:

@@ -148,8 +148,7 @@ def _masks_of(cases: tuple[Case, ...], *, series: Series, rule: MaskRule) -> Mas
                 raise SalstatsError(
                     f"{prediction.source}: nothing says how large the image of case {case.case!r} is"
                 )
-            cutoff = value_of(rule.cutoff, task, series)
-            if cutoff is None or content.prob >= cutoff:
+            if rule.is_kept(content.prob, task, series):
                 on_image = rule.on_image(content, task, series, shape)
                 mask = masks.encode(on_image.mask(value_of(rule.threshold, task, series)))
             else:

@@ -154,12 +154,13 @@ def _sweep(
     for row, case in enumerate(cases):
         answers = {(p.task, p.series): p for p in case.predictions}
         for column, task in enumerate(tasks):
+            truth = case.truths[task].read() if task in case.truths else None
+            # where the finding is absent only a cut-off has anything to gain
+            if what != "cutoff" and (truth is None or not masks.area(truth)):
+                continue
             for place, one in enumerate(series):
                 prediction = answers.get((task, one))
-                truth = case.truths[task].read() if task in case.truths else None
-                # where the finding is absent only a cut-off has anything to gain
-                absent = truth is None or not masks.area(truth)
-                if prediction is None or (absent and what != "cutoff"):
+                if prediction is None:
                     continue
                 counts = _counts(case, prediction, truth, what, values, rule)
                 if counts is not None:
@@ -190,8 +191,8 @@ def _counts(
         return np.asarray(on_image.counts_at(reference, values))
     if np.isnan(content.prob):
         return None
-    kept = np.asarray(on_image.counts(reference, value_of(rule.threshold, task, series)))
-    cut = np.array([0, 0, kept[0] + kept[2], kept[1] + kept[3]])
+    kept = Counts(*on_image.counts(reference, value_of(rule.threshold, task, series)))
+    cut = kept.emptied()
     return np.array([kept if content.prob >= v else cut for v in values])
 
 

@@ -40,6 +40,10 @@ class Counts(NamedTuple):
     fn: Any
     tn: Any
 
+    def emptied(self) -> "Counts":
+        """Return the counts of an empty mask against the same truth."""
+        return Counts(0 * self.tp, 0 * self.fp, self.tp + self.fn, self.fp + self.tn)
+
 
 def counts(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> Counts:
     """Return the pixels that mask and truth share, that one of them marks, and that neither does.

@@ -177,11 +177,10 @@ def _answer(
     if laid.peak is None:
         return "constant map", None
     points["peak"] = np.array([laid.peak], dtype=np.float64) + 0.5
-    cutoff = value_of(rule.cutoff, task, series)
     if content.mask is not None:
         # a stored mask stands before one made of the map, as in `score`
         lines["mask"] = outlines(decode(content.mask), pixel)
-    elif cutoff is None or content.prob >= cutoff:
+    elif rule.is_kept(content.prob, task, series):
         lines["mask"] = outlines(laid.mask(value_of(rule.threshold, task, series)), pixel)
     return "" if lines.get("mask") else EMPTY, content.saliency
 

@@ -6,10 +6,11 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import ColumnError
+from salstats.metrics.overlap import Counts
 from salstats.scoring_cases import ABSENT, EMPTY, NEGATIVE, NO_PROB, TRUE_POSITIVE
 from salstats.study import HUMAN
 
-_COUNTS = ("tp", "fp", "fn", "tn")
+_COUNTS = Counts._fields
 
 
 def true_positive(full: pd.DataFrame, cases: set[str]) -> pd.DataFrame:
@@ -48,15 +49,15 @@ def cut_off(full: pd.DataFrame, cutoffs: Mapping[tuple[str, str], float]) -> pd.
     known = rows["tp"].notna().to_numpy()
     unknown = known & np.isnan(prob) & (least > -np.inf)
     below = known & (prob < least)
-    tp, fp, fn, tn = _counts(rows)
-    for name, values in zip(_COUNTS, (0 * tp, 0 * fp, tp + fn, fp + tn), strict=True):
+    counts = _counts(rows)
+    for name, values in zip(_COUNTS, counts.emptied(), strict=True):
         rows.loc[below, name] = values[below].astype("int64")
         rows.loc[unknown, name] = pd.NA
     rows.loc[below, "score"] = 0.0
     if "slice" in rows:
         before = [list(rows.columns).index(c) for c in ("slice", "threshold") if c in rows]
         rows.insert(max(before) + 1, "cutoff", np.where(least > -np.inf, least, np.nan))
-    return _undefined(rows, {NEGATIVE: below & (tp + fn == 0), NO_PROB: unknown})
+    return _undefined(rows, {NEGATIVE: below & (counts.tp + counts.fn == 0), NO_PROB: unknown})
 
 
 def _checked(full: pd.DataFrame) -> pd.DataFrame:
@@ -67,9 +68,9 @@ def _checked(full: pd.DataFrame) -> pd.DataFrame:
     return full
 
 
-def _counts(rows: pd.DataFrame) -> list[np.ndarray]:
+def _counts(rows: pd.DataFrame) -> Counts:
     """Return pixels as floats, 0 where there are none."""
-    return [rows[c].astype("Float64").fillna(0.0).to_numpy(dtype=np.float64) for c in _COUNTS]
+    return Counts(*(rows[c].astype("Float64").fillna(0.0).to_numpy(dtype=np.float64) for c in _COUNTS))
 
 
 def _undefined(rows: pd.DataFrame, reasons: Mapping[str, np.ndarray]) -> pd.DataFrame:
