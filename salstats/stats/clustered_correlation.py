@@ -7,13 +7,8 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import (
-    ColumnError,
     SalstatsError,
     SalstatsWarning,
-    ValueRangeError,
-    check_by,
-    check_frame,
-    check_numeric,
 )
 from salstats.codes import combined_codes
 from salstats.frames import estimates_frame
@@ -23,7 +18,7 @@ from salstats.stats.grouping import group_label, group_list, row_groups, warn_po
 from salstats.stats.inference import bootstrap_p_values, check_settings
 from salstats.stats.intervals import percentile
 from salstats.stats.resampling import weight_blocks
-from salstats.stats.wide import find_units, wide_table
+from salstats.stats.wide import columns_to_correlate, find_units
 
 #: A correlation within rounding of -1 or 1 is one: its Fisher z has no use.
 _PERFECT = 1 - 1e-12
@@ -111,17 +106,8 @@ def correlate_clustered(
         method      term     unit    n  n_units  n_strata
     0  gradcam  spearman  patient  685      140         5
     """
-    frame = check_frame(data, "data")
-    if x == y:
-        raise ValueRangeError(f"x and y are both {x!r}; name two columns or metrics")
-    groups = check_by(frame, by, ("method",), "data")
-    strata = check_by(frame, stratified or (), (), "data")
-    if stratified in groups:
-        raise ColumnError(f"stratified={stratified!r} is also in by={groups}; leave it out of one of them")
-    carried = [c for c in ("patient", unit) if c is not None and c in frame.columns]
-    table = wide_table(frame, [x, y], [*groups, *strata, *carried])
+    groups, strata, table, first, second = columns_to_correlate(data, x, y, by, stratified, unit)
     warn_pooled_methods(table, groups)
-    first, second = check_numeric(table, x, "data"), check_numeric(table, y, "data")
     units = find_units(table, unit)
     if units is None:
         raise SalstatsError("data have no column 'case' or 'patient' to resample; name one with unit=")

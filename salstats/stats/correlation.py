@@ -9,14 +9,10 @@ import pandas as pd
 from scipy import special
 
 from salstats.checks import (
-    ColumnError,
     SalstatsWarning,
     ValueRangeError,
-    check_by,
     check_choice,
-    check_frame,
     check_level,
-    check_numeric,
 )
 from salstats.codes import combined_codes
 from salstats.frames import estimates_frame
@@ -35,7 +31,7 @@ from salstats.stats.coefficients import (
 )
 from salstats.stats.grouping import group_label, group_list, row_groups, warn_pooled_methods
 from salstats.stats.units import Units
-from salstats.stats.wide import find_units, wide_table
+from salstats.stats.wide import columns_to_correlate, find_units
 
 
 def correlate(
@@ -170,24 +166,14 @@ def correlate(
            term  estimate  p_value  conf_low  conf_high  n
     0  spearman    0.8857   0.0188    0.2637     0.9875  6
     """
-    frame = check_frame(data, "data")
     check_choice(test, TESTS, "test")
     check_choice(interval, CORRELATION_INTERVALS, "interval")
     if test == "pearson" and interval != "fisher":
         raise ValueRangeError(f"interval={interval!r} is for rank correlations; test='pearson' has 'fisher'")
     check_procedure(adjust, "adjust")
     level = check_level(level)
-    if x == y:
-        raise ValueRangeError(f"x and y are both {x!r}; name two columns or metrics")
-    groups = check_by(frame, by, ("method",), "data")
-    strata = check_by(frame, stratified or (), (), "data")
-    if stratified in groups:
-        raise ColumnError(f"stratified={stratified!r} is also in by={groups}; leave it out of one of them")
-
-    carried = [c for c in ("patient", unit) if c is not None and c in frame.columns]
-    table = wide_table(frame, [x, y], [*groups, *strata, *carried])
+    groups, strata, table, first, second = columns_to_correlate(data, x, y, by, stratified, unit)
     warn_pooled_methods(table, groups)
-    first, second = check_numeric(table, x, "data"), check_numeric(table, y, "data")
     units = find_units(table, unit)
     complete = ~(np.isnan(first) | np.isnan(second))
     keys, rows_of = row_groups(table, groups, overall=overall)

@@ -6,7 +6,15 @@ from difflib import get_close_matches
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, check_columns, check_frame, quoted
+from salstats.checks import (
+    ColumnError,
+    ValueRangeError,
+    check_by,
+    check_columns,
+    check_frame,
+    check_numeric,
+    quoted,
+)
 from salstats.frames import KEY_COLUMNS, SCORES_COLUMNS, check_scores
 from salstats.stats.cells import index_groups
 from salstats.stats.units import Units, resolve_unit, warn_unnamed_units
@@ -104,6 +112,27 @@ def _one_value(rows: pd.DataFrame, codes: np.ndarray, key: list[str], column: st
             f"({shown}: {values[0]}, {values[1]}){hint}"
         )
     return groups.first().to_numpy()
+
+
+def columns_to_correlate(
+    data: pd.DataFrame,
+    x: str,
+    y: str,
+    by: str | Sequence[str] | None,
+    stratified: str | None,
+    unit: str | None,
+) -> tuple[list[str], list[str], pd.DataFrame, np.ndarray, np.ndarray]:
+    """Return grouping columns, strata, the table of both columns, and their numbers, NaN where missing."""
+    frame = check_frame(data, "data")
+    if x == y:
+        raise ValueRangeError(f"x and y are both {x!r}; name two columns or metrics")
+    groups = check_by(frame, by, ("method",), "data")
+    strata = check_by(frame, stratified or (), (), "data")
+    if stratified in groups:
+        raise ColumnError(f"stratified={stratified!r} is also in by={groups}; leave it out of one of them")
+    carried = [c for c in ("patient", unit) if c is not None and c in frame.columns]
+    table = wide_table(frame, [x, y], [*groups, *strata, *carried])
+    return groups, strata, table, check_numeric(table, x, "data"), check_numeric(table, y, "data")
 
 
 def find_units(table: pd.DataFrame, unit: str | None) -> Units | None:
