@@ -28,30 +28,29 @@ def command(name: str, example: str) -> Callable[[Callable[..., None]], Callable
     The command's parameter `reading` stands for all options of `READING`; it receives them as keyword
     arguments of `read_scores`.
     """
-    return command_with(name, example, "reading", READING, reading_arguments)
+    return command_with(name, example, READING, reading_arguments)
 
 
 def command_with(
     name: str,
     example: str,
-    shared: str,
     options: dict[str, tuple[Any, Any]],
     arguments: Callable[..., dict[str, Any]],
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Return a decorator that makes a command whose parameter `shared` stands for a set of options."""
+    """Return a decorator that makes a command whose parameter `reading` stands for a set of options."""
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
         @wraps(function)
         def command(**given: Any) -> None:
             chosen = {option: given.pop(option) for option in options}
-            function(**{shared: arguments(**chosen)}, **given)
+            function(reading=arguments(**chosen), **given)
 
         own = inspect.signature(function, eval_str=True).parameters
         added = [
             inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
             for n, (kind, default) in options.items()
         ]
-        kept = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for n, p in own.items() if n != shared]
+        kept = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for n, p in own.items() if n != "reading"]
         command.__signature__ = inspect.Signature([*kept, *added])  # type: ignore[attr-defined]
         command.__annotations__ = {p.name: p.annotation for p in (*kept, *added)}
         return app.command(name, epilog=f"Example: salstats {name} {example}")(command)

@@ -82,7 +82,7 @@ def study_arguments(
 
 def study_command(name: str, example: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return a decorator that makes a command whose parameter `reading` stands for `STUDY`."""
-    return command_with(name, example, "reading", STUDY, study_arguments)
+    return command_with(name, example, STUDY, study_arguments)
 
 
 def read(folder: Path, reading: dict[str, Any]) -> "Study":
