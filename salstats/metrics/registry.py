@@ -21,7 +21,11 @@ class Metric:
         Whether 0 means "none of it", so that a ratio of two means can be read. A correlation or an
         AUC has no such zero (chance is 0 or 0.5), and its percentage decrease means nothing.
     source : str
-        Whose definition is followed where definitions differ; empty for a metric that is not computed here.
+        Whose definition is followed where definitions differ, with the DOI of the paper where there is one;
+        empty for a metric that is not computed here.
+    needs : str
+        What it is computed from: "mask" or "map" (and the mask of the truth), "map and density" or
+        "map and points" (of fixations); empty for a metric that is not computed here.
     """
 
     name: str
@@ -31,6 +35,7 @@ class Metric:
     larger_is_better: bool
     true_zero: bool
     source: str = ""
+    needs: str = ""
 
 
 _INF = float("inf")
@@ -38,35 +43,63 @@ _CHEXLOCALIZE = "CheXlocalize (rajpurkarlab/cheXlocalize, eval.py, commit 2a7949
 _SALIENCY_BENCH = "Saliency-Bench (XAIdataset/XAIdataset.github.io, commit c8641d9)"
 #: Leaves undefined what has nothing to divide by, and only that.
 _MEDPY = "medpy (medpy.metric.binary)"
+_BOUNDARY = "boundary pixels (4 neighbours), as medpy and MONAI"
+_RELOADED = "Maier-Hein et al. 2024, doi:10.1038/s41592-023-02151-z"
+_LANFREDI = "Bigolin Lanfredi et al. 2021, doi:10.48550/arXiv.2112.11716"
+_BYLINSKII = "pysaliency; Bylinskii et al. 2019, doi:10.1109/TPAMI.2018.2815601"
+_DENSITY, _POINTS = "map and density", "map and points"
 
 METRICS: dict[str, Metric] = {
     m.name: m
     for m in (
-        Metric("iou", "IoU", 0, 1, True, True, _CHEXLOCALIZE),
-        Metric("dice", "Dice", 0, 1, True, True, _MEDPY),
-        Metric("precision", "Precision", 0, 1, True, True, _MEDPY),
-        Metric("recall", "Recall", 0, 1, True, True, _MEDPY),
-        Metric("specificity", "Specificity", 0, 1, True, True, _MEDPY),
-        Metric("hit", "Hit rate", 0, 1, True, True, f"{_CHEXLOCALIZE}: the first maximum"),
-        Metric("hit_any", "Hit rate (any maximum)", 0, 1, True, True, f"{_SALIENCY_BENCH}: any maximum"),
+        Metric("iou", "IoU", 0, 1, True, True, _CHEXLOCALIZE, "mask"),
+        Metric("dice", "Dice", 0, 1, True, True, _MEDPY, "mask"),
+        Metric("precision", "Precision", 0, 1, True, True, _MEDPY, "mask"),
+        Metric("recall", "Recall", 0, 1, True, True, _MEDPY, "mask"),
+        Metric("specificity", "Specificity", 0, 1, True, True, _MEDPY, "mask"),
+        Metric("hit", "Hit rate", 0, 1, True, True, f"{_CHEXLOCALIZE}: the first maximum", "map"),
+        Metric(
+            "hit_any", "Hit rate (any maximum)", 0, 1, True, True, f"{_SALIENCY_BENCH}: any maximum", "map"
+        ),
         Metric("energy", "Energy inside", 0, 1, True, True),
-        Metric("hausdorff", "Hausdorff distance", 0, _INF, False, True),
-        Metric("hd95", "95th-percentile Hausdorff distance", 0, _INF, False, True),
-        Metric("assd", "Average symmetric surface distance", 0, _INF, False, True),
-        Metric("pdc", "Penalised Dice", 0, 1, True, True),
-        Metric("ncc", "NCC", -1, 1, True, False),
-        Metric("sncc", "sNCC", -1, 1, True, False),
-        Metric("auc", "AUC", 0, 1, True, False),
-        Metric("sauc", "sAUC", 0, 1, True, False),
-        Metric("nss", "NSS", -_INF, _INF, True, False),
-        Metric("sim", "Similarity", 0, 1, True, True),
-        Metric("kl", "KL divergence", 0, _INF, False, True),
-        Metric("information_gain", "Information gain", -_INF, _INF, True, False),
+        Metric(
+            "hausdorff", "Hausdorff distance", 0, _INF, False, True,
+            f"{_BOUNDARY}; Huttenlocher et al. 1993, doi:10.1109/34.232073", "mask",
+        ),
+        Metric(
+            "hd95", "95th-percentile Hausdorff distance", 0, _INF, False, True,
+            f"the larger of two directed percentiles over {_BOUNDARY.replace(', as medpy and', ', as')}; "
+            f"{_RELOADED}", "mask",
+        ),
+        Metric(
+            "assd", "Average symmetric surface distance", 0, _INF, False, True,
+            f"both directions pooled over {_BOUNDARY}; {_RELOADED}", "mask",
+        ),
+        Metric(
+            "pdc", "Penalised Dice", 0, 1, True, True,
+            "a reconstruction of Blake et al. 2025 (MRxaI, CEUR-WS 4059, paper 9) from its text; the printed "
+            "equation is not at hand", "mask",
+        ),
+        Metric("ncc", "NCC", -1, 1, True, False, _LANFREDI, _DENSITY),
+        Metric("sncc", "sNCC", -2, 2, True, False, _LANFREDI, _DENSITY),
+        Metric("auc", "AUC", 0, 1, True, False, f"{_LANFREDI}: its expectation, exactly", _DENSITY),
+        Metric("sauc", "sAUC", 0, 1, True, False, f"{_LANFREDI}: its expectation, exactly", _DENSITY),
+        Metric("auc_judd", "AUC-Judd", 0, 1, True, False, _BYLINSKII, _POINTS),
+        Metric(
+            "nss", "NSS", -_INF, _INF, True, False,
+            "pysaliency; Peters et al. 2005, doi:10.1016/j.visres.2005.03.019", _POINTS,
+        ),
+        Metric("sim", "Similarity", 0, 1, True, True, _BYLINSKII, _DENSITY),
+        Metric("kl", "KL divergence", 0, _INF, False, True, _BYLINSKII, _DENSITY),
+        Metric(
+            "information_gain", "Information gain", -_INF, _INF, True, False,
+            "pysaliency; Kümmerer et al. 2015, doi:10.1073/pnas.1510393112", _POINTS,
+        ),
         Metric("emd", "Earth mover's distance", 0, _INF, False, True),
         Metric("insertion", "Insertion AUC", 0, 1, True, True),
         Metric("deletion", "Deletion AUC", 0, 1, False, True),
     )
-}
+}  # fmt: skip
 
 
 def known_metric(name: object) -> Metric | None:
