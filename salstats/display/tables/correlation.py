@@ -111,6 +111,7 @@ def table_correlation(
             notes.interval_note(frame),
             notes.count_note(frame, "pair", "incomplete"),
             _repeats_note(frame),
+            notes.metric_note(frame),
         ),
         notes.paragraph(_test_note(frame, given), given.note, notes.dash_note(table.cells)),
     ]

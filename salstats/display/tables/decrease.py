@@ -132,6 +132,7 @@ def table_decrease(
             notes.count_note(frame, "pair", "incomplete"),
             notes.undefined_note(frame),
             notes.last_note(frame),
+            notes.metric_note(frame),
         ),
         notes.paragraph(
             _underline_note(frame, len(table.underline)),

@@ -100,6 +100,7 @@ def table_describe(
             "n, scores; undefined ones are left out." if "n_missing" in frame else "n, scores.",
             "Scores of 0 and 1 alone are described by their counts." if frame["binary"].any() else "",
             notes.dash_note(table.cells),
+            notes.metric_note(frame),
         )
     ]
     return build(table, "salstats-describe")

@@ -132,6 +132,7 @@ def table_estimates(
             notes.count_note(frame, *count_nouns(frame)),
             notes.undefined_note(frame),
             notes.last_note(frame),
+            notes.metric_note(frame),
         ),
         notes.paragraph(best_said, underline_said, tested, given.note, notes.dash_note(table.cells)),
     ]

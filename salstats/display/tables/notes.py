@@ -19,7 +19,7 @@ from salstats.display.format import (
 )
 from salstats.display.labels import LAST, Labels
 from salstats.display.tables.marks import Best, adjustment, is_adjusted, numbers
-from salstats.display.vocabulary import ABBREVIATIONS, INTERVALS, PAIRED_TESTS
+from salstats.display.vocabulary import ABBREVIATIONS, INTERVALS, METRIC_NOTES, PAIRED_TESTS
 from salstats.stats.cells import AVERAGE, OVERALL
 from salstats.stats.intervals import BOOTSTRAP
 
@@ -238,6 +238,13 @@ def constant_note(frame: pd.DataFrame, columns: Iterable[str], labels: Labels) -
         f"{labels.column(c)}: {labels.value(c, frame[c].iloc[0])}" for c in columns if frame[c].notna().any()
     ]
     return f"{'; '.join(parts)}." if parts else ""
+
+
+def metric_note(frame: pd.DataFrame) -> str:
+    """Return what must be said of a metric wherever it stands: as a value, or in a formula."""
+    columns = [frame[c] for c in frame.columns if frame[c].dtype.kind not in "iufb"]
+    words = {word for column in columns for text in column.unique() for word in re.findall(r"\w+", str(text))}
+    return " ".join(note for metric, note in METRIC_NOTES.items() if metric in words)
 
 
 def abbreviation_note(texts: Iterable[str]) -> str:

@@ -143,6 +143,7 @@ def table_regression(
             _gap_note(frame),
             notes.interval_note(frame),
             notes.count_note(frame, "observation", "incomplete and left out"),
+            notes.metric_note(whole),
         ),
         notes.paragraph(_test_note(frame) if given.note else "", given.note, notes.dash_note(table.cells)),
     ]
