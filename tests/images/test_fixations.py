@@ -1,0 +1,230 @@
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import multivariate_normal
+
+from salstats.checks import ShapeError, ValueRangeError
+from salstats.images.fixations import Fixations, fixation_map
+
+#: The oracle sums Gaussians in single precision, ours are in double.
+OF_MAXIMUM = 1e-6
+#: Sums of the same double-precision numbers in another order.
+ROUNDING = 1e-13
+WHOLE = (0, 0, 5, 7)
+
+
+def made(*rows, sd=(1, 1), shown=WHOLE):
+    """Fixations of (row, col, duration), all of one size and with one part shown."""
+    table = np.array(rows, float).reshape(-1, 3)
+    n = len(table)
+    return Fixations(table[:, :2], table[:, 2], np.tile(sd, (n, 1)), np.tile(shown, (n, 1)))
+
+
+def arrays(n=3):
+    """Four good arrays, to be spoilt one at a time."""
+    return {
+        "points": np.ones((n, 2)),
+        "duration": np.ones(n),
+        "sd": np.ones((n, 2)),
+        "shown": np.tile(WHOLE, (n, 1)),
+    }
+
+
+def read(file):
+    """The fixations of one recording as the release's file has them."""
+    table = pd.read_csv(file)
+    degrees = "angular_resolution_{}_pixels_per_degree"
+    shown = [f"{edge}_shown_from_image" for edge in ("ymin", "xmin", "ymax", "xmax")]
+    return Fixations(
+        table[["y_position", "x_position"]].to_numpy(),
+        (table["timestamp_end_fixation"] - table["timestamp_start_fixation"]).to_numpy(),
+        table[[degrees.format("y"), degrees.format("x")]].to_numpy(),
+        table[shown].to_numpy(),
+    )
+
+
+def plain(fixations, shape):
+    """Each Gaussian on the full grid by scipy, cut to its rectangle, and their weighted sum."""
+    grid = np.stack(np.mgrid[: shape[0], : shape[1]], axis=-1)
+    total = np.zeros(shape)
+    for point, duration, sd, shown in zip(
+        fixations.points, fixations.duration, fixations.sd, fixations.shown, strict=True
+    ):
+        top, left, bottom, right = (round(float(edge)) for edge in shown)
+        seen = np.zeros(shape)
+        seen[top:bottom, left:right] = 1
+        total += duration * seen * multivariate_normal(point, np.diag(sd**2)).pdf(grid)
+    return total / total.sum()
+
+
+def test_maps_are_those_of_the_study(shared):
+    gaze = shared / "oracles/gaze"
+    expected = np.load(gaze / "expected/fixation_maps_f32.npz")
+    index = pd.read_csv(gaze / "expected/fixation_maps_index.csv")
+    assert len(index) == len(expected.files) == 34
+    n_outside = 0
+    for row in index.itertuples():
+        shape = (row.height, row.width)
+        fixations = read(gaze / "inputs/main_data" / row.id / "fixations.csv")
+        n_outside += int(((fixations.points < 0) | (fixations.points >= shape)).any(axis=1).sum())
+        density, reference = fixation_map(fixations, shape), expected[row.key]
+        assert density.shape == reference.shape
+        assert np.abs(density - reference).max() <= OF_MAXIMUM * reference.max(), row.key
+        assert density.sum() == pytest.approx(1, abs=ROUNDING)
+    assert n_outside > 0
+
+
+def test_a_drawn_map_by_hand():
+    # one pixel away is exp(-1/2) of the peak, in both directions; durations weigh 3 : 1
+    density = fixation_map(made((1, 1, 0.3), (1, 3, 0.1), shown=(0, 1, 3, 4)), (3, 5))
+    step = math.exp(-1 / 2)
+    row = np.array([0, 3 + step**4, 3 * step + step, 3 * step**4 + 1, 0])
+    by_hand = np.outer([step, 1, step], row)
+    np.testing.assert_allclose(density, by_hand / by_hand.sum(), rtol=ROUNDING)
+    assert (density[:, [0, 4]] == 0).all()
+
+
+def test_maps_are_the_sum_of_gaussians_on_the_full_grid():
+    rng = np.random.default_rng(4)
+    n, shape = 30, (40, 60)
+    corners = np.sort(rng.uniform(0, [[40], [60]], (n, 2, 2)), axis=2)
+    fixations = Fixations(
+        rng.uniform(-5, 65, (n, 2)),
+        rng.exponential(0.3, n),
+        rng.uniform(2, 9, (n, 2)),
+        np.concatenate([corners[:, :, 0], corners[:, :, 1]], axis=1),
+    )
+    expected = plain(fixations, shape)
+    np.testing.assert_allclose(fixation_map(fixations, shape), expected, rtol=1e-11, atol=1e-30)
+
+
+def test_many_fixations_are_one_sum():
+    # more than are multiplied at a time
+    rng = np.random.default_rng(1)
+    rows = np.column_stack([rng.uniform(0, 5, 1300), rng.uniform(0, 7, 1300), rng.uniform(0, 1, 1300)])
+    whole = fixation_map(made(*rows), (5, 7))
+    np.testing.assert_allclose(whole, plain(made(*rows), (5, 7)), rtol=1e-12)
+
+
+def test_a_gaussian_is_not_made_whole_again_where_it_is_cut():
+    # the same fixation in the middle and on the border of what is shown: half of the second is lost
+    middle, edge = (
+        fixation_map(made((10, 20, 1), (10, at, 1), sd=(2, 2), shown=(0, 0, 21, 61)), (21, 61))
+        for at in (45, 60)
+    )
+    assert middle[:, 32:].sum() == pytest.approx(0.5, abs=1e-6)
+    # the pixels from the centre on: half of the Gaussian and half of its middle column
+    kept = 0.5 + 0.5 / (2 * math.sqrt(2 * math.pi))
+    assert edge[:, 40:].sum() == pytest.approx(kept / (1 + kept), abs=1e-4)
+
+
+def test_a_fixation_outside_leaves_its_tail():
+    density = fixation_map(made((2, -2, 1)), (5, 7))
+    assert density.sum() == pytest.approx(1, abs=ROUNDING)
+    assert (np.diff(density[2]) < 0).all()
+
+
+def test_halves_of_a_rectangle_go_to_the_even_pixel():
+    density = fixation_map(made((2, 3, 1), shown=(0.5, 1.5, 4.5, 5.5)), (5, 7))
+    assert np.flatnonzero(density.any(axis=1)).tolist() == [0, 1, 2, 3]
+    assert np.flatnonzero(density.any(axis=0)).tolist() == [2, 3, 4, 5]
+
+
+def test_rectangles_may_round_to_the_border():
+    density = fixation_map(made((2, 3, 1), shown=(-0.5, -0.4, 5.4, 7.5 - 1e-9)), (5, 7))
+    np.testing.assert_array_equal(density, fixation_map(made((2, 3, 1)), (5, 7)))
+
+
+def test_a_scale_of_all_durations_changes_nothing():
+    rows = [(1, 2, 0.25), (3, 5, 0.5), (0, 0, 0)]
+    first = fixation_map(made(*rows), (5, 7))
+    np.testing.assert_allclose(fixation_map(made(*[(r, c, 8 * d) for r, c, d in rows]), (5, 7)), first)
+    np.testing.assert_array_equal(fixation_map(made(*rows[:2]), (5, 7)), first)
+    huge = fixation_map(made(*[(r, c, d * 1e308) for r, c, d in rows]), (5, 7))
+    np.testing.assert_allclose(huge, first, rtol=ROUNDING)
+
+
+def test_rows_and_columns_are_not_mixed_up():
+    density = fixation_map(made((1, 4, 1), sd=(0.5, 2)), (5, 7))
+    assert np.unravel_index(density.argmax(), density.shape) == (1, 4)
+    turned = fixation_map(made((4, 1, 1), sd=(2, 0.5), shown=(0, 0, 7, 5)), (7, 5))
+    np.testing.assert_allclose(density, turned.T, rtol=ROUNDING)
+    assert density[1, 5] > 4 * density[2, 4]
+
+
+def test_fixations_are_copies_that_cannot_be_written():
+    given = arrays()
+    fixations = Fixations(**given)
+    given["points"][0] = 99
+    assert len(fixations) == 3
+    assert (fixations.points == 1).all()
+    with pytest.raises(ValueError, match="read-only"):
+        fixations.duration[0] = 0
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("points", np.ones((3, 3)), r"points must have shape \(n, 2\), not \(3, 3\)"),
+        ("points", 1.0, r"points must have shape \(n, 2\), not \(\)"),
+        ("duration", np.ones(2), r"duration must have shape \(n,\), not \(2,\) beside 3 points"),
+        ("sd", np.ones(3), r"sd must have shape \(n, 2\), not \(3,\)"),
+        ("shown", np.ones((3, 2)), r"shown must have shape \(n, 4\), not \(3, 2\)"),
+    ],
+)
+def test_shapes_that_do_not_fit_are_named(name, value, message):
+    with pytest.raises(ShapeError, match=message):
+        Fixations(**(arrays() | {name: value}))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("points", [[1, 1], [np.nan, 2], [1, 1]], "fixation 1 has points nan 2; it must be finite"),
+        ("duration", [1, 1, np.inf], "fixation 2 has duration inf; it must be finite"),
+        ("duration", [1, -0.1, 1], "fixation 1 has duration -0.1; it is in seconds, 0 or more"),
+        ("sd", [[1, 1], [1, 1], [0, 1]], "fixation 2 has sd 0 1; it is in pixels per degree, above 0"),
+        ("shown", [[0, 0, 5, 7], [0, 6, 5, 5], [0, 0, 5, 7]], "fixation 1 has shown 0 6 5 5; .* backwards"),
+        ("duration", ["a", "b", "c"], "duration must hold real numbers, not <U1"),
+        ("points", np.ones((3, 2), complex), "points must hold real numbers, not complex128"),
+    ],
+)
+def test_values_out_of_range_are_named(name, value, message):
+    with pytest.raises(ValueRangeError, match=message):
+        Fixations(**(arrays() | {name: value}))
+
+
+@pytest.mark.parametrize("shown", [(0, 0, 6, 7), (0, 0, 5, 7.6), (-1, 0, 5, 7), (0, -0.6, 5, 7)])
+def test_a_rectangle_outside_the_image_is_an_error(shown):
+    both = Fixations([[1, 1]] * 2, [1, 1], [[1, 1]] * 2, [WHOLE, shown])
+    with pytest.raises(ValueRangeError, match=r"fixation 1 has shown .* must lie within the image of 5 x 7"):
+        fixation_map(both, (5, 7))
+
+
+def test_no_map_without_a_fixation_that_lasts():
+    with pytest.raises(ValueRangeError, match="no fixations; a fixation map needs one"):
+        fixation_map(made(), (5, 7))
+    with pytest.raises(ValueRangeError, match="each of the 2 fixations lasts 0 seconds"):
+        fixation_map(made((1, 1, 0), (2, 2, 0)), (5, 7))
+
+
+@pytest.mark.parametrize(
+    "fixations",
+    [
+        made((1, 1, 1), shown=(2, 2, 2, 4)),
+        made((1, 1000, 1)),
+        made((1.5, 1.5, 1), sd=(1e-3, 1e-3)),
+        made((1.5, 1.5, 1), sd=(5e-324, 1)),
+    ],
+    ids=["nothing shown", "far outside", "between the pixels", "no width"],
+)
+def test_no_map_where_no_gaussian_reaches_a_pixel(fixations):
+    with pytest.raises(ValueRangeError, match="no Gaussian reaches a pixel shown at its time"):
+        fixation_map(fixations, (5, 7))
+
+
+def test_the_shape_of_the_image_is_checked():
+    with pytest.raises(ValueRangeError, match="shape must be two positive whole numbers"):
+        fixation_map(made((1, 1, 1)), (0, 7))

@@ -1,0 +1,203 @@
+import warnings
+
+import numpy as np
+import pytest
+from skimage.morphology import convex_hull_image
+
+from salstats.checks import ShapeError, ValueRangeError
+from salstats.images.hulls import convex_hull, from_padded_square, inner_regions
+
+
+def drawn(*rows):
+    """A mask as it looks: # is foreground."""
+    return np.array([[pixel == "#" for pixel in row] for row in rows])
+
+
+@pytest.fixture(scope="module")
+def lungs(shared):
+    """Lungs of seven images as a network marks them on 256 x 256 pixels, and what the study made of them."""
+    gaze = shared / "oracles/gaze"
+    given, hulls = np.load(gaze / "inputs/maps.npz"), np.load(gaze / "expected/convex_hull.npz")
+    cases = [name.removeprefix("hull256_") for name in hulls.files if name.startswith("hull256_")]
+    assert len(cases) == 7
+    return {
+        case: (given[f"{case}_lungs256"], hulls[f"hull256_{case}"], hulls[f"hull_{case}"]) for case in cases
+    }
+
+
+def test_the_hull_of_the_lungs_is_the_study_s(lungs):
+    for case, (mask, hull, on_image) in lungs.items():
+        # every mask holds specks and a region at the border, which the study removes
+        assert inner_regions(mask).sum() < mask.sum()
+        assert convex_hull(mask).sum() > hull.sum()
+        np.testing.assert_array_equal(convex_hull(inner_regions(mask)), hull, err_msg=case)
+        np.testing.assert_array_equal(from_padded_square(hull, on_image.shape), on_image, err_msg=case)
+
+
+def test_hulls_are_scikit_image_s():
+    rng = np.random.default_rng(0)
+    n_larger = 0
+    for _ in range(500):
+        mask = rng.random(rng.integers(1, 40, 2)) < rng.choice([0.005, 0.05, 0.3])
+        hull = convex_hull(mask)
+        with warnings.catch_warnings():
+            # of an empty mask it warns
+            warnings.simplefilter("ignore", UserWarning)
+            np.testing.assert_array_equal(hull, convex_hull_image(mask))
+        n_larger += hull.sum() > mask.sum()
+    assert n_larger > 300
+
+
+def test_the_hull_of_a_large_mask_is_scikit_image_s():
+    row, col = np.mgrid[:1201, :1603]
+    disc = (row - 600) ** 2 + (col - 800) ** 2 <= 577**2
+    ring = disc & ((row - 590) ** 2 + (col - 830) ** 2 >= 300**2)
+    np.testing.assert_array_equal(convex_hull(ring), convex_hull_image(ring))
+
+
+def test_a_drawn_hull_by_hand():
+    # the line from (0, 1/2) to (2, 7/2), right middles of the upper and the lower corner, passes (1, 2)
+    mask = drawn(
+        "#....",
+        ".....",
+        "#..#.",
+    )
+    np.testing.assert_array_equal(
+        convex_hull(mask),
+        drawn(
+            "#....",
+            "###..",
+            "####.",
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [
+        drawn("...", "...", "..."),
+        drawn("...", ".#.", "..."),
+        drawn("#..", "...", "..."),
+        drawn("...", "###", "..."),
+        drawn("..#", "..#", "..#"),
+        drawn("#"),
+        drawn("#", "#"),
+        drawn("###", "###", "###"),
+    ],
+    ids=["empty", "pixel", "corner", "row", "column", "one pixel", "one column", "full"],
+)
+def test_small_masks_are_their_own_hull(mask):
+    np.testing.assert_array_equal(convex_hull(mask), mask)
+
+
+def test_a_line_is_filled_between_its_ends():
+    np.testing.assert_array_equal(convex_hull(drawn("#..#.")), drawn("####."))
+    np.testing.assert_array_equal(convex_hull(drawn("#", ".", "#")), drawn("#", "#", "#"))
+    diagonal = np.eye(6, dtype=bool)
+    ends = np.zeros_like(diagonal)
+    ends[[0, -1], [0, -1]] = True
+    np.testing.assert_array_equal(convex_hull(ends), diagonal)
+
+
+def test_a_hull_is_convex_holds_the_mask_and_turns_with_it():
+    rng = np.random.default_rng(3)
+    for _ in range(50):
+        mask = rng.random((23, 31)) < 0.02
+        hull = convex_hull(mask)
+        assert (hull >= mask).all()
+        # no centre of another pixel lies among its centres
+        np.testing.assert_array_equal(convex_hull_image(hull, offset_coordinates=False), hull)
+        np.testing.assert_array_equal(convex_hull(mask.T), hull.T)
+        np.testing.assert_array_equal(convex_hull(mask[::-1, ::-1]), hull[::-1, ::-1])
+        np.testing.assert_array_equal(convex_hull(mask.astype(np.uint8)), hull)
+
+
+def test_regions_at_the_border_and_small_ones_go():
+    mask = drawn(
+        "..........",
+        ".##...#...",
+        ".##...#..#",
+        ".......###",
+        ".#........",
+    )
+    kept = mask.copy()
+    # one pixel is too small, and the four at the right touch the border, as does the pixel below
+    kept[:, 7:] = False
+    kept[4] = False
+    # two pixels of fifty are 0.04: exactly enough. At a corner regions hang together where the border counts
+    np.testing.assert_array_equal(inner_regions(mask, least=0.04)[:, :6], kept[:, :6])
+    assert not inner_regions(mask, least=0.04)[:, 6:].any()
+    np.testing.assert_array_equal(inner_regions(mask, least=0.041)[:, :6], kept[:, :6])
+    assert inner_regions(mask, least=0.081).sum() == 0
+
+
+def test_size_counts_sides_and_the_border_counts_corners():
+    mask = drawn(
+        "......",
+        ".#....",
+        "..#...",
+        "......",
+        "....##",
+        "...#..",
+    )
+    # apart, two pixels at a corner are too small for 2 of 36
+    assert not inner_regions(mask, least=2 / 36).any()
+    # and without a least size both stay; (5, 3) and (4, 4) touch the border
+    np.testing.assert_array_equal(np.argwhere(inner_regions(mask, least=0)), [[1, 1], [2, 2]])
+
+
+@pytest.mark.parametrize("mask", [np.zeros((4, 5), bool), np.ones((4, 5), bool), np.ones((1, 1))])
+def test_nothing_is_left_of_empty_and_full_masks(mask):
+    assert not inner_regions(mask, least=0).any()
+
+
+def test_a_mask_comes_back_from_its_square_by_hand():
+    # an image of 2 x 4 on a square of 8: four rows of padding, then each pixel had 2 x 2
+    square = np.zeros((8, 8), bool)
+    square[2, 0] = square[4, 6] = True
+    np.testing.assert_array_equal(from_padded_square(square, (2, 4)), drawn("#...", "...#"))
+    # only the first of the two pixels counts
+    square[:] = False
+    square[3, 1] = True
+    assert not from_padded_square(square, (2, 4)).any()
+    np.testing.assert_array_equal(from_padded_square(square.T, (4, 2)), np.zeros((4, 2)))
+
+
+def test_a_square_image_has_no_padding():
+    mask = np.eye(5, dtype=bool)
+    np.testing.assert_array_equal(from_padded_square(mask, (5, 5)), mask)
+    np.testing.assert_array_equal(from_padded_square(mask, (10, 10)), np.kron(mask, np.ones((2, 2))))
+
+
+def test_the_padding_leaves_a_band_as_wide_as_the_image():
+    # rows: (8 - 8 * 3/8) / 2 = 2.5, so rows 3 to 5: the upper padding is the larger one
+    square = np.arange(8)[:, None] * np.ones((1, 8)) == 3
+    np.testing.assert_array_equal(from_padded_square(square, (3, 8)).any(axis=1), [True, False, False])
+    square = np.arange(8)[:, None] * np.ones((1, 8)) == 5
+    np.testing.assert_array_equal(from_padded_square(square, (3, 8)).any(axis=1), [False, False, True])
+
+
+def test_an_image_far_longer_than_wide_still_has_pixels():
+    assert from_padded_square(np.ones((8, 8), bool), (1000, 1)).all()
+
+
+@pytest.mark.parametrize(
+    "function", [convex_hull, inner_regions, lambda mask: from_padded_square(mask, (4, 4))]
+)
+def test_masks_are_checked(function):
+    with pytest.raises(ShapeError, match="two dimensions"):
+        function(np.zeros((2, 3, 4), bool))
+    with pytest.raises(ValueRangeError, match="hold only 0 and 1"):
+        function(np.array([[0.0, 0.5]]))
+
+
+def test_options_are_checked():
+    with pytest.raises(ShapeError, match=r"\(4, 5\) is not on a padded square"):
+        from_padded_square(np.zeros((4, 5), bool), (4, 4))
+    with pytest.raises(ShapeError, match="padded square"):
+        from_padded_square(np.zeros((0, 0), bool), (4, 4))
+    with pytest.raises(ValueRangeError, match="two positive whole numbers"):
+        from_padded_square(np.zeros((4, 4), bool), (4, 0))
+    for least in (-0.1, 1.5, float("nan"), "large", True):
+        with pytest.raises(ValueRangeError, match="least must be a share of the image from 0 to 1"):
+            inner_regions(np.zeros((4, 4), bool), least=least)

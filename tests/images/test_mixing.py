@@ -1,0 +1,135 @@
+import numpy as np
+import pytest
+
+from salstats.checks import ShapeError, ValueRangeError
+from salstats.images.mixing import RULES, mix_classes
+
+#: Four pixels and three classes, which a hand can add up.
+MAPS = np.array([[[8, 0], [0, 0]], [[0, 4], [0, 0]], [[0, 0], [2, 6]]])
+PROBS = [0.2, 0.5, 0.9]
+#: Sums of a few numbers up to 8 in double precision.
+ROUNDING = 1e-15
+
+
+def code_of_the_study(maps, probs, rule):
+    """The published code on probabilities: the weighted sum, not divided."""
+    chosen = range(len(probs))
+    weights = probs if rule == "weighted" else [1] * len(probs)
+    if rule == "thresholded":
+        chosen = [index for index, prob in enumerate(probs) if prob >= 0.5] or [0]
+    return sum(weights[index] * maps[index] for index in chosen)
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        ("thresholded", [[0, 2], [1, 3]]),
+        ("weighted", [[1, 1.25], [1.125, 3.375]]),
+        ("uniform", [[8 / 3, 4 / 3], [2 / 3, 2]]),
+    ],
+)
+def test_drawn_maps_by_hand(rule, expected):
+    np.testing.assert_allclose(mix_classes(MAPS, PROBS, rule=rule), expected, rtol=ROUNDING)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("least", [0.0, 0.6])
+def test_maps_are_those_of_the_study_s_code_but_for_a_factor(rule, least):
+    rng = np.random.default_rng(6)
+    for _ in range(20):
+        maps, probs = rng.random((5, 6, 7)), rng.uniform(least / 2, 0.5 + least / 2, 5)
+        mixed, theirs = mix_classes(maps, probs, rule=rule), code_of_the_study(maps, probs, rule)
+        factor = theirs.sum() / mixed.sum()
+        np.testing.assert_allclose(mixed * factor, theirs, rtol=1e-12)
+        assert maps.min() <= mixed.min() <= mixed.max() <= maps.max()
+
+
+def test_the_default_is_the_threshold_of_one_half():
+    expected = mix_classes(MAPS, PROBS, rule="thresholded", threshold=0.5, no_finding=0)
+    np.testing.assert_array_equal(mix_classes(MAPS, PROBS), expected)
+    # at the threshold is enough, just below is not
+    np.testing.assert_array_equal(mix_classes(MAPS, [0, 0.5, 0]), MAPS[1])
+    np.testing.assert_array_equal(mix_classes(MAPS, [0, np.nextafter(0.5, 0), 0]), MAPS[0])
+
+
+def test_each_class_may_have_its_threshold():
+    np.testing.assert_array_equal(mix_classes(MAPS, PROBS, threshold=[0.1, 0.6, 0.95]), MAPS[0])
+    np.testing.assert_array_equal(mix_classes(MAPS, PROBS, threshold=[0.3, 0.4, 0.95]), MAPS[1])
+
+
+def test_without_a_class_above_the_threshold_it_is_the_map_of_no_finding():
+    for index in range(3):
+        np.testing.assert_array_equal(mix_classes(MAPS, PROBS, threshold=0.95, no_finding=index), MAPS[index])
+    nothing = mix_classes(MAPS, PROBS, threshold=0.95, no_finding=None)
+    assert nothing.shape == (2, 2)
+    assert (nothing == 0).all()
+    # where a class is above it, no finding plays no part
+    np.testing.assert_array_equal(
+        mix_classes(MAPS, PROBS, no_finding=None), mix_classes(MAPS, PROBS, no_finding=2)
+    )
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_equal_maps_mix_to_themselves_and_order_does_not_matter(rule):
+    rng = np.random.default_rng(2)
+    one = rng.random((4, 5))
+    same = mix_classes(np.stack([one] * 3), PROBS, rule=rule)
+    np.testing.assert_allclose(same, one, rtol=1e-14)
+    np.testing.assert_array_equal(mix_classes(one[None], [0.7], rule=rule), one)
+    maps = rng.random((3, 4, 5))
+    turned = mix_classes(maps[::-1], PROBS[::-1], rule=rule, no_finding=2)
+    np.testing.assert_allclose(turned, mix_classes(maps, PROBS, rule=rule), rtol=1e-14)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_empty_and_constant_maps_stay_so(rule):
+    assert (mix_classes(np.zeros((3, 2, 2)), PROBS, rule=rule) == 0).all()
+    np.testing.assert_allclose(mix_classes(np.full((3, 2, 2), 0.3), PROBS, rule=rule), 0.3, rtol=1e-14)
+
+
+def test_whole_numbers_and_huge_values_do_not_overflow():
+    maps = np.full((3, 2, 2), 255, np.uint8)
+    np.testing.assert_array_equal(mix_classes(maps, [1, 1, 1]), np.full((2, 2), 255.0))
+    np.testing.assert_allclose(mix_classes(np.full((3, 2, 2), 1.5e308), [1, 1, 1], rule="uniform"), 1.5e308)
+    assert (maps == 255).all()
+
+
+@pytest.mark.parametrize(
+    ("probs", "options", "message"),
+    [
+        ([0.2, np.nan, 0.9], {}, r"probs must lie between 0 and 1, not nan \(class 1\)"),
+        ([0.2, 0.5, 2.5], {"rule": "uniform"}, r"not 2.5 \(class 2\); a sigmoid"),
+        (["a", "b", "c"], {}, "probs must hold real numbers"),
+        ([0, 0, 0], {"rule": "weighted"}, 'all probs are 0, so rule="weighted" has nothing to weigh'),
+        (PROBS, {"threshold": -0.1}, "threshold must lie between 0 and 1, not -0.1"),
+        (PROBS, {"threshold": [0.5, np.nan, 0.5]}, "threshold must lie between 0 and 1, not nan"),
+        (PROBS, {"no_finding": 3}, r"no_finding=3 is no class; use 0 \.\.\. 2 or None"),
+        (PROBS, {"no_finding": -1}, "no_finding=-1 is no class"),
+        (PROBS, {"no_finding": True}, "no_finding=True is no class"),
+        (PROBS, {"rule": "weigted"}, "rule='weigted' is not known; did you mean 'weighted'"),
+    ],
+)
+def test_numbers_out_of_range_are_named(probs, options, message):
+    with pytest.raises(ValueRangeError, match=message):
+        mix_classes(MAPS, probs, **options)
+
+
+def test_maps_are_checked():
+    spoilt = MAPS.astype(float)
+    spoilt[0, 1, 1] = np.nan
+    # also of a class without weight: a map that is not finite is a damaged file
+    with pytest.raises(ValueRangeError, match="map of class 0: 1 of 4 pixels are NaN or infinite"):
+        mix_classes(spoilt, PROBS)
+    with pytest.raises(ShapeError, match=r"maps must have shape \(C, M, N\), .* not \(2, 2\)"):
+        mix_classes(MAPS[0], PROBS)
+    with pytest.raises(ValueRangeError, match="nothing to mix"):
+        mix_classes(np.zeros((0, 2, 2)), [])
+    with pytest.raises(ValueRangeError, match="maps must hold real numbers, not complex128"):
+        mix_classes(MAPS * 1j, PROBS)
+
+
+def test_shapes_that_do_not_fit_are_named():
+    with pytest.raises(ShapeError, match=r"one entry for each of the 3 maps, not shape \(2,\)"):
+        mix_classes(MAPS, [0.2, 0.5])
+    with pytest.raises(ShapeError, match=r"one for each of the 3 classes, not of shape \(2,\)"):
+        mix_classes(MAPS, PROBS, threshold=[0.5, 0.5])
