@@ -1,0 +1,43 @@
+import numpy as np
+import pytest
+from scipy import ndimage
+
+from salstats.images.boundaries import boundary, bounding_box
+
+ELEMENTS = {4: ndimage.generate_binary_structure(2, 1), 8: ndimage.generate_binary_structure(2, 2)}
+
+
+def test_a_boundary_by_hand():
+    mask = np.ones((5, 6), bool)
+    mask[1, 1] = False
+    inner = {
+        # of the pixels inside the rim, those beside the hole; and the one that touches its corner
+        4: [[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]],
+        8: [[0, 1, 0, 0], [1, 1, 0, 0], [0, 0, 0, 0]],
+    }
+    for neighbours, expected in inner.items():
+        found = boundary(mask, neighbours=neighbours)
+        np.testing.assert_array_equal(found[1:-1, 1:-1], expected)
+        found[1:-1, 1:-1] = True
+        assert found.all()
+
+
+@pytest.mark.parametrize("neighbours", [4, 8])
+def test_boundaries_are_those_of_an_erosion(neighbours):
+    rng = np.random.default_rng(0)
+    for shape in [(1, 1), (1, 7), (7, 1), (2, 2), (20, 31)]:
+        for density in (0, 0.5, 0.9, 1):
+            mask = rng.random(shape) < density
+            plain = mask & ~ndimage.binary_erosion(mask, ELEMENTS[neighbours])
+            for given in (mask, np.asfortranarray(mask), np.pad(mask, 2)[2:-2, 2:-2]):
+                found = boundary(given, neighbours=neighbours)
+                assert found.dtype == bool
+                np.testing.assert_array_equal(found, plain)
+
+
+def test_a_bounding_box_holds_all_and_no_more():
+    mask = np.zeros((6, 7), bool)
+    assert bounding_box(mask) is None
+    mask[2, 3] = mask[4, 1] = True
+    assert bounding_box(mask) == (slice(2, 5), slice(1, 4))
+    assert bounding_box(np.ones((2, 3), bool)) == (slice(0, 2), slice(0, 3))

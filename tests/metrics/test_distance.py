@@ -1,0 +1,404 @@
+import cv2
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.spatial.distance import cdist
+
+from salstats.checks import ShapeError, ValueRangeError
+from salstats.images.boundaries import boundary
+from salstats.images.masks import encode
+from salstats.metrics.distance import assd, hausdorff, hd95, surface_distances
+from salstats.metrics.registry import METRICS
+
+KERNELS = {"hausdorff": hausdorff, "hd95": hd95, "assd": assd}
+#: Oracles in double precision: roots of whole numbers, and means and interpolations of them.
+DOUBLE = 1e-12
+#: MONAI returns float32, and sums in it.
+SINGLE = 1e-6
+EMPTY = ["12_both_empty", "13_truth_empty", "14_pred_empty"]
+#: What each of our numbers must be: metric, options, the oracle's columns and their tolerance.
+ORACLES = [
+    ("hausdorff", {}, ["hd__medpy_conn1", "hd__skimage_border4"], DOUBLE),
+    ("hausdorff", {}, ["hd__monai_border4"], SINGLE),
+    ("hausdorff", {"points": "boundary8"}, ["hd__medpy_conn2", "hd__skimage_border8"], DOUBLE),
+    ("hausdorff", {"points": "foreground"}, ["hd__scipy_fg", "hd__skimage_fg", "hd__sitk_fg"], DOUBLE),
+    ("hd95", {}, ["hd95__monai_max_directed"], SINGLE),
+    ("hd95", {"rule": "pooled"}, ["hd95__medpy_conn1_pooled"], DOUBLE),
+    ("hd95", {"rule": "pooled", "points": "boundary8"}, ["hd95__medpy_conn2_pooled"], DOUBLE),
+    ("assd", {}, ["assd__medpy_conn1_pooled"], DOUBLE),
+    ("assd", {}, ["assd__monai_pooled"], SINGLE),
+    ("assd", {"points": "boundary8"}, ["assd__medpy_conn2_pooled"], DOUBLE),
+]
+
+
+def drawn(*rows):
+    """A mask from text: # is marked."""
+    return np.array([[c == "#" for c in row] for row in rows])
+
+
+@pytest.fixture(scope="module")
+def pairs(shared):
+    """The oracle's 31 pairs: name -> (mask, truth)."""
+    with np.load(shared / "oracles/masks/masks.npz") as held:
+        names = sorted({key.split("__")[0] for key in held})
+        return {name: (held[f"{name}__pred"], held[f"{name}__truth"]) for name in names}
+
+
+@pytest.fixture(scope="module")
+def expected(shared):
+    """The libraries' answers to the pairs in which both masks mark something, as numbers."""
+    table = pd.read_csv(shared / "oracles/masks/results.csv").set_index("pair").drop(index=EMPTY)
+    return table.apply(pd.to_numeric)
+
+
+@pytest.fixture(params=[1, 2], ids=["one thread", "two threads"])
+def threads(request):
+    """OpenCV takes another library's transform on one thread than on several."""
+    before = cv2.getNumThreads()
+    cv2.setNumThreads(request.param)
+    yield request.param
+    cv2.setNumThreads(before)
+
+
+def by_all_pairs(mask, truth, spacing=(1, 1), points="boundary"):
+    """The two lists of distances from every point to every other."""
+    keep = {
+        "boundary": lambda m: boundary(m),
+        "boundary8": lambda m: boundary(m, neighbours=8),
+        "foreground": lambda m: m,
+    }[points]
+    ours, theirs = (np.argwhere(keep(m)) * np.asarray(spacing, float) for m in (mask, truth))
+    every = cdist(ours, theirs)
+    return every.min(axis=1), every.min(axis=0)
+
+
+# by hand
+
+
+# a bar of three rows and a bar one column to the right with a speck below
+MASK = drawn(
+    ".#....",
+    ".#....",
+    ".#....",
+    "......",
+    "......",
+)
+TRUTH = drawn(
+    "..#...",
+    "..#...",
+    "..#...",
+    "......",
+    ".....#",
+)
+
+
+def test_distances_by_hand():
+    found = surface_distances(MASK, TRUTH)
+    # the speck at (4, 5) is nearest to (2, 1): two down, four across
+    np.testing.assert_allclose(found.to_truth, [1, 1, 1], rtol=DOUBLE)
+    np.testing.assert_allclose(found.to_mask, [1, 1, 1, np.sqrt(20)], rtol=DOUBLE)
+    assert hausdorff(MASK, TRUTH) == pytest.approx(np.sqrt(20), rel=DOUBLE)
+    assert assd(MASK, TRUTH) == pytest.approx((6 + np.sqrt(20)) / 7, rel=DOUBLE)
+    # rank 0.95 * 3 = 2.85 of the four, counted from 0; and 0.95 * 6 = 5.7 of the seven
+    assert hd95(MASK, TRUTH) == pytest.approx(1 + 0.85 * (np.sqrt(20) - 1), rel=DOUBLE)
+    assert hd95(MASK, TRUTH, rule="pooled") == pytest.approx(1 + 0.7 * (np.sqrt(20) - 1), rel=DOUBLE)
+
+
+def test_millimetres_by_hand():
+    # rows 2 mm apart, columns 0.5 mm: the speck is 4 mm down and 2 mm across
+    found = surface_distances(MASK, TRUTH, spacing=(2, 0.5))
+    np.testing.assert_allclose(found.to_mask, [0.5, 0.5, 0.5, np.sqrt(20)], rtol=DOUBLE)
+    # rows 0.5 mm, columns 2 mm: (2, 1) is 1 mm down and 8 mm across, and no other is nearer
+    found = surface_distances(MASK, TRUTH, spacing=(0.5, 2))
+    np.testing.assert_allclose(found.to_mask, [2, 2, 2, np.sqrt(65)], rtol=DOUBLE)
+    assert hausdorff(MASK, TRUTH, spacing=0.25) == pytest.approx(np.sqrt(20) / 4, rel=DOUBLE)
+
+
+def test_unequal_steps_choose_another_nearest_pixel():
+    # from (2, 2), (2, 4) is two columns away and (5, 2) three rows
+    mask, truth = np.zeros((2, 6, 5), bool)
+    mask[2, 2] = truth[2, 4] = truth[5, 2] = True
+    assert surface_distances(mask, truth).to_truth == [2]
+    assert surface_distances(mask, truth, spacing=(1, 4)).to_truth == [3]
+
+
+def test_the_points_compared_by_hand():
+    # a square of 7 x 7, and the same with a hole of one pixel in the middle: 24 pixels are at the rim, and
+    # 4 or 8 of the others border on the hole
+    full = np.ones((7, 7), bool)
+    holed = full.copy()
+    holed[3, 3] = False
+    for points, n_points in {"boundary": 28, "boundary8": 32, "foreground": 48}.items():
+        assert surface_distances(holed, full, points=points).to_truth.size == n_points
+    # the hole's border is 2 pixels from the rim, its corners too; the middle is 1 pixel from its border
+    assert hausdorff(holed, full) == hausdorff(holed, full, points="boundary8") == 2
+    assert hausdorff(holed, full, points="foreground") == 1
+    assert assd(holed, full) == 4 * 2 / (28 + 24)
+    assert assd(holed, full, points="boundary8") == 8 * 2 / (32 + 24)
+    assert assd(holed, full, points="foreground") == 1 / (48 + 49)
+
+
+# the oracle
+
+
+@pytest.mark.parametrize(("metric", "options", "columns", "tolerance"), ORACLES)
+def test_distances_of_the_oracle(pairs, expected, metric, options, columns, tolerance):
+    assert len(expected) == 28
+    for name, row in expected.iterrows():
+        found = KERNELS[metric](*pairs[name], **options)
+        assert isinstance(found, float)
+        for column in columns:
+            assert found == pytest.approx(row[column], rel=tolerance, abs=0), (name, column)
+
+
+@pytest.mark.parametrize(("points", "column"), [("foreground", "scipy_fg"), ("boundary", "scipy_border4")])
+def test_directed_distances_of_the_oracle(pairs, expected, points, column):
+    for name, row in expected.iterrows():
+        found = surface_distances(*pairs[name], points=points)
+        assert found.to_truth.max() == pytest.approx(row[f"hd_pred_to_truth__{column}"], rel=DOUBLE), name
+        assert found.to_mask.max() == pytest.approx(row[f"hd_truth_to_pred__{column}"], rel=DOUBLE), name
+
+
+def test_directed_means_of_the_oracle(pairs, expected):
+    for name, row in expected.iterrows():
+        found = surface_distances(*pairs[name])
+        assert found.to_truth.mean() == pytest.approx(row["asd_pred_to_truth__medpy_conn1"], rel=DOUBLE), name
+        assert found.to_mask.mean() == pytest.approx(row["asd_truth_to_pred__medpy_conn1"], rel=DOUBLE), name
+
+
+@pytest.mark.parametrize(
+    ("metric", "ours", "theirs"),
+    [
+        ("hd95", {"rule": "directed"}, "hd95__medpy_conn1_pooled"),
+        ("hd95", {"points": "boundary8", "rule": "pooled"}, "hd95__medpy_conn1_pooled"),
+        ("hausdorff", {"points": "foreground"}, "hd__medpy_conn1"),
+        ("hausdorff", {}, "hd__medpy_conn2"),
+    ],
+)
+def test_the_oracle_tells_the_options_apart(pairs, expected, metric, ours, theirs):
+    found = {name: KERNELS[metric](*pairs[name], **ours) for name in expected.index}
+    assert any(abs(found[name] - expected.loc[name, theirs]) > 0.3 for name in expected.index)
+
+
+# exact at every size
+
+
+def assert_all_pairs(mask, truth, **options):
+    """Both lists of distances, to the last bit."""
+    found = surface_distances(mask, truth, **options)
+    plain = by_all_pairs(mask, truth, **options)
+    np.testing.assert_array_equal(found.to_truth, plain[0])
+    np.testing.assert_array_equal(found.to_mask, plain[1])
+    return found
+
+
+@pytest.mark.parametrize("shape", [(1300, 1900), (60, 4000), (3900, 60), (2890, 2890)])
+@pytest.mark.parametrize("density", [0.0002, 0.02], ids=["few points", "many points"])
+def test_large_boxes_are_exact(threads, shape, density):
+    # few points are searched for, of many a transform is taken: it rounds squares below 512 pixels
+    rng = np.random.default_rng(1)
+    mask, truth = np.zeros((2, *shape), bool)
+    mask[:] = rng.random(shape) < density
+    truth[rng.integers(0, shape[0], 4), rng.integers(0, shape[1], 4)] = True
+    mask[0, 0] = truth[-1, -1] = True
+    found = assert_all_pairs(mask, truth, points="foreground")
+    assert found.to_truth.max() > 512
+
+
+def test_far_masks_are_exact(threads):
+    # all distances from a block of pixels to one; on one thread the root of 885**2 + 1 is rounded wrong
+    mask, truth = np.zeros((2, 60, 2400), bool)
+    truth[0, 0] = mask[:, 450:] = True
+    found = surface_distances(mask, truth, points="foreground").to_truth
+    rows, cols = np.nonzero(mask)
+    squares = rows**2 + cols**2
+    assert squares.min() < 512**2 < 885**2 + 1 < 2048**2 < squares.max()
+    np.testing.assert_array_equal(found, np.sqrt(squares))
+
+
+@pytest.mark.parametrize(("seed", "n_points", "first"), [(1, 12, 27_000), (2, 5, 25_000)])
+def test_boxes_too_large_for_single_precision_are_exact(seed, n_points, first):
+    # squares of such columns have more digits than single precision holds; in each case the transform of
+    # single precision is wrong at one pixel nearer than 512
+    rng = np.random.default_rng(seed)
+    mask, truth = np.zeros((2, 40, 30_000), bool)
+    mask[0, 0] = mask[:, first:] = True
+    truth[rng.integers(0, 40, n_points), rng.integers(first, 30_000, n_points)] = True
+    assert_all_pairs(mask, truth, points="foreground")
+
+
+@pytest.mark.parametrize("spacing", [(0.7, 0.13), (1, 3)])
+@pytest.mark.parametrize("points", ["boundary", "boundary8", "foreground"])
+def test_unequal_spacing_is_that_of_all_pairs(spacing, points):
+    rng = np.random.default_rng(2)
+    for density in (0.002, 0.02, 0.3, 0.9):
+        mask, truth = rng.random((2, 60, 85)) < density
+        found = surface_distances(mask, truth, spacing=spacing, points=points)
+        plain = by_all_pairs(mask, truth, spacing, points)
+        np.testing.assert_allclose(found.to_truth, plain[0], rtol=DOUBLE)
+        np.testing.assert_allclose(found.to_mask, plain[1], rtol=DOUBLE)
+
+
+def test_equal_spacing_is_a_factor(pairs):
+    for name, pair in pairs.items():
+        if name not in EMPTY:
+            for kernel in KERNELS.values():
+                assert kernel(*pair, spacing=0.143) == pytest.approx(0.143 * kernel(*pair), rel=DOUBLE)
+                assert kernel(*pair, spacing=(2, 2)) == pytest.approx(2 * kernel(*pair), rel=DOUBLE)
+
+
+@pytest.mark.parametrize("points", ["boundary", "boundary8", "foreground"])
+def test_background_around_changes_nothing(points):
+    # the image's edge makes a boundary, wherever the box that is computed on lies
+    rng = np.random.default_rng(3)
+    mask, truth = rng.random((2, 12, 15)) < 0.6
+    alone = surface_distances(mask, truth, points=points)
+    within = surface_distances(np.pad(mask, 9), np.pad(truth, 9), points=points)
+    np.testing.assert_array_equal(alone.to_truth, within.to_truth)
+    np.testing.assert_array_equal(alone.to_mask, within.to_mask)
+    assert within.diagonal > alone.diagonal
+
+
+# empty and full masks, direction
+
+
+@pytest.mark.parametrize("metric", KERNELS)
+def test_what_empty_masks_give(metric):
+    # the table in the module's docstring, on an image of 3 x 4: its diagonal is 5
+    kernel = KERNELS[metric]
+    none, some = np.zeros((3, 4), bool), np.eye(3, 4, dtype=bool)
+    for pair in [(none, none), (none, some), (some, none)]:
+        assert np.isnan(kernel(*pair))
+        assert np.isnan(kernel(*map(encode, pair)))
+    assert np.isnan(kernel(none, none, undefined="worst"))
+    for pair in [(none, some), (some, none)]:
+        assert kernel(*pair, undefined="worst") == 5
+        assert kernel(*pair, undefined="worst", spacing=2) == 10
+        assert kernel(*pair, undefined="worst", spacing=(4, 4)) == 20
+        assert kernel(*pair, undefined="worst", spacing=(1, 1)) == 5
+        assert kernel(*pair, undefined="worst", spacing=(4, 1.25)) == 13
+    assert kernel(some, some, undefined="worst") == 0
+
+
+@pytest.mark.parametrize("metric", KERNELS)
+def test_empty_masks_of_the_oracle(pairs, metric):
+    # where libraries give infinity, an error, 0 or NaN
+    for name in EMPTY:
+        assert np.isnan(KERNELS[metric](*pairs[name])), name
+
+
+def test_lists_of_an_empty_truth():
+    found = surface_distances(np.ones((2, 2)), np.zeros((2, 2)))
+    assert np.isnan(found.to_truth).all()
+    assert (found.to_truth.size, found.to_mask.size) == (4, 0)
+
+
+@pytest.mark.parametrize("metric", KERNELS)
+def test_a_mask_agrees_with_itself(pairs, metric):
+    assert pairs["15_full_full"][0].all()
+    for name in ["06_identical_irregular", "11_same_single_pixel", "15_full_full"]:
+        assert KERNELS[metric](*pairs[name]) == 0
+
+
+@pytest.mark.parametrize("metric", KERNELS)
+def test_mask_and_truth_may_be_exchanged(pairs, metric):
+    for name, (mask, truth) in pairs.items():
+        found = KERNELS[metric](mask, truth), KERNELS[metric](truth, mask)
+        assert found[0] == pytest.approx(found[1], rel=DOUBLE, nan_ok=True), name
+
+
+@pytest.mark.parametrize("metric", KERNELS)
+def test_distances_grow_as_a_mask_moves_away(metric):
+    truth = np.zeros((20, 60), bool)
+    truth[5:12, 3:10] = True
+    moved = [KERNELS[metric](np.roll(truth, step, axis=1), truth) for step in range(0, 45, 3)]
+    assert np.all(np.diff(moved) > 0)
+    known = METRICS[metric]
+    assert not known.larger_is_better
+    assert moved[0] == known.low
+    assert max(moved) < known.high
+
+
+def test_the_mean_and_the_percentile_are_within_the_largest(pairs):
+    for name, pair in pairs.items():
+        if name not in EMPTY:
+            found = surface_distances(*pair)
+            largest = found.hausdorff() * (1 + DOUBLE)
+            assert found.assd() <= largest <= found.diagonal
+            assert max(found.hd95(), found.hd95(rule="pooled")) <= largest
+
+
+# one pair of transforms, codes, arguments
+
+
+def test_one_pair_of_transforms_serves_all_three(pairs):
+    for name, pair in pairs.items():
+        found = surface_distances(*pair, spacing=0.2, points="boundary8")
+        options = {"spacing": 0.2, "points": "boundary8", "undefined": "worst"}
+        ours = [
+            found.hausdorff(undefined="worst"),
+            found.hd95(undefined="worst"),
+            found.assd(undefined="worst"),
+        ]
+        np.testing.assert_array_equal(ours, [kernel(*pair, **options) for kernel in KERNELS.values()], name)
+        pooled = hd95(*pair, rule="pooled")
+        np.testing.assert_array_equal(surface_distances(*pair).hd95(rule="pooled"), pooled, name)
+
+
+@pytest.mark.parametrize("metric", KERNELS)
+def test_codes_have_the_distances_of_their_pixels(pairs, metric):
+    kernel = KERNELS[metric]
+    for name, (mask, truth) in pairs.items():
+        found = [
+            kernel(encode(mask), encode(truth)),
+            kernel(mask, encode(truth)),
+            kernel(encode(mask), truth),
+        ]
+        np.testing.assert_array_equal(found, [kernel(mask, truth)] * 3, name)
+
+
+def test_arrays_of_any_layout_are_left_as_they_are(pairs):
+    mask, truth = pairs["22_big_irregular_vs_noisy_speckle"]
+    expected = surface_distances(mask, truth)
+    for kind in (np.asfortranarray, lambda m: m.astype(np.uint8), lambda m: np.flip(np.flip(m).copy())):
+        arrays = kind(mask), kind(truth)
+        kept = [array.copy() for array in arrays]
+        np.testing.assert_array_equal(surface_distances(*arrays).to_truth, expected.to_truth)
+        np.testing.assert_array_equal(arrays, kept)
+
+
+@pytest.mark.parametrize("kernel", [surface_distances, *KERNELS.values()])
+def test_damaged_arguments_are_named(kernel):
+    mask = np.ones((2, 3), bool)
+    with pytest.raises(ShapeError, match=r"mask \(2, 3\) and truth \(3, 2\)"):
+        kernel(mask, mask.T)
+    with pytest.raises(ShapeError, match=r"mask \(2, 3\) and truth \(3, 2\)"):
+        kernel(encode(mask), mask.T)
+    with pytest.raises(ShapeError, match="truth must have two dimensions"):
+        kernel(mask, mask[0])
+    with pytest.raises(ValueRangeError, match="truth must be of bool"):
+        kernel(mask, mask * 0.5)
+    with pytest.raises(ValueRangeError, match="points='edge' is not known"):
+        kernel(mask, mask, points="edge")
+    for spacing in (0, -1, np.nan, np.inf, (1, 0), "1", True):
+        with pytest.raises(ValueRangeError, match="spacing must be positive and finite"):
+            kernel(mask, mask, spacing=spacing)
+    with pytest.raises(ShapeError, match=r"one number or two \(row, col\)"):
+        kernel(mask, mask, spacing=(1, 1, 1))
+
+
+@pytest.mark.parametrize("metric", KERNELS)
+def test_unknown_options_are_named_even_where_nothing_is_undefined(metric):
+    mask = np.ones((2, 3), bool)
+    with pytest.raises(ValueRangeError, match="undefined='inf' is not known"):
+        KERNELS[metric](mask, mask, undefined="inf")
+    with pytest.raises(ValueRangeError, match="undefined='inf' is not known"):
+        getattr(surface_distances(mask, mask), metric)(undefined="inf")
+
+
+def test_an_unknown_rule_is_named():
+    mask = np.zeros((2, 3), bool)
+    with pytest.raises(ValueRangeError, match="rule='pool' is not known"):
+        hd95(mask, mask, rule="pool")
+    with pytest.raises(ValueRangeError, match="rule='pool' is not known"):
+        surface_distances(mask, mask).hd95(rule="pool")
