@@ -1,0 +1,348 @@
+"""How a map scores at fixations, as in saliency prediction: kernels of map and points."""
+
+from typing import Any
+
+import numpy as np
+
+from salstats.checks import ShapeError, ValueRangeError, check_choice
+from salstats.images.maps import check_saliency
+from salstats.metrics.densities import as_density, check_density, is_constant
+from salstats.metrics.ranks import auc_of_values
+
+_NAN = float("nan")
+
+
+def nss(saliency: Any, points: Any, *, form: str = "points") -> float:
+    """Return how many standard deviations above its mean a map lies at the fixations.
+
+    Parameters
+    ----------
+    saliency : array_like of number, shape (M, N)
+        Finite; negative values are nothing special. Larger means more salient.
+    points : array_like of number, shape (n, 2)
+        Fixations, (row, col) in pixels; a fraction belongs to the pixel below it.
+    form : {"points", "binary"}, default "points"
+        "points" takes the mean over the fixations and the standard deviation of the pixels (division by
+        M * N). "binary" is the MIT benchmark's code: each fixated pixel counts once, however often it was
+        fixated, and the standard deviation divides by M * N - 1.
+
+    Returns
+    -------
+    float
+        Larger is better, chance is 0; NaN for a constant map (which has no deviation) and where there is no
+        fixation.
+
+    Raises
+    ------
+    ShapeError
+        The map does not have two dimensions, or the points are not pairs.
+    ValueRangeError
+        The map or a point is not finite, or points lie outside the image.
+
+    Notes
+    -----
+    pysaliency (0.2.22) gives 0 for a constant map. That is the score of chance, which a method that failed
+    has not earned.
+
+    References
+    ----------
+    Peters RJ, Iyer A, Itti L, Koch C. Components of bottom-up gaze allocation in natural images. Vision
+    Research 2005. https://doi.org/10.1016/j.visres.2005.03.019
+
+    Examples
+    --------
+    >>> from salstats.metrics.fixation import nss
+    >>> round(nss([[1, 1], [1, 5]], [(1, 1)]), 6)
+    1.732051
+    """
+    values = check_saliency(saliency)
+    check_choice(form, ("points", "binary"), "form")
+    pixels = _pixels(points, values.shape)
+    if is_constant(values) or not len(pixels):
+        return _NAN
+    # squares of huge or tiny values would leave the range of float64
+    scaled = values.ravel() / np.abs(values).max()
+    binary = form == "binary"
+    at = scaled[np.unique(pixels) if binary else pixels]
+    return float((at.mean() - scaled.mean()) / scaled.std(ddof=1 if binary else 0))
+
+
+def auc_points(saliency: Any, points: Any, *, negatives: str = "all") -> float:
+    """Return the area under the ROC curve of a map: fixations against pixels, exactly, by ranks.
+
+    Parameters
+    ----------
+    saliency : array_like of number, shape (M, N)
+        Finite.
+    points : array_like of number, shape (n, 2)
+        Fixations, (row, col) in pixels; a fraction belongs to the pixel below it. A pixel that was fixated
+        twice counts twice.
+    negatives : {"all", "unfixated"}, default "all"
+        All pixels of the image, or those that were never fixated.
+
+    Returns
+    -------
+    float
+        From 0 to 1, larger is better, chance is 0.5; NaN for a constant map, where there is no fixation,
+        and where every pixel was fixated and none is left.
+
+    Raises
+    ------
+    ShapeError, ValueRangeError
+        As in `nss`.
+
+    Notes
+    -----
+    Ties count half. With all pixels as negatives this is `auc` against the density of the fixated pixels,
+    and the mean over fixations of each one's own. pysaliency (`thresholds="all"`) gives the same, and 0.5
+    for a constant map.
+
+    References
+    ----------
+    Kümmerer M, Wallis TSA, Bethge M. Information-theoretic model comparison unifies saliency metrics. PNAS
+    2015. https://doi.org/10.1073/pnas.1510393112
+
+    Examples
+    --------
+    >>> from salstats.metrics.fixation import auc_points
+    >>> auc_points([[0.1, 0.4], [0.4, 0.9]], [(1, 1)])
+    0.875
+    >>> auc_points([[0.1, 0.4], [0.4, 0.9]], [(1, 1)], negatives="unfixated")
+    1.0
+    """
+    values = check_saliency(saliency)
+    check_choice(negatives, ("all", "unfixated"), "negatives")
+    pixels = _pixels(points, values.shape)
+    if is_constant(values):
+        return _NAN
+    flat = values.ravel()
+    if negatives == "all":
+        return auc_of_values(flat[pixels], flat)
+    return auc_of_values(flat[pixels], flat[_unfixated(pixels, flat.size)])
+
+
+def sauc_points(saliency: Any, points: Any, others: Any) -> float:
+    """Return the area under the ROC curve of a map: fixations against those of other images.
+
+    Whoever looks at the middle of every image gains nothing by it.
+
+    Parameters
+    ----------
+    saliency : array_like of number, shape (M, N)
+        Finite.
+    points, others : array_like of number, shape (n, 2) and (m, 2)
+        Fixations of this image, and those of other images in the pixels of this one (rows times this height
+        over theirs, columns likewise). All count, also where they share a pixel.
+
+    Returns
+    -------
+    float
+        From 0 to 1, larger is better, chance is 0.5; NaN for a constant map, and where there is no fixation
+        of this image or of others.
+
+    Raises
+    ------
+    ShapeError, ValueRangeError
+        As in `nss`; for the others too.
+
+    Notes
+    -----
+    Ties count half, and nothing is drawn: pysaliency's `nonfixations="shuffled"`. The MIT benchmark draws
+    as many of the others as there are fixations, several times over.
+
+    References
+    ----------
+    Zhang L, Tong MH, Marks TK, Shan H, Cottrell GW. SUN: A Bayesian framework for saliency using natural
+    statistics. Journal of Vision 2008. https://doi.org/10.1167/8.7.32
+
+    Examples
+    --------
+    >>> from salstats.metrics.fixation import sauc_points
+    >>> sauc_points([[0.1, 0.4], [0.4, 0.9]], [(1, 1), (0, 1)], others=[(1, 0), (0, 0)])
+    0.875
+    """
+    values = check_saliency(saliency)
+    above, below = _pixels(points, values.shape), _pixels(others, values.shape, "others")
+    if is_constant(values):
+        return _NAN
+    return auc_of_values(values.ravel()[above], values.ravel()[below])
+
+
+def auc_judd(saliency: Any, points: Any, *, jitter: Any | None = None) -> float:
+    """Return AUC-Judd: the area under an ROC curve that is known at the fixations' values only.
+
+    Parameters
+    ----------
+    saliency : array_like of number, shape (M, N)
+        Finite.
+    points : array_like of number, shape (n, 2)
+        Fixations, (row, col) in pixels; a fraction belongs to the pixel below it. A pixel that was fixated
+        twice counts twice.
+    jitter : array_like of number, shape (M, N), optional
+        Added to the map, to break ties; uniform noise from 0 to 1e-7 in the MIT benchmark's code. Randomness
+        is data here: draw it yourself. None, the default, leaves ties as they are.
+
+    Returns
+    -------
+    float
+        From 0 to 1, larger is better; NaN for a constant map (whatever the jitter), where there is no
+        fixation, and where every pixel was fixated.
+
+    Raises
+    ------
+    ShapeError
+        As in `nss`; or map and jitter differ in shape.
+    ValueRangeError
+        As in `nss`; or the jitter is not finite.
+
+    Notes
+    -----
+    The negatives are the pixels that were never fixated. The curve has a corner at each distinct value that
+    the map takes at a fixation, and straight lines between them: what lies between two such values counts
+    half. **Few fixations bias it upwards**, and by a lot: with one fixation the score is (1 + AUC) / 2, so
+    that chance is 0.75. Use `auc_points(..., negatives="unfixated")`, the area under the whole curve, unless
+    the number has to compare with printed ones. The two agree where the map has few levels and each is
+    fixated.
+
+    This is pysaliency's definition. Without ties and pixels fixated twice the MIT benchmark's code gives the
+    same. With ties its curve depends on the order in which the fixations come, which is why it jitters; and
+    it counts each fixated pixel once. pysaliency draws normal noise.
+
+    References
+    ----------
+    Judd T, Ehinger K, Durand F, Torralba A. Learning to predict where humans look. ICCV 2009.
+    https://doi.org/10.1109/ICCV.2009.5459462
+
+    Bylinskii Z, Judd T, Oliva A, Torralba A, Durand F. What do different evaluation metrics tell us about
+    saliency models? IEEE TPAMI 2019. https://doi.org/10.1109/TPAMI.2018.2815601
+
+    Examples
+    --------
+    >>> from salstats.metrics.fixation import auc_judd, auc_points
+    >>> saliency, points = [[0.1, 0.4], [0.5, 0.9]], [(0, 1)]
+    >>> round(auc_judd(saliency, points), 6)
+    0.666667
+    >>> round(auc_points(saliency, points, negatives="unfixated"), 6)
+    0.333333
+    """
+    values = check_saliency(saliency)
+    pixels = _pixels(points, values.shape)
+    added = None if jitter is None else _check_jitter(jitter, values.shape)
+    if is_constant(values) or not len(pixels):
+        return _NAN
+    flat = (values if added is None else values + added).ravel()
+    negatives = np.sort(flat[_unfixated(pixels, flat.size)])
+    if not len(negatives):
+        return _NAN
+    thresholds, n_at = np.unique(flat[pixels], return_counts=True)
+    # the shares at or above each threshold, from the highest to the lowest, and the ends of the curve
+    hits = np.cumsum(n_at[::-1]) / len(pixels)
+    alarms = 1 - np.searchsorted(negatives, thresholds[::-1]) / len(negatives)
+    return float(np.trapezoid(np.r_[0, hits, 1], np.r_[0, alarms, 1]))
+
+
+def information_gain(
+    saliency: Any, points: Any, baseline: Any | None, *, minimum: float = 0.0, constant: str = "nan"
+) -> float:
+    """Return by how many bits a fixation a map, read as a density, predicts better than a baseline.
+
+    Parameters
+    ----------
+    saliency : array_like of number, shape (M, N)
+        Finite. It is divided by its sum; a map that is negative somewhere is first raised until its smallest
+        value is 0.
+    points : array_like of number, shape (n, 2)
+        Fixations, (row, col) in pixels; a fraction belongs to the pixel below it.
+    baseline : array_like of number, shape (M, N), or None
+        Density to beat, such as the centre bias; finite, not negative, of any positive sum. None is the
+        uniform one.
+    minimum : float, default 0
+        Added to every pixel of the map before the division, in the map's own unit. The same for all maps
+        that are compared.
+    constant : {"nan", "uniform"}, default "nan"
+        What a constant map is: nothing, or the uniform density.
+
+    Returns
+    -------
+    float
+        The mean over the fixations of log2(map / baseline), in bits; larger is better, and 0 is as good as
+        the baseline. -inf where the map is 0 at a fixation (it ruled out what happened; a minimum prevents
+        it), inf where only the baseline is. NaN where both are or where fixations of both kinds meet, for a
+        constant map, and where there is no fixation.
+
+    Raises
+    ------
+    ShapeError
+        As in `nss`; or map and baseline differ in shape.
+    ValueRangeError
+        As in `nss`; or the baseline is negative or not finite somewhere, or nothing but 0; or an option is
+        out of range.
+
+    Notes
+    -----
+    It measures a *density*: unlike ranks it changes when the map is stretched. Numbers are comparable only
+    between maps brought to densities in one way, and mean what they say only where the map was meant as one.
+    As pysaliency's `SaliencyMapNormalizingModel`, which takes a constant map for the uniform density. The MIT
+    benchmark's code stretches map and baseline to [0, 1] first, and adds 2.2e-16 inside the logarithm.
+
+    References
+    ----------
+    Kümmerer M, Wallis TSA, Bethge M. Information-theoretic model comparison unifies saliency metrics. PNAS
+    2015. https://doi.org/10.1073/pnas.1510393112
+
+    Examples
+    --------
+    >>> from salstats.metrics.fixation import information_gain
+    >>> information_gain([[1, 1], [2, 4]], [(1, 1)], None)
+    1.0
+    >>> information_gain([[1, 1], [2, 4]], [(1, 1)], [[0, 0], [1, 1]])
+    0.0
+    """
+    values = check_saliency(saliency)
+    pixels = _pixels(points, values.shape)
+    base = None if baseline is None else check_density(baseline, values.shape, "baseline")
+    density = as_density(values, minimum=minimum, constant=constant)
+    if density is None or not len(pixels):
+        return _NAN
+    expected = np.float64(1 / values.size) if base is None else base.ravel()[pixels] / base.sum()
+    # log2(0) is -inf, and the difference of two of them undefined
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(np.mean(np.log2(density.ravel()[pixels]) - np.log2(expected)))
+
+
+def _unfixated(pixels: np.ndarray, size: int) -> np.ndarray:
+    """Return which pixels of the image were never fixated."""
+    free = np.ones(size, dtype=bool)
+    free[pixels] = False
+    return free
+
+
+def _pixels(points: Any, shape: tuple[int, ...], name: str = "points") -> np.ndarray:
+    """Return the flat indices of the pixels in which points lie."""
+    array = np.asarray(points)
+    if array.size == 0:
+        return np.empty(0, dtype=np.intp)
+    if array.ndim != 2 or array.shape[1] != 2:
+        raise ShapeError(f"{name} must have shape (n, 2), a row and a column each, not {array.shape}")
+    if array.dtype.kind not in "iuf" or not np.isfinite(array).all():
+        raise ValueRangeError(f"{name} must be finite numbers (row, col)")
+    cells = np.floor(array)
+    outside = ((cells < 0) | (cells >= shape)).any(axis=1)
+    if outside.any():
+        row, col = array[outside][0].tolist()
+        raise ValueRangeError(
+            f"{np.count_nonzero(outside)} of {len(array)} {name} lie outside the image {shape}, the first at "
+            f"({row:g}, {col:g}); points are (row, col), leave out and count those beyond the image"
+        )
+    whole = cells.astype(np.intp)
+    return np.asarray(whole[:, 0] * shape[1] + whole[:, 1])
+
+
+def _check_jitter(jitter: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """Return what is added to the map, if it is finite and has the map's shape."""
+    array = np.asarray(jitter)
+    if array.shape != shape:
+        raise ShapeError(f"map {shape} and jitter {array.shape} must have the same shape")
+    if array.dtype.kind not in "biuf" or not np.isfinite(array).all():
+        raise ValueRangeError("jitter must hold finite numbers")
+    return array.astype(np.float64)

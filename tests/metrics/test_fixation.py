@@ -1,0 +1,447 @@
+import gaze_oracle
+import numpy as np
+import pandas as pd
+import pytest
+from fixation_oracle import CONSTANT, expected, images
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from salstats.checks import ShapeError, ValueRangeError
+from salstats.metrics import fixation
+from salstats.metrics.fixation import RankedMap, auc, kl, ncc, sampled_auc, sauc, sim, sncc
+from salstats.metrics.registry import METRICS
+
+#: Sums over some 30000 pixels in another order.
+DOUBLE = 1e-12
+#: What the oracle's two exact values agree to among themselves (they do better: 5e-13).
+EXACT = 1e-9
+#: The reference multiplies and adds in single precision, over maps in single precision.
+SINGLE = 1e-6
+#: Of 2520 values with a standard normal z one in 150000 lies beyond 4.5.
+LARGEST_Z = 4.5
+#: Matlab's and NumPy's logarithms and sums over some 10000 pixels.
+MATLAB = 1e-10
+
+#: Every metric of a map and a density, as a function of these two.
+AGAINST_DENSITY = {
+    "ncc": ncc,
+    "sncc": lambda saliency, density, **_: sncc(saliency, density, _ramp(np.shape(density))),
+    "auc": auc,
+    "sauc": lambda saliency, density, **_: sauc(saliency, density, _ramp(np.shape(density))),
+    "sim": sim,
+    "kl": kl,
+}
+BY_RANKS = ("auc", "sauc")
+CORRELATIONS = ("ncc", "sncc")
+
+
+def _ramp(shape):
+    """A centre bias: 1, 2, 3, ... row by row."""
+    return np.arange(1.0, 1 + np.prod(shape)).reshape(shape)
+
+
+@pytest.fixture(scope="module")
+def comparisons(shared):
+    return gaze_oracle.comparisons(shared)
+
+
+@pytest.fixture(scope="module")
+def oracle_auc(shared):
+    table = pd.read_csv(shared / "oracles/gaze/expected/auc_sauc.csv")
+    return table.set_index(["metric", "phase", "trial", "index_image", "method"])
+
+
+@pytest.fixture(scope="module")
+def exact(comparisons):
+    """Our exact areas in the oracle's keys."""
+    found = {}
+    for c in comparisons:
+        for method, saliency in c.maps.items():
+            ranked, key = RankedMap(saliency), (c.phase, c.trial, c.reader, method)
+            found["auc", *key] = ranked.auc(c.truth)[0]
+            found["sauc", *key] = ranked.sauc(c.truth, c.center_bias)[0]
+    return pd.Series(found).rename_axis(["metric", "phase", "trial", "index_image", "method"])
+
+
+@pytest.fixture(scope="module")
+def drawn(shared):
+    """The fixation oracle's images whose map is not constant."""
+    return [image for image in images(shared) if image.name not in CONSTANT]
+
+
+# --- by hand
+
+
+def test_scores_by_hand():
+    # ranks 1, 2.5, 2.5, 4: shares of the pixels below and half of those level are 1/8, 1/2, 1/2, 7/8
+    saliency, density = np.array([[0.1, 0.4], [0.4, 0.9]]), np.array([[0, 1], [0, 3]])
+    assert auc(saliency, density) == 0.25 * 1 / 2 + 0.75 * 7 / 8
+    # the lower half as negatives: shares are 0, 1/4, 1/4, 3/4
+    assert sauc(saliency, density, [[0, 0], [1, 1]]) == 0.25 * 1 / 4 + 0.75 * 3 / 4
+    # about their means, -7 -1 -1 9 (over 20) and -1 0 -1 2
+    assert ncc(saliency, density) == pytest.approx((7 + 1 + 18) / np.sqrt(132 * 6), rel=DOUBLE)
+    # and -1 -1 1 1
+    of_the_bias = (7 + 1 - 1 + 9) / np.sqrt(132 * 4)
+    assert sncc(saliency, density, [[0, 0], [1, 1]]) == pytest.approx(
+        26 / np.sqrt(132 * 6) - of_the_bias, rel=DOUBLE
+    )
+    # as densities of 18: 1 4 4 9, and 0 4.5 0 13.5
+    assert sim(saliency, density) == pytest.approx(13 / 18, rel=DOUBLE)
+    kl_by_hand = 0.25 * np.log(4.5 / 4) + 0.75 * np.log(13.5 / 9)
+    assert kl(saliency, density, epsilon=0) == pytest.approx(kl_by_hand, rel=DOUBLE)
+
+
+def test_a_map_that_is_the_density_scores_best():
+    density = np.array([[0.0, 1.0, 2.0], [0.0, 5.0, 3.0]])
+    assert ncc(density, density) == pytest.approx(1, rel=DOUBLE)
+    assert sim(density, density) == pytest.approx(1, rel=DOUBLE)
+    assert kl(density, density, epsilon=0) == pytest.approx(0, abs=DOUBLE)
+    # the epsilon of the default takes it a little below 0
+    assert -1e-8 < kl(density, density) <= 0
+    assert sncc(density, density, density) == 0
+    assert sauc(density, density, density) == pytest.approx(0.5, rel=DOUBLE)
+
+
+def test_the_area_is_1_only_where_nothing_is_level_with_or_above_what_was_looked_at():
+    saliency = np.array([[0.0, 1.0, 2.0]])
+    assert sauc(saliency, [[0, 0, 1]], [[1, 1, 0]]) == 1
+    assert sauc(saliency, [[1, 0, 0]], [[0, 1, 1]]) == 0
+    # all pixels are negatives, the ones looked at too
+    assert auc(saliency, [[0, 0, 1]]) == pytest.approx(5 / 6, rel=DOUBLE)
+
+
+def test_a_negative_map_is_raised_to_0_before_it_is_a_density():
+    saliency, density = np.array([[-1.0, 0.0], [1.0, 2.0]]), np.array([[1, 1], [1, 3]])
+    for metric in (sim, kl):
+        assert metric(saliency, density) == metric(saliency + 1, density)
+        assert metric(saliency + 1, density) != metric(saliency + 2, density)
+
+
+# --- oracles: the study
+
+
+def test_exact_areas_are_those_of_the_oracle(exact, oracle_auc):
+    assert len(exact) == 360
+    for column in ("exact_limit", "exact_sklearn_weighted"):
+        np.testing.assert_allclose(exact, oracle_auc[column].loc[exact.index], rtol=0, atol=EXACT)
+
+
+def test_the_study_samples_scatter_about_the_exact_areas_as_far_as_their_standard_errors(exact, oracle_auc):
+    rows = oracle_auc.loc[exact.index]
+    z = pd.concat(
+        [
+            (rows[column] - exact) / rows["se_n1000" if "n1000" in column else "se_n1e6"]
+            for column in rows.filter(like="ref_n1").columns
+        ]
+    )
+    assert len(z) == 2520
+    assert z.abs().max() < LARGEST_Z
+    # every value has draws of its own
+    assert abs(z.mean()) < LARGEST_Z / np.sqrt(len(z))
+    assert 0.9 < z.std() < 1.1
+
+
+def test_correlations_are_those_of_the_oracle(comparisons, shared):
+    table = pd.read_csv(shared / "oracles/gaze/expected/ncc_sncc.csv")
+    table = table.set_index(["metric", "phase", "trial", "index_image", "method"])
+    found = {}
+    for c in comparisons:
+        for method, saliency in c.maps.items():
+            key = (c.phase, c.trial, c.reader, method)
+            found["ncc", *key] = ncc(saliency, c.truth)
+            found["sncc", *key] = sncc(saliency, c.truth, c.center_bias)
+    ours = pd.Series(found)
+    assert len(ours) == 360
+    rows = table.loc[ours.index]
+    np.testing.assert_allclose(ours, rows["value_f64"], rtol=0, atol=DOUBLE)
+    np.testing.assert_allclose(ours, rows["reference_value"], rtol=0, atol=SINGLE)
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_the_study_draws_give_the_study_scores(comparisons, oracle_auc, seed):
+    random = np.random.RandomState(seed)
+    column = oracle_auc[f"ref_n1000_seed{seed}"]
+    found = {}
+    for c in comparisons:
+        size = c.truth.size
+        once = (c.truth / c.truth.sum()).ravel()
+        # the reference divides by the sum in single precision, for auc a second time
+        for metric, above, below in (
+            ("auc", once / once.sum(), np.full(size, 1 / size)),
+            ("sauc", once, c.center_bias.ravel()),
+        ):
+            for method in gaze_oracle.METHODS:
+                negatives, positives = (random.choice(size, 1000, p=share) for share in (below, above))
+                key = (metric, c.phase, c.trial, c.reader, method)
+                found[key] = sampled_auc(c.maps[method], positives, negatives)
+    ours = pd.Series(found)
+    assert len(ours) == 360
+    np.testing.assert_allclose(ours, column.loc[ours.index], rtol=0, atol=DOUBLE)
+
+
+@pytest.mark.parametrize("metric", BY_RANKS)
+def test_sampling_scatters_about_the_exact_area_with_the_oracle_standard_error(
+    comparisons, oracle_auc, metric
+):
+    c = comparisons[0]
+    rng = np.random.default_rng(1)
+    bias = (c.center_bias,) if metric == "sauc" else ()
+    function, saliency = getattr(fixation, metric), c.maps["ag"]
+    values = [function(saliency, c.truth, *bias, n_samples=1000, rng=rng) for _ in range(400)]
+    row = oracle_auc.loc[metric, c.phase, c.trial, c.reader, "ag"]
+    # four standard errors of a mean and of a standard deviation (3.5 %) of 400 values
+    assert abs(np.mean(values) - function(saliency, c.truth, *bias)) < 4 * row["se_n1000"] / 20
+    assert np.std(values) == pytest.approx(row["se_n1000"], rel=0.15)
+
+
+# --- oracles: saliency prediction
+
+
+def test_similarity_and_divergence_are_those_of_pysaliency(drawn, shared):
+    table = expected(shared, "pysaliency_per_image.csv")
+    options = {
+        "kl_mit": {"epsilon": 2.2204e-16},
+        "kl_min1e-20": {"epsilon": 0, "minimum": 1e-20},
+        "kl_min1e-6": {"epsilon": 0, "minimum": 1e-6},
+    }
+    for image in drawn:
+        row = table.loc[image.number]
+        assert sim(image.saliency, image.target) == pytest.approx(row["sim"], rel=DOUBLE), image.name
+        assert ncc(image.saliency, image.target) == pytest.approx(row["cc"], rel=0, abs=DOUBLE), image.name
+        for column, chosen in options.items():
+            found = kl(image.saliency, image.target, **chosen)
+            assert found == pytest.approx(row[column], rel=DOUBLE, abs=DOUBLE), (image.name, column)
+
+
+def test_similarity_and_divergence_are_those_of_the_mit_benchmark(drawn, shared):
+    table = expected(shared, "mit_matlab_octave_per_image.csv")
+    for image in drawn:
+        row = table.loc[image.number]
+        # it stretches the map for one and leaves it for the other
+        stretched = image.saliency - image.saliency.min()
+        assert sim(stretched, image.target) == pytest.approx(row["similarity"], rel=MATLAB), image.name
+        if image.saliency.min() >= 0:
+            assert kl(image.saliency, image.target) == pytest.approx(row["kldiv_vs_target"], rel=MATLAB)
+        else:
+            assert image.name == "negative_values"
+            assert kl(image.saliency, image.target) > 1.2 * row["kldiv_vs_target"]
+
+
+def test_a_constant_map_is_the_uniform_density_of_pysaliency_on_request_only(shared):
+    table = expected(shared, "pysaliency_per_image.csv")
+    constant = [image for image in images(shared) if image.name in CONSTANT]
+    assert len(constant) == 2
+    for image in constant:
+        for metric, column, options in ((sim, "sim", {}), (kl, "kl_mit", {"epsilon": 2.2204e-16})):
+            assert np.isnan(metric(image.saliency, image.target, **options))
+            found = metric(image.saliency, image.target, constant="uniform", **options)
+            assert found == pytest.approx(table.loc[image.number, column], rel=DOUBLE)
+
+
+def test_edge_cases_of_pysaliency(shared):
+    edge = pd.read_csv(shared / "oracles/fixation/expected/pysaliency_edge_cases.csv", index_col=0)["0"]
+    # the ramp of 20 pixels that gives the oracle's SIM_zero_vs_ramp
+    ramp, zero = np.arange(20.0).reshape(4, 5), np.zeros((4, 5))
+    assert sim(zero, ramp, constant="uniform") == pytest.approx(edge["SIM_zero_vs_ramp"], rel=DOUBLE)
+    assert sim(-ramp, ramp[::-1, ::-1]) == pytest.approx(edge["SIM_neg_ramp_vs_ramp"], rel=DOUBLE)
+    assert kl(zero, ramp, epsilon=2.2204e-16, constant="uniform") == pytest.approx(
+        edge["KL_mit_zero_vs_ramp"], rel=DOUBLE
+    )
+    assert kl(ramp, ramp, epsilon=0) == edge["KL_default_ramp_vs_ramp"]
+    # a constant map scores 0 there; ours is undefined on purpose, as theirs is the other way round
+    assert edge["CC_const_vs_ramp"] == 0
+    assert np.isnan(edge["CC_ramp_vs_const"])
+    assert np.isnan(ncc(zero + 1, ramp))
+    assert np.isnan(ncc(ramp, zero + 1))
+    # and a density of zeros is no density
+    for metric in (sim, kl):
+        with pytest.raises(ValueRangeError, match="density is 0 everywhere"):
+            metric(ramp, zero)
+
+
+# --- empty and constant
+
+
+@pytest.mark.parametrize("metric", AGAINST_DENSITY)
+@pytest.mark.parametrize(
+    "saliency",
+    [np.zeros((2, 3)), np.full((2, 3), 0.5), np.full((2, 3), -2e9), np.array([[0.3, 0.3, 0.1 + 0.2]] * 2)],
+    ids=["zero", "half", "negative", "rounding"],
+)
+def test_a_constant_map_has_no_score(metric, saliency):
+    density = np.array([[0, 1, 2], [3, 1, 0]])
+    assert np.isnan(AGAINST_DENSITY[metric](saliency, density))
+
+
+@pytest.mark.parametrize("metric", BY_RANKS)
+def test_a_constant_map_has_no_sampled_score_either(metric):
+    function, density = getattr(fixation, metric), np.array([[0, 1, 2], [3, 1, 0]])
+    bias = (density,) if metric == "sauc" else ()
+    assert np.isnan(function(np.ones((2, 3)), density, *bias, n_samples=5))
+
+
+@pytest.mark.parametrize("metric", AGAINST_DENSITY)
+def test_a_map_that_differs_by_more_than_rounding_has_a_score(metric):
+    saliency = np.array([[0.3, 0.3, 0.3 + 1e-13], [0.3, 0.3, 0.3]])
+    assert np.isfinite(AGAINST_DENSITY[metric](saliency, np.array([[0, 1, 2], [3, 1, 0]])))
+
+
+def test_a_constant_density_leaves_only_the_correlations_undefined():
+    saliency, density = np.array([[0.1, 0.4], [0.4, 0.9]]), np.full((2, 2), 7)
+    for metric in CORRELATIONS:
+        assert np.isnan(AGAINST_DENSITY[metric](saliency, density))
+    assert np.isnan(sncc(saliency, _ramp((2, 2)), density))
+    assert auc(saliency, density) == 0.5
+    assert sauc(saliency, _ramp((2, 2)), density) == auc(saliency, _ramp((2, 2)))
+    assert sim(saliency, density) == pytest.approx((1 / 18 + 2 * 4 / 18 + 1 / 4), rel=DOUBLE)
+    assert np.isfinite(kl(saliency, density))
+
+
+def test_the_divergence_is_infinite_without_epsilon_where_the_map_rules_out_what_was_seen():
+    saliency, density = [[0, 1], [1, 1]], [[1, 1], [1, 1]]
+    assert kl(saliency, density, epsilon=0) == np.inf
+    assert np.isfinite(kl(saliency, density))
+    assert np.isfinite(kl(saliency, density, epsilon=0, minimum=1e-20))
+
+
+# --- properties
+
+WHOLE = arrays(np.float64, (4, 5), elements=st.integers(-8, 8).map(float)).filter(lambda a: np.ptp(a) > 0)
+DENSITY = arrays(np.float64, (4, 5), elements=st.integers(0, 8).map(float)).filter(lambda a: a.max() > 0)
+STEEP = DENSITY.filter(lambda a: np.ptp(a) > 0)
+quick = settings(deadline=None, max_examples=60)
+
+
+@quick
+@given(WHOLE, DENSITY, DENSITY)
+def test_areas_are_those_of_all_pairs(saliency, density, bias):
+    flat = saliency.ravel()
+    above = (flat[:, None] > flat) + (flat[:, None] == flat) / 2
+    shares = density.ravel() / density.sum(), bias.ravel() / bias.sum()
+    assert auc(saliency, density) == pytest.approx(shares[0] @ above.mean(axis=1), abs=DOUBLE)
+    assert sauc(saliency, density, bias) == pytest.approx(shares[0] @ above @ shares[1], abs=DOUBLE)
+
+
+@quick
+@given(WHOLE, DENSITY, st.sampled_from(BY_RANKS))
+def test_areas_stay_under_any_increasing_transformation_and_turn_with_the_map(saliency, density, metric):
+    score = AGAINST_DENSITY[metric]
+    area = score(saliency, density)
+    for transformed in (np.exp(saliency), saliency**3, 1e-5 * saliency - 4):
+        assert score(transformed, density) == area
+    assert score(-saliency, density) == pytest.approx(1 - area, abs=DOUBLE)
+
+
+@quick
+@given(STEEP, STEEP)
+def test_correlation_and_similarity_are_symmetric(one, other):
+    assert ncc(one, other) == pytest.approx(ncc(other, one), abs=DOUBLE)
+    assert sim(one, other) == pytest.approx(sim(other, one), abs=DOUBLE)
+
+
+@quick
+@given(WHOLE, DENSITY, st.sampled_from(list(AGAINST_DENSITY)), st.sampled_from([1e-3, 255.0, 1e200, 1e-200]))
+def test_scores_do_not_change_with_the_units_of_map_and_density(saliency, density, metric, scale):
+    score = AGAINST_DENSITY[metric]
+    value = score(saliency, density)
+    assert score(scale * saliency, density) == pytest.approx(value, abs=DOUBLE, nan_ok=True)
+    assert score(saliency, scale * density) == pytest.approx(value, abs=DOUBLE, nan_ok=True)
+
+
+@quick
+@given(WHOLE, STEEP, st.sampled_from(list(AGAINST_DENSITY)))
+def test_scores_stay_in_the_range_that_the_registry_says(saliency, density, metric):
+    # what the epsilon of the divergence takes a perfect match below 0
+    slack = 1e-8 if metric == "kl" else 0
+    known, value = METRICS[metric], AGAINST_DENSITY[metric](saliency, density)
+    assert known.low - slack <= value <= known.high
+    assert known.needs == "map and density"
+
+
+@pytest.mark.parametrize("metric", AGAINST_DENSITY)
+def test_the_registry_says_in_which_direction_it_is_better(metric):
+    rng = np.random.default_rng(0)
+    density = rng.random((6, 7)) ** 4
+    good, bad = (AGAINST_DENSITY[metric](m, density) for m in (density + 0.01, 1.01 - density))
+    assert (good > bad) == METRICS[metric].larger_is_better
+
+
+@pytest.mark.parametrize("metric", AGAINST_DENSITY)
+def test_the_inputs_stay_as_they_are(metric):
+    saliency, density = np.array([[-0.1, 0.4], [0.4, 0.9]]), np.array([[0.0, 1.0], [0.0, 3.0]])
+    for array in (saliency, density):
+        array.flags.writeable = False
+    AGAINST_DENSITY[metric](saliency, density)
+    assert saliency.tolist() == [[-0.1, 0.4], [0.4, 0.9]]
+    assert density.tolist() == [[0.0, 1.0], [0.0, 3.0]]
+
+
+# --- options and bad arguments
+
+
+def test_a_seed_gives_one_sample_and_a_generator_goes_on():
+    rng = np.random.default_rng(3)
+    saliency, density = rng.random((9, 8)), rng.random((9, 8))
+    first = auc(saliency, density, n_samples=20)
+    assert auc(saliency, density, n_samples=20, rng=0) == first
+    assert auc(saliency, density, n_samples=20, rng=1) != first
+    generator = np.random.default_rng(0)
+    assert auc(saliency, density, n_samples=20, rng=generator) == first
+    assert auc(saliency, density, n_samples=20, rng=generator) != first
+
+
+def test_the_sampled_score_is_that_of_the_pixels_drawn_negatives_first():
+    rng = np.random.default_rng(3)
+    saliency, density, bias = rng.random((3, 9, 8))
+    generator = np.random.default_rng(5)
+    below = generator.choice(72, 30, p=bias.ravel() / bias.sum())
+    above = generator.choice(72, 30, p=density.ravel() / density.sum())
+    found = sauc(saliency, density, bias, n_samples=30, rng=5)
+    assert found == sampled_auc(saliency, above, below)
+
+
+@pytest.mark.parametrize("metric", AGAINST_DENSITY)
+def test_damaged_arguments_are_named(metric):
+    score, saliency = AGAINST_DENSITY[metric], np.array([[0.1, 0.4, 0.4], [0.9, 0.2, 0.3]])
+    density = np.ones((2, 3))
+    with pytest.raises(ShapeError, match=r"map \(2, 3\) and density \(3, 2\) must have the same shape"):
+        score(saliency, density.T)
+    with pytest.raises(ShapeError, match=r"saliency map must have shape \(M, N\)"):
+        score(saliency[0], density)
+    with pytest.raises(ValueRangeError, match="1 of 6 pixels of the saliency map are NaN or infinite"):
+        score(np.where(saliency == 0.9, np.nan, saliency), density)
+    with pytest.raises(ValueRangeError, match="3 of 6 pixels of density are NaN or infinite"):
+        score(saliency, [[np.nan, np.inf, 1], [-np.inf, 1, 1]])
+    with pytest.raises(ValueRangeError, match="2 of 6 pixels of density are negative, down to -2"):
+        score(saliency, [[-1, -2, 1], [1, 1, 1]])
+    with pytest.raises(ValueRangeError, match="density is 0 everywhere"):
+        score(saliency, 0 * density)
+    with pytest.raises(ValueRangeError, match="density must hold real numbers, not complex128"):
+        score(saliency, density * 1j)
+
+
+@pytest.mark.parametrize("metric", [sncc, sauc])
+def test_a_damaged_centre_bias_is_named(metric):
+    saliency, density = np.array([[0.1, 0.4, 0.4]]), np.ones((1, 3))
+    with pytest.raises(ShapeError, match=r"map \(1, 3\) and center_bias \(3, 1\)"):
+        metric(saliency, density, density.T)
+    with pytest.raises(ValueRangeError, match="1 of 3 pixels of center_bias are NaN"):
+        metric(saliency, density, [[np.nan, 1, 1]])
+    with pytest.raises(ValueRangeError, match="center_bias is 0 everywhere"):
+        metric(saliency, density, [[0, 0, 0]])
+
+
+def test_options_out_of_range_are_named():
+    saliency, density = np.array([[0.1, 0.4, 0.4]]), np.ones((1, 3))
+    with pytest.raises(ValueRangeError, match="n_samples must be a whole number of at least 1, not 0"):
+        auc(saliency, density, n_samples=0)
+    with pytest.raises(ValueRangeError, match="rng must be a non-negative int"):
+        sauc(saliency, density, density, n_samples=10, rng=-1)
+    with pytest.raises(ValueRangeError, match="epsilon must be a number of at least 0, not -1"):
+        kl(saliency, density, epsilon=-1)
+    with pytest.raises(ValueRangeError, match="minimum must be a number of at least 0, not nan"):
+        kl(saliency, density, minimum=float("nan"))
+    for metric in (sim, kl):
+        with pytest.raises(ValueRangeError, match="constant='zero' is not known; choose one of nan, uniform"):
+            metric(saliency, density, constant="zero")
