@@ -1,0 +1,64 @@
+"""Cases to look at: one tool at its worst, median, mean and best, with all tools beside it."""
+
+from salstats.display.format import fixed_text
+from salstats.display.items import Item
+from salstats.display.labels import Labels
+from salstats.display.mrxai2025.cases import Scored
+from salstats.display.mrxai2025.words import TABLE_ID, labels_of
+from salstats.display.plots.gallery import plot_gallery
+from salstats.display.plots.image_sources import ImageSource
+from salstats.display.tables.layout import Column, Table, build
+from salstats.masking import OTSU, Given
+from salstats.stats.picking import pick_cases
+from salstats.study import Study
+
+
+def examples(
+    study: Study,
+    scored: Scored,
+    *,
+    method: str,
+    metric: str = "dice",
+    threshold: Given = OTSU,
+    images: ImageSource | None = None,
+) -> Item:
+    """Return the cases whose score is the worst, nearest the median and the mean, and the best, drawn.
+
+    Parameters
+    ----------
+    study : Study
+    scored : Scored
+        Of `keep_cases`; the cases left out are not shown.
+    method : str
+        The tool whose scores pick.
+    metric : str
+        The score that picks.
+    threshold
+        As the study was scored with: some of its tools may have masks, which have no threshold.
+    images : folder or mapping, optional
+        The images behind the explanations.
+    """
+    rows = scored.kept[scored.kept["metric"] == metric].reset_index(drop=True)
+    picks = pick_cases(rows, method=method, by="metric")
+    names = Labels(labels_of(scored.kept))
+    heading = names.value("metric", metric)
+    table = Table(
+        ("Pick",),
+        [(str(p).capitalize(),) for p in picks["pick"]],
+        [Column("Case", align="left"), Column(heading)],
+        [[row.case, fixed_text(row.score, 3)] for row in picks.itertuples()],
+    )
+    tool = names.value("method", method)
+    figure = plot_gallery(
+        study, picks, scores=rows, metric=metric, threshold=threshold, images=images, labels=names
+    )
+    return Item(
+        "examples",
+        f"Examples picked by {heading} of {tool}",
+        picks,
+        build(table, TABLE_ID),
+        figure,
+        slice="cases compared",
+        note=f"the case nearest to the worst, median, mean and best {heading} of {tool}; ties by name; an "
+        "explanation that is empty has no score",
+    )

@@ -1,0 +1,156 @@
+"""Irregular shapes drawn at any place and size, for masks of which the right answer is known."""
+
+from typing import Any
+
+import numpy as np
+from scipy import ndimage
+
+from salstats.checks import ShapeError, ValueRangeError, check_count, check_generator
+from salstats.images.run_lengths import check_shape
+
+#: Contours leave at least this share of the radius, so that no point crosses the centre.
+_MOST_SPREAD = 0.9
+
+
+def irregular_contour(
+    *, n_points: int = 13, radius: float = 26.0, spread: float = 0.3, rng: int | np.random.Generator = 0
+) -> np.ndarray:
+    """Return the corners of an irregular shape about a centre at (0, 0).
+
+    The corners lie at equal angles; how far each is from the centre is drawn uniformly.
+
+    Parameters
+    ----------
+    n_points : int
+        Corners, three at least.
+    radius : float
+        Mean distance from the centre in pixels, above 0.
+    spread : float
+        Share of the radius that a corner may lie nearer or further, from 0 to 0.9.
+    rng : int or numpy.random.Generator
+        Seed or generator of the distances.
+
+    Returns
+    -------
+    ndarray of float, shape (n_points, 2)
+        (row, col) from the centre, in pixels; the first corner lies to the right.
+
+    Raises
+    ------
+    ValueRangeError
+        An option is out of its range.
+
+    Examples
+    --------
+    >>> from salstats.images.simulated_masks import irregular_contour
+    >>> irregular_contour(n_points=4, radius=10, spread=0).round(6) + 0.0
+    array([[  0.,  10.],
+           [ 10.,   0.],
+           [  0., -10.],
+           [-10.,   0.]])
+    """
+    check_count(n_points, "n_points", low=3)
+    if not (np.isfinite(radius) and radius > 0):
+        raise ValueRangeError(f"radius must be a number of pixels above 0, not {radius!r}")
+    if not 0 <= spread <= _MOST_SPREAD:
+        raise ValueRangeError(f"spread must lie between 0 and {_MOST_SPREAD}, not {spread!r}")
+    angle = 2 * np.pi * np.arange(n_points) / n_points
+    distance = radius * (1 + check_generator(rng).uniform(-spread, spread, n_points))
+    return np.column_stack([distance * np.sin(angle), distance * np.cos(angle)])
+
+
+def draw_contour(
+    contour: Any,
+    shape: tuple[int, int],
+    *,
+    shift: tuple[float, float] = (0.0, 0.0),
+    scale: float = 1.0,
+    smooth: int = 2,
+) -> np.ndarray:
+    """Return the mask of a contour drawn about the middle of an image.
+
+    The corners are scaled about their centre and shifted, and the shape is drawn anew from them: no mask is
+    resampled, so a shift of whole pixels gives the same shape and a scale a clean edge.
+
+    Parameters
+    ----------
+    contour : array_like of float, shape (n, 2)
+        Corners (row, col) about the centre in pixels, such as of `irregular_contour`.
+    shape : tuple of int
+        (height, width) of the image; the middle of 256 rows is 127.5.
+    shift : tuple of float
+        Rows and columns that the centre is moved by, in pixels.
+    scale : float
+        Factor of the corners' distances from the centre, above 0.
+    smooth : int
+        Times that the drawn shape is closed and then opened with a cross of 3 x 3 pixels, which rounds its
+        corners; 0 leaves it as it is. Holes are filled.
+
+    Returns
+    -------
+    ndarray of bool, shape (M, N)
+
+    Raises
+    ------
+    ShapeError
+        The contour is not a list of three or more points.
+    ValueRangeError
+        A number is not finite, the scale is not above 0, the shape marks no pixel or leaves the image (its
+        size would no longer be the one asked for).
+
+    Notes
+    -----
+    A pixel is inside where its centre is, by the even-odd rule.
+
+    Examples
+    --------
+    >>> from salstats.images.simulated_masks import draw_contour
+    >>> draw_contour([(-1, -1), (-1, 1), (1, 1), (1, -1)], (4, 5), shift=(0.0, 1.0), smooth=0).astype(int)
+    array([[0, 0, 0, 0, 0],
+           [0, 0, 1, 1, 0],
+           [0, 0, 1, 1, 0],
+           [0, 0, 0, 0, 0]])
+    """
+    corners = np.asarray(contour, dtype=np.float64)
+    if corners.ndim != 2 or corners.shape[1] != 2 or len(corners) < 3:
+        raise ShapeError(f"contour must be three or more points (row, col), not shape {corners.shape}")
+    size = check_shape(shape)
+    check_count(smooth, "smooth", low=0)
+    if not (np.isfinite(corners).all() and np.isfinite(shift).all() and np.isfinite(scale) and scale > 0):
+        raise ValueRangeError(
+            f"contour and shift must be finite and scale above 0, not shift={shift!r}, scale={scale!r}"
+        )
+    middle = (np.array(size) - 1) / 2 + np.asarray(shift, dtype=np.float64)
+    placed = middle + scale * corners
+    # room around the shape, so that smoothing meets no border of the image
+    margin = 2 * smooth + 1
+    top, left = np.floor(placed.min(axis=0)).astype(int) - margin
+    bottom, right = np.ceil(placed.max(axis=0)).astype(int) + margin + 1
+    part = _inside(placed - (top, left), (bottom - top, right - left))
+    if smooth:
+        part = ndimage.binary_closing(part, iterations=smooth)
+        part = ndimage.binary_opening(part, iterations=smooth)
+    part = ndimage.binary_fill_holes(part)
+    rows, cols = np.nonzero(part)
+    if not len(rows):
+        raise ValueRangeError(f"the contour marks no pixel at scale {scale:g}; a larger one would do")
+    rows, cols = rows + top, cols + left
+    if rows.min() < 0 or cols.min() < 0 or rows.max() >= size[0] or cols.max() >= size[1]:
+        raise ValueRangeError(
+            f"the contour leaves the image of {size[0]} x {size[1]} at scale {scale:g} and shift "
+            f"({shift[0]:g}, {shift[1]:g}); a smaller contour or a larger image would do"
+        )
+    mask = np.zeros(size, dtype=bool)
+    mask[rows, cols] = True
+    return mask
+
+
+def _inside(corners: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    """Return which pixel centres lie inside a polygon, by the even-odd rule."""
+    row, col = np.arange(shape[0])[:, None], np.arange(shape[1])[None, :]
+    inside = np.zeros(shape, dtype=bool)
+    for (r0, c0), (r1, c1) in zip(corners, np.roll(corners, -1, axis=0), strict=True):
+        if r0 != r1:
+            between = (r0 <= row) != (r1 <= row)
+            inside ^= between & (col < c0 + (row - r0) * (c1 - c0) / (r1 - r0))
+    return inside

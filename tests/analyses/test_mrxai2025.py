@@ -1,0 +1,416 @@
+"""Simulations and tools compared, end to end on a small drawn study in the layout of the study's data."""
+
+import html
+import importlib.util
+import re
+import warnings
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pandas as pd
+import pytest
+
+import salstats as ss
+from salstats.checks import SalstatsWarning
+from salstats.display.vocabulary import METRIC_NOTES
+from salstats.images.simulated_masks import draw_contour, irregular_contour
+
+ROOT = Path(__file__).resolve().parents[2]
+SHAPE = (64, 80)
+TOOLS = ("gradcam", "lime", "rex")
+#: Of 14 patients with two slices each: without a tumour, missed by the model, and alarmed for nothing.
+PATIENTS, ABSENT, MISSED, FALSE_ALARM = 14, ("p02_1", "p05_1", "p09_1"), ("p03_0", "p07_1"), ("p09_1",)
+# sums of the same numbers in another order
+ROUNDING = 1e-12
+
+
+def cases():
+    return [f"p{i:02d}_{j}" for i in range(PATIENTS) for j in (0, 1)]
+
+
+def empty_for_lime(case):
+    """LIME marks nothing on the first slice of two patients out of three: where the tumour is small."""
+    return case.endswith("_0") and int(case[1:3]) % 3 != 0
+
+
+def write_study(folder):
+    """A drawn study: shapes for tumours, shifted and scaled copies for explanations. No patient is in it."""
+    rng = np.random.default_rng(5)
+    rows = []
+    for tool in TOOLS:
+        (folder / tool).mkdir(parents=True)
+    for case in cases():
+        contour = irregular_contour(radius=9, rng=rng)
+        truth = np.zeros(SHAPE, bool) if case in ABSENT else draw_contour(contour, SHAPE, smooth=1)
+        image = rng.integers(30, 90, (*SHAPE, 3)).astype(np.uint8)
+        image[truth] += 100
+        place = folder / "data" / case[:3]
+        place.mkdir(parents=True, exist_ok=True)
+        assert cv2.imwrite(str(place / f"{case}.tif"), image)
+        assert cv2.imwrite(str(place / f"{case}_mask.tif"), truth.astype(np.uint8) * 255)
+        for tool, away in zip(TOOLS, (6, 3, 3), strict=True):
+            shift = tuple(rng.integers(away - 2, away + 3, 2).tolist())
+            mask = draw_contour(contour, SHAPE, shift=shift, scale=rng.uniform(0.8, 1.3), smooth=1)
+            if tool == "lime" and empty_for_lime(case):
+                mask[:] = False
+            if tool == "gradcam":
+                far = cv2.distanceTransform((~mask).astype(np.uint8), cv2.DIST_L2, 5)
+                np.save(folder / tool / f"{case}.npy", np.exp(-far / 2))
+            elif tool == "lime":
+                assert cv2.imwrite(str(folder / tool / f"{case}.png"), mask.astype(np.uint8) * 255)
+            else:
+                np.save(folder / tool / f"{case}.npy", mask)
+        positive = case not in MISSED and (case not in ABSENT or case in FALSE_ALARM)
+        rows.append((case, 0.9 if positive else 0.1))
+    pd.DataFrame(rows, columns=["case", "prob"]).to_csv(folder / "predictions.csv", index=False)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def script():
+    """The script, which lies in no package."""
+    spec = importlib.util.spec_from_file_location("mrxai2025", ROOT / "analyses" / "mrxai2025.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory):
+    return write_study(tmp_path_factory.mktemp("drawn"))
+
+
+def of_tools(folder):
+    """The options that name the drawn study's data."""
+    tools = ["--maps", f"gradcam={folder / 'gradcam'}"]
+    tools += [word for tool in ("lime", "rex") for word in ("--masks", f"{tool}={folder / tool}")]
+    return ["--data", str(folder / "data"), *tools, "--predictions", str(folder / "predictions.csv")]
+
+
+@pytest.fixture(scope="module")
+def made(script, drawn):
+    """The folder that the script writes of the drawn study."""
+    folder = drawn / "out"
+    assert script.main([*of_tools(drawn), "-o", str(folder), "--replicates", "400"]) == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def study(drawn):
+    from salstats.readers.mrxai2025 import read_mrxai2025
+
+    return read_mrxai2025(
+        drawn / "data",
+        masks={"lime": drawn / "lime", "rex": drawn / "rex"},
+        maps=drawn / "gradcam",
+        method="gradcam",
+        predictions=drawn / "predictions.csv",
+    )
+
+
+def frame(made, key):
+    return pd.read_csv(made / "frames" / f"{key}.csv")
+
+
+def items_of(script, *argv):
+    """The items of a comparison by key, of which nothing is drawn or written."""
+    options = script.make_parser().parse_args([*argv, "-o", "nowhere"])
+    with warnings.catch_warnings():
+        # of few patients
+        warnings.simplefilter("ignore", SalstatsWarning)
+        return {item.key: item for item in script.compare(options)}
+
+
+def text_of(page):
+    """The words of a table."""
+    return re.sub(r"\s+", " ", html.unescape(page.read_text()))
+
+
+def kept_cases():
+    return [case for case in cases() if case not in (*ABSENT, *MISSED)]
+
+
+# --- the comparison of tools --------------------------------------------------------------------------------
+
+
+def test_every_item_has_frame_table_and_figure_listed_with_its_note(made):
+    listed = pd.read_csv(made / "outputs.csv")
+    files = {p.relative_to(made).as_posix() for p in made.rglob("*") if p.is_file()}
+    assert set(listed["file"]) == files - {"outputs.csv", "warnings.txt"}
+    keys = {"cases", "table_1", "figure_7", "empty", "differences", "sensitivity", "examples"}
+    for folder, suffixes in (
+        ("frames", (".csv",)),
+        ("tables", (".html", ".tex", ".docx", ".csv")),
+        ("figures", (".pdf", ".png")),
+    ):
+        assert {(made / folder / f"{key}{s}").is_file() for key in keys for s in suffixes} == {True}
+    assert listed["note"].notna().all()
+
+
+def test_cases_that_the_model_gets_wrong_and_slices_without_tumour_are_left_out_and_counted(made):
+    table = pd.read_csv(made / "tables" / "cases.csv", encoding="utf-8-sig")
+    counted = dict(zip(table.iloc[:, 0], table.iloc[:, 1], strict=True))
+    assert counted["In the file"] == 2 * PATIENTS
+    assert counted["The model misses the finding"] == len(MISSED)
+    assert counted["Finding absent, and the model says otherwise"] == len(FALSE_ALARM)
+    assert counted["Finding absent"] == len(ABSENT) - len(FALSE_ALARM)
+    assert counted["Compared"] == len(kept_cases())
+    flow = frame(made, "cases").query("metric == 'dice' and method == 'rex' and stage == 'defined'")
+    assert flow.loc[~flow["excluded"], "n_rows"].item() == len(kept_cases())
+
+
+def test_table_1_is_mean_and_sd_of_the_scores_that_score_gives(made, study):
+    scores = ss.score(study, metrics=["dice", "iou", "hausdorff", "pdc"], pdc={"alpha": 0, "beta": 0})
+    scores = scores[scores["case"].isin(kept_cases())]
+    want = scores.groupby(["metric", "method"])["score"].agg(["mean", "std", "count"])
+    got = frame(made, "table_1").set_index(["metric", "method"])
+    assert len(got) == 12
+    for ours, theirs in (("estimate", "mean"), ("sd", "std"), ("n", "count")):
+        np.testing.assert_allclose(got[ours], want.loc[got.index, theirs], rtol=ROUNDING)
+    assert (got["unit"] == "patient").all()
+
+
+def test_empty_explanations_are_a_share_of_the_cases_compared(made):
+    found = frame(made, "table_1").query("metric == 'dice'").set_index("method")
+    n_empty = sum(empty_for_lime(case) for case in kept_cases())
+    assert 4 < n_empty < len(kept_cases()) / 2
+    assert found["n_empty"].to_dict() == {"gradcam": 0, "lime": n_empty, "rex": 0}
+    np.testing.assert_allclose(found.loc["lime", "share_empty"], n_empty / len(kept_cases()), rtol=ROUNDING)
+    shares = frame(made, "empty").set_index("method")["estimate"]
+    np.testing.assert_allclose(shares, found.loc[shares.index, "share_empty"], rtol=ROUNDING)
+
+
+def test_a_tool_does_not_look_better_for_failing(made):
+    rows = frame(made, "sensitivity").set_index(["metric", "method"])
+    lime = rows.xs("lime", level="method")
+    # with its failures left out LIME passes for better than Grad-CAM, at worst it does not
+    assert lime.loc["dice", "verdict"] == "higher"
+    assert lime.loc["dice", "worst_verdict"] != "higher"
+    assert lime.loc["hausdorff", "verdict"] == "lower"
+    assert lime.loc["hausdorff", "worst_verdict"] != "lower"
+    for metric, better in (("dice", 1), ("iou", 1), ("pdc", 1), ("hausdorff", -1)):
+        assert better * lime.loc[metric, "worst_mean"] < better * lime.loc[metric, "mean"]
+        assert lime.loc[metric, "worst_n_pairs"] == len(kept_cases()) > lime.loc[metric, "n_pairs"]
+    # nothing failed elsewhere, so nothing changes there
+    for tool in ("gradcam", "rex"):
+        others = rows.xs(tool, level="method")
+        np.testing.assert_array_equal(others["worst_mean"], others["mean"])
+    note = pd.read_csv(made / "outputs.csv").query("item.str.contains('Failed explanations')")["note"].iloc[0]
+    assert "Dice of LIME (higher" in note
+    assert "ReX (" not in note
+
+
+def test_the_worst_run_is_that_of_score(made, study):
+    worst = ss.score(
+        study,
+        metrics=["dice", "iou", "hausdorff", "pdc"],
+        pdc={"alpha": 0, "beta": 0},
+        undefined="worst",
+    )
+    worst = worst[worst["case"].isin(kept_cases())]
+    want = worst.groupby(["metric", "method"])["score"].mean()
+    got = frame(made, "sensitivity").set_index(["metric", "method"])["worst_mean"]
+    np.testing.assert_allclose(got, want.loc[got.index], rtol=ROUNDING)
+
+
+def test_differences_are_paired_and_holms(made):
+    found = frame(made, "differences")
+    assert (found["reference"] == "gradcam").all()
+    assert set(found["method"]) == {"lime", "rex"}
+    assert (found["procedure"] == "holm").all()
+    assert (found["n_tests"] == 8).all()
+    n_empty = sum(empty_for_lime(case) for case in kept_cases())
+    pairs = found.groupby("method")["n_pairs"].unique().map(list).to_dict()
+    assert pairs == {"lime": [len(kept_cases()) - n_empty], "rex": [len(kept_cases())]}
+
+
+def test_every_table_with_a_penalised_dice_says_that_it_is_a_reconstruction(made):
+    said = 0
+    for path in sorted((made / "frames").glob("*.csv")):
+        shown = pd.read_csv(path)
+        if "metric" not in shown or "pdc" not in set(shown["metric"]) or path.stem == "cases":
+            continue
+        said += 1
+        words = re.sub(r"\s+", " ", (made / "tables" / f"{path.stem}.html").read_text())
+        assert METRIC_NOTES["pdc"].replace("'", "&#39;") in words.replace("&#x27;", "&#39;").replace(
+            "'", "&#39;"
+        )
+        assert "alpha = beta = 0" in words
+    assert said == 4
+
+
+def test_the_examples_are_the_worst_and_the_best_of_the_reference(made, study):
+    scores = ss.score(study, metrics="dice")
+    own = scores[scores["case"].isin(kept_cases()) & (scores["method"] == "gradcam")].set_index("case")[
+        "score"
+    ]
+    picks = frame(made, "examples").set_index("pick")["case"]
+    assert picks["worst"] == own.idxmin()
+    assert picks["best"] == own.idxmax()
+    assert list(picks.index) == ["worst", "median", "mean", "best"]
+
+
+def test_the_images_behind_the_examples_are_the_studys(script, study, drawn):
+    images = script.images_of(study, drawn / "data")
+    assert set(images) == set(cases())
+    assert images["p00_1"] == drawn / "data" / "p00" / "p00_1.tif"
+
+
+def test_distances_in_mm_scale_with_the_pixel(script, drawn, made):
+    items = items_of(script, *of_tools(drawn), "--replicates", "40", "--spacing", "0.5")
+    mm, px = (
+        found.query("metric == 'hausdorff'").set_index("method")
+        for found in (items["sensitivity"].frame, frame(made, "sensitivity"))
+    )
+    for column in ("mean", "worst_mean"):
+        np.testing.assert_allclose(mm[column], 0.5 * px.loc[mm.index, column], rtol=ROUNDING)
+    assert "Hausdorff distance, mm" in items["table_1"].table.as_raw_html()
+
+
+def test_a_file_of_scores_gives_the_same_table_1(script, study, made, tmp_path):
+    scores = ss.score(study, metrics=["dice", "iou", "hausdorff", "pdc"], pdc={"alpha": 0, "beta": 0})
+    file = ss.write_frame(scores, tmp_path / "scores.csv")
+    items = items_of(script, "--scores", str(file), "--replicates", "400")
+    columns = ["metric", "method", "estimate", "sd", "conf_low", "conf_high", "n", "n_empty", "share_empty"]
+    got, want = items["table_1"].frame[columns], frame(made, "table_1")[columns]
+    pd.testing.assert_frame_equal(got, want, rtol=ROUNDING, check_dtype=False)
+    # nothing says how large the images are, so no distance is made up
+    assert set(items["sensitivity"].frame["metric"]) == {"dice", "iou", "pdc"}
+    assert "without a known worst score: Hausdorff distance, px" in items["sensitivity"].note
+    # and nothing says which penalty the file's Penalised Dice has
+    assert "alpha" not in items["table_1"].note
+
+
+def test_an_explanation_that_is_missing_is_counted_and_said(script, tmp_path):
+    folder = write_study(tmp_path / "incomplete")
+    (folder / "rex" / "p04_1.npy").unlink()
+    items = items_of(script, *of_tools(folder), "--replicates", "40")
+    found = items["table_1"].frame.query("metric == 'dice'").set_index("method")
+    assert found.loc["rex", "n_not_given"] == 1
+    assert found.loc["rex", "n"] == len(kept_cases()) - 1
+    assert found.loc["rex", "n_empty"] == 0
+    assert "Not given" in items["table_1"].table.as_raw_html()
+    worst = items["sensitivity"].frame.query("metric == 'dice' and method == 'rex'")
+    assert worst["worst_n"].item() == len(kept_cases())
+
+
+# --- the simulations ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def simulated(script, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("simulated") / "out"
+    assert script.main(["--simulations", "-o", str(folder)]) == 0
+    return folder
+
+
+def test_the_simulations_need_no_data_and_make_six_figures(simulated):
+    assert sorted(p.stem for p in (simulated / "figures").glob("*.png")) == [
+        f"figure_{i}" for i in range(1, 7)
+    ]
+    assert sorted(p.stem for p in (simulated / "frames").glob("*.csv")) == [
+        f"figure_{i}" for i in range(1, 7)
+    ]
+
+
+@pytest.mark.parametrize("number", [2, 4, 6])
+def test_curves_say_that_the_penalised_dice_is_a_reconstruction(simulated, number):
+    assert METRIC_NOTES["pdc"] in text_of(simulated / "tables" / f"figure_{number}.html")
+
+
+@pytest.mark.parametrize("number", [3, 4, 5, 6])
+def test_what_the_text_says_of_the_steps_cannot_be_and_is_said(simulated, number):
+    listed = pd.read_csv(simulated / "outputs.csv").set_index("file")["note"]
+    note = listed[f"frames/figure_{number}.csv"]
+    assert "none of these steps is 1" in note
+    assert "Piecewise: equal steps to 1 and from 1 on" in note
+    assert "none of these steps is 1" in text_of(simulated / "tables" / f"figure_{number}.html")
+
+
+# --- what cannot be used ------------------------------------------------------------------------------------
+
+
+def refused(script, capsys, argv):
+    """The one line that the script stops with."""
+    assert script.main(argv) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    lines = said.err.strip().split("\n")
+    assert len(lines) == 1
+    assert lines[0].startswith("mrxai2025: ")
+    return lines[0]
+
+
+def test_nothing_to_do_is_said(script, capsys, tmp_path):
+    line = refused(script, capsys, ["-o", str(tmp_path / "out")])
+    assert "--simulations, --data or --scores" in line
+
+
+def test_data_and_scores_exclude_each_other(script, capsys, drawn, tmp_path):
+    line = refused(script, capsys, [*of_tools(drawn), "--scores", "s.csv", "-o", str(tmp_path / "out")])
+    assert "name one of them" in line
+
+
+def test_data_without_explanations_are_refused(script, capsys, drawn, tmp_path):
+    line = refused(script, capsys, ["--data", str(drawn / "data"), "-o", str(tmp_path / "out")])
+    assert "--masks TOOL=DIR or --maps TOOL=DIR" in line
+
+
+def test_options_of_data_without_data_are_refused(script, capsys, tmp_path):
+    line = refused(script, capsys, ["--simulations", "--spacing", "0.5", "-o", str(tmp_path / "out")])
+    assert "belong to --data" in line
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        (["--reference", "gradcamm"], "--reference 'gradcamm' is not known; did you mean 'gradcam'"),
+        (["--cutoff", "1.5"], "cut-off must be a probability"),
+        (["--replicates", "10"], "--replicates must be at least 40"),
+        (["--cutoff", "0.95"], "no case is left"),
+        (["--predictions", "nowhere.csv"], "nowhere.csv"),
+        (["--masks", "lime=nowhere"], "names a tool twice"),
+        (["--masks", "shap=nowhere"], "nowhere"),
+        (["--spacing", "-1"], "spacing must be positive"),
+    ],
+)
+def test_an_option_that_cannot_be_is_one_line(script, capsys, drawn, tmp_path, change, match):
+    line = refused(script, capsys, [*of_tools(drawn), "-o", str(tmp_path / "out"), *change])
+    assert match in line
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_image_without_its_mask_is_named(script, capsys, tmp_path):
+    folder = write_study(tmp_path / "broken")
+    (folder / "data" / "p04" / "p04_1_mask.tif").unlink()
+    line = refused(script, capsys, [*of_tools(folder), "-o", str(tmp_path / "out")])
+    assert "p04_1.tif" in line
+
+
+def test_a_mask_of_another_size_is_named(script, capsys, tmp_path):
+    folder = write_study(tmp_path / "broken")
+    np.save(folder / "rex" / "p04_1.npy", np.ones((5, 5), bool))
+    line = refused(script, capsys, [*of_tools(folder), "-o", str(tmp_path / "out")])
+    assert "p04_1" in line
+    assert "5 x 5" in line
+
+
+def test_scores_that_are_not_there_are_one_line(script, capsys, tmp_path):
+    line = refused(script, capsys, ["--scores", str(tmp_path / "none.csv"), "-o", str(tmp_path / "out")])
+    assert "none.csv" in line
+
+
+def test_scores_of_one_tool_are_refused(script, capsys, tmp_path):
+    file = tmp_path / "scores.csv"
+    file.write_text("case,method,metric,score\na,gradcam,dice,0.5\nb,gradcam,dice,0.6\n")
+    line = refused(script, capsys, ["--scores", str(file), "-o", str(tmp_path / "out")])
+    assert "one method only, 'gradcam'" in line
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_of_something_else_is_left_alone(script, capsys, tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "letter.txt").write_text("dear")
+    refused(script, capsys, ["--simulations", "-o", str(tmp_path / "out"), "--overwrite"])
+    assert (tmp_path / "out" / "letter.txt").read_text() == "dear"

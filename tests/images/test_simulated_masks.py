@@ -1,0 +1,137 @@
+"""Irregular shapes drawn anew at any place and size."""
+
+import csv
+
+import numpy as np
+import pytest
+
+from salstats.checks import ShapeError, ValueRangeError
+from salstats.images.simulated_masks import draw_contour, irregular_contour
+
+SQUARE = [(-1.5, -1.5), (-1.5, 1.5), (1.5, 1.5), (1.5, -1.5)]
+# a pixel of the outline belongs to the shape or does not: its share of the area at these sizes
+PIXELS = 0.03
+
+
+def test_a_square_marks_the_pixels_whose_centres_lie_inside():
+    want = np.zeros((7, 9), bool)
+    want[2:5, 3:6] = True
+    np.testing.assert_array_equal(draw_contour(SQUARE, (7, 9), smooth=0), want)
+
+
+def test_the_middle_of_an_even_side_lies_between_two_pixels():
+    mask = draw_contour([(-1, -1), (-1, 1), (1, 1), (1, -1)], (4, 4), smooth=0)
+    np.testing.assert_array_equal(np.argwhere(mask), [[1, 1], [1, 2], [2, 1], [2, 2]])
+
+
+def test_a_shift_moves_rows_then_columns():
+    mask = draw_contour(SQUARE, (9, 9), shift=(-2, 1), smooth=0)
+    np.testing.assert_array_equal(np.argwhere(mask).mean(axis=0), [2, 5])
+
+
+def test_smoothing_takes_the_corners_of_a_square():
+    side = [(-4.5, -4.5), (-4.5, 4.5), (4.5, 4.5), (4.5, -4.5)]
+    rounded = draw_contour(side, (21, 21), smooth=1)
+    plain = draw_contour(side, (21, 21), smooth=0)
+    corners = [(6, 6), (6, 14), (14, 6), (14, 14)]
+    assert [tuple(p) for p in np.argwhere(plain & ~rounded)] == corners
+
+
+@pytest.mark.parametrize("name", ["distance", "size_linear", "size_piecewise", "both_linear_truth1",
+                                  "both_linear_truthmid", "both_piecewise"])  # fmt: skip
+def test_the_oracles_masks_are_drawn_to_the_pixel(shared, name):
+    folder = shared / "oracles" / "mrxai"
+    drawn = 0
+    with np.load(folder / "masks.npz") as oracle, (folder / "results.csv").open() as file:
+        for row in csv.DictReader(file):
+            if row["simulation"] != name:
+                continue
+            shift, scale = float(row["shift"]), float(row["scale"])
+            mask = draw_contour(oracle["contour"], (256, 256), shift=(shift, shift), scale=scale)
+            np.testing.assert_array_equal(mask, oracle[f"{name}__{row['step']}"])
+            drawn += 1
+    assert drawn == 9
+
+
+def test_a_shift_of_whole_pixels_is_the_same_shape():
+    contour = irregular_contour(rng=3)
+    at_home = draw_contour(contour, (256, 256))
+    away = draw_contour(contour, (256, 256), shift=(-36, 54))
+    np.testing.assert_array_equal(away, np.roll(at_home, (-36, 54), axis=(0, 1)))
+
+
+def test_the_border_of_the_image_does_not_smooth_the_shape():
+    contour = irregular_contour(radius=20, spread=0, n_points=40)
+    mask = draw_contour(contour, (101, 101))
+    up = -int(np.nonzero(mask)[0].min())
+    edge = draw_contour(contour, (101, 101), shift=(up, 0))
+    assert edge[0].any()
+    np.testing.assert_array_equal(edge, np.roll(mask, up, axis=0))
+
+
+@pytest.mark.parametrize("scale", [0.6, 1.3, 1.7])
+def test_the_area_grows_with_the_square_of_the_scale(scale):
+    contour = irregular_contour()
+    area, other = (draw_contour(contour, (256, 256), scale=s).sum() for s in (1.0, scale))
+    assert other / area == pytest.approx(scale**2, rel=PIXELS)
+
+
+def test_holes_are_filled():
+    # a ring, cut open along a line: the even-odd rule leaves its middle free
+    outer = [(-4.5, -4.5), (-4.5, 4.5), (4.5, 4.5), (4.5, -4.5), (-4.5, -4.5)]
+    inner = [(-1.5, -1.5), (1.5, -1.5), (1.5, 1.5), (-1.5, 1.5), (-1.5, -1.5)]
+    mask = draw_contour(outer + inner, (15, 15), smooth=0)
+    np.testing.assert_array_equal(mask, draw_contour(outer[:4], (15, 15), smooth=0))
+    assert mask[7, 7]
+
+
+def test_a_contour_has_equal_angles_and_distances_within_its_spread():
+    contour = irregular_contour(n_points=9, radius=10, spread=0.2, rng=7)
+    angle = np.unwrap(np.arctan2(contour[:, 0], contour[:, 1]))
+    np.testing.assert_allclose(np.diff(angle), 2 * np.pi / 9)
+    distance = np.hypot(*contour.T)
+    assert (distance >= 8).all()
+    assert (distance <= 12).all()
+    assert np.ptp(distance) > 1
+
+
+def test_a_seed_gives_one_contour_and_another_seed_another():
+    np.testing.assert_array_equal(irregular_contour(rng=4), irregular_contour(rng=np.random.default_rng(4)))
+    assert not np.array_equal(irregular_contour(rng=4), irregular_contour(rng=5))
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"n_points": 2}, "n_points must be a whole number of at least 3"),
+        ({"radius": 0}, "radius must be a number of pixels above 0"),
+        ({"radius": float("nan")}, "radius must be"),
+        ({"spread": 1.0}, "spread must lie between 0 and 0.9"),
+        ({"rng": -1}, "rng must be"),
+    ],
+)
+def test_a_contour_that_cannot_be_is_refused(options, match):
+    with pytest.raises(ValueRangeError, match=match):
+        irregular_contour(**options)
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"scale": 0.0}, "scale above 0"),
+        ({"shift": (float("inf"), 0.0)}, "must be finite"),
+        ({"shift": (3.0, 0.0)}, r"leaves the image of 7 x 7 at scale 1 and shift \(3, 0\)"),
+        ({"scale": 5.0}, "leaves the image of 7 x 7 at scale 5"),
+        ({"scale": 0.1, "shift": (0.5, 0.5)}, "marks no pixel at scale 0.1"),
+        ({"smooth": -1}, "smooth must be a whole number"),
+    ],
+)
+def test_a_drawing_that_cannot_be_is_refused(options, match):
+    with pytest.raises(ValueRangeError, match=match):
+        draw_contour(SQUARE, (7, 7), **{"smooth": 0, **options})
+
+
+@pytest.mark.parametrize("contour", [[(0, 0), (1, 1)], [1, 2, 3], np.zeros((4, 3))])
+def test_something_else_than_points_is_refused(contour):
+    with pytest.raises(ShapeError, match="three or more points"):
+        draw_contour(contour, (7, 7))
