@@ -75,8 +75,8 @@ def published_names() -> list[str]:
     Examples
     --------
     >>> published_names()
-    ['lanfredi2021_classification_auc', 'lanfredi2021_tables', 'saporta2021_auroc_hit',
-     'saporta2021_full_dataset_miou', 'saporta2022_table3', 'saporta2022_text']
+    ['lanfredi2021_classification_auc', 'lanfredi2021_tables', 'mrxai2025_dice',
+     'saporta2021_auroc_hit', 'saporta2021_full_dataset_miou', 'saporta2022_table3', 'saporta2022_text']
     """
     return sorted(file.stem for file in (data_folder() / "published").glob("*.csv"))
 
@@ -88,11 +88,11 @@ def load_published(name: str) -> pd.DataFrame:
     ----------
     name : str
         One of `published_names()`. `lanfredi2021_tables`: the 34 rows of Tables 1 to 4 of the gaze study.
-        `lanfredi2021_classification_auc`: the two rows of its Appendix A. `saporta2021_auroc_hit`: AUROC,
-        mean IoU and hits of ten findings, March 2021, superseded in places by the published version, as is
-        `saporta2021_full_dataset_miou`: mean IoU of Grad-CAM and people on the full slice.
-        `saporta2022_table3`: slopes and Spearman correlations of IoU on probability. `saporta2022_text`:
-        numbers of the published text.
+        `lanfredi2021_classification_auc`: the two rows of its Appendix A. `mrxai2025_dice`: mean and SD of
+        Dice of two tools on brain MRI. `saporta2021_auroc_hit`: AUROC, mean IoU and hits of ten findings,
+        March 2021, superseded in places by the published version, as is `saporta2021_full_dataset_miou`:
+        mean IoU of Grad-CAM and people on the full slice. `saporta2022_table3`: slopes and Spearman
+        correlations of IoU on probability. `saporta2022_text`: numbers of the published text.
 
     Returns
     -------
