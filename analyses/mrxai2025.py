@@ -168,7 +168,6 @@ def compare(options: argparse.Namespace) -> list[Item]:
         printed=printed,
         study=study,
         spacing=options.spacing,
-        threshold=options.threshold,
         images=images,
     )
     return list(items)

@@ -51,10 +51,14 @@ def _option(kind: Any, default: Any, help_text: str) -> tuple[Any, Any]:
 
 #: Options of every command that reads a study; see `read_study`.
 STUDY = {
-    "format": _option(str | None, None, "chexlocalize (default: found by the names of the files)."),
+    "format": _option(
+        str | None, None, "chexlocalize or mrxai2025 (default: found by the names of the files)."
+    ),
     "method": _option(str, "saliency", "Method of the maps."),
     "maps": _option(list[str] | None, None, "Folder of maps by method[:model[:seed]]: gradcam:densenet=DIR."),
-    "masks": _option(list[str] | None, None, "File of stored masks by method: gradcam=FILE.json."),
+    "masks": _option(
+        list[str] | None, None, "Stored masks by method: gradcam=FILE.json; mrxai2025: lime=DIR, too."
+    ),
     "truth": _option(Path | None, None, "Truth: segmentations (JSON)."),
     "annotations": _option(Path | None, None, "Truth: outlines (JSON)."),
     "human": _option(Path | None, None, "People's segmentations (JSON)."),
@@ -62,6 +66,8 @@ STUDY = {
     "points": _option(Path | None, None, "People's points (JSON)."),
     "labels": _option(Path | None, None, "Image-level labels (CSV)."),
     "split": _option(str | None, None, "val or test, where a folder holds the files of both."),
+    "predictions": _option(Path | None, None, "mrxai2025: the model's case, prob and label (CSV)."),
+    "task": _option(str | None, None, "mrxai2025: what the masks mark (default: tumour)."),
     "tasks": _option(list[str] | None, None, "Only these tasks, also one that the truth lacks."),
     "patient_from": _option(str | None, None, "Regular expression that finds the patient in a case id."),
 }
@@ -109,7 +115,8 @@ def score(
         typer.Option(
             "--metrics",
             "--metric",
-            help="Comma-separated: iou,dice,precision,recall,specificity,hit,hit_any (default: iou,hit).",
+            help="Comma-separated: iou, dice, precision, recall, specificity, hausdorff, hd95, assd, pdc, "
+            "hit, hit_any (default: iou,hit).",
         ),
     ] = None,
     threshold: Threshold = "otsu",
@@ -126,6 +133,27 @@ def score(
         str, typer.Option(help="Overlap of an empty mask on the true-positive slice: undefined or zero.")
     ] = "undefined",
     colormap: Colormap = None,
+    spacing: Annotated[
+        str | None,
+        typer.Option(
+            help="Size of a pixel in mm, for distances: 0.5, or along rows and columns: 0.5,0.7, or a file "
+            "of case, row_mm, col_mm (default: distances in pixels)."
+        ),
+    ] = None,
+    undefined: Annotated[
+        str,
+        typer.Option(
+            help="What an empty mask scores against a finding: nan, or worst (overlap and pdc 0, distance "
+            "the image's diagonal)."
+        ),
+    ] = "nan",
+    pdc_form: Annotated[str | None, typer.Option(help="pdc: product (default) or mean.")] = None,
+    pdc_alpha: Annotated[
+        float | None, typer.Option(help="pdc: penalty on a mask that is too small (default: 1; 0 is none).")
+    ] = None,
+    pdc_beta: Annotated[
+        float | None, typer.Option(help="pdc: penalty on a mask that is too large (default: 1; 0 is none).")
+    ] = None,
     jobs: Jobs = 1,
     resume: Annotated[
         Path | None, typer.Option(help="Folder that keeps finished cases for a run that is stopped.")
@@ -135,16 +163,34 @@ def score(
 ) -> None:
     """Compare every map, mask and point of a study with its truth: one row per case, task and method."""
     check_out(out, overwrite)
+    pdc = {"form": pdc_form, "alpha": pdc_alpha, "beta": pdc_beta}
+    given_pdc = {name: value for name, value in pdc.items() if value is not None}
+    pixel = read_spacing_option(spacing)
     import salstats as ss
 
     held = read(study, reading)
     frame = ss.score(
         held, metrics=split(metrics) or ("iou", "hit"), threshold=threshold, cutoff=cutoff,
-        smooth=smooth, slice=slice, misses=misses, colormap=colormap, jobs=jobs, resume=resume,
-        progress=True,
+        smooth=smooth, slice=slice, misses=misses, colormap=colormap, spacing=pixel,
+        undefined=undefined, pdc=given_pdc or None, jobs=jobs, resume=resume, progress=True,
     )  # fmt: skip
     deliver(frame, out, overwrite)
     say_reasons(frame, len(held))
+
+
+def read_spacing_option(text: str | None) -> Any:
+    """Return `--spacing` as one number, two, or the path of a table."""
+    if text is None:
+        return None
+    try:
+        sizes = [float(part) for part in text.split(",")]
+    except ValueError:
+        if Path(text).suffix:
+            return Path(text)
+        raise typer.BadParameter(
+            f"--spacing {text!r} should be mm per pixel, such as 0.5 or 0.5,0.7, or a file"
+        ) from None
+    return sizes[0] if len(sizes) == 1 else tuple(sizes)
 
 
 def say_reasons(scores: "pd.DataFrame", n_cases: int) -> None:
@@ -160,6 +206,10 @@ def say_reasons(scores: "pd.DataFrame", n_cases: int) -> None:
         parts = [f"{int(rows['score'].notna().sum())} of {len(rows)} images x tasks defined"]
         parts += [f"{n} {reason}" for reason, n in why.items()]
         typer.echo(f"{metric}, {method}: {', '.join(parts)}", err=True)
+    if scores["metric"].eq("pdc").any():
+        from salstats.metrics.registry import METRICS
+
+        typer.echo(f"pdc: {METRICS['pdc'].note}", err=True)
 
 
 @study_command("features", "study -o features.csv")

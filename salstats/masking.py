@@ -116,8 +116,8 @@ def _values(given: Given, name: str, study: Study) -> Values:
 
 
 def _complete(values: Values, name: str, study: Study) -> Values:
-    """Return values that hold one for every task and method that has maps."""
-    for series in study.series:
+    """Return values that hold one for every task and method that needs it: only maps are cut or smoothed."""
+    for series in study.series if name == "cutoff" else study.with_maps():
         for task in study.tasks:
             if series.method != HUMAN and value_of(values, task, series) is None:
                 methods = sorted({str(m) for t, m in values if t == task})

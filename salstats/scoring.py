@@ -1,7 +1,7 @@
 """From a study to its scores and features: every case, task and method, in order, in parallel."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import partial
 from typing import Any
@@ -12,6 +12,7 @@ import pandas as pd
 from salstats import __version__
 from salstats.checkpoints import checked_folder, kept
 from salstats.checks import SalstatsError, ValueRangeError, check_choice, quoted
+from salstats.distance_scoring import DISTANCE, Spacing, distance_rule
 from salstats.images import masks
 from salstats.images.shapes import shape_features
 from salstats.jobs import in_pieces
@@ -33,6 +34,7 @@ PIXELS = ("tp", "fp", "fn", "tn")
 #: Columns that a study may be without.
 _OPTIONAL = (
     "patient", "model", "seed", "reader", "prob", "label", *PIXELS, "threshold", "cutoff", "smooth",
+    "distance_unit", "empty_mask",
 )  # fmt: skip
 SLICES = (TRUE_POSITIVE, FULL, PREDICTED_POSITIVE)
 FEATURE_COLUMNS = (
@@ -65,6 +67,9 @@ def score(
     slice: str = TRUE_POSITIVE,
     misses: str = "undefined",
     colormap: str | None = None,
+    spacing: Spacing = None,
+    undefined: str = "nan",
+    pdc: Mapping[str, Any] | None = None,
     jobs: int | None = None,
     resume: str | os.PathLike[str] | None = None,
     progress: bool = False,
@@ -72,14 +77,15 @@ def score(
     """Return the scores of every case, task and method of a study.
 
     A map is resized to its image, made a mask and compared with the truth; a stored mask is compared as it
-    is, without decoding; people's points are looked up. One map is in memory at a time.
+    is, decoded only for distances; people's points are looked up. One map is in memory at a time.
 
     Parameters
     ----------
     study : Study or path
         What a reader returned, or the folder to read.
     metrics : str or sequence of str
-        Of "iou", "dice", "precision", "recall", "specificity", "hit", "hit_any".
+        Of "iou", "dice", "precision", "recall", "specificity" (overlap), "hausdorff", "hd95", "assd"
+        (distance), "pdc", "hit", "hit_any".
     threshold : "otsu", float, mapping or path
         What makes a map, scaled to [0, 1], a mask: Otsu's level, or a number that it must exceed. A mapping
         from task, or from (task, method), to a number; or a file as `tune` or the CheXlocalize release
@@ -98,6 +104,16 @@ def score(
     colormap : {None, "jet"}
         "jet" smooths as the CheXlocalize scripts do, through a colour map; it marks much of the
         background (see Notes).
+    spacing : float, (float, float), mapping or path, optional
+        Size of a pixel in mm, for distances: one number, or that along rows and along columns; a mapping
+        from case to either; or a table with columns `case`, `row_mm`, `col_mm`. By default distances are
+        in pixels.
+    undefined : {"nan", "worst"}
+        What an empty mask scores against a finding, where the score is undefined. "worst", on every slice:
+        overlap and "pdc" 0, distances the diagonal of the image. A sensitivity analysis: a method must not
+        look better for marking nothing.
+    pdc : mapping, optional
+        Options of "pdc": `alpha`, `beta`, `form`, `components`, as `metrics.penalised_dice.pdc` has them.
     jobs : int, optional
         Processes; -1 for one per core. None takes what `joblib.parallel_config` says.
     resume : path, optional
@@ -126,13 +142,19 @@ def score(
         slice
             As given.
         threshold, cutoff, smooth
-            Beside overlap scores of maps: "otsu" or the number, the probability cut-off (also of stored
-            masks), the side of the box; each only where there was one.
+            Beside scores of masks made of maps: "otsu" or the number, the probability cut-off (also of
+            stored masks), the side of the box; each only where there was one.
+        distance_unit
+            "px" or "mm", beside distances.
+        empty_mask
+            Whether the mask marks nothing, beside overlap, distances and "pdc"; missing where there is no
+            mask. Only where distances or "pdc" are asked for, or undefined="worst".
 
     Raises
     ------
     SalstatsError
-        An unknown metric or slice; a tuned value is missing for a task; nothing to score.
+        An unknown metric or slice; a tuned value is missing for a task, the spacing for a case; an option
+        of a metric that is not asked for; nothing to score.
     InputFileError
         A map or a kept case cannot be read, or an image's size is unknown or not that of the truth.
     UnsafePickleError
@@ -140,7 +162,7 @@ def score(
 
     See Also
     --------
-    features, tune, pooled_rates
+    features, tune, pooled_rates, empty_shares
 
     Notes
     -----
@@ -150,6 +172,11 @@ def score(
     (doi:10.1038/s42256-022-00536-x) and its scripts (rajpurkarlab/cheXlocalize at 2a79492) except for what
     those do by mistake: there, smoothing inverts the map, hits are joined by position, duplicate maps stop
     the reading.
+
+    Distances run between boundary pixels, "hd95" is the larger of the two directed percentiles; see
+    `metrics.distance`. "pdc" is a reconstruction from the text of Blake et al. 2025, whose printed equation
+    is not at hand; see `metrics.penalised_dice`. Both need a mask and a finding, so that a false positive
+    has no distance on any slice ("finding absent").
 
     Examples
     --------
@@ -163,17 +190,19 @@ def score(
     1    a  Edema    cam    hit    1.0  <NA>  <NA>
     """
     study = study_of(study)
+    names = _metrics(metrics)
+    cases = [c for c in study if c.annotated or slice != TRUE_POSITIVE]
     rule = ScoreRule(
         tasks=study.tasks,
         series=study.series,
-        metrics=_metrics(metrics),
+        metrics=names,
         slice=check_choice(slice, SLICES, "slice"),
         misses=check_choice(misses, ("undefined", "zero"), "misses"),
         mask=mask_rule(study, threshold=threshold, cutoff=cutoff, smooth=smooth, colormap=colormap),
+        distance=distance_rule(names, [c.case for c in cases], spacing=spacing, undefined=undefined, pdc=pdc),
     )
     if not study.series:
         raise SalstatsError(f"{study.source} has no maps, no masks and no points: there is nothing to score")
-    cases = [c for c in study if c.annotated or slice != TRUE_POSITIVE]
     if not cases:
         raise SalstatsError(
             f"{study.source} has no case that its truth holds; slice='full' scores the others"
@@ -270,7 +299,7 @@ def study_of(study: Study | str | os.PathLike[str]) -> Study:
 def _metrics(metrics: str | Sequence[str]) -> tuple[str, ...]:
     """Return the metrics asked for, all of which can be computed here."""
     names = tuple(dict.fromkeys(str(m).lower() for m in ([metrics] if isinstance(metrics, str) else metrics)))
-    known = (*OVERLAP, *POINTING)
+    known = (*OVERLAP, *DISTANCE, *POINTING)
     for name in names:
         if name not in known:
             kind = "is not computed from maps and masks here" if name in METRICS else "is unknown"
@@ -306,6 +335,8 @@ def _scores_of(cases: tuple[Case, ...], rule: ScoreRule) -> pd.DataFrame:
     columns["threshold"] = _names(r.made.threshold for r in rows)
     for name in ("cutoff", "smooth"):
         columns[name] = np.array([getattr(r.made, name) for r in rows], dtype=np.float64)
+    columns["distance_unit"] = _names(r.unit for r in rows)
+    columns["empty_mask"] = pd.array([r.empty for r in rows], dtype="boolean")
     return pd.DataFrame(columns)
 
 

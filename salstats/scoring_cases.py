@@ -2,13 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from salstats.checks import InputFileError
+from salstats.distance_scoring import DISTANCE, DISTANCES, WORST, DistanceRule
 from salstats.images import masks
-from salstats.images.maps import is_finite
+from salstats.images.maps import SaliencyOnImage, is_finite
 from salstats.masking import MaskRule, value_of
 from salstats.metrics import overlap
 from salstats.metrics.overlap import Counts, rate
@@ -34,6 +36,7 @@ class ScoreRule:
     slice: str
     misses: str
     mask: MaskRule
+    distance: DistanceRule
 
 
 class Made(NamedTuple):
@@ -61,15 +64,42 @@ class Row(NamedTuple):
     label: float
     counts: Counts | None
     made: Made
+    unit: str | None
+    empty: bool | None
 
 
 class Seen(NamedTuple):
-    """What a series showed of one task of a case: counts and hits, or why there are none."""
+    """What a series showed of one task of a case: counts, distances and hits, or why there are none."""
 
     counts: Counts | None
+    distances: dict[str, float]
     hits: dict[str, float]
     no_counts: str | None = None
     no_hit: str | None = None
+
+    @property
+    def is_empty(self) -> bool | None:
+        """Whether the mask marks nothing; None where there is no mask."""
+        return None if self.counts is None else bool(self.counts.tp + self.counts.fp == 0)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The truth of one task of a case; its pixels are decoded where they are needed, and then once."""
+
+    case: str
+    task: str
+    truth: masks.Rle
+
+    @cached_property
+    def pixels(self) -> np.ndarray:
+        """The truth as an array."""
+        return masks.decode(self.truth)
+
+    @cached_property
+    def is_there(self) -> bool:
+        """Whether the truth marks anything."""
+        return masks.area(self.truth) > 0
 
 
 def score_cases(cases: Sequence[Case], rule: ScoreRule) -> list[Row]:
@@ -90,24 +120,27 @@ def _score_case(case: Case, rule: ScoreRule) -> list[Row]:
                 contents[series] = content = prediction.read()
                 shape = _agreed(shape, content, case, prediction)
         truth = _truth(case, task, shape)
+        finding = None if truth is None else Finding(case.case, task, truth)
         label = _label(case, task, contents)
         # people give no probability: on a slice made by one they are asked where the first method is
         sure = next((s for s, c in contents.items() if not np.isnan(c.prob)), None)
         for series in rule.series:
             held = contents.get(series)
             prob = float("nan") if held is None else held.prob
-            seen = _compare(held, truth, task, series, rule)
+            seen = _compare(held, finding, series, rule)
             teller = sure if np.isnan(prob) and sure is not None else series
             said = contents[teller].prob if teller in contents else prob
             out = _outside(rule, task, teller, said, label)
             from_map = held is not None and held.saliency is not None and held.mask is None
             for metric in rule.metrics:
-                score, reason = _score(metric, seen, truth, out, rule)
-                overlaps = metric in OVERLAP
+                score, reason = _score(metric, seen, finding, out, rule)
+                of_mask = metric not in POINTING
                 rows.append(
                     Row(case.case, case.patient, task, series, metric, score, reason, prob, label,
-                        seen.counts if overlaps else None,
-                        _made(rule, task, series, from_map) if overlaps else NOT_MADE)
+                        seen.counts if metric in OVERLAP else None,
+                        _made(rule, task, series, from_map) if of_mask else NOT_MADE,
+                        rule.distance.unit if metric in DISTANCES else None,
+                        seen.is_empty if of_mask and rule.distance.shows_empty else None)
                 )  # fmt: skip
     return rows
 
@@ -154,42 +187,66 @@ def _label(case: Case, task: str, contents: dict[Series, Content]) -> float:
     return next((float(v) for v in said if not np.isnan(v)), float("nan"))
 
 
-def _compare(
-    content: Content | None, truth: masks.Rle | None, task: str, series: Series, rule: ScoreRule
-) -> Seen:
+def _compare(content: Content | None, finding: Finding | None, series: Series, rule: ScoreRule) -> Seen:
     """Return what a series showed of a task against its truth.
 
     A stored mask stands before one made of the map, points before the map's peak.
     """
-    if content is None or truth is None:
-        return Seen(None, {}, NO_MAP, NO_MAP)
+    if content is None or finding is None or _is_bare(content):
+        return Seen(None, {}, {}, NO_MAP, NO_MAP)
     on_image = None
     if content.saliency is not None:
         if not is_finite(content.saliency):
-            return Seen(None, {}, NOT_FINITE, NOT_FINITE)
-        on_image = rule.mask.on_image(content, task, series, truth.shape)
+            return Seen(None, {}, {}, NOT_FINITE, NOT_FINITE)
+        on_image = rule.mask.on_image(content, finding.task, series, finding.truth.shape)
     counts, no_counts = None, NO_MASK
-    if set(rule.metrics) & set(OVERLAP) and (content.mask is not None or on_image is not None):
-        if content.mask is not None:
-            counts = overlap.counts(content.mask, truth)
-        elif on_image is not None:
-            counts = Counts(*on_image.counts(truth, value_of(rule.mask.threshold, task, series)))
-        counts, no_counts = _cut(counts, content.prob, task, series, rule), NO_PROB
+    distances: dict[str, float] = {}
+    if set(rule.metrics) - set(POINTING) and (content.mask is not None or on_image is not None):
+        counts, distances = _compare_masks(content, on_image, finding, series, rule)
+        no_counts = NO_PROB
     hits: dict[str, float] = {}
     no_hit = NO_POINT if content.points is None and on_image is None else None
-    if set(rule.metrics) & set(POINTING) and masks.area(truth):
+    if set(rule.metrics) & set(POINTING) and finding.is_there:
         if content.points is not None:
-            hits = dict.fromkeys(POINTING, points_hit(content.points, truth))
+            hits = dict.fromkeys(POINTING, points_hit(content.points, finding.truth))
         elif on_image is not None:
-            hits["hit"] = hit(on_image, truth)
+            hits["hit"] = hit(on_image, finding.truth)
             if "hit_any" in rule.metrics:
-                hits["hit_any"] = hit_any(on_image, truth)
-    return Seen(counts, hits, None if counts is not None else no_counts, no_hit)
+                hits["hit_any"] = hit_any(on_image, finding.truth)
+    return Seen(counts, distances, hits, None if counts is not None else no_counts, no_hit)
 
 
-def _cut(counts: Counts | None, prob: float, task: str, series: Series, rule: ScoreRule) -> Counts | None:
+def _compare_masks(
+    content: Content, on_image: SaliencyOnImage | None, finding: Finding, series: Series, rule: ScoreRule
+) -> tuple[Counts | None, dict[str, float]]:
+    """Return the pixels of a mask and the truth, None where the cut-off cannot be told, and distances."""
+    by_pixels = bool(set(rule.metrics) & set(DISTANCE))
+    threshold = value_of(rule.mask.threshold, finding.task, series)
+    mask: masks.Rle | np.ndarray | None = content.mask
+    if mask is None and on_image is not None and by_pixels:
+        mask = on_image.mask(threshold)
+    if isinstance(mask, np.ndarray):
+        counts = overlap.counts(mask, finding.pixels)
+    elif mask is not None:
+        counts = overlap.counts(mask, finding.truth)
+    else:
+        assert on_image is not None
+        counts = Counts(*on_image.counts(finding.truth, threshold))
+    kept = _cut(counts, content.prob, finding.task, series, rule)
+    if not by_pixels or mask is None or kept is None or not (kept.tp + kept.fp and finding.is_there):
+        return kept, {}
+    drawn = masks.decode(mask) if isinstance(mask, masks.Rle) else mask
+    return kept, rule.distance.scores(drawn, finding.pixels, rule.metrics, finding.case)
+
+
+def _is_bare(content: Content) -> bool:
+    """Return whether a series answered with no more than a probability."""
+    return content.saliency is None and content.mask is None and content.points is None
+
+
+def _cut(counts: Counts, prob: float, task: str, series: Series, rule: ScoreRule) -> Counts | None:
     """Return the counts of an empty mask below the probability cut-off; None where it cannot be told."""
-    if counts is None or rule.mask.is_kept(prob, task, series):
+    if rule.mask.is_kept(prob, task, series):
         return counts
     return None if np.isnan(prob) else counts.emptied()
 
@@ -206,24 +263,28 @@ def _outside(rule: ScoreRule, task: str, series: Series, prob: float, label: flo
 
 
 def _score(
-    metric: str, seen: Seen, truth: masks.Rle | None, outside: str | None, rule: ScoreRule
+    metric: str, seen: Seen, finding: Finding | None, outside: str | None, rule: ScoreRule
 ) -> tuple[float, str | None]:
     """Return a score, or NaN and the reason."""
     nan = float("nan")
     if outside is not None:
         return nan, outside
-    no_truth = truth is not None and not masks.area(truth)
+    no_truth = finding is not None and not finding.is_there
     if no_truth and (metric in POINTING or rule.slice == TRUE_POSITIVE):
         return nan, ABSENT
     if metric in POINTING:
         return (nan, seen.no_hit) if seen.no_hit is not None else (seen.hits[metric], None)
-    counts = seen.counts
-    if counts is None:
+    if seen.counts is None or finding is None:
         return nan, seen.no_counts
-    no_mask = counts.tp + counts.fp == 0
-    if rule.slice == TRUE_POSITIVE and no_mask and rule.misses == "undefined":
+    missed = seen.is_empty and not no_truth
+    worst = None
+    if missed and rule.distance.undefined == WORST:
+        worst = rule.distance.worst(metric, finding.truth.shape, finding.case)
+    elif missed and rule.slice == TRUE_POSITIVE and rule.misses == "undefined":
         return nan, EMPTY
-    value = float(rate(metric, counts))
+    value = seen.distances.get(metric, nan) if metric in DISTANCE else float(rate(metric, seen.counts))
+    if np.isnan(value) and worst is not None:
+        value = worst
     if not np.isnan(value):
         return value, None
-    return nan, NEGATIVE if no_truth and no_mask else EMPTY if no_mask else ABSENT
+    return nan, NEGATIVE if no_truth and seen.is_empty else EMPTY if seen.is_empty else ABSENT

@@ -9,6 +9,7 @@ import shlex
 import numpy as np
 import pandas as pd
 import pytest
+import tiff_files
 from study_files import CASES, SHAPE, write_map, write_study
 
 import salstats as ss
@@ -346,3 +347,73 @@ class TestResuming:
             for _ in range(2):
                 pd.testing.assert_frame_equal(ss.score(study, resume=folder / "kept"), ss.score(study))
         assert len(list((folder / "kept").iterdir())) == 2
+
+
+class TestDistances:
+    METRICS = "dice,hausdorff,hd95,assd,pdc"
+
+    @pytest.fixture
+    def lgg(self, tmp_path, monkeypatch):
+        """The working folder, with a study of explanations in `lgg` and a tool's masks in `lime`."""
+        monkeypatch.chdir(tmp_path)
+        tiff_files.write_study(tmp_path / "lgg")
+        tiff_files.write_masks(tmp_path / "lime", shift=3)
+        return tmp_path
+
+    def test_score_writes_the_frame_of_its_function(self, lgg):
+        options = ["--masks", "lime=lime", "--metrics", self.METRICS, "--undefined", "worst"]
+        more = ["--spacing", "0.5,0.25", "--pdc-form", "mean", "--pdc-alpha", "0", "--pdc-beta", "0.5"]
+        assert run(["score", "lgg", *options, *more, "-o", "out.csv"]) == 0
+        made = ss.score(
+            ss.read_study("lgg", masks={"lime": "lime"}),
+            metrics=self.METRICS.split(","),
+            undefined="worst",
+            spacing=(0.5, 0.25),
+            pdc={"form": "mean", "alpha": 0, "beta": 0.5},
+        )
+        ss.write_frame(made, "expected.csv")
+        assert (lgg / "out.csv").read_bytes() == (lgg / "expected.csv").read_bytes()
+
+    @pytest.mark.parametrize("spacing", ["2", "s.csv"])
+    def test_spacing_is_a_number_or_a_file(self, lgg, spacing):
+        pd.DataFrame({"case": tiff_files.CASES, "row_mm": 2, "col_mm": 2}).to_csv("s.csv", index=False)
+        args = ["score", "lgg", "--masks", "lime=lime", "--metrics", "assd", "-o", "out.csv"]
+        assert run([*args, "--spacing", spacing]) == 0
+        in_mm = pd.read_csv("out.csv")["score"]
+        assert run([*args, "--overwrite"]) == 0
+        pd.testing.assert_series_equal(in_mm, 2 * pd.read_csv("out.csv")["score"])
+
+    def test_the_reconstruction_is_said_where_pdc_is_scored(self, capsys, lgg):
+        args = ["score", "lgg", "--masks", "lime=lime", "-o", "out.csv", "--overwrite"]
+        assert run([*args, "--metrics", "pdc"]) == 0
+        err = capsys.readouterr().err
+        assert "pdc, lime: 5 of 6 images x tasks defined, 1 finding absent" in err
+        assert "is a reconstruction" in err
+        assert run([*args, "--metrics", "assd"]) == 0
+        assert "reconstruction" not in capsys.readouterr().err
+
+    def test_predictions_and_the_task_reach_the_reader(self, lgg):
+        pd.DataFrame({"case": tiff_files.CASES, "prob": 0.5}).to_csv("p.csv", index=False)
+        args = ["--masks", "lime=lime", "--predictions", "p.csv", "--task", "glioma"]
+        assert run(["score", "lgg", *args, "--metrics", "dice", "-o", "out.csv"]) == 0
+        scores = pd.read_csv("out.csv")
+        assert set(scores["prob"]) == {0.5}
+        assert set(scores["task"]) == {"glioma"}
+
+    @pytest.mark.parametrize(
+        ("args", "match"),
+        [
+            (["--metrics", "assd", "--spacing", "wide"], "--spacing 'wide' should be mm per pixel"),
+            (["--metrics", "assd", "--spacing", "0"], "must be positive and finite"),
+            (["--metrics", "assd", "--spacing", "gone.csv"], r"gone\.csv: no such file"),
+            (["--metrics", "iou", "--spacing", "1"], "is the unit of hausdorff, hd95, assd"),
+            (["--metrics", "assd", "--pdc-alpha", "1"], "options of the metric 'pdc'"),
+            (["--metrics", "pdc", "--pdc-form", "sum"], "'sum' is not known"),
+            (["--metrics", "assd", "--undefined", "zero"], "'zero' is not known; choose one of nan, worst"),
+            (["--human", "x.json"], "format 'mrxai2025' has no option"),
+        ],
+    )
+    def test_bad_options_are_one_line_and_nothing_is_written(self, capsys, lgg, args, match):
+        assert run(["score", "lgg", "--masks", "lime=lime", *args, "-o", "out.csv"]) == 2
+        assert re.search(match, error_line(capsys))
+        assert not (lgg / "out.csv").exists()

@@ -106,11 +106,6 @@ METRICS_IN_FULL = {
     "nss": "normalized scanpath saliency",
     "kl": "Kullback-Leibler divergence",
 }
-#: What must be said below every table of a metric.
-METRIC_NOTES = {
-    "pdc": "Penalised Dice is a reconstruction from the text of Blake et al. (MRxaI, CEUR-WS 4059, paper 9); "
-    "the study's printed equation is not at hand.",
-}
 #: Abbreviations that tables use themselves; a label of the user's is the user's to spell out.
 ABBREVIATIONS = {
     "AIC": "Akaike information criterion",

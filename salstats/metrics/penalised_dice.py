@@ -14,12 +14,6 @@ from salstats.metrics.overlap import Counts, dice_from_counts
 FORMS = ("product", "mean")
 COMPONENTS = ("mean", "whole")
 
-#: To be printed with every table and figure made from the metric.
-RECONSTRUCTION = (
-    "The Penalised Dice coefficient is a reconstruction from the description in Blake et al. 2025 (MRxaI, "
-    "CEUR-WS Vol-4059, paper 9), whose printed equation (5) is not recoverable from the text at hand."
-)
-
 
 class PdcParts(NamedTuple):
     """What the Penalised Dice coefficient is made of; numbers, or arrays of them in one shape.

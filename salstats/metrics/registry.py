@@ -26,6 +26,8 @@ class Metric:
     needs : str
         What it is computed from: "mask" or "map" (and the mask of the truth), "map and density" or
         "map and points" (of fixations); empty for a metric that is not computed here.
+    note : str
+        What must be said wherever its values are shown; mostly empty.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Metric:
     true_zero: bool
     source: str = ""
     needs: str = ""
+    note: str = ""
 
 
 _INF = float("inf")
@@ -77,8 +80,9 @@ METRICS: dict[str, Metric] = {
         ),
         Metric(
             "pdc", "Penalised Dice", 0, 1, True, True,
-            "a reconstruction of Blake et al. 2025 (MRxaI, CEUR-WS 4059, paper 9) from its text; the printed "
-            "equation is not at hand", "mask",
+            "a reconstruction of Blake et al. 2025 (MRxaI, CEUR-WS Vol-4059, paper 9)", "mask",
+            "Penalised Dice is a reconstruction from the text of Blake et al. 2025 (MRxaI, CEUR-WS Vol-4059, "
+            "paper 9); the printed equation is not at hand.",
         ),
         Metric("ncc", "NCC", -1, 1, True, False, _LANFREDI, _DENSITY),
         Metric("sncc", "sNCC", -2, 2, True, False, _LANFREDI, _DENSITY),

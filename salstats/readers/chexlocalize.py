@@ -8,13 +8,12 @@ from salstats.readers.cases import check_pattern
 from salstats.readers.chexlocalize_files import SPLITS, check_splits, find_files, find_maps
 from salstats.readers.chexlocalize_maps import task_name
 from salstats.readers.chexlocalize_study import PATIENT, Parts
+from salstats.readers.series_names import Sources, series_of, sources
 from salstats.readers.table_options import PathLike
-from salstats.study import HUMAN, Series, Study
+from salstats.study import Series, Study
 
 #: What maps are called where nobody says it.
 METHOD = "saliency"
-
-Sources = PathLike | Mapping[str, PathLike]
 
 
 def read_chexlocalize(
@@ -132,11 +131,11 @@ def read_chexlocalize(
     if method != METHOD and named and all(isinstance(option, Mapping) for option in named):
         raise SalstatsError(f"method={method!r} names the maps of one folder; maps= and masks= name theirs")
     map_files: dict[Series, list[Path]] = {}
-    for series, place in _sources(maps, method, "maps").items():
+    for series, place in sources(maps, method, "maps").items():
         map_files[series] = find_maps(Path(place))
         if not map_files[series]:
             raise InputFileError(f"{place}: no file named CASE_TASK_map.pkl")
-    mask_files = _sources(masks, method, "masks")
+    mask_files = sources(masks, method, "masks")
     if folder is not None:
         here = Path(folder)
         if split is not None:
@@ -147,7 +146,7 @@ def read_chexlocalize(
             check_splits(here, found.values(), below)
         files |= found
         if below:
-            map_files[_series(method, "method")] = below
+            map_files[series_of(method, "method")] = below
     elif split is not None:
         raise SalstatsError(
             "split= chooses among the files of a folder; give the folder, or leave split= out"
@@ -169,30 +168,6 @@ def _wanted(tasks: Sequence[str] | None) -> list[str] | None:
     if not names or len(set(names)) < len(names):
         raise SalstatsError(f"tasks= must name each task once, not {quoted(names) or 'none'}")
     return names
-
-
-def _sources(given: Sources | None, method: str, option: str) -> dict[Series, PathLike]:
-    """Return the places of maps or masks by series."""
-    if given is None:
-        return {}
-    if not isinstance(given, Mapping):
-        return {_series(method, "method"): given}
-    if not given:
-        raise SalstatsError(f"{option}= names no method")
-    return {_series(name, option): place for name, place in given.items()}
-
-
-def _series(name: str, option: str) -> Series:
-    """Return the series that method[:model[:seed]] names."""
-    parts = str(name).split(":")
-    if len(parts) > 3 or not all(part.strip() for part in parts):
-        raise SalstatsError(f"{option}={name!r} must be method, method:model or method:model:seed")
-    if parts[0] == HUMAN:
-        raise SalstatsError(
-            f"{option}={name!r}: {HUMAN!r} is what people are called; their files are human=, "
-            "human_annotations= and points="
-        )
-    return Series(*parts)
 
 
 def _first(files: Mapping[str, Path]) -> Path:

@@ -13,8 +13,8 @@ import pytest
 
 import salstats as ss
 from salstats.checks import SalstatsWarning
-from salstats.display.vocabulary import METRIC_NOTES
 from salstats.images.simulated_masks import draw_contour, irregular_contour
+from salstats.metrics.registry import METRICS
 
 ROOT = Path(__file__).resolve().parents[2]
 SHAPE = (64, 80)
@@ -233,7 +233,7 @@ def test_every_table_with_a_penalised_dice_says_that_it_is_a_reconstruction(made
             continue
         said += 1
         words = re.sub(r"\s+", " ", (made / "tables" / f"{path.stem}.html").read_text())
-        assert METRIC_NOTES["pdc"].replace("'", "&#39;") in words.replace("&#x27;", "&#39;").replace(
+        assert METRICS["pdc"].note.replace("'", "&#39;") in words.replace("&#x27;", "&#39;").replace(
             "'", "&#39;"
         )
         assert "alpha = beta = 0" in words
@@ -316,7 +316,7 @@ def test_the_simulations_need_no_data_and_make_six_figures(simulated):
 
 @pytest.mark.parametrize("number", [2, 4, 6])
 def test_curves_say_that_the_penalised_dice_is_a_reconstruction(simulated, number):
-    assert METRIC_NOTES["pdc"] in text_of(simulated / "tables" / f"figure_{number}.html")
+    assert METRICS["pdc"].note in text_of(simulated / "tables" / f"figure_{number}.html")
 
 
 @pytest.mark.parametrize("number", [3, 4, 5, 6])

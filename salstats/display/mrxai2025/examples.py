@@ -8,7 +8,6 @@ from salstats.display.mrxai2025.words import TABLE_ID, labels_of
 from salstats.display.plots.gallery import plot_gallery
 from salstats.display.plots.image_sources import ImageSource
 from salstats.display.tables.layout import Column, Table, build
-from salstats.masking import OTSU, Given
 from salstats.stats.picking import pick_cases
 from salstats.study import Study
 
@@ -19,7 +18,6 @@ def examples(
     *,
     method: str,
     metric: str = "dice",
-    threshold: Given = OTSU,
     images: ImageSource | None = None,
 ) -> Item:
     """Return the cases whose score is the worst, nearest the median and the mean, and the best, drawn.
@@ -33,8 +31,6 @@ def examples(
         The tool whose scores pick.
     metric : str
         The score that picks.
-    threshold
-        As the study was scored with: some of its tools may have masks, which have no threshold.
     images : folder or mapping, optional
         The images behind the explanations.
     """
@@ -49,9 +45,7 @@ def examples(
         [[row.case, fixed_text(row.score, 3)] for row in picks.itertuples()],
     )
     tool = names.value("method", method)
-    figure = plot_gallery(
-        study, picks, scores=rows, metric=metric, threshold=threshold, images=images, labels=names
-    )
+    figure = plot_gallery(study, picks, scores=rows, metric=metric, images=images, labels=names)
     return Item(
         "examples",
         f"Examples picked by {heading} of {tool}",

@@ -14,7 +14,6 @@ from salstats.display.mrxai2025.simulations import simulation_items
 from salstats.display.plots.image_sources import ImageSource
 from salstats.distance_scoring import Spacing, distance_rule
 from salstats.mask_simulation import simulate_masks
-from salstats.masking import OTSU, Given
 from salstats.study import Study
 
 
@@ -30,7 +29,6 @@ def make_comparison(
     printed: pd.DataFrame | None = None,
     study: Study | None = None,
     spacing: Spacing = None,
-    threshold: Given = OTSU,
     images: ImageSource | None = None,
 ) -> Iterator[Item]:
     """Yield the comparison of tools, and examples where there is a study to show them from.
@@ -44,7 +42,7 @@ def make_comparison(
         Means as the study printed them: `method, dice_mean, dice_sd`.
     study : Study, optional
         What was scored.
-    spacing, threshold
+    spacing
         As the study was scored with.
     images : folder or mapping, optional
         The images behind the explanations.
@@ -52,7 +50,7 @@ def make_comparison(
     diagonals = None if study is None else diagonals_of(study, spacing)
     yield from comparison_items(scored, choice, printed=printed, diagonals=diagonals)
     if study is not None:
-        yield examples(study, scored, method=choice.reference, threshold=threshold, images=images)
+        yield examples(study, scored, method=choice.reference, images=images)
 
 
 def diagonals_of(study: Study, spacing: Spacing = None) -> pd.Series:

@@ -5,12 +5,11 @@ from typing import Any
 import pandas as pd
 
 from salstats.display.labels import Labels
-from salstats.display.vocabulary import METRIC_NOTES
 from salstats.distance_scoring import DISTANCES
 from salstats.metrics.registry import METRICS
 
 #: What the penalised Dice is, said wherever one stands.
-RECONSTRUCTED = METRIC_NOTES["pdc"]
+RECONSTRUCTED = METRICS["pdc"].note
 ABBREVIATED = "PDC, Penalised Dice."
 #: Identifier of the tables.
 TABLE_ID = "mrxai2025"

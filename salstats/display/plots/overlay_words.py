@@ -32,9 +32,10 @@ def threshold_note(rule: MaskRule, panels: Sequence[Panel], series: Sequence[Ser
     """Return the sentence that says where the maps were cut."""
     tasks = dict.fromkeys(p.task for p in panels if p.has_map)
     machine = [s for s in series if s.method != HUMAN]
-    if not tasks or not machine:
+    # stored masks have no threshold
+    cut = {(t, s): v for t in tasks for s in machine if (v := value_of(rule.threshold, t, s)) is not None}
+    if not cut:
         return ""
-    cut = {(task, s): value_of(rule.threshold, task, s) for task in tasks for s in machine}
     texts = {t: "Otsu's level" if isinstance(t, str) else f"{t:g}" for t in cut.values()}
     if len(texts) == 1:
         above = next(iter(texts.values()))

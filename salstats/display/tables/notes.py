@@ -19,7 +19,8 @@ from salstats.display.format import (
 )
 from salstats.display.labels import LAST, Labels
 from salstats.display.tables.marks import Best, adjustment, is_adjusted, numbers
-from salstats.display.vocabulary import ABBREVIATIONS, INTERVALS, METRIC_NOTES, PAIRED_TESTS
+from salstats.display.vocabulary import ABBREVIATIONS, INTERVALS, PAIRED_TESTS
+from salstats.metrics.registry import METRICS
 from salstats.stats.cells import AVERAGE, OVERALL
 from salstats.stats.intervals import BOOTSTRAP
 
@@ -244,7 +245,7 @@ def metric_note(frame: pd.DataFrame) -> str:
     """Return what must be said of a metric wherever it stands: as a value, or in a formula."""
     columns = [frame[c] for c in frame.columns if frame[c].dtype.kind not in "iufb"]
     words = {word for column in columns for text in column.unique() for word in re.findall(r"\w+", str(text))}
-    return " ".join(note for metric, note in METRIC_NOTES.items() if metric in words)
+    return " ".join(m.note for m in METRICS.values() if m.note and m.name in words)
 
 
 def abbreviation_note(texts: Iterable[str]) -> str:

@@ -3,7 +3,7 @@
 import pytest
 
 import salstats as ss
-from salstats.display.vocabulary import METRIC_NOTES
+from salstats.metrics.registry import METRICS
 
 TABLES = {
     "describe": lambda s: ss.table_describe(ss.describe(s, by=("metric", "method"))),
@@ -26,7 +26,7 @@ def penalised(scores):
 @pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
 @pytest.mark.parametrize("name", TABLES)
 def test_every_table_of_penalised_dice_says_that_it_is_a_reconstruction(name, penalised, read):
-    assert METRIC_NOTES["pdc"] in read(TABLES[name](penalised)).note
+    assert METRICS["pdc"].note in read(TABLES[name](penalised)).note
 
 
 def test_other_tables_do_not(scores, read):

@@ -1,0 +1,143 @@
+"""Grey images, PNG and TIFF: their size from the header alone, and their pixels as the file has them."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL.PngImagePlugin import PngImageFile
+from PIL.TiffImagePlugin import TiffImageFile
+
+from salstats.checks import InputFileError
+
+SUFFIXES = (".png", ".tif", ".tiff")
+#: Pixels of an image at most (11,585 x 11,585): a small file can claim to hold any number.
+MOST_PIXELS = 2**27
+_PNG = b"\x89PNG\r\n\x1a\n"
+_TIFF = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
+#: Kinds of pixels that are one number each, as Pillow calls them.
+_GREY = ("1", "L", "I;16", "I;16B", "I;16L", "I", "F")
+#: TIFF's tags, and their values that mean: black is the largest number; whole numbers below 0, too; rows
+#: are rows.
+_PHOTOMETRIC, _WHITE_IS_ZERO, _SAMPLE_FORMAT, _SIGNED, _ORIENTATION, _UPRIGHT = 262, 0, 339, 2, 274, 1
+
+
+def image_shape(path: Path) -> tuple[int, int]:
+    """Return (height, width) of a PNG or TIFF, in colour or grey, from its header.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    tuple of int
+
+    Raises
+    ------
+    InputFileError
+        The file is missing, is neither PNG nor TIFF, is damaged, or holds several images, or one that is
+        turned or too large.
+    """
+    with _opened(path) as image:
+        return image.height, image.width
+
+
+def read_grey(path: Path) -> np.ndarray:
+    """Return the pixels of a PNG or TIFF that is grey, as the file has them.
+
+    A colour image whose channels are equal is grey, and so is one with a palette of greys.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    ndarray, shape (M, N)
+        Of bool (1 bit), uint8, uint16, int32 or float32.
+
+    Raises
+    ------
+    InputFileError
+        As for `image_shape`; and where the image is in colour or has transparent pixels.
+    """
+    with _opened(path) as image:
+        _check_kind(path, image)
+        try:
+            if image.mode in _GREY and "transparency" not in image.info:
+                return np.array(image)
+            # whatever it is, as red, green, blue and opacity
+            pixels = np.array(image.convert("RGBA"))
+        except Exception as error:
+            raise _damaged(path, error) from error
+    if (pixels[..., 3] != 255).any():
+        raise InputFileError(f"{path}: has transparent pixels, whose value is not known; save it opaque")
+    if (pixels[..., 1:3] != pixels[..., :1]).any():
+        raise InputFileError(
+            f"{path}: a colour image, not a grey one; a map or a mask has one number for each pixel"
+        )
+    return np.ascontiguousarray(pixels[..., 0])
+
+
+def _opened(path: Path) -> Any:
+    """Return an image whose header alone was read."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(8)
+    except FileNotFoundError as error:
+        raise InputFileError(f"{path}: no such file") from error
+    except OSError as error:
+        raise InputFileError(f"{path}: cannot be read ({error.strerror or error})") from error
+    if not start:
+        raise InputFileError(f"{path} is empty")
+    if start != _PNG and start[:4] not in _TIFF:
+        raise InputFileError(f"{path}: neither PNG nor TIFF, whatever its name says")
+    try:
+        # not Image.open, whose check of the size is a warning
+        image = PngImageFile(path) if start == _PNG else TiffImageFile(path)
+    # what Pillow raises on damaged files is not all of one kind
+    except Exception as error:
+        raise _damaged(path, error) from error
+    try:
+        n_images = getattr(image, "n_frames", 1)
+        turned = getattr(image, "tag_v2", {}).get(_ORIENTATION, _UPRIGHT) != _UPRIGHT
+    except Exception as error:
+        image.close()
+        raise _damaged(path, error) from error
+    wrong = None
+    if n_images > 1:
+        wrong = f"holds {n_images} images; save each as a file of its own"
+    elif turned:
+        # programs differ in whether they turn it back
+        wrong = "its pixels are stored turned or mirrored (TIFF's orientation); save it upright"
+    elif image.width * image.height > MOST_PIXELS:
+        wrong = f"{image.height} x {image.width} pixels are too many; an image has {MOST_PIXELS} at most"
+    if wrong:
+        image.close()
+        raise InputFileError(f"{path}: {wrong}")
+    return image
+
+
+def _check_kind(path: Path, image: Any) -> None:
+    """Raise where Pillow would change the numbers of a file without a word."""
+    raw = image.tile[0][3] if image.tile else ""
+    raw = raw if isinstance(raw, str) else str(raw[0]) if raw else ""
+    if image.mode not in _GREY and "16" in raw:
+        raise InputFileError(f"{path}: a colour image of 16 bits a channel; save it as grey")
+    if image.mode.startswith("I;16") and "transparency" in image.info:
+        raise InputFileError(f"{path}: has transparent pixels, whose value is not known; save it opaque")
+    tags = getattr(image, "tag_v2", {})
+    if image.mode.startswith("I;16") and tags.get(_PHOTOMETRIC) == _WHITE_IS_ZERO:
+        raise InputFileError(f"{path}: its largest number is black; save it with black as 0")
+    formats = tags.get(_SAMPLE_FORMAT, ())
+    formats = formats if isinstance(formats, tuple) else (formats,)
+    if image.mode == "L" and _SIGNED in formats:
+        raise InputFileError(
+            f"{path}: 8 bits with a sign; save its pixels from 0 to 255, or as an array (.npy)"
+        )
+
+
+def _damaged(path: Path, error: Exception) -> InputFileError:
+    """Return the error of a file that Pillow cannot read."""
+    said = " ".join(str(error).split())[:200] or type(error).__name__
+    return InputFileError(f"{path}: not a whole image, or damaged ({said})")

@@ -1,0 +1,277 @@
+"""Maps and masks that other tools wrote, one file a case: PNG, TIFF, NPY, NPZ or a run-length code."""
+
+import os
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from salstats.checks import InputFileError, SalstatsError, SalstatsWarning, quoted
+from salstats.images import masks
+from salstats.images.masks import Rle
+from salstats.readers import grey_images
+from salstats.readers.case_json import check_name, read_json
+from salstats.readers.grey_images import MOST_PIXELS, read_grey
+
+_ARRAYS = (".npy", ".npz")
+#: What a map or a mask may be stored as.
+MAP_SUFFIXES = (*grey_images.SUFFIXES, *_ARRAYS)
+MASK_SUFFIXES = (*MAP_SUFFIXES, ".json")
+#: What "marked" is in a mask: 1, or the largest number of 8 or of 16 bits.
+_MARKS = (1, 255, 65535)
+#: Bytes a number takes at most, of those that are read.
+_LARGEST_NUMBER = 16
+
+
+def find_case_files(
+    folder: str | os.PathLike[str], suffixes: Sequence[str] = MASK_SUFFIXES
+) -> dict[str, Path]:
+    """Return the file of each case in a folder and below: the case is the file's name without its ending.
+
+    Links to files are followed, links to folders are not, with a warning, so that the search stays within
+    the folder and ends. Names that begin with a dot are left out.
+
+    Parameters
+    ----------
+    folder : path
+    suffixes : sequence of str
+        Endings with their dots, in lower case; by default all that `read_mask` reads.
+
+    Returns
+    -------
+    dict of str to Path
+        In the order of the cases.
+
+    Raises
+    ------
+    InputFileError
+        No such folder, no such file in it, two files of one case, or a link to a file that is not there.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from salstats.readers.map_files import find_case_files
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for name in ("b.png", "a.npy", "notes.txt"):
+    ...         (pathlib.Path(folder) / name).touch()
+    ...     {case: file.name for case, file in find_case_files(folder).items()}
+    {'a': 'a.npy', 'b': 'b.png'}
+    """
+    found: dict[str, Path] = {}
+    for path in files_below(Path(folder)):
+        if path.suffix.lower() not in suffixes:
+            continue
+        case = check_name(path.stem, f"{path}: the case")
+        if case in found:
+            raise InputFileError(
+                f"case {case} has two files, {found[case]} and {path}; remove one, or give each method its "
+                "folder"
+            )
+        if not path.is_file():
+            raise InputFileError(f"{path}: a link to a file that is not there, or no plain file")
+        found[case] = path
+    if not found:
+        raise InputFileError(f"{folder}: holds no file whose name ends in {', '.join(suffixes)}")
+    return dict(sorted(found.items()))
+
+
+def files_below(folder: Path) -> list[Path]:
+    """Return the files in a folder and below, sorted; hidden ones and links to folders are left out."""
+    if not folder.is_dir():
+        raise InputFileError(f"{folder}: {'not a folder' if folder.exists() else 'no such folder'}")
+    found, linked = [], []
+
+    def fail(error: OSError) -> None:
+        raise InputFileError(f"{error.filename}: cannot be read ({error.strerror or error})") from error
+
+    for place, folders, names in os.walk(folder, onerror=fail):
+        here = Path(place)
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        linked += [here / name for name in folders if (here / name).is_symlink()]
+        found += [here / name for name in names if not name.startswith(".")]
+    if linked:
+        more = f" (and {len(linked) - 1} more)" if len(linked) > 1 else ""
+        warnings.warn(
+            f"{min(linked)}{more}: a link to another folder, which was not searched",
+            SalstatsWarning,
+            stacklevel=4,
+        )
+    return sorted(found)
+
+
+def read_map(path: str | os.PathLike[str]) -> np.ndarray:
+    """Return a saliency map from a file, with the numbers that the file holds.
+
+    Parameters
+    ----------
+    path : path
+        .npy; .npz that holds one array; .png or .tif, grey, of 8 or 16 bits (a TIFF also of floats), whose
+        numbers are not scaled.
+
+    Returns
+    -------
+    ndarray of float64, shape (m, n)
+        Larger means more salient. NaN and infinity are returned as they are; `score` says so of its map.
+
+    Raises
+    ------
+    InputFileError
+        The file is missing, damaged, too large or of another kind; it holds Python objects, several
+        arrays or pages, a colour image, or no array of numbers in two dimensions (axes of length one in
+        front are dropped).
+
+    Notes
+    -----
+    Python objects are never unpickled.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> from salstats.readers.map_files import read_map
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(pathlib.Path(folder) / "a.npy", np.array([[0, 2]]))
+    ...     read_map(pathlib.Path(folder) / "a.npy")
+    array([[0., 2.]])
+    """
+    return _numbers(Path(path), MAP_SUFFIXES, "map").astype(np.float64)
+
+
+def read_mask(path: str | os.PathLike[str], *, threshold: float | None = None) -> np.ndarray:
+    """Return a mask from a file.
+
+    Parameters
+    ----------
+    path : path
+        What `read_map` reads, or a .json that holds one COCO run-length code, `{"size", "counts"}`.
+    threshold : float, optional
+        A pixel is marked where its number exceeds this. By default the file must hold a mask: bool, or 0
+        and one of 1, 255 and 65535.
+
+    Returns
+    -------
+    ndarray of bool, shape (M, N)
+
+    Raises
+    ------
+    InputFileError
+        As for `read_map`; and where the file holds other numbers, or NaN.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> from salstats.readers.map_files import read_mask
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(pathlib.Path(folder) / "a.npy", np.array([[0, 255]]))
+    ...     read_mask(pathlib.Path(folder) / "a.npy")
+    array([[False,  True]])
+    """
+    file = Path(path)
+    if file.suffix.lower() == ".json":
+        return masks.decode(Rle.from_coco(read_json(file), str(file)))
+    numbers = _numbers(file, MASK_SUFFIXES, "mask")
+    if numbers.dtype == bool:
+        return numbers
+    if threshold is not None:
+        if np.isnan(numbers).any():
+            raise InputFileError(f"{file}: a mask with {int(np.isnan(numbers).sum())} NaN pixels")
+        return np.asarray(numbers > threshold)
+    return _marked(file, numbers)
+
+
+def read_rle(path: str | os.PathLike[str], *, threshold: float | None = None) -> Rle:
+    """Return the run-length code of a mask in a file; takes and raises what `read_mask` does."""
+    file = Path(path)
+    if file.suffix.lower() == ".json":
+        return Rle.from_coco(read_json(file), str(file))
+    try:
+        return masks.encode(read_mask(file, threshold=threshold))
+    except InputFileError:
+        raise
+    except SalstatsError as error:
+        raise InputFileError(f"{file}: {error}") from error
+
+
+def _marked(file: Path, numbers: np.ndarray) -> np.ndarray:
+    """Return where a mask marks, of numbers that are 0 and one other."""
+    marked = np.asarray(numbers != 0)
+    there = numbers[marked]
+    if not there.size or (there[0] in _MARKS and (there == there[0]).all()):
+        return marked
+    values = np.unique(numbers)
+    shown = ", ".join(f"{v:g}" for v in values[:6].tolist()) + (", ..." if len(values) > 6 else "")
+    raise InputFileError(
+        f"{file}: not a mask but {len(values)} different numbers ({shown}); a mask is of bool, or holds 0 "
+        "and one of 1, 255 or 65535; make one with a threshold first"
+    )
+
+
+def _numbers(file: Path, suffixes: Sequence[str], what: str) -> np.ndarray:
+    """Return the array of a file, of bool or real numbers, in two dimensions."""
+    suffix = file.suffix.lower()
+    if suffix in grey_images.SUFFIXES:
+        return read_grey(file)
+    if suffix not in _ARRAYS:
+        raise InputFileError(f"{file}: a {what} is read from {', '.join(suffixes)}")
+    array = _array(file)
+    if array.dtype.kind not in "biuf" or not array.size:
+        raise InputFileError(
+            f"{file}: an array of shape {array.shape} and type {array.dtype} is no {what}; it has numbers"
+        )
+    if array.ndim < 2 or any(n != 1 for n in array.shape[:-2]):
+        raise InputFileError(f"{file}: its array has shape {array.shape}; a {what} is (height, width)")
+    return array.reshape(array.shape[-2:])
+
+
+def _array(file: Path) -> np.ndarray:
+    """Return the array of a NumPy file; one that holds Python objects is refused."""
+    try:
+        with file.open("rb") as stream:
+            start = stream.read(6)
+            # an archive that breaks off must not stay open
+            if start[:2] == b"PK":
+                stream.seek(0)
+                with np.load(stream, allow_pickle=False) as archive:
+                    return _only_array(file, archive)
+        if start != b"\x93NUMPY":
+            raise InputFileError(f"{file}: {'no NumPy file' if start else 'the file is empty'}")
+        # mapped, so that the header's size is held against the file's before memory is taken
+        loaded: Any = np.load(file, mmap_mode="r", allow_pickle=False)
+        _check_size(file, loaded.size)
+        return np.array(loaded)
+    except FileNotFoundError as error:
+        raise InputFileError(f"{file}: no such file") from error
+    except SalstatsError:
+        raise
+    # what NumPy and zipfile raise on damaged files is not all of one kind
+    except Exception as error:
+        said = " ".join(str(error).split())
+        if "Python objects" in said or "Object arrays" in said:
+            raise InputFileError(
+                f"{file}: holds Python objects, which could run code and are not unpickled; save numbers"
+            ) from error
+        raise InputFileError(f"{file}: not a NumPy array, or damaged ({said[:200]})") from error
+
+
+def _only_array(file: Path, archive: Any) -> np.ndarray:
+    """Return the one array of an .npz."""
+    if len(archive.files) != 1:
+        raise InputFileError(
+            f"{file}: holds {len(archive.files)} arrays ({quoted(archive.files) or 'none'}); one is wanted"
+        )
+    # an archive of a few bytes can unpack to any number of them
+    _check_size(file, max(info.file_size for info in archive.zip.infolist()) // _LARGEST_NUMBER)
+    array = archive[archive.files[0]]
+    if not isinstance(array, np.ndarray):
+        raise InputFileError(f"{file}: {archive.files[0]!r} is no array")
+    _check_size(file, array.size)
+    return array
+
+
+def _check_size(file: Path, size: int) -> None:
+    """Raise where an array has too many numbers for an image."""
+    if size > MOST_PIXELS:
+        raise InputFileError(f"{file}: {size} numbers are too many; an image has {MOST_PIXELS} at most")

@@ -1,0 +1,45 @@
+"""What the maps and masks of a study are called: method[:model[:seed]] beside each place."""
+
+from collections.abc import Mapping
+
+from salstats.checks import SalstatsError
+from salstats.readers.table_options import PathLike
+from salstats.study import HUMAN, Series
+
+Sources = PathLike | Mapping[str, PathLike]
+
+
+def sources(given: Sources | None, method: str, option: str) -> dict[Series, PathLike]:
+    """Return the places of maps or masks by series; one place alone is called `method`.
+
+    Raises
+    ------
+    SalstatsError
+        No method is named, or a name is not method[:model[:seed]], or it is that of people.
+
+    Examples
+    --------
+    >>> from salstats.readers.series_names import sources
+    >>> sources({"gradcam:densenet": "maps"}, "saliency", "maps")
+    {Series(method='gradcam', model='densenet', seed=None, reader=None): 'maps'}
+    """
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        return {series_of(method, "method"): given}
+    if not given:
+        raise SalstatsError(f"{option}= names no method")
+    return {series_of(name, option): place for name, place in given.items()}
+
+
+def series_of(name: str, option: str) -> Series:
+    """Return the series that method[:model[:seed]] names."""
+    parts = str(name).split(":")
+    if len(parts) > 3 or not all(part.strip() for part in parts):
+        raise SalstatsError(f"{option}={name!r} must be method, method:model or method:model:seed")
+    if parts[0] == HUMAN:
+        raise SalstatsError(
+            f"{option}={name!r}: {HUMAN!r} is what people are called, whose files have options of "
+            "their own; name the method"
+        )
+    return Series(*parts)

@@ -1,0 +1,153 @@
+"""How often a method marks nothing although there is something to mark."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from salstats.checks import ColumnError, check_by, check_choice
+from salstats.frames import KEY_COLUMNS, check_scores
+from salstats.stats.summary import summarize
+
+#: Metrics that compare a mask with the truth.
+_OF_MASKS = ("iou", "dice", "precision", "recall", "specificity", "hausdorff", "hd95", "assd", "pdc")
+#: Reasons of `score`: the mask is empty; there is no finding; the case lies outside the slice.
+_EMPTY = "empty mask"
+_NO_FINDING = ("finding absent", "true negative")
+_OUTSIDE = ("predicted negative",)
+_TRUE = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
+
+
+def empty_shares(
+    scores: pd.DataFrame,
+    *,
+    by: str | Sequence[str] | None = None,
+    unit: str | None = None,
+    interval: str = "wilson",
+    level: float = 0.95,
+) -> pd.DataFrame:
+    """Return the share of masks that are empty although the finding is there, for each method.
+
+    Distances and, on the true-positive slice, overlap leave such cases out. Beside their means stands how
+    often that was; `score(undefined="worst")` shows what they are when it counts.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        A scores frame of `score` with overlap, distances or "pdc". A mask counts once, however many metrics
+        it has.
+    by : str or sequence of str, optional
+        Grouping columns; by default `method`. Not `metric`.
+    unit : str, optional
+        What is independent of each other: `patient` where that column repeats over cases, else `case`.
+    interval : {"wilson", "exact"}
+        As for `summarize`, with a design effect where units have several masks.
+    level : float
+        Confidence level.
+
+    Returns
+    -------
+    DataFrame
+        An estimates frame, one row per group, sorted:
+
+        - the grouping columns;
+        - `term` ("empty"), `estimate` (the share), `std_error`, `conf_low`, `conf_high`, `conf_level`,
+          `interval`, `unit`;
+        - `n`, masks compared with a finding; `n_missing`, findings without a mask: no map was there, it was
+          not finite, or the probability that a cut-off needs is missing; `n_units`;
+        - `n_empty`, of `n`.
+
+    Raises
+    ------
+    ColumnError
+        Not a scores frame, or none with metrics of masks; `by` names a column that is not there, or the
+        metric.
+
+    Notes
+    -----
+    Whether a mask was empty is told by `empty_mask`, else by the pixels `tp` and `fp`, else by the reason
+    "empty mask" of an undefined score. Masks that a probability cut-off emptied are among them.
+
+    References
+    ----------
+    Wilson EB. Probable inference, the law of succession, and statistical inference. Journal of the American
+    Statistical Association 1927. https://doi.org/10.1080/01621459.1927.10502953
+
+    Examples
+    --------
+    >>> import numpy as np, salstats as ss
+    >>> from salstats.stats.empty_shares import empty_shares
+    >>> truth = np.eye(4, dtype=bool)
+    >>> maps = {(case, "Edema", "cam"): truth * float(case != "a") for case in "abcd"}
+    >>> study = ss.study_from_arrays({(case, "Edema"): truth for case in "abcd"}, maps)
+    >>> empty_shares(ss.score(study))[["method", "estimate", "n", "n_empty"]]
+      method  estimate  n  n_empty
+    0    cam      0.25  4        1
+    """
+    check_scores(scores)
+    columns = check_by(scores, by, ("method",))
+    if "metric" in columns:
+        raise ColumnError("by names 'metric'; a mask is empty for all of them, leave it out")
+    check_choice(interval, ("wilson", "exact"), "interval")
+    rows = scores[scores["metric"].isin(_OF_MASKS)]
+    if rows.empty:
+        raise ColumnError(
+            f"scores has no metric that compares masks ({', '.join(_OF_MASKS)}), so empty ones are not known"
+        )
+    reason = _reasons(rows)
+    empty = _emptiness(rows, reason)
+    there = ~(np.isin(reason, (*_NO_FINDING, *_OUTSIDE)) | _no_finding(rows, empty))
+    keys = [c for c in KEY_COLUMNS if c in rows.columns and c != "metric"]
+    names = list(dict.fromkeys([*keys, *columns, *(c for c in ("patient", unit) if c in rows.columns)]))
+    told = rows[names].assign(metric="empty", score=empty, there=there)
+    # one row for each mask: what any of its metrics tells; a finding that one of them lacks is absent
+    grouped = told.groupby(keys, sort=False, dropna=False)
+    masks = grouped[[n for n in (*names, "metric") if n not in keys]].first()
+    masks = masks.assign(score=grouped["score"].max(), there=grouped["there"].min()).reset_index()
+    masks = masks[masks.pop("there").to_numpy(dtype=bool)]
+    if masks.empty:
+        raise ColumnError("scores has no case in which the finding is there")
+    shares = summarize(masks, by=columns, unit=unit, interval=interval, level=level)
+    shares["term"] = "empty"
+    n_empty = masks["score"].groupby([masks[c] for c in columns], dropna=False).sum()
+    index = pd.MultiIndex.from_frame(shares[columns]) if len(columns) > 1 else pd.Index(shares[columns[0]])
+    return shares.assign(n_empty=n_empty.reindex(index).to_numpy().astype(np.int64))
+
+
+def _reasons(rows: pd.DataFrame) -> np.ndarray:
+    """Return why each score is undefined, "" where it is defined or nothing says it."""
+    if "reason" not in rows.columns:
+        return np.full(len(rows), "", dtype=object)
+    return rows["reason"].astype("str").where(rows["reason"].notna(), "").to_numpy(dtype=object)
+
+
+def _pixels(rows: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
+    """Return the sum of columns of pixels; NaN where they are not known."""
+    if not set(names) <= set(rows.columns):
+        return np.full(len(rows), np.nan)
+    return np.sum([rows[n].to_numpy(dtype=np.float64, na_value=np.nan) for n in names], axis=0)
+
+
+def _no_finding(rows: pd.DataFrame, empty: np.ndarray) -> np.ndarray:
+    """Return where the pixels say that the truth is empty, or, without a mask, the label does."""
+    absent = _pixels(rows, ("tp", "fn")) == 0
+    if "label" in rows.columns:
+        absent |= np.isnan(empty) & (rows["label"].to_numpy(dtype=np.float64, na_value=np.nan) == 0)
+    return np.asarray(absent)
+
+
+def _emptiness(rows: pd.DataFrame, reason: np.ndarray) -> np.ndarray:
+    """Return 1 for an empty mask, 0 for another, NaN where it is not known."""
+    marked = _pixels(rows, ("tp", "fp"))
+    found = np.where(np.isnan(marked), np.nan, (marked == 0).astype(np.float64))
+    found = np.where(np.isnan(found) & (reason == _EMPTY), 1.0, found)
+    defined = rows["score"].notna().to_numpy(dtype=bool)
+    known = set(rows.columns) & {"empty_mask", "tp"}
+    found = np.where(np.isnan(found) & defined & (not known), 0.0, found)
+    if "empty_mask" in rows.columns:
+        said = rows["empty_mask"]
+        if not (pd.api.types.is_bool_dtype(said) or pd.api.types.is_numeric_dtype(said)):
+            said = said.astype("str").str.lower().map(_TRUE)
+        values = said.to_numpy(dtype=np.float64, na_value=np.nan)
+        found = np.where(np.isnan(values), found, values)
+    return np.asarray(found, dtype=np.float64)

@@ -1,0 +1,330 @@
+import json
+import warnings
+
+import cv2
+import numpy as np
+import pytest
+from PIL import Image
+
+from salstats.checks import InputFileError, SalstatsWarning
+from salstats.images import masks
+from salstats.readers import grey_images
+from salstats.readers.grey_images import image_shape, read_grey
+from salstats.readers.map_files import find_case_files, read_map, read_mask, read_rle
+
+RAMP = np.arange(12).reshape(3, 4)
+MASK = np.array([[0, 1, 0, 1], [1, 1, 0, 0], [0, 0, 0, 1]], dtype=bool)
+
+
+def saved(path, pixels, **options):
+    """An image file of these pixels."""
+    Image.fromarray(pixels).save(path, **options)
+    return path
+
+
+class TestFindCaseFiles:
+    def test_the_case_is_the_name_without_its_ending_below_the_folder_too(self, tmp_path):
+        (tmp_path / "sub").mkdir()
+        for name in ("b.1.png", "a.NPY", "sub/c.tif", ".hidden.png", "notes.txt"):
+            (tmp_path / name).touch()
+        found = find_case_files(tmp_path)
+        assert {case: file.relative_to(tmp_path).as_posix() for case, file in found.items()} == {
+            "a": "a.NPY",
+            "b.1": "b.1.png",
+            "c": "sub/c.tif",
+        }
+        assert list(found) == ["a", "b.1", "c"]
+
+    def test_only_the_endings_asked_for(self, tmp_path):
+        for name in ("a.npy", "a.json"):
+            (tmp_path / name).touch()
+        assert find_case_files(tmp_path, (".json",)) == {"a": tmp_path / "a.json"}
+
+    def test_two_files_of_a_case_are_named(self, tmp_path):
+        for name in ("a.npy", "a.png"):
+            (tmp_path / name).touch()
+        with pytest.raises(InputFileError, match=r"case a has two files, .*a\.npy and .*a\.png"):
+            find_case_files(tmp_path)
+
+    @pytest.mark.parametrize(
+        ("name", "match"), [("nowhere", "nowhere: no such folder"), ("file.png", "file.png: not a folder")]
+    )
+    def test_no_folder(self, tmp_path, name, match):
+        (tmp_path / "file.png").touch()
+        with pytest.raises(InputFileError, match=match):
+            find_case_files(tmp_path / name)
+
+    def test_no_file(self, tmp_path):
+        (tmp_path / "notes.txt").touch()
+        with pytest.raises(InputFileError, match=r"holds no file whose name ends in \.png"):
+            find_case_files(tmp_path)
+
+    def test_a_link_to_a_file_is_followed_and_one_to_nothing_is_said(self, tmp_path):
+        there = tmp_path / "store"
+        there.touch()
+        folder = tmp_path / "maps"
+        folder.mkdir()
+        (folder / "a.npy").symlink_to(there)
+        assert list(find_case_files(folder)) == ["a"]
+        (folder / "b.npy").symlink_to(tmp_path / "gone")
+        with pytest.raises(InputFileError, match=r"b\.npy: a link to a file that is not there"):
+            find_case_files(folder)
+
+    def test_a_link_to_a_folder_is_not_searched(self, tmp_path):
+        (tmp_path / "elsewhere").mkdir()
+        (tmp_path / "elsewhere" / "b.npy").touch()
+        folder = tmp_path / "maps"
+        folder.mkdir()
+        (folder / "a.npy").touch()
+        (folder / "link").symlink_to(tmp_path / "elsewhere")
+        with pytest.warns(SalstatsWarning, match="link: a link to another folder, which was not searched"):
+            assert list(find_case_files(folder)) == ["a"]
+
+    def test_a_name_that_hides_something_is_refused(self, tmp_path):
+        (tmp_path / "a\u200b.png").touch()
+        with pytest.raises(InputFileError, match="is no name"):
+            find_case_files(tmp_path)
+
+
+class TestReadMap:
+    @pytest.mark.parametrize("suffix", [".png", ".tif"])
+    @pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+    def test_grey_images_keep_their_numbers(self, tmp_path, suffix, dtype):
+        pixels = (RAMP * (20 if dtype is np.uint8 else 5000)).astype(dtype)
+        found = read_map(saved(tmp_path / f"a{suffix}", pixels))
+        assert found.dtype == np.float64
+        assert (found == pixels).all()
+
+    def test_what_opencv_writes_is_read_alike(self, tmp_path):
+        pixels = (RAMP * 5000).astype(np.uint16)
+        for suffix in (".png", ".tif"):
+            cv2.imwrite(str(tmp_path / f"a{suffix}"), pixels)
+            assert (read_map(tmp_path / f"a{suffix}") == pixels).all()
+
+    def test_a_tiff_of_floats(self, tmp_path):
+        pixels = (RAMP / 7).astype(np.float32)
+        assert (read_map(saved(tmp_path / "a.tif", pixels)) == pixels).all()
+
+    @pytest.mark.parametrize("array", [RAMP, RAMP.astype(np.float16), RAMP[None, None] * 1.0, RAMP > 3])
+    def test_arrays(self, tmp_path, array):
+        np.save(tmp_path / "a.npy", array)
+        np.savez_compressed(tmp_path / "b.npz", map=array)
+        for name in ("a.npy", "b.npz"):
+            found = read_map(tmp_path / name)
+            assert found.dtype == np.float64
+            assert (found == array.reshape(3, 4)).all()
+
+    def test_nan_is_left_to_those_who_score(self, tmp_path):
+        np.save(tmp_path / "a.npy", np.array([[np.nan, 1.0]]))
+        assert np.isnan(read_map(tmp_path / "a.npy")[0, 0])
+
+    @pytest.mark.parametrize("mode", ["RGB", "RGBA", "LA", "P"])
+    def test_colour_and_palettes_that_are_grey(self, tmp_path, mode):
+        pixels = (RAMP * 20).astype(np.uint8)
+        Image.fromarray(pixels).convert(mode).save(tmp_path / "a.png")
+        assert (read_map(tmp_path / "a.png") == pixels).all()
+
+    @pytest.mark.parametrize("mode", ["RGB", "P"])
+    def test_colour_is_refused(self, tmp_path, mode):
+        pixels = np.zeros((2, 2, 3), np.uint8)
+        pixels[0, 0, 0] = 200
+        Image.fromarray(pixels).convert(mode).save(tmp_path / "a.png")
+        with pytest.raises(InputFileError, match=r"a\.png: a colour image, not a grey one"):
+            read_map(tmp_path / "a.png")
+
+    def test_colour_of_16_bits_is_not_cut_to_8(self, tmp_path):
+        cv2.imwrite(str(tmp_path / "a.png"), np.full((2, 2, 3), 300, np.uint16))
+        with pytest.raises(InputFileError, match="a colour image of 16 bits a channel"):
+            read_map(tmp_path / "a.png")
+
+    def test_transparent_pixels_are_refused(self, tmp_path):
+        pixels = np.full((2, 2, 2), 255, np.uint8)
+        pixels[0, 0, 1] = 0
+        saved(tmp_path / "a.png", pixels)
+        with pytest.raises(InputFileError, match="has transparent pixels"):
+            read_map(tmp_path / "a.png")
+
+    def test_several_pages_are_refused(self, tmp_path):
+        pages = [Image.fromarray(RAMP.astype(np.uint8)) for _ in range(3)]
+        pages[0].save(tmp_path / "a.tif", save_all=True, append_images=pages[1:])
+        with pytest.raises(InputFileError, match=r"a\.tif: holds 3 images"):
+            read_map(tmp_path / "a.tif")
+
+    def test_an_image_that_is_too_large_is_refused_by_its_header(self, tmp_path, monkeypatch):
+        saved(tmp_path / "a.png", RAMP.astype(np.uint8))
+        monkeypatch.setattr(grey_images, "MOST_PIXELS", 11)
+        with pytest.raises(InputFileError, match="3 x 4 pixels are too many; an image has 11 at most"):
+            read_map(tmp_path / "a.png")
+
+    def test_the_limit_is_what_stops_a_bomb_not_a_warning(self, tmp_path):
+        # 1 bit a pixel, all alike: 15 kB that claim 150 million pixels
+        Image.new("1", (15_000, 10_000)).save(tmp_path / "a.png")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with pytest.raises(InputFileError, match="10000 x 15000 pixels are too many"):
+                read_map(tmp_path / "a.png")
+
+    @pytest.mark.parametrize("suffix", [".npy", ".npz"])
+    def test_python_objects_are_refused(self, tmp_path, suffix):
+        array = np.array([[{"a": 1}, None]], dtype=object)
+        path = tmp_path / f"a{suffix}"
+        np.save(path, array) if suffix == ".npy" else np.savez(path, array)
+        with pytest.raises(InputFileError, match="holds Python objects, which could run code"):
+            read_map(path)
+
+    def test_an_archive_must_hold_one_array(self, tmp_path):
+        np.savez(tmp_path / "a.npz", one=RAMP, two=RAMP)
+        np.savez(tmp_path / "b.npz")
+        with pytest.raises(InputFileError, match="holds 2 arrays \\('one', 'two'\\); one is wanted"):
+            read_map(tmp_path / "a.npz")
+        with pytest.raises(InputFileError, match=r"holds 0 arrays \(none\)"):
+            read_map(tmp_path / "b.npz")
+
+    @pytest.mark.parametrize(
+        ("array", "match"),
+        [
+            (np.zeros(3), r"its array has shape \(3,\); a map is \(height, width\)"),
+            (np.zeros((2, 3, 4)), r"its array has shape \(2, 3, 4\)"),
+            (np.zeros((0, 4)), r"an array of shape \(0, 4\)"),
+            (np.array([["a", "b"]]), "type <U1 is no map"),
+            (np.array([[1j, 2]]), "type complex128 is no map"),
+        ],
+    )
+    def test_an_array_that_is_no_map(self, tmp_path, array, match):
+        # in an archive, since NumPy maps no empty array into memory
+        np.savez(tmp_path / "a.npz", array)
+        with pytest.raises(InputFileError, match=match):
+            read_map(tmp_path / "a.npz")
+
+    def test_a_header_that_claims_more_than_the_file_holds(self, tmp_path):
+        with (tmp_path / "a.npy").open("wb") as file:
+            header = {"descr": "<f8", "fortran_order": False, "shape": (100_000, 100_000)}
+            np.lib.format.write_array_header_1_0(file, header)
+            file.write(b"\0" * 64)
+        with pytest.raises(InputFileError, match=r"a\.npy: not a NumPy array, or damaged"):
+            read_map(tmp_path / "a.npy")
+
+    @pytest.mark.parametrize("suffix", [".png", ".tif", ".npy", ".npz"])
+    def test_a_file_cut_short_is_said_to_be_damaged(self, tmp_path, suffix):
+        path = tmp_path / f"a{suffix}"
+        big = np.random.default_rng(0).integers(0, 255, (60, 70)).astype(np.uint8)
+        if suffix in (".png", ".tif"):
+            saved(path, big)
+        else:
+            np.save(path, big) if suffix == ".npy" else np.savez(path, big)
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+        with pytest.raises(InputFileError, match=rf"a\{suffix}: .*damaged"):
+            read_map(path)
+
+    @pytest.mark.parametrize("suffix", [".png", ".tif", ".npy", ".npz"])
+    def test_missing_empty_and_other_files(self, tmp_path, suffix):
+        path = tmp_path / f"a{suffix}"
+        with pytest.raises(InputFileError, match=rf"a\{suffix}: no such file"):
+            read_map(path)
+        path.write_bytes(b"")
+        with pytest.raises(InputFileError, match=rf"a\{suffix}:? (the file )?is empty"):
+            read_map(path)
+        path.write_text("this is text and nothing else")
+        with pytest.raises(InputFileError, match=rf"a\{suffix}: (neither PNG nor TIFF|no NumPy file)"):
+            read_map(path)
+
+    @pytest.mark.parametrize("name", ["a.jpg", "a.json", "a"])
+    def test_an_unknown_ending_is_said_with_those_that_are_read(self, tmp_path, name):
+        (tmp_path / name).write_text("{}")
+        with pytest.raises(InputFileError, match=r"a map is read from \.png, \.tif"):
+            read_map(tmp_path / name)
+
+    @pytest.mark.parametrize("seed", range(40))
+    def test_damaged_bytes_never_raise_anything_else(self, tmp_path, seed):
+        rng = np.random.default_rng(seed)
+        suffix = (".png", ".tif", ".npy", ".npz")[seed % 4]
+        path = tmp_path / f"a{suffix}"
+        pixels = rng.integers(0, 255, (9, 7)).astype(np.uint8)
+        if suffix in (".png", ".tif"):
+            saved(path, pixels)
+        else:
+            np.save(path, pixels) if suffix == ".npy" else np.savez(path, pixels)
+        content = bytearray(path.read_bytes())
+        for place in rng.integers(0, len(content), 4):
+            content[place] = rng.integers(0, 256)
+        path.write_bytes(bytes(content))
+        said = ""
+        try:
+            found = read_map(path)
+        except InputFileError as error:
+            said = str(error)
+        assert f"a{suffix}" in said or found.ndim == 2
+
+
+class TestReadMask:
+    @pytest.mark.parametrize("mark", [1, 255])
+    @pytest.mark.parametrize("suffix", [".png", ".tif", ".npy"])
+    def test_zero_and_one_other_number(self, tmp_path, mark, suffix):
+        path = tmp_path / f"a{suffix}"
+        pixels = MASK.astype(np.uint8) * np.uint8(mark)
+        np.save(path, pixels) if suffix == ".npy" else saved(path, pixels)
+        found = read_mask(path)
+        assert found.dtype == bool
+        assert (found == MASK).all()
+        assert read_rle(path) == masks.encode(MASK)
+
+    def test_one_bit_16_bits_and_bool(self, tmp_path):
+        saved(tmp_path / "one.png", MASK)
+        saved(tmp_path / "sixteen.tif", MASK.astype(np.uint16) * np.uint16(65535))
+        np.save(tmp_path / "bool.npy", MASK)
+        for name in ("one.png", "sixteen.tif", "bool.npy"):
+            assert (read_mask(tmp_path / name) == MASK).all(), name
+
+    @pytest.mark.parametrize("value", [0, 255])
+    def test_empty_and_full_masks(self, tmp_path, value):
+        saved(tmp_path / "a.png", np.full((3, 4), value, np.uint8))
+        assert (read_mask(tmp_path / "a.png") == bool(value)).all()
+
+    @pytest.mark.parametrize("counts", ["compressed", "runs"])
+    def test_a_run_length_code(self, tmp_path, counts):
+        coco = masks.encode(MASK).to_coco()
+        if counts == "runs":
+            flat = MASK.T.ravel()
+            edges = np.flatnonzero(np.diff(flat)) + 1
+            coco["counts"] = np.diff([0, *edges, flat.size]).tolist()
+            assert not flat[0]
+        (tmp_path / "a.json").write_text(json.dumps(coco))
+        assert (read_mask(tmp_path / "a.json") == MASK).all()
+        assert read_rle(tmp_path / "a.json") == masks.encode(MASK)
+
+    def test_a_json_that_holds_no_mask(self, tmp_path):
+        (tmp_path / "a.json").write_text('{"case": {"size": [3, 4]}}')
+        with pytest.raises(InputFileError, match=r"a\.json: no 'size'; a COCO mask has size and counts"):
+            read_mask(tmp_path / "a.json")
+
+    def test_other_numbers_are_named(self, tmp_path):
+        np.save(tmp_path / "a.npy", RAMP)
+        with pytest.raises(InputFileError, match=r"12 different numbers \(0, 1, 2, 3, 4, 5, \.\.\.\)"):
+            read_mask(tmp_path / "a.npy")
+        np.save(tmp_path / "b.npy", np.array([[0, 1, 255]]))
+        with pytest.raises(InputFileError, match=r"b\.npy: not a mask but 3 different numbers \(0, 1, 255\)"):
+            read_mask(tmp_path / "b.npy")
+
+    def test_a_threshold_makes_a_mask_of_them(self, tmp_path):
+        np.save(tmp_path / "a.npy", RAMP)
+        assert (read_mask(tmp_path / "a.npy", threshold=4) == (RAMP > 4)).all()
+        np.save(tmp_path / "b.npy", np.array([[np.nan, 1.0]]))
+        with pytest.raises(InputFileError, match=r"b\.npy: a mask with 1 NaN pixels"):
+            read_mask(tmp_path / "b.npy", threshold=0.5)
+        with pytest.raises(InputFileError, match="not a mask but"):
+            read_mask(tmp_path / "b.npy")
+
+
+class TestImageShape:
+    @pytest.mark.parametrize("pixels", [np.zeros((5, 7), np.uint8), np.zeros((5, 7, 3), np.uint8)])
+    @pytest.mark.parametrize("suffix", [".png", ".tif"])
+    def test_height_comes_first(self, tmp_path, pixels, suffix):
+        assert image_shape(saved(tmp_path / f"a{suffix}", pixels)) == (5, 7)
+
+    def test_a_turned_image_is_refused_since_programs_differ(self, tmp_path):
+        exif = Image.Exif()
+        exif[0x0112] = 6
+        path = saved(tmp_path / "a.tif", np.zeros((5, 7), np.uint8), exif=exif)
+        for read in (image_shape, read_grey):
+            with pytest.raises(InputFileError, match=r"a\.tif: its pixels are stored turned or mirrored"):
+                read(path)

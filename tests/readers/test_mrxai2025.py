@@ -1,0 +1,354 @@
+import json
+
+import cv2
+import numpy as np
+import pandas as pd
+import pytest
+from tiff_files import (
+    CASES,
+    HEALTHY,
+    PATIENTS,
+    SHAPE,
+    explanation,
+    truth,
+    write_masks,
+    write_pair,
+    write_study,
+)
+
+import salstats as ss
+from salstats.checks import ColumnError, InputFileError, SalstatsError, SalstatsWarning
+from salstats.images import masks
+from salstats.images.masks import Rle, decode
+from salstats.readers.mrxai2025 import read_mrxai2025
+from salstats.readers.predictions import read_predictions
+from salstats.readers.spacing import read_spacing
+from salstats.readers.studies import read_study
+from salstats.study import Series
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """The study's layout."""
+    return write_study(tmp_path / "lgg")
+
+
+def content(study, case, method):
+    """What a method says of a case."""
+    (held,) = [c for c in study if c.case == case]
+    return next(p for p in held.predictions if str(p.series) == method).read()
+
+
+class TestLayout:
+    def test_case_patient_truth_and_size(self, folder):
+        study = read_mrxai2025(folder)
+        assert [c.case for c in study] == sorted(CASES)
+        assert {c.patient for c in study} == set(PATIENTS)
+        assert study.tasks == ("tumour",)
+        for case in study:
+            assert case.shape == SHAPE
+            assert case.annotated
+            assert (decode(case.truths["tumour"].read()) == truth(case.case)).all()
+
+    def test_a_slice_without_a_tumour_is_annotated_and_labelled_0(self, folder):
+        labels = {c.case: c.labels["tumour"] for c in read_mrxai2025(folder)}
+        assert labels == {case: float(case != HEALTHY) for case in CASES}
+
+    def test_the_task_has_the_name_given(self, folder):
+        study = read_mrxai2025(folder, task="Glioma")
+        assert study.tasks == ("Glioma",)
+        assert all("Glioma" in c.truths for c in study)
+
+    def test_other_files_hidden_ones_and_links_to_folders_are_left_alone(self, folder, tmp_path):
+        (folder / "data.csv").write_text("patient\n")
+        (folder / PATIENTS[0] / "._TCGA_CS_1_9_mask.tif").write_bytes(b"no image")
+        (folder / PATIENTS[0] / "notes.txt").write_text("no image")
+        write_pair(tmp_path / "other", "TCGA_XX_9_1", truth(HEALTHY))
+        (folder / "link").symlink_to(tmp_path / "other" / "TCGA_XX_9")
+        assert len(read_mrxai2025(folder)) == len(CASES)
+
+    def test_images_of_any_shape(self, tmp_path):
+        tall = np.zeros((9, 4), bool)
+        tall[2, 1] = True
+        write_pair(tmp_path, "a_1", tall)
+        write_pair(tmp_path, "a_2", tall.T)
+        assert [c.shape for c in read_mrxai2025(tmp_path)] == [(9, 4), (4, 9)]
+
+    def test_its_features_are_those_of_the_drawn_masks(self, folder):
+        found = ss.features(read_mrxai2025(folder)).set_index("case")
+        assert found["area_px"].to_dict() == {c: int(truth(c).sum()) for c in CASES}
+
+
+class TestFoundByNames:
+    def test_pairs_of_files_tell_the_format(self, folder):
+        found = read_study(folder)
+        assert [c.case for c in found] == sorted(CASES)
+        assert found.tasks == ("tumour",)
+        assert read_study(folder, format="mrxai2025", task="x").tasks == ("x",)
+
+    def test_an_option_of_another_format_is_said(self, folder):
+        with pytest.raises(
+            SalstatsError, match=r"format 'mrxai2025' has no option patient_from= \(options: 'masks'"
+        ):
+            read_study(folder, patient_from="(a)")
+
+    def test_a_chexlocalize_folder_is_still_one(self, shared):
+        sample = shared / "data" / "chexlocalize_sample"
+        assert read_study(sample).tasks == ss.read_chexlocalize(sample).tasks
+
+
+class TestExplanations:
+    @pytest.mark.parametrize("suffix", [".png", ".tif", ".npy"])
+    def test_masks_by_case_are_read_as_they_are(self, folder, tmp_path, suffix):
+        place = write_masks(tmp_path / "lime", shift=3, suffix=suffix)
+        study = read_mrxai2025(folder, masks={"lime": place})
+        assert study.series == (Series("lime"),)
+        for case in CASES:
+            assert (decode(content(study, case, "lime").mask) == explanation(case, 3)).all()
+
+    @pytest.mark.parametrize("form", ["case", "case and task"])
+    def test_masks_in_one_json_file(self, folder, tmp_path, form):
+        codes = {c: masks.encode(explanation(c, 2)).to_coco() for c in CASES}
+        if form == "case and task":
+            codes = {c: {"tumour": code} for c, code in codes.items()}
+        (tmp_path / "rex.json").write_text(json.dumps(codes))
+        study = read_mrxai2025(folder, masks={"rex": tmp_path / "rex.json"})
+        for case in CASES:
+            assert content(study, case, "rex").mask == masks.encode(explanation(case, 2))
+
+    def test_what_write_masks_writes_is_read_back(self, folder, tmp_path):
+        (tmp_path / "maps").mkdir()
+        for case in CASES:
+            np.save(tmp_path / "maps" / f"{case}.npy", explanation(case, 1) * 0.9)
+        study = read_mrxai2025(folder, maps={"cam": tmp_path / "maps"})
+        ss.write_masks(ss.segment(study, threshold=0.5), tmp_path / "cam.json")
+        again = read_mrxai2025(folder, masks={"cam": tmp_path / "cam.json"})
+        kept = ss.score(study, metrics="dice", threshold=0.5)["score"]
+        assert ss.score(again, metrics="dice")["score"].equals(kept)
+        assert kept.notna().sum() == len(CASES) - 1
+
+    def test_maps_keep_their_numbers_and_their_size(self, folder, tmp_path):
+        place = tmp_path / "maps"
+        place.mkdir()
+        for case in CASES:
+            np.save(place / f"{case}.npy", np.arange(6.0).reshape(2, 3))
+        study = read_mrxai2025(folder, maps={"gradcam:resnet:1": place})
+        assert study.series == (Series("gradcam", "resnet", "1"),)
+        held = content(study, CASES[0], "gradcam:resnet:1")
+        assert (held.saliency == np.arange(6.0).reshape(2, 3)).all()
+        assert held.shape == SHAPE
+        assert held.mask is None
+
+    def test_one_folder_alone_is_called_by_method(self, folder, tmp_path):
+        place = write_masks(tmp_path / "lime")
+        assert read_mrxai2025(folder, masks=place, method="lime").series == (Series("lime"),)
+        assert read_mrxai2025(folder, masks=place).series == (Series("saliency"),)
+
+    def test_a_case_without_a_file_is_a_row_that_says_so(self, folder, tmp_path):
+        study = read_mrxai2025(
+            folder,
+            masks={
+                "lime": write_masks(tmp_path / "lime", cases=CASES[1:]),
+                "rex": write_masks(tmp_path / "rex"),
+            },
+        )
+        scores = ss.score(study, metrics=["dice", "hausdorff"]).set_index(["case", "method", "metric"])
+        assert len(scores) == len(CASES) * 2 * 2
+        assert scores.loc[(CASES[0], "lime")]["reason"].tolist() == ["no map", "no map"]
+        assert scores.loc[(CASES[0], "rex")]["score"].tolist() == [1, 0]
+
+    def test_a_mask_of_another_size_names_the_case(self, folder, tmp_path):
+        place = write_masks(tmp_path / "lime")
+        cv2.imwrite(str(place / f"{CASES[2]}.png"), np.zeros((8, 9), np.uint8))
+        study = read_mrxai2025(folder, masks={"lime": place})
+        with pytest.raises(InputFileError, match=rf"the mask of case {CASES[2]} is 8 x 9, its image 32 x 40"):
+            ss.score(study, metrics="dice")
+
+    def test_so_does_one_of_a_json_file(self, folder, tmp_path):
+        (tmp_path / "rex.json").write_text(json.dumps({CASES[0]: masks.empty((3, 3)).to_coco()}))
+        study = read_mrxai2025(folder, masks={"rex": tmp_path / "rex.json"})
+        with pytest.raises(InputFileError, match=rf"the mask of case {CASES[0]} is 3 x 3, its image 32 x 40"):
+            ss.score(study, metrics="dice")
+
+    def test_a_map_given_as_a_mask_is_said_when_it_is_scored(self, folder, tmp_path):
+        place = write_masks(tmp_path / "lime")
+        cv2.imwrite(str(place / f"{CASES[2]}.png"), np.arange(32 * 40, dtype=np.uint8).reshape(SHAPE))
+        study = read_mrxai2025(folder, masks={"lime": place})
+        with pytest.raises(InputFileError, match=rf"{CASES[2]}\.png: not a mask but 256 different numbers"):
+            ss.score(study, metrics="dice")
+
+    def test_files_of_other_cases_are_left_out_with_a_warning(self, folder, tmp_path):
+        place = write_masks(tmp_path / "lime")
+        for name in ("zz_1", "zz_2"):
+            cv2.imwrite(str(place / f"{name}.png"), np.zeros(SHAPE, np.uint8))
+        with pytest.warns(SalstatsWarning, match=r"lime: case 'zz_1' \(and 1 more\) has no image in"):
+            study = read_mrxai2025(folder, masks={"lime": place})
+        assert len(study) == len(CASES)
+
+    def test_no_case_in_common_is_an_error(self, folder, tmp_path):
+        place = tmp_path / "lime"
+        place.mkdir()
+        cv2.imwrite(str(place / "TCGA_CS_1_1_lime.png"), np.zeros(SHAPE, np.uint8))
+        with pytest.raises(
+            InputFileError, match=r"no case in common \('TCGA_CS_1_1_lime' here, 'TCGA_CS_1_1' there\)"
+        ):
+            read_mrxai2025(folder, masks={"lime": place})
+
+    @pytest.mark.parametrize(
+        ("given", "match"),
+        [
+            ({"human": "x"}, "'human' is what people are called"),
+            ({"a:b:c:d": "x"}, "must be method, method:model or method:model:seed"),
+            ({}, "masks= names no method"),
+        ],
+    )
+    def test_names_that_cannot_be(self, folder, given, match):
+        with pytest.raises(SalstatsError, match=match):
+            read_mrxai2025(folder, masks=given)
+
+    def test_a_json_of_another_task_names_those_it_has(self, folder, tmp_path):
+        code = masks.encode(truth(CASES[0])).to_coco()
+        (tmp_path / "rex.json").write_text(json.dumps({CASES[0]: {"Tumor": code}}))
+        with pytest.raises(InputFileError, match=r"has no task 'tumour' \(tasks: 'Tumor'\)"):
+            read_mrxai2025(folder, masks={"rex": tmp_path / "rex.json"})
+        assert read_mrxai2025(folder, masks={"rex": tmp_path / "rex.json"}, task="Tumor").tasks == ("Tumor",)
+
+    @pytest.mark.parametrize("text", ["[]", "{}", "{"])
+    def test_a_json_that_holds_no_cases(self, folder, tmp_path, text):
+        (tmp_path / "rex.json").write_text(text)
+        with pytest.raises(InputFileError, match=r"rex\.json: (not an object of cases|cut short)"):
+            read_mrxai2025(folder, masks={"rex": tmp_path / "rex.json"})
+
+
+class TestFaultsOfTheLayout:
+    def test_images_without_a_mask_are_counted(self, folder):
+        for case in CASES[1:3]:
+            (folder / case.rpartition("_")[0] / f"{case}_mask.tif").unlink()
+        with pytest.raises(InputFileError, match=rf"{CASES[1]}\.tif \(and 1 more\): the image has no mask"):
+            read_mrxai2025(folder)
+
+    def test_masks_without_an_image_are_counted(self, folder):
+        (folder / PATIENTS[1] / f"{CASES[2]}.tif").unlink()
+        with pytest.raises(InputFileError, match=rf"{CASES[2]}_mask\.tif: the mask has no image"):
+            read_mrxai2025(folder)
+
+    def test_a_name_that_two_patients_have(self, folder):
+        for name in (f"{CASES[0]}.tif", f"{CASES[0]}_mask.tif"):
+            (folder / PATIENTS[1] / name).write_bytes((folder / PATIENTS[0] / name).read_bytes())
+        with pytest.raises(
+            InputFileError, match=f"case {CASES[0]} has two (images|masks), .* needs its own name"
+        ):
+            read_mrxai2025(folder)
+
+    def test_a_mask_in_another_patients_folder(self, folder):
+        mask = folder / PATIENTS[0] / f"{CASES[0]}_mask.tif"
+        mask.rename(folder / PATIENTS[1] / mask.name)
+        with pytest.raises(InputFileError, match="its mask is in another folder"):
+            read_mrxai2025(folder)
+
+    def test_a_mask_of_another_size_than_its_image(self, folder):
+        write_pair(folder, CASES[3], image_shape=(16, 40))
+        with pytest.raises(InputFileError, match=rf"{CASES[3]}_mask\.tif: is 32 x 40, its image .* 16 x 40"):
+            read_mrxai2025(folder)
+
+    def test_a_truth_that_is_no_mask(self, folder):
+        cv2.imwrite(str(folder / PATIENTS[0] / f"{CASES[0]}_mask.tif"), np.full(SHAPE, 7, np.uint8))
+        with pytest.raises(
+            InputFileError, match=rf"{CASES[0]}_mask\.tif: not a mask but 1 different numbers \(7\)"
+        ):
+            read_mrxai2025(folder)
+
+    def test_a_damaged_image(self, folder):
+        (folder / PATIENTS[0] / f"{CASES[0]}.tif").write_bytes(b"II*\0")
+        with pytest.raises(InputFileError, match=rf"{CASES[0]}\.tif: not a whole image, or damaged"):
+            read_mrxai2025(folder)
+
+    def test_a_folder_too_high_or_too_low(self, folder):
+        for place in (folder.parent, folder / PATIENTS[0]):
+            with pytest.raises(InputFileError, match=r"holds no PATIENT/NAME_mask\.tif"):
+                read_mrxai2025(place)
+
+    def test_no_folder(self, tmp_path):
+        with pytest.raises(InputFileError, match="nowhere: no such folder"):
+            read_mrxai2025(tmp_path / "nowhere")
+
+
+class TestPredictions:
+    def test_probabilities_and_labels_stand_beside_the_scores(self, folder, tmp_path):
+        probs = {case: 0.1 * place for place, case in enumerate(CASES)}
+        pd.DataFrame({"case": probs.keys(), "prob": probs.values()}).to_csv(tmp_path / "p.csv", index=False)
+        study = read_mrxai2025(
+            folder,
+            masks={"lime": write_masks(tmp_path / "lime", cases=CASES[1:])},
+            predictions=tmp_path / "p.csv",
+        )
+        scores = ss.score(study, metrics=["dice", "hit"], slice="full", cutoff=0.25).set_index(
+            ["case", "metric"]
+        )
+        for case in CASES:
+            assert scores.loc[(case, "dice"), "prob"] == probs[case]
+            assert scores.loc[(case, "dice"), "label"] == float(case != HEALTHY)
+        # a tool without a file is told apart from one with an empty mask, although its probability is known
+        assert set(scores.loc[CASES[0], "reason"]) == {"no map"}
+        assert scores.loc[(CASES[2], "dice"), "score"] == 0
+        assert scores.loc[(CASES[3], "dice"), "score"] == 1
+
+    def test_a_label_that_the_mask_contradicts_is_counted_and_kept(self, folder, tmp_path):
+        table = pd.DataFrame({"case": CASES, "prob": 0.5, "label": 1})
+        table.to_csv(tmp_path / "p.csv", index=False)
+        with pytest.warns(SalstatsWarning, match=f"case '{HEALTHY}' has a label that its mask contradicts"):
+            study = read_mrxai2025(folder, predictions=tmp_path / "p.csv")
+        assert {c.labels["tumour"] for c in study} == {1.0}
+
+    def test_cases_without_a_probability_are_counted(self, folder, tmp_path):
+        pd.DataFrame({"case": CASES[:4], "prob": [0.5, 0.5, 0.5, np.nan]}).to_csv(
+            tmp_path / "p.csv", index=False
+        )
+        with pytest.warns(
+            SalstatsWarning, match=rf"case '{CASES[3]}' \(and 2 more\) of the study has no prob"
+        ):
+            read_mrxai2025(folder, predictions=tmp_path / "p.csv")
+
+    @pytest.mark.parametrize(
+        ("text", "match"),
+        [
+            ("name,prob\na,0.5\n", "has no column 'case'"),
+            ("case,p\na,0.5\n", "has no column 'prob'"),
+            ("case,prob\na,0.5\na,0.6\n", "row 3: case 'a' stands twice"),
+            ("case,prob\n,0.5\n", "row 2: case '' is empty"),
+            ("case,prob\na,1.5\n", "row 2, column 'prob': '1.5' is not between 0 and 1"),
+            ("case,prob\na,high\n", "row 2, column 'prob': 'high' is not between 0 and 1"),
+            ("case,prob,label\na,0.5,2\n", "row 2, column 'label': '2' is not 0 or 1"),
+        ],
+    )
+    def test_faults_of_the_table(self, tmp_path, text, match):
+        (tmp_path / "p.csv").write_text(text)
+        with pytest.raises(ColumnError, match=match):
+            read_predictions(tmp_path / "p.csv")
+
+
+class TestSpacing:
+    @pytest.mark.parametrize(
+        ("text", "match"),
+        [
+            ("name,row_mm,col_mm\na,1,1\n", "has no column 'case'"),
+            ("case,row_mm\na,1\n", "has no column 'col_mm'"),
+            ("case,row_mm,col_mm\na,1,1\na,1,1\n", "row 3: case 'a' stands twice"),
+            ("case,row_mm,col_mm\na,0,1\n", "row 2, column 'row_mm': '0' is no size"),
+            ("case,row_mm,col_mm\na,1,\n", "row 2, column 'col_mm': '' is no size"),
+            ("case,row_mm,col_mm\na,1,x\n", "row 2, column 'col_mm': 'x' is no size"),
+        ],
+    )
+    def test_faults_of_the_table(self, tmp_path, text, match):
+        (tmp_path / "s.csv").write_text(text)
+        with pytest.raises(ColumnError, match=match):
+            read_spacing(tmp_path / "s.csv")
+
+
+def test_a_study_goes_to_other_processes_whole(folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_masks(tmp_path / "lime", shift=2)
+    study = read_mrxai2025("lgg", masks={"lime": "lime"})
+    one = ss.score(study, metrics=["dice", "assd"])
+    pd.testing.assert_frame_equal(one, ss.score(study, metrics=["dice", "assd"], jobs=2))
+    assert isinstance(study.cases[0].truths["tumour"].read(), Rle)

@@ -1,0 +1,151 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+import salstats as ss
+from salstats.checks import ColumnError, SalstatsWarning, ValueRangeError
+from salstats.scoring_cases import ABSENT, EMPTY, NEGATIVE, PREDICTED_NEGATIVE
+from salstats.stats import empty_shares as module
+from salstats.stats.empty_shares import empty_shares
+
+#: Cases a ... h; `sure` marks the finding in all, `shy` in six, `absent` cases hold no finding.
+CASES = "abcdefgh"
+SHY = "bcdefg"
+
+
+def study(absent="", patients=None):
+    """Two methods on eight cases, one of which marks nothing in two of them."""
+    square = np.zeros((8, 8), bool)
+    square[2:5, 2:5] = True
+    none = np.zeros((8, 8), bool)
+    truths = {(c, "t"): none if c in absent else square for c in CASES}
+    maps = {(c, "t", "sure"): square * 1.0 for c in CASES}
+    maps |= {(c, "t", "shy"): (square if c in SHY else none) * 1.0 for c in CASES}
+    return ss.study_from_arrays(truths, maps, patient=patients)
+
+
+def shares(scores, **options):
+    """The share of empty masks, their number and the number of masks, by method."""
+    found = empty_shares(scores, **options).set_index("method")
+    return found[["estimate", "n_empty", "n", "n_missing"]].apply(tuple, axis=1).to_dict()
+
+
+ONE_IN_FOUR = {"shy": (0.25, 2, 8, 0), "sure": (0, 0, 8, 0)}
+
+
+class TestEveryKindOfScores:
+    @pytest.mark.parametrize("metrics", ["iou", "hausdorff", "pdc", ["dice", "recall", "assd", "pdc", "hit"]])
+    @pytest.mark.parametrize("options", [{}, {"slice": "full"}, {"undefined": "worst"}, {"misses": "zero"}])
+    def test_whatever_was_asked_of_score(self, metrics, options):
+        assert shares(ss.score(study(), metrics=metrics, **options)) == ONE_IN_FOUR
+
+    def test_a_file_read_back(self, tmp_path):
+        for metrics in (["dice", "hausdorff"], ["pdc"]):
+            for suffix in ("csv", "parquet"):
+                ss.write_frame(ss.score(study(), metrics=metrics), tmp_path / f"s.{suffix}", overwrite=True)
+                assert shares(ss.read_scores(tmp_path / f"s.{suffix}")) == ONE_IN_FOUR
+
+    def test_scores_that_have_only_the_reason(self):
+        scores = ss.score(study(), metrics="dice")[["case", "method", "metric", "score", "reason"]]
+        assert shares(scores) == ONE_IN_FOUR
+
+    @pytest.mark.parametrize("slice_", ["true-positive", "full"])
+    @pytest.mark.parametrize("metrics", ["dice", "assd"])
+    def test_cases_without_the_finding_do_not_count(self, slice_, metrics):
+        scores = ss.score(study(absent="ab"), metrics=metrics, slice=slice_)
+        assert shares(scores) == {"shy": (1 / 6, 1, 6, 0), "sure": (0, 0, 6, 0)}
+
+    def test_a_map_that_is_not_there_is_missing_not_empty(self):
+        held = study()
+        maps = {("a", "t", "sure"): np.full((4, 4), np.nan)}
+        square = np.zeros((8, 8), bool)
+        square[0, 0] = True
+        with_nan = ss.study_from_arrays({("a", "t"): square, ("b", "t"): square}, maps)
+        found = shares(ss.score(with_nan, metrics=["dice", "assd"]))
+        assert found["sure"][1:] == (0, 0, 2)
+        assert shares(ss.score(held, metrics="dice"))["sure"][1:] == (0, 8, 0)
+
+    def test_masks_that_the_cutoff_emptied_count(self):
+        square = np.zeros((8, 8), bool)
+        square[2:5, 2:5] = True
+        some = ss.study_from_arrays(
+            {(c, "t"): square for c in CASES},
+            {(c, "t", "cam"): square * 1.0 for c in CASES},
+            prob={(c, "t"): 0.1 * place for place, c in enumerate(CASES)},
+        )
+        scores = ss.score(some, metrics="dice", cutoff=0.25)
+        assert shares(scores) == {"cam": (3 / 8, 3, 8, 0)}
+        inside = ss.score(some, metrics="dice", cutoff=0.25, slice="predicted-positive")
+        assert shares(inside) == {"cam": (0, 0, 5, 0)}
+
+
+class TestFrame:
+    def test_columns(self):
+        found = empty_shares(ss.score(study(), metrics="pdc"))
+        assert found.columns.tolist() == [
+            "method", "term", "estimate", "std_error", "conf_low", "conf_high", "conf_level", "interval",
+            "unit", "n", "n_missing", "n_units", "n_empty",
+        ]  # fmt: skip
+        assert set(found["term"]) == {"empty"}
+        assert set(found["interval"]) == {"wilson"}
+
+    def test_wilson_limits_of_two_in_eight_by_hand(self):
+        found = empty_shares(ss.score(study(), metrics="pdc")).set_index("method").loc["shy"]
+        z, n, p = 1.959963984540054, 8, 0.25
+        middle = (p + z**2 / (2 * n)) / (1 + z**2 / n)
+        half = z / (1 + z**2 / n) * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
+        np.testing.assert_allclose([found["conf_low"], found["conf_high"]], [middle - half, middle + half])
+
+    def test_a_share_of_none_has_an_interval_that_is_not_0_wide(self):
+        found = empty_shares(ss.score(study(), metrics="pdc")).set_index("method").loc["sure"]
+        assert found["conf_low"] == 0
+        assert 0.2 < found["conf_high"] < 0.5
+
+    def test_by_other_columns(self):
+        scores = ss.score(study(), metrics=["pdc", "dice"])
+        found = empty_shares(scores, by=["task", "method"])
+        assert found[["task", "method", "n_empty"]].to_numpy().tolist() == [["t", "shy", 2], ["t", "sure", 0]]
+
+    def test_patients_are_the_units_where_they_repeat(self):
+        patients = dict(zip(CASES, "ppqqrrss", strict=True))
+        found = empty_shares(ss.score(study(patients=patients), metrics="pdc"))
+        assert set(found["unit"]) == {"patient"}
+        assert set(found["n_units"]) == {4}
+        with pytest.warns(SalstatsWarning, match="unit='case' treats cases as independent"):
+            by_case = empty_shares(ss.score(study(patients=patients), metrics="pdc"), unit="case")
+        assert set(by_case["n_units"]) == {8}
+
+    def test_the_scores_stay_as_they_are(self):
+        scores = ss.score(study(), metrics=["pdc", "dice"])
+        before = scores.copy()
+        empty_shares(scores)
+        pd.testing.assert_frame_equal(scores, before)
+
+
+class TestBadArguments:
+    def test_scores_without_masks(self):
+        with pytest.raises(ColumnError, match="scores has no metric that compares masks"):
+            empty_shares(ss.score(study(), metrics="hit"))
+
+    def test_no_finding_at_all(self):
+        with pytest.raises(ColumnError, match="no case in which the finding is there"):
+            empty_shares(ss.score(study(absent=CASES), metrics="pdc"))
+
+    @pytest.mark.parametrize(
+        ("options", "error", "match"),
+        [
+            ({"by": ["method", "metric"]}, ColumnError, "by names 'metric'"),
+            ({"by": "model"}, ColumnError, "scores has no column 'model'"),
+            ({"interval": "percentile"}, ValueRangeError, "interval='percentile' is not known"),
+            ({"level": 95}, ValueRangeError, "level"),
+        ],
+    )
+    def test_options(self, options, error, match):
+        with pytest.raises(error, match=match):
+            empty_shares(ss.score(study(), metrics="pdc"), **options)
+
+
+def test_the_reasons_are_those_of_score():
+    assert module._EMPTY == EMPTY
+    assert module._NO_FINDING == (ABSENT, NEGATIVE)
+    assert module._OUTSIDE == (PREDICTED_NEGATIVE,)

@@ -1,0 +1,463 @@
+"""Distances and the Penalised Dice through score(): against other libraries and the kernels, and by hand."""
+
+import cv2
+import numpy as np
+import pandas as pd
+import pytest
+from tiff_files import CASES, SHAPE, explanation, truth, write_masks, write_study
+
+import salstats as ss
+from salstats.checks import ColumnError, SalstatsError, ShapeError, ValueRangeError
+from salstats.images import masks
+from salstats.metrics import distance
+from salstats.metrics.penalised_dice import pdc
+from salstats.study import Case, Content, Prediction, Series, Study, Truth
+
+DISTANCES = ("hausdorff", "hd95", "assd")
+#: medpy works in double precision as we do; sums may be taken in another order.
+DOUBLE = 1e-12
+#: MONAI's distances are of single precision.
+SINGLE = 1e-5
+#: Columns of the oracle that follow the definitions chosen here.
+ORACLE = {
+    "dice": ("dice__medpy_dc", DOUBLE),
+    "hausdorff": ("hd__medpy_conn1", DOUBLE),
+    "hd95": ("hd95__monai_max_directed", SINGLE),
+    "assd": ("assd__medpy_conn1_pooled", DOUBLE),
+}
+
+
+@pytest.fixture(scope="module")
+def pairs(shared):
+    """The oracle's pairs of truth and mask."""
+    with np.load(shared / "oracles" / "masks" / "masks.npz") as held:
+        names = sorted({name.rpartition("__")[0] for name in held.files})
+        return {name: (held[f"{name}__truth"], held[f"{name}__pred"]) for name in names}
+
+
+@pytest.fixture(scope="module")
+def oracle(shared):
+    """What other libraries make of them; text where one raised."""
+    return pd.read_csv(shared / "oracles" / "masks" / "results.csv", index_col="pair")
+
+
+def people(pairs):
+    """A study whose people drew the pairs' masks."""
+    return ss.study_from_arrays(
+        {(name, "t"): reference for name, (reference, _) in pairs.items()},
+        {},
+        human={(name, "t"): mask for name, (_, mask) in pairs.items()},
+    )
+
+
+def maps(pairs):
+    """A study whose maps are 1 on the pairs' masks and 0 elsewhere; one value alone marks nothing."""
+    return ss.study_from_arrays(
+        {(name, "t"): reference for name, (reference, _) in pairs.items()},
+        {(name, "t", "cam"): mask * 1.0 for name, (_, mask) in pairs.items()},
+    )
+
+
+def by_metric(scores, column="score"):
+    """Scores as a frame: cases by metrics."""
+    return scores.pivot(index="case", columns="metric", values=column)
+
+
+def both_mark(pairs):
+    """The pairs in which truth and mask mark something, of which the metrics are defined."""
+    return {name: pair for name, pair in pairs.items() if pair[0].any() and pair[1].any()}
+
+
+class TestAgainstOthers:
+    def test_stored_masks_equal_the_libraries(self, pairs, oracle):
+        some = both_mark(pairs)
+        assert len(some) == 28
+        found = by_metric(ss.score(people(some), metrics=[*ORACLE]))
+        for metric, (column, tolerance) in ORACLE.items():
+            theirs = oracle.loc[found.index, column].astype(float)
+            np.testing.assert_allclose(found[metric], theirs, rtol=tolerance, atol=tolerance, err_msg=metric)
+
+    def test_masks_made_of_maps_equal_them_too(self, pairs, oracle):
+        some = {name: pair for name, pair in both_mark(pairs).items() if not pair[1].all()}
+        found = by_metric(ss.score(maps(some), metrics=[*ORACLE], threshold=0.5))
+        for metric, (column, tolerance) in ORACLE.items():
+            theirs = oracle.loc[found.index, column].astype(float)
+            np.testing.assert_allclose(found[metric], theirs, rtol=tolerance, atol=tolerance, err_msg=metric)
+
+    def test_the_simulations_of_the_study(self, shared):
+        folder = shared / "oracles" / "mrxai"
+        results = pd.read_csv(folder / "results.csv")
+        with np.load(folder / "masks.npz") as held:
+            some = {
+                f"{row.simulation}__{row.step}": (
+                    held[f"{row.simulation}__truth"],
+                    held[f"{row.simulation}__{row.step}"],
+                )
+                for row in results.itertuples()
+            }
+        found = by_metric(ss.score(people(some), metrics=["dice", "hausdorff", "pdc"]))
+        theirs = results.set_index(results["simulation"] + "__" + results["step"].astype(str)).loc[
+            found.index
+        ]
+        np.testing.assert_allclose(found["dice"], theirs["dice__medpy_dc"], rtol=DOUBLE)
+        np.testing.assert_allclose(found["hausdorff"], theirs["hd__medpy_conn1"], rtol=DOUBLE)
+        # the same formula with another greatest distance: at most a pixel's diagonal in more than 180 pixels
+        np.testing.assert_allclose(found["pdc"], theirs["pdc_mult"], atol=0.004)
+
+    def test_scores_are_the_kernels(self, pairs):
+        some = both_mark(pairs)
+        found = by_metric(ss.score(people(some), metrics=[*DISTANCES, "pdc"], spacing=(0.5, 2)))
+        for name, (reference, mask) in some.items():
+            for metric in DISTANCES:
+                assert found.loc[name, metric] == getattr(distance, metric)(mask, reference, spacing=(0.5, 2))
+            assert found.loc[name, "pdc"] == pdc(mask, reference)
+
+    def test_two_metrics_are_no_other_than_all(self, pairs):
+        every = by_metric(ss.score(people(pairs), metrics=["iou", *DISTANCES, "pdc", "recall"]))
+        for metric in every.columns:
+            alone = by_metric(ss.score(people(pairs), metrics=metric))
+            assert alone[metric].equals(every[metric]), metric
+
+
+class TestNothingMarked:
+    def test_undefined_says_why_on_each_slice(self, pairs):
+        empty = {n: pairs[n] for n in ("12_both_empty", "13_truth_empty", "14_pred_empty")}
+        metrics = [*DISTANCES, "pdc"]
+        positive, full = (
+            ss.score(people(empty), metrics=metrics, slice=s) for s in ("true-positive", "full")
+        )
+        for scores, reasons in (
+            (positive, ["finding absent", "finding absent", "empty mask"]),
+            (full, ["true negative", "finding absent", "empty mask"]),
+        ):
+            assert scores["score"].isna().all()
+            for metric in metrics:
+                assert by_metric(scores, "reason")[metric].tolist() == reasons
+
+    @pytest.mark.parametrize("slice_", ["true-positive", "full"])
+    def test_worst_is_the_diagonal_and_no_overlap(self, pairs, slice_):
+        empty = {n: pairs[n] for n in ("12_both_empty", "13_truth_empty", "14_pred_empty")}
+        metrics = ["iou", "dice", "precision", "recall", *DISTANCES, "pdc"]
+        found = by_metric(ss.score(people(empty), metrics=metrics, slice=slice_, undefined="worst"))
+        height, width = pairs["14_pred_empty"][0].shape
+        missed = found.loc["14_pred_empty"]
+        assert (missed[[*DISTANCES]] == np.hypot(height, width)).all()
+        assert (missed[["iou", "dice", "precision", "recall", "pdc"]] == 0).all()
+        # nothing to find is no miss
+        assert found.loc["12_both_empty", [*DISTANCES, "pdc"]].isna().all()
+        assert found.loc["13_truth_empty", [*DISTANCES, "pdc"]].isna().all()
+
+    def test_worst_is_no_better_than_any_mask(self, pairs):
+        some = both_mark(pairs)
+        none = {name: (reference, np.zeros_like(mask)) for name, (reference, mask) in some.items()}
+        metrics = ["dice", *DISTANCES, "pdc"]
+        marked, missed = (
+            by_metric(ss.score(people(p), metrics=metrics, undefined="worst")) for p in (some, none)
+        )
+        assert (missed[[*DISTANCES]] > marked[[*DISTANCES]]).all(axis=None)
+        assert (missed[["dice", "pdc"]] <= marked[["dice", "pdc"]]).all(axis=None)
+        assert (missed["pdc"] < marked["pdc"]).all()
+
+    def test_worst_leaves_what_is_defined_alone(self, pairs):
+        some = both_mark(pairs)
+        metrics = ["iou", "specificity", *DISTANCES, "pdc"]
+        plain, worst = (ss.score(people(some), metrics=metrics, undefined=u) for u in ("nan", "worst"))
+        pd.testing.assert_frame_equal(plain, worst)
+
+    def test_specificity_of_an_empty_mask_is_what_its_pixels_say(self, pairs):
+        study = people({"a": pairs["14_pred_empty"]})
+        assert ss.score(study, metrics="specificity", undefined="worst")["score"].tolist() == [1.0]
+
+    def test_the_diagonal_is_in_mm_with_spacing(self, pairs):
+        study = people({"a": pairs["14_pred_empty"]})
+        height, width = pairs["14_pred_empty"][0].shape
+        scores = ss.score(study, metrics="hausdorff", undefined="worst", spacing=(0.5, 3))
+        assert scores["score"].tolist() == [np.hypot(height * 0.5, width * 3)]
+
+    def test_below_the_cutoff_a_mask_counts_as_empty(self):
+        square = np.zeros((8, 8), bool)
+        square[2:5, 2:5] = True
+        study = ss.study_from_arrays(
+            {("a", "t"): square}, {("a", "t", "cam"): square * 1.0}, prob={("a", "t"): 0.3}
+        )
+        kept = ss.score(study, metrics=["hausdorff", "pdc"], cutoff=0.3, threshold=0.5)
+        assert kept["score"].tolist() == [0, 1]
+        assert kept["empty_mask"].tolist() == [False, False]
+        cut = ss.score(study, metrics=["hausdorff", "pdc"], cutoff=0.4, threshold=0.5)
+        assert cut["reason"].tolist() == ["empty mask"] * 2
+        assert cut["empty_mask"].tolist() == [True, True]
+        worst = ss.score(study, metrics=["hausdorff", "pdc"], cutoff=0.4, undefined="worst")
+        assert worst["score"].tolist() == [np.hypot(8, 8), 0]
+
+    def test_a_constant_map_and_a_map_of_nan(self):
+        square = np.zeros((8, 8), bool)
+        square[2:5, 2:5] = True
+        saliency = {("a", "t", "flat"): np.ones((4, 4)), ("a", "t", "nan"): np.full((4, 4), np.nan)}
+        scores = ss.score(ss.study_from_arrays({("a", "t"): square}, saliency), metrics=["assd", "pdc"])
+        assert scores["reason"].tolist() == ["empty mask"] * 2 + ["map is not finite"] * 2
+        assert scores["empty_mask"].tolist() == [True, True, pd.NA, pd.NA]
+        worst = ss.score(
+            ss.study_from_arrays({("a", "t"): square}, saliency), metrics=["assd", "pdc"], undefined="worst"
+        )
+        assert worst["score"].tolist()[:2] == [np.hypot(8, 8), 0]
+        assert worst["score"].isna().tolist()[2:] == [True, True]
+
+    def test_people_who_draw_nothing(self):
+        square = np.zeros((8, 8), bool)
+        square[2:5, 2:5] = True
+        study = ss.study_from_arrays({("a", "t"): square}, {}, human={})
+        assert ss.score(study, metrics="pdc")["reason"].tolist() == ["empty mask"]
+        assert ss.score(study, metrics="pdc", undefined="worst")["score"].tolist() == [0.0]
+
+    def test_points_alone_are_no_mask(self):
+        study = ss.study_from_arrays({("a", "t"): np.eye(4, dtype=bool)}, {}, points={("a", "t"): [[1, 1]]})
+        scores = ss.score(study, metrics=["hausdorff", "hit"], undefined="worst")
+        assert scores["reason"].fillna("").tolist() == ["no mask", ""]
+
+    def test_a_probability_alone_is_no_map(self):
+        held = Case(
+            "a",
+            (4, 4),
+            {"t": Truth(lambda: masks.encode(np.eye(4, dtype=bool)))},
+            (
+                Prediction(
+                    "t", Series("lime"), lambda: Content(prob=0.7, shape=(4, 4)), "lime", has_saliency=False
+                ),
+            ),
+        )
+        scores = ss.score(Study((held,), ("t",), (Series("lime"),)), metrics=["iou", "assd", "hit"])
+        assert set(scores["reason"]) == {"no map"}
+        assert set(scores["prob"]) == {0.7}
+
+
+class TestColumns:
+    def test_the_unit_stands_beside_distances_only(self, pairs):
+        study = people({"a": pairs["02_touching_squares_edge"]})
+        metrics = ["iou", *DISTANCES, "pdc", "hit"]
+        for spacing, unit in ((None, "px"), (2, "mm")):
+            scores = ss.score(study, metrics=metrics, spacing=spacing)
+            said = scores.set_index("metric")["distance_unit"].dropna().to_dict()
+            assert said == dict.fromkeys(DISTANCES, unit)
+
+    def test_empty_masks_are_told_beside_every_score_of_a_mask(self, pairs):
+        some = {
+            n: pairs[n]
+            for n in ("12_both_empty", "13_truth_empty", "14_pred_empty", "09_single_pixels_apart")
+        }
+        scores = ss.score(people(some), metrics=["iou", "hd95", "pdc", "hit"], slice="full")
+        told = by_metric(scores, "empty_mask")
+        expected = [not pairs[n][1].any() for n in told.index]
+        assert expected.count(True) == 2
+        for metric in ("iou", "hd95", "pdc"):
+            assert told[metric].tolist() == expected
+        assert told["hit"].isna().all()
+
+    def test_the_columns_of_overlap_and_hits_are_as_before(self, pairs):
+        scores = ss.score(people({"a": pairs["02_touching_squares_edge"]}), metrics=["iou", "hit"])
+        assert not {"distance_unit", "empty_mask"} & set(scores.columns)
+
+    def test_how_the_mask_was_made_stands_beside_distances(self, pairs):
+        study = maps({"a": pairs["02_touching_squares_edge"]})
+        scores = ss.score(study, metrics=["hausdorff", "pdc", "hit"], threshold=0.25, smooth=3)
+        assert scores["threshold"].fillna("").tolist() == ["0.25", "0.25", ""]
+        assert scores["smooth"].fillna(0).tolist() == [3, 3, 0]
+
+    @pytest.mark.parametrize("threshold", ["otsu", 0.3])
+    def test_the_mask_is_the_one_that_overlap_sees(self, threshold):
+        rng = np.random.default_rng(3)
+        saliency = cv2.GaussianBlur(rng.random((20, 30)), (0, 0), 3)
+        reference = np.zeros((50, 60), bool)
+        reference[10:30, 20:45] = True
+        study = ss.study_from_arrays({("a", "t"): reference}, {("a", "t", "cam"): saliency})
+        (made,) = ss.segment(study, threshold=threshold)["a"].values()
+        scores = ss.score(study, metrics=["iou", *DISTANCES, "pdc"], threshold=threshold).set_index("metric")
+        alone = ss.score(study, metrics="iou", threshold=threshold)
+        columns = ["score", "tp", "fp", "fn", "tn"]
+        assert scores.loc["iou", columns].tolist() == alone.iloc[0][columns].tolist()
+        for metric in DISTANCES:
+            assert scores.loc[metric, "score"] == getattr(distance, metric)(made, reference)
+        assert scores.loc["pdc", "score"] == pdc(made, reference)
+
+
+class TestSpacing:
+    @pytest.fixture
+    def study(self, pairs):
+        names = ("02_touching_squares_edge", "20_nonsquare_boxes")
+        return people({name: pairs[name] for name in names})
+
+    def test_one_number_scales_the_distance(self, study):
+        pixels, scaled = (by_metric(ss.score(study, metrics=DISTANCES, spacing=s)) for s in (None, 0.25))
+        pd.testing.assert_frame_equal(pixels * 0.25, scaled)
+
+    def test_by_case_from_a_mapping_and_a_table(self, study, pairs, tmp_path):
+        sizes = {
+            "02_touching_squares_edge": (0.5, 2.0),
+            "20_nonsquare_boxes": (3.0, 3.0),
+            "other": (1.0, 1.0),
+        }
+        table = pd.DataFrame([(c, *s) for c, s in sizes.items()], columns=["case", "row_mm", "col_mm"])
+        table.to_csv(tmp_path / "s.csv", index=False)
+        given = ss.score(study, metrics=DISTANCES, spacing={**sizes, "20_nonsquare_boxes": 3})
+        pd.testing.assert_frame_equal(given, ss.score(study, metrics=DISTANCES, spacing=tmp_path / "s.csv"))
+        found = by_metric(given)
+        for name in found.index:
+            reference, mask = pairs[name]
+            assert found.loc[name, "assd"] == distance.assd(mask, reference, spacing=sizes[name])
+
+    def test_a_case_without_is_named_before_anything_is_read(self, study):
+        with pytest.raises(SalstatsError, match=r"spacing has no entry for case '20_nonsquare_boxes'$"):
+            ss.score(study, metrics="assd", spacing={"02_touching_squares_edge": 1})
+        with pytest.raises(
+            SalstatsError, match=r"has no entry for case '02_touching_squares_edge' \(and 1 more\)"
+        ):
+            ss.score(study, metrics="assd", spacing={})
+
+    @pytest.mark.parametrize(
+        ("spacing", "match"),
+        [
+            (0, "spacing must be positive and finite, in mm per pixel, not 0"),
+            ((1, -1), r"spacing must be positive and finite, in mm per pixel, not \(1, -1\)"),
+            (float("nan"), "spacing must be positive and finite"),
+            (True, "spacing must be mm per pixel, one number or two"),
+            ((1, 2, 3), "spacing must be mm per pixel, one number or two"),
+            (
+                {"02_touching_squares_edge": "a", "20_nonsquare_boxes": 1},
+                "spacing of case '02_touching_squares",
+            ),
+        ],
+    )
+    def test_what_is_no_spacing(self, study, spacing, match):
+        with pytest.raises(ValueRangeError, match=match):
+            ss.score(study, metrics="assd", spacing=spacing)
+
+    def test_a_table_that_is_none(self, study, tmp_path):
+        (tmp_path / "s.csv").write_text("case,mm\na,1\n")
+        with pytest.raises(ColumnError, match="has no column 'row_mm'"):
+            ss.score(study, metrics="assd", spacing=tmp_path / "s.csv")
+
+    @pytest.mark.parametrize("metrics", ["iou", "pdc"])
+    def test_spacing_without_a_distance_is_said(self, study, metrics):
+        with pytest.raises(SalstatsError, match="spacing is the unit of hausdorff, hd95, assd"):
+            ss.score(study, metrics=metrics, spacing=1)
+
+
+class TestPdcOptions:
+    @pytest.mark.parametrize(
+        "options",
+        [{"alpha": 0, "beta": 0}, {"form": "mean"}, {"components": "whole", "beta": 2.5}],
+    )
+    def test_they_reach_the_kernel(self, pairs, options):
+        reference, mask = pairs["08_multi_vs_multi"]
+        (found,) = ss.score(people({"a": (reference, mask)}), metrics="pdc", pdc=options)["score"]
+        assert found == pdc(mask, reference, **options)
+        assert found != pdc(mask, reference)
+
+    @pytest.mark.parametrize(
+        ("options", "match"),
+        [
+            ({"gamma": 1}, "pdc has no option 'gamma'; it has 'alpha', 'beta', 'form', 'components'"),
+            ({"undefined": "worst"}, "pdc has no option 'undefined'"),
+            ({"alpha": -1}, "alpha"),
+            ({"form": "sum"}, "form='sum' is not known"),
+            (3, "pdc must be a mapping of options"),
+        ],
+    )
+    def test_what_is_no_option_is_said_before_any_work(self, options, match):
+        def fail():
+            raise AssertionError("read although the options are wrong")
+
+        held = Case("a", (4, 4), {"t": Truth(fail)}, ())
+        study = Study((held,), ("t",), (Series("cam"),))
+        with pytest.raises(ValueRangeError, match=match):
+            ss.score(study, metrics="pdc", pdc=options)
+
+    def test_options_without_the_metric_are_said(self, pairs):
+        with pytest.raises(
+            SalstatsError, match="options of the metric 'pdc' are given, but metrics does not name it"
+        ):
+            ss.score(people({"a": pairs["02_touching_squares_edge"]}), metrics="iou", pdc={"alpha": 0})
+
+
+class TestBadArguments:
+    def test_undefined(self, pairs):
+        with pytest.raises(ValueRangeError, match="undefined='worse' is not known; did you mean 'worst'"):
+            ss.score(people({"a": pairs["02_touching_squares_edge"]}), undefined="worse")
+
+    def test_a_metric_beside_the_known_ones(self, pairs):
+        with pytest.raises(ValueRangeError, match="did you mean 'hausdorff'"):
+            ss.score(people({"a": pairs["02_touching_squares_edge"]}), metrics="hausdorf")
+
+    @pytest.mark.parametrize("metric", ["dice", "assd"])
+    def test_a_mask_of_another_size_than_the_truth(self, metric):
+        held = Case(
+            "a",
+            None,
+            {"t": Truth(lambda: masks.encode(np.eye(4, dtype=bool)))},
+            (
+                Prediction(
+                    "t", Series("x"), lambda: Content(mask=masks.encode(np.eye(5, dtype=bool))), "x", False
+                ),
+            ),
+        )
+        with pytest.raises(ShapeError, match=r"\(5, 5\).*\(4, 4\)"):
+            ss.score(Study((held,), ("t",), (Series("x"),)), metrics=metric)
+
+
+class TestRuns:
+    def test_two_jobs_give_the_same_rows(self, pairs):
+        metrics = ["dice", *DISTANCES, "pdc"]
+        some = {name: pair for name, pair in pairs.items() if pair[0].size < 20_000}
+        spacing = {name: (0.5, 1.5) for name in some}
+        one, two = (ss.score(people(some), metrics=metrics, spacing=spacing, jobs=j) for j in (None, 2))
+        pd.testing.assert_frame_equal(one, two)
+
+    def test_kept_cases_are_told_apart_by_the_options(self, pairs, tmp_path):
+        study = people({"a": pairs["14_pred_empty"], "b": pairs["07_multi_vs_single"]})
+        runs = [
+            {"metrics": ["assd", "pdc"]},
+            {"metrics": ["assd", "pdc"], "undefined": "worst"},
+            {"metrics": ["assd", "pdc"], "spacing": 2},
+            {"metrics": ["assd", "pdc"], "spacing": {"a": 2, "b": 3}},
+            {"metrics": ["assd", "pdc"], "pdc": {"alpha": 0}},
+        ]
+        for n_runs, options in enumerate(runs, 1):
+            kept = ss.score(study, resume=tmp_path / "kept", **options)
+            assert len(list((tmp_path / "kept").iterdir())) == 2 * n_runs
+            again = ss.score(study, resume=tmp_path / "kept", **options)
+            fresh = ss.score(study, **options)
+            pd.testing.assert_frame_equal(kept, fresh)
+            pd.testing.assert_frame_equal(again, fresh)
+
+    def test_the_truth_is_decoded_once_for_all_methods(self, monkeypatch):
+        square = np.zeros((8, 8), bool)
+        square[2:5, 2:5] = True
+        names = ("a", "b", "c")
+        study = ss.study_from_arrays(
+            {("x", "t"): square}, {("x", "t", n): np.roll(square, i, 1) * 1.0 for i, n in enumerate(names)}
+        )
+        decoded = []
+        real = masks.decode
+        monkeypatch.setattr(masks, "decode", lambda rle: decoded.append(rle) or real(rle))
+        scores = ss.score(study, metrics=[*DISTANCES, "pdc"], threshold=0.5)
+        assert scores.query("metric == 'hausdorff'")["score"].tolist() == [0, 1, 2]
+        assert len(decoded) == 1
+
+    def test_a_study_on_disk_end_to_end(self, tmp_path):
+        folder = write_study(tmp_path / "lgg")
+        study = ss.read_study(
+            folder, masks={f"shift{n}": write_masks(tmp_path / f"shift{n}", shift=n) for n in (0, 3)}
+        )
+        scores = ss.score(study, metrics=["dice", "hausdorff", "pdc"])
+        found = scores.set_index(["method", "case", "metric"])["score"].sort_index()
+        for case in CASES:
+            reference = truth(case)
+            for shift in (0, 3):
+                mine = found.loc[(f"shift{shift}", case)]
+                if not reference.any():
+                    assert mine.isna().all()
+                    continue
+                # a rectangle moved to the right within its image, of 10 rows and 14 columns
+                assert mine["dice"] == (14 - shift) / 14
+                assert mine["hausdorff"] == shift
+                assert mine["pdc"] == pdc(explanation(case, shift), reference)
+        assert SHAPE == truth(CASES[0]).shape
