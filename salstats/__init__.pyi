@@ -9,10 +9,15 @@ from .study import Case as Case
 from .study import Study as Study
 from .readers.studies import read_study as read_study
 from .readers.chexlocalize import read_chexlocalize as read_chexlocalize
+from .readers.mrxai2025 import read_mrxai2025 as read_mrxai2025
+from .readers.gaze import read_gaze as read_gaze
 from .readers.arrays import study_from_arrays as study_from_arrays
 from .scoring import score as score
 from .scoring import features as features
 from .tuning import tune as tune
+from .gaze_study import recordings as recordings
+from .gaze_study import majority_labels as majority_labels
+from .gaze_scoring import score_gaze as score_gaze
 from .segmenting import segment as segment
 from .segmenting import write_masks as write_masks
 from .stats.adjust import adjust as adjust
@@ -28,6 +33,7 @@ from .stats.auroc import auroc as auroc
 from .stats.description import describe as describe
 from .stats.summary import bootstrap as bootstrap
 from .stats.summary import summarize as summarize
+from .stats.empty_shares import empty_shares as empty_shares
 from .stats.pooled_rates import pooled_rates as pooled_rates
 from .stats.pooled_difference import pooled_difference as pooled_difference
 from .stats.contrasts import difference as difference

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from salstats import cli_study  # noqa: F401  its commands stand first in the help
+from salstats import cli_gaze, cli_study  # noqa: F401  their commands stand first in the help
 from salstats.cli_base import any_table, app, check_out, command, deliver, table
 from salstats.cli_options import (
     Adjust,

@@ -76,8 +76,18 @@ _OPTION = re.compile(
     r"\b(sep|decimal|encoding|sheet|na|wide|tasks|method|metric|join|by|unit|interval|level|average|pairs|test|case|patient_from"
     r"|adjust|errors|family|reference|within|stratified|format|maps|masks|truth|annotations|human|points|labels"
     r"|human_annotations|split|predictions|task|threshold|cutoff|smooth|slice|misses|colormap|spacing|undefined"
-    r"|jobs|grid|what)=(?=['\w (]|$)"
+    r"|jobs|grid|what|class_maps|mixing|lungs|padded|phases|center_bias)=(?=['\w (]|$)"
 )
+
+
+#: Options whose flag is another word than their name in Python.
+_RENAMED = {
+    "n_replicates": "--replicates",
+    "rng": "--seed",
+    "n_readers": "--readers",
+    "min_readers": "--min-readers",
+    "n_samples": "--samples",
+}
 
 
 def split(values: Sequence[str] | None) -> list[str] | None:
@@ -122,7 +132,10 @@ def in_flags(message: str) -> str:
     message = re.sub(r"\brename={'([^']*)': '([^']*)'}", r"--rename \1=\2", message)
     message = re.sub(r"\bjoin={'([^']*)': '?([^'}]*)'?}", r"--join \1=\2", message)
     message = _OPTION.sub(_flag, message)
-    return re.sub(r"\bn_replicates\b", "--replicates", re.sub(r"\brng\b", "--seed", message))
+    for name, flag in _RENAMED.items():
+        # in quotes it is a column
+        message = re.sub(rf"(?<!['\w]){name}(?!['\w])", flag, message)
+    return message
 
 
 def reading_arguments(

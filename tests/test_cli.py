@@ -21,6 +21,7 @@ COMMANDS = [
     "tune",
     "segment",
     "rates",
+    "gaze",
     "read",
     "summarize",
     "decrease",

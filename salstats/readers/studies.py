@@ -1,18 +1,22 @@
 """Read a study of whatever format its folder is in."""
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from salstats.checks import InputFileError, check_choice
+from salstats.checks import InputFileError, SalstatsError, check_choice, quoted
 from salstats.readers.chexlocalize import read_chexlocalize
 from salstats.readers.chexlocalize_files import holds_study
+from salstats.readers.gaze_files import holds_gaze
+from salstats.readers.mrxai2025 import holds_pairs, read_mrxai2025
 from salstats.readers.table_options import PathLike
 from salstats.study import Study
 
 #: Format -> its reader, and what tells whether a folder is in it.
 _FORMATS: dict[str, tuple[Callable[..., Study], Callable[[Path], bool]]] = {
     "chexlocalize": (read_chexlocalize, holds_study),
+    "mrxai2025": (read_mrxai2025, holds_pairs),
 }
 FORMATS = tuple(_FORMATS)
 
@@ -24,10 +28,10 @@ def read_study(path: PathLike, *, format: str | None = None, **options: Any) -> 
     ----------
     path : path
         The folder.
-    format : {"chexlocalize"}, optional
+    format : {"chexlocalize", "mrxai2025"}, optional
         The format, where it is to be said.
     **options
-        Options of the format's reader, such as `read_chexlocalize`.
+        Options of the format's reader, `read_chexlocalize` or `read_mrxai2025`.
 
     Returns
     -------
@@ -37,6 +41,8 @@ def read_study(path: PathLike, *, format: str | None = None, **options: Any) -> 
     ------
     InputFileError
         No such folder, or one in no known format; and what the format's reader raises.
+    SalstatsError
+        An option that the format's reader does not have.
 
     Examples
     --------
@@ -47,13 +53,27 @@ def read_study(path: PathLike, *, format: str | None = None, **options: Any) -> 
     """
     folder = Path(path)
     if format is not None:
-        return _FORMATS[check_choice(format, FORMATS, "format")][0](folder, **options)
-    if not folder.is_dir():
+        check_choice(format, FORMATS, "format")
+    elif not folder.is_dir():
         raise InputFileError(f"{folder}: {'not a folder' if folder.exists() else 'no such folder'}")
-    for reader, fits in _FORMATS.values():
-        if fits(folder):
+    for name, (reader, fits) in _FORMATS.items():
+        if name == format or (format is None and fits(folder)):
+            _check_options(options, reader, name)
             return reader(folder, **options)
+    if holds_gaze(folder):
+        raise InputFileError(
+            f"{folder} holds recordings of gaze; read them with read_gaze() and score maps against them with "
+            "score_gaze() (salstats gaze)"
+        )
     raise InputFileError(
-        f"{folder}: in no format that is known by its files' names (such as gt_segmentations*.json or "
-        f"gt_annotations*.json); say it with format= ({', '.join(FORMATS)})"
+        f"{folder}: in no format that is known by its files' names (such as gt_segmentations*.json, "
+        f"gt_annotations*.json or */*_mask.tif); say it with format= ({', '.join(FORMATS)})"
     )
+
+
+def _check_options(options: Iterable[str], reader: Callable[..., Study], name: str) -> None:
+    """Raise where a format's reader lacks an option."""
+    known = [p.name for p in inspect.signature(reader).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    for option in options:
+        if option not in known:
+            raise SalstatsError(f"format {name!r} has no option {option}= (options: {quoted(known)})")

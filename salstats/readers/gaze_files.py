@@ -1,0 +1,325 @@
+"""The files of a release of gaze recordings, one by one: metadata of a phase, fixations, chest boxes."""
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from salstats.checks import InputFileError, quoted
+from salstats.gaze_study import (
+    BOX_EMPTY,
+    BOX_OUTSIDE,
+    NO_BOX,
+    NO_DURATION,
+    NO_FIXATION,
+    OUT_OF_SIGHT,
+    SHOWN_OUTSIDE,
+)
+from salstats.images.center_bias import Box
+from salstats.images.fixations import Fixations
+from salstats.readers.cells import identifier_text, number_column, parse_numbers
+from salstats.readers.tables import TableOptions, read_table
+from salstats.readers.text import read_text
+
+METADATA = re.compile(r"metadata_phase_(\d+)\.csv")
+FIXATIONS, CHEST_BOX = "fixations.csv", "chest_bounding_box.csv"
+#: Columns of the metadata that are no labels.
+_NAMES = (
+    "id",
+    "split",
+    "eye_tracking_data_discarded",
+    "image",
+    "dicom_id",
+    "subject_id",
+    "image_size_x",
+    "image_size_y",
+)
+_FLAG = "eye_tracking_data_discarded"
+_FLAGS = {"true": True, "false": False, "1": True, "0": False}
+#: Findings in the readers' own words; all other labels are certainties from 0 to 5, or 0 and 1.
+_IN_WORDS = "Other"
+_LARGEST_LABEL = 5
+#: Column of a position, and what an earlier release of the files calls it.
+_POSITIONS = {"y_position": "average_y_position", "x_position": "average_x_position"}
+_TIMES = ("timestamp_start_fixation", "timestamp_end_fixation")
+_DEGREES = ("angular_resolution_y_pixels_per_degree", "angular_resolution_x_pixels_per_degree")
+_SHOWN = tuple(f"{edge}_shown_from_image" for edge in ("ymin", "xmin", "ymax", "xmax"))
+_EDGES = ("ymin", "xmin", "ymax", "xmax")
+#: A Gaussian at this many standard deviations, squared, is still far above the smallest float64.
+_FAR_SQUARED = 1200.0
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One row of the metadata: a recording, the image it is of, and what the reader marked."""
+
+    recording: str
+    discarded: bool
+    image: str
+    dicom: str
+    patient: str
+    shape: tuple[int, int]
+    labels: dict[str, float]
+    file: Path
+    row: int
+
+
+class Looks(NamedTuple):
+    """The fixations of a recording as arrays; see `Fixations`."""
+
+    points: np.ndarray
+    duration: np.ndarray
+    sd: np.ndarray
+    shown: np.ndarray
+
+
+def holds_gaze(folder: Path) -> bool:
+    """Return whether a folder's names are those of a release of gaze recordings."""
+    return any(METADATA.fullmatch(p.name) for p in folder.iterdir())
+
+
+def find_phases(folder: Path, phases: Iterable[int] | None) -> dict[int, Path]:
+    """Return the metadata of each phase, or of the phases asked for.
+
+    Raises InputFileError where the folder, or a phase of it, is not there.
+    """
+    if not folder.is_dir():
+        raise InputFileError(f"{folder}: {'not a folder' if folder.exists() else 'no such folder'}")
+    found: dict[int, Path] = {}
+    for path in sorted(folder.iterdir()):
+        name = METADATA.fullmatch(path.name)
+        if name is None:
+            continue
+        phase = int(name[1])
+        if phase in found:
+            raise InputFileError(f"{folder} holds {quoted([found[phase].name, path.name])} of one phase")
+        found[phase] = path
+    if not found:
+        inner = folder / "main_data"
+        hint = f"; give {inner}" if inner.is_dir() and holds_gaze(inner) else ""
+        raise InputFileError(f"{folder} holds no metadata_phase_*.csv{hint}")
+    if phases is None:
+        return dict(sorted(found.items()))
+    wanted = list(dict.fromkeys(phases))
+    for phase in wanted:
+        if phase not in found:
+            raise InputFileError(
+                f"{folder} holds no metadata_phase_{phase}.csv (phases: {quoted(sorted(found))})"
+            )
+    if not wanted:
+        raise InputFileError(f"phases= names no phase (phases: {quoted(sorted(found))})")
+    return {phase: found[phase] for phase in sorted(wanted)}
+
+
+def read_metadata(file: Path) -> list[Reading]:
+    """Return the rows of a phase's metadata, in their order.
+
+    Raises
+    ------
+    InputFileError
+        A column is missing; a cell is empty, no number or no flag; a recording stands twice or its name is
+        no plain name of a folder.
+    ColumnError
+        A name has blanks around it or holds what nobody sees.
+    """
+    table = read_table(file)
+    _check_columns(table, file, [c for c in _NAMES if c != "split"])
+    first_row = int(table.attrs.get("first_row", 2))
+    names = {
+        column: _names(table[column], file, first_row)
+        for column in ("id", "image", "dicom_id", "subject_id", _FLAG)
+    }
+    for position, name in enumerate(names["id"]):
+        # a name is joined to the folder's path, so it must not lead out of it
+        if name in (".", "..") or any(kind(name).name != name for kind in (PurePosixPath, PureWindowsPath)):
+            raise InputFileError(
+                f"{file}, row {position + first_row}, column 'id': {name!r} is no plain name of a folder"
+            )
+    discarded = [
+        _flag(text, f"{file}, row {position + first_row}, column {_FLAG!r}")
+        for position, text in enumerate(names[_FLAG])
+    ]
+    sizes = _numbers(table, file, ["image_size_y", "image_size_x"])
+    odd = (sizes < 1) | (sizes % 1 != 0)
+    if odd.any():
+        position, column = (int(i) for i in np.argwhere(odd)[0])
+        raise InputFileError(
+            f"{file}, row {position + first_row}, column {('image_size_y', 'image_size_x')[column]!r}: "
+            f"{sizes[position, column]:g} is no number of pixels"
+        )
+    labels = _labels(table, file, first_row)
+    return [
+        Reading(
+            recording=names["id"][i],
+            discarded=discarded[i],
+            image=names["image"][i],
+            dicom=names["dicom_id"][i],
+            patient=names["subject_id"][i],
+            shape=(int(sizes[i, 0]), int(sizes[i, 1])),
+            labels={label: float(values[i]) for label, values in labels.items()},
+            file=file,
+            row=i + first_row,
+        )
+        for i in range(len(table))
+    ]
+
+
+def _names(column: pd.Series, file: Path, first_row: int) -> list[str]:
+    """Return a column of names, none of which may be empty."""
+    text = identifier_text(column, file, first_row)
+    empty = text.eq("").to_numpy()
+    if empty.any():
+        row = int(np.flatnonzero(empty)[0]) + first_row
+        raise InputFileError(f"{file}, row {row}, column {column.name!r}: empty; every row needs one")
+    return [str(name) for name in text]
+
+
+def _flag(text: str, place: str) -> bool:
+    """Return a flag."""
+    if text.lower() not in _FLAGS:
+        raise InputFileError(f"{place}: {text!r} is no flag; it is True or False")
+    return _FLAGS[text.lower()]
+
+
+def _labels(table: pd.DataFrame, file: Path, first_row: int) -> dict[str, np.ndarray]:
+    """Return the columns of labels; one that holds nothing but words is no label, except `Other`."""
+    labels: dict[str, np.ndarray] = {}
+    for column in table.columns:
+        if column in _NAMES:
+            continue
+        numbers, missing, odd = parse_numbers(table[column], TableOptions())
+        values = numbers.to_numpy(copy=True)
+        if column == _IN_WORDS:
+            values[odd] = 1.0
+        elif odd.any():
+            if (odd | missing).all():
+                continue
+            position = int(np.flatnonzero(odd)[0])
+            raise InputFileError(
+                f"{file}, row {position + first_row}, column {column!r}: "
+                f"{table[column].iloc[position]!r} is no label; labels are 0 to {_LARGEST_LABEL}, or True "
+                "and False"
+            )
+        wrong = (values < 0) | (values > _LARGEST_LABEL)
+        if wrong.any():
+            position = int(np.flatnonzero(wrong)[0])
+            raise InputFileError(
+                f"{file}, row {position + first_row}, column {column!r}: {values[position]:g} is no label; "
+                f"labels are 0 to {_LARGEST_LABEL}, or True and False"
+            )
+        labels[str(column)] = values
+    return labels
+
+
+def read_fixations(file: Path) -> Fixations:
+    """Return the fixations of a recording that is used; takes and raises what `read_looks` does."""
+    return Fixations(*read_looks(file))
+
+
+def read_looks(file: Path) -> Looks:
+    """Return the rows of a `fixations.csv`; none where it has a header only.
+
+    Raises
+    ------
+    InputFileError
+        The file or a column is missing; a cell is empty or no finite number; a fixation ends before it
+        begins; a degree has no pixels; the part of the image that is shown ends before it begins.
+    """
+    table = read_text(file, TableOptions(), ",")
+    columns = [name if name in table.columns else old for name, old in _POSITIONS.items()]
+    if any(c not in table.columns for c in columns):
+        _check_columns(table, file, list(_POSITIONS))
+    numbers = _numbers(table, file, [*columns, *_TIMES, *_DEGREES, *_SHOWN])
+    points, times, sd, shown = np.split(numbers, (2, 4, 6), axis=1)
+    looks = Looks(points, times[:, 1] - times[:, 0], sd, shown)
+    for wrong, column, what in (
+        (looks.duration < 0, _TIMES[1], "the fixation ends before it begins"),
+        (looks.sd[:, 0] <= 0, _DEGREES[0], "a degree has no pixels"),
+        (looks.sd[:, 1] <= 0, _DEGREES[1], "a degree has no pixels"),
+        (shown[:, 2] < shown[:, 0], _SHOWN[2], "the shown part ends before it begins"),
+        (shown[:, 3] < shown[:, 1], _SHOWN[3], "the shown part ends before it begins"),
+    ):
+        if wrong.any():
+            position = int(np.flatnonzero(wrong)[0])
+            row = position + int(table.attrs["first_row"])
+            raise InputFileError(
+                f"{file}, row {row}, column {column!r}: {table[column].iloc[position]!r}; {what}"
+            )
+    return looks
+
+
+def why_excluded(looks: Looks, shape: tuple[int, int]) -> str | None:
+    """Return why the fixations of a recording make no map of their image; None where they do."""
+    if not len(looks.points):
+        return NO_FIXATION
+    # half to even, as the map has it
+    first, last = np.rint(looks.shown[:, :2]), np.rint(looks.shown[:, 2:])
+    if (first < 0).any() or (last > shape).any():
+        return SHOWN_OUTSIDE
+    lasting = looks.duration > 0
+    if not lasting.any():
+        return NO_DURATION
+    nearest = np.clip(looks.points, first, np.maximum(last - 1, first))
+    with np.errstate(over="ignore"):
+        squared = (((looks.points - nearest) / looks.sd) ** 2).sum(axis=1)
+    seen = (last > first).all(axis=1) & (squared < _FAR_SQUARED)
+    return None if (lasting & seen).any() else OUT_OF_SIGHT
+
+
+def is_outside(points: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    """Return which points, as (row, col), lie in no pixel of an image; a pixel is what `floor` gives."""
+    pixels = np.floor(points)
+    return np.asarray(((pixels < 0) | (pixels >= shape)).any(axis=1))
+
+
+def read_box(file: Path, shape: tuple[int, int]) -> tuple[Box | None, str | None]:
+    """Return a chest box, or why there is none that can be used.
+
+    Raises InputFileError where the file is there but damaged: a column is missing, a cell is no finite
+    number, there is more than one row.
+    """
+    if not os.path.lexists(file):
+        return None, NO_BOX
+    table = read_text(file, TableOptions(), ",")
+    edges = _numbers(table, file, _EDGES)
+    if not len(edges):
+        return None, NO_BOX
+    if len(edges) > 1:
+        raise InputFileError(f"{file}: {len(edges)} boxes; a recording has one")
+    box = Box(*(float(edge) for edge in edges[0]))
+    if box.bottom <= box.top or box.right <= box.left:
+        return None, BOX_EMPTY
+    if box.top < 0 or box.left < 0 or box.bottom > shape[0] or box.right > shape[1]:
+        return None, BOX_OUTSIDE
+    return box, None
+
+
+def _check_columns(table: pd.DataFrame, file: Path, columns: Sequence[str]) -> None:
+    """Raise where a column is missing."""
+    for column in columns:
+        if column not in table.columns:
+            raise InputFileError(f"{file} has no column {column!r} (columns: {quoted(table.columns)})")
+
+
+def _numbers(table: pd.DataFrame, file: Path, columns: Sequence[str]) -> np.ndarray:
+    """Return columns as float64, one beside the other; every cell must be a finite number."""
+    _check_columns(table, file, columns)
+    n = len(table)
+    # all columns at once: a call for each takes longer than reading the file
+    cells = pd.concat([table[column] for column in columns], ignore_index=True)
+    numbers, bad = number_column(cells, TableOptions())
+    values = numbers.to_numpy()
+    infinite = np.flatnonzero(~np.isfinite(values))
+    if infinite.size:
+        bad = int(infinite[0]) if bad is None else min(bad, int(infinite[0]))
+    if bad is not None:
+        row = bad % n + int(table.attrs.get("first_row", 2))
+        raise InputFileError(
+            f"{file}, row {row}, column {columns[bad // n]!r}: {str(cells.iloc[bad])!r} is no number"
+        )
+    return np.ascontiguousarray(values.reshape(len(columns), n).T)

@@ -1,0 +1,221 @@
+"""The maps that are compared with gaze: which file is of which image, and how it becomes a map."""
+
+import re
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from salstats.checks import InputFileError, SalstatsError, SalstatsWarning, quoted
+from salstats.gaze_study import GazeCase, GivenMap, MapSeries
+from salstats.images.hulls import convex_hull, from_padded_square, inner_regions
+from salstats.images.map_steps import resize
+from salstats.images.maps import is_finite
+from salstats.images.mixing import RULES, mix_classes
+from salstats.readers.grey_images import MOST_PIXELS
+from salstats.readers.map_files import MAP_SUFFIXES, MASK_SUFFIXES, find_case_files, read_map, read_mask
+from salstats.readers.series_names import Sources, sources
+from salstats.readers.table_options import PathLike
+
+#: What the left-out reader and the hull of the lungs are called.
+INTEROBSERVER, CONVEX = "interobserver", "convex"
+MIXINGS = RULES
+#: What maps are called where nobody says it.
+METHOD = "saliency"
+#: A file named after the image's place in the study.
+_TRIAL = re.compile(r"p(\d+)_t(\d+)")
+_NO_FINDING = "no finding"
+
+
+def given_maps(
+    cases: Sequence[GazeCase],
+    dicoms: Mapping[str, str],
+    *,
+    maps: Sources | None,
+    masks: Sources | None,
+    class_maps: Sources | None,
+    lungs: PathLike | None,
+    clean_lungs: bool,
+    mixing: Sequence[str],
+    padded: bool,
+) -> dict[MapSeries, dict[str, GivenMap]]:
+    """Return the maps of each series by case, of the folders that `read_gaze` was given."""
+    found: dict[MapSeries, dict[str, GivenMap]] = {}
+
+    def add(series: MapSeries, option: str, made: dict[str, GivenMap]) -> None:
+        if series in found:
+            raise SalstatsError(f"{option}= names {str(series)!r}, which is another series' name already")
+        found[series] = made
+
+    def files_of(folder: PathLike, suffixes: Sequence[str]) -> dict[str, Path]:
+        return _files_of(Path(folder), suffixes, cases, dicoms)
+
+    for series, folder in _sources(maps, "maps").items():
+        files = files_of(folder, MAP_SUFFIXES)
+        add(series, "maps", _made(series, files, partial(_read_saliency, padded=padded)))
+    for series, folder in _sources(class_maps, "class_maps").items():
+        files = files_of(folder, (".npz",))
+        for rule in mixing:
+            mixed = replace(series, mixing=rule)
+            add(mixed, "class_maps", _made(mixed, files, partial(_read_mixed, rule=rule, padded=padded)))
+    for series, folder in _sources(masks, "masks").items():
+        add(series, "masks", _made(series, files_of(folder, MASK_SUFFIXES), _read_marks))
+    if lungs is not None:
+        hull = MapSeries(CONVEX)
+        read = partial(_read_hull, clean=clean_lungs)
+        add(hull, "lungs", _made(hull, files_of(lungs, MASK_SUFFIXES), read))
+    return found
+
+
+def _sources(given: Sources | None, option: str) -> dict[MapSeries, PathLike]:
+    """Return the folders of an option by series."""
+    found = {}
+    for named, folder in sources(given, METHOD, option).items():
+        if named.method == INTEROBSERVER:
+            raise SalstatsError(
+                f"{option}={str(named)!r}: {INTEROBSERVER!r} is what the reader left out is called; name it "
+                "otherwise"
+            )
+        found[MapSeries(named.method, named.model, named.seed)] = folder
+    return found
+
+
+def _made(
+    series: MapSeries, files: Mapping[str, Path], read: Callable[[Path, tuple[int, int]], np.ndarray]
+) -> dict[str, GivenMap]:
+    """Return the maps of one series by case."""
+    # absolute: a process that works on it later may be in another folder
+    return {case: GivenMap(series, partial(read, file.absolute()), str(file)) for case, file in files.items()}
+
+
+def _files_of(
+    folder: Path, suffixes: Sequence[str], cases: Sequence[GazeCase], dicoms: Mapping[str, str]
+) -> dict[str, Path]:
+    """Return the file of each case: named after it, its image, or its phase and trial (p1_t0)."""
+    files = find_case_files(folder, suffixes)
+    by_trial: dict[tuple[int, int], Path] = {}
+    for name, file in files.items():
+        numbers = _TRIAL.fullmatch(name)
+        if numbers is not None:
+            key = int(numbers[1]), int(numbers[2])
+            if key in by_trial:
+                raise InputFileError(f"{by_trial[key]} and {file} are of one image; remove one")
+            by_trial[key] = file
+    found: dict[str, Path] = {}
+    for case in cases:
+        named = [files[name] for name in dict.fromkeys((case.case, dicoms[case.case])) if name in files]
+        if case.trial is not None and (case.phase, case.trial) in by_trial:
+            named.append(by_trial[case.phase, case.trial])
+        if len(named) > 1:
+            raise InputFileError(f"{named[0]} and {named[1]} are both of case {case.case!r}; remove one")
+        if named:
+            found[case.case] = named[0]
+    lost = sorted(set(files.values()) - set(found.values()))
+    if not found:
+        raise InputFileError(
+            f"{folder}: none of its {len(files)} files is named after an image of the study (first: "
+            f"{lost[0].name}); name them {cases[0].case}{lost[0].suffix}, or by phase and trial as in "
+            f"p{cases[0].phase}_t{cases[0].trial or 0}{lost[0].suffix}"
+        )
+    if lost:
+        warnings.warn(
+            f"{folder}: {len(lost)} of {len(files)} files are of no image of the study (first: "
+            f"{lost[0].name})",
+            SalstatsWarning,
+            stacklevel=5,
+        )
+    return found
+
+
+def _read_saliency(file: Path, shape: tuple[int, int], *, padded: bool) -> np.ndarray:
+    """Return a map as its file has it, or, of a padded square, the part that is the image."""
+    return _unpadded(read_map(file), shape) if padded else read_map(file)
+
+
+def _read_marks(file: Path, shape: tuple[int, int]) -> np.ndarray:
+    """Return a mask as a map of 0 and 1."""
+    mask = read_mask(file)
+    _check_size(file, mask, shape)
+    return mask.astype(np.float64)
+
+
+def _check_size(file: Path, mask: np.ndarray, shape: tuple[int, int]) -> None:
+    """Raise where a mask has not the image's size: stretching would move its edges."""
+    if mask.shape != shape:
+        raise InputFileError(
+            f"{file}: the mask is {mask.shape[0]} x {mask.shape[1]} (height x width), its image "
+            f"{shape[0]} x {shape[1]}"
+        )
+
+
+def _read_hull(file: Path, shape: tuple[int, int], *, clean: bool) -> np.ndarray:
+    """Return the convex hull of the lungs as a map of 0 and 1.
+
+    A square mask of another size than the image lies on the image padded to a square, as networks that
+    segment lungs have it; its hull is taken there, and then brought to the image.
+    """
+    mask = read_mask(file)
+    if mask.shape != shape and mask.shape[0] != mask.shape[1]:
+        _check_size(file, mask, shape)
+    hull = convex_hull(inner_regions(mask) if clean else mask)
+    return (hull if hull.shape == shape else from_padded_square(hull, shape)).astype(np.float64)
+
+
+def _unpadded(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    """Return the image's part of a map that lies on the image padded to a square (bilinear)."""
+    if saliency.shape == shape or not is_finite(saliency):
+        return saliency
+    side = max(shape)
+    top, left = ((side - length) // 2 for length in shape)
+    square = resize(saliency, (side, side)).astype(np.float64)
+    return square[top : top + shape[0], left : left + shape[1]]
+
+
+def _read_mixed(file: Path, shape: tuple[int, int], *, rule: str, padded: bool) -> np.ndarray:
+    """Return one map of those of several classes."""
+    maps, probs, no_finding = _read_classes(file)
+    if not is_finite(maps):
+        return np.full(maps.shape[1:], np.nan)
+    try:
+        mixed = mix_classes(maps, probs, rule=rule, no_finding=no_finding)
+    except SalstatsError as error:
+        raise InputFileError(f"{file}: {error}") from error
+    return _unpadded(mixed, shape) if padded else mixed
+
+
+def _read_classes(file: Path) -> tuple[np.ndarray, np.ndarray, int]:
+    """Return maps (C, m, n) and probabilities (C,) of an .npz, and which class is that of no finding."""
+    try:
+        # opened here, since NumPy leaves a damaged file open
+        with file.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
+            # an archive of a few bytes can unpack to any number of them
+            if max((info.file_size for info in archive.zip.infolist()), default=0) > 8 * MOST_PIXELS:
+                raise InputFileError(f"{file}: more numbers than maps of one image have")
+            held = {name: archive[name] for name in ("maps", "probs", "classes") if name in archive.files}
+    except InputFileError:
+        raise
+    # what NumPy and zipfile raise on damaged files is not all of one kind
+    except Exception as error:
+        said = " ".join(str(error).split())[:200]
+        raise InputFileError(f"{file}: not an .npz of arrays, or damaged ({said})") from error
+    for name in ("maps", "probs"):
+        if name not in held:
+            raise InputFileError(f"{file}: has no array {name!r} (arrays: {quoted(held) or 'none'})")
+        if not isinstance(held[name], np.ndarray) or held[name].dtype.kind not in "biuf":
+            raise InputFileError(f"{file}: {name!r} is no array of numbers")
+    maps, probs = held["maps"].astype(np.float64), held["probs"].astype(np.float64)
+    if maps.ndim != 3 or not maps.size or probs.shape != maps.shape[:1]:
+        raise InputFileError(
+            f"{file}: 'maps' has shape {maps.shape} and 'probs' {probs.shape}; wanted are (classes, height, "
+            "width) and (classes,)"
+        )
+    if not ((probs >= 0) & (probs <= 1)).all():
+        raise InputFileError(f"{file}: 'probs' must lie between 0 and 1")
+    names = [str(name) for name in np.ravel(held.get("classes", ()))]
+    if names and len(names) != len(probs):
+        raise InputFileError(f"{file}: {len(names)} 'classes' for {len(probs)} maps")
+    plain = [name.replace("_", " ").strip().lower() for name in names]
+    return maps, probs, plain.index(_NO_FINDING) if _NO_FINDING in plain else 0
