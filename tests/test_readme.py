@@ -5,11 +5,14 @@ import io
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 README = Path(__file__).resolve().parents[1] / "README.md"
 #: What makes a block one about a folder of maps and annotations, which is not embedded.
 READS_A_STUDY = "read_study("
+#: And one about recordings of gaze.
+READS_GAZE = "read_gaze("
 BLOCKS = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", README.read_text(), flags=re.DOTALL)
 
 
@@ -27,7 +30,7 @@ def run_blocks(blocks):
 def test_every_python_block_prints_what_stands_below_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert len(BLOCKS) == README.read_text().count("```python")
-    run_blocks([b for b in BLOCKS if READS_A_STUDY not in b[0]])
+    run_blocks([b for b in BLOCKS if READS_A_STUDY not in b[0] and READS_GAZE not in b[0]])
 
 
 @pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")  # two findings are rare there
@@ -39,6 +42,22 @@ def test_from_a_chexlocalize_folder_to_table_1(made_up, tmp_path, monkeypatch):
     assert len(blocks[0][0].splitlines()) <= 10
     run_blocks(blocks)
     assert (tmp_path / "table1.docx").stat().st_size > 5000
+
+
+@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")  # one recording is discarded there
+def test_from_gaze_recordings_to_means(shared, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    inputs = shared / "oracles" / "gaze" / "inputs"
+    (tmp_path / "reflacx").symlink_to(inputs / "main_data", target_is_directory=True)
+    with np.load(inputs / "maps.npz") as maps:
+        for folder, kind in (("gradcam", "sono"), ("lungs", "lungs256")):
+            (tmp_path / folder).mkdir()
+            for name in maps.files:
+                if name.endswith(f"_{kind}"):
+                    np.save(tmp_path / folder / f"{name.removesuffix(f'_{kind}')}.npy", maps[name])
+    blocks = [b for b in BLOCKS if READS_GAZE in b[0]]
+    assert len(blocks) == 1
+    run_blocks(blocks)
 
 
 def test_the_first_screen_shows_frame_call_and_frame():
