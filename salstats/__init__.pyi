@@ -18,6 +18,8 @@ from .tuning import tune as tune
 from .gaze_study import recordings as recordings
 from .gaze_study import majority_labels as majority_labels
 from .gaze_scoring import score_gaze as score_gaze
+from .gaze_sampling import sampling_spread as sampling_spread
+from .gaze_sampling import sampled_scores as sampled_scores
 from .segmenting import segment as segment
 from .segmenting import write_masks as write_masks
 from .stats.adjust import adjust as adjust

@@ -67,8 +67,8 @@ def read_gaze(
         Whether small regions and what touches the border are taken out of the lungs before
         the hull, as the study does with the masks of its network; see `inner_regions`.
     mixing : str or sequence of str
-        Of "thresholded", "weighted", "uniform": how `class_maps` are mixed. The statistics take scores of
-        one mixing at a time.
+        Of "thresholded", "weighted", "uniform": how `class_maps` are mixed. Each is a method of its own
+        in scores, called `gradcam_weighted`.
     padded : bool
         Whether square maps of another size than the image lie on the image padded to a square, as networks
         of the study see it: they are then resized to the longer side, and the padding is cut off.

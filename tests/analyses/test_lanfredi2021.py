@@ -1,5 +1,6 @@
 """The study's printed numbers come out of its workbooks, and a number that does not is named."""
 
+import ast
 import importlib.util
 import io
 import shutil
@@ -13,6 +14,7 @@ import pandas as pd
 import pytest
 
 from salstats import datasets
+from salstats.display.lanfredi2021.printed import rounded
 from salstats.readers.lanfredi2021 import CLASSIFICATION, METHODS, WORKBOOKS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -58,6 +60,14 @@ def made(script, data, tmp_path_factory):
 def printed(made, tmp_path_factory):
     """The folder with the tables in the study's layout."""
     return tmp_path_factory.getbasetemp() / "lanfredi2021" / "out"
+
+
+def read_cells(path: Path, sheet: str) -> dict[str, object]:
+    """The values of a sheet by address; the other sheets, of thousands of rows, are not read."""
+    book = openpyxl.load_workbook(path, data_only=True, read_only=True)
+    cells = {c.coordinate: c.value for row in book[sheet].iter_rows() for c in row if c.value is not None}
+    book.close()
+    return cells
 
 
 def as_the_workbook(cells: pd.DataFrame) -> list[list[str]]:
@@ -206,27 +216,25 @@ def test_a_printed_row_without_scores_is_not_equal(script, data, tmp_path, capsy
 
 def test_table_1_reads_as_the_study_laid_it_out_itself(printed, data):
     # the workbook's own sheet for LaTeX: label, mixing, NCC, AUC, sNCC, sAUC in columns C, E, G, I, K, M
-    sheet = openpyxl.load_workbook(data / WORKBOOKS[0], data_only=True)["latex_table"]
-    rows = [r for r in range(4, 14) if sheet[f"A{r}"].value != "convex"]
+    sheet = read_cells(data / WORKBOOKS[0], "latex_table")
+    rows = [r for r in range(4, 14) if sheet.get(f"A{r}") != "convex"]
     found = pd.read_csv(printed / "table1.csv")
-    assert as_the_workbook(found.iloc[:, 2:]) == [[sheet[f"{c}{r}"].value for c in "KM"] for r in rows]
-    mixing = [{"(Baseline)": "—", "-": "—"}.get(sheet[f"E{r}"].value, sheet[f"E{r}"].value) for r in rows]
+    assert as_the_workbook(found.iloc[:, 2:]) == [[sheet[f"{c}{r}"] for c in "KM"] for r in rows]
+    mixing = [{"(Baseline)": "—", "-": "—"}.get(sheet[f"E{r}"], sheet[f"E{r}"]) for r in rows]
     assert found["Mixing"].tolist() == mixing
     for number, columns in (("3", "GI"), ("4", "KM")):
         found = pd.read_csv(printed / f"table{number}.csv")
-        expected = [[sheet[f"{c}{r}"].value for c in columns] for r in (4, 5)]
+        expected = [[sheet[f"{c}{r}"] for c in columns] for r in (4, 5)]
         assert as_the_workbook(found.iloc[:, 1:]) == expected
 
 
 def test_table_2_reads_as_the_study_laid_it_out_itself(printed, data):
     (name,) = (w for w in WORKBOOKS if "normal_abnormal" in w)
-    sheet = openpyxl.load_workbook(data / name, data_only=True)["Table"]
+    sheet = read_cells(data / name, "Table")
     found = pd.read_csv(printed / "table2.csv")
-    assert as_the_workbook(found.iloc[:, 2:]) == [
-        [sheet[f"{c}{r}"].value for c in "CG"] for r in range(15, 19)
-    ]
+    assert as_the_workbook(found.iloc[:, 2:]) == [[sheet[f"{c}{r}"] for c in "CG"] for r in range(15, 19)]
     rows = [f"{metric} - {subset}" for metric, subset in found.iloc[:, :2].to_numpy()]
-    assert rows == [sheet[f"A{r}"].value for r in range(15, 19)]
+    assert rows == [sheet[f"A{r}"] for r in range(15, 19)]
 
 
 def test_the_best_saliency_map_of_each_metric_is_bold_and_the_baseline_is_not(printed):
@@ -262,12 +270,32 @@ def test_an_existing_output_is_kept_unless_overwrite_is_asked_for(script, data, 
     ("value", "text"),
     [(0.0005, "0.001"), (-0.0005, "-0.001"), (0.5095, "0.510"), (0.50949999, "0.509"), (-0.1345, "-0.135")],
 )
-def test_rounding_is_half_away_from_zero(script, value, text):
-    assert script.rounded(value) == Decimal(text)
+def test_rounding_is_half_away_from_zero(value, text):
+    assert rounded(value) == Decimal(text)
 
 
-def test_help_shows_an_example(script, capsys):
+def test_help_shows_an_example_of_both_inputs(script, capsys):
     with pytest.raises(SystemExit) as stopped:
         script.main(["--help"])
     assert stopped.value.code == 0
-    assert "Example: python analyses/lanfredi2021.py --data" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "Example: python analyses/lanfredi2021.py --data" in said
+    assert "Example: python analyses/lanfredi2021.py --raw" in said
+
+
+@pytest.mark.parametrize("given", [[], ["--data", "a", "--raw", "b"]])
+def test_neither_or_both_inputs_are_one_line_and_exit_2(script, tmp_path, capsys, given):
+    with pytest.raises(SystemExit) as stopped:
+        script.main([*given, "-o", str(tmp_path / "out")])
+    assert stopped.value.code == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert "--data" in error
+    assert "--raw" in error
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_script_holds_no_statistic_of_its_own():
+    tree = ast.parse((ROOT / "analyses" / "lanfredi2021.py").read_text())
+    imported = {n.names[0].name for n in ast.walk(tree) if isinstance(n, ast.Import)}
+    assert not imported & {"numpy", "pandas", "scipy"}

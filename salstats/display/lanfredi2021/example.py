@@ -1,0 +1,86 @@
+"""One case to look at: the main saliency map at its median agreement with where readers looked."""
+
+import numpy as np
+import pandas as pd
+
+from salstats.display.format import counted, fixed_text
+from salstats.display.items import Item
+from salstats.display.lanfredi2021.pictures import plot_pictures, share_per_pixel
+from salstats.display.lanfredi2021.raw_tables import RAW_LABELS, main_method, row_names, without_blanks
+from salstats.display.tables.layout import Column, Table, build
+from salstats.gaze_cases import ALL, GazeRule, Truths, bias_on
+from salstats.gaze_scoring import center_bias_of
+from salstats.gaze_study import GazeCase, GazeStudy, MapSeries
+from salstats.images.map_steps import resize
+from salstats.images.maps import is_finite
+from salstats.stats.picking import pick_cases
+
+HULL = "convex"
+
+
+def example_case(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the case whose mean sAUC of the main method is nearest to the median, as `pick_cases` does."""
+    known = rows[(rows["metric"] == "sauc") & rows["score"].notna()]
+    method, mixing = main_method(known)
+    own = known[(known["method"] == method) & (known["mixing"] == mixing)]
+    means = own.groupby(["case", "method", "mixing", "metric"], as_index=False)["score"].mean()
+    return pick_cases(means, at="median", by=["method", "metric"])
+
+
+def example(study: GazeStudy, pick: pd.DataFrame, center_bias: str, jobs: int) -> Item:
+    """Return the case picked: mean fixation map, centre bias, the map and the hull of the lungs.
+
+    Parameters
+    ----------
+    study : GazeStudy
+    pick : DataFrame
+        Of `example_case`.
+    center_bias : {"all", "others"}
+    jobs : int
+    """
+    row = pick.iloc[0]
+    case = next(c for c in study if c.case == row["case"])
+    rule = GazeRule(study.series, ("sauc",), ALL, 1, None, center_bias, None)
+    truths = Truths(case, rule)
+    bias = bias_on(case, truths, center_bias_of(study, jobs=jobs, progress=False), rule).density
+    name = row_names(pick)[0]
+    pictures = {"Mean fixation map": truths.densities[0]}
+    if bias is not None:
+        pictures["Centre bias"] = bias
+    mixing = None if row["mixing"] not in RAW_LABELS["mixing"] else row["mixing"]
+    for title, method, rule_of in ((name, row["method"], mixing), ("Hull of the lungs", HULL, None)):
+        shown = _map_of(study, case, method, rule_of)
+        if shown is not None:
+            pictures.setdefault(title, share_per_pixel(shown))
+    note = (
+        f"Case {case.case}, {counted(len(case.used), 'reader')}. Every picture sums to 1; maps are taken "
+        "above their least value."
+    )
+    table = Table(
+        ("Case",),
+        [(case.case,)],
+        [Column("Method", align="left"), Column("sAUC, mean over readers"), Column("Median of cases")],
+        [[name, fixed_text(row["score"], 3), fixed_text(row["target"], 3)]],
+    )
+    return Item(
+        "example",
+        "Example: where readers looked, their habit, a map and the lungs",
+        without_blanks(pick),
+        build(table, "lanfredi2021"),
+        plot_pictures(pictures, note=note),
+        slice="one case",
+        note=f"the case whose mean sAUC of {name} is nearest to the median; ties by name",
+    )
+
+
+def _map_of(study: GazeStudy, case: GazeCase, method: str, mixing: str | None) -> np.ndarray | None:
+    """Return the first map of a method at the size of the image; None where there is none to show."""
+    wanted: list[MapSeries] = [s for s in study.series if s.method == method]
+    wanted = [s for s in wanted if s.mixing == mixing] or wanted
+    given = {m.series: m for m in case.maps}
+    for series in wanted:
+        if series in given:
+            saliency = given[series].read(case.shape)
+            if is_finite(saliency):
+                return saliency if saliency.shape == case.shape else resize(saliency, case.shape)
+    return None
