@@ -10,6 +10,7 @@ from salstats.checks import SalstatsError
 from salstats.display.format import MISSING
 from salstats.metrics.registry import METRICS, known_metric
 from salstats.stats.cells import AVERAGE, OVERALL
+from salstats.stats.how_scored import SEVERAL
 
 #: The method that is the reference where nothing else says so.
 HUMAN = "human"
@@ -69,13 +70,19 @@ class Labels:
         values in the order they should stand (`{"task": ["Edema", "Atelectasis"]}`,
         `{"method": {"human": "Radiologist", "gradcam": "Grad-CAM"}}`). Values that are not named follow
         in the frame's order of text; "Overall" and "Average" stand last unless they are named.
+    frame : DataFrame, optional
+        What is shown: its column `distance_unit` says the unit of its metrics.
     """
 
-    def __init__(self, given: "Mapping[str, Any] | Labels | None" = None) -> None:
+    def __init__(
+        self, given: "Mapping[str, Any] | Labels | None" = None, frame: pd.DataFrame | None = None
+    ) -> None:
         self._flat: dict[str, str] = {}
         self._columns: dict[str, dict[str, str]] = {}
+        self._units = _units(frame)
         if isinstance(given, Labels):
             self._flat, self._columns = given._flat, given._columns
+            self._units = given._units | self._units
             return
         if given is not None and not isinstance(given, Mapping):
             raise SalstatsError(
@@ -109,7 +116,8 @@ class Labels:
                 return known[text]
         if column == "metric":
             metric = known_metric(text)
-            return text if metric is None else metric.label
+            label = text if metric is None else metric.label
+            return f"{label} ({self._units[text]})" if text in self._units else label
         if column in ("method", "reference"):
             return _METHODS.get(re.sub(r"[^a-z0-9+]", "", text.lower()), text)
         if column in ("term", "x", "y", "covariate", "predictor", "response"):
@@ -150,6 +158,15 @@ class Labels:
             raise SalstatsError(f"labels give two values of column {column!r} the same label")
         labels = [texts.get(v) for v in frame[column]]
         return pd.Categorical(labels, categories=categories[::-1] if reverse else categories, ordered=True)
+
+
+def _units(frame: pd.DataFrame | None) -> dict[str, str]:
+    """Return the unit of each metric of a frame that has one only."""
+    if frame is None or not {"metric", "distance_unit"} <= set(frame.columns):
+        return {}
+    said = frame.loc[frame["distance_unit"].notna(), ["metric", "distance_unit"]].drop_duplicates()
+    said = said[~said["metric"].duplicated(keep=False) & (said["distance_unit"] != SEVERAL)]
+    return {str(m): str(unit) for m, unit in zip(said["metric"], said["distance_unit"], strict=True)}
 
 
 def _sentence(name: str) -> str:

@@ -22,6 +22,7 @@ from salstats.stats.analytic import analytic_variance
 from salstats.stats.cells import display_order
 from salstats.stats.contrast_design import ContrastDesign, contrast_design
 from salstats.stats.estimand import influence_weights
+from salstats.stats.how_scored import how_scored
 from salstats.stats.inference import (
     Inference,
     Settings,
@@ -313,6 +314,7 @@ def _contrast(
         **({"conf_set": result.conf_set} if result.conf_set is not None else {}),
         "test": test,
         **({"n_replicates": settings.n_replicates} if drawn else {}),
+        **how_scored(scores, design.keys),
     }
     frame = estimates_frame(design.keys, table, special)
     frame = frame.iloc[display_order(design.keys)].reset_index(drop=True)

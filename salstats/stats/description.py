@@ -9,6 +9,7 @@ from salstats.checks import check_by
 from salstats.frames import DEFAULT_BY, check_scores
 from salstats.stats.cells import index_groups
 from salstats.stats.grouping import warn_pooled_methods
+from salstats.stats.how_scored import how_scored
 from salstats.stats.summary import check_one_metric
 from salstats.stats.units import resolve_unit
 
@@ -106,4 +107,5 @@ def describe(
         },
         index=every_group,
     )
-    return pd.concat([keys, described], axis=1)
+    made = pd.DataFrame(how_scored(scores, keys), index=every_group)
+    return pd.concat([keys, described, made], axis=1)

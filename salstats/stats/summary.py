@@ -1,6 +1,7 @@
 """Means per group with intervals, and the replicates behind them."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,6 +20,7 @@ from salstats.stats.cells import (
 )
 from salstats.stats.estimand import Estimand
 from salstats.stats.grouping import check_overall, warn_pooled_methods
+from salstats.stats.how_scored import how_scored
 from salstats.stats.inference import check_binary, check_settings, infer, replicate
 from salstats.stats.intervals import BOOTSTRAP
 from salstats.stats.units import Units, resolve_unit
@@ -78,7 +80,8 @@ def summarize(
         - `conf_low`, `conf_high`, `conf_level`, `interval`, `unit`;
         - `n` defined scores, `n_missing` undefined ones, `n_units` units with a defined score;
         - with intervals from replicates: `n_undefined` replicates without a defined score, `bias` (mean of
-          the replicates - estimate), `n_replicates` drawn.
+          the replicates - estimate), `n_replicates` drawn;
+        - `distance_unit`, `pdc_options`, `center_bias`, `floor` where the scores say how they were made.
 
     Raises
     ------
@@ -148,7 +151,8 @@ def summarize(
     }
     if interval in BOOTSTRAP:
         table |= {"n_undefined": result.n_undefined, "bias": result.bias}
-    special = {"n_replicates": settings.n_replicates} if interval in BOOTSTRAP else {}
+    special: dict[str, Any] = {"n_replicates": settings.n_replicates} if interval in BOOTSTRAP else {}
+    special |= how_scored(scores, keys)
     return estimates_frame(keys, table, special).iloc[display_order(keys)].reset_index(drop=True)
 
 

@@ -73,10 +73,10 @@ def plot_box(
     >>> type(figure).__name__
     'ggplot'
     """
-    names = Labels(labels)
     if n_columns is not None:
         check_count(n_columns, "n_columns")
     boxes, outside = box_values(scores, by)
+    names = Labels(labels, scores)
     if reference is not None:
         check_choice(reference, [str(m) for m in scores["method"].unique()], "reference")
     groups = list(boxes.columns[: boxes.columns.get_loc("n")])

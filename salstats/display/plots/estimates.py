@@ -197,7 +197,7 @@ def prepare(
     frame: pd.DataFrame, name: str, labels: Mapping[str, Any] | Labels | None, reference: str | None = None
 ) -> Drawing:
     """Return a checked estimates frame made ready for a figure."""
-    named, term, role = Labels(labels), one_term(frame, name), roles(frame, name)
+    named, term, role = Labels(labels, frame), one_term(frame, name), roles(frame, name)
     references = references_of(frame, reference)
     kept, missing = drawable(frame, named, role.groups, name)
     kept["panel"] = panel_titles(kept, panel_texts(kept, named, role.facet, term))

@@ -91,7 +91,8 @@ def plot_forest(
     'Mean (95% CI)'
     """
     check_choice(style, tuple(STYLES), "style")
-    frame, named = check_estimates(estimates), Labels(labels)
+    frame = check_estimates(estimates)
+    named = Labels(labels, frame)
     levels = _levels(frame)
     metric = [c for c in ("metric",) if c in frame.columns]
     check_distinct(frame, [*metric, *levels], "estimates")

@@ -91,7 +91,7 @@ def table_decrease(
     frame = check_display(decrease, digits, style, "decrease").reset_index(drop=True)
     check_columns(frame, ["method", "reference", "reference_mean", "method_mean"], "decrease")
     check_choice(sort, _SORTS, "sort")
-    names = Labels(labels)
+    names = Labels(labels, frame)
     placement = _placement(frame, wide)
     slots = lay_out(frame, placement, names)
     if sort == "size":
@@ -132,6 +132,7 @@ def table_decrease(
             notes.count_note(frame, "pair", "incomplete"),
             notes.undefined_note(frame),
             notes.last_note(frame),
+            notes.how_note(frame, names),
             notes.metric_note(frame),
         ),
         notes.paragraph(

@@ -80,7 +80,7 @@ def table_describe(
     check_count(digits, "digits", 0)
     check_choice(style, tuple(STYLES), "style")
     frame = described.reset_index(drop=True)
-    names = Labels(labels)
+    names = Labels(labels, frame)
     keys = [str(c) for c in frame.columns[: list(frame.columns).index("n")]]
     placement = place(frame, keys, _row_column(frame, keys), [])
     slots = lay_out(frame, placement, names)
@@ -100,6 +100,7 @@ def table_describe(
             "n, scores; undefined ones are left out." if "n_missing" in frame else "n, scores.",
             "Scores of 0 and 1 alone are described by their counts." if frame["binary"].any() else "",
             notes.dash_note(table.cells),
+            notes.how_note(frame, names),
             notes.metric_note(frame),
         )
     ]

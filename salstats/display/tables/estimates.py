@@ -103,7 +103,7 @@ def table_estimates(
     """
     frame = check_display(estimates, digits, style).reset_index(drop=True)
     check_columns(frame, ["n"] if n else [], "estimates, for n=True,")
-    names = Labels(labels)
+    names = Labels(labels, frame)
     keys = [*grouping_columns(frame), *(c for c in ("reference", "term") if c in frame and varies(frame, c))]
     placement = place(frame, keys, rows, columns, groups)
     slots = lay_out(frame, placement, names)
@@ -132,6 +132,7 @@ def table_estimates(
             notes.count_note(frame, *count_nouns(frame)),
             notes.undefined_note(frame),
             notes.last_note(frame),
+            notes.how_note(frame, names),
             notes.metric_note(frame),
         ),
         notes.paragraph(best_said, underline_said, tested, given.note, notes.dash_note(table.cells)),
@@ -157,4 +158,15 @@ def _best(
         return set(), ""
     exclude = [exclude] if isinstance(exclude, str) else list(exclude)
     best = best_rows(frame, keys, over, exclude, directions)
-    return best.rows, notes.best_note(best, over, exclude, labels)
+    said = notes.best_note(best, over, exclude, labels)
+    if best.rows and _of_other_cases(frame, best.within):
+        said += " Where n differs, means are of other cases; paired differences compare them fairly."
+    return best.rows, said
+
+
+def _of_other_cases(frame: pd.DataFrame, within: Sequence[str]) -> bool:
+    """Return whether estimates that compete rest on different numbers of scores."""
+    if "n" not in frame.columns:
+        return False
+    counts = frame.groupby(list(within))["n"].nunique() if within else frame[["n"]].nunique()
+    return bool((counts > 1).any())

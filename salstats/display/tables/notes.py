@@ -248,6 +248,30 @@ def metric_note(frame: pd.DataFrame) -> str:
     return " ".join(m.note for m in METRICS.values() if m.note and m.name in words)
 
 
+#: Columns that say how scores were made, and the sentence about each.
+_HOW = {
+    "pdc_options": "{metrics}: {value}.",
+    "center_bias": "{metrics}: corrected by the centre bias of {value} images.",
+    "floor": "{metrics}: {value} of a map's maximum added to every pixel.",
+}
+_HOW_VALUES = {"others": "the other"}
+
+
+def how_note(frame: pd.DataFrame, labels: Labels) -> str:
+    """Return how the scores of the metrics shown were made, where the frame says it."""
+    if "metric" not in frame.columns:
+        return ""
+    sentences = []
+    for column, sentence in _HOW.items():
+        if column not in frame.columns:
+            continue
+        for value, own in frame[frame[column].notna()].groupby(column, sort=False):
+            names = [labels.value("metric", m) for m in labels.order("metric", own["metric"])]
+            text = f"{value:g}" if isinstance(value, float) else _HOW_VALUES.get(str(value), str(value))
+            sentences.append(sentence.format(metrics=joined(names), value=text))
+    return " ".join(sentences)
+
+
 def abbreviation_note(texts: Iterable[str]) -> str:
     """Return the abbreviations that occur in the texts, spelled out in alphabetical order."""
     words = set(re.findall(r"\w+", " ".join(texts)))

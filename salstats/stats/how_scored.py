@@ -1,0 +1,47 @@
+"""How scores were made, carried into what is estimated of them: units, options that change the numbers."""
+
+from typing import Any
+
+import pandas as pd
+
+#: Columns of a scores frame that say it, each for its own metrics.
+HOW_SCORED = ("distance_unit", "pdc_options", "center_bias", "floor")
+#: Stands where scores of a metric were made in more than one way.
+SEVERAL = "several"
+
+
+def how_scored(scores: pd.DataFrame, keys: pd.DataFrame) -> dict[str, list[Any]]:
+    """Return, for each row of an estimates frame, how the scores of its metric were made.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        A scores frame.
+    keys : DataFrame
+        The grouping columns of the estimates; without `metric` all scores count.
+
+    Returns
+    -------
+    dict of str to list
+        For each column of `HOW_SCORED` that says something: its value, "several" where there are more
+        than one, and None where it says nothing of the metric.
+    """
+    found = {}
+    for column in HOW_SCORED:
+        if column not in scores.columns:
+            continue
+        said = scores.loc[scores[column].notna(), ["metric", column]].drop_duplicates()
+        if said.empty:
+            continue
+        if "metric" in keys.columns:
+            ways = {metric: _one(rows[column]) for metric, rows in said.groupby("metric")}
+            found[column] = [ways.get(metric) for metric in keys["metric"]]
+        else:
+            found[column] = [_one(said[column])] * len(keys)
+    return found
+
+
+def _one(values: pd.Series) -> Any:
+    """Return the one value there is, or that there are several."""
+    distinct = values.unique()
+    return distinct[0] if len(distinct) == 1 else SEVERAL
