@@ -13,6 +13,7 @@ from salstats.images.fixations import Fixations, fixation_map
 from salstats.images.map_steps import resize
 from salstats.images.maps import is_finite
 from salstats.metrics import fixation as metric
+from salstats.metrics.densities import Densities
 from salstats.metrics.ranks import RankedMap, sampled_auc
 
 #: Metrics that compare a map with a density, and those that compare it with points.
@@ -95,7 +96,10 @@ class Truths:
     def __init__(self, case: GazeCase, rule: GazeRule) -> None:
         looks = [recording.read() for recording in case.used]
         self.shape = case.shape
-        self.own = np.stack([_density(r, look, case.shape) for r, look in zip(case.used, looks, strict=True)])
+        # filled one by one: with five readers each stack is 200 MB
+        self.own = np.empty((len(looks), *case.shape))
+        for own, recording, look in zip(self.own, case.used, looks, strict=True):
+            own[:] = _density(recording, look, case.shape)
         readers = range(len(looks))
         self.left_out: tuple[Recording | None, ...]
         if rule.truth == ALL:
@@ -103,7 +107,11 @@ class Truths:
         else:
             self.left_out = case.used
             groups = [[other for other in readers if other != reader] for reader in readers]
-        self.densities = np.stack([self.own[group].mean(axis=0) for group in groups])
+        self.densities = np.zeros((len(groups), *case.shape))
+        for mean, group in zip(self.densities, groups, strict=True):
+            for reader in group:
+                mean += self.own[reader]
+            mean /= len(group)
         self.points = [
             _inside(np.concatenate([looks[reader].points for reader in group]), case.shape)
             for group in groups
@@ -191,6 +199,10 @@ class Comparison:
         needs_bias = any(name in SHUFFLED for name in rule.metrics)
         self.bias = bias_on(case, truths, bias, rule) if needs_bias else Bias(None, None)
         self.draws = _draws(truths, self.bias.density, rule, rng)
+        # all of them at once, and each alone for the reader left out
+        self._all = Densities(truths.densities, self.shape)
+        self._each = [Densities(density, self.shape) for density in truths.densities]
+        self._bias = None if self.bias.density is None else Densities(self.bias.density, self.shape)
 
     def n_unseen(self, name: str) -> int | None:
         """Return how many pixels the centre bias has not seen, beside the metrics that need it."""
@@ -233,8 +245,7 @@ class Comparison:
         self, name: str, saliency: np.ndarray, ranked: RankedMap, which: Sequence[int]
     ) -> np.ndarray:
         """Return a metric of a map against some of the densities."""
-        # one truth, or all of them: a slice of the stack is no copy
-        densities = self.truths.densities[which[0] : which[-1] + 1]
+        densities = self._each[which[0]] if len(which) == 1 else self._all
         if name in AREAS and self.draws is not None:
             return np.array([sampled_auc(saliency, *self.draws[name][i]) for i in which])
         if name == "auc":
@@ -243,9 +254,9 @@ class Comparison:
             return ranked.sauc(densities, self.bias.density)
         if name in ("ncc", "sncc"):
             values = ranked.ncc(densities)
-            return values - ranked.ncc(self.bias.density) if name == "sncc" else values
+            return values - ranked.ncc(self._bias) if name == "sncc" else values
         function = metric.sim if name == "sim" else metric.kl
-        return np.array([function(saliency, density) for density in densities])
+        return np.array([function(saliency, density) for density in densities.values])
 
     def _of_points(self, name: str, saliency: np.ndarray, truth: int) -> tuple[float, str | None]:
         """Return a metric of a map against the points of a truth, or NaN and the reason."""

@@ -130,14 +130,14 @@ class CenterBias:
         """The mean of the maps added so far; NaN where none covers the pixel."""
         return _mean(self._sums, self.n_maps)
 
-    def add(self, case: str, density: np.ndarray) -> None:
-        """Add the map of one recording; a case that was read three times is added three times.
+    def add(self, case: str, *densities: np.ndarray) -> None:
+        """Add the maps of a case's recordings, one by one or, which is quicker, together.
 
         Parameters
         ----------
         case : str
-        density : ndarray of float, shape (M, N)
-            On the case's image; 0 or more, of any sum above 0.
+        *densities : ndarray of float, shape (M, N)
+            On the case's image; 0 or more, of any sum above 0, each counted as one.
 
         Raises
         ------
@@ -147,9 +147,9 @@ class CenterBias:
             The case has no box, or the map is negative, not finite, or 0 everywhere, also after it is
             resized (which passes over pixels where it shrinks by more than a half).
         """
-        place, moved = self._moved(case, [density])
+        place, moved = self._moved(case, densities)
         self._sums[place] += moved
-        self.n_maps[place] += 1
+        self.n_maps[place] += len(densities)
 
     def merge(self, other: "CenterBias") -> None:
         """Add all maps that another one has; both must have been made of the same boxes and shapes.

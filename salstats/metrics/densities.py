@@ -1,5 +1,6 @@
 """What a density of fixations is: its checks, and a saliency map read as one."""
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,9 @@ from salstats.images.peaks import rounding
 
 #: What a constant map is where maps are read as densities.
 CONSTANT = ("nan", "uniform")
+#: Standard deviation, as a share of the mean, below which a density is taken about its mean before it is
+#: multiplied: the difference of two products would lose more than three digits.
+_NEARLY_CONSTANT = 1e-3
 
 
 def is_constant(values: np.ndarray) -> bool:
@@ -104,6 +108,82 @@ def check_densities(densities: Any, shape: tuple[int, int]) -> np.ndarray:
     if all(np.may_share_memory(one, arrays) for one in checked):
         return arrays
     return np.array(checked)
+
+
+class Densities:
+    """Densities on one image, checked and summed once for all the maps that are compared with them.
+
+    Parameters
+    ----------
+    densities : array_like of number, shape (k, M, N) or (M, N)
+    shape : tuple of int
+        (height, width) of the maps.
+
+    Attributes
+    ----------
+    values : ndarray of float64, shape (k, M, N)
+        The array itself where nothing has to change; it must not be changed afterwards.
+
+    Raises
+    ------
+    ShapeError, ValueRangeError
+        As in `check_densities`.
+
+    Examples
+    --------
+    >>> from salstats.metrics.densities import Densities
+    >>> Densities([[0, 2]], (1, 2)).sums
+    array([2.])
+    """
+
+    def __init__(self, densities: Any, shape: tuple[int, int]):
+        self.values = check_densities(densities, shape)
+        self.flat = self.values.reshape(len(self.values), shape[0] * shape[1])
+
+    def __len__(self) -> int:
+        """Return how many densities there are."""
+        return len(self.values)
+
+    @cached_property
+    def sums(self) -> np.ndarray:
+        """The sum of each density."""
+        return np.asarray(self.flat.sum(axis=1))
+
+    @cached_property
+    def _lengths(self) -> np.ndarray:
+        """The length of each density about its mean; NaN where it is constant."""
+        return np.array([np.nan if is_constant(one) else _length(one) for one in self.flat])
+
+    def correlations(self, standard: np.ndarray) -> np.ndarray:
+        """Return Pearson's correlation of each density with values about their mean, of length 1.
+
+        Parameters
+        ----------
+        standard : ndarray of float64, shape (M * N,)
+
+        Returns
+        -------
+        ndarray of float64, shape (k,)
+            NaN for a constant density.
+        """
+        means = self.sums / self.flat.shape[1]
+        # what rounding leaves of the values' sum must not be multiplied by a mean
+        found = (self.flat @ standard - means * standard.sum()) / self._lengths
+        spreads = self._lengths / np.sqrt(self.flat.shape[1])
+        for i in np.flatnonzero(spreads < _NEARLY_CONSTANT * means):
+            found[i] = (self.flat[i] - means[i]) @ standard / self._lengths[i]
+        # rounding may carry a perfect correlation past 1
+        return np.clip(found, -1, 1)
+
+
+def _length(flat: np.ndarray) -> float:
+    """Return the length of values about their mean."""
+    largest = float(flat.max())
+    # squares of huge or tiny values would leave the range of float64
+    unit = 1.0 if 1e-100 < largest < 1e100 else largest
+    about = flat / unit if unit != 1 else flat
+    about = about - about.mean()
+    return float(np.sqrt(about @ about)) * unit
 
 
 def as_density(values: np.ndarray, *, minimum: float = 0.0, constant: str = "nan") -> np.ndarray | None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from salstats.checks import ShapeError, ValueRangeError
 from salstats.images.maps import check_saliency
-from salstats.metrics.densities import check_densities, check_density, is_constant
+from salstats.metrics.densities import Densities, check_density, is_constant
 
 
 class RankedMap:
@@ -40,7 +40,8 @@ class RankedMap:
     Notes
     -----
     Densities are arrays (k, M, N), or one of (M, N): finite, not negative, each with a positive sum, which
-    need not be 1. Sorting takes O(P log P) for P pixels, each density then O(P).
+    need not be 1; or `Densities`, which are checked once for many maps. Sorting takes O(P log P) for P
+    pixels, each density then O(P).
 
     Examples
     --------
@@ -80,7 +81,7 @@ class RankedMap:
         ValueRangeError
             A density is negative or not finite somewhere, or nothing but 0.
         """
-        return self._mean_rank(check_densities(densities, self.shape), None)
+        return self._mean_rank(self._checked(densities), None)
 
     def sauc(self, densities: Any, negatives: Any) -> np.ndarray:
         """Return the areas under the ROC curve of the map, the negatives being drawn from a density.
@@ -102,7 +103,7 @@ class RankedMap:
         ShapeError, ValueRangeError
             As in `auc`; for the negatives too.
         """
-        positives = check_densities(densities, self.shape)
+        positives = self._checked(densities)
         return self._mean_rank(positives, check_density(negatives, self.shape, "center_bias"))
 
     def ncc(self, densities: Any) -> np.ndarray:
@@ -122,11 +123,14 @@ class RankedMap:
         ShapeError, ValueRangeError
             As in `auc`.
         """
-        checked = check_densities(densities, self.shape)
-        if self.is_constant:
-            return np.full(len(checked), np.nan)
-        # rounding may carry a perfect correlation past 1
-        return np.array([np.clip(_standard(d) @ self._standard, -1, 1) for d in checked], dtype=np.float64)
+        checked = self._checked(densities)
+        return np.full(len(checked), np.nan) if self.is_constant else checked.correlations(self._standard)
+
+    def _checked(self, densities: Any) -> Densities:
+        """Return densities that fit the map."""
+        if isinstance(densities, Densities) and densities.values.shape[1:] == self.shape:
+            return densities
+        return Densities(densities.values if isinstance(densities, Densities) else densities, self.shape)
 
     @cached_property
     def _standard(self) -> np.ndarray:
@@ -134,48 +138,77 @@ class RankedMap:
         return _standard(self.values)
 
     @cached_property
-    def _order(self) -> np.ndarray:
-        """The pixels from the lowest to the highest."""
-        return np.argsort(self.values, axis=None)
+    def _sorted(self) -> tuple[np.ndarray, np.ndarray | None]:
+        """The pixels from the lowest to the highest, and where in that order each value of the map ends.
 
-    @cached_property
-    def _ends(self) -> np.ndarray | None:
-        """Where in the order each value of the map ends; None where no two pixels tie."""
-        ordered = self.values.ravel().take(self._order)
-        ends = np.append(np.flatnonzero(ordered[1:] != ordered[:-1]) + 1, ordered.size)
-        return None if len(ends) == ordered.size else ends
+        None for the ends where no two pixels tie.
+        """
+        flat = self.values.ravel()
+        with np.errstate(over="ignore", under="ignore"):
+            single = flat.astype(np.float32)
+        if flat.size <= 2**32 and np.array_equal(single, flat):
+            order, ordered = _sorted_single(single)
+        else:
+            order = np.argsort(flat)
+            ordered = flat.take(order)
+        changes = np.flatnonzero(ordered[1:] != ordered[:-1])
+        if len(changes) == flat.size - 1:
+            return order, None
+        changes += 1
+        return order, np.append(changes, flat.size)
 
     @cached_property
     def _uniform_ranks(self) -> np.ndarray:
         """For each pixel the share of all pixels below it, plus half of the share level with it."""
-        size = self.values.size
-        return self._ranks(np.arange(1, size + 1) / size)
+        size, ends = self.values.size, self._sorted[1]
+        shares = np.arange(1.0, size + 1) if ends is None else ends.astype(np.float64)
+        shares /= size
+        return self._ranks(shares)
 
     def _ranks(self, shares: np.ndarray) -> np.ndarray:
-        """Return each pixel's rank from the share of negatives up to each place in the order."""
-        if self._ends is not None:
-            shares = shares[self._ends - 1]
+        """Return each pixel's rank from the share of negatives up to the end of each value of the map."""
+        order, ends = self._sorted
         middle = shares.copy()
         middle[1:] += shares[:-1]
         middle /= 2
         ranks = np.empty(self.values.size)
-        ranks[self._order] = (
-            middle if self._ends is None else np.repeat(middle, np.diff(self._ends, prepend=0))
-        )
+        ranks[order] = middle if ends is None else np.repeat(middle, np.diff(ends, prepend=0))
         return ranks
 
-    def _mean_rank(self, positives: np.ndarray, negatives: np.ndarray | None) -> np.ndarray:
+    def _mean_rank(self, positives: Densities, negatives: np.ndarray | None) -> np.ndarray:
         """Return the mean rank of each density; NaN for a constant map."""
         if self.is_constant:
             return np.full(len(positives), np.nan)
         if negatives is None:
             ranks = self._uniform_ranks
         else:
-            below = np.cumsum(negatives.ravel().take(self._order))
-            ranks = self._ranks(below / below[-1])
-        flat = positives.reshape(len(positives), self.values.size)
+            order, ends = self._sorted
+            below = negatives.ravel().take(order)
+            np.cumsum(below, out=below)
+            if ends is not None:
+                below = below[ends - 1]
+            below /= below[-1]
+            ranks = self._ranks(below)
         # rounding may carry a perfect score past 1
-        return np.minimum(flat @ ranks / flat.sum(axis=1), 1.0)
+        return np.minimum(positives.flat @ ranks / positives.sums, 1.0)
+
+
+def _sorted_single(flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the order of values of single precision, and numbers in that order that tie where they do.
+
+    Value and pixel make one whole number of 64 bits each; sorting these takes a third of the time.
+    """
+    # 0 and -0 are one value
+    bits = (flat + np.float32(0)).view(np.int32)
+    # as whole numbers, negative values run backwards
+    np.bitwise_xor(bits, 0x7FFFFFFF, out=bits, where=bits < 0)
+    keys = bits.astype(np.int64)
+    keys <<= 32
+    keys |= np.arange(flat.size)
+    keys.sort()
+    order = keys & 0xFFFFFFFF
+    keys >>= 32
+    return order, keys
 
 
 def sampled_auc(saliency: Any, positives: Any, negatives: Any) -> float:

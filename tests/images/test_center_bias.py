@@ -371,3 +371,16 @@ def test_other_frames_cannot_be_merged():
         bias.merge(CenterBias({"a": Box(0, 0, 4, 5)}, {"a": (8, 9)}))
     with pytest.raises(ValueRangeError, match="different boxes or shapes"):
         bias.merge(CenterBias({"a": Box(0, 0, 4, 4)}, {"a": (8, 10)}))
+
+
+def test_maps_added_together_count_as_one_by_one():
+    rng = np.random.default_rng(4)
+    boxes, shapes = {"a": Box(2, 1, 12, 11), "b": Box(1, 2, 19, 14)}, {"a": (14, 13), "b": (20, 16)}
+    together, one_by_one = CenterBias(boxes, shapes), CenterBias(boxes, shapes)
+    for case, shape in shapes.items():
+        maps = rng.random((3, *shape)) * [[[1]], [[5]], [[100]]]
+        together.add(case, *maps)
+        for density in maps:
+            one_by_one.add(case, density)
+    np.testing.assert_array_equal(together.n_maps, one_by_one.n_maps)
+    np.testing.assert_allclose(together.average, one_by_one.average, rtol=0, atol=ROUNDING)

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
 from salstats.checks import ShapeError, ValueRangeError
+from salstats.metrics.densities import Densities
 from salstats.metrics.fixation import auc, ncc, sauc
 from salstats.metrics.ranks import RankedMap, auc_of_values, sampled_auc
 
@@ -183,3 +184,46 @@ def test_damaged_arrays_are_named():
         ranked.sauc(good, 0 * good[0])
     with pytest.raises(ShapeError, match=r"map \(1, 2\) and center_bias \(2, 1\)"):
         ranked.sauc(good, good[0].T)
+
+
+@pytest.mark.parametrize("levels", [None, 20, 1])
+def test_a_map_of_single_precision_is_ranked_like_the_same_order_in_double(levels):
+    saliency, densities, bias = drawn(7, levels=levels)
+    single = saliency.astype(np.float32)
+    # thirds have more digits than single precision
+    third = single.astype(np.float64) / 3
+    assert not np.array_equal(third, third.astype(np.float32))
+    for name, negatives in (("auc", ()), ("sauc", (bias,))):
+        found, known = (getattr(RankedMap(one), name)(densities, *negatives) for one in (single, third))
+        np.testing.assert_allclose(found, known, rtol=DOUBLE)
+
+
+def test_single_precision_keeps_the_order_of_signs_and_of_its_smallest_numbers():
+    largest, tiny = float(np.finfo(np.float32).max), float(np.finfo(np.float32).smallest_subnormal)
+    ordered = [-largest, -1.0, -tiny, 0.0, tiny, 1.0, largest]
+    # each pixel as the only positive: its rank among all seven
+    found = RankedMap([ordered]).auc(np.eye(7)[:, np.newaxis])
+    np.testing.assert_allclose(found, (np.arange(7) + 0.5) / 7, rtol=DOUBLE)
+    found = RankedMap([[0.0, -0.0, 1.0, -1.0]]).auc(np.eye(4)[:, np.newaxis])
+    np.testing.assert_allclose(found, [0.5, 0.5, 0.875, 0.125], rtol=DOUBLE)
+
+
+def test_densities_checked_before_score_as_the_arrays_do():
+    saliency, densities, bias = drawn(8, levels=3)
+    ranked, checked = RankedMap(saliency), Densities(densities, saliency.shape)
+    np.testing.assert_array_equal(ranked.auc(checked), ranked.auc(densities))
+    np.testing.assert_array_equal(ranked.sauc(checked, bias), ranked.sauc(densities, bias))
+    np.testing.assert_array_equal(ranked.ncc(checked), ranked.ncc(densities))
+    with pytest.raises(ShapeError, match="do not fit together"):
+        RankedMap([[1, 2]]).auc(checked)
+
+
+@pytest.mark.parametrize("size", [1e-2, 1e-5, 1e-9])
+def test_a_density_that_is_nearly_constant_keeps_its_correlation(size):
+    rng = np.random.default_rng(9)
+    # whole multiples of a power of two, so that 1 can be added and taken away without rounding
+    unit = 2.0 ** np.round(np.log2(size / 100))
+    steps = rng.integers(0, 100, (31, 37)) * unit
+    saliency = 1e6 + rng.random((31, 37))
+    known = np.corrcoef((saliency - 1e6).ravel(), steps.ravel())[0, 1]
+    assert RankedMap(saliency).ncc(1 + steps)[0] == pytest.approx(known, abs=1e-10)
