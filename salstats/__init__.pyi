@@ -15,13 +15,13 @@ from .readers.arrays import study_from_arrays as study_from_arrays
 from .scoring import score as score
 from .scoring import features as features
 from .tuning import tune as tune
+from .segmenting import segment as segment
+from .segmenting import write_masks as write_masks
 from .gaze_study import recordings as recordings
-from .gaze_study import majority_labels as majority_labels
+from .reading_labels import majority_labels as majority_labels
 from .gaze_scoring import score_gaze as score_gaze
 from .gaze_sampling import sampling_spread as sampling_spread
 from .gaze_sampling import sampled_scores as sampled_scores
-from .segmenting import segment as segment
-from .segmenting import write_masks as write_masks
 from .stats.adjust import adjust as adjust
 from .stats.rescaling import normalize as normalize
 from .stats.regression import regress as regress

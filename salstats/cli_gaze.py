@@ -109,7 +109,8 @@ def gaze(
     for target in (out, recordings):
         if target is not None:
             check_output(target, overwrite=overwrite)
-    if out is not None and recordings is not None and out.absolute() == recordings.absolute():
+    check_inputs(folder, out, recordings)
+    if out is not None and recordings is not None and out.resolve() == recordings.resolve():
         raise SalstatsError(f"--output and --recordings both name {out}; give them two files")
     import salstats.gaze_scoring as scoring
     from salstats.gaze_study import recordings as listed
@@ -129,20 +130,32 @@ def gaze(
     say_reasons(frame)
 
 
+def check_inputs(folder: Path, *targets: Path | None) -> None:
+    """Fail before any work is done where an output would take the place of a file of the recordings."""
+    from salstats.checks import InputFileError
+    from salstats.readers.gaze_files import is_release_file
+
+    for target in targets:
+        if target is not None and target.exists() and is_release_file(folder, target):
+            raise InputFileError(f"cannot write {target}: this command reads it; choose another file")
+
+
 def say_fixations(recordings: "pd.DataFrame") -> None:
     """Say on stderr how many recordings and fixations were used, and how many of these lie outside."""
     used = recordings[recordings["used"]]
-    outside, zero, n = (int(used[c].sum()) for c in ("n_outside", "n_zero", "n_fixations"))
+    counts = ("n_outside", "n_zero", "n_overlapping", "n_fixations")
+    outside, zero, together, n = (int(used[c].sum()) for c in counts)
     typer.echo(
         f"{len(used)} of {len(recordings)} recordings used, with {n} fixations: {outside} outside their "
-        f"image (their tails count), {zero} of no duration",
+        f"image (their tails count), {zero} of no duration"
+        + (f", {together} that begin before another has ended" if together else ""),
         err=True,
     )
 
 
 def say_reasons(scores: "pd.DataFrame") -> None:
     """Say on stderr how many scores are defined, and why others are not."""
-    by = [c for c in ("metric", "method", "mixing") if c in scores.columns]
+    by = [c for c in ("metric", "method") if c in scores.columns]
     what = "images x readers" if "reader" in scores.columns else "images"
     for names, rows in scores.groupby(by, sort=False, dropna=False):
         parts = [f"{int(rows['score'].notna().sum())} of {len(rows)} {what} defined"]

@@ -85,7 +85,9 @@ def test_every_option_for_reading_reaches_the_reader(folder):
     )  # fmt: skip
     write_frame(score_gaze(study, metrics="ncc"), "expected.csv")
     assert (folder / "out.csv").read_bytes() == (folder / "expected.csv").read_bytes()
-    assert set(pd.read_csv("out.csv")["method"]) == {"lime", "cam", "convex", "interobserver"}
+    assert set(pd.read_csv("out.csv")["method"]) == {
+        "lime", "cam_weighted", "cam_uniform", "convex", "interobserver",
+    }  # fmt: skip
 
 
 def test_recordings_are_written_beside_the_scores(folder):
@@ -97,7 +99,7 @@ def test_recordings_are_written_beside_the_scores(folder):
 def test_it_says_what_is_left_out_and_why_scores_are_missing(capsys, folder):
     write_metadata(folder / "gaze", metadata_rows(discarded=[recording_id("img-b", 1)]))
     rows = fixation_rows("img-a", 0)
-    rows[0][2], rows[1][1] = -2, rows[1][0]
+    rows[0][2], rows[1][1], rows[3][1] = -2, rows[1][0], rows[5][1]
     write_fixations(folder / "gaze" / recording_id("img-a", 0), rows)
     np.save(folder / "maps" / "img-a.npy", np.ones((4, 4)))
     (folder / "maps" / "img-c.npy").unlink()
@@ -106,7 +108,7 @@ def test_it_says_what_is_left_out_and_why_scores_are_missing(capsys, folder):
     assert out == ""
     lines = err.splitlines()
     assert "8 of 9 recordings used, with 48 fixations: 1 outside their image" in lines[0]
-    assert lines[0].endswith("1 of no duration")
+    assert lines[0].endswith("1 of no duration, 2 that begin before another has ended")
     assert "ncc, cam: 2 of 8 images x readers defined, 3 constant map, 3 no map" in lines
     assert "ncc, interobserver: 8 of 8 images x readers defined" in lines
     said = "salstats: warning: gaze: 1 of 9 recordings is left out (1 discarded by its file)"
@@ -141,6 +143,11 @@ def test_what_it_writes_the_statistics_read(folder):
         ("gaze --samples 0", "must be a whole number of at least 1, not 0"),
         ("gaze --jobs 0", "jobs must be a whole number"),
         ("gaze --recordings out.csv", "both name out.csv"),
+        ("gaze --recordings maps/../out.csv", "both name out.csv"),
+        ("gaze --mixing weighted", "--mixing says how --class-maps are mixed"),
+        ("gaze --padded", "--padded says how --maps and --class-maps lie"),
+        ("gaze --no-clean-lungs", "(--no-clean-lungs) says what is done to what --lungs names"),
+        ("gaze --phases -1", "--phases must be a whole number of at least 0, not -1"),
         ("gaze --recordings looks.txt", "its name must end in .csv"),
     ],
 )
@@ -173,6 +180,19 @@ def test_outputs_that_exist_are_kept_unless_asked(capsys, folder):
         assert "--overwrite" in error_line(capsys)
         assert (folder / name).read_text() == "mine"
     assert run(shlex.split("gaze gaze --metric ncc -o out.csv --recordings looks.csv --overwrite")) == 0
+
+
+@pytest.mark.parametrize("option", ["-o", "--recordings"])
+@pytest.mark.parametrize(
+    "name", ["metadata_phase_1.csv", "P0R0/fixations.csv", "P0R0/chest_bounding_box.csv"]
+)
+def test_no_recording_is_written_over(capsys, folder, option, name):
+    file = folder / "gaze" / name
+    before = file.read_bytes()
+    assert run(["gaze", "gaze", "--metric", "ncc", option, str(file), "--overwrite"]) == 2
+    assert "this command reads it; choose another file" in error_line(capsys)
+    assert file.read_bytes() == before
+    assert run(["gaze", "gaze", "--metric", "ncc", "-o", str(folder / "gaze" / "out.csv")]) == 0
 
 
 @pytest.mark.parametrize("command", ["score", "features", "tune"])

@@ -38,6 +38,7 @@ FLOORS = {
     "codes": 2,
     "study": 2,
     "gaze_study": 2,
+    "reading_labels": 2,
     "checks": 1,
     "outputs": 1,
     "metrics": 1,

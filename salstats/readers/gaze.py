@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from salstats.checks import InputFileError, SalstatsWarning, check_choice
+from salstats.checks import InputFileError, SalstatsError, SalstatsWarning, check_choice, check_count
 from salstats.gaze_study import DISCARDED, GazeCase, GazeStudy, Recording, exclusions
 from salstats.readers.gaze_files import (
     CHEST_BOX,
@@ -59,7 +59,9 @@ def read_gaze(
     class_maps : path or dict, optional
         Folders of .npz files with the arrays `maps` (classes, height, width), `probs` (classes,) and, if
         wished, `classes` (their names). Each makes a series for every rule of `mixing`, see `mix_classes`.
-        The class of no finding is the one called so, or else the first.
+        The class of no finding is the one called so; the first, where there are no names. With names of
+        which none is "no finding", an image without a class above the threshold has no thresholded map:
+        it is constant.
     lungs : path, optional
         A folder of masks of the lungs, whose convex hull becomes the method `convex`. A square mask of
         another size than the image is taken as one of the image padded to a square.
@@ -94,15 +96,17 @@ def read_gaze(
         The metadata, a `fixations.csv` of a recording that is not discarded or a folder of maps is not
         there; a file lacks a column, or holds an empty cell, text, NaN or infinity where a number is
         wanted, a fixation that ends before it begins, a flag that is none, or a recording whose name is no
-        plain name of a folder; a recording stands twice; rows of one image differ in its size or patient;
+        plain name of a folder; a recording or a fixation stands twice; one patient is written in two ways
+        (10000 and 10000.0); an image is too large; rows of one image differ in its size or patient;
         no file of a folder is named after an image, or two are of one image.
     SalstatsError
-        An option cannot be.
+        An option cannot be, or says how to read what is not given.
 
     Warns
     -----
     SalstatsWarning
-        Recordings or chest boxes are left out: how many, and why; files of maps are of no image.
+        Recordings or chest boxes are left out: how many, and why; folders of recordings are in no metadata
+        (where no `phases` are asked for); files of maps are of no image.
 
     See Also
     --------
@@ -117,7 +121,10 @@ def read_gaze(
     recording is used.
 
     Fixations outside the image are kept, since the tails of their Gaussians count, and so are those that
-    last 0 seconds, which weigh nothing; both are counted.
+    last 0 seconds, which weigh nothing; both are counted, and so are those that begin before another has
+    ended, each of which weighs as long as it lasts.
+
+    A recording's folder may be a link.
 
     References
     ----------
@@ -155,10 +162,23 @@ def read_gaze(
         check_choice(rule, MIXINGS, "mixing")
     if not rules:
         raise InputFileError(f"mixing= names no rule; choose of {', '.join(MIXINGS)}")
-    wanted = [phases] if isinstance(phases, int) else phases
+    if class_maps is None and rules != MIXINGS:
+        raise SalstatsError("mixing= says how class_maps= are mixed; none are given")
+    if padded and maps is None and class_maps is None:
+        raise SalstatsError("padded= says how maps= and class_maps= lie; neither is given")
+    if not clean_lungs and lungs is None:
+        raise SalstatsError(
+            "clean_lungs=False (--no-clean-lungs) says what is done to what lungs= names; it is not given"
+        )
+    wanted = None
+    if phases is not None:
+        given = phases if isinstance(phases, Iterable) else [phases]
+        wanted = [check_count(phase, "phases=", 0) for phase in given]
     readings = {phase: read_metadata(file) for phase, file in find_phases(here, wanted).items()}
     _check_readings([reading for rows in readings.values() for reading in rows])
     cases, dicoms = _cases(here, readings)
+    if phases is None:
+        _say_unlisted(here, {r.recording for rows in readings.values() for r in rows})
     held = given_maps(
         cases, dicoms, maps=maps, masks=masks, class_maps=class_maps, lungs=lungs, clean_lungs=clean_lungs,
         mixing=rules, padded=padded,
@@ -171,6 +191,20 @@ def read_gaze(
     if said:
         warnings.warn(said, SalstatsWarning, stacklevel=2)
     return study
+
+
+def _say_unlisted(folder: Path, recordings: set[str]) -> None:
+    """Warn of recordings that no metadata lists: it may be cut short, or that of a phase may be missing."""
+    places = sorted(
+        p.name for p in folder.iterdir() if p.name not in recordings and (p / FIXATIONS).is_file()
+    )
+    if places:
+        warnings.warn(
+            f"{folder}: {len(places)} folder{'s' if len(places) > 1 else ''} with {FIXATIONS} in no metadata "
+            f"and not read (first: {places[0]})",
+            SalstatsWarning,
+            stacklevel=3,
+        )
 
 
 def left_out(study: GazeStudy) -> str:
@@ -192,6 +226,7 @@ def _check_readings(readings: Sequence[Reading]) -> None:
     of_recording: dict[str, Reading] = {}
     of_dicom: dict[str, Reading] = {}
     of_image: dict[tuple[Path, str], Reading] = {}
+    of_patient: dict[str, Reading] = {}
     for reading in readings:
         first = of_recording.setdefault(reading.recording, reading)
         if first is not reading:
@@ -209,6 +244,13 @@ def _check_readings(readings: Sequence[Reading]) -> None:
                     f"{reading.file}, row {reading.row}, column {column}: {here} where row {same.row} of "
                     f"{same.file.name} has {there} for the same image ({reading.dicom})"
                 )
+        # 10000.0 is 10000 in a column that once had a gap; as two patients they would be resampled apart
+        alike = of_patient.setdefault(reading.patient.removesuffix(".0"), reading)
+        if alike.patient != reading.patient:
+            raise InputFileError(
+                f"{reading.file}, row {reading.row}, column subject_id: {reading.patient!r} where row "
+                f"{alike.row} of {alike.file.name} has {alike.patient!r}; write one patient alike"
+            )
         path = of_image.setdefault((reading.file, reading.image), reading)
         if path.dicom != reading.dicom:
             raise InputFileError(
@@ -274,7 +316,11 @@ def _recording(folder: Path, reading: Reading, reader: str | None) -> Recording:
     )
     if reading.discarded:
         return replace(known, excluded=DISCARDED)
-    if not file.is_file():
+    try:
+        there = file.is_file()
+    except OSError as error:
+        raise InputFileError(f"{file}: cannot be read ({error.strerror or error})") from error
+    if not there:
         raise InputFileError(
             f"{file}: no such file; recording {reading.recording!r} (row {reading.row} of "
             f"{reading.file.name}) needs it"
@@ -289,5 +335,6 @@ def _recording(folder: Path, reading: Reading, reader: str | None) -> Recording:
         n_fixations=len(looks.points),
         n_outside=int(is_outside(looks.points, reading.shape).sum()),
         n_zero=int((looks.duration == 0).sum()),
+        n_overlapping=looks.n_overlapping,
         duration=float(looks.duration.sum()),
     )

@@ -22,9 +22,11 @@ from salstats.gaze_study import (
 )
 from salstats.images.center_bias import Box
 from salstats.images.fixations import Fixations
+from salstats.readers.case_tables import read_plain
 from salstats.readers.cells import identifier_text, number_column, parse_numbers
-from salstats.readers.tables import TableOptions, read_table
-from salstats.readers.text import read_text
+from salstats.readers.grey_images import MOST_PIXELS
+from salstats.readers.table_options import TableOptions
+from salstats.reading_labels import MAJORITY_GROUPS
 
 METADATA = re.compile(r"metadata_phase_(\d+)\.csv")
 FIXATIONS, CHEST_BOX = "fixations.csv", "chest_bounding_box.csv"
@@ -70,17 +72,24 @@ class Reading:
 
 
 class Looks(NamedTuple):
-    """The fixations of a recording as arrays; see `Fixations`."""
+    """The fixations of a recording as arrays (see `Fixations`); how many begin before another has ended."""
 
     points: np.ndarray
     duration: np.ndarray
     sd: np.ndarray
     shown: np.ndarray
+    n_overlapping: int
 
 
 def holds_gaze(folder: Path) -> bool:
     """Return whether a folder's names are those of a release of gaze recordings."""
     return any(METADATA.fullmatch(p.name) for p in folder.iterdir())
+
+
+def is_release_file(folder: Path, file: Path) -> bool:
+    """Return whether a file is one of those that a release of gaze recordings is made of."""
+    named = METADATA.fullmatch(file.name) is not None or file.name in (FIXATIONS, CHEST_BOX)
+    return named and folder.resolve() in file.resolve().parents
 
 
 def find_phases(folder: Path, phases: Iterable[int] | None) -> dict[int, Path]:
@@ -127,7 +136,7 @@ def read_metadata(file: Path) -> list[Reading]:
     ColumnError
         A name has blanks around it or holds what nobody sees.
     """
-    table = read_table(file)
+    table = read_plain(file)
     _check_columns(table, file, [c for c in _NAMES if c != "split"])
     first_row = int(table.attrs.get("first_row", 2))
     names = {
@@ -151,6 +160,13 @@ def read_metadata(file: Path) -> list[Reading]:
         raise InputFileError(
             f"{file}, row {position + first_row}, column {('image_size_y', 'image_size_x')[column]!r}: "
             f"{sizes[position, column]:g} is no number of pixels"
+        )
+    huge = np.flatnonzero(sizes.prod(axis=1) > MOST_PIXELS)
+    if huge.size:
+        height, width = sizes[huge[0]]
+        raise InputFileError(
+            f"{file}, row {huge[0] + first_row}: {height:g} x {width:g} pixels are too many; an image has "
+            f"{MOST_PIXELS} at most"
         )
     labels = _labels(table, file, first_row)
     return [
@@ -187,7 +203,10 @@ def _flag(text: str, place: str) -> bool:
 
 
 def _labels(table: pd.DataFrame, file: Path, first_row: int) -> dict[str, np.ndarray]:
-    """Return the columns of labels; one that holds nothing but words is no label, except `Other`."""
+    """Return the columns of labels.
+
+    One that holds nothing but words is no label unless it has the name of one; `Other` is in words.
+    """
     labels: dict[str, np.ndarray] = {}
     for column in table.columns:
         if column in _NAMES:
@@ -197,20 +216,21 @@ def _labels(table: pd.DataFrame, file: Path, first_row: int) -> dict[str, np.nda
         if column == _IN_WORDS:
             values[odd] = 1.0
         elif odd.any():
-            if (odd | missing).all():
+            if (odd | missing).all() and column not in MAJORITY_GROUPS["abnormal"]:
                 continue
             position = int(np.flatnonzero(odd)[0])
             raise InputFileError(
                 f"{file}, row {position + first_row}, column {column!r}: "
-                f"{table[column].iloc[position]!r} is no label; labels are 0 to {_LARGEST_LABEL}, or True "
-                "and False"
+                f"{table[column].iloc[position]!r} is no label; labels are 0 to {_LARGEST_LABEL}, or all of "
+                "them True and False"
             )
         wrong = (values < 0) | (values > _LARGEST_LABEL)
         if wrong.any():
             position = int(np.flatnonzero(wrong)[0])
             raise InputFileError(
                 f"{file}, row {position + first_row}, column {column!r}: {values[position]:g} is no label; "
-                f"labels are 0 to {_LARGEST_LABEL}, or True and False"
+                f"labels are 0 to {_LARGEST_LABEL}, or all of them True and False; remove a column "
+                "that is none"
             )
         labels[str(column)] = values
     return labels
@@ -218,7 +238,7 @@ def _labels(table: pd.DataFrame, file: Path, first_row: int) -> dict[str, np.nda
 
 def read_fixations(file: Path) -> Fixations:
     """Return the fixations of a recording that is used; takes and raises what `read_looks` does."""
-    return Fixations(*read_looks(file))
+    return Fixations(*read_looks(file)[:-1])
 
 
 def read_looks(file: Path) -> Looks:
@@ -228,16 +248,19 @@ def read_looks(file: Path) -> Looks:
     ------
     InputFileError
         The file or a column is missing; a cell is empty or no finite number; a fixation ends before it
-        begins; a degree has no pixels; the part of the image that is shown ends before it begins.
+        begins; a degree has no pixels; the part of the image that is shown ends before it begins; a row
+        stands twice.
     """
-    table = read_text(file, TableOptions(), ",")
+    table = read_plain(file, may_be_empty=True)
     columns = [name if name in table.columns else old for name, old in _POSITIONS.items()]
     if any(c not in table.columns for c in columns):
         _check_columns(table, file, list(_POSITIONS))
     numbers = _numbers(table, file, [*columns, *_TIMES, *_DEGREES, *_SHOWN])
     points, times, sd, shown = np.split(numbers, (2, 4, 6), axis=1)
-    looks = Looks(points, times[:, 1] - times[:, 0], sd, shown)
+    with np.errstate(over="ignore"):
+        looks = Looks(points, times[:, 1] - times[:, 0], sd, shown, _n_overlapping(times))
     for wrong, column, what in (
+        (np.isinf(looks.duration), _TIMES[1], "the fixation lasts too long to be told"),
         (looks.duration < 0, _TIMES[1], "the fixation ends before it begins"),
         (looks.sd[:, 0] <= 0, _DEGREES[0], "a degree has no pixels"),
         (looks.sd[:, 1] <= 0, _DEGREES[1], "a degree has no pixels"),
@@ -250,7 +273,21 @@ def read_looks(file: Path) -> Looks:
             raise InputFileError(
                 f"{file}, row {row}, column {column!r}: {table[column].iloc[position]!r}; {what}"
             )
+    if np.unique(times[:, 0]).size < len(times):
+        first = np.unique(numbers, axis=0, return_index=True)[1]
+        again = np.setdiff1d(np.arange(len(numbers)), first)
+        if again.size:
+            raise InputFileError(
+                f"{file}, row {again[0] + int(table.attrs['first_row'])}: a fixation that stands in a row "
+                "above already; remove one"
+            )
     return looks
+
+
+def _n_overlapping(times: np.ndarray) -> int:
+    """Return how many fixations begin before one that began earlier has ended."""
+    begins, ends = times[np.argsort(times[:, 0], kind="stable")].T
+    return int((begins[1:] < np.maximum.accumulate(ends)[:-1]).sum())
 
 
 def why_excluded(looks: Looks, shape: tuple[int, int]) -> str | None:
@@ -285,7 +322,9 @@ def read_box(file: Path, shape: tuple[int, int]) -> tuple[Box | None, str | None
     """
     if not os.path.lexists(file):
         return None, NO_BOX
-    table = read_text(file, TableOptions(), ",")
+    if not file.is_file():
+        raise InputFileError(f"{file}: a link to a file that is not there, or no plain file")
+    table = read_plain(file, may_be_empty=True)
     edges = _numbers(table, file, _EDGES)
     if not len(edges):
         return None, NO_BOX

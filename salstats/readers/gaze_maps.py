@@ -27,7 +27,7 @@ MIXINGS = RULES
 METHOD = "saliency"
 #: A file named after the image's place in the study.
 _TRIAL = re.compile(r"p(\d+)_t(\d+)")
-_NO_FINDING = "no finding"
+_NO_FINDING, _NOT_LETTERS = "nofinding", re.compile("[^a-z]")
 
 
 def given_maps(
@@ -122,8 +122,8 @@ def _files_of(
         )
     if lost:
         warnings.warn(
-            f"{folder}: {len(lost)} of {len(files)} files are of no image of the study (first: "
-            f"{lost[0].name})",
+            f"{folder}: {len(lost)} of {len(files)} files {'is' if len(lost) == 1 else 'are'} of no image of "
+            f"the study (first: {lost[0].name})",
             SalstatsWarning,
             stacklevel=5,
         )
@@ -186,8 +186,11 @@ def _read_mixed(file: Path, shape: tuple[int, int], *, rule: str, padded: bool) 
     return _unpadded(mixed, shape) if padded else mixed
 
 
-def _read_classes(file: Path) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return maps (C, m, n) and probabilities (C,) of an .npz, and which class is that of no finding."""
+def _read_classes(file: Path) -> tuple[np.ndarray, np.ndarray, int | None]:
+    """Return maps (C, m, n) and probabilities (C,) of an .npz, and which class is that of no finding.
+
+    That is the one called so, None where there are names without it, and the first where there are none.
+    """
     try:
         # opened here, since NumPy leaves a damaged file open
         with file.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
@@ -206,6 +209,8 @@ def _read_classes(file: Path) -> tuple[np.ndarray, np.ndarray, int]:
             raise InputFileError(f"{file}: has no array {name!r} (arrays: {quoted(held) or 'none'})")
         if not isinstance(held[name], np.ndarray) or held[name].dtype.kind not in "biuf":
             raise InputFileError(f"{file}: {name!r} is no array of numbers")
+    if held["maps"].size > MOST_PIXELS:
+        raise InputFileError(f"{file}: 'maps' has {held['maps'].size} numbers; {MOST_PIXELS} are the most")
     maps, probs = held["maps"].astype(np.float64), held["probs"].astype(np.float64)
     if maps.ndim != 3 or not maps.size or probs.shape != maps.shape[:1]:
         raise InputFileError(
@@ -214,8 +219,14 @@ def _read_classes(file: Path) -> tuple[np.ndarray, np.ndarray, int]:
         )
     if not ((probs >= 0) & (probs <= 1)).all():
         raise InputFileError(f"{file}: 'probs' must lie between 0 and 1")
-    names = [str(name) for name in np.ravel(held.get("classes", ()))]
-    if names and len(names) != len(probs):
+    if "classes" not in held:
+        return maps, probs, 0
+    names = [
+        n.decode(errors="replace") if isinstance(n, bytes) else str(n) for n in np.ravel(held["classes"])
+    ]
+    if len(names) != len(probs):
         raise InputFileError(f"{file}: {len(names)} 'classes' for {len(probs)} maps")
-    plain = [name.replace("_", " ").strip().lower() for name in names]
-    return maps, probs, plain.index(_NO_FINDING) if _NO_FINDING in plain else 0
+    none = [i for i, name in enumerate(names) if _NOT_LETTERS.sub("", name.lower()) == _NO_FINDING]
+    if len(none) > 1:
+        raise InputFileError(f"{file}: 'classes' names {names[none[1]]!r} twice, at {none[0]} and {none[1]}")
+    return maps, probs, none[0] if none else None

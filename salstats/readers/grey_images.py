@@ -1,5 +1,6 @@
 """Grey images, PNG and TIFF: their size from the header alone, and their pixels as the file has them."""
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -79,8 +80,15 @@ def read_grey(path: Path) -> np.ndarray:
     return np.ascontiguousarray(pixels[..., 0])
 
 
+def check_plain(path: Path) -> None:
+    """Raise where a path is a folder, or a pipe that reading would wait for."""
+    if path.exists() and not path.is_file():
+        raise InputFileError(f"{path}: {'a folder' if path.is_dir() else 'no plain file'}; give a file")
+
+
 def _opened(path: Path) -> Any:
     """Return an image whose header alone was read."""
+    check_plain(path)
     try:
         with path.open("rb") as file:
             start = file.read(8)
@@ -92,18 +100,21 @@ def _opened(path: Path) -> Any:
         raise InputFileError(f"{path} is empty")
     if start != _PNG and start[:4] not in _TIFF:
         raise InputFileError(f"{path}: neither PNG nor TIFF, whatever its name says")
-    try:
-        # not Image.open, whose check of the size is a warning
-        image = PngImageFile(path) if start == _PNG else TiffImageFile(path)
-    # what Pillow raises on damaged files is not all of one kind
-    except Exception as error:
-        raise _damaged(path, error) from error
-    try:
-        n_images = getattr(image, "n_frames", 1)
-        turned = getattr(image, "tag_v2", {}).get(_ORIENTATION, _UPRIGHT) != _UPRIGHT
-    except Exception as error:
-        image.close()
-        raise _damaged(path, error) from error
+    # Pillow warns of tags, which say nothing of the pixels, and of damage, which is an error soon
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            # not Image.open, whose check of the size is a warning
+            image = PngImageFile(path) if start == _PNG else TiffImageFile(path)
+        # what Pillow raises on damaged files is not all of one kind
+        except Exception as error:
+            raise _damaged(path, error) from error
+        try:
+            n_images = getattr(image, "n_frames", 1)
+            turned = getattr(image, "tag_v2", {}).get(_ORIENTATION, _UPRIGHT) != _UPRIGHT
+        except Exception as error:
+            image.close()
+            raise _damaged(path, error) from error
     wrong = None
     if n_images > 1:
         wrong = f"holds {n_images} images; save each as a file of its own"

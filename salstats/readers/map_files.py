@@ -13,7 +13,7 @@ from salstats.images import masks
 from salstats.images.masks import Rle
 from salstats.readers import grey_images
 from salstats.readers.case_json import check_name, read_json
-from salstats.readers.grey_images import MOST_PIXELS, read_grey
+from salstats.readers.grey_images import MOST_PIXELS, check_plain, read_grey
 
 _ARRAYS = (".npy", ".npz")
 #: What a map or a mask may be stored as.
@@ -63,7 +63,7 @@ def find_case_files(
     for path in files_below(Path(folder)):
         if path.suffix.lower() not in suffixes:
             continue
-        case = check_name(path.stem, f"{path}: the case")
+        case = check_name(path.stem, f"{path.parent}: a file's case")
         if case in found:
             raise InputFileError(
                 f"case {case} has two files, {found[case]} and {path}; remove one, or give each method its "
@@ -171,7 +171,7 @@ def read_mask(path: str | os.PathLike[str], *, threshold: float | None = None) -
     """
     file = Path(path)
     if file.suffix.lower() == ".json":
-        return masks.decode(Rle.from_coco(read_json(file), str(file)))
+        return masks.decode(_code(file))
     numbers = _numbers(file, MASK_SUFFIXES, "mask")
     if numbers.dtype == bool:
         return numbers
@@ -186,13 +186,20 @@ def read_rle(path: str | os.PathLike[str], *, threshold: float | None = None) ->
     """Return the run-length code of a mask in a file; takes and raises what `read_mask` does."""
     file = Path(path)
     if file.suffix.lower() == ".json":
-        return Rle.from_coco(read_json(file), str(file))
+        return _code(file)
     try:
         return masks.encode(read_mask(file, threshold=threshold))
     except InputFileError:
         raise
     except SalstatsError as error:
         raise InputFileError(f"{file}: {error}") from error
+
+
+def _code(file: Path) -> Rle:
+    """Return the run-length code of a JSON file, of a mask no larger than an image."""
+    code = Rle.from_coco(read_json(file), str(file))
+    _check_size(file, code.shape[0] * code.shape[1])
+    return code
 
 
 def _marked(file: Path, numbers: np.ndarray) -> np.ndarray:
@@ -228,6 +235,7 @@ def _numbers(file: Path, suffixes: Sequence[str], what: str) -> np.ndarray:
 
 def _array(file: Path) -> np.ndarray:
     """Return the array of a NumPy file; one that holds Python objects is refused."""
+    check_plain(file)
     try:
         with file.open("rb") as stream:
             start = stream.read(6)

@@ -1,7 +1,7 @@
 """Read a study in the layout of the public lower-grade-glioma MRI set: image and mask side by side."""
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -76,7 +76,8 @@ def read_mrxai2025(
     Warns
     -----
     SalstatsWarning
-        A tool's file or a prediction has no image here; a case has no prediction; a label contradicts the
+        A tool's file or a prediction has no image here; links to folders, and images that lie elsewhere than
+        in a patient's folder, are left out; a case has no prediction; a label contradicts the
         mask (how many, and the first).
 
     See Also
@@ -136,6 +137,8 @@ def read_mrxai2025(
         for one in series:
             map_file = found_maps.get(one, {}).get(name)
             own_mask = found_masks.get(one, {}).get(name)
+            if isinstance(own_mask, Rle):
+                _check_size(own_mask, shape, f"{given['masks'][one]}, case {name}")
             if map_file is None and own_mask is None and prob != prob:
                 continue
             files = [p for p in (map_file, own_mask) if isinstance(p, Path)]
@@ -183,12 +186,24 @@ def _pairs(folder: Path) -> dict[str, tuple[Path, Path]]:
     """Return image and mask of each case, in the order of their names."""
     images: dict[str, Path] = {}
     marked: dict[str, Path] = {}
-    for place in _patients(folder):
+    patients = _patients(folder)
+    # what may hold images and is passed over: links to folders, images outside a patient's folder
+    passed = [
+        p
+        for p in folder.iterdir()
+        if (p.is_dir() and p.is_symlink()) or (p.is_file() and p.suffix.lower() in _SUFFIXES)
+    ]
+    for place in patients:
         for file in sorted(place.iterdir()):
-            if file.name.startswith(".") or file.suffix.lower() not in _SUFFIXES:
+            if file.name.startswith("."):
+                continue
+            if file.is_dir():
+                passed.append(file)
+                continue
+            if file.suffix.lower() not in _SUFFIXES:
                 continue
             of_mask = file.stem.endswith(_MASK)
-            case = check_name(file.stem.removesuffix(_MASK), f"{file}: the case")
+            case = check_name(file.stem.removesuffix(_MASK), f"{file.parent}: a file's case")
             there = marked if of_mask else images
             if case in there:
                 kind = "masks" if of_mask else "images"
@@ -198,7 +213,8 @@ def _pairs(folder: Path) -> dict[str, tuple[Path, Path]]:
             there[case] = file
     if not marked:
         raise InputFileError(
-            f"{folder}: holds no PATIENT/NAME{_MASK}.tif; name the folder in which each patient has one"
+            f"{folder}: holds no PATIENT/NAME{_MASK}.tif; name the folder in which each patient has one "
+            "(links to folders are not searched)"
         )
     for missing, what in (
         (sorted(images.keys() - marked.keys()), f"image has no mask (NAME{_MASK}.tif beside it)"),
@@ -207,6 +223,12 @@ def _pairs(folder: Path) -> dict[str, tuple[Path, Path]]:
         if missing:
             file = (images | marked)[missing[0]]
             raise InputFileError(f"{file}{_more(missing)}: the {what}")
+    passed = [file for file in passed if not file.name.startswith(".")]
+    if passed:
+        _warn(
+            f"{min(passed)}{_more(passed)}: left out; images are read from PATIENT/NAME.tif, and links to "
+            "folders are not searched"
+        )
     apart = sorted(c for c in images if images[c].parent != marked[c].parent)
     if apart:
         raise InputFileError(
@@ -271,14 +293,18 @@ def _explanation(
 ) -> Content:
     """Return what a tool says of a case."""
     made = read_rle(mask) if isinstance(mask, Path) else mask
-    if made is not None and made.shape != shape:
-        where = f"{mask}: " if isinstance(mask, Path) else ""
-        raise InputFileError(
-            f"{where}the mask of case {case} is {_shown(made.shape)}, its image {_shown(shape)} "
-            "(height x width)"
-        )
+    if made is not None:
+        _check_size(made, shape, f"{mask}, case {case}" if isinstance(mask, Path) else f"case {case}")
     saliency = None if map_file is None else read_map(map_file)
     return Content(saliency=saliency, mask=made, prob=prob, shape=shape)
+
+
+def _check_size(mask: Rle, shape: tuple[int, int], where: str) -> None:
+    """Raise where a tool's mask has not the size of its image."""
+    if mask.shape != shape:
+        raise InputFileError(
+            f"{where}: the mask is {_shown(mask.shape)}, its image {_shown(shape)} (height x width)"
+        )
 
 
 def _absolute(held: Any) -> Any:
@@ -296,7 +322,7 @@ def _shown(shape: tuple[int, int]) -> str:
     return f"{shape[0]} x {shape[1]}"
 
 
-def _more(names: list[str]) -> str:
+def _more(names: Sequence[object]) -> str:
     """Return how many more there are than the first."""
     return f" (and {len(names) - 1} more)" if len(names) > 1 else ""
 

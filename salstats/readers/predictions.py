@@ -4,10 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-from salstats.checks import ColumnError
-from salstats.readers.cells import identifier_text
-from salstats.readers.table_options import PathLike, TableOptions
-from salstats.readers.tables import number_column, read_table
+from salstats.readers.case_tables import numbers_of, read_case_table
+from salstats.readers.table_options import PathLike
 
 
 def read_predictions(path: PathLike) -> dict[str, tuple[float, float]]:
@@ -41,35 +39,12 @@ def read_predictions(path: PathLike) -> dict[str, tuple[float, float]]:
     ...     read_predictions(file)
     {'a_1': (0.9, 1.0), 'a_2': (0.25, nan)}
     """
-    file, options = Path(path), TableOptions()
-    table = read_table(file, options)
-    first_row = int(table.attrs.get("first_row", 2))
-    for column in ("case", "prob"):
-        if column not in table.columns:
-            raise ColumnError(
-                f"{file} has no column {column!r}; predictions have case and prob, and may have label"
-            )
-    cases = identifier_text(table["case"], file, first_row)
-    for bad, what in ((cases.eq(""), "is empty"), (cases.duplicated(), "stands twice")):
-        if bad.any():
-            row = int(np.flatnonzero(bad.to_numpy())[0])
-            raise ColumnError(f"{file}, row {row + first_row}: case {cases.iloc[row]!r} {what}")
-    numbers = {}
-    for column, wrong, rule in (
-        ("prob", lambda v: (v < 0) | (v > 1), "between 0 and 1"),
-        ("label", lambda v: ~np.isin(v, (0, 1)) & ~np.isnan(v), "0 or 1"),
-    ):
-        if column not in table.columns:
-            numbers[column] = np.full(len(table), np.nan)
-            continue
-        found, at = number_column(table[column], options)
-        values = found.to_numpy(dtype=np.float64, na_value=np.nan)
-        if at is None and wrong(values).any():
-            at = int(np.flatnonzero(wrong(values))[0])
-        if at is not None:
-            raise ColumnError(
-                f"{file}, row {at + first_row}, column {column!r}: {table[column].iloc[at]!r} is not {rule}"
-            )
-        numbers[column] = values
-    pairs = zip(numbers["prob"].tolist(), numbers["label"].tolist(), strict=True)
-    return dict(zip(cases.to_list(), pairs, strict=True))
+    file = Path(path)
+    table, cases = read_case_table(file, ("prob",), "predictions have case and prob, and may have label")
+    probs = numbers_of(table, "prob", file, lambda v: (v < 0) | (v > 1), "is not between 0 and 1")
+    labels = np.full(len(table), np.nan)
+    if "label" in table.columns:
+        labels = numbers_of(
+            table, "label", file, lambda v: ~np.isin(v, (0, 1)) & ~np.isnan(v), "is not 0 or 1"
+        )
+    return dict(zip(cases, zip(probs.tolist(), labels.tolist(), strict=True), strict=True))

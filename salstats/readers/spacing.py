@@ -4,12 +4,11 @@ from pathlib import Path
 
 import numpy as np
 
-from salstats.checks import ColumnError
-from salstats.readers.cells import identifier_text
-from salstats.readers.table_options import PathLike, TableOptions
-from salstats.readers.tables import number_column, read_table
+from salstats.readers.case_tables import numbers_of, read_case_table
+from salstats.readers.table_options import PathLike
 
 _COLUMNS = ("row_mm", "col_mm")
+_SAID = "is no size; it is a positive number, mm per pixel"
 
 
 def read_spacing(path: PathLike) -> dict[str, tuple[float, float]]:
@@ -42,28 +41,12 @@ def read_spacing(path: PathLike) -> dict[str, tuple[float, float]]:
     ...     read_spacing(file)
     {'a': (0.5, 0.25)}
     """
-    file, options = Path(path), TableOptions()
-    table = read_table(file, options)
-    first_row = int(table.attrs.get("first_row", 2))
-    for column in ("case", *_COLUMNS):
-        if column not in table.columns:
-            raise ColumnError(f"{file} has no column {column!r}; it needs case, {' and '.join(_COLUMNS)}")
-    cases = identifier_text(table["case"], file, first_row)
-    for bad, what in ((cases.eq(""), "is empty"), (cases.duplicated(), "stands twice")):
-        if bad.any():
-            row = int(np.flatnonzero(bad.to_numpy())[0])
-            raise ColumnError(f"{file}, row {row + first_row}: case {cases.iloc[row]!r} {what}")
-    sizes = []
-    for column in _COLUMNS:
-        numbers, at = number_column(table[column], options)
-        values = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
-        wrong = ~(np.isfinite(values) & (values > 0))
-        if at is None and wrong.any():
-            at = int(np.flatnonzero(wrong)[0])
-        if at is not None:
-            raise ColumnError(
-                f"{file}, row {at + first_row}, column {column!r}: {table[column].iloc[at]!r} is no size; "
-                "it is a positive number, mm per pixel"
-            )
-        sizes.append(values.tolist())
-    return dict(zip(cases.to_list(), zip(*sizes, strict=True), strict=True))
+    file = Path(path)
+    table, cases = read_case_table(file, _COLUMNS, f"it needs case, {' and '.join(_COLUMNS)}")
+    sizes = [numbers_of(table, column, file, _is_no_size, _SAID).tolist() for column in _COLUMNS]
+    return dict(zip(cases, zip(*sizes, strict=True), strict=True))
+
+
+def _is_no_size(values: np.ndarray) -> np.ndarray:
+    """Return which numbers are no size of a pixel."""
+    return np.asarray(~(np.isfinite(values) & (values > 0)))

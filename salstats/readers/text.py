@@ -38,6 +38,8 @@ def read_text(file: Path, options: TableOptions, default_sep: str) -> pd.DataFra
     content = content[leading:]
     if not content.strip():
         raise InputFileError(f"{file} holds nothing but blank lines")
+    # pyarrow takes a header without its line end for no file at all
+    content += b"" if content.endswith(b"\n") else b"\n"
     sep = options.sep or default_sep
     header = _header(file, content.split(b"\n", 1)[0].decode("utf-8"), sep)
     _check_quotes(file, content, sep)

@@ -1,5 +1,6 @@
 """Recordings of gaze: what a release's files say, and what a damaged one is called."""
 
+import os
 import pickle
 import re
 import warnings
@@ -23,10 +24,12 @@ from gaze_files import (
 )
 
 from salstats.checks import ColumnError, InputFileError, SalstatsError, SalstatsWarning, ValueRangeError
-from salstats.gaze_study import MAJORITY_GROUPS, GazeStudy, MapSeries, majority_labels, recordings
+from salstats.gaze_study import GazeStudy, MapSeries, recordings
 from salstats.images.mixing import mix_classes
+from salstats.readers import gaze_maps
 from salstats.readers.gaze import read_gaze
 from salstats.readers.studies import read_study
+from salstats.reading_labels import MAJORITY_GROUPS, majority_labels
 
 #: Stretched maps are in single precision.
 SINGLE = 1e-6
@@ -164,6 +167,21 @@ class TestWhatIsRead:
             "Atelectasis", "Pneumothorax", "Support devices", "Other",
         }  # fmt: skip
 
+    def test_a_label_in_words_is_no_comment(self, release):
+        rows = metadata_rows()
+        for row in rows:
+            row[8] = "yes"
+        write_metadata(release, rows)
+        with pytest.raises(InputFileError, match="row 2, column 'Atelectasis': 'yes' is no label"):
+            read_gaze(release)
+
+    def test_recordings_that_no_metadata_lists_are_said(self, release):
+        write_metadata(release, metadata_rows()[:-2])
+        said = r"2 folders with fixations.csv in no metadata and not read \(first: P2R1\)"
+        with pytest.warns(SalstatsWarning, match=said):
+            read_gaze(release)
+        read_gaze(release, phases=1)
+
     @pytest.mark.parametrize(("text", "lost"), [("TRUE", 1), ("1", 1), ("false", 0), ("0", 0)])
     def test_other_spellings_of_the_flag(self, release, text, lost):
         changed_metadata(release, 4, "eye_tracking_data_discarded", text)
@@ -185,6 +203,22 @@ class TestWhatIsRead:
             read_gaze(release, phases=[1, 3])
         with pytest.raises(InputFileError, match="names no phase"):
             read_gaze(release, phases=[])
+        assert len(read_gaze(release, phases=np.int64(1))) == 3
+        for wrong in ("12", 1.0, True, [None]):
+            with pytest.raises(ValueRangeError, match="phases= must be a whole number"):
+                read_gaze(release, phases=wrong)
+
+    @pytest.mark.parametrize(
+        ("options", "said"),
+        [
+            ({"mixing": "weighted"}, "mixing= says how class_maps= are mixed; none are given"),
+            ({"padded": True}, "padded= says how maps= and class_maps= lie; neither is given"),
+            ({"clean_lungs": False}, "clean_lungs=False .*what lungs= names; it is not given"),
+        ],
+    )
+    def test_options_that_say_how_to_read_what_is_not_given(self, release, options, said):
+        with pytest.raises(SalstatsError, match=said):
+            read_gaze(release, **options)
 
     def test_an_image_of_two_phases_is_two_cases_of_one_patient(self, release):
         rows = [[f"Q{row[0]}", *row[1:]] for row in metadata_rows() if row[4] == "img-b"]
@@ -316,6 +350,16 @@ class TestWhatIsKeptAndCounted:
         assert (row["n_zero"], row["used"]) == (1, True)
         assert row["duration"] == pytest.approx(sum(r[1] - r[0] for r in rows), rel=1e-12)
 
+    def test_fixations_that_begin_before_another_has_ended(self, release):
+        rows = fixation_rows("img-a", 0)
+        # the second begins and ends while the first lasts; their order in the file is nothing
+        rows[0][1] = rows[1][1] + 0.01
+        write_fixations(release / FIRST, rows[::-1])
+        frame = recordings(read_gaze(release))
+        assert one(frame, FIRST)["n_overlapping"] == 1
+        assert frame["n_overlapping"].sum() == 1
+        assert frame["used"].all()
+
 
 class TestDamagedFixations:
     @pytest.mark.parametrize(
@@ -369,6 +413,48 @@ class TestDamagedFixations:
         with pytest.raises(InputFileError, match="2 boxes; a recording has one"):
             read_gaze(release)
 
+    def test_a_fixation_that_stands_twice(self, release):
+        rows = fixation_rows("img-a", 0)
+        write_fixations(release / FIRST, [*rows, rows[1]])
+        with pytest.raises(InputFileError, match=r"fixations.csv, row 8: a fixation that stands in a row"):
+            read_gaze(release)
+        # two that begin at once are not one that stands twice
+        write_fixations(release / FIRST, [*rows, [*rows[1][:2], 9.5, *rows[1][3:]]])
+        assert one(recordings(read_gaze(release)), FIRST)["n_fixations"] == 7
+
+    def test_a_duration_beyond_all_numbers(self, release):
+        rows = fixation_rows("img-a", 0)
+        rows[2][:2] = "-1.7e308", "1.7e308"
+        write_fixations(release / FIRST, rows)
+        with pytest.raises(InputFileError, match=r"row 4, column 'timestamp_end.* lasts too long"):
+            read_gaze(release)
+
+    @pytest.mark.parametrize("kind", ["pipe", "folder", "link"])
+    def test_a_box_that_is_no_file_is_said_and_never_waited_for(self, release, kind):
+        box = release / FIRST / "chest_bounding_box.csv"
+        box.unlink()
+        {"pipe": lambda: os.mkfifo(box), "folder": box.mkdir, "link": lambda: box.symlink_to("gone")}[kind]()
+        with pytest.raises(InputFileError, match=r"chest_bounding_box.csv: a link to .*, or no plain file"):
+            read_gaze(release)
+
+    @pytest.mark.parametrize(
+        "damage",
+        [
+            lambda text: text.replace(",", ";").encode(),
+            lambda text: text.encode("utf-16"),
+            lambda text: text.encode() + b"\xff",
+            lambda text: text.encode() + b"\x00",
+            lambda text: text.encode() + b"\xc2\x92",
+        ],
+    )
+    def test_no_option_is_named_that_the_reader_has_not(self, release, damage):
+        for file in (release / FIRST / "fixations.csv", release / "metadata_phase_1.csv"):
+            before = file.read_bytes()
+            file.write_bytes(damage(before.decode()))
+            with pytest.raises(InputFileError, match=f"{file.name}.*; save it as CSV with commas, in UTF-8$"):
+                read_gaze(release)
+            file.write_bytes(before)
+
 
 class TestDamagedMetadata:
     @pytest.mark.parametrize("name", ["../P0R1", "/etc", "a/b", "..", ".", r"a\b", r"C:x"])
@@ -388,6 +474,9 @@ class TestDamagedMetadata:
             ("image_size_x", "wide", "row 3, column 'image_size_x': 'wide' is no number"),
             ("image_size_y", "0", "row 3, column 'image_size_y': 0 is no number of pixels"),
             ("image_size_y", "30.5", "row 3, column 'image_size_y': 30.5 is no number of pixels"),
+            ("image_size_x", "1e300", r"row 3: 30 x 1e\+300 pixels are too many; an image has 134217728"),
+            ("id", "x" * 300, "cannot be read .File name too long"),
+            ("Atelectasis", "True", "'True' is no label; labels are 0 to 5, or all of them True and False"),
             ("image_size_y", "31", r"\(31, 40\) where row 2 of metadata_phase_1.csv has \(30, 40\)"),
             ("subject_id", "s9", "s9 where row 2 of metadata_phase_1.csv has s0"),
             ("dicom_id", "img-z", "'img-z' where row 2 has 'img-a' for the same path"),
@@ -429,6 +518,24 @@ class TestDamagedMetadata:
         write_fixations(release / rows[0][0], fixation_rows("img-a", 0))
         with pytest.raises(InputFileError, match="would be called 'img-a_phase2', which is another image's"):
             read_gaze(release)
+
+    def test_one_patient_is_written_in_one_way(self, release):
+        rows = metadata_rows()
+        for row in rows:
+            row[5] = "10000" if row[4] == "img-a" else "10000.0"
+        write_metadata(release, rows)
+        with pytest.raises(
+            InputFileError, match=r"row 5, column subject_id: '10000.0' where row 2 .*'10000'"
+        ):
+            read_gaze(release)
+
+    def test_names_that_look_like_numbers_stay_as_they_are(self, release):
+        rows = metadata_rows()
+        for row in rows[:3]:
+            row[4], row[5] = "00012", "007"
+        write_metadata(release, rows)
+        first = read_gaze(release).cases[0]
+        assert (first.case, first.patient) == ("00012", "007")
 
     def test_a_recording_in_two_phases(self, release):
         write_metadata(release, metadata_rows()[:1], phase=2)
@@ -482,7 +589,7 @@ class TestMaps:
     def test_files_of_no_image_are_said(self, release, tmp_path):
         folder = write_maps(tmp_path / "maps")
         np.save(folder / "other.npy", np.eye(3))
-        with pytest.warns(SalstatsWarning, match=r"1 of 4 files are of no image of the study \(first: other"):
+        with pytest.warns(SalstatsWarning, match=r"1 of 4 files is of no image of the study \(first: other"):
             read_gaze(release, maps={"cam": folder})
 
     def test_a_folder_of_other_names_is_an_error_that_says_how_to_name_them(self, release, tmp_path):
@@ -608,11 +715,20 @@ class TestClassMaps:
 
     def test_the_class_of_no_finding_is_found_by_its_name(self, release, tmp_path):
         low = [0.1, 0.2, 0.3]
-        for names, expected in ((None, 0), (["Edema", "No_Finding", "Mass"], 1), (["a", "b", "c"], 0)):
+        for names, expected in (
+            (None, 0),
+            (["Edema", "No_Finding", "Mass"], 1),
+            (["a", "b", "NoFinding"], 2),
+        ):
             more = {} if names is None else {"classes": names}
             folder = self.write(tmp_path / "m", probs=low, **more)
             study = read_gaze(release, class_maps={"cam": folder}, mixing="thresholded")
             np.testing.assert_array_equal(study.cases[0].maps[0].read((30, 40)), self.MAPS[expected])
+
+    def test_names_without_no_finding_make_no_other_class_of_it(self, release, tmp_path):
+        folder = self.write(tmp_path / "m", probs=[0.1, 0.2, 0.3], classes=np.array([b"Edema", b"b", b"c"]))
+        study = read_gaze(release, class_maps={"cam": folder}, mixing="thresholded")
+        assert not study.cases[0].maps[0].read((30, 40)).any()
 
     @pytest.mark.parametrize(
         ("changed", "said"),
@@ -623,12 +739,22 @@ class TestClassMaps:
             ({"probs": ["a", "b", "c"]}, "'probs' is no array of numbers"),
             ({"maps": np.eye(3)}, r"'maps' has shape \(3, 3\)"),
             ({"classes": ["a"]}, "1 'classes' for 3 maps"),
+            (
+                {"classes": ["No Finding", "a", "no_finding"]},
+                "'classes' names 'no_finding' twice, at 0 and 2",
+            ),
             ({"maps": np.array([{}], dtype=object)}, "not an .npz of arrays, or damaged"),
         ],
     )
     def test_a_damaged_file(self, release, tmp_path, changed, said):
         study = read_gaze(release, class_maps={"cam": self.write(tmp_path / "m", **changed)})
         with pytest.raises(InputFileError, match=f"img-a.npz: .*{said}"):
+            study.cases[0].maps[0].read((30, 40))
+
+    def test_more_numbers_than_memory_is_for(self, release, tmp_path, monkeypatch):
+        monkeypatch.setattr(gaze_maps, "MOST_PIXELS", 23)
+        study = read_gaze(release, class_maps={"cam": self.write(tmp_path / "m", maps=self.MAPS > 5)})
+        with pytest.raises(InputFileError, match="'maps' has 24 numbers; 23 are the most"):
             study.cases[0].maps[0].read((30, 40))
 
     def test_an_array_that_is_not_there(self, release, tmp_path):

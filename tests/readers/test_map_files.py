@@ -1,4 +1,5 @@
 import json
+import os
 import warnings
 
 import cv2
@@ -20,6 +21,40 @@ def saved(path, pixels, **options):
     """An image file of these pixels."""
     Image.fromarray(pixels).save(path, **options)
     return path
+
+
+def test_a_damaged_image_is_one_error_and_no_warning_of_pillow(tmp_path):
+    for n_bytes in (20, 60):
+        path = saved(tmp_path / "a.tif", MASK.astype(np.uint8))
+        path.write_bytes(path.read_bytes()[:n_bytes])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with pytest.raises(InputFileError, match=r"a\.tif: not a whole image, or damaged"):
+                read_grey(path)
+
+
+@pytest.mark.parametrize("suffix", [".tif", ".png", ".npy", ".npz"])
+def test_a_pipe_is_never_waited_for(tmp_path, suffix):
+    os.mkfifo(tmp_path / f"pipe{suffix}")
+    (tmp_path / f"folder{suffix}").mkdir()
+    with pytest.raises(InputFileError, match=rf"pipe{suffix}: no plain file"):
+        read_map(tmp_path / f"pipe{suffix}")
+    with pytest.raises(InputFileError, match=rf"folder{suffix}: a folder"):
+        read_map(tmp_path / f"folder{suffix}")
+
+
+def test_a_run_length_code_of_more_pixels_than_an_image_is_not_unpacked(tmp_path):
+    (tmp_path / "a.json").write_text('{"size": [46340, 46340], "counts": [2147395600]}')
+    for read in (read_mask, read_rle):
+        with pytest.raises(InputFileError, match="2147395600 numbers are too many; an image has 134217728"):
+            read(tmp_path / "a.json")
+
+
+def test_the_name_of_a_file_keeps_a_message_in_one_line(tmp_path):
+    (tmp_path / "a\nb.npy").touch()
+    with pytest.raises(InputFileError, match=r"a file's case 'a\\nb' is no name") as caught:
+        find_case_files(tmp_path)
+    assert "\n" not in str(caught.value)
 
 
 class TestFindCaseFiles:

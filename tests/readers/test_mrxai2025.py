@@ -1,4 +1,5 @@
 import json
+import os
 
 import cv2
 import numpy as np
@@ -59,13 +60,32 @@ class TestLayout:
         assert study.tasks == ("Glioma",)
         assert all("Glioma" in c.truths for c in study)
 
-    def test_other_files_hidden_ones_and_links_to_folders_are_left_alone(self, folder, tmp_path):
+    def test_other_files_and_hidden_ones_are_left_alone(self, folder):
         (folder / "data.csv").write_text("patient\n")
         (folder / PATIENTS[0] / "._TCGA_CS_1_9_mask.tif").write_bytes(b"no image")
         (folder / PATIENTS[0] / "notes.txt").write_text("no image")
-        write_pair(tmp_path / "other", "TCGA_XX_9_1", truth(HEALTHY))
-        (folder / "link").symlink_to(tmp_path / "other" / "TCGA_XX_9")
         assert len(read_mrxai2025(folder)) == len(CASES)
+
+    @pytest.mark.parametrize("where", ["link", "below", "above"])
+    def test_images_that_are_passed_over_are_said(self, folder, tmp_path, where):
+        image, _ = write_pair(tmp_path / "other", "TCGA_XX_9_1", truth(HEALTHY))
+        if where == "link":
+            (folder / "link").symlink_to(image.parent)
+        elif where == "below":
+            image.parent.rename(folder / PATIENTS[0] / "below")
+        else:
+            image.rename(folder / "above.tif")
+        with pytest.warns(
+            SalstatsWarning, match=rf"{where}.*: left out; images are read from PATIENT/NAME.tif"
+        ):
+            assert len(read_mrxai2025(folder)) == len(CASES)
+
+    def test_a_pipe_is_never_waited_for(self, folder):
+        image = folder / PATIENTS[0] / f"{CASES[0]}.tif"
+        image.unlink()
+        os.mkfifo(image)
+        with pytest.raises(InputFileError, match=rf"{CASES[0]}.tif: no plain file"):
+            read_mrxai2025(folder)
 
     def test_images_of_any_shape(self, tmp_path):
         tall = np.zeros((9, 4), bool)
@@ -161,14 +181,14 @@ class TestExplanations:
         place = write_masks(tmp_path / "lime")
         cv2.imwrite(str(place / f"{CASES[2]}.png"), np.zeros((8, 9), np.uint8))
         study = read_mrxai2025(folder, masks={"lime": place})
-        with pytest.raises(InputFileError, match=rf"the mask of case {CASES[2]} is 8 x 9, its image 32 x 40"):
+        with pytest.raises(InputFileError, match=rf"{CASES[2]}: the mask is 8 x 9, its image 32 x 40"):
             ss.score(study, metrics="dice")
 
     def test_so_does_one_of_a_json_file(self, folder, tmp_path):
         (tmp_path / "rex.json").write_text(json.dumps({CASES[0]: masks.empty((3, 3)).to_coco()}))
-        study = read_mrxai2025(folder, masks={"rex": tmp_path / "rex.json"})
-        with pytest.raises(InputFileError, match=rf"the mask of case {CASES[0]} is 3 x 3, its image 32 x 40"):
-            ss.score(study, metrics="dice")
+        # its size is known before anything is scored
+        with pytest.raises(InputFileError, match=rf"rex.json, case {CASES[0]}: the mask is 3 x 3, its image"):
+            read_mrxai2025(folder, masks={"rex": tmp_path / "rex.json"})
 
     def test_a_map_given_as_a_mask_is_said_when_it_is_scored(self, folder, tmp_path):
         place = write_masks(tmp_path / "lime")
