@@ -77,7 +77,12 @@ def any_table(scores: Path, reading: dict[str, Any]) -> "pd.DataFrame":
 
 
 def deliver(frame: "pd.DataFrame", out: Path | None, overwrite: bool) -> None:
-    """Write a frame to its file, or print it."""
+    """Write a frame to its file, or print it; say what must be said of its metrics."""
+    from salstats.display.tables.notes import metric_note
+
+    note = metric_note(frame)
+    if note:
+        typer.echo(note, err=True)
     if out is not None:
         from salstats.frames import write_frame
 

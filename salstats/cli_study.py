@@ -98,12 +98,17 @@ def read(folder: Path, reading: dict[str, Any]) -> "Study":
     return ss.read_study(folder, **reading)
 
 
-def check_out(out: Path | None, overwrite: bool) -> None:
-    """Fail before any work is done where the output cannot be written."""
+def check_out(out: Path | None, overwrite: bool, *inputs: Any) -> None:
+    """Fail before any work is done where the output cannot be written, or is one of the inputs."""
     if out is not None:
+        from salstats.checks import InputFileError
         from salstats.frames import check_output
 
         check_output(out, overwrite=overwrite)
+        given = [v for i in inputs for v in (i.values() if isinstance(i, dict) else [i])]
+        for file in (Path(v) for v in given if isinstance(v, str | Path)):
+            if out.exists() and file.is_file() and out.samefile(file):
+                raise InputFileError(f"cannot write {out}: this command reads it; choose another file")
 
 
 @study_command("score", "study -o scores.csv --metrics iou,hit --jobs 2")
@@ -136,7 +141,7 @@ def score(
     spacing: Annotated[
         str | None,
         typer.Option(
-            help="Size of a pixel in mm, for distances: 0.5, or along rows and columns: 0.5,0.7, or a file "
+            help="Size of a pixel in mm, for distances: 0.5, or along rows and columns: 0.5x0.7, or a file "
             "of case, row_mm, col_mm (default: distances in pixels)."
         ),
     ] = None,
@@ -162,7 +167,7 @@ def score(
     overwrite: Overwrite = False,
 ) -> None:
     """Compare every map, mask and point of a study with its truth: one row per case, task and method."""
-    check_out(out, overwrite)
+    check_out(out, overwrite, reading, threshold, cutoff, smooth, spacing)
     pdc = {"form": pdc_form, "alpha": pdc_alpha, "beta": pdc_beta}
     given_pdc = {name: value for name, value in pdc.items() if value is not None}
     pixel = read_spacing_option(spacing)
@@ -178,17 +183,21 @@ def score(
     say_reasons(frame, len(held))
 
 
+#: Endings of tables that can be read.
+READABLE = (".csv", ".tsv", ".txt", ".parquet", ".xlsx")
+
+
 def read_spacing_option(text: str | None) -> Any:
     """Return `--spacing` as one number, two, or the path of a table."""
     if text is None:
         return None
     try:
-        sizes = [float(part) for part in text.split(",")]
+        sizes = [float(part) for part in text.split("x")]
     except ValueError:
-        if Path(text).suffix:
+        if Path(text).suffix in READABLE or Path(text).exists():
             return Path(text)
         raise typer.BadParameter(
-            f"--spacing {text!r} should be mm per pixel, such as 0.5 or 0.5,0.7, or a file"
+            f"--spacing {text!r} should be mm per pixel, such as 0.5, or 0.5x0.7 for rows and columns, or a file"
         ) from None
     return sizes[0] if len(sizes) == 1 else tuple(sizes)
 
@@ -206,10 +215,6 @@ def say_reasons(scores: "pd.DataFrame", n_cases: int) -> None:
         parts = [f"{int(rows['score'].notna().sum())} of {len(rows)} images x tasks defined"]
         parts += [f"{n} {reason}" for reason, n in why.items()]
         typer.echo(f"{metric}, {method}: {', '.join(parts)}", err=True)
-    if scores["metric"].eq("pdc").any():
-        from salstats.metrics.registry import METRICS
-
-        typer.echo(f"pdc: {METRICS['pdc'].note}", err=True)
 
 
 @study_command("features", "study -o features.csv")
@@ -217,7 +222,7 @@ def features(
     study: Folder, reading: dict, jobs: Jobs = 1, out: Out = None, overwrite: Overwrite = False
 ) -> None:
     """Measure number, size and shape of every finding of the truth."""
-    check_out(out, overwrite)
+    check_out(out, overwrite, reading)
     import salstats as ss
 
     deliver(ss.features(read(study, reading), jobs=jobs, progress=True), out, overwrite)
@@ -239,7 +244,7 @@ def tune(
     overwrite: Overwrite = False,
 ) -> None:
     """Choose thresholds, probability cut-offs or box filters per task on a validation study."""
-    check_out(out, overwrite)
+    check_out(out, overwrite, reading)
     try:
         values = [float(v) for v in split(grid) or []]
     except ValueError:

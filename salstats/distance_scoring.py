@@ -45,6 +45,15 @@ class DistanceRule:
         """The unit of distances."""
         return "mm" if self.spacing else "px"
 
+    @property
+    def pdc_options(self) -> str:
+        """The options of the Penalised Dice in words, as they stand beside its scores."""
+        chosen = {"form": "product", "alpha": 1, "beta": 1, "components": "mean", **self.pdc}
+        return (
+            f"{chosen['form']} form, penalties {chosen['alpha']:g} (too small) and {chosen['beta']:g} "
+            f"(too large){', mask as a whole' if chosen['components'] == 'whole' else ''}"
+        )
+
     def scores(
         self, mask: np.ndarray, truth: np.ndarray, metrics: Sequence[str], case: str
     ) -> dict[str, float]:
@@ -92,9 +101,9 @@ def distance_rule(
     """
     asked = [m for m in metrics if m in DISTANCE]
     if spacing is not None and not set(asked) & set(DISTANCES):
-        raise SalstatsError(f"spacing is the unit of {', '.join(DISTANCES)}; metrics names none of them")
+        raise SalstatsError(f"spacing= is the unit of {', '.join(DISTANCES)}; none of them is asked for")
     if pdc is not None and "pdc" not in asked:
-        raise SalstatsError("options of the metric 'pdc' are given, but metrics does not name it")
+        raise SalstatsError(f"{_named(pdc)} holds options of the metric 'pdc', which is not asked for")
     check_choice(undefined, ("nan", WORST), "undefined")
     return DistanceRule(
         spacing=_spacing(spacing, cases),
@@ -114,21 +123,21 @@ def _spacing(given: Spacing, cases: Sequence[str]) -> dict[str | None, tuple[flo
         by_case: Mapping[str, Any] = read_spacing(given)
         name = f"spacing={os.fspath(given)!r}"
     elif isinstance(given, Mapping):
-        by_case, name = given, "spacing"
+        by_case, name = given, "spacing="
     else:
-        return {None: _steps(given, "spacing")}
+        return {None: _steps(given, "spacing=")}
     missing = sorted(set(cases) - set(by_case))
     if missing:
         more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
         raise SalstatsError(f"{name} has no entry for case {missing[0]!r}{more}")
-    return {case: _steps(by_case[case], f"spacing of case {case!r}") for case in cases}
+    return {case: _steps(by_case[case], f"spacing= of case {case!r}") for case in cases}
 
 
 def _steps(given: Any, name: str) -> tuple[float, float]:
     """Return the size of a pixel along rows and columns, from one number or two."""
-    values = (
-        list(given) if isinstance(given, Sequence | np.ndarray) and not isinstance(given, str) else [given]
-    )
+    if isinstance(given, np.ndarray):
+        given = given.tolist()
+    values = list(given) if isinstance(given, Sequence) and not isinstance(given, str | bytes) else [given]
     numbers = [
         float(v)
         for v in values
@@ -154,5 +163,15 @@ def _pdc_options(given: Mapping[str, Any] | None) -> dict[str, Any]:
 
     # the kernel's own checks, before any work
     pixel = np.ones((1, 1), dtype=bool)
-    pdc(pixel, pixel, **given)
+    for option, value in given.items():
+        try:
+            pdc(pixel, pixel, **{option: value})
+        except SalstatsError as error:
+            raise ValueRangeError(f"{_named({option: value})}: {error}") from error
     return dict(given)
+
+
+def _named(pdc: Any) -> str:
+    """Return options of the Penalised Dice as they are given, and as flags."""
+    flags = ", ".join(f"--pdc-{option}" for option in pdc) if isinstance(pdc, Mapping) else ""
+    return f"pdc={pdc!r}" + (f" ({flags})" if flags else "")

@@ -46,6 +46,7 @@ _OPTIONAL = (
     "center_bias",
     "n_unseen",
     "n_samples",
+    "floor",
 )
 #: Parts in which the centre bias is summed: always as many, so that its sums are the same for any number of
 #: processes; few, since each holds an array of the size of the frame.
@@ -114,8 +115,8 @@ def score_gaze(
         case, patient, phase
             Names.
         method, model, seed, mixing
-            Whose map; the last three only where the study has them. With several mixings take one at a
-            time for statistics: their rows differ in nothing else.
+            Whose map; the last three only where the study has them. Class maps mixed in a way are a
+            method of their own, called `gradcam_weighted`.
         reader, recording
             The one left out. Not with `truth="all"`.
         metric, score
@@ -133,8 +134,8 @@ def score_gaze(
         center_bias, n_unseen
             As given, and the pixels of the image that no recording has brought into the centre bias, which
             count as 0; beside the metrics that need one.
-        n_samples
-            As given, beside `auc` and `sauc`.
+        n_samples, floor
+            As given, the former beside `auc` and `sauc`, the latter beside `information_gain`.
 
     Raises
     ------
@@ -293,8 +294,7 @@ def _summed(parts: tuple[tuple[GazeCase, ...], ...], boxes: Any, shapes: Any) ->
         for cases in parts:
             bias = CenterBias(boxes, shapes)
             for case in cases:
-                for recording in case.used:
-                    bias.add(case.case, density_of(recording, case.shape))
+                bias.add(case.case, *(density_of(recording, case.shape) for recording in case.used))
             found.append(bias)
     return found
 
@@ -314,7 +314,7 @@ def _scores_of(work: tuple[Work, ...], rule: GazeRule, bias: CenterBias | None) 
         "case": [r.case.case for r in rows],
         "patient": _names(r.case.patient for r in rows),
         "phase": np.array([r.case.phase for r in rows], dtype=np.int64),
-        "method": [r.series.method for r in rows],
+        "method": [r.series.name for r in rows],
         "model": _names(r.series.model for r in rows),
         "seed": _names(r.series.seed for r in rows),
         "mixing": _names(r.series.mixing for r in rows),
@@ -328,6 +328,7 @@ def _scores_of(work: tuple[Work, ...], rule: GazeRule, bias: CenterBias | None) 
         "center_bias": _names(rule.center_bias if r.metric in SHUFFLED else None for r in rows),
         "n_unseen": pd.array([r.n_unseen for r in rows], dtype="Int64"),
         "n_samples": pd.array([rule.n_samples if r.metric in AREAS else None for r in rows], dtype="Int64"),
+        "floor": np.array([rule.floor if r.metric == "information_gain" else np.nan for r in rows]),
     }
     return pd.DataFrame(columns)
 

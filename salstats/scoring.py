@@ -34,7 +34,7 @@ PIXELS = ("tp", "fp", "fn", "tn")
 #: Columns that a study may be without.
 _OPTIONAL = (
     "patient", "model", "seed", "reader", "prob", "label", *PIXELS, "threshold", "cutoff", "smooth",
-    "distance_unit", "empty_mask",
+    "distance_unit", "pdc_options", "empty_mask",
 )  # fmt: skip
 SLICES = (TRUE_POSITIVE, FULL, PREDICTED_POSITIVE)
 FEATURE_COLUMNS = (
@@ -111,7 +111,7 @@ def score(
     undefined : {"nan", "worst"}
         What an empty mask scores against a finding, where the score is undefined. "worst", on every slice:
         overlap and "pdc" 0, distances the diagonal of the image. A sensitivity analysis: a method must not
-        look better for marking nothing.
+        look better for marking nothing. A mask that is not there ("no map") stays undefined.
     pdc : mapping, optional
         Options of "pdc": `alpha`, `beta`, `form`, `components`, as `metrics.penalised_dice.pdc` has them.
     jobs : int, optional
@@ -146,6 +146,8 @@ def score(
             stored masks), the side of the box; each only where there was one.
         distance_unit
             "px" or "mm", beside distances.
+        pdc_options
+            Form and penalties of "pdc", beside it.
         empty_mask
             Whether the mask marks nothing, beside overlap, distances and "pdc"; missing where there is no
             mask. Only where distances or "pdc" are asked for, or undefined="worst".
@@ -336,6 +338,8 @@ def _scores_of(cases: tuple[Case, ...], rule: ScoreRule) -> pd.DataFrame:
     for name in ("cutoff", "smooth"):
         columns[name] = np.array([getattr(r.made, name) for r in rows], dtype=np.float64)
     columns["distance_unit"] = _names(r.unit for r in rows)
+    said = rule.distance.pdc_options
+    columns["pdc_options"] = _names(said if r.metric == "pdc" else None for r in rows)
     columns["empty_mask"] = pd.array([r.empty for r in rows], dtype="boolean")
     return pd.DataFrame(columns)
 

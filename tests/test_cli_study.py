@@ -362,7 +362,7 @@ class TestDistances:
 
     def test_score_writes_the_frame_of_its_function(self, lgg):
         options = ["--masks", "lime=lime", "--metrics", self.METRICS, "--undefined", "worst"]
-        more = ["--spacing", "0.5,0.25", "--pdc-form", "mean", "--pdc-alpha", "0", "--pdc-beta", "0.5"]
+        more = ["--spacing", "0.5x0.25", "--pdc-form", "mean", "--pdc-alpha", "0", "--pdc-beta", "0.5"]
         assert run(["score", "lgg", *options, *more, "-o", "out.csv"]) == 0
         made = ss.score(
             ss.read_study("lgg", masks={"lime": "lime"}),
@@ -383,12 +383,34 @@ class TestDistances:
         assert run([*args, "--overwrite"]) == 0
         pd.testing.assert_series_equal(in_mm, 2 * pd.read_csv("out.csv")["score"])
 
+    @pytest.mark.parametrize(
+        ("option", "content"), [("--spacing", "row_mm,col_mm\n"), ("--predictions", "prob\n")]
+    )
+    def test_a_file_that_is_read_is_not_written(self, lgg, capsys, option, content):
+        (lgg / "own.csv").write_text(f"case,{content}")
+        args = [
+            "--masks",
+            "lime=lime",
+            "--metrics",
+            "assd",
+            option,
+            "own.csv",
+            "-o",
+            "./own.csv",
+            "--overwrite",
+        ]
+        assert run(["score", "lgg", *args]) == 2
+        assert "cannot write own.csv: this command reads it" in capsys.readouterr().err
+        assert (lgg / "own.csv").read_text() == f"case,{content}"
+
     def test_the_reconstruction_is_said_where_pdc_is_scored(self, capsys, lgg):
         args = ["score", "lgg", "--masks", "lime=lime", "-o", "out.csv", "--overwrite"]
         assert run([*args, "--metrics", "pdc"]) == 0
         err = capsys.readouterr().err
         assert "pdc, lime: 5 of 6 images x tasks defined, 1 finding absent" in err
         assert "is a reconstruction" in err
+        assert run(["summarize", "out.csv", "--replicates", "50"]) == 0
+        assert "is a reconstruction" in capsys.readouterr().err
         assert run([*args, "--metrics", "assd"]) == 0
         assert "reconstruction" not in capsys.readouterr().err
 
@@ -405,6 +427,11 @@ class TestDistances:
         [
             (["--metrics", "assd", "--spacing", "wide"], "--spacing 'wide' should be mm per pixel"),
             (["--metrics", "assd", "--spacing", "0"], "must be positive and finite"),
+            (
+                ["--metrics", "assd", "--spacing", "0,9"],
+                "--spacing .0,9. should be mm per pixel, such as 0.5",
+            ),
+            (["--metrics", "assd", "--spacing", "0.9mm"], "--spacing .0.9mm. should be mm per pixel"),
             (["--metrics", "assd", "--spacing", "gone.csv"], r"gone\.csv: no such file"),
             (["--metrics", "iou", "--spacing", "1"], "is the unit of hausdorff, hd95, assd"),
             (["--metrics", "assd", "--pdc-alpha", "1"], "options of the metric 'pdc'"),

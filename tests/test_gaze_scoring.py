@@ -247,12 +247,13 @@ class TestAgainstTheKernels:
     def test_columns(self, scores):
         assert scores.columns.tolist() == [
             "case", "patient", "phase", "method", "model", "seed", "reader", "recording", "metric", "score",
-            "reason", "n_readers", "truth", "center_bias", "n_unseen",
+            "reason", "n_readers", "truth", "center_bias", "n_unseen", "floor",
         ]  # fmt: skip
         assert scores["score"].notna().all()
         assert scores["reason"].isna().all()
         assert scores["truth"].eq("others").all()
         assert scores["center_bias"].notna().eq(scores["metric"].isin(SHUFFLED)).all()
+        assert scores["floor"].notna().eq(scores["metric"] == "information_gain").all()
         assert scores["n_unseen"].notna().eq(scores["metric"].isin(SHUFFLED)).all()
         named = of(scores, case="img-b", reader="2")["recording"].unique().tolist()
         assert named == [recording_id("img-b", 2)]

@@ -7,7 +7,7 @@ import pytest
 from tiff_files import CASES, SHAPE, explanation, truth, write_masks, write_study
 
 import salstats as ss
-from salstats.checks import ColumnError, SalstatsError, ShapeError, ValueRangeError
+from salstats.checks import ColumnError, InputFileError, SalstatsError, ShapeError, ValueRangeError
 from salstats.images import masks
 from salstats.metrics import distance
 from salstats.metrics.penalised_dice import pdc
@@ -305,7 +305,7 @@ class TestSpacing:
             assert found.loc[name, "assd"] == distance.assd(mask, reference, spacing=sizes[name])
 
     def test_a_case_without_is_named_before_anything_is_read(self, study):
-        with pytest.raises(SalstatsError, match=r"spacing has no entry for case '20_nonsquare_boxes'$"):
+        with pytest.raises(SalstatsError, match=r"spacing= has no entry for case '20_nonsquare_boxes'$"):
             ss.score(study, metrics="assd", spacing={"02_touching_squares_edge": 1})
         with pytest.raises(
             SalstatsError, match=r"has no entry for case '02_touching_squares_edge' \(and 1 more\)"
@@ -315,14 +315,16 @@ class TestSpacing:
     @pytest.mark.parametrize(
         ("spacing", "match"),
         [
-            (0, "spacing must be positive and finite, in mm per pixel, not 0"),
-            ((1, -1), r"spacing must be positive and finite, in mm per pixel, not \(1, -1\)"),
-            (float("nan"), "spacing must be positive and finite"),
-            (True, "spacing must be mm per pixel, one number or two"),
-            ((1, 2, 3), "spacing must be mm per pixel, one number or two"),
+            (0, "spacing= must be positive and finite, in mm per pixel, not 0"),
+            ((1, -1), r"spacing= must be positive and finite, in mm per pixel, not \(1, -1\)"),
+            (float("nan"), "spacing= must be positive and finite"),
+            (True, "spacing= must be mm per pixel, one number or two"),
+            (b"ab", "spacing= must be mm per pixel, one number or two"),
+            (np.array(0.0), "spacing= must be positive and finite, in mm per pixel, not 0"),
+            ((1, 2, 3), "spacing= must be mm per pixel, one number or two"),
             (
                 {"02_touching_squares_edge": "a", "20_nonsquare_boxes": 1},
-                "spacing of case '02_touching_squares",
+                "spacing= of case '02_touching_squares",
             ),
         ],
     )
@@ -335,9 +337,14 @@ class TestSpacing:
         with pytest.raises(ColumnError, match="has no column 'row_mm'"):
             ss.score(study, metrics="assd", spacing=tmp_path / "s.csv")
 
+    def test_a_table_with_another_separator_names_no_option_that_is_not_there(self, study, tmp_path):
+        (tmp_path / "s.csv").write_text("case;row_mm;col_mm\na;1;1\n")
+        with pytest.raises(InputFileError, match=r"s\.csv: .*; save it as CSV with commas, in UTF-8$"):
+            ss.score(study, metrics="assd", spacing=tmp_path / "s.csv")
+
     @pytest.mark.parametrize("metrics", ["iou", "pdc"])
     def test_spacing_without_a_distance_is_said(self, study, metrics):
-        with pytest.raises(SalstatsError, match="spacing is the unit of hausdorff, hd95, assd"):
+        with pytest.raises(SalstatsError, match="spacing= is the unit of hausdorff, hd95, assd"):
             ss.score(study, metrics=metrics, spacing=1)
 
 
@@ -357,7 +364,7 @@ class TestPdcOptions:
         [
             ({"gamma": 1}, "pdc has no option 'gamma'; it has 'alpha', 'beta', 'form', 'components'"),
             ({"undefined": "worst"}, "pdc has no option 'undefined'"),
-            ({"alpha": -1}, "alpha"),
+            ({"alpha": -1}, r"^pdc={'alpha': -1} \(--pdc-alpha\): alpha must be a finite number"),
             ({"form": "sum"}, "form='sum' is not known"),
             (3, "pdc must be a mapping of options"),
         ],
@@ -371,9 +378,18 @@ class TestPdcOptions:
         with pytest.raises(ValueRangeError, match=match):
             ss.score(study, metrics="pdc", pdc=options)
 
+    def test_its_options_stand_beside_its_scores(self, pairs):
+        scores = ss.score(
+            people({"a": pairs["02_touching_squares_edge"]}), metrics=["pdc", "dice"], pdc={"alpha": 0}
+        )
+        said = "product form, penalties 0 (too small) and 1 (too large)"
+        beside = scores.set_index("metric")["pdc_options"]
+        assert beside["pdc"] == said
+        assert pd.isna(beside["dice"])
+
     def test_options_without_the_metric_are_said(self, pairs):
         with pytest.raises(
-            SalstatsError, match="options of the metric 'pdc' are given, but metrics does not name it"
+            SalstatsError, match=r"--pdc-alpha. holds options of the metric 'pdc', which is not asked for"
         ):
             ss.score(people({"a": pairs["02_touching_squares_edge"]}), metrics="iou", pdc={"alpha": 0})
 

@@ -25,7 +25,9 @@ def resize(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
     array([[0., 1., 3., 4.]], dtype=float32)
     """
     height, width = shape
-    source = np.ascontiguousarray(saliency, np.float32)
+    # a value beyond single precision becomes infinite, which is found where scores are made
+    with np.errstate(over="ignore"):
+        source = np.ascontiguousarray(saliency, np.float32)
     resized = cv2.resize(source, (width, height), interpolation=cv2.INTER_LINEAR)
     return np.asarray(resized).reshape(height, width)
 

@@ -252,6 +252,7 @@ def metric_note(frame: pd.DataFrame) -> str:
 _HOW = {
     "pdc_options": "{metrics}: {value}.",
     "center_bias": "{metrics}: corrected by the centre bias of {value} images.",
+    "n_samples": "{metrics}: sampled, {value} pixels drawn on either side.",
     "floor": "{metrics}: {value} of a map's maximum added to every pixel.",
 }
 _HOW_VALUES = {"others": "the other"}
