@@ -13,7 +13,7 @@ from salstats.gaze_study import GazeCase, GazeStudy, check_gaze
 from salstats.images.center_bias import CenterBias
 from salstats.images.map_steps import resize
 from salstats.images.maps import is_finite
-from salstats.metrics.fixation import RankedMap
+from salstats.metrics.ranks import RankedMap, auc_of_values
 
 #: Pixels drawn on either side; the study drew 1000.
 SIZES = (100, 300, 1000, 3000, 10000)
@@ -87,6 +87,12 @@ def sampling_spread(
     See Also
     --------
     score_gaze, sampled_scores, spread_of
+
+    Notes
+    -----
+    Values are compared in double precision. `score_gaze(n_samples=)` rounds them to single precision, as the
+    study does, in which the far tails of a reader's own map are 0, and so tied: what it draws for
+    `interobserver` may scatter around another number (up to 0.002 from the exact one on the study's oracle).
 
     References
     ----------
@@ -204,7 +210,15 @@ def _samples(
     check_count(n_replicates, "n_replicates")
     check_choice(center_bias, ("all", OTHERS), "center_bias")
     generator = check_generator(rng)
-    rule = GazeRule(study.series, names, OTHERS, 2, None, center_bias, None)
+    rule = GazeRule(
+        series=study.series,
+        metrics=names,
+        truth=OTHERS,
+        min_readers=2,
+        n_readers=None,
+        center_bias=center_bias,
+        n_samples=None,
+    )
     chosen = study.select(cases=cases)
     there = [case for case in chosen if rule.too_few(len(case.used)) is None]
     if not there or not wanted or not names:
@@ -230,8 +244,10 @@ def _of_case(
 ) -> Iterator[_Sampled]:
     """Yield the sampled values of one case, in the order of series, readers, metrics and sizes."""
     truths = Truths(case, rule)
-    density = bias_on(case, truths, bias, rule).density if bias is not None else None
-    negatives = {"auc": np.full(case.shape, 1 / np.prod(case.shape)), "sauc": density}
+    negatives = {"auc": np.full(case.shape, 1 / np.prod(case.shape))}
+    density = bias_on(case, truths, bias, rule).density
+    if density is not None:
+        negatives["sauc"] = density
     # a generator for each, so that samples do not depend on which metrics are asked for
     seeds = rng.spawn(2 * len(sizes))
     drawn = [
@@ -240,21 +256,22 @@ def _of_case(
             {
                 name: drawn_pixels(negatives[name], (n_replicates, size), own)
                 for name, own in zip(AREAS, to_bias.spawn(len(AREAS)), strict=True)
-                if name in rule.metrics and negatives[name] is not None
+                if name in rule.metrics and name in negatives
             },
         )
         for size, to_readers, to_bias in zip(sizes, seeds[::2], seeds[1::2], strict=True)
     ]
     given = {m.series: m for m in case.maps}
     for series in (*rule.series, INTEROBSERVER):
-        own_map = _on_image(given[series].read(case.shape), case.shape) if series in given else None
-        ranked = None if own_map is None else RankedMap(own_map)
+        parts = {name: getattr(series, name) for name in _SERIES}
+        ranked = None
+        if series in given:
+            saliency = on_image(given[series].read(case.shape), case.shape)
+            ranked = None if saliency is None else RankedMap(saliency)
         for i, recording in enumerate(truths.left_out):
             assert recording is not None
-            saliency = truths.own[i] if series == INTEROBSERVER else own_map
             if series == INTEROBSERVER:
                 ranked = RankedMap(truths.own[i])
-            parts = {name: getattr(series, name) for name in _SERIES}
             for name in rule.metrics:
                 names = {
                     "case": case.case,
@@ -263,21 +280,22 @@ def _of_case(
                     "reader": recording.reader,
                     "metric": name,
                 }
-                exact = _exact(name, ranked, truths.densities[i], negatives[name])
+                exact = _exact(name, ranked, truths.densities[i], negatives.get(name))
                 for size, (positives, others) in zip(sizes, drawn, strict=True):
                     values = np.full(n_replicates, np.nan)
-                    if saliency is not None and exact == exact:
-                        flat = saliency.ravel()
+                    if ranked is not None and not np.isnan(exact):
+                        flat = ranked.values.ravel()
                         values = sampled_areas(flat[positives[i]], flat[others[name]])
                     yield _Sampled(names, size, exact, values)
 
 
-def _on_image(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray | None:
+def on_image(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray | None:
     """Return a map at the size of its image, as `score_gaze` scores it; None where it is not finite."""
-    if not is_finite(saliency):
-        return None
-    at_size = saliency if saliency.shape == shape else resize(saliency, shape)
-    return np.asarray(at_size, np.float64)
+    if is_finite(saliency) and saliency.shape != shape:
+        # maps are resized in single precision, in which a value beyond it is infinite
+        with np.errstate(over="ignore"):
+            saliency = resize(saliency, shape)
+    return np.asarray(saliency, np.float64) if is_finite(saliency) else None
 
 
 def _exact(name: str, ranked: RankedMap | None, truth: np.ndarray, negatives: np.ndarray | None) -> float:
@@ -310,18 +328,13 @@ def sampled_areas(positives: np.ndarray, negatives: np.ndarray) -> np.ndarray:
     >>> sampled_areas(np.array([[3.0, 2.0], [0.0, 0.0]]), np.array([[1.0, 2.0], [1.0, 2.0]]))
     array([0.875, 0.   ])
     """
-    ordered = np.sort(negatives, axis=1)
     # positives in order too: the search then walks through memory instead of jumping
-    wins = [
-        np.searchsorted(row, found, "left").sum() + np.searchsorted(row, found, "right").sum()
-        for row, found in zip(ordered, np.sort(positives, axis=1), strict=True)
-    ]
-    return np.array(wins, dtype=np.float64) / (2 * positives.shape[1] * negatives.shape[1])
+    pairs = zip(np.sort(positives, axis=1), negatives, strict=True)
+    return np.array([auc_of_values(above, below) for above, below in pairs])
 
 
-def drawn_pixels(density: np.ndarray | None, shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
+def drawn_pixels(density: np.ndarray, shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
     """Return flat indices of pixels drawn from a density with replacement, as an array of some shape."""
-    assert density is not None
     flat = density.ravel()
     return rng.choice(flat.size, shape, p=flat / flat.sum())
 

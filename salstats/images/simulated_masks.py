@@ -93,7 +93,7 @@ def draw_contour(
     Raises
     ------
     ShapeError
-        The contour is not a list of three or more points.
+        The contour is not a list of three or more points, or the shift not two numbers.
     ValueRangeError
         A number is not finite, the scale is not above 0, the shape marks no pixel or leaves the image (its
         size would no longer be the one asked for).
@@ -114,6 +114,8 @@ def draw_contour(
     corners = np.asarray(contour, dtype=np.float64)
     if corners.ndim != 2 or corners.shape[1] != 2 or len(corners) < 3:
         raise ShapeError(f"contour must be three or more points (row, col), not shape {corners.shape}")
+    if np.shape(shift) != (2,):
+        raise ShapeError(f"shift must be (rows, columns) in pixels, not {shift!r}")
     size = check_shape(shape)
     check_count(smooth, "smooth", low=0)
     if not (np.isfinite(corners).all() and np.isfinite(shift).all() and np.isfinite(scale) and scale > 0):

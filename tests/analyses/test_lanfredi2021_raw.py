@@ -334,13 +334,14 @@ def test_sampled_areas_are_those_of_so_many_pixels(mixed):
     assert (rows["n_samples"] == 50).all()
     # 50 x 50 pairs, ties counted half
     pairs = rows["score"] * 5000
-    assert np.abs(pairs - pairs.round()).max() < 1e-6
+    assert np.abs(pairs - pairs.round()).max() < 5000 * SUM_TOLERANCE
     note = pd.read_csv(mixed / "outputs.csv").set_index("file").loc["frames/scores.csv", "note"]
     assert note.startswith("50 pixels drawn on either side")
     # the bias alone differs: both sides are exact
     changes = pd.read_csv(mixed / "frames" / "center_bias_choice.csv").query("metric == 'sauc'")
-    exact = score_means(mixed, "sauc")
-    assert not np.isclose(changes.set_index(["method", "mixing"])["mean_all"], exact, atol=1e-9).any()
+    drawn = score_means(mixed, "sauc")
+    # draws of 50 pixels lie far from it
+    assert (np.abs(changes["mean_all"].to_numpy() - drawn.to_numpy()) > 1e3 * SCORE_TOLERANCE).all()
 
 
 def score_means(folder: Path, metric: str) -> pd.Series:

@@ -135,3 +135,9 @@ def test_a_drawing_that_cannot_be_is_refused(options, match):
 def test_something_else_than_points_is_refused(contour):
     with pytest.raises(ShapeError, match="three or more points"):
         draw_contour(contour, (7, 7))
+
+
+@pytest.mark.parametrize("shift", [3.0, (1.0,), (1.0, 2.0, 3.0)])
+def test_a_shift_that_is_not_rows_and_columns_is_refused(shift):
+    with pytest.raises(ShapeError, match="shift must be"):
+        draw_contour(SQUARE, (7, 7), shift=shift)

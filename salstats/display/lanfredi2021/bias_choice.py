@@ -9,6 +9,7 @@ from salstats.display.labels import Labels
 from salstats.display.lanfredi2021.raw_tables import (
     KEYS,
     RAW_LABELS,
+    SHUFFLED,
     by_mixing,
     in_order,
     row_names,
@@ -17,7 +18,6 @@ from salstats.display.lanfredi2021.raw_tables import (
 from salstats.display.plots.intervals import plot_intervals
 from salstats.display.tables.layout import Column, Table, build
 
-METRICS = ("sncc", "sauc")
 _ALL, _OTHERS = "score_all", "score_others"
 _PAIR = ("case", "method", "model", "seed", "mixing", "reader", "metric")
 
@@ -70,8 +70,9 @@ def bias_choice(all_cases: pd.DataFrame, others: pd.DataFrame) -> Item:
         build(table, "lanfredi2021"),
         figure + p9.labs(x="Change of the mean (95% CI)", caption=caption),
         slice="all images",
-        note="the study's centre bias contains the case that is scored against it; of all other cases it "
-        "does not",
+        note="the study's centre bias contains the case that is scored against it, which takes from what "
+        "agrees with its gaze, and most from interobserver: the left-out reader's own map is part of it; "
+        "of all other cases it does not",
     )
 
 
@@ -103,4 +104,4 @@ def compared(all_cases: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
 def _of(scores: pd.DataFrame) -> pd.DataFrame:
     """Return what identifies the rows of the shuffled metrics, and their score."""
     keys = [c for c in _PAIR if c in scores]
-    return scores.loc[scores["metric"].isin(METRICS), [*keys, "score"]]
+    return scores.loc[scores["metric"].isin(SHUFFLED), [*keys, "score"]]

@@ -6,13 +6,12 @@ import pandas as pd
 from salstats.display.format import counted, fixed_text
 from salstats.display.items import Item
 from salstats.display.lanfredi2021.pictures import plot_pictures, share_per_pixel
-from salstats.display.lanfredi2021.raw_tables import RAW_LABELS, main_method, row_names, without_blanks
+from salstats.display.lanfredi2021.raw_tables import main_method, row_names, without_blanks
 from salstats.display.tables.layout import Column, Table, build
 from salstats.gaze_cases import ALL, GazeRule, Truths, bias_on
+from salstats.gaze_sampling import on_image
 from salstats.gaze_scoring import center_bias_of
-from salstats.gaze_study import GazeCase, GazeStudy, MapSeries
-from salstats.images.map_steps import resize
-from salstats.images.maps import is_finite
+from salstats.gaze_study import GazeCase, GazeStudy
 from salstats.stats.picking import pick_cases
 
 HULL = "convex"
@@ -40,18 +39,26 @@ def example(study: GazeStudy, pick: pd.DataFrame, center_bias: str, jobs: int) -
     """
     row = pick.iloc[0]
     case = next(c for c in study if c.case == row["case"])
-    rule = GazeRule(study.series, ("sauc",), ALL, 1, None, center_bias, None)
+    rule = GazeRule(
+        series=study.series,
+        metrics=("sauc",),
+        truth=ALL,
+        min_readers=1,
+        n_readers=None,
+        center_bias=center_bias,
+        n_samples=None,
+    )
     truths = Truths(case, rule)
     bias = bias_on(case, truths, center_bias_of(study, jobs=jobs, progress=False), rule).density
     name = row_names(pick)[0]
     pictures = {"Mean fixation map": truths.densities[0]}
     if bias is not None:
         pictures["Centre bias"] = bias
-    mixing = None if row["mixing"] not in RAW_LABELS["mixing"] else row["mixing"]
-    for title, method, rule_of in ((name, row["method"], mixing), ("Hull of the lungs", HULL, None)):
-        shown = _map_of(study, case, method, rule_of)
+    # the hull once, where it is the method itself
+    for method, title in {row["method"]: name, HULL: "Hull of the lungs"}.items():
+        shown = _map_of(study, case, method, row["mixing"])
         if shown is not None:
-            pictures.setdefault(title, share_per_pixel(shown))
+            pictures[title] = share_per_pixel(shown)
     note = (
         f"Case {case.case}, {counted(len(case.used), 'reader')}. Every picture sums to 1; maps are taken "
         "above their least value."
@@ -73,14 +80,10 @@ def example(study: GazeStudy, pick: pd.DataFrame, center_bias: str, jobs: int) -
     )
 
 
-def _map_of(study: GazeStudy, case: GazeCase, method: str, mixing: str | None) -> np.ndarray | None:
+def _map_of(study: GazeStudy, case: GazeCase, method: str, mixing: str) -> np.ndarray | None:
     """Return the first map of a method at the size of the image; None where there is none to show."""
-    wanted: list[MapSeries] = [s for s in study.series if s.method == method]
+    wanted = [s for s in study.series if s.method == method]
     wanted = [s for s in wanted if s.mixing == mixing] or wanted
     given = {m.series: m for m in case.maps}
-    for series in wanted:
-        if series in given:
-            saliency = given[series].read(case.shape)
-            if is_finite(saliency):
-                return saliency if saliency.shape == case.shape else resize(saliency, case.shape)
-    return None
+    found = (on_image(given[s].read(case.shape), case.shape) for s in wanted if s in given)
+    return next((saliency for saliency in found if saliency is not None), None)

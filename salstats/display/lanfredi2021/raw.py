@@ -10,11 +10,12 @@ from salstats.checks import SalstatsError, SalstatsWarning, check_count
 from salstats.display.format import count_text, counted, fixed_text, joined
 from salstats.display.items import Item
 from salstats.display.labels import Labels
-from salstats.display.lanfredi2021.bias_choice import METRICS, bias_choice
+from salstats.display.lanfredi2021.bias_choice import bias_choice
 from salstats.display.lanfredi2021.example import example, example_case
 from salstats.display.lanfredi2021.raw_tables import (
     KEYS,
     RAW_LABELS,
+    SHUFFLED,
     base_methods,
     in_order,
     named_rows,
@@ -29,7 +30,8 @@ from salstats.display.tables.describe import table_describe
 from salstats.display.tables.layout import Column, Table, build
 from salstats.gaze_sampling import sampled_scores, spread_of
 from salstats.gaze_scoring import score_gaze
-from salstats.gaze_study import GazeStudy, majority_labels, recordings
+from salstats.gaze_study import GazeStudy, recordings
+from salstats.reading_labels import majority_labels
 from salstats.stats.description import describe
 
 
@@ -84,17 +86,15 @@ def make_items(study: GazeStudy, choice: Choice, *, jobs: int = 1, progress: boo
     yield _labels(labels, rows)
     rows = _defined(rows)
     yield from raw_tables(rows)
-    if not rows["metric"].isin(METRICS).any():
+    if not rows["metric"].isin(SHUFFLED).any():
         return
     # both exact: draws would differ for another reason than the bias
     exact = rows if choice.n_samples is None else None
     of_all, of_others = (
-        exact
-        if exact is not None and name == choice.center_bias
-        else scored(score(name, metrics=list(METRICS)))
+        exact if exact is not None and name == choice.center_bias else scored(score(name, metrics=SHUFFLED))
         for name in ("all", "others")
     )
-    if of_others.loc[of_others["metric"].isin(METRICS), "score"].notna().any():
+    if of_others.loc[of_others["metric"].isin(SHUFFLED), "score"].notna().any():
         yield bias_choice(of_all, of_others)
     pick = example_case(rows)
     yield example(study, pick, choice.center_bias, jobs)

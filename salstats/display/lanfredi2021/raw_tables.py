@@ -14,7 +14,7 @@ from salstats.display.labels import Labels
 from salstats.display.lanfredi2021.design import beside_published
 from salstats.display.lanfredi2021.printed import published_interval
 from salstats.display.lanfredi2021.tables import LAYOUTS, Layout
-from salstats.display.lanfredi2021.words import LABELS
+from salstats.display.lanfredi2021.words import FORMULA, LABELS
 from salstats.display.plots.intervals import plot_intervals
 from salstats.display.tables.estimates import table_estimates
 from salstats.stats.summary import summarize
@@ -25,6 +25,8 @@ UNMIXED = ("interobserver", "convex", "am1", "am2")
 #: What stands for no mixing while rows are grouped.
 NONE = ""
 KEYS = ["method", "mixing", "metric"]
+#: Metrics that are corrected by the centre bias, and those that are not.
+SHUFFLED, PLAIN = ("sncc", "sauc"), ("ncc", "auc")
 #: Both intervals in print.
 PUBLISHED, CLUSTERED = "As the study", "Cases as clusters"
 RAW_LABELS = {
@@ -34,7 +36,7 @@ RAW_LABELS = {
 }
 #: What they are.
 NOTES = (
-    f"{PUBLISHED}: mean ± 1.96 SD over all rows / √(number of images).",
+    f"{PUBLISHED}: {FORMULA}.",
     f"{CLUSTERED}: t interval of the mean over all rows, the rows of a case being one cluster.",
 )
 
@@ -105,23 +107,22 @@ def by_mixing(rows: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
 def raw_tables(rows: pd.DataFrame) -> Iterator[Item]:
     """Yield Tables 1 to 4 of the methods at hand, and every method and metric."""
     everything = both_intervals(rows)
-    shuffled, plain = ["sncc", "sauc"], ["ncc", "auc"]
     for key, title, metrics in (
-        ("means_shuffled", "Every method, shuffled metrics", shuffled),
-        ("means_centre", "Every method, metrics that reward the centre", plain),
+        ("means_shuffled", "Every method, shuffled metrics", SHUFFLED),
+        ("means_centre", "Every method, metrics that reward the centre", PLAIN),
     ):
         if everything["metric"].isin(metrics).any():
             yield _means(key, title, everything[everything["metric"].isin(metrics)])
     baselines = everything["method"].isin(["interobserver", "convex"])
     for number, chosen in (
-        ("1", (everything["method"] != "convex") & everything["metric"].isin(shuffled)),
-        ("3", baselines & everything["metric"].isin(plain)),
-        ("4", baselines & everything["metric"].isin(shuffled)),
+        ("1", (everything["method"] != "convex") & everything["metric"].isin(SHUFFLED)),
+        ("3", baselines & everything["metric"].isin(PLAIN)),
+        ("4", baselines & everything["metric"].isin(SHUFFLED)),
     ):
         if chosen.any():
             yield _item(number, everything[chosen], "all images")
         if number == "1" and chosen.any():
-            yield from _split(rows[rows["metric"].isin(shuffled)])
+            yield from _split(rows[rows["metric"].isin(SHUFFLED)])
 
 
 def _split(rows: pd.DataFrame) -> Iterator[Item]:
@@ -189,9 +190,7 @@ def _means(key: str, title: str, rows: pd.DataFrame) -> Item:
         both.assign(task=names, method=both["limits"])[["metric", "task", "method", *_values(both)]],
         labels={"task": list(dict.fromkeys(names)), "method": [PUBLISHED, CLUSTERED]},
     )
-    caption = (
-        f"Bars: 95% CI. {PUBLISHED}: mean ± 1.96 SD of all rows / √(number of images). Grey line: chance."
-    )
+    caption = f"Bars: 95% CI. {PUBLISHED}: {FORMULA}. Grey line: chance."
     return Item(
         key,
         title,

@@ -57,7 +57,7 @@ def plot_spread(spread: pd.DataFrame, *, width: float = COLUMN_MM) -> p9.ggplot:
         ncol = panels.legend_columns(list(texts.values()), width - 3)
         marks.append(p9.guides(**{g: p9.guide_legend(ncol=ncol, byrow=True) for g in ("color", "shape")}))
     legend = -(-len(texts) // panels.legend_columns(list(texts.values()), width - 3)) * _legend_line(texts)
-    note = panels.caption([f"{_of(rows)}", "Dashed: 1 / √n.", _missing(spread)], caption_chars(width))
+    note = panels.caption([_of(rows), "Dashed: 1 / √n.", _missing(spread)], caption_chars(width))
     tall = grid.panel_height(_SHARE)
     ends = (float(means["sd"].min()), float(means["sd"].max()))
     return (

@@ -18,7 +18,9 @@ LABELS = {
     "mixing": {"thresholded": "Thresholded", "weighted": "Weighted", "uniform": "Uniform"},
     "subset": {"normal": "Normal", "abnormal": "Abnormal"},
 }
-INTERVAL = "95% CI: mean ± 1.96 SD over all rows / √(number of images), as the study computes it."
+#: The study's interval.
+FORMULA = "mean ± 1.96 SD over all rows / √(number of images)"
+INTERVAL = f"95% CI: {FORMULA}, as the study computes it."
 #: Of an interval: no agreement beyond chance.
 CHANCE = {"ncc": 0.0, "sncc": 0.0, "auc": 0.5, "sauc": 0.5}
 

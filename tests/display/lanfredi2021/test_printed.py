@@ -8,6 +8,9 @@ from salstats.display.lanfredi2021.design import beside_published, what_changes
 from salstats.display.lanfredi2021.printed import disagreements, published_interval
 from salstats.display.lanfredi2021.words import row_name
 
+# a handful of double-precision steps
+ROUNDING = 1e-14
+
 
 def test_the_studys_interval_counts_images_and_spreads_over_rows():
     scores = pd.DataFrame({"method": "a", "case": ["x", "x", "y", "y"], "score": [0.0, 2.0, 4.0, 6.0]})
@@ -15,7 +18,7 @@ def test_the_studys_interval_counts_images_and_spreads_over_rows():
     # SD of 0, 2, 4, 6 with divisor 3: sqrt(20 / 3); two images
     half = 1.96 * np.sqrt(20 / 3) / np.sqrt(2)
     assert row["estimate"] == 3
-    assert np.isclose([row["conf_low"], row["conf_high"]], [3 - half, 3 + half], rtol=1e-14).all()
+    assert np.isclose([row["conf_low"], row["conf_high"]], [3 - half, 3 + half], rtol=ROUNDING).all()
     assert row["n_units"] == 2
     assert row["unit"] == "case"
 

@@ -8,6 +8,8 @@ from salstats.checks import SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.display.lanfredi2021.raw import Choice, make_items
 from salstats.readers.gaze import read_gaze
 
+# means of the same numbers in another order
+SUM_TOLERANCE = 1e-12
 FEW = "t intervals|t limits|Table 2 is left out|undefined|no defined"
 
 
@@ -66,7 +68,7 @@ def test_models_and_seeds_of_a_method_are_rows_of_one_mean(release, tmp_path):
     own = items["table1"].frame.query("method == 'gradcam_wag' and metric == 'sauc'")
     assert own["n"].item() == 2 * 3 * 3
     scores = items["scores"].frame.query("method == 'gradcam_wag' and metric == 'sauc'")
-    assert np.isclose(own["estimate"].item(), scores["score"].mean(), rtol=1e-12)
+    assert np.isclose(own["estimate"].item(), scores["score"].mean(), rtol=SUM_TOLERANCE)
     # one series' values stand around its exact value
     assert items["sampled_values"].frame["seed"].unique().tolist() == ["1"]
 
@@ -87,7 +89,7 @@ def test_both_centre_biases_are_compared_whichever_the_tables_use(release, cente
     table = items["table1"].frame.set_index("metric")
     for metric in ("sncc", "sauc"):
         assert np.isclose(
-            change.loc[metric, f"mean_{center_bias}"], table.loc[metric, "estimate"], rtol=1e-12
+            change.loc[metric, f"mean_{center_bias}"], table.loc[metric, "estimate"], rtol=SUM_TOLERANCE
         )
     words = {"all": "centre bias of all cases", "others": "centre bias of all other cases"}
     assert words[center_bias] in items["scores"].note
@@ -110,3 +112,14 @@ def test_replicates_are_checked_before_anything_is_scored(release):
     items = make_items(read_gaze(release), Choice(n_replicates=1))
     with pytest.raises(ValueRangeError, match="n_replicates"):
         next(items)
+
+
+def test_the_hull_is_shown_once_where_it_is_the_only_map(release, tmp_path):
+    (tmp_path / "lungs").mkdir()
+    for image, shape in gaze_files.SHAPES.items():
+        lungs = np.zeros(shape, bool)
+        lungs[8:20, 6:22] = True
+        np.save(tmp_path / "lungs" / f"{image}.npy", lungs)
+    items = made(read_gaze(release, lungs=tmp_path / "lungs"))
+    assert items["example"].frame["method"].item() == "convex"
+    assert list(items["example"].figure.data["picture"])[2:] == ["Hull of the lungs"]

@@ -8,6 +8,8 @@ from salstats.checks import ColumnError, SalstatsError
 from salstats.display.lanfredi2021.spread import plot_samples, plot_spread
 
 SIZES = (100, 1000, 10000)
+# means, roots and logarithms of a few numbers
+ROUNDING = 1e-12
 
 
 def make_samples(methods=("interobserver", "gradcam_wag"), metrics=("auc", "sauc"), n=20):
@@ -41,14 +43,14 @@ def test_the_figure_shows_the_mean_over_readers():
     figure = plot_spread(make_spread())
     data = figure.data
     assert len(data) == 2 * 2 * 3
-    assert np.allclose(data["sd"], 0.3 / np.sqrt(data["n_samples"]), rtol=1e-12)
+    assert np.allclose(data["sd"], 0.3 / np.sqrt(data["n_samples"]), rtol=ROUNDING)
     figure.draw()
 
 
 def test_the_expected_line_falls_with_the_root_and_meets_values_that_do():
     (line,) = layers(plot_spread(make_spread()))
     assert sorted(set(line["n_samples"])) == [100, 10000]
-    assert np.allclose(line["sd"], 0.3 / np.sqrt(line["n_samples"]), rtol=1e-12)
+    assert np.allclose(line["sd"], 0.3 / np.sqrt(line["n_samples"]), rtol=ROUNDING)
 
 
 def test_rows_without_spread_are_counted():
