@@ -22,9 +22,10 @@ information_gain  unbounded    more    0       points, a baseline      no point;
 
 **A constant map gets NaN from all of them.** It says nothing about where, so that there is nothing to score:
 0.5 or 0, which pysaliency gives, are the scores of a map that says something, and is right by chance. A
-method that failed must not pass for one that guessed. For a map that is *meant* as the uniform density,
-`sim`, `kl` and `information_gain` take `constant="uniform"`. A map is constant where its values differ by no
-more than rounding makes them (1e-14 of the largest magnitude), as in `images.peaks`.
+method that failed must not pass for one that guessed. A mean over the scores that are there leaves such maps
+out, though: say how many (`n_missing`), or a method looks better for failing. For a map that is *meant* as
+the uniform density, `sim`, `kl` and `information_gain` take `constant="uniform"`. A map is constant where its
+values differ by no more than rounding makes them (1e-14 of the largest magnitude), as in `images.peaks`.
 
 Areas under curves stay as they are under any increasing transformation of the map; `ncc`, `sncc` and `nss`
 when it is shifted or multiplied by a positive number. `sim`, `kl` and `information_gain` read the map as a

@@ -282,6 +282,8 @@ def information_gain(
     -----
     It measures a *density*: unlike ranks it changes when the map is stretched. Numbers are comparable only
     between maps brought to densities in one way, and mean what they say only where the map was meant as one.
+    No mean survives -inf. Without it a mean is over the images where the map did better, and flatters maps
+    with zeros: give a minimum to compare them.
     As pysaliency's `SaliencyMapNormalizingModel`, which takes a constant map for the uniform density. The MIT
     benchmark's code stretches map and baseline to [0, 1] first, and adds 2.2e-16 inside the logarithm.
 

@@ -79,7 +79,7 @@ METRICS: dict[str, Metric] = {
             f"both directions pooled over {_BOUNDARY}; {_RELOADED}", "mask",
         ),
         Metric(
-            "pdc", "Penalised Dice", 0, 1, True, True,
+            "pdc", "Penalised Dice (rebuilt)", 0, 1, True, True,
             "a reconstruction of Blake et al. 2025 (MRxaI, CEUR-WS Vol-4059, paper 9)", "mask",
             "Penalised Dice is a reconstruction from the text of Blake et al. 2025 (MRxaI, CEUR-WS Vol-4059, "
             "paper 9); the printed equation is not at hand.",

@@ -72,8 +72,8 @@ def keep_cases(scores: pd.DataFrame, *, reference: str, cutoff: float = 0.5) -> 
     ColumnError
         Not a scores frame; two probabilities or labels of one case.
     SalstatsError
-        Several tasks, models, seeds, readers or data sets; the reference is no method, or the only one; no
-        case is left.
+        Several tasks, models, seeds, readers, data sets or units of distance; the reference is no method, or
+        the only one; no case is left.
     """
     frame = check_scores(scores).reset_index(drop=True)
     for column in _SETS:
@@ -86,6 +86,9 @@ def keep_cases(scores: pd.DataFrame, *, reference: str, cutoff: float = 0.5) -> 
         raise SalstatsError(
             f"the scores have one method only, {frame['method'].iloc[0]!r}; comparing needs two"
         )
+    if "distance_unit" in frame.columns and frame["distance_unit"].nunique() > 1:
+        units = quoted(frame["distance_unit"].dropna().unique())
+        raise SalstatsError(f"the scores have distances in several units ({units}); score all cases in one")
     check_choice(reference, [str(m) for m in frame["method"].unique()], "reference")
     if not 0 <= cutoff <= 1:
         raise SalstatsError(f"the cut-off must be a probability from 0 to 1, not {cutoff!r}")

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
-from salstats.display.format import MISSING, count_text, fixed_text
+from salstats.display.format import MISSING, count_range, count_text, fixed_text
 from salstats.display.items import Item
 from salstats.display.labels import Labels
 from salstats.display.mrxai2025.cases import LEFT_OUT, Scored, failed
@@ -109,7 +109,8 @@ def _model_note(scored: Scored) -> str:
     if scored.by_model:
         return (
             f"The model says that the finding is there from a probability of {scored.cutoff:g} on. Cases it "
-            "gets wrong are left out, as are those without the finding: they have no truth to compare with."
+            "gets wrong are left out, as are those without the finding: they have no truth to compare with. "
+            "So nothing here speaks of explanations of wrong answers."
         )
     return (
         "No probability of the model is known, so that no case is left out for its mistakes; cases without "
@@ -156,6 +157,7 @@ def _table_1(
                 notes.interval_note(found),
                 "Empty: of the cases compared, those on which the tool marks nothing; they have no score "
                 "here, see the sensitivity table.",
+                _of_other_cases(found),
                 "Printed: as in the study, of its own cases." if beside else "",
                 notes.dash_note(cells),
                 notes.metric_note(found),
@@ -173,6 +175,16 @@ def _table_1(
     )
 
 
+def _of_other_cases(found: pd.DataFrame) -> str:
+    """Return that means are not of the same cases, where they are not."""
+    differ = (found.groupby("metric")["n"].nunique() > 1).any()
+    return (
+        "Where n differs, means are of different cases and cannot be compared: the paired differences can."
+        if differ
+        else ""
+    )
+
+
 def _drawable(found: pd.DataFrame) -> pd.DataFrame:
     """Return estimates without the columns that are none of an estimates frame."""
     special = ["sd", "n_cases", "n_empty", "share_empty", "n_not_given", "printed_mean", "printed_sd"]
@@ -187,10 +199,18 @@ def _boxes(kept: pd.DataFrame, choice: Choice, labels: dict[str, Any]) -> Item:
         "Fig. 7: scores of each tool and metric",
         described,
         table_describe(described, labels=labels),
-        plot_box(kept, by=BY, reference=choice.reference, labels=labels),
+        plot_box(kept, by=BY, reference=choice.reference, labels=_with_n(described, labels)),
         slice="",
         note="explanations that are empty or not given have no score and are left out",
     )
+
+
+def _with_n(described: pd.DataFrame, labels: dict[str, Any]) -> dict[str, Any]:
+    """Return labels in which every tool says how many scores its boxes are of."""
+    names = Labels(labels)
+    n = described.groupby("method")["n"]
+    of = {m: f"{names.value('method', m)} (n = {count_range(rows.to_numpy(float))})" for m, rows in n}
+    return {**labels, "method": {m: of[m] for m in names.order("method", described["method"])}}
 
 
 def _empties(kept: pd.DataFrame, choice: Choice, labels: dict[str, Any]) -> Item:
@@ -221,7 +241,8 @@ def _differences(kept: pd.DataFrame, choice: Choice, labels: dict[str, Any]) -> 
         table_decrease(found, labels=labels),
         plot_decrease(found, labels=labels),
         slice="",
-        note=f"pairs of two defined scores only; with {choice.n_replicates:,} replicates P is "
+        note="pairs of two defined scores only: cases on which either tool failed do not count; "
+        f"with {choice.n_replicates:,} replicates P is "
         f"{2 / (choice.n_replicates + 1):.2g} at least, before the correction{_patients_note(kept)}",
     )
 

@@ -68,9 +68,11 @@ def _table_sensitivity(found: pd.DataFrame, choice: Choice, names: Labels) -> GT
         notes=[
             notes.paragraph(
                 f"Differences from {names.value('method', choice.reference)}, paired; lower or higher where "
-                "the interval excludes 0 and P after Holm's correction is below .05.",
-                "Left out: pairs of two defined scores. At worst: a failed explanation has overlap 0, and "
-                "the image's diagonal as distance.",
+                "the interval excludes 0 and P is below .05 after Holm's correction in each run "
+                f"({int(found['verdict'].notna().sum()) if 'verdict' in found else 0} tests).",
+                "Left out: means of the scores that each tool has, differences of pairs of two defined "
+                "scores. At worst: a failed explanation has overlap 0, and the image's diagonal as distance, "
+                "which is a convention: such a mean says above all how often a tool failed.",
                 notes.metric_note(found),
             )
         ],

@@ -18,7 +18,6 @@ EMPTY_SHARE = "empty_explanation"
 #: Tools and metrics in print.
 NAMES = {
     "rex": "ReX",
-    "pdc": "Penalised Dice (rebuilt)",
     EMPTY_SHARE: "Share of empty explanations",
 }
 #: The simulations' variants, by name.

@@ -78,8 +78,10 @@ def _outcomes(frames: Mapping[str, pd.DataFrame], settings: Settings, labels: La
     frame = next((frames[k] for k in ("describe", "means", "decrease", "difference") if k in frames), None)
     found = []
     if frame is not None:
-        names = [_metric(m, frame, labels) for m in labels.order("metric", frame["metric"])]
+        metrics = labels.order("metric", frame["metric"])
+        names = [_metric(m, frame, labels) for m in metrics]
         found.append(f"{'The outcome was' if len(names) == 1 else 'Outcomes were'} {joined(names)}.")
+        found += [known.note for known in map(known_metric, metrics) if known is not None]
     found.append(_unit(frames, settings))
     return [*found, *_missing(frames)]
 

@@ -18,7 +18,7 @@ from salstats.checks import (
     check_level,
 )
 from salstats.display.figure_jobs import FigureJobs
-from salstats.display.format import STYLES, count_text, plural
+from salstats.display.format import STYLES, count_text, joined, plural
 from salstats.display.labels import Labels
 from salstats.display.report.analyses import Analyses, run_analyses, settings_for, several
 from salstats.display.report.contents import Contents
@@ -155,6 +155,7 @@ def report(
             f"a report takes a seed, so that it can be made again: rng must be an int, not {rng!r}"
         )
     used = chosen_rows(check_scores(scores), only)
+    check_units(used)
     settings = settings_for(
         used,
         reference=reference,
@@ -168,7 +169,7 @@ def report(
         adjust=adjust,
         style=style,
     )
-    names = reference_first(labels, settings.reference)
+    names = reference_first(labels, settings.reference, used)
     for column in ("metric", "method", "task"):
         if column in used.columns:
             # two values of one label would share a place in every table
@@ -196,12 +197,27 @@ def chosen_rows(scores: pd.DataFrame, only: Mapping[str, Any] | None) -> pd.Data
     return scores.reset_index(drop=True)
 
 
-def reference_first(labels: Mapping[str, Any] | None, reference: str | None) -> Labels:
+def check_units(scores: pd.DataFrame) -> None:
+    """Raise where a distance is in two units, which no mean can hold."""
+    if "distance_unit" not in scores.columns:
+        return
+    for metric, rows in scores.dropna(subset="distance_unit").groupby("metric"):
+        units = sorted(rows["distance_unit"].unique())
+        if len(units) > 1:
+            raise SalstatsError(
+                f"scores of {metric!r} are in {joined(units)}, and a mean over both means nothing; "
+                "score all cases in one unit, or keep the rows of one"
+            )
+
+
+def reference_first(
+    labels: Mapping[str, Any] | None, reference: str | None, scores: pd.DataFrame | None = None
+) -> Labels:
     """Return labels in which the reference leads the methods, unless the user ordered them."""
     given = dict(labels or {})
     if reference is not None and "method" not in given:
         given["method"] = [reference]
-    return Labels(given)
+    return Labels(given, scores)
 
 
 def compose(

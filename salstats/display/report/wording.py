@@ -33,9 +33,11 @@ def lowered(text: str) -> str:
 
 
 def metric_words(metric: str, labels: Labels) -> str:
-    """Return a metric inside a sentence; a label that the user gave stays as it was given."""
+    """Return a metric inside a sentence, with its unit; a label that the user gave stays as it was given."""
     label = labels.value("metric", metric)
-    return lowered(label) if label == Labels().value("metric", metric) and known_metric(metric) else label
+    own = Labels().value("metric", metric)
+    is_own = label == own or label.startswith(f"{own} (")
+    return lowered(label) if is_own and known_metric(metric) else label
 
 
 def column_words(name: str, labels: Labels) -> str:

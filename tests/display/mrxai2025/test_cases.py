@@ -184,3 +184,9 @@ def test_no_case_left_is_said():
 def test_a_cut_off_is_a_probability(cutoff):
     with pytest.raises(SalstatsError, match="cut-off must be a probability"):
         keep_cases(scores_of({"x": (0.5, 0.6)}), reference="a", cutoff=cutoff)
+
+
+def test_distances_in_two_units_are_refused():
+    given = scores_of({"x": (0.5, 0.6), "y": (0.1, 0.2)}).assign(distance_unit=["px", "px", "mm", "mm"])
+    with pytest.raises(SalstatsError, match="distances in several units"):
+        keep_cases(given, reference="a")

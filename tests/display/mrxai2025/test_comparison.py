@@ -206,3 +206,29 @@ def test_many_failing_tools_still_fit_a_page(scores):
     assert size_inches(figure)[1] * MM_PER_INCH <= 240
     # whole metrics are left to the table, no tool is
     assert set(figure.data["method"]) == {"lime", *(f"lime{i}" for i in range(7))}
+
+
+def test_means_of_different_cases_are_said_to_be_no_comparison(items):
+    said = "Where n differs, means are of different cases"
+    assert said in words(items["table_1"])
+    assert said not in words(items_of(drawn_scores(fails=False))["table_1"])
+
+
+def test_every_tool_says_how_many_scores_its_boxes_are_of(scores, items):
+    n = scores.dropna(subset="score").groupby(["method", "metric"]).size().groupby("method").first()
+    shown = _tick_labels(items["figure_7"].figure)
+    assert f"LIME (n = {n['lime']})" in shown
+    assert f"ReX (n = {n['rex']})" in shown
+    assert n["lime"] < n["rex"]
+
+
+def _tick_labels(figure):
+    """The labels of a figure's rows."""
+    return next(list(s.labels) for s in figure.scales if "y" in s.aesthetics)
+
+
+def test_the_sensitivity_table_names_its_tests_and_what_a_diagonal_says(items):
+    text = words(items["sensitivity"])
+    n_tests = items["sensitivity"].frame["verdict"].notna().sum()
+    assert f"Holm's correction in each run ({n_tests} tests)" in text
+    assert "says above all how often a tool failed" in text

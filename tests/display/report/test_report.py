@@ -535,3 +535,25 @@ def test_the_demo_checks_its_folder_before_any_work(tmp_path, capsys):
     with pytest.raises(InputFileError, match="does not exist"):
         run_demo(tmp_path / "no" / "demo")
     assert capsys.readouterr().out == ""
+
+
+def test_a_distance_has_its_unit_on_the_page_and_in_the_tables(small, tmp_path):
+    far = small.assign(metric="hausdorff", distance_unit="mm")
+    ss.report(far, tmp_path / "out", n_replicates=200, jobs=1)
+    assert "Hausdorff distance (mm) (0 or more; smaller is better)" in page_text(tmp_path / "out")
+    assert "Hausdorff distance (mm)" in (tmp_path / "out" / "tables" / "means.csv").read_text("utf-8-sig")
+
+
+def test_distances_in_two_units_are_refused(small, tmp_path):
+    far = small.assign(metric="hausdorff", distance_unit="mm")
+    far.loc[far.index[0], "distance_unit"] = "px"
+    with pytest.raises(SalstatsError, match="scores of 'hausdorff' are in mm and px"):
+        ss.report(far, tmp_path / "out")
+
+
+def test_methods_say_that_the_penalised_dice_is_a_reconstruction(small, tmp_path):
+    ss.report(small.assign(metric="pdc"), tmp_path / "out", n_replicates=200, jobs=1)
+    page = page_text(tmp_path / "out")
+    # in Methods, behind the outcome; and in every table's heading, as a CSV has no notes
+    assert "larger is better). Penalised Dice is a reconstruction" in page
+    assert "Penalised Dice (rebuilt)" in (tmp_path / "out" / "tables" / "means.csv").read_text("utf-8-sig")
