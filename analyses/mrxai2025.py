@@ -97,6 +97,8 @@ def make_parser() -> OneLine:
     add("--spacing", type=number_or, metavar="MM|FILE",
         help="size of a pixel: mm, or a table with case, row_mm, col_mm (distances in pixels)")  # fmt: skip
     add("--reference", default="gradcam", metavar="TOOL", help="the tool compared with (gradcam)")
+    add("--interval", default="t", choices=("t", "percentile", "bca", "studentized"),
+        help="of means and differences (t: patients as clusters, also with few of them)")  # fmt: skip
     add("--replicates", type=int, default=1000, metavar="N", help="bootstrap replicates (1000)")
     add("--jobs", type=int, default=1, metavar="N", help="processes; -1 for one per core (1)")
     add("--overwrite", action="store_true", help="replace what an earlier run made")
@@ -152,7 +154,9 @@ def images_of(study: Study, folder: Path) -> dict[str, Path]:
 
 def compare(options: argparse.Namespace) -> list[Item]:
     """Return the comparison of tools."""
-    choice = Choice(options.reference, options.replicates, unpenalised=options.data is not None)
+    choice = Choice(
+        options.reference, options.replicates, options.interval, unpenalised=options.data is not None
+    )
     printed = load_published(PRINTED) if PRINTED in published_names() else None
     if options.data is None:
         scored = keep_cases(

@@ -155,11 +155,12 @@ def _table_1(
         notes=[
             notes.paragraph(
                 notes.interval_note(found),
-                "Empty: of the cases compared, those on which the tool marks nothing; they have no score "
-                "here, see the sensitivity table.",
+                "Empty: of the explanations given, those that mark nothing; they have no score here, see "
+                "the sensitivity table.",
                 _of_other_cases(found),
                 "Printed: as in the study, of its own cases." if beside else "",
                 notes.dash_note(cells),
+                notes.how_note(found, names),
                 notes.metric_note(found),
             )
         ],
@@ -241,10 +242,17 @@ def _differences(kept: pd.DataFrame, choice: Choice, labels: dict[str, Any]) -> 
         table_decrease(found, labels=labels),
         plot_decrease(found, labels=labels),
         slice="",
-        note="pairs of two defined scores only: cases on which either tool failed do not count; "
-        f"with {choice.n_replicates:,} replicates P is "
-        f"{2 / (choice.n_replicates + 1):.2g} at least, before the correction{_patients_note(kept)}",
+        note="pairs of two defined scores only: cases on which either tool failed do not count"
+        f"{_floor_of_p(found, choice)}{_patients_note(kept)}",
     )
+
+
+def _floor_of_p(found: pd.DataFrame, choice: Choice) -> str:
+    """Return how small a P value of replicates can be, where it is one."""
+    if notes.single(found, "test") != "bootstrap":
+        return ""
+    least = f"{2 / (choice.n_replicates + 1):.2g}"
+    return f"; with {choice.n_replicates:,} replicates P is {least} at least, before the correction"
 
 
 def _limits(row: dict[str, Any]) -> str:

@@ -24,13 +24,17 @@ class Choice:
     reference : str
         The tool that the others are compared with.
     n_replicates : int
-        Bootstrap replicates.
+        Bootstrap replicates, of intervals that are made of them.
+    interval : str
+        Of means and paired differences, as `difference` has them. By default Student's t with patients as
+        clusters, which holds its level with few patients.
     unpenalised : bool
         Whether the penalised Dice is known to have no size penalty.
     """
 
     reference: str
     n_replicates: int = 1000
+    interval: str = "t"
     unpenalised: bool = False
 
 
@@ -41,17 +45,18 @@ def means(kept: pd.DataFrame, choice: Choice, printed: pd.DataFrame | None = Non
     -------
     DataFrame
         What `summarize` returns by metric and method, with `sd`; `n_cases` that the tool owed an explanation
-        of, `n_empty`, `share_empty` and `n_not_given` of these; `printed_mean` and `printed_sd` beside Dice.
+        of, `n_not_given` of these, `n_empty` and `share_empty` of those given; `printed_mean` and
+        `printed_sd` beside Dice.
     """
     unit = unit_of(kept)
-    found = summarize(kept, by=BY, unit=unit, n_replicates=choice.n_replicates)
+    found = summarize(kept, by=BY, unit=unit, interval=choice.interval, n_replicates=choice.n_replicates)
     spread = describe(kept, by=BY, unit=unit)[[*BY, "sd"]]
     counted = (
         failed(kept)
         .groupby("method")
         .agg(n_cases=("case", "size"), n_empty=("empty", "sum"), n_not_given=("not_given", "sum"))
     )
-    counted["share_empty"] = counted["n_empty"] / counted["n_cases"]
+    counted["share_empty"] = counted["n_empty"] / (counted["n_cases"] - counted["n_not_given"])
     found = found.merge(spread, on=BY, validate="1:1").merge(
         counted[["n_cases", "n_empty", "share_empty", "n_not_given"]], on="method", validate="m:1"
     )
@@ -66,6 +71,7 @@ def differences(scores: pd.DataFrame, choice: Choice) -> pd.DataFrame:
         by="metric",
         unit=unit_of(scores),
         adjust="holm",
+        interval=choice.interval,
         n_replicates=choice.n_replicates,
     )
 
@@ -91,7 +97,9 @@ def sensitivity(kept: pd.DataFrame, choice: Choice, diagonals: pd.Series | None 
         if rows.empty:
             return pd.DataFrame(columns=[*BY, "mean", "n", "changed"])
         rows = rows.reset_index(drop=True)
-        found = summarize(rows, by=BY, unit=unit_of(rows), n_replicates=choice.n_replicates)
+        found = summarize(
+            rows, by=BY, unit=unit_of(rows), interval=choice.interval, n_replicates=choice.n_replicates
+        )
         gaps = differences(rows, choice)
         side = found[[*BY, "estimate", "n"]].rename(columns={"estimate": "mean"})
         side = side.merge(gaps[[*BY, *columns]], on=BY, how="left", validate="1:1")

@@ -116,11 +116,17 @@ def test_empty_shares_are_those_of_the_public_function(scores, items):
         np.testing.assert_allclose(got[column], want.loc[got.index, column], rtol=ROUNDING)
 
 
-def test_differences_are_those_of_the_public_function(scores, items):
+@pytest.mark.parametrize("interval", ["t", "percentile"])
+def test_differences_are_those_of_the_public_function(scores, interval):
     want = ss.difference(
-        scores, reference="gradcam", by="metric", unit="patient", adjust="holm", n_replicates=600
-    )
-    pd.testing.assert_frame_equal(items["differences"].frame, want)
+        scores, reference="gradcam", by="metric", unit="patient", adjust="holm", interval=interval,
+        n_replicates=600,
+    )  # fmt: skip
+    scored = keep_cases(scores, reference="gradcam")
+    made = {i.key: i for i in comparison_items(scored, Choice("gradcam", 600, interval))}
+    pd.testing.assert_frame_equal(made["differences"].frame, want)
+    assert set(made["table_1"].frame["interval"]) == {interval}
+    assert ("with 600 replicates P is" in made["differences"].note) == (interval == "percentile")
 
 
 def test_a_failing_tool_loses_its_lead_at_worst_and_is_named(items):
