@@ -147,7 +147,7 @@ def say_fixations(recordings: "pd.DataFrame") -> None:
     outside, zero, together, n = (int(used[c].sum()) for c in counts)
     typer.echo(
         f"{len(used)} of {len(recordings)} recordings used, with {n} fixations: {outside} outside their "
-        f"image (their tails count), {zero} of no duration"
+        f"image (in densities their tails count), {zero} of no duration"
         + (f", {together} that begin before another has ended" if together else ""),
         err=True,
     )
@@ -155,9 +155,17 @@ def say_fixations(recordings: "pd.DataFrame") -> None:
 
 def say_reasons(scores: "pd.DataFrame") -> None:
     """Say on stderr how many scores are defined, and why others are not."""
+    from salstats.gaze_cases import RULED_OUT
+
     by = [c for c in ("metric", "method") if c in scores.columns]
     what = "images x readers" if "reader" in scores.columns else "images"
     for names, rows in scores.groupby(by, sort=False, dropna=False):
         parts = [f"{int(rows['score'].notna().sum())} of {len(rows)} {what} defined"]
         parts += [f"{n} {reason}" for reason, n in rows["reason"].value_counts(sort=True).items()]
         typer.echo(f"{', '.join(str(n) for n in names if n == n)}: {', '.join(parts)}", err=True)
+    if scores["reason"].eq(RULED_OUT).any():
+        typer.echo(
+            "information_gain: the means leave out where a map failed and so flatter it; --floor 0.01 scores "
+            "every map",
+            err=True,
+        )

@@ -197,7 +197,7 @@ def read_spacing_option(text: str | None) -> Any:
         if Path(text).suffix in READABLE or Path(text).exists():
             return Path(text)
         raise typer.BadParameter(
-            f"--spacing {text!r} should be mm per pixel, such as 0.5, or 0.5x0.7 for rows and columns, or a file"
+            f"--spacing {text!r} should be mm per pixel, such as 0.5 or 0.5x0.7 (rows x columns), or a file"
         ) from None
     return sizes[0] if len(sizes) == 1 else tuple(sizes)
 

@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -242,6 +242,16 @@ def estimates_frame(
     frame = keys.reset_index(drop=True)
     added = pd.DataFrame({**ordered, **(special or {})}, index=frame.index)
     return pd.concat([frame, added], axis=1)
+
+
+def text_column(values: Iterable[str | None]) -> Any:
+    """Return names as a column of text, None as missing."""
+    return pd.array(list(values), dtype="str")
+
+
+def whole_column(values: Iterable[int | None]) -> Any:
+    """Return whole numbers as a column that may have missing ones."""
+    return pd.array(list(values), dtype="Int64")
 
 
 def write_frame(frame: pd.DataFrame, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:

@@ -1,9 +1,8 @@
 """From a study of gaze to its scores: every map, and each reader left out, against the other readers."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from difflib import get_close_matches
 from functools import partial
 from typing import Any
 
@@ -16,8 +15,8 @@ from salstats.checks import (
     check_choice,
     check_count,
     check_generator,
-    quoted,
 )
+from salstats.frames import text_column
 from salstats.gaze_cases import (
     ALL,
     AREAS,
@@ -32,7 +31,7 @@ from salstats.gaze_cases import (
 from salstats.gaze_study import GazeCase, GazeStudy, check_gaze
 from salstats.images.center_bias import CenterBias
 from salstats.jobs import in_pieces
-from salstats.metrics.registry import METRICS
+from salstats.metrics.registry import chosen_metrics
 
 DEFAULT = ("ncc", "sncc", "auc", "sauc")
 #: Columns that a study may be without.
@@ -162,7 +161,12 @@ def score_gaze(
     in order. That moves the areas of `interobserver` a little (by 0.002 at most on its oracle), and of no
     other method.
 
-    A constant map says nothing and has no score, in any metric.
+    In metrics of points every fixation of the other readers counts once, however long it lasts, so that a
+    reader with many weighs more.
+
+    A constant map says nothing and has no score, in any metric. Where a map is 0 at a fixation its
+    information gain is minus infinity and so undefined: means leave it out and flatter the map, unless
+    `floor` is above 0.
 
     References
     ----------
@@ -189,7 +193,7 @@ def score_gaze(
     study = gaze_study_of(study)
     rule = GazeRule(
         series=study.series,
-        metrics=_metrics(metrics),
+        metrics=chosen_metrics(metrics, (*DENSITY, *POINTS), "does not compare a map with gaze"),
         truth=check_choice(truth, (OTHERS, ALL), "truth"),
         min_readers=check_count(min_readers, "min_readers", 2 if truth == OTHERS else 1),
         n_readers=None if n_readers is None else check_count(n_readers, "n_readers", min_readers),
@@ -234,23 +238,8 @@ def _share(floor: float) -> float:
     """Return a share of a map's largest value."""
     number = isinstance(floor, int | float | np.floating) and not isinstance(floor, bool)
     if not number or not 0 <= floor <= 1:
-        raise ValueRangeError(f"floor must lie between 0 and 1, not {floor!r}; it is a share of the maximum")
+        raise ValueRangeError(f"floor={floor!r} must lie between 0 and 1; it is a share of the maximum")
     return float(floor)
-
-
-def _metrics(metrics: str | Sequence[str]) -> tuple[str, ...]:
-    """Return the metrics asked for, all of which can be computed here."""
-    names = tuple(dict.fromkeys(str(m).lower() for m in ([metrics] if isinstance(metrics, str) else metrics)))
-    known = (*DENSITY, *POINTS)
-    for name in names:
-        if name not in known:
-            kind = "does not compare a map with gaze" if name in METRICS else "is unknown"
-            close = get_close_matches(name, known, n=1)
-            hint = f"did you mean {close[0]!r}? " if close else ""
-            raise ValueRangeError(f"metric {name!r} {kind}; {hint}choose from {quoted(known)}")
-    if not names:
-        raise ValueRangeError(f"metrics is empty; choose from {quoted(known)}")
-    return names
 
 
 def center_bias_of(study: GazeStudy, *, jobs: int | None = None, progress: bool = False) -> CenterBias | None:
@@ -312,27 +301,22 @@ def _scores_of(work: tuple[Work, ...], rule: GazeRule, bias: CenterBias | None) 
         rows = [row for case, rng in work for row in score_case(case, rule, bias, rng)]
     columns: dict[str, Any] = {
         "case": [r.case.case for r in rows],
-        "patient": _names(r.case.patient for r in rows),
+        "patient": text_column(r.case.patient for r in rows),
         "phase": np.array([r.case.phase for r in rows], dtype=np.int64),
         "method": [r.series.name for r in rows],
-        "model": _names(r.series.model for r in rows),
-        "seed": _names(r.series.seed for r in rows),
-        "mixing": _names(r.series.mixing for r in rows),
-        "reader": _names(r.recording.reader if r.recording else None for r in rows),
-        "recording": _names(r.recording.recording if r.recording else None for r in rows),
+        "model": text_column(r.series.model for r in rows),
+        "seed": text_column(r.series.seed for r in rows),
+        "mixing": text_column(r.series.mixing for r in rows),
+        "reader": text_column(r.recording.reader if r.recording else None for r in rows),
+        "recording": text_column(r.recording.recording if r.recording else None for r in rows),
         "metric": [r.metric for r in rows],
         "score": np.array([r.score for r in rows], dtype=np.float64),
-        "reason": _names(r.reason for r in rows),
+        "reason": text_column(r.reason for r in rows),
         "n_readers": np.array([r.n_readers for r in rows], dtype=np.int64),
-        "truth": _names(rule.truth for _ in rows),
-        "center_bias": _names(rule.center_bias if r.metric in SHUFFLED else None for r in rows),
+        "truth": text_column(rule.truth for _ in rows),
+        "center_bias": text_column(rule.center_bias if r.metric in SHUFFLED else None for r in rows),
         "n_unseen": pd.array([r.n_unseen for r in rows], dtype="Int64"),
         "n_samples": pd.array([rule.n_samples if r.metric in AREAS else None for r in rows], dtype="Int64"),
         "floor": np.array([rule.floor if r.metric == "information_gain" else np.nan for r in rows]),
     }
     return pd.DataFrame(columns)
-
-
-def _names(values: Iterable[str | None]) -> Any:
-    """Return names as a column of text."""
-    return pd.array(list(values), dtype="str")

@@ -7,14 +7,15 @@ them, image by image, so that a study of any size can be cut into pieces and sen
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from salstats.checks import SalstatsError, quoted
+from salstats.checks import SalstatsError
+from salstats.frames import text_column, whole_column
 from salstats.images.center_bias import Box
 from salstats.images.fixations import Fixations
+from salstats.study import chosen_names
 
 #: Why a recording is left out.
 DISCARDED = "discarded by its file"
@@ -197,8 +198,8 @@ class GazeStudy:
         SalstatsError
             A name is not in the study.
         """
-        kept = _chosen(cases, [c.case for c in self.cases], "case", self.source)
-        named = _chosen(methods, [s.name for s in self.series], "method", self.source)
+        kept = chosen_names(cases, [c.case for c in self.cases], "case", self.source)
+        named = chosen_names(methods, [s.name for s in self.series], "method", self.source)
         return replace(
             self,
             cases=tuple(
@@ -208,19 +209,6 @@ class GazeStudy:
             ),
             series=tuple(s for s in self.series if s.name in named),
         )
-
-
-def _chosen(wanted: Iterable[str] | None, there: list[str], word: str, source: str) -> set[str]:
-    """Return the names wanted, all of which must be there."""
-    if wanted is None:
-        return set(there)
-    names = {wanted} if isinstance(wanted, str) else set(wanted)
-    missing = sorted(names - set(there))
-    if missing:
-        raise SalstatsError(
-            f"{source} has no {word} {missing[0]!r} ({word}s: {quoted(dict.fromkeys(there))})"
-        )
-    return names
 
 
 def exclusions(study: GazeStudy) -> tuple[dict[str, int], dict[str, int]]:
@@ -307,13 +295,3 @@ def check_gaze(study: object) -> GazeStudy:
             f"study must be a GazeStudy, not {type(study).__name__}; read one with read_gaze()"
         )
     return study
-
-
-def text_column(values: Iterable[str | None]) -> Any:
-    """Return names as a column of text."""
-    return pd.array(list(values), dtype="str")
-
-
-def whole_column(values: Iterable[int | None]) -> Any:
-    """Return whole numbers as a column that may have missing ones."""
-    return pd.array(list(values), dtype="Int64")

@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import SalstatsError, check_count, quoted
-from salstats.gaze_study import GazeCase, GazeStudy, check_gaze, text_column, whole_column
+from salstats.frames import text_column, whole_column
+from salstats.gaze_study import GazeCase, GazeStudy, check_gaze
 
 #: The study's labels by where the finding is, as its scripts group them; the last group is any of its
 #: labels, support devices among them.

@@ -1,8 +1,7 @@
 """From a study to its scores and features: every case, task and method, in order, in parallel."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -11,13 +10,14 @@ import pandas as pd
 
 from salstats import __version__
 from salstats.checkpoints import checked_folder, kept
-from salstats.checks import SalstatsError, ValueRangeError, check_choice, quoted
+from salstats.checks import SalstatsError, check_choice
 from salstats.distance_scoring import DISTANCE, Spacing, distance_rule
+from salstats.frames import text_column
 from salstats.images import masks
 from salstats.images.shapes import shape_features
 from salstats.jobs import in_pieces
 from salstats.masking import OTSU, Given, mask_rule
-from salstats.metrics.registry import METRICS
+from salstats.metrics.registry import chosen_metrics
 from salstats.scoring_cases import (
     FULL,
     OVERLAP,
@@ -192,7 +192,9 @@ def score(
     1    a  Edema    cam    hit    1.0  <NA>  <NA>
     """
     study = study_of(study)
-    names = _metrics(metrics)
+    names = chosen_metrics(
+        metrics, (*OVERLAP, *DISTANCE, *POINTING), "is not computed from maps and masks here"
+    )
     cases = [c for c in study if c.annotated or slice != TRUE_POSITIVE]
     rule = ScoreRule(
         tasks=study.tasks,
@@ -298,55 +300,35 @@ def study_of(study: Study | str | os.PathLike[str]) -> Study:
     )
 
 
-def _metrics(metrics: str | Sequence[str]) -> tuple[str, ...]:
-    """Return the metrics asked for, all of which can be computed here."""
-    names = tuple(dict.fromkeys(str(m).lower() for m in ([metrics] if isinstance(metrics, str) else metrics)))
-    known = (*OVERLAP, *DISTANCE, *POINTING)
-    for name in names:
-        if name not in known:
-            kind = "is not computed from maps and masks here" if name in METRICS else "is unknown"
-            close = get_close_matches(name, known, n=1)
-            hint = f"did you mean {close[0]!r}? " if close else ""
-            raise ValueRangeError(f"metric {name!r} {kind}; {hint}choose from {quoted(known)}")
-    if not names:
-        raise ValueRangeError(f"metrics is empty; choose from {quoted(known)}")
-    return names
-
-
 def _scores_of(cases: tuple[Case, ...], rule: ScoreRule) -> pd.DataFrame:
     """Return the scores of a piece of the cases, with every column that a study may have."""
     rows = score_cases(cases, rule)
     columns: dict[str, Any] = {
         "case": [r.case for r in rows],
-        "patient": _names(r.patient for r in rows),
+        "patient": text_column(r.patient for r in rows),
         "task": [r.task for r in rows],
         "method": [r.series.method for r in rows],
-        "model": _names(r.series.model for r in rows),
-        "seed": _names(r.series.seed for r in rows),
-        "reader": _names(r.series.reader for r in rows),
+        "model": text_column(r.series.model for r in rows),
+        "seed": text_column(r.series.seed for r in rows),
+        "reader": text_column(r.series.reader for r in rows),
         "metric": [r.metric for r in rows],
         "score": np.array([r.score for r in rows], dtype=np.float64),
-        "reason": _names(r.reason for r in rows),
+        "reason": text_column(r.reason for r in rows),
         "prob": np.array([r.prob for r in rows], dtype=np.float64),
         "label": np.array([r.label for r in rows], dtype=np.float64),
     }
     for place, name in enumerate(PIXELS):
         pixels = [None if r.counts is None else int(r.counts[place]) for r in rows]
         columns[name] = pd.array(pixels, dtype="Int64")
-    columns["slice"] = _names(rule.slice for _ in rows)
-    columns["threshold"] = _names(r.made.threshold for r in rows)
+    columns["slice"] = text_column(rule.slice for _ in rows)
+    columns["threshold"] = text_column(r.made.threshold for r in rows)
     for name in ("cutoff", "smooth"):
         columns[name] = np.array([getattr(r.made, name) for r in rows], dtype=np.float64)
-    columns["distance_unit"] = _names(r.unit for r in rows)
+    columns["distance_unit"] = text_column(r.unit for r in rows)
     said = rule.distance.pdc_options
-    columns["pdc_options"] = _names(said if r.metric == "pdc" else None for r in rows)
+    columns["pdc_options"] = text_column(said if r.metric == "pdc" else None for r in rows)
     columns["empty_mask"] = pd.array([r.empty for r in rows], dtype="boolean")
     return pd.DataFrame(columns)
-
-
-def _names(values: Iterable[str | None]) -> Any:
-    """Return names as a column of text."""
-    return pd.array(list(values), dtype="str")
 
 
 def _feature_rows(cases: tuple[Case, ...], tasks: tuple[str, ...]) -> list[tuple[Any, ...]]:

@@ -189,9 +189,9 @@ class Study:
         SalstatsError
             A name is not in the study.
         """
-        kept_cases = _chosen(cases, [c.case for c in self.cases], "case", self.source)
-        kept_tasks = _chosen(tasks, list(self.tasks), "task", self.source)
-        kept_methods = _chosen(methods, [s.method for s in self.series], "method", self.source)
+        kept_cases = chosen_names(cases, [c.case for c in self.cases], "case", self.source)
+        kept_tasks = chosen_names(tasks, list(self.tasks), "task", self.source)
+        kept_methods = chosen_names(methods, [s.method for s in self.series], "method", self.source)
         return Study(
             cases=tuple(
                 replace(
@@ -210,7 +210,7 @@ class Study:
         )
 
 
-def _chosen(wanted: Iterable[str] | None, there: list[str], word: str, source: str) -> set[Any]:
+def chosen_names(wanted: Iterable[str] | None, there: list[str], word: str, source: str) -> set[Any]:
     """Return the names wanted, all of which must be there."""
     if wanted is None:
         return set(there)

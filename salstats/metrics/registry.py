@@ -1,6 +1,10 @@
 """What each metric is: its label, range, direction, and whether its zero means "nothing"."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
+
+from salstats.checks import ValueRangeError, quoted
 
 
 @dataclass(frozen=True)
@@ -104,6 +108,26 @@ METRICS: dict[str, Metric] = {
         Metric("deletion", "Deletion AUC", 0, 1, False, True),
     )
 }  # fmt: skip
+
+
+def chosen_metrics(given: str | Sequence[str], known: Sequence[str], otherwise: str) -> tuple[str, ...]:
+    """Return the metrics asked for, each once; `otherwise` is what one does that is registered, not known.
+
+    Raises
+    ------
+    ValueRangeError
+        A metric is not among those known here, or none is named.
+    """
+    names = tuple(dict.fromkeys(str(m).lower() for m in ([given] if isinstance(given, str) else given)))
+    for name in names:
+        if name not in known:
+            close = get_close_matches(name, known, n=1)
+            hint = f"did you mean {close[0]!r}? " if close else ""
+            kind = otherwise if name in METRICS else "is unknown"
+            raise ValueRangeError(f"metric {name!r} {kind}; {hint}choose from {quoted(known)}")
+    if not names:
+        raise ValueRangeError(f"metrics is empty; choose from {quoted(known)}")
+    return names
 
 
 def known_metric(name: object) -> Metric | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, InputFileError
+from salstats.checks import ColumnError, InputFileError, quoted
 from salstats.readers.cells import identifier_text
 from salstats.readers.table_options import TableOptions
 from salstats.readers.tables import number_column, read_table
@@ -34,7 +34,7 @@ def read_case_table(file: Path, columns: Sequence[str], wanted: str) -> tuple[pd
     table = read_plain(file)
     for column in ("case", *columns):
         if column not in table.columns:
-            raise ColumnError(f"{file} has no column {column!r}; {wanted}")
+            raise ColumnError(f"{file} has no column {column!r} (columns: {quoted(table.columns)}); {wanted}")
     first_row = int(table.attrs["first_row"])
     cases = identifier_text(table["case"], file, first_row)
     for bad, what in ((cases.eq(""), "is empty"), (cases.duplicated(), "stands twice")):

@@ -1,5 +1,7 @@
 """Cases to look at: one tool at its worst, median, mean and best, with all tools beside it."""
 
+from collections.abc import Mapping
+
 from salstats.display.format import fixed_text
 from salstats.display.items import Item
 from salstats.display.labels import Labels
@@ -19,6 +21,7 @@ def examples(
     method: str,
     metric: str = "dice",
     images: ImageSource | None = None,
+    spacing: float | Mapping[str, float] | None = None,
 ) -> Item:
     """Return the cases whose score is the worst, nearest the median and the mean, and the best, drawn.
 
@@ -33,6 +36,8 @@ def examples(
         The score that picks.
     images : folder or mapping, optional
         The images behind the explanations.
+    spacing : float or mapping of str to float, optional
+        Millimetres per pixel, by case where they differ, for the scale bars.
     """
     rows = scored.kept[scored.kept["metric"] == metric].reset_index(drop=True)
     picks = pick_cases(rows, method=method, by="metric")
@@ -45,7 +50,9 @@ def examples(
         [[row.case, fixed_text(row.score, 3)] for row in picks.itertuples()],
     )
     tool = names.value("method", method)
-    figure = plot_gallery(study, picks, scores=rows, metric=metric, images=images, labels=names)
+    figure = plot_gallery(
+        study, picks, scores=rows, metric=metric, images=images, spacing=spacing, labels=names
+    )
     return Item(
         "examples",
         f"Examples picked by {heading} of {tool}",

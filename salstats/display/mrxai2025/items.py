@@ -50,7 +50,9 @@ def make_comparison(
     diagonals = None if study is None else diagonals_of(study, spacing)
     yield from comparison_items(scored, choice, printed=printed, diagonals=diagonals)
     if study is not None:
-        yield examples(study, scored, method=choice.reference, images=images)
+        # scale bars are of square pixels of one size
+        scale = float(spacing) if isinstance(spacing, int | float) else None
+        yield examples(study, scored, method=choice.reference, images=images, spacing=scale)
 
 
 def diagonals_of(study: Study, spacing: Spacing = None) -> pd.Series:
