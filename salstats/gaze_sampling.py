@@ -37,6 +37,7 @@ def sampling_spread(
     metrics: str | Sequence[str] = AREAS,
     cases: str | Iterable[str] | None = None,
     center_bias: str = "all",
+    bias: CenterBias | None = None,
     rng: int | np.random.Generator = 0,
 ) -> pd.DataFrame:
     """Return the standard deviation of sampled AUC and sAUC by the pixels drawn, and the exact value.
@@ -57,7 +58,7 @@ def sampling_spread(
         "auc", "sauc".
     cases : str or iterable of str, optional
         Only these; the centre bias stays that of all.
-    center_bias : {"all", "others"}
+    center_bias, bias
         As for `score_gaze`.
     rng : int or Generator
         A sample serves every map of its case, as in `score_gaze`.
@@ -123,7 +124,7 @@ def sampling_spread(
     >>> bool(spread["sd"][1] < spread["sd"][0] / 5)
     True
     """
-    parts = _samples(study, sizes, n_replicates, metrics, cases, center_bias, rng)
+    parts = _samples(study, sizes, n_replicates, metrics, cases, center_bias, bias, rng)
     return _known(pd.concat([spread_of(_frame(part)) for part in parts], ignore_index=True))
 
 
@@ -159,13 +160,14 @@ def sampled_scores(
     metrics: str | Sequence[str] = AREAS,
     cases: str | Iterable[str] | None = None,
     center_bias: str = "all",
+    bias: CenterBias | None = None,
     rng: int | np.random.Generator = 0,
 ) -> pd.DataFrame:
     """Return the sampled values behind `sampling_spread`, one row each.
 
     Parameters
     ----------
-    study, sizes, n_replicates, metrics, cases, center_bias, rng
+    study, sizes, n_replicates, metrics, cases, center_bias, bias, rng
         As for `sampling_spread`; the same `rng` gives the same samples.
 
     Returns
@@ -188,7 +190,7 @@ def sampled_scores(
     The standard deviation of `estimate` by its grouping columns is `sd` of `sampling_spread`, whose
     example makes a study.
     """
-    parts = _samples(study, sizes, n_replicates, metrics, cases, center_bias, rng)
+    parts = _samples(study, sizes, n_replicates, metrics, cases, center_bias, bias, rng)
     return _known(pd.concat([_frame(part) for part in parts], ignore_index=True))
 
 
@@ -199,6 +201,7 @@ def _samples(
     metrics: str | Sequence[str],
     cases: str | Iterable[str] | None,
     center_bias: str,
+    bias: CenterBias | None,
     rng: int | np.random.Generator,
 ) -> Iterator[list[_Sampled]]:
     """Yield the sampled values of each case, of every map and truth of it."""
@@ -226,7 +229,8 @@ def _samples(
             f"{study.source}: nothing to sample; sampling needs a case with two readers at least, a size and "
             "a metric"
         )
-    bias = center_bias_of(study, jobs=1, progress=False) if "sauc" in names else None
+    if bias is None and "sauc" in names:
+        bias = center_bias_of(study, jobs=1)
     # a generator of its own for each case, whichever are asked for
     generators = dict(zip((case.case for case in study), generator.spawn(len(study)), strict=True))
     for case in there:

@@ -64,6 +64,7 @@ def score_gaze(
     n_samples: int | None = None,
     rng: int | np.random.Generator = 0,
     floor: float = 0.0,
+    bias: CenterBias | None = None,
     jobs: int | None = None,
     progress: bool = False,
 ) -> pd.DataFrame:
@@ -100,6 +101,8 @@ def score_gaze(
         For `information_gain`: what is added to every pixel of a map before it is made a density, as a share
         of its largest value (above 0, or above its smallest where that is negative). Without it a map that
         is 0 at a single fixation has no score, and its mean is over the images where it did better.
+    bias : CenterBias, optional
+        What `center_bias_of` made of the study before, where several calls share it.
     jobs : int, optional
         Processes; -1 for one per core. None takes what `joblib.parallel_config` says.
     progress : bool
@@ -209,8 +212,7 @@ def score_gaze(
             f"{study.source} has no maps: with truth='all' there is nothing to score; give maps to "
             "read_gaze(), or score the readers against one another with truth='others'"
         )
-    bias = None
-    if any(name in SHUFFLED for name in rule.metrics):
+    if bias is None and any(name in SHUFFLED for name in rule.metrics):
         bias = center_bias_of(study, jobs=jobs, progress=progress)
     draws = generator.spawn(len(study)) if n_samples is not None else [None] * len(study)
     pieces = in_pieces(
@@ -271,9 +273,6 @@ def center_bias_of(study: GazeStudy, *, jobs: int | None = None, progress: bool 
         for part in sums:
             bias.merge(part)
     return bias
-
-
-_center_bias = center_bias_of
 
 
 def _summed(parts: tuple[tuple[GazeCase, ...], ...], boxes: Any, shapes: Any) -> list[CenterBias]:

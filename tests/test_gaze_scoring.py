@@ -244,6 +244,12 @@ class TestAgainstTheKernels:
             list(scores[["case", "method", "reader", "metric"]].itertuples(index=False, name=None)) == order
         )
 
+    @pytest.mark.parametrize("center_bias", ["all", "others"])
+    def test_a_centre_bias_made_before_gives_the_same_scores(self, drawn, center_bias):
+        options = {"metrics": ("ncc", *SHUFFLED), "center_bias": center_bias}
+        made = score_gaze(drawn, **options, bias=center_bias_of(drawn))
+        pd.testing.assert_frame_equal(made, score_gaze(drawn, **options))
+
     def test_columns(self, scores):
         assert scores.columns.tolist() == [
             "case", "patient", "phase", "method", "model", "seed", "reader", "recording", "metric", "score",

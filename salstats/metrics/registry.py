@@ -92,6 +92,8 @@ METRICS: dict[str, Metric] = {
         Metric("sncc", "sNCC", -2, 2, True, False, _LANFREDI, _DENSITY),
         Metric("auc", "AUC", 0, 1, True, False, f"{_LANFREDI}: its expectation, exactly", _DENSITY),
         Metric("sauc", "sAUC", 0, 1, True, False, f"{_LANFREDI}: its expectation, exactly", _DENSITY),
+        Metric("auc_points", "AUC of points", 0, 1, True, False, _BYLINSKII, _POINTS),
+        Metric("sauc_points", "sAUC of points", 0, 1, True, False, _BYLINSKII, _POINTS),
         Metric("auc_judd", "AUC-Judd", 0, 1, True, False, _BYLINSKII, _POINTS),
         Metric(
             "nss", "NSS", -_INF, _INF, True, False,

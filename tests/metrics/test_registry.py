@@ -7,7 +7,7 @@ from salstats.scoring_cases import OVERLAP, POINTING
 
 DISTANCE = ("hausdorff", "hd95", "assd", "pdc")
 DENSITY = ("ncc", "sncc", "auc", "sauc", "sim", "kl")
-POINTS = ("nss", "auc_judd", "information_gain")
+POINTS = ("nss", "auc_points", "sauc_points", "auc_judd", "information_gain")
 COMPUTED = {*OVERLAP, *POINTING, *DISTANCE, *DENSITY, *POINTS}
 
 

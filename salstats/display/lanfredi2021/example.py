@@ -10,8 +10,8 @@ from salstats.display.lanfredi2021.raw_tables import main_method, row_names, wit
 from salstats.display.tables.layout import Column, Table, build
 from salstats.gaze_cases import ALL, GazeRule, Truths, bias_on
 from salstats.gaze_sampling import on_image
-from salstats.gaze_scoring import center_bias_of
 from salstats.gaze_study import GazeCase, GazeStudy
+from salstats.images.center_bias import CenterBias
 from salstats.stats.picking import pick_cases
 
 HULL = "convex"
@@ -26,7 +26,7 @@ def example_case(rows: pd.DataFrame) -> pd.DataFrame:
     return pick_cases(means, at="median", by=["method", "metric"])
 
 
-def example(study: GazeStudy, pick: pd.DataFrame, center_bias: str, jobs: int) -> Item:
+def example(study: GazeStudy, pick: pd.DataFrame, center_bias: str, bias: CenterBias | None) -> Item:
     """Return the case picked: mean fixation map, centre bias, the map and the hull of the lungs.
 
     Parameters
@@ -35,7 +35,8 @@ def example(study: GazeStudy, pick: pd.DataFrame, center_bias: str, jobs: int) -
     pick : DataFrame
         Of `example_case`.
     center_bias : {"all", "others"}
-    jobs : int
+    bias : CenterBias or None
+        Of the study.
     """
     row = pick.iloc[0]
     case = next(c for c in study if c.case == row["case"])
@@ -49,11 +50,11 @@ def example(study: GazeStudy, pick: pd.DataFrame, center_bias: str, jobs: int) -
         n_samples=None,
     )
     truths = Truths(case, rule)
-    bias = bias_on(case, truths, center_bias_of(study, jobs=jobs, progress=False), rule).density
+    density = bias_on(case, truths, bias, rule).density
     name = row_names(pick)[0]
     pictures = {"Mean fixation map": truths.densities[0]}
-    if bias is not None:
-        pictures["Centre bias"] = bias
+    if density is not None:
+        pictures["Centre bias"] = density
     # the hull once, where it is the method itself
     for method, title in {row["method"]: name, HULL: "Hull of the lungs"}.items():
         shown = _map_of(study, case, method, row["mixing"])

@@ -29,8 +29,9 @@ from salstats.display.lanfredi2021.spread import plot_samples, plot_spread
 from salstats.display.tables.describe import table_describe
 from salstats.display.tables.layout import Column, Table, build
 from salstats.gaze_sampling import sampled_scores, spread_of
-from salstats.gaze_scoring import score_gaze
+from salstats.gaze_scoring import center_bias_of, score_gaze
 from salstats.gaze_study import GazeStudy, recordings
+from salstats.images.center_bias import CenterBias
 from salstats.reading_labels import majority_labels
 from salstats.stats.description import describe
 
@@ -64,12 +65,15 @@ def make_items(study: GazeStudy, choice: Choice, *, jobs: int = 1, progress: boo
     # said before the hours of scoring, not after
     check_count(choice.n_replicates, "n_replicates", 2)
     labels = majority_labels(study)
+    # every item corrects by the same one, or by it without the case scored
+    bias = center_bias_of(study, jobs=jobs, progress=progress)
 
     def score(center_bias: str, **given: object) -> pd.DataFrame:
         found = score_gaze(
             study,
             n_readers=choice.n_readers,
             center_bias=center_bias,
+            bias=bias,
             jobs=jobs,
             progress=progress,
             **given,  # type: ignore[arg-type]
@@ -97,8 +101,8 @@ def make_items(study: GazeStudy, choice: Choice, *, jobs: int = 1, progress: boo
     if of_others.loc[of_others["metric"].isin(SHUFFLED), "score"].notna().any():
         yield bias_choice(of_all, of_others)
     pick = example_case(rows)
-    yield example(study, pick, choice.center_bias, jobs)
-    yield from _spread(study, pick, choice)
+    yield example(study, pick, choice.center_bias, bias)
+    yield from _spread(study, pick, choice, bias)
 
 
 def _defined(rows: pd.DataFrame) -> pd.DataFrame:
@@ -184,7 +188,7 @@ def _labels(labels: pd.DataFrame, rows: pd.DataFrame) -> Item:
                 slice="all images")  # fmt: skip
 
 
-def _spread(study: GazeStudy, pick: pd.DataFrame, choice: Choice) -> Iterator[Item]:
+def _spread(study: GazeStudy, pick: pd.DataFrame, choice: Choice, bias: CenterBias | None) -> Iterator[Item]:
     """Yield what sampling pixels costs on the example: the SD by sample size, and the values themselves."""
     case = str(pick["case"].iloc[0])
     samples = sampled_scores(
@@ -192,6 +196,7 @@ def _spread(study: GazeStudy, pick: pd.DataFrame, choice: Choice) -> Iterator[It
         cases=case,
         n_replicates=choice.n_replicates,
         center_bias=choice.center_bias,
+        bias=bias,
         rng=choice.seed,
     )
     spread = spread_of(samples)
