@@ -329,6 +329,13 @@ def test_overwriting_leaves_nothing_of_the_earlier_run(mixed):
     assert set(pd.read_csv(mixed / "frames" / "recordings.csv")["case"]) == set(gaze_files.SHAPES)
 
 
+def test_tables_say_which_centre_bias_and_how_many_draws(made, mixed):
+    said = "sNCC and sAUC: corrected by the centre bias of all images."
+    for folder in (made, mixed):
+        assert said in (folder / "tables" / "table1.html").read_text()
+    assert "sAUC: sampled, 50 pixels drawn on either side." in (mixed / "tables" / "table1.html").read_text()
+
+
 def test_sampled_areas_are_those_of_so_many_pixels(mixed):
     rows = pd.read_csv(mixed / "frames" / "scores.csv").query("metric == 'auc'")
     assert (rows["n_samples"] == 50).all()

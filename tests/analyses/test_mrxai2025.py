@@ -265,7 +265,7 @@ def test_distances_in_mm_scale_with_the_pixel(script, drawn, made):
     )
     for column in ("mean", "worst_mean"):
         np.testing.assert_allclose(mm[column], 0.5 * px.loc[mm.index, column], rtol=ROUNDING)
-    assert "Hausdorff distance, mm" in items["table_1"].table.as_raw_html()
+    assert "Hausdorff distance (mm)" in items["table_1"].table.as_raw_html()
 
 
 def test_a_file_of_scores_gives_the_same_table_1(script, study, made, tmp_path):
@@ -277,9 +277,10 @@ def test_a_file_of_scores_gives_the_same_table_1(script, study, made, tmp_path):
     pd.testing.assert_frame_equal(got, want, rtol=ROUNDING, check_dtype=False)
     # nothing says how large the images are, so no distance is made up
     assert set(items["sensitivity"].frame["metric"]) == {"dice", "iou", "pdc"}
-    assert "without a known worst score: Hausdorff distance, px" in items["sensitivity"].note
-    # and nothing says which penalty the file's Penalised Dice has
-    assert "alpha" not in items["table_1"].note
+    assert "without a known worst score: Hausdorff distance (px)" in items["sensitivity"].note
+    # the file says which penalties its Penalised Dice has
+    said = "product form, penalties 0 (too small) and 0 (too large)."
+    assert said in items["table_1"].table.as_raw_html()
 
 
 def test_an_explanation_that_is_missing_is_counted_and_said(script, tmp_path):

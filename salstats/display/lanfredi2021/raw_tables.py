@@ -17,6 +17,7 @@ from salstats.display.lanfredi2021.tables import LAYOUTS, Layout
 from salstats.display.lanfredi2021.words import FORMULA, LABELS
 from salstats.display.plots.intervals import plot_intervals
 from salstats.display.tables.estimates import table_estimates
+from salstats.stats.how_scored import HOW_SCORED
 from salstats.stats.summary import summarize
 
 #: What a single map per image is called in the place of a mixing, and the methods that have none.
@@ -210,7 +211,7 @@ def _both(rows: pd.DataFrame, layout: Layout) -> GT:
     used = [c for c in layout.keys if c != "mixing" or frame["mixing"].notna().any()]
     bold = options.pop("bold")
     table = table_estimates(
-        frame[[*used, "limits", *_values(frame)]],
+        frame[[*used, "limits", *_values(frame), *(c for c in HOW_SCORED if c in frame)]],
         rows=[c for c in rows_of if c in used],
         columns=[*([outer] if isinstance(outer, str) else outer), "limits"],
         bold=bold if isinstance(bold, bool) else [c for c in bold if c in used],

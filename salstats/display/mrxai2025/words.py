@@ -61,7 +61,7 @@ def in_note(*sentences: str) -> str:
 def labels_of(scores: pd.DataFrame) -> dict[str, Any]:
     """Return labels of tools and metrics, distances with their unit."""
     units = scores["distance_unit"].dropna().unique() if "distance_unit" in scores.columns else []
-    unit = f", {units[0]}" if len(units) == 1 else ""
+    unit = f" ({units[0]})" if len(units) == 1 else ""
     distances = {name: f"{METRICS[name].label}{unit}" for name in DISTANCES}
     return {**NAMES, **distances}
 

@@ -33,6 +33,7 @@ MARK, BAR = 1.4, 0.5
 _STRIP_MM, _AXIS_MM, _TITLE_MM, _MARGIN_MM = 5.0, 4.5, 4.0, 4.0
 #: Room above everything.
 _EDGE_MM = 1.2
+_PUSH_MM = 0.4
 
 
 def place_rows(
@@ -108,7 +109,8 @@ def row_figure(
             panel_spacing_x=0.05,
             legend_box_spacing=0.015,
             plot_caption_position="plot",
-            plot_margin_top=_EDGE_MM / height,
+            # titles of panels below push the first one up a little
+            plot_margin_top=(_EDGE_MM + _PUSH_MM * (down - 1)) / height,
         )
         + _legend_side(rows, legend)
         + (_title_side(axis, x_title, panel_mm(rows, 1, width)) if axis.columns and ncol == 1 else [])

@@ -160,7 +160,7 @@ def test_without_failures_nothing_changes_and_nothing_is_drawn():
 def test_a_distance_whose_worst_is_not_known_is_left_out_and_said(scores):
     found = items_of(scores.drop(columns=["height", "width"]))["sensitivity"]
     assert set(found.frame["metric"]) == {"dice", "pdc"}
-    assert "without a known worst score: Hausdorff distance, px" in found.note
+    assert "without a known worst score: Hausdorff distance (px)" in found.note
 
 
 def test_distances_alone_without_sizes_leave_the_table_empty_and_say_why():
