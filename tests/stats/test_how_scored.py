@@ -61,6 +61,12 @@ def test_scores_made_in_two_ways_say_so_and_have_no_unit_in_print(scores):
     assert Labels(None, means).value("metric", "hausdorff") == "Hausdorff distance"
 
 
+def test_a_table_of_scores_made_in_two_ways_says_so(scores):
+    scores.loc[scores.index[scores["metric"] == "sncc"][:3], "center_bias"] = "all"
+    means = ss.summarize(scores, by=("metric", "method"), interval="t")
+    assert "sNCC: scored in several ways (center bias)." in ss.table_estimates(means).as_raw_html()
+
+
 def test_scores_that_say_nothing_add_no_column(scores):
     plain = ss.summarize(scores.drop(columns=["distance_unit", "center_bias"]), interval="t")
     assert not {"distance_unit", "center_bias"} & set(plain.columns)

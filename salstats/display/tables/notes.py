@@ -22,6 +22,7 @@ from salstats.display.tables.marks import Best, adjustment, is_adjusted, numbers
 from salstats.display.vocabulary import ABBREVIATIONS, INTERVALS, PAIRED_TESTS
 from salstats.metrics.registry import METRICS
 from salstats.stats.cells import AVERAGE, OVERALL
+from salstats.stats.how_scored import SEVERAL
 from salstats.stats.intervals import BOOTSTRAP
 
 
@@ -268,6 +269,9 @@ def how_note(frame: pd.DataFrame, labels: Labels) -> str:
             continue
         for value, own in frame[frame[column].notna()].groupby(column, sort=False):
             names = [labels.value("metric", m) for m in labels.order("metric", own["metric"])]
+            if value == SEVERAL:
+                sentences.append(f"{joined(names)}: scored in several ways ({column.replace('_', ' ')}).")
+                continue
             text = f"{value:g}" if isinstance(value, float) else _HOW_VALUES.get(str(value), str(value))
             sentences.append(sentence.format(metrics=joined(names), value=text))
     return " ".join(sentences)
