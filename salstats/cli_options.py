@@ -84,6 +84,9 @@ _OPTION = re.compile(
 _RENAMED = {
     "n_replicates": "--replicates",
     "rng": "--seed",
+}
+#: The same where the name is also that of a column of scores.
+_ARGUMENTS = {
     "n_readers": "--readers",
     "min_readers": "--min-readers",
     "n_samples": "--samples",
@@ -133,8 +136,10 @@ def in_flags(message: str) -> str:
     message = re.sub(r"\bjoin={'([^']*)': '?([^'}]*)'?}", r"--join \1=\2", message)
     message = _OPTION.sub(_flag, message)
     for name, flag in _RENAMED.items():
-        # in quotes it is a column
-        message = re.sub(rf"(?<!['\w]){name}(?!['\w])", flag, message)
+        message = re.sub(rf"\b{name}\b", flag, message)
+    for name, flag in _ARGUMENTS.items():
+        # elsewhere it is a column
+        message = re.sub(rf"\b{name}(?= must|=)", flag, message)
     return message
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 from salstats import __version__
 from salstats.checkpoints import checked_folder, kept
 from salstats.checks import SalstatsError, check_choice
-from salstats.distance_scoring import DISTANCE, Spacing, distance_rule
+from salstats.distance_scoring import DISTANCE, WORST, Spacing, distance_rule
 from salstats.frames import text_column
 from salstats.images import masks
 from salstats.images.shapes import shape_features
@@ -34,7 +34,7 @@ PIXELS = ("tp", "fp", "fn", "tn")
 #: Columns that a study may be without.
 _OPTIONAL = (
     "patient", "model", "seed", "reader", "prob", "label", *PIXELS, "threshold", "cutoff", "smooth",
-    "distance_unit", "pdc_options", "empty_mask",
+    "distance_unit", "pdc_options", "undefined", "empty_mask",
 )  # fmt: skip
 SLICES = (TRUE_POSITIVE, FULL, PREDICTED_POSITIVE)
 FEATURE_COLUMNS = (
@@ -148,6 +148,8 @@ def score(
             "px" or "mm", beside distances.
         pdc_options
             Form and penalties of "pdc", beside it.
+        undefined
+            "worst" beside scores of masks, where that was asked for.
         empty_mask
             Whether the mask marks nothing, beside overlap, distances and "pdc"; missing where there is no
             mask. Only where distances or "pdc" are asked for, or undefined="worst".
@@ -327,6 +329,8 @@ def _scores_of(cases: tuple[Case, ...], rule: ScoreRule) -> pd.DataFrame:
     columns["distance_unit"] = text_column(r.unit for r in rows)
     said = rule.distance.pdc_options
     columns["pdc_options"] = text_column(said if r.metric == "pdc" else None for r in rows)
+    worst = rule.distance.undefined if rule.distance.undefined == WORST else None
+    columns["undefined"] = text_column(None if r.metric in POINTING else worst for r in rows)
     columns["empty_mask"] = pd.array([r.empty for r in rows], dtype="boolean")
     return pd.DataFrame(columns)
 

@@ -200,3 +200,24 @@ def test_other_commands_say_which_one_reads_gaze(capsys, folder, command):
     assert run([command, "gaze", "-o", "out.csv"]) == 2
     assert "recordings of gaze" in (said := error_line(capsys))
     assert "salstats gaze" in said
+
+
+def test_maps_may_not_take_the_name_of_class_maps_that_are_mixed(folder, capsys):
+    (folder / "classes").mkdir()
+    for image in SHAPES:
+        np.savez(
+            folder / "classes" / f"{image}.npz",
+            maps=np.eye(4)[:3, None] * np.ones((4, 1)),
+            probs=[0.1, 0.7, 0.2],
+        )
+    args = ["gaze", "gaze", "--maps", "cam_weighted=maps", "--class-maps", "cam=classes", "-o", "out.csv"]
+    assert run(args) == 2
+    assert "another series' name already" in error_line(capsys)
+    assert not (folder / "out.csv").exists()
+
+
+def test_columns_keep_their_names_in_messages_and_options_are_flags():
+    from salstats.cli_options import in_flags
+
+    assert in_flags("n_readers must be 2 or more") == "--readers must be 2 or more"
+    assert in_flags("4 models: ncc ~ n_readers, method cam") == "4 models: ncc ~ n_readers, method cam"

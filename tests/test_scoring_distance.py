@@ -162,7 +162,7 @@ class TestNothingMarked:
         some = both_mark(pairs)
         metrics = ["iou", "specificity", *DISTANCES, "pdc"]
         plain, worst = (ss.score(people(some), metrics=metrics, undefined=u) for u in ("nan", "worst"))
-        pd.testing.assert_frame_equal(plain, worst)
+        pd.testing.assert_frame_equal(plain, worst.drop(columns="undefined"))
 
     def test_specificity_of_an_empty_mask_is_what_its_pixels_say(self, pairs):
         study = people({"a": pairs["14_pred_empty"]})
@@ -386,6 +386,17 @@ class TestPdcOptions:
         beside = scores.set_index("metric")["pdc_options"]
         assert beside["pdc"] == said
         assert pd.isna(beside["dice"])
+
+    @pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")  # all cases are one pair
+    def test_the_worst_of_empty_masks_is_said_beside_scores_and_under_tables(self, pairs):
+        study = people({c: pairs["02_touching_squares_edge"] for c in "abcdef"})
+        plain, worst = (ss.score(study, metrics=["dice", "hausdorff"], undefined=u) for u in ("nan", "worst"))
+        assert "undefined" not in plain.columns
+        assert set(worst["undefined"]) == {"worst"}
+        table = ss.table_estimates(ss.summarize(worst, interval="t")).as_raw_html()
+        assert "an empty mask has the worst score, 0 or the image&#39;s diagonal" in table.replace(
+            "&#x27;", "&#39;"
+        )
 
     def test_options_without_the_metric_are_said(self, pairs):
         with pytest.raises(

@@ -100,10 +100,14 @@ METRICS: dict[str, Metric] = {
             "pysaliency; Peters et al. 2005, doi:10.1016/j.visres.2005.03.019", _POINTS,
         ),
         Metric("sim", "Similarity", 0, 1, True, True, _BYLINSKII, _DENSITY),
-        Metric("kl", "KL divergence", 0, _INF, False, True, _BYLINSKII, _DENSITY),
+        Metric(
+            "kl", "KL divergence", 0, _INF, False, True, _BYLINSKII, _DENSITY,
+            "KL divergence in nats; 2^-52 is added where a map is 0, and there decides the score.",
+        ),
         Metric(
             "information_gain", "Information gain", -_INF, _INF, True, False,
             "pysaliency; Kümmerer et al. 2015, doi:10.1073/pnas.1510393112", _POINTS,
+            "Information gain in bits per fixation over the baseline.",
         ),
         Metric("emd", "Earth mover's distance", 0, _INF, False, True),
         Metric("insertion", "Insertion AUC", 0, 1, True, True),

@@ -46,7 +46,8 @@ def given_maps(
     found: dict[MapSeries, dict[str, GivenMap]] = {}
 
     def add(series: MapSeries, option: str, made: dict[str, GivenMap]) -> None:
-        if series in found:
+        names = {(s.name, s.model, s.seed) for s in found}
+        if (series.name, series.model, series.seed) in names:
             raise SalstatsError(f"{option}= names {str(series)!r}, which is another series' name already")
         found[series] = made
 

@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 
 #: Columns of a scores frame that say it, each for its own metrics.
-HOW_SCORED = ("distance_unit", "pdc_options", "center_bias", "n_samples", "floor")
+HOW_SCORED = ("distance_unit", "pdc_options", "center_bias", "n_samples", "floor", "undefined")
 #: Stands where scores of a metric were made in more than one way.
 SEVERAL = "several"
 

@@ -4,6 +4,7 @@ import pytest
 
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsWarning, ValueRangeError
+from salstats.display.tables.marks import best_rows
 from salstats.scoring_cases import ABSENT, EMPTY, NEGATIVE, PREDICTED_NEGATIVE
 from salstats.stats import empty_shares as module
 from salstats.stats.empty_shares import empty_shares
@@ -149,3 +150,10 @@ def test_the_reasons_are_those_of_score():
     assert module._EMPTY == EMPTY
     assert module._NO_FINDING == (ABSENT, NEGATIVE)
     assert module._OUTSIDE == (PREDICTED_NEGATIVE,)
+
+
+@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")  # eight cases are few
+def test_the_method_with_the_fewest_empty_masks_is_the_best():
+    shares = empty_shares(ss.score(study()))
+    best = best_rows(shares, ["method"], ["method"], [])
+    assert [shares["method"][i] for i in best.rows] == ["sure"]

@@ -1,11 +1,12 @@
 """Which cases the tools are compared on, which explanations failed, and what a failure costs at worst."""
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, SalstatsError, check_choice, check_numeric, quoted
+from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, check_choice, check_numeric, quoted
 from salstats.distance_scoring import DISTANCES
 from salstats.frames import KEY_COLUMNS, case_key, check_scores
 from salstats.metrics.registry import known_metric
@@ -22,7 +23,10 @@ NO_ROW, UNSAID = "no row", "undefined, no reason given"
 EMPTIES = (EMPTY, UNSAID)
 NOT_GIVEN = (NO_MAP, NO_MASK, NOT_FINITE, NO_ROW)
 #: Columns that belong to a row and not to its case.
-_OF_METHOD = ("tp", "fp", "fn", "tn", "slice", "threshold", "cutoff", "smooth", "distance_unit", "empty_mask")
+_OF_METHOD = (
+    "tp", "fp", "fn", "tn", "slice", "threshold", "cutoff", "smooth", "distance_unit", "pdc_options",
+    "undefined", "empty_mask",
+)  # fmt: skip
 #: Columns that name the sets of a frame; one of each is compared.
 _SETS = ("dataset", "task", "model", "seed", "reader")
 
@@ -94,6 +98,13 @@ def keep_cases(scores: pd.DataFrame, *, reference: str, cutoff: float = 0.5) -> 
         raise SalstatsError(f"the cut-off must be a probability from 0 to 1, not {cutoff!r}")
     if "empty_mask" in frame.columns:
         # an empty mask may have been scored, as with undefined="worst" or on the full slice
+        if "undefined" in frame.columns and frame["undefined"].notna().any():
+            warnings.warn(
+                "scores at the worst that empty masks were given are taken out; the sensitivity table puts "
+                "them there itself",
+                SalstatsWarning,
+                stacklevel=2,
+            )
         marked = frame["empty_mask"].astype("boolean").fillna(False).to_numpy(dtype=bool)
         frame["score"] = frame["score"].where(~marked)
     frame["reason"] = _reasons(frame)

@@ -22,6 +22,8 @@ _NOT_COVARIATES = (
 )  # fmt: skip
 #: Pixels: what scores are made of, and sizes that the share of the image says better. By name only.
 _PIXELS = ("tp", "fp", "fn", "tn", "height", "width", "area_px", "perimeter_px")
+#: How gaze was scored: of the image or of the comparison, none of the map. By name only.
+_OF_GAZE = ("phase", "n_readers", "n_unseen", "n_samples", "floor")
 #: Columns of which a report takes one value at a time: their means would mix what is not alike.
 _ONE_VALUE = ("dataset", "model")
 
@@ -132,7 +134,7 @@ def _covariates(scores: pd.DataFrame) -> Iterable[str]:
         values = scores[column]
         numeric = pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
         # what differs between the rows of one case and task, as a row number does, is no covariate of it
-        candidate = column not in (*_NOT_COVARIATES, *_PIXELS) and numeric and values.nunique() > 1
+        candidate = column not in (*_NOT_COVARIATES, *_PIXELS, *_OF_GAZE) and numeric and values.nunique() > 1
         if candidate and one[column].nunique().max() <= 1:
             yield str(column)
 

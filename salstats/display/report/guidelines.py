@@ -282,7 +282,7 @@ _ADDRESSED = (
     _Entry(
         CLAIM,
         "12: missing data",
-        "Undefined scores are counted and left out, none is imputed.",
+        "Undefined scores are counted and left out; whether any is imputed is said.",
         needs=_UNDEFINED,
     ),
     _Entry(CLAIM, "23: software", "The software of the statistics is named with its versions."),
@@ -318,7 +318,7 @@ _ADDRESSED = (
     _Entry(
         STARD_AI,
         "20: missing data",
-        "Undefined scores are counted and left out, none is imputed.",
+        "Undefined scores are counted and left out; whether any is imputed is said.",
         needs=_UNDEFINED,
     ),
     _Entry(

@@ -148,15 +148,26 @@ def _missing(frames: Mapping[str, pd.DataFrame]) -> list[str]:
         table = frames["describe"]
         counts = int(table["n_missing"].sum()), int((table["n"] + table["n_missing"]).sum())
     if counts is None:
-        return ["Undefined scores were left out and not imputed."]
+        return [f"Undefined scores were left out{_imputed(frames)}."]
     lost, total = counts
     if not lost:
-        return ["No score was undefined."]
+        said = _imputed(frames)
+        return [f"No score was undefined{'' if said == _NONE_IMPUTED else said}."]
     share = percent_text(100 * lost / total)
     return [
         f"Undefined scores ({count_text(lost)} of {count_text(total)}, {share}{why}) were left out of the "
-        "analyses that needed them; none was imputed."
+        f"analyses that needed them{_imputed(frames)}."
     ]
+
+
+_NONE_IMPUTED = "; none was imputed"
+
+
+def _imputed(frames: Mapping[str, pd.DataFrame]) -> str:
+    """Return whether scores were put in the place of undefined ones before."""
+    if any("undefined" in frame.columns and frame["undefined"].notna().any() for frame in frames.values()):
+        return "; masks that mark nothing had been given the worst score (0, or the image's diagonal)"
+    return _NONE_IMPUTED
 
 
 def _means(frames: Mapping[str, pd.DataFrame], settings: Settings, labels: Labels) -> list[str]:

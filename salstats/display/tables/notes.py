@@ -254,6 +254,7 @@ _HOW = {
     "pdc_options": "{metrics}: {value}.",
     "center_bias": "{metrics}: corrected by the centre bias of {value} images.",
     "n_samples": "{metrics}: sampled, {value} pixels drawn on either side.",
+    "undefined": "{metrics}: an empty mask has the {value} score, 0 or the image's diagonal.",
     "floor": "{metrics}: {value} of a map's maximum added to every pixel.",
 }
 _HOW_VALUES = {"others": "the other"}
@@ -271,6 +272,9 @@ def how_note(frame: pd.DataFrame, labels: Labels) -> str:
             names = [labels.value("metric", m) for m in labels.order("metric", own["metric"])]
             if value == SEVERAL:
                 sentences.append(f"{joined(names)}: scored in several ways ({column.replace('_', ' ')}).")
+                continue
+            if column == "floor" and value == 0:
+                sentences.append(f"{joined(names)}: undefined where a map is 0 at a fixation.")
                 continue
             text = f"{value:g}" if isinstance(value, float) else _HOW_VALUES.get(str(value), str(value))
             sentences.append(sentence.format(metrics=joined(names), value=text))

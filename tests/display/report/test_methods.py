@@ -148,6 +148,13 @@ def test_undefined_scores_are_counted():
     assert "No score was undefined." in told(describe=described())
 
 
+@pytest.mark.parametrize("n_missing", [0, 1])
+def test_empty_masks_that_were_scored_at_the_worst_are_told(n_missing):
+    text = told(describe=described(n=3, n_missing=n_missing).assign(undefined="worst"))
+    assert "masks that mark nothing had been given the worst score (0, or the image's diagonal)." in text
+    assert "none was imputed" not in text
+
+
 def test_bootstrap_is_told_with_replicates_seed_and_pairing():
     text = told(
         replace(SETTINGS, n_replicates=10_000, seed=7), means=frame(mean_row("gradcam", 0.3, 0.2, 0.4))
