@@ -184,6 +184,16 @@ def score_case(
     return rows
 
 
+def on_image(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray | None:
+    """Return a map at the size of its image; None where it is not finite.
+
+    Maps are resized in single precision: a value beyond it is lost there, and the map with it.
+    """
+    if is_finite(saliency) and saliency.shape != shape:
+        saliency = resize(saliency, shape)
+    return np.asarray(saliency, np.float64) if is_finite(saliency) else None
+
+
 class Comparison:
     """The comparison of maps with the truths of one image; what all maps share is made once."""
 
@@ -212,20 +222,10 @@ class Comparison:
         self, saliency: np.ndarray | None, which: Sequence[int]
     ) -> list[dict[str, tuple[float, str | None]]]:
         """Return, for some of the truths, score and reason of each metric; NaN where there is a reason."""
-        why = None
-        if saliency is None:
-            why = NO_MAP
-        elif not is_finite(saliency):
-            why = NOT_FINITE
-        else:
-            if saliency.shape != self.shape:
-                saliency = resize(saliency, self.shape)
-            # a value beyond single precision is lost when it is resized
-            why = None if is_finite(saliency) else NOT_FINITE
-        ranked = None if why is not None else RankedMap(saliency)
-        if ranked is not None and ranked.is_constant:
-            why = CONSTANT
-        if ranked is None or why is not None:
+        laid = None if saliency is None else on_image(saliency, self.shape)
+        ranked = None if laid is None else RankedMap(laid)
+        if ranked is None or ranked.is_constant:
+            why = NO_MAP if saliency is None else NOT_FINITE if ranked is None else CONSTANT
             return [{name: (np.nan, why) for name in self.rule.metrics} for _ in which]
         saliency = ranked.values
         found: list[dict[str, tuple[float, str | None]]] = [{} for _ in which]
@@ -293,15 +293,18 @@ def _draws(
         if name not in rule.metrics or (name == "sauc" and bias is None):
             continue
         drawn[name] = [
-            (_drawn(own, density, rule.n_samples), _drawn(own, negatives, rule.n_samples, density.size))
+            (
+                drawn_pixels(density, rule.n_samples, own),
+                own.integers(density.size, size=rule.n_samples)
+                if negatives is None
+                else drawn_pixels(negatives, rule.n_samples, own),
+            )
             for density in truths.densities
         ]
     return drawn
 
 
-def _drawn(rng: np.random.Generator, density: np.ndarray | None, n_samples: int, size: int = 0) -> np.ndarray:
-    """Return pixels drawn with replacement, from a density or from all."""
-    if density is None:
-        return rng.integers(size, size=n_samples)
+def drawn_pixels(density: np.ndarray, shape: int | tuple[int, int], rng: np.random.Generator) -> np.ndarray:
+    """Return flat indices of pixels drawn from a density with replacement, as an array of some shape."""
     flat = density.ravel()
-    return rng.choice(flat.size, n_samples, p=flat / flat.sum())
+    return rng.choice(flat.size, shape, p=flat / flat.sum())

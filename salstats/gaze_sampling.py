@@ -7,12 +7,19 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import SalstatsError, check_choice, check_count, check_generator
-from salstats.gaze_cases import AREAS, INTEROBSERVER, OTHERS, GazeRule, Truths, bias_on
+from salstats.gaze_cases import (
+    AREAS,
+    INTEROBSERVER,
+    OTHERS,
+    GazeRule,
+    Truths,
+    bias_on,
+    drawn_pixels,
+    on_image,
+)
 from salstats.gaze_scoring import center_bias_of
 from salstats.gaze_study import GazeCase, GazeStudy, check_gaze
 from salstats.images.center_bias import CenterBias
-from salstats.images.map_steps import resize
-from salstats.images.maps import is_finite
 from salstats.metrics.ranks import RankedMap, auc_of_values
 
 #: Pixels drawn on either side; the study drew 1000.
@@ -293,15 +300,6 @@ def _of_case(
                     yield _Sampled(names, size, exact, values)
 
 
-def on_image(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray | None:
-    """Return a map at the size of its image, as `score_gaze` scores it; None where it is not finite."""
-    if is_finite(saliency) and saliency.shape != shape:
-        # maps are resized in single precision, in which a value beyond it is infinite
-        with np.errstate(over="ignore"):
-            saliency = resize(saliency, shape)
-    return np.asarray(saliency, np.float64) if is_finite(saliency) else None
-
-
 def _exact(name: str, ranked: RankedMap | None, truth: np.ndarray, negatives: np.ndarray | None) -> float:
     """Return what samples scatter around; NaN where there is nothing to sample."""
     if ranked is None or ranked.is_constant or negatives is None:
@@ -335,12 +333,6 @@ def sampled_areas(positives: np.ndarray, negatives: np.ndarray) -> np.ndarray:
     # positives in order too: the search then walks through memory instead of jumping
     pairs = zip(np.sort(positives, axis=1), negatives, strict=True)
     return np.array([auc_of_values(above, below) for above, below in pairs])
-
-
-def drawn_pixels(density: np.ndarray, shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
-    """Return flat indices of pixels drawn from a density with replacement, as an array of some shape."""
-    flat = density.ravel()
-    return rng.choice(flat.size, shape, p=flat / flat.sum())
 
 
 def _frame(found: Sequence[_Sampled]) -> pd.DataFrame:

@@ -9,7 +9,8 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from salstats.checks import SalstatsError, ValueRangeError
-from salstats.gaze_sampling import drawn_pixels, sampled_areas, sampled_scores, sampling_spread, spread_of
+from salstats.gaze_cases import drawn_pixels
+from salstats.gaze_sampling import sampled_areas, sampled_scores, sampling_spread, spread_of
 from salstats.gaze_scoring import score_gaze
 from salstats.gaze_study import GivenMap, MapSeries
 from salstats.metrics.fixation import sampled_auc

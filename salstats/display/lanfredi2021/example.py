@@ -8,8 +8,7 @@ from salstats.display.items import Item
 from salstats.display.lanfredi2021.pictures import plot_pictures, share_per_pixel
 from salstats.display.lanfredi2021.raw_tables import main_method, row_names, without_blanks
 from salstats.display.tables.layout import Column, Table, build
-from salstats.gaze_cases import ALL, GazeRule, Truths, bias_on
-from salstats.gaze_sampling import on_image
+from salstats.gaze_cases import ALL, GazeRule, Truths, bias_on, on_image
 from salstats.gaze_study import GazeCase, GazeStudy
 from salstats.images.center_bias import CenterBias
 from salstats.stats.picking import pick_cases
