@@ -32,9 +32,9 @@ import sys
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
 
 import salstats as ss
+from salstats.analysis_options import OneLine, named_folder
 from salstats.checks import SalstatsError, SalstatsWarning
 from salstats.cli_options import in_flags
 from salstats.display.figure_jobs import FigureJobs
@@ -46,24 +46,11 @@ from salstats.display.lanfredi2021.tables import LAYOUTS, printed_tables
 from salstats.frames import write_frame
 from salstats.outputs import check_target
 
+#: How a folder is given by name.
+FORM = "METHOD[:MODEL[:SEED]]=DIR"
+
 #: Formats of a printed table.
 SUFFIXES = (".html", ".tex", ".docx", ".csv")
-
-
-class OneLine(argparse.ArgumentParser):
-    """A parser whose errors are one line."""
-
-    def error(self, message: str) -> NoReturn:
-        """Say what is wrong and stop."""
-        self.exit(2, f"lanfredi2021: {message}\n")
-
-
-def named_folder(text: str) -> tuple[str, str]:
-    """Return both sides of METHOD[:MODEL[:SEED]]=DIR."""
-    name, _, folder = text.partition("=")
-    if not name or not folder:
-        raise argparse.ArgumentTypeError(f"{text!r} is not METHOD[:MODEL[:SEED]]=DIR")
-    return name, folder
 
 
 def folders(given: list[tuple[str, str]], flag: str) -> dict[str, str] | None:
@@ -78,7 +65,7 @@ def folders(given: list[tuple[str, str]], flag: str) -> dict[str, str] | None:
 
 def make_parser() -> OneLine:
     """Return the parser of the command line."""
-    parser = OneLine(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = OneLine("lanfredi2021", __doc__)
     given = parser.add_mutually_exclusive_group(required=True)
     given.add_argument("--data", type=Path, metavar="DIR", help="folder of the workbooks")
     given.add_argument("--raw", type=Path, metavar="DIR", help="folder of the recordings")
@@ -92,7 +79,7 @@ def make_parser() -> OneLine:
         ("--class-maps", "maps of all classes, with probabilities, to be mixed in each way"),
         ("--masks", "masks of a method, scored as maps of 0 and 1"),
     ):
-        add(name, type=named_folder, action="append", default=[], metavar="METHOD[:MODEL[:SEED]]=DIR",
+        add(name, type=named_folder(FORM), action="append", default=[], metavar=FORM,
             help=f"{what}; may be repeated")  # fmt: skip
     add("--lungs", type=Path, metavar="DIR", help="lung segmentations, whose convex hull is the baseline")
     add("--padded", action="store_true", help="square maps are of the image padded to a square")

@@ -32,11 +32,11 @@ import sys
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
 
 import pandas as pd
 
 import salstats as ss
+from salstats.analysis_options import OneLine, named_folder
 from salstats.checks import SalstatsError, SalstatsWarning
 from salstats.cli_options import in_flags
 from salstats.datasets import load_published, published_names
@@ -48,28 +48,15 @@ from salstats.display.mrxai2025.items import make_comparison, make_simulations
 from salstats.readers.mrxai2025 import read_mrxai2025
 from salstats.study import Study
 
+#: How a folder is given by name.
+FORM = "TOOL=DIR"
+
 METRICS = ("dice", "iou", "hausdorff", "pdc")
 #: No penalty of size, as printed.
 UNPENALISED = {"alpha": 0.0, "beta": 0.0}
 PRINTED = "mrxai2025_dice"
 #: Replicates that a percentile interval needs to mean anything.
 FEWEST = 40
-
-
-class OneLine(argparse.ArgumentParser):
-    """A parser whose errors are one line."""
-
-    def error(self, message: str) -> NoReturn:
-        """Say what is wrong and stop."""
-        self.exit(2, f"mrxai2025: {message}\n")
-
-
-def tool_and_folder(text: str) -> tuple[str, str]:
-    """Return both sides of TOOL=DIR."""
-    name, _, folder = text.partition("=")
-    if not name or not folder:
-        raise argparse.ArgumentTypeError(f"{text!r} is not TOOL=DIR")
-    return name, folder
 
 
 def number_or(text: str) -> float | str:
@@ -82,14 +69,14 @@ def number_or(text: str) -> float | str:
 
 def make_parser() -> OneLine:
     """Return the parser of the command line."""
-    parser = OneLine(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = OneLine("mrxai2025", __doc__)
     add = parser.add_argument
     add("--simulations", action="store_true", help="the simulations, which need no data")
     add("--data", type=Path, metavar="DIR", help="the study: images and truths, a folder per patient")
     add("--scores", type=Path, metavar="FILE", help="scores of tools, where they are there already")
     add("-o", "--output", type=Path, required=True, metavar="OUT", help="folder to make")
     for name, what in (("--masks", "masks of a tool, as they are"), ("--maps", "maps of a method")):
-        add(name, type=tool_and_folder, action="append", default=[], metavar="TOOL=DIR",
+        add(name, type=named_folder(FORM), action="append", default=[], metavar=FORM,
             help=f"{what}, a file per case; may be repeated")  # fmt: skip
     add("--predictions", type=Path, metavar="FILE", help="the model's probability of each case")
     add("--cutoff", type=float, default=0.5, metavar="P", help="probability of a positive answer (0.5)")

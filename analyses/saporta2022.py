@@ -27,11 +27,11 @@ import sys
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
 
 import pandas as pd
 
 import salstats as ss
+from salstats.analysis_options import OneLine, named_folder
 from salstats.checks import SalstatsError, SalstatsWarning
 from salstats.cli_options import in_flags
 from salstats.display.figure_jobs import FigureJobs
@@ -42,16 +42,11 @@ from salstats.display.saporta2022.items import make_items
 from salstats.display.saporta2022.slices import cut_off, true_positive
 from salstats.study import HUMAN, Study
 
+#: How a folder is given by name.
+FORM = "METHOD[:MODEL]=DIR"
+
 #: Replicates that the 25th of 1000, and its like, need.
 FEWEST = 40
-
-
-class OneLine(argparse.ArgumentParser):
-    """A parser whose errors are one line."""
-
-    def error(self, message: str) -> NoReturn:
-        """Say what is wrong and stop."""
-        self.exit(2, f"saporta2022: {message}\n")
 
 
 def read_data(options: argparse.Namespace) -> Study:
@@ -136,23 +131,15 @@ def chosen(
     return values
 
 
-def method_and_folder(text: str) -> tuple[str, str]:
-    """Return both sides of METHOD[:MODEL]=DIR."""
-    name, _, folder = text.partition("=")
-    if not name or not folder:
-        raise argparse.ArgumentTypeError(f"{text!r} is not METHOD[:MODEL]=DIR")
-    return name, folder
-
-
 def make_parser() -> OneLine:
     """Return the parser of the command line."""
-    parser = OneLine(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = OneLine("saporta2022", __doc__)
     add = parser.add_argument
     add("--data", type=Path, required=True, metavar="DIR", help="the study, such as the test set")
     add("--validation", type=Path, metavar="DIR", help="the study that thresholds and cut-offs are tuned on")
     add("-o", "--output", type=Path, required=True, metavar="OUT", help="folder to make")
     for name, whose in (("--maps", "--data"), ("--validation-maps", "--validation")):
-        add(name, type=method_and_folder, action="append", default=[], metavar="METHOD[:MODEL]=DIR",
+        add(name, type=named_folder(FORM), action="append", default=[], metavar=FORM,
             help=f"maps of a method, where {whose} does not hold them alone; may be repeated")  # fmt: skip
     add("--images", type=Path, metavar="DIR", help="the images behind the maps, for the examples")
     add("--split", choices=("val", "test"), help="which set of --data, where one folder holds both")

@@ -15,6 +15,7 @@ FLOORS = {
     "cli_options": 5,
     "cli_study": 5,
     "cli_gaze": 5,
+    "analysis_options": 5,
     "__main__": 5,
     "display": 4,
     "explain": 4,
