@@ -1,0 +1,15 @@
+"""Without the extra `explain` its modules cannot be imported, and their examples are not run."""
+
+import os
+from importlib.util import find_spec
+
+_IS_THERE = all(find_spec(name) for name in ("torch", "pytorch_grad_cam", "captum"))
+collect_ignore_glob = [] if _IS_THERE else ["salstats/explain/*"]
+
+
+def pytest_collection_modifyitems(items):
+    """Under CI a missing extra is a failure, unless it was left out on purpose."""
+    import pytest
+
+    if not _IS_THERE and os.environ.get("CI") and not os.environ.get("SALSTATS_WITHOUT_TORCH"):
+        raise pytest.UsageError("the extra 'explain' is not installed; pip install '.[test]' brings it")

@@ -1,0 +1,224 @@
+"""Forward passes in batches: images and targets checked, the model left as it was."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from salstats.checks import SalstatsError, ShapeError, ValueRangeError, check_choice
+
+#: What turns outputs into probabilities: one class per image, or several that are independent.
+PROBABILITIES = ("softmax", "sigmoid", "none")
+#: Images in a forward pass where nothing else is said.
+BATCH_SIZE = 32
+
+
+def predict(
+    model: nn.Module,
+    images: Any,
+    *,
+    probability: str = "softmax",
+    batch_size: int = BATCH_SIZE,
+    device: str | torch.device | None = None,
+    mixed_precision: bool = False,
+) -> np.ndarray:
+    """Return what a model makes of images, one row per image.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+        Also a TorchScript or an exported module. Its outputs are (n, n_outputs).
+    images : ndarray or Tensor of float, shape (n, channels, height, width)
+        What the network takes: resized, scaled. Finite.
+    probability : {"softmax", "sigmoid", "none"}
+        "softmax": one class per image. "sigmoid": each output for itself. "none": the outputs as they are.
+    batch_size : int
+        Images in a forward pass.
+    device : str or torch.device, optional
+        "cpu", "cuda", "mps", or "auto", the best there is; by default where the model is.
+    mixed_precision : bool
+        Half precision where the device has it.
+
+    Returns
+    -------
+    ndarray of float64, shape (n, n_outputs)
+
+    Raises
+    ------
+    ShapeError
+        Images do not have four dimensions, or outputs not two.
+    ValueRangeError
+        No image, an image that is not finite, or a batch size below 1.
+    SalstatsError
+        The device is not there.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from salstats.explain import predict
+    >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(4, 2, bias=False))
+    >>> model[1].weight.data = torch.tensor([[1.0, 0, 0, 0], [0, 1, 0, 0]])
+    >>> predict(model, [[[[3.0, 1.0], [0.0, 0.0]]]], probability="none")
+    array([[3., 1.]])
+    """
+    check_choice(probability, PROBABILITIES, "probability")
+    stack = check_images(images)
+    with evaluating(model, device) as place:
+        outputs = forward(model, stack, batch_size=batch_size, device=place, mixed_precision=mixed_precision)
+    return to_probabilities(outputs, probability).numpy()
+
+
+def forward(
+    model: nn.Module,
+    images: torch.Tensor,
+    *,
+    batch_size: int = BATCH_SIZE,
+    device: torch.device,
+    mixed_precision: bool = False,
+) -> torch.Tensor:
+    """Return the outputs of a model that is in evaluation mode, float64 on the CPU, shape (n, n_outputs)."""
+    size = check_batch_size(batch_size)
+    kind = dtype_of(model)
+    pieces = []
+    with torch.no_grad(), torch.autocast(device.type, enabled=mixed_precision):
+        for start in range(0, len(images), size):
+            batch = images[start : start + size].to(device=device, dtype=kind)
+            pieces.append(check_outputs(model(batch), len(batch)).double().cpu())
+    return torch.cat(pieces)
+
+
+def to_probabilities(outputs: torch.Tensor, probability: str) -> torch.Tensor:
+    """Return outputs as probabilities."""
+    if probability == "softmax":
+        return outputs.softmax(dim=1)
+    return outputs.sigmoid() if probability == "sigmoid" else outputs
+
+
+@contextmanager
+def evaluating(model: nn.Module, device: str | torch.device | None = None) -> Iterator[torch.device]:
+    """Hold a model in evaluation mode on a device; afterwards it is as it was.
+
+    Yields the device. Parameters keep the gradients they had, training flags and place are given back.
+    """
+    if not isinstance(model, nn.Module):
+        raise SalstatsError(
+            f"model must be a torch.nn.Module, not {type(model).__name__}; an exported program has one: "
+            "program.module()"
+        )
+    home = _home(model)
+    place = home if device is None else check_device(device)
+    training = {module: module.training for module in model.modules()}
+    kept = {p: p.grad for p in model.parameters()}
+    try:
+        _set_evaluating(model)
+        if place != home:
+            model.to(place)
+        yield place
+    finally:
+        if place != home:
+            model.to(home)
+        for module, flag in training.items():
+            module.training = flag
+        for parameter, grad in kept.items():
+            parameter.grad = grad
+
+
+def _set_evaluating(model: nn.Module) -> None:
+    """Switch off dropout and batch statistics, where the model has such a switch."""
+    try:
+        model.eval()
+    except NotImplementedError:
+        # an exported program is in the mode in which it was exported
+        return
+
+
+def _home(model: nn.Module) -> torch.device:
+    """Return the device of a model; one without numbers is on the CPU."""
+    held: torch.Tensor | None = next(iter([*model.parameters(), *model.buffers()]), None)
+    return torch.device("cpu") if held is None else held.device
+
+
+def dtype_of(model: nn.Module) -> torch.dtype:
+    """Return the type of number that a model computes with."""
+    kinds = (p.dtype for p in model.parameters() if p.dtype.is_floating_point)
+    return next(kinds, torch.float32)
+
+
+def check_device(device: str | torch.device) -> torch.device:
+    """Return a device that is there; "auto" is CUDA, else MPS, else the CPU."""
+    if device == "auto":
+        name = "cuda" if torch.cuda.is_available() else "mps" if torch.mps.is_available() else "cpu"
+        return torch.device(name)
+    try:
+        place = torch.device(device)
+        torch.empty(0, device=place)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        reason = str(error).split("\n")[0][:200]
+        raise SalstatsError(
+            f"device={str(device)!r} cannot be used ({reason}); 'auto' takes what is there"
+        ) from error
+    return place
+
+
+def check_batch_size(batch_size: Any) -> int:
+    """Return a number of images from 1 up."""
+    if isinstance(batch_size, bool) or not isinstance(batch_size, int | np.integer) or batch_size < 1:
+        raise ValueRangeError(f"batch_size must be a whole number from 1 up, not {batch_size!r}")
+    return int(batch_size)
+
+
+def check_images(images: Any) -> torch.Tensor:
+    """Return images as a tensor of shape (n, channels, height, width), finite, where they lie."""
+    stack = images if isinstance(images, torch.Tensor) else torch.as_tensor(np.asarray(images))
+    if stack.ndim != 4:
+        raise ShapeError(
+            f"images must have shape (n, channels, height, width), not {tuple(stack.shape)}; one image is "
+            "images[None]"
+        )
+    if not stack.numel():
+        raise ValueRangeError(f"images of shape {tuple(stack.shape)} hold nothing to explain")
+    if stack.is_complex():
+        raise ValueRangeError("images must hold real numbers, not complex ones")
+    stack = stack.detach()
+    stack = stack if stack.is_floating_point() else stack.float()
+    finite = torch.isfinite(stack).flatten(1).all(dim=1)
+    if not finite.all():
+        at = int((~finite).nonzero()[0])
+        raise ValueRangeError(f"image {at} is not finite: it holds NaN or infinity")
+    return stack
+
+
+def check_outputs(outputs: Any, n: int) -> torch.Tensor:
+    """Return what a model gave for n images, if it is one row of outputs for each."""
+    if not isinstance(outputs, torch.Tensor) or outputs.ndim != 2 or len(outputs) != n:
+        shape = tuple(outputs.shape) if isinstance(outputs, torch.Tensor) else type(outputs).__name__
+        raise ShapeError(
+            f"the model must give a tensor of shape (n, n_outputs), not {shape}; wrap it in a module that "
+            "picks the logits"
+        )
+    return outputs
+
+
+def check_targets(
+    targets: int | Sequence[int] | np.ndarray | torch.Tensor, n: int, n_outputs: int
+) -> np.ndarray:
+    """Return one output's index per image, int64."""
+    given = targets.cpu().numpy() if isinstance(targets, torch.Tensor) else np.asarray(targets)
+    if given.dtype.kind not in "iu":
+        raise ValueRangeError(
+            f"targets must be whole numbers, the index of the network's output; got {given.dtype}"
+        )
+    if given.ndim > 1 or (given.ndim == 1 and len(given) != n):
+        raise ShapeError(f"targets must be one number or one per image ({n}), not of shape {given.shape}")
+    every = np.broadcast_to(given, (n,)).astype(np.int64)
+    wrong = (every < 0) | (every >= n_outputs)
+    if wrong.any():
+        at = int(np.flatnonzero(wrong)[0])
+        raise ValueRangeError(
+            f"target {every[at]} (image {at}) is out of range: the network has {n_outputs} outputs, "
+            f"0 to {n_outputs - 1}"
+        )
+    return every
