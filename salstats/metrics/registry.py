@@ -29,7 +29,8 @@ class Metric:
         empty for a metric that is not computed here.
     needs : str
         What it is computed from: "mask" or "map" (and the mask of the truth), "map and density" or
-        "map and points" (of fixations); empty for a metric that is not computed here.
+        "map and points" (of fixations), "map and model" (needs the extra `explain`), "several maps" (of one
+        case); empty for a metric that is not computed here.
     note : str
         What must be said wherever its values are shown; mostly empty.
     """
@@ -55,6 +56,8 @@ _RELOADED = "Maier-Hein et al. 2024, doi:10.1038/s41592-023-02151-z"
 _LANFREDI = "Bigolin Lanfredi et al. 2021, doi:10.48550/arXiv.2112.11716"
 _BYLINSKII = "pysaliency; Bylinskii et al. 2019, doi:10.1109/TPAMI.2018.2815601"
 _DENSITY, _POINTS = "map and density", "map and points"
+_RISE = "Petsiuk et al. 2018 (RISE), doi:10.48550/arXiv.1806.07421"
+_BETWEEN = "salstats: all pairs of maps of one case that differ in the seed"
 
 METRICS: dict[str, Metric] = {
     m.name: m
@@ -68,7 +71,10 @@ METRICS: dict[str, Metric] = {
         Metric(
             "hit_any", "Hit rate (any maximum)", 0, 1, True, True, f"{_SALIENCY_BENCH}: any maximum", "map"
         ),
-        Metric("energy", "Energy inside", 0, 1, True, True),
+        Metric(
+            "energy", "Energy inside", 0, 1, True, True,
+            "Wang et al. 2020, doi:10.1109/CVPRW50498.2020.00020: of the map's positive part", "map",
+        ),
         Metric(
             "hausdorff", "Hausdorff distance", 0, _INF, False, True,
             f"{_BOUNDARY}; Huttenlocher et al. 1993, doi:10.1109/34.232073", "mask",
@@ -110,8 +116,11 @@ METRICS: dict[str, Metric] = {
             "Information gain in bits per fixation over the baseline.",
         ),
         Metric("emd", "Earth mover's distance", 0, _INF, False, True),
-        Metric("insertion", "Insertion AUC", 0, 1, True, True),
-        Metric("deletion", "Deletion AUC", 0, 1, False, True),
+        Metric("insertion", "Insertion AUC", 0, 1, True, True, _RISE, "map and model"),
+        Metric("deletion", "Deletion AUC", 0, 1, False, True, _RISE, "map and model"),
+        Metric("map_sd", "SD between maps", 0, 1, False, True, _BETWEEN, "several maps"),
+        Metric("map_iou", "IoU between maps", 0, 1, True, True, _BETWEEN, "several maps"),
+        Metric("map_ncc", "NCC between maps", -1, 1, True, False, _BETWEEN, "several maps"),
     )
 }  # fmt: skip
 

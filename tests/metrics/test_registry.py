@@ -8,7 +8,9 @@ from salstats.scoring_cases import OVERLAP, POINTING
 DISTANCE = ("hausdorff", "hd95", "assd", "pdc")
 DENSITY = ("ncc", "sncc", "auc", "sauc", "sim", "kl")
 POINTS = ("nss", "auc_points", "sauc_points", "auc_judd", "information_gain")
-COMPUTED = {*OVERLAP, *POINTING, *DISTANCE, *DENSITY, *POINTS}
+FAITHFULNESS = ("insertion", "deletion")
+BETWEEN_MAPS = ("map_sd", "map_iou", "map_ncc")
+COMPUTED = {*OVERLAP, *POINTING, "energy", *DISTANCE, *DENSITY, *POINTS, *FAITHFULNESS, *BETWEEN_MAPS}
 
 
 def test_a_metric_says_whose_definition_it_follows_and_what_it_needs_where_it_is_computed_here():
@@ -20,7 +22,9 @@ def test_a_metric_says_whose_definition_it_follows_and_what_it_needs_where_it_is
     ("names", "needs"),
     [
         ((*OVERLAP, *DISTANCE), "mask"),
-        (POINTING, "map"),
+        ((*POINTING, "energy"), "map"),
+        (FAITHFULNESS, "map and model"),
+        (BETWEEN_MAPS, "several maps"),
         (DENSITY, "map and density"),
         (POINTS, "map and points"),
     ],
@@ -29,8 +33,8 @@ def test_metrics_of_a_kind_need_the_same(names, needs):
     assert {METRICS[name].needs for name in names} == {needs}
 
 
-@pytest.mark.parametrize("name", [*DISTANCE, *DENSITY, *POINTS])
-def test_the_source_of_a_metric_of_gaze_or_distance_has_its_doi(name):
+@pytest.mark.parametrize("name", [*DISTANCE, *DENSITY, *POINTS, "energy", *FAITHFULNESS])
+def test_the_source_of_a_metric_of_gaze_distance_or_faithfulness_has_its_doi(name):
     if name == "pdc":  # its paper has none
         assert "CEUR-WS Vol-4059" in METRICS[name].source
         assert METRICS[name].source.startswith("a reconstruction")
@@ -54,6 +58,7 @@ def test_distances_and_divergences_are_better_when_smaller():
         "kl",
         "emd",
         "deletion",
+        "map_sd",
     }
 
 
