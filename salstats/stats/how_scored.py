@@ -5,7 +5,9 @@ from typing import Any
 import pandas as pd
 
 #: Columns of a scores frame that say it, each for its own metrics.
-HOW_SCORED = ("distance_unit", "pdc_options", "center_bias", "n_samples", "floor", "undefined")
+HOW_SCORED = (
+    "distance_unit", "pdc_options", "curve_options", "center_bias", "n_samples", "floor", "undefined",
+)  # fmt: skip
 #: Stands where scores of a metric were made in more than one way.
 SEVERAL = "several"
 

@@ -81,8 +81,8 @@ def summarize(
         - `n` defined scores, `n_missing` undefined ones, `n_units` units with a defined score;
         - with intervals from replicates: `n_undefined` replicates without a defined score, `bias` (mean of
           the replicates - estimate), `n_replicates` drawn;
-        - `distance_unit`, `pdc_options`, `center_bias`, `n_samples`, `floor` where the scores say how they
-          were made.
+        - `distance_unit`, `pdc_options`, `curve_options`, `center_bias`, `n_samples`, `floor` where the
+          scores say how they were made.
 
     Raises
     ------

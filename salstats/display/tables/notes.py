@@ -252,6 +252,7 @@ def metric_note(frame: pd.DataFrame) -> str:
 #: Columns that say how scores were made, and the sentence about each.
 _HOW = {
     "pdc_options": "{metrics}: {value}.",
+    "curve_options": "{metrics}: {value}.",
     "center_bias": "{metrics}: corrected by the centre bias of {value} images.",
     "n_samples": "{metrics}: sampled, {value} pixels drawn on either side.",
     "undefined": "{metrics}: an empty mask has the {value} score, 0 or the image's diagonal.",
