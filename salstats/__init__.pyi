@@ -10,10 +10,12 @@ from .study import Study as Study
 from .readers.studies import read_study as read_study
 from .readers.chexlocalize import read_chexlocalize as read_chexlocalize
 from .readers.mrxai2025 import read_mrxai2025 as read_mrxai2025
+from .readers.saliency_bench import read_saliency_bench as read_saliency_bench
 from .readers.gaze import read_gaze as read_gaze
 from .readers.arrays import study_from_arrays as study_from_arrays
 from .scoring import score as score
 from .scoring import features as features
+from .benchmark_scoring import score_xaibenchmark as score_xaibenchmark
 from .tuning import tune as tune
 from .segmenting import segment as segment
 from .segmenting import write_masks as write_masks
@@ -36,6 +38,7 @@ from .stats.description import describe as describe
 from .stats.summary import bootstrap as bootstrap
 from .stats.summary import summarize as summarize
 from .stats.empty_shares import empty_shares as empty_shares
+from .stats.rankings import rank_stability as rank_stability
 from .stats.pooled_rates import pooled_rates as pooled_rates
 from .stats.pooled_difference import pooled_difference as pooled_difference
 from .stats.contrasts import difference as difference

@@ -75,8 +75,9 @@ def published_names() -> list[str]:
     Examples
     --------
     >>> published_names()
-    ['lanfredi2021_classification_auc', 'lanfredi2021_tables', 'mrxai2025_dice',
-     'saporta2021_auroc_hit', 'saporta2021_full_dataset_miou', 'saporta2022_table3', 'saporta2022_text']
+    ['lanfredi2021_classification_auc', 'lanfredi2021_tables', 'mrxai2025_dice', 'saliency_bench_table2',
+     'saliency_bench_table3', 'saliency_bench_table4', 'saporta2021_auroc_hit',
+     'saporta2021_full_dataset_miou', 'saporta2022_table3', 'saporta2022_text']
     """
     return sorted(file.stem for file in (data_folder() / "published").glob("*.csv"))
 
@@ -89,10 +90,14 @@ def load_published(name: str) -> pd.DataFrame:
     name : str
         One of `published_names()`. `lanfredi2021_tables`: the 34 rows of Tables 1 to 4 of the gaze study.
         `lanfredi2021_classification_auc`: the two rows of its Appendix A. `mrxai2025_dice`: mean and SD of
-        Dice of two tools on brain MRI. `saporta2021_auroc_hit`: AUROC, mean IoU and hits of ten findings,
-        March 2021, superseded in places by the published version, as is `saporta2021_full_dataset_miou`:
-        mean IoU of Grad-CAM and people on the full slice. `saporta2022_table3`: slopes and Spearman
-        correlations of IoU on probability. `saporta2022_text`: numbers of the published text.
+        Dice of two tools on brain MRI. `saliency_bench_table2`: metrics of six methods, two networks and
+        eight data sets; `saliency_bench_table3`: the correlations between them that were printed, of which
+        those with the pointing game do not follow from the printed Table 2; `saliency_bench_table4`: the
+        metrics of the attention of a vision transformer. `saporta2021_auroc_hit`: AUROC, mean IoU and hits
+        of ten findings, March 2021, superseded in places by the published version, as is
+        `saporta2021_full_dataset_miou`: mean IoU of Grad-CAM and people on the full slice.
+        `saporta2022_table3`: slopes and Spearman correlations of IoU on probability. `saporta2022_text`:
+        numbers of the published text.
 
     Returns
     -------
@@ -104,6 +109,11 @@ def load_published(name: str) -> pd.DataFrame:
             `table, subset, method, mixing, metric, mean, conf_low, conf_high, n_images`.
         lanfredi2021_classification_auc
             `model, auc_mean, conf_low, conf_high, n_seeds`.
+        saliency_bench_table2, saliency_bench_table4
+            `model, dataset, method, metric, value` (the latter's in another order); `metric` is `miou`, `pg`
+            (pointing game, "hit_any" here) or `iauc` (insertion).
+        saliency_bench_table3
+            `model, metric_1, metric_2, method, correlation`.
         saporta2021_auroc_hit
             `task, auroc, miou, hits, n`; the hit rate is `hits / n`.
         saporta2021_full_dataset_miou

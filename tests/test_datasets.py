@@ -115,7 +115,7 @@ def test_published_hits_are_counts_of_cases():
 
 def test_an_unknown_published_name_is_answered_with_the_names_there_are():
     with pytest.raises(
-        ValueRangeError, match="lanfredi2021_classification_auc, lanfredi2021_tables, mrxai2025_dice, saporta"
+        ValueRangeError, match="lanfredi2021_classification_auc, lanfredi2021_tables, mrxai2025_dice, sal"
     ):
         datasets.load_published("lanfredi")
 

@@ -1,0 +1,68 @@
+"""Images parted for training, validation and testing: seeded, and with every class in each part."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from salstats.checks import ValueRangeError, check_generator
+
+#: What the parts of a data set are called.
+PARTS = ("train", "validation", "test")
+
+
+def split_images(
+    labels: Mapping[str, str],
+    *,
+    shares: Sequence[float] = (0.7, 0.15, 0.15),
+    rng: int | np.random.Generator = 0,
+) -> dict[str, str]:
+    """Return the part of the data that each image belongs to, with every class spread evenly over them.
+
+    Parameters
+    ----------
+    labels : mapping of str to str
+        Class by image; its order does not matter.
+    shares : sequence of three float
+        Of "train", "validation" and "test"; they add up to 1.
+    rng : int or numpy.random.Generator
+        Seed or generator.
+
+    Returns
+    -------
+    dict of str to str
+        In the order of the images' names: int(share * n) images are for training, as many by their share
+        for validation, the rest for testing.
+
+    Raises
+    ------
+    ValueRangeError
+        The shares are not three numbers from 0 that add up to 1.
+
+    Examples
+    --------
+    >>> from collections import Counter
+    >>> parts = split_images({f"{c}{i}": c for c in "ab" for i in range(10)})
+    >>> Counter(parts.values())
+    Counter({'train': 14, 'validation': 3, 'test': 3})
+    """
+    sizes = [float(s) for s in shares]
+    if len(sizes) != len(PARTS) or not all(s >= 0 for s in sizes) or abs(sum(sizes) - 1) > 1e-9:
+        raise ValueRangeError(
+            f"shares must be three numbers from 0 that add up to 1 ({', '.join(PARTS)}), not {list(shares)}"
+        )
+    generator = check_generator(rng)
+    placed: list[tuple[float, str, str]] = []
+    for label in sorted(set(labels.values())):
+        members = np.array(sorted(name for name, own in labels.items() if own == label), dtype=object)
+        # a class's images at even steps from 0 to 1, begun at a place of its own
+        places = (np.arange(len(members)) + generator.random()) / len(members)
+        placed += [(p, label, m) for p, m in zip(places, generator.permutation(members), strict=True)]
+    placed.sort()
+    # rounded, as 0.7 * 10 is not to be 6.999
+    train, validation = (int(round(size * len(placed), 9)) for size in sizes[:2])
+    ends = (train, train + validation)
+    found = {
+        name: PARTS[0] if i < ends[0] else PARTS[1] if i < ends[1] else PARTS[2]
+        for i, (_, _, name) in enumerate(placed)
+    }
+    return dict(sorted(found.items()))

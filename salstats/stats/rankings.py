@@ -1,0 +1,314 @@
+"""How sure a ranking of methods is: ranks, and rankings, when the cases are drawn again."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from scipy.stats import rankdata
+
+from salstats.checks import ColumnError, SalstatsWarning, ValueRangeError, check_by, check_choice
+from salstats.codes import ColumnCodes
+from salstats.frames import KEY_COLUMNS, coded_scores, estimates_frame
+from salstats.metrics.registry import direction
+from salstats.stats import intervals
+from salstats.stats.advice import FEW_UNITS, ROUNDING, warn_undefined
+from salstats.stats.cells import index_groups
+from salstats.stats.grouping import group_label, group_list
+from salstats.stats.inference import check_settings, replicate
+from salstats.stats.summary import mean_design
+from salstats.stats.units import resolve_unit
+
+#: What has a ranking of its own by default: those that are present.
+RANKED_BY = ("metric", "dataset", "model")
+PAIRS = ("complete", "available")
+
+
+def rank_stability(
+    scores: pd.DataFrame,
+    *,
+    by: str | Sequence[str] | None = None,
+    unit: str | None = None,
+    pairs: str = "complete",
+    directions: Mapping[str, str] | None = None,
+    level: float = 0.95,
+    n_replicates: int = 1000,
+    rng: int | np.random.Generator = 0,
+    draws: np.ndarray | None = None,
+) -> pd.DataFrame:
+    """Return the rank of each method by its mean score, and how it moves when the units are drawn again.
+
+    Rank 1 is the best; methods of equal mean share the average of their ranks. Units are drawn once per
+    replicate and the same draw serves every method, so that the ranks of a replicate are of the same cases.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        A scores frame, see `read_scores`.
+    by : str or list of str, optional
+        What has a ranking of its own, `method` not among it; by default those of `metric, dataset, model`
+        that are present.
+    unit : str, optional
+        Column that names what is resampled; by default `patient` where it repeats over cases, else
+        `case`. With `unit="dataset"` and `by` without it, whole data sets are.
+    pairs : {"complete", "available"}
+        "complete" ranks by observations that every method of the group has a defined score of, so that no
+        method stands higher for easier cases; "available" takes each method's own.
+    directions : mapping of str to {"larger", "smaller"}, optional
+        What is better, for metrics that the registry does not know.
+    level : float
+        Confidence level of the limits.
+    n_replicates : int
+        Number of bootstrap replicates.
+    rng : int or numpy.random.Generator
+        Seed or generator of the draws.
+    draws : ndarray of int, shape (n_replicates, n_units), optional
+        Draws made elsewhere: positions of the distinct units in sorted order, from 0.
+
+    Returns
+    -------
+    DataFrame
+        One row per group and method, sorted by the grouping columns and `method`:
+
+        - `by`, `method`;
+        - `term` ("rank"), `estimate`: the rank by the mean of all cases;
+        - `conf_low`, `conf_high`, `conf_level`, `interval` ("percentile"): between which ranks the method is
+          in that share of the replicates; not an interval for a true rank, see Notes;
+        - `unit`, `n` scores that the mean is of, `n_missing` others of the method, `n_units`,
+          `n_undefined` replicates in which a method of the group has no score;
+        - `mean` score, `mean_rank` over the replicates, `share_first`: share of the replicates in which no
+          method is better; `share_same`: in which its rank is the estimate;
+        - of the group, so the same in all its rows: `n_methods`; `tau`, the mean over the replicates of
+          Kendall's tau-b between their ranking and that of all cases, with `tau_low` and `tau_high`; NaN
+          where all methods are equal, or there is one;
+        - `larger_is_better`, `pairs`, `n_replicates`.
+
+    Raises
+    ------
+    ColumnError
+        A column is missing or invalid, see `frames.check_scores`; several metrics would be averaged;
+        `method` is in `by`; a group has no observation of which every method has a score.
+    ValueRangeError
+        Nobody knows which direction of a metric is better; an unknown option.
+
+    Warns
+    -----
+    SalstatsWarning
+        Fewer than 20 units, more than 1 % of the replicates undefined, cases with different numbers of
+        readers, models or seeds.
+
+    Notes
+    -----
+    Means that differ by rounding only (1e-12 of the largest) are equal. The bootstrap of ranks is that of
+    challengeR (Wiesenfarth et al. 2021), test-based rankings left out. Ranks are no smooth function of the
+    scores: where two methods are equally good their intervals are too short, so they show how a ranking
+    moves and do not cover true ranks in 95 of 100 studies.
+
+    References
+    ----------
+    Wiesenfarth M, Reinke A, Landman BA, et al. Methods and open-source toolkit for analyzing and
+    visualizing challenge results. Scientific Reports 11 (2021). doi:10.1038/s41598-021-82017-6
+
+    Examples
+    --------
+    >>> import salstats as ss
+    >>> from salstats.stats.rankings import rank_stability
+    >>> scores = ss.datasets.load_simulated()
+    >>> ranks = rank_stability(scores, n_replicates=200)
+    >>> ranks.loc[ranks["metric"] == "iou", ["method", "estimate", "share_first", "n"]]
+          method  estimate  share_first    n
+    3    gradcam       2.0          0.0  654
+    4      human       1.0          1.0  654
+    5  occlusion       3.0          0.0  654
+    """
+    codes = coded_scores(scores)
+    groups = check_by(scores, by, RANKED_BY)
+    if "method" in groups:
+        raise ColumnError("by has 'method', which is what is ranked; leave it out")
+    check_choice(pairs, PAIRS, "pairs")
+    columns = [*groups, "method"]
+    units = resolve_unit(scores, unit, codes=codes)
+    settings = check_settings("percentile", ("percentile",), level, n_replicates, rng, draws, units.n)
+    ranked = _complete(codes, groups) if pairs == "complete" else codes
+    cells, estimand, keys, n_missing = mean_design(ranked, columns, units, None, False)
+    signs = np.array([_sign(m, directions) for m in _metrics(keys, scores)])
+    group_codes, group_keys = index_groups(keys, groups)
+    means = cells.means()
+    replicates, _, _ = replicate(cells, estimand, settings)
+    shape = (len(keys),)
+    ranks, tau = np.full(shape, np.nan), np.full((3, *shape), np.nan)
+    limits, shares = np.full((2, *shape), np.nan), np.full((3, *shape), np.nan)
+    n_undefined, n_methods = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
+    for group in range(len(group_keys)):
+        rows = np.flatnonzero(group_codes == group)
+        if np.isnan(means[rows]).any():
+            raise ColumnError(_nothing_to_rank(keys, rows, means, group_label(group_keys, group), pairs))
+        ranks[rows] = ranks_of(means[rows][None], signs[rows])[0]
+        drawn = replicates[:, rows]
+        defined = ~np.isnan(drawn).any(axis=1)
+        n_undefined[rows], n_methods[rows] = int((~defined).sum()), len(rows)
+        if not defined.any():
+            continue
+        drawn_ranks = ranks_of(drawn[defined], signs[rows])
+        limits[:, rows] = intervals.percentile(drawn_ranks, level)
+        first = drawn_ranks == drawn_ranks.min(axis=1, keepdims=True)
+        shares[:, rows] = (
+            drawn_ranks.mean(axis=0),
+            first.mean(axis=0),
+            (drawn_ranks == ranks[rows]).mean(axis=0),
+        )
+        tau[:, rows] = _tau_summary(kendall_tau(ranks[rows], drawn_ranks), level)[:, None]
+    n_units = (cells.counts > 0).sum(axis=0)
+    _warn_few(n_units, group_codes, group_keys, units.name)
+    warn_undefined(n_undefined, settings.n_replicates, keys)
+    table = {
+        "term": "rank",
+        "estimate": ranks,
+        "conf_low": limits[0],
+        "conf_high": limits[1],
+        "conf_level": level,
+        "interval": "percentile",
+        "unit": units.name,
+        "n": cells.counts.sum(axis=0).astype(np.int64),
+        "n_missing": n_missing.astype(np.int64),
+        "n_units": n_units.astype(np.int64),
+        "n_undefined": n_undefined,
+    }
+    special = {
+        "mean": means,
+        "mean_rank": shares[0],
+        "share_first": shares[1],
+        "share_same": shares[2],
+        "n_methods": n_methods,
+        "tau": tau[0],
+        "tau_low": tau[1],
+        "tau_high": tau[2],
+        "larger_is_better": signs > 0,
+        "pairs": pairs,
+        "n_replicates": settings.n_replicates,
+    }
+    return estimates_frame(keys, table, special)
+
+
+def ranks_of(means: np.ndarray, signs: np.ndarray) -> np.ndarray:
+    """Return the rank of each method in each replicate, 1 the best, ties sharing the average.
+
+    Parameters
+    ----------
+    means : ndarray of float64, shape (n_replicates, n_methods)
+        Without NaN.
+    signs : ndarray, shape (n_methods,)
+        1 where more is better, -1 where less is.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_replicates, n_methods)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ranks_of(np.array([[0.2, 0.5, 0.2]]), np.ones(3))
+    array([[2.5, 1. , 2.5]])
+    """
+    scale = np.abs(means).max(axis=1, keepdims=True)
+    # sums in another order may differ in their last bits
+    steps = np.where(scale > 0, scale, 1.0) * ROUNDING
+    ranks: np.ndarray = rankdata(-signs * np.rint(means / steps), method="average", axis=1)
+    return ranks
+
+
+def kendall_tau(ranking: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Return Kendall's tau-b between one ranking and each of many.
+
+    Parameters
+    ----------
+    ranking : ndarray, shape (n_methods,)
+    others : ndarray, shape (n_replicates, n_methods)
+
+    Returns
+    -------
+    ndarray of float64, shape (n_replicates,)
+        From -1 to 1; NaN where a ranking has all methods equal, or one method.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> kendall_tau(np.array([1, 2, 3]), np.array([[1, 2, 3], [3, 2, 1], [2, 2, 2]]))
+    array([ 1., -1., nan])
+    """
+    a, b = np.triu_indices(len(ranking), k=1)
+    one, many = np.sign(ranking[a] - ranking[b]), np.sign(others[:, a] - others[:, b])
+    untied = np.sqrt((one != 0).sum() * (many != 0).sum(axis=1).astype(np.float64))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        tau: np.ndarray = np.true_divide(many @ one, untied)
+    return tau
+
+
+def _tau_summary(tau: np.ndarray, level: float) -> np.ndarray:
+    """Return mean and percentile limits of the defined correlations."""
+    if np.isnan(tau).all():
+        return np.full(3, np.nan)
+    low, high = intervals.percentile(tau[:, None], level)
+    return np.array([np.nanmean(tau), low[0], high[0]])
+
+
+def _complete(codes: ColumnCodes, groups: Sequence[str]) -> ColumnCodes:
+    """Return the scores with those undefined of which some method of the group has no defined one."""
+    frame = codes.frame
+    observation = [c for c in (*KEY_COLUMNS, *groups) if c in frame.columns and c != "method"]
+    which = codes.combined(list(dict.fromkeys(observation)))
+    defined = frame["score"].notna().to_numpy()
+    groups_of, _ = index_groups(frame, groups, codes)
+    methods = codes.column("method").codes
+    pairs = np.unique(np.stack([groups_of, methods], axis=1), axis=0)
+    n_methods = np.bincount(pairs[:, 0])
+    complete = (
+        np.bincount(which, weights=defined, minlength=int(which.max()) + 1)[which] == n_methods[groups_of]
+    )
+    return ColumnCodes(frame.assign(score=frame["score"].where(complete)))
+
+
+def _metrics(keys: pd.DataFrame, scores: pd.DataFrame) -> list[str]:
+    """Return the metric of each row."""
+    if "metric" in keys.columns:
+        return [str(m) for m in keys["metric"]]
+    return [str(scores["metric"].iloc[0])] * len(keys)
+
+
+def _sign(metric: str, directions: Mapping[str, str] | None) -> int:
+    """Return 1 where more of a metric is better, -1 where less is."""
+    given = (directions or {}).get(metric)
+    if given is not None:
+        return 1 if check_choice(given, ("larger", "smaller"), f"directions[{metric!r}]") == "larger" else -1
+    known = direction(metric)
+    if not known:
+        raise ValueRangeError(
+            f"metric {metric!r} is not known, so that nobody knows which score is the better one; say "
+            f"directions={{{metric!r}: 'larger'}} or 'smaller'"
+        )
+    return known
+
+
+def _warn_few(n_units: np.ndarray, group_codes: np.ndarray, keys: pd.DataFrame, unit: str) -> None:
+    """Warn of groups whose ranking hangs on few units."""
+    few = [g for g in range(len(keys)) if n_units[group_codes == g].min() < FEW_UNITS]
+    if few:
+        least = min(int(n_units[group_codes == g].min()) for g in few)
+        warnings.warn(
+            f"rankings rest on few units (column {unit!r}; {least} at the least) for "
+            f"{group_list([group_label(keys, g) for g in few])}; drawing fewer than {FEW_UNITS} again shows "
+            "a ranking steadier than it is",
+            SalstatsWarning,
+            stacklevel=3,
+        )
+
+
+def _nothing_to_rank(keys: pd.DataFrame, rows: np.ndarray, means: np.ndarray, group: str, pairs: str) -> str:
+    """Return the message for a group that cannot be ranked."""
+    lacking = [str(keys["method"].iloc[r]) for r in rows if np.isnan(means[r])]
+    if pairs == "complete":
+        return (
+            f"{group}: no observation of which all {len(rows)} methods have a defined score; leave out a "
+            "method, or rank by each method's own scores with pairs='available'"
+        )
+    return f"{group}: {group_list(lacking)} has no defined score and no rank; leave it out"

@@ -1,0 +1,155 @@
+"""Cells of annotations: the quick reading of digits gives what JSON gives, and bad cells are named."""
+
+import csv
+import json
+import re
+
+import numpy as np
+import pytest
+
+from salstats.checks import InputFileError
+from salstats.images.masks import decode, encode
+from salstats.readers import attention_tables
+from salstats.readers.attention_tables import draw_boxes, parse_mask, read_annotations, resize_truth
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 5), (5, 1), (3, 4), (224, 224)])
+@pytest.mark.parametrize("separators", [(",", ":"), (", ", ": ")])
+def test_digits_are_read_as_json_reads_them(shape, separators):
+    mask = np.random.default_rng(1).integers(0, 2, shape)
+    text = json.dumps(mask.tolist(), separators=separators)
+    assert (attention_tables._digits(text) == mask).all()
+    assert (decode(parse_mask(text)) == mask).all()
+
+
+@pytest.mark.parametrize(
+    ("text", "mask"),
+    [
+        ("[[0, 255], [255, 0]]", [[0, 1], [1, 0]]),
+        ("[[0.0, 1.0]]", [[0, 1]]),
+        ("[[true, false]]", [[1, 0]]),
+        ("[\n [0, 1],\n [1, 1]\n]", [[0, 1], [1, 1]]),
+        ("[[0,\t1]]", [[0, 1]]),
+    ],
+)
+def test_other_ways_to_write_a_mask(text, mask):
+    assert decode(parse_mask(text)).tolist() == np.array(mask, bool).tolist()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[[0,1],[1,0]", "[[0,1],[1,0],]", "[[0,1]][1,0]]", "[[0,1];[1,0]]", "[0,1],[1,0]]", "[[01,1],[1,00]]"],
+)
+def test_what_json_refuses_is_refused(text):
+    with pytest.raises(ValueError, match=r"."):
+        json.loads(text)
+    with pytest.raises(InputFileError, match="mask: attention is no JSON array"):
+        parse_mask(text)
+
+
+def test_digits_with_blanks_between_are_no_longer_number():
+    with pytest.raises(InputFileError, match="no JSON array"):
+        parse_mask("[[1 0]]")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "an empty cell"),
+        ("nan", "no JSON array"),
+        ("[[0, 1], [1]]", "no array of rows .*2 rows, of 1 to 2 numbers"),
+        ("[0, 1]", "no array of rows .*2 values"),
+        ("[[[0]]]", "no array of rows"),
+        ("[]", "no array of rows"),
+        ('[["a", "b"]]', "no array of rows"),
+        ('{"a": 1}', r"no array of rows of numbers, all of one length \(dict\)"),
+        ("[[0, NaN]]", "NaN or infinity"),
+        ("[[0, 0.3, 0.9]]", r"not a mask but 3 different numbers \(0, 0.3, 0.9\); .*threshold=0 marks"),
+        ("[[0, 1, 2]]", "not a mask but 3 different numbers"),
+        ("[" * 100_000, "no JSON array"),
+    ],
+)
+def test_a_cell_that_is_no_mask(text, message):
+    with pytest.raises(InputFileError, match=f"^mask: .*{message}"):
+        parse_mask(text)
+
+
+def test_soft_annotations_need_a_threshold():
+    assert decode(parse_mask("[[0, 0.3, 0.9]]", threshold=0.5)).tolist() == [[False, False, True]]
+    assert decode(parse_mask("[[0, 1, 2]]", threshold=0)).tolist() == [[False, True, True]]
+
+
+def test_a_boxs_pixels_are_those_whose_centre_it_holds():
+    boxes = [(0.6, 0.4, 2.0, 1.0)]
+    expected = [[(0.6 <= c + 0.5 < 2.6) and (0.4 <= r + 0.5 < 1.4) for c in range(5)] for r in range(3)]
+    assert draw_boxes(boxes, (3, 5)).tolist() == expected
+
+
+def test_resizing_takes_the_nearest_pixel():
+    rng = np.random.default_rng(2)
+    mask = rng.random((7, 5)) < 0.5
+    found = decode(resize_truth(encode(mask), (11, 3)))
+    rows, cols = (np.floor((np.arange(n) + 0.5) * o / n).astype(int) for n, o in ((11, 7), (3, 5)))
+    assert (found == mask[rows][:, cols]).all()
+    assert (decode(resize_truth(encode(mask), (14, 10))) == np.kron(mask, np.ones((2, 2), bool))).all()
+
+
+class TestTables:
+    def test_errors_name_file_row_and_image(self, tmp_path):
+        file = tmp_path / "a.csv"
+        file.write_text('img_idx,attention\nx.png,"[[1]]"\ny.png,"[[1]"\n')
+        with pytest.raises(InputFileError, match=rf"{re.escape(str(file))}, row 3, img_idx 'y.png': "):
+            read_annotations([file])
+
+    def test_rows_are_counted_through_the_whole_file(self, tmp_path):
+        file = tmp_path / "a.csv"
+        rows = [f'{i}.png,"[[1]]"' for i in range(200)] + ['z.png,"[[3]]"']
+        file.write_text("\n".join(["img_idx,attention", *rows]))
+        with pytest.raises(InputFileError, match=r"row 202, img_idx 'z.png'"):
+            read_annotations([file])
+
+    @pytest.mark.parametrize("text", ["", "a,b\n1,2\n", "img_idx,other\nx,1\n", "img_idx,x,y,w\nx,1,1,1\n"])
+    def test_a_table_without_the_columns_is_refused(self, tmp_path, text):
+        file = tmp_path / "a.csv"
+        file.write_text(text)
+        with pytest.raises(InputFileError, match="not a table of annotations; it needs img_idx and one of"):
+            read_annotations([file])
+
+    @pytest.mark.parametrize(
+        "content", [b"img_idx,attention\nx,\xff\xfe\n", b'img_idx,attention\nx,"[[1]]\n']
+    )
+    def test_damage_is_one_line(self, tmp_path, content):
+        file = tmp_path / "a.csv"
+        file.write_bytes(content)
+        with pytest.raises(InputFileError, match=r"a.csv") as caught:
+            read_annotations([file])
+        assert "\n" not in str(caught.value)
+
+    def test_other_columns_a_mark_of_encoding_and_their_order_do_not_matter(self, tmp_path):
+        file = tmp_path / "a.csv"
+        file.write_text('attention,note,img_idx\n"[[0,1]]",hm,x.png\n', encoding="utf-8-sig")
+        assert decode(read_annotations([file])["x.png"].mask).tolist() == [[False, True]]
+
+    def test_cells_larger_than_the_limit_of_the_csv_module_are_read_and_the_limit_stays(self, tmp_path):
+        before = csv.field_size_limit()
+        text = json.dumps(np.ones((400, 400), int).tolist())
+        assert len(text) > before
+        file = tmp_path / "a.csv"
+        file.write_text(f'img_idx,attention\nx.png,"{text}"\n')
+        assert read_annotations([file])["x.png"].mask.shape == (400, 400)
+        assert csv.field_size_limit() == before
+
+    @pytest.mark.parametrize("cell", ["[1, 2, 0, 4]", "[1, 2, 3]", "[[1, 2, 3, 4, 5]]", "[1, 2, NaN, 4]"])
+    def test_a_box_without_area_is_refused(self, tmp_path, cell):
+        file = tmp_path / "a.csv"
+        file.write_text(f'img_idx,bbox\nx.png,"{cell}"\n')
+        with pytest.raises(InputFileError, match=r"row 2, img_idx 'x.png': the box \("):
+            read_annotations([file])
+
+    @pytest.mark.parametrize("cell", ["", "x", '{"x": 1}', "3", '["a", 1, 1, 1]'])
+    def test_a_cell_without_boxes_is_refused(self, tmp_path, cell):
+        file = tmp_path / "a.csv"
+        with file.open("w", newline="") as stream:
+            csv.writer(stream).writerows([("img_idx", "bbox"), ("x.png", cell)])
+        with pytest.raises(InputFileError, match=r"row 2, img_idx 'x.png': no boxes of numbers"):
+            read_annotations([file])

@@ -1,0 +1,330 @@
+"""Saliency-Bench's layout: the oracle's small data set image by image, splits, boxes, and what is missing."""
+
+import json
+import pickle
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+import salstats as ss
+from salstats.checks import InputFileError, SalstatsError, SalstatsWarning, ValueRangeError
+from salstats.images.masks import area, decode
+from salstats.readers.saliency_bench import holds_saliency_bench, read_saliency_bench
+from salstats.study import Series
+
+GRID = (224, 224)
+pytestmark = pytest.mark.filterwarnings(
+    # the oracle's data set lacks an annotation and has one that marks nothing; both are tested by name
+    "ignore:.*images have no annotation:salstats.checks.SalstatsWarning",
+    "ignore:.*images mark nothing:salstats.checks.SalstatsWarning",
+)
+
+
+@pytest.fixture
+def tiny(shared):
+    """The oracle's data set."""
+    return shared / "oracles" / "xaibenchmark" / "Benchmarks" / "tiny"
+
+
+@pytest.fixture
+def manifest(shared):
+    """What is in it, by case."""
+    table = pd.read_csv(shared / "oracles" / "xaibenchmark" / "expected" / "tiny_dataset_manifest.csv")
+    assert len(table) == 12
+    return table.assign(case=table["img_idx"].str.removesuffix(".png")).set_index("case")
+
+
+def write(folder, images, table=None, size=(6, 8)):
+    """A data set: class -> names, and its table of annotations."""
+    for label, names in images.items():
+        place = folder / "image" / label
+        place.mkdir(parents=True, exist_ok=True)
+        for name in names:
+            Image.fromarray(np.zeros((*size, 3), np.uint8)).save(place / name)
+    (folder / "attention_label").mkdir(exist_ok=True)
+    if table is not None:
+        table.to_csv(folder / "attention_label" / "a.csv", index=False)
+    return folder
+
+
+def noted(**masks):
+    """A table of masks by image, with dots for the name's own."""
+    rows = [(name.replace("_png", ".png"), json.dumps(rows)) for name, rows in masks.items()]
+    return pd.DataFrame(rows, columns=["img_idx", "attention"])
+
+
+def by_case(study):
+    return {c.case: c for c in study}
+
+
+class TestTiny:
+    def test_every_image_is_a_case_of_its_class(self, tiny, manifest):
+        cases = by_case(read_saliency_bench(tiny))
+        assert list(cases) == sorted(manifest.index)
+        for case, row in manifest.iterrows():
+            assert {c for c, v in cases[case].labels.items() if v == 1} == {row["cls"]}
+            assert cases[case].annotated == row["has_row"]
+
+    def test_truths_are_the_annotations(self, tiny, manifest):
+        study = read_saliency_bench(tiny)
+        assert study.tasks == ("circle", "square", "stripe")
+        for case in study:
+            row = manifest.loc[case.case]
+            assert case.shape == GRID
+            if row["has_row"]:
+                (task,) = case.truths
+                assert task == row["cls"]
+                assert area(case.truths[task].read()) == row["attention_sum"]
+            else:
+                assert not case.truths
+
+    def test_a_truth_is_the_array_of_its_row(self, tiny):
+        table = pd.concat(pd.read_csv(f) for f in sorted((tiny / "attention_label").glob("*.csv")))
+        cases = by_case(read_saliency_bench(tiny))
+        for name, text in zip(table["img_idx"], table["attention"], strict=True):
+            (truth,) = cases[name.removesuffix(".png")].truths.values()
+            assert (decode(truth.read()) == np.array(json.loads(text))).all()
+
+    def test_on_the_images_grid_shapes_are_the_images(self, tiny, manifest):
+        for case in read_saliency_bench(tiny, grid="image"):
+            row = manifest.loc[case.case]
+            assert case.shape == (row["height"], row["width"])
+            for truth in case.truths.values():
+                assert truth.read().shape == case.shape
+
+    def test_a_resized_truth_keeps_its_share_of_the_image(self, tiny, manifest):
+        for case in read_saliency_bench(tiny, grid="image"):
+            row = manifest.loc[case.case]
+            for truth in case.truths.values():
+                share = area(truth.read()) / (row["height"] * row["width"])
+                # the outline is moved by half a pixel of the image at most
+                assert share == pytest.approx(row["attention_sum"] / 224**2, abs=2 / min(case.shape))
+
+    def test_missing_annotations_and_empty_ones_are_counted(self, tiny):
+        with pytest.warns(SalstatsWarning) as caught:
+            read_saliency_bench(tiny)
+        said = [str(w.message) for w in caught]
+        assert [f"{tiny}: 1 of 12 images have no annotation (first: square_3)"] == said[:1]
+        assert "annotations of 1 of 12 images mark nothing (first: stripe_2)" in said[1]
+
+    def test_the_format_is_known_by_its_folders(self, tiny, tmp_path):
+        assert holds_saliency_bench(tiny)
+        assert not holds_saliency_bench(tiny / "image")
+        (tmp_path / "image").mkdir()
+        (tmp_path / "attention_label").mkdir()
+        assert not holds_saliency_bench(tmp_path)
+
+
+class TestClasses:
+    def test_one_class_is_one_task(self, tiny):
+        study = read_saliency_bench(tiny, classes="square")
+        assert study.tasks == ("square",)
+        assert [c.case for c in study] == [f"square_{i}" for i in range(4)]
+
+    def test_classes_stand_in_the_order_given(self, tiny):
+        assert read_saliency_bench(tiny, classes=["stripe", "circle"]).tasks == ("stripe", "circle")
+
+    def test_one_task_for_all_classes(self, tiny):
+        study = read_saliency_bench(tiny, task="object")
+        assert study.tasks == ("object",)
+        assert {t for c in study for t in c.truths} == {"object"}
+        assert all(not c.labels for c in study)
+
+    def test_a_class_whose_name_begins_with_anothers_keeps_its_images(self, tmp_path):
+        write(tmp_path, {"a": ["x.png"], "ab": ["y.png"]}, noted(x_png=[[1]], y_png=[[1]]))
+        assert [c.case for c in read_saliency_bench(tmp_path, classes="a")] == ["x"]
+
+    def test_an_unknown_class_is_named(self, tiny):
+        with pytest.raises(SalstatsError, match=r"'squares' is no class of .*'circle', 'square', 'stripe'"):
+            read_saliency_bench(tiny, classes=["circle", "squares"])
+
+
+class TestSplit:
+    def test_parts_are_disjoint_and_whole(self, tiny):
+        parts = [
+            {c.case for c in read_saliency_bench(tiny, split=part)}
+            for part in ("train", "validation", "test")
+        ]
+        # int(0.7 * 12), int(0.15 * 12), the rest
+        assert [len(p) for p in parts] == [8, 1, 3]
+        assert len(set.union(*parts)) == 12
+
+    def test_parts_do_not_depend_on_the_classes_read(self, tiny):
+        everything = {c.case for c in read_saliency_bench(tiny, split="train")}
+        one = {c.case for c in read_saliency_bench(tiny, split="train", classes="square")}
+        assert one == {c for c in everything if c.startswith("square")}
+
+    def test_parts_change_with_the_seed(self, tmp_path):
+        names = [f"{i}.png" for i in range(40)]
+        write(tmp_path, {"a": names}, noted(**{"0_png": [[1]]}))
+        drawn = [{c.case for c in read_saliency_bench(tmp_path, split="test", rng=s)} for s in (0, 0, 1)]
+        assert drawn[0] == drawn[1] != drawn[2]
+
+
+class TestMaps:
+    def test_maps_by_method_are_scored_at_the_annotations_size(self, tiny, tmp_path):
+        study = read_saliency_bench(tiny, task="object")
+        for method, turned in (("right", False), ("wrong", True)):
+            place = tmp_path / method
+            place.mkdir()
+            for case in study:
+                for truth in case.truths.values():
+                    mask = decode(truth.read()).astype(float)
+                    np.save(place / f"{case.case}.npy", 1 - mask if turned else mask)
+        places = {"gradcam:resnet": tmp_path / "right", "rise:resnet:3": tmp_path / "wrong"}
+        study = read_saliency_bench(tiny, task="object", maps=places)
+        assert study.series == (Series("gradcam", "resnet"), Series("rise", "resnet", "3"))
+        scores = ss.score(study, threshold=0.5)
+        wide = scores.pivot(index="case", columns=["method", "metric"], values="score")
+        assert len(wide) == 11
+        found = wide.drop(index="stripe_2")
+        assert (found["gradcam"] == 1).all(axis=None)
+        assert (found["rise"] == 0).all(axis=None)
+        assert wide.loc["stripe_2"].isna().all()
+
+    @pytest.mark.parametrize("grid", ["annotation", "image"])
+    def test_a_study_can_be_sent_to_another_process(self, tiny, tmp_path, grid):
+        np.save(tmp_path / "circle_0.npy", np.eye(7))
+        study = read_saliency_bench(tiny, maps=tmp_path, task="object", grid=grid)
+        sent = pickle.loads(pickle.dumps(study))
+        pd.testing.assert_frame_equal(ss.score(sent), ss.score(study))
+
+    def test_a_map_that_is_missing_is_a_row_that_says_so(self, tiny, tmp_path):
+        np.save(tmp_path / "circle_0.npy", np.eye(7))
+        scores = ss.score(read_saliency_bench(tiny, task="object", maps=tmp_path), metrics="hit")
+        assert scores["reason"].value_counts()["no map"] == 9
+
+    def test_maps_of_another_data_set_are_refused(self, tiny, tmp_path):
+        np.save(tmp_path / "other.npy", np.eye(7))
+        with pytest.raises(InputFileError, match=r"no case in common \('other' here, 'circle_0' there\)"):
+            read_saliency_bench(tiny, maps=tmp_path)
+
+    def test_a_map_of_no_image_is_said_and_one_of_another_class_is_not(self, tiny, tmp_path, recwarn):
+        for name in ("circle_0", "square_0", "other"):
+            np.save(tmp_path / f"{name}.npy", np.eye(7))
+        read_saliency_bench(tiny, classes="square", maps=tmp_path)
+        said = [str(w.message) for w in recwarn if "has no image" in str(w.message)]
+        assert len(said) == 1
+        assert "case 'other' has no image" in said[0]
+
+    def test_probabilities_come_from_a_table(self, tiny, tmp_path):
+        np.save(tmp_path / "circle_0.npy", np.eye(7))
+        table = tmp_path / "table.csv"
+        table.write_text("case,prob\ncircle_0,0.25\n")
+        study = read_saliency_bench(tiny, maps=tmp_path, predictions=table)
+        assert by_case(study)["circle_0"].predictions[0].read().prob == 0.25
+
+
+class TestBoxes:
+    @pytest.mark.parametrize(
+        "columns",
+        [
+            {"bbox": ["[1, 2, 3, 2]"]},
+            {"boxes": ["[[1, 2, 3, 2]]"]},
+            {"x": [1], "y": [2], "w": [3], "h": [2]},
+            {"x": [1], "y": [2], "width": [3], "height": [2]},
+            {"xmin": [1], "ymin": [2], "xmax": [4], "ymax": [4]},
+        ],
+    )
+    def test_a_box_is_a_mask_on_the_image(self, tmp_path, columns):
+        write(tmp_path, {"gun": ["x.jpg"]}, pd.DataFrame({"img_idx": ["x.jpg"], **columns}))
+        (case,) = read_saliency_bench(tmp_path)
+        expected = np.zeros((6, 8), bool)
+        expected[2:4, 1:4] = True
+        assert case.shape == expected.shape
+        assert (decode(case.truths["gun"].read()) == expected).all()
+
+    def test_boxes_of_one_image_are_put_together(self, tmp_path):
+        table = pd.DataFrame({"img_idx": ["x.png"] * 2, "x": [0, 5], "y": 0, "w": 2, "h": 6})
+        write(tmp_path, {"gun": ["x.png"]}, table)
+        (case,) = read_saliency_bench(tmp_path)
+        assert area(case.truths["gun"].read()) == 24
+        assert case.truths["gun"].n_instances == 2
+
+    def test_a_box_beyond_the_image_is_cut_off_and_said(self, tmp_path):
+        write(tmp_path, {"gun": ["x.png"]}, pd.DataFrame({"img_idx": ["x.png"], "bbox": ["[6, 4, 9, 9]"]}))
+        with pytest.warns(SalstatsWarning, match="case 'x': boxes reach beyond their image"):
+            (case,) = read_saliency_bench(tmp_path)
+        assert area(case.truths["gun"].read()) == 4
+
+    def test_a_list_without_boxes_marks_nothing(self, tmp_path):
+        write(tmp_path, {"gun": ["x.png"]}, pd.DataFrame({"img_idx": ["x.png"], "boxes": ["[]"]}))
+        (case,) = read_saliency_bench(tmp_path)
+        assert case.annotated
+        assert area(case.truths["gun"].read()) == 0
+
+
+class TestBadInput:
+    def test_another_layout_is_said(self, tmp_path):
+        with pytest.raises(InputFileError, match=r"no such folder; a data set has image/CLASS"):
+            read_saliency_bench(tmp_path / "none")
+        with pytest.raises(InputFileError, match="has no folder 'image'"):
+            read_saliency_bench(tmp_path)
+        (tmp_path / "image" / "a").mkdir(parents=True)
+        with pytest.raises(InputFileError, match="holds no CLASS/NAME"):
+            read_saliency_bench(tmp_path)
+
+    def test_a_folder_without_tables_is_said(self, tmp_path):
+        write(tmp_path, {"a": ["x.png"]})
+        with pytest.raises(InputFileError, match=r"attention_label: holds no table of annotations"):
+            read_saliency_bench(tmp_path)
+
+    def test_one_name_in_two_classes_is_refused(self, tmp_path):
+        write(tmp_path, {"a": ["x.png"], "b": ["x.jpg"]}, noted(x_png=[[1]]))
+        with pytest.raises(InputFileError, match=r"case x has two images"):
+            read_saliency_bench(tmp_path)
+
+    def test_two_annotations_that_differ_are_refused_and_equal_ones_are_not(self, tmp_path):
+        table = pd.concat([noted(x_png=[[1, 0]]), noted(x_png=[[1, 0]])])
+        write(tmp_path, {"a": ["x.png"]}, table)
+        assert len(read_saliency_bench(tmp_path)) == 1
+        write(tmp_path, {}, pd.concat([table, noted(x_png=[[0, 1]])]))
+        with pytest.raises(InputFileError, match=r"a.csv, row 4, img_idx 'x.png': .*already, in .*row 2"):
+            read_saliency_bench(tmp_path)
+
+    def test_annotations_of_no_image_are_counted(self, tmp_path):
+        write(tmp_path, {"a": ["x.png"]}, noted(x_png=[[1]], y_png=[[1]], z_png=[[1]]))
+        with pytest.warns(
+            SalstatsWarning, match=r"row 3, img_idx 'y.png' \(and 1 more\): no image of this name"
+        ):
+            read_saliency_bench(tmp_path)
+        write(tmp_path, {}, noted(y_png=[[1]]))
+        with pytest.raises(InputFileError, match="no img_idx of the tables is an image of"):
+            read_saliency_bench(tmp_path)
+
+    def test_names_without_their_ending_are_known(self, tmp_path):
+        write(tmp_path, {"a": ["x.png"]}, noted(x=[[1]]))
+        assert by_case(read_saliency_bench(tmp_path))["x"].annotated
+
+    def test_other_files_are_said(self, tmp_path):
+        write(tmp_path, {"a": ["x.png"]}, noted(x_png=[[1]]))
+        (tmp_path / "image" / "a" / "notes.txt").touch()
+        (tmp_path / "image" / "a" / ".hidden").touch()
+        with pytest.warns(SalstatsWarning, match=r"notes.txt: left out; images are image/CLASS/NAME.jpg"):
+            read_saliency_bench(tmp_path)
+
+    def test_a_damaged_image_is_named_where_its_size_is_needed(self, tmp_path):
+        write(tmp_path, {"a": ["x.jpg"]}, noted(**{"x.jpg": [[1]]}))
+        (tmp_path / "image" / "a" / "x.jpg").write_bytes(b"no image")
+        assert len(read_saliency_bench(tmp_path)) == 1
+        with pytest.raises(InputFileError, match=r"x.jpg: not a JPEG image, or damaged"):
+            read_saliency_bench(tmp_path, grid="image")
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [({"grid": "images"}, "grid='images' is not known"), ({"split": "dev"}, "split='dev'"),
+         ({"shares": (0.6, 0.3, 0.3)}, "shares must be three numbers")],
+    )  # fmt: skip
+    def test_options_that_are_none(self, tiny, options, message):
+        with pytest.raises(ValueRangeError, match=message):
+            read_saliency_bench(tiny, **options)
+
+    def test_a_copy_in_another_order_reads_the_same(self, tiny, tmp_path):
+        copy = shutil.copytree(tiny, tmp_path / "copy", copy_function=shutil.copyfile)
+        first, second = (
+            [(c.case, c.labels, c.shape) for c in read_saliency_bench(f, split="train")] for f in (tiny, copy)
+        )
+        assert first == second

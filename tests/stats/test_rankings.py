@@ -1,0 +1,195 @@
+"""Rankings under resampling: ranks and tau against SciPy, shares against counting by hand."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import salstats as ss
+from salstats.checks import ColumnError, SalstatsWarning, ValueRangeError
+from salstats.stats.rankings import kendall_tau, rank_stability, ranks_of
+
+#: The same sums in the same order, or rounding of a few of them.
+EXACT = 1e-12
+
+
+def frame(values, metric="iou", **columns):
+    """A scores frame of an array (case, method)."""
+    n_cases, n_methods = np.shape(values)
+    rows = pd.DataFrame(
+        {
+            "case": np.repeat([f"c{i:03d}" for i in range(n_cases)], n_methods),
+            "method": np.tile([f"m{j}" for j in range(n_methods)], n_cases),
+            "metric": metric,
+            "score": np.ravel(values),
+        }
+    )
+    return rows.assign(**columns)
+
+
+@pytest.fixture(scope="module")
+def values():
+    """Scores of five methods that differ a little."""
+    rng = np.random.default_rng(5)
+    return rng.random((40, 5)) * 0.5 + rng.random((40, 1)) * 0.4 + np.arange(5) * 0.02
+
+
+@pytest.fixture(scope="module")
+def draws():
+    """Which cases are drawn."""
+    return np.random.default_rng(6).integers(0, 40, (200, 40))
+
+
+class TestKernels:
+    def test_ranks_are_scipys_with_the_largest_first(self, values):
+        expected = [stats.rankdata(-row, method="average") for row in values]
+        np.testing.assert_array_equal(ranks_of(values, np.ones(5)), expected)
+
+    def test_ties_share_the_average_also_where_rounding_splits_them(self):
+        sums = np.array([[0.1 + 0.2, 0.3, 0.5]])
+        assert sums[0, 0] != sums[0, 1]
+        assert ranks_of(sums, np.ones(3)).tolist() == [[2.5, 2.5, 1]]
+        assert ranks_of(np.zeros((1, 3)), np.ones(3)).tolist() == [[2, 2, 2]]
+
+    def test_of_a_distance_the_smallest_is_first(self):
+        assert ranks_of(np.array([[3.0, 1.0, 2.0]]), -np.ones(3)).tolist() == [[3, 1, 2]]
+
+    def test_tau_is_scipys_with_ties(self):
+        rng = np.random.default_rng(7)
+        others = rng.integers(1, 4, (100, 6))
+        one = rng.integers(1, 5, 6)
+        expected = [stats.kendalltau(one, row).statistic for row in others]
+        np.testing.assert_allclose(kendall_tau(one, others), expected, atol=EXACT, equal_nan=True)
+
+
+class TestFrame:
+    def test_every_number_is_that_of_a_plain_loop(self, values, draws):
+        found = rank_stability(frame(values), draws=draws)
+        full = stats.rankdata(-values.mean(axis=0))
+        drawn = np.array([stats.rankdata(-values[d].mean(axis=0)) for d in draws])
+        tau = np.array([stats.kendalltau(full, row).statistic for row in drawn])
+        low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
+        for column, expected in {
+            "estimate": full,
+            "mean": values.mean(axis=0),
+            "mean_rank": drawn.mean(axis=0),
+            "conf_low": low,
+            "conf_high": high,
+            "share_first": (drawn == 1).mean(axis=0),
+            "share_same": (drawn == full).mean(axis=0),
+            "tau": np.full(5, tau.mean()),
+            "tau_low": np.full(5, np.quantile(tau, 0.025)),
+            "tau_high": np.full(5, np.quantile(tau, 0.975)),
+        }.items():
+            np.testing.assert_allclose(found[column], expected, atol=EXACT, err_msg=column)
+        assert set(found["n"]) == {40}
+        assert set(found["n_replicates"]) == {200}
+
+    def test_a_ranking_that_cannot_move_does_not(self):
+        apart = np.arange(30)[:, None] * 0.001 + np.array([0.1, 0.5, 0.9])
+        found = rank_stability(frame(apart), n_replicates=100)
+        assert found["estimate"].tolist() == [3, 2, 1]
+        assert found["share_first"].tolist() == [0, 0, 1]
+        assert (found["conf_low"] == found["conf_high"]).all()
+        assert (found[["tau", "tau_low", "tau_high", "share_same"]] == 1).all(axis=None)
+
+    def test_equal_methods_are_both_first_in_every_replicate(self, values):
+        twice = values[:, [0, 0]]
+        found = rank_stability(frame(twice), n_replicates=50)
+        assert found["estimate"].tolist() == [1.5, 1.5]
+        assert found["share_first"].tolist() == [1, 1]
+        assert found["tau"].isna().all()
+
+    def test_direction_comes_from_the_registry(self, values):
+        rows = [frame(values, metric) for metric in ("iou", "deletion")]
+        found = rank_stability(pd.concat(rows, ignore_index=True), n_replicates=50).set_index("metric")
+        iou, deletion = (found.loc[m, "estimate"].to_numpy() for m in ("iou", "deletion"))
+        assert (iou + deletion == 6).all()
+        assert not found.loc["deletion", "larger_is_better"].any()
+
+    def test_patients_are_drawn_whole(self, values, draws):
+        patients = np.repeat([f"p{i // 2:02d}" for i in range(40)], 5)
+        by_patient = rank_stability(frame(values, patient=patients), draws=draws[:, :20] % 20)
+        assert set(by_patient["unit"]) == {"patient"}
+        assert set(by_patient["n_units"]) == {20}
+        rows = [np.concatenate([np.arange(2 * p, 2 * p + 2) for p in d % 20]) for d in draws[:, :20]]
+        drawn = np.array([stats.rankdata(-values[r].mean(axis=0)) for r in rows])
+        np.testing.assert_allclose(by_patient["mean_rank"], drawn.mean(axis=0), atol=EXACT)
+
+    def test_whole_data_sets_can_be_drawn(self, values):
+        parts = [frame(values + i * 0.1).assign(dataset=f"d{i}") for i in range(4)]
+        scores = pd.concat(parts, ignore_index=True)
+        with pytest.warns(SalstatsWarning, match="rankings rest on few units .*dataset.; 4 at the least"):
+            found = rank_stability(scores, by="metric", unit="dataset", n_replicates=50)
+        assert set(found["n_units"]) == {4}
+        assert len(rank_stability(scores, n_replicates=50)) == 4 * 5
+
+    def test_ranks_are_of_cases_that_all_methods_have(self, values):
+        holed = values.copy()
+        holed[:10, 0] = np.nan
+        complete = rank_stability(frame(holed), n_replicates=50)
+        assert set(complete["n"]) == {30}
+        assert complete["n_missing"].tolist() == [10] * 5
+        np.testing.assert_allclose(complete["mean"], values[10:].mean(axis=0), atol=EXACT)
+        own = rank_stability(frame(holed), n_replicates=50, pairs="available")
+        assert own["n"].tolist() == [30, 40, 40, 40, 40]
+
+    def test_a_case_that_one_method_lacks_a_row_of_is_left_out(self, values):
+        scores = frame(values)
+        short = scores[(scores["case"] != "c000") | (scores["method"] != "m1")]
+        found = rank_stability(short.reset_index(drop=True), n_replicates=50)
+        assert set(found["n"]) == {39}
+
+    def test_replicates_without_any_case_of_a_group_are_counted_not_ranked(self, values):
+        lone = frame(values[:1], "hit").assign(case="other")
+        scores = pd.concat([frame(values), lone], ignore_index=True)
+        draws = np.random.default_rng(3).integers(0, 41, (100, 41))
+        # cases c000 to c039 come before "other"
+        without = int((~(draws == 40).any(axis=1)).sum())
+        assert 0 < without < 100
+        with pytest.warns(SalstatsWarning) as caught:
+            found = rank_stability(scores, draws=draws).set_index("metric")
+        assert set(found.loc["hit", "n_undefined"]) == {without}
+        assert set(found.loc["iou", "n_undefined"]) == {0}
+        assert (found.loc["hit", "share_same"] == 1).all()
+        said = " ".join(str(w.message) for w in caught)
+        assert "1 at the least" in said
+        assert "undefined" in said or "no defined" in said
+
+    def test_the_same_seed_gives_the_same_and_the_frame_stays(self, values):
+        scores = frame(values)
+        before = scores.copy()
+        first, second = (rank_stability(scores, n_replicates=50, rng=4) for _ in range(2))
+        pd.testing.assert_frame_equal(first, second)
+        pd.testing.assert_frame_equal(scores, before)
+
+
+class TestBadInput:
+    def test_a_metric_without_direction_needs_one(self, values):
+        with pytest.raises(ValueRangeError, match=r"metric 'rating' is not known.*directions="):
+            rank_stability(frame(values, "rating"))
+        found = rank_stability(frame(values, "rating"), directions={"rating": "smaller"}, n_replicates=50)
+        np.testing.assert_array_equal(found["estimate"], stats.rankdata(values.mean(axis=0)))
+
+    def test_method_is_what_is_ranked(self, values):
+        with pytest.raises(ColumnError, match="by has 'method'"):
+            rank_stability(frame(values), by=("metric", "method"))
+
+    def test_methods_without_a_common_case_have_no_ranking(self):
+        apart = np.array([[0.1, np.nan], [np.nan, 0.2]])
+        with pytest.raises(ColumnError, match="metric iou: no observation of which all 2 methods"):
+            rank_stability(frame(apart))
+
+    def test_ratings_of_readers_are_ranked_once_their_direction_is_said(self, tmp_path):
+        rng = np.random.default_rng(8)
+        rows = pd.DataFrame(
+            [(f"c{c}", m, r) for c in range(25) for m in ("gradcam", "rise") for r in ("A", "B")],
+            columns=["case", "method", "reader"],
+        )
+        rows["rating"] = rng.integers(1, 5, len(rows)) + (rows["method"] == "rise")
+        file = tmp_path / "ratings.csv"
+        rows.to_csv(file, index=False)
+        scores = ss.read_scores(file, rename={"rating": "score"}, metric="rating")
+        found = rank_stability(scores, directions={"rating": "larger"}, n_replicates=100)
+        assert found.set_index("method")["estimate"].to_dict() == {"gradcam": 2, "rise": 1}
+        assert set(found["n"]) == {50}
