@@ -48,6 +48,7 @@ from .frames import write_frame as write_frame
 from .stats.case_flow import case_flow as case_flow
 from .stats.picking import pick_cases as pick_cases
 from .stats.letter_values import letter_values as letter_values
+from .stats.curve_means import mean_curves as mean_curves
 from .stats.fit_lines import fit_line as fit_line
 from .display.format import inline_text as inline_text
 from .display.tables.describe import table_describe as table_describe
@@ -64,6 +65,7 @@ from .display.plots.scatter import plot_scatter as plot_scatter
 from .display.plots.letter_values import plot_letter_values as plot_letter_values
 from .display.plots.box import plot_box as plot_box
 from .display.plots.thresholds import plot_thresholds as plot_thresholds
+from .display.plots.curves import plot_curves as plot_curves
 from .display.plots.correlation import plot_correlation as plot_correlation
 from .display.plots.residuals import plot_residuals as plot_residuals
 from .display.plots.flow import plot_flow as plot_flow

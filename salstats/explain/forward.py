@@ -53,7 +53,7 @@ def predict(
     ValueRangeError
         No image, an image that is not finite, or a batch size below 1.
     SalstatsError
-        The device is not there.
+        The device is not there, or the network gives NaN.
 
     Examples
     --------
@@ -68,6 +68,12 @@ def predict(
     stack = check_images(images)
     with evaluating(model, device) as place:
         outputs = forward(model, stack, batch_size=batch_size, device=place, mixed_precision=mixed_precision)
+    undefined = torch.isnan(outputs).any(dim=1)
+    if undefined.any():
+        at = int(undefined.nonzero()[0])
+        raise SalstatsError(
+            f"the network gives NaN for image {at}; look at its weights and at how images are scaled"
+        )
     return to_probabilities(outputs, probability).numpy()
 
 
@@ -85,9 +91,25 @@ def forward(
     pieces = []
     with torch.no_grad(), torch.autocast(device.type, enabled=mixed_precision):
         for start in range(0, len(images), size):
-            batch = images[start : start + size].to(device=device, dtype=kind)
-            pieces.append(check_outputs(model(batch), len(batch)).double().cpu())
+            # a copy: some networks scale their input in place
+            batch = images[start : start + size].to(device=device, dtype=kind, copy=True)
+            pieces.append(call(model, batch).double().cpu())
     return torch.cat(pieces)
+
+
+def call(model: nn.Module, images: torch.Tensor) -> torch.Tensor:
+    """Return the outputs for one batch, one row for each image."""
+    try:
+        outputs = model(images)
+    except (AssertionError, RuntimeError) as error:
+        if not isinstance(model, torch.fx.GraphModule):
+            raise
+        reason = str(error).split("\n")[0][:200]
+        raise SalstatsError(
+            f"the traced or exported model takes no images of shape {tuple(images.shape)} ({reason}); export "
+            "it with a dynamic number of images: dynamic_shapes={...: {0: torch.export.Dim('n')}}"
+        ) from error
+    return check_outputs(outputs, len(images))
 
 
 def to_probabilities(outputs: torch.Tensor, probability: str) -> torch.Tensor:

@@ -1,0 +1,262 @@
+"""Mean insertion and deletion curves: a line with its band per method, a panel per metric."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotnine as p9
+
+from salstats.checks import SalstatsError, check_columns, check_count, check_frame, check_numeric, quoted
+from salstats.display.format import count_range, joined
+from salstats.display.labels import Labels
+from salstats.display.plots import panels
+from salstats.display.plots.captions import distinct, interval_note
+from salstats.display.plots.estimates import check_distinct, check_estimates
+from salstats.display.plots.line_types import line_types
+from salstats.display.plots.panel_grid import PanelGrid, caption_chars, panel_grid, up_breaks
+from salstats.display.theme import PAGE_MM, category_colours, figure_size, theme_salstats
+from salstats.metrics.registry import direction
+from salstats.stats.curve_means import mean_curves
+
+#: Height of a panel over its width.
+_SHARE = 0.75
+#: What the horizontal axis counts, by metric.
+_DONE = {"insertion": "inserted", "deletion": "deleted"}
+#: Lines whose bands can be told apart.
+_MOST_BANDS = 4
+
+
+def plot_curves(
+    curves: pd.DataFrame,
+    *,
+    labels: Mapping[str, Any] | Labels | None = None,
+    bands: bool | None = None,
+    n_columns: int | None = None,
+    width: float | None = None,
+) -> p9.ggplot:
+    """Return a figure of mean insertion and deletion curves: a line per method, a panel per metric.
+
+    Parameters
+    ----------
+    curves : DataFrame
+        What `mean_curves` returns, or curves themselves as from `explain.insertion`, of which the means
+        are taken with its defaults. Columns `metric` and `method` make panels and lines; one further
+        grouping column (`task`, `model`, `dataset`, ...) with several values makes a row of panels for each.
+    labels : Mapping, optional
+        Labels and order of metrics, methods and the further column's values; `{"prob": ...}` names the
+        vertical axis.
+    bands : bool, optional
+        Whether to draw the intervals as bands; by default for up to four methods.
+    n_columns : int, optional
+        Panels side by side; by default one for each metric.
+    width : float, optional
+        Width of the figure in mm; by default 89 for one or two panels, else 183.
+
+    Returns
+    -------
+    ggplot
+        Its `data` has columns `panel` and `method_label`.
+
+    Raises
+    ------
+    ColumnError
+        A column is missing, or holds text where numbers belong.
+    SalstatsError
+        Two estimates of one point; several further grouping columns; nothing but missing estimates.
+
+    Examples
+    --------
+    >>> import pandas as pd, salstats as ss
+    >>> from salstats.display.plots.curves import plot_curves
+    >>> means = pd.DataFrame({"metric": "insertion", "method": ["gradcam"] * 3 + ["ig"] * 3,
+    ...     "fraction": [0.0, 0.5, 1.0] * 2, "estimate": [0.1, 0.7, 0.9, 0.1, 0.5, 0.9]})
+    >>> figure = plot_curves(means)
+    >>> figure.labels.x
+    'Fraction of pixels inserted'
+    """
+    frame, names = _checked(curves), Labels(labels)
+    rows, missing = _drawn(frame, names)
+    facet = _further(rows)
+    methods = panels.method_labels(names, rows["method"] if "method" in rows.columns else [""])
+    rows = _in_panels(rows, names, facet, methods)
+    keys = list(rows["panel"].cat.categories)
+    n_metrics = rows["metric"].nunique()
+    if width is None and len(keys) > 2:
+        width = PAGE_MM
+    if n_columns is not None:
+        check_count(n_columns, "n_columns")
+    fitting = n_metrics if n_metrics > 1 and facet else None
+    grid = panel_grid(keys, n_columns if n_columns is not None else fitting, width)
+    with_bands = len(methods) <= _MOST_BANDS if bands is None else bands
+    with_bands = with_bands and bool(panels.has_limits(rows).any())
+    note = panels.caption(_notes(rows, missing, with_bands), caption_chars(grid.width))
+    height = grid.panel_height(_SHARE)
+    legend = list(methods.values()) if len(methods) > 1 else []
+    return (
+        p9.ggplot(rows, p9.aes("fraction", "estimate", color="method_label"))
+        + _layers(rows, with_bands)
+        + _scales(rows, methods, grid, height, with_bands)
+        + p9.labs(x=_axis_title(rows, names), y=panels.plain(_value_title(names)), caption=note)
+        + theme_salstats()
+        + (p9.theme() if legend else p9.theme(legend_position="none"))
+        + grid.facets("panel")
+        + figure_size(
+            grid.width,
+            grid.height(height) + panels.caption_mm(note) + (panels.legend_mm(legend) if legend else 0),
+        )
+    )
+
+
+def _checked(curves: object) -> pd.DataFrame:
+    """Return means of curves, a row for each group and fraction."""
+    frame = check_frame(curves, "curves")
+    if "estimate" not in frame.columns and "prob" in frame.columns:
+        frame = mean_curves(frame)
+    frame = check_estimates(frame, "curves")
+    check_columns(frame, ["metric", "fraction"], "curves")
+    frame["fraction"] = check_numeric(frame, "fraction", "curves")
+    before = list(frame.columns[: frame.columns.get_loc("fraction")])
+    check_distinct(frame, [*before, "fraction"], "curves")
+    return frame
+
+
+def _drawn(frame: pd.DataFrame, names: Labels) -> tuple[pd.DataFrame, str]:
+    """Return the rows with an estimate, and a sentence about lines that have none."""
+    known = frame["estimate"].notna()
+    if not known.any():
+        raise SalstatsError(f"curves has nothing to draw: every estimate is missing ({len(frame)} rows)")
+    rows = frame[known].reset_index(drop=True)
+    if "method" not in frame.columns:
+        return rows, ""
+    lost = [m for m in names.order("method", frame["method"]) if m not in set(rows["method"])]
+    shown = joined([names.value("method", m) for m in lost])
+    return rows, f"Undefined, not drawn: {shown}." if lost else ""
+
+
+def _further(rows: pd.DataFrame) -> str | None:
+    """Return the grouping column, besides metric and method, that makes rows of panels."""
+    before = list(rows.columns[: rows.columns.get_loc("fraction")])
+    others = [c for c in before if c not in ("metric", "method") and rows[c].nunique() > 1]
+    if len(others) > 1:
+        raise SalstatsError(
+            f"curves is grouped by {quoted(others)} besides metric and method, and a figure has panels for "
+            f"one of them; keep one value of the others, as in curves.query(\"{others[-1]} == '...'\")"
+        )
+    return others[0] if others else None
+
+
+def _in_panels(
+    rows: pd.DataFrame, names: Labels, facet: str | None, methods: Mapping[Any, str]
+) -> pd.DataFrame:
+    """Return the rows with their panel and the label of their line."""
+    metrics = names.order("metric", rows["metric"])
+    values = names.order(facet, rows[facet]) if facet else [None]
+    titles = {
+        (value, metric): ", ".join(
+            text
+            for text in (
+                names.value(facet, value) if facet else "",
+                names.value("metric", metric).removesuffix(" AUC") if len(metrics) > 1 or not facet else "",
+            )
+            if text
+        )
+        for value in values
+        for metric in metrics
+    }
+    seen = zip(rows[facet] if facet else [None] * len(rows), rows["metric"], strict=True)
+    given = rows["method"] if "method" in rows.columns else [""] * len(rows)
+    result = rows.assign(
+        panel=pd.Categorical(
+            [titles[key] for key in seen], list(dict.fromkeys(titles.values())), ordered=True
+        ),
+        method_label=pd.Categorical([methods[m] for m in given], list(methods.values()), ordered=True),
+    )
+    result["panel"] = result["panel"].cat.remove_unused_categories()
+    return result.sort_values(["panel", "method_label", "fraction"], ignore_index=True)
+
+
+def _layers(rows: pd.DataFrame, bands: bool) -> list[Any]:
+    """Return the layers of bands and lines."""
+    lines = p9.geom_line(p9.aes(linetype="method_label"), size=0.6)
+    if not bands:
+        return [lines]
+    limits = p9.aes("fraction", ymin="conf_low", ymax="conf_high", fill="method_label")
+    band = p9.geom_ribbon(
+        limits, rows[panels.has_limits(rows)], alpha=0.2, size=0, inherit_aes=False, show_legend=False
+    )
+    return [band, lines]
+
+
+def _scales(
+    rows: pd.DataFrame, methods: Mapping[Any, str], grid: PanelGrid, height: float, bands: bool
+) -> list[Any]:
+    """Return the scales of the lines and of both axes."""
+    known, texts = [str(m) for m in methods], list(methods.values())
+    colours = category_colours(known, [])
+    palette = [colours[m] for m in known]
+    drawn = rows[["estimate", "conf_low", "conf_high"]] if bands else rows[["estimate"]]
+    low, high = min(float(np.nanmin(drawn)), 0.0), float(np.nanmax(drawn))
+    # probabilities start at zero; logits, which some networks give, need not
+    low = low if low < 0 else 0.0
+    top = high + 0.03 * (high - low or 1.0)
+    ncol = panels.legend_columns(texts)
+    return [
+        p9.scale_color_manual(palette, limits=texts, name=""),
+        *([p9.scale_fill_manual(palette, limits=texts, name="")] if bands else []),
+        p9.scale_linetype_manual(line_types(len(texts)), limits=texts, name=""),
+        p9.guides(**{g: p9.guide_legend(ncol=ncol, byrow=True) for g in ("color", "linetype")}),
+        p9.scale_x_continuous(
+            breaks=panels.axis_breaks((0.0, 1.0), grid.panel_width),
+            minor_breaks=[],
+            labels=panels.tick_texts,
+            limits=(0, 1),
+            expand=(0.02, 0),
+        ),
+        p9.scale_y_continuous(
+            breaks=up_breaks((low, top), height),
+            minor_breaks=[],
+            labels=panels.tick_texts,
+            limits=(low, top),
+            expand=(0, 0),
+        ),
+    ]
+
+
+def _axis_title(rows: pd.DataFrame, names: Labels) -> str:
+    """Return the title of the horizontal axis."""
+    given = names.column("fraction")
+    if given != Labels().column("fraction"):
+        return panels.plain(given)
+    done = [_DONE.get(str(m), str(m)) for m in names.order("metric", rows["metric"])]
+    return f"Fraction of pixels {' or '.join(done)}"
+
+
+def _value_title(names: Labels) -> str:
+    """Return the title of the vertical axis."""
+    given = names.column("prob")
+    return given if given != Labels().column("prob") else "Mean probability"
+
+
+def _notes(rows: pd.DataFrame, missing: str, bands: bool) -> list[str]:
+    """Return the sentences under the figure."""
+    better = {1: "higher", -1: "lower"}
+    metrics = [(str(m), better[direction(m)]) for m in distinct(rows, "metric") if direction(m)]
+    said = "; ".join(f"{metric}: {side} is better" for metric, side in metrics)
+    counted = f"n = {count_range(rows['n'])}." if "n" in rows.columns else ""
+    return [
+        f"{said[:1].upper()}{said[1:]}." if said else "",
+        interval_note(rows).replace("Bars", "Bands at each step", 1) if bands else "",
+        counted,
+        _baseline_note(rows),
+        missing,
+    ]
+
+
+def _baseline_note(rows: pd.DataFrame) -> str:
+    """Return the sentence that says what stood where a pixel was not shown."""
+    baselines = distinct(rows, "baseline")
+    if len(baselines) < 2:
+        return f"Baseline: {baselines[0]}." if baselines else ""
+    of = rows.groupby("metric", observed=True, sort=False)["baseline"].unique()
+    return f"Baseline: {', '.join(f'{joined(list(of[m]))} for {m}' for m in of.index)}."

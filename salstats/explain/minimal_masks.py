@@ -1,0 +1,300 @@
+"""Minimal sufficient masks: so many of a map's most salient pixels that the network keeps its class."""
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import nn
+
+from salstats.checks import SalstatsError, ShapeError, check_choice, check_level
+from salstats.explain.forward import BATCH_SIZE, check_batch_size, check_images, check_targets, evaluating
+from salstats.explain.named_maps import check_keys, check_maps
+from salstats.explain.pixel_order import CONSTANT, step_sizes
+from salstats.explain.step_images import KERNEL, SIGMA, Ordered, check_baseline
+from salstats.explain.step_search import Climb, Halve
+from salstats.explain.stepping import Stepping, probabilities, raise_nan
+
+#: How the first sufficient step is found.
+SEARCHES = ("exact", "bisection")
+#: Steps from no pixel to all, where no chunk is given.
+_STEPS = 100
+#: Why a map has no sufficient step, by the search.
+_WHY = {"exact": "no step keeps the class", "bisection": "the whole image is not of the class"}
+
+
+class MinimalMasks(NamedTuple):
+    """Masks, and what is known of each.
+
+    Attributes
+    ----------
+    masks : ndarray of bool, shape (n_rows, height, width)
+        One for each row of the frame.
+    frame : DataFrame
+        See `minimal_mask`.
+    """
+
+    masks: np.ndarray
+    frame: pd.DataFrame
+
+
+def minimal_mask(
+    model: nn.Module,
+    images: Any,
+    maps: Any,
+    targets: Any = None,
+    *,
+    cases: Sequence[Any] | None = None,
+    tasks: Sequence[Any] | None = None,
+    method: str | None = None,
+    baseline: Any = "zero",
+    kernel: int = KERNEL,
+    sigma: float = SIGMA,
+    chunk: int | None = None,
+    probability: str = "softmax",
+    cutoff: float = 0.5,
+    search: str = "exact",
+    batch_size: int = BATCH_SIZE,
+    device: str | torch.device | None = None,
+    mixed_precision: bool = False,
+) -> MinimalMasks:
+    """Return the fewest most salient pixels of each map on which the network keeps its class.
+
+    Pixels are put onto the baseline in the order of salience, chunk by chunk, until the network gives the
+    class that it gives the whole image. The pixels shown by then are the mask. None may be enough, where
+    the baseline has the class already.
+
+    Parameters
+    ----------
+    model, images, maps, cases, tasks, method, kernel, sigma, batch_size, device, mixed_precision
+        As for `insertion`.
+    targets : int or sequence of int, shape (n,), optional
+        The class to be kept; by default the one that the network gives the whole image. With "sigmoid" the
+        output, which has to be given.
+    baseline : {"blur", "zero", "mean"}, number or array_like
+        As for `insertion`; by default a blank image.
+    chunk : int, optional
+        Pixels added at a time; by default about a hundredth of the image.
+    probability : {"softmax", "sigmoid"}
+        "softmax": the class is kept where its output is the largest (the first of equal ones). "sigmoid":
+        where its probability is `cutoff` at least.
+    cutoff : float
+        Strictly between 0 and 1; for "sigmoid" only.
+    search : {"exact", "bisection"}
+        "exact": chunks in order, those of many maps in one batch: the first step that suffices, always.
+        "bisection": intervals are halved, or cut into as many parts as a batch has room for. The same answer
+        where more pixels never lose the class again; elsewhere a step that suffices while the one before
+        does not, maybe not the first. It needs the class on the whole image.
+
+    Returns
+    -------
+    masks : ndarray of bool, shape (n_rows, height, width)
+        One for each row of the frame; empty where none is found.
+    frame : DataFrame
+        One row per map; images in the order given, then methods:
+
+        - `case`, `task` where tasks are given, `method`;
+        - `target` the class;
+        - `found` whether some step suffices;
+        - `n_pixels` of the mask and their `fraction` of the image; NaN where none is found;
+        - `n_passes` images that the network was shown for it, besides the whole image and the baseline,
+          which the maps of an image share;
+        - how it was made: `baseline`, `n_steps`, `probability`, `search`;
+        - `reason` why there is none: "constant map", "no step keeps the class", or with "bisection" "the
+          whole image is not of the class"; else empty.
+
+    Raises
+    ------
+    ShapeError
+        Images, outputs, maps or names do not fit together; a single output with "softmax".
+    ValueRangeError
+        A map or an image is not finite; a target is out of range; the model gave NaN; an option is not one.
+    SalstatsError
+        "sigmoid" without targets; a case, or a case and task, is named twice.
+
+    Notes
+    -----
+    Whether a step suffices need not be monotone in the number of pixels, and then no search is right that
+    leaves out steps: "exact" leaves out none before its answer. It shows no more images than the plain search
+    where there are as many maps as a batch has places; else up to a batch more.
+
+    References
+    ----------
+    Blake, N. et al. (2025). MRxaI: Black-Box Explainability for Image Classifiers in a Medical Setting.
+    CEUR Workshop Proceedings 4059, paper 9, appendix A.
+
+    Examples
+    --------
+    A network that sees a class 1 where two pixels of four are lit:
+
+    >>> import numpy as np, torch
+    >>> from salstats import explain as ex
+    >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(4, 2))
+    >>> _ = model[1].weight.data.copy_(torch.tensor([[0.0] * 4, [1.0] * 4]))
+    >>> _ = model[1].bias.data.copy_(torch.tensor([1.5, 0.0]))
+    >>> saliency = np.array([[[0.1, 0.9], [0.3, 0.2]]])
+    >>> masks, frame = ex.minimal_mask(model, np.ones((1, 1, 2, 2)), saliency, chunk=1)
+    >>> masks[0].astype(int)
+    array([[0, 1],
+           [1, 0]])
+    >>> frame[["case", "target", "found", "n_pixels", "fraction"]]
+      case  target  found  n_pixels  fraction
+    0    0       1   True       2.0       0.5
+    """
+    check_choice(probability, ("softmax", "sigmoid"), "probability")
+    check_choice(search, SEARCHES, "search")
+    check_level(cutoff, "cutoff")
+    if probability == "sigmoid" and targets is None:
+        raise SalstatsError("probability='sigmoid' needs targets: the output whose finding is to be kept")
+    stack = check_images(images)
+    keys = check_keys(cases, tasks, len(stack))
+    named = check_maps(maps, method, keys)
+    blank = check_baseline(baseline, tuple(stack.shape), kernel, sigma)
+    sizes = step_sizes(stack[0, 0].numel(), _STEPS, chunk)
+    size = check_batch_size(batch_size)
+    with evaluating(model, device) as place:
+        asked = Stepping(model, stack, blank, place, size, mixed_precision)
+        whole, none = asked.ends()
+        wanted = _targets(targets, whole, probability)
+        rule = _Rule(probability, cutoff)
+        names = [keys.text(i) for i in range(len(stack))]
+        first = rule.kept(none, wanted, names, np.zeros(len(stack), np.int64))
+        last = rule.kept(whole, wanted, names, np.full(len(stack), sizes[-1]))
+        kind = Climb if search == "exact" else Halve
+        found = [
+            _Found(image, maps_of[image], kind(len(sizes) - 1, bool(first[image]), bool(last[image])))
+            for image in range(len(stack))
+            for maps_of in named.values()
+        ]
+        masks = np.zeros((len(found), *asked.shape), bool)
+        for row, mask in _run(found, asked, sizes, rule, wanted, names):
+            masks[row] = mask
+    images_of = np.array([f.image for f in found])
+    answers = [f.search.answer if f.has_order else None for f in found]
+    n_pixels = np.array([np.nan if step is None else sizes[step] for step in answers], np.float64)
+    frame = pd.DataFrame(
+        keys.columns(images_of)
+        | {
+            "method": np.tile(np.array(list(named), dtype=object), len(stack)),
+            "target": wanted[images_of],
+            "found": np.isfinite(n_pixels),
+            "n_pixels": n_pixels,
+            "fraction": n_pixels / sizes[-1],
+            "n_passes": [f.n_passes for f in found],
+            "baseline": blank.text,
+            "n_steps": len(sizes) - 1,
+            "probability": probability,
+            "search": search,
+            "reason": [
+                "" if step is not None else CONSTANT if not f.has_order else _WHY[search]
+                for f, step in zip(found, answers, strict=True)
+            ],
+        }
+    )
+    return MinimalMasks(masks, frame)
+
+
+@dataclass
+class _Found:
+    """The search for one map's mask, and what it took."""
+
+    image: int
+    saliency: np.ndarray
+    search: Climb | Halve
+    has_order: bool = True
+    n_passes: int = 0
+    ordered: Ordered | None = None
+
+
+def _targets(targets: Any, whole: torch.Tensor, probability: str) -> np.ndarray:
+    """Return the class of each image: as asked for, or what the network makes of the whole image."""
+    if probability == "softmax" and whole.shape[1] < 2:
+        raise ShapeError(
+            "a network with one output always keeps its class; probability='sigmoid' looks at its probability"
+        )
+    if targets is None:
+        return np.asarray(whole.argmax(dim=1).numpy())
+    return check_targets(targets, len(whole), whole.shape[1])
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """When a class is kept."""
+
+    probability: str
+    cutoff: float
+
+    def kept(
+        self, outputs: torch.Tensor, targets: np.ndarray, names: Sequence[str], counts: np.ndarray
+    ) -> np.ndarray:
+        """Return for each row of outputs whether its target is kept; NaN is an error that names the row."""
+        bad = outputs.isnan().any(dim=1).numpy()
+        if bad.any():
+            at = int(np.flatnonzero(bad)[0])
+            raise_nan(names[at], int(counts[at]))
+        if self.probability == "sigmoid":
+            return probabilities(outputs, targets, "sigmoid") >= self.cutoff
+        return np.asarray(outputs.argmax(dim=1).numpy() == targets)
+
+
+def _run(
+    found: Sequence[_Found],
+    asked: Stepping,
+    sizes: np.ndarray,
+    rule: _Rule,
+    wanted: np.ndarray,
+    names: Sequence[str],
+) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield the row and mask of each map that has one; as many maps at a time as a batch has places."""
+    waiting = deque(range(len(found)))
+    active: list[int] = []
+    while waiting or active:
+        while waiting and len(active) < asked.batch_size:
+            row = waiting.popleft()
+            found[row].ordered = asked.ordered(found[row].image, found[row].saliency)
+            found[row].has_order = found[row].ordered is not None
+            if found[row].has_order:
+                active.append(row)
+        for row in [row for row in active if found[row].search.done]:
+            yield row, _mask(found[row], sizes)
+        active = [row for row in active if not found[row].search.done]
+        if active:
+            _ask([found[row] for row in active], asked, sizes, rule, wanted, names)
+
+
+def _mask(one: _Found, sizes: np.ndarray) -> np.ndarray:
+    """Return the mask of a finished search, and let go of its image."""
+    assert one.ordered is not None
+    n = 0 if one.search.answer is None else int(sizes[one.search.answer])
+    ranks, one.ordered = one.ordered.ranks, None
+    return np.asarray((ranks < n).cpu().numpy())
+
+
+def _ask(
+    searched: Sequence[_Found],
+    asked: Stepping,
+    sizes: np.ndarray,
+    rule: _Rule,
+    wanted: np.ndarray,
+    names: Sequence[str],
+) -> None:
+    """Show the network one batch, shared among the maps, and tell each search what it made of it."""
+    room = asked.batch_size // len(searched)
+    steps = [one.search.ask(room) for one in searched]
+    places = np.repeat([one.image for one in searched], [len(s) for s in steps])
+    shown = np.concatenate([sizes[s] for s in steps])
+    pieces = [
+        (one.ordered, asked.counts(sizes[s]))
+        for one, s in zip(searched, steps, strict=True)
+        if one.ordered is not None
+    ]
+    outputs = torch.cat(list(asked.steps(pieces)))
+    kept = rule.kept(outputs, wanted[places], [names[p] for p in places], shown)
+    for one, s, enough in zip(
+        searched, steps, np.split(kept, np.cumsum([len(s) for s in steps])[:-1]), strict=True
+    ):
+        one.search.tell(s, enough)
+        one.n_passes += len(s)

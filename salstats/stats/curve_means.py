@@ -1,0 +1,154 @@
+"""Mean insertion and deletion curves, with intervals at every step."""
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from salstats.checks import (
+    SalstatsError,
+    SalstatsWarning,
+    check_by,
+    check_columns,
+    check_frame,
+    check_numeric,
+    quoted,
+)
+from salstats.codes import ColumnCodes
+from salstats.frames import KEY_COLUMNS, estimates_frame
+from salstats.stats.cells import display_order
+from salstats.stats.how_scored import SEVERAL
+from salstats.stats.inference import check_settings, infer
+from salstats.stats.intervals import BOOTSTRAP
+from salstats.stats.summary import mean_design
+from salstats.stats.units import resolve_unit
+
+_INTERVALS = (*BOOTSTRAP, "t")
+#: Columns that say how curves were made.
+_HOW_MADE = ("baseline", "n_steps", "probability")
+
+
+def mean_curves(
+    curves: pd.DataFrame,
+    *,
+    by: str | Sequence[str] | None = None,
+    unit: str | None = None,
+    interval: str = "percentile",
+    level: float = 0.95,
+    n_replicates: int = 1000,
+    rng: int | np.random.Generator = 0,
+    draws: np.ndarray | None = None,
+) -> pd.DataFrame:
+    """Return the mean of insertion and deletion curves at each step, with its interval there.
+
+    Parameters
+    ----------
+    curves : DataFrame
+        What `explain.insertion` and `explain.deletion` return, or several of these concatenated. Within a
+        group all curves have the same steps.
+    by : str or list of str, optional
+        Grouping columns; by default those of `metric, method` that are present.
+    unit, interval, level, n_replicates, rng, draws
+        As for `summarize`: the same draw serves all steps, methods and metrics.
+
+    Returns
+    -------
+    DataFrame
+        One row per group and fraction, sorted: the grouping columns, `fraction`, `term` ("mean"),
+        `estimate`, `std_error`, `df` with `interval="t"`, `conf_low`, `conf_high`, `conf_level`,
+        `interval`, `unit`, `n` curves, `n_missing` undefined ones (constant maps), `n_units`; then
+        `baseline, n_steps, probability` of the metric's curves, "several" where they differ. The intervals
+        hold at each step for itself, not for the whole curve.
+
+    Raises
+    ------
+    ColumnError
+        A column is missing, or is not numeric.
+    SalstatsError
+        A curve stands twice, or curves of a group have different steps.
+    ValueRangeError
+        An unknown interval, a level outside (0, 1), fewer than one replicate.
+
+    Warns
+    -----
+    SalstatsWarning
+        As `summarize` does: few units, methods taken together.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from salstats.stats.curve_means import mean_curves
+    >>> curves = pd.DataFrame({"case": [str(i // 2) for i in range(50)], "method": "gradcam",
+    ...     "metric": "insertion", "fraction": [0.0, 1.0] * 25, "prob": [i / 50 for i in range(50)]})
+    >>> mean_curves(curves)[["method", "fraction", "estimate", "n"]]
+        method  fraction  estimate   n
+    0  gradcam       0.0      0.48  25
+    1  gradcam       1.0      0.50  25
+    """
+    check_columns(check_frame(curves, "curves"), ("case", "method", "metric", "fraction", "prob"), "curves")
+    groups = check_by(curves, by, ("metric", "method"), "curves")
+    scores = curves.assign(
+        score=check_numeric(curves, "prob", "curves"), fraction=check_numeric(curves, "fraction", "curves")
+    )
+    codes = ColumnCodes(scores)
+    _check_steps(scores, groups, codes)
+    units = resolve_unit(scores, unit, "curves", codes)
+    settings = check_settings(interval, _INTERVALS, level, n_replicates, rng, draws, units.n)
+    cells, estimand, keys, n_missing = mean_design(codes, [*groups, "fraction"], units, None, False)
+    with warnings.catch_warnings():
+        # a blank image is the same for every case: no spread there is nothing to look at
+        warnings.filterwarnings("ignore", "the .* interval has width 0", SalstatsWarning)
+        result = infer(cells, estimand, settings, keys)
+    table = {
+        "term": "mean",
+        "estimate": result.estimate,
+        "std_error": result.std_error,
+        **({"df": result.df} if interval == "t" else {}),
+        "conf_low": result.conf_low,
+        "conf_high": result.conf_high,
+        "conf_level": level,
+        "interval": interval,
+        "unit": units.name,
+        "n": cells.counts.sum(axis=0).astype(np.int64),
+        "n_missing": n_missing.astype(np.int64),
+        "n_units": result.n_units,
+    }
+    how = _how_made(curves, keys)
+    return estimates_frame(keys, table, how).iloc[display_order(keys)].reset_index(drop=True)
+
+
+def _how_made(curves: pd.DataFrame, keys: pd.DataFrame) -> dict[str, list[Any]]:
+    """Return, for each row of keys, how the curves of its metric were made."""
+    made = {}
+    for column in (c for c in _HOW_MADE if c in curves.columns):
+        if "metric" in keys.columns:
+            ways = {metric: values.unique() for metric, values in curves.groupby("metric")[column]}
+            rows = [ways[metric] for metric in keys["metric"]]
+        else:
+            rows = [curves[column].unique()] * len(keys)
+        made[column] = [values[0] if len(values) == 1 else SEVERAL for values in rows]
+    return made
+
+
+def _check_steps(curves: pd.DataFrame, groups: Sequence[str], codes: ColumnCodes) -> None:
+    """Raise SalstatsError unless each curve has each fraction of its group once."""
+    keys = [c for c in KEY_COLUMNS if c in curves.columns]
+    points = codes.combined([*keys, "fraction"])
+    if np.bincount(points).max() > 1:
+        row = int(np.flatnonzero(np.bincount(points)[points] > 1)[0])
+        shown = ", ".join(f"{c} {curves[c].iloc[row]}" for c in [*keys, "fraction"])
+        raise SalstatsError(f"curves has more than one row for {shown}; keep one of them")
+    group = codes.combined(groups) if groups else np.zeros(len(curves), np.int64)
+    curve = codes.combined(keys)
+    n_fractions = pd.Series(curves["fraction"].to_numpy()).groupby(group).nunique()
+    n_points = np.bincount(curve)[curve]
+    short = n_points != n_fractions.reindex(group).to_numpy()
+    if short.any():
+        row = int(np.flatnonzero(short)[0])
+        shown = ", ".join(f"{c} {curves[c].iloc[row]}" for c in keys)
+        raise SalstatsError(
+            f"curves of a group must have the same fractions; the one of {shown} has {n_points[row]} of "
+            f"{n_fractions[group[row]]}; group by what they differ in ({quoted(curves.columns)})"
+        )

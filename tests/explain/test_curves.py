@@ -1,0 +1,93 @@
+"""The area under curves, from frames alone."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+pytestmark = pytest.mark.torch
+pytest.importorskip("torch", reason="needs the explain extra")
+
+from salstats.checks import ColumnError, SalstatsError, ValueRangeError  # noqa: E402
+from salstats.explain.curves import curve_scores  # noqa: E402
+from salstats.frames import check_scores  # noqa: E402
+
+
+def curve(case, prob, *, fraction=None, **columns):
+    """A curve of evenly spaced steps."""
+    given = {"method": "gradcam", "metric": "insertion"} | columns
+    places = np.linspace(0, 1, len(prob)) if fraction is None else fraction
+    return pd.DataFrame({"case": case, **given, "fraction": places, "prob": prob})
+
+
+def test_the_area_is_numpys_trapezoid_whatever_the_order_of_the_rows():
+    rng = np.random.default_rng(0)
+    expected, parts = {}, []
+    for number in range(20):
+        fraction = np.concatenate([[0], np.sort(rng.random(rng.integers(1, 30))), [1]])
+        prob = rng.random(len(fraction))
+        key = (str(number % 5), f"m{number % 4}")
+        expected[key] = np.trapezoid(prob, fraction)
+        parts.append(curve(key[0], prob, fraction=fraction, method=key[1]))
+    frame = pd.concat(parts, ignore_index=True)
+    mixed = frame.iloc[rng.permutation(len(frame))]
+    for given in (frame, mixed):
+        scores = check_scores(curve_scores(given)).set_index(["case", "method"])["score"]
+        assert len(scores) == 20
+        for key, area in expected.items():
+            assert scores[key] == pytest.approx(area)
+
+
+def test_a_constant_curve_has_its_value_as_area():
+    assert curve_scores(curve("a", [0.3] * 8))["score"].item() == pytest.approx(0.3)
+
+
+def test_scores_stand_as_the_curves_do_and_keep_how_they_were_made():
+    how = {"target": 3, "baseline": "zero", "n_steps": 2, "probability": "softmax", "reason": ""}
+    parts = [
+        curve("z", [0, 0.5, 1], task="Edema", patient="p", **how),
+        curve("a", [1, 0.5, 0.2], metric="deletion", task="Edema", patient="q", **how),
+        curve("z", [0, 0.5, 1], task="Atelectasis", patient="p", **how),
+    ]
+    scores = curve_scores(pd.concat(parts))
+    named = ["case", "task", "method", "metric", "patient"]
+    assert list(scores.columns) == [*named, "score", "prob", "curve_options", "reason"]
+    assert set(scores["curve_options"]) == {"baseline zero, 2 steps, softmax"}
+    assert scores["reason"].isna().all()
+    assert scores[["case", "task"]].apply(tuple, axis=1).tolist() == [
+        ("z", "Edema"), ("a", "Edema"), ("z", "Atelectasis"),
+    ]  # fmt: skip
+    # the probability for the whole image: the last step of insertion, the first of deletion
+    assert scores["prob"].tolist() == [1, 1, 1]
+    assert scores["score"].tolist() == pytest.approx([0.5, 0.55, 0.5])
+
+
+def test_models_and_seeds_keep_their_curves_apart():
+    parts = [curve("a", [0, k], model="net", seed=str(k)) for k in (0.2, 0.4)]
+    assert curve_scores(pd.concat(parts))["score"].tolist() == pytest.approx([0.1, 0.2])
+
+
+def test_an_undefined_curve_has_no_area_and_spoils_no_other():
+    scores = curve_scores(pd.concat([curve("a", [np.nan] * 3), curve("b", [0, 1, 1])]))
+    assert scores["score"].isna().tolist() == [True, False]
+    assert scores["score"].iloc[1] == 0.75
+
+
+@pytest.mark.parametrize(
+    ("fraction", "message"),
+    [
+        ([0.1, 0.5, 1], "must go from 0 to 1; those of case b, method gradcam, metric insertion do not"),
+        ([0, 0.5, 0.9], "must go from 0 to 1; those of case b"),
+        ([0, 0, 1], "must have each fraction once; those of case b"),
+    ],
+)
+def test_a_curve_that_is_none_is_named(fraction, message):
+    frame = pd.concat([curve("a", [0, 1, 1]), curve("b", [0, 1, 1], fraction=fraction)])
+    with pytest.raises(SalstatsError, match=message):
+        curve_scores(frame)
+
+
+def test_other_metrics_and_missing_columns_are_refused():
+    with pytest.raises(ValueRangeError, match="metric='iou' is not known; choose one of insertion, deletion"):
+        curve_scores(curve("a", [0, 1], metric="iou"))
+    with pytest.raises(ColumnError, match="curves has no column 'fraction'"):
+        curve_scores(curve("a", [0, 1]).drop(columns="fraction"))

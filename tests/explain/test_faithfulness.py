@@ -1,0 +1,362 @@
+"""Insertion and deletion curves: analytic answers, the plain loop, batches, and what is refused."""
+
+import io
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+pytestmark = pytest.mark.torch
+torch = pytest.importorskip("torch", reason="needs the explain extra")
+
+from explain.stepping_models import linear, one_pixel, plain_loop, small_cnn  # noqa: E402
+from scipy.ndimage import convolve  # noqa: E402
+
+from salstats.checks import SalstatsError, ShapeError, ValueRangeError  # noqa: E402
+from salstats.explain.curves import curve_scores  # noqa: E402
+from salstats.explain.faithfulness import deletion, insertion  # noqa: E402
+from salstats.images.map_steps import resize  # noqa: E402
+
+# float32 sums whose order depends on the size of a batch
+TOLERANCE = 1e-5
+BOTH = pytest.mark.parametrize("curve", [insertion, deletion], ids=["insertion", "deletion"])
+
+
+@pytest.fixture(scope="module")
+def some():
+    """Four images of two channels, maps of two methods at other sizes, and a target each."""
+    rng = np.random.default_rng(7)
+    images = rng.normal(size=(4, 2, 9, 7)).astype(np.float32)
+    maps = {"gradcam": rng.random((4, 3, 3)), "ig": rng.normal(size=(4, 9, 7))}
+    return images, maps, [0, 1, 2, 1]
+
+
+def values(curves, method=None):
+    """The probabilities, one row per curve."""
+    rows = curves if method is None else curves[curves["method"] == method]
+    return rows["prob"].to_numpy().reshape(-1, rows["step"].max() + 1)
+
+
+def ones(n=1, side=4):
+    return np.ones((n, 1, side, side))
+
+
+def ranked(*first, side=4):
+    """A map whose most salient pixels are these, in this order."""
+    saliency = np.linspace(0.5, 0, side * side)
+    saliency[list(first)] = np.linspace(2, 1, len(first))
+    return saliency.reshape(1, side, side)
+
+
+@pytest.mark.parametrize("place", [0, 3, 7])
+def test_one_pixel_gives_a_step_of_known_area(place):
+    # the pixel is the (place + 1)th to be shown: 0 before, 1 from then on, a ramp of one step between
+    saliency = ranked(*[p for p in range(16) if p != 15][:place], 15)
+    options = {"probability": "none", "steps": 16, "baseline": "zero"}
+    inserted = insertion(one_pixel(15), ones(), saliency, 0, **options)
+    np.testing.assert_array_equal(values(inserted)[0], np.arange(17) > place)
+    deleted = deletion(one_pixel(15), ones(), saliency, 0, **options)
+    np.testing.assert_array_equal(values(deleted)[0], np.arange(17) <= place)
+    area = (16 - place - 0.5) / 16
+    assert curve_scores(inserted)["score"].item() == pytest.approx(area)
+    assert curve_scores(deleted)["score"].item() == pytest.approx(1 - area)
+
+
+def test_a_linear_model_gives_sums_of_its_weights_in_order():
+    weights = np.random.default_rng(0).random(16)
+    curves = insertion(
+        linear(weights), ones(), weights.reshape(1, 4, 4), 0, probability="none", baseline="zero", chunk=1
+    )
+    by_hand = np.concatenate([[0], np.cumsum(np.sort(weights)[::-1])])
+    np.testing.assert_allclose(values(curves)[0], by_hand, atol=TOLERANCE)
+
+
+def test_the_best_order_inserts_no_worse_than_any_other_and_deletes_no_worse():
+    rng = np.random.default_rng(3)
+    weights = rng.normal(size=25)
+    maps = {"best": weights.reshape(1, 5, 5)} | {str(i): rng.random((1, 5, 5)) for i in range(20)}
+    for curve, side in ((insertion, 1), (deletion, -1)):
+        curves = curve(linear(weights), ones(side=5), maps, 0, probability="sigmoid", baseline="zero")
+        scores = curve_scores(curves).set_index("method")["score"]
+        assert (side * (scores["best"] - scores.drop("best")) > 0).all()
+
+
+def test_deletion_in_one_order_mirrors_insertion_in_the_other(some):
+    images, maps, targets = some
+    saliency = maps["ig"]
+    options = {"baseline": "mean", "steps": 21}
+    deleted = values(deletion(small_cnn(), images, saliency, targets, **options))
+    inserted = values(insertion(small_cnn(), images, -saliency, targets, **options))
+    np.testing.assert_allclose(deleted, inserted[:, ::-1], atol=TOLERANCE)
+
+
+@BOTH
+@pytest.mark.parametrize("squash", ["softmax", "sigmoid"])
+def test_curves_are_those_of_one_pass_per_step(some, curve, squash):
+    images, maps, targets = some
+    model = small_cnn()
+    curves = curve(model, images, maps, targets, baseline="mean", probability=squash, chunk=5, batch_size=7)
+    sizes = [*range(0, 63, 5), 63]
+    assert curves["n_pixels"].tolist() == sizes * 8
+    np.testing.assert_array_equal(curves["fraction"], curves["n_pixels"] / 63)
+    blanks = np.broadcast_to(images.mean(axis=(2, 3), keepdims=True), images.shape)
+    stretched = [(m - m.min()) / np.ptp(m) for m in maps["gradcam"]]
+    for method, laid in {"gradcam": [resize(m, (9, 7)) for m in stretched], "ig": maps["ig"]}.items():
+        plain = plain_loop(
+            model, images, laid, targets, sizes, blanks, deleting=curve is deletion, squash=squash
+        )
+        np.testing.assert_allclose(values(curves, method), plain, atol=TOLERANCE)
+
+
+@BOTH
+def test_curves_do_not_depend_on_the_batch(some, curve):
+    images, maps, targets = some
+    whole = curve(small_cnn(), images, maps, targets, steps=10, batch_size=64)
+    for batch_size in (1, 3, 9):
+        other = curve(small_cnn(), images, maps, targets, steps=10, batch_size=batch_size)
+        np.testing.assert_allclose(other["prob"], whole["prob"], atol=TOLERANCE)
+    alone = curve(small_cnn(), images[2:3], {m: s[2:3] for m, s in maps.items()}, targets[2:3], steps=10)
+    np.testing.assert_allclose(alone["prob"], whole.loc[whole["case"] == "2", "prob"], atol=TOLERANCE)
+
+
+def test_rows_stand_by_image_method_and_step(some):
+    images, maps, targets = some
+    names = {"cases": ["b", "a", "b", "a"], "tasks": ["x", "x", "y", "y"]}
+    curves = insertion(small_cnn(), images, maps, targets, steps=3, **names)
+    assert list(curves.columns) == [
+        "case", "task", "method", "metric", "step", "fraction", "n_pixels", "prob", "target",
+        "baseline", "n_steps", "probability", "reason",
+    ]  # fmt: skip
+    first = curves[curves["step"] == 0]
+    assert first[["case", "task", "method", "target"]].apply(tuple, axis=1).tolist() == [
+        ("b", "x", "gradcam", 0), ("b", "x", "ig", 0), ("a", "x", "gradcam", 1), ("a", "x", "ig", 1),
+        ("b", "y", "gradcam", 2), ("b", "y", "ig", 2), ("a", "y", "gradcam", 1), ("a", "y", "ig", 1),
+    ]  # fmt: skip
+    assert curves["step"].tolist() == [0, 1, 2, 3] * 8
+    assert curves["n_pixels"].tolist() == [0, 21, 42, 63] * 8
+    assert set(curves["n_steps"]) == {3}
+    assert set(curves["baseline"]) == {"blur (11 px, SD 5 px)"}
+
+
+def test_whole_images_and_blanks_are_shown_once_for_all_maps_and_targets():
+    shown = []
+
+    class Watching(torch.nn.Module):
+        def forward(self, images):
+            shown.extend(images.flatten(1).sum(dim=1).tolist())
+            return torch.stack([images.mean(dim=(1, 2, 3)), images.mean(dim=(1, 2, 3))], dim=1)
+
+    twice = np.concatenate([ones(), ones()])
+    maps = {name: np.concatenate([ranked(k), ranked(k + 1)]) for k, name in enumerate("abc")}
+    names = {"cases": ["p", "p"], "tasks": ["s", "t"]}
+    curves = insertion(Watching(), twice, maps, [0, 1], baseline="zero", steps=4, **names)
+    assert sorted(shown) == [0.0] + [4.0] * 6 + [8.0] * 6 + [12.0] * 6 + [16.0]
+    assert len(curves) == 2 * 3 * 5
+
+
+def test_equal_values_are_taken_in_row_major_order():
+    saliency = np.array([[[0.0, 1.0], [1.0, 1.0]]])
+    weights = [1.0, 10.0, 100.0, 1000.0]
+    curves = insertion(linear(weights), ones(side=2), saliency, 0, probability="none", baseline="zero")
+    assert curves["prob"].tolist() == [0, 10, 110, 1110, 1111]
+
+
+@BOTH
+def test_a_constant_map_has_no_order(some, curve):
+    images, maps, targets = some
+    flat = {"flat": [np.full((3, 3), 0.1)] * 4, "gradcam": maps["gradcam"]}
+    curves = curve(small_cnn(), images, flat, targets, steps=5)
+    of_flat = curves["method"] == "flat"
+    assert curves.loc[of_flat, "prob"].isna().all()
+    assert set(curves.loc[of_flat, "reason"]) == {"constant map"}
+    assert set(curves.loc[~of_flat, "reason"]) == {""}
+    without = curve(small_cnn(), images, {"gradcam": maps["gradcam"]}, targets, steps=5)
+    np.testing.assert_allclose(curves.loc[~of_flat, "prob"], without["prob"], atol=TOLERANCE)
+    scores = curve_scores(curves)
+    assert scores["score"].isna().tolist() == [True, False] * 4
+
+
+def test_nothing_but_constant_maps_is_no_error():
+    curves = insertion(one_pixel(0), ones(), np.zeros((1, 2, 2)), 0, probability="none")
+    assert curves["prob"].isna().all()
+
+
+def test_maps_of_several_sizes_stand_in_a_list(some):
+    images, maps, targets = some
+    mixed = [maps["ig"][0], maps["gradcam"][1], maps["ig"][2], torch.from_numpy(maps["gradcam"][3])]
+    curves = insertion(small_cnn(), images, mixed, targets, steps=6)
+    whole = insertion(small_cnn(), images, maps, targets, steps=6)
+    for case, method in zip("0123", ["ig", "gradcam", "ig", "gradcam"], strict=True):
+        of_case = whole[(whole["case"] == case) & (whole["method"] == method)]
+        np.testing.assert_allclose(
+            curves.loc[curves["case"] == case, "prob"], of_case["prob"], atol=TOLERANCE
+        )
+    assert set(curves["method"]) == {"saliency"}
+
+
+def test_the_blur_is_that_of_rise():
+    # a Gaussian of SD 5 px on 11 x 11: what lies outside is mirrored back in; beyond 4 SD there is nothing
+    image = np.random.default_rng(0).normal(size=(1, 1, 20, 15))
+    offsets = np.arange(-20, 21)
+    weights = np.exp(-(offsets**2) / 50)
+    places = np.mod(offsets + 5, 22)
+    row = np.bincount(np.where(places > 10, 21 - places, places), weights, minlength=11)
+    kernel = np.outer(row, row) / row.sum() ** 2
+    blurred = convolve(image[0, 0], kernel, mode="constant")
+    weights = np.random.default_rng(1).normal(size=300)
+    curves = insertion(linear(weights), image, np.eye(20, 15)[None], 0, probability="none", steps=1)
+    assert curves["prob"].iloc[0] == pytest.approx((weights * blurred.ravel()).sum(), abs=1e-4)
+    assert curves["prob"].iloc[1] == pytest.approx((weights * image.ravel()).sum(), abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("baseline", "blank"),
+    [
+        ("zero", 0.0),
+        (0.25, 0.25),
+        ([0.5, 2.0], np.array([0.5, 2.0])[None, :, None, None]),
+        (np.arange(126.0).reshape(2, 9, 7), np.arange(126.0).reshape(1, 2, 9, 7)),
+        (np.arange(504.0).reshape(4, 2, 9, 7), np.arange(504.0).reshape(4, 2, 9, 7)),
+    ],
+    ids=["zero", "number", "by channel", "image", "an image each"],
+)
+def test_baselines_fill_what_is_not_shown(some, baseline, blank):
+    images, maps, _ = some
+    weights = np.random.default_rng(1).normal(size=126)
+    curves = insertion(
+        linear(weights), images, maps["ig"], 0, baseline=baseline, probability="none", steps=9, batch_size=5
+    )
+    blanks = np.broadcast_to(blank, images.shape).astype(np.float32)
+    expected = blanks.reshape(4, -1) @ weights
+    np.testing.assert_allclose(values(curves)[:, 0], expected, rtol=1e-4)
+    # seven pixels on, of both channels
+    top = np.argsort(-maps["ig"].reshape(4, -1), axis=1, kind="stable")[:, :7]
+    change = ((images - blanks) * weights.reshape(2, 9, 7)).sum(axis=1).reshape(4, -1)
+    after = expected + np.take_along_axis(change, top, axis=1).sum(axis=1)
+    np.testing.assert_allclose(values(curves)[:, 1], after, rtol=1e-4)
+
+
+def test_equal_images_may_have_baselines_of_their_own():
+    blanks = np.stack([np.full((1, 4, 4), value) for value in (0.25, 0.75)])
+    maps = np.concatenate([ranked(1), ranked(2)])
+    curves = insertion(one_pixel(0), ones(2), maps, 0, baseline=blanks, probability="none", steps=2)
+    assert curves["prob"].tolist() == [0.25, 1, 1, 0.75, 1, 1]
+
+
+def test_sigmoid_looks_at_each_output_for_itself(some):
+    images, maps, _ = some
+    scaled = [linear(np.vstack([np.ones(126), np.full(126, k)])) for k in (1.0, 50.0)]
+    runs = [insertion(m, images, maps["ig"], 0, probability="sigmoid", steps=4)["prob"] for m in scaled]
+    np.testing.assert_allclose(runs[0], runs[1], atol=TOLERANCE)
+
+
+def test_a_bar_counts_on_a_terminal_and_changes_nothing(some, monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    images, maps, targets = some
+    monkeypatch.setattr("sys.stderr", Terminal())
+    with_bar = insertion(small_cnn(), images, maps, targets, steps=4, progress=True)
+    assert "Insertion" in sys.stderr.getvalue()
+    monkeypatch.setattr("sys.stderr", Terminal())
+    pd.testing.assert_frame_equal(with_bar, insertion(small_cnn(), images, maps, targets, steps=4))
+    assert not sys.stderr.getvalue()
+
+
+def test_the_model_is_left_as_it_was(some):
+    images, maps, targets = some
+    model = small_cnn().train()
+    model[1].eval()
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    insertion(model, images, maps, targets, steps=3)
+    assert [m.training for m in model] == [True, False, True, True, True, True, True]
+    assert all(torch.equal(before[name], value) for name, value in model.state_dict().items())
+    assert all(p.grad is None and p.requires_grad for p in model.parameters())
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit:FutureWarning", "ignore:.torch.jit:DeprecationWarning")
+def test_torchscript_models_are_taken(some):
+    images, maps, targets = some
+    scripted = torch.jit.trace(small_cnn().eval(), torch.zeros(1, 2, 9, 7))
+    curves = insertion(scripted, images, maps, targets, steps=4)
+    direct = insertion(small_cnn(), images, maps, targets, steps=4)
+    np.testing.assert_allclose(curves["prob"], direct["prob"], atol=TOLERANCE)
+
+
+def test_a_model_exported_for_one_image_is_taken_one_image_at_a_time(some):
+    images, maps, targets = some
+    program = torch.export.export(small_cnn().eval(), (torch.zeros(1, 2, 9, 7),))
+    curves = insertion(program.module(), images, maps, targets, steps=4, batch_size=1)
+    direct = insertion(small_cnn(), images, maps, targets, steps=4)
+    np.testing.assert_allclose(curves["prob"], direct["prob"], atol=TOLERANCE)
+
+
+def test_steps_beyond_the_pixels_are_not_taken():
+    curves = insertion(one_pixel(0), ones(), ranked(1), 0, probability="none", steps=1000)
+    assert curves["n_pixels"].tolist() == list(range(17))
+    assert set(curves["n_steps"]) == {16}
+
+
+def test_a_damaged_map_names_its_case(some):
+    images, maps, targets = some
+    broken = maps["gradcam"].copy()
+    broken[2, 1, 1] = np.nan
+    with pytest.raises(ValueRangeError, match="case d, task t, method gradcam: 1 of 9 pixels"):
+        insertion(small_cnn(), images, {"gradcam": broken}, targets, cases=[*"abde"], tasks=["t"] * 4)
+
+
+@BOTH
+@pytest.mark.parametrize("lit", [0, 5, 16])
+def test_a_model_that_gives_nan_names_the_case_and_the_step(curve, lit):
+    class Failing(torch.nn.Module):
+        def forward(self, images):
+            n = images.flatten(1).sum(dim=1)
+            return torch.where(n == lit, torch.nan, n)[:, None]
+
+    changed = lit if curve is insertion else 16 - lit
+    with pytest.raises(ValueRangeError, match=f"case p: the model gave NaN with {changed} pixels changed"):
+        curve(Failing(), ones(), ranked(2), 0, cases=["p"], baseline="zero", probability="sigmoid")
+
+
+def test_a_target_out_of_range_is_named(some):
+    images, maps, _ = some
+    with pytest.raises(ValueRangeError, match=r"target 3 \(image 1\) is out of range: the network has 3"):
+        insertion(small_cnn(), images, maps, [0, 3, 0, 0])
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"baseline": "blurr"}, ValueRangeError, "baseline='blurr' is not known; did you mean 'blur'"),
+        ({"baseline": np.zeros((3, 9, 7))}, ShapeError, r"baseline has shape \(3, 9, 7\)"),
+        ({"baseline": np.nan}, ValueRangeError, "baseline must hold finite numbers"),
+        ({"kernel": 4}, ValueRangeError, "kernel must be an odd number of pixels, not 4"),
+        ({"sigma": 0}, ValueRangeError, "sigma must be a positive number of pixels, not 0"),
+        ({"steps": 0}, ValueRangeError, "steps must be a whole number of at least 1, not 0"),
+        ({"chunk": 0}, ValueRangeError, "chunk must be a whole number of at least 1, not 0"),
+        ({"probability": "logit"}, ValueRangeError, "probability='logit' is not known"),
+        ({"batch_size": 0}, ValueRangeError, "batch_size must be a whole number from 1 up, not 0"),
+        ({"cases": ["a", "b"]}, ShapeError, "cases must name each of the 4 images, not 2"),
+        ({"cases": [*"abca"]}, SalstatsError, "images 0 and 3 are both case a; tasks= tells its targets"),
+        ({"cases": [*"abc", None]}, ValueRangeError, "cases has no name for image 3"),
+        ({"method": "ig"}, SalstatsError, "method='ig' beside maps that name their methods"),
+        ({"device": "nowhere"}, SalstatsError, "device='nowhere' cannot be used"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_what_cannot_be_done_is_refused_with_what_would_do(some, options, error, message):
+    images, maps, targets = some
+    with pytest.raises(error, match=message):
+        insertion(small_cnn(), images, maps, targets, **options)
+
+
+def test_maps_must_fit_the_images(some):
+    images, maps, targets = some
+    with pytest.raises(ShapeError, match="method 'saliency' has 3 maps for 4 images"):
+        insertion(small_cnn(), images, maps["ig"][:3], targets)
+    with pytest.raises(ShapeError, match=r"case 0, method saliency: a saliency map must have shape \(M, N\)"):
+        insertion(small_cnn(), images, maps["ig"][:, None], targets)
+    with pytest.raises(SalstatsError, match="maps is empty"):
+        insertion(small_cnn(), images, {}, targets)
