@@ -52,29 +52,57 @@ def _option(kind: Any, default: Any, help_text: str) -> tuple[Any, Any]:
 #: Options of every command that reads a study; see `read_study`.
 STUDY = {
     "format": _option(
-        str | None, None, "chexlocalize or mrxai2025 (default: found by the names of the files)."
+        str | None,
+        None,
+        "maps, chexlocalize, mrxai2025 or saliency_bench (default: found by the names of the files).",
     ),
-    "method": _option(str, "saliency", "Method of the maps."),
+    "method": _option(
+        str | None, None, "Method of the maps (default: saliency; a map folder's maps.csv names its own)."
+    ),
     "maps": _option(list[str] | None, None, "Folder of maps by method[:model[:seed]]: gradcam:densenet=DIR."),
     "masks": _option(
         list[str] | None, None, "Stored masks by method: gradcam=FILE.json; mrxai2025: lime=DIR, too."
     ),
-    "truth": _option(Path | None, None, "Truth: segmentations (JSON)."),
+    "truth": _option(
+        Path | None, None, "Truth: segmentations (JSON); maps: or a folder with TASK/CASE.png, too."
+    ),
     "annotations": _option(Path | None, None, "Truth: outlines (JSON)."),
-    "human": _option(Path | None, None, "People's segmentations (JSON)."),
+    "human": _option(
+        Path | None, None, "People's segmentations (JSON); maps: or a folder with TASK/CASE.png, too."
+    ),
     "human_annotations": _option(Path | None, None, "People's outlines (JSON)."),
     "points": _option(Path | None, None, "People's points (JSON)."),
     "labels": _option(Path | None, None, "Image-level labels (CSV)."),
-    "split": _option(str | None, None, "val or test, where a folder holds the files of both."),
-    "predictions": _option(Path | None, None, "mrxai2025: the model's case, prob and label (CSV)."),
-    "task": _option(str | None, None, "mrxai2025: what the masks mark (default: tumour)."),
+    "split": _option(
+        str | None,
+        None,
+        "val or test, where a folder holds the files of both; saliency_bench: train, validation or test.",
+    ),
+    "predictions": _option(
+        Path | None, None, "mrxai2025, saliency_bench: the model's case, prob and label (CSV)."
+    ),
+    "task": _option(
+        str | None,
+        None,
+        "mrxai2025: what the masks mark (default: tumour); saliency_bench: one task for all classes.",
+    ),
+    "classes": _option(list[str] | None, None, "saliency_bench: only these folders of image."),
+    "pixels": _option(
+        str | None,
+        None,
+        "saliency_bench: annotation (default) or image, on whose pixels maps meet the truth.",
+    ),
     "tasks": _option(list[str] | None, None, "Only these tasks, also one that the truth lacks."),
     "patient_from": _option(str | None, None, "Regular expression that finds the patient in a case id."),
 }
 
 
 def study_arguments(
-    maps: list[str] | None, masks: list[str] | None, tasks: list[str] | None, **given: Any
+    maps: list[str] | None,
+    masks: list[str] | None,
+    tasks: list[str] | None,
+    classes: list[str] | None,
+    **given: Any,
 ) -> dict[str, Any]:
     """Return the options that were given as keyword arguments of `read_study`."""
     options = {
@@ -82,6 +110,7 @@ def study_arguments(
         "maps": equations(maps, "--maps", "gradcam:densenet=DIR"),
         "masks": equations(masks, "--masks", "gradcam=FILE.json"),
         "tasks": split(tasks),
+        "classes": split(classes),
     }
     return {name: value for name, value in options.items() if value is not None}
 
@@ -121,7 +150,7 @@ def score(
             "--metrics",
             "--metric",
             help="Comma-separated: iou, dice, precision, recall, specificity, hausdorff, hd95, assd, pdc, "
-            "hit, hit_any (default: iou,hit).",
+            "hit, hit_any, energy (default: iou,hit).",
         ),
     ] = None,
     threshold: Threshold = "otsu",
@@ -148,8 +177,8 @@ def score(
     undefined: Annotated[
         str,
         typer.Option(
-            help="What an empty mask scores against a finding: nan, or worst (overlap and pdc 0, distance "
-            "the image's diagonal)."
+            help="What an empty mask scores against a finding: nan, or worst (overlap, pdc and energy 0, "
+            "distance the image's diagonal)."
         ),
     ] = "nan",
     pdc_form: Annotated[str | None, typer.Option(help="pdc: product (default) or mean.")] = None,

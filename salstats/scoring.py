@@ -24,6 +24,7 @@ from salstats.scoring_cases import (
     POINTING,
     PREDICTED_POSITIVE,
     TRUE_POSITIVE,
+    UNMASKED,
     ScoreRule,
     score_cases,
 )
@@ -85,7 +86,7 @@ def score(
         What a reader returned, or the folder to read.
     metrics : str or sequence of str
         Of "iou", "dice", "precision", "recall", "specificity" (overlap), "hausdorff", "hd95", "assd"
-        (distance), "pdc", "hit", "hit_any".
+        (distance), "pdc", "hit", "hit_any", "energy".
     threshold : "otsu", float, mapping or path
         What makes a map, scaled to [0, 1], a mask: Otsu's level, or a number that it must exceed. A mapping
         from task, or from (task, method), to a number; or a file as `tune` or the CheXlocalize release
@@ -109,9 +110,10 @@ def score(
         from case to either; or a table with columns `case`, `row_mm`, `col_mm`. By default distances are
         in pixels.
     undefined : {"nan", "worst"}
-        What an empty mask scores against a finding, where the score is undefined. "worst", on every slice:
-        overlap and "pdc" 0, distances the diagonal of the image. A sensitivity analysis: a method must not
-        look better for marking nothing. A mask that is not there ("no map") stays undefined.
+        What an empty mask scores against a finding, where the score is undefined, and the energy of a map
+        that is nowhere positive. "worst", on every slice: overlap, "pdc" and energy 0, distances the
+        diagonal of the image. A sensitivity analysis: a method must not look better for marking nothing. A
+        mask that is not there ("no map") stays undefined.
     pdc : mapping, optional
         Options of "pdc": `alpha`, `beta`, `form`, `components`, as `metrics.penalised_dice.pdc` has them.
     jobs : int, optional
@@ -133,8 +135,9 @@ def score(
             NaN where undefined.
         reason
             Why a score is undefined: "finding absent", "empty mask", "true negative" (neither mask nor
-            truth), "no map", "map is not finite", "no mask", "no point", "no probability" (a cutoff, but no
-            probability), "predicted negative"; missing where there is a score.
+            truth), "no map", "map is not finite", "no mask", "no point", "nothing positive" (energy), "no
+            probability" (a cutoff, but no probability), "predicted negative"; missing where there is a
+            score.
         prob, label
             The model's probability and the image-level truth, where the study has them.
         tp, fp, fn, tn
@@ -149,7 +152,7 @@ def score(
         pdc_options
             Form and penalties of "pdc", beside it.
         undefined
-            "worst" beside scores of masks, where that was asked for.
+            "worst" beside scores of masks and energy, where that was asked for.
         empty_mask
             Whether the mask marks nothing, beside overlap, distances and "pdc"; missing where there is no
             mask. Only where distances or "pdc" are asked for, or undefined="worst".
@@ -182,6 +185,9 @@ def score(
     is not at hand; see `metrics.penalised_dice`. Both need a mask and a finding, so that a false positive
     has no distance on any slice ("finding absent").
 
+    "energy" is the share of the map's positive part that lies in the truth; see `metrics.energy`. Threshold,
+    cutoff and smooth leave it as it is; masks and people have none ("no map").
+
     Examples
     --------
     >>> import numpy as np, salstats as ss
@@ -195,7 +201,7 @@ def score(
     """
     study = study_of(study)
     names = chosen_metrics(
-        metrics, (*OVERLAP, *DISTANCE, *POINTING), "is not computed from maps and masks here"
+        metrics, (*OVERLAP, *DISTANCE, *UNMASKED), "is not computed from maps and masks here"
     )
     cases = [c for c in study if c.annotated or slice != TRUE_POSITIVE]
     rule = ScoreRule(

@@ -13,16 +13,19 @@ from salstats.images import masks
 from salstats.images.maps import SaliencyOnImage, is_finite
 from salstats.masking import MaskRule, value_of
 from salstats.metrics import overlap
+from salstats.metrics.energy import energy
 from salstats.metrics.overlap import Counts, rate
 from salstats.metrics.pointing import hit, hit_any, points_hit
 from salstats.study import Case, Content, Prediction, Series
 
 OVERLAP = ("iou", "dice", "precision", "recall", "specificity")
 POINTING = ("hit", "hit_any")
+#: What is taken of a map itself, or of points, without making a mask.
+UNMASKED = (*POINTING, "energy")
 #: Why a score is undefined.
 ABSENT, EMPTY, NO_MAP, NOT_FINITE = "finding absent", "empty mask", "no map", "map is not finite"
 NEGATIVE, PREDICTED_NEGATIVE, NO_PROB = "true negative", "predicted negative", "no probability"
-NO_POINT, NO_MASK = "no point", "no mask"
+NO_POINT, NO_MASK, NOTHING_POSITIVE = "no point", "no mask", "nothing positive"
 TRUE_POSITIVE, FULL, PREDICTED_POSITIVE = "true-positive", "full", "predicted-positive"
 
 
@@ -69,13 +72,14 @@ class Row(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What a series showed of one task of a case: counts, distances and hits, or why there are none."""
+    """What a series showed of one task of a case, or why it shows none: `hits` holds the energy, too."""
 
     counts: Counts | None
     distances: dict[str, float]
     hits: dict[str, float]
     no_counts: str | None = None
     no_hit: str | None = None
+    no_energy: str | None = None
 
     @property
     def is_empty(self) -> bool | None:
@@ -134,7 +138,7 @@ def _score_case(case: Case, rule: ScoreRule) -> list[Row]:
             from_map = held is not None and held.saliency is not None and held.mask is None
             for metric in rule.metrics:
                 score, reason = _score(metric, seen, finding, out, rule)
-                of_mask = metric not in POINTING
+                of_mask = metric not in UNMASKED
                 rows.append(
                     Row(case.case, case.patient, task, series, metric, score, reason, prob, label,
                         seen.counts if metric in OVERLAP else None,
@@ -193,27 +197,31 @@ def _compare(content: Content | None, finding: Finding | None, series: Series, r
     A stored mask stands before one made of the map, points before the map's peak.
     """
     if content is None or finding is None or _is_bare(content):
-        return Seen(None, {}, {}, NO_MAP, NO_MAP)
+        return Seen(None, {}, {}, NO_MAP, NO_MAP, NO_MAP)
     on_image = None
     if content.saliency is not None:
         if not is_finite(content.saliency):
-            return Seen(None, {}, {}, NOT_FINITE, NOT_FINITE)
+            return Seen(None, {}, {}, NOT_FINITE, NOT_FINITE, NOT_FINITE)
         on_image = rule.mask.on_image(content, finding.task, series, finding.truth.shape)
     counts, no_counts = None, NO_MASK
     distances: dict[str, float] = {}
-    if set(rule.metrics) - set(POINTING) and (content.mask is not None or on_image is not None):
+    if set(rule.metrics) - set(UNMASKED) and (content.mask is not None or on_image is not None):
         counts, distances = _compare_masks(content, on_image, finding, series, rule)
         no_counts = NO_PROB
     hits: dict[str, float] = {}
     no_hit = NO_POINT if content.points is None and on_image is None else None
-    if set(rule.metrics) & set(POINTING) and finding.is_there:
+    if set(rule.metrics) & set(UNMASKED) and finding.is_there:
         if content.points is not None:
             hits = dict.fromkeys(POINTING, points_hit(content.points, finding.truth))
         elif on_image is not None:
-            hits["hit"] = hit(on_image, finding.truth)
+            if "hit" in rule.metrics:
+                hits["hit"] = hit(on_image, finding.truth)
             if "hit_any" in rule.metrics:
                 hits["hit_any"] = hit_any(on_image, finding.truth)
-    return Seen(counts, distances, hits, None if counts is not None else no_counts, no_hit)
+        if "energy" in rule.metrics and content.saliency is not None:
+            hits["energy"] = energy(content.saliency, finding.truth)
+    no_energy = NO_MAP if content.saliency is None else None
+    return Seen(counts, distances, hits, None if counts is not None else no_counts, no_hit, no_energy)
 
 
 def _compare_masks(
@@ -270,10 +278,10 @@ def _score(
     if outside is not None:
         return nan, outside
     no_truth = finding is not None and not finding.is_there
-    if no_truth and (metric in POINTING or rule.slice == TRUE_POSITIVE):
+    if no_truth and (metric in UNMASKED or rule.slice == TRUE_POSITIVE):
         return nan, ABSENT
-    if metric in POINTING:
-        return (nan, seen.no_hit) if seen.no_hit is not None else (seen.hits[metric], None)
+    if metric in UNMASKED:
+        return _unmasked(metric, seen, rule)
     if seen.counts is None or finding is None:
         return nan, seen.no_counts
     missed = seen.is_empty and not no_truth
@@ -288,3 +296,14 @@ def _score(
     if not np.isnan(value):
         return value, None
     return nan, NEGATIVE if no_truth and seen.is_empty else EMPTY if seen.is_empty else ABSENT
+
+
+def _unmasked(metric: str, seen: Seen, rule: ScoreRule) -> tuple[float, str | None]:
+    """Return a hit or an energy on a finding that is there, or NaN and the reason."""
+    missing = seen.no_energy if metric == "energy" else seen.no_hit
+    if missing is not None:
+        return float("nan"), missing
+    value = seen.hits[metric]
+    if np.isnan(value) and rule.distance.undefined == WORST:
+        return 0.0, None
+    return value, NOTHING_POSITIVE if np.isnan(value) else None

@@ -73,7 +73,8 @@ METRICS: dict[str, Metric] = {
         ),
         Metric(
             "energy", "Energy inside", 0, 1, True, True,
-            "Wang et al. 2020, doi:10.1109/CVPRW50498.2020.00020: of the map's positive part", "map",
+            "Wang et al. 2020 (Score-CAM), doi:10.1109/CVPRW50498.2020.00020: of the map's positive part, "
+            "cut before the resize", "map",
         ),
         Metric(
             "hausdorff", "Hausdorff distance", 0, _INF, False, True,

@@ -39,7 +39,7 @@ from salstats.study import Case, Content, Prediction, Study, Truth
 #: Where images and annotations lie in a data set's folder.
 IMAGES, LABELS = "image", "attention_label"
 _SUFFIXES = (".jpg", ".jpeg", ".png")
-GRIDS = ("annotation", "image")
+PIXELS = ("annotation", "image")
 _NAN = float("nan")
 
 
@@ -58,7 +58,7 @@ def read_saliency_bench(
     classes: str | Sequence[str] | None = None,
     task: str | None = None,
     annotations: PathLike | Sequence[PathLike] | None = None,
-    grid: str = "annotation",
+    pixels: str = "annotation",
     threshold: float | None = None,
     split: str | None = None,
     shares: Sequence[float] = (0.7, 0.15, 0.15),
@@ -85,7 +85,7 @@ def read_saliency_bench(
         every class is a task, which is there on the images of its folder.
     annotations : path or sequence of paths, optional
         The tables to read; by default all of `attention_label`.
-    grid : {"annotation", "image"}
+    pixels : {"annotation", "image"}
         Where maps and truth meet. "annotation": on the annotation's own pixels, as the benchmark compares
         them, so that nothing of the truth is resampled (boxes: on the image's). "image": on the image's
         pixels, to which the truth is resized by the nearest pixel.
@@ -117,7 +117,7 @@ def read_saliency_bench(
     SalstatsError
         A class that is not there; a method's name cannot be.
     ValueRangeError
-        An unknown grid or part; shares that do not add up to 1.
+        Unknown `pixels` or an unknown part; shares that do not add up to 1.
 
     Warns
     -----
@@ -134,7 +134,7 @@ def read_saliency_bench(
     Notes
     -----
     The benchmark's models see images stretched to 224 x 224, the annotation's pixels, so that on
-    `grid="annotation"` shapes are stretched too (`features`: use `grid="image"`).
+    `pixels="annotation"` shapes are stretched too (`features`: use `pixels="image"`).
 
     Split: the images of each class are shuffled and spread evenly over the order, of which the first
     int(0.7 n) are for training, the next int(0.15 n) for validation, the rest for testing (as the benchmark
@@ -169,12 +169,12 @@ def read_saliency_bench(
     ...     text = 'img_idx,attention\ntom.png,"[[0, 1], [0, 0]]"\n'
     ...     _ = (here / "attention_label" / "a.csv").write_text(text)
     ...     case = read_saliency_bench(folder).cases[0]
-    ...     on_image = read_saliency_bench(folder, grid="image").cases[0]
+    ...     on_image = read_saliency_bench(folder, pixels="image").cases[0]
     >>> case.case, case.shape, case.labels, on_image.shape
     ('tom', (2, 2), {'cat': 1.0}, (4, 6))
     """
     here = Path(folder)
-    check_choice(grid, GRIDS, "grid")
+    check_choice(pixels, PIXELS, "pixels")
     given = sources(maps, method, "maps")
     everything = _images(here)
     labels = _classes(classes, everything, here)
@@ -197,7 +197,7 @@ def read_saliency_bench(
     for name, image in wanted.items():
         note = noted.get(name)
         own = image.label if task is None else task
-        shape, truth = _truth(image.file, note, grid, usual, beyond, name)
+        shape, truth = _truth(image.file, note, pixels, usual, beyond, name)
         answers = []
         for series in given:
             file = found_maps[series].get(name)
@@ -341,20 +341,20 @@ def _usual_grid(noted: Mapping[str, Annotation]) -> tuple[int, int] | None:
 def _truth(
     image: Path,
     note: Annotation | None,
-    grid: str,
+    pixels: str,
     usual: tuple[int, int] | None,
     beyond: list[str],
     name: str,
 ) -> tuple[tuple[int, int], Truth | None]:
     """Return the size that a case is compared at, and its truth."""
     if note is None:
-        return (usual if grid == "annotation" and usual is not None else _size(image)), None
+        return (usual if pixels == "annotation" and usual is not None else _size(image)), None
     if note.mask is None:
         shape = _size(image)
         if reaches_beyond(note.boxes, shape):
             beyond.append(name)
         return shape, Truth(partial(_same, masks.encode(draw_boxes(note.boxes, shape))), len(note.boxes))
-    if grid == "annotation":
+    if pixels == "annotation":
         return note.mask.shape, Truth(partial(_same, note.mask))
     shape = _size(image)
     return shape, Truth(partial(resize_truth, note.mask, shape))

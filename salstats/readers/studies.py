@@ -9,14 +9,19 @@ from salstats.checks import InputFileError, SalstatsError, check_choice, quoted
 from salstats.readers.chexlocalize import read_chexlocalize
 from salstats.readers.chexlocalize_files import holds_study
 from salstats.readers.gaze_files import holds_gaze
+from salstats.readers.map_folder import holds_maps, read_map_folder
 from salstats.readers.mrxai2025 import holds_pairs, read_mrxai2025
+from salstats.readers.saliency_bench import holds_saliency_bench, read_saliency_bench
 from salstats.readers.table_options import PathLike
 from salstats.study import Study
 
 #: Format -> its reader, and what tells whether a folder is in it.
 _FORMATS: dict[str, tuple[Callable[..., Study], Callable[[Path], bool]]] = {
+    # first: a table of maps says what a folder is, whatever lies beside it
+    "maps": (read_map_folder, holds_maps),
     "chexlocalize": (read_chexlocalize, holds_study),
     "mrxai2025": (read_mrxai2025, holds_pairs),
+    "saliency_bench": (read_saliency_bench, holds_saliency_bench),
 }
 FORMATS = tuple(_FORMATS)
 
@@ -28,10 +33,11 @@ def read_study(path: PathLike, *, format: str | None = None, **options: Any) -> 
     ----------
     path : path
         The folder.
-    format : {"chexlocalize", "mrxai2025"}, optional
+    format : {"maps", "chexlocalize", "mrxai2025", "saliency_bench"}, optional
         The format, where it is to be said.
     **options
-        Options of the format's reader, `read_chexlocalize` or `read_mrxai2025`.
+        Options of the format's reader: `read_map_folder`, `read_chexlocalize`, `read_mrxai2025` or
+        `read_saliency_bench`.
 
     Returns
     -------
@@ -66,8 +72,9 @@ def read_study(path: PathLike, *, format: str | None = None, **options: Any) -> 
             "score_gaze() (salstats gaze)"
         )
     raise InputFileError(
-        f"{folder}: in no format that is known by its files' names (such as gt_segmentations*.json, "
-        f"gt_annotations*.json or */*_mask.tif); say it with format= ({', '.join(FORMATS)})"
+        f"{folder}: in no format that is known by its files' names (such as maps.csv, "
+        "gt_segmentations*.json, gt_annotations*.json, */*_mask.tif or attention_label/*.csv); say it with "
+        f"format= ({', '.join(FORMATS)})"
     )
 
 

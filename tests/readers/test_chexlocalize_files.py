@@ -99,7 +99,7 @@ def test_a_study_is_read_by_the_names_of_its_files(folder):
     assert read_study(folder, format="chexlocalize", method="cam").series == (Series("cam"),)
     (folder / "sub").mkdir()
     with pytest.raises(
-        InputFileError, match=r"sub: in no format that is known .*format= \(chexlocalize, mrxai2025\)"
+        InputFileError, match=r"sub: in no format that is known .*format= \(maps, chexlocalize, mrxai2025, saliency_bench\)"
     ):
         read_study(folder / "sub")
     with pytest.raises(

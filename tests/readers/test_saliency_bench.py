@@ -89,14 +89,14 @@ class TestTiny:
             assert (decode(truth.read()) == np.array(json.loads(text))).all()
 
     def test_on_the_images_grid_shapes_are_the_images(self, tiny, manifest):
-        for case in read_saliency_bench(tiny, grid="image"):
+        for case in read_saliency_bench(tiny, pixels="image"):
             row = manifest.loc[case.case]
             assert case.shape == (row["height"], row["width"])
             for truth in case.truths.values():
                 assert truth.read().shape == case.shape
 
     def test_a_resized_truth_keeps_its_share_of_the_image(self, tiny, manifest):
-        for case in read_saliency_bench(tiny, grid="image"):
+        for case in read_saliency_bench(tiny, pixels="image"):
             row = manifest.loc[case.case]
             for truth in case.truths.values():
                 share = area(truth.read()) / (row["height"] * row["width"])
@@ -185,10 +185,10 @@ class TestMaps:
         assert (found["rise"] == 0).all(axis=None)
         assert wide.loc["stripe_2"].isna().all()
 
-    @pytest.mark.parametrize("grid", ["annotation", "image"])
-    def test_a_study_can_be_sent_to_another_process(self, tiny, tmp_path, grid):
+    @pytest.mark.parametrize("pixels", ["annotation", "image"])
+    def test_a_study_can_be_sent_to_another_process(self, tiny, tmp_path, pixels):
         np.save(tmp_path / "circle_0.npy", np.eye(7))
-        study = read_saliency_bench(tiny, maps=tmp_path, task="object", grid=grid)
+        study = read_saliency_bench(tiny, maps=tmp_path, task="object", pixels=pixels)
         sent = pickle.loads(pickle.dumps(study))
         pd.testing.assert_frame_equal(ss.score(sent), ss.score(study))
 
@@ -311,11 +311,11 @@ class TestBadInput:
         (tmp_path / "image" / "a" / "x.jpg").write_bytes(b"no image")
         assert len(read_saliency_bench(tmp_path)) == 1
         with pytest.raises(InputFileError, match=r"x.jpg: not a JPEG image, or damaged"):
-            read_saliency_bench(tmp_path, grid="image")
+            read_saliency_bench(tmp_path, pixels="image")
 
     @pytest.mark.parametrize(
         ("options", "message"),
-        [({"grid": "images"}, "grid='images' is not known"), ({"split": "dev"}, "split='dev'"),
+        [({"pixels": "images"}, "pixels='images' is not known"), ({"split": "dev"}, "split='dev'"),
          ({"shares": (0.6, 0.3, 0.3)}, "shares must be three numbers")],
     )  # fmt: skip
     def test_options_that_are_none(self, tiny, options, message):

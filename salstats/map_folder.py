@@ -1,0 +1,423 @@
+"""Write a folder of saliency maps: one table of what they are, one file each, so that a run can go on."""
+
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from salstats.checks import InputFileError, SalstatsError, ShapeError, check_choice
+from salstats.folder_lock import FolderLock
+from salstats.images.masks import Rle, encode
+from salstats.images.run_lengths import check_shape
+from salstats.map_table import (
+    MAPS,
+    TABLE,
+    MapKey,
+    Row,
+    checked_key,
+    checked_label,
+    checked_map,
+    checked_prob,
+    file_inside,
+    is_complete,
+    is_made_here,
+    number_text,
+    path_of,
+    read_rows,
+    write_rows,
+)
+from salstats.outputs import check_parent, replacing
+
+__all__ = ["MapFolder", "MapKey"]
+
+#: Whose masks there may be: NAME.json, or NAME/TASK/CASE.png.
+MASKS = ("truth", "human")
+_SETTINGS = "settings.json"
+#: What may lie in a folder that has no table yet.
+_OURS = (*MASKS, *(f"{name}.json" for name in MASKS))
+#: Seconds between two writings of the table, and how many times longer than one writing that is at least.
+_EVERY, _TIMES = 2.0, 20.0
+#: How names of files begin and end that `replacing` has not finished.
+_TEMPORARY, _ENDINGS = ".salstats-", (".npy", ".csv", ".json")
+
+
+class MapFolder:
+    """Write saliency maps into a folder, so that a run that was stopped goes on where it was.
+
+    Use it in a `with` block. Each map is a file of its own that appears only once it is complete; the table
+    of all of them is replaced every few seconds and at the end of the block, also after an error. A run that
+    was killed loses the maps of these seconds at most, and the next run removes what it left half done.
+
+    Parameters
+    ----------
+    folder : path
+        A new folder, an empty one, or one of maps. Its parent exists.
+    settings : mapping, optional
+        How the maps of each series are made, in words: series (`method`, `method:model` or
+        `method:model:seed`, or a `Series`) -> text. It is kept in the folder, and maps of the series that
+        were made in another way are refused. With settings, every map added must be of a series that has
+        them.
+    overwrite : bool, default False
+        Drop the maps of the series in `settings` that are there already; where there are no settings, drop
+        all maps. Masks of the truth and of people may then be replaced as well.
+
+    Attributes
+    ----------
+    folder : Path
+
+    Raises
+    ------
+    InputFileError
+        The folder is a file, holds other files, may not be written in, or has another writer; its table is
+        damaged; it holds maps of a series that were made with other settings.
+
+    See Also
+    --------
+    salstats.readers.map_folder.read_map_folder
+
+    Notes
+    -----
+    The folder, which anything else may write as well::
+
+        maps.csv          case, task, method, prob, label, path, height, width, model, seed[, patient]
+        maps/SERIES/*.npy one map each, float32, of any resolution that covers the whole image
+        truth.json        the truth: case -> task -> COCO run-length code, as `write_masks` writes it
+        human.json        people's masks, in the same form
+        settings.json     series -> how its maps were made
+
+    `height` and `width` are those of the image; `path` counts from the folder. The name of a file is made of
+    those of case and task and of a part of a SHA-256 of the whole key, so that no two are alike, also where
+    upper and lower case are the same. The names that count stand in the table.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> from salstats.map_folder import MapFolder, MapKey
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     folder = pathlib.Path(place) / "study"
+    ...     with MapFolder(folder) as maps:
+    ...         maps.add(MapKey("a/1", "Edema", "gradcam"), np.eye(2), prob=0.75, shape=(8, 8))
+    ...         maps.write_masks({("a/1", "Edema"): np.eye(8, dtype=bool)})
+    ...     with MapFolder(folder) as maps:
+    ...         print([MapKey(case, "Edema", "gradcam") in maps for case in ("a/1", "b")])
+    ...     print((folder / "maps.csv").read_text().split()[1])
+    [True, False]
+    a/1,Edema,gradcam,0.75,,maps/gradcam/a-1_Edema~1d379776b6faab86.npy,8,8,,
+    """
+
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        settings: Mapping[Any, str] | None = None,
+        overwrite: bool = False,
+    ) -> None:
+        self.folder = Path(folder)
+        self._overwrite = overwrite
+        self._settings = None if settings is None else {str(s): str(text) for s, text in settings.items()}
+        _check_folder(self.folder)
+        self._lock = FolderLock(self.folder)
+        try:
+            self._open()
+        except BaseException:
+            self._lock.release()
+            raise
+        self._is_open = True
+
+    def _open(self) -> None:
+        """Read what is there, drop what is to be made anew, and remove what a killed run left."""
+        table = self.folder / TABLE
+        self._masks: dict[str, dict[str, dict[str, Any]]] = {}
+        self._rows: dict[MapKey, Row] = read_rows(table) if table.exists() else {}
+        #: columns of a table made elsewhere that are kept as they are
+        self._others = tuple(dict.fromkeys(c for row in self._rows.values() for c in row))
+        #: maps that need no second look: made in this run, or looked at already
+        self._complete: set[MapKey] = set()
+        self._shapes: dict[str, tuple[str, str]] = {}
+        for key, row in self._rows.items():
+            if row.get("height") and row.get("width"):
+                self._shapes.setdefault(key.case, (row["height"], row["width"]))
+        known = self._known_settings()
+        dropped = self._dropped(known)
+        files = [file_inside(self.folder, self._rows.pop(key)["path"], str(table)) for key in dropped]
+        # the table first: a row must never be there without its map
+        if dropped or not table.exists():
+            write_rows(table, self._rows.values(), self._others)
+        for file in files:
+            if is_made_here(file.name):
+                file.unlink(missing_ok=True)
+        if self._settings is not None and {**known, **self._settings} != known:
+            _write_json(self.folder / _SETTINGS, {**known, **self._settings})
+        self._clean()
+        self._dirty, self._next = False, time.monotonic() + _EVERY
+
+    def _known_settings(self) -> dict[str, str]:
+        """Return the settings that the folder keeps."""
+        file = self.folder / _SETTINGS
+        found = _read_json(file) if file.exists() else {}
+        if not all(isinstance(text, str) for text in found.values()):
+            raise InputFileError(f"{file}: not an object of series and their settings, as text")
+        return found
+
+    def _dropped(self, known: Mapping[str, str]) -> list[MapKey]:
+        """Return the maps that are to be made anew; raise where that was not allowed."""
+        if self._settings is None:
+            return list(self._rows) if self._overwrite else []
+        found = []
+        for key in self._rows:
+            name = str(key.series)
+            if name not in self._settings:
+                continue
+            found.append(key)
+            if not self._overwrite and known.get(name) != self._settings[name]:
+                was = f"were made with {known[name]!r}" if name in known else "do not say how they were made"
+                raise InputFileError(
+                    f"{self.folder}: its maps of {name!r} {was}, now wanted with {self._settings[name]!r}; "
+                    "name another folder, or make them anew with overwrite=True"
+                )
+        return found if self._overwrite else []
+
+    def _clean(self) -> None:
+        """Remove temporary files, and maps that have no row."""
+        paths = (file_inside(self.folder, row["path"], TABLE) for row in self._rows.values())
+        there = {os.path.realpath(path) for path in paths}
+        for place in (self.folder, *_places(self.folder / MAPS)):
+            for entry in os.scandir(place):
+                left_over = entry.name.startswith(_TEMPORARY) and entry.name.endswith(_ENDINGS)
+                lost = place != self.folder and is_made_here(entry.name)
+                alone = lost and os.path.realpath(entry.path) not in there
+                if (left_over or alone) and not entry.is_dir(follow_symlinks=False):
+                    Path(entry.path).unlink(missing_ok=True)
+
+    def __contains__(self, key: object) -> bool:
+        """Return whether a map is there, and complete."""
+        wanted = checked_key(key)  # type: ignore[arg-type]
+        if wanted in self._complete:
+            return True
+        row = self._rows.get(wanted)
+        if row is None:
+            return False
+        file = file_inside(self.folder, row["path"], f"{self.folder / TABLE}, {wanted}")
+        if not is_complete(file):
+            return False
+        self._complete.add(wanted)
+        return True
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[MapKey]:
+        """Iterate over the maps that have a row, in its order."""
+        return iter(tuple(self._rows))
+
+    def add(
+        self,
+        key: MapKey,
+        saliency: Any,
+        *,
+        shape: tuple[int, int],
+        prob: float = float("nan"),
+        label: float = float("nan"),
+        patient: str | None = None,
+    ) -> None:
+        """Write one map. Its row follows within seconds; `flush()` writes it at once.
+
+        Parameters
+        ----------
+        key : MapKey
+        saliency : array_like of number, shape (m, n)
+            Finite; larger means more salient. Of any resolution that covers the whole image; stored in
+            float32.
+        shape : tuple of int
+            (height, width) of the image, the same for all maps of a case.
+        prob : float
+            The model's probability for the task, from 0 to 1; NaN where it is unknown.
+        label : float
+            Whether the finding is there, 0 or 1; NaN where it is unknown.
+        patient : str, optional
+            The cluster that the case belongs to.
+
+        Raises
+        ------
+        ShapeError
+            The map does not have two dimensions or has no pixels; another map of the case says that the
+            image has another size.
+        ValueRangeError
+            The map holds NaN, infinity or no real numbers; prob or label is out of range.
+        SalstatsError
+            The map is there already; the series has no settings; a part of the key is no name.
+        InputFileError
+            A file cannot be written.
+        """
+        self._check_open()
+        name = checked_key(key)
+        if name in self:
+            raise SalstatsError(f"{self.folder}: {name} is there already; look with `key in folder` first")
+        if self._settings is not None and str(name.series) not in self._settings:
+            raise SalstatsError(
+                f"{name}: settings= has no entry for this series (entries: {', '.join(self._settings)})"
+            )
+        array = checked_map(saliency, str(name))
+        row = {
+            "case": name.case,
+            "task": name.task,
+            "method": name.method,
+            "prob": number_text(checked_prob(prob, str(name))),
+            "label": checked_label(label, str(name)),
+            "path": path_of(name),
+            "height": str(check_shape(shape)[0]),
+            "width": str(check_shape(shape)[1]),
+            "model": name.model or "",
+            "seed": "" if name.seed is None else str(name.seed),
+            "patient": "" if patient is None else str(patient),
+        }
+        size = self._shapes.setdefault(name.case, (row["height"], row["width"]))
+        if size != (row["height"], row["width"]):
+            raise ShapeError(
+                f"{name}: the image is {' x '.join(size)} (height x width) beside other maps and "
+                f"{row['height']} x {row['width']} here"
+            )
+        file = self.folder / row["path"]
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with replacing(file) as temporary, temporary.open("wb") as stream:
+                np.save(stream, array, allow_pickle=False)
+        except OSError as error:
+            raise InputFileError(f"cannot write {file}: {error.strerror or error}") from error
+        self._rows[name] = row
+        self._complete.add(name)
+        self._dirty = True
+        if time.monotonic() >= self._next:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the table, if maps were added since it was."""
+        self._check_open()
+        started = time.monotonic()
+        if self._dirty:
+            write_rows(self.folder / TABLE, self._rows.values(), self._others)
+        self._dirty = False
+        ended = time.monotonic()
+        self._next = ended + max(_EVERY, _TIMES * (ended - started))
+
+    def write_masks(self, masks: Mapping[tuple[str, str], Rle | np.ndarray], which: str = "truth") -> None:
+        """Write masks of the truth or of people beside those that are there.
+
+        Parameters
+        ----------
+        masks : mapping
+            (case, task) -> mask of the image's size. A task that a case lacks is not on the image, as where
+            its mask is empty; a case without any mask has not been looked at.
+        which : {"truth", "human"}
+
+        Raises
+        ------
+        InputFileError
+            Another mask of the case and task is there and `overwrite` is False; the folder has a folder of
+            this name, or the file is damaged.
+        SalstatsError
+            A name or a mask is none.
+        """
+        self._check_open()
+        check_choice(which, MASKS, "which")
+        file = self.folder / f"{which}.json"
+        if (self.folder / which).exists():
+            raise InputFileError(
+                f"{self.folder / which}: a folder of masks; {file.name} beside it would be twice"
+            )
+        if which not in self._masks:
+            self._masks[which] = _read_json(file) if file.exists() else {}
+        held = {case: dict(by_task) for case, by_task in self._masks[which].items()}
+        for (case, task), mask in masks.items():
+            checked_key(MapKey(case, task, which if which != "human" else "people"))
+            code = (mask if isinstance(mask, Rle) else encode(mask)).to_coco()
+            before = held.setdefault(case, {}).setdefault(task, code)
+            if before != code and not self._overwrite:
+                raise InputFileError(
+                    f"{file}: another mask of case {case!r}, task {task!r} is there; overwrite=True "
+                    "replaces it"
+                )
+            held[case][task] = code
+        if held != self._masks[which] or not file.exists():
+            _write_json(file, held)
+        self._masks[which] = held
+
+    def close(self) -> None:
+        """Write the table and let others write here; a second time does nothing."""
+        if not self._is_open:
+            return
+        try:
+            self.flush()
+        finally:
+            self._is_open = False
+            self._lock.release()
+
+    def __enter__(self) -> "MapFolder":
+        """Return the folder itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Write the table, also after an error: what is complete is kept."""
+        self.close()
+
+    def _check_open(self) -> None:
+        """Raise where the block of the folder has ended."""
+        if not self._is_open:
+            raise SalstatsError(f"{self.folder}: closed; write within `with MapFolder(...) as maps:`")
+
+
+def _check_folder(folder: Path) -> None:
+    """Make the folder where it is not there; raise where it is none that maps may be written in."""
+    if folder.exists() and not folder.is_dir():
+        raise InputFileError(f"cannot write maps into {folder}: it is a file; name a folder")
+    if not folder.exists():
+        check_parent(folder.absolute())
+    try:
+        folder.mkdir(exist_ok=True)
+        names = sorted(p.name for p in folder.iterdir() if not p.name.startswith("."))
+    except OSError as error:
+        raise InputFileError(f"cannot write maps into {folder}: {error.strerror or error}") from error
+    if not os.access(folder, os.W_OK):
+        raise InputFileError(f"cannot write maps into {folder}: no right to write in it")
+    other = [name for name in names if name not in _OURS]
+    if other and TABLE not in names:
+        raise InputFileError(
+            f"cannot write maps into {folder}: it holds {other[0]!r} and no {TABLE}; name an empty folder, "
+            "or one of maps"
+        )
+
+
+def _places(folder: Path) -> list[Path]:
+    """Return the folders of the maps made here; links are left alone."""
+    if folder.is_symlink() or not folder.is_dir():
+        return []
+    return [Path(entry.path) for entry in os.scandir(folder) if entry.is_dir(follow_symlinks=False)]
+
+
+def _read_json(file: Path) -> dict[str, Any]:
+    """Return the object of a JSON file written here."""
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputFileError(f"{file}: cannot be read, or damaged ({error})") from error
+    if not isinstance(found, dict):
+        raise InputFileError(f"{file}: not an object")
+    return found
+
+
+def _write_json(file: Path, content: Mapping[str, Any]) -> None:
+    """Replace a JSON file."""
+    try:
+        with replacing(file) as temporary:
+            temporary.write_text(json.dumps(content), encoding="utf-8")
+    except OSError as error:
+        raise InputFileError(f"cannot write {file}: {error.strerror or error}") from error

@@ -1,0 +1,257 @@
+"""The table of a map folder: what a map is called, where its file lies, and its rows as they are written."""
+
+import csv
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path, PureWindowsPath
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from salstats.checks import InputFileError, SalstatsError, ShapeError, ValueRangeError, quoted
+from salstats.outputs import replacing
+from salstats.study import HUMAN, Series
+
+#: The table that makes a folder one of maps.
+TABLE = "maps.csv"
+#: Its columns, in the order of writing; `patient` only where it is known.
+COLUMNS = ("case", "task", "method", "prob", "label", "path", "height", "width", "model", "seed", "patient")
+NEEDED = ("case", "task", "method", "path")
+#: The folder of the files made here.
+MAPS = "maps"
+#: What an unknown model, seed or patient is in a table that R or MATLAB wrote.
+UNKNOWN = ("", "NA", "NaN", "nan")
+#: Names of the files made here, which alone are ever removed.
+_MADE = re.compile(r"[A-Za-z0-9._+-]+~[0-9a-f]{16}\.npy")
+#: Characters of a name that a file's name keeps, and how many of them.
+_UNSAFE, _LONGEST = re.compile(r"[^A-Za-z0-9._+-]+"), 40
+
+
+class MapKey(NamedTuple):
+    """What a map is: of which case, for which task, by which method, network and seed.
+
+    Attributes
+    ----------
+    case, task, method : str
+        As in frames. Any text that can be read: no control characters, no blanks around it.
+    model, seed : str or int, optional
+        The network and the seed, where there are several.
+    """
+
+    case: str
+    task: str
+    method: str
+    model: str | None = None
+    seed: str | int | None = None
+
+    @property
+    def series(self) -> Series:
+        """The method, network and seed."""
+        return Series(self.method, self.model, None if self.seed is None else str(self.seed))
+
+    def __str__(self) -> str:
+        """Return what messages call the map."""
+        return f"case {self.case!r}, task {self.task!r}, method {str(self.series)!r}"
+
+
+#: A row: column -> text.
+Row = dict[str, str]
+
+
+def checked_key(key: MapKey) -> MapKey:
+    """Return a key whose parts are names, as text.
+
+    Raises
+    ------
+    SalstatsError
+        A part is empty, has blanks around it or control characters, or the method is that of people.
+    """
+    if not isinstance(key, tuple) or len(key) not in (3, 4, 5):
+        raise SalstatsError(f"a map is named by a MapKey(case, task, method, model, seed), not {key!r}")
+    parts = [None if part is None else str(part) for part in key]
+    for name, part in zip(MapKey._fields, parts, strict=False):
+        if part is None and name in ("model", "seed"):
+            continue
+        if not part or part != part.strip() or not part.isprintable():
+            raise SalstatsError(
+                f"{name} {part!r} of a map is no name: it is empty, has blanks around it, or holds control "
+                "characters"
+            )
+        if name in ("model", "seed") and part in UNKNOWN:
+            raise SalstatsError(f"{name} {part!r} of a map stands for an unknown one in tables; leave it out")
+    if parts[2] == HUMAN:
+        raise SalstatsError(
+            f"method {HUMAN!r} is what people are called, who draw no maps; write their masks with "
+            'write_masks(..., which="human")'
+        )
+    return MapKey(*parts)  # type: ignore[arg-type]
+
+
+def path_of(key: MapKey) -> str:
+    """Return the path of a map's file in its folder: no two keys have the same one on any file system.
+
+    Examples
+    --------
+    >>> from salstats.map_table import MapKey, path_of
+    >>> path_of(MapKey("../a b", "Edema", "gradcam"))
+    'maps/gradcam/a-b_Edema~59f34102ac9fe54c.npy'
+    """
+    # what tells keys apart where their readable parts are cut, replaced, or differ in case only
+    digest = hashlib.sha256("\0".join(p or "" for p in checked_key(key)).encode()).hexdigest()[:16]  # type: ignore[misc]
+    series = "_".join(_slug(str(p)) for p in key[2:] if p is not None)
+    return f"{MAPS}/{series}/{_slug(key.case)}_{_slug(key.task)}~{digest}.npy"
+
+
+def is_made_here(name: str) -> bool:
+    """Return whether a file's name is one of those that `path_of` gives."""
+    return _MADE.fullmatch(name) is not None
+
+
+def file_inside(folder: Path, path: str, where: str) -> Path:
+    """Return the file that a path of the table names, which must lie in the folder.
+
+    Parameters
+    ----------
+    folder : Path
+    path : str
+        Relative to the folder, with slashes or, from Windows, backslashes.
+    where : str
+        The row, for messages.
+
+    Raises
+    ------
+    InputFileError
+        The path is empty or absolute, climbs out of the folder, or is a link that leads out of it.
+
+    Examples
+    --------
+    >>> import pathlib
+    >>> from salstats.map_table import file_inside
+    >>> file_inside(pathlib.Path("study"), "../a.npy", "maps.csv, row 2")
+    Traceback (most recent call last):
+    salstats.checks.InputFileError: maps.csv, row 2: path '../a.npy' leaves the folder; name a file in it
+    """
+    # a path of Windows is read as one everywhere: anchors and steps upwards are found in both spellings
+    parts = PureWindowsPath(path).parts
+    if not parts or not path.isprintable():
+        raise InputFileError(f"{where}: path {path!r} names no file")
+    if PureWindowsPath(path).anchor or PureWindowsPath(path).drive or path.startswith("~"):
+        raise InputFileError(f"{where}: path {path!r} is absolute; it must count from the folder")
+    file = folder.joinpath(*parts)
+    if ".." not in parts:
+        home = os.path.realpath(folder)
+        if os.path.commonpath([home, os.path.realpath(file)]) == home:
+            return file
+    raise InputFileError(f"{where}: path {path!r} leaves the folder; name a file in it")
+
+
+def read_rows(file: Path) -> dict[MapKey, Row]:
+    """Return the rows of a table that a writer goes on with, every cell as text.
+
+    Raises
+    ------
+    InputFileError
+        It is no CSV, lacks a column, has a row of another length, or two rows of one map.
+    """
+    try:
+        with file.open(newline="", encoding="utf-8-sig") as stream:
+            lines = list(csv.reader(stream, strict=True))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputFileError(f"{file}: cannot be read as a table ({error})") from error
+    header = lines[0] if lines else []
+    missing = [name for name in NEEDED if name not in header]
+    if missing or len(set(header)) < len(header):
+        what = f"has no column {missing[0]!r}" if missing else "has a column twice"
+        raise InputFileError(f"{file}: {what} (columns: {quoted(header)}); it is no table of maps")
+    rows: dict[MapKey, Row] = {}
+    for number, cells in enumerate(lines[1:], start=2):
+        if len(cells) != len(header):
+            raise InputFileError(f"{file}, row {number}: {len(cells)} cells, the header has {len(header)}")
+        row = dict(zip(header, cells, strict=True))
+        try:
+            key = checked_key(key_of(row))
+        except SalstatsError as error:
+            raise InputFileError(f"{file}, row {number}: {error}") from error
+        if key in rows:
+            raise InputFileError(f"{file}, row {number}: {key} has a row already; remove one of them")
+        rows[key] = row
+    return rows
+
+
+def key_of(row: Mapping[str, str]) -> MapKey:
+    """Return what the map of a row is."""
+    model, seed = (None if row.get(name, "") in UNKNOWN else row[name] for name in ("model", "seed"))
+    return MapKey(row["case"], row["task"], row["method"], model, seed)
+
+
+def write_rows(file: Path, rows: Iterable[Row], others: Iterable[str] = ()) -> None:
+    """Replace the table by these rows; `others` are columns of theirs that a writer does not know."""
+    kept = list(rows)
+    columns = [c for c in COLUMNS if c != "patient" or any(row.get(c) for row in kept)]
+    columns += [c for c in others if c not in COLUMNS]
+    try:
+        with replacing(file) as temporary, temporary.open("w", newline="", encoding="utf-8") as stream:
+            writer = csv.writer(stream, lineterminator="\n")
+            writer.writerow(columns)
+            writer.writerows([row.get(c, "") for c in columns] for row in kept)
+    except OSError as error:
+        raise InputFileError(f"cannot write {file}: {error.strerror or error}") from error
+
+
+def is_complete(file: Path) -> bool:
+    """Return whether a file is there and, where it is an array, as long as its first bytes say."""
+    try:
+        if file.suffix.lower() != ".npy":
+            return file.stat().st_size > 0
+        with file.open("rb") as stream:
+            version = np.lib.format.read_magic(stream)
+            form = np.lib.format
+            read = form.read_array_header_1_0 if version == (1, 0) else form.read_array_header_2_0
+            shape, _, dtype = read(stream)
+            return file.stat().st_size == stream.tell() + dtype.itemsize * int(np.prod(shape))
+    except (OSError, ValueError):
+        return False
+
+
+def checked_map(saliency: Any, name: str) -> np.ndarray:
+    """Return a map in float32, finite and of two dimensions."""
+    array = np.asarray(saliency)
+    if array.ndim != 2 or not array.size:
+        raise ShapeError(f"{name}: a map must have shape (height, width) and a pixel, not {array.shape}")
+    if array.dtype.kind not in "biuf":
+        raise ValueRangeError(f"{name}: a map must hold real numbers, not {array.dtype}")
+    with np.errstate(over="ignore"):
+        single = np.ascontiguousarray(array, dtype=np.float32)
+    n_bad = array.size - int(np.count_nonzero(np.isfinite(single)))
+    if n_bad:
+        what = "NaN or infinite" if not np.isfinite(array).all() else "too large for float32"
+        raise ValueRangeError(f"{name}: {n_bad} of {array.size} pixels of the map are {what}")
+    return single
+
+
+def checked_prob(prob: float, name: str) -> float:
+    """Return a probability, or NaN."""
+    if not np.isnan(prob) and not 0 <= prob <= 1:
+        raise ValueRangeError(f"{name}: prob must lie from 0 to 1, not {prob!r}; NaN where it is unknown")
+    return float(prob)
+
+
+def checked_label(label: float, name: str) -> str:
+    """Return a label as text, empty where it is unknown."""
+    if np.isnan(label):
+        return ""
+    if label not in (0, 1):
+        raise ValueRangeError(f"{name}: label must be 0 or 1, not {label!r}; NaN where it is unknown")
+    return str(int(label))
+
+
+def number_text(value: float) -> str:
+    """Return a number as the shortest text that reads back as the same; nothing for NaN."""
+    return "" if np.isnan(value) else repr(float(value))
+
+
+def _slug(name: str) -> str:
+    """Return a name as a part of a file's name: plain letters, no dots or dashes in front."""
+    return _UNSAFE.sub("-", name).strip(".-")[:_LONGEST] or "x"

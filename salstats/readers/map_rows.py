@@ -1,0 +1,157 @@
+"""The rows of a map folder's table, each cell checked where it stands."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from salstats.checks import InputFileError, SalstatsError, quoted
+from salstats.images.run_lengths import check_shape
+from salstats.map_table import NEEDED, TABLE, UNKNOWN, MapKey, checked_key, file_inside
+from salstats.readers.cells import identifier_text, number_column
+from salstats.readers.map_files import MAP_SUFFIXES
+from salstats.readers.tables import TableOptions, read_table
+
+_NAN = float("nan")
+
+
+@dataclass(frozen=True)
+class MapRow:
+    """One map: what it is, where it lies, and what its row says besides.
+
+    Attributes
+    ----------
+    key : MapKey
+    number : int
+        The row of the file, for messages.
+    file : Path
+    prob, label : float
+        NaN where the table does not say.
+    shape : tuple of int, optional
+        (height, width) of the image.
+    patient : str, optional
+    """
+
+    key: MapKey
+    number: int
+    file: Path
+    prob: float = _NAN
+    label: float = _NAN
+    shape: tuple[int, int] | None = None
+    patient: str | None = None
+
+
+def read_map_rows(folder: Path) -> list[MapRow]:
+    """Return what the table of a map folder says, in its order, after a look at every cell.
+
+    Raises
+    ------
+    InputFileError
+        There is no table, or it lacks `case`, `task`, `method` or `path`; a name is empty; a number is none
+        or out of range; a file is not there, of a kind that is not read, or outside the folder; two rows are
+        of one map.
+    """
+    table = folder / TABLE
+    if not folder.is_dir():
+        raise InputFileError(f"{folder}: {'not a folder' if folder.exists() else 'no such folder'}")
+    frame = read_table(table)
+    first = int(frame.attrs["first_row"])
+    missing = [name for name in NEEDED if name not in frame.columns]
+    if missing:
+        raise InputFileError(
+            f"{table} has no column {missing[0]!r} (columns: {quoted(frame.columns)}); a table of maps has "
+            f"{', '.join(NEEDED)}"
+        )
+    cells = _Cells(frame, table, first)
+    names = {name: cells.text(name) for name in NEEDED}
+    model, seed, patient = (cells.unknown(name) for name in ("model", "seed", "patient"))
+    prob = cells.numbers("prob", lambda v: (v >= 0) & (v <= 1), "a probability lies from 0 to 1")
+    label = cells.numbers("label", lambda v: (v == 0) | (v == 1), "a label is 0 or 1")
+    sizes = [cells.numbers(name, _whole, "a size is in whole pixels, from 1") for name in ("height", "width")]
+    rows: list[MapRow] = []
+    seen: dict[MapKey, int] = {}
+    for place in range(len(frame)):
+        where = f"{table}, row {place + first}"
+        try:
+            named = MapKey(*(names[name][place] for name in NEEDED[:3]))
+            key = checked_key(named._replace(model=model[place], seed=seed[place]))
+        except SalstatsError as error:
+            raise InputFileError(f"{where}: {error}") from error
+        if key in seen:
+            raise InputFileError(f"{where}: {key} has row {seen[key]} already; remove one of them")
+        seen[key] = place + first
+        file = _map_file(folder, names["path"][place], where)
+        shape = _shape(sizes[0][place], sizes[1][place], where)
+        rows.append(
+            MapRow(key, place + first, file, float(prob[place]), float(label[place]), shape, patient[place])
+        )
+    return rows
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """The columns of a table, with the words that name a cell."""
+
+    frame: pd.DataFrame
+    table: Path
+    first: int
+
+    def text(self, name: str) -> list[str]:
+        """Return a column of names, none of which is empty."""
+        found: list[str] = identifier_text(self.frame[name], self.table, self.first).to_list()
+        if "" in found:
+            row = found.index("") + self.first
+            raise InputFileError(f"{self.table}, row {row}, column {name!r}: empty; every row needs one")
+        return found
+
+    def unknown(self, name: str) -> list[str | None]:
+        """Return a column of names that may be unknown, or be missing altogether."""
+        if name not in self.frame.columns:
+            return [None] * len(self.frame)
+        found = identifier_text(self.frame[name], self.table, self.first).to_list()
+        return [None if text in UNKNOWN else text for text in found]
+
+    def numbers(self, name: str, allowed: Callable[[np.ndarray], np.ndarray], what: str) -> np.ndarray:
+        """Return a column of numbers that are allowed, or NaN."""
+        if name not in self.frame.columns:
+            return np.full(len(self.frame), np.nan)
+        found, odd = number_column(self.frame[name], TableOptions())
+        values = found.to_numpy(dtype=np.float64)
+        bad = np.flatnonzero(~(np.isnan(values) | allowed(values))) if odd is None else [odd]
+        if len(bad):
+            given = str(self.frame[name].iloc[int(bad[0])])
+            raise InputFileError(
+                f"{self.table}, row {int(bad[0]) + self.first}, column {name!r}: {given!r} is not allowed; "
+                f"{what}, and an empty cell is unknown"
+            )
+        return values
+
+
+def _whole(values: np.ndarray) -> np.ndarray:
+    """Return which numbers are positive whole ones."""
+    return np.asarray(np.isfinite(values) & (values >= 1) & (values == np.floor(values)))
+
+
+def _map_file(folder: Path, path: str, where: str) -> Path:
+    """Return the file of a map, which is there and of a kind that is read."""
+    file = file_inside(folder, path, where)
+    if file.suffix.lower() not in MAP_SUFFIXES:
+        raise InputFileError(f"{where}: path {path!r}: a map is read from {', '.join(MAP_SUFFIXES)}")
+    if not file.is_file():
+        what = "no plain file" if file.exists() else "no such file in the folder"
+        raise InputFileError(f"{where}: path {path!r}: {what}")
+    return file
+
+
+def _shape(height: float, width: float, where: str) -> tuple[int, int] | None:
+    """Return the size of an image, of which both sides are known or none."""
+    if np.isnan(height) and np.isnan(width):
+        return None
+    if np.isnan(height) or np.isnan(width):
+        raise InputFileError(f"{where}: of height and width one is empty; give both, or neither")
+    try:
+        return check_shape((int(height), int(width)), "height and width")
+    except SalstatsError as error:
+        raise InputFileError(f"{where}: {error}") from error

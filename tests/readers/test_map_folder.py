@@ -1,0 +1,432 @@
+"""Reading a map folder: what it says of a study, what others write, and damaged ones."""
+
+import os
+import warnings
+
+import cv2
+import numpy as np
+import pytest
+from map_folders import (
+    ABSENT,
+    CASES,
+    METHODS,
+    SHAPE,
+    TASKS,
+    change,
+    prob,
+    saliency,
+    table,
+    truth,
+    write_by_hand,
+    write_codes,
+    write_map_folder,
+    write_table,
+)
+
+import salstats as ss
+from salstats.checks import InputFileError, SalstatsError, SalstatsWarning
+from salstats.images.masks import area, decode
+from salstats.map_folder import MapFolder, MapKey
+from salstats.readers.map_folder import read_map_folder
+from salstats.readers.studies import read_study
+from salstats.study import Series
+
+METRICS = ["iou", "hit", "energy"]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder as `MapFolder` writes it."""
+    return write_map_folder(tmp_path / "maps")
+
+
+def without_columns(folder, *left_out):
+    """Take columns out of the table."""
+    header, rows = table(folder)
+    write_table(folder, [c for c in header if c not in left_out], rows)
+
+
+class TestWhatItSays:
+    def test_cases_tasks_series_and_sizes(self, folder):
+        study = read_map_folder(folder)
+        assert [c.case for c in study] == list(CASES)
+        assert study.tasks == TASKS
+        assert study.series == tuple(Series(m) for m in METHODS)
+        assert all(c.shape == SHAPE and c.annotated and c.patient is None for c in study)
+
+    def test_maps_probabilities_labels_and_truths(self, folder):
+        for case in read_map_folder(folder):
+            assert case.labels == {t: float((case.case, t) != ABSENT) for t in TASKS}
+            for task in TASKS:
+                assert (decode(case.truths[task].read()) == truth(case.case, task)).all()
+            for answer in case.predictions:
+                held = answer.read()
+                np.testing.assert_array_equal(
+                    held.saliency, saliency(case.case, answer.task, answer.series.method)
+                )
+                assert held.prob == prob(case.case, answer.task)
+                assert held.shape == SHAPE
+
+    def test_its_scores_are_those_of_the_arrays(self, folder):
+        names = [(c, t) for c in CASES for t in TASKS]
+        arrays = ss.study_from_arrays(
+            {key: truth(*key) for key in names},
+            {(c, t, m): saliency(c, t, m) for m in METHODS for c, t in names},
+        )
+        columns = ["case", "task", "method", "metric", "score", "reason"]
+        expected = ss.score(arrays, metrics=METRICS)[columns].sort_values(columns[:4], ignore_index=True)
+        found = ss.score(folder, metrics=METRICS)[columns].sort_values(columns[:4], ignore_index=True)
+        assert found["score"].notna().sum() == 3 * 2 * 5
+        assert found.equals(expected)
+
+    def test_people_answer_under_the_method_human(self, tmp_path):
+        study = read_map_folder(write_map_folder(tmp_path / "maps", human=True))
+        assert study.series[-1] == Series("human")
+        assert study.with_maps() == tuple(Series(m) for m in METHODS)
+        shifted = np.roll(truth("a", "Mass"), 2, axis=1)
+        both = np.count_nonzero(shifted & truth("a", "Mass")) / np.count_nonzero(shifted | truth("a", "Mass"))
+        scores = ss.score(study, metrics="iou").query("method == 'human' and case == 'a' and task == 'Mass'")
+        assert scores["score"].to_list() == [both]
+
+    def test_people_who_looked_at_a_case_and_marked_nothing(self, tmp_path):
+        folder = write_map_folder(tmp_path / "maps")
+        write_codes(folder / "human.json", {("a", "Edema"): truth("a", "Edema")})
+        people = (
+            ss.score(folder, metrics="iou").query("method == 'human'").set_index(["case", "task"])["reason"]
+        )
+        assert people["a", "Mass"] == "empty mask"
+        assert people["b/1", "Mass"] == "no map"
+
+    def test_patients(self, tmp_path):
+        study = read_map_folder(write_map_folder(tmp_path / "maps", patient=True))
+        assert [c.patient for c in study] == ["p0", "p1", "p2"]
+
+    def test_networks_and_seeds_are_series(self, tmp_path):
+        with MapFolder(tmp_path / "maps") as maps:
+            for model, seed in (("resnet", 0), ("resnet", 1), (None, None)):
+                maps.add(MapKey("a", "Edema", "gradcam", model, seed), np.eye(3), shape=SHAPE)
+            maps.write_masks({("a", "Edema"): truth("a", "Edema")})
+        found = read_map_folder(tmp_path / "maps").series
+        assert found == (
+            Series("gradcam", "resnet", "0"),
+            Series("gradcam", "resnet", "1"),
+            Series("gradcam"),
+        )
+
+    def test_tasks_asked_for_in_the_order_asked_for(self, folder):
+        study = read_map_folder(folder, tasks=["Mass"])
+        assert study.tasks == ("Mass",)
+        assert all(set(c.truths) == {"Mass"} for c in study)
+        assert all(p.task == "Mass" for c in study for p in c.predictions)
+        assert read_map_folder(folder, tasks=["Mass", "Edema"]).tasks == ("Mass", "Edema")
+
+    def test_a_task_that_only_the_truth_has_comes_last_and_has_no_map(self, folder):
+        header, rows = table(folder)
+        write_table(folder, header, [r for r in rows if r["task"] == "Mass"])
+        study = read_map_folder(folder)
+        assert study.tasks == ("Mass", "Edema")
+        scores = ss.score(study, metrics="iou")
+        assert (scores.query("task == 'Edema'")["reason"] == "no map").all()
+
+    def test_maps_are_read_when_they_are_scored(self, folder):
+        study = read_map_folder(folder)
+        file = next((folder / "maps" / "ig").iterdir())
+        file.write_bytes(file.read_bytes()[:-1])
+        with pytest.raises(InputFileError, match=rf"{file.name}: not a NumPy array, or damaged"):
+            ss.score(study)
+
+    def test_it_is_read_in_another_working_folder(self, folder, monkeypatch, tmp_path):
+        monkeypatch.chdir(tmp_path)
+        study = read_map_folder(folder.name)
+        monkeypatch.chdir("/")
+        assert ss.score(study)["score"].notna().any()
+
+    def test_its_table_tells_the_format(self, folder):
+        assert read_study(folder).tasks == TASKS
+        assert read_study(folder, format="maps", tasks=["Mass"]).tasks == ("Mass",)
+        with pytest.raises(SalstatsError, match=r"format 'maps' has no option method= \(options: 'truth'"):
+            read_study(folder, method="cam")
+
+
+class TestWhatOthersWrite:
+    def test_the_columns_that_must_be_and_png_masks_give_the_same_scores(self, folder, tmp_path):
+        columns = ["case", "task", "method", "metric", "score"]
+        own, other = (
+            ss.score(f, metrics=METRICS)[columns] for f in (folder, write_by_hand(tmp_path / "hand"))
+        )
+        own["case"] = own["case"].str.replace("/", "-")
+        assert own.equals(other)
+
+    @pytest.mark.parametrize(
+        "left_out", ["prob", "label", "model", "seed", "height width", "prob label seed"]
+    )
+    def test_columns_that_may_be_missing(self, folder, left_out):
+        before = ss.score(folder)["score"]
+        without_columns(folder, *left_out.split())
+        assert ss.score(folder)["score"].equals(before)
+
+    @pytest.mark.parametrize("unknown", ["NA", "NaN", ""])
+    def test_what_r_and_matlab_write_for_unknown(self, folder, unknown):
+        for row in range(2, 14):
+            change(folder, row, model=unknown, seed=unknown, prob=unknown, label=unknown, patient=unknown)
+        study = read_map_folder(folder)
+        assert study.series == tuple(Series(m) for m in METHODS)
+        assert all(c.patient is None and not c.labels for c in study)
+
+    @pytest.mark.parametrize("suffix", [".png", ".tif", ".npz"])
+    def test_maps_in_other_files(self, folder, suffix):
+        scaled = np.round(100 * np.maximum(saliency("a", "Edema", "gradcam"), 0)).astype(np.uint8)
+        file = folder / f"map{suffix}"
+        if suffix == ".npz":
+            np.savez(file, scaled)
+        else:
+            assert cv2.imwrite(str(file), scaled)
+        change(folder, 2, path=file.name)
+        answer = read_map_folder(folder).cases[0].predictions[0].read()
+        np.testing.assert_array_equal(answer.saliency, scaled)
+
+    def test_paths_of_windows(self, folder):
+        _, rows = table(folder)
+        change(folder, 2, path=rows[0]["path"].replace("/", "\\"))
+        assert read_map_folder(folder).cases[0].predictions[0].read().saliency is not None
+
+    def test_one_map_for_several_tasks(self, folder):
+        _, rows = table(folder)
+        change(folder, 3, path=rows[0]["path"])
+        assert len(read_map_folder(folder).cases[0].predictions) == 4
+
+    def test_other_columns_and_files_are_left_alone(self, folder):
+        change(folder, 2, age="61")
+        (folder / "notes.txt").write_text("mine")
+        assert len(read_map_folder(folder)) == 3
+
+    def test_masks_given_by_name(self, folder, tmp_path):
+        (folder / "truth.json").rename(tmp_path / "elsewhere.json")
+        write_codes(tmp_path / "people.json", {("a", "Edema"): truth("a", "Edema")})
+        study = read_map_folder(folder, truth=tmp_path / "elsewhere.json", human=tmp_path / "people.json")
+        assert area(study.cases[0].truths["Edema"].read()) == np.count_nonzero(truth("a", "Edema"))
+        assert study.series[-1].method == "human"
+
+
+class TestTruthAndMaps:
+    def test_a_case_that_no_map_has_is_said_and_stays(self, folder):
+        header, rows = table(folder)
+        write_table(folder, header, [r for r in rows if r["case"] != "c"])
+        with pytest.warns(SalstatsWarning, match=r"truth.json: case 'c' has no map in .*maps.csv"):
+            study = read_map_folder(folder)
+        scores = ss.score(study, metrics="iou").query("case == 'c'")
+        assert (scores["reason"].to_list()) == ["no map", "no map", "finding absent", "finding absent"]
+
+    def test_a_case_that_the_truth_lacks_is_not_annotated(self, folder):
+        write_codes(folder / "truth.json", {(c, t): truth(c, t) for c in ("a", "c") for t in TASKS})
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            study = read_map_folder(folder)
+        assert [c.annotated for c in study] == [True, False, True]
+        assert set(ss.score(study)["case"]) == {"a", "c"}
+
+    def test_an_image_that_nothing_gives_a_size(self, folder):
+        write_codes(folder / "truth.json", {(c, t): truth(c, t) for c in ("a", "c") for t in TASKS})
+        without_columns(folder, "height", "width")
+        with pytest.raises(InputFileError, match=r"maps.csv, row 4: nothing says how large .* case 'b/1' is"):
+            read_map_folder(folder)
+
+    def test_a_truth_of_another_size_than_the_image(self, folder):
+        change(folder, 4, width=51)
+        with pytest.raises(
+            InputFileError, match=r"row 4: the image of case 'b/1' is 40 x 51 .*truth.json it is 40 x 50"
+        ):
+            read_map_folder(folder)
+
+    def test_two_masks_of_a_case_of_other_sizes(self, tmp_path):
+        folder = write_by_hand(tmp_path / "hand")
+        file = folder / "truth" / "Mass" / "a.png"
+        assert cv2.imwrite(str(file), np.zeros((3, 4), np.uint8))
+        with pytest.raises(InputFileError, match=r"a.png: its mask is 3 x 4, another of the case 40 x 50"):
+            read_map_folder(folder)
+
+    def test_a_picture_that_is_no_mask(self, tmp_path):
+        folder = write_by_hand(tmp_path / "hand")
+        file = folder / "truth" / "Mass" / "a.png"
+        assert cv2.imwrite(str(file), np.arange(12, dtype=np.uint8).reshape(3, 4))
+        with pytest.raises(InputFileError, match=r"Mass/a.png: not a mask but 12 different numbers"):
+            read_map_folder(folder)
+
+    def test_a_mask_outside_the_folder_of_a_task(self, tmp_path):
+        folder = write_by_hand(tmp_path / "hand")
+        (folder / "truth" / "Mass" / "a.png").rename(folder / "truth" / "a.png")
+        with pytest.raises(InputFileError, match=r"a.png: a mask lies in a folder of its task"):
+            read_map_folder(folder)
+
+    def test_no_truth(self, folder):
+        (folder / "truth.json").unlink()
+        with pytest.raises(InputFileError, match=r"has no truth: neither truth.json nor .*truth="):
+            read_map_folder(folder)
+
+    def test_two_truths(self, folder):
+        (folder / "truth").mkdir()
+        with pytest.raises(InputFileError, match=r"truth.json and .*truth are both there"):
+            read_map_folder(folder)
+
+    @pytest.mark.parametrize("option", ["truth", "human"])
+    @pytest.mark.parametrize(
+        ("name", "said"), [("no.json", "no such file"), ("no", "no such file or folder")]
+    )
+    def test_masks_that_are_not_there(self, folder, option, name, said):
+        with pytest.raises(InputFileError, match=rf"{name}: {said}"):
+            read_map_folder(folder, **{option: folder / name})
+
+    def test_a_truth_that_is_damaged(self, folder):
+        content = (folder / "truth.json").read_text()
+        (folder / "truth.json").write_text(content[: len(content) // 2])
+        with pytest.raises(InputFileError, match=r"truth.json: cut short"):
+            read_map_folder(folder)
+
+    def test_codes_that_do_not_fill_their_image(self, folder):
+        (folder / "truth.json").write_text('{"a": {"Edema": {"size": [40, 50], "counts": [3, 4]}}}')
+        with pytest.raises(InputFileError, match=r"truth.json, case a, task Edema: .*7 pixels"):
+            read_map_folder(folder)
+
+    def test_no_case_in_common(self, folder):
+        write_codes(folder / "truth.json", {("z", "Edema"): truth("a", "Edema")})
+        with pytest.raises(InputFileError, match=r"no case in common \('a' here, 'z' there\)"):
+            read_map_folder(folder)
+
+    def test_people_and_truth_without_a_case_in_common(self, folder):
+        write_codes(folder / "human.json", {("z", "Edema"): truth("a", "Edema")})
+        with pytest.raises(InputFileError, match=r"human.json and .*truth.json have no case in common"):
+            read_map_folder(folder)
+
+    def test_a_task_that_the_truth_spells_otherwise(self, folder):
+        header, rows = table(folder)
+        write_table(folder, header, [{**r, "task": r["task"].replace("Mass", "mass")} for r in rows])
+        with pytest.warns(SalstatsWarning, match=r"row 3: task 'mass' is on no image of .*; is it 'Mass'\?"):
+            assert read_map_folder(folder).tasks == ("Edema", "mass", "Mass")
+        write_table(folder, header, [{**r, "task": "edema"} for r in rows if r["task"] == "Edema"])
+        with pytest.raises(InputFileError, match=r"row 2: task 'edema' is on no image .*; is it 'Edema'\?"):
+            read_map_folder(folder)
+
+
+class TestDamaged:
+    @pytest.mark.parametrize(
+        ("cells", "said"),
+        [
+            ({"prob": "1.2"}, "row 3, column 'prob': '1.2' is not allowed; a probability lies from 0 to 1"),
+            ({"prob": "high"}, "row 3, column 'prob': 'high' is not allowed"),
+            ({"prob": "inf"}, "row 3, column 'prob': 'inf' is not allowed"),
+            ({"label": "2"}, "row 3, column 'label': '2' is not allowed; a label is 0 or 1"),
+            ({"height": "0"}, "row 3, column 'height': '0' is not allowed; a size is in whole pixels"),
+            ({"height": "40.5"}, "row 3, column 'height': '40.5' is not allowed"),
+            ({"width": "-50"}, "row 3, column 'width': '-50' is not allowed"),
+            ({"width": "inf"}, "row 3, column 'width': 'inf' is not allowed"),
+            ({"width": ""}, "row 3: of height and width one is empty"),
+            ({"width": "1e8"}, "row 3: height and width 40 x 100000000 is too large"),
+            ({"case": ""}, "row 3, column 'case': empty"),
+            ({"method": ""}, "row 3, column 'method': empty"),
+            ({"path": ""}, "row 3, column 'path': empty"),
+            ({"method": "human"}, "row 3: method 'human' is what people are called"),
+            ({"path": "gone.npy"}, "row 3: path 'gone.npy': no such file in the folder"),
+            (
+                {"path": "maps"},
+                "row 3: path 'maps': a map is read from",
+            ),
+            ({"path": "map.pkl"}, "row 3: path 'map.pkl': a map is read from"),
+            ({"path": "../maps/x.npy"}, r"row 3: path '../maps/x.npy' leaves the folder"),
+            ({"path": "maps/../../x.npy"}, "leaves the folder"),
+            ({"path": "/etc/passwd.npy"}, "row 3: path '/etc/passwd.npy' is absolute"),
+            ({"path": "C:\\x.npy"}, "is absolute"),
+            ({"path": "\\\\server\\x.npy"}, "is absolute"),
+            ({"path": "..\\x.npy"}, "leaves the folder"),
+            ({"path": "~/x.npy"}, "is absolute"),
+            ({"task": "Edema"}, "row 3: case 'a', task 'Edema', method 'gradcam' has row 2 already"),
+            (
+                {"label": "0", "task": "Edema", "seed": "1"},
+                "row 3, column 'label': 0 for case 'a', .* 1 in row 2",
+            ),
+        ],
+    )
+    def test_a_cell_is_named_by_row_and_column(self, folder, cells, said):
+        change(folder, 3, **cells)
+        said = said.removeprefix("row 3")
+        with pytest.raises(InputFileError, match=rf"maps.csv, row 3.*{said}") as raised:
+            read_map_folder(folder)
+        assert "\n" not in str(raised.value)
+
+    def test_a_link_that_leads_out_of_the_folder(self, folder, tmp_path):
+        np.save(tmp_path / "secret.npy", np.eye(3))
+        (folder / "link.npy").symlink_to(tmp_path / "secret.npy")
+        (folder / "place").symlink_to(tmp_path)
+        for path in ("link.npy", "place/secret.npy"):
+            change(folder, 2, path=path)
+            with pytest.raises(InputFileError, match=rf"row 2: path '{path}' leaves the folder"):
+                read_map_folder(folder)
+
+    def test_a_link_within_the_folder_is_followed(self, folder):
+        _, rows = table(folder)
+        (folder / "link.npy").symlink_to(folder / rows[0]["path"])
+        change(folder, 2, path="link.npy")
+        assert len(read_map_folder(folder)) == 3
+
+    def test_a_folder_that_is_itself_a_link_is_read(self, folder, tmp_path):
+        (tmp_path / "link").symlink_to(folder)
+        assert len(read_map_folder(tmp_path / "link")) == 3
+
+    def test_a_pipe_is_never_waited_for(self, folder):
+        os.mkfifo(folder / "pipe.npy")
+        change(folder, 2, path="pipe.npy")
+        with pytest.raises(InputFileError, match=r"row 2: path 'pipe.npy': no plain file"):
+            read_map_folder(folder)
+
+    def test_a_pickle_in_a_map_is_never_loaded(self, folder):
+        np.save(folder / "map.npy", np.array([[{}]], object), allow_pickle=True)
+        change(folder, 2, path="map.npy")
+        with pytest.raises(InputFileError, match=r"map.npy: holds Python objects"):
+            ss.score(folder)
+
+    def test_a_map_with_nan_is_undefined_and_says_so(self, folder):
+        array = saliency("a", "Edema", "gradcam")
+        array[0, 0] = np.nan
+        np.save(folder / "map.npy", array)
+        change(folder, 2, path="map.npy")
+        scores = ss.score(folder, metrics=METRICS)
+        bad = scores.query("case == 'a' and task == 'Edema' and method == 'gradcam'")
+        assert bad["score"].isna().all()
+        assert set(bad["reason"]) == {"map is not finite"}
+        assert scores["reason"].eq("map is not finite").sum() == len(METRICS)
+
+    def test_patients_of_some_cases_only_or_two_of_one(self, tmp_path):
+        folder = write_map_folder(tmp_path / "maps", patient=True)
+        change(folder, 2, patient="p9")
+        with pytest.raises(InputFileError, match=r"row 3, column 'patient': 'p0' .* and 'p9' in row 2"):
+            read_map_folder(folder)
+        header, rows = table(folder)
+        write_table(
+            folder, header, [{**r, "patient": "" if r["case"] == "a" else r["patient"]} for r in rows]
+        )
+        with pytest.raises(InputFileError, match=r"row 2, column 'patient': empty for case 'a'"):
+            read_map_folder(folder)
+
+    @pytest.mark.parametrize("column", ["case", "task", "method", "path"])
+    def test_a_column_that_must_be_is_missing(self, folder, column):
+        without_columns(folder, column)
+        with pytest.raises(InputFileError, match=rf"maps.csv has no column '{column}' \(columns: "):
+            read_map_folder(folder)
+
+    def test_a_folder_without_a_table(self, folder, tmp_path):
+        (folder / "maps.csv").unlink()
+        with pytest.raises(InputFileError, match=r"maps.csv: no such file"):
+            read_map_folder(folder)
+        with pytest.raises(InputFileError, match="elsewhere: no such folder"):
+            read_map_folder(tmp_path / "elsewhere")
+
+    def test_a_folder_that_a_run_has_only_begun(self, tmp_path):
+        with MapFolder(tmp_path / "maps"):
+            pass
+        with pytest.raises(InputFileError, match=r"maps.csv has a header but no data rows"):
+            read_map_folder(tmp_path / "maps")
+
+    def test_options_that_cannot_be(self, folder):
+        with pytest.raises(SalstatsError, match=r"has no task 'Oedema' \(tasks: 'Edema', 'Mass'\)"):
+            read_map_folder(folder, tasks=["Oedema"])
+        with pytest.raises(SalstatsError, match="must name each task once"):
+            read_map_folder(folder, tasks=["Mass", "Mass"])

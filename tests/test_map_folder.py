@@ -1,0 +1,522 @@
+"""Writing a map folder: what lies in it, what a stopped run leaves, and what is refused."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from map_folders import CASES, SHAPE, TASKS, change, keys, saliency, table, truth, write_map_folder
+
+import salstats.map_folder as writing
+from salstats.checks import InputFileError, SalstatsError, ShapeError, ValueRangeError
+from salstats.images.masks import Rle, decode, encode
+from salstats.map_folder import MapFolder, MapKey
+
+KEY = MapKey("a", "Edema", "gradcam")
+#: Names that are no names of files, or are alike where case or form of letters do not count.
+ODD_NAMES = (
+    "../../etc/x", "/abs", "a/b", "a\\b", "C:x", "with blank", "plus+and.dot", "\u00e4", "a\u0308", "A", "a",
+    "a-b", "con", ".hidden", "-", "\u2026", "x" * 500, "a,b", 'a "quoted" name', "~",
+)  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Where a map folder is to be."""
+    return tmp_path / "maps"
+
+
+def add(maps, key=KEY, array=None, **options):
+    """Add one map with what most tests do not care about."""
+    maps.add(key, np.eye(3) if array is None else array, **{"shape": SHAPE, **options})
+
+
+def names(folder):
+    """The names in a folder."""
+    return sorted(p.name for p in folder.iterdir())
+
+
+def files(folder):
+    """Every file below a folder that holds an array."""
+    return sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file() and p.suffix == ".npy")
+
+
+class TestWhatIsWritten:
+    def test_a_row_and_a_file_per_map(self, folder):
+        write_map_folder(folder)
+        header, rows = table(folder)
+        assert header == [
+            "case",
+            "task",
+            "method",
+            "prob",
+            "label",
+            "path",
+            "height",
+            "width",
+            "model",
+            "seed",
+        ]
+        assert [(r["case"], r["task"], r["method"]) for r in rows] == [tuple(k[:3]) for k in keys()]
+        assert sorted(r["path"] for r in rows) == files(folder)
+        for row in rows:
+            stored = np.load(folder / row["path"], allow_pickle=False)
+            assert stored.dtype == np.float32
+            np.testing.assert_array_equal(stored, saliency(row["case"], row["task"], row["method"]))
+            assert (row["height"], row["width"]) == ("40", "50")
+
+    def test_numbers_read_back_as_they_were(self, folder):
+        with MapFolder(folder) as maps:
+            add(maps, prob=0.1 + 0.2, label=1, patient="p1")
+            add(maps, KEY._replace(case="b"), label=np.nan)
+        _, (first, second) = table(folder)
+        assert float(first["prob"]) == 0.1 + 0.2
+        assert (first["label"], first["patient"]) == ("1", "p1")
+        assert (second["prob"], second["label"], second["patient"]) == ("", "", "")
+
+    def test_networks_and_seeds_are_other_maps(self, folder):
+        with MapFolder(folder) as maps:
+            for model in (None, "resnet"):
+                for seed in (None, 0, 1):
+                    add(maps, KEY._replace(model=model, seed=seed))
+            assert len(maps) == 6
+        assert len(files(folder)) == 6
+        with MapFolder(folder) as maps:
+            assert KEY._replace(model="resnet", seed=1) in maps
+            assert KEY._replace(model="resnet", seed="1") in maps
+            assert KEY._replace(model="resnet", seed=2) not in maps
+
+    def test_any_name_has_a_file_of_its_own_inside_the_folder(self, folder):
+        wanted = [MapKey(name, other, "m") for name in ODD_NAMES for other in ("t", "T/..")]
+        wanted += [MapKey("a", "t", name, model=name) for name in ODD_NAMES]
+        with MapFolder(folder) as maps:
+            for number, key in enumerate(wanted):
+                add(maps, key, np.full((1, 1), number))
+        found = files(folder)
+        # also where upper and lower case, or two forms of one letter, are the same name
+        assert len({name.lower() for name in found}) == len(wanted)
+        assert all(name.isascii() for name in found)
+        assert names(folder.parent) == ["maps"]
+        _, rows = table(folder)
+        assert [(r["case"], r["task"], r["method"], r["model"] or None) for r in rows] == [
+            k[:4] for k in wanted
+        ]
+        for number, row in enumerate(rows):
+            assert np.load(folder / row["path"])[0, 0] == number
+
+    def test_masks_of_truth_and_people_are_run_lengths_by_case_and_task(self, folder):
+        write_map_folder(folder, human=True)
+        held = json.loads((folder / "truth.json").read_text())
+        for case in CASES:
+            for task in TASKS:
+                assert (decode(Rle.from_coco(held[case][task])) == truth(case, task)).all()
+        shifted = json.loads((folder / "human.json").read_text())
+        assert (decode(Rle.from_coco(shifted["a"]["Edema"])) == np.roll(truth("a", "Edema"), 2, axis=1)).all()
+
+    def test_masks_written_in_parts_come_together(self, folder):
+        with MapFolder(folder) as maps:
+            maps.write_masks({("a", "Edema"): truth("a", "Edema")})
+        with MapFolder(folder) as maps:
+            maps.write_masks({("a", "Mass"): encode(truth("a", "Mass")), ("c", "Mass"): truth("c", "Mass")})
+            maps.write_masks({("a", "Edema"): truth("a", "Edema")})
+        held = json.loads((folder / "truth.json").read_text())
+        assert {c: list(tasks) for c, tasks in held.items()} == {"a": ["Edema", "Mass"], "c": ["Mass"]}
+
+    def test_nothing_else_is_left_in_the_folder(self, folder):
+        write_map_folder(folder, human=True)
+        assert names(folder) == ["human.json", "maps", "maps.csv", "truth.json"]
+
+    def test_the_table_is_written_every_few_seconds_and_not_per_map(self, folder, monkeypatch):
+        written = []
+        clock = iter(np.arange(0, 1000, 0.25))
+        monkeypatch.setattr(writing.time, "monotonic", lambda: float(next(clock)))
+        monkeypatch.setattr(writing, "write_rows", lambda *given: written.append(len(list(given[1]))))
+        with MapFolder(folder) as maps:
+            for number in range(40):
+                add(maps, KEY._replace(case=str(number)))
+        # a quarter of a second passes with each look at the clock: a writing after 8 maps at the earliest
+        assert written[0] == 0
+        assert written[-1] == 40
+        assert 3 <= len(written) <= 7
+
+    def test_writing_takes_less_of_the_time_the_longer_the_table_is(self, folder, monkeypatch):
+        now = [0.0]
+        monkeypatch.setattr(writing.time, "monotonic", lambda: now[0])
+
+        def slow(*given):
+            now[0] += 5.0
+
+        monkeypatch.setattr(writing, "write_rows", slow)
+        with MapFolder(folder) as maps:
+            now[0] = 10.0
+            add(maps)
+            assert maps._next == 15.0 + writing._TIMES * 5.0
+
+
+class TestGoingOn:
+    def test_a_second_run_finds_what_is_there(self, folder):
+        write_map_folder(folder)
+        with MapFolder(folder) as maps:
+            assert all(key in maps for key in keys())
+            assert list(maps) == keys()
+            assert KEY._replace(case="other") not in maps
+
+    def test_a_map_without_a_row_is_not_there_and_is_removed(self, folder):
+        maps = MapFolder(folder)
+        add(maps)
+        maps.flush()
+        add(maps, KEY._replace(case="b"))
+        assert len(files(folder)) == 2
+        maps._lock.release()  # as when the process ends here
+        with MapFolder(folder) as maps:
+            assert KEY in maps
+            assert KEY._replace(case="b") not in maps
+            assert len(files(folder)) == 1
+
+    @pytest.mark.parametrize("damage", ["cut", "empty", "gone", "longer", "no array"])
+    def test_a_damaged_map_is_not_there_and_is_made_again(self, folder, damage):
+        with MapFolder(folder) as maps:
+            add(maps)
+        file = folder / files(folder)[0]
+        content = file.read_bytes()
+        if damage == "gone":
+            file.unlink()
+        else:
+            file.write_bytes(
+                {"cut": content[:-1], "empty": b"", "longer": content + b"\0", "no array": b"a" * 200}[damage]
+            )
+        with MapFolder(folder) as maps:
+            assert KEY not in maps
+            add(maps)
+        assert file.read_bytes() == content
+        assert len(table(folder)[1]) == 1
+
+    def test_temporary_files_are_removed_and_other_files_stay(self, folder):
+        write_map_folder(folder)
+        place = folder / "maps" / "gradcam"
+        for left in (folder / ".salstats-x1.csv", folder / ".salstats-x2.json", place / ".salstats-x3.npy"):
+            left.write_text("half")
+        mine = [folder / "notes.txt", place / "mine.npy", folder / ".hidden", place / ".salstats-notes.txt"]
+        for file in mine:
+            file.write_text("mine")
+        with MapFolder(folder) as maps:
+            assert all(key in maps for key in keys())
+        assert [f.read_text() for f in mine] == ["mine"] * 4
+        left = [p.name for p in folder.rglob(".salstats-*")]
+        assert left == [".salstats-notes.txt"]
+
+    def test_a_map_whose_writing_breaks_off_is_not_there(self, folder, monkeypatch):
+        def full_disk(stream, array, **options):
+            stream.write(b"half a map")
+            raise OSError(28, "No space left on device")
+
+        with MapFolder(folder) as maps:
+            add(maps)
+            monkeypatch.setattr(writing.np, "save", full_disk)
+            with pytest.raises(InputFileError, match=r"cannot write .*\.npy: No space left on device"):
+                add(maps, KEY._replace(case="b"))
+            assert KEY._replace(case="b") not in maps
+        assert len(files(folder)) == len(table(folder)[1]) == 1
+
+    def test_an_error_in_the_block_keeps_what_is_complete(self, folder):
+        def run():
+            with MapFolder(folder) as maps:
+                add(maps)
+                raise KeyError
+
+        with pytest.raises(KeyError):
+            run()
+        with MapFolder(folder) as maps:
+            assert KEY in maps
+
+    def test_a_table_made_elsewhere_is_added_to_with_its_own_columns(self, folder):
+        folder.mkdir()
+        np.save(folder / "mine.npy", np.eye(3))
+        (folder / "maps.csv").write_text("case,task,method,path,age\na,Edema,gradcam,mine.npy,61\n")
+        with MapFolder(folder) as maps:
+            assert KEY in maps
+            add(maps, KEY._replace(case="b"))
+        frame = pd.read_csv(folder / "maps.csv")
+        assert frame["age"].tolist()[0] == 61
+        assert frame["path"][0] == "mine.npy"
+        with MapFolder(folder, overwrite=True) as maps:
+            assert len(maps) == 0
+        # only files made here are removed
+        assert (folder / "mine.npy").exists()
+        assert files(folder) == ["mine.npy"]
+
+    @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL here")
+    def test_a_run_that_is_killed_again_and_again_ends_as_one_that_was_not(self, folder, tmp_path):
+        script = textwrap.dedent("""
+            import sys, time
+            import numpy as np
+            import salstats.map_folder as writing
+            from salstats.map_folder import MapFolder, MapKey
+
+            writing._EVERY = writing._TIMES = 0.02
+            made = 0
+            with MapFolder(sys.argv[1]) as maps:
+                for number in range(60):
+                    key = MapKey(f"c{number}", "t", "m")
+                    if key not in maps:
+                        made += 1
+                        array = np.random.default_rng(number).random((40, 40))
+                        maps.add(key, array, shape=(80, 80), prob=number / 60)
+                        time.sleep(float(sys.argv[2]))
+            print(made)
+        """)
+        command = [sys.executable, "-c", script]
+        whole = tmp_path / "whole"
+        subprocess.run([*command, str(whole), "0"], check=True, capture_output=True)
+        made, killed = 0, 0
+        for enough in (5, 20, 35):
+            running = subprocess.Popen([*command, str(folder), "0.01"], stdout=subprocess.DEVNULL)
+            until = time.monotonic() + 60
+            while len(files(folder) if folder.exists() else []) < enough and running.poll() is None:
+                assert time.monotonic() < until, "the run makes no maps"
+                time.sleep(0.005)
+            running.kill()
+            killed += running.wait() == -signal.SIGKILL
+            for name in files(folder):
+                if not name.rpartition("/")[2].startswith("."):
+                    assert np.load(folder / name, allow_pickle=False).shape == (40, 40)
+            n_rows = len(pd.read_csv(folder / "maps.csv"))
+            assert made <= n_rows < 60
+            made = n_rows
+        assert killed == 3
+        assert made > 0
+        ended = subprocess.run([*command, str(folder), "0"], check=True, capture_output=True, text=True)
+        assert int(ended.stdout) == 60 - made
+        assert (folder / "maps.csv").read_bytes() == (whole / "maps.csv").read_bytes()
+        assert files(folder) == files(whole)
+        for name in files(whole):
+            assert (folder / name).read_bytes() == (whole / name).read_bytes()
+        assert names(folder) == names(whole) == ["maps", "maps.csv"]
+
+
+class TestSettings:
+    def test_the_same_settings_go_on(self, folder):
+        for case in ("a", "b"):
+            with MapFolder(folder, settings={"gradcam": "layer4"}) as maps:
+                add(maps, KEY._replace(case=case))
+        assert len(table(folder)[1]) == 2
+
+    def test_other_settings_are_refused_with_both(self, folder):
+        with MapFolder(folder, settings={"gradcam:resnet": "layer4"}) as maps:
+            add(maps, KEY._replace(model="resnet"))
+        with pytest.raises(InputFileError, match=r"'gradcam:resnet' were made with 'layer4', now .*'layer3'"):
+            MapFolder(folder, settings={"gradcam:resnet": "layer3"})
+        with MapFolder(folder, settings={"gradcam:resnet": "layer4"}) as maps:
+            assert len(maps) == 1
+
+    def test_maps_whose_settings_nobody_knows_are_refused(self, folder):
+        with MapFolder(folder) as maps:
+            add(maps)
+        with pytest.raises(InputFileError, match="'gradcam' do not say how they were made"):
+            MapFolder(folder, settings={"gradcam": "layer4"})
+
+    def test_another_series_has_settings_of_its_own(self, folder):
+        with MapFolder(folder, settings={KEY.series: "layer4"}) as maps:
+            add(maps)
+        with MapFolder(folder, settings={"ig": "50 steps"}) as maps:
+            add(maps, KEY._replace(method="ig"))
+        assert json.loads((folder / "settings.json").read_text()) == {"gradcam": "layer4", "ig": "50 steps"}
+
+    def test_overwriting_drops_the_maps_of_the_series_named_and_no_others(self, folder):
+        with MapFolder(folder, settings={"gradcam": "layer4", "ig": "50 steps"}) as maps:
+            add(maps)
+            add(maps, KEY._replace(method="ig"))
+        with MapFolder(folder, settings={"gradcam": "layer3"}, overwrite=True) as maps:
+            assert KEY not in maps
+            assert KEY._replace(method="ig") in maps
+            assert len(files(folder)) == 1
+            add(maps, array=np.ones((2, 2)))
+        assert np.load(folder / table(folder)[1][1]["path"]).shape == (2, 2)
+        assert json.loads((folder / "settings.json").read_text()) == {"gradcam": "layer3", "ig": "50 steps"}
+
+    def test_overwriting_without_settings_drops_all_maps_but_not_the_masks(self, folder):
+        write_map_folder(folder)
+        with MapFolder(folder, overwrite=True) as maps:
+            assert len(maps) == 0
+        assert files(folder) == []
+        assert (folder / "truth.json").exists()
+
+    def test_a_map_of_a_series_without_settings_is_refused(self, folder):
+        with (
+            MapFolder(folder, settings={"gradcam": "layer4"}) as maps,
+            pytest.raises(SalstatsError, match=r"method 'ig': settings= has no entry .*gradcam"),
+        ):
+            add(maps, KEY._replace(method="ig"))
+
+
+class TestRefused:
+    @pytest.mark.parametrize(
+        ("array", "error", "said"),
+        [
+            ([[0, np.nan]], ValueRangeError, "1 of 2 pixels of the map are NaN or infinite"),
+            ([[np.inf, -np.inf]], ValueRangeError, "2 of 2 pixels of the map are NaN or infinite"),
+            ([[1e300, 0]], ValueRangeError, "1 of 2 pixels of the map are too large for float32"),
+            (np.zeros((1, 2, 2)), ShapeError, r"must have shape .*not \(1, 2, 2\)"),
+            (np.zeros((0, 2)), ShapeError, r"and a pixel, not \(0, 2\)"),
+            (np.zeros((2, 2), complex), ValueRangeError, "real numbers, not complex128"),
+            (np.array([["a"]]), ValueRangeError, "real numbers, not <U1"),
+        ],
+    )
+    def test_what_is_no_map_by_case_task_and_method(self, folder, array, error, said):
+        with MapFolder(folder) as maps:
+            with pytest.raises(error, match=rf"case 'a', task 'Edema', method 'gradcam:resnet': .*{said}"):
+                add(maps, KEY._replace(model="resnet"), array)
+            assert len(maps) == 0
+        assert files(folder) == []
+
+    @pytest.mark.parametrize(
+        ("options", "said"),
+        [
+            ({"prob": 1.5}, "prob must lie from 0 to 1, not 1.5"),
+            ({"label": 2}, "label must be 0 or 1, not 2"),
+            ({"shape": (0, 5)}, "two positive whole numbers"),
+        ],
+    )
+    def test_numbers_out_of_range(self, folder, options, said):
+        with MapFolder(folder) as maps, pytest.raises(ValueRangeError, match=said):
+            add(maps, **options)
+
+    @pytest.mark.parametrize("part", ["case", "task", "method", "model", "seed"])
+    @pytest.mark.parametrize("name", ["", " a", "a\n", "a\0"])
+    def test_names_that_nobody_can_read(self, folder, part, name):
+        with MapFolder(folder) as maps, pytest.raises(SalstatsError, match=f"{part} .* is no name"):
+            add(maps, KEY._replace(**{part: name}))
+
+    def test_a_model_that_tables_take_for_unknown(self, folder):
+        with MapFolder(folder) as maps, pytest.raises(SalstatsError, match=r"model 'NA' .* leave it out"):
+            add(maps, KEY._replace(model="NA"))
+
+    def test_maps_of_people(self, folder):
+        with (
+            MapFolder(folder) as maps,
+            pytest.raises(SalstatsError, match="'human' is what people are"),
+        ):
+            add(maps, KEY._replace(method="human"))
+
+    def test_a_map_that_is_there(self, folder):
+        with MapFolder(folder) as maps:
+            add(maps)
+            with pytest.raises(SalstatsError, match=r"case 'a', .* is there already"):
+                add(maps, array=np.ones((2, 2)))
+        assert np.load(folder / files(folder)[0]).shape == (3, 3)
+
+    def test_two_sizes_of_one_image(self, folder):
+        with MapFolder(folder) as maps:
+            add(maps)
+        with MapFolder(folder) as maps, pytest.raises(ShapeError, match=r"40 x 50 .* and 50 x 40 here"):
+            add(maps, KEY._replace(task="Mass"), shape=(50, 40))
+
+    def test_another_mask_of_the_same_case_and_task(self, folder):
+        with MapFolder(folder) as maps:
+            maps.write_masks({("a", "t"): np.eye(3, dtype=bool)})
+            with pytest.raises(InputFileError, match=r"truth.json: another mask of case 'a', task 't'"):
+                maps.write_masks({("a", "t"): np.ones((3, 3), bool)})
+        with MapFolder(folder, overwrite=True) as maps:
+            maps.write_masks({("a", "t"): np.ones((3, 3), bool)})
+        held = json.loads((folder / "truth.json").read_text())
+        assert decode(Rle.from_coco(held["a"]["t"])).all()
+
+    def test_masks_beside_a_folder_of_masks(self, folder):
+        with MapFolder(folder) as maps:
+            (folder / "truth").mkdir()
+            with pytest.raises(InputFileError, match=r"truth: a folder of masks"):
+                maps.write_masks({("a", "t"): np.eye(3, dtype=bool)})
+
+    def test_a_closed_folder(self, folder):
+        with MapFolder(folder) as maps:
+            pass
+        maps.close()
+        with pytest.raises(SalstatsError, match="closed; write within"):
+            add(maps)
+
+
+class TestTheFolder:
+    def test_a_file(self, folder):
+        folder.write_text("mine")
+        with pytest.raises(InputFileError, match="it is a file; name a folder"):
+            MapFolder(folder)
+        assert folder.read_text() == "mine"
+
+    def test_one_whose_parent_is_not_there(self, folder):
+        with pytest.raises(InputFileError, match=r"the folder .*maps does not exist"):
+            MapFolder(folder / "below")
+
+    @pytest.mark.parametrize("overwrite", [False, True])
+    def test_one_that_holds_other_files(self, folder, overwrite):
+        folder.mkdir()
+        (folder / "thesis.tex").write_text("mine")
+        with pytest.raises(InputFileError, match=r"holds 'thesis.tex' and no maps.csv"):
+            MapFolder(folder, overwrite=overwrite)
+        assert names(folder) == ["thesis.tex"]
+
+    def test_one_that_may_not_be_written_in(self, folder, monkeypatch):
+        folder.mkdir()
+        monkeypatch.setattr(os, "access", lambda path, mode: False)
+        with pytest.raises(InputFileError, match="no right to write in it"):
+            MapFolder(folder)
+
+    def test_one_that_has_the_truth_already(self, folder):
+        folder.mkdir()
+        (folder / "truth.json").write_text("{}")
+        with MapFolder(folder) as maps:
+            assert len(maps) == 0
+
+    @pytest.mark.parametrize(
+        ("content", "said"),
+        [
+            ("", "has no column 'case'"),
+            ("case,task,method\n", "has no column 'path'"),
+            ("case,task,method,path,path\n", "has a column twice"),
+            ("case,task,method,path\na,b,c\n", "row 2: 3 cells, the header has 4"),
+            (
+                "case,task,method,path\na,b,c,d\na,b,c,e\n",
+                "row 3: case 'a', task 'b', .* has a row already",
+            ),
+            ("case,task,method,path\na,,c,d\n", "row 2: task '' of a map is no name"),
+            ('case,task,method,path\na,b,c,"d\n', "cannot be read as a table"),
+        ],
+    )
+    def test_one_whose_table_is_damaged_stays_as_it_is(self, folder, content, said):
+        folder.mkdir()
+        (folder / "maps.csv").write_text(content)
+        with pytest.raises(InputFileError, match=rf"maps.csv.*{said}"):
+            MapFolder(folder)
+        assert (folder / "maps.csv").read_text() == content
+        assert names(folder) == ["maps.csv"]
+
+    def test_rows_that_lead_out_of_it_are_neither_looked_at_nor_removed(self, folder, tmp_path):
+        write_map_folder(folder)
+        outside = tmp_path / f"x~{'0' * 16}.npy"
+        outside.write_bytes((folder / files(folder)[0]).read_bytes())
+        change(folder, 2, path=f"../{outside.name}")
+        for options in ({}, {"overwrite": True}):
+            with pytest.raises(InputFileError, match="leaves the folder"):
+                MapFolder(folder, **options)
+        assert outside.exists()
+
+    def test_two_writers_at_once(self, folder):
+        with MapFolder(folder) as maps:
+            add(maps)
+            with pytest.raises(InputFileError, match=r"another process .* is writing here"):
+                MapFolder(folder)
+            add(maps, KEY._replace(case="b"))
+        with MapFolder(folder) as maps:
+            assert len(maps) == 2
+
+    def test_a_writer_in_another_process(self, folder):
+        code = f"from salstats.map_folder import MapFolder; MapFolder({str(folder)!r})"
+        with MapFolder(folder):
+            done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+            assert "another process (or another MapFolder of this one) is writing here" in done.stderr
+        assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
