@@ -11,8 +11,14 @@ from .readers.studies import read_study as read_study
 from .readers.chexlocalize import read_chexlocalize as read_chexlocalize
 from .readers.mrxai2025 import read_mrxai2025 as read_mrxai2025
 from .readers.saliency_bench import read_saliency_bench as read_saliency_bench
+from .readers.map_folder import read_map_folder as read_map_folder
 from .readers.gaze import read_gaze as read_gaze
 from .readers.arrays import study_from_arrays as study_from_arrays
+from .images.preparation import Preparation as Preparation
+from .images.geometry import Geometry as Geometry
+from .map_folder import MapFolder as MapFolder
+from .map_folder import MapKey as MapKey
+from .repeatability import map_repeatability as map_repeatability
 from .scoring import score as score
 from .scoring import features as features
 from .benchmark_scoring import score_xaibenchmark as score_xaibenchmark
@@ -38,6 +44,8 @@ from .stats.description import describe as describe
 from .stats.summary import bootstrap as bootstrap
 from .stats.summary import summarize as summarize
 from .stats.empty_shares import empty_shares as empty_shares
+from .stats.within_case import within_case_sd as within_case_sd
+from .stats.views import over_views as over_views
 from .stats.rankings import rank_stability as rank_stability
 from .stats.pooled_rates import pooled_rates as pooled_rates
 from .stats.pooled_difference import pooled_difference as pooled_difference

@@ -20,7 +20,10 @@ _AFTER_GROUPS = ("reference", "formula", *ESTIMATE_COLUMNS)
 _NUMBERS = ("conf_low", "conf_high", "conf_level", "p_value", "p_adjusted", "n")
 #: Missing estimates that a caption names one by one.
 _NAMED = 3
-_TERMS = {term: known.name for term, known in COEFFICIENTS.items()} | {"auroc": "AUROC"}
+_TERMS = {term: known.name for term, known in COEFFICIENTS.items()} | {
+    "auroc": "AUROC",
+    "within_case_sd": "SD within a case",
+}
 #: What guessing scores, by metric or term; and terms whose zero means that there is nothing.
 _CHANCE = {"auc": 0.5, "sauc": 0.5, "auroc": 0.5}
 _ZERO_TERMS = ("percent_decrease", "difference", *COEFFICIENTS)

@@ -17,6 +17,7 @@ from salstats.display.report.analyses import (
     repeated_patients,
     several,
 )
+from salstats.display.report.examples import PICKS, Examples
 from salstats.display.report.model import Item, Section, Settings
 from salstats.display.report.results import result_sentences
 from salstats.display.report.wording import column_words, method_words
@@ -32,14 +33,29 @@ _SCALED = (
 class Contents:
     """The sections of a report, made in order so that tables and figures are numbered as they stand."""
 
-    def __init__(self, scores: pd.DataFrame, done: Analyses, settings: Settings, labels: Labels) -> None:
+    def __init__(
+        self,
+        scores: pd.DataFrame,
+        done: Analyses,
+        settings: Settings,
+        labels: Labels,
+        shown: Examples | None = None,
+    ) -> None:
         self.scores, self.done, self.settings, self.labels = scores, done, settings, labels
+        self.shown = shown
         self.style: dict[str, Any] = {"labels": labels, "style": settings.style}
         self._numbers = {"Table": 0, "Figure": 0}
 
     def sections(self) -> tuple[Section, ...]:
         """Return the sections for which there is something to show."""
-        made = (self.cases(), self.means(), self.contrasts(), self.confidence(), self.covariates())
+        made = (
+            self.cases(),
+            self.means(),
+            self.contrasts(),
+            self.confidence(),
+            self.covariates(),
+            self.examples(),
+        )
         return tuple(section for section in made if section is not None)
 
     def cases(self) -> Section:
@@ -224,6 +240,37 @@ class Contents:
             ],
         )
 
+    def examples(self) -> Section | None:
+        """Return some cases to look at."""
+        if self.shown is None:
+            return None
+        shown, compared = self.shown, compared_methods(self.scores, self.settings)
+        metric = metric_order(compared)[0]
+        method = self.labels.order("method", list(dict.fromkeys(compared["method"].astype(str))))[0]
+        name, text = self.labels.value("method", method), self.labels.value("metric", metric)
+
+        def picks() -> pd.DataFrame:
+            return shown.picks(compared, method, metric)
+
+        return self._section(
+            "examples",
+            "Examples",
+            (),
+            [
+                self._item(
+                    "Figure",
+                    "examples",
+                    f"Cases picked by the {text} of {name}",
+                    None,
+                    lambda frame: shown.figure(frame, self.scores, self.labels),
+                    frame=picks,
+                    call=f"ss.pick_cases(scores, at={list(PICKS)}, method={method!r}, by='metric')",
+                    caption=f"The worst, the median and the best {text} of {name} among the cases at hand.",
+                    alt="Saliency maps over their images, with the outline of the truth and the score.",
+                )
+            ],
+        )
+
     def _once(self) -> str:
         """Return which rows correlations rest on."""
         if not repeated_patients(self.scores):
@@ -274,8 +321,8 @@ class Contents:
         """Return one table or figure; None where its analysis was not run or it cannot be shown."""
         if source is not None and source not in self.done.frames:
             return None
-        behind = self.done.frames[source] if source is not None else frame()
         try:
+            behind = self.done.frames[source] if source is not None else frame()
             display = make(behind)
         except SalstatsError as error:
             self.done.skipped[key] = str(error)

@@ -20,8 +20,10 @@ from salstats.checks import (
 from salstats.display.figure_jobs import FigureJobs
 from salstats.display.format import STYLES, count_text, joined, plural
 from salstats.display.labels import Labels
+from salstats.display.plots.image_sources import ImageSource, check_images
 from salstats.display.report.analyses import Analyses, run_analyses, settings_for, several
 from salstats.display.report.contents import Contents
+from salstats.display.report.examples import Examples
 from salstats.display.report.folder import check_folder, write_folder
 from salstats.display.report.guidelines import not_covered
 from salstats.display.report.methods import methods_references, methods_text
@@ -33,6 +35,7 @@ from salstats.frames import check_scores
 from salstats.stats.adjust import check_procedure
 from salstats.stats.contrasts import DIFFERENCE_INTERVALS
 from salstats.stats.paired import TESTS
+from salstats.study import Study
 
 
 def report(
@@ -53,6 +56,8 @@ def report(
     labels: Mapping[str, Any] | None = None,
     title: str = "Statistical report on saliency maps",
     inputs: Sequence[str | os.PathLike[str]] = (),
+    study: Study | None = None,
+    images: ImageSource | None = None,
     jobs: int = 2,
     overwrite: bool = False,
 ) -> dict[str, pd.DataFrame]:
@@ -100,6 +105,11 @@ def report(
         Heading of the page.
     inputs : sequence of paths, optional
         Files the scores were read from, for their SHA-256; without them the digest is of the frame.
+    study : Study, optional
+        The maps behind the scores, or behind some of them: the report then shows the worst, the median and
+        the best of its cases, picked by the first metric of the first method.
+    images : folder or mapping of str to path or ndarray, optional
+        The images of these cases, as in `plot_gallery`.
     jobs : int
         1, or 2 to draw half of the figures in a second process where the machine has a second core.
     overwrite : bool
@@ -176,7 +186,8 @@ def report(
             names.categorical(used[[column]].drop_duplicates(), column)
     with FigureJobs(jobs) as figures:
         done = run_analyses(used, settings)
-        made = compose(used, done, settings, names, title, inputs, only)
+        shown = None if study is None else Examples(study, check_images(images))
+        made = compose(used, done, settings, names, title, inputs, only, shown)
         warned = write_folder(made, folder, figures)
     for text in (*done.warnings, *warned):
         warnings.warn(text, SalstatsWarning, stacklevel=2)
@@ -228,9 +239,10 @@ def compose(
     title: str,
     inputs: Sequence[str | os.PathLike[str]],
     only: Mapping[str, Any] | None,
+    examples: Examples | None = None,
 ) -> Report:
     """Return everything the page says."""
-    sections = Contents(scores, done, settings, labels).sections()
+    sections = Contents(scores, done, settings, labels, examples).sections()
     paragraphs = methods_text(settings, frames=done.frames, labels=labels)
     paragraphs = (paragraphs[0], *masks_made(scores), *repeated_rows(scores, settings), *paragraphs[1:])
     notes = [f"Not shown: {name}. {reason}" for name, reason in done.skipped.items()]

@@ -16,7 +16,11 @@ from salstats.metrics.registry import known_metric
 #: Units that have a word; other columns name clusters.
 _UNITS = ("patient", "case", "image", "study", "reader")
 #: Labels of the house that take an article in a sentence.
-_WITH_ARTICLE = {"Human benchmark": "the human benchmark", "Saliency method": "the saliency method"}
+_WITH_ARTICLE = {
+    "Human benchmark": "the human benchmark",
+    "Saliency method": "the saliency method",
+    "Simulated annotator": "the simulated annotator",
+}
 #: People whose names keep their capital.
 _NAMES = {"Dice", "Hausdorff"}
 #: Names in a list before it is cut to a number.

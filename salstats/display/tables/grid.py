@@ -19,6 +19,7 @@ _TERMS = {
     "auroc": "AUROC",
     "difference": "difference",
     "percent_decrease": "decrease, %",
+    "within_case_sd": "SD within a case",
 }
 
 
@@ -36,6 +37,8 @@ def count_nouns(frame: pd.DataFrame) -> tuple[str, str]:
         return "pair", "incomplete"
     if "n_positive" in frame.columns:
         return "case", "incomplete"
+    if "n_repeats" in frame.columns:
+        return "repeated case", "scored once"
     # a row of a regression may lack a covariate, too
     return "score", "missing" if "formula" in frame.columns else "undefined"
 

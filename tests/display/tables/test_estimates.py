@@ -405,3 +405,14 @@ def test_what_is_no_estimates_frame_is_an_error(means):
         ss.table_estimates(means.iloc[:0])
     with pytest.raises(ColumnError, match="no column 'estimate'"):
         ss.table_estimates(means.drop(columns="estimate"))
+
+
+def test_of_sds_within_a_case_the_smallest_is_bold_whatever_is_best_of_the_score(read):
+    rng = np.random.default_rng(3)
+    keys = pd.MultiIndex.from_product([["iou"], ["steady", "shaky"], [f"c{i}" for i in range(30)], [*"abc"]])
+    scores = keys.to_frame(index=False, name=["metric", "method", "case", "seed"])
+    spread = scores["method"].map({"steady": 0.01, "shaky": 0.1})
+    scores["score"] = 0.5 + spread * rng.normal(size=len(scores))
+    seen = read(ss.table_estimates(ss.within_case_sd(scores)))
+    assert "SD within a case" in " ".join(seen.head[0])
+    assert seen.bold == {("steady", 0)}

@@ -1,0 +1,278 @@
+"""Where an image lies in what a network was given, and its maps put back on it.
+
+A network sees an image resized, padded or cropped. Points of both are (row, col) with the centre of the
+first pixel at (0, 0); half a pixel further out is the edge, so that edges go to edges.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from salstats.checks import ShapeError, ValueRangeError
+from salstats.images.run_lengths import check_shape
+
+#: Rows of an image that are made at a time, so that beside it there is no second array of its size.
+_STRIP = 64
+#: How far beyond the network's edge a pixel's centre may lie by rounding alone, in pixels of the network.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """Where the pixels of an image lie in the input of a network.
+
+    Along each axis the edge of a pixel at `x` of the image, counted from the image's edge, lies at
+    `x * scale + offset` of the input, counted from the input's edge.
+
+    Attributes
+    ----------
+    image_shape : tuple of int
+        (height, width) of the image in pixels.
+    network_shape : tuple of int
+        (height, width) of the network's input in pixels.
+    scale : tuple of float
+        (row, col): pixels of the input for one of the image.
+    offset : tuple of float
+        (row, col): where the image's upper left corner lies in the input, in its pixels. Negative where
+        the image was cropped, positive where it was padded.
+
+    Raises
+    ------
+    ValueRangeError
+        A shape is none, a scale is not positive, an offset is not finite, or the input holds nothing of
+        the image.
+
+    Examples
+    --------
+    >>> from salstats.images.geometry import Geometry
+    >>> tall = Geometry((400, 200), (100, 100), (0.25, 0.25), (0, 25))
+    >>> tall.to_network([(0, 0), (399, 199)])
+    array([[-0.375, 24.625],
+           [99.375, 74.375]])
+    >>> tall.to_image([[0.0, 1.0]], shape=(1, 4))
+    array([[0.125, 0.375, 0.625, 0.875]], dtype=float32)
+    """
+
+    image_shape: tuple[int, int]
+    network_shape: tuple[int, int]
+    scale: tuple[float, float]
+    offset: tuple[float, float] = (0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        check_shape(self.image_shape, "image_shape")
+        check_shape(self.network_shape, "network_shape")
+        for name, pair, low in (("scale", self.scale, 0.0), ("offset", self.offset, -np.inf)):
+            if np.shape(pair) != (2,) or not all(np.isfinite(v) and v > low for v in pair):
+                kind = "positive" if name == "scale" else "finite"
+                raise ValueRangeError(f"{name} must be two {kind} numbers (row, col), not {pair!r}")
+        for first, last, side in zip(*self._corners(), self.network_shape, strict=True):
+            if last <= 0 or first >= side:
+                raise ValueRangeError(
+                    f"offset={self.offset} leaves nothing of the image in the input of {self.network_shape}"
+                )
+
+    @classmethod
+    def stretched(cls, image_shape: tuple[int, int], network_shape: tuple[int, int]) -> "Geometry":
+        """Return that of an image which fills the input, each axis by its own factor."""
+        image, network = check_shape(image_shape, "image_shape"), check_shape(network_shape, "network_shape")
+        return cls(image, network, (network[0] / image[0], network[1] / image[1]))
+
+    def _corners(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the edges of the image in the input, in its pixels: the upper left, the lower right."""
+        first = np.asarray(self.offset, np.float64)
+        return first, first + np.asarray(self.scale) * self.image_shape
+
+    @property
+    def fills(self) -> bool:
+        """Whether the input shows the whole image and nothing else: a map of it is one of the image."""
+        first, last = self._corners()
+        return bool(np.allclose(first, 0, atol=1e-6) and np.allclose(last, self.network_shape, atol=1e-6))
+
+    @property
+    def frame_shape(self) -> tuple[int, int]:
+        """(height, width) of the whole image in the pixels of the input, but never more than it has."""
+        sides = zip(self.image_shape, self.scale, strict=True)
+        height, width = (min(side, max(1, int(side * scale + 0.5))) for side, scale in sides)
+        return height, width
+
+    def to_network(self, points: Any) -> np.ndarray:
+        """Return where points of the image lie in the input.
+
+        Parameters
+        ----------
+        points : array_like of float, shape (n, 2)
+            (row, col) in pixels of the image.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, 2)
+            (row, col) in pixels of the input; outside it where the point was cropped away.
+
+        Raises
+        ------
+        ShapeError
+            Points do not have two columns.
+        """
+        return (_check_points(points) + 0.5) * self.scale + self.offset - 0.5
+
+    def points_to_image(self, points: Any) -> np.ndarray:
+        """Return where points of the input lie on the image.
+
+        Parameters
+        ----------
+        points : array_like of float, shape (n, 2)
+            (row, col) in pixels of the input.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, 2)
+            (row, col) in pixels of the image; outside it where the point lies in the padding.
+
+        Raises
+        ------
+        ShapeError
+            Points do not have two columns.
+        """
+        return (_check_points(points) + 0.5 - self.offset) / self.scale - 0.5
+
+    def to_image(
+        self,
+        saliency: Any,
+        *,
+        shape: tuple[int, int] | None = None,
+        outside: float | str = "lowest",
+    ) -> np.ndarray:
+        """Return a map of the input as one of the image, by one bilinear sampling.
+
+        Parameters
+        ----------
+        saliency : array_like of number, shape (m, n)
+            Finite. A grid of any size that covers the network's input: 7 x 7 or 224 x 224.
+        shape : tuple of int, optional
+            (height, width) of the result, a grid that covers the image; by default the image's own.
+        outside : float or "lowest", default "lowest"
+            What pixels get that the network did not see, since they were cropped away. "lowest": the
+            smallest value of those it saw, so that they are never salient. NaN marks them.
+
+        Returns
+        -------
+        ndarray of float32
+            Of `shape`. Beyond the outermost centres of the grid its values go on unchanged.
+
+        Raises
+        ------
+        ShapeError
+            The map does not have two dimensions, or has no pixels.
+        ValueRangeError
+            The map is not finite or not of real numbers; `outside` is neither a number nor "lowest"; no
+            pixel of so coarse a `shape` has its centre in what the network saw.
+
+        Notes
+        -----
+        Where the input is the whole image (`fills`), this is the resizing of `score`: half-pixel centres,
+        no antialiasing. The weights are the same, the order of the sums is not: values agree to single
+        precision.
+
+        Examples
+        --------
+        >>> from salstats.images.geometry import Geometry
+        >>> Geometry.stretched((1, 4), (2, 2)).to_image([[0.0, 4.0]])
+        array([[0., 1., 3., 4.]], dtype=float32)
+        >>> Geometry((1, 6), (4, 4), (1, 1), (0, -1)).to_image([[1.0, 2.0, 3.0, 4.0]])
+        array([[1., 1., 2., 3., 4., 1.]], dtype=float32)
+        """
+        grid = _check_grid(saliency)
+        height, width = self.image_shape if shape is None else check_shape(shape)
+        rows, cols = (self._places(axis, n, grid.shape[axis]) for axis, n in ((0, height), (1, width)))
+        if not rows.seen.any() or not cols.seen.any():
+            raise ValueRangeError(
+                f"shape {height} x {width} is too coarse: no centre of its pixels lies in what the network "
+                "saw of the image"
+            )
+        fill = _check_outside(outside)
+        across = _between(grid.T, cols).T
+        image = np.empty((height, width), np.float32)
+        for strip in _strips(height):
+            image[strip] = _between(across, rows.part(strip))
+        unseen_rows, unseen_cols = ~rows.seen, ~cols.seen
+        if unseen_rows.any() or unseen_cols.any():
+            first, last = (np.flatnonzero(p.seen)[[0, -1]] for p in (rows, cols))
+            seen = image[first[0] : first[1] + 1, last[0] : last[1] + 1]
+            value = seen.min() if fill is None else fill
+            image[unseen_rows] = value
+            image[:, unseen_cols] = value
+        return image
+
+    def _places(self, axis: int, n: int, n_grid: int) -> "_Places":
+        """Return where the centres of n pixels along the image fall among those of a grid over the input."""
+        edge = (np.arange(n) + 0.5) * (self.image_shape[axis] / n) * self.scale[axis] + self.offset[axis]
+        side = self.network_shape[axis]
+        seen = (edge >= -_ROUNDING) & (edge <= side + _ROUNDING)
+        place = np.clip(edge * (n_grid / side) - 0.5, 0, n_grid - 1)
+        before = np.minimum(place.astype(np.int64), max(0, n_grid - 2))
+        after = np.minimum(before + 1, n_grid - 1)
+        return _Places(before, after, (place - before).astype(np.float32), seen)
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Of each pixel along an axis: the grid's centres before and after it, and the share of the second."""
+
+    before: np.ndarray
+    after: np.ndarray
+    share: np.ndarray
+    seen: np.ndarray
+
+    def part(self, which: slice) -> "_Places":
+        """Return those of some pixels."""
+        return _Places(self.before[which], self.after[which], self.share[which], self.seen[which])
+
+
+def _between(values: np.ndarray, places: _Places) -> np.ndarray:
+    """Return values along the first axis at places between its centres."""
+    low, high = values[places.before], values[places.after]
+    high -= low
+    high *= places.share[:, None]
+    low += high
+    return np.asarray(low)
+
+
+def _strips(height: int) -> Iterator[slice]:
+    """Yield consecutive pieces of an image's rows."""
+    return (slice(first, min(first + _STRIP, height)) for first in range(0, height, _STRIP))
+
+
+def _check_grid(saliency: Any) -> np.ndarray:
+    """Return a map as float32, if it is a finite one of two dimensions."""
+    grid = np.asarray(saliency)
+    if grid.ndim != 2 or not grid.size:
+        raise ShapeError(f"a saliency map must have shape (M, N) and at least one pixel, not {grid.shape}")
+    if grid.dtype.kind not in "biuf":
+        raise ValueRangeError(f"a saliency map must hold real numbers, not {grid.dtype}")
+    with np.errstate(over="ignore"):
+        grid = grid.astype(np.float32)
+    n_bad = grid.size - np.count_nonzero(np.isfinite(grid))
+    if n_bad:
+        raise ValueRangeError(
+            f"{n_bad} of {grid.size} pixels of the saliency map are NaN, infinite or beyond single precision"
+        )
+    return grid
+
+
+def _check_outside(outside: Any) -> float | None:
+    """Return what unseen pixels get; None for the lowest value of those seen."""
+    if isinstance(outside, str) and outside == "lowest":
+        return None
+    if isinstance(outside, bool) or not isinstance(outside, int | float | np.integer | np.floating):
+        raise ValueRangeError(f"outside must be 'lowest' or a number, NaN among them, not {outside!r}")
+    return float(outside)
+
+
+def _check_points(points: Any) -> np.ndarray:
+    """Return points as float64 of shape (n, 2)."""
+    array = np.asarray(points, np.float64)
+    if array.ndim != 2 or array.shape[1] != 2:
+        raise ShapeError(f"points must have shape (n, 2), (row, col) each, not {array.shape}")
+    return array

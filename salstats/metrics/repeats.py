@@ -1,0 +1,100 @@
+"""How alike several maps of one image are that should be the same: of other seeds, or other trainings."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from salstats.checks import ShapeError, ValueRangeError
+
+#: Pixels that are compared at a time, in float64: small enough for the processor's cache.
+_STRIP = 65_536
+
+
+class Agreement(NamedTuple):
+    """How alike maps are.
+
+    Attributes
+    ----------
+    sd : float
+        Mean over the pixels of the standard deviation between the maps; 0 where they are equal.
+    iou : float
+        Mean overlap of two masks, over all pairs; NaN where each pair is empty.
+    ncc : float
+        Mean correlation of two maps over the pixels, over all pairs; NaN where each pair has a constant map.
+    """
+
+    sd: float
+    iou: float
+    ncc: float
+
+
+def agreement(maps: Sequence[np.ndarray], masks: Sequence[np.ndarray]) -> Agreement:
+    """Return how alike maps of one image are, and their masks.
+
+    Parameters
+    ----------
+    maps : sequence of ndarray of float, shape (M, N)
+        Two or more, finite, each from 0 to 1 as `images.map_steps.rescale` makes them.
+    masks : sequence of ndarray of bool, shape (M, N)
+        One for each map.
+
+    Returns
+    -------
+    Agreement
+        `sd` with divisor k - 1; `iou` from 0 to 1, over the pairs of which one marks anything; `ncc` from -1
+        to 1, Pearson's correlation over the pairs of maps that both vary.
+
+    Raises
+    ------
+    ShapeError
+        Arrays differ in shape, or there are not as many masks as maps.
+    ValueRangeError
+        There are fewer than two.
+
+    Notes
+    -----
+    Sums run in float64 over pieces of the image; beside the maps there is no array of its size.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from salstats.metrics.repeats import agreement
+    >>> one, other = np.array([[0.0, 0.5, 1.0, 0.5]]), np.array([[0.0, 0.5, 0.5, 1.0]])
+    >>> found = agreement([one, other], [one > 0.6, other > 0.4])
+    >>> round(found.sd, 4), round(found.iou, 4), round(found.ncc, 4)
+    (0.1768, 0.3333, 0.5)
+    """
+    if len(maps) < 2:
+        raise ValueRangeError(f"agreement needs two maps or more, not {len(maps)}")
+    if len(masks) != len(maps) or len({np.shape(a) for a in (*maps, *masks)}) > 1:
+        raise ShapeError(
+            f"there must be one mask for each map, all of one shape, not {[np.shape(a) for a in maps]} and "
+            f"{[np.shape(a) for a in masks]}"
+        )
+    flat, marked = ([np.asarray(a).reshape(-1) for a in group] for group in (maps, masks))
+    n_pixels, k = flat[0].size, len(flat)
+    means = np.array([a.mean(dtype=np.float64) for a in flat])
+    spread, products, overlaps = 0.0, np.zeros((k, k)), np.zeros((k, k))
+    for first in range(0, n_pixels, _STRIP):
+        part = np.stack([a[first : first + _STRIP] for a in flat]).astype(np.float64)
+        spread += float(part.std(axis=0, ddof=1).sum())
+        part -= means[:, None]
+        products += part @ part.T
+        pieces = np.stack([a[first : first + _STRIP] for a in marked]).astype(np.float64)
+        overlaps += pieces @ pieces.T
+    areas, lengths = np.diag(overlaps), np.sqrt(np.diag(products))
+    # a map that does not vary has a length of 0, but for the rounding of its mean
+    lengths = np.where([a.min() == a.max() for a in flat], 0.0, lengths)
+    one, other = np.triu_indices(k, 1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ious = overlaps[one, other] / (areas[one] + areas[other] - overlaps[one, other])
+        nccs = products[one, other] / (lengths[one] * lengths[other])
+    nccs = np.where(lengths[one] * lengths[other] > 0, np.clip(nccs, -1, 1), np.nan)
+    return Agreement(spread / n_pixels, _mean(ious), _mean(nccs))
+
+
+def _mean(values: np.ndarray) -> float:
+    """Return the mean of what is defined; NaN where nothing is."""
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if defined.size else float("nan")

@@ -1,0 +1,92 @@
+"""Images to be shown to a network, grey or in colour, as numbers."""
+
+import os
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from salstats.checks import InputFileError
+from salstats.readers.grey_images import MOST_PIXELS, check_plain
+
+_FORMATS = ("PNG", "JPEG", "TIFF", "BMP")
+#: EXIF's orientation, and its values that mean: as stored.
+_ORIENTATION, _UPRIGHT = 274, (None, 0, 1)
+#: Kinds of pixels that are one number each, as Pillow calls them.
+_GREY = ("1", "L", "I;16", "I;16B", "I;16L", "I", "F")
+
+
+def read_picture(path: str | os.PathLike[str]) -> np.ndarray:
+    """Return the pixels of an image, as the file has them.
+
+    Parameters
+    ----------
+    path : path
+        PNG, JPEG, TIFF or BMP, whatever its name; or an array, `.npy`, of shape (M, N) or (M, N, 3).
+
+    Returns
+    -------
+    ndarray, shape (M, N) or (M, N, 3)
+        Of bool, uint8, uint16, int32 or float32; from an array, of its own type.
+
+    Raises
+    ------
+    InputFileError
+        The file is missing, damaged or of another kind; it holds several images, transparent pixels, or one
+        that a viewer would turn; it is too large.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> from salstats.readers.pictures import read_picture
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder) / "image.npy"
+    ...     np.save(file, np.eye(2))
+    ...     read_picture(file)
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    file = Path(path)
+    check_plain(file)
+    try:
+        if file.suffix.lower() == ".npy":
+            return np.asarray(np.load(file, allow_pickle=False))
+        # Pillow warns of large files, which are refused below, and of tags, which say nothing of the pixels
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with Image.open(file, formats=_FORMATS) as image:
+                return _pixels(file, image)
+    except InputFileError:
+        raise
+    except FileNotFoundError as error:
+        raise InputFileError(f"{file}: no such file") from error
+    # what Pillow and NumPy raise on damaged files is not all of one kind
+    except Exception as error:
+        said = " ".join(str(error).split())[:200] or type(error).__name__
+        raise InputFileError(f"{file}: not a whole image, or damaged ({said})") from error
+
+
+def _pixels(file: Path, image: Any) -> np.ndarray:
+    """Return the pixels of an open image, in grey or in red, green and blue."""
+    n_images = getattr(image, "n_frames", 1)
+    wrong = None
+    if n_images > 1:
+        wrong = f"holds {n_images} images; save each as a file of its own"
+    elif image.getexif().get(_ORIENTATION) not in _UPRIGHT:
+        # programs differ in whether they turn it, and so did whoever marked it
+        wrong = "its pixels are stored turned or mirrored (EXIF's orientation); save it upright"
+    elif image.width * image.height > MOST_PIXELS:
+        wrong = f"{image.height} x {image.width} pixels are too many; an image has {MOST_PIXELS} at most"
+    elif image.mode not in (*_GREY, "LA", "P", "PA", "RGB", "RGBA"):
+        wrong = f"its pixels are {image.mode}; save it in grey or RGB"
+    if wrong:
+        raise InputFileError(f"{file}: {wrong}")
+    if image.mode in (*_GREY, "RGB") and "transparency" not in image.info:
+        return np.array(image)
+    pixels = np.array(image.convert("RGBA"))
+    if (pixels[..., 3] != 255).any():
+        raise InputFileError(f"{file}: has transparent pixels, whose value is not known; save it opaque")
+    return np.ascontiguousarray(pixels[..., 0] if image.mode == "LA" else pixels[..., :3])

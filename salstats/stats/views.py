@@ -1,0 +1,118 @@
+"""Several views of a patient as one: a frontal and a lateral radiograph that show the same finding."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from salstats.checks import (
+    ColumnError,
+    check_by,
+    check_choice,
+    check_columns,
+    check_frame,
+    check_numeric,
+    quoted,
+)
+from salstats.frames import KEY_COLUMNS
+from salstats.stats.cells import index_groups
+
+#: How the values of several views become one.
+RULES = ("max", "mean")
+
+
+def over_views(
+    frame: pd.DataFrame,
+    *,
+    value: str | Sequence[str] = "prob",
+    by: str | Sequence[str] = "patient",
+    rule: str = "max",
+) -> pd.DataFrame:
+    """Return one row per patient of a frame with one per view.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Any frame with a row per view: of probabilities, or a scores frame. Columns that tell series apart
+        (`dataset, task, method, metric, reader, model, seed`), where they are there, stay apart.
+    value : str or sequence of str, default "prob"
+        Columns of numbers that become one: "prob", "score", or ["prob", "label"].
+    by : str or sequence of str, default "patient"
+        Columns that name what the views show: the patient, or patient and study.
+    rule : {"max", "mean"}, default "max"
+        "max": the view that shows most counts, as in Saporta et al. 2022. "mean": each counts alike.
+
+    Returns
+    -------
+    DataFrame
+        Sorted by its keys.
+
+        the columns of `by`, and those that tell series apart
+        each column of `value`
+            Over the views where it is defined; NaN where it is in none.
+        n_views
+            Rows that became one.
+        n_defined
+            Of them, those where the first of `value` is defined.
+
+    Raises
+    ------
+    ColumnError
+        A column is not there; one of `by` is empty in a row; one of `value` is not numeric, or names what
+        the rows are told apart by.
+
+    Notes
+    -----
+    A map is of one view, and so is its overlap with the truth: scores of a case are kept as they are, and
+    views of a patient go together in the intervals (`unit="patient"`). This is for what is said of the
+    patient: the probability that is compared with a cut-off, or one score per patient.
+
+    References
+    ----------
+    Saporta A, Gui X, Agrawal A, et al. Benchmarking saliency methods for chest X-ray interpretation. Nature
+    Machine Intelligence 2022;4:867-878. https://doi.org/10.1038/s42256-022-00536-x
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from salstats.stats.views import over_views
+    >>> views = pd.DataFrame(
+    ...     {"case": ["a1", "a2", "b1"], "patient": ["a", "a", "b"], "task": "Edema", "prob": [0.2, 0.6, 0.5]}
+    ... )
+    >>> over_views(views)
+      patient   task  prob  n_views  n_defined
+    0       a  Edema   0.6        2          2
+    1       b  Edema   0.5        1          1
+    """
+    check_frame(frame, "frame")
+    check_choice(rule, RULES, "rule")
+    values = [value] if isinstance(value, str) else list(value)
+    units = check_by(frame, by, (), "frame")
+    if not units or not values:
+        raise ColumnError("over_views needs at least one column in by and one in value")
+    check_columns(frame, values, "frame")
+    if "case" in units:
+        raise ColumnError("by names 'case', and a case is one view; name the patient that several belong to")
+    keys = [*units, *(c for c in KEY_COLUMNS if c in frame.columns and c != "case" and c not in units)]
+    shared = [v for v in values if v in keys]
+    if shared:
+        raise ColumnError(f"value {quoted(shared)} names what rows are told apart by, not a number")
+    numbers = {v: check_numeric(frame, v, "frame") for v in values}
+    codes, found = index_groups(frame, keys)
+    grouped = pd.DataFrame(numbers).groupby(codes)
+    # both leave out what is undefined
+    combined = grouped.max() if rule == "max" else grouped.mean()
+    defined = ~np.isnan(numbers[values[0]])
+    return pd.concat(
+        [
+            found,
+            combined,
+            pd.DataFrame(
+                {
+                    "n_views": np.bincount(codes, minlength=len(found)),
+                    "n_defined": np.bincount(codes[defined], minlength=len(found)),
+                }
+            ),
+        ],
+        axis=1,
+    )

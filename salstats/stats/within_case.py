@@ -1,0 +1,202 @@
+"""How much a score changes within a case when the map is made again: by another seed, or another training."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from salstats.checks import ColumnError, check_by, check_columns
+from salstats.codes import ColumnCodes
+from salstats.frames import DEFAULT_BY, KEY_COLUMNS, coded_scores, estimates_frame
+from salstats.stats.cells import Cells, index_groups, ratio, sum_cells
+from salstats.stats.estimand import Estimand
+from salstats.stats.grouping import warn_pooled_methods
+from salstats.stats.inference import check_settings, infer
+from salstats.stats.summary import check_one_metric
+from salstats.stats.units import resolve_unit
+
+#: Intervals whose limits may be taken through a root: they ask for the order of the replicates only.
+INTERVALS = ("percentile", "bca")
+#: Two measurements of a case differ by less than this times the SD within a case, 19 times of 20.
+_REPEATABILITY = 1.96 * np.sqrt(2)
+
+
+def within_case_sd(
+    scores: pd.DataFrame,
+    *,
+    over: str = "seed",
+    by: str | Sequence[str] | None = None,
+    unit: str | None = None,
+    interval: str = "percentile",
+    level: float = 0.95,
+    n_replicates: int = 1000,
+    rng: int | np.random.Generator = 0,
+    draws: np.ndarray | None = None,
+) -> pd.DataFrame:
+    """Return the standard deviation of a score within a case, over seeds or trainings, for each group.
+
+    Small is repeatable: the same image, asked again, gets the same score. It is the root of the mean of the
+    cases' variances, and NaN where no case of a group was scored twice.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        A scores frame with the column `over`.
+    over : str, default "seed"
+        The column whose values are the repetitions: `seed`, or `model`.
+    by : str or sequence of str, optional
+        Grouping columns; by default those of metric, method, task and model that are present, but `over`.
+    unit : str, optional
+        What is resampled: `patient` where that column repeats over cases, else `case`.
+    interval : {"percentile", "bca"}
+        Of the replicates.
+    level : float
+        Confidence level.
+    n_replicates, rng, draws
+        As for `summarize`.
+
+    Returns
+    -------
+    DataFrame
+        An estimates frame, one row per group, sorted:
+
+        - the grouping columns;
+        - `term` ("within_case_sd"), `estimate`, `std_error` (SD of the replicates), `conf_low`,
+          `conf_high`, `conf_level`, `interval`, `unit`;
+        - `n`, cases with two defined scores or more, 0 for a group that was made once; `n_missing`, the
+          others; `n_units`, `n_undefined` replicates, `bias`;
+        - `over`, as given; `n_repeats`, the mean number of scores of the n cases; `mean`, their mean score;
+        - `repeatability`, 2.77 times the estimate: two scores of a case differ by less 19 times of 20;
+        - `icc`, the share of the variance that lies between cases, from the analysis of variance of one
+          way: near 1, cases are told apart well; NaN for one case, and 0 or less where they are not;
+        - `n_replicates` drawn.
+
+    Raises
+    ------
+    ColumnError
+        Not a scores frame; a column is missing; `over` is in `by`; several metrics would be mixed; nothing
+        was scored twice.
+    ValueRangeError
+        Another interval, a level outside (0, 1), fewer than one replicate.
+
+    Notes
+    -----
+    Cases are resampled, and the seeds or trainings are taken as they are: with few of them the interval says
+    how sure the SD of *these* is. A score's variance over k repetitions has k - 1 degrees of freedom, by
+    which the cases are weighted.
+
+    References
+    ----------
+    Bland JM, Altman DG. Measurement error. BMJ 1996;313:744. https://doi.org/10.1136/bmj.313.7059.744
+
+    McGraw KO, Wong SP. Forming inferences about some intraclass correlation coefficients. Psychological
+    Methods 1996;1:30-46. https://doi.org/10.1037/1082-989X.1.1.30
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from salstats.stats.within_case import within_case_sd
+    >>> cases = [f"c{i:02}" for i in range(24)]
+    >>> first = [i / 24 for i in range(24)]
+    >>> again = [score + 0.1 * (i % 3) for i, score in enumerate(first)]
+    >>> seeds = ["0"] * 24 + ["1"] * 24
+    >>> scores = pd.DataFrame({"case": cases * 2, "seed": seeds, "score": first + again})
+    >>> found = within_case_sd(scores.assign(method="rise", metric="iou"))
+    >>> found[["estimate", "n", "over", "n_repeats", "icc"]].round(3)
+       estimate   n  over  n_repeats    icc
+    0     0.091  24  seed        2.0  0.913
+    """
+    codes = coded_scores(scores)
+    check_columns(scores, [over])
+    columns = check_by(scores, by, [c for c in (*DEFAULT_BY, "model") if c != over])
+    if over in columns:
+        raise ColumnError(f"over={over!r} is what is repeated, so it may not be in by ({', '.join(columns)})")
+    if over not in KEY_COLUMNS[5:]:
+        raise ColumnError(f"over={over!r} does not tell repetitions of a case apart; take 'seed' or 'model'")
+    check_one_metric(scores, columns)
+    warn_pooled_methods(scores, columns)
+    units = resolve_unit(scores, unit, codes=codes)
+    settings = check_settings(interval, INTERVALS, level, n_replicates, rng, draws, units.n)
+    repeats = _repeats(codes, over)
+    group, keys = index_groups(scores, columns, codes)
+    first = repeats.pop("first")
+    group = group[first]
+    twice = np.bincount(group, repeats["df"] > 0, len(keys)).astype(np.int64)
+    if not twice.any():
+        raise ColumnError(
+            f"no case of the scores has two defined ones that differ in {over!r}, so nothing was repeated"
+        )
+    # what was made once has nothing to resample
+    there = np.flatnonzero(twice)
+    sums = sum_cells(repeats["squares"], units.codes[first], units.n, group, keys)
+    counts = sum_cells(repeats["df"], units.codes[first], units.n, group, keys)
+    some = keys.iloc[there].reset_index(drop=True)
+    cells = Cells(
+        some, sums.sums[:, there], counts.sums[:, there], np.zeros(len(there), int), np.arange(len(there))
+    )
+    result = infer(cells, Estimand("mean", np.eye(len(there))), settings, some)
+    assert result.replicates is not None
+    roots = pd.DataFrame(np.sqrt(result.replicates))
+    estimate = np.sqrt(result.estimate)
+
+    def spread_out(values: Any, missing: float = np.nan) -> np.ndarray:
+        every = np.full(len(keys), missing)
+        every[there] = values
+        return every
+
+    table: dict[str, Any] = {
+        "term": "within_case_sd",
+        "estimate": spread_out(estimate),
+        "std_error": spread_out(roots.std()),
+        "conf_low": spread_out(np.sqrt(result.conf_low)),
+        "conf_high": spread_out(np.sqrt(result.conf_high)),
+        "conf_level": level,
+        "interval": interval,
+        "unit": units.name,
+        "n": twice,
+        "n_missing": np.bincount(group, minlength=len(keys)) - twice,
+        "n_units": spread_out(result.n_units, 0).astype(np.int64),
+        "n_undefined": spread_out(result.n_undefined, 0).astype(np.int64),
+        "bias": spread_out(roots.mean() - estimate),
+    }
+    special = {
+        "over": over,
+        **_spread(repeats, group, len(keys)),
+        "repeatability": _REPEATABILITY * table["estimate"],
+        "n_replicates": settings.n_replicates,
+    }
+    return estimates_frame(keys, table, special)
+
+
+def _repeats(codes: ColumnCodes, over: str) -> dict[str, np.ndarray]:
+    """Return of each case and series: its first row, and number, mean and squares of its defined scores."""
+    frame = codes.frame
+    place = codes.combined([c for c in KEY_COLUMNS if c in frame.columns and c != over])
+    first = np.unique(place, return_index=True)[1]
+    values = frame["score"].to_numpy(dtype=np.float64)
+    defined = ~np.isnan(values)
+    place, values = place[defined], values[defined]
+    n = np.bincount(place, minlength=len(first)).astype(np.float64)
+    mean = ratio(np.bincount(place, values, len(first)), n)
+    squares = np.bincount(place, (values - mean[place]) ** 2, len(first))
+    return {"first": first, "n": n, "mean": mean, "squares": squares, "df": np.maximum(n - 1, 0)}
+
+
+def _spread(repeats: dict[str, np.ndarray], group: np.ndarray, n_groups: int) -> dict[str, np.ndarray]:
+    """Return how often cases were scored, their mean, and the intraclass correlation, of each group."""
+    used = repeats["df"] > 0
+    n, mean, squares, group = (a[used] for a in (repeats["n"], repeats["mean"], repeats["squares"], group))
+
+    def total(values: np.ndarray) -> np.ndarray:
+        return np.bincount(group, values, n_groups)
+
+    n_cases, n_scores = total(np.ones_like(n)), total(n)
+    grand = ratio(total(n * mean), n_scores)
+    between = ratio(total(n * (mean - grand[group]) ** 2), n_cases - 1)
+    within = ratio(total(squares), n_scores - n_cases)
+    # the number of scores per case that unequal numbers are worth
+    size = ratio(n_scores - ratio(total(n**2), n_scores), n_cases - 1)
+    icc = ratio(between - within, between + (size - 1) * within)
+    icc = np.where(n_cases > 1, icc, np.nan)
+    return {"n_repeats": ratio(n_scores, n_cases), "mean": ratio(total(mean), n_cases), "icc": icc}

@@ -1,0 +1,172 @@
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from salstats.checks import ShapeError, ValueRangeError
+from salstats.images.geometry import Geometry
+from salstats.images.map_steps import resize
+from salstats.images.preparation import Preparation
+
+# single precision: about 1e-7 of the values' range, times the few sums of an interpolation
+SINGLE = 2e-6
+SHAPES = [(301, 203), (97, 400), (224, 224), (64, 65), (33, 31), (1, 5), (511, 256)]
+FITS = [
+    dict(fit="stretch"),
+    dict(fit="inside"),
+    dict(fit="cover"),
+    dict(fit="shorter", shorter=72),
+    dict(fit="shorter", shorter=40),
+]
+
+
+def gaussian(shape, centre, spread):
+    """A map whose maximum lies at one pixel."""
+    rows, cols = np.ogrid[: shape[0], : shape[1]]
+    return np.exp(-((rows - centre[0]) ** 2 + (cols - centre[1]) ** 2) / (2 * spread**2))
+
+
+@pytest.mark.parametrize("fit", FITS, ids=lambda f: "-".join(map(str, f.values())))
+@pytest.mark.parametrize("shape", [s for s in SHAPES if min(s) > 5], ids=str)
+@pytest.mark.parametrize("size", [(64, 64), (61, 80)], ids=str)
+def test_a_spot_drawn_on_the_image_is_where_the_geometry_says(fit, shape, size):
+    # a bright spot, prepared; its centre of mass in what the network gets, back on the image
+    prepare = Preparation(size, channels=1, rescale="none", **fit)
+    centre = (shape[0] // 2, shape[1] // 2)
+    geometry = prepare.apply(np.zeros(shape))[1]
+    # in the input the spot must be many pixels wide, or its centre cannot be told
+    spread = np.array([4, 4]) / geometry.scale
+    rows, cols = np.ogrid[: shape[0], : shape[1]]
+    image = np.exp(-(((rows - centre[0]) / spread[0]) ** 2) / 2 - (((cols - centre[1]) / spread[1]) ** 2) / 2)
+    ready = prepare.apply(image)[0][0].astype(float)
+    weights = ready / ready.sum()
+    found = [(weights.sum(axis=1) @ np.arange(size[0]), weights.sum(axis=0) @ np.arange(size[1]))]
+    error = geometry.points_to_image(found)[0] - centre
+    assert np.abs(error).max() < 0.5
+
+
+@pytest.mark.parametrize("fit", FITS, ids=lambda f: "-".join(map(str, f.values())))
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_points_go_to_the_network_and_back(fit, shape):
+    geometry = Preparation((61, 80), **fit).apply(np.zeros(shape))[1]
+    points = np.random.default_rng(0).uniform(0, shape, (20, 2))
+    # rounding of a product and a sum of numbers up to 1,000
+    np.testing.assert_allclose(geometry.points_to_image(geometry.to_network(points)), points, atol=1e-10)
+
+
+@pytest.mark.parametrize("fit", FITS, ids=lambda f: "-".join(map(str, f.values())))
+@pytest.mark.parametrize("shape", [s for s in SHAPES if min(s) > 5], ids=str)
+def test_the_peak_of_a_map_lies_within_half_a_pixel_of_the_point_marked(fit, shape):
+    # the point is marked in the network's input as if a method had found it there
+    geometry = Preparation((64, 64), **fit).apply(np.zeros(shape))[1]
+    point = np.array([[shape[0] // 2, shape[1] // 2]])
+    there = geometry.to_network(point)[0]
+    on_image = geometry.to_image(gaussian((64, 64), there, 5), outside=0.0)
+    peak = np.array(np.unravel_index(on_image.argmax(), shape))
+    # a pixel of the network that is larger than one of the image limits how well a peak can be told
+    assert np.all(np.abs(peak - point[0]) <= 0.5 + 0.5 / np.array(geometry.scale))
+    weights = on_image.astype(float) / on_image.sum(dtype=float)
+    found = weights.sum(axis=1) @ np.arange(shape[0]), weights.sum(axis=0) @ np.arange(shape[1])
+    if geometry.fills:
+        assert np.abs(found - point[0]).max() < 0.5
+
+
+@pytest.mark.parametrize("grid", [(7, 7), (3, 5), (224, 224), (1, 1), (400, 600)], ids=str)
+@pytest.mark.parametrize("shape", [(301, 203), (50, 90), (7, 7), (1, 1)], ids=str)
+def test_where_the_input_is_the_whole_image_it_is_the_resizing_of_score(grid, shape):
+    saliency = np.random.default_rng(1).normal(size=grid)
+    geometry = Geometry.stretched(shape, (224, 224))
+    assert geometry.fills
+    np.testing.assert_allclose(geometry.to_image(saliency), resize(saliency, shape), atol=SINGLE)
+
+
+def test_padding_is_left_behind_and_the_rest_of_the_map_stays_where_it_was():
+    geometry = Preparation((8, 8), fit="inside").apply(np.zeros((16, 8)))[1]
+    saliency = np.zeros((8, 8))
+    # columns 2 to 5 of the input hold the image
+    saliency[:, 2:6] = np.arange(1, 5)
+    saliency[:, [0, 1, 6, 7]] = 99
+    on_image = geometry.to_image(saliency, shape=geometry.frame_shape)
+    np.testing.assert_array_equal(on_image, np.tile(np.arange(1, 5), (8, 1)))
+
+
+def test_what_was_cropped_away_is_never_salient():
+    geometry = Preparation((8, 8), fit="cover").apply(np.zeros((8, 20)))[1]
+    saliency = np.random.default_rng(2).uniform(5, 6, (8, 8))
+    on_image = geometry.to_image(saliency)
+    np.testing.assert_allclose(on_image[:, 6:14], saliency, atol=SINGLE)
+    np.testing.assert_array_equal(on_image[:, :6], on_image[:, 6:14].min())
+    np.testing.assert_array_equal(on_image[:, 14:], on_image[:, 6:14].min())
+    assert np.isnan(geometry.to_image(saliency, outside=np.nan)[:, :6]).all()
+    assert not np.isnan(geometry.to_image(saliency, outside=np.nan)[:, 6:14]).any()
+    assert (geometry.to_image(saliency, outside=-1)[:, 14:] == -1).all()
+
+
+def test_a_map_kept_at_the_network_s_resolution_is_close_to_one_laid_on_the_image_at_once():
+    # the smallest frame that loses next to nothing: two samplings against one
+    for fit in ("inside", "cover"):
+        geometry = Preparation((224, 224), fit=fit).apply(np.zeros((1000, 800)))[1]
+        saliency = np.random.default_rng(3).uniform(size=(7, 7))
+        at_once = geometry.to_image(saliency)
+        kept = geometry.to_image(saliency, shape=geometry.frame_shape)
+        assert max(kept.shape) <= 280
+        seen = ~np.isnan(geometry.to_image(saliency, outside=np.nan))
+        # away from the cut edge, where the fill begins
+        inner = np.zeros_like(seen)
+        rows, cols = (np.flatnonzero(seen.any(axis=a)) for a in (1, 0))
+        inner[rows[0] + 4 : rows[-1] - 3, cols[0] + 4 : cols[-1] - 3] = True
+        # at a kink, where slopes of 1/32 a pixel meet, a quarter of their difference is lost along each axis
+        assert np.abs(resize(kept, (1000, 800)) - at_once)[inner].max() < 1 / 32
+
+
+def test_a_frame_never_has_more_pixels_than_the_image():
+    assert Preparation((224, 224)).apply(np.zeros((50, 40)))[1].frame_shape == (50, 40)
+
+
+@pytest.mark.parametrize(
+    ("saliency", "error", "message"),
+    [
+        (np.zeros(3), ShapeError, "must have shape"),
+        (np.zeros((0, 3)), ShapeError, "at least one pixel"),
+        (np.full((2, 2), np.nan), ValueRangeError, "4 of 4 pixels"),
+        (np.full((2, 2), 1e300), ValueRangeError, "single precision"),
+        (np.zeros((2, 2), complex), ValueRangeError, "real numbers"),
+    ],
+)
+def test_what_is_no_map_is_refused(saliency, error, message):
+    with pytest.raises(error, match=message):
+        Geometry.stretched((4, 4), (2, 2)).to_image(saliency)
+
+
+def test_bad_options_are_named():
+    geometry = Geometry((100, 100), (10, 10), (1, 1), (-45, -45))
+    with pytest.raises(ValueRangeError, match="too coarse"):
+        geometry.to_image(np.eye(3), shape=(2, 2))
+    with pytest.raises(ValueRangeError, match="outside must be"):
+        geometry.to_image(np.eye(3), outside="mean")
+    with pytest.raises(ShapeError, match=r"points must have shape \(n, 2\)"):
+        geometry.points_to_image([1, 2])
+    with pytest.raises(ValueRangeError, match="nothing of the image"):
+        Geometry((100, 100), (10, 10), (1, 1), (-100, 0))
+    with pytest.raises(ValueRangeError, match="scale must be two positive"):
+        Geometry((100, 100), (10, 10), (0, 1))
+
+
+def test_the_input_is_not_changed_and_the_result_is_single_precision():
+    saliency = np.random.default_rng(4).normal(size=(5, 5))
+    before = saliency.copy()
+    assert Geometry((20, 9), (5, 5), (1, 1), (-3, 0)).to_image(saliency).dtype == np.float32
+    np.testing.assert_array_equal(saliency, before)
+
+
+def test_a_large_image_needs_no_second_array_of_its_size():
+    geometry = Geometry((2500, 2000), (224, 224), (0.0896, 0.0896), (0, 22))
+    saliency = np.random.default_rng(6).uniform(size=(224, 224))
+    tracemalloc.start()
+    try:
+        on_image = geometry.to_image(saliency)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    # beside the result, a piece of it and the map stretched along one axis
+    assert peak < 1.25 * on_image.nbytes

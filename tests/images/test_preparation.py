@@ -1,0 +1,163 @@
+import numpy as np
+import pytest
+
+from salstats.checks import ShapeError, ValueRangeError
+from salstats.images.preparation import Preparation
+
+# images of 8 bits become numbers in single precision the same way, but for the order of two divisions
+SINGLE = 1e-6
+
+
+def test_stretching_by_halves_takes_the_mean_of_pieces():
+    image = np.arange(16, dtype=np.float32).reshape(4, 4)
+    ready, geometry = Preparation((2, 2), channels=1, interpolation="bilinear").apply(image)
+    # a triangle two source pixels to each side: weights 1, 3, 3, 1 (cut at the border: 3, 3, 1)
+    weights = np.array([[3, 3, 1, 0], [0, 1, 3, 3]]) / 7
+    np.testing.assert_allclose(ready[0], weights @ image @ weights.T, rtol=SINGLE)
+    assert geometry.fills
+
+
+def test_without_antialias_it_takes_the_neighbours_of_each_point():
+    image = np.arange(64, dtype=np.float32).reshape(8, 8)
+    ready, _ = Preparation((2, 2), channels=1, antialias=False).apply(image)
+    # centres of the new pixels lie between rows 1 and 2, and 5 and 6
+    expected = [
+        [image[1:3, 1:3].mean(), image[1:3, 5:7].mean()],
+        [image[5:7, 1:3].mean(), image[5:7, 5:7].mean()],
+    ]
+    np.testing.assert_allclose(ready[0], expected, rtol=SINGLE)
+
+
+def test_padding_and_crop_are_in_the_middle():
+    image = np.full((4, 2), 200, np.uint8)
+    ready, geometry = Preparation((4, 4), fit="inside", pad_value=0.5, channels=1, rescale="none").apply(
+        image
+    )
+    np.testing.assert_array_equal(ready[0], np.tile([0.5, 200, 200, 0.5], (4, 1)))
+    assert geometry.offset == (0, 1)
+    columns = np.tile(np.arange(8, dtype=np.uint8), (4, 1))
+    ready, geometry = Preparation((4, 4), fit="cover", channels=1, rescale="none").apply(columns)
+    np.testing.assert_array_equal(ready[0], np.tile([2, 3, 4, 5], (4, 1)))
+    assert geometry.offset == (0, -2)
+
+
+def test_a_crop_larger_than_the_resized_image_is_padded():
+    ready, geometry = Preparation((6, 6), fit="shorter", shorter=4, channels=1).apply(np.ones((4, 4)))
+    np.testing.assert_array_equal(ready[0], np.pad(np.ones((4, 4)), 1))
+    assert geometry.offset == (1, 1)
+
+
+def test_values_are_rescaled_then_standardised_and_padding_is_standardised_too():
+    image = np.zeros((2, 1, 3), np.uint8)
+    image[..., 0] = 255
+    prepare = Preparation((2, 2), fit="inside", mean=(0.5, 0.5, 0.0), std=(0.5, 0.25, 1))
+    ready, _ = prepare.apply(image)
+    # one column of the image, one of padding
+    np.testing.assert_allclose(ready[:, 0, 0], [1, -2, 0], atol=SINGLE)
+    np.testing.assert_allclose(ready[:, 0, 1], [-1, -2, 0], atol=SINGLE)
+
+
+@pytest.mark.parametrize(
+    ("image", "rescale", "expected"),
+    [
+        (np.array([[0, 255]], np.uint8), "type", [0, 1]),
+        (np.array([[0, 65535]], np.uint16), "type", [0, 1]),
+        (np.array([[False, True]]), "type", [0, 1]),
+        (np.array([[0.0, 7.0]]), "type", [0, 7]),
+        (np.array([[10, 30]], np.uint8), "image", [0, 1]),
+        (np.array([[-10.0, 30.0]]), "image", [0, 1]),
+        (np.array([[5, 5]], np.int64), "image", [0, 0]),
+        (np.array([[0, 300]], np.int64), "none", [0, 300]),
+    ],
+)
+def test_each_rescale_does_what_it_says(image, rescale, expected):
+    ready, _ = Preparation((1, 2), channels=1, rescale=rescale).apply(image)
+    np.testing.assert_allclose(ready[0, 0], expected, atol=SINGLE)
+
+
+def test_grey_is_repeated_and_colour_becomes_its_brightness():
+    grey = np.array([[10, 20]], np.uint8)
+    ready, _ = Preparation((1, 2)).apply(grey)
+    assert ready.shape == (3, 1, 2)
+    assert (ready == ready[:1]).all()
+    green = np.zeros((1, 2, 3), np.uint8)
+    green[..., 1] = 255
+    np.testing.assert_allclose(Preparation((1, 2), channels=1).apply(green)[0], 0.587, atol=SINGLE)
+
+
+def test_an_image_of_floats_in_colour_is_resized_channel_by_channel():
+    image = np.random.default_rng(0).uniform(size=(9, 7, 3))
+    ready, _ = Preparation((4, 4)).apply(image)
+    one, _ = Preparation((4, 4), channels=1).apply(image[..., 2])
+    np.testing.assert_array_equal(ready[2], one[0])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (dict(fit="squash"), "fit='squash' is not known"),
+        (dict(size=(0, 3)), "size must be two positive"),
+        (dict(fit="shorter"), "give both or neither"),
+        (dict(shorter=256), "give both or neither"),
+        (dict(channels=2), "channels must be 1 or 3"),
+        (dict(std=0.0), "std must be positive"),
+        (dict(mean=(1.0, 2.0)), r"one per channel \(3\)"),
+        (dict(pad_value=float("nan")), "pad_value"),
+    ],
+)
+def test_bad_options_are_named(options, message):
+    with pytest.raises(ValueRangeError, match=message):
+        Preparation(**options)
+
+
+@pytest.mark.parametrize(
+    ("image", "error", "message"),
+    [
+        (np.zeros((4, 4, 4), np.uint8), ShapeError, "drop its fourth channel"),
+        (np.zeros(4), ShapeError, r"shape \(M, N\)"),
+        (np.array([[np.inf, 0.0]]), ValueRangeError, "finite"),
+        (np.array([["a"]]), ValueRangeError, "real numbers"),
+        (np.zeros((4, 4), np.int64), ValueRangeError, "of int64; use 'image'"),
+    ],
+)
+def test_what_is_no_image_is_refused(image, error, message):
+    with pytest.raises(error, match=message):
+        Preparation((2, 2)).apply(image)
+
+
+def test_preparations_with_the_same_options_are_equal_and_say_the_same():
+    one, other = (Preparation((5, 6), mean=m) for m in ([0.5, 0.5, 0.5], (0.5, 0.5, 0.5)))
+    assert one == other
+    assert repr(one) == repr(other)
+    assert hash(one) == hash(other)
+
+
+def test_the_image_is_not_changed():
+    image = np.full((3, 3, 3), 7, np.uint8)
+    Preparation((3, 3), mean=1.0, rescale="none").apply(image)
+    assert (image == 7).all()
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("shape", [(301, 203), (97, 400), (333, 333), (256, 1000), (600, 257)], ids=str)
+def test_it_gives_what_torchvision_gives(shape):
+    pytest.importorskip("torch", reason="needs the explain extra")
+    transforms = pytest.importorskip("torchvision", reason="needs the explain extra").transforms
+    from PIL import Image
+
+    image = np.random.default_rng(5).integers(0, 256, (*shape, 3), dtype=np.uint8)
+    mean, std = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+    theirs = transforms.Compose(
+        [
+            transforms.Resize(256),
+            transforms.CenterCrop(224),
+            transforms.ToTensor(),
+            transforms.Normalize(mean, std),
+        ]
+    )(Image.fromarray(image)).numpy()
+    ours, _ = Preparation(fit="shorter", shorter=256, mean=mean, std=std).apply(image)
+    np.testing.assert_allclose(ours, theirs, atol=SINGLE)
+    theirs = transforms.Compose([transforms.Resize(64), transforms.CenterCrop(64), transforms.ToTensor()])(
+        Image.fromarray(image)
+    ).numpy()
+    np.testing.assert_allclose(Preparation((64, 64), fit="cover").apply(image)[0], theirs, atol=SINGLE)

@@ -1,0 +1,75 @@
+import numpy as np
+import pytest
+from PIL import Image
+
+from salstats.checks import InputFileError
+from salstats.readers.pictures import read_picture
+
+RNG = np.random.default_rng(0)
+GREY = RNG.integers(0, 256, (5, 7), dtype=np.uint8)
+COLOUR = RNG.integers(0, 256, (5, 7, 3), dtype=np.uint8)
+
+
+@pytest.mark.parametrize("ending", ["png", "tif", "bmp"])
+@pytest.mark.parametrize("pixels", [GREY, COLOUR], ids=["grey", "colour"])
+def test_pixels_come_as_the_file_has_them(tmp_path, pixels, ending):
+    file = tmp_path / f"image.{ending}"
+    Image.fromarray(pixels).save(file)
+    np.testing.assert_array_equal(read_picture(file), pixels)
+
+
+def test_sixteen_bits_stay_sixteen_bits(tmp_path):
+    pixels = RNG.integers(0, 65536, (5, 7), dtype=np.uint16)
+    Image.fromarray(pixels).save(tmp_path / "image.png")
+    found = read_picture(tmp_path / "image.png")
+    assert found.dtype == np.uint16
+    np.testing.assert_array_equal(found, pixels)
+
+
+def test_a_jpeg_is_read_whatever_its_name(tmp_path):
+    Image.fromarray(np.full((16, 16, 3), 90, np.uint8)).save(tmp_path / "image.dat", format="JPEG")
+    # a plain image survives the compression but for rounding
+    np.testing.assert_allclose(read_picture(str(tmp_path / "image.dat")), 90, atol=2)
+
+
+def test_an_opaque_image_with_a_palette_or_an_alpha_is_read(tmp_path):
+    Image.fromarray(COLOUR).convert("RGBA").save(tmp_path / "alpha.png")
+    np.testing.assert_array_equal(read_picture(tmp_path / "alpha.png"), COLOUR)
+    Image.fromarray(GREY).convert("LA").save(tmp_path / "grey.png")
+    np.testing.assert_array_equal(read_picture(tmp_path / "grey.png"), GREY)
+    Image.fromarray(GREY).convert("P").save(tmp_path / "palette.png")
+    np.testing.assert_array_equal(read_picture(tmp_path / "palette.png"), np.stack([GREY] * 3, axis=-1))
+
+
+def test_an_array_is_read_and_a_pickle_is_not(tmp_path):
+    np.save(tmp_path / "image.npy", COLOUR)
+    np.testing.assert_array_equal(read_picture(tmp_path / "image.npy"), COLOUR)
+    np.save(tmp_path / "pickle.npy", np.array([{}], dtype=object), allow_pickle=True)
+    with pytest.raises(InputFileError, match=r"pickle.npy: not a whole image"):
+        read_picture(tmp_path / "pickle.npy")
+
+
+def test_what_cannot_be_read_is_named(tmp_path):
+    turned = Image.fromarray(GREY)
+    exif = turned.getexif()
+    exif[274] = 6
+    turned.save(tmp_path / "turned.jpg", exif=exif)
+    clear = np.dstack([COLOUR, np.full((5, 7), 128, np.uint8)])
+    Image.fromarray(clear).save(tmp_path / "clear.png")
+    Image.fromarray(GREY).save(tmp_path / "two.tif", save_all=True, append_images=[Image.fromarray(GREY)])
+    Image.fromarray(COLOUR).convert("CMYK").save(tmp_path / "print.jpg")
+    Image.fromarray(GREY).save(tmp_path / "whole.png")
+    (tmp_path / "damaged.png").write_bytes((tmp_path / "whole.png").read_bytes()[:60])
+    (tmp_path / "text.png").write_text("no image")
+    for name, message in {
+        "turned.jpg": "turned or mirrored",
+        "clear.png": "transparent pixels",
+        "two.tif": "holds 2 images",
+        "print.jpg": "its pixels are CMYK",
+        "damaged.png": "not a whole image",
+        "text.png": "not a whole image",
+        "none.png": "no such file",
+        ".": "a folder",
+    }.items():
+        with pytest.raises(InputFileError, match=message):
+            read_picture(tmp_path / name)
