@@ -2,7 +2,7 @@
 
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -61,9 +61,9 @@ def in_pieces(
     call = joblib.delayed(_on_one_core)
     parallel = joblib.Parallel(n_jobs=jobs, return_as="generator" if streams else "list")
     finished = parallel(call(work, piece) for piece in pieces)
-    shown = progress and sys.stderr.isatty()
     try:
-        return list(_with_bar(finished, [len(p) for p in pieces], label) if shown else finished)
+        sizes = [len(p) for p in pieces]
+        return list(with_bar(finished, sum(sizes), label, progress=progress, sizes=sizes))
     except TerminatedWorkerError as error:
         raise SalstatsError(
             f"one of {workers} processes was killed or crashed, most often for want of memory; fewer jobs "
@@ -104,14 +104,22 @@ def _one_opencv_thread() -> Iterator[None]:
                 cv2.setNumThreads(_Single.threads)
 
 
-def _with_bar(results: Any, sizes: Sequence[int], label: str) -> Iterator[Any]:
-    """Yield the results while a bar on stderr counts their items."""
+def with_bar(
+    results: Iterable[Any], total: int, label: str, *, progress: bool, sizes: Sequence[int] | None = None
+) -> Iterator[Any]:
+    """Yield the results; with `progress` a bar counts their items on stderr, where that is a terminal.
+
+    `sizes` says how many items each result is of; by default its length.
+    """
+    if not (progress and sys.stderr.isatty()):
+        yield from results
+        return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=sum(sizes))
-        for result, size in zip(results, sizes, strict=True):
+        task = bar.add_task(label, total=total)
+        for place, result in enumerate(results):
             yield result
-            bar.advance(task, size)
+            bar.advance(task, len(result) if sizes is None else sizes[place])

@@ -4,3 +4,15 @@ from .faithfulness import deletion as deletion
 from .curves import curve_scores as curve_scores
 from .minimal_masks import MinimalMasks as MinimalMasks
 from .minimal_masks import minimal_mask as minimal_mask
+from .making import explain as explain
+from .methods import list_methods as list_methods
+from .layers import find_layer as find_layer
+from .layers import layer_names as layer_names
+from .layers import vit_grid as vit_grid
+from .presets import list_presets as list_presets
+from .presets import preset_arguments as preset_arguments
+from .networks import Network as Network
+from .networks import load_checkpoint as load_checkpoint
+from .ensembles import EnsembleMaps as EnsembleMaps
+from .ensembles import explain_ensemble as explain_ensemble
+from .map_runs import make_maps as make_maps

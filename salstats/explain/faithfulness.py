@@ -21,7 +21,8 @@ from salstats.explain.forward import (
 from salstats.explain.named_maps import Keys, check_keys, check_maps
 from salstats.explain.pixel_order import CONSTANT, step_sizes
 from salstats.explain.step_images import KERNEL, SIGMA, Baseline, Ordered, check_baseline
-from salstats.explain.stepping import Stepping, probabilities, raise_nan, with_bar
+from salstats.explain.stepping import Stepping, probabilities, raise_nan
+from salstats.jobs import with_bar
 
 #: Steps of a curve where nothing else is said.
 STEPS = 100

@@ -93,7 +93,7 @@ def forward(
         for start in range(0, len(images), size):
             # a copy: some networks scale their input in place
             batch = images[start : start + size].to(device=device, dtype=kind, copy=True)
-            pieces.append(call(model, batch).double().cpu())
+            pieces.append(call(model, batch).cpu().double())
     return torch.cat(pieces)
 
 

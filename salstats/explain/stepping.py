@@ -1,9 +1,8 @@
 """A network asked about images whose pixels are shown step by step: what all such questions share."""
 
-import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 import torch
@@ -124,20 +123,3 @@ def raise_nan(name: str, n_pixels: int) -> NoReturn:
         "another baseline or full precision would do"
     )
 
-
-def with_bar(batches: Iterable[Any], total: int, label: str, *, progress: bool) -> Iterable[Any]:
-    """Return batches of outputs, while a bar on stderr counts their images where that is a terminal."""
-    return _with_bar(batches, total, label) if progress and sys.stderr.isatty() else batches
-
-
-def _with_bar(batches: Iterable[Any], total: int, label: str) -> Iterator[Any]:
-    """Yield the batches and count their images."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=total)
-        for batch in batches:
-            yield batch
-            bar.advance(task, len(batch))

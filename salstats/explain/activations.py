@@ -1,0 +1,34 @@
+"""The output of any module as a map: attention gates, masks that a network makes of itself."""
+
+from typing import Any
+
+import torch
+
+from salstats.explain.reductions import join_layers, reduce_channels
+from salstats.explain.request import Request
+
+
+def run_activation(request: Request) -> torch.Tensor:
+    """Return what a layer gives for each image; of several layers the mean, on the grid of the input."""
+    found: list[list[torch.Tensor]] = [[] for _ in request.layers]
+
+    def note(place: int) -> Any:
+        def hook(module: torch.nn.Module, given: object, output: torch.Tensor) -> None:
+            grid = output if request.reshape is None else request.reshape(output)
+            # what follows may change the output in place
+            found[place].append(grid.detach().clone())
+
+        return hook
+
+    handles = [layer.register_forward_hook(note(place)) for place, layer in enumerate(request.layers)]
+    try:
+        request.outputs(request.images)
+    finally:
+        for handle in handles:
+            handle.remove()
+    grids = [torch.cat(pieces) for pieces in found]
+    if len(grids) == 1:
+        return grids[0]
+    height, width = request.images.shape[-2:]
+    maps = [reduce_channels(grid, request.channels) for grid in grids]
+    return torch.from_numpy(join_layers(maps, request.sign, (height, width)))[:, None]

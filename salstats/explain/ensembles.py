@@ -1,0 +1,211 @@
+"""Maps and probabilities of several trainings as one: their means, with one network in memory at a time."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from salstats.checks import SalstatsError, check_choice, check_generator
+from salstats.explain.forward import BATCH_SIZE, check_images, predict
+from salstats.explain.making import explain
+from salstats.explain.methods import check_method
+from salstats.explain.networks import Network, outputs_of
+from salstats.images.map_steps import resize
+from salstats.images.mixing import mix_classes
+
+#: How the map of each network is scaled before the mean is taken.
+SCALES = ("none", "max", "range")
+
+
+@dataclass(frozen=True, eq=False)
+class EnsembleMaps:
+    """What an ensemble makes of images.
+
+    Attributes
+    ----------
+    tasks : tuple of str
+    maps : ndarray of float32, shape (n_images, n_tasks, height, width)
+        Mean of the networks' maps.
+    probs : ndarray of float64, shape (n_images, n_tasks)
+        Mean of the networks' probabilities.
+    n_networks : tuple of int
+        Networks that each task's means are over.
+    """
+
+    tasks: tuple[str, ...]
+    maps: np.ndarray
+    probs: np.ndarray
+    n_networks: tuple[int, ...]
+
+    def mixed(
+        self, *, rule: str = "thresholded", threshold: Any = 0.5, no_finding: int | None = None
+    ) -> np.ndarray:
+        """Return one map per image, of all tasks, mixed by their probabilities.
+
+        Parameters
+        ----------
+        rule, threshold
+            As for `salstats.images.mixing.mix_classes`.
+        no_finding : int, optional
+            Place in `tasks` of the one whose map is taken where no task reaches its threshold; by default
+            the map is 0 there.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_images, height, width)
+
+        Raises
+        ------
+        ValueRangeError
+            As for `mix_classes`.
+        """
+        options = {"rule": rule, "threshold": threshold, "no_finding": no_finding}
+        images = zip(self.maps, self.probs, strict=True)
+        return np.stack([mix_classes(maps, probs, **options) for maps, probs in images])
+
+
+def explain_ensemble(
+    networks: Iterable[Network] | Mapping[str, Sequence[Network]],
+    images: Any,
+    tasks: Sequence[str] | Mapping[str, int] | None = None,
+    *,
+    method: str = "gradcam",
+    scale: str = "none",
+    resolution: str = "image",
+    batch_size: int = BATCH_SIZE,
+    device: str | torch.device | None = None,
+    mixed_precision: bool = False,
+    rng: int | np.random.Generator = 0,
+    **options: Any,
+) -> EnsembleMaps:
+    """Return the mean of the maps and of the probabilities of several networks.
+
+    Networks whose `load` is a callable are loaded one after the other, and each is dropped before the next.
+
+    Parameters
+    ----------
+    networks : sequence of Network, or mapping of str to sequence of Network
+        Checkpoints or trainings. As a mapping: task -> its own list, such as the ten checkpoints that were
+        best for it. A network that stands in several lists is loaded once.
+    images : ndarray or Tensor of float, shape (n, channels, height, width)
+        What all of the networks take; their `preparation` is not applied here (`make_maps` does).
+    tasks : sequence of str or mapping of str to int, optional
+        Tasks, with the index of their output where networks do not say it; by default all that they know.
+    method : str
+        As for `explain`.
+    scale : {"none", "max", "range"}
+        What is done to each network's map before the mean. "none": the raw maps, so that a network whose
+        maps have larger values weighs more. "max": divided by the largest magnitude. "range": stretched to
+        [0, 1]; a constant map is 0 then.
+    resolution, batch_size, device, mixed_precision
+        As for `explain`.
+    rng : int or numpy.random.Generator
+        Of methods that draw; each network has draws of its own.
+    **options
+        As for `explain`; where a network says another, its own wins.
+
+    Returns
+    -------
+    EnsembleMaps
+        `.maps`, `.probs`, and `.mixed()` for one map of all tasks. With resolution="network", maps of grids
+        of different sizes are resized to the largest.
+
+    Raises
+    ------
+    SalstatsError
+        No network or task, a task that a network does not know, an output that it does not have; and as for
+        `explain`.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from salstats.explain.ensembles import explain_ensemble
+    >>> from salstats.explain.networks import Network
+    >>> def network(name, weight):
+    ...     conv, pool = torch.nn.Conv2d(1, 1, 1, bias=False), torch.nn.AdaptiveAvgPool2d(1)
+    ...     conv.weight.data.fill_(weight)
+    ...     return Network(name, torch.nn.Sequential(conv, pool, torch.nn.Flatten()), layer="0")
+    >>> runs = [network("run1", 1.0), network("run2", 3.0)]
+    >>> made = explain_ensemble(runs, [[[[2.0, 6.0]]]], {"Edema": 0}, method="hirescam")
+    >>> made.maps[0, 0], made.probs.round(3)
+    (array([[2., 6.]], dtype=float32), array([[0.991]]))
+    """
+    row = check_method(method)
+    check_choice(scale, SCALES, "scale")
+    stack = check_images(images)
+    members = outputs_of(networks if isinstance(networks, Mapping) else list(networks), tasks)
+    named = list(tasks or ()) or [*(networks if isinstance(networks, Mapping) else ())]
+    order = tuple(dict.fromkeys([*named, *(task for _, outputs in members for task in outputs)]))
+    seeds = check_generator(rng).integers(2**31, size=len(members))
+    n = len(stack)
+    totals: dict[str, np.ndarray] = {}
+    probs = np.zeros((n, len(order)))
+    counts = dict.fromkeys(order, 0)
+    shared: dict[str, Any] = {"batch_size": batch_size, "device": device, "mixed_precision": mixed_precision}
+    for (network, outputs), seed in zip(members, seeds.tolist(), strict=True):
+        model = network.open()
+        found = predict(model, stack, probability=network.probability, **shared)
+        check_outputs(network, outputs, found.shape[1])
+        # an image's targets side by side, so that methods may share its passes
+        targets = np.tile(list(outputs.values()), n)
+        made = explain(
+            model,
+            stack.repeat_interleave(len(outputs), dim=0),
+            targets,
+            method=row.name,
+            resolution=resolution,
+            rng=seed,
+            **shared,
+            **network.arguments(row.name, row, options),
+        )
+        # before the next one is loaded
+        del model
+        for place, (task, output) in enumerate(outputs.items()):
+            own = np.stack([scaled(one, scale) for one in made[place :: len(outputs)]])
+            totals[task] = own if task not in totals else added(totals[task], own)
+            probs[:, order.index(task)] += found[:, output]
+            counts[task] += 1
+    shape = tuple(max(t.shape[axis] for t in totals.values()) for axis in (1, 2))
+    means = [at_size(totals[task] / counts[task], shape) for task in order]
+    return EnsembleMaps(
+        tasks=order,
+        maps=np.stack(means, axis=1).astype(np.float32),
+        probs=probs / [counts[task] for task in order],
+        n_networks=tuple(counts[task] for task in order),
+    )
+
+
+def check_outputs(network: Network, outputs: Mapping[str, int], n_outputs: int) -> None:
+    """Raise SalstatsError where a task has an output that the network does not have."""
+    for task, output in outputs.items():
+        if not 0 <= output < n_outputs:
+            raise SalstatsError(
+                f"network {str(network)!r}: task {task!r} is output {output}, and it has {n_outputs}, 0 to "
+                f"{n_outputs - 1}"
+            )
+
+
+def scaled(saliency: np.ndarray, scale: str) -> np.ndarray:
+    """Return a map in float64, scaled so that maps of several networks can be added."""
+    values = saliency.astype(np.float64)
+    if scale == "range":
+        values -= values.min()
+    largest = np.abs(values).max()
+    return values / largest if scale != "none" and largest > 0 else values
+
+
+def added(total: np.ndarray, maps: np.ndarray) -> np.ndarray:
+    """Return the sum of maps (..., m, n); of different sizes, it has the larger one's."""
+    shape = tuple(max(a, b) for a, b in zip(total.shape[-2:], maps.shape[-2:], strict=True))
+    return at_size(total, shape) + at_size(maps, shape)
+
+
+def at_size(maps: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Return maps (..., m, n) at another size, themselves where they have it."""
+    if maps.shape[-2:] == shape:
+        return maps
+    flat = maps.reshape(-1, *maps.shape[-2:])
+    resized = np.stack([resize(one, (shape[0], shape[1])) for one in flat])
+    return resized.reshape(*maps.shape[:-2], *shape).astype(np.float64)

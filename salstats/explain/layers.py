@@ -1,0 +1,313 @@
+"""The layers of a network: their names, the one to take where none is named, and tokens laid on a grid."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from math import isqrt
+from typing import Any
+
+import torch
+from torch import nn
+
+from salstats.checks import SalstatsError, ShapeError, check_count, quoted
+from salstats.explain.forward import call, check_images, dtype_of, evaluating
+from salstats.explain.request import Reshape
+
+#: A layer as a person says it: its name, the module, or several of either.
+Layer = str | nn.Module | Sequence[str | nn.Module]
+
+
+@dataclass(frozen=True)
+class Pass:
+    """What one forward pass showed.
+
+    Attributes
+    ----------
+    outputs : Tensor, shape (1, n_outputs)
+    seen : tuple of (str, Any)
+        Name and output of each module that was watched, each time that it ended. Only its shape can be
+        relied on: what follows may have changed it in place.
+    """
+
+    outputs: torch.Tensor
+    seen: tuple[tuple[str, Any], ...]
+
+
+def layer_names(model: nn.Module) -> list[str]:
+    """Return the names of a network's modules, in the order of `named_modules()`.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+
+    Returns
+    -------
+    list of str
+        What `explain(layer=)` takes.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from salstats.explain import layer_names
+    >>> layer_names(torch.nn.Sequential(torch.nn.Conv2d(1, 4, 3), torch.nn.ReLU()))
+    ['0', '1']
+    """
+    return [name for name, _ in model.named_modules() if name]
+
+
+def find_layer(model: nn.Module, images: Any) -> str:
+    """Return the name of the layer that a CAM takes where none is named: the last convolutional stage.
+
+    That is the last module, in the order of one forward pass, from the last convolution on, whose output
+    still has the last convolution's grid: its activation, or the block that holds it. In torchvision's
+    ResNets it is `layer4`, in its DenseNets `features`, in its VGGs the last ReLU before the last pooling.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+    images : ndarray or Tensor of float, shape (n, channels, height, width)
+        The first one is passed through the network.
+
+    Returns
+    -------
+    str
+        As in `layer_names`.
+
+    Raises
+    ------
+    SalstatsError
+        There is no convolution, the last one gives a single pixel or is used twice, or attention follows
+        it: a layer has to be named.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from salstats.explain import find_layer
+    >>> convolution, pool = torch.nn.Conv2d(1, 4, 3), torch.nn.AdaptiveAvgPool2d(1)
+    >>> model = torch.nn.Sequential(convolution, torch.nn.ReLU(), pool, torch.nn.Flatten())
+    >>> find_layer(model, torch.zeros(1, 1, 8, 8))
+    '1'
+    """
+    with evaluating(model) as place:
+        image = check_images(images)[:1].to(device=place, dtype=dtype_of(model), copy=True)
+        return last_stage(model, watch(model, image, dict(model.named_modules())))
+
+
+def last_stage(model: nn.Module, shown: Pass) -> str:
+    """Return the name of the last convolutional stage from a pass in which every module was watched."""
+    modules = dict(model.named_modules())
+    seen = [(name, output) for name, output in shown.seen if name]
+    convolutions = [at for at, (name, _) in enumerate(seen) if isinstance(modules[name], nn.Conv2d)]
+    if not convolutions:
+        raise SalstatsError("the network has no 2-D convolution that a pass reaches; name a layer: layer=")
+    rest = seen[convolutions[-1] :]
+    attention = [name for name, _ in rest if "attention" in type(modules[name]).__name__.lower()]
+    if attention:
+        raise SalstatsError(
+            f"attention ({attention[-1]!r}) follows the last convolution: the network's maps are made of "
+            "tokens; name a layer, such as the first norm of the last block, and give reshape='vit'"
+        )
+    grid = rest[0][1].shape[-2:]
+    if grid.numel() == 1:
+        raise SalstatsError(
+            f"the last convolution, {rest[0][0]!r}, gives one pixel for these images: its map would point "
+            "nowhere; give larger images or name an earlier layer: layer="
+        )
+    uses = [name for name, _ in seen]
+    stages = []
+    for name, output in rest:
+        if not isinstance(output, torch.Tensor):
+            continue
+        if output.ndim != 4:
+            break
+        if output.shape[-2:] == grid and uses.count(name) == 1:
+            stages.append(name)
+    if not stages:
+        raise SalstatsError(
+            f"the last convolution, {rest[0][0]!r}, is used more than once in a pass; name a layer: layer="
+        )
+    return stages[-1]
+
+
+def watch(model: nn.Module, image: torch.Tensor, modules: Mapping[str, nn.Module]) -> Pass:
+    """Pass one image through a model in evaluation mode and note what some of its modules give."""
+    seen: list[tuple[str, Any]] = []
+
+    def note(name: str) -> Any:
+        def hook(module: nn.Module, given: Any, output: Any) -> None:
+            seen.append((name, output))
+
+        return hook
+
+    handles = [module.register_forward_hook(note(name)) for name, module in modules.items()]
+    try:
+        with torch.no_grad():
+            outputs = call(model, image)
+    finally:
+        for handle in handles:
+            handle.remove()
+    return Pass(outputs, tuple(seen))
+
+
+def named_layers(model: nn.Module, layer: Layer) -> dict[str, nn.Module]:
+    """Return the modules that were asked for by their names in the model.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+    layer : str, torch.nn.Module, or a sequence of these
+
+    Returns
+    -------
+    dict of str to torch.nn.Module
+
+    Raises
+    ------
+    SalstatsError
+        A name the model does not have, a module that is not in it, one layer twice, or none.
+    """
+    asked = [layer] if isinstance(layer, str | nn.Module) else list(layer)
+    if not asked:
+        raise SalstatsError("layer names no layer; leave it out to take the last convolutional stage")
+    modules = dict(model.named_modules(remove_duplicate=False))
+    found: dict[str, nn.Module] = {}
+    for one in asked:
+        name = _name_of(modules, one)
+        if any(modules[name] is other for other in found.values()):
+            raise SalstatsError(f"layer {name!r} is named twice")
+        found[name] = modules[name]
+    return found
+
+
+def _name_of(modules: Mapping[str, nn.Module], layer: Any) -> str:
+    """Return the name of a layer in the model."""
+    if isinstance(layer, nn.Module):
+        name = next((name for name, module in modules.items() if module is layer), None)
+        if name is None:
+            raise SalstatsError(
+                f"layer={type(layer).__name__}(...) is no part of the model; take it from the model that is "
+                "explained, or name it"
+            )
+        return name
+    if not isinstance(layer, str):
+        raise SalstatsError(f"layer must be a name or a module of the network, not {type(layer).__name__}")
+    if layer not in modules:
+        close = get_close_matches(layer, [name for name in modules if name], n=3, cutoff=0.4)
+        hint = f"did you mean {quoted(close)}? " if close else ""
+        raise SalstatsError(f"the network has no layer {layer!r}; {hint}layer_names(model) lists them")
+    return layer
+
+
+def check_reached(
+    shown: Pass, layers: Mapping[str, nn.Module], reshape: Reshape | None
+) -> dict[str, nn.Module]:
+    """Return the layers in the order in which a pass reaches them, if each gives one grid.
+
+    Raises
+    ------
+    SalstatsError
+        A layer that the pass does not reach, or reaches more than once.
+    ShapeError
+        What a layer gives is no grid, (b, channels, height, width), also after `reshape`.
+    """
+    order = [name for name, _ in shown.seen if name in layers]
+    for name in layers:
+        if name not in order:
+            raise SalstatsError(f"layer {name!r} is not reached by a forward pass; name one that is")
+        if order.count(name) > 1:
+            raise SalstatsError(
+                f"layer {name!r} is used {order.count(name)} times in one forward pass and has no one map; "
+                "give each use its own module, or name the block that holds it"
+            )
+    for name, output in shown.seen:
+        if name in layers:
+            check_grid(output if reshape is None else reshape(output), name, reshape)
+    return {name: layers[name] for name in order}
+
+
+def check_grid(output: Any, name: str, reshape: Reshape | None) -> None:
+    """Raise ShapeError unless a layer's output is a grid."""
+    if isinstance(output, torch.Tensor) and output.ndim == 4:
+        return
+    got = tuple(output.shape) if isinstance(output, torch.Tensor) else type(output).__name__
+    hint = (
+        "reshape= makes a grid of it: 'vit' of tokens, vit_grid(height, width) of tokens that are not square"
+        if reshape is None
+        else "reshape= has to give one"
+    )
+    raise ShapeError(f"layer {name!r} gives {got}, no grid (b, channels, height, width); {hint}")
+
+
+@dataclass(frozen=True)
+class VitGrid:
+    """Lays tokens on a grid; see `vit_grid`."""
+
+    height: int | None = None
+    width: int | None = None
+    n_prefix: int = 1
+
+    def __call__(self, tokens: torch.Tensor) -> torch.Tensor:
+        """Return (b, channels, height, width) of (b, tokens, channels) or (b, height, width, channels)."""
+        if not isinstance(tokens, torch.Tensor) or tokens.ndim not in (3, 4):
+            got = tuple(tokens.shape) if isinstance(tokens, torch.Tensor) else type(tokens).__name__
+            raise ShapeError(
+                f"a layer gave {got}, neither (b, tokens, channels) nor (b, height, width, channels); name "
+                "another layer"
+            )
+        if tokens.ndim == 4:
+            return tokens.permute(0, 3, 1, 2)
+        n_tokens = tokens.shape[1] - self.n_prefix
+        height, width = self._sides(n_tokens)
+        if n_tokens < 1 or height * width != n_tokens:
+            raise ShapeError(
+                f"{tokens.shape[1]} tokens less {self.n_prefix} in front are {n_tokens}, which is no grid "
+                f"of {height} x {width}; say vit_grid(height, width, n_prefix=...)"
+            )
+        patches = tokens[:, self.n_prefix :]
+        return patches.reshape(len(tokens), height, width, tokens.shape[2]).permute(0, 3, 1, 2)
+
+    def _sides(self, n_tokens: int) -> tuple[int, int]:
+        """Return the sides of the grid; square where neither is said."""
+        if self.height is not None:
+            return self.height, self.width or n_tokens // self.height
+        if self.width is not None:
+            return n_tokens // self.width, self.width
+        side = isqrt(max(n_tokens, 0))
+        return side, side
+
+
+def vit_grid(height: int | None = None, width: int | None = None, *, n_prefix: int = 1) -> VitGrid:
+    """Return what lays the tokens of a transformer's layer on a grid, for `explain(reshape=)`.
+
+    Parameters
+    ----------
+    height, width : int, optional
+        Of the grid, in patches. Where only one is said the other follows from the number of tokens; where
+        none is, the grid is square.
+    n_prefix : int
+        Tokens in front of the patches that are dropped: 1 for a class token, more where there are registers
+        (or a distillation token), 0 for none.
+
+    Returns
+    -------
+    callable
+        Takes (b, tokens, channels), as a ViT has them, or (b, height, width, channels), as a Swin
+        transformer has them (where nothing is dropped), and returns (b, channels, height, width). It raises
+        ShapeError where the tokens do not fill the grid.
+
+    Raises
+    ------
+    ValueRangeError
+        A side below 1 or a negative number of tokens.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from salstats.explain import vit_grid
+    >>> vit_grid()(torch.zeros(2, 1 + 49, 8)).shape
+    torch.Size([2, 8, 7, 7])
+    """
+    for name, side in (("height", height), ("width", width)):
+        if side is not None:
+            check_count(side, name)
+    return VitGrid(height, width, check_count(n_prefix, "n_prefix", low=0))

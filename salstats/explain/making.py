@@ -1,0 +1,341 @@
+"""`explain`: maps of any method for a batch of images, in one shape and on one scale of choices."""
+
+from collections.abc import Callable, Sequence
+from hashlib import blake2b
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from salstats.checks import SalstatsError, ShapeError, ValueRangeError, check_choice, check_generator, quoted
+from salstats.explain.forward import (
+    BATCH_SIZE,
+    check_batch_size,
+    check_images,
+    check_targets,
+    dtype_of,
+    evaluating,
+)
+from salstats.explain.layers import Layer, VitGrid, check_reached, last_stage, named_layers, watch
+from salstats.explain.methods import (
+    ACTIVATION,
+    METHODS,
+    Method,
+    check_method,
+    check_options,
+    without_hooks,
+)
+from salstats.explain.presets import preset_arguments
+from salstats.explain.reductions import CHANNELS, RESOLUTIONS, SIGNS, finish, keep_sign, reduce_channels
+from salstats.explain.request import Request, Reshape
+from salstats.images.maps import check_box
+from salstats.jobs import with_bar
+
+Runner = Callable[[Request], torch.Tensor]
+
+
+def explain(
+    model: nn.Module,
+    images: Any,
+    targets: int | Sequence[int] | np.ndarray | torch.Tensor,
+    *,
+    method: str = "gradcam",
+    layer: Layer | None = None,
+    reshape: str | Reshape | None = None,
+    preset: str | None = None,
+    network: str | None = None,
+    channels: str | None = None,
+    sign: str | None = None,
+    smooth: int | None = None,
+    resolution: str = "image",
+    batch_size: int = BATCH_SIZE,
+    device: str | torch.device | None = None,
+    mixed_precision: bool = False,
+    rng: int | np.random.Generator = 0,
+    seeds: Sequence[int] | np.ndarray | None = None,
+    progress: bool = False,
+    **options: Any,
+) -> np.ndarray:
+    """Return a saliency map for each image and the output that it is asked about.
+
+    A map depends on its image, its target and its random numbers only: not on the other images, and not on
+    the batch size but for rounding. The model is in evaluation mode meanwhile and afterwards as it was:
+    training flags, gradients, hooks and device. One model takes one call at a time.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+        Its outputs are (n, n_outputs), logits as a rule. TorchScript and exported models refuse hooks: they
+        take the methods that `list_methods` shows without them.
+    images : ndarray or Tensor of float, shape (n, channels, height, width)
+        What the network takes: resized, scaled. Finite.
+    targets : int or sequence of int, shape (n,)
+        Index of the network's output, one for all images or one each. Give an image once per target.
+    method : str
+        A name of `list_methods`.
+    layer : str, torch.nn.Module or a sequence of these, optional
+        For CAMs and "activation" only: the layer, by its name (see `layer_names`) or itself. A CAM takes
+        `find_layer` by default. Of several layers the maps are scaled by their range, resized to `images`
+        and averaged, as pytorch-grad-cam does.
+    reshape : "vit" or callable, optional
+        What makes a grid (b, channels, height, width) of what the layer gives. "vit" is `vit_grid()`.
+    preset : str, optional
+        The choices of a study for the method (see `list_presets`); what is said explicitly wins.
+    network : str, optional
+        The architecture, where the preset depends on it.
+    channels : {"sum", "mean", "max", "abs_max"}, optional
+        How the channels of a pixel become one number. By default as in `list_methods`.
+    sign : {"positive", "absolute", "signed"}, optional
+        What is kept: evidence for the target, evidence of either sign, or all with its sign. By default as
+        in `list_methods`; "positive" is the ReLU of the CAMs.
+    smooth : int, optional
+        Side of a box filter in pixels of the map that is returned; the border is mirrored about its pixels.
+        1 is none, also where a preset has one.
+    resolution : {"image", "network"}
+        "image": (height, width) of `images`, resized as `score` resizes. "network": the method's own grid,
+        such as 7 x 7 for a CAM. `score` takes either.
+    batch_size : int
+        Images in a forward pass, also in the passes that a method makes of one image.
+    device : str or torch.device, optional
+        "cpu", "cuda", "mps", or "auto", the best there is; by default where the model is.
+    mixed_precision : bool
+        Half precision where the device has it. Small gradients can be lost.
+    rng : int or numpy.random.Generator
+        Seed of the methods that draw. Image i has the numbers of (seed, i); equal images have those of the
+        first of them, so that their maps differ by target only.
+    seeds : sequence of int, optional
+        One seed per image instead.
+    progress : bool
+        Show a bar on stderr, where that is a terminal.
+    **options
+        The method's own, see `list_methods`: `window`, `stride`, `n_steps`, ...
+
+    Returns
+    -------
+    ndarray of float32, shape (n, height, width)
+        Finite; larger means more salient. Not scaled: `score` does that.
+
+    Raises
+    ------
+    SalstatsError
+        The model refuses hooks, the layer is missing, not reached or used twice, the method has no such
+        option or no layer, the network or a map gives NaN, or the device is out of memory.
+    ShapeError
+        Images, targets, seeds, outputs or a layer's output do not have the shape above.
+    ValueRangeError
+        An image that is not finite, a target out of range, or an option with a value it may not have.
+
+    See Also
+    --------
+    list_methods : the methods, their options and their papers.
+    predict : the probabilities.
+
+    Notes
+    -----
+    Channels are reduced first, then the sign rule, the resize and the filter. Eigen-CAM and "activation"
+    look at no target. The side of its principal component that an Eigen-CAM shows is arbitrary:
+    `orient="library"` takes what the decomposition returns, as pytorch-grad-cam does; "activation" the side
+    on which the mean activation is larger. Score-CAM holds one copy of an image per channel of the layer.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from salstats.explain import explain
+    >>> model = torch.nn.Sequential(
+    ...     torch.nn.Conv2d(1, 1, 1, bias=False), torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten()
+    ... )
+    >>> model[0].weight.data.fill_(2.0)
+    tensor([[[[2.]]]])
+    >>> explain(model, [[[[0.0, 1.0], [0.0, 4.0]]]], 0, method="hirescam", layer="0")
+    array([[[0. , 0.5],
+            [0. , 2. ]]], dtype=float32)
+    """
+    row = check_method(method)
+    said = {"channels": channels, "sign": sign, "smooth": smooth}
+    chosen = {} if preset is None else preset_arguments(preset, row.name, network)
+    chosen |= {name: value for name, value in said.items() if value is not None} | options
+    reduced = {
+        "channels": check_choice(chosen.pop("channels", row.channels), CHANNELS, "channels"),
+        "sign": check_choice(chosen.pop("sign", row.sign), SIGNS, "sign"),
+    }
+    box = check_box(chosen.pop("smooth", 1))
+    own = check_options(row, chosen)
+    check_choice(resolution, RESOLUTIONS, "resolution")
+    size = check_batch_size(batch_size)
+    model = _check_model(model, row)
+    if not row.layer and layer is not None:
+        have = quoted(one.name for one in METHODS.values() if one.layer)
+        raise SalstatsError(
+            f"method {row.name!r} has no layer: leave layer out; those that have one are {have}"
+        )
+    grid = _check_reshape(reshape)
+    stack = check_images(images)
+    groups = _groups(row, stack)
+    drawn = _seeds(len(stack), groups, rng, seeds)
+    runner = _runner(row)
+    pieces: list[np.ndarray] = []
+    shape = (int(stack.shape[2]), int(stack.shape[3]))
+    batches = _batches(groups if not row.hooks else [[place] for place in range(len(stack))], size)
+    # whatever the caller has switched off
+    with torch.inference_mode(False), torch.enable_grad(), evaluating(model, device) as place:
+        number = dtype_of(model)
+        first = stack[:1].to(device=place, dtype=number, copy=True)
+        layers, n_outputs = _look(model, first, row, layer, grid)
+        wanted = check_targets(targets, len(stack), n_outputs)
+        for batch in with_bar(batches, len(stack), row.label, progress=progress):
+            request = Request(
+                model=model,
+                images=stack[batch].to(device=place, dtype=number),
+                targets=torch.as_tensor(wanted[batch], device=place),
+                seeds=tuple(int(drawn[i]) for i in batch),
+                batch_size=size,
+                layers=layers,
+                reshape=grid,
+                options=own,
+                mixed_precision=mixed_precision,
+                **reduced,
+            )
+            maps = reduce_channels(_run(runner, request, row), reduced["channels"])
+            maps = keep_sign(maps, reduced["sign"])
+            _check_maps(maps, row, batch, wanted)
+            pieces.append(finish(maps, shape, resolution, box))
+    made = np.concatenate(pieces)
+    return made[np.argsort(np.concatenate(batches))]
+
+
+def _check_model(model: Any, row: Method) -> Any:
+    """Return the model that is looked into, if the method can."""
+    if type(model).__name__ == "OptimizedModule":
+        # torch.compile: the module behind it has the layers' own names, and calls hooks
+        model = model._orig_mod
+    if not row.hooks:
+        return model
+    kind = None
+    if isinstance(model, torch.jit.ScriptModule):
+        kind = "TorchScript"
+    elif isinstance(model, torch.fx.GraphModule):
+        # torch.export leaves operations where the modules were; a symbolic trace calls the modules
+        unlifted = any(base.__module__.startswith("torch.export") for base in type(model).__mro__)
+        calls = any(node.op == "call_module" for node in model.graph.nodes)
+        kind = "exported" if unlifted or not calls else None
+    if kind is not None:
+        raise SalstatsError(
+            f"method {row.name!r} needs hooks inside the network, which {kind} models refuse; give the "
+            f"original model, or take a method that needs its outputs only: {quoted(without_hooks())}"
+        )
+    return model
+
+
+def _check_reshape(reshape: Any) -> Reshape | None:
+    """Return what makes a grid of a layer's output."""
+    if isinstance(reshape, str):
+        check_choice(reshape, ("vit",), "reshape")
+        return VitGrid()
+    if reshape is not None and not callable(reshape):
+        raise SalstatsError(f"reshape must be 'vit' or callable, not {type(reshape).__name__}")
+    found: Reshape | None = reshape
+    return found
+
+
+def _groups(row: Method, images: torch.Tensor) -> list[list[int]]:
+    """Return the places of equal images where that matters: for shared passes and shared random numbers."""
+    if row.hooks and not row.random:
+        return [[place] for place in range(len(images))]
+    found: dict[bytes, list[int]] = {}
+    for place, image in enumerate(images):
+        digest = blake2b(image.cpu().numpy().tobytes(), digest_size=16).digest()
+        found.setdefault(digest, []).append(place)
+    return list(found.values())
+
+
+def _seeds(
+    n: int, groups: list[list[int]], rng: int | np.random.Generator, seeds: Sequence[int] | np.ndarray | None
+) -> np.ndarray:
+    """Return one seed per image: those given, or made of the call's and the first equal image's place."""
+    if seeds is not None:
+        given = np.asarray(seeds)
+        if given.shape != (n,):
+            raise ShapeError(f"seeds must be one whole number per image ({n}), not of shape {given.shape}")
+        if given.dtype.kind not in "iu" or given.min() < 0:
+            raise ValueRangeError("seeds must be whole numbers from 0 up, one per image")
+        return given
+    generator = check_generator(rng)
+    seed = int(generator.integers(2**63)) if isinstance(rng, np.random.Generator) else int(rng)
+    drawn = np.zeros(n, np.uint64)
+    for group in groups:
+        # 63 bits: also torch's generators take them
+        drawn[group] = np.random.SeedSequence([seed, group[0]]).generate_state(1, np.uint64) >> np.uint64(1)
+    return drawn
+
+
+def _look(
+    model: nn.Module,
+    image: torch.Tensor,
+    row: Method,
+    layer: Layer | None,
+    reshape: Reshape | None,
+) -> tuple[tuple[nn.Module, ...], int]:
+    """Return the layers, in the order a pass reaches them, and the number of outputs: from one pass."""
+    named: dict[str, nn.Module] = {}
+    if layer is not None:
+        named = named_layers(model, layer)
+    elif row.kind == ACTIVATION:
+        raise SalstatsError(f"method {row.name!r} shows what a layer gives: name it, layer=")
+    search = row.layer and layer is None
+    shown = watch(model, image, dict(model.named_modules()) if search else named)
+    if torch.isnan(shown.outputs).any():
+        raise SalstatsError(
+            "the network gives NaN for image 0; look at its weights and at how images are scaled"
+        )
+    if search:
+        name = last_stage(model, shown)
+        named = {name: model.get_submodule(name)}
+    layers = check_reached(shown, named, reshape)
+    return tuple(layers.values()), shown.outputs.shape[1]
+
+
+def _batches(groups: list[list[int]], size: int) -> list[list[int]]:
+    """Return places in batches; equal images stay together as far as a batch holds them."""
+    batches: list[list[int]] = [[]]
+    for group in groups:
+        if batches[-1] and len(batches[-1]) + len(group) > size:
+            batches.append([])
+        for place in group:
+            if len(batches[-1]) == size:
+                batches.append([])
+            batches[-1].append(place)
+    return batches
+
+
+def _runner(row: Method) -> Runner:
+    """Return the function that computes a method."""
+    module, name = row.run.split(":")
+    runner: Runner = getattr(import_module(module), name)
+    return runner
+
+
+def _run(runner: Runner, request: Request, row: Method) -> torch.Tensor:
+    """Return what a method gives for a batch."""
+    try:
+        return runner(request)
+    except torch.cuda.OutOfMemoryError as error:
+        raise SalstatsError(
+            f"method {row.name!r} ran out of the device's memory with batch_size={request.batch_size}; a "
+            "smaller batch_size needs less"
+        ) from error
+
+
+def _check_maps(maps: np.ndarray, row: Method, batch: list[int], targets: np.ndarray) -> None:
+    """Raise SalstatsError where a map is not finite, naming its image and target."""
+    bad = ~np.isfinite(maps).all(axis=(1, 2))
+    if bad.any():
+        place = min(batch[at] for at in np.flatnonzero(bad))
+        n_bad = int((~np.isfinite(maps[batch.index(place)])).sum())
+        raise SalstatsError(
+            f"method {row.name!r}, image {place}, target {targets[place]}: {n_bad} of "
+            f"{maps[0].size} values of the map are NaN or infinite; look at the network's weights and at how "
+            "images are scaled"
+        )
+

@@ -1,0 +1,211 @@
+"""What a run over a study makes: which maps of which networks, and how they are known again."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from torch import nn
+
+from salstats.checks import SalstatsError, ValueRangeError, check_choice, check_columns
+from salstats.explain.ensembles import SCALES
+from salstats.explain.forward import check_batch_size
+from salstats.explain.methods import Method, check_method, check_options
+from salstats.explain.networks import Network, outputs_of, said
+from salstats.explain.reductions import RESOLUTIONS
+from salstats.map_folder import MapKey
+from salstats.study import Series
+
+#: Arguments of `explain` that stand among the options of a method.
+_OF_EXPLAIN = ("channels", "sign", "smooth", "preset", "network", "layer", "reshape")
+#: What an ensemble is called in the column `model` where it has no name of its own.
+ENSEMBLE = "ensemble"
+
+
+@dataclass(frozen=True, eq=False)
+class Making:
+    """A method of the run: its name in the column, what computes it, and its options."""
+
+    name: str
+    row: Method
+    options: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What `make_maps` was asked for, checked.
+
+    Attributes
+    ----------
+    members : list of (Network, dict of str to int)
+        Networks with the outputs of the tasks that they answer for.
+    makings : tuple of Making
+    ensemble : str, optional
+        Name of the mean of all networks; None where each has maps of its own.
+    scale, resolution, batch_size, mixed_precision
+        As for `make_maps`.
+    seeds : tuple of int
+        Of random methods, where they are drawn several times; else empty.
+    seed : int
+        Of random methods.
+    """
+
+    members: list[tuple[Network, dict[str, int]]]
+    makings: tuple[Making, ...]
+    ensemble: str | None
+    scale: str
+    resolution: str
+    batch_size: int
+    mixed_precision: bool
+    seeds: tuple[int, ...]
+    seed: int
+
+    def draws(self, making: Making) -> tuple[int | None, ...]:
+        """Return the seeds of a method's maps; None for the run's own, which is in no column."""
+        return self.seeds if making.row.random and self.seeds else (None,)
+
+    def series(self, network: Network, making: Making, seed: int | None) -> Series:
+        """Return who made a map."""
+        if self.ensemble is not None:
+            return Series(making.name, self.ensemble, None if seed is None else str(seed))
+        own = network.seed if seed is None else seed
+        return Series(making.name, network.name, None if own is None else str(own))
+
+    def key(self, case: str, task: str, network: Network, making: Making, seed: int | None) -> MapKey:
+        """Return the name of a map."""
+        series = self.series(network, making, seed)
+        return MapKey(case, task, series.method, series.model, series.seed)
+
+    def settings(self, digests: Mapping[int, str]) -> dict[Series, str]:
+        """Return how the maps of each series are made, in words; `digests` are those of the members."""
+        found: dict[Series, str] = {}
+        together = self._together(digests)
+        for place, (network, _) in enumerate(self.members):
+            for making in self.makings:
+                options = {
+                    **making.row.options,
+                    "channels": making.row.channels,
+                    "sign": making.row.sign,
+                    **network.arguments(making.name, making.row, making.options),
+                }
+                shown = f"network {digests[place]}" if self.ensemble is None else together
+                text = f"{making.row.name} {said(options)}, {shown}, resolution {self.resolution}"
+                if self.mixed_precision:
+                    text += ", mixed precision"
+                for seed in self.draws(making):
+                    drawn = self.seed if seed is None else seed
+                    seeded = f", seed {drawn}" if making.row.random else ""
+                    found[self.series(network, making, seed)] = text + seeded
+        return found
+
+    def _together(self, digests: Mapping[int, str]) -> str:
+        """Return what tells an ensemble from another: its members, and what each answers for."""
+        tasks = [sorted(outputs) for _, outputs in self.members]
+        # lists of their own make another ensemble of every task; one list for all tasks may get tasks later
+        listed = tasks if any(t != tasks[0] for t in tasks) else []
+        text = repr((self.scale, [digests[place] for place in range(len(self.members))], listed))
+        digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+        return f"mean of {len(self.members)} networks {digest}, scale {self.scale}"
+
+
+def checked_plan(
+    networks: Any,
+    tasks: Any,
+    methods: str | Sequence[str],
+    options: Mapping[str, Mapping[str, Any]] | None,
+    *,
+    ensemble: bool | str,
+    scale: str,
+    resolution: str,
+    batch_size: int,
+    mixed_precision: bool,
+    seeds: Sequence[int] | None,
+    rng: int,
+) -> Plan:
+    """Return what a run was asked for, checked before anything is loaded."""
+    members = outputs_of(networks, tasks)
+    names = [methods] if isinstance(methods, str) else list(dict.fromkeys(methods))
+    if not names:
+        raise SalstatsError("methods is empty; see list_methods()")
+    options = dict(options or {})
+    unused = [name for name in options if name not in names]
+    if unused:
+        raise SalstatsError(f"options has an entry for {unused[0]!r}, which is not among methods")
+    makings = tuple(_making(name, options.get(name, {})) for name in names)
+    for making in makings:
+        for network, _ in members:
+            given = network.arguments(making.name, making.row, making.options)
+            check_options(making.row, {k: v for k, v in given.items() if k not in _OF_EXPLAIN})
+    if isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0:
+        raise ValueRangeError(
+            f"rng must be a whole number from 0 up, so that a second run draws the same, not {rng!r}"
+        )
+    drawn = tuple(dict.fromkeys(int(seed) for seed in seeds)) if seeds is not None else ()
+    if any(seed < 0 for seed in drawn) or (seeds is not None and not drawn):
+        raise ValueRangeError(f"seeds must be whole numbers from 0 up, not {seeds!r}")
+    trained = [network for network, _ in members if network.seed is not None]
+    if drawn and trained and not ensemble and any(making.row.random for making in makings):
+        raise SalstatsError(
+            f"network {str(trained[0])!r} has the seed of its training, and seeds= asks for several draws; "
+            "the column seed holds one of the two: give each training a name of its own"
+        )
+    return Plan(
+        members=members,
+        makings=makings,
+        ensemble=ENSEMBLE if ensemble is True else ensemble or None,
+        scale=check_choice(scale, SCALES, "scale"),
+        resolution=check_choice(resolution, RESOLUTIONS, "resolution"),
+        batch_size=check_batch_size(batch_size),
+        mixed_precision=bool(mixed_precision),
+        seeds=drawn,
+        seed=int(rng),
+    )
+
+
+def _making(name: str, options: Mapping[str, Any]) -> Making:
+    """Return a method of the run; its entry in the options may say what computes it under another name."""
+    own = dict(options)
+    return Making(str(name), check_method(own.pop("method", name)), own)
+
+
+def case_seed(seed: int, member: int, case: str) -> int:
+    """Return the seed of a case's random numbers: the same in every run, whatever else is made.
+
+    It knows neither task nor method: passes that serve all tasks can be shared, and networks that are not
+    an ensemble are compared on the same draws.
+    """
+    digest = hashlib.sha256(f"{seed}\0{member}\0{case}".encode()).digest()
+    # 63 bits: also torch's generators take them
+    return int.from_bytes(digest[:8], "big") >> 1
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of cases beside their images: patients, and whether a finding is there."""
+
+    labels: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    patients: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, labels: Any, patients: Any) -> "Known":
+        """Return it from a mapping or a frame of labels, and a mapping of patients."""
+        if isinstance(labels, pd.DataFrame):
+            check_columns(labels, ("case", "task", "label"), "labels")
+            keys = zip(labels["case"].astype("str"), labels["task"].astype("str"), strict=True)
+            labels = dict(zip(keys, labels["label"].astype(float), strict=True))
+        wrong = [k for k in labels or () if not isinstance(k, tuple) or len(k) != 2]
+        if wrong:
+            raise SalstatsError(f"labels: key {wrong[0]!r} must be (case, task)")
+        return cls(dict(labels or {}), dict(patients or {}))
+
+
+def digests_of(members: Sequence[tuple[Network, Any]], opened: Any) -> dict[int, str]:
+    """Return what tells each network from another; `opened` loads one."""
+
+    def digest(network: Network) -> str:
+        module: nn.Module = opened(network)
+        return network.digest(module)
+
+    return {place: digest(network) for place, (network, _) in enumerate(members)}

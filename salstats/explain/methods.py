@@ -1,0 +1,289 @@
+"""The methods: what each is called, where it comes from, what it needs, and what it gives by default."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import pandas as pd
+
+from salstats.checks import SalstatsError, check_choice, quoted
+
+#: What a method looks at.
+CAM, GRADIENT, PERTURBATION, ATTENTION, ACTIVATION = (
+    "cam", "gradient", "perturbation", "attention", "activation",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Method:
+    """One row of the registry.
+
+    Attributes
+    ----------
+    name : str
+        Name in the `method` column and in `explain(method=)`.
+    label : str
+        Name for tables and figures.
+    kind : str
+        "cam", "gradient", "perturbation", "attention" or "activation".
+    library : str
+        What computes it: "grad-cam", "captum" or "salstats".
+    run : str
+        Where its runner is, "module:function"; see `Request`.
+    source : str
+        The paper, with its DOI where it has one.
+    hooks : bool
+        Whether it needs hooks or gradients inside the network, which TorchScript and exported models refuse.
+    layer : bool
+        Whether it reads a layer of the network.
+    random : bool
+        Whether it draws random numbers.
+    channels : str
+        How channels are reduced where nothing else is said: "sum", "mean", "max", "abs_max".
+    sign : str
+        What is kept where nothing else is said: "positive", "absolute" or "signed".
+    options : mapping of str to Any
+        Its own options and their defaults.
+    """
+
+    name: str
+    label: str
+    kind: str
+    library: str
+    run: str
+    source: str
+    hooks: bool = True
+    layer: bool = False
+    random: bool = False
+    channels: str = "sum"
+    sign: str = "positive"
+    options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+
+def _cam(name: str, label: str, source: str, **options: Any) -> Method:
+    """Return the row of a method of pytorch-grad-cam."""
+    run = f"salstats.explain.cams:run_{name.replace('++', 'plusplus')}"
+    return Method(name, label, CAM, "grad-cam", run, source, layer=True, options=MappingProxyType(options))
+
+
+_ROWS = (
+    _cam("gradcam", "Grad-CAM", "Selvaraju et al. (2017), doi:10.1109/ICCV.2017.74", eigen_smooth=False),
+    _cam(
+        "gradcam++",
+        "Grad-CAM++",
+        "Chattopadhay et al. (2018), doi:10.1109/WACV.2018.00097",
+        eigen_smooth=False,
+    ),
+    _cam(
+        "eigencam",
+        "Eigen-CAM",
+        "Muhammad & Yeasin (2020), doi:10.1109/IJCNN48605.2020.9206626",
+        orient="library",
+    ),
+    _cam("scorecam", "Score-CAM", "Wang et al. (2020), doi:10.1109/CVPRW50498.2020.00020"),
+    _cam("layercam", "Layer-CAM", "Jiang et al. (2021), doi:10.1109/TIP.2021.3089943"),
+    _cam("hirescam", "HiRes-CAM", "Draelos & Carin (2020), arXiv:2011.08891"),
+    _cam("xgradcam", "XGrad-CAM", "Fu et al. (2020), arXiv:2008.02312", eigen_smooth=False),
+    _cam("ablationcam", "Ablation-CAM", "Desai & Ramaswamy (2020), doi:10.1109/WACV45572.2020.9093360"),
+    Method(
+        "activation",
+        "Activation",
+        ACTIVATION,
+        "salstats",
+        "salstats.explain.activations:run_activation",
+        "a module's output as it is; for attention gates Schlemper et al. (2019), "
+        "doi:10.1016/j.media.2019.01.012",
+        layer=True,
+        channels="mean",
+        sign="signed",
+    ),
+    Method(
+        "integrated_gradients",
+        "Integrated Gradients",
+        GRADIENT,
+        "captum",
+        "salstats.explain.attributions:run_integrated_gradients",
+        "Sundararajan et al. (2017), arXiv:1703.01365",
+        options=MappingProxyType({"baseline": "zero", "n_steps": 50}),
+    ),
+    Method(
+        "input_x_gradient",
+        "Input x Gradient",
+        GRADIENT,
+        "captum",
+        "salstats.explain.attributions:run_input_x_gradient",
+        "Shrikumar et al. (2016), arXiv:1605.01713",
+    ),
+    Method(
+        "deeplift",
+        "DeepLIFT",
+        GRADIENT,
+        "captum",
+        "salstats.explain.attributions:run_deeplift",
+        "Shrikumar et al. (2017), arXiv:1704.02685",
+        options=MappingProxyType({"baseline": "zero"}),
+    ),
+    Method(
+        "gradient_shap",
+        "GradientSHAP",
+        GRADIENT,
+        "salstats",
+        "salstats.explain.attributions:run_gradient_shap",
+        "Lundberg & Lee (2017), arXiv:1705.07874",
+        random=True,
+        options=MappingProxyType({"baseline": "zero", "n_samples": 20, "stdev": 0.0}),
+    ),
+    Method(
+        "lrp",
+        "LRP",
+        GRADIENT,
+        "captum",
+        "salstats.explain.lrp:run_lrp",
+        "Bach et al. (2015), doi:10.1371/journal.pone.0130140",
+        options=MappingProxyType({"epsilon": 1e-9}),
+    ),
+    Method(
+        "occlusion",
+        "Occlusion",
+        PERTURBATION,
+        "salstats",
+        "salstats.explain.perturbations:run_occlusion",
+        "Zeiler & Fergus (2014), doi:10.1007/978-3-319-10590-1_53",
+        hooks=False,
+        channels="mean",
+        options=MappingProxyType({"window": 16, "stride": 8, "baseline": "zero"}),
+    ),
+    Method(
+        "lime",
+        "LIME",
+        PERTURBATION,
+        "captum",
+        "salstats.explain.perturbations:run_lime",
+        "Ribeiro et al. (2016), doi:10.1145/2939672.2939778",
+        hooks=False,
+        random=True,
+        channels="mean",
+        options=MappingProxyType(
+            {
+                "segments": "grid",
+                "n_segments": 49,
+                "n_samples": 1000,
+                "alpha": 0.01,
+                "kernel_width": 1.0,
+                "baseline": "zero",
+            }
+        ),
+    ),
+    Method(
+        "kernel_shap",
+        "KernelSHAP",
+        PERTURBATION,
+        "captum",
+        "salstats.explain.perturbations:run_kernel_shap",
+        "Lundberg & Lee (2017), arXiv:1705.07874",
+        hooks=False,
+        random=True,
+        channels="mean",
+        options=MappingProxyType(
+            {"segments": "grid", "n_segments": 49, "n_samples": 1000, "baseline": "zero"}
+        ),
+    ),
+    Method(
+        "rise",
+        "RISE",
+        PERTURBATION,
+        "salstats",
+        "salstats.explain.rise:run_rise",
+        "Petsiuk et al. (2018), arXiv:1806.07421",
+        hooks=False,
+        random=True,
+        sign="signed",
+        options=MappingProxyType(
+            {"n_masks": 4000, "cells": 7, "keep": 0.5, "probability": "softmax", "baseline": "zero"}
+        ),
+    ),
+    Method(
+        "attention_rollout",
+        "Attention rollout",
+        ATTENTION,
+        "salstats",
+        "salstats.explain.attention:run_attention_rollout",
+        "Abnar & Zuidema (2020), doi:10.18653/v1/2020.acl-main.385",
+        sign="signed",
+        options=MappingProxyType(
+            {
+                "modules": None,
+                "heads": "mean",
+                "discard": 0.0,
+                "residual": 0.5,
+                "n_prefix": 1,
+                "grid": None,
+            }
+        ),
+    ),
+)
+
+#: name -> Method, in the order of tables.
+METHODS: Mapping[str, Method] = MappingProxyType({row.name: row for row in _ROWS})
+
+
+def list_methods() -> pd.DataFrame:
+    """Return the methods that `explain` knows, one row each.
+
+    Returns
+    -------
+    DataFrame
+        `method`: name in `explain(method=)` and in frames. `label`: name in tables and figures. `kind`: what
+        it looks at: "cam" (a layer's output weighted by its effect), "gradient", "perturbation" (outputs of
+        changed images), "attention" or "activation" (a layer's output alone). `library`: what computes it.
+        `hooks`: whether it looks inside the network, which TorchScript and exported models refuse. `layer`:
+        whether it reads a layer that can be named. `random`: whether it draws random numbers. `channels`,
+        `sign`: how channels are reduced and what is kept where nothing else is said. `options`: its own
+        options with their defaults. `source`: the paper.
+
+    Examples
+    --------
+    >>> from salstats.explain import list_methods
+    >>> rows = list_methods()
+    >>> rows.loc[rows["kind"] == "cam", ["method", "label", "library"]].head(2)
+         method       label   library
+    0   gradcam    Grad-CAM  grad-cam
+    1  gradcam++  Grad-CAM++  grad-cam
+    """
+    rows = [
+        {
+            "method": row.name,
+            "label": row.label,
+            "kind": row.kind,
+            "library": row.library,
+            "hooks": row.hooks,
+            "layer": row.layer,
+            "random": row.random,
+            "channels": row.channels,
+            "sign": row.sign,
+            "options": ", ".join(f"{name}={value!r}" for name, value in row.options.items()),
+            "source": row.source,
+        }
+        for row in METHODS.values()
+    ]
+    return pd.DataFrame(rows)
+
+
+def check_method(name: object) -> Method:
+    """Return the row of a method."""
+    return METHODS[check_choice(name, tuple(METHODS), "method")]
+
+
+def check_options(method: Method, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a method, its defaults filled in."""
+    unknown = [name for name in options if name not in method.options]
+    if unknown:
+        has = f"it has {quoted(method.options)}" if method.options else "it has none of its own"
+        raise SalstatsError(f"method {method.name!r} has no option {unknown[0]!r}; {has}")
+    return {**method.options, **options}
+
+
+def without_hooks() -> list[str]:
+    """Return the methods that need no more of a model than its outputs."""
+    return [row.name for row in METHODS.values() if not row.hooks]

@@ -1,0 +1,75 @@
+"""What a method is asked for: one batch of images, their targets, and what the method needs to know."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from salstats.explain.forward import forward
+
+#: Turns what a layer gives, (b, tokens, channels), into a grid (b, channels, height, width).
+Reshape = Callable[[torch.Tensor], torch.Tensor]
+
+
+@dataclass(frozen=True)
+class Request:
+    """One batch, checked; the model is in evaluation mode and on its device.
+
+    Attributes
+    ----------
+    model : torch.nn.Module
+    images : Tensor, shape (b, channels, height, width)
+        On the device, of the model's type of number.
+    targets : Tensor of int64, shape (b,)
+        On the device.
+    seeds : tuple of int
+        One per image; equal images have equal ones.
+    batch_size : int
+        Images in a forward pass.
+    layers : tuple of torch.nn.Module
+        Those asked for; empty where the method has none.
+    reshape : callable, optional
+        What makes a grid of a layer's tokens.
+    options : mapping
+        Of the method, with its defaults filled in.
+    mixed_precision : bool
+    channels, sign : str
+        What `explain` does with the result. A method with several layers needs them to join its maps.
+    """
+
+    model: nn.Module
+    images: torch.Tensor
+    targets: torch.Tensor
+    seeds: tuple[int, ...]
+    batch_size: int
+    layers: tuple[nn.Module, ...] = ()
+    reshape: Reshape | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    mixed_precision: bool = False
+    channels: str = "sum"
+    sign: str = "signed"
+
+    def outputs(self, images: torch.Tensor) -> torch.Tensor:
+        """Return the outputs for any images, in batches, without gradients: float64, (n, n_outputs), CPU."""
+        return forward(
+            self.model,
+            images,
+            batch_size=self.batch_size,
+            device=self.images.device,
+            mixed_precision=self.mixed_precision,
+        )
+
+    def generator(self, image: int) -> np.random.Generator:
+        """Return the random numbers of an image: always the same ones."""
+        return np.random.default_rng(self.seeds[image])
+
+    def groups(self) -> list[list[int]]:
+        """Return places of equal images, so that passes that serve all outputs are made once."""
+        found: dict[tuple[int, bytes], list[int]] = {}
+        for place, image in enumerate(self.images):
+            key = (self.seeds[place], image.cpu().numpy().tobytes())
+            found.setdefault(key, []).append(place)
+        return list(found.values())

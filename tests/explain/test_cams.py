@@ -1,0 +1,449 @@
+import contextlib
+import io
+
+import numpy as np
+import pytest
+
+from salstats.checks import SalstatsError, ValueRangeError
+from salstats.images.map_steps import rescale, resize
+
+pytestmark = pytest.mark.torch
+torch = pytest.importorskip("torch", reason="needs the explain extra")
+nn = torch.nn
+
+#: Single precision through two small networks, in another order of summation.
+ROUNDING = 1e-5
+#: The library adds 1e-7 to each layer's range before it takes the mean; ranges here are 1e-3 and more.
+LIBRARY_RANGE = 1e-3
+#: Eight bits of precision in the network's passes.
+HALF = 0.05
+
+METHODS = (
+    "gradcam",
+    "gradcam++",
+    "eigencam",
+    "scorecam",
+    "layercam",
+    "hirescam",
+    "xgradcam",
+    "ablationcam",
+)
+#: Those that have gradients.
+GRADIENTS = ("gradcam", "gradcam++", "layercam", "hirescam", "xgradcam")
+
+
+def cnn(*, in_place=False, seed=0):
+    """A network of two convolutions, average pooling and a linear layer."""
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        return nn.Sequential(
+            nn.Conv2d(3, 6, 3, 2, 1),
+            nn.ReLU(in_place),
+            nn.Conv2d(6, 10, 3, 2, 1),
+            nn.ReLU(in_place),
+            nn.AdaptiveAvgPool2d(1),
+            nn.Flatten(),
+            nn.Linear(10, 4),
+        )
+
+
+def vit():
+    """A small vision transformer with a grid of 4 x 4 patches."""
+    models = pytest.importorskip("torchvision.models.vision_transformer", reason="needs the explain extra")
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = models.VisionTransformer(
+            image_size=32,
+            patch_size=8,
+            num_layers=2,
+            num_heads=2,
+            hidden_dim=12,
+            mlp_dim=24,
+            num_classes=4,
+        )
+        # torchvision starts the head at 0, where no map has anything to show
+        nn.init.normal_(model.heads.head.weight)
+    return model
+
+
+def pictures(n=5, size=32):
+    return torch.from_numpy(np.random.default_rng(1).normal(size=(n, 3, size, size)).astype(np.float32))
+
+
+def explain(*args, **options):
+    from salstats.explain.making import explain as function
+
+    return function(*args, **options)
+
+
+def library_maps(method, model, layers, images, targets, reshape=None):
+    """Maps of pytorch-grad-cam called directly: scaled, at the size of the images."""
+    import pytorch_grad_cam as library
+    from pytorch_grad_cam.utils.model_targets import ClassifierOutputTarget
+
+    names = ("GradCAM", "GradCAMPlusPlus", "EigenCAM", "ScoreCAM", "LayerCAM", "HiResCAM", "XGradCAM")
+    kind = dict(zip(METHODS, (*names, "AblationCAM"), strict=True))[method]
+    cam = getattr(library, kind)(model, [model.get_submodule(name) for name in layers], reshape)
+    with contextlib.redirect_stderr(io.StringIO()):
+        return cam(images, [ClassifierOutputTarget(t) for t in targets])
+
+
+def hooks_of(model):
+    return sum(
+        len(m._forward_hooks) + len(m._forward_pre_hooks) + len(m._backward_hooks) for m in model.modules()
+    )
+
+
+# what the definitions say
+
+
+@pytest.mark.parametrize("sign", ["positive", "signed"])
+def test_gradcam_of_a_pooling_network_is_its_class_weights_times_the_activations(sign):
+    model, images = cnn(), pictures()
+    made = explain(model, images, 2, method="gradcam", layer="3", resolution="network", sign=sign)
+    with torch.no_grad():
+        activations = model[:4](images).numpy()
+    pixels = activations.shape[2] * activations.shape[3]
+    expected = np.einsum("k,nkij->nij", model[6].weight[2].detach().numpy(), activations) / pixels
+    expected = np.maximum(expected, 0) if sign == "positive" else expected
+    assert made.shape == (5, 8, 8)
+    assert made.dtype == np.float32
+    np.testing.assert_allclose(made, expected, atol=ROUNDING)
+    assert (expected > 0).any()
+
+
+def test_hirescam_of_a_pooling_network_adds_up_to_the_output_less_its_bias():
+    model, images = cnn(), pictures()
+    made = explain(model, images, 1, method="hirescam", layer="3", resolution="network", sign="signed")
+    with torch.no_grad():
+        outputs = model(images)[:, 1] - model[6].bias[1]
+    np.testing.assert_allclose(made.sum(axis=(1, 2)), outputs.numpy(), atol=ROUNDING)
+
+
+def test_each_image_has_its_own_target():
+    model, images = cnn(), pictures(4)
+    together = explain(model, images, [0, 1, 2, 3], layer="3", sign="signed")
+    for place in range(4):
+        alone = explain(model, images[place : place + 1], place, layer="3", sign="signed")
+        np.testing.assert_allclose(together[place], alone[0], atol=ROUNDING)
+
+
+@pytest.mark.parametrize("axis", ["first", "last"])
+def test_ablationcam_weights_a_channel_by_the_fall_of_the_output_where_it_is_zero(axis):
+    if axis == "first":
+        model, name, reshape, layer = cnn(), "3", None, 3
+        layer = model[3]
+    else:
+        model, name, reshape = vit(), "encoder.layers.encoder_layer_1.ln_1", "vit"
+        layer = model.get_submodule(name)
+    model.eval()
+    images = pictures(1)
+    made = explain(
+        model, images, 1, method="ablationcam", layer=name, reshape=reshape, sign="signed",
+        resolution="network", batch_size=5,
+    )  # fmt: skip
+    held = []
+
+    def output_without(channel):
+        def hook(module, given, output):
+            output = output.clone()
+            if channel is not None:
+                output[(slice(None), channel) if axis == "first" else (..., channel)] = 0
+            held[:] = [output]
+            return output
+
+        handle = layer.register_forward_hook(hook)
+        with torch.no_grad():
+            score = float(model(images)[0, 1])
+        handle.remove()
+        return score
+
+    whole = output_without(None)
+    grid = held[0][0].numpy()
+    if axis == "last":
+        grid = grid[1:].T.reshape(12, 4, 4)
+    falls = np.array([(whole - output_without(k)) / whole for k in range(len(grid))])
+    np.testing.assert_allclose(made[0], np.einsum("k,kij->ij", falls, grid), rtol=1e-3, atol=1e-3)
+
+
+# agreement with the library
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_cam_agrees_with_the_library_called_directly(method):
+    model, images, targets = cnn(), pictures(), [0, 1, 2, 3, 1]
+    made = explain(model, images, targets, method=method, layer="3")
+    expected = library_maps(method, model, ["3"], images, targets)
+    np.testing.assert_allclose([rescale(m) for m in made], expected, atol=ROUNDING)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_cam_of_several_layers_agrees_with_the_library_called_directly(method):
+    model, images, targets = cnn(), pictures(), [0, 1, 2, 3, 1]
+    with torch.no_grad():
+        # gradients of an average are small; the library's 1e-7 would show
+        model[6].weight *= 1000
+        model[6].bias *= 1000
+    made = explain(model, images, targets, method=method, layer=["1", "3"])
+    expected = library_maps(method, model, ["1", "3"], images, targets)
+    np.testing.assert_allclose([rescale(m) for m in made], expected, atol=LIBRARY_RANGE)
+
+
+@pytest.mark.parametrize("method", [m for m in METHODS if m != "ablationcam"])
+def test_cam_of_tokens_agrees_with_the_library_called_directly(method):
+    from pytorch_grad_cam.utils.reshape_transforms import vit_reshape_transform
+
+    model, images, targets = vit(), pictures(3), [0, 1, 3]
+    name = "encoder.layers.encoder_layer_1.ln_1"
+    made = explain(model, images, targets, method=method, layer=name, reshape="vit")
+    expected = library_maps(
+        method, model, [name], images, targets, lambda tokens: vit_reshape_transform(tokens, 4, 4)
+    )
+    np.testing.assert_allclose([rescale(m) for m in made], expected, atol=ROUNDING)
+
+
+def test_eigen_smooth_agrees_with_the_library():
+    import pytorch_grad_cam as library
+    from pytorch_grad_cam.utils.model_targets import ClassifierOutputTarget
+
+    model, images = cnn(), pictures(3)
+    made = explain(model, images, 1, method="gradcam", layer="3", eigen_smooth=True)
+    cam = library.GradCAM(model, [model[3]])
+    expected = cam(images, [ClassifierOutputTarget(1)] * 3, eigen_smooth=True)
+    np.testing.assert_allclose([rescale(m) for m in made], expected, atol=ROUNDING)
+    assert np.abs(made - explain(model, images, 1, method="gradcam", layer="3")).max() > ROUNDING
+
+
+# what the library leaves to chance
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_cam_depends_neither_on_the_batch_nor_on_its_size(method):
+    model, images, targets = cnn(), pictures(), [0, 1, 2, 3, 1]
+    whole = explain(model, images, targets, method=method, layer="2", sign="signed")
+    small = explain(model, images, targets, method=method, layer="2", sign="signed", batch_size=2)
+    alone = explain(model, images[3:4], 3, method=method, layer="2", sign="signed", batch_size=1)
+    size = np.abs(whole).max()
+    np.testing.assert_allclose(small, whole, atol=ROUNDING * size)
+    np.testing.assert_allclose(alone[0], whole[3], atol=ROUNDING * size)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_cam_does_not_change_with_an_in_place_relu_behind_the_layer(method):
+    images = pictures(2)
+    kept = explain(cnn(), images, 1, method=method, layer="2", resolution="network", sign="signed")
+    changed = explain(
+        cnn(in_place=True), images, 1, method=method, layer="2", resolution="network", sign="signed"
+    )
+    np.testing.assert_allclose(changed, kept, atol=ROUNDING * np.abs(kept).max())
+
+
+class Residual(nn.Module):
+    """Adds its input to what its layer gave, in place or not."""
+
+    def __init__(self, in_place):
+        super().__init__()
+        with torch.random.fork_rng():
+            torch.manual_seed(2)
+            self.layer = nn.Conv2d(3, 3, 3, 1, 1)
+        self.in_place = in_place
+
+    def forward(self, x):
+        given = self.layer(x)
+        if self.in_place:
+            given += x
+        else:
+            given = given + x
+        return given.mean(dim=(2, 3))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_cam_does_not_change_with_an_in_place_sum_behind_the_layer(method):
+    images = pictures(2)
+    kept, changed = (
+        explain(Residual(way), images, 1, method=method, layer="layer", resolution="network", sign="signed")
+        for way in (False, True)
+    )
+    np.testing.assert_allclose(changed, kept, atol=ROUNDING * np.abs(kept).max())
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_layers_may_be_named_in_any_order(method):
+    model, images = cnn(), pictures(2)
+    forwards = explain(model, images, 1, method=method, layer=["1", "3"])
+    backwards = explain(model, images, 1, method=method, layer=[model[3], "1"])
+    np.testing.assert_array_equal(forwards, backwards)
+
+
+def test_several_layers_are_scaled_before_the_mean_also_where_their_values_are_tiny():
+    images = pictures(2)
+    model, faint = cnn(), cnn()
+    with torch.no_grad():
+        faint[6].weight *= 1e-6
+    kept = explain(model, images, 1, layer=["1", "3"])
+    np.testing.assert_allclose(explain(faint, images, 1, layer=["1", "3"]), kept, atol=1e-4)
+
+
+def test_several_layers_are_the_mean_of_each_ones_scaled_map():
+    model, images = cnn(), pictures(2)
+    one, other = (
+        explain(model, images, 1, layer=name, resolution="network", sign="signed") for name in ("1", "3")
+    )
+    made = explain(model, images, 1, layer=["1", "3"], sign="signed")
+    for place in range(2):
+        scaled = [resize(m[place] / np.abs(m[place]).max(), (32, 32)) for m in (one, other)]
+        np.testing.assert_allclose(made[place], (scaled[0] + scaled[1]) / 2, atol=ROUNDING)
+
+
+def test_eigencam_is_turned_where_its_activations_are_larger_if_asked():
+    model, images = cnn(), pictures(6)
+    names = {"method": "eigencam", "layer": "2", "sign": "signed", "resolution": "network"}
+    as_made = explain(model, images, 0, **names)
+    turned = explain(model, images, 0, orient="activation", **names)
+    np.testing.assert_array_equal(np.abs(turned), np.abs(as_made))
+    assert (turned != as_made).any()
+    with torch.no_grad():
+        means = model[:3](images).mean(dim=1).numpy()
+    for one, mean in zip(turned, means, strict=True):
+        assert np.corrcoef(one.ravel(), mean.ravel())[0, 1] > 0
+
+
+def test_an_unknown_orientation_is_an_error():
+    with pytest.raises(ValueRangeError, match="orient='up' is not known"):
+        explain(cnn(), pictures(1), 0, method="eigencam", layer="3", orient="up")
+
+
+# the model and the screen
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_model_is_as_it_was(method):
+    model = cnn()
+    model.train()
+    model[2].eval()
+    model[0].weight.requires_grad_(False)
+    model(pictures(1)).sum().backward()
+    gradients = [p.grad for p in model.parameters()]
+    values = [None if g is None else g.clone() for g in gradients]
+    flags = [m.training for m in model.modules()]
+    modules, wanted = list(model.modules()), [p.requires_grad for p in model.parameters()]
+    numbers = [p.detach().clone() for p in model.parameters()]
+    explain(model, pictures(2), 1, method=method, layer="3")
+    assert all(a is b for a, b in zip(model.modules(), modules, strict=True))
+    assert [m.training for m in model.modules()] == flags
+    assert [p.requires_grad for p in model.parameters()] == wanted
+    assert all(p.grad is g for p, g in zip(model.parameters(), gradients, strict=True))
+    assert all(g is None or torch.equal(g, v) for g, v in zip(gradients, values, strict=True))
+    assert all(torch.equal(p, n) for p, n in zip(model.parameters(), numbers, strict=True))
+    assert hooks_of(model) == 0
+
+
+class Fails(nn.Module):
+    """Passes a number of batches on, then fails."""
+
+    def __init__(self, passes):
+        super().__init__()
+        self.passes = passes
+
+    def forward(self, x):
+        self.passes -= 1
+        if self.passes < 0:
+            raise RuntimeError("the network failed")
+        return x
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_model_is_as_it_was_also_after_an_error(method):
+    # the first pass looks at the layers, the second is the method's
+    passes = 3 if method in ("scorecam", "ablationcam") else 1
+    model = nn.Sequential(*cnn(), Fails(passes))
+    model.train()
+    modules = list(model.modules())
+    # held, with all that its frames hold
+    with pytest.raises(RuntimeError, match="the network failed") as caught:
+        explain(model, pictures(2), 1, method=method, layer="3", batch_size=2)
+    assert all(a is b for a, b in zip(model.modules(), modules, strict=True))
+    assert all(m.training for m in model.modules())
+    assert all(p.requires_grad for p in model.parameters())
+    assert hooks_of(model) == 0
+    assert caught.tb is not None
+
+
+@pytest.mark.parametrize("method", GRADIENTS)
+def test_a_frozen_network_has_the_same_maps(method):
+    model, frozen = cnn(), cnn().requires_grad_(False)
+    images = pictures(2)
+    kept = explain(model, images, 1, method=method, layer="3")
+    np.testing.assert_array_equal(explain(frozen, images, 1, method=method, layer="3"), kept)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_nothing_is_printed(method, capfd):
+    explain(cnn(), pictures(2), 1, method=method, layer="3")
+    assert capfd.readouterr() == ("", "")
+
+
+class CountsHooks(nn.Module):
+    """Notes at each pass how many hooks its layer has."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = cnn()
+        self.counts = []
+
+    def forward(self, x):
+        self.counts.append(len(self.inner[3]._forward_hooks))
+        return self.inner(x)
+
+
+@pytest.mark.parametrize("method", ["scorecam", "ablationcam"])
+def test_passes_that_try_channels_out_keep_no_activations(method):
+    model = CountsHooks()
+    explain(model, pictures(1), 1, method=method, layer="inner.3", batch_size=2)
+    assert len(model.counts) > 5
+    # one to look, one to take the activations, and Ablation-CAM's own
+    assert min(model.counts[:2]) > 0
+    assert not any(model.counts[2 if method == "scorecam" else 3 :])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_half_precision_gives_nearly_the_same_map(method):
+    model, images = cnn(), pictures(2)
+    exact = explain(model, images, 1, method=method, layer="3")
+    half = explain(model, images, 1, method=method, layer="3", mixed_precision=True)
+    assert 0 < np.abs(exact - half).max() < HALF * exact.max()
+
+
+# what is undefined
+
+
+class Root(nn.Module):
+    def forward(self, x):
+        return x.sqrt()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_nan_names_the_method_and_the_image(method):
+    model = nn.Sequential(Root(), *cnn())
+    images = pictures(4).abs()
+    images[2, 0, 5, 5] = -1
+    with pytest.raises(
+        SalstatsError, match=rf"method '{method.replace('+', '.')}', image 2, target 1: \d+ of 64"
+    ):
+        explain(model, images, 1, method=method, layer="4", resolution="network")
+
+
+class DeadBranch(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner, self.dead = cnn(), nn.Conv2d(3, 2, 3)
+
+    def forward(self, x):
+        self.dead(x)
+        return self.inner(x)
+
+
+@pytest.mark.parametrize("method", GRADIENTS)
+def test_a_layer_that_the_output_does_not_depend_on_is_an_error(method):
+    with pytest.raises(SalstatsError, match="does not depend on every layer"):
+        explain(DeadBranch(), pictures(1), 0, method=method, layer=["dead", "inner.3"])

@@ -1,0 +1,140 @@
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+from salstats.checks import SalstatsError, ValueRangeError
+from salstats.images.map_steps import resize
+from salstats.images.mixing import mix_classes
+
+pytestmark = pytest.mark.torch
+torch = pytest.importorskip("torch", reason="needs the explain extra")
+
+from explain.tiny_networks import OUTPUTS, cnn, pictures  # noqa: E402
+
+from salstats.explain.ensembles import added, explain_ensemble, scaled  # noqa: E402
+from salstats.explain.forward import predict  # noqa: E402
+from salstats.explain.making import explain  # noqa: E402
+from salstats.explain.networks import Network  # noqa: E402
+
+# single precision: sums of a few maps in another order, in batches of another size
+SINGLE = 1e-6
+
+
+@pytest.fixture
+def images():
+    return np.stack(list(pictures(3).values()))
+
+
+@pytest.fixture
+def networks():
+    return [Network(f"run{seed}", lambda seed=seed: cnn(seed), tasks=OUTPUTS) for seed in range(3)]
+
+
+def test_it_is_the_mean_of_the_networks_maps_and_probabilities(networks, images):
+    made = explain_ensemble(networks, images, resolution="network")
+    assert made.tasks == ("Edema", "Mass")
+    assert made.n_networks == (3, 3)
+    for place, output in enumerate(OUTPUTS.values()):
+        maps = [explain(n.open(), images, output, resolution="network") for n in networks]
+        np.testing.assert_allclose(made.maps[:, place], np.mean(maps, axis=0), atol=SINGLE)
+        probs = [predict(n.open(), images, probability="sigmoid")[:, output] for n in networks]
+        np.testing.assert_allclose(made.probs[:, place], np.mean(probs, axis=0), atol=SINGLE)
+
+
+def test_one_network_is_in_memory_at_a_time(images):
+    alive = []
+
+    def load(seed):
+        assert [model for model in alive if model() is not None] == []
+        model = cnn(seed)
+        alive.append(weakref.ref(model))
+        return model
+
+    networks = [Network(f"run{s}", lambda s=s: load(s), tasks=OUTPUTS) for s in range(3)]
+    gc.disable()
+    try:
+        for method in ("gradcam", "input_x_gradient"):
+            explain_ensemble(networks, images, method=method)
+            assert [model for model in alive if model() is not None] == []
+    finally:
+        gc.enable()
+    assert len(alive) == 6
+
+
+def test_each_task_may_have_checkpoints_of_its_own(networks, images):
+    a, b, c = networks
+    made = explain_ensemble({"Mass": [a, b], "Edema": [c]}, images)
+    assert made.tasks == ("Mass", "Edema")
+    assert made.n_networks == (2, 1)
+    expected = np.mean([explain(n.open(), images, 2) for n in (a, b)], axis=0)
+    np.testing.assert_allclose(made.maps[:, 0], expected, atol=SINGLE)
+    np.testing.assert_allclose(made.maps[:, 1], explain(c.open(), images, 0), atol=SINGLE)
+    np.testing.assert_allclose(made.probs[:, 1], predict(c.open(), images, probability="sigmoid")[:, 0])
+
+
+def test_a_network_in_several_lists_is_loaded_once(images):
+    n_loaded = []
+    network = Network("a", lambda: n_loaded.append(1) or cnn(), tasks=OUTPUTS)
+    explain_ensemble({"Mass": [network], "Edema": [network]}, images)
+    assert len(n_loaded) == 1
+
+
+def test_maps_are_scaled_before_the_mean_where_that_is_asked_for(networks, images):
+    single = [explain(n.open(), images[:1], 0, sign="signed")[0].astype(float) for n in networks]
+    for scale, expected in (
+        ("none", single),
+        ("max", [m / np.abs(m).max() for m in single]),
+        ("range", [(m - m.min()) / (m.max() - m.min()) for m in single]),
+    ):
+        made = explain_ensemble(networks, images[:1], ["Edema"], scale=scale, sign="signed")
+        np.testing.assert_allclose(made.maps[0, 0], np.mean(expected, axis=0), atol=SINGLE)
+
+
+def test_a_map_without_range_stays_nothing_when_scaled():
+    for scale in ("none", "max", "range"):
+        np.testing.assert_array_equal(scaled(np.zeros((2, 2), np.float32), scale), 0)
+    np.testing.assert_array_equal(scaled(np.full((2, 2), 3.0, np.float32), "range"), 0)
+
+
+def test_grids_of_different_sizes_are_resized_to_the_largest(images):
+    coarse = Network("coarse", lambda: cnn(0), tasks=OUTPUTS, layer="2")
+    fine = Network("fine", lambda: cnn(1), tasks=OUTPUTS, layer="0")
+    for networks in ([coarse, fine], [fine, coarse]):
+        made = explain_ensemble(networks, images, ["Mass"], resolution="network")
+        small = explain(cnn(0), images[:1], 2, layer="2", resolution="network")[0]
+        large = explain(cnn(1), images[:1], 2, layer="0", resolution="network")[0]
+        expected = (resize(small, large.shape) + large) / 2
+        np.testing.assert_allclose(made.maps[0, 0], expected, atol=SINGLE)
+    assert added(np.ones((2, 3, 8)), np.ones((2, 6, 4))).shape == (2, 6, 8)
+
+
+def test_tasks_are_mixed_by_their_probabilities(networks, images):
+    made = explain_ensemble(networks, images)
+    mixed = made.mixed(rule="weighted")
+    for i in range(len(images)):
+        np.testing.assert_array_equal(mixed[i], mix_classes(made.maps[i], made.probs[i], rule="weighted"))
+    nothing = made.mixed(threshold=1.0)
+    np.testing.assert_array_equal(nothing, 0)
+    np.testing.assert_array_equal(made.mixed(threshold=1.0, no_finding=1), made.maps[:, 1])
+
+
+def test_networks_draw_for_themselves_and_the_same_again(images):
+    options = {"method": "rise", "n_masks": 20, "probability": "sigmoid", "resolution": "network"}
+    same = [Network(f"run{i}", lambda: cnn(0), tasks={"Edema": 0}) for i in range(2)]
+    one, two = (explain_ensemble(same[:n], images, **options).maps for n in (1, 2))
+    again = explain_ensemble(same, images, **options).maps
+    np.testing.assert_array_equal(two, again)
+    # equal networks with equal draws would not change the mean
+    assert not np.allclose(one, two, atol=1e-3)
+    assert not np.allclose(two, explain_ensemble(same, images, rng=1, **options).maps, atol=1e-3)
+
+
+def test_bad_requests_are_named(networks, images):
+    with pytest.raises(ValueRangeError, match="scale='minmax'"):
+        explain_ensemble(networks, images, scale="minmax")
+    with pytest.raises(SalstatsError, match=r"network 'run0': task 'Mass' is output 7, and it has 3, 0 to 2"):
+        explain_ensemble([Network("run0", cnn)], images, {"Mass": 7})
+    with pytest.raises(SalstatsError, match="'batch_size' is the same for all methods"):
+        explain_ensemble([Network("a", cnn, tasks=OUTPUTS, options={"gradcam": {"batch_size": 1}})], images)

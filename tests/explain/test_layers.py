@@ -1,0 +1,252 @@
+import pickle
+
+import numpy as np
+import pytest
+
+from salstats.checks import SalstatsError, ShapeError, ValueRangeError
+
+pytestmark = pytest.mark.torch
+torch = pytest.importorskip("torch", reason="needs the explain extra")
+nn = torch.nn
+
+
+def layers():
+    from salstats.explain import layers as module
+
+    return module
+
+
+def pooled(*modules):
+    return nn.Sequential(*modules, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(4, 2))
+
+
+IMAGES = np.zeros((1, 1, 16, 16), np.float32)
+
+
+# names
+
+
+def test_names_are_those_of_named_modules_without_the_model_itself():
+    model = nn.Sequential(nn.Sequential(nn.Conv2d(1, 4, 3)), nn.ReLU())
+    assert layers().layer_names(model) == ["0", "0.0", "1"]
+
+
+def test_layers_are_found_by_name_by_module_and_several():
+    model = pooled(nn.Conv2d(1, 4, 3), nn.ReLU())
+    named = layers().named_layers
+    assert named(model, "1") == {"1": model[1]}
+    assert named(model, model[1]) == {"1": model[1]}
+    assert named(model, ["1", model[0]]) == {"1": model[1], "0": model[0]}
+
+
+@pytest.mark.parametrize(
+    ("layer", "message"),
+    [
+        (
+            "layer3.con",
+            r"no layer 'layer3\.con'; did you mean 'layer3\.conv', 'layer3'\? layer_names\(model\)",
+        ),
+        ("zzz", r"no layer 'zzz'; layer_names\(model\) lists them"),
+        (["layer3", "layer3"], "layer 'layer3' is named twice"),
+        ([], "names no layer"),
+        (3, "a name or a module of the network, not int"),
+    ],
+)
+def test_a_layer_that_is_not_there_is_named(layer, message):
+    model = nn.Sequential()
+    model.add_module("layer3", nn.Sequential())
+    model.layer3.add_module("conv", nn.Conv2d(1, 1, 3))
+    given = layer if isinstance(layer, list | str) else [layer]
+    with pytest.raises(SalstatsError, match=message):
+        layers().named_layers(model, given)
+
+
+def test_a_module_of_another_model_is_refused():
+    with pytest.raises(SalstatsError, match=r"ReLU\(\.\.\.\) is no part of the model"):
+        layers().named_layers(pooled(nn.Conv2d(1, 4, 3), nn.ReLU()), nn.ReLU())
+
+
+# the layer where none is named
+
+
+class Block(nn.Module):
+    """A residual block whose one ReLU module is used twice, as in torchvision's."""
+
+    def __init__(self, n_in):
+        super().__init__()
+        self.relu = nn.ReLU()
+        self.shortcut = nn.Conv2d(n_in, 4, 1)
+        self.conv = nn.Conv2d(n_in, 4, 3, 1, 1)
+
+    def forward(self, x):
+        return self.relu(self.relu(self.conv(x)) + self.shortcut(x))
+
+
+def test_the_last_stage_is_the_block_that_holds_the_last_convolution():
+    model = nn.Sequential()
+    model.add_module("stem", nn.Conv2d(1, 2, 3))
+    model.add_module("stages", nn.Sequential(Block(2), Block(4)))
+    model.add_module("head", nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(4, 2)))
+    assert layers().find_layer(model, IMAGES) == "stages"
+
+
+def test_the_last_stage_is_the_activation_before_the_pooling():
+    convolutions = (nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Conv2d(4, 4, 3), nn.BatchNorm2d(4), nn.ReLU())
+    assert layers().find_layer(pooled(*convolutions, nn.MaxPool2d(2)), IMAGES) == "4"
+
+
+def test_an_activation_that_is_used_twice_is_passed_over():
+    relu = nn.ReLU()
+    assert layers().find_layer(pooled(nn.Conv2d(1, 4, 3), relu, nn.Conv2d(4, 4, 3), relu), IMAGES) == "2"
+
+
+def test_the_order_is_that_of_the_pass_not_of_registration():
+    class Backwards(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.head = nn.Linear(4, 2)
+            self.late = nn.Conv2d(4, 4, 3)
+            self.early = nn.Conv2d(1, 4, 3)
+
+        def forward(self, x):
+            return self.head(self.late(self.early(x)).mean(dim=(2, 3)))
+
+    assert layers().find_layer(Backwards(), IMAGES) == "late"
+
+
+@pytest.mark.parametrize(("name", "expected"), [("resnet18", "layer4"), ("densenet121", "features")])
+def test_the_last_stage_of_networks_of_the_field(name, expected):
+    models = pytest.importorskip("torchvision.models", reason="needs the explain extra")
+    model = getattr(models, name)(weights=None)
+    assert layers().find_layer(model, np.zeros((1, 3, 64, 64), np.float32)) == expected
+
+
+def test_finding_a_layer_leaves_the_model_as_it_was():
+    model = pooled(nn.Conv2d(1, 4, 3), nn.ReLU())
+    model.train()
+    model[0].eval()
+    flags = [m.training for m in model.modules()]
+    layers().find_layer(model, IMAGES)
+    assert [m.training for m in model.modules()] == flags
+    assert not any(m._forward_hooks for m in model.modules())
+
+
+def test_hooks_are_removed_when_the_pass_fails():
+    model = pooled(nn.Conv2d(1, 4, 3), nn.ReLU())
+    with pytest.raises(RuntimeError):
+        layers().find_layer(model, np.zeros((1, 2, 16, 16), np.float32))
+    assert not any(m._forward_hooks for m in model.modules())
+
+
+class Attention(nn.Module):
+    def forward(self, x):
+        return x
+
+
+@pytest.mark.parametrize(
+    ("model", "images", "message"),
+    [
+        (nn.Sequential(nn.Flatten(), nn.Linear(256, 2)), IMAGES, "no 2-D convolution"),
+        (pooled(nn.Conv2d(1, 4, 3), Attention()), IMAGES, "attention .'1'. follows .* reshape='vit'"),
+        (pooled(nn.Conv2d(1, 4, 16)), IMAGES, "the last convolution, '0', gives one pixel"),
+    ],
+)
+def test_a_network_without_a_last_stage_needs_a_name(model, images, message):
+    with pytest.raises(SalstatsError, match=message):
+        layers().find_layer(model, images)
+
+
+# what a pass reaches
+
+
+class Uses(nn.Module):
+    """Uses one layer twice and another not at all."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv, self.twice, self.never = nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Conv2d(4, 4, 3)
+
+    def forward(self, x):
+        return self.twice(self.twice(self.conv(x)) - 1).mean(dim=(2, 3))
+
+
+@pytest.mark.parametrize(
+    ("layer", "message"),
+    [
+        ("never", "layer 'never' is not reached by a forward pass"),
+        ("twice", "layer 'twice' is used 2 times in one forward pass"),
+    ],
+)
+def test_a_layer_without_one_map_is_named(layer, message):
+    from salstats.explain.making import explain
+
+    with pytest.raises(SalstatsError, match=message):
+        explain(Uses(), IMAGES, 0, layer=layer)
+
+
+def test_layers_come_in_the_order_of_the_pass():
+    model = pooled(nn.Conv2d(1, 4, 3), nn.ReLU())
+    module = layers()
+    named = module.named_layers(model, ["1", "0"])
+    shown = module.watch(model, torch.tensor(IMAGES), named)
+    assert list(module.check_reached(shown, named, None)) == ["0", "1"]
+
+
+# tokens on a grid
+
+
+def test_tokens_are_laid_row_by_row_and_those_in_front_dropped():
+    tokens = torch.arange(7.0).reshape(1, 7, 1).repeat(1, 1, 3)
+    grid = layers().vit_grid(2, 3)(tokens)
+    assert grid.shape == (1, 3, 2, 3)
+    assert grid[0, 1].tolist() == [[1, 2, 3], [4, 5, 6]]
+
+
+@pytest.mark.parametrize(
+    ("said", "n_tokens", "shape"),
+    [
+        ((), 17, (4, 4)),
+        ((2,), 9, (2, 4)),
+        ((None, 2), 9, (4, 2)),
+        ((2, 4), 9, (2, 4)),
+    ],
+)
+def test_a_side_that_is_not_said_follows(said, n_tokens, shape):
+    assert layers().vit_grid(*said)(torch.zeros(1, n_tokens, 5)).shape == (1, 5, *shape)
+
+
+def test_registers_are_dropped_too():
+    assert layers().vit_grid(n_prefix=5)(torch.zeros(1, 21, 3)).shape == (1, 3, 4, 4)
+
+
+def test_channels_last_become_channels_first():
+    given = torch.arange(12.0).reshape(1, 2, 3, 2)
+    grid = layers().vit_grid()(given)
+    assert grid.shape == (1, 2, 2, 3)
+    assert torch.equal(grid[0, 1], given[0, :, :, 1])
+
+
+@pytest.mark.parametrize(
+    ("said", "shape", "message"),
+    [
+        ({}, (1, 12, 3), "12 tokens less 1 in front are 11, which is no grid of 3 x 3"),
+        ({"height": 2, "width": 2}, (1, 12, 3), "11, which is no grid of 2 x 2"),
+        ({"n_prefix": 5}, (1, 5, 3), "5 tokens less 5 in front are 0"),
+        ({}, (1, 12), r"a layer gave \(1, 12\)"),
+    ],
+)
+def test_tokens_that_fill_no_grid_are_refused(said, shape, message):
+    with pytest.raises(ShapeError, match=message):
+        layers().vit_grid(**said)(torch.zeros(shape))
+
+
+@pytest.mark.parametrize("said", [{"height": 0}, {"width": 1.5}, {"n_prefix": -1}])
+def test_sides_are_whole_numbers(said):
+    with pytest.raises(ValueRangeError, match=next(iter(said))):
+        layers().vit_grid(**said)
+
+
+def test_a_grid_is_the_same_wherever_it_is_made():
+    grid = layers().vit_grid(2, n_prefix=0)
+    assert repr(grid) == repr(layers().vit_grid(2, n_prefix=0))
+    assert pickle.loads(pickle.dumps(grid)) == grid

@@ -1,0 +1,442 @@
+import sys
+import types
+import warnings
+
+import numpy as np
+import pytest
+
+from salstats.checks import SalstatsError, ShapeError, ValueRangeError
+from salstats.images.map_steps import box_filter, resize
+
+pytestmark = pytest.mark.torch
+torch = pytest.importorskip("torch", reason="needs the explain extra")
+nn = torch.nn
+
+#: Single precision through two small networks.
+ROUNDING = 1e-5
+
+
+def explain(*args, **options):
+    from salstats.explain.making import explain as function
+
+    return function(*args, **options)
+
+
+def cnn():
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        return nn.Sequential(
+            nn.Conv2d(2, 6, 3, 2, 1), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(6, 4)
+        )
+
+
+def pictures(n=5, size=(16, 12)):
+    return np.random.default_rng(1).normal(size=(n, 2, *size)).astype(np.float32)
+
+
+@pytest.fixture
+def made_up(monkeypatch):
+    """Registers a method `made_up` whose runner is given; returns the requests that it got."""
+    from salstats.explain import making, methods
+
+    def register(runner=None, **row):
+        requests = []
+
+        def run(request):
+            requests.append(request)
+            return request.images if runner is None else runner(request)
+
+        module = types.ModuleType("made_up_runner")
+        module.run = run
+        monkeypatch.setitem(sys.modules, "made_up_runner", module)
+        row = {"kind": "perturbation", "hooks": False, "sign": "signed"} | row
+        made = methods.Method(
+            name="made_up", label="Made up", library="none", run="made_up_runner:run", source="none", **row
+        )
+        rows = {**methods.METHODS, "made_up": made}
+        monkeypatch.setattr(methods, "METHODS", rows)
+        monkeypatch.setattr(making, "METHODS", rows)
+        return requests
+
+    return register
+
+
+# what is returned
+
+
+def test_default_is_a_positive_gradcam_of_the_last_stage_at_the_size_of_the_images():
+    made = explain(cnn(), pictures(), 1)
+    named = explain(cnn(), pictures(), 1, method="gradcam", layer="1", sign="positive", resolution="image")
+    assert made.shape == (5, 16, 12)
+    assert made.dtype == np.float32
+    np.testing.assert_array_equal(made, named)
+
+
+def test_image_resolution_is_the_networks_resized_as_scoring_resizes():
+    small = explain(cnn(), pictures(), 1, resolution="network")
+    large = explain(cnn(), pictures(), 1)
+    assert small.shape == (5, 8, 6)
+    np.testing.assert_array_equal(large, [resize(m, (16, 12)) for m in small])
+
+
+def test_channels_then_sign_then_filter(made_up):
+    made_up()
+    images = pictures(3)
+    made = explain(cnn(), images, 0, method="made_up", channels="mean", sign="absolute", smooth=3)
+    expected = np.abs(images.astype(np.float64).mean(axis=1)).astype(np.float32)
+    np.testing.assert_array_equal(made, [box_filter(m, 3) for m in expected])
+
+
+def test_filter_is_in_pixels_of_the_map_that_is_returned():
+    small = explain(cnn(), pictures(2), 1, resolution="network")
+    filtered = explain(cnn(), pictures(2), 1, resolution="network", smooth=3)
+    np.testing.assert_array_equal(filtered, [box_filter(m, 3) for m in small])
+
+
+def test_channels_and_sign_are_the_methods_own_where_nothing_is_said(made_up):
+    made_up(channels="max", sign="absolute")
+    images = pictures(2)
+    made = explain(cnn(), images, 0, method="made_up")
+    np.testing.assert_array_equal(made, np.abs(images.max(axis=1)))
+
+
+def test_arrays_and_tensors_give_the_same():
+    images = pictures()
+    np.testing.assert_array_equal(
+        explain(cnn(), images, [0, 1, 2, 3, 0]),
+        explain(cnn(), torch.tensor(images), torch.tensor([0, 1, 2, 3, 0])),
+    )
+
+
+def test_a_network_in_double_precision_takes_single_images():
+    made = explain(cnn().double(), pictures(), 1)
+    assert made.dtype == np.float32
+    np.testing.assert_allclose(made, explain(cnn(), pictures(), 1), atol=ROUNDING)
+
+
+def test_images_are_not_changed():
+    class Scales(nn.Module):
+        def forward(self, x):
+            return x.mul_(2)
+
+    model, images = nn.Sequential(Scales(), *cnn()), torch.tensor(pictures())
+    kept = images.clone()
+    made = explain(model, images, 1, layer="2")
+    assert torch.equal(images, kept)
+    np.testing.assert_allclose(made, explain(cnn(), kept * 2, 1, layer="1"), atol=ROUNDING)
+
+
+def test_statistics_of_a_batch_play_no_part():
+    model = nn.Sequential(nn.Conv2d(2, 3, 3), nn.BatchNorm2d(3), nn.ReLU(), nn.Dropout(0.5), *cnn()[2:4])
+    model.train()
+    images = pictures()
+    whole = explain(model, images, 1)
+    np.testing.assert_allclose(explain(model, images[2:3], 1)[0], whole[2], atol=ROUNDING)
+    assert model[1].num_batches_tracked == 0
+    assert model.training
+
+
+@pytest.mark.parametrize("switched_off", ["no_grad", "inference_mode"])
+def test_gradients_are_there_also_where_the_caller_has_none(switched_off):
+    expected = explain(cnn(), pictures(), 1)
+    model = cnn()
+    with getattr(torch, switched_off)():
+        images = torch.tensor(pictures())
+        made = explain(model, images, 1)
+    np.testing.assert_array_equal(made, expected)
+
+
+# batches and random numbers
+
+
+def test_batches_have_the_size_asked_for_and_maps_their_images_order(made_up):
+    requests = made_up(hooks=True)
+    images = pictures(7)
+    made = explain(cnn(), images, 0, method="made_up", batch_size=3)
+    assert [len(r.images) for r in requests] == [3, 3, 1]
+    np.testing.assert_allclose(made, images.sum(axis=1), atol=ROUNDING)
+
+
+def test_equal_images_share_a_batch_and_maps_keep_their_order(made_up):
+    requests = made_up(lambda request: request.images + 100 * request.targets[:, None, None, None])
+    images = pictures(3)[[0, 1, 2, 0, 1, 0]]
+    targets = [0, 1, 2, 3, 2, 1]
+    made = explain(cnn(), images, targets, method="made_up", batch_size=3, channels="max")
+    assert [r.targets.tolist() for r in requests] == [[0, 3, 1], [1, 2, 2]]
+    assert [r.groups() for r in requests] == [[[0, 1, 2]], [[0, 1], [2]]]
+    expected = images.max(axis=1) + 100 * np.array(targets)[:, None, None]
+    np.testing.assert_allclose(made, expected, rtol=ROUNDING)
+
+
+def test_more_targets_of_an_image_than_a_batch_holds_are_split(made_up):
+    requests = made_up()
+    explain(cnn(), pictures(1)[[0] * 5], 0, method="made_up", batch_size=2)
+    assert [len(r.images) for r in requests] == [2, 2, 1]
+
+
+def noise(request):
+    """One random number per image, all over its map."""
+    numbers = torch.tensor([request.generator(i).random() for i in range(len(request.images))])
+    return numbers[:, None, None, None] * torch.ones_like(request.images[:, :1])
+
+
+@pytest.mark.parametrize("hooks", [True, False])
+def test_random_numbers_depend_on_the_seed_and_the_place_in_the_call_only(made_up, hooks):
+    made_up(noise, random=True, hooks=hooks)
+    images = pictures(6)
+    whole = explain(cnn(), images, 0, method="made_up")[:, 0, 0]
+    small = explain(cnn(), images, 3, method="made_up", batch_size=2)[:, 0, 0]
+    other = explain(cnn(), images, 0, method="made_up", rng=1)[:, 0, 0]
+    assert len(set(whole)) == 6
+    np.testing.assert_array_equal(small, whole)
+    assert not set(other) & set(whole)
+
+
+def test_equal_images_have_the_random_numbers_of_the_first(made_up):
+    made_up(noise, random=True)
+    numbers = explain(cnn(), pictures(3)[[0, 1, 0, 2, 1]], [0, 1, 2, 3, 0], method="made_up")[:, 0, 0]
+    assert len(set(numbers)) == 3
+    assert numbers[0] == numbers[2]
+    assert numbers[1] == numbers[4]
+
+
+def test_given_seeds_are_used_whatever_the_place(made_up):
+    made_up(noise, random=True)
+    numbers = explain(cnn(), pictures(3), 0, method="made_up", seeds=[7, 8, 9])[:, 0, 0]
+    swapped = explain(cnn(), pictures(3)[::-1].copy(), 0, method="made_up", seeds=[9, 8, 7])[:, 0, 0]
+    np.testing.assert_array_equal(swapped, numbers[::-1])
+    assert numbers[0] == np.float32(np.random.default_rng(7).random())
+
+
+def test_a_generator_moves_on_from_call_to_call(made_up):
+    made_up(noise, random=True)
+    generator = np.random.default_rng(3)
+    first, second = (
+        explain(cnn(), pictures(1), 0, method="made_up", rng=generator)[0, 0, 0] for _ in range(2)
+    )
+    again = explain(cnn(), pictures(1), 0, method="made_up", rng=np.random.default_rng(3))[0, 0, 0]
+    assert first != second
+    assert first == again
+
+
+def test_global_random_numbers_are_left_alone(made_up):
+    made_up(noise, random=True)
+    torch.manual_seed(5)
+    state, numbers = torch.random.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
+    explain(cnn(), pictures(2), 0, method="made_up")
+    explain(cnn(), pictures(2), 0, method="scorecam")
+    assert torch.equal(torch.random.get_rng_state(), state)
+    assert (np.random.get_state()[1] == numbers).all()  # noqa: NPY002
+
+
+# presets
+
+
+def test_a_preset_gives_the_options_and_what_is_said_wins(made_up, monkeypatch):
+    from salstats.explain import presets
+
+    requests = made_up(options={"window": 5, "stride": 5})
+    choice = presets.Choice({"window": 40, "stride": 20, "smooth": 3, "channels": "mean"})
+    monkeypatch.setattr(presets, "PRESETS", {"study": presets.Preset("none", {"made_up": choice})})
+    images = pictures(2)
+    made = explain(cnn(), images, 0, method="made_up", preset="study", stride=8)
+    assert requests[-1].options == {"window": 40, "stride": 8}
+    mean = images.astype(np.float64).mean(axis=1).astype(np.float32)
+    np.testing.assert_array_equal(made, [box_filter(m, 3) for m in mean])
+    plain = explain(cnn(), images, 0, method="made_up", preset="study", smooth=1)
+    np.testing.assert_array_equal(plain, mean)
+
+
+# what is refused
+
+
+def scripted():
+    with warnings.catch_warnings():
+        # torch says that TorchScript is being given up; models in it are still about
+        warnings.simplefilter("ignore")
+        return torch.jit.trace(cnn().eval(), torch.tensor(pictures(1)))
+
+
+def exported():
+    batch = torch.export.Dim("batch")
+    program = torch.export.export(
+        cnn().eval(), (torch.tensor(pictures(2)),), dynamic_shapes={"input": {0: batch}}
+    )
+    return program.module()
+
+
+@pytest.mark.parametrize(("make", "kind"), [(scripted, "TorchScript"), (exported, "exported")])
+def test_models_without_hooks_take_methods_of_outputs_only(made_up, make, kind):
+    made_up(lambda request: request.outputs(request.images)[:, :1, None, None])
+    model = make()
+    with pytest.raises(
+        SalstatsError, match=f"method 'gradcam' needs hooks .*{kind} models refuse.*'occlusion'.*'rise'"
+    ):
+        explain(model, pictures(), 1)
+    made = explain(model, pictures(), 1, method="made_up", resolution="network")
+    with torch.no_grad():
+        expected = cnn().eval()(torch.tensor(pictures()))[:, 0]
+    np.testing.assert_allclose(made[:, 0, 0], expected, atol=ROUNDING)
+
+
+def test_a_model_exported_for_another_number_of_images_says_so(made_up):
+    made_up()
+    fixed = torch.export.export(cnn().eval(), (torch.tensor(pictures(2)),)).module()
+    with pytest.raises(
+        SalstatsError, match=r"no images of shape \(1, 2, 16, 12\) .*dynamic number"
+    ) as caught:
+        explain(fixed, pictures(), 1, method="made_up")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_traced_graph_of_modules_takes_hooks():
+    graph = torch.fx.symbolic_trace(cnn())
+    np.testing.assert_allclose(explain(graph, pictures(), 1), explain(cnn(), pictures(), 1), atol=ROUNDING)
+
+
+def test_a_compiled_model_is_looked_at_behind_the_compiler():
+    model = cnn()
+    compiled = torch.compile(model, backend="eager")
+    np.testing.assert_array_equal(
+        explain(compiled, pictures(), 1, layer="1"), explain(model, pictures(), 1, layer="1")
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "grad-cam"}, "did you mean 'gradcam'"),
+        ({"window": 4}, "method 'gradcam' has no option 'window'; it has 'eigen_smooth'"),
+        ({"method": "layercam", "window": 4}, "it has none of its own"),
+        ({"method": "occlusion", "layer": "1"}, "method 'occlusion' has no layer"),
+        ({"method": "activation"}, "name it, layer="),
+        ({"layer": "7"}, "no layer '7'"),
+        ({"layer": "4"}, r"layer '4' gives \(1, 4\), no grid"),
+        ({"reshape": "swin"}, "reshape='swin' is not known"),
+        ({"reshape": 3}, "reshape must be 'vit' or callable, not int"),
+        ({"channels": "median"}, "channels='median' is not known"),
+        ({"sign": "negative"}, "sign='negative' is not known"),
+        ({"smooth": 0}, "smooth must be a whole number of at least 1"),
+        ({"resolution": "full"}, "resolution='full' is not known"),
+        ({"batch_size": 0}, "batch_size must be a whole number from 1 up"),
+        ({"targets": 4}, r"target 4 \(image 0\) is out of range: the network has 4 outputs, 0 to 3"),
+        ({"targets": [0, 1, 2, -1, 0]}, r"target -1 \(image 3\) is out of range"),
+        ({"targets": [0, 1]}, "one number or one per image"),
+        ({"targets": [0.0] * 5}, "whole numbers"),
+        ({"seeds": [1]}, r"seeds must be one whole number per image \(5\)"),
+        ({"seeds": [0.5] * 5}, "seeds must be whole numbers from 0 up"),
+        ({"rng": -1}, "rng must be"),
+        ({"device": "nowhere"}, "device='nowhere' cannot be used"),
+        ({"preset": "saporta2022", "method": "rise"}, "says nothing of method 'rise'"),
+    ],
+)
+def test_bad_arguments_are_named(options, message):
+    options = {"targets": 0} | options
+    with pytest.raises(SalstatsError, match=message) as caught:
+        explain(cnn(), pictures(), options.pop("targets"), **options)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_map_that_is_not_finite_is_named_by_its_place_in_the_call(made_up):
+    def undefined(request):
+        maps = request.images.clone()
+        maps[request.targets == 2, 0, 3, 4] = float("inf")
+        return maps
+
+    made_up(undefined)
+    with pytest.raises(SalstatsError, match="method 'made_up', image 4, target 2: 1 of 192 values"):
+        explain(cnn(), pictures(6), [0, 1, 0, 1, 2, 2], method="made_up", batch_size=2)
+
+
+def test_a_network_that_gives_nan_is_refused(made_up):
+    requests = made_up()
+    model = cnn()
+    with torch.no_grad():
+        model[4].bias[3] = float("nan")
+    with pytest.raises(SalstatsError, match="the network gives NaN"):
+        explain(model, pictures(), 0, method="made_up")
+    assert not requests
+
+
+@pytest.mark.parametrize(
+    ("images", "kind", "message"),
+    [
+        (np.zeros((2, 8, 8)), ShapeError, r"images\[None\]"),
+        (np.zeros((0, 2, 8, 8)), ValueRangeError, "nothing to explain"),
+        (np.full((1, 2, 8, 8), np.nan), ValueRangeError, "image 0 is not finite"),
+    ],
+)
+def test_bad_images_are_named(images, kind, message):
+    with pytest.raises(kind, match=message):
+        explain(cnn(), images, 0)
+
+
+def test_a_model_is_a_module():
+    with pytest.raises(SalstatsError, match=r"model must be a torch\.nn\.Module, not function"):
+        explain(lambda x: x, pictures(), 0)
+
+
+def test_a_device_without_memory_is_told_what_needs_less(made_up):
+    def too_large(request):
+        raise torch.cuda.OutOfMemoryError("CUDA out of memory")
+
+    made_up(too_large)
+    with pytest.raises(SalstatsError, match=r"out of the device's memory with batch_size=9; a smaller"):
+        explain(cnn(), pictures(), 0, method="made_up", batch_size=9)
+
+
+def test_no_bar_where_there_is_no_terminal(capfd):
+    explain(cnn(), pictures(), 0, progress=True)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_bar_counts_images_on_a_terminal(made_up, monkeypatch):
+    from salstats.explain import making
+
+    made_up()
+    shown = []
+
+    def bar(results, sizes, label):
+        shown.append((sizes, label))
+        return results
+
+    monkeypatch.setattr(making, "with_bar", bar)
+    monkeypatch.setattr(making.sys.stderr, "isatty", lambda: True, raising=False)
+    explain(cnn(), pictures(5), 0, method="made_up", batch_size=2, progress=True)
+    assert shown == [([2, 2, 1], "Made up")]
+
+
+# every method
+
+
+#: Options that make a method quick, where it has them.
+QUICK = {"n_samples": 100, "n_masks": 50, "n_steps": 8, "window": 4, "stride": 2}
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        "gradcam", "gradcam++", "eigencam", "scorecam", "layercam", "hirescam", "xgradcam", "ablationcam",
+        "activation", "integrated_gradients", "input_x_gradient", "deeplift", "gradient_shap", "lrp",
+        "occlusion", "lime", "kernel_shap", "rise",
+    ],
+)  # fmt: skip
+def test_every_method_gives_the_same_maps_whatever_the_batch_size_and_leaves_the_model_alone(method):
+    from salstats.explain.methods import METHODS
+
+    model = cnn()
+    with torch.no_grad():
+        # LIME's penalty leaves nothing of small outputs
+        model[4].weight *= 100
+    model.train()
+    options = {name: value for name, value in QUICK.items() if name in METHODS[method].options}
+    options |= {"layer": "1"} if method == "activation" else {}
+    images = pictures(4)[[0, 1, 0, 3]]
+    whole = explain(model, images, [0, 1, 2, 3], method=method, **options)
+    small = explain(model, images, [0, 1, 2, 3], method=method, batch_size=1, **options)
+    assert whole.shape == (4, 16, 12)
+    assert whole.max() > 0
+    np.testing.assert_allclose(small, whole, atol=ROUNDING * whole.max())
+    assert all(m.training for m in model.modules())
+    assert not any(m._forward_hooks or m._forward_pre_hooks or m._backward_hooks for m in model.modules())
+    assert all(p.grad is None and p.requires_grad for p in model.parameters())

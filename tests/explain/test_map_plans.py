@@ -1,0 +1,104 @@
+import hashlib
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from salstats.checks import ColumnError
+from salstats.study import Series
+
+pytestmark = pytest.mark.torch
+torch = pytest.importorskip("torch", reason="needs the explain extra")
+
+from explain.tiny_networks import OUTPUTS, cnn  # noqa: E402
+
+from salstats.explain.map_plans import Known, case_seed, checked_plan, digests_of  # noqa: E402
+from salstats.explain.networks import Network  # noqa: E402
+
+
+def plan_of(networks, methods=("gradcam", "rise"), **options):
+    given = {
+        "ensemble": False, "scale": "none", "resolution": "network", "batch_size": 8,
+        "mixed_precision": False, "seeds": None, "rng": 0,
+    } | options  # fmt: skip
+    return checked_plan(networks, None, methods, given.pop("options", None), **given)
+
+
+def network(name="cnn", seed=None, **options):
+    return Network(name, cnn, tasks=OUTPUTS, seed=seed, **options)
+
+
+def settings_of(plan):
+    return plan.settings(digests_of(plan.members, Network.open))
+
+
+def series_of(plan):
+    return {str(s) for s in settings_of(plan)}
+
+
+def test_who_made_a_map_is_method_network_and_seed():
+    assert series_of(plan_of([network(seed=1), network(seed=2)], "gradcam")) == {
+        "gradcam:cnn:1",
+        "gradcam:cnn:2",
+    }
+    assert series_of(plan_of(network(), seeds=[4, 5])) == {"gradcam:cnn", "rise:cnn:4", "rise:cnn:5"}
+    assert series_of(plan_of([network("a"), network("b")], "gradcam", ensemble=True)) == {"gradcam:ensemble"}
+    together = plan_of([network(seed=1), network(seed=2)], "rise", ensemble="mean", seeds=[4])
+    assert series_of(together) == {"rise:mean:4"}
+
+
+def test_a_setting_is_the_same_again_and_another_where_anything_differs():
+    same = [settings_of(plan_of(network())) for _ in range(2)]
+    assert same[0] == same[1]
+    text = same[0][Series("rise", "cnn")]
+    others = [
+        plan_of(network(), rng=1),
+        plan_of(network(), mixed_precision=True),
+        plan_of(network(), resolution="image"),
+        plan_of(network(), options={"rise": {"n_masks": 5}}),
+        plan_of(network(), options={"rise": {"sign": "positive"}}),
+        plan_of(network(options={"rise": {"cells": 5}})),
+        plan_of(network(probability="softmax")),
+        plan_of(Network("cnn", lambda: cnn(1), tasks=OUTPUTS)),
+    ]
+    texts = {text, *(settings_of(plan)[Series("rise", "cnn")] for plan in others)}
+    assert len(texts) == len(others) + 1
+    assert not any("\n" in t or " at 0x" in t for t in texts)
+    # what changes no map
+    assert settings_of(plan_of(network(), batch_size=3)) == same[0]
+
+
+def test_a_method_that_draws_nothing_does_not_depend_on_the_seed():
+    texts = {settings_of(plan_of(network(), "gradcam", rng=rng))[Series("gradcam", "cnn")] for rng in (0, 1)}
+    assert len(texts) == 1
+
+
+def test_an_ensemble_is_known_by_its_members_and_their_tasks():
+    a, b = network("a"), Network("b", lambda: cnn(1), tasks=OUTPUTS)
+    listed = {"Edema": [a], "Mass": [a, b]}
+    plans = [
+        plan_of([a, b], "gradcam", ensemble=True),
+        plan_of([a], "gradcam", ensemble=True),
+        plan_of([a, b], "gradcam", ensemble=True, scale="max"),
+        plan_of(listed, "gradcam", ensemble=True),
+    ]
+    assert len({settings_of(plan)[Series("gradcam", "ensemble")] for plan in plans}) == 4
+
+
+def test_seeds_of_cases_are_the_same_in_every_run_and_differ():
+    seeds = {case_seed(s, m, c) for s in range(3) for m in range(3) for c in ("a", "b", "1a")}
+    assert len(seeds) == 27
+    assert all(0 <= seed < 2**63 for seed in seeds)
+    # by its definition: a run of another day, on another machine, must draw the same
+    digest = hashlib.sha256(b"5\x002\x00a").hexdigest()
+    assert case_seed(5, 2, "a") == int(digest[:16], 16) // 2
+
+
+def test_labels_are_found_by_case_and_task():
+    frame = pd.DataFrame({"case": [1, 1], "task": ["Edema", "Mass"], "label": [1, np.nan]})
+    known = Known.of(frame, {"1": "p"})
+    assert known.labels["1", "Edema"] == 1
+    assert np.isnan(known.labels["1", "Mass"])
+    assert Known.of(None, None) == Known()
+    with pytest.raises(ColumnError, match="labels has no column 'label'"):
+        Known.of(frame.drop(columns="label"), None)

@@ -1,0 +1,94 @@
+import numpy as np
+import pytest
+
+from salstats.images.map_steps import resize
+
+pytestmark = pytest.mark.torch
+torch = pytest.importorskip("torch", reason="needs the explain extra")
+
+#: Single precision.
+ROUNDING = 1e-6
+
+
+def reductions():
+    from salstats.explain import reductions as module
+
+    return module
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        ("sum", [[-2.0, 6.0]]),
+        ("mean", [[-1.0, 3.0]]),
+        ("max", [[1.0, 4.0]]),
+        ("abs_max", [[3.0, 4.0]]),
+    ],
+)
+def test_channels_become_one_number(rule, expected):
+    attributions = torch.tensor([[[[1.0, 2.0]], [[-3.0, 4.0]]]])
+    assert reductions().reduce_channels(attributions, rule)[0].tolist() == expected
+
+
+def test_channels_are_summed_in_double_precision():
+    many = torch.full((1, 3, 1, 1), 1e8)
+    many[0, 1] = 1
+    many[0, 2] = -1e8
+    assert reductions().reduce_channels(many, "sum").item() == 1
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [("positive", [0.0, 0.0, 3.0]), ("absolute", [2.0, 0.0, 3.0]), ("signed", [-2.0, 0.0, 3.0])],
+)
+def test_sign_is_kept_as_said(rule, expected):
+    assert reductions().keep_sign(np.array([-2.0, 0.0, 3.0]), rule).tolist() == expected
+
+
+@pytest.mark.parametrize("rule", ["positive", "absolute", "signed"])
+def test_nan_is_not_lost(rule):
+    assert np.isnan(reductions().keep_sign(np.array([np.nan]), rule)).all()
+
+
+@pytest.mark.parametrize("rule", ["sum", "mean", "max", "abs_max"])
+def test_nan_in_a_channel_is_not_lost(rule):
+    given = torch.tensor([[[[float("nan")]], [[1.0]]]])
+    assert np.isnan(reductions().reduce_channels(given, rule)).all()
+
+
+def test_filter_by_hand_mirrors_the_border_about_its_pixels():
+    maps = np.array([[[9.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 18.0]]])
+    filtered = reductions().finish(maps, (3, 3), "image", 3)[0]
+    # a corner's neighbours outside are the middle pixels on the other side of it: it counts once
+    expected = [[1.0, 1.0, 0.0], [1.0, 3.0, 2.0], [0.0, 2.0, 2.0]]
+    np.testing.assert_allclose(filtered, expected, atol=ROUNDING)
+
+
+def test_a_filter_of_one_pixel_changes_nothing():
+    maps = np.random.default_rng(0).normal(size=(2, 4, 5)).astype(np.float32)
+    module = reductions()
+    np.testing.assert_array_equal(module.finish(maps, (4, 5), "image", 1), maps)
+
+
+def test_finished_maps_lie_on_the_grid_asked_for():
+    maps = np.random.default_rng(0).normal(size=(2, 2, 3))
+    module = reductions()
+    small, large = (module.finish(maps, (8, 9), where) for where in ("network", "image"))
+    assert (small.shape, small.dtype) == ((2, 2, 3), np.float32)
+    assert (large.shape, large.dtype) == ((2, 8, 9), np.float32)
+    np.testing.assert_array_equal(large, [resize(m, (8, 9)) for m in maps])
+
+
+def test_layers_are_joined_by_hand():
+    first = np.array([[[2.0, -8.0], [0.0, 4.0]]])
+    second = np.array([[[0.0, 10.0], [5.0, 0.0]]])
+    joined = reductions().join_layers([first, second], "positive", (2, 2))
+    np.testing.assert_allclose(joined, [[[0.25, 0.5], [0.25, 0.5]]], atol=ROUNDING)
+    signed = reductions().join_layers([first, second], "signed", (2, 2))
+    np.testing.assert_allclose(signed, [[[0.125, 0.0], [0.25, 0.25]]], atol=ROUNDING)
+
+
+def test_a_layer_without_anything_positive_counts_as_zero():
+    first, second = np.full((1, 2, 2), -3.0), np.array([[[0.0, 1.0], [2.0, 4.0]]])
+    joined = reductions().join_layers([first, second], "positive", (2, 2))
+    np.testing.assert_allclose(joined, [[[0.0, 0.125], [0.25, 0.5]]], atol=ROUNDING)
