@@ -69,6 +69,118 @@ def load_simulated() -> pd.DataFrame:
     return read_scores(data_folder() / "simulated_scores.csv")
 
 
+def load_digits_scores(*, seed: str | None = "0") -> pd.DataFrame:
+    """Return the scores of the embedded study of real networks and maps, with a simulated annotator.
+
+    Handwritten digits, on cluttered canvases; two small networks looked for them; eight methods drew maps;
+    each map was compared with the digit. Digits, networks and maps are real. The method `human` is not: a
+    simulated second annotator, made from the truth by moving, widening and missing digits.
+
+    Parameters
+    ----------
+    seed : {"0", "1", "2", "mean"} or None
+        Which training of the networks. "0" is the study. "1", "2", and "mean", the mean of the maps (and of
+        the probabilities) of the three trainings, are of the main data set only, without insertion and
+        annotator, and hold the digits that are there. None: all of them.
+
+    Returns
+    -------
+    DataFrame
+        A scores frame. `report` takes one data set and network at a time:
+        `only={"dataset": "textured", "model": "residual"}`.
+
+        dataset
+            "textured", the main one (200 canvases), "quiet" and "crowded" (100 each).
+        case, task
+            A canvas, and the digit that is looked for: "digit 0" to "digit 9".
+        method
+            "gradcam", "gradcam++", "layercam", "eigencam", "integrated_gradients", "deeplift", "occlusion",
+            "rise", and "human", **simulated**; its rows stand beside either model.
+        model, seed
+            "plain" or "residual", and the training.
+        metric, score
+            "iou", "dice", "hit", "energy", "insertion" (the last two of maps only), to four decimals; NaN
+            where the digit is not on the canvas and where `reason` says so.
+        reason
+            As from `score`.
+        prob, label
+            The network's probability of the digit, to six decimals, and whether it is there.
+        n_instances, area_ratio, elongation, irrectangularity
+            Of the digit, as from `features`.
+        threshold
+            "otsu" beside overlaps of maps.
+
+    See Also
+    --------
+    load_digits_features : all features.
+    digits_examples : a dozen of the canvases with their maps.
+
+    Notes
+    -----
+    Made by `analyses/digits_study.py`, which builds all of it anew; `data/README.md` says from what.
+
+    References
+    ----------
+    Alpaydin E, Kaynak C. Optical Recognition of Handwritten Digits. UCI Machine Learning Repository, 1998.
+    https://doi.org/10.24432/C50P49 (CC BY 4.0).
+
+    Examples
+    --------
+    >>> scores = load_digits_scores()
+    >>> sorted(scores["dataset"].unique())
+    ['crowded', 'quiet', 'textured']
+    """
+    scores = read_scores(_digits() / "scores.parquet")
+    if seed is None:
+        return scores
+    check_choice(seed, sorted(scores["seed"].unique()), "seed")
+    return scores[scores["seed"] == seed].reset_index(drop=True)
+
+
+def load_digits_features() -> pd.DataFrame:
+    """Return the features of every digit on every canvas of the digits study.
+
+    Returns
+    -------
+    DataFrame
+        `dataset`, then the columns of `features`; one row per case and task, also where the digit is not
+        there.
+
+    See Also
+    --------
+    load_digits_scores
+
+    Examples
+    --------
+    >>> shapes = load_digits_features()
+    >>> bool(shapes["elongation"].min() >= 1)
+    True
+    """
+    return pd.read_csv(_digits() / "features.csv")
+
+
+def digits_examples() -> Path:
+    """Return the folder of a dozen canvases of the digits study, with truth, simulated annotator and maps.
+
+    Returns
+    -------
+    Path
+        A map folder, for `read_study` and `salstats score`: all methods of the network "residual". The
+        canvases are in `images`. Its `human` masks are simulated, as `load_digits_scores` says.
+
+    Examples
+    --------
+    >>> len(list((digits_examples() / "images").glob("*.png")))
+    12
+    """
+    return _digits() / "examples"
+
+
+def _digits() -> Path:
+    """Return the folder of the digits study."""
+    return data_folder() / "digits"
+
+
 def published_names() -> list[str]:
     """Return the names that `load_published` knows, in alphabetical order.
 

@@ -8,6 +8,7 @@ import plotnine as p9
 import pytest
 from display.report.chromium import Chromium, find_chromium
 
+import salstats as ss
 from salstats.display.demo import run_demo
 from salstats.display.figure_files import save_figure
 from salstats.display.format import interval_text, p_text
@@ -25,6 +26,13 @@ def demo(tmp_path_factory) -> tuple[Path, dict[str, pd.DataFrame]]:
     """The folder of the demo and the frames it returned."""
     folder = tmp_path_factory.mktemp("demo") / "demo"
     return folder, run_demo(folder)
+
+
+@pytest.fixture(scope="session")
+def simulated(tmp_path_factory) -> tuple[Path, dict[str, pd.DataFrame]]:
+    """The folder of a report on the simulated study, which has patients, and the frames it returned."""
+    folder = tmp_path_factory.mktemp("simulated") / "report"
+    return folder, ss.report(ss.datasets.load_simulated(), folder, title="A simulated study")
 
 
 @pytest.fixture(scope="session")

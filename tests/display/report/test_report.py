@@ -14,7 +14,6 @@ import pytest
 import salstats as ss
 from salstats.checks import ColumnError, InputFileError, SalstatsError
 from salstats.cli import run
-from salstats.display.demo import free_folder, run_demo
 
 TABLES = {"description", "means", "decrease", "difference", "auroc", "correlation", "regression"}
 FIGURES = {"flow", "intervals", "scores", "decrease_forest", "confidence", "covariates", "coefficients"}
@@ -68,8 +67,8 @@ def small(scores):
     return frame[["case", "patient", "task", "method", "metric", "score"]].reset_index(drop=True)
 
 
-def test_the_demo_writes_every_table_figure_and_frame_in_every_format(demo):
-    folder, frames = demo
+def test_a_report_writes_every_table_figure_and_frame_in_every_format(simulated):
+    folder, frames = simulated
     tables = {f"tables/{key}{s}" for key in TABLES for s in (".csv", ".html", ".tex", ".docx")}
     figures = {f"figures/{key}{s}" for key in FIGURES for s in (".pdf", ".png")}
     behind = {f"frames/{key}.csv" for key in TABLES | FIGURES}
@@ -77,16 +76,16 @@ def test_the_demo_writes_every_table_figure_and_frame_in_every_format(demo):
     assert set(frames) == ANALYSES
 
 
-def test_the_manifest_lists_every_file(demo):
-    folder, _ = demo
+def test_the_manifest_lists_every_file(simulated):
+    folder, _ = simulated
     manifest = json.loads((folder / "report.json").read_text())
     assert set(manifest["files"]) | {"report.json"} == files(folder)
     assert manifest["salstats"] == ss.__version__
 
 
 @pytest.mark.parametrize("key", ["means", "decrease", "difference", "auroc", "correlation", "regression"])
-def test_frames_are_written_in_full_precision(demo, key):
-    folder, frames = demo
+def test_frames_are_written_in_full_precision(simulated, key):
+    folder, frames = simulated
     written = pd.read_csv(folder / "frames" / f"{key}.csv")
     frame = frames[key]
     pd.testing.assert_frame_equal(
@@ -94,8 +93,8 @@ def test_frames_are_written_in_full_precision(demo, key):
     )
 
 
-def test_the_frames_are_what_the_public_functions_give(demo, scores):
-    _, frames = demo
+def test_the_frames_are_what_the_public_functions_give(simulated, scores):
+    _, frames = simulated
     options = {"reference": "human", "average": "task", "test": "t", "n_replicates": 10_000}
     difference = ss.difference(scores, adjust="holm", **options)
     pd.testing.assert_frame_equal(frames["difference"], difference)
@@ -107,8 +106,8 @@ def test_the_frames_are_what_the_public_functions_give(demo, scores):
     pd.testing.assert_frame_equal(frames["decrease"][shared], difference[shared])
 
 
-def test_files_are_of_the_kind_their_names_say(demo):
-    folder, _ = demo
+def test_files_are_of_the_kind_their_names_say(simulated):
+    folder, _ = simulated
     assert all(f.read_bytes().startswith(b"%PDF") for f in folder.glob("figures/*.pdf"))
     assert all(f.read_bytes().startswith(b"\x89PNG") for f in folder.glob("figures/*.png"))
     for file in folder.glob("tables/*.docx"):
@@ -117,8 +116,8 @@ def test_files_are_of_the_kind_their_names_say(demo):
     assert all("\\toprule" in f.read_text() for f in folder.glob("tables/*.tex"))
 
 
-def test_the_page_needs_nothing_from_the_network(demo):
-    folder, _ = demo
+def test_the_page_needs_nothing_from_the_network(simulated):
+    folder, _ = simulated
     page = (folder / "index.html").read_text()
     sources = re.findall(r"""(?:src|srcset|poster|data)=["']([^"']*)""", page)
     assert sources
@@ -130,8 +129,8 @@ def test_the_page_needs_nothing_from_the_network(demo):
     assert linked - outside - {"data:,"} <= files(folder)
 
 
-def test_the_page_says_how_the_numbers_came_about(demo, scores):
-    folder, _ = demo
+def test_the_page_says_how_the_numbers_came_about(simulated, scores):
+    folder, _ = simulated
     text = page_text(folder)
     for said in ("10,000", "patient", "Holm", f"salstats {ss.__version__}", "numpy", "CLAIM", "STARD-AI"):
         assert said in text, said
@@ -149,15 +148,15 @@ def test_every_setting_stands_on_the_page_and_in_the_manifest(small, tmp_path):
     assert all(f"{name} {value}" in text for name, value in provenance.items())
 
 
-def test_the_page_shows_the_average_decrease_as_the_frame_has_it(demo):
-    folder, frames = demo
+def test_the_page_shows_the_average_decrease_as_the_frame_has_it(simulated):
+    folder, frames = simulated
     row = frames["decrease"].query("metric == 'iou' and method == 'gradcam' and task == 'Average'").iloc[0]
     assert f"{row['estimate']:.1f}" in page_text(folder)
     assert f"{row['conf_low']:.1f}, {row['conf_high']:.1f}" in page_text(folder)
 
 
-def test_the_page_has_no_nan_and_sentences_have_no_raw_names(demo):
-    folder, _ = demo
+def test_the_page_has_no_nan_and_sentences_have_no_raw_names(simulated):
+    folder, _ = simulated
     text = page_text(folder)
     assert not re.search(r"\b(nan|NaN|NaT|inf)\b|<NA>", text)
     page = (folder / "index.html").read_text()
@@ -514,27 +513,6 @@ def test_bad_usage_gives_one_line_and_writes_nothing(
     assert message in error
     assert error.count("\n") == 1
     assert not (tmp_path / "out").exists()
-
-
-# the demo
-
-
-def test_the_demo_says_that_its_study_is_simulated(demo, capsys):
-    assert "simulated" in page_text(demo[0]).lower()
-
-
-def test_the_demo_takes_a_free_folder_where_none_is_named(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert free_folder().name == "salstats-demo"
-    (tmp_path / "salstats-demo").mkdir()
-    (tmp_path / "salstats-demo-2").write_text("a file")
-    assert free_folder().name == "salstats-demo-3"
-
-
-def test_the_demo_checks_its_folder_before_any_work(tmp_path, capsys):
-    with pytest.raises(InputFileError, match="does not exist"):
-        run_demo(tmp_path / "no" / "demo")
-    assert capsys.readouterr().out == ""
 
 
 def test_a_distance_has_its_unit_on_the_page_and_in_the_tables(small, tmp_path):
