@@ -16,3 +16,4 @@ from .networks import load_checkpoint as load_checkpoint
 from .ensembles import EnsembleMaps as EnsembleMaps
 from .ensembles import explain_ensemble as explain_ensemble
 from .map_runs import make_maps as make_maps
+from .rewiring import separate_modules as separate_modules

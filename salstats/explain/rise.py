@@ -1,0 +1,152 @@
+"""RISE: the mean of random masks, each weighted by what the network says of the image behind it."""
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from salstats.checks import ShapeError, ValueRangeError, check_choice, check_count
+from salstats.explain.attributions import baselines_of
+from salstats.explain.forward import PROBABILITIES, to_probabilities
+from salstats.explain.request import Request
+
+
+def run_rise(request: Request) -> torch.Tensor:
+    """Return the mean of random masks, weighted by the target's probability behind each.
+
+    Each mask is a grid of cells that are kept or hidden at random, enlarged bilinearly by one cell more than
+    the image has and shifted at random by less than a cell. Masks are made a batch at a time, and one set of
+    passes serves all targets of an image. `mixed_precision` reaches the passes.
+
+    Parameters
+    ----------
+    request : Request
+        Options: `n_masks` (4000); `cells` (7), along each side; `keep` (0.5), probability that a cell is
+        kept; `probability` ("softmax", "sigmoid" or "none": outputs as they are); `baseline` ("zero"), what a
+        hidden pixel shows.
+
+    Returns
+    -------
+    Tensor, shape (b, 1, height, width)
+        Divided by `keep * n_masks`, as in the paper: by the expected number of masks that show a pixel, not
+        by the number that did. Where a pixel plays no part it is the mean weight of all masks, and not 0.
+
+    Raises
+    ------
+    ShapeError, ValueRangeError
+        The baseline fits no image, or a number is out of range.
+
+    References
+    ----------
+    Petsiuk, V., Das, A. and Saenko, K. (2018). RISE: randomized input sampling for explanation of black-box
+    models. British Machine Vision Conference. arXiv:1806.07421
+    """
+    n_masks = check_count(request.options["n_masks"], "n_masks")
+    cells = check_count(request.options["cells"], "cells", 2)
+    keep = request.options["keep"]
+    if isinstance(keep, bool) or not isinstance(keep, int | float) or not 0 < keep < 1:
+        raise ValueRangeError(f"keep must lie strictly between 0 and 1, not {keep!r}; 0.5 is usual")
+    probability = check_choice(request.options["probability"], PROBABILITIES, "probability")
+    height, width = (int(side) for side in request.images.shape[2:])
+    if cells > min(height, width):
+        raise ValueRangeError(f"cells={cells} along a side of {min(height, width)} pixels; take fewer")
+    maps = torch.empty((len(request.images), 1, height, width), dtype=torch.float64)
+    for places in request.groups():
+        image = request.images[places[:1]]
+        hidden = baselines_of(image, request.options["baseline"])
+        grids, shifts = draw_masks(request.generator(places[0]), n_masks, cells, keep, (height, width))
+        total = torch.zeros((len(places), height * width), dtype=torch.float64)
+        for start in range(0, n_masks, request.batch_size):
+            part = slice(start, start + request.batch_size)
+            masks = make_masks(grids[part], shifts[part], (height, width)).to(image)
+            outputs = request.outputs(hidden + masks[:, None] * (image - hidden))
+            weights = to_probabilities(outputs, probability)[:, request.targets[places].cpu()]
+            total += (weights.T.to(masks) @ masks.flatten(1)).double().cpu()
+        maps[places, 0] = (total / (keep * n_masks)).reshape(-1, height, width)
+    return maps
+
+
+def draw_masks(
+    generator: np.random.Generator, n_masks: int, cells: int, keep: float, shape: tuple[int, int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the cells that each mask keeps, and its shift in pixels.
+
+    Parameters
+    ----------
+    generator : numpy.random.Generator
+    n_masks, cells : int
+        How many masks, and cells along each side.
+    keep : float
+        Probability that a cell is kept.
+    shape : tuple of int
+        (height, width) of the image.
+
+    Returns
+    -------
+    grids : ndarray of bool, shape (n_masks, cells, cells)
+    shifts : ndarray of int64, shape (n_masks, 2)
+        (rows, columns), from 0 to a cell's side less 1.
+    """
+    grids = generator.random((n_masks, cells, cells)) < keep
+    shifts = generator.integers([_cell(side, cells) for side in shape], size=(n_masks, 2))
+    return grids, shifts
+
+
+def make_masks(grids: Any, shifts: Any, shape: tuple[int, int]) -> torch.Tensor:
+    """Return masks for an image, from cells that are kept and shifts.
+
+    Parameters
+    ----------
+    grids : ndarray of bool, shape (n, cells, cells)
+    shifts : ndarray of int, shape (n, 2)
+        (rows, columns), from 0 to a cell's side less 1. A cell's side is that of the image divided by the
+        number of cells, rounded up.
+    shape : tuple of int
+        (height, width) of the image.
+
+    Returns
+    -------
+    Tensor of float32, shape (n, height, width)
+        From 0, hidden, to 1, kept.
+
+    Raises
+    ------
+    ShapeError
+        Grids are not square, or there is not one shift for each.
+
+    Notes
+    -----
+    Bilinear with half-pixel centres, from `cells` to `cells + 1` cells' sides, as in the authors' code
+    (eclique/RISE, `explanations.py`, commit ac419cd), which mirrors the outermost half cell where here its
+    value is kept. The expectation of each pixel is exactly the probability that a cell is kept.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from salstats.explain.rise import make_masks
+    >>> make_masks(np.array([[[True, False], [True, False]]]), np.array([[0, 0]]), (4, 4))[0, 0]
+    tensor([1.0000, 1.0000, 0.6667, 0.3333])
+    """
+    kept, moved = torch.as_tensor(grids, dtype=torch.float32), np.asarray(shifts)
+    if kept.ndim != 3 or kept.shape[1] != kept.shape[2] or moved.shape != (len(kept), 2):
+        raise ShapeError(
+            f"grids must have shape (n, cells, cells) and shifts (n, 2), not {tuple(kept.shape)} and "
+            f"{moved.shape}"
+        )
+    rows, columns = (
+        torch.as_tensor(_weights(side, kept.shape[1])[at[:, None] + np.arange(side)], dtype=torch.float32)
+        for side, at in zip(shape, moved.T, strict=True)
+    )
+    return rows @ kept @ columns.transpose(1, 2)
+
+
+def _cell(side: int, cells: int) -> int:
+    """Return a cell's side in pixels."""
+    return -(-side // cells)
+
+
+def _weights(side: int, cells: int) -> np.ndarray:
+    """Return what each cell of a row gives to each pixel of the enlarged row, shape (pixels, cells)."""
+    n_pixels = (cells + 1) * _cell(side, cells)
+    centres = np.clip((np.arange(n_pixels) + 0.5) * cells / n_pixels - 0.5, 0, cells - 1)
+    return np.asarray(np.maximum(1 - np.abs(centres[:, None] - np.arange(cells)), 0))

@@ -1,0 +1,287 @@
+import numpy as np
+import pytest
+
+from salstats.checks import SalstatsError, ShapeError, ValueRangeError
+
+pytestmark = pytest.mark.torch
+torch = pytest.importorskip("torch", reason="needs the explain extra")
+from explain.runner_requests import ask, noise, seeded, state  # noqa: E402
+
+from salstats.explain.attention import rollout  # noqa: E402
+from salstats.explain.making import explain  # noqa: E402
+
+nn, functional = torch.nn, torch.nn.functional
+
+SINGLE = 1e-6
+
+
+class Given(nn.Module):
+    """Gives the attention that a test sets, for each image: a probability over tokens in each row."""
+
+    def __init__(self, attention):
+        super().__init__()
+        self.attention = torch.as_tensor(attention)
+
+    def forward(self, x):
+        return self.attention.expand(len(x), -1, -1, -1)
+
+
+class Layers(nn.Module):
+    """A network whose attention is given, layer by layer; shape (heads, tokens, tokens) each."""
+
+    def __init__(self, *attention):
+        super().__init__()
+        self.layers = nn.ModuleList(Given(one) for one in attention)
+
+    def forward(self, x):
+        for layer in self.layers:
+            layer(x)
+        return x.flatten(1)[:, :2]
+
+
+NAMES = ["layers.0", "layers.1"]
+
+
+def attention(n_tokens=5, heads=2, seed=0):
+    values = np.random.default_rng(seed).random((heads, n_tokens, n_tokens))
+    return values / values.sum(axis=2, keepdims=True)
+
+
+def images(n=2, shape=(1, 8, 8)):
+    return noise(n, *shape, seed=1)
+
+
+def vit(**options):
+    models = pytest.importorskip("torchvision.models.vision_transformer", reason="needs the explain extra")
+    make = {
+        "image_size": 32,
+        "patch_size": 8,
+        "num_layers": 3,
+        "num_heads": 2,
+        "hidden_dim": 12,
+        "mlp_dim": 16,
+    }
+    return seeded(lambda: models.VisionTransformer(**make, num_classes=3, **options))
+
+
+class Fused(nn.Module):
+    """Attention as timm writes it: the weights are there only where `fused_attn` is off."""
+
+    def __init__(self, dim, heads):
+        super().__init__()
+        self.qkv, self.proj, self.attn_drop = nn.Linear(dim, 3 * dim), nn.Linear(dim, dim), nn.Dropout(0.1)
+        self.heads, self.fused_attn = heads, True
+
+    def forward(self, x):
+        b, n, c = x.shape
+        q, k, v = self.qkv(x).reshape(b, n, 3, self.heads, c // self.heads).permute(2, 0, 3, 1, 4)
+        if self.fused_attn:
+            x = functional.scaled_dot_product_attention(q, k, v)
+        else:
+            x = self.attn_drop((q @ k.transpose(-2, -1) * q.shape[-1] ** -0.5).softmax(dim=-1)) @ v
+        return self.proj(x.transpose(1, 2).reshape(b, n, c))
+
+
+class Transformer(nn.Module):
+    """One class token, patches of 4 x 4 pixels, two layers of `Fused`."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.token = nn.Conv2d(1, 6, 4, 4), nn.Parameter(torch.ones(1, 1, 6))
+        self.blocks = nn.Sequential(Fused(6, 2), Fused(6, 2))
+        self.head = nn.Linear(6, 3)
+
+    def forward(self, x):
+        x = self.embed(x).flatten(2).transpose(1, 2)
+        return self.head(self.blocks(torch.cat([self.token.expand(len(x), -1, -1), x], dim=1))[:, 0])
+
+
+def test_by_hand_two_layers_of_two_tokens():
+    first = torch.tensor([[[0.5, 0.5], [0.0, 1.0]]])
+    second = torch.tensor([[[0.0, 1.0], [0.5, 0.5]]])
+    # half of each and half of the identity: [[.75, .25], [0, 1]], then [[.5, .5], [.25, .75]] times it
+    expected = torch.tensor([[[0.375, 0.625], [0.1875, 0.8125]]]).double()
+    assert torch.equal(rollout([first, second]), expected)
+
+
+@pytest.mark.parametrize("heads", ["mean", "max", "min"])
+@pytest.mark.parametrize("residual", [0.0, 0.5, 0.9])
+def test_of_given_attention_it_is_the_product_of_layers(heads, residual):
+    layers = [attention(seed=0), attention(seed=1)]
+    joined = [getattr(layer, heads)(axis=0) for layer in layers]
+    mixed = [residual * np.eye(5) + (1 - residual) * layer for layer in joined]
+    mixed = [layer / layer.sum(axis=1, keepdims=True) for layer in mixed]
+    expected = (mixed[1] @ mixed[0])[0, 1:].reshape(2, 2)
+    found = ask(
+        "attention_rollout", Layers(*layers), images(), 0, modules=NAMES, heads=heads, residual=residual
+    )
+    assert found.shape == (2, 1, 2, 2)
+    assert np.allclose(found, expected, atol=SINGLE)
+
+
+def test_the_smallest_attention_is_left_out_but_for_the_first_token():
+    layer = np.array([[0.1, 0.2, 0.7], [0.3, 0.3, 0.4], [0.05, 0.9, 0.05]])
+    # a third of nine are .05, .05 and .1, of which one is not of the first column
+    left = np.array([[0.1, 0.2, 0.7], [0.3, 0.3, 0.4], [0.05, 0.9, 0.0]])
+    mixed = (left + np.eye(3)) / (left + np.eye(3)).sum(axis=1, keepdims=True)
+    found = rollout([torch.as_tensor(layer)[None]], discard=0.34)
+    assert np.allclose(found[0], mixed, atol=SINGLE)
+
+
+def test_without_a_class_token_all_tokens_are_averaged():
+    layer = attention(4, 1)
+    expected = (0.5 * layer[0] + 0.5 * np.eye(4)).mean(axis=0).reshape(2, 2)
+    found = ask("attention_rollout", Layers(layer), images(), 0, modules="layers.0", n_prefix=0)
+    assert np.allclose(found[0, 0], expected, atol=SINGLE)
+
+
+def test_prefix_tokens_are_left_out():
+    layer = attention(6, 1)
+    expected = (0.5 * layer[0] + 0.5 * np.eye(6))[0, 2:].reshape(2, 2)
+    found = ask("attention_rollout", Layers(layer), images(), 0, modules="layers.0", n_prefix=2)
+    assert np.allclose(found[0, 0], expected, atol=SINGLE)
+
+
+def test_the_grid_has_the_images_proportions_or_those_given():
+    model = Layers(attention(9, 1))
+    wide = ask("attention_rollout", model, images(1, (1, 8, 16)), 0, modules="layers.0")
+    assert wide.shape == (1, 1, 2, 4)
+    tall = ask("attention_rollout", model, images(1, (1, 8, 16)), 0, modules="layers.0", grid=(8, 1))
+    assert torch.equal(tall.flatten(), wide.flatten())
+
+
+def test_torchvisions_transformer_is_taken_as_it_is():
+    model, x = vit(), noise(3, 3, 32, 32)
+    seen = []
+
+    def keep(block, inputs):
+        with torch.no_grad():
+            tokens = block.ln_1(inputs[0])
+            weights = block.self_attention(tokens, tokens, tokens, need_weights=True)[1]
+        seen.append((weights.double() + torch.eye(17)) / 2)
+
+    handles = [block.register_forward_pre_hook(keep) for block in model.encoder.layers]
+    with torch.no_grad():
+        model(x)
+    for handle in handles:
+        handle.remove()
+    expected = (seen[2] @ seen[1] @ seen[0])[:, 0, 1:].reshape(3, 1, 4, 4)
+    found = ask("attention_rollout", model, x, [0, 1, 2], batch_size=2)
+    assert torch.allclose(found, expected, atol=SINGLE)
+
+
+def test_outputs_are_those_without_hooks():
+    model, x, seen = vit(), noise(2, 3, 32, 32), []
+    handle = model.register_forward_hook(lambda *call: seen.append(call[2]))
+    ask("attention_rollout", model, x, 0)
+    handle.remove()
+    with torch.no_grad():
+        assert torch.allclose(seen[0], model(x), atol=SINGLE)
+
+
+def test_fused_attention_of_timms_kind_is_computed_step_by_step():
+    model, x = seeded(Transformer), images()
+    for block in model.blocks:
+        block.fused_attn = False
+    expected = ask("attention_rollout", model, x, 0, modules=["blocks.0.attn_drop", "blocks.1.attn_drop"])
+    for block in model.blocks:
+        block.fused_attn = True
+    before = state(model)
+    found = ask("attention_rollout", model, x, 0)
+    assert torch.equal(found, expected)
+    assert state(model) == before
+    assert all(block.fused_attn for block in model.blocks)
+
+
+def test_the_map_is_the_same_for_all_targets_and_beside_other_images():
+    model, x = vit(), noise(3, 3, 32, 32)
+    together = ask("attention_rollout", model, x, [0, 1, 2])
+    assert torch.equal(together, ask("attention_rollout", model, x, 2))
+    assert torch.allclose(together[1:2], ask("attention_rollout", model, x[1:2], 0), atol=SINGLE)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_the_model_is_left_alone_also_after_an_error(fails):
+    model, x = vit(), noise(1, 3, 32, 32)
+    if fails:
+        model.heads.register_forward_hook(lambda *_: torch.zeros(1, 1, 1))
+    before = state(model)
+    if fails:
+        with pytest.raises(ShapeError, match="n_outputs"):
+            ask("attention_rollout", model, x, 0)
+    else:
+        ask("attention_rollout", model, x, 0)
+    assert state(model) == before
+
+
+def test_explain_lays_it_on_the_image():
+    model, x = vit(), noise(2, 3, 32, 32)
+    raw = ask("attention_rollout", model, x, 1)[:, 0]
+    assert np.allclose(
+        explain(model, x, 1, method="attention_rollout", resolution="network"), raw, atol=SINGLE
+    )
+    assert explain(model, x, 1, method="attention_rollout").shape == (2, 32, 32)
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "kind", "message"),
+    [
+        (
+            lambda: nn.Sequential(nn.Flatten()),
+            {},
+            SalstatsError,
+            "has no nn.MultiheadAttention; name the modules",
+        ),
+        (lambda: Layers(attention()), {"modules": "layers.7"}, SalstatsError, "no module 'layers.7'"),
+        (lambda: Layers(attention()), {"modules": []}, SalstatsError, "modules names none"),
+        (
+            lambda: Layers(attention() * 2),
+            {"modules": "layers.0"},
+            SalstatsError,
+            "'layers.0' gives no attention: its rows do not add up to 1",
+        ),
+        (
+            lambda: Layers(attention()[..., :3]),
+            {"modules": "layers.0"},
+            SalstatsError,
+            r"'layers.0' gives \[\(2, 2, 5, 3\)\], no attention",
+        ),
+        (
+            lambda: Layers(attention(), attention(10)),
+            {"modules": NAMES},
+            ShapeError,
+            "layers have 5 and 10 tokens",
+        ),
+        (
+            lambda: Layers(attention(6)),
+            {"modules": "layers.0"},
+            ShapeError,
+            "5 tokens of patches .* make no grid",
+        ),
+        (lambda: Layers(attention()), {"modules": "layers.0", "grid": (3, 3)}, ShapeError, "grid of 3 x 3"),
+        (lambda: Layers(attention()), {"heads": "sum"}, ValueRangeError, "heads='sum' is not known"),
+        (
+            lambda: Layers(attention()),
+            {"discard": 1.0},
+            ValueRangeError,
+            "discard must lie from 0 to less than 1",
+        ),
+        (lambda: Layers(attention()), {"residual": -0.1}, ValueRangeError, "residual must lie from 0"),
+        (lambda: Layers(attention()), {"n_prefix": -1}, ValueRangeError, "n_prefix must be a whole number"),
+    ],
+)
+def test_what_cannot_be_rolled_out_is_named(model, options, kind, message):
+    with pytest.raises(kind, match=message):
+        ask("attention_rollout", model(), images(), 0, **options)
+
+
+def test_a_module_that_is_skipped_is_named():
+    model = seeded(Transformer)
+    model.spare = nn.Dropout()
+    with pytest.raises(SalstatsError, match="'spare' is not called in a pass"):
+        ask("attention_rollout", model, images(), 0, modules=["blocks.0.attn_drop", "spare"])
+
+
+def test_a_rollout_needs_a_layer():
+    with pytest.raises(ShapeError, match="one layer at least"):
+        rollout([])

@@ -1,0 +1,238 @@
+import numpy as np
+import pytest
+
+from salstats.checks import SalstatsError, ShapeError, ValueRangeError
+
+pytestmark = pytest.mark.torch
+torch = pytest.importorskip("torch", reason="needs the explain extra")
+captum = pytest.importorskip("captum.attr", reason="needs the explain extra")
+from explain.runner_requests import ask, noise, seeded, state  # noqa: E402
+
+from salstats.explain.making import explain  # noqa: E402
+
+nn = torch.nn
+
+#: Double precision, through a few layers.
+ROUNDING = 1e-10
+#: captum weighs the steps of Integrated Gradients in single precision.
+SINGLE = 1e-6
+#: 200 points of Gauss-Legendre quadrature of a piecewise linear network.
+QUADRATURE = 1e-2
+#: captum's divisions by small differences of two passes, in double precision.
+RESCALE = 1e-6
+
+GRADIENT_METHODS = ("integrated_gradients", "input_x_gradient", "deeplift", "gradient_shap")
+
+
+def linear(n=2 * 4 * 5, n_outputs=3):
+    return seeded(lambda: nn.Sequential(nn.Flatten(), nn.Linear(n, n_outputs)).double())
+
+
+def cnn(pool=True):
+    return seeded(
+        lambda: nn.Sequential(
+            nn.Conv2d(2, 4, 3),
+            nn.ReLU(),
+            nn.MaxPool2d(2) if pool else nn.AvgPool2d(2),
+            nn.Conv2d(4, 4, 3),
+            nn.ReLU(),
+            nn.Flatten(),
+            nn.Linear(4 * 2 * 3, 3),
+        ).double()
+    )
+
+
+def images(n=4, shape=(2, 10, 12), seed=1):
+    return noise(n, *shape, seed=seed, dtype=torch.float64)
+
+
+@pytest.mark.parametrize("method", GRADIENT_METHODS)
+def test_of_a_linear_network_every_method_gives_weight_times_value(method):
+    model, x = linear(), images(shape=(2, 4, 5))
+    expected = model[1].weight[2].reshape(2, 4, 5) * x
+    assert torch.allclose(ask(method, model, x, 2), expected, atol=SINGLE)
+
+
+@pytest.mark.parametrize("method", ["integrated_gradients", "deeplift", "gradient_shap"])
+def test_of_a_linear_network_the_difference_from_the_baseline_counts(method):
+    model, x = linear(), images(shape=(2, 4, 5))
+    baseline = images(1, (2, 4, 5), seed=7)[0]
+    expected = model[1].weight[1].reshape(2, 4, 5) * (x - baseline)
+    assert torch.allclose(ask(method, model, x, 1, baseline=baseline.numpy()), expected, atol=SINGLE)
+
+
+@pytest.mark.parametrize(
+    ("baseline", "value"),
+    [
+        ("zero", lambda x: torch.zeros_like(x)),
+        (0.5, lambda x: torch.full_like(x, 0.5)),
+        ("mean", lambda x: x.mean(dim=(2, 3), keepdim=True).expand_as(x)),
+        ((0.25, -1.0), lambda x: torch.tensor([0.25, -1.0]).double().reshape(1, 2, 1, 1).expand_as(x)),
+    ],
+    ids=["zero", "number", "mean", "one per channel"],
+)
+@pytest.mark.parametrize("method", ["integrated_gradients", "deeplift"])
+def test_attributions_add_up_to_the_difference_of_outputs(method, baseline, value):
+    model, x = cnn(), images()
+    targets = [0, 1, 2, 0]
+    options = {"n_steps": 200} if method == "integrated_gradients" else {}
+    found = ask(method, model, x, targets, baseline=baseline, **options)
+    with torch.no_grad():
+        difference = (model(x) - model(value(x)))[range(4), targets]
+    assert torch.allclose(found.sum(dim=(1, 2, 3)), difference, atol=QUADRATURE if options else RESCALE)
+
+
+def test_integrated_gradients_are_captums():
+    model, x = cnn(), images()
+    targets = torch.tensor([0, 1, 2, 0])
+    expected = captum.IntegratedGradients(model).attribute(x, target=targets, n_steps=30)
+    found = ask("integrated_gradients", model, x, targets, n_steps=30, batch_size=4)
+    assert torch.allclose(found, expected, atol=SINGLE)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_input_x_gradient_is_captums():
+    model, x = cnn(), images()
+    expected = captum.InputXGradient(model).attribute(x.clone(), target=1)
+    assert torch.equal(ask("input_x_gradient", model, x, 1), expected)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_deeplift_is_captums_for_single_images():
+    model, x = cnn(), images()
+    single = [captum.DeepLift(model).attribute(one[None].clone(), target=2) for one in x]
+    assert torch.equal(ask("deeplift", model, x, 2), torch.cat(single))
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_deeplift_without_max_pooling_is_captums_for_the_batch():
+    model, x = cnn(pool=False), images()
+    expected = captum.DeepLift(model).attribute(x.clone(), target=torch.tensor([0, 1, 2, 0]))
+    assert torch.allclose(ask("deeplift", model, x, [0, 1, 2, 0]), expected, atol=ROUNDING)
+
+
+def test_gradient_shap_is_captums_with_the_same_draws(monkeypatch):
+    model, x = cnn(), images(1)
+    baselines = images(5, seed=9)
+    generator = np.random.default_rng(0)
+    drawn, points = generator.integers(5, size=6), generator.random(6)
+    noises = 0.3 * generator.standard_normal((6, *x.shape[1:]))
+    # captum draws its noise, the baselines and the points from the global generators, in places of its own
+    monkeypatch.setattr(torch, "normal", lambda mean, std: torch.as_tensor(noises))
+    monkeypatch.setattr(np.random, "choice", lambda n, size: drawn)
+    monkeypatch.setattr(np.random, "uniform", lambda low, high, size: points)
+    expected = captum.GradientShap(model).attribute(x, baselines, target=1, n_samples=6, stdevs=0.3)
+    found = ask("gradient_shap", model, x, 1, baseline=baselines.numpy(), n_samples=6, stdev=0.3)
+    assert torch.allclose(found, expected, atol=ROUNDING)
+
+
+def test_gradient_shap_with_many_points_comes_to_integrated_gradients():
+    model, x = cnn(pool=False), images(1)
+    exact = ask("integrated_gradients", model, x, 0, n_steps=400, batch_size=64)
+    drawn = ask("gradient_shap", model, x, 0, n_samples=4000, batch_size=500)
+    # Monte Carlo: a gradient's spread along the path, over the root of the number of points
+    assert (drawn - exact).abs().max() < 0.1 * exact.abs().max()
+
+
+def test_seeds_decide_on_gradient_shap():
+    model, x = cnn(), images(2)
+    first, again, other = (
+        ask("gradient_shap", model, x, 0, stdev=0.1, seeds=seeds) for seeds in ((3, 4), (3, 4), (5, 4))
+    )
+    assert torch.equal(first, again)
+    assert not torch.allclose(first[0], other[0])
+    assert torch.equal(first[1], other[1])
+
+
+def test_gradient_shap_does_not_depend_on_the_size_of_batches():
+    model, x = cnn(), images(1)
+    options = {"stdev": 0.2, "baseline": images(3, seed=5).numpy()}
+    single, all_at_once = (ask("gradient_shap", model, x, 0, batch_size=n, **options) for n in (1, 64))
+    assert torch.allclose(single, all_at_once, atol=ROUNDING)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_deeplift_is_kept_from_the_first_image_where_pooled_numbers_do_not_differ():
+    # differences of neighbours: those of an even image are 0, as of the baseline, though its pixels are not
+    model = nn.Sequential(
+        nn.Conv2d(1, 1, (1, 2), bias=False), nn.MaxPool2d((1, 2)), nn.Flatten(), nn.Linear(2, 1)
+    )
+    model.double()[0].weight.data = torch.tensor([[[[1.0, -1.0]]]]).double()
+    uneven, even = torch.tensor([4.0, 4.0, 1.0, 1.0, 0.0]).double(), torch.ones(5).double()
+    x = torch.stack([uneven, even]).reshape(2, 1, 1, 5)
+    # captum by itself gives the even image another map where it is second
+    both, alone = (captum.DeepLift(model).attribute(one.clone(), target=0) for one in (x, x[1:]))
+    assert not torch.allclose(both[1], alone[0])
+    assert torch.equal(ask("deeplift", model, x, 0)[1], alone[0])
+
+
+@pytest.mark.parametrize("method", GRADIENT_METHODS)
+def test_maps_do_not_depend_on_the_other_images(method):
+    model, x = cnn(), images()
+    together = ask(method, model, x, [0, 1, 2, 0])
+    for place, target in enumerate([0, 1, 2, 0]):
+        alone = ask(method, model, x[place : place + 1], target, seeds=[place])
+        assert torch.allclose(together[place], alone[0], atol=SINGLE)
+
+
+@pytest.mark.parametrize("method", GRADIENT_METHODS)
+def test_model_images_and_global_random_numbers_are_left_alone(method):
+    model, x = cnn(), images()
+    before, copy = state(model), x.clone()
+    torch_state, numpy_state = torch.random.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
+    ask(method, model, x, 0)
+    assert state(model) == before
+    assert torch.equal(x, copy)
+    assert not x.requires_grad
+    assert torch.equal(torch.random.get_rng_state(), torch_state)
+    assert np.array_equal(np.random.get_state()[1], numpy_state)  # noqa: NPY002
+
+
+def test_a_model_is_left_alone_after_deeplift_fails():
+    model, x = cnn(), images()
+    model[5] = nn.Sequential(nn.Flatten(), Failing())
+    before = state(model)
+    with pytest.raises(RuntimeError, match="second time"):
+        ask("deeplift", model, x, 0)
+    assert state(model) == before
+
+
+class Failing(nn.Module):
+    """Passes the first image that it sees, and fails at the next."""
+
+    def __init__(self):
+        super().__init__()
+        self._passed = False
+
+    def forward(self, x):
+        if self._passed:
+            raise RuntimeError("second time")
+        self._passed = True
+        return x.view(len(x), -1)
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "kind", "message"),
+    [
+        ("integrated_gradients", {"n_steps": 0}, ValueRangeError, "n_steps must be a whole number"),
+        ("integrated_gradients", {"baseline": "black"}, ValueRangeError, "baseline='black' is not known"),
+        ("deeplift", {"baseline": np.zeros((3, 4))}, ShapeError, r"baseline has shape \(3, 4\)"),
+        ("gradient_shap", {"n_samples": 2.5}, ValueRangeError, "n_samples must be a whole number"),
+        ("gradient_shap", {"stdev": -1}, ValueRangeError, "stdev must be a number from 0 up, not -1"),
+        ("gradient_shap", {"baseline": np.zeros((2, 1, 10, 12))}, ShapeError, "after the first dimension"),
+        ("gradient_shap", {"baseline": np.full((2, 2, 10, 12), np.nan)}, ValueRangeError, "finite"),
+    ],
+)
+def test_bad_options_are_named(method, options, kind, message):
+    with pytest.raises(kind, match=message):
+        ask(method, cnn(), images(), 0, **options)
+
+
+@pytest.mark.parametrize("method", GRADIENT_METHODS)
+def test_explain_reduces_them_to_maps_of_the_image(method):
+    model, x = cnn(), images()
+    raw = ask(method, model, x, 1, seeds=range(4)).sum(dim=1)
+    found = explain(model, x, 1, method=method, channels="sum", sign="signed", seeds=range(4))
+    assert np.allclose(found, raw, atol=SINGLE)
+    with pytest.raises(SalstatsError, match="has no layer"):
+        explain(model, x, 1, method=method, layer="0")
