@@ -1,6 +1,7 @@
-"""The table and the figure of the README's first screen, made from the embedded (simulated) study.
+"""The table and the figures of the README's first screen, made from the embedded digits study.
 
-Writes table.png and figure.png into OUT; the picture of the table needs Chromium.
+Digits, network and maps are real, the annotator is simulated. Writes table.png, figure.png and gallery.png
+into OUT; the picture of the table needs Chromium.
 
 Example: python analyses/make_readme_images.py -o analyses/images --overwrite
 """
@@ -14,8 +15,23 @@ from PIL import Image
 
 import salstats as ss
 from salstats.checks import SalstatsError
+from salstats.display.labels import Labels
+from salstats.display.report.examples import Examples
 
 WIDTH_MM, DPI, TABLE_PX = 183, 120, 1100
+ONLY = {"dataset": "textured", "model": "residual"}
+#: Four of the study's eight methods, so that a picture fits a screen.
+METHODS = {
+    "human": "Simulated annotator",
+    "gradcam": "Grad-CAM",
+    "layercam": "Layer-CAM",
+    "integrated_gradients": "Integrated Gradients",
+    "rise": "RISE",
+}
+#: Two of these, for the table.
+IN_TABLE = ("gradcam", "integrated_gradients")
+#: Colours of the picture of overlays: enough for its shades, and half the bytes.
+COLOURS = 256
 
 
 def shrink(file: Path) -> None:
@@ -35,25 +51,38 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--overwrite", action="store_true", help="replace files that are there")
     options = parser.parse_args(argv)
-    scores = ss.datasets.load_simulated()
+    scores = ss.datasets.load_digits_scores()
+    for column, value in ONLY.items():
+        scores = scores[scores[column] == value]
+    scores = scores[scores["method"].isin(METHODS) & scores["metric"].isin(["iou", "hit"])]
     means = ss.summarize(scores, average="task", n_replicates=10_000)
     decrease = ss.percent_decrease(
-        scores, reference="human", average="task", adjust="holm", n_replicates=10_000
+        scores, reference="human", average="task", test="t", adjust="holm", n_replicates=10_000
     )
-    auroc = ss.auroc(scores, "prob", "label", by="task")
-    labels = {"method": ["human"]}
+    auroc = ss.auroc(scores, "prob", "label", by="task", interval="logit")
+    labels = {"method": METHODS, "human": METHODS["human"]}
     figure = ss.plot_intervals(means, decrease=decrease, auroc=auroc, labels=labels)
-    iou = decrease[decrease["metric"] == "iou"]
+    iou = decrease[(decrease["metric"] == "iou") & decrease["method"].isin(IN_TABLE)]
     table = ss.table_decrease(
-        iou, labels=labels, title="Decrease of IoU from the human benchmark (simulated)"
+        iou, labels=labels, title="Decrease of IoU from the simulated annotator (handwritten digits)"
     )
+    examples = ss.datasets.digits_examples()
+    gallery = Examples(ss.read_study(examples), examples / "images")
+    picks = gallery.picks(scores, "gradcam", "iou")
+    overlays = gallery.figure(picks, scores, Labels(labels))
     try:
         options.output.mkdir(parents=True, exist_ok=True)
         ss.save_figure(
             figure, options.output / "figure.png", width=WIDTH_MM, dpi=DPI, overwrite=options.overwrite
         )
+        ss.save_figure(
+            overlays, options.output / "gallery.png", width=WIDTH_MM, dpi=DPI, overwrite=options.overwrite
+        )
         ss.save_table(table, options.output / "table.png", overwrite=options.overwrite)
         shrink(options.output / "table.png")
+        with Image.open(options.output / "gallery.png") as image:
+            few = image.convert("RGB").quantize(COLOURS, method=Image.Quantize.FASTOCTREE)
+        few.save(options.output / "gallery.png", optimize=True)
     except (SalstatsError, OSError) as error:
         print(f"make_readme_images: {error}", file=sys.stderr)
         return 2

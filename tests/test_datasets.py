@@ -54,14 +54,14 @@ def server(shared, tmp_path, monkeypatch) -> Iterator[http.server.ThreadingHTTPS
 def test_readme_lists_every_file_with_its_checksum():
     folder = datasets.data_folder()
     listed = dict(
-        re.findall(
-            r"^\| `([^`]+\.csv)` .*\| ([0-9a-f]{64}) \|$", (folder / "README.md").read_text(), re.MULTILINE
-        )
+        re.findall(r"^\| `([^`]+)` .*\| ([0-9a-f]{64}) \|$", (folder / "README.md").read_text(), re.MULTILINE)
     )
     files = {str(f.relative_to(folder)): f for f in folder.rglob("*") if f.is_file() and f.suffix != ".md"}
-    assert set(listed) == set(files)
-    for name, file in files.items():
-        assert hashlib.sha256(file.read_bytes()).hexdigest() == listed[name], name
+    # weights and examples of the digits study stand in its own list, see test_digits_data.py
+    own = ("digits/weights/", "digits/examples/")
+    assert set(listed) == {name for name in files if not name.startswith(own)}
+    for name in listed:
+        assert hashlib.sha256(files[name].read_bytes()).hexdigest() == listed[name], name
 
 
 def test_simulated_scores_are_what_their_script_makes(tmp_path):

@@ -13,6 +13,8 @@ README = Path(__file__).resolve().parents[1] / "README.md"
 READS_A_STUDY = "read_study("
 #: And one about recordings of gaze.
 READS_GAZE = "read_gaze("
+#: And one that makes maps, which needs torch.
+EXPLAINS = "import explain as ex"
 BLOCKS = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", README.read_text(), flags=re.DOTALL)
 
 
@@ -30,14 +32,24 @@ def run_blocks(blocks):
 def test_every_python_block_prints_what_stands_below_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert len(BLOCKS) == README.read_text().count("```python")
-    run_blocks([b for b in BLOCKS if READS_A_STUDY not in b[0] and READS_GAZE not in b[0]])
+    apart = (READS_A_STUDY, READS_GAZE, EXPLAINS)
+    run_blocks([b for b in BLOCKS if not any(mark in b[0] for mark in apart)])
+
+
+@pytest.mark.torch
+def test_from_a_network_to_maps(tmp_path, monkeypatch):
+    pytest.importorskip("torch", reason="needs the explain extra")
+    monkeypatch.chdir(tmp_path)
+    blocks = [b for b in BLOCKS if EXPLAINS in b[0]]
+    assert len(blocks) == 1
+    run_blocks(blocks)
 
 
 @pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")  # two findings are rare there
 def test_from_a_chexlocalize_folder_to_table_1(made_up, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "chexlocalize").symlink_to(made_up / "inputs", target_is_directory=True)
-    blocks = [b for b in BLOCKS if READS_A_STUDY in b[0]]
+    blocks = [b for b in BLOCKS if READS_A_STUDY in b[0] and EXPLAINS not in b[0]]
     assert len(blocks) == 1
     assert len(blocks[0][0].splitlines()) <= 10
     run_blocks(blocks)

@@ -75,7 +75,7 @@ def run_demo(
         inputs=[ss.datasets.data_folder() / "digits" / "scores.parquet"],
         title="salstats demo: saliency maps of handwritten digits (the annotator is simulated)",
         labels=demo_labels(),
-        study=ss.read_study(examples),
+        study=examples,
         images=examples / "images",
         overwrite=overwrite,
     )

@@ -35,11 +35,16 @@ class Examples:
         Raises
         ------
         SalstatsError
-            None of the scores' cases is in the study.
+            The study has no map that the scores are of.
         """
-        own = scores[scores["case"].isin([c.case for c in self.study]) & (scores["metric"] == metric)]
+        there = {(c.case, p.task) for c in self.study for p in c.predictions if p.series.method == method}
+        tasks = (
+            scores["task"] if "task" in scores.columns else [next(iter(self.study.tasks), "")] * len(scores)
+        )
+        drawn = [key in there for key in zip(scores["case"].astype(str), tasks, strict=True)]
+        own = scores[pd.Series(drawn, index=scores.index) & (scores["metric"] == metric)]
         if not own["score"].notna().any():
-            raise SalstatsError(f"{self.study.source} has no case that these scores are of")
+            raise SalstatsError(f"{self.study.source} has no map of {method!r} that these scores are of")
         return pick_cases(own, at=PICKS, method=method, by="metric")
 
     def figure(self, picks: pd.DataFrame, scores: pd.DataFrame, labels: Labels) -> p9.ggplot:

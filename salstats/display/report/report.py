@@ -32,6 +32,7 @@ from salstats.display.report.provenance import provenance_rows
 from salstats.display.report.results import summary_sentences
 from salstats.display.report.scores_made import masks_made, repeated_rows
 from salstats.frames import check_scores
+from salstats.scoring import study_of
 from salstats.stats.adjust import check_procedure
 from salstats.stats.contrasts import DIFFERENCE_INTERVALS
 from salstats.stats.paired import TESTS
@@ -56,7 +57,7 @@ def report(
     labels: Mapping[str, Any] | None = None,
     title: str = "Statistical report on saliency maps",
     inputs: Sequence[str | os.PathLike[str]] = (),
-    study: Study | None = None,
+    study: Study | str | os.PathLike[str] | None = None,
     images: ImageSource | None = None,
     jobs: int = 2,
     overwrite: bool = False,
@@ -105,7 +106,7 @@ def report(
         Heading of the page.
     inputs : sequence of paths, optional
         Files the scores were read from, for their SHA-256; without them the digest is of the frame.
-    study : Study, optional
+    study : Study or path, optional
         The maps behind the scores, or behind some of them: the report then shows the worst, the median and
         the best of its cases, picked by the first metric of the first method.
     images : folder or mapping of str to path or ndarray, optional
@@ -166,6 +167,7 @@ def report(
         )
     used = chosen_rows(check_scores(scores), only)
     check_units(used)
+    shown = None if study is None else Examples(study_of(study), check_images(images))
     settings = settings_for(
         used,
         reference=reference,
@@ -186,7 +188,6 @@ def report(
             names.categorical(used[[column]].drop_duplicates(), column)
     with FigureJobs(jobs) as figures:
         done = run_analyses(used, settings)
-        shown = None if study is None else Examples(study, check_images(images))
         made = compose(used, done, settings, names, title, inputs, only, shown)
         warned = write_folder(made, folder, figures)
     for text in (*done.warnings, *warned):

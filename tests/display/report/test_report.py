@@ -535,3 +535,45 @@ def test_methods_say_that_the_penalised_dice_is_a_reconstruction(small, tmp_path
     # in Methods, behind the outcome; and in every table's heading, as a CSV has no notes
     assert "larger is better). Penalised Dice is a reconstruction" in page
     assert "Penalised Dice (rebuilt)" in (tmp_path / "out" / "tables" / "means.csv").read_text("utf-8-sig")
+
+
+# cases to look at
+
+
+def small_study(cases):
+    """A study in which one map of one method covers half of each image."""
+    truth = np.zeros((8, 8), dtype=bool)
+    truth[2:6, 2:6] = True
+    maps = {(case, "Edema", "gradcam"): np.eye(8) for case in cases}
+    return ss.study_from_arrays({(case, "Edema"): truth for case in cases}, maps)
+
+
+def test_a_report_with_a_study_shows_the_worst_the_median_and_the_best_of_its_cases(small, tmp_path):
+    edema = small[(small["task"] == "Edema") & (small["method"] == "gradcam")].dropna(subset="score")
+    cases = edema["case"].tolist()[:9]
+    ss.report(small, tmp_path / "out", study=small_study(cases), jobs=1, **FEW)
+    picks = pd.read_csv(tmp_path / "out" / "frames" / "examples.csv")
+    there = edema[edema["case"].isin(cases)]["score"]
+    assert picks["pick"].tolist() == ["worst", "median", "best"]
+    assert picks["score"].tolist() == pytest.approx([there.min(), there.median(), there.max()])
+    assert (tmp_path / "out" / "figures" / "examples.png").stat().st_size > 0
+    assert "Examples" in page_text(tmp_path / "out")
+
+
+def test_a_study_of_other_cases_is_said_not_to_be_shown(small, tmp_path):
+    ss.report(small, tmp_path / "out", study=small_study(["elsewhere"]), jobs=1, **FEW)
+    assert not (tmp_path / "out" / "figures" / "examples.png").exists()
+    said = "Not shown: examples. arrays has no map of 'gradcam' that these scores are of"
+    assert said in page_text(tmp_path / "out")
+
+
+def test_what_is_no_study_is_refused_before_anything_is_written(small, tmp_path):
+    with pytest.raises(SalstatsError, match="study must be a Study or a folder, not int"):
+        ss.report(small, tmp_path / "out", study=5, **FEW)
+    assert not (tmp_path / "out").exists()
+
+
+def test_images_that_are_no_folder_are_refused(small, tmp_path):
+    with pytest.raises(InputFileError, match="is not a folder"):
+        ss.report(small, tmp_path / "out", study=small_study(["c001"]), images=tmp_path / "none", **FEW)
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,96 @@
+"""The networks trained on canvases: first on windows of them, then on whole ones."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import nn
+
+from salstats.explain.digits.canvases import SIDE, Canvas
+from salstats.explain.digits.networks import N_DIGITS, DigitNetwork, make_network
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How long and how a network is trained.
+
+    Attributes
+    ----------
+    window_epochs, epochs : int
+        Times through the canvases: random windows of them, then the whole.
+    window : int
+        Pixels on a side of a window.
+    batch_size : int
+    rates : tuple of float
+        Greatest learning rate of either part.
+    """
+
+    window_epochs: int = 20
+    epochs: int = 8
+    window: int = 32
+    batch_size: int = 64
+    rates: tuple[float, float] = (1e-2, 5e-3)
+
+
+#: A digit of which more than this share lies in a window is on it.
+_INSIDE = 0.6
+
+
+def train(
+    architecture: str, canvases: Sequence[Canvas], *, seed: int, schedule: Schedule | None = None
+) -> DigitNetwork:
+    """Return a network trained on canvases, float64, in evaluation mode.
+
+    Windows of half the side come first: with one digit or two on them, they say which ink means which
+    digit, and cost a quarter. All is in float64, so that the rounding of another processor stays far below
+    the float32 in which weights are kept; call it with one thread (`torch.set_num_threads(1)`).
+
+    Parameters
+    ----------
+    architecture : {"plain", "residual"}
+    canvases : sequence of Canvas
+    seed : int
+        First weights, order of the canvases and places of the windows.
+    schedule : Schedule, optional
+    """
+    plan = schedule or Schedule()
+    rng = np.random.default_rng([2026, seed])
+    network = make_network(architecture, rng)
+    network.train()
+    pixels = np.stack([c.image for c in canvases])[:, None] / 255.0
+    there = np.array([[d in c.truth for d in range(N_DIGITS)] for c in canvases], dtype=float)
+    loss = nn.BCEWithLogitsLoss()
+    for part, n_epochs in enumerate((plan.window_epochs, plan.epochs)):
+        n_batches = len(canvases) // plan.batch_size
+        if not n_epochs or not n_batches:
+            continue
+        optimizer = torch.optim.Adam(network.parameters(), lr=plan.rates[part])
+        rate = torch.optim.lr_scheduler.OneCycleLR(
+            optimizer, plan.rates[part], total_steps=n_batches * n_epochs + 1
+        )
+        for _ in range(n_epochs):
+            images, labels = _windows(pixels, canvases, plan.window, rng) if part == 0 else (pixels, there)
+            order = rng.permutation(len(canvases))[: n_batches * plan.batch_size]
+            for places in order.reshape(n_batches, plan.batch_size):
+                optimizer.zero_grad()
+                outputs = network(torch.from_numpy(images[places]))
+                loss(outputs, torch.from_numpy(labels[places])).backward()
+                optimizer.step()
+                rate.step()
+    return network.eval()
+
+
+def _windows(
+    pixels: np.ndarray, canvases: Sequence[Canvas], side: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return a random window of every canvas, and which digits lie in it."""
+    corners = rng.integers(0, SIDE - side + 1, size=(len(canvases), 2))
+    images = np.empty((len(canvases), 1, side, side))
+    labels = np.zeros((len(canvases), N_DIGITS))
+    for i, (row, col) in enumerate(corners):
+        window = (slice(row, row + side), slice(col, col + side))
+        images[i, 0] = pixels[i, 0][window]
+        for digit, mask in canvases[i].truth.items():
+            labels[i, digit] = np.count_nonzero(mask[window]) > _INSIDE * np.count_nonzero(mask)
+    return images, labels
