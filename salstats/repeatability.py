@@ -17,6 +17,7 @@ from salstats.jobs import in_pieces
 from salstats.masking import OTSU, Given, MaskRule, mask_rule, value_of
 from salstats.metrics.repeats import Agreement, agreement
 from salstats.scoring import study_of
+from salstats.stats.within_case import warn_of_means
 from salstats.study import Case, Content, Prediction, Series, Study
 
 #: What may tell repetitions apart.
@@ -94,6 +95,11 @@ def map_repeatability(
     InputFileError
         A map cannot be read.
 
+    Warns
+    -----
+    SalstatsWarning
+        A value of `over` is "mean" or "ensemble": a mean over the others is no repetition of them.
+
     See Also
     --------
     within_case_sd : how much the *scores* of a case change.
@@ -129,6 +135,7 @@ def map_repeatability(
         raise SalstatsError(
             f"{study.source}: no method has several maps that differ in {over!r} only (series: {names})"
         )
+    warn_of_means([getattr(s, over) for _, members in rule.groups for s in members], over)
     work = partial(_rows, rule=rule)
     pieces = in_pieces(work, study.cases, jobs=jobs, progress=progress, label="Comparing maps")
     rows = [row for piece in pieces for row in piece]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import salstats as ss
-from salstats.checks import SalstatsError, ValueRangeError
+from salstats.checks import SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.frames import check_scores
 from salstats.images.maps import SaliencyOnImage
 from salstats.images.masks import encode
@@ -119,6 +119,14 @@ def test_trainings_may_be_models(maps):
     assert "model" not in found
     expected = map_repeatability(study_of_maps(maps), threshold=0.5)["score"]
     np.testing.assert_array_equal(found["score"], expected)
+
+
+def test_the_mean_over_the_trainings_is_no_repetition(maps):
+    for case in ("x", "y"):
+        seeds = [maps[case, "a", Series("rise", "cnn", seed)] for seed in ("0", "1", "2")]
+        maps[case, "a", Series("rise", "cnn", "mean")] = np.mean(seeds, axis=0)
+    with pytest.warns(SalstatsWarning, match="seed has the value 'mean'"):
+        map_repeatability(study_of_maps(maps))
 
 
 def test_what_was_made_once_is_left_out(maps):

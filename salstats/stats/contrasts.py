@@ -22,6 +22,7 @@ from salstats.stats.analytic import analytic_variance
 from salstats.stats.cells import display_order
 from salstats.stats.contrast_design import ContrastDesign, contrast_design
 from salstats.stats.estimand import influence_weights
+from salstats.stats.grouping import reference_in_every_group, warn_pooled_by_default
 from salstats.stats.how_scored import how_scored
 from salstats.stats.inference import (
     Inference,
@@ -66,7 +67,8 @@ def difference(
     scores : DataFrame
         A scores frame with the reference among its methods.
     reference : str
-        The method to compare with, such as "human".
+        The method to compare with, such as "human". Where it has no `model` or `seed` and `by` names them,
+        as people have none, it is compared with in every one of them.
     by : str or list of str, optional
         Grouping columns besides `method`; by default those of `metric, task` that are present.
     unit, level, n_replicates, rng, draws
@@ -252,8 +254,11 @@ def _contrast(
     adjust: str,
 ) -> pd.DataFrame:
     """Check, build the design, infer, test and lay out the frame."""
+    if isinstance(scores, pd.DataFrame) and "method" in scores.columns:
+        scores = reference_in_every_group(scores, reference, by)
     codes = coded_scores(scores)
     columns = [c for c in check_by(scores, by, _BY) if c != "method"]
+    warn_pooled_by_default(scores, by, columns)
     check_choice(pairs, PAIRS, "pairs")
     if test is not None:
         check_choice(test, paired.TESTS, "test")

@@ -19,6 +19,7 @@ from salstats.checks import (
 from salstats.codes import ColumnCodes
 from salstats.frames import KEY_COLUMNS, estimates_frame
 from salstats.stats.cells import display_order
+from salstats.stats.grouping import warn_pooled_by_default
 from salstats.stats.how_scored import SEVERAL
 from salstats.stats.inference import check_settings, infer
 from salstats.stats.intervals import BOOTSTRAP
@@ -74,7 +75,7 @@ def mean_curves(
     Warns
     -----
     SalstatsWarning
-        As `summarize` does: few units, methods taken together.
+        As `summarize` does: few units; methods, or by default data sets or models, taken together.
 
     Examples
     --------
@@ -89,6 +90,7 @@ def mean_curves(
     """
     check_columns(check_frame(curves, "curves"), ("case", "method", "metric", "fraction", "prob"), "curves")
     groups = check_by(curves, by, ("metric", "method"), "curves")
+    warn_pooled_by_default(curves, by, groups)
     scores = curves.assign(
         score=check_numeric(curves, "prob", "curves"), fraction=check_numeric(curves, "fraction", "curves")
     )

@@ -61,6 +61,20 @@ def warn_pooled_methods(frame: pd.DataFrame, by: Sequence[str]) -> None:
             )
 
 
+def warn_pooled_by_default(frame: pd.DataFrame, asked: object, by: Sequence[str]) -> None:
+    """Warn where nobody said by=, and rows of several data sets or models are taken together."""
+    several = {c: frame[c].nunique() for c in ("dataset", "model") if c in frame.columns and c not in by}
+    several = {c: n for c, n in several.items() if n > 1}
+    if asked is None and several:
+        what = " and ".join(f"{n} values of {c!r}" for c, n in several.items())
+        warnings.warn(
+            f"scores of {what} are taken together; name them in by= to have each for itself, or say by= "
+            "without them if that is meant",
+            SalstatsWarning,
+            stacklevel=3,
+        )
+
+
 def check_overall(by: Sequence[str]) -> str:
     """Return the column that overall rows pool over."""
     if "task" not in by:
@@ -77,3 +91,22 @@ def group_list(labels: Sequence[str], shown: int = 4) -> str:
     """Return the first few groups' names for a message, and how many more there are."""
     more = f" and {len(labels) - shown} more" if len(labels) > shown else ""
     return "; ".join(labels[:shown]) + more
+
+
+def reference_in_every_group(
+    scores: pd.DataFrame, reference: str, by: str | Sequence[str] | None
+) -> pd.DataFrame:
+    """Return scores with the reference's rows beside every model and seed, where it has none itself.
+
+    People belong to no network: grouped by it they are the reference of each. Anything else stays as it is.
+    """
+    columns = () if by is None else (by,) if isinstance(by, str) else tuple(by)
+    for column in (c for c in ("model", "seed") if c in columns and c in scores.columns):
+        of_reference = scores["method"] == reference
+        held = scores[column]
+        if not of_reference.any() or held[of_reference].notna().any() or held[~of_reference].isna().any():
+            continue
+        shared, others = scores[of_reference], scores[~of_reference]
+        copies = [shared.assign(**{column: value}) for value in others[column].unique()]
+        scores = pd.concat([others, *copies], ignore_index=True)
+    return scores

@@ -57,7 +57,7 @@ def check_correlations(
         One row per printed correlation, in its order: `by`, `metric_1`, `metric_2`, `n` values of each,
         `printed`, `recomputed` (Pearson's r, unrounded), `difference` (recomputed and rounded, less
         printed), `agrees` (rounded it is the printed one), `within_one` (or one unit of the last decimal
-        away, as values that were rounded before they were printed can make it).
+        away). Values that were rounded before they were printed can make a difference of some units.
 
     Raises
     ------
@@ -147,6 +147,8 @@ def shared_changes(
     *,
     by: Sequence[str] = ("model", "method"),
     over: str = "dataset",
+    digits: int = _DIGITS,
+    within: int = _WITHIN,
 ) -> pd.DataFrame:
     """Return in how many groups a change of the same place of the same value would do.
 
@@ -156,7 +158,7 @@ def shared_changes(
         Of `digit_changes`.
     checked : DataFrame
         Of `check_correlations`, which says how many groups disagree.
-    by, over
+    by, over, digits, within
         As there.
 
     Returns
@@ -177,8 +179,9 @@ def shared_changes(
             dataset metric  place  n_groups  n_needed  n_exact
     0  Security-XAI     pg      1        12        12       35
     """
-    check_columns(checked, [*by, "within_one"], "checked")
-    n_needed = int((~checked.groupby(list(by))["within_one"].all()).sum())
+    check_columns(checked, [*by, "difference"], "checked")
+    agrees = (checked["difference"] * 10**digits).abs().round() <= within
+    n_needed = int((~agrees.groupby([checked[c] for c in by]).all()).sum())
     where = [over, "metric", "place"]
     best = changes.sort_values("n_exact", ascending=False, kind="stable").drop_duplicates([*by, *where])
     found = (

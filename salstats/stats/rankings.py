@@ -9,7 +9,7 @@ from scipy.stats import rankdata
 
 from salstats.checks import ColumnError, SalstatsWarning, ValueRangeError, check_by, check_choice
 from salstats.codes import ColumnCodes
-from salstats.frames import KEY_COLUMNS, coded_scores, estimates_frame
+from salstats.frames import coded_scores, estimates_frame
 from salstats.metrics.registry import direction
 from salstats.stats import intervals
 from salstats.stats.advice import FEW_UNITS, ROUNDING, warn_undefined
@@ -22,6 +22,9 @@ from salstats.stats.units import resolve_unit
 #: What has a ranking of its own by default: those that are present.
 RANKED_BY = ("metric", "dataset", "model")
 PAIRS = ("complete", "available")
+#: What an observation is of; the second where all methods of a group have it, as `difference` pairs.
+_ALWAYS = ("dataset", "case", "task", "metric")
+_WHERE_ALL_HAVE_THEM = ("reader", "model", "seed")
 
 
 def rank_stability(
@@ -53,7 +56,9 @@ def rank_stability(
         `case`. With `unit="dataset"` and `by` without it, whole data sets are.
     pairs : {"complete", "available"}
         "complete" ranks by observations that every method of the group has a defined score of, so that no
-        method stands higher for easier cases; "available" takes each method's own.
+        method stands higher for easier cases: data set, case and task, and reader, model and seed where all
+        methods have them, so that one score of a case stands beside another method's five seeds.
+        "available" takes each method's own.
     directions : mapping of str to {"larger", "smaller"}, optional
         What is better, for metrics that the registry does not know.
     level : float
@@ -73,7 +78,8 @@ def rank_stability(
         - `by`, `method`;
         - `term` ("rank"), `estimate`: the rank by the mean of all cases;
         - `conf_low`, `conf_high`, `conf_level`, `interval` ("percentile"): between which ranks the method is
-          in that share of the replicates; not an interval for a true rank, see Notes;
+          in that share of the replicates, NaN for a single unit, as is what follows from replicates; not an
+          interval for a true rank, see Notes;
         - `unit`, `n` scores that the mean is of, `n_missing` others of the method, `n_units`,
           `n_undefined` replicates in which a method of the group has no score;
         - `mean` score, `mean_rank` over the replicates, `share_first`: share of the replicates in which no
@@ -87,7 +93,8 @@ def rank_stability(
     ------
     ColumnError
         A column is missing or invalid, see `frames.check_scores`; several metrics would be averaged;
-        `method` is in `by`; a group has no observation of which every method has a score.
+        `method` is in `by`; a grouping column is empty in some rows, as `model` is for people; a group has no
+        observation of which every method has a score.
     ValueRangeError
         Nobody knows which direction of a metric is better; an unknown option.
 
@@ -99,7 +106,8 @@ def rank_stability(
 
     Notes
     -----
-    Means that differ by rounding only (1e-12 of the largest) are equal. The bootstrap of ranks is that of
+    Means that differ by rounding only (1e-12 of the largest) are equal. Limits are linear quantiles, as of
+    every percentile interval, so that one may lie between two ranks. The bootstrap of ranks is that of
     challengeR (Wiesenfarth et al. 2021), test-based rankings left out. Ranks are no smooth function of the
     scores: where two methods are equally good their intervals are too short, so they show how a ranking
     moves and do not cover true ranks in 95 of 100 studies.
@@ -122,7 +130,7 @@ def rank_stability(
     5  occlusion       3.0          0.0  654
     """
     codes = coded_scores(scores)
-    groups = check_by(scores, by, RANKED_BY)
+    groups = _groups(scores, by)
     if "method" in groups:
         raise ColumnError("by has 'method', which is what is ranked; leave it out")
     check_choice(pairs, PAIRS, "pairs")
@@ -138,16 +146,20 @@ def rank_stability(
     shape = (len(keys),)
     ranks, tau = np.full(shape, np.nan), np.full((3, *shape), np.nan)
     limits, shares = np.full((2, *shape), np.nan), np.full((3, *shape), np.nan)
+    n_units = (cells.counts > 0).sum(axis=0)
     n_undefined, n_methods = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
     for group in range(len(group_keys)):
         rows = np.flatnonzero(group_codes == group)
         if np.isnan(means[rows]).any():
-            raise ColumnError(_nothing_to_rank(keys, rows, means, group_label(group_keys, group), pairs))
+            own = scores.loc[index_groups(scores, groups, codes)[0] == group].groupby("method", observed=True)
+            lacking = [str(m) for m, n in own["score"].count().items() if not n]
+            raise ColumnError(_nothing_to_rank(lacking, len(rows), group_label(group_keys, group)))
         ranks[rows] = ranks_of(means[rows][None], signs[rows])[0]
         drawn = replicates[:, rows]
         defined = ~np.isnan(drawn).any(axis=1)
         n_undefined[rows], n_methods[rows] = int((~defined).sum()), len(rows)
-        if not defined.any():
+        # one unit drawn again is itself
+        if not defined.any() or n_units[rows].min() < 2:
             continue
         drawn_ranks = ranks_of(drawn[defined], signs[rows])
         limits[:, rows] = intervals.percentile(drawn_ranks, level)
@@ -158,7 +170,6 @@ def rank_stability(
             (drawn_ranks == ranks[rows]).mean(axis=0),
         )
         tau[:, rows] = _tau_summary(kendall_tau(ranks[rows], drawn_ranks), level)[:, None]
-    n_units = (cells.counts > 0).sum(axis=0)
     _warn_few(n_units, group_codes, group_keys, units.name)
     warn_undefined(n_undefined, settings.n_replicates, keys)
     table = {
@@ -252,19 +263,40 @@ def _tau_summary(tau: np.ndarray, level: float) -> np.ndarray:
     return np.array([np.nanmean(tau), low[0], high[0]])
 
 
+def _groups(scores: pd.DataFrame, by: str | Sequence[str] | None) -> list[str]:
+    """Return what has a ranking of its own; a column that only some rows fill in gives none by default."""
+    groups = [c for c in check_by(scores, by, RANKED_BY) if by is not None or scores[c].notna().any()]
+    for column in groups:
+        if scores[column].isna().any():
+            row = scores[scores[column].isna()].iloc[0]
+            others = [c for c in groups if c != column]
+            raise ColumnError(
+                f"column {column!r} is empty for method {row['method']}, case {row['case']}, so that no "
+                f"ranking of one {column} has it; leave these rows out, or rank over all with by={others}"
+            )
+    return groups
+
+
 def _complete(codes: ColumnCodes, groups: Sequence[str]) -> ColumnCodes:
     """Return the scores with those undefined of which some method of the group has no defined one."""
     frame = codes.frame
-    observation = [c for c in (*KEY_COLUMNS, *groups) if c in frame.columns and c != "method"]
-    which = codes.combined(list(dict.fromkeys(observation)))
-    defined = frame["score"].notna().to_numpy()
     groups_of, _ = index_groups(frame, groups, codes)
-    methods = codes.column("method").codes
-    pairs = np.unique(np.stack([groups_of, methods], axis=1), axis=0)
-    n_methods = np.bincount(pairs[:, 0])
-    complete = (
-        np.bincount(which, weights=defined, minlength=int(which.max()) + 1)[which] == n_methods[groups_of]
-    )
+    methods = codes.column("method")
+    made = groups_of * methods.n_codes + methods.codes
+    which = codes.combined(list(dict.fromkeys(c for c in (*_ALWAYS, *groups) if c in frame.columns)))
+    for column in (c for c in _WHERE_ALL_HAVE_THEM if c in frame.columns and c not in groups):
+        present, has = np.unique(made, return_inverse=True)
+        named = np.bincount(has, frame[column].notna(), len(present)) > 0
+        lacking = np.bincount(present // methods.n_codes, ~named) > 0
+        its = codes.column(column)
+        which = which * (its.n_codes + 1) + np.where(lacking[groups_of], its.n_codes, its.codes)
+        which = np.unique(which, return_inverse=True)[1]
+    defined = frame["score"].notna().to_numpy()
+    # a method may have several scores of an observation, such as seeds that the others do not have
+    scored = np.unique(which[defined] * methods.n_codes + methods.codes[defined]) // methods.n_codes
+    n_scored = np.bincount(scored, minlength=int(which.max()) + 1)
+    n_methods = np.bincount(np.unique(made) // methods.n_codes)
+    complete = n_scored[which] == n_methods[groups_of]
     return ColumnCodes(frame.assign(score=frame["score"].where(complete)))
 
 
@@ -303,12 +335,12 @@ def _warn_few(n_units: np.ndarray, group_codes: np.ndarray, keys: pd.DataFrame, 
         )
 
 
-def _nothing_to_rank(keys: pd.DataFrame, rows: np.ndarray, means: np.ndarray, group: str, pairs: str) -> str:
+def _nothing_to_rank(lacking: Sequence[str], n_methods: int, group: str) -> str:
     """Return the message for a group that cannot be ranked."""
-    lacking = [str(keys["method"].iloc[r]) for r in rows if np.isnan(means[r])]
-    if pairs == "complete":
-        return (
-            f"{group}: no observation of which all {len(rows)} methods have a defined score; leave out a "
-            "method, or rank by each method's own scores with pairs='available'"
-        )
-    return f"{group}: {group_list(lacking)} has no defined score and no rank; leave it out"
+    where = "" if group == "all rows" else f"{group}: "
+    if lacking:
+        return f"{where}{group_list(lacking)} has no defined score and so no rank; leave it out"
+    return (
+        f"{where}no observation of which all {n_methods} methods have a defined score; leave out a method, "
+        "or rank by each method's own scores with pairs='available'"
+    )

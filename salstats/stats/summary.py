@@ -19,7 +19,7 @@ from salstats.stats.cells import (
     with_overall,
 )
 from salstats.stats.estimand import Estimand
-from salstats.stats.grouping import check_overall, warn_pooled_methods
+from salstats.stats.grouping import check_overall, warn_pooled_by_default, warn_pooled_methods
 from salstats.stats.how_scored import how_scored
 from salstats.stats.inference import check_binary, check_settings, infer, replicate
 from salstats.stats.intervals import BOOTSTRAP
@@ -94,7 +94,8 @@ def summarize(
     Warns
     -----
     SalstatsWarning
-        Cases taken as units although patients repeat; methods taken together; cases with different numbers
+        Cases taken as units although patients repeat; methods taken together, or by default data sets or
+        models; cases with different numbers
         of readers, models or seeds; fewer than 20 units (5 for `t`), or units of very unequal size; an
         interval of width 0, or none; more than 1 % of the replicates undefined; averages over different
         tasks.
@@ -128,6 +129,7 @@ def summarize(
     """
     codes = coded_scores(scores)
     columns = check_by(scores, by, DEFAULT_BY)
+    warn_pooled_by_default(scores, by, columns)
     units = resolve_unit(scores, unit, codes=codes)
     settings = check_settings(interval, INTERVALS, level, n_replicates, rng, draws, units.n)
     if interval in ("wilson", "exact"):
@@ -196,6 +198,7 @@ def bootstrap(
     """
     codes = coded_scores(scores)
     columns = check_by(scores, by, DEFAULT_BY)
+    warn_pooled_by_default(scores, by, columns)
     units = resolve_unit(scores, unit, codes=codes)
     settings = check_settings("percentile", INTERVALS, 0.95, n_replicates, rng, draws, units.n)
     cells, estimand, keys, _ = mean_design(codes, columns, units, average, overall)

@@ -1,12 +1,13 @@
 """How much a score changes within a case when the map is made again: by another seed, or another training."""
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, check_by, check_columns
+from salstats.checks import ColumnError, SalstatsWarning, check_by, check_columns
 from salstats.codes import ColumnCodes
 from salstats.frames import DEFAULT_BY, KEY_COLUMNS, coded_scores, estimates_frame
 from salstats.stats.cells import Cells, index_groups, ratio, sum_cells
@@ -18,6 +19,8 @@ from salstats.stats.units import resolve_unit
 
 #: Intervals whose limits may be taken through a root: they ask for the order of the replicates only.
 INTERVALS = ("percentile", "bca")
+#: What this package calls a mean over trainings, as a seed or as a model.
+MEANS = ("mean", "ensemble")
 #: Two measurements of a case differ by less than this times the SD within a case, 19 times of 20.
 _REPEATABILITY = 1.96 * np.sqrt(2)
 
@@ -64,27 +67,38 @@ def within_case_sd(
         - the grouping columns;
         - `term` ("within_case_sd"), `estimate`, `std_error` (SD of the replicates), `conf_low`,
           `conf_high`, `conf_level`, `interval`, `unit`;
-        - `n`, cases with two defined scores or more, 0 for a group that was made once; `n_missing`, the
-          others; `n_units`, `n_undefined` replicates, `bias`;
+        - `n`, cases (of each task, method and model in the group) with two defined scores or more, 0 for a
+          group that was made once; `n_missing`, the others; `n_units`, `n_undefined` replicates, `bias`;
         - `over`, as given; `n_repeats`, the mean number of scores of the n cases; `mean`, their mean score;
-        - `repeatability`, 2.77 times the estimate: two scores of a case differ by less 19 times of 20;
+        - `repeatability`, 2.77 times the estimate: two scores of a case differ by less 19 times of 20, where
+          the spread is normal and the same for all cases; of hits, which are 0 or 1, it is not so;
         - `icc`, the share of the variance that lies between cases, from the analysis of variance of one
-          way: near 1, cases are told apart well; NaN for one case, and 0 or less where they are not;
+          way (McGraw and Wong's ICC(1)): near 1, cases are told apart well; NaN for one case, and 0 or less
+          where they are not;
         - `n_replicates` drawn.
 
     Raises
     ------
     ColumnError
-        Not a scores frame; a column is missing; `over` is in `by`; several metrics would be mixed; nothing
-        was scored twice.
+        Not a scores frame; a column is missing; `over` is in `by`, or a column that differs between the
+        repetitions of a case; several metrics would be mixed; nothing was scored twice.
     ValueRangeError
         Another interval, a level outside (0, 1), fewer than one replicate.
+
+    Warns
+    -----
+    SalstatsWarning
+        As `summarize` does: few units, methods taken together. A value of `over` is "mean" or "ensemble".
 
     Notes
     -----
     Cases are resampled, and the seeds or trainings are taken as they are: with few of them the interval says
     how sure the SD of *these* is. A score's variance over k repetitions has k - 1 degrees of freedom, by
-    which the cases are weighted.
+    which the cases are weighted. A shift that all cases share, of one training against another, counts as
+    a change within cases. The mean of several trainings' maps is no repetition of theirs: leave it out.
+
+    The intervals run short: of two normal scores each, 95 % percentile intervals hold the SD in 88 of 100
+    samples of 20 cases, 92 of 50 and 94 of 100.
 
     References
     ----------
@@ -116,11 +130,13 @@ def within_case_sd(
         raise ColumnError(f"over={over!r} does not tell repetitions of a case apart; take 'seed' or 'model'")
     check_one_metric(scores, columns)
     warn_pooled_methods(scores, columns)
+    warn_of_means(scores[over].dropna(), over)
     units = resolve_unit(scores, unit, codes=codes)
     settings = check_settings(interval, INTERVALS, level, n_replicates, rng, draws, units.n)
-    repeats = _repeats(codes, over)
+    place, first = _places(codes, over)
+    repeats = _repeats(scores["score"].to_numpy(dtype=np.float64), place, len(first))
     group, keys = index_groups(scores, columns, codes)
-    first = repeats.pop("first")
+    _check_together(scores, columns, over, place, group != group[first][place])
     group = group[first]
     twice = np.bincount(group, repeats["df"] > 0, len(keys)).astype(np.int64)
     if not twice.any():
@@ -135,7 +151,10 @@ def within_case_sd(
     cells = Cells(
         some, sums.sums[:, there], counts.sums[:, there], np.zeros(len(there), int), np.arange(len(there))
     )
-    result = infer(cells, Estimand("mean", np.eye(len(there))), settings, some)
+    with warnings.catch_warnings():
+        # a method that does not depend on the seed has an SD of 0, which is known and not uncertain
+        warnings.filterwarnings("ignore", "the .* interval has width 0", SalstatsWarning)
+        result = infer(cells, Estimand("mean", np.eye(len(there))), settings, some)
     assert result.replicates is not None
     roots = pd.DataFrame(np.sqrt(result.replicates))
     estimate = np.sqrt(result.estimate)
@@ -169,18 +188,49 @@ def within_case_sd(
     return estimates_frame(keys, table, special)
 
 
-def _repeats(codes: ColumnCodes, over: str) -> dict[str, np.ndarray]:
-    """Return of each case and series: its first row, and number, mean and squares of its defined scores."""
-    frame = codes.frame
-    place = codes.combined([c for c in KEY_COLUMNS if c in frame.columns and c != over])
-    first = np.unique(place, return_index=True)[1]
-    values = frame["score"].to_numpy(dtype=np.float64)
+def warn_of_means(values: Iterable[object], over: str) -> None:
+    """Warn where one of several repetitions is a mean over the others, by its name."""
+    distinct = set(values)
+    found = sorted(str(v) for v in distinct if v in MEANS)
+    if found and len(distinct) > 1:
+        warnings.warn(
+            f"{over} has the value {found[0]!r}: if it is a mean over the others it is no repetition of "
+            "them, and all looks steadier than it is; leave it out",
+            SalstatsWarning,
+            stacklevel=3,
+        )
+
+
+def _places(codes: ColumnCodes, over: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the case and series of each row, as numbers, and the first row of each."""
+    place = codes.combined([c for c in KEY_COLUMNS if c in codes.frame.columns and c != over])
+    return place, np.unique(place, return_index=True)[1]
+
+
+def _check_together(
+    scores: pd.DataFrame, columns: Sequence[str], over: str, place: np.ndarray, apart: np.ndarray
+) -> None:
+    """Raise ColumnError where repetitions of a case are in several groups."""
+    if apart.any():
+        rows = scores[place == place[int(np.flatnonzero(apart)[0])]]
+        column = next(c for c in columns if rows[c].nunique(dropna=False) > 1)
+        raise ColumnError(
+            f"column {column!r} of by differs between the values of {over!r} of case {rows['case'].iloc[0]}, "
+            "so its scores would be in several groups; leave it out of by"
+        )
+
+
+def _repeats(values: np.ndarray, place: np.ndarray, n_places: int) -> dict[str, np.ndarray]:
+    """Return of each case and series: number, mean and squares of its defined scores."""
     defined = ~np.isnan(values)
     place, values = place[defined], values[defined]
-    n = np.bincount(place, minlength=len(first)).astype(np.float64)
-    mean = ratio(np.bincount(place, values, len(first)), n)
-    squares = np.bincount(place, (values - mean[place]) ** 2, len(first))
-    return {"first": first, "n": n, "mean": mean, "squares": squares, "df": np.maximum(n - 1, 0)}
+    n = np.bincount(place, minlength=n_places).astype(np.float64)
+    # counted from one of them, equal scores differ by nothing, not by rounding
+    start = np.zeros(n_places)
+    start[place] = values
+    mean = start + ratio(np.bincount(place, values - start[place], n_places), n)
+    squares = np.bincount(place, (values - mean[place]) ** 2, n_places)
+    return {"n": n, "mean": mean, "squares": squares, "df": np.maximum(n - 1, 0)}
 
 
 def _spread(repeats: dict[str, np.ndarray], group: np.ndarray, n_groups: int) -> dict[str, np.ndarray]:

@@ -585,3 +585,25 @@ def test_bad_arguments_say_what_would_do(synth1_scores, options, error, message)
 def test_a_single_method_cannot_be_compared(synth1_iou):
     with pytest.raises(SalstatsError, match="only method"):
         ss.difference(synth1_iou[synth1_iou["method"] == "human"], reference="human")
+
+
+@pytest.mark.parametrize("contrast", [ss.difference, ss.percent_decrease])
+def test_people_who_have_no_model_are_the_reference_of_every_model(contrast):
+    rng = np.random.default_rng(4)
+    cases = [f"c{i}" for i in range(30)]
+    human = pd.DataFrame(
+        {"case": cases, "method": "human", "metric": "iou", "score": rng.uniform(0.6, 1, 30)}
+    )
+    nets = [human.assign(method="cam", model=model, score=rng.uniform(0.1, 0.5, 30)) for model in ("a", "b")]
+    both = contrast(
+        pd.concat([human, *nets]),
+        reference="human",
+        by=["metric", "model"],
+        interval="t" if contrast is ss.difference else "delta",
+    )
+    assert both["model"].tolist() == ["a", "b"]
+    for net, row in zip(nets, both["estimate"], strict=True):
+        pair = pd.concat([human, net.drop(columns="model")])
+        assert contrast(pair, reference="human", by="metric")["estimate"].item() == pytest.approx(
+            row, rel=1e-12
+        )

@@ -97,6 +97,13 @@ def test_few_units_are_said(curves):
         mean_curves(curves[curves["case"] < "05"])
 
 
+def test_models_that_nobody_asked_to_take_together_are_said(curves):
+    both = pd.concat([curves.assign(model=m) for m in "xy"])
+    with pytest.warns(SalstatsWarning, match="2 values of 'model' are taken together"):
+        mean_curves(both)
+    mean_curves(both, by=["metric", "method"])
+
+
 def test_curves_of_other_steps_are_refused(curves):
     with pytest.raises(SalstatsError, match=r"same fractions; the one of case 07, task s, .* has 4 of 5"):
         mean_curves(curves[(curves["case"] != "07") | (curves["fraction"] != 0.5) | (curves["task"] != "s")])

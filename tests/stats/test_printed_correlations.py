@@ -131,7 +131,39 @@ class TestDrawn:
 
     def test_exactly_asks_for_the_printed_digits(self, published):
         values, printed = published
-        assert len(digit_changes(values, printed, within=0)) == 11
+        changes = digit_changes(values, printed, within=0)
+        assert len(changes) == 11
+        (shared,) = shared_changes(changes, check_correlations(values, printed), within=0).to_dict("records")
+        assert (shared["n_groups"], shared["n_needed"], shared["everywhere"]) == (11, 12, False)
+
+    def test_a_correlation_one_unit_off_needs_a_change_where_none_may_be(self):
+        values, printed = drawn_tables(groups=2)
+        printed.loc[0, "correlation"] = round(printed.loc[0, "correlation"] + 1e-4, 4)
+        checked = check_correlations(values, printed)
+        assert checked["within_one"].all()
+        # a change of it; how many groups need one does not hang on which there are
+        change = {"model": "net", "method": "method 0", "dataset": "set 0", "metric": "pg", "place": 4}
+        changes = pd.DataFrame([{**change, "n_exact": 3, "n_printed": 3}])
+        n_needed = {w: shared_changes(changes, checked, within=w)["n_needed"].item() for w in (0, 1)}
+        assert n_needed == {0: 1, 1: 0}
+
+    def test_the_one_change_stays_the_only_one_where_rounding_of_the_values_is_allowed_for(self, published):
+        values, printed = published
+        rng = np.random.default_rng(0)
+        worst = 0.0
+        for _, rows in values.groupby(["model", "method"]):
+            table = rows.pivot(index="dataset", columns="metric", values="value").to_numpy()
+            r = np.corrcoef(table.T)
+            for _ in range(50):
+                before = table + rng.uniform(-5e-5, 5e-5, table.shape)
+                worst = max(worst, float(np.abs(np.corrcoef(before.T) - r).max()))
+        units = int(np.ceil(worst * 1e4))
+        assert units > 1
+        changes = digit_changes(values, printed, within=units)
+        assert len(changes) == 12
+        assert set(zip(changes["dataset"], changes["metric"], changes["place"], strict=True)) == {
+            ("Security-XAI", "pg", 1)
+        }
 
 
 class TestBadInput:

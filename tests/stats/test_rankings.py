@@ -140,6 +140,40 @@ class TestFrame:
         found = rank_stability(short.reset_index(drop=True), n_replicates=50)
         assert set(found["n"]) == {39}
 
+    def test_one_case_drawn_again_says_nothing(self, values):
+        with pytest.warns(SalstatsWarning, match="1 at the least"):
+            found = rank_stability(frame(values[:1]), n_replicates=20)
+        np.testing.assert_array_equal(found["estimate"], stats.rankdata(-values[0]))
+        of_replicates = ["conf_low", "conf_high", "mean_rank", "share_first", "share_same", "tau", "tau_low"]
+        assert found[of_replicates].isna().all(axis=None)
+
+    def test_a_method_made_once_stands_beside_another_made_by_several_seeds(self, values):
+        once = frame(values[:, :1])
+        seeds = [frame(values[:, 1:2] + 0.1 * s).assign(method="rise", seed=str(s)) for s in range(3)]
+        found = rank_stability(pd.concat([once, *seeds], ignore_index=True), n_replicates=50)
+        assert found["n"].tolist() == [40, 120]
+        assert found["n_missing"].tolist() == [0, 0]
+        np.testing.assert_allclose(
+            found["mean"], [values[:, 0].mean(), (values[:, 1] + 0.1).mean()], atol=EXACT
+        )
+
+    def test_where_all_have_seeds_scores_meet_seed_by_seed(self, values):
+        parts = [frame(values[:, :2]).assign(seed=str(s)) for s in range(2)]
+        scores = pd.concat(parts, ignore_index=True)
+        hole = (scores["seed"] == "1") & (scores["method"] == "m1") & (scores["case"] < "c010")
+        with pytest.warns(SalstatsWarning, match="1 to 2 rows each"):
+            found = rank_stability(scores.assign(score=scores["score"].mask(hole)), n_replicates=50)
+        assert found["n"].tolist() == [70, 70]
+
+    def test_a_score_of_one_seed_is_enough_beside_a_method_made_once(self, values):
+        once = frame(values[:, :1])
+        seeds = [frame(values[:, 1:2]).assign(method="rise", seed=str(s)) for s in range(2)]
+        seeds[1]["score"] = np.nan
+        seeds[0].loc[0, "score"] = np.nan
+        found = rank_stability(pd.concat([once, *seeds], ignore_index=True), n_replicates=50)
+        # nothing is left of the first case
+        assert found["n"].tolist() == [39, 39]
+
     def test_replicates_without_any_case_of_a_group_are_counted_not_ranked(self, values):
         lone = frame(values[:1], "hit").assign(case="other")
         scores = pd.concat([frame(values), lone], ignore_index=True)
@@ -151,7 +185,7 @@ class TestFrame:
             found = rank_stability(scores, draws=draws).set_index("metric")
         assert set(found.loc["hit", "n_undefined"]) == {without}
         assert set(found.loc["iou", "n_undefined"]) == {0}
-        assert (found.loc["hit", "share_same"] == 1).all()
+        assert found.loc["hit", "tau"].isna().all()
         said = " ".join(str(w.message) for w in caught)
         assert "1 at the least" in said
         assert "undefined" in said or "no defined" in said
@@ -179,6 +213,25 @@ class TestBadInput:
         apart = np.array([[0.1, np.nan], [np.nan, 0.2]])
         with pytest.raises(ColumnError, match="metric iou: no observation of which all 2 methods"):
             rank_stability(frame(apart))
+
+    def test_a_method_without_any_score_is_named(self, values):
+        holed = values.copy()
+        holed[:, 3] = np.nan
+        for pairs in ("complete", "available"):
+            with pytest.raises(ColumnError, match=r"^metric iou: m3 has no defined score and so no rank"):
+                rank_stability(frame(holed), pairs=pairs)
+
+    def test_people_are_of_no_model(self, values):
+        scores = frame(values[:, :2]).assign(model="net")
+        people = frame(values[:, 2:3]).assign(method="human")
+        both = pd.concat([scores, people], ignore_index=True)
+        with pytest.raises(
+            ColumnError, match=r"'model' is empty for method human, case c000.*by=\['metric'\]"
+        ):
+            rank_stability(both)
+        assert set(rank_stability(both, by=["metric"], n_replicates=50)["n"]) == {40}
+        empty = scores.assign(model=None)
+        assert "model" not in rank_stability(empty, n_replicates=50).columns
 
     def test_ratings_of_readers_are_ranked_once_their_direction_is_said(self, tmp_path):
         rng = np.random.default_rng(8)

@@ -478,8 +478,9 @@ def test_a_reader_is_one_unit_in_every_data_set():
     frame = pd.concat(
         [scores_of([0.1, 0.3, 0.4], reader=["r1", "r2", "r3"]).assign(dataset=d) for d in ("a", "b")]
     )
-    assert ss.summarize(frame, unit="reader", interval="t")["n_units"].item() == 3
-    assert ss.summarize(frame, unit="case", interval="t")["n_units"].item() == 6
+    by = ["metric", "method"]
+    assert ss.summarize(frame, by=by, unit="reader", interval="t")["n_units"].item() == 3
+    assert ss.summarize(frame, by=by, unit="case", interval="t")["n_units"].item() == 6
 
 
 def test_draws_count_units_in_sorted_order_whatever_the_categories():
@@ -514,7 +515,16 @@ def test_choosing_cases_against_repeated_patients_warns_with_their_number(synth1
 
 def test_same_case_id_in_two_data_sets_is_two_units():
     frame = pd.concat([scores_of([0.1, 0.3]).assign(dataset=d) for d in ("a", "b")])
-    assert ss.summarize(frame, interval="t")["n_units"].item() == 4
+    assert ss.summarize(frame, by=["metric", "method"], interval="t")["n_units"].item() == 4
+
+
+def test_data_sets_and_models_that_nobody_asked_to_take_together_are_said():
+    parts = [scores_of([0.1, 0.3]).assign(dataset=d, model=m) for d in ("a", "b") for m in ("x", "y", "z")]
+    frame = pd.concat(parts)
+    with pytest.warns(SalstatsWarning, match="2 values of 'dataset' and 3 values of 'model' are"):
+        ss.summarize(frame, interval="t")
+    ss.summarize(frame, by=["metric", "method"], interval="t")
+    ss.summarize(frame[(frame["dataset"] == "a") & (frame["model"] == "x")], interval="t")
 
 
 def test_columns_follow_the_contract(synth1_iou):

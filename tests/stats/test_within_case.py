@@ -4,7 +4,7 @@ import pytest
 from statsmodels.formula.api import ols
 from statsmodels.stats.anova import anova_lm
 
-from salstats.checks import ColumnError, ValueRangeError
+from salstats.checks import ColumnError, SalstatsWarning, ValueRangeError
 from salstats.stats.within_case import within_case_sd
 
 # sums of some hundred numbers near 1, in another order
@@ -91,6 +91,48 @@ def test_models_that_are_not_repetitions_stay_apart(frame):
     noise = np.random.default_rng(4).normal(size=len(shifted))
     retrained = pd.concat([frame.assign(model="a"), shifted.assign(score=shifted["score"] + noise)])
     assert within_case_sd(retrained, over="model", n_replicates=20)["estimate"].min() > 5
+
+
+def test_a_method_that_does_not_depend_on_the_seed_has_an_sd_of_0(frame):
+    # 0.1 + 0.1 + 0.1 is not 0.3
+    same = frame[frame["method"] == "rise"].assign(score=lambda rows: rows["case"].str[1:].astype(float) / 10)
+    found = within_case_sd(same, n_replicates=50).iloc[0]
+    columns = ["estimate", "std_error", "conf_low", "conf_high", "repeatability", "bias"]
+    assert found[columns].tolist() == [0] * 6
+    assert found["icc"] == 1
+
+
+def test_icc_of_unequal_numbers_is_that_of_the_mixed_model_by_moments(frame):
+    # k0 = (N - sum(k^2) / N) / (cases - 1), with the mean squares of statsmodels
+    rows = frame[frame["method"] == "lime"].reset_index(drop=True)
+    rows = rows.drop(index=[0, 3, 4, 9, 12, 30]).reset_index(drop=True)
+    used = rows[rows.groupby("case")["score"].transform("count") > 1]
+    between, within = anova_lm(ols("score ~ C(case)", used).fit())["mean_sq"]
+    k = used.groupby("case").size()
+    k0 = (k.sum() - (k**2).sum() / k.sum()) / (len(k) - 1)
+    found = within_case_sd(rows, n_replicates=20, unit="patient").iloc[0]
+    assert found["icc"] == pytest.approx((between - within) / (between + (k0 - 1) * within), abs=1e-9)
+
+
+def test_a_group_that_splits_the_repetitions_of_a_case_is_refused(frame):
+    detected = frame.assign(detected=frame["seed"] > 0)
+    message = r"column 'detected' of by differs between the values of 'seed' of case c00"
+    with pytest.raises(ColumnError, match=message):
+        within_case_sd(detected, by=["metric", "method", "detected"])
+    # one that belongs to the case does not
+    even = frame.assign(even=frame["case"].str[-1].isin(list("02468")))
+    assert within_case_sd(even, by=["metric", "method", "even"], n_replicates=20)["n"].tolist() == [20] * 4
+
+
+def test_a_mean_over_the_trainings_is_no_repetition_of_them(frame):
+    each = frame.assign(seed=frame["seed"].astype("str"))
+    keys = ["case", "patient", "method", "metric"]
+    mean = each.groupby(keys, as_index=False)["score"].mean().assign(seed="mean")
+    with pytest.warns(SalstatsWarning, match="seed has the value 'mean'.* leave it out"):
+        shrunk = within_case_sd(pd.concat([each, mean], ignore_index=True), n_replicates=20)
+    # three scores with their mean as a fourth: the squares stay, the degrees of freedom are 3, not 2
+    honest = within_case_sd(each, n_replicates=20)
+    np.testing.assert_allclose(shrunk["estimate"], honest["estimate"] * np.sqrt(2 / 3), rtol=1e-9)
 
 
 def test_bad_requests_are_named(frame):

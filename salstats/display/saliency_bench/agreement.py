@@ -85,7 +85,8 @@ def table_3(
             note=notes.paragraph(_how_few(rows), notes.interval_note(rows) if limited else ""),
         ),
         slice="as printed" if printed else "means of data sets",
-        note=f"n is {count_range(rows['n'])} data sets: see the intervals before reading a correlation",
+        note=f"n is {count_range(rows['n'])} data sets: "
+        + ("see the intervals before reading a correlation" if limited else "too few for intervals"),
     )
 
 

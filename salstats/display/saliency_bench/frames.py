@@ -1,5 +1,6 @@
 """The frames behind the tables: scores made ready, means, correlations between metrics, rankings."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -7,7 +8,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, SalstatsError, quoted
+from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, quoted
 from salstats.datasets import load_published
 from salstats.display.saliency_bench.words import METRICS
 from salstats.stats.correlation import correlate
@@ -67,6 +68,11 @@ def keep_scores(scores: pd.DataFrame, metrics: Sequence[str] | None = None) -> p
         A metric is not there, or no method but people is.
     ColumnError
         A data set or model is missing in some rows only.
+
+    Warns
+    -----
+    SalstatsWarning
+        A method's data sets, models or metrics, which stand side by side, are of different seeds.
     """
     there = list(dict.fromkeys(scores["metric"]))
     rules = [m for m in METRICS if m in there and (m != "hit_any" or "hit" not in there)]
@@ -86,7 +92,28 @@ def keep_scores(scores: pd.DataFrame, metrics: Sequence[str] | None = None) -> p
             raise ColumnError(
                 f"column {column!r} is empty for method {row['method']}, case {row['case']}; fill it in"
             )
+    _warn_of_seeds(kept)
     return kept
+
+
+def _warn_of_seeds(scores: pd.DataFrame) -> None:
+    """Warn where means that stand side by side are taken over different seeds or trainings."""
+    if "seed" not in scores.columns:
+        return
+    seeded = scores[scores["seed"].notna()]
+    for method, own in seeded.groupby("method", observed=True):
+        kinds: dict[tuple[str, ...], str] = {}
+        for cell, rows in own.groupby(["dataset", "model", "metric"], observed=True):
+            kinds.setdefault(tuple(sorted(rows["seed"].astype("str").unique())), ", ".join(map(str, cell)))
+        if len(kinds) > 1:
+            shown = "; ".join(f"{cell}: {quoted(seeds)}" for seeds, cell in kinds.items())
+            warnings.warn(
+                f"means are over all seeds, and method {method!r} does not have the same everywhere "
+                f"({shown}); keep the rows of one seed, or of those that all have",
+                SalstatsWarning,
+                stacklevel=3,
+            )
+            return
 
 
 def cell_means(scores: pd.DataFrame, choice: Choice) -> pd.DataFrame:

@@ -6,7 +6,7 @@ import pytest
 from bench_scores import METHODS, MODELS, drawn_scores
 from scipy import stats
 
-from salstats.checks import ColumnError, SalstatsError
+from salstats.checks import ColumnError, SalstatsError, SalstatsWarning
 from salstats.datasets import load_published
 from salstats.display.saliency_bench.frames import (
     Choice,
@@ -65,6 +65,16 @@ class TestKept:
         given.loc[0, "model"] = None
         with pytest.raises(ColumnError, match="column 'model' is empty for method gradcam, case c0"):
             keep_scores(given)
+
+    def test_means_over_different_seeds_are_said(self):
+        given = drawn_scores(n_sets=2).assign(seed="0")
+        again = given[(given["dataset"] == "set 1") & (given["metric"] == "iou")].assign(seed="mean")
+        with pytest.warns(SalstatsWarning, match=r"set 0, vit, hit: '0'; set 1, vit, iou: '0', 'mean'"):
+            keep_scores(pd.concat([given, again], ignore_index=True))
+        # two seeds everywhere, or of a random method only, are no reason
+        keep_scores(pd.concat([given, given.assign(seed="1")], ignore_index=True))
+        rise = given[given["method"] == "rise"].assign(seed="1")
+        keep_scores(pd.concat([given, rise], ignore_index=True))
 
     def test_people_alone_are_no_comparison(self):
         given = drawn_scores(n_sets=1).query("method == 'human'")

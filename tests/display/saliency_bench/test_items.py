@@ -84,6 +84,7 @@ class TestScores:
         assert "n = 3 data sets: too few for an interval" in text_of(items["table_3"])
         assert items["table_3"].frame["conf_low"].isna().all()
         assert "CI" not in text_of(items["table_3"])
+        assert items["table_3"].note == "n is 3 data sets: too few for intervals"
         # of three data sets there are ten draws
         assert "ranks_data_sets" not in items
 
@@ -109,6 +110,17 @@ class TestScores:
         shown = item.figure.draw()
         assert len(shown.axes) == 3 * (6 if "down" in data.columns else 1)
         plt.close(shown)
+
+    def test_a_data_set_of_one_case_has_ranks_without_limits(self):
+        scores = drawn_scores(n_sets=2)
+        one = scores[(scores["dataset"] != "set 0") | (scores["case"] == scores["case"].iloc[0])]
+        item = items_of(make_items(keep_scores(one.reset_index(drop=True)), CHOICE))["ranks"]
+        assert "(\u2014; \u2014)" in text_of(item)
+        assert "rests on 1 to 25 cases" in text_of(item)
+        lone = item.frame[item.frame["dataset"] == "set 0"]
+        assert lone["conf_low"].isna().all()
+        assert lone["estimate"].notna().all()
+        plt.close(item.figure.draw())
 
     def test_marks_of_two_models_do_not_lie_on_each_other(self, drawn):
         data = drawn["table_2"].figure.data
