@@ -1,6 +1,7 @@
 """The digits study is what its code makes: recomputed in parts at every run, and as a whole on demand."""
 
 import json
+import os
 import shutil
 
 import numpy as np
@@ -133,8 +134,11 @@ def test_a_study_that_was_interrupted_leaves_nothing(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(
+    not os.environ.get("SALSTATS_REBUILD"),
+    reason="takes ten minutes: SALSTATS_REBUILD=1 pytest tests/explain/digits",
+)
 def test_the_whole_study_built_anew_agrees_with_what_is_committed(folder, scores, tmp_path):
-    """Ten minutes: `pytest -m slow tests/explain/digits -k whole`."""
     made = build_study(tmp_path / "digits", say=lambda text: None)
     for file in sorted((folder / "weights").iterdir()):
         with np.load(file) as kept, np.load(made / "weights" / file.name) as again:
