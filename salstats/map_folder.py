@@ -19,9 +19,11 @@ from salstats.map_table import (
     TABLE,
     MapKey,
     Row,
+    check_plain,
     checked_key,
     checked_label,
     checked_map,
+    checked_patient,
     checked_prob,
     file_inside,
     is_complete,
@@ -120,6 +122,8 @@ class MapFolder:
     ) -> None:
         self.folder = Path(folder)
         self._overwrite = overwrite
+        if settings is not None and not isinstance(settings, Mapping):
+            raise SalstatsError(f"settings must map series to text, not {type(settings).__name__}")
         self._settings = None if settings is None else {str(s): str(text) for s, text in settings.items()}
         _check_folder(self.folder)
         self._lock = FolderLock(self.folder)
@@ -145,7 +149,7 @@ class MapFolder:
                 self._shapes.setdefault(key.case, (row["height"], row["width"]))
         known = self._known_settings()
         dropped = self._dropped(known)
-        files = [file_inside(self.folder, self._rows.pop(key)["path"], str(table)) for key in dropped]
+        files = [file_inside(self.folder, self._rows.pop(key)["path"], f"{table}, {key}") for key in dropped]
         # the table first: a row must never be there without its map
         if dropped or not table.exists():
             write_rows(table, self._rows.values(), self._others)
@@ -185,7 +189,8 @@ class MapFolder:
 
     def _clean(self) -> None:
         """Remove temporary files, and maps that have no row."""
-        paths = (file_inside(self.folder, row["path"], TABLE) for row in self._rows.values())
+        table = self.folder / TABLE
+        paths = (file_inside(self.folder, row["path"], f"{table}, {key}") for key, row in self._rows.items())
         there = {os.path.realpath(path) for path in paths}
         for place in (self.folder, *_places(self.folder / MAPS)):
             for entry in os.scandir(place):
@@ -276,15 +281,11 @@ class MapFolder:
             "width": str(check_shape(shape)[1]),
             "model": name.model or "",
             "seed": "" if name.seed is None else str(name.seed),
-            "patient": "" if patient is None else str(patient),
+            "patient": checked_patient(patient, str(name)),
         }
-        size = self._shapes.setdefault(name.case, (row["height"], row["width"]))
-        if size != (row["height"], row["width"]):
-            raise ShapeError(
-                f"{name}: the image is {' x '.join(size)} (height x width) beside other maps and "
-                f"{row['height']} x {row['width']} here"
-            )
-        file = self.folder / row["path"]
+        self._check_size(name.case, check_shape(shape), str(name))
+        # `maps` may be a link that leads elsewhere
+        file = file_inside(self.folder, row["path"], str(name))
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
             with replacing(file) as temporary, temporary.open("wb") as stream:
@@ -296,6 +297,16 @@ class MapFolder:
         self._dirty = True
         if time.monotonic() >= self._next:
             self.flush()
+
+    def _check_size(self, case: str, shape: tuple[int, int], where: str) -> None:
+        """Raise where other maps or masks of a case say that its image has another size."""
+        text = (str(shape[0]), str(shape[1]))
+        size = self._shapes.setdefault(case, text)
+        if size != text:
+            raise ShapeError(
+                f"{where}: the image is {' x '.join(size)} (height x width) beside other maps or masks and "
+                f"{' x '.join(text)} here"
+            )
 
     def flush(self) -> None:
         """Write the table, if maps were added since it was."""
@@ -332,12 +343,23 @@ class MapFolder:
             raise InputFileError(
                 f"{self.folder / which}: a folder of masks; {file.name} beside it would be twice"
             )
+        if not isinstance(masks, Mapping):
+            raise SalstatsError(f"masks must map (case, task) to a mask, not {type(masks).__name__}")
         if which not in self._masks:
-            self._masks[which] = _read_json(file) if file.exists() else {}
+            found = _read_json(file) if file.exists() else {}
+            odd = [case for case, by_task in found.items() if not isinstance(by_task, dict)]
+            if odd:
+                raise InputFileError(f"{file}, case {odd[0]!r}: not an object of tasks")
+            self._masks[which] = found
         held = {case: dict(by_task) for case, by_task in self._masks[which].items()}
-        for (case, task), mask in masks.items():
+        for pair, mask in masks.items():
+            if not isinstance(pair, tuple) or len(pair) != 2:
+                raise SalstatsError(f"masks must map (case, task) to a mask; {pair!r} is no such pair")
+            case, task = pair
             checked_key(MapKey(case, task, which if which != "human" else "people"))
-            code = (mask if isinstance(mask, Rle) else encode(mask)).to_coco()
+            rle = mask if isinstance(mask, Rle) else encode(mask)
+            self._check_size(str(case), rle.shape, f"{which}, case {case!r}, task {task!r}")
+            code = rle.to_coco()
             before = held.setdefault(case, {}).setdefault(task, code)
             if before != code and not self._overwrite:
                 raise InputFileError(
@@ -377,15 +399,19 @@ class MapFolder:
 
 def _check_folder(folder: Path) -> None:
     """Make the folder where it is not there; raise where it is none that maps may be written in."""
-    if folder.exists() and not folder.is_dir():
-        raise InputFileError(f"cannot write maps into {folder}: it is a file; name a folder")
-    if not folder.exists():
-        check_parent(folder.absolute())
     try:
+        if folder.exists() and not folder.is_dir():
+            raise InputFileError(f"cannot write maps into {folder}: it is a file; name a folder")
+        if not folder.exists():
+            check_parent(folder.absolute())
         folder.mkdir(exist_ok=True)
         names = sorted(p.name for p in folder.iterdir() if not p.name.startswith("."))
-    except OSError as error:
-        raise InputFileError(f"cannot write maps into {folder}: {error.strerror or error}") from error
+    except SalstatsError:
+        raise
+    # ValueError: a name that none can have
+    except (OSError, ValueError) as error:
+        said = getattr(error, "strerror", None) or error
+        raise InputFileError(f"cannot write maps into {str(folder)[-100:]!r}: {said}") from error
     if not os.access(folder, os.W_OK):
         raise InputFileError(f"cannot write maps into {folder}: no right to write in it")
     other = [name for name in names if name not in _OURS]
@@ -405,12 +431,22 @@ def _places(folder: Path) -> list[Path]:
 
 def _read_json(file: Path) -> dict[str, Any]:
     """Return the object of a JSON file written here."""
+    check_plain(file)
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        found = json.loads(file.read_text(encoding="utf-8-sig"), object_pairs_hook=_once)
+    except (OSError, ValueError, RecursionError) as error:
         raise InputFileError(f"{file}: cannot be read, or damaged ({error})") from error
     if not isinstance(found, dict):
         raise InputFileError(f"{file}: not an object")
+    return found
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON; one that has a name twice would lose what stands first."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"{next(n for n in names if names.count(n) > 1)!r} stands twice in one object")
     return found
 
 

@@ -2,8 +2,10 @@
 
 import csv
 import hashlib
+import math
 import os
 import re
+import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PureWindowsPath
 from typing import Any, NamedTuple
@@ -27,6 +29,8 @@ UNKNOWN = ("", "NA", "NaN", "nan")
 _MADE = re.compile(r"[A-Za-z0-9._+-]+~[0-9a-f]{16}\.npy")
 #: Characters of a name that a file's name keeps, and how many of them.
 _UNSAFE, _LONGEST = re.compile(r"[^A-Za-z0-9._+-]+"), 40
+#: Bytes of a file's name, and characters of a path, that file systems take.
+_LONGEST_PART, _LONGEST_PATH = 255, 3000
 
 
 class MapKey(NamedTuple):
@@ -140,11 +144,19 @@ def file_inside(folder: Path, path: str, where: str) -> Path:
     if PureWindowsPath(path).anchor or PureWindowsPath(path).drive or path.startswith("~"):
         raise InputFileError(f"{where}: path {path!r} is absolute; it must count from the folder")
     file = folder.joinpath(*parts)
+    if max(len(os.fsencode(part)) for part in parts) > _LONGEST_PART or len(path) > _LONGEST_PATH:
+        raise InputFileError(f"{where}: path {path[:60]!r}... is longer than the names of files can be")
     if ".." not in parts:
         home = os.path.realpath(folder)
         if os.path.commonpath([home, os.path.realpath(file)]) == home:
             return file
     raise InputFileError(f"{where}: path {path!r} leaves the folder; name a file in it")
+
+
+def check_plain(file: Path) -> None:
+    """Raise where a file of the folder is none: reading a pipe would wait for ever."""
+    if file.exists() and not file.is_file():
+        raise InputFileError(f"{file}: {'a folder' if file.is_dir() else 'no plain file'}; remove it")
 
 
 def read_rows(file: Path) -> dict[MapKey, Row]:
@@ -155,6 +167,7 @@ def read_rows(file: Path) -> dict[MapKey, Row]:
     InputFileError
         It is no CSV, lacks a column, has a row of another length, or two rows of one map.
     """
+    check_plain(file)
     try:
         with file.open(newline="", encoding="utf-8-sig") as stream:
             lines = list(csv.reader(stream, strict=True))
@@ -167,6 +180,9 @@ def read_rows(file: Path) -> dict[MapKey, Row]:
         raise InputFileError(f"{file}: {what} (columns: {quoted(header)}); it is no table of maps")
     rows: dict[MapKey, Row] = {}
     for number, cells in enumerate(lines[1:], start=2):
+        # programs that write tables end them with empty lines, too
+        if not cells:
+            continue
         if len(cells) != len(header):
             raise InputFileError(f"{file}, row {number}: {len(cells)} cells, the header has {len(header)}")
         row = dict(zip(header, cells, strict=True))
@@ -201,23 +217,34 @@ def write_rows(file: Path, rows: Iterable[Row], others: Iterable[str] = ()) -> N
 
 
 def is_complete(file: Path) -> bool:
-    """Return whether a file is there and, where it is an array, as long as its first bytes say."""
+    """Return whether a file is there and, where it is an array, one of a map and as long as it says."""
     try:
+        if not file.is_file():
+            return False
         if file.suffix.lower() != ".npy":
             return file.stat().st_size > 0
         with file.open("rb") as stream:
             version = np.lib.format.read_magic(stream)
             form = np.lib.format
             read = form.read_array_header_1_0 if version == (1, 0) else form.read_array_header_2_0
-            shape, _, dtype = read(stream)
-            return file.stat().st_size == stream.tell() + dtype.itemsize * int(np.prod(shape))
-    except (OSError, ValueError):
+            with warnings.catch_warnings():
+                # NumPy warns of files of Python 2
+                warnings.simplefilter("ignore")
+                shape, _, dtype = read(stream)
+            if len(shape) < 2 or any(side < 1 for side in shape) or dtype.kind not in "biuf":
+                return False
+            return file.stat().st_size == stream.tell() + dtype.itemsize * math.prod(shape)
+    # what NumPy raises on damaged headers is not all of one kind
+    except Exception:
         return False
 
 
 def checked_map(saliency: Any, name: str) -> np.ndarray:
     """Return a map in float32, finite and of two dimensions."""
-    array = np.asarray(saliency)
+    try:
+        array = np.asarray(saliency)
+    except ValueError as error:
+        raise ShapeError(f"{name}: a map must have shape (height, width), all rows of one length") from error
     if array.ndim != 2 or not array.size:
         raise ShapeError(f"{name}: a map must have shape (height, width) and a pixel, not {array.shape}")
     if array.dtype.kind not in "biuf":
@@ -233,18 +260,34 @@ def checked_map(saliency: Any, name: str) -> np.ndarray:
 
 def checked_prob(prob: float, name: str) -> float:
     """Return a probability, or NaN."""
-    if not np.isnan(prob) and not 0 <= prob <= 1:
+    if not _is_number(prob) or (not np.isnan(prob) and not 0 <= prob <= 1):
         raise ValueRangeError(f"{name}: prob must lie from 0 to 1, not {prob!r}; NaN where it is unknown")
     return float(prob)
 
 
 def checked_label(label: float, name: str) -> str:
     """Return a label as text, empty where it is unknown."""
-    if np.isnan(label):
-        return ""
-    if label not in (0, 1):
+    if not _is_number(label) or (not np.isnan(label) and label not in (0, 1)):
         raise ValueRangeError(f"{name}: label must be 0 or 1, not {label!r}; NaN where it is unknown")
-    return str(int(label))
+    return "" if np.isnan(label) else str(int(label))
+
+
+def checked_patient(patient: Any, name: str) -> str:
+    """Return a patient as text, empty where there is none."""
+    if patient is None:
+        return ""
+    text = str(patient)
+    if text in UNKNOWN or text != text.strip() or not text.isprintable():
+        raise ValueRangeError(
+            f"{name}: patient {text!r} is no name: it is empty or stands for an unknown one in tables, has "
+            "blanks around it, or holds control characters; None where it is unknown"
+        )
+    return text
+
+
+def _is_number(value: Any) -> bool:
+    """Return whether a value is one real number."""
+    return np.ndim(value) == 0 and np.asarray(value).dtype.kind in "biuf"
 
 
 def number_text(value: float) -> str:

@@ -299,6 +299,49 @@ class TestGoingOn:
             assert (folder / name).read_bytes() == (whole / name).read_bytes()
         assert names(folder) == names(whole) == ["maps", "maps.csv"]
 
+    @pytest.mark.parametrize(
+        "header",
+        [
+            "{'descr': '<f8', 'fortran_order': False, 'shape': ()}",
+            "{'descr': '<f8', 'fortran_order': False, 'shape': (0, 2)}",
+            "{'descr': '<f8', 'fortran_order': False, 'shape': (-2, -2)}",
+            "{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296)}",
+            "{'descr': '|O', 'fortran_order': False, 'shape': (2, 2)}",
+            "{'descr': '<c16', 'fortran_order': False, 'shape': (2, 2)}",
+            "-" * 9000 + "1",
+            "(" * 9000,
+        ],
+        ids=["no axis", "no pixel", "negative", "overflow", "objects", "complex", "deep", "open"],
+    )
+    def test_a_file_that_is_no_map_is_made_again(self, folder, header):
+        write_map_folder(folder)
+        _, rows = table(folder)
+        n_bytes = {"()": 8, "(0, 2)": 0, "(429": 0, "'<c16'": 64}
+        size = next((n for part, n in n_bytes.items() if part in header), 32)
+        text = header.encode()
+        start = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
+        (folder / rows[0]["path"]).write_bytes(start + bytes(size))
+        with MapFolder(folder) as maps:
+            assert KEY not in maps
+            add(maps)
+            assert KEY in maps
+
+    def test_a_pipe_or_a_folder_in_the_place_of_a_map_is_none(self, folder):
+        write_map_folder(folder)
+        _, rows = table(folder)
+        for row, make in zip(rows, (os.mkfifo, os.mkdir), strict=False):
+            (folder / row["path"]).unlink()
+            make(folder / row["path"])
+        with MapFolder(folder) as maps:
+            assert [key in maps for key in keys()[:3]] == [False, False, True]
+
+    def test_empty_lines_at_the_end_of_a_table_are_no_rows(self, folder):
+        write_map_folder(folder)
+        with (folder / "maps.csv").open("a") as stream:
+            stream.write("\n\n")
+        with MapFolder(folder) as maps:
+            assert len(maps) == len(keys())
+
 
 class TestSettings:
     def test_the_same_settings_go_on(self, folder):
@@ -366,6 +409,7 @@ class TestRefused:
             (np.zeros((0, 2)), ShapeError, r"and a pixel, not \(0, 2\)"),
             (np.zeros((2, 2), complex), ValueRangeError, "real numbers, not complex128"),
             (np.array([["a"]]), ValueRangeError, "real numbers, not <U1"),
+            ([[1], [1, 2]], ShapeError, "all rows of one length"),
         ],
     )
     def test_what_is_no_map_by_case_task_and_method(self, folder, array, error, said):
@@ -380,6 +424,14 @@ class TestRefused:
         [
             ({"prob": 1.5}, "prob must lie from 0 to 1, not 1.5"),
             ({"label": 2}, "label must be 0 or 1, not 2"),
+            ({"prob": None}, "prob must lie from 0 to 1, not None; NaN where"),
+            ({"prob": "0.5"}, "prob must lie from 0 to 1, not '0.5'"),
+            ({"label": None}, "label must be 0 or 1, not None; NaN where"),
+            ({"label": [0, 1]}, "label must be 0 or 1, not"),
+            ({"patient": ""}, "patient '' is no name"),
+            ({"patient": "NA"}, "patient 'NA' is no name"),
+            ({"patient": " p"}, "patient ' p' is no name"),
+            ({"patient": "\ud800"}, "patient .* is no name"),
             ({"shape": (0, 5)}, "two positive whole numbers"),
         ],
     )
@@ -417,6 +469,15 @@ class TestRefused:
         with MapFolder(folder) as maps, pytest.raises(ShapeError, match=r"40 x 50 .* and 50 x 40 here"):
             add(maps, KEY._replace(task="Mass"), shape=(50, 40))
 
+    def test_a_mask_of_another_size_than_its_image(self, folder):
+        with MapFolder(folder) as maps:
+            add(maps)
+            with pytest.raises(ShapeError, match=r"truth, case 'a', .* 40 x 50 .* and 3 x 3 here"):
+                maps.write_masks({("a", "Edema"): np.eye(3, dtype=bool)})
+            maps.write_masks({("b", "Edema"): np.eye(3, dtype=bool)})
+            with pytest.raises(ShapeError, match=r"case 'b', .* 3 x 3 .* and 40 x 50 here"):
+                add(maps, KEY._replace(case="b"))
+
     def test_another_mask_of_the_same_case_and_task(self, folder):
         with MapFolder(folder) as maps:
             maps.write_masks({("a", "t"): np.eye(3, dtype=bool)})
@@ -432,6 +493,58 @@ class TestRefused:
             (folder / "truth").mkdir()
             with pytest.raises(InputFileError, match=r"truth: a folder of masks"):
                 maps.write_masks({("a", "t"): np.eye(3, dtype=bool)})
+
+    @pytest.mark.parametrize("masks", [{"a": np.eye(2)}, {("a",): np.eye(2)}, [np.eye(2)]])
+    def test_masks_without_case_and_task(self, folder, masks):
+        with MapFolder(folder) as maps, pytest.raises(SalstatsError, match=r"masks must map \(case, task\)"):
+            maps.write_masks(masks)
+        assert names(folder) == ["maps.csv"]
+
+    def test_settings_that_are_none(self, folder):
+        with pytest.raises(SalstatsError, match="settings must map series to text, not list"):
+            MapFolder(folder, settings=["gradcam"])
+
+    @pytest.mark.parametrize("name", ["x" * 300, "x\0y"])
+    def test_a_name_that_no_folder_can_have(self, tmp_path, name):
+        with pytest.raises(InputFileError, match="cannot write maps into"):
+            MapFolder(tmp_path / name)
+
+    @pytest.mark.parametrize("name", ["maps.csv", "truth.json", "settings.json"])
+    def test_a_pipe_is_never_waited_for(self, folder, name):
+        write_map_folder(folder)
+        (folder / name).unlink(missing_ok=True)
+        os.mkfifo(folder / name)
+        with (
+            pytest.raises(InputFileError, match=f"{name}: no plain file"),
+            MapFolder(folder) as maps,
+        ):
+            maps.write_masks({("a", "Edema"): truth("a", "Edema")})
+
+    @pytest.mark.parametrize(
+        ("content", "said"),
+        [
+            ("[" * 100_000, "recursion"),
+            ('{"a": 5}', "case 'a': not an object of tasks"),
+            ('{"a": {}, "a": {}}', "'a' stands twice in one object"),
+        ],
+    )
+    def test_masks_that_are_damaged_are_left_as_they_are(self, folder, content, said):
+        write_map_folder(folder)
+        (folder / "truth.json").write_text(content)
+        with MapFolder(folder) as maps, pytest.raises(InputFileError, match=f"truth.json.*{said}"):
+            maps.write_masks({("new", "Edema"): truth("a", "Edema")})
+        assert (folder / "truth.json").read_text() == content
+
+    @pytest.mark.parametrize("link", ["maps", "maps/gradcam"])
+    def test_a_link_that_leads_out_of_the_folder(self, folder, tmp_path, link):
+        with MapFolder(folder):
+            pass
+        (tmp_path / "elsewhere").mkdir()
+        (folder / link).parent.mkdir(exist_ok=True)
+        (folder / link).symlink_to(tmp_path / "elsewhere")
+        with MapFolder(folder) as maps, pytest.raises(InputFileError, match="leaves the folder"):
+            add(maps)
+        assert not list((tmp_path / "elsewhere").iterdir())
 
     def test_a_closed_folder(self, folder):
         with MapFolder(folder) as maps:

@@ -196,7 +196,10 @@ def run_gradient_shap(request: Request) -> torch.Tensor:
 def _distribution(image: torch.Tensor, baseline: Any) -> torch.Tensor:
     """Return the baselines of which one is drawn for each point, shape (m, channels, height, width)."""
     if not isinstance(baseline, str) and np.ndim(baseline) == 4:
-        every = torch.as_tensor(np.asarray(baseline)).to(image)
+        given = (
+            baseline.detach() if isinstance(baseline, torch.Tensor) else torch.as_tensor(np.asarray(baseline))
+        )
+        every = given.to(image)
         if not len(every) or every.shape[1:] != image.shape:
             raise ShapeError(
                 f"baseline has shape {tuple(every.shape)}; several for images of shape {tuple(image.shape)} "

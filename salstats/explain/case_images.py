@@ -26,6 +26,11 @@ def chunks(
     SalstatsError
         There is no case, an item is no pair, or a case comes twice.
     """
+    if not isinstance(images, Iterable):
+        raise SalstatsError(
+            f"images must be a mapping of a case's name to its image, or pairs of these, not "
+            f"{type(images).__name__}"
+        )
     pairs = iter(images.items() if isinstance(images, Mapping) else images)
     seen: set[str] = set()
     while chunk := [_checked(pair, seen) for pair in islice(pairs, size)]:

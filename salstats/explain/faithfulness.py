@@ -88,7 +88,8 @@ def insertion(
         "softmax": one class per image. "sigmoid": each output for itself. "none": the output as it is, for
         a model that ends in probabilities.
     batch_size : int
-        Images in a forward pass; batches are filled across steps, maps and images.
+        Images in a forward pass; batches are filled across steps, maps and images. On a CPU a pass has no
+        more than 8 images of 224 x 224 pixels, or as many as have so many pixels.
     device : str or torch.device, optional
         "cpu", "cuda", "mps", or "auto", the best there is; by default where the model is.
     mixed_precision : bool

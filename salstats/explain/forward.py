@@ -1,5 +1,6 @@
 """Forward passes in batches: images and targets checked, the model left as it was."""
 
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -8,12 +9,14 @@ import numpy as np
 import torch
 from torch import nn
 
-from salstats.checks import SalstatsError, ShapeError, ValueRangeError, check_choice
+from salstats.checks import SalstatsError, SalstatsWarning, ShapeError, ValueRangeError, check_choice
 
 #: What turns outputs into probabilities: one class per image, or several that are independent.
 PROBABILITIES = ("softmax", "sigmoid", "none")
 #: Images in a forward pass where nothing else is said.
 BATCH_SIZE = 32
+#: What devices say whose memory is too small.
+_NO_MEMORY = ("out of memory", "can't allocate memory", "not enough memory")
 
 
 def predict(
@@ -68,13 +71,16 @@ def predict(
     stack = check_images(images)
     with evaluating(model, device) as place:
         outputs = forward(model, stack, batch_size=batch_size, device=place, mixed_precision=mixed_precision)
-    undefined = torch.isnan(outputs).any(dim=1)
+    # of an infinite output softmax makes NaN
+    probs = to_probabilities(outputs, probability)
+    undefined = torch.isnan(probs).any(dim=1)
     if undefined.any():
         at = int(undefined.nonzero()[0])
+        what = "NaN" if torch.isnan(outputs[at]).any() else "infinity"
         raise SalstatsError(
-            f"the network gives NaN for image {at}; look at its weights and at how images are scaled"
+            f"the network gives {what} for image {at}; look at its weights and at how images are scaled"
         )
-    return to_probabilities(outputs, probability).numpy()
+    return probs.numpy()
 
 
 def forward(
@@ -94,6 +100,12 @@ def forward(
             # a copy: some networks scale their input in place
             batch = images[start : start + size].to(device=device, dtype=kind, copy=True)
             pieces.append(call(model, batch).cpu().double())
+    widths = {piece.shape[1] for piece in pieces}
+    if len(widths) > 1:
+        raise ShapeError(
+            f"the model gives {min(widths)} outputs in one batch and {max(widths)} in another; each image "
+            "needs the same ones"
+        )
     return torch.cat(pieces)
 
 
@@ -101,15 +113,28 @@ def call(model: nn.Module, images: torch.Tensor) -> torch.Tensor:
     """Return the outputs for one batch, one row for each image."""
     try:
         outputs = model(images)
-    except (AssertionError, RuntimeError) as error:
-        if not isinstance(model, torch.fx.GraphModule):
+    except SalstatsError:
+        raise
+    # whatever a network raises; what it was stands behind
+    except Exception as error:
+        if ran_out_of_memory(error):
             raise
-        reason = str(error).split("\n")[0][:200]
+        said = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        shape = f"images of shape {tuple(images.shape)} and {images.dtype}"
+        if not isinstance(model, torch.fx.GraphModule):
+            raise SalstatsError(f"the network fails on {shape} ({said})") from error
         raise SalstatsError(
-            f"the traced or exported model takes no images of shape {tuple(images.shape)} ({reason}); export "
-            "it with a dynamic number of images: dynamic_shapes={...: {0: torch.export.Dim('n')}}"
+            f"the traced or exported model takes no {shape} ({said}); export it with a dynamic number of "
+            "images: dynamic_shapes={...: {0: torch.export.Dim('n')}}"
         ) from error
     return check_outputs(outputs, len(images))
+
+
+def ran_out_of_memory(error: BaseException) -> bool:
+    """Return whether an error says that a device's memory is too small."""
+    if isinstance(error, MemoryError | torch.OutOfMemoryError):
+        return True
+    return isinstance(error, RuntimeError) and any(words in str(error) for words in _NO_MEMORY)
 
 
 def to_probabilities(outputs: torch.Tensor, probability: str) -> torch.Tensor:
@@ -130,6 +155,7 @@ def evaluating(model: nn.Module, device: str | torch.device | None = None) -> It
             f"model must be a torch.nn.Module, not {type(model).__name__}; an exported program has one: "
             "program.module()"
         )
+    _check_parameters(model)
     home = _home(model)
     place = home if device is None else check_device(device)
     training = {module: module.training for module in model.modules()}
@@ -155,6 +181,28 @@ def _set_evaluating(model: nn.Module) -> None:
     except NotImplementedError:
         # an exported program is in the mode in which it was exported
         return
+    # a network may overrule train(), and its batch statistics would go on to change
+    for module in model.modules():
+        module.training = False
+
+
+def _check_parameters(model: nn.Module) -> None:
+    """Raise where parameters hold no numbers yet; warn where an image's outputs depend on the others."""
+    for name, value in (*model.named_parameters(), *model.named_buffers()):
+        if nn.parameter.is_lazy(value) or value.is_meta:
+            raise SalstatsError(
+                f"the network's {name!r} holds no numbers yet (it is lazy, or on the device 'meta'); load "
+                "its weights first"
+            )
+    for name, module in model.named_modules():
+        if isinstance(module, nn.modules.batchnorm._BatchNorm) and module.running_mean is None:
+            warnings.warn(
+                f"layer {name!r}, {type(module).__name__}, has no running statistics: what the network gives "
+                "for an image depends on the others of its batch",
+                SalstatsWarning,
+                stacklevel=5,
+            )
+            return
 
 
 def _home(model: nn.Module) -> torch.device:
@@ -177,7 +225,10 @@ def check_device(device: str | torch.device) -> torch.device:
     try:
         place = torch.device(device)
         torch.empty(0, device=place)
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        if place.type == "meta":
+            # a network that is moved there loses its weights
+            raise RuntimeError("it holds no numbers")
+    except (RuntimeError, AssertionError, NotImplementedError, TypeError) as error:
         reason = str(error).split("\n")[0][:200]
         raise SalstatsError(
             f"device={str(device)!r} cannot be used ({reason}); 'auto' takes what is there"
@@ -194,7 +245,9 @@ def check_batch_size(batch_size: Any) -> int:
 
 def check_images(images: Any) -> torch.Tensor:
     """Return images as a tensor of shape (n, channels, height, width), finite, where they lie."""
-    stack = images if isinstance(images, torch.Tensor) else torch.as_tensor(np.asarray(images))
+    stack = images if isinstance(images, torch.Tensor) else _tensor(images)
+    if stack.layout != torch.strided or stack.is_meta:
+        raise ValueRangeError("images must be a plain tensor that holds all its numbers, images.to_dense()")
     if stack.ndim != 4:
         raise ShapeError(
             f"images must have shape (n, channels, height, width), not {tuple(stack.shape)}; one image is "
@@ -213,6 +266,33 @@ def check_images(images: Any) -> torch.Tensor:
     return stack
 
 
+def _tensor(images: Any) -> torch.Tensor:
+    """Return an array or nested sequences as a tensor."""
+    if isinstance(images, list | tuple) and any(isinstance(one, torch.Tensor) for one in images):
+        images = [one.detach().cpu() if isinstance(one, torch.Tensor) else one for one in images]
+    try:
+        array = np.asarray(images)
+    except ValueError as error:
+        raise ShapeError(
+            "images must have shape (n, channels, height, width), and these are not all of one shape; "
+            "explain those of each shape by themselves"
+        ) from error
+    if array.dtype.kind not in "biufc":
+        raise ValueRangeError(
+            f"images must be an array or a tensor of numbers, not {type(images).__name__} of {array.dtype}"
+        )
+    # torch takes no other byte order, no steps backwards, no long doubles; of read-only memory it warns
+    kind = np.dtype(np.float64) if array.dtype.itemsize > 8 and array.dtype.kind == "f" else array.dtype
+    return torch.from_numpy(np.require(array, kind.newbyteorder("="), ["C", "W"]))
+
+
+def check_flag(value: Any, name: str) -> bool:
+    """Return an option that is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueRangeError(f"{name} must be True or False, not {value!r}")
+    return bool(value)
+
+
 def check_outputs(outputs: Any, n: int) -> torch.Tensor:
     """Return what a model gave for n images, if it is one row of outputs for each."""
     if not isinstance(outputs, torch.Tensor) or outputs.ndim != 2 or len(outputs) != n:
@@ -221,6 +301,9 @@ def check_outputs(outputs: Any, n: int) -> torch.Tensor:
             f"the model must give a tensor of shape (n, n_outputs), not {shape}; wrap it in a module that "
             "picks the logits"
         )
+    if not outputs.shape[1] or outputs.is_complex():
+        what = f"{outputs.shape[1]} outputs of {outputs.dtype}"
+        raise ShapeError(f"the model must give real numbers, one for each output, not {what}")
     return outputs
 
 
@@ -228,7 +311,10 @@ def check_targets(
     targets: int | Sequence[int] | np.ndarray | torch.Tensor, n: int, n_outputs: int
 ) -> np.ndarray:
     """Return one output's index per image, int64."""
-    given = targets.cpu().numpy() if isinstance(targets, torch.Tensor) else np.asarray(targets)
+    try:
+        given = targets.detach().cpu().numpy() if isinstance(targets, torch.Tensor) else np.asarray(targets)
+    except ValueError as error:
+        raise ShapeError(f"targets must be one number or one per image ({n}), not lists of them") from error
     if given.dtype.kind not in "iu":
         raise ValueRangeError(
             f"targets must be whole numbers, the index of the network's output; got {given.dtype}"

@@ -1,6 +1,6 @@
 """The layers of a network: their names, the one to take where none is named, and tokens laid on a grid."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from math import isqrt
@@ -166,6 +166,8 @@ def named_layers(model: nn.Module, layer: Layer) -> dict[str, nn.Module]:
     SalstatsError
         A name the model does not have, a module that is not in it, one layer twice, or none.
     """
+    if not isinstance(layer, str | nn.Module | Iterable):
+        raise SalstatsError(f"layer must be a name or a module of the network, not {type(layer).__name__}")
     asked = [layer] if isinstance(layer, str | nn.Module) else list(layer)
     if not asked:
         raise SalstatsError("layer names no layer; leave it out to take the last convolutional stage")

@@ -13,12 +13,15 @@ from salstats.checks import SalstatsError, ShapeError, ValueRangeError, check_ch
 from salstats.explain.forward import (
     BATCH_SIZE,
     check_batch_size,
+    check_flag,
     check_images,
     check_targets,
     dtype_of,
     evaluating,
+    ran_out_of_memory,
 )
 from salstats.explain.layers import Layer, VitGrid, check_reached, last_stage, named_layers, watch
+from salstats.explain.layout import keep_freed_memory
 from salstats.explain.methods import (
     ACTIVATION,
     METHODS,
@@ -29,11 +32,18 @@ from salstats.explain.methods import (
 )
 from salstats.explain.presets import preset_arguments
 from salstats.explain.reductions import CHANNELS, RESOLUTIONS, SIGNS, finish, keep_sign, reduce_channels
-from salstats.explain.request import Request, Reshape
+from salstats.explain.request import Request, Reshape, bytes_of
 from salstats.images.maps import check_box
 from salstats.jobs import with_bar
 
 Runner = Callable[[Request], torch.Tensor]
+#: What torch says where a gradient is cut off.
+_NO_GRADIENT = (
+    "does not require grad",
+    "not have been used in the graph",
+    "Inference tensors cannot be saved",
+    "leaf Variable that requires grad",
+)
 
 
 def explain(
@@ -97,7 +107,8 @@ def explain(
         "image": (height, width) of `images`, resized as `score` resizes. "network": the method's own grid,
         such as 7 x 7 for a CAM. `score` takes either.
     batch_size : int
-        Images in a forward pass, also in the passes that a method makes of one image.
+        Images in a forward pass, also in the passes that a method makes of one image; there on a CPU no more
+        than 8 of 224 x 224 pixels, or as many as have so many pixels.
     device : str or torch.device, optional
         "cpu", "cuda", "mps", or "auto", the best there is; by default where the model is.
     mixed_precision : bool
@@ -134,10 +145,11 @@ def explain(
 
     Notes
     -----
-    Channels are reduced first, then the sign rule, the resize and the filter. Eigen-CAM and "activation"
-    look at no target. The side of its principal component that an Eigen-CAM shows is arbitrary:
-    `orient="library"` takes what the decomposition returns, as pytorch-grad-cam does; "activation" the side
-    on which the mean activation is larger. Score-CAM holds one copy of an image per channel of the layer.
+    Channels are reduced first, then the sign rule, the resize and the filter. Eigen-CAM, "activation" and
+    attention rollout look at no target: equal images share one map. The side of its principal component that
+    an Eigen-CAM shows is arbitrary: `orient="library"` takes what the decomposition returns, as
+    pytorch-grad-cam does; "activation" the side on which the mean activation is larger. Score-CAM and
+    Ablation-CAM make one pass for each channel of the layer.
 
     Examples
     --------
@@ -164,6 +176,7 @@ def explain(
     own = check_options(row, chosen)
     check_choice(resolution, RESOLUTIONS, "resolution")
     size = check_batch_size(batch_size)
+    mixed_precision = check_flag(mixed_precision, "mixed_precision")
     model = _check_model(model, row)
     if not row.layer and layer is not None:
         have = quoted(one.name for one in METHODS.values() if one.layer)
@@ -177,14 +190,16 @@ def explain(
     runner = _runner(row)
     pieces: list[np.ndarray] = []
     shape = (int(stack.shape[2]), int(stack.shape[3]))
-    batches = _batches(groups if not row.hooks else [[place] for place in range(len(stack))], size)
+    batches = _batches(row, groups, size)
     # whatever the caller has switched off
     with torch.inference_mode(False), torch.enable_grad(), evaluating(model, device) as place:
+        if place.type == "cpu":
+            keep_freed_memory()
         number = dtype_of(model)
         first = stack[:1].to(device=place, dtype=number, copy=True)
         layers, n_outputs = _look(model, first, row, layer, grid)
         wanted = check_targets(targets, len(stack), n_outputs)
-        for batch in with_bar(batches, len(stack), row.label, progress=progress):
+        for batch in with_bar(batches, sum(map(len, batches)), row.label, progress=progress):
             request = Request(
                 model=model,
                 images=stack[batch].to(device=place, dtype=number),
@@ -197,12 +212,23 @@ def explain(
                 mixed_precision=mixed_precision,
                 **reduced,
             )
-            maps = reduce_channels(_run(runner, request, row), reduced["channels"])
+            raw = _run(runner, request, row)
+            if len(raw) != len(batch):
+                raise ShapeError(
+                    f"method {row.name!r} made {len(raw)} maps of {len(batch)} images; reshape= has to keep "
+                    "one grid for each image"
+                )
+            maps = reduce_channels(raw, reduced["channels"])
             maps = keep_sign(maps, reduced["sign"])
             _check_maps(maps, row, batch, wanted)
             pieces.append(finish(maps, shape, resolution, box))
     made = np.concatenate(pieces)
-    return made[np.argsort(np.concatenate(batches))]
+    of_image = np.empty(len(stack), np.int64)
+    of_image[np.concatenate(batches)] = np.arange(len(made))
+    if not row.by_target:
+        for group in groups:
+            of_image[group] = of_image[group[0]]
+    return made[of_image]
 
 
 def _check_model(model: Any, row: Method) -> Any:
@@ -241,11 +267,11 @@ def _check_reshape(reshape: Any) -> Reshape | None:
 
 def _groups(row: Method, images: torch.Tensor) -> list[list[int]]:
     """Return the places of equal images where that matters: for shared passes and shared random numbers."""
-    if row.hooks and not row.random:
+    if row.hooks and not row.random and row.by_target:
         return [[place] for place in range(len(images))]
     found: dict[bytes, list[int]] = {}
     for place, image in enumerate(images):
-        digest = blake2b(image.cpu().numpy().tobytes(), digest_size=16).digest()
+        digest = blake2b(bytes_of(image), digest_size=16).digest()
         found.setdefault(digest, []).append(place)
     return list(found.values())
 
@@ -296,16 +322,19 @@ def _look(
     return tuple(layers.values()), shown.outputs.shape[1]
 
 
-def _batches(groups: list[list[int]], size: int) -> list[list[int]]:
-    """Return places in batches; equal images stay together as far as a batch holds them."""
+def _batches(row: Method, groups: list[list[int]], size: int) -> list[list[int]]:
+    """Return places in batches, as many as a batch holds; of a method that looks at no target, one per group.
+
+    Equal images stay together, however many, where their targets share passes: those make their own batches.
+    """
+    if row.hooks:
+        places = [place for group in groups for place in (group if row.by_target else group[:1])]
+        return [places[start : start + size] for start in range(0, len(places), size)]
     batches: list[list[int]] = [[]]
     for group in groups:
         if batches[-1] and len(batches[-1]) + len(group) > size:
             batches.append([])
-        for place in group:
-            if len(batches[-1]) == size:
-                batches.append([])
-            batches[-1].append(place)
+        batches[-1] += group
     return batches
 
 
@@ -320,11 +349,19 @@ def _run(runner: Runner, request: Request, row: Method) -> torch.Tensor:
     """Return what a method gives for a batch."""
     try:
         return runner(request)
-    except torch.cuda.OutOfMemoryError as error:
-        raise SalstatsError(
-            f"method {row.name!r} ran out of the device's memory with batch_size={request.batch_size}; a "
-            "smaller batch_size needs less"
-        ) from error
+    except (RuntimeError, MemoryError) as error:
+        if ran_out_of_memory(error):
+            raise SalstatsError(
+                f"method {row.name!r} ran out of the device's memory with batch_size={request.batch_size}; a "
+                "smaller batch_size needs less"
+            ) from error
+        if any(words in str(error) for words in _NO_GRADIENT):
+            said = " ".join(str(error).split())[:200]
+            raise SalstatsError(
+                f"method {row.name!r} finds no gradient of the output ({said}); look in the network for "
+                "no_grad, detach, inference mode, whole numbers, or an input that is changed in place"
+            ) from error
+        raise
 
 
 def _check_maps(maps: np.ndarray, row: Method, batch: list[int], targets: np.ndarray) -> None:
@@ -338,4 +375,3 @@ def _check_maps(maps: np.ndarray, row: Method, batch: list[int], targets: np.nda
             f"{maps[0].size} values of the map are NaN or infinite; look at the network's weights and at how "
             "images are scaled"
         )
-

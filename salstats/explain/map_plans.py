@@ -9,13 +9,14 @@ import numpy as np
 import pandas as pd
 from torch import nn
 
-from salstats.checks import SalstatsError, ValueRangeError, check_choice, check_columns
+from salstats.checks import SalstatsError, ValueRangeError, check_choice, check_columns, check_numeric, quoted
 from salstats.explain.ensembles import SCALES
-from salstats.explain.forward import check_batch_size
+from salstats.explain.forward import check_batch_size, check_flag
 from salstats.explain.methods import Method, check_method, check_options
 from salstats.explain.networks import Network, outputs_of, said
 from salstats.explain.reductions import RESOLUTIONS
 from salstats.map_folder import MapKey
+from salstats.map_table import checked_label, checked_patient
 from salstats.study import Series
 
 #: Arguments of `explain` that stand among the options of a method.
@@ -129,6 +130,11 @@ def checked_plan(
     names = [methods] if isinstance(methods, str) else list(dict.fromkeys(methods))
     if not names:
         raise SalstatsError("methods is empty; see list_methods()")
+    wrong = options if not isinstance(options, Mapping | None) else None
+    for given in (options or {}).values() if wrong is None else ():
+        wrong = given if not isinstance(given, Mapping) else wrong
+    if wrong is not None:
+        raise SalstatsError(f"options must map each method to its options by name, not {wrong!r}")
     options = dict(options or {})
     unused = [name for name in options if name not in names]
     if unused:
@@ -142,9 +148,9 @@ def checked_plan(
         raise ValueRangeError(
             f"rng must be a whole number from 0 up, so that a second run draws the same, not {rng!r}"
         )
-    drawn = tuple(dict.fromkeys(int(seed) for seed in seeds)) if seeds is not None else ()
-    if any(seed < 0 for seed in drawn) or (seeds is not None and not drawn):
-        raise ValueRangeError(f"seeds must be whole numbers from 0 up, not {seeds!r}")
+    drawn = _seeds(seeds)
+    if not isinstance(ensemble, bool | str):
+        raise SalstatsError(f"ensemble must be True, False or a name, not {ensemble!r}")
     trained = [network for network, _ in members if network.seed is not None]
     if drawn and trained and not ensemble and any(making.row.random for making in makings):
         raise SalstatsError(
@@ -158,10 +164,20 @@ def checked_plan(
         scale=check_choice(scale, SCALES, "scale"),
         resolution=check_choice(resolution, RESOLUTIONS, "resolution"),
         batch_size=check_batch_size(batch_size),
-        mixed_precision=bool(mixed_precision),
+        mixed_precision=check_flag(mixed_precision, "mixed_precision"),
         seeds=drawn,
         seed=int(rng),
     )
+
+
+def _seeds(seeds: Any) -> tuple[int, ...]:
+    """Return seeds, each once; none where there are none."""
+    if seeds is None:
+        return ()
+    given = np.asarray(seeds)
+    if given.ndim != 1 or not given.size or given.dtype.kind not in "iu" or given.min() < 0:
+        raise ValueRangeError(f"seeds must be whole numbers from 0 up, not {seeds!r}")
+    return tuple(dict.fromkeys(given.tolist()))
 
 
 def _making(name: str, options: Mapping[str, Any]) -> Making:
@@ -193,12 +209,46 @@ class Known:
         """Return it from a mapping or a frame of labels, and a mapping of patients."""
         if isinstance(labels, pd.DataFrame):
             check_columns(labels, ("case", "task", "label"), "labels")
-            keys = zip(labels["case"].astype("str"), labels["task"].astype("str"), strict=True)
-            labels = dict(zip(keys, labels["label"].astype(float), strict=True))
-        wrong = [k for k in labels or () if not isinstance(k, tuple) or len(k) != 2]
-        if wrong:
-            raise SalstatsError(f"labels: key {wrong[0]!r} must be (case, task)")
-        return cls(dict(labels or {}), dict(patients or {}))
+            values = check_numeric(labels, "label", "labels")
+            pairs = [*zip(zip(labels["case"], labels["task"], strict=True), values.tolist(), strict=True)]
+        else:
+            pairs = [*_mapping(labels, "labels").items()]
+        found: dict[tuple[str, str], float] = {}
+        for key, label in pairs:
+            if not isinstance(key, tuple) or len(key) != 2:
+                raise SalstatsError(f"labels: key {key!r} must be (case, task)")
+            # names are text in the folder
+            name = (str(key[0]), str(key[1]))
+            text = checked_label(label, f"labels: case {name[0]!r}, task {name[1]!r}")
+            value = float(text or "nan")
+            if str(found.setdefault(name, value)) != str(value):
+                raise SalstatsError(f"labels: case {name[0]!r}, task {name[1]!r} has two that differ")
+        given = {str(case): patient for case, patient in _mapping(patients, "patients").items()}
+        named = {
+            case: checked_patient(patient, f"patients: case {case!r}") for case, patient in given.items()
+        }
+        return cls(found, {case: patient for case, patient in named.items() if patient})
+
+    def check_tasks(self, tasks: Sequence[str]) -> None:
+        """Raise where labels are of other tasks altogether: names may be misspelt."""
+        labelled = {task for _, task in self.labels}
+        if labelled and labelled.isdisjoint(tasks):
+            raise SalstatsError(
+                f"labels has none of the tasks {quoted(tasks)} but {quoted(sorted(labelled))}"
+            )
+
+    def check_patients(self, cases: Sequence[str]) -> None:
+        """Raise where some cases have a patient and one of these has none: no reader takes such a folder."""
+        missing = [case for case in cases if case not in self.patients]
+        if self.patients and missing:
+            raise SalstatsError(f"patients has no entry for case {missing[0]!r}; all cases need one, or none")
+
+
+def _mapping(given: Any, name: str) -> Mapping[Any, Any]:
+    """Return a mapping, empty where there is none."""
+    if not isinstance(given, Mapping | None):
+        raise SalstatsError(f"{name} must be a mapping, not {type(given).__name__}")
+    return given or {}
 
 
 def digests_of(members: Sequence[tuple[Network, Any]], opened: Any) -> dict[int, str]:

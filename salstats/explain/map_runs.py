@@ -130,10 +130,10 @@ def make_maps(
 
     Notes
     -----
-    What is compared with an earlier run: weights and kinds of modules, `preparation`, `layer` and `reshape`,
-    options, `resolution`, `ensemble` and `scale`, seeds. Not: the images, the outputs that tasks have, the
-    batch size and the device. A map's last digits can depend on which others are made with it; a run that was
-    stopped between two batches gives the same bytes as one that was not.
+    What is compared with an earlier run: weights, modules and their options, `preparation`, `layer` and
+    `reshape`, options, `resolution`, `ensemble` and `scale`, seeds. Not: the images, the outputs that tasks
+    have, the batch size and the device. A map's last digits can depend on which others are made with it; a
+    run that was stopped between two batches gives the same bytes as one that was not.
 
     An ensemble draws for each network anew; networks by themselves are compared on the same draws.
 
@@ -161,6 +161,7 @@ def make_maps(
         batch_size=batch_size, mixed_precision=mixed_precision, seeds=seeds, rng=rng,
     )  # fmt: skip
     known = Known.of(labels, patients)
+    known.check_tasks([task for _, outputs in plan.members for task in outputs])
     at_once = check_count(cases_at_once, "cases_at_once")
     total = len(images) * len(plan.members) if isinstance(images, Sized) else None
     with ExitStack() as stack:
@@ -225,6 +226,10 @@ class _Writer:
     def __init__(self, maps: MapFolder, known: Known) -> None:
         self._maps, self._known, self._due = maps, known, 0.0
 
+    def check(self, cases: Sequence[str]) -> None:
+        """Raise before any work where what is known of cases cannot be written."""
+        self._known.check_patients(cases)
+
     def lacks(self, key: MapKey) -> bool:
         """Return whether a map is still to be made."""
         return key not in self._maps
@@ -260,6 +265,7 @@ class _Run:
     def make(self, cases: list[tuple[str, Image]]) -> None:
         """Make what is missing of some cases."""
         names = [name for name, _ in cases]
+        self.writer.check(names)
         ready = ReadyImages(cases, keep=len(self.plan.members) > 1)
         if self.plan.ensemble is None:
             for network, outputs in self.plan.members:

@@ -39,6 +39,8 @@ class Method:
         Whether it reads a layer of the network.
     random : bool
         Whether it draws random numbers.
+    by_target : bool
+        Whether its map depends on the output that it is asked about.
     channels : str
         How channels are reduced where nothing else is said: "sum", "mean", "max", "abs_max".
     sign : str
@@ -56,15 +58,17 @@ class Method:
     hooks: bool = True
     layer: bool = False
     random: bool = False
+    by_target: bool = True
     channels: str = "sum"
     sign: str = "positive"
     options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
 
-def _cam(name: str, label: str, source: str, **options: Any) -> Method:
+def _cam(name: str, label: str, source: str, *, by_target: bool = True, **options: Any) -> Method:
     """Return the row of a method of pytorch-grad-cam."""
     run = f"salstats.explain.cams:run_{name.replace('++', 'plusplus')}"
-    return Method(name, label, CAM, "grad-cam", run, source, layer=True, options=MappingProxyType(options))
+    own = MappingProxyType(options)
+    return Method(name, label, CAM, "grad-cam", run, source, layer=True, by_target=by_target, options=own)
 
 
 _ROWS = (
@@ -79,6 +83,7 @@ _ROWS = (
         "eigencam",
         "Eigen-CAM",
         "Muhammad & Yeasin (2020), doi:10.1109/IJCNN48605.2020.9206626",
+        by_target=False,
         orient="library",
     ),
     _cam("scorecam", "Score-CAM", "Wang et al. (2020), doi:10.1109/CVPRW50498.2020.00020"),
@@ -95,6 +100,7 @@ _ROWS = (
         "a module's output as it is; for attention gates Schlemper et al. (2019), "
         "doi:10.1016/j.media.2019.01.012",
         layer=True,
+        by_target=False,
         channels="mean",
         sign="signed",
     ),
@@ -210,6 +216,7 @@ _ROWS = (
         "salstats",
         "salstats.explain.attention:run_attention_rollout",
         "Abnar & Zuidema (2020), doi:10.18653/v1/2020.acl-main.385",
+        by_target=False,
         sign="signed",
         options=MappingProxyType(
             {

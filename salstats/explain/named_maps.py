@@ -1,12 +1,12 @@
 """Maps beside the images they explain: whose they are, one per image and method, all of them finite."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from salstats.checks import SalstatsError, ShapeError, ValueRangeError
+from salstats.checks import SalstatsError, ShapeError, ValueRangeError, quoted
 from salstats.images.maps import check_saliency
 
 #: What a map is called where nobody says which method made it.
@@ -64,8 +64,9 @@ def check_keys(cases: Sequence[Any] | None, tasks: Sequence[Any] | None, n: int)
 
 def _names(given: Sequence[Any], n: int, what: str) -> list[str]:
     """Return one name per image as text."""
-    if isinstance(given, str) or len(given) != n:
-        shown = repr(given) if isinstance(given, str) else len(given)
+    if isinstance(given, str) or not isinstance(given, Sized) or len(given) != n:
+        listed = isinstance(given, Sized) and not isinstance(given, str)
+        shown = len(given) if listed else repr(given)
         raise ShapeError(f"{what} must name each of the {n} images, not {shown}")
     names = ["" if name is None or name != name else str(name) for name in given]
     if "" in names:
@@ -90,6 +91,8 @@ def check_maps(maps: Any, method: str | None, keys: Keys) -> dict[str, list[np.n
         if not maps:
             raise SalstatsError("maps is empty; give an array, or method -> array")
         named = {str(name): given for name, given in maps.items()}
+        if len(named) < len(maps):
+            raise SalstatsError(f"two methods of maps have one name as text (methods: {quoted(named)})")
     else:
         named = {METHOD if method is None else str(method): maps}
     checked = {name: _one_per_image(given, name, len(keys.cases)) for name, given in named.items()}
@@ -104,7 +107,12 @@ def check_maps(maps: Any, method: str | None, keys: Keys) -> dict[str, list[np.n
 
 def _one_per_image(given: Any, method: str, n: int) -> list[np.ndarray]:
     """Return the maps of a method as arrays on the CPU."""
-    maps = [np.asarray(m.detach().cpu() if hasattr(m, "detach") else m) for m in given]
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise ShapeError(f"maps of method {method} must be one per image, not {type(given).__name__}")
+    try:
+        maps = [np.asarray(m.detach().cpu() if hasattr(m, "detach") else m) for m in given]
+    except ValueError as error:
+        raise ShapeError(f"method {method}: a map must have rows of one length") from error
     if len(maps) != n:
         raise ShapeError(f"method {method!r} has {len(maps)} maps for {n} images; each image needs one")
     return maps

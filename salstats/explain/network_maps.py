@@ -11,13 +11,10 @@ from torch import nn
 
 from salstats.checks import SalstatsError
 from salstats.explain.ensembles import check_outputs
-from salstats.explain.forward import predict
+from salstats.explain.forward import predict, ran_out_of_memory
 from salstats.explain.making import explain
 from salstats.explain.map_plans import Making, Plan, case_seed
 from salstats.explain.networks import Network
-
-#: What devices say whose memory is too small.
-_NO_MEMORY = ("out of memory", "can't allocate memory", "not enough memory")
 
 #: A case and a task.
 Pair = tuple[str, str]
@@ -108,8 +105,8 @@ class Shown:
         """Say what would do where a device has too little memory."""
         try:
             yield
-        except RuntimeError as error:
-            if not any(words in str(error) for words in _NO_MEMORY):
+        except (RuntimeError, MemoryError) as error:
+            if not ran_out_of_memory(error):
                 raise
             raise SalstatsError(
                 f"out of memory with batch_size={self.plan.batch_size}; a smaller batch_size needs less"

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import pickle
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, is_dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from salstats.explain.forward import PROBABILITIES
 from salstats.explain.methods import ATTENTION, Method
 from salstats.explain.request import Reshape
 from salstats.images.preparation import Preparation
+from salstats.readers.grey_images import check_plain
 
 #: Under which a file of a training run keeps the weights, where they are not all it holds.
 _WEIGHTS = ("state_dict", "model_state_dict", "model")
@@ -80,6 +82,11 @@ class Network:
         if not isinstance(self.name, str) or not self.name:
             raise SalstatsError(f"a network needs a name, the value of the column model, not {self.name!r}")
         check_choice(self.probability, PROBABILITIES, "probability")
+        if self.tasks is not None and not isinstance(self.tasks, Mapping):
+            raise SalstatsError(
+                f"network {self.name!r}: tasks must map each task to the index of its output, not be "
+                f"{type(self.tasks).__name__}"
+            )
         if not callable(self.load):
             raise SalstatsError(
                 f"network {self.name!r}: load must be a torch.nn.Module, or a callable that returns one, not "
@@ -139,10 +146,13 @@ class Network:
         return own | given
 
     def digest(self, module: nn.Module) -> str:
-        """Return a text that changes with the weights, the kinds of the modules, and the preparation."""
+        """Return a text that changes with the weights, the modules and their options, and the preparation."""
         total = hashlib.sha256(repr((self.probability, self.preparation)).encode())
         for name, part in module.named_modules():
-            total.update(f"{name}={type(part).__qualname__}\n".encode())
+            # weights do not show a stride; modules of others may say where they lie in memory
+            known = type(part).__module__.startswith("torch.nn.")
+            said_of = part.extra_repr() if known else ""
+            total.update(f"{name}={type(part).__qualname__}({said_of})\n".encode())
         if isinstance(module, torch.jit.ScriptModule | torch.fx.GraphModule):
             total.update(str(module.code).encode())
         for name, value in module.state_dict().items():
@@ -196,7 +206,13 @@ def load_checkpoint(
     """
     file = Path(path)
     try:
-        held = torch.load(file, map_location="cpu", weights_only=True)
+        check_plain(file)
+        # torch warns of what is refused here anyway
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            held = torch.load(file, map_location="cpu", weights_only=True)
+    except InputFileError:
+        raise
     except FileNotFoundError as error:
         raise InputFileError(f"{file}: no such file") from error
     except pickle.UnpicklingError as error:
@@ -206,7 +222,7 @@ def load_checkpoint(
         ) from error
     # damaged archives raise RuntimeError, EOFError and others
     except Exception as error:
-        said = " ".join(str(error).split())[:200] or type(error).__name__
+        said = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
         raise InputFileError(f"{file}: the checkpoint cannot be read ({said})") from error
     weights = _weights(held, file)
     start = prefix
@@ -217,6 +233,8 @@ def load_checkpoint(
         raise InputFileError(f"{file}: {lacking[0]!r} does not begin with prefix={start!r}")
     weights = {name[len(start) :]: value for name, value in weights.items()}
     module = build()
+    if not isinstance(module, nn.Module):
+        raise SalstatsError(f"build() must return a torch.nn.Module, not {type(module).__name__}")
     _check_fit(module.state_dict(), weights, file)
     module.load_state_dict(weights)
     return module
@@ -234,7 +252,17 @@ def _weights(held: Any, file: Path) -> dict[str, torch.Tensor]:
         raise InputFileError(
             f"{file}: holds no weights but {there}; they are looked for under {quoted(_WEIGHTS)}"
         )
+    odd = [name for name in found if not isinstance(name, str)]
+    if odd:
+        raise InputFileError(f"{file}: {odd[0]!r} is no name of a weight")
     return dict(found)
+
+
+def _is_plain(value: Any, wanted: torch.Tensor) -> bool:
+    """Return whether a weight is a tensor that a network can take over as it is."""
+    if not isinstance(value, torch.Tensor) or value.is_meta:
+        return False
+    return value.layout == wanted.layout and value.is_complex() <= wanted.is_complex()
 
 
 def _check_fit(wanted: Mapping[str, Any], given: Mapping[str, Any], file: Path) -> None:
@@ -246,11 +274,16 @@ def _check_fit(wanted: Mapping[str, Any], given: Mapping[str, Any], file: Path) 
         hint = "; prefix= takes off what stands before its names" if missing and more else ""
         raise InputFileError(f"{file}: weights of another network: it {' and '.join(parts)}{hint}")
     for name, value in given.items():
-        shape = getattr(wanted[name], "shape", None)
-        if getattr(value, "shape", None) != shape:
+        if isinstance(wanted[name], torch.Tensor) and not _is_plain(value, wanted[name]):
+            kind = f"a tensor, {value.dtype}, {value.layout}" if isinstance(value, torch.Tensor) else "none"
             raise InputFileError(
-                f"{file}: weights of another network: {name!r} has shape {tuple(value.shape)}, the network's "
-                f"{tuple(shape or ())}"
+                f"{file}: {name!r} is {kind}; a weight is a tensor of the network's kind, with its numbers"
+            )
+        shapes = [tuple(getattr(held, "shape", ())) for held in (value, wanted[name])]
+        if shapes[0] != shapes[1]:
+            raise InputFileError(
+                f"{file}: weights of another network: {name!r} has shape {shapes[0]}, the network's "
+                f"{shapes[1]}"
             )
 
 
@@ -302,11 +335,20 @@ def outputs_of(
             raise SalstatsError(
                 f"network {str(network)!r} does not know task {unknown[0]!r} (tasks: {there})"
             )
-        found.append((network, {t: int(outputs[t]) for t in own}))
+        found.append((network, {t: _output(outputs[t], t, network) for t in own}))
     unserved = [t for t in wanted if not any(t in outputs for _, outputs in found)]
     if unserved:
         raise SalstatsError(f"no network is listed for task {unserved[0]!r}")
     return [(network, outputs) for network, outputs in found if outputs]
+
+
+def _output(value: Any, task: str, network: Network) -> int:
+    """Return the index of a task's output."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise SalstatsError(
+            f"network {str(network)!r}: task {task!r} is output {value!r}, which is no whole number"
+        )
+    return int(value)
 
 
 def _flat(networks: Any) -> Iterable[Any]:

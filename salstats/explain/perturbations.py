@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 from captum._utils.models.linear_model import SkLearnLasso, SkLearnLinearRegression
+from captum._utils.models.model import Model
 from captum.attr import Lime
 from captum.attr._core.lime import get_exp_kernel_similarity_function
 
@@ -133,7 +134,8 @@ def run_lime(request: Request) -> torch.Tensor:
     return _surrogates(
         request,
         lambda generator, n_samples, n_features: generator.random((n_samples, n_features)) < 0.5,
-        lambda: SkLearnLasso(alpha=alpha),
+        # cyclic descent draws nothing, but without a seed of its own it moves the global generator
+        lambda: SkLearnLasso(alpha=alpha, random_state=0),
         get_exp_kernel_similarity_function("cosine", kernel_width=width),
     )
 
@@ -212,20 +214,25 @@ def _surrogates(
                 "or more, or fewer superpixels"
             )
         samples = draw(request.generator(places[0]), n_samples, n_features)
-        replay = _Replay(request)
-        for place in places:
-            method = Lime(replay.start(), linear_model(), similarity, _one_by_one(samples, image.device))
-            # captum reads its samples through a loader of torch, which draws a number it has no use for
-            with torch.random.fork_rng(devices=[]):
-                found = method.attribute(
-                    image,
-                    baselines=baselines_of(image, request.options["baseline"]),
-                    target=int(request.targets[place]),
-                    feature_mask=torch.as_tensor(segments, device=image.device)[None, None],
-                    n_samples=n_samples,
-                    perturbations_per_eval=request.batch_size,
-                )
-            maps[place] = found[0, :1].cpu()
+        data = _Data()
+        passes: list[torch.Tensor] = []
+        # captum reads its samples in an order that it draws, and starts its linear models at random
+        with torch.random.fork_rng(devices=[]):
+            Lime(_kept(request, passes), data, similarity, _one_by_one(samples, image.device)).attribute(
+                image,
+                baselines=baselines_of(image, request.options["baseline"]),
+                # of all outputs, which are kept
+                target=0,
+                feature_mask=torch.as_tensor(segments, device=image.device)[None, None],
+                n_samples=n_samples,
+                perturbations_per_eval=request.batch_size,
+                return_input_shape=False,
+            )
+            outputs = torch.cat(passes).float()
+            for place, target in zip(places, request.targets[places].tolist(), strict=True):
+                fitted = linear_model()
+                fitted.fit([(data.samples, outputs[:, target], data.weights)])
+                maps[place, 0] = fitted.representation().flatten()[torch.from_numpy(segments)]
     return maps
 
 
@@ -239,25 +246,30 @@ def _one_by_one(samples: np.ndarray, device: torch.device) -> Callable[..., Iter
     return generate
 
 
-class _Replay:
-    """Forward passes that are made once: from the second start, the outputs of the first are given again."""
+class _Data(Model):
+    """Stands where captum expects a linear model, and keeps what it would be fitted to."""
 
-    def __init__(self, request: Request) -> None:
-        self._request = request
-        self._outputs: list[torch.Tensor] = []
-        self._at = 0
+    def fit(self, train_data: Any, **_: Any) -> None:
+        """Keep samples, shape (n_samples, n_features), and their weights, shape (n_samples,)."""
+        self.samples, _, self.weights = train_data.dataset.tensors
 
-    def start(self) -> Callable[[torch.Tensor], torch.Tensor]:
-        """Return the passes from the first on."""
-        self._at = 0
-        return self._next
+    def representation(self) -> torch.Tensor:
+        """Return no coefficients."""
+        return torch.zeros(self.samples.shape[1])
 
-    def _next(self, images: torch.Tensor) -> torch.Tensor:
-        """Return the outputs for some images; what is asked for is the same from start to start."""
-        if self._at == len(self._outputs):
-            self._outputs.append(self._request.outputs(images))
-        self._at += 1
-        return self._outputs[self._at - 1]
+    def __call__(self, x: Any) -> Any:
+        """Predict nothing."""
+        raise NotImplementedError
+
+
+def _kept(request: Request, passes: list[torch.Tensor]) -> Callable[[torch.Tensor], torch.Tensor]:
+    """Return forward passes whose outputs are kept."""
+
+    def outputs(images: torch.Tensor) -> torch.Tensor:
+        passes.append(request.outputs(images))
+        return passes[-1]
+
+    return outputs
 
 
 def _chunks(items: list[Any], size: int) -> Iterator[list[Any]]:

@@ -8,10 +8,15 @@ import numpy as np
 import torch
 from torch import nn
 
-from salstats.explain.forward import forward
+from salstats.explain.layout import outputs_of
 
 #: Turns what a layer gives, (b, tokens, channels), into a grid (b, channels, height, width).
 Reshape = Callable[[torch.Tensor], torch.Tensor]
+
+
+def bytes_of(image: torch.Tensor) -> bytes:
+    """Return the numbers of an image as bytes, also of types that NumPy does not have."""
+    return image.cpu().contiguous().view(torch.uint8).numpy().tobytes()
 
 
 @dataclass(frozen=True)
@@ -28,7 +33,7 @@ class Request:
     seeds : tuple of int
         One per image; equal images have equal ones.
     batch_size : int
-        Images in a forward pass.
+        Images in a forward pass; on a CPU fewer where they are large.
     layers : tuple of torch.nn.Module
         Those asked for; empty where the method has none.
     reshape : callable, optional
@@ -54,7 +59,7 @@ class Request:
 
     def outputs(self, images: torch.Tensor) -> torch.Tensor:
         """Return the outputs for any images, in batches, without gradients: float64, (n, n_outputs), CPU."""
-        return forward(
+        return outputs_of(
             self.model,
             images,
             batch_size=self.batch_size,
@@ -70,6 +75,6 @@ class Request:
         """Return places of equal images, so that passes that serve all outputs are made once."""
         found: dict[tuple[int, bytes], list[int]] = {}
         for place, image in enumerate(self.images):
-            key = (self.seeds[place], image.cpu().numpy().tobytes())
+            key = (self.seeds[place], bytes_of(image))
             found.setdefault(key, []).append(place)
         return list(found.values())

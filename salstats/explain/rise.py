@@ -54,15 +54,20 @@ def run_rise(request: Request) -> torch.Tensor:
     for places in request.groups():
         image = request.images[places[:1]]
         hidden = baselines_of(image, request.options["baseline"])
+        contrast = image - hidden
+        targets = request.targets[places].cpu()
         grids, shifts = draw_masks(request.generator(places[0]), n_masks, cells, keep, (height, width))
-        total = torch.zeros((len(places), height * width), dtype=torch.float64)
+        # in half precision weights and sums would be rounded too much; MPS has no double
+        number = torch.promote_types(torch.float32, image.dtype)
+        exact = number if image.device.type == "mps" else torch.float64
+        total = torch.zeros((len(places), height * width), dtype=exact, device=image.device)
         for start in range(0, n_masks, request.batch_size):
             part = slice(start, start + request.batch_size)
-            masks = make_masks(grids[part], shifts[part], (height, width)).to(image)
-            outputs = request.outputs(hidden + masks[:, None] * (image - hidden))
-            weights = to_probabilities(outputs, probability)[:, request.targets[places].cpu()]
-            total += (weights.T.to(masks) @ masks.flatten(1)).double().cpu()
-        maps[places, 0] = (total / (keep * n_masks)).reshape(-1, height, width)
+            masks = make_masks(grids[part], shifts[part], (height, width), device=image.device).to(number)
+            outputs = request.outputs(hidden + masks[:, None].to(image) * contrast)
+            weights = to_probabilities(outputs, probability)[:, targets]
+            total += weights.T.to(masks) @ masks.flatten(1)
+        maps[places, 0] = (total.cpu().double() / (keep * n_masks)).reshape(-1, height, width)
     return maps
 
 
@@ -92,7 +97,9 @@ def draw_masks(
     return grids, shifts
 
 
-def make_masks(grids: Any, shifts: Any, shape: tuple[int, int]) -> torch.Tensor:
+def make_masks(
+    grids: Any, shifts: Any, shape: tuple[int, int], *, device: torch.device | None = None
+) -> torch.Tensor:
     """Return masks for an image, from cells that are kept and shifts.
 
     Parameters
@@ -103,6 +110,8 @@ def make_masks(grids: Any, shifts: Any, shape: tuple[int, int]) -> torch.Tensor:
         number of cells, rounded up.
     shape : tuple of int
         (height, width) of the image.
+    device : torch.device, optional
+        Where the masks are made; by default on the CPU.
 
     Returns
     -------
@@ -127,14 +136,16 @@ def make_masks(grids: Any, shifts: Any, shape: tuple[int, int]) -> torch.Tensor:
     >>> make_masks(np.array([[[True, False], [True, False]]]), np.array([[0, 0]]), (4, 4))[0, 0]
     tensor([1.0000, 1.0000, 0.6667, 0.3333])
     """
-    kept, moved = torch.as_tensor(grids, dtype=torch.float32), np.asarray(shifts)
+    kept, moved = torch.as_tensor(grids, dtype=torch.float32, device=device), np.asarray(shifts)
     if kept.ndim != 3 or kept.shape[1] != kept.shape[2] or moved.shape != (len(kept), 2):
         raise ShapeError(
             f"grids must have shape (n, cells, cells) and shifts (n, 2), not {tuple(kept.shape)} and "
             f"{moved.shape}"
         )
     rows, columns = (
-        torch.as_tensor(_weights(side, kept.shape[1])[at[:, None] + np.arange(side)], dtype=torch.float32)
+        torch.as_tensor(
+            _weights(side, kept.shape[1])[at[:, None] + np.arange(side)], dtype=torch.float32, device=device
+        )
         for side, at in zip(shape, moved.T, strict=True)
     )
     return rows @ kept @ columns.transpose(1, 2)

@@ -135,12 +135,13 @@ def batches(pieces: Iterable[tuple[Ordered, torch.Tensor]], batch_size: int) -> 
     filled = 0
     for ordered, counts in pieces:
         if buffer is None:
-            # channels beside each other: convolutions and pooling take such a batch faster, also on a CPU
+            # as `outputs_of` shows images on a CPU
+            on_cpu = ordered.last.device.type == "cpu"
             buffer = torch.empty(
                 (batch_size, *ordered.last.shape),
                 dtype=ordered.last.dtype,
                 device=ordered.last.device,
-                memory_format=torch.channels_last,
+                memory_format=torch.channels_last if on_cpu else torch.contiguous_format,
             )
         done = 0
         while done < len(counts):

@@ -9,8 +9,10 @@ import torch
 from torch import nn
 
 from salstats.checks import ValueRangeError
-from salstats.explain.forward import dtype_of, forward, to_probabilities
+from salstats.explain.forward import dtype_of, to_probabilities
+from salstats.explain.layout import outputs_of
 from salstats.explain.pixel_order import pixel_ranks
+from salstats.explain.request import bytes_of
 from salstats.explain.step_images import Baseline, Ordered, batches
 
 
@@ -45,7 +47,7 @@ class Stepping:
 
     def outputs(self, batch: torch.Tensor) -> torch.Tensor:
         """Return the outputs for images of one batch: float64 on the CPU, (b, n_outputs)."""
-        return forward(
+        return outputs_of(
             self.model,
             batch,
             batch_size=len(batch),
@@ -102,7 +104,7 @@ def _distinct(images: torch.Tensor, *, each: bool) -> tuple[list[int], list[int]
     first: list[int] = []
     inverse: list[int] = []
     for place, image in enumerate(images):
-        key = image.cpu().numpy().tobytes()
+        key = bytes_of(image)
         if key not in known:
             known[key] = len(first)
             first.append(place)
@@ -122,4 +124,3 @@ def raise_nan(name: str, n_pixels: int) -> NoReturn:
         f"{name}: the model gave NaN with {n_pixels} pixels changed; a model that is right on every image, "
         "another baseline or full precision would do"
     )
-

@@ -20,6 +20,8 @@ INTERPOLATIONS = {
 }
 #: What the values of an image are divided by.
 RESCALES = ("type", "image", "none")
+#: Pixels of a resized image at most: a thin one can become very long before it is cropped.
+MOST_PIXELS = 2**27
 #: Brightness of red, green and blue (ITU-R BT.601, as Pillow's conversion to grey).
 _LUMA = np.array([0.299, 0.587, 0.114], np.float32)
 
@@ -98,6 +100,10 @@ class Preparation:
             check_count(self.shorter, "shorter")
         if self.channels not in (1, 3):
             raise ValueRangeError(f"channels must be 1 or 3, not {self.channels!r}")
+        if isinstance(self.pad_value, bool) or not isinstance(
+            self.pad_value, int | float | np.integer | np.floating
+        ):
+            raise ValueRangeError(f"pad_value must be a finite number, not {self.pad_value!r}")
         if not np.isfinite(self.pad_value):
             raise ValueRangeError(f"pad_value must be a finite number, not {self.pad_value!r}")
         for name in ("mean", "std"):
@@ -137,6 +143,11 @@ class Preparation:
         array = _check_image(image)
         shape = (array.shape[0], array.shape[1])
         resized_shape = self._resized_shape(shape)
+        if resized_shape[0] * resized_shape[1] > MOST_PIXELS:
+            raise ShapeError(
+                f"an image of {shape[0]} x {shape[1]} would be resized to {resized_shape[0]} x "
+                f"{resized_shape[1]} pixels before it is cropped; it is too thin for fit={self.fit!r}"
+            )
         start = tuple(_start(there, side) for there, side in zip(resized_shape, self.size, strict=True))
         low, high = _black_and_white(image, array, self.rescale)
         resized = self._resized(array, resized_shape).astype(np.float32, copy=False)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from salstats.checks import InputFileError, SalstatsWarning
+from salstats.checks import InputFileError, SalstatsWarning, ValueRangeError
 from salstats.images import masks
 from salstats.images.masks import Rle
 from salstats.readers.grey_images import check_plain
@@ -26,6 +26,8 @@ _EDGES = ("xmin", "ymin", "xmax", "ymax")
 _MARKS = (1, 255)
 #: Rows that are in memory at a time: a cell of 224 x 224 pixels takes 100 kB or more.
 _ROWS = 64
+#: Columns of a table at most.
+_WIDEST = 1000
 #: Brackets, comma and digits as bytes.
 _OPEN, _CLOSE, _COMMA, _ZERO, _NINE = b"[],09"
 #: What JSON allows between its signs.
@@ -112,6 +114,8 @@ def parse_mask(text: str, where: str = "mask", threshold: float | None = None) -
     if numbers is None:
         numbers = _array(text, where)
     if threshold is not None:
+        if not isinstance(threshold, int | float | np.number) or not math.isfinite(threshold):
+            raise ValueRangeError(f"threshold must be a finite number, not {threshold!r}")
         return masks.encode(numbers > threshold)
     marked = numbers != 0
     there = numbers[marked]
@@ -198,6 +202,11 @@ def _columns(file: Path) -> tuple[str, ...]:
         raise InputFileError(f"{file}: no such file") from error
     except (OSError, ValueError, csv.Error) as error:
         raise _unreadable(file, error) from error
+    if len(header) > _WIDEST:
+        raise InputFileError(f"{file}: {len(header)} columns; remove what is no annotation")
+    twice = next((name for name in header if header.count(name) > 1), None)
+    if twice is not None:
+        raise InputFileError(f"{file}: column {twice[:40]!r} is twice in the header; rename one of them")
     for columns in ((ATTENTION,), *((name,) for name in _LISTS), *_SIZED, _EDGES):
         if IMAGE in header and all(column in header for column in columns):
             return columns
@@ -213,10 +222,15 @@ def _rows(file: Path, columns: Sequence[str]) -> Iterator[tuple[int, tuple[str, 
     try:
         # the csv module has one limit for the size of cells in the whole program; pandas has none
         with pd.read_csv(
-            file, usecols=list(columns), dtype="str", keep_default_na=False, na_filter=False,
-            encoding="utf-8-sig", chunksize=_ROWS,
+            file, dtype="str", keep_default_na=False, na_filter=False, encoding="utf-8-sig", chunksize=_ROWS,
         ) as chunks:  # fmt: skip
             for chunk in chunks:
+                # pandas takes a first row that is longer than the header for one with names of rows
+                if not isinstance(chunk.index, pd.RangeIndex):
+                    raise InputFileError(
+                        f"{file}: its first row has more cells than the header; a cell that holds a comma is "
+                        "to be quoted"
+                    )
                 ordered = chunk[list(columns)]
                 for number, cells in zip(
                     chunk.index, ordered.itertuples(index=False, name=None), strict=True
@@ -289,15 +303,17 @@ def _boxes(
     """Return the boxes of a row as (x, y, width, height)."""
     try:
         given: Any = json.loads(cells[0]) if len(cells) == 1 else [[float(cell) for cell in cells]]
+        if not isinstance(given, list):
+            raise ValueError("no list")
         listed = [given] if given and not isinstance(given[0], list) else given
         boxes = [tuple(float(number) for number in box) for box in listed]
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
         raise InputFileError(f"{where}: no boxes of numbers but {' '.join(cells)[:80]!r}") from error
     if tuple(columns) == _EDGES:
         boxes = [(left, top, right - left, bottom - top) for left, top, right, bottom in boxes]
     found = []
     for box in boxes:
-        if len(box) != 4 or not all(map(math.isfinite, box)) or box[2] <= 0 or box[3] <= 0:
+        if len(box) != 4 or not all(map(math.isfinite, (*box, sum(map(abs, box))))) or min(box[2:]) <= 0:
             shown = ", ".join(f"{number:g}" for number in box[:6])
             raise InputFileError(
                 f"{where}: the box ({shown}) is none: it has x, y, and a width and height above 0"

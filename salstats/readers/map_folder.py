@@ -11,6 +11,7 @@ from salstats.checks import InputFileError, SalstatsError, SalstatsWarning, quot
 from salstats.images.masks import Rle, empty
 from salstats.map_table import TABLE
 from salstats.readers.case_json import check_name, read_segmentations
+from salstats.readers.grey_images import check_plain
 from salstats.readers.map_files import MASK_SUFFIXES, find_case_files, read_map, read_rle
 from salstats.readers.map_rows import MapRow, read_map_rows
 from salstats.readers.table_options import PathLike
@@ -280,6 +281,7 @@ def _masks(folder: Path, name: str, given: PathLike | None) -> _Masks | None:
     if source.suffix.lower() != ".json":
         what = "no such file or folder" if not source.exists() else "neither a .json nor a folder"
         raise InputFileError(f"{source}: {what}; masks are in NAME.json, or in TASK/CASE.png")
+    check_plain(source)
     found = read_segmentations(source, str)
     values = {
         case: {task: Rle.from_coco(code, found.where(case, task)) for task, code in by_task.items()}

@@ -15,6 +15,8 @@ from salstats.readers.map_files import MAP_SUFFIXES
 from salstats.readers.tables import TableOptions, read_table
 
 _NAN = float("nan")
+#: Pixels of a side at most, of which there may be as many in all.
+MOST_SIDE = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,7 @@ class _Cells:
 
 def _whole(values: np.ndarray) -> np.ndarray:
     """Return which numbers are positive whole ones."""
-    return np.asarray(np.isfinite(values) & (values >= 1) & (values == np.floor(values)))
+    return np.asarray((values >= 1) & (values <= MOST_SIDE) & (values == np.floor(values)))
 
 
 def _map_file(folder: Path, path: str, where: str) -> Path:

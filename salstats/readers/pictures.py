@@ -53,7 +53,11 @@ def read_picture(path: str | os.PathLike[str]) -> np.ndarray:
     check_plain(file)
     try:
         if file.suffix.lower() == ".npy":
-            return np.asarray(np.load(file, allow_pickle=False))
+            # mapped, so that the header's size is held against the file's before memory is taken
+            mapped = np.lib.format.open_memmap(file, mode="r")
+            if mapped.size > 3 * MOST_PIXELS:
+                raise InputFileError(f"{file}: {mapped.size} numbers are too many for an image")
+            return np.array(mapped)
         # Pillow warns of large files, which are refused below, and of tags, which say nothing of the pixels
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -75,11 +79,12 @@ def _pixels(file: Path, image: Any) -> np.ndarray:
     wrong = None
     if n_images > 1:
         wrong = f"holds {n_images} images; save each as a file of its own"
+    elif image.width * image.height > MOST_PIXELS:
+        # before EXIF is looked for, for which a PNG is unpacked
+        wrong = f"{image.height} x {image.width} pixels are too many; an image has {MOST_PIXELS} at most"
     elif image.getexif().get(_ORIENTATION) not in _UPRIGHT:
         # programs differ in whether they turn it, and so did whoever marked it
         wrong = "its pixels are stored turned or mirrored (EXIF's orientation); save it upright"
-    elif image.width * image.height > MOST_PIXELS:
-        wrong = f"{image.height} x {image.width} pixels are too many; an image has {MOST_PIXELS} at most"
     elif image.mode not in (*_GREY, "LA", "P", "PA", "RGB", "RGBA"):
         wrong = f"its pixels are {image.mode}; save it in grey or RGB"
     if wrong:

@@ -294,6 +294,8 @@ def _annotations(
     else:
         listed = asked if isinstance(asked, Sequence) and not isinstance(asked, str) else [asked]
         files = [Path(file) for file in listed]
+        if not files:
+            raise SalstatsError("annotations= names no table; leave it out to read all")
     noted = read_annotations(files, threshold=threshold)
     by_file = {image.file.name: case for case, image in images.items()}
     found: dict[str, Annotation] = {}

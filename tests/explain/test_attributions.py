@@ -144,6 +144,15 @@ def test_seeds_decide_on_gradient_shap():
     assert torch.equal(first[1], other[1])
 
 
+def test_gradient_shap_takes_baselines_as_arrays_and_as_tensors_that_want_gradients():
+    model, x, many = cnn(), images(2), noise(3, *images(1).shape[1:], seed=5)
+    as_array, as_tensor = (
+        ask("gradient_shap", model, x, 0, baseline=given)
+        for given in (many.numpy(), many.clone().requires_grad_())
+    )
+    assert torch.equal(as_array, as_tensor)
+
+
 def test_gradient_shap_does_not_depend_on_the_size_of_batches():
     model, x = cnn(), images(1)
     options = {"stdev": 0.2, "baseline": images(3, seed=5).numpy()}

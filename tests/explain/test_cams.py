@@ -11,6 +11,8 @@ pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")
 nn = torch.nn
 
+from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
+
 #: Single precision through two small networks, in another order of summation.
 ROUNDING = 1e-5
 #: The library adds 1e-7 to each layer's range before it takes the mean; ranges here are 1e-3 and more.
@@ -360,13 +362,39 @@ def test_the_model_is_as_it_was_also_after_an_error(method):
     model.train()
     modules = list(model.modules())
     # held, with all that its frames hold
-    with pytest.raises(RuntimeError, match="the network failed") as caught:
+    with pytest.raises((RuntimeError, SalstatsError), match="the network failed") as caught:
         explain(model, pictures(2), 1, method=method, layer="3", batch_size=2)
     assert all(a is b for a, b in zip(model.modules(), modules, strict=True))
     assert all(m.training for m in model.modules())
     assert all(p.requires_grad for p in model.parameters())
     assert hooks_of(model) == 0
     assert caught.tb is not None
+
+
+def test_nan_for_one_image_of_a_batch_is_no_empty_map():
+    class Undefined(nn.Module):
+        def forward(self, x):
+            return torch.cat([x[:1], x[1:] * float("nan")])
+
+    with pytest.raises(SalstatsError, match="image 1, target 1"):
+        explain(nn.Sequential(*cnn(), Undefined()), pictures(2), 1, layer="3", batch_size=2)
+
+
+@pytest.mark.parametrize("method", ["eigencam", "gradcam"])
+def test_a_network_made_in_inference_mode_keeps_its_flags(method):
+    with torch.inference_mode():
+        model = cnn()
+    wanted = [p.requires_grad for p in model.parameters()]
+    if method == "gradcam":
+        with pytest.raises(SalstatsError, match="finds no gradient"):
+            explain(model, pictures(2), 1, method=method, layer="3")
+    else:
+        np.testing.assert_allclose(
+            explain(model, pictures(2), 1, method=method, layer="3"),
+            explain(cnn(), pictures(2), 1, method=method, layer="3"),
+            atol=ROUNDING,
+        )
+    assert [p.requires_grad for p in model.parameters()] == wanted
 
 
 @pytest.mark.parametrize("method", GRADIENTS)
@@ -404,6 +432,49 @@ def test_passes_that_try_channels_out_keep_no_activations(method):
     # one to look, one to take the activations, and Ablation-CAM's own
     assert min(model.counts[:2]) > 0
     assert not any(model.counts[2 if method == "scorecam" else 3 :])
+
+
+def test_scorecam_holds_a_batch_of_channels_at_a_time():
+    class Largest(TorchDispatchMode):
+        size = 0
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            made = func(*args, **(kwargs or {}))
+            if isinstance(made, torch.Tensor):
+                self.size = max(self.size, made.numel())
+            return made
+
+    channels, side = 64, 16
+    model = nn.Sequential(
+        nn.AvgPool2d(8),
+        nn.Conv2d(3, channels, 1),
+        nn.AdaptiveAvgPool2d(1),
+        nn.Flatten(),
+        nn.Linear(channels, 2),
+    )
+    with Largest() as largest:
+        explain(model, pictures(1, side), 1, method="scorecam", layer="1", batch_size=4)
+    assert largest.size <= 4 * 3 * side**2
+
+
+class Scales(nn.Module):
+    """Scales what it is given, in place or not."""
+
+    def __init__(self, in_place):
+        super().__init__()
+        self.in_place = in_place
+
+    def forward(self, x):
+        return x.mul_(3) if self.in_place else x * 3
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_network_that_scales_its_images_in_place_is_shown_them_unscaled_each_time(method):
+    in_place, plain = (
+        explain(nn.Sequential(Scales(in_place), *cnn()), pictures(2), 1, method=method, layer="4")
+        for in_place in (True, False)
+    )
+    np.testing.assert_allclose(in_place, plain, rtol=ROUNDING, atol=ROUNDING)
 
 
 @pytest.mark.parametrize("method", METHODS)

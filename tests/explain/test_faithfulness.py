@@ -360,3 +360,27 @@ def test_maps_must_fit_the_images(some):
         insertion(small_cnn(), images, maps["ig"][:, None], targets)
     with pytest.raises(SalstatsError, match="maps is empty"):
         insertion(small_cnn(), images, {}, targets)
+
+
+@pytest.mark.parametrize(
+    ("maps", "options", "message"),
+    [
+        (None, {}, "maps of method saliency must be one per image, not NoneType"),
+        (5, {}, "must be one per image, not int"),
+        ([[[1], [1, 2]]] * 2, {}, "rows of one length"),
+        ({"5": np.ones((2, 4, 4)), 5: np.zeros((2, 4, 4))}, {}, "two methods of maps have one name"),
+        (np.ones((2, 4, 4)), {"cases": 5}, "cases must name each of the 2 images, not 5"),
+        (np.ones((2, 4, 4)), {"tasks": iter("ab")}, "tasks must name each of the 2 images"),
+    ],
+)
+def test_what_are_no_maps_or_names_is_said_in_one_line(maps, options, message):
+    with pytest.raises(SalstatsError, match=message) as caught:
+        insertion(small_cnn(), np.zeros((2, 2, 4, 4), np.float32), maps, 0, **options)
+    assert "\n" not in str(caught.value)
+
+
+def test_images_and_networks_in_a_type_that_numpy_lacks_are_taken():
+    images = torch.ones(2, 1, 4, 4, dtype=torch.bfloat16)
+    maps = np.arange(32.0).reshape(2, 4, 4)
+    curves = insertion(one_pixel(3).to(torch.bfloat16), images, maps, 0, probability="none", baseline="zero")
+    assert set(curves["prob"]) == {0.0, 1.0}

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from salstats.checks import SalstatsError, ShapeError, ValueRangeError
+from salstats.checks import SalstatsError, SalstatsWarning, ShapeError, ValueRangeError
 
 pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")
@@ -78,9 +78,72 @@ def test_statistics_of_a_batch_play_no_part_and_the_model_is_as_it_was(images):
 def test_the_model_is_as_it_was_also_after_an_error(images):
     model = nn.Sequential(nn.Dropout(), nn.Linear(7, 2))
     model.train()
-    with pytest.raises(RuntimeError):
+    with pytest.raises(SalstatsError, match=r"fails on .*\(5, 1, 2, 2\).*RuntimeError") as caught:
         predict(model, images)
+    assert "\n" not in str(caught.value)
+    assert isinstance(caught.value.__cause__, RuntimeError)
     assert all(m.training for m in model.modules())
+
+
+class Stubborn(nn.Sequential):
+    """A network that stays in training whatever it is told."""
+
+    def train(self, mode=True):
+        return super().train(True)
+
+
+def test_a_network_that_overrules_eval_is_not_trained(images):
+    model = Stubborn(nn.BatchNorm2d(1), nn.Dropout(0.5), nn.Flatten())
+    before = torch.get_rng_state()
+    np.testing.assert_array_equal(predict(model, images), predict(model, images))
+    assert model[0].num_batches_tracked == 0
+    assert torch.equal(torch.get_rng_state(), before)
+    assert all(m.training for m in model.modules())
+
+
+def test_a_network_is_never_moved_where_it_would_lose_its_weights(images):
+    model = Notes()
+    weights = model.linear.weight.detach().clone()
+    with pytest.raises(SalstatsError, match="device='meta' cannot be used"):
+        predict(model, images, device="meta")
+    assert torch.equal(model.linear.weight, weights)
+
+
+@pytest.mark.parametrize("device", [1.5, object()])
+def test_what_is_no_device_is_named(images, device):
+    with pytest.raises(SalstatsError, match="cannot be used"):
+        predict(Notes(), images, device=device)
+
+
+@pytest.mark.parametrize("model", [nn.LazyLinear(2), nn.Linear(2, 2, device="meta")])
+def test_a_network_without_weights_is_refused_and_not_filled(images, model):
+    with pytest.raises(SalstatsError, match="'weight' holds no numbers yet"):
+        predict(nn.Sequential(nn.Flatten(), model)[1], images)
+    assert isinstance(model.weight, nn.UninitializedParameter) or model.weight.is_meta
+
+
+def test_batch_statistics_in_evaluation_are_warned_of(images):
+    model = nn.Sequential(nn.BatchNorm2d(1, track_running_stats=False), nn.Flatten())
+    with pytest.warns(SalstatsWarning, match="layer '0', BatchNorm2d, has no running statistics"):
+        predict(model, images)
+
+
+def test_infinite_outputs_do_not_become_nan_in_silence(images):
+    class Infinite(nn.Module):
+        def forward(self, x):
+            return x.flatten(1) + torch.tensor([float("inf"), 0, 0, 0])
+
+    with pytest.raises(SalstatsError, match="the network gives infinity for image 0"):
+        predict(Infinite(), images)
+
+
+def test_outputs_that_change_with_the_batch_are_refused(images):
+    class Similar(nn.Module):
+        def forward(self, x):
+            return x.flatten(1) @ x.flatten(1).T
+
+    with pytest.raises(ShapeError, match="1 outputs in one batch and 2 in another"):
+        predict(Similar(), images, batch_size=2)
 
 
 def test_images_are_not_changed_by_a_network_that_works_in_place(images):
@@ -105,6 +168,16 @@ def test_a_model_without_numbers_works(images):
     np.testing.assert_array_equal(made, images.reshape(5, 4))
 
 
+class Complex(nn.Flatten):
+    def forward(self, x):
+        return super().forward(x) * 1j
+
+
+class Nothing(nn.Flatten):
+    def forward(self, x):
+        return super().forward(x)[:, :0]
+
+
 @pytest.mark.parametrize(
     ("model", "options", "kind", "message"),
     [
@@ -113,6 +186,8 @@ def test_a_model_without_numbers_works(images):
         (nn.Flatten(), {"device": "cuda:99"}, SalstatsError, "device='cuda:99' cannot be used"),
         (nn.Identity(), {}, ShapeError, r"\(n, n_outputs\), not \(5, 1, 2, 2\)"),
         (nn.Flatten(0), {}, ShapeError, r"not \(20,\)"),
+        (Complex(), {}, ShapeError, "real numbers, one for each output, not 4 outputs of torch.complex64"),
+        (Nothing(), {}, ShapeError, "not 0 outputs"),
         ("a model", {}, SalstatsError, r"must be a torch\.nn\.Module, not str"),
     ],
 )
@@ -136,6 +211,40 @@ def test_nan_names_the_image(images):
 def test_complex_images_are_refused(images):
     with pytest.raises(ValueRangeError, match="real numbers"):
         predict(nn.Flatten(), images.astype(np.complex64))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([np.zeros((1, 2, 2)), np.zeros((1, 3, 2))], "not all of one shape"),
+        ([["a"]], "an array or a tensor of numbers, not list of <U1"),
+        (None, "not NoneType of object"),
+        ((image for image in [np.zeros((1, 2, 2))]), "not generator of object"),
+        ({"a": np.zeros((1, 2, 2))}, "not dict of object"),
+        (torch.zeros(1, 1, 2, 2).to_sparse(), "a plain tensor"),
+        (torch.zeros(1, 1, 2, 2, device="meta"), "a plain tensor"),
+    ],
+    ids=["ragged", "text", "none", "generator", "dict", "sparse", "meta"],
+)
+def test_what_are_no_images_is_said_in_one_line(given, message):
+    with pytest.raises(SalstatsError, match=message) as caught:
+        predict(nn.Flatten(), given)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda x: x.astype(">f4"),
+        lambda x: x[:, :, ::-1][:, :, ::-1],
+        lambda x: np.broadcast_to(x, x.shape),
+        lambda x: x.astype(np.longdouble),
+        lambda x: [torch.tensor(one, requires_grad=True) for one in x],
+    ],
+    ids=["byte order", "steps backwards", "read only", "long double", "list of tensors"],
+)
+def test_arrays_that_torch_does_not_take_are_taken(images, change):
+    np.testing.assert_array_equal(predict(Notes(), change(images)), predict(Notes(), images))
 
 
 def test_whole_numbers_are_taken_as_images():

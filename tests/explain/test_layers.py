@@ -133,7 +133,7 @@ def test_finding_a_layer_leaves_the_model_as_it_was():
 
 def test_hooks_are_removed_when_the_pass_fails():
     model = pooled(nn.Conv2d(1, 4, 3), nn.ReLU())
-    with pytest.raises(RuntimeError):
+    with pytest.raises(SalstatsError, match="the network fails on images"):
         layers().find_layer(model, np.zeros((1, 2, 16, 16), np.float32))
     assert not any(m._forward_hooks for m in model.modules())
 

@@ -168,10 +168,23 @@ def test_equal_images_share_a_batch_and_maps_keep_their_order(made_up):
     np.testing.assert_allclose(made, expected, rtol=ROUNDING)
 
 
-def test_more_targets_of_an_image_than_a_batch_holds_are_split(made_up):
+def test_more_targets_of_an_image_than_a_batch_holds_share_its_passes(made_up):
     requests = made_up()
-    explain(cnn(), pictures(1)[[0] * 5], 0, method="made_up", batch_size=2)
-    assert [len(r.images) for r in requests] == [2, 2, 1]
+    explain(cnn(), pictures(2)[[0, 1, 0, 0]], 0, method="made_up", batch_size=2)
+    assert [r.groups() for r in requests] == [[[0, 1, 2]], [[0]]]
+    assert {r.batch_size for r in requests} == {2}
+
+
+@pytest.mark.parametrize("method", ["eigencam", "activation"])
+def test_methods_that_look_at_no_target_make_one_map_of_an_image(method):
+    model, images = cnn(), pictures(3)[[2, 0, 2, 1, 0]]
+    shown = []
+    model.register_forward_pre_hook(lambda module, given: shown.append(len(given[0])))
+    made = explain(model, images, [0, 1, 2, 3, 1], method=method, layer="0")
+    # and one to look
+    assert sum(shown) == 3 + 1
+    alone = [explain(model, image[None], 0, method=method, layer="0")[0] for image in images]
+    np.testing.assert_allclose(made, alone, atol=ROUNDING)
 
 
 def noise(request):
@@ -385,6 +398,63 @@ def test_a_device_without_memory_is_told_what_needs_less(made_up):
         explain(cnn(), pictures(), 0, method="made_up", batch_size=9)
 
 
+class CutOff(nn.Module):
+    """A network whose output has no gradient."""
+
+    def __init__(self, how):
+        super().__init__()
+        self.network, self.how = cnn(), how
+
+    def forward(self, x):
+        return self.how(self, x)
+
+
+def _without_gradient(self, x):
+    with torch.no_grad():
+        return self.network(x)
+
+
+@pytest.mark.parametrize(
+    ("how", "method"),
+    [
+        (_without_gradient, "gradcam"),
+        (_without_gradient, "input_x_gradient"),
+        (lambda self, x: self.network(x.detach()), "gradcam"),
+        (lambda self, x: self.network(x.detach()), "input_x_gradient"),
+        (lambda self, x: (100 * self.network(x)).long(), "gradcam"),
+    ],
+)
+def test_a_network_that_cuts_its_gradient_off_is_told_so_in_one_line(how, method):
+    model = CutOff(how)
+    with pytest.raises(SalstatsError, match=f"method '{method}' finds no gradient") as caught:
+        explain(model, pictures(2), 0, method=method)
+    assert "\n" not in str(caught.value)
+    assert all(p.requires_grad for p in model.parameters())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"layer": 5}, "layer must be a name or a module of the network, not int"),
+        ({"mixed_precision": "yes"}, "mixed_precision must be True or False, not 'yes'"),
+        ({"eigen_smooth": "no"}, "eigen_smooth must be True or False, not 'no'"),
+        ({"reshape": lambda grid: grid[:1]}, "gives 1 grids of 3 images"),
+        (
+            {"method": "activation", "layer": "0", "reshape": lambda grid: grid[:1]},
+            "made 1 maps of 3 images",
+        ),
+    ],
+)
+def test_options_of_another_kind_are_named(options, message):
+    with pytest.raises(SalstatsError, match=message):
+        explain(cnn(), pictures(3), 0, **options)
+
+
+def test_targets_in_lists_of_several_lengths_are_named():
+    with pytest.raises(ShapeError, match="targets must be one number or one per image"):
+        explain(cnn(), pictures(2), [[0], [1, 2]])
+
+
 def test_no_bar_where_there_is_no_terminal(capfd):
     explain(cnn(), pictures(), 0, progress=True)
     assert capfd.readouterr() == ("", "")
@@ -396,14 +466,13 @@ def test_a_bar_counts_images_on_a_terminal(made_up, monkeypatch):
     made_up()
     shown = []
 
-    def bar(results, sizes, label):
-        shown.append((sizes, label))
+    def bar(results, total, label, *, progress):
+        shown.append(([len(batch) for batch in results], total, label, progress))
         return results
 
     monkeypatch.setattr(making, "with_bar", bar)
-    monkeypatch.setattr(making.sys.stderr, "isatty", lambda: True, raising=False)
     explain(cnn(), pictures(5), 0, method="made_up", batch_size=2, progress=True)
-    assert shown == [([2, 2, 1], "Made up")]
+    assert shown == [([2, 2, 1], 5, "Made up", True)]
 
 
 # every method

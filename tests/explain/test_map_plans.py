@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from salstats.checks import ColumnError
+from salstats.checks import ColumnError, SalstatsError, ValueRangeError
 from salstats.study import Series
 
 pytestmark = pytest.mark.torch
@@ -102,3 +102,37 @@ def test_labels_are_found_by_case_and_task():
     assert Known.of(None, None) == Known()
     with pytest.raises(ColumnError, match="labels has no column 'label'"):
         Known.of(frame.drop(columns="label"), None)
+
+
+def test_names_of_cases_are_text_also_where_they_are_given_as_numbers():
+    known = Known.of({(1, "Edema"): 1}, {1: "p"})
+    assert known.labels == {("1", "Edema"): 1}
+    assert known.patients == {"1": "p"}
+
+
+@pytest.mark.parametrize(
+    ("labels", "patients", "message"),
+    [
+        ({("a", "Edema"): 2}, None, "case 'a', task 'Edema': label must be 0 or 1, not 2"),
+        ({("a", "Edema"): "1"}, None, "label must be 0 or 1, not '1'"),
+        (
+            pd.DataFrame({"case": ["a", "a"], "task": ["Edema"] * 2, "label": [0, 1]}),
+            None,
+            "case 'a', task 'Edema' has two that differ",
+        ),
+        ({("1", "Edema"): 0, (1, "Edema"): 1}, None, "has two that differ"),
+        (pd.DataFrame({"case": ["a"], "task": ["Edema"], "label": ["x"]}), None, "must be numeric"),
+        ([1], None, "labels must be a mapping, not list"),
+        (None, ["p"], "patients must be a mapping, not list"),
+        (None, {"a": ""}, "case 'a': patient '' is no name"),
+    ],
+)
+def test_what_cannot_be_written_is_named_before_any_work(labels, patients, message):
+    with pytest.raises(SalstatsError, match=message):
+        Known.of(labels, patients)
+
+
+@pytest.mark.parametrize("seeds", [5, [1.5], [1, "a"], [True]])
+def test_seeds_that_are_no_whole_numbers_are_not_cut_to_them(seeds):
+    with pytest.raises(ValueRangeError, match="seeds must be whole numbers from 0 up"):
+        plan_of([network()], seeds=seeds)

@@ -467,6 +467,12 @@ def test_too_little_memory_is_said_with_what_would_do(folder):
         (dict(batch_size=0), ValueRangeError, "batch_size"),
         (dict(tasks={"Fracture": 9}), SalstatsError, "does not know task 'Fracture'"),
         (dict(labels={"case00": 1}), SalstatsError, r"key 'case00' must be \(case, task\)"),
+        (dict(labels={("case00", "edema"): 1}), SalstatsError, "labels has none of the tasks .* but 'edema'"),
+        (dict(ensemble=5), SalstatsError, "ensemble must be True, False or a name, not 5"),
+        (dict(options=5), SalstatsError, "options must map each method to its options"),
+        (dict(options={"gradcam": 5}), SalstatsError, "options must map each method to its options"),
+        (dict(mixed_precision="no"), ValueRangeError, "mixed_precision must be True or False"),
+        (dict(device="meta"), SalstatsError, "device='meta' cannot be used"),
     ],
 )
 def test_bad_requests_are_named_before_anything_is_written(folder, arguments, error, message):
@@ -475,8 +481,23 @@ def test_bad_requests_are_named_before_anything_is_written(folder, arguments, er
     assert not folder.exists()
 
 
+def test_patients_of_some_cases_only_are_named_before_any_map_is_made(folder):
+    with pytest.raises(SalstatsError, match="patients has no entry for case 'case01'"):
+        make_maps(folder, pictures(2), network_of(cnn()), patients={"case00": "p"})
+    assert not (folder / "maps").exists()
+
+
+def test_a_truth_of_another_size_than_its_image_is_named_before_maps_of_it_are_made(folder):
+    truths = {("case00", "Edema"): np.ones((3, 3), bool)}
+    with pytest.raises(ShapeError, match=r"case 'case00'.* the image is 3 x 3 .* beside other maps or masks"):
+        make_maps(folder, pictures(1), network_of(cnn()), truths=truths)
+    assert not (folder / "maps").exists()
+
+
 def test_bad_images_are_named(folder):
     network = network_of(cnn())
+    with pytest.raises(SalstatsError, match="images must be a mapping of a case's name"):
+        make_maps(folder, None, network)
     with pytest.raises(SalstatsError, match="images holds no case"):
         make_maps(folder, {}, network)
     with pytest.raises(SalstatsError, match="gives case 'a' twice"):

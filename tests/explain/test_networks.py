@@ -1,3 +1,5 @@
+import os
+import pickle
 from functools import partial
 
 import numpy as np
@@ -74,6 +76,79 @@ def test_files_that_are_no_checkpoint_are_named(saved, tmp_path):
     damaged.write_bytes(saved(linear().state_dict()).read_bytes()[:300])
     with pytest.raises(InputFileError, match=r"damaged.pt: "):
         load_checkpoint(linear, damaged)
+
+
+class Runs:
+    """What would make a folder if it were unpickled."""
+
+    def __init__(self, place):
+        self.place = place
+
+    def __reduce__(self):
+        return (os.mkdir, (str(self.place),))
+
+
+def test_a_checkpoint_that_runs_code_is_never_run(saved, tmp_path):
+    for content in (Runs(tmp_path / "ran"), {"weight": Runs(tmp_path / "ran")}):
+        with pytest.raises(InputFileError, match="holds more than weights"):
+            load_checkpoint(linear, saved(content))
+        # a plain pickle, not of torch.save
+        (tmp_path / "plain.pt").write_bytes(pickle.dumps(content))
+        with pytest.raises(InputFileError, match="holds more than weights"):
+            load_checkpoint(linear, tmp_path / "plain.pt")
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda w: {0: w["weight"], "bias": w["bias"]}, "0 is no name of a weight"),
+        (lambda w: {**w, "weight": 3, "x": w["bias"]}, "has 'x' too"),
+        (lambda w: {**w, "weight": "abc"}, "'weight' is none; a weight is a tensor"),
+        (lambda w: {**w, "weight": w["weight"].to(torch.complex64)}, "'weight' is a tensor, torch.complex64"),
+        (lambda w: {**w, "weight": w["weight"].to_sparse()}, "'weight' is a tensor, .* torch.sparse_coo"),
+        (lambda w: {**w, "weight": w["weight"].to("meta")}, "'weight' is a tensor"),
+    ],
+)
+def test_weights_that_are_none_are_named_in_one_line(saved, change, message):
+    with pytest.raises(InputFileError, match=message) as caught:
+        load_checkpoint(linear, saved(change(linear().state_dict())))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_pipe_is_never_waited_for_and_a_folder_is_no_checkpoint(tmp_path):
+    os.mkfifo(tmp_path / "pipe.pt")
+    with pytest.raises(InputFileError, match=r"pipe.pt: no plain file"):
+        load_checkpoint(linear, tmp_path / "pipe.pt")
+    with pytest.raises(InputFileError, match="a folder; give a file"):
+        load_checkpoint(linear, tmp_path)
+
+
+def test_what_builds_no_network_is_named(saved):
+    with pytest.raises(SalstatsError, match=r"build\(\) must return a torch.nn.Module, not NoneType"):
+        load_checkpoint(lambda: None, saved(linear().state_dict()))
+
+
+@pytest.mark.parametrize("output", [0.7, True, "0", None])
+def test_an_output_that_is_no_whole_number_is_not_cut_to_one(output):
+    network = Network("cnn", cnn(), tasks={"Edema": output})
+    with pytest.raises(SalstatsError, match=r"task 'Edema' is output .*, which is no whole number"):
+        outputs_of([network], None)
+
+
+def test_tasks_without_outputs_are_named():
+    with pytest.raises(SalstatsError, match="tasks must map each task to the index of its output"):
+        Network("cnn", cnn(), tasks=["Edema"])
+
+
+def test_the_digest_changes_with_options_that_weights_do_not_show():
+    def digest(**options):
+        with torch.random.fork_rng():
+            torch.manual_seed(0)
+            return Network("a", linear).digest(torch.nn.Conv2d(1, 2, 3, **options))
+
+    assert digest() == digest()
+    assert len({digest(), digest(stride=2), digest(dilation=2), digest(padding=1)}) == 4
 
 
 @pytest.mark.filterwarnings("ignore:`torch.jit:FutureWarning")

@@ -122,6 +122,22 @@ def test_one_set_of_passes_serves_all_targets_of_an_image(method):
         assert torch.allclose(together[target], alone[0], atol=SINGLE)
 
 
+@pytest.mark.parametrize("method", SURROGATES)
+def test_hidden_images_are_made_once_for_all_targets(method, monkeypatch):
+    made = []
+
+    class Counted(captum.Lime):
+        def attribute(self, *args, **options):
+            made.append(options["n_samples"])
+            return super().attribute.__wrapped__(self, *args, **options)
+
+    monkeypatch.setattr("salstats.explain.perturbations.Lime", Counted)
+    found = ask(method, cnn(), images(1)[[0, 0, 0]], [0, 1, 2], seeds=[4] * 3, **SMALL[method])
+    assert made == [SMALL[method]["n_samples"]]
+    alone = ask(method, cnn(), images(1), 1, seeds=[4], **SMALL[method])
+    assert torch.allclose(found[1], alone[0], atol=FITTED)
+
+
 def test_kernel_shap_of_a_linear_network_is_exact():
     shape = (2, 5, 7)
     model, x = linear(shape), images(2, shape)
@@ -290,3 +306,13 @@ def test_bad_options_are_named(method, options, kind, message):
     size = (2, 21, 21) if method != "occlusion" else (2, 11, 13)
     with pytest.raises(kind, match=message):
         ask(method, cnn(), images(1, size), 0, **options)
+
+
+@pytest.mark.parametrize("method", ["lime", "kernel_shap"])
+def test_the_global_generator_of_numpy_is_left_alone(method):
+    model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(16, 2))
+    before = np.random.get_state()[1:3]  # noqa: NPY002  looked at, not drawn from
+    explain(model, np.eye(4)[None, None], 1, method=method, n_segments=4, n_samples=20)
+    after = np.random.get_state()[1:3]  # noqa: NPY002
+    assert np.array_equal(before[0], after[0])
+    assert before[1] == after[1]

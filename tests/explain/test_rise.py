@@ -180,3 +180,20 @@ def test_masks_need_square_grids_and_a_shift_each():
         make_masks(np.zeros((2, 3, 4)), np.zeros((2, 2), int), (8, 8))
     with pytest.raises(ShapeError, match="shifts"):
         make_masks(np.zeros((2, 3, 3)), np.zeros((1, 2), int), (8, 8))
+
+
+def test_sums_over_masks_are_not_in_the_half_precision_of_the_network():
+    class Sure(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.one = torch.nn.Parameter(torch.ones(1, 1))
+
+        def forward(self, images):
+            return self.one.expand(len(images), 1)
+
+    options = {"n_masks": 200, "cells": 3, "probability": "none"}
+    half, single = (
+        ask("rise", Sure().to(kind), noise(1, 1, 9, 9).to(kind), 0, **options)
+        for kind in (torch.bfloat16, torch.float32)
+    )
+    assert torch.allclose(half, single, atol=1e-6)

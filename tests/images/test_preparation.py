@@ -161,3 +161,15 @@ def test_it_gives_what_torchvision_gives(shape):
         Image.fromarray(image)
     ).numpy()
     np.testing.assert_allclose(Preparation((64, 64), fit="cover").apply(image)[0], theirs, atol=SINGLE)
+
+
+@pytest.mark.parametrize("options", [{"fit": "cover"}, {"fit": "shorter", "shorter": 256}])
+def test_a_thin_image_takes_no_endless_memory(options):
+    with pytest.raises(ShapeError, match=r"1 x 1000000 would be resized to .* too thin for fit="):
+        Preparation(**options).apply(np.zeros((1, 1_000_000), np.uint8))
+
+
+@pytest.mark.parametrize("value", ["x", None, True])
+def test_a_padding_that_is_no_number_is_named(value):
+    with pytest.raises(ValueRangeError, match="pad_value must be a finite number"):
+        Preparation(pad_value=value)

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from salstats.checks import InputFileError
+from salstats.checks import InputFileError, ValueRangeError
 from salstats.images.masks import decode, encode
 from salstats.readers import attention_tables
 from salstats.readers.attention_tables import draw_boxes, parse_mask, read_annotations, resize_truth
@@ -146,7 +146,43 @@ class TestTables:
         with pytest.raises(InputFileError, match=r"row 2, img_idx 'x.png': the box \("):
             read_annotations([file])
 
-    @pytest.mark.parametrize("cell", ["", "x", '{"x": 1}', "3", '["a", 1, 1, 1]'])
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("img_idx,x,y,w,h\nx.png,1,5,1,2,2\n", "first row has more cells than the header"),
+            ("img_idx,x,y,w,h\ny.png,1,1,2,2\nx.png,1,5,1,2,2\n", "Expected 5 fields in line 3, saw 6"),
+            ('img_idx,attention,attention\nx.png,"[[1]]","[[0]]"\n', "column 'attention' is twice"),
+            ("img_idx,attention" + ",a" * 2000 + "\n", "2002 columns"),
+        ],
+        ids=["first row", "later row", "twice", "wide"],
+    )
+    def test_cells_that_belong_to_no_column_are_never_left_out_in_silence(self, tmp_path, text, message):
+        file = tmp_path / "a.csv"
+        file.write_text(text)
+        with pytest.raises(InputFileError, match=message) as caught:
+            read_annotations([file])
+        assert "\n" not in str(caught.value)
+
+    @pytest.mark.parametrize(
+        "cell",
+        ["[1e308, 1, 1e308, 2]", "[1, 1, 1e308, 1e308]"],
+    )
+    def test_a_box_whose_edge_is_no_number_is_refused(self, tmp_path, cell):
+        file = tmp_path / "a.csv"
+        file.write_text(f'img_idx,bbox\nx.png,"{cell}"\n')
+        with pytest.raises(InputFileError, match=r"row 2, img_idx 'x.png': the box \("):
+            read_annotations([file])
+
+    @pytest.mark.parametrize("threshold", [float("nan"), "0.5"])
+    def test_a_threshold_that_is_no_number_is_refused(self, tmp_path, threshold):
+        file = tmp_path / "a.csv"
+        file.write_text('img_idx,attention\nx.png,"[[1]]"\n')
+        with pytest.raises(ValueRangeError, match="threshold must be a finite number"):
+            read_annotations([file], threshold=threshold)
+
+    @pytest.mark.parametrize(
+        "cell", ["{}", '""', f"[1, 1, 1{'0' * 400}, 2]", "", "x", '{"x": 1}', "3", '["a", 1, 1, 1]']
+    )
     def test_a_cell_without_boxes_is_refused(self, tmp_path, cell):
         file = tmp_path / "a.csv"
         with file.open("w", newline="") as stream:

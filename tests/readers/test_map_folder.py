@@ -320,6 +320,9 @@ class TestDamaged:
             ({"width": "-50"}, "row 3, column 'width': '-50' is not allowed"),
             ({"width": "inf"}, "row 3, column 'width': 'inf' is not allowed"),
             ({"width": ""}, "row 3: of height and width one is empty"),
+            ({"width": "1e300"}, "row 3, column 'width': '1e300' is not allowed"),
+            ({"path": "x" * 300 + ".npy"}, "row 3: path 'xxx.* is longer than the names of files can be"),
+            ({"path": "x/" * 3000 + "x.npy"}, "row 3: path 'x/x.* is longer than the names of files"),
             ({"width": "1e8"}, "row 3: height and width 40 x 100000000 is too large"),
             ({"case": ""}, "row 3, column 'case': empty"),
             ({"method": ""}, "row 3, column 'method': empty"),
@@ -375,6 +378,13 @@ class TestDamaged:
         os.mkfifo(folder / "pipe.npy")
         change(folder, 2, path="pipe.npy")
         with pytest.raises(InputFileError, match=r"row 2: path 'pipe.npy': no plain file"):
+            read_map_folder(folder)
+
+    @pytest.mark.parametrize("name", ["truth.json", "human.json"])
+    def test_a_pipe_of_masks_is_never_waited_for(self, folder, name):
+        (folder / name).unlink(missing_ok=True)
+        os.mkfifo(folder / name)
+        with pytest.raises(InputFileError, match=rf"{name}: no plain file"):
             read_map_folder(folder)
 
     def test_a_pickle_in_a_map_is_never_loaded(self, folder):

@@ -1,6 +1,9 @@
+import struct
+import zlib
+
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageFile
 
 from salstats.checks import InputFileError
 from salstats.readers.pictures import read_picture
@@ -47,6 +50,39 @@ def test_an_array_is_read_and_a_pickle_is_not(tmp_path):
     np.save(tmp_path / "pickle.npy", np.array([{}], dtype=object), allow_pickle=True)
     with pytest.raises(InputFileError, match=r"pickle.npy: not a whole image"):
         read_picture(tmp_path / "pickle.npy")
+
+
+def _chunk(kind, content):
+    """A part of a PNG."""
+    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+
+def test_an_image_that_claims_too_many_pixels_is_never_unpacked(tmp_path, monkeypatch):
+    header = struct.pack(">IIBBBBB", 12000, 12000, 8, 0, 0, 0, 0)
+    parts = [_chunk(b"IHDR", header), _chunk(b"IDAT", zlib.compress(b"")), _chunk(b"IEND", b"")]
+    (tmp_path / "bomb.png").write_bytes(b"\x89PNG\r\n\x1a\n" + b"".join(parts))
+
+    def load(*args):
+        raise AssertionError("unpacked")
+
+    monkeypatch.setattr(Image.Image, "load", load)
+    monkeypatch.setattr(ImageFile.ImageFile, "load", load)
+    with pytest.raises(InputFileError, match="12000 x 12000 pixels are too many"):
+        read_picture(tmp_path / "bomb.png")
+
+
+def test_an_array_that_claims_more_than_its_file_holds_takes_no_memory(tmp_path):
+    header = {"descr": "<f8", "fortran_order": False, "shape": (10**6, 10**6)}
+    with (tmp_path / "huge.npy").open("wb") as stream:
+        np.lib.format.write_array_header_1_0(stream, header)
+    with pytest.raises(InputFileError, match="length is greater than file size"):
+        read_picture(tmp_path / "huge.npy")
+
+
+def test_an_array_too_large_for_an_image_is_not_read(tmp_path):
+    np.lib.format.open_memmap(tmp_path / "large.npy", mode="w+", dtype=bool, shape=(2**15, 2**14)).flush()
+    with pytest.raises(InputFileError, match="numbers are too many for an image"):
+        read_picture(tmp_path / "large.npy")
 
 
 def test_what_cannot_be_read_is_named(tmp_path):

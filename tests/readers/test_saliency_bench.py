@@ -322,6 +322,10 @@ class TestBadInput:
         with pytest.raises(ValueRangeError, match=message):
             read_saliency_bench(tiny, **options)
 
+    def test_no_table_at_all_is_not_the_same_as_all(self, tiny):
+        with pytest.raises(SalstatsError, match="annotations= names no table"):
+            read_saliency_bench(tiny, annotations=[])
+
     def test_a_copy_in_another_order_reads_the_same(self, tiny, tmp_path):
         copy = shutil.copytree(tiny, tmp_path / "copy", copy_function=shutil.copyfile)
         first, second = (

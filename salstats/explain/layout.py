@@ -1,0 +1,58 @@
+"""Forward passes as a processor takes them fastest: a pixel's channels side by side, memory used again."""
+
+from functools import cache
+from weakref import WeakSet
+
+import torch
+from torch import nn
+
+from salstats.checks import SalstatsError
+from salstats.explain.forward import forward
+
+#: Pixels of a pass on a CPU. The outputs of a first layer are then about 25 MB; blocks above 32 MB are given
+#: back to the system after each pass and taken anew page by page, which halves the speed of a small network.
+PIXELS = 8 * 224 * 224
+#: The largest block that glibc can be taught to keep.
+_KEPT = 32 * 2**20 - 2**16
+#: What torch says where a network's own `view` takes numbers in the usual order only.
+_VIEW = "view size is not compatible"
+#: Networks that have such a `view`, so that each is tried once.
+_USUAL_ORDER: WeakSet[nn.Module] = WeakSet()
+
+
+def outputs_of(
+    model: nn.Module,
+    images: torch.Tensor,
+    *,
+    batch_size: int,
+    device: torch.device,
+    mixed_precision: bool = False,
+) -> torch.Tensor:
+    """Return the outputs for many images, as `forward` does; on a CPU faster.
+
+    A pass on the CPU has no more than `PIXELS` pixels, and its images have channels last in memory where the
+    network takes them so. Neither changes more than rounding.
+    """
+    if device.type != "cpu":
+        return forward(model, images, batch_size=batch_size, device=device, mixed_precision=mixed_precision)
+    keep_freed_memory()
+    size = max(1, min(batch_size, PIXELS // images[0, 0].numel()))
+    if model not in _USUAL_ORDER:
+        try:
+            last = images.contiguous(memory_format=torch.channels_last)
+            return forward(model, last, batch_size=size, device=device, mixed_precision=mixed_precision)
+        except (SalstatsError, RuntimeError) as error:
+            if _VIEW not in str(error):
+                raise
+            _USUAL_ORDER.add(model)
+    usual = images.contiguous()
+    return forward(model, usual, batch_size=size, device=device, mixed_precision=mixed_precision)
+
+
+@cache
+def keep_freed_memory() -> None:
+    """Let blocks of up to 32 MB stay with the process once they are free: glibc keeps what it has seen freed.
+
+    Nothing is written into this one, so that it takes no memory. Elsewhere nothing comes of it.
+    """
+    torch.empty(_KEPT, dtype=torch.uint8)
