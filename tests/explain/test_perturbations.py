@@ -306,13 +306,3 @@ def test_bad_options_are_named(method, options, kind, message):
     size = (2, 21, 21) if method != "occlusion" else (2, 11, 13)
     with pytest.raises(kind, match=message):
         ask(method, cnn(), images(1, size), 0, **options)
-
-
-@pytest.mark.parametrize("method", ["lime", "kernel_shap"])
-def test_the_global_generator_of_numpy_is_left_alone(method):
-    model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(16, 2))
-    before = np.random.get_state()[1:3]  # noqa: NPY002  looked at, not drawn from
-    explain(model, np.eye(4)[None, None], 1, method=method, n_segments=4, n_samples=20)
-    after = np.random.get_state()[1:3]  # noqa: NPY002
-    assert np.array_equal(before[0], after[0])
-    assert before[1] == after[1]
