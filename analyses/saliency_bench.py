@@ -59,7 +59,7 @@ def make_parser() -> OneLine:
     add("--unit", metavar="COLUMN", help="what is drawn again (patient where it is known, else case)")
     add("--interval", default="percentile", choices=INTERVALS, help="of the means (percentile)")
     add("--replicates", type=int, default=1000, metavar="N", help="bootstrap replicates (1000)")
-    add("--jobs", type=int, default=1, metavar="N", help="processes that draw; -1 for one per core (1)")
+    add("--jobs", type=int, default=1, metavar="N", help="processes that draw, two at most; -1: per core (1)")
     add("--overwrite", action="store_true", help="replace what an earlier run made")
     return parser
 
@@ -70,6 +70,8 @@ def check_options(options: argparse.Namespace) -> None:
         raise SalstatsError("--metrics and --unit belong to --scores and --digits")
     if options.replicates < FEWEST:
         raise SalstatsError(f"--replicates must be at least {FEWEST}, not {options.replicates}")
+    if options.jobs < -1 or options.jobs == 0:
+        raise SalstatsError(f"--jobs must be a whole number from 1 up, or -1, not {options.jobs}")
 
 
 def items_of(options: argparse.Namespace) -> list[Item]:

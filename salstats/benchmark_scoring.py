@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import InputFileError, SalstatsError, check_choice
+from salstats.frames import text_column
 from salstats.images import masks
 from salstats.images.map_steps import resize
 from salstats.metrics import xaibenchmark
@@ -14,7 +15,8 @@ from salstats.study import Case, Prediction, Study
 
 #: What the column `rules` holds.
 RULES = "xaibenchmark"
-_COLUMNS = ("case", "task", "method", "model", "seed", "metric", "score", "reason", "rules")
+_COLUMNS = ("case", "patient", "task", "method", "model", "seed", "metric", "score", "reason", "rules")
+_OPTIONAL = ("patient", "model", "seed")
 
 
 def score_xaibenchmark(
@@ -36,10 +38,10 @@ def score_xaibenchmark(
     -------
     DataFrame
         A scores frame in the order of cases, tasks, series and metrics, a row for each task that is
-        annotated on a case: `case, task, method, model, seed, metric, score, reason, rules` ("xaibenchmark";
-        `model` and `seed` only where the study has them). `reason` says why a score is NaN: "finding absent"
-        (the truth marks nothing: the package leaves the image out), "no map", "empty mask" (precision of a
-        map that is positive nowhere).
+        annotated on a case: `case, patient, task, method, model, seed, metric, score, reason, rules`
+        ("xaibenchmark"; `patient`, `model` and `seed` only where the study has them). `reason` says why a
+        score is NaN: "finding absent" (the truth marks nothing: the package leaves the image out), "no map",
+        "empty mask" (precision of a map that is positive nowhere).
 
     Raises
     ------
@@ -78,8 +80,9 @@ def score_xaibenchmark(
     if not rows:
         raise SalstatsError(f"{study.source} has no case with a truth to compare with")
     scores = pd.DataFrame(rows, columns=list(_COLUMNS))
-    scores["reason"] = pd.array(list(scores["reason"]), dtype="str")
-    return scores.drop(columns=[c for c in ("model", "seed") if scores[c].isna().all()])
+    for column in (*_OPTIONAL, "reason"):
+        scores[column] = text_column(scores[column])
+    return scores.drop(columns=[c for c in _OPTIONAL if scores[c].isna().all()])
 
 
 def _rows(case: Case, study: Study, metrics: Sequence[str]) -> Iterator[tuple[object, ...]]:
@@ -92,6 +95,7 @@ def _rows(case: Case, study: Study, metrics: Sequence[str]) -> Iterator[tuple[ob
             for metric, (score, reason) in zip(metrics, found, strict=True):
                 yield (
                     case.case,
+                    case.patient,
                     task,
                     series.method,
                     series.model,

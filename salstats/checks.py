@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,12 @@ def quoted(names: Iterable[object]) -> str:
     shown = [repr(str(n)) for n in names]
     rest = [f"and {len(shown) - 12} more"] if len(shown) > 13 else []
     return ", ".join([*shown[: 12 if rest else 13], *rest])
+
+
+def check_plain(file: Path) -> None:
+    """Raise where a path is a folder, or a pipe that reading would wait for."""
+    if file.exists() and not file.is_file():
+        raise InputFileError(f"{file}: {'a folder' if file.is_dir() else 'no plain file'}; give a file")
 
 
 def check_frame(frame: object, name: str = "scores") -> pd.DataFrame:

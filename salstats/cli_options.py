@@ -76,7 +76,7 @@ _OPTION = re.compile(
     r"\b(sep|decimal|encoding|sheet|na|wide|tasks|method|metric|join|by|unit|interval|level|average|pairs|test|case|patient_from"
     r"|adjust|errors|family|reference|within|stratified|format|maps|masks|truth|annotations|human|points|labels"
     r"|human_annotations|split|predictions|task|threshold|cutoff|smooth|slice|misses|colormap|spacing|undefined"
-    r"|jobs|grid|what|class_maps|mixing|lungs|padded|phases|center_bias|floor)=(?=['\w (]|$)"
+    r"|classes|pixels|jobs|grid|what|class_maps|mixing|lungs|padded|phases|center_bias|floor)=(?=['\w (]|$)"
 )
 
 

@@ -69,7 +69,7 @@ def load_simulated() -> pd.DataFrame:
     return read_scores(data_folder() / "simulated_scores.csv")
 
 
-def load_digits_scores(*, seed: str | None = "0") -> pd.DataFrame:
+def load_digits_scores(*, seed: str | int | None = "0") -> pd.DataFrame:
     """Return the scores of the embedded study of real networks and maps, with a simulated annotator.
 
     Handwritten digits, on cluttered canvases; two small networks looked for them; eight methods drew maps;
@@ -78,7 +78,7 @@ def load_digits_scores(*, seed: str | None = "0") -> pd.DataFrame:
 
     Parameters
     ----------
-    seed : {"0", "1", "2", "mean"} or None
+    seed : {"0", "1", "2", "mean"}, int or None
         Which training of the networks. "0" is the study. "1", "2", and "mean", the mean of the maps (and of
         the probabilities) of the three trainings, are of the main data set only, without insertion and
         annotator, and hold the digits that are there. None: all of them.
@@ -133,8 +133,8 @@ def load_digits_scores(*, seed: str | None = "0") -> pd.DataFrame:
     scores = read_scores(_digits() / "scores.parquet")
     if seed is None:
         return scores
-    check_choice(seed, sorted(scores["seed"].unique()), "seed")
-    return scores[scores["seed"] == seed].reset_index(drop=True)
+    name = check_choice(str(seed), sorted(scores["seed"].unique()), "seed")
+    return scores[scores["seed"] == name].reset_index(drop=True)
 
 
 def load_digits_features() -> pd.DataFrame:

@@ -111,8 +111,20 @@ def with_bar(
 
     `sizes` says how many items each result is of; by default its length.
     """
+    with counting(total, label, progress=progress) as count:
+        for place, result in enumerate(results):
+            yield result
+            count(len(result) if sizes is None else sizes[place])
+
+
+@contextmanager
+def counting(total: int | None, label: str, *, progress: bool) -> Iterator[Callable[[int], None]]:
+    """Yield what counts items; with `progress` on a bar on stderr, where that is a terminal.
+
+    `total` is None where nobody knows how many there will be.
+    """
     if not (progress and sys.stderr.isatty()):
-        yield from results
+        yield lambda n: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -120,6 +132,4 @@ def with_bar(
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(label, total=total)
-        for place, result in enumerate(results):
-            yield result
-            bar.advance(task, len(result) if sizes is None else sizes[place])
+        yield lambda n: bar.advance(task, n)

@@ -1,6 +1,5 @@
 """Write a folder of saliency maps: one table of what they are, one file each, so that a run can go on."""
 
-import json
 import os
 import time
 from collections.abc import Iterator, Mapping
@@ -12,14 +11,14 @@ import numpy as np
 
 from salstats.checks import InputFileError, SalstatsError, ShapeError, check_choice
 from salstats.folder_lock import FolderLock
-from salstats.images.masks import Rle, encode
+from salstats.images.masks import Rle
 from salstats.images.run_lengths import check_shape
+from salstats.map_json import Codes, read_masks, read_settings, with_masks, write_json
 from salstats.map_table import (
     MAPS,
     TABLE,
     MapKey,
     Row,
-    check_plain,
     checked_key,
     checked_label,
     checked_map,
@@ -31,6 +30,7 @@ from salstats.map_table import (
     number_text,
     path_of,
     read_rows,
+    shape_of,
     write_rows,
 )
 from salstats.outputs import check_parent, replacing
@@ -137,17 +137,18 @@ class MapFolder:
     def _open(self) -> None:
         """Read what is there, drop what is to be made anew, and remove what a killed run left."""
         table = self.folder / TABLE
-        self._masks: dict[str, dict[str, dict[str, Any]]] = {}
+        self._masks: dict[str, Codes] = {}
         self._rows: dict[MapKey, Row] = read_rows(table) if table.exists() else {}
         #: columns of a table made elsewhere that are kept as they are
         self._others = tuple(dict.fromkeys(c for row in self._rows.values() for c in row))
         #: maps that need no second look: made in this run, or looked at already
         self._complete: set[MapKey] = set()
-        self._shapes: dict[str, tuple[str, str]] = {}
+        self._shapes: dict[str, tuple[int, int]] = {}
         for key, row in self._rows.items():
-            if row.get("height") and row.get("width"):
-                self._shapes.setdefault(key.case, (row["height"], row["width"]))
-        known = self._known_settings()
+            shape = shape_of(row)
+            if shape is not None:
+                self._shapes.setdefault(key.case, shape)
+        known = read_settings(self.folder / _SETTINGS)
         dropped = self._dropped(known)
         files = [file_inside(self.folder, self._rows.pop(key)["path"], f"{table}, {key}") for key in dropped]
         # the table first: a row must never be there without its map
@@ -157,17 +158,9 @@ class MapFolder:
             if is_made_here(file.name):
                 file.unlink(missing_ok=True)
         if self._settings is not None and {**known, **self._settings} != known:
-            _write_json(self.folder / _SETTINGS, {**known, **self._settings})
+            write_json(self.folder / _SETTINGS, {**known, **self._settings})
         self._clean()
         self._dirty, self._next = False, time.monotonic() + _EVERY
-
-    def _known_settings(self) -> dict[str, str]:
-        """Return the settings that the folder keeps."""
-        file = self.folder / _SETTINGS
-        found = _read_json(file) if file.exists() else {}
-        if not all(isinstance(text, str) for text in found.values()):
-            raise InputFileError(f"{file}: not an object of series and their settings, as text")
-        return found
 
     def _dropped(self, known: Mapping[str, str]) -> list[MapKey]:
         """Return the maps that are to be made anew; raise where that was not allowed."""
@@ -269,7 +262,7 @@ class MapFolder:
             raise SalstatsError(
                 f"{name}: settings= has no entry for this series (entries: {', '.join(self._settings)})"
             )
-        array = checked_map(saliency, str(name))
+        array, (height, width) = checked_map(saliency, str(name)), check_shape(shape)
         row = {
             "case": name.case,
             "task": name.task,
@@ -277,13 +270,13 @@ class MapFolder:
             "prob": number_text(checked_prob(prob, str(name))),
             "label": checked_label(label, str(name)),
             "path": path_of(name),
-            "height": str(check_shape(shape)[0]),
-            "width": str(check_shape(shape)[1]),
+            "height": str(height),
+            "width": str(width),
             "model": name.model or "",
-            "seed": "" if name.seed is None else str(name.seed),
+            "seed": str(name.seed or ""),
             "patient": checked_patient(patient, str(name)),
         }
-        self._check_size(name.case, check_shape(shape), str(name))
+        self._check_size(name.case, (height, width), str(name))
         # `maps` may be a link that leads elsewhere
         file = file_inside(self.folder, row["path"], str(name))
         try:
@@ -300,12 +293,11 @@ class MapFolder:
 
     def _check_size(self, case: str, shape: tuple[int, int], where: str) -> None:
         """Raise where other maps or masks of a case say that its image has another size."""
-        text = (str(shape[0]), str(shape[1]))
-        size = self._shapes.setdefault(case, text)
-        if size != text:
+        known = self._shapes.setdefault(case, shape)
+        if known != shape:
             raise ShapeError(
-                f"{where}: the image is {' x '.join(size)} (height x width) beside other maps or masks and "
-                f"{' x '.join(text)} here"
+                f"{where}: the image is {known[0]} x {known[1]} (height x width) beside other maps or masks "
+                f"and {shape[0]} x {shape[1]} here"
             )
 
     def flush(self) -> None:
@@ -343,33 +335,11 @@ class MapFolder:
             raise InputFileError(
                 f"{self.folder / which}: a folder of masks; {file.name} beside it would be twice"
             )
-        if not isinstance(masks, Mapping):
-            raise SalstatsError(f"masks must map (case, task) to a mask, not {type(masks).__name__}")
-        if which not in self._masks:
-            found = _read_json(file) if file.exists() else {}
-            odd = [case for case, by_task in found.items() if not isinstance(by_task, dict)]
-            if odd:
-                raise InputFileError(f"{file}, case {odd[0]!r}: not an object of tasks")
-            self._masks[which] = found
-        held = {case: dict(by_task) for case, by_task in self._masks[which].items()}
-        for pair, mask in masks.items():
-            if not isinstance(pair, tuple) or len(pair) != 2:
-                raise SalstatsError(f"masks must map (case, task) to a mask; {pair!r} is no such pair")
-            case, task = pair
-            checked_key(MapKey(case, task, which if which != "human" else "people"))
-            rle = mask if isinstance(mask, Rle) else encode(mask)
-            self._check_size(str(case), rle.shape, f"{which}, case {case!r}, task {task!r}")
-            code = rle.to_coco()
-            before = held.setdefault(case, {}).setdefault(task, code)
-            if before != code and not self._overwrite:
-                raise InputFileError(
-                    f"{file}: another mask of case {case!r}, task {task!r} is there; overwrite=True "
-                    "replaces it"
-                )
-            held[case][task] = code
-        if held != self._masks[which] or not file.exists():
-            _write_json(file, held)
-        self._masks[which] = held
+        held = self._masks[which] if which in self._masks else read_masks(file)
+        found = with_masks(held, masks, file, overwrite=self._overwrite, check_size=self._check_size)
+        if found != held or not file.exists():
+            write_json(file, found)
+        self._masks[which] = found
 
     def close(self) -> None:
         """Write the table and let others write here; a second time does nothing."""
@@ -427,33 +397,3 @@ def _places(folder: Path) -> list[Path]:
     if folder.is_symlink() or not folder.is_dir():
         return []
     return [Path(entry.path) for entry in os.scandir(folder) if entry.is_dir(follow_symlinks=False)]
-
-
-def _read_json(file: Path) -> dict[str, Any]:
-    """Return the object of a JSON file written here."""
-    check_plain(file)
-    try:
-        found = json.loads(file.read_text(encoding="utf-8-sig"), object_pairs_hook=_once)
-    except (OSError, ValueError, RecursionError) as error:
-        raise InputFileError(f"{file}: cannot be read, or damaged ({error})") from error
-    if not isinstance(found, dict):
-        raise InputFileError(f"{file}: not an object")
-    return found
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of JSON; one that has a name twice would lose what stands first."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"{next(n for n in names if names.count(n) > 1)!r} stands twice in one object")
-    return found
-
-
-def _write_json(file: Path, content: Mapping[str, Any]) -> None:
-    """Replace a JSON file."""
-    try:
-        with replacing(file) as temporary:
-            temporary.write_text(json.dumps(content), encoding="utf-8")
-    except OSError as error:
-        raise InputFileError(f"cannot write {file}: {error.strerror or error}") from error

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from salstats.checks import InputFileError, SalstatsError, ShapeError, ValueRangeError, quoted
+from salstats.checks import InputFileError, SalstatsError, ShapeError, ValueRangeError, check_plain, quoted
 from salstats.outputs import replacing
 from salstats.study import HUMAN, Series
 
@@ -31,6 +31,8 @@ _MADE = re.compile(r"[A-Za-z0-9._+-]+~[0-9a-f]{16}\.npy")
 _UNSAFE, _LONGEST = re.compile(r"[^A-Za-z0-9._+-]+"), 40
 #: Bytes of a file's name, and characters of a path, that file systems take.
 _LONGEST_PART, _LONGEST_PATH = 255, 3000
+#: A whole number as pandas writes a column that has empty cells, too.
+_WHOLE = re.compile(r"(\d+)\.0")
 
 
 class MapKey(NamedTuple):
@@ -65,7 +67,7 @@ Row = dict[str, str]
 
 
 def checked_key(key: MapKey) -> MapKey:
-    """Return a key whose parts are names, as text.
+    """Return a key whose parts are names, as text; a seed of 3.0 is 3.
 
     Raises
     ------
@@ -75,14 +77,12 @@ def checked_key(key: MapKey) -> MapKey:
     if not isinstance(key, tuple) or len(key) not in (3, 4, 5):
         raise SalstatsError(f"a map is named by a MapKey(case, task, method, model, seed), not {key!r}")
     parts = [None if part is None else str(part) for part in key]
+    if len(parts) == 5 and parts[4] is not None and (whole := _WHOLE.fullmatch(parts[4])):
+        parts[4] = whole[1]
     for name, part in zip(MapKey._fields, parts, strict=False):
         if part is None and name in ("model", "seed"):
             continue
-        if not part or part != part.strip() or not part.isprintable():
-            raise SalstatsError(
-                f"{name} {part!r} of a map is no name: it is empty, has blanks around it, or holds control "
-                "characters"
-            )
+        checked_name(part, name)
         if name in ("model", "seed") and part in UNKNOWN:
             raise SalstatsError(f"{name} {part!r} of a map stands for an unknown one in tables; leave it out")
     if parts[2] == HUMAN:
@@ -91,6 +91,17 @@ def checked_key(key: MapKey) -> MapKey:
             'write_masks(..., which="human")'
         )
     return MapKey(*parts)  # type: ignore[arg-type]
+
+
+def checked_name(value: Any, what: str) -> str:
+    """Return a case, a task or the like as text; raise SalstatsError where it cannot be read."""
+    text = "" if value is None else str(value)
+    if not text or text != text.strip() or not text.isprintable():
+        raise SalstatsError(
+            f"{what} {text!r} of a map is no name: it is empty, has blanks around it, or holds control "
+            "characters"
+        )
+    return text
 
 
 def path_of(key: MapKey) -> str:
@@ -153,12 +164,6 @@ def file_inside(folder: Path, path: str, where: str) -> Path:
     raise InputFileError(f"{where}: path {path!r} leaves the folder; name a file in it")
 
 
-def check_plain(file: Path) -> None:
-    """Raise where a file of the folder is none: reading a pipe would wait for ever."""
-    if file.exists() and not file.is_file():
-        raise InputFileError(f"{file}: {'a folder' if file.is_dir() else 'no plain file'}; remove it")
-
-
 def read_rows(file: Path) -> dict[MapKey, Row]:
     """Return the rows of a table that a writer goes on with, every cell as text.
 
@@ -200,6 +205,15 @@ def key_of(row: Mapping[str, str]) -> MapKey:
     """Return what the map of a row is."""
     model, seed = (None if row.get(name, "") in UNKNOWN else row[name] for name in ("model", "seed"))
     return MapKey(row["case"], row["task"], row["method"], model, seed)
+
+
+def shape_of(row: Mapping[str, str]) -> tuple[int, int] | None:
+    """Return (height, width) of the image as a row says it; None where it says no whole numbers."""
+    try:
+        height, width = (float(row.get(name) or "nan") for name in ("height", "width"))
+    except ValueError:
+        return None
+    return (int(height), int(width)) if height.is_integer() and width.is_integer() else None
 
 
 def write_rows(file: Path, rows: Iterable[Row], others: Iterable[str] = ()) -> None:

@@ -1,6 +1,7 @@
 """A study scored by xaibenchmark's rules: the oracle's stack, laid out on disk as the benchmark has it."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -79,6 +80,22 @@ def test_it_is_a_scores_frame_that_can_be_summarised(study):
     with pytest.warns(ss.checks.SalstatsWarning, match="rest on 1"):
         means = ss.summarize(score_xaibenchmark(study), by=["metric", "method"], n_replicates=50)
     assert means["n_missing"].tolist() == [1, 1, 3, 1]
+
+
+def test_patients_stand_beside_their_cases():
+    truth = np.eye(4, dtype=bool)
+    maps = {(case, "cat", "cam"): np.eye(4) * 0.4 for case in "abc"}
+    study = ss.study_from_arrays({(case, "cat"): truth for case in "abc"}, maps)
+    patients = {"a": "p1", "b": "p1", "c": "p2"}
+    study = replace(study, cases=tuple(replace(c, patient=patients[c.case]) for c in study))
+    scores = score_xaibenchmark(study, metrics="iou")
+    assert scores["patient"].tolist() == ["p1", "p1", "p2"]
+    assert (
+        "patient"
+        not in score_xaibenchmark(
+            ss.study_from_arrays({("a", "cat"): truth}, {("a", "cat", "cam"): maps["a", "cat", "cam"]})
+        ).columns
+    )
 
 
 def test_a_map_of_another_size_is_resized_to_the_truth():

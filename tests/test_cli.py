@@ -446,6 +446,7 @@ def test_a_failure_while_writing_leaves_no_file(capsys, folder, monkeypatch):
         ("rename={'...': 'case'} says which", "--rename ...=case says which"),
         ("n_replicates must be at least 1", "--replicates must be at least 1"),
         ("interval='t' holds better", "--interval 't' holds better"),
+        ("classes= names none of x", "--classes names none of x"),
     ],
 )
 def test_messages_spell_options_as_flags(message, expected):

@@ -126,6 +126,10 @@ def test_scores_of_the_examples_are_those_committed(scores):
     assert (both["score"] - both["score_made"]).abs().max() <= ROUNDED
 
 
+def test_a_seed_may_be_a_number_as_for_the_networks():
+    assert set(ss.datasets.load_digits_scores(seed=1)["seed"]) == {"1"}
+
+
 def test_an_unknown_seed_of_the_study_is_refused():
     with pytest.raises(SalstatsError, match="seed='7'"):
         ss.datasets.load_digits_scores(seed="7")

@@ -41,6 +41,7 @@ FLOORS = {
     "codes": 2,
     "map_folder": 2,
     "map_table": 2,
+    "map_json": 2,
     "folder_lock": 1,
     "study": 2,
     "gaze_study": 2,

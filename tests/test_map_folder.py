@@ -17,6 +17,7 @@ import salstats.map_folder as writing
 from salstats.checks import InputFileError, SalstatsError, ShapeError, ValueRangeError
 from salstats.images.masks import Rle, decode, encode
 from salstats.map_folder import MapFolder, MapKey
+from salstats.readers.map_folder import read_map_folder
 
 KEY = MapKey("a", "Edema", "gradcam")
 #: Names that are no names of files, or are alike where case or form of letters do not count.
@@ -118,6 +119,12 @@ class TestWhatIsWritten:
                 assert (decode(Rle.from_coco(held[case][task])) == truth(case, task)).all()
         shifted = json.loads((folder / "human.json").read_text())
         assert (decode(Rle.from_coco(shifted["a"]["Edema"])) == np.roll(truth("a", "Edema"), 2, axis=1)).all()
+
+    def test_names_given_as_numbers_are_the_names_of_the_file(self, folder):
+        for _ in range(3):
+            with MapFolder(folder) as maps:
+                maps.write_masks({(1, 2): truth("a", "Edema")})
+        assert list(json.loads((folder / "truth.json").read_text())["1"]) == ["2"]
 
     def test_masks_written_in_parts_come_together(self, folder):
         with MapFolder(folder) as maps:
@@ -250,6 +257,22 @@ class TestGoingOn:
         # only files made here are removed
         assert (folder / "mine.npy").exists()
         assert files(folder) == ["mine.npy"]
+
+    def test_a_table_that_pandas_wrote_anew_says_the_same(self, folder):
+        seeded = MapKey("a", "Edema", "rise", "net", "3")
+        with MapFolder(folder) as maps:
+            add(maps, seeded)
+            add(maps, MapKey("b", "Edema", "gradcam", "net"))
+        frame = pd.read_csv(folder / "maps.csv")
+        # beside empty cells pandas writes whole numbers as 3.0
+        frame.loc[1, ["height", "width"]] = np.nan
+        frame.to_csv(folder / "maps.csv", index=False)
+        assert ",40.0,50.0,net,3.0" in (folder / "maps.csv").read_text()
+        with MapFolder(folder) as maps:
+            assert seeded in maps
+            add(maps, KEY)
+            maps.write_masks({("a", "Edema"): truth("a", "Edema"), ("b", "Edema"): truth("a", "Edema")})
+        assert [str(s) for s in read_map_folder(folder).series] == ["rise:net:3", "gradcam:net", "gradcam"]
 
     @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL here")
     def test_a_run_that_is_killed_again_and_again_ends_as_one_that_was_not(self, folder, tmp_path):

@@ -25,13 +25,13 @@ class FigureJobs:
     Parameters
     ----------
     jobs : int
-        1 draws here; 2 or more take one further process, where there is a second core for it.
+        1 draws here; -1, 2 or more take one further process, where there is a second core for it.
     """
 
     def __init__(self, jobs: int) -> None:
         self._tasks: list[tuple[p9.ggplot, Sequence[Path]]] = []
         self._sent: dict[int, Future[list[str]]] = {}
-        self._pool = _pool() if jobs > 1 else None
+        self._pool = _pool() if jobs > 1 or jobs == -1 else None
         if self._pool is not None:
             self._pool.submit(_imported)
 

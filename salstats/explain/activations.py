@@ -10,25 +10,24 @@ from salstats.explain.request import Request
 
 def run_activation(request: Request) -> torch.Tensor:
     """Return what a layer gives for each image; of several layers the mean, on the grid of the input."""
-    found: list[list[torch.Tensor]] = [[] for _ in request.layers]
+    grids: dict[int, torch.Tensor] = {}
 
     def note(place: int) -> Any:
         def hook(module: torch.nn.Module, given: object, output: torch.Tensor) -> None:
             grid = output if request.reshape is None else request.reshape(output)
             # what follows may change the output in place
-            found[place].append(grid.detach().clone())
+            grids[place] = grid.detach().clone()
 
         return hook
 
     handles = [layer.register_forward_hook(note(place)) for place, layer in enumerate(request.layers)]
     try:
-        request.outputs(request.images)
+        request.pass_once(request.images)
     finally:
         for handle in handles:
             handle.remove()
-    grids = [torch.cat(pieces) for pieces in found]
     if len(grids) == 1:
         return grids[0]
     height, width = request.images.shape[-2:]
-    maps = [reduce_channels(grid, request.channels) for grid in grids]
+    maps = [reduce_channels(grids[place], request.channels) for place in range(len(grids))]
     return torch.from_numpy(join_layers(maps, request.sign, (height, width)))[:, None]

@@ -70,7 +70,7 @@ def run_attention_rollout(request: Request) -> torch.Tensor:
     rolled: list[torch.Tensor] = []
     for start in range(0, len(request.images), request.batch_size):
         with _unfused(request.model), _recorded(sources, heads) as found:
-            request.outputs(request.images[start : start + request.batch_size])
+            request.pass_once(request.images[start : start + request.batch_size])
         missing = [name for name in sources if name not in {name for name, _ in found}]
         if missing:
             raise SalstatsError(

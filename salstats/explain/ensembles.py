@@ -11,7 +11,7 @@ from salstats.checks import SalstatsError, check_choice, check_generator
 from salstats.explain.forward import BATCH_SIZE, check_images, predict
 from salstats.explain.making import explain
 from salstats.explain.methods import check_method
-from salstats.explain.networks import Network, outputs_of
+from salstats.explain.networks import Network, network_outputs
 from salstats.images.map_steps import resize
 from salstats.images.mixing import mix_classes
 
@@ -135,7 +135,7 @@ def explain_ensemble(
     row = check_method(method)
     check_choice(scale, SCALES, "scale")
     stack = check_images(images)
-    members = outputs_of(networks if isinstance(networks, Mapping) else list(networks), tasks)
+    members = network_outputs(networks if isinstance(networks, Mapping) else list(networks), tasks)
     named = list(tasks or ()) or [*(networks if isinstance(networks, Mapping) else ())]
     order = tuple(dict.fromkeys([*named, *(task for _, outputs in members for task in outputs)]))
     seeds = check_generator(rng).integers(2**31, size=len(members))
@@ -147,7 +147,7 @@ def explain_ensemble(
     for (network, outputs), seed in zip(members, seeds.tolist(), strict=True):
         model = network.open()
         found = predict(model, stack, probability=network.probability, **shared)
-        check_outputs(network, outputs, found.shape[1])
+        check_task_outputs(network, outputs, found.shape[1])
         # an image's targets side by side, so that methods may share its passes
         targets = np.tile(list(outputs.values()), n)
         made = explain(
@@ -177,7 +177,7 @@ def explain_ensemble(
     )
 
 
-def check_outputs(network: Network, outputs: Mapping[str, int], n_outputs: int) -> None:
+def check_task_outputs(network: Network, outputs: Mapping[str, int], n_outputs: int) -> None:
     """Raise SalstatsError where a task has an output that the network does not have."""
     for task, output in outputs.items():
         if not 0 <= output < n_outputs:

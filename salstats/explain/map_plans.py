@@ -13,7 +13,7 @@ from salstats.checks import SalstatsError, ValueRangeError, check_choice, check_
 from salstats.explain.ensembles import SCALES
 from salstats.explain.forward import check_batch_size, check_flag
 from salstats.explain.methods import Method, check_method, check_options
-from salstats.explain.networks import Network, outputs_of, said
+from salstats.explain.networks import Network, network_outputs, said
 from salstats.explain.reductions import RESOLUTIONS
 from salstats.map_folder import MapKey
 from salstats.map_table import checked_label, checked_patient
@@ -126,7 +126,7 @@ def checked_plan(
     rng: int,
 ) -> Plan:
     """Return what a run was asked for, checked before anything is loaded."""
-    members = outputs_of(networks, tasks)
+    members = network_outputs(networks, tasks)
     names = [methods] if isinstance(methods, str) else list(dict.fromkeys(methods))
     if not names:
         raise SalstatsError("methods is empty; see list_methods()")

@@ -1,10 +1,9 @@
 """Maps of a whole study, made into a folder: case by case, and a run that was stopped goes on."""
 
 import os
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from salstats.explain.network_maps import Shown
 from salstats.explain.networks import Network
 from salstats.images.geometry import Geometry
 from salstats.images.masks import Rle
+from salstats.jobs import counting
 from salstats.map_folder import MapFolder, MapKey
 
 #: Cases that are worked on before the next network is loaded.
@@ -171,7 +171,7 @@ def make_maps(
         for which, masks in (("truth", truths), ("human", human)):
             if masks:
                 maps.write_masks(masks, which)
-        advance = stack.enter_context(_bar(total, progress))
+        advance = stack.enter_context(counting(total, "Making maps", progress=progress))
         run = _Run(plan, opened, _Writer(maps, known), advance)
         for chunk in chunks(images, at_once):
             run.make(chunk)
@@ -352,18 +352,3 @@ def _sum(total: _Made | None, made: _Made) -> _Made:
     if total is None:
         return _Made(made.key, own, made.prob, made.shape)
     return _Made(made.key, added(total.saliency, own), total.prob + made.prob, total.shape)
-
-
-@contextmanager
-def _bar(total: int | None, progress: bool) -> Iterator[Callable[[int], None]]:
-    """Yield what counts images, on a bar on stderr where that is a terminal."""
-    if not (progress and sys.stderr.isatty()):
-        yield lambda n: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("Making maps", total=total)
-        yield lambda n: bar.advance(task, n)

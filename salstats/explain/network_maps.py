@@ -10,7 +10,7 @@ import numpy as np
 from torch import nn
 
 from salstats.checks import SalstatsError
-from salstats.explain.ensembles import check_outputs
+from salstats.explain.ensembles import check_task_outputs
 from salstats.explain.forward import predict, ran_out_of_memory
 from salstats.explain.making import explain
 from salstats.explain.map_plans import Making, Plan, case_seed
@@ -48,7 +48,7 @@ class Shown:
     def probs(self) -> dict[Pair, float]:
         """Return the probability of each case and task."""
         found = self._named(self._predicted, list(self.images), lambda case: f"case {case!r}")
-        check_outputs(self.network, self.outputs, found.shape[1])
+        check_task_outputs(self.network, self.outputs, found.shape[1])
         return {
             (case, task): float(row[output])
             for case, row in zip(self.images, found, strict=True)

@@ -13,12 +13,11 @@ import numpy as np
 import torch
 from torch import nn
 
-from salstats.checks import InputFileError, SalstatsError, check_choice, quoted
+from salstats.checks import InputFileError, SalstatsError, check_choice, check_plain, quoted
 from salstats.explain.forward import PROBABILITIES
 from salstats.explain.methods import ATTENTION, Method
 from salstats.explain.request import Reshape
 from salstats.images.preparation import Preparation
-from salstats.readers.grey_images import check_plain
 
 #: Under which a file of a training run keeps the weights, where they are not all it holds.
 _WEIGHTS = ("state_dict", "model_state_dict", "model")
@@ -287,7 +286,7 @@ def _check_fit(wanted: Mapping[str, Any], given: Mapping[str, Any], file: Path) 
             )
 
 
-def outputs_of(
+def network_outputs(
     networks: Sequence[Network] | Mapping[str, Sequence[Network]],
     tasks: Iterable[str] | Mapping[str, int] | None,
 ) -> list[tuple[Network, dict[str, int]]]:

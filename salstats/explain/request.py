@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from salstats.explain.forward import forward
 from salstats.explain.layout import outputs_of
 
 #: Turns what a layer gives, (b, tokens, channels), into a grid (b, channels, height, width).
@@ -63,6 +64,19 @@ class Request:
             self.model,
             images,
             batch_size=self.batch_size,
+            device=self.images.device,
+            mixed_precision=self.mixed_precision,
+        )
+
+    def pass_once(self, images: torch.Tensor) -> None:
+        """Show the model images in one pass, without gradients, for hooks that note what modules give.
+
+        `outputs` may cut a batch into several passes, and show the same images twice.
+        """
+        forward(
+            self.model,
+            images,
+            batch_size=len(images),
             device=self.images.device,
             mixed_precision=self.mixed_precision,
         )

@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from salstats.checks import InputFileError, SalstatsWarning, ValueRangeError
+from salstats.checks import InputFileError, SalstatsWarning, ValueRangeError, check_plain
 from salstats.images import masks
 from salstats.images.masks import Rle
-from salstats.readers.grey_images import check_plain
 
 #: The column of the image's file name, and that of its mask.
 IMAGE, ATTENTION = "img_idx", "attention"
@@ -124,7 +123,7 @@ def parse_mask(text: str, where: str = "mask", threshold: float | None = None) -
         shown = ", ".join(f"{v:g}" for v in values[:6].tolist()) + (", ..." if len(values) > 6 else "")
         raise InputFileError(
             f"{where}: not a mask but {len(values)} different numbers ({shown}); a mask holds 0 and one of 1 "
-            "and 255; threshold=0 marks what is above 0"
+            "and 255, or read_saliency_bench() is told the threshold above which a pixel is marked"
         )
     return masks.encode(marked)
 

@@ -8,7 +8,7 @@ import numpy as np
 from PIL.PngImagePlugin import PngImageFile
 from PIL.TiffImagePlugin import TiffImageFile
 
-from salstats.checks import InputFileError
+from salstats.checks import InputFileError, check_plain
 
 SUFFIXES = (".png", ".tif", ".tiff")
 #: Pixels of an image at most (11,585 x 11,585): a small file can claim to hold any number.
@@ -16,7 +16,7 @@ MOST_PIXELS = 2**27
 _PNG = b"\x89PNG\r\n\x1a\n"
 _TIFF = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 #: Kinds of pixels that are one number each, as Pillow calls them.
-_GREY = ("1", "L", "I;16", "I;16B", "I;16L", "I", "F")
+GREY = ("1", "L", "I;16", "I;16B", "I;16L", "I", "F")
 #: TIFF's tags, and their values that mean: black is the largest number; whole numbers below 0, too; rows
 #: are rows.
 _PHOTOMETRIC, _WHITE_IS_ZERO, _SAMPLE_FORMAT, _SIGNED, _ORIENTATION, _UPRIGHT = 262, 0, 339, 2, 274, 1
@@ -65,7 +65,7 @@ def read_grey(path: Path) -> np.ndarray:
     with _opened(path) as image:
         _check_kind(path, image)
         try:
-            if image.mode in _GREY and "transparency" not in image.info:
+            if image.mode in GREY and "transparency" not in image.info:
                 return np.array(image)
             # whatever it is, as red, green, blue and opacity
             pixels = np.array(image.convert("RGBA"))
@@ -78,12 +78,6 @@ def read_grey(path: Path) -> np.ndarray:
             f"{path}: a colour image, not a grey one; a map or a mask has one number for each pixel"
         )
     return np.ascontiguousarray(pixels[..., 0])
-
-
-def check_plain(path: Path) -> None:
-    """Raise where a path is a folder, or a pipe that reading would wait for."""
-    if path.exists() and not path.is_file():
-        raise InputFileError(f"{path}: {'a folder' if path.is_dir() else 'no plain file'}; give a file")
 
 
 def _opened(path: Path) -> Any:
@@ -133,7 +127,7 @@ def _check_kind(path: Path, image: Any) -> None:
     """Raise where Pillow would change the numbers of a file without a word."""
     raw = image.tile[0][3] if image.tile else ""
     raw = raw if isinstance(raw, str) else str(raw[0]) if raw else ""
-    if image.mode not in _GREY and "16" in raw:
+    if image.mode not in GREY and "16" in raw:
         raise InputFileError(f"{path}: a colour image of 16 bits a channel; save it as grey")
     if image.mode.startswith("I;16") and "transparency" in image.info:
         raise InputFileError(f"{path}: has transparent pixels, whose value is not known; save it opaque")

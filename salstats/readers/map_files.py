@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from salstats.checks import InputFileError, SalstatsError, SalstatsWarning, quoted
+from salstats.checks import InputFileError, SalstatsError, SalstatsWarning, check_plain, quoted
 from salstats.images import masks
 from salstats.images.masks import Rle
 from salstats.readers import grey_images
 from salstats.readers.case_json import check_name, read_json
-from salstats.readers.grey_images import MOST_PIXELS, check_plain, read_grey
+from salstats.readers.grey_images import MOST_PIXELS, read_grey
 
 _ARRAYS = (".npy", ".npz")
 #: What a map or a mask may be stored as.

@@ -7,11 +7,10 @@ from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 
-from salstats.checks import InputFileError, SalstatsError, SalstatsWarning, quoted
+from salstats.checks import InputFileError, SalstatsError, SalstatsWarning, check_plain, quoted
 from salstats.images.masks import Rle, empty
 from salstats.map_table import TABLE
 from salstats.readers.case_json import check_name, read_segmentations
-from salstats.readers.grey_images import check_plain
 from salstats.readers.map_files import MASK_SUFFIXES, find_case_files, read_map, read_rle
 from salstats.readers.map_rows import MapRow, read_map_rows
 from salstats.readers.table_options import PathLike
@@ -158,7 +157,7 @@ class _Parts:
                 Case(
                     case=name,
                     shape=shape,
-                    truths={t: Truth(partial(_same, marked[t])) for t in tasks if t in marked},
+                    truths={t: Truth.of(marked[t]) for t in tasks if t in marked},
                     predictions=tuple(answers),
                     annotated=name in self.truth.values,
                     patient=patients.get(name),
@@ -257,11 +256,6 @@ def _content(file: Path, prob: float, label: float, shape: tuple[int, int]) -> C
 def _drawn(mask: Rle | None, shape: tuple[int, int]) -> Content:
     """Return a mask that people drew; none where they marked nothing."""
     return Content(mask=empty(shape) if mask is None else mask, shape=shape)
-
-
-def _same(mask: Rle) -> Rle:
-    """Return a truth that is read already."""
-    return mask
 
 
 def _masks(folder: Path, name: str, given: PathLike | None) -> _Masks | None:

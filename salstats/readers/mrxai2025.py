@@ -150,7 +150,7 @@ def read_mrxai2025(
             Case(
                 case=name,
                 shape=shape,
-                truths={task: Truth(partial(_same, truth))},
+                truths={task: Truth.of(truth)},
                 predictions=tuple(answers),
                 patient=image.parent.name,
                 labels={task: drawn if label != label else label},
@@ -310,11 +310,6 @@ def _check_size(mask: Rle, shape: tuple[int, int], where: str) -> None:
 def _absolute(held: Any) -> Any:
     """Return a path from the root on; anything else as it is."""
     return held.absolute() if isinstance(held, Path) else held
-
-
-def _same(mask: Rle) -> Rle:
-    """Return a truth that is read already."""
-    return mask
 
 
 def _shown(shape: tuple[int, int]) -> str:

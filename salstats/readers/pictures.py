@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from salstats.checks import InputFileError
-from salstats.readers.grey_images import MOST_PIXELS, check_plain
+from salstats.checks import InputFileError, check_plain
+from salstats.readers.grey_images import GREY, MOST_PIXELS
 
 _FORMATS = ("PNG", "JPEG", "TIFF", "BMP")
 #: EXIF's orientation, and its values that mean: as stored.
 _ORIENTATION, _UPRIGHT = 274, (None, 0, 1)
-#: Kinds of pixels that are one number each, as Pillow calls them.
-_GREY = ("1", "L", "I;16", "I;16B", "I;16L", "I", "F")
 
 
 def read_picture(path: str | os.PathLike[str]) -> np.ndarray:
@@ -85,11 +83,11 @@ def _pixels(file: Path, image: Any) -> np.ndarray:
     elif image.getexif().get(_ORIENTATION) not in _UPRIGHT:
         # programs differ in whether they turn it, and so did whoever marked it
         wrong = "its pixels are stored turned or mirrored (EXIF's orientation); save it upright"
-    elif image.mode not in (*_GREY, "LA", "P", "PA", "RGB", "RGBA"):
+    elif image.mode not in (*GREY, "LA", "P", "PA", "RGB", "RGBA"):
         wrong = f"its pixels are {image.mode}; save it in grey or RGB"
     if wrong:
         raise InputFileError(f"{file}: {wrong}")
-    if image.mode in (*_GREY, "RGB") and "transparency" not in image.info:
+    if image.mode in (*GREY, "RGB") and "transparency" not in image.info:
         return np.array(image)
     pixels = np.array(image.convert("RGBA"))
     if (pixels[..., 3] != 255).any():

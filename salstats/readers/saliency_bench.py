@@ -9,15 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from PIL.JpegImagePlugin import JpegImageFile
 
-from salstats.checks import (
-    InputFileError,
-    SalstatsError,
-    SalstatsWarning,
-    check_choice,
-    quoted,
-)
+from salstats.checks import InputFileError, SalstatsError, SalstatsWarning, check_choice, check_plain, quoted
 from salstats.images import masks
-from salstats.images.masks import Rle
 from salstats.readers.attention_tables import (
     IMAGE,
     Annotation,
@@ -28,7 +21,7 @@ from salstats.readers.attention_tables import (
     warn_beyond,
 )
 from salstats.readers.case_json import check_name
-from salstats.readers.grey_images import MOST_PIXELS, check_plain, image_shape
+from salstats.readers.grey_images import MOST_PIXELS, image_shape
 from salstats.readers.image_splits import PARTS, split_images
 from salstats.readers.map_files import MAP_SUFFIXES, find_case_files, read_map
 from salstats.readers.predictions import read_predictions
@@ -355,9 +348,9 @@ def _truth(
         shape = _size(image)
         if reaches_beyond(note.boxes, shape):
             beyond.append(name)
-        return shape, Truth(partial(_same, masks.encode(draw_boxes(note.boxes, shape))), len(note.boxes))
+        return shape, Truth.of(masks.encode(draw_boxes(note.boxes, shape)), len(note.boxes))
     if pixels == "annotation":
-        return note.mask.shape, Truth(partial(_same, note.mask))
+        return note.mask.shape, Truth.of(note.mask)
     shape = _size(image)
     return shape, Truth(partial(resize_truth, note.mask, shape))
 
@@ -382,11 +375,6 @@ def _size(image: Path) -> tuple[int, int]:
 def _explanation(file: Path | None, shape: tuple[int, int], prob: float) -> Content:
     """Return what a method says of a case."""
     return Content(saliency=None if file is None else read_map(file), prob=prob, shape=shape)
-
-
-def _same(mask: Rle) -> Rle:
-    """Return a truth that is read already."""
-    return mask
 
 
 def _check_cases(found: Mapping[str, Any], images: Mapping[str, Any], place: str, folder: Path) -> None:

@@ -90,6 +90,7 @@ def test_scores_of_chosen_metrics(script, tmp_path):
         (["--printed", "--metrics", "iou"], "--metrics and --unit belong to --scores and --digits"),
         (["--scores", "none.csv"], "none.csv"),
         (["--printed", "--replicates", "5"], "--replicates must be at least 40, not 5"),
+        (["--printed", "--jobs", "0"], "--jobs must be a whole number from 1 up, or -1, not 0"),
     ],
 )
 def test_what_cannot_be_is_one_line_and_writes_nothing(script, tmp_path, capsys, argv, message):

@@ -31,6 +31,14 @@ def test_every_figure_is_written_also_where_the_folder_has_changed_meanwhile(tmp
         assert sorted(f.name for f in (tmp_path / name).iterdir()) == ["0.png", "1.png", "2.png"]
 
 
+@pytest.mark.parametrize(("jobs", "elsewhere"), [(1, 0), (2, 1), (-1, 1)])
+def test_a_process_for_every_core_is_one_more(jobs, elsewhere, monkeypatch):
+    asked = []
+    monkeypatch.setattr("salstats.display.figure_jobs._pool", lambda: asked.append(1))
+    with FigureJobs(jobs):
+        assert len(asked) == elsewhere
+
+
 def test_another_process_draws_the_same_bytes(tmp_path):
     with FigureJobs(2) as work:
         for i in range(2):

@@ -94,6 +94,20 @@ def test_an_activation_does_not_change_with_an_in_place_step_behind_it(images):
     assert (made < 0).any()
 
 
+def test_a_network_that_views_its_numbers_in_the_usual_order_is_shown_an_image_once(images):
+    class Viewed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.small, self.head = nn.AvgPool2d(2), nn.Linear(36, 2)
+
+        def forward(self, x):
+            return self.head(self.small(x).view(len(x), -1))
+
+    made = explain(Viewed(), images, 0, layer="small", resolution="network")
+    pooled = images.reshape(5, 3, 4, 2, 3, 2).mean(axis=(3, 5))
+    np.testing.assert_allclose(made, pooled.mean(axis=1), atol=ROUNDING)
+
+
 def test_no_hook_stays(images):
     model = Gated()
     explain(model, images, 0, layer="gate.weigh")

@@ -7,6 +7,7 @@ pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")
 from explain.runner_requests import ask, noise, seeded, state  # noqa: E402
 
+from salstats.explain import layout  # noqa: E402
 from salstats.explain.attention import rollout  # noqa: E402
 from salstats.explain.making import explain  # noqa: E402
 
@@ -117,6 +118,26 @@ def test_of_given_attention_it_is_the_product_of_layers(heads, residual):
     )
     assert found.shape == (2, 1, 2, 2)
     assert np.allclose(found, expected, atol=SINGLE)
+
+
+def test_large_images_of_a_batch_are_rolled_out_in_one_pass(monkeypatch):
+    monkeypatch.setattr(layout, "PIXELS", 2 * 32 * 32)
+    model, shown = vit(), noise(5, 3, 32, 32)
+    alone = torch.cat([ask("attention_rollout", model, shown[i : i + 1], 0) for i in range(5)])
+    assert np.allclose(ask("attention_rollout", model, shown, 0), alone, atol=SINGLE)
+
+
+def test_no_layer_is_taken_twice_where_a_network_fails_on_another_order_of_numbers():
+    class Viewed(Layers):
+        def forward(self, x):
+            super().forward(x)
+            return x.view(len(x), -1)[:, :2]
+
+    layers, shown = [attention(seed=0), attention(seed=1)], images(shape=(3, 8, 8))
+    found, expected = (
+        ask("attention_rollout", model(*layers), shown, 0, modules=NAMES) for model in (Viewed, Layers)
+    )
+    assert torch.equal(found, expected)
 
 
 def test_the_smallest_attention_is_left_out_but_for_the_first_token():

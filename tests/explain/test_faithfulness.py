@@ -20,6 +20,8 @@ from salstats.images.map_steps import resize  # noqa: E402
 
 # float32 sums whose order depends on the size of a batch
 TOLERANCE = 1e-5
+# products of some hundreds of float32 numbers
+SUMMED = 1e-4
 BOTH = pytest.mark.parametrize("curve", [insertion, deletion], ids=["insertion", "deletion"])
 
 
@@ -206,8 +208,8 @@ def test_the_blur_is_that_of_rise():
     blurred = convolve(image[0, 0], kernel, mode="constant")
     weights = np.random.default_rng(1).normal(size=300)
     curves = insertion(linear(weights), image, np.eye(20, 15)[None], 0, probability="none", steps=1)
-    assert curves["prob"].iloc[0] == pytest.approx((weights * blurred.ravel()).sum(), abs=1e-4)
-    assert curves["prob"].iloc[1] == pytest.approx((weights * image.ravel()).sum(), abs=1e-4)
+    assert curves["prob"].iloc[0] == pytest.approx((weights * blurred.ravel()).sum(), abs=SUMMED)
+    assert curves["prob"].iloc[1] == pytest.approx((weights * image.ravel()).sum(), abs=SUMMED)
 
 
 @pytest.mark.parametrize(
@@ -229,12 +231,12 @@ def test_baselines_fill_what_is_not_shown(some, baseline, blank):
     )
     blanks = np.broadcast_to(blank, images.shape).astype(np.float32)
     expected = blanks.reshape(4, -1) @ weights
-    np.testing.assert_allclose(values(curves)[:, 0], expected, rtol=1e-4)
+    np.testing.assert_allclose(values(curves)[:, 0], expected, rtol=SUMMED)
     # seven pixels on, of both channels
     top = np.argsort(-maps["ig"].reshape(4, -1), axis=1, kind="stable")[:, :7]
     change = ((images - blanks) * weights.reshape(2, 9, 7)).sum(axis=1).reshape(4, -1)
     after = expected + np.take_along_axis(change, top, axis=1).sum(axis=1)
-    np.testing.assert_allclose(values(curves)[:, 1], after, rtol=1e-4)
+    np.testing.assert_allclose(values(curves)[:, 1], after, rtol=SUMMED)
 
 
 def test_equal_images_may_have_baselines_of_their_own():

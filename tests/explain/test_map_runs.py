@@ -1,3 +1,4 @@
+import io
 import signal
 import subprocess
 import sys
@@ -100,6 +101,21 @@ def test_a_second_run_computes_only_what_is_missing(folder):
     # a method more: the first one's maps stay
     make_maps(folder, images, network_of(model), methods=["gradcam", "hirescam"], batch_size=4)
     assert sum(passes) == n_first
+
+
+def test_a_bar_counts_the_images_of_every_network(folder, monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setattr("sys.stderr", Terminal())
+    networks = [network_of(cnn(0), "one"), network_of(cnn(1), "two")]
+    make_maps(folder, pictures(3), networks, progress=True)
+    assert "Making maps" in sys.stderr.getvalue()
+    assert "6/6" in sys.stderr.getvalue()
+    monkeypatch.setattr("sys.stderr", Terminal())
+    make_maps(folder, pictures(3), networks, progress=False)
+    assert not sys.stderr.getvalue()
 
 
 def _file(folder, content):

@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch", reason="needs the explain extra")
 from explain.tiny_networks import OUTPUTS, cnn  # noqa: E402
 
 from salstats.explain.methods import METHODS  # noqa: E402
-from salstats.explain.networks import Network, load_checkpoint, outputs_of, said  # noqa: E402
+from salstats.explain.networks import Network, load_checkpoint, network_outputs, said  # noqa: E402
 
 linear = partial(torch.nn.Linear, 4, 2)
 
@@ -133,7 +133,7 @@ def test_what_builds_no_network_is_named(saved):
 def test_an_output_that_is_no_whole_number_is_not_cut_to_one(output):
     network = Network("cnn", cnn(), tasks={"Edema": output})
     with pytest.raises(SalstatsError, match=r"task 'Edema' is output .*, which is no whole number"):
-        outputs_of([network], None)
+        network_outputs([network], None)
 
 
 def test_tasks_without_outputs_are_named():
@@ -198,12 +198,12 @@ def test_a_method_gets_the_layer_only_where_it_has_one():
 
 def test_networks_are_listed_once_with_the_outputs_of_their_tasks():
     a, b, c = (Network(name, cnn, tasks=OUTPUTS) for name in "abc")
-    assert outputs_of([a, b], None) == [(a, OUTPUTS), (b, OUTPUTS)]
-    assert outputs_of(a, ["Mass"]) == [(a, {"Mass": 2})]
+    assert network_outputs([a, b], None) == [(a, OUTPUTS), (b, OUTPUTS)]
+    assert network_outputs(a, ["Mass"]) == [(a, {"Mass": 2})]
     lists = {"Mass": [a, b], "Edema": [b, c]}
-    assert outputs_of(lists, None) == [(a, {"Mass": 2}), (b, {"Mass": 2, "Edema": 0}), (c, {"Edema": 0})]
+    assert network_outputs(lists, None) == [(a, {"Mass": 2}), (b, {"Mass": 2, "Edema": 0}), (c, {"Edema": 0})]
     plain = Network("d", cnn)
-    assert outputs_of([plain, a], {"Edema": 1}) == [(plain, {"Edema": 1}), (a, {"Edema": 0})]
+    assert network_outputs([plain, a], {"Edema": 1}) == [(plain, {"Edema": 1}), (a, {"Edema": 0})]
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,7 @@ def test_networks_are_listed_once_with_the_outputs_of_their_tasks():
 )
 def test_networks_that_do_not_fit_are_named(networks, tasks, message):
     with pytest.raises(SalstatsError, match=message):
-        outputs_of(networks, tasks)
+        network_outputs(networks, tasks)
 
 
 def test_bad_networks_are_named():

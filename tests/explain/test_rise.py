@@ -196,4 +196,4 @@ def test_sums_over_masks_are_not_in_the_half_precision_of_the_network():
         ask("rise", Sure().to(kind), noise(1, 1, 9, 9).to(kind), 0, **options)
         for kind in (torch.bfloat16, torch.float32)
     )
-    assert torch.allclose(half, single, atol=1e-6)
+    assert torch.allclose(half, single, atol=SINGLE)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from salstats.checks import InputFileError, ValueRangeError
+from salstats.cli_options import in_flags
 from salstats.images.masks import decode, encode
 from salstats.readers import attention_tables
 from salstats.readers.attention_tables import draw_boxes, parse_mask, read_annotations, resize_truth
@@ -64,7 +65,10 @@ def test_digits_with_blanks_between_are_no_longer_number():
         ('[["a", "b"]]', "no array of rows"),
         ('{"a": 1}', r"no array of rows of numbers, all of one length \(dict\)"),
         ("[[0, NaN]]", "NaN or infinity"),
-        ("[[0, 0.3, 0.9]]", r"not a mask but 3 different numbers \(0, 0.3, 0.9\); .*threshold=0 marks"),
+        (
+            "[[0, 0.3, 0.9]]",
+            r"not a mask but 3 different numbers \(0, 0.3, 0.9\); .*is told the threshold",
+        ),
         ("[[0, 1, 2]]", "not a mask but 3 different numbers"),
         ("[" * 100_000, "no JSON array"),
     ],
@@ -189,3 +193,10 @@ class TestTables:
             csv.writer(stream).writerows([("img_idx", "bbox"), ("x.png", cell)])
         with pytest.raises(InputFileError, match=r"row 2, img_idx 'x.png': no boxes of numbers"):
             read_annotations([file])
+
+
+def test_the_threshold_of_annotations_is_not_taken_for_the_commands_own_that_cuts_maps():
+    with pytest.raises(InputFileError) as stopped:
+        parse_mask("[[0, 0.3, 0.9]]")
+    # --threshold of `salstats score` makes masks of maps
+    assert "--threshold" not in in_flags(str(stopped.value))

@@ -27,7 +27,7 @@ from salstats.explain.digits.scored_maps import (
     BATCH_SIZE,
     METHODS,
     STEPS,
-    make_maps,
+    method_maps,
     predictions,
     probabilities,
     score_annotator,
@@ -85,7 +85,7 @@ class Plan:
 
 
 #: Minutes become seconds and the networks learn next to nothing: to see that all of it runs.
-QUICK = Plan(n_train=64, n_main=24, n_other=16, schedule=Schedule(window_epochs=1, epochs=1), seeds=(0, 1))
+QUICK = Plan(n_train=64, n_main=10, n_other=8, schedule=Schedule(window_epochs=1, epochs=1), seeds=(0, 1))
 
 
 def build_study(
@@ -230,7 +230,7 @@ def _run(design: str, architecture: str, seed: int, plan: Plan, folder: Path) ->
     first = seed == plan.seeds[0]
     maps, scores = {}, None
     if first or design == MAIN_DESIGN:
-        maps = make_maps(network, architecture, tests)
+        maps = method_maps(network, architecture, tests)
         pieces = [score_maps(tests, maps)]
         if first:
             pieces.append(score_insertion(network, tests, maps))

@@ -9,7 +9,7 @@ from PIL import Image
 from salstats.explain.digits.canvas_sets import TASKS, CanvasSet
 from salstats.explain.digits.canvases import SIDE, Canvas
 from salstats.explain.digits.networks import read_network
-from salstats.explain.digits.scored_maps import METHODS, make_maps, probabilities
+from salstats.explain.digits.scored_maps import METHODS, method_maps, probabilities
 from salstats.map_folder import MapFolder, MapKey
 from salstats.outputs import replacing
 
@@ -40,7 +40,7 @@ def write_examples(folder: Path, weights: Path, test_sets: Iterable[CanvasSet]) 
             tests = chosen_examples(whole)
             examples += tests.canvases
             rows = dict(zip((c.name for c in tests.canvases), probabilities(network, tests), strict=True))
-            for method, stack in make_maps(network, ARCHITECTURE, tests).items():
+            for method, stack in method_maps(network, ARCHITECTURE, tests).items():
                 for (case, task), saliency in zip(tests.keys, stack, strict=True):
                     maps.add(
                         MapKey(case, task, method, ARCHITECTURE, str(SEED)),

@@ -62,7 +62,7 @@ METHODS = (
 )
 
 
-def make_maps(network: DigitNetwork, architecture: str, tests: CanvasSet) -> dict[str, np.ndarray]:
+def method_maps(network: DigitNetwork, architecture: str, tests: CanvasSet) -> dict[str, np.ndarray]:
     """Return the maps of every method, in the order of `tests.keys`, each on the method's own grid."""
     images, targets = tests.asked
     # a canvas has the random numbers of its place in the whole set, whichever of them are asked for

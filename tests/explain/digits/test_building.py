@@ -19,7 +19,7 @@ from salstats.explain.digits.building import QUICK, Plan, build_study  # noqa: E
 from salstats.explain.digits.canvases import MAIN_DESIGN  # noqa: E402
 from salstats.explain.digits.networks import ARCHITECTURES, read_network  # noqa: E402
 from salstats.explain.digits.scored_maps import (  # noqa: E402
-    make_maps,
+    method_maps,
     probabilities,
     score_annotator,
     score_insertion,
@@ -69,7 +69,7 @@ def test_maps_and_scores_from_the_committed_weights_are_those_committed(folder, 
     whole = Plan().test_set(MAIN_DESIGN)
     tests = whole.some([c.name for c in whole.canvases[:6]])
     network = read_network(architecture, folder / "weights" / f"{architecture}-0.npz")
-    maps = make_maps(network, architecture, tests)
+    maps = method_maps(network, architecture, tests)
     made = pd.concat([score_maps(tests, maps), score_insertion(network, tests, maps)])
     made = made.dropna(subset="score").assign(dataset=MAIN_DESIGN, model=architecture, seed="0")
     own = scores[scores["case"].isin([c.name for c in tests.canvases]) & (scores["model"] == architecture)]
