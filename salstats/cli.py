@@ -391,7 +391,7 @@ def demo(
     ] = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Run the main job on the embedded (simulated) study and write its report."""
+    """Run the main job on the embedded study (digits and networks real, annotator simulated)."""
     from salstats.display.demo import run_demo
 
     run_demo(out, overwrite=overwrite)

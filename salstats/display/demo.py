@@ -53,7 +53,7 @@ def run_demo(
     InputFileError
         The folder exists, or the one it should be made in does not.
     """
-    target = check_folder(free_folder() if out is None else Path(out), overwrite=overwrite)
+    target = check_folder(free_folder(overwrite=overwrite) if out is None else Path(out), overwrite=overwrite)
     every = ss.datasets.load_digits_scores()
     own = every[(every["dataset"] == ONLY["dataset"]) & (every["model"] == ONLY["model"])]
     scores = own[own["metric"].isin(METRICS)].reset_index(drop=True)
@@ -91,8 +91,10 @@ def demo_labels() -> dict[str, Any]:
     return {"method": order, HUMAN: ANNOTATOR}
 
 
-def free_folder() -> Path:
-    """Return the demo's folder, or the first numbered one that is not there yet."""
+def free_folder(*, overwrite: bool = False) -> Path:
+    """Return the demo's folder, or, if it is not to be replaced, the first numbered one that is not there."""
+    if overwrite:
+        return Path(FOLDER)
     names = (Path(FOLDER if i == 1 else f"{FOLDER}-{i}") for i in count(1))
     return next(name for name in names if not name.exists())
 

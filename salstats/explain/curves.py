@@ -1,14 +1,24 @@
 """Insertion and deletion curves as frames, and the area under each."""
 
+import warnings
 from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
 
-from salstats.checks import SalstatsError, check_choice, check_columns, check_frame, check_numeric
+from salstats.checks import (
+    SalstatsError,
+    SalstatsWarning,
+    check_choice,
+    check_columns,
+    check_frame,
+    check_numeric,
+)
 from salstats.codes import combined_codes
 from salstats.frames import KEY_COLUMNS, text_column
 
+#: Share of the whole image's probability from which an empty image hides too little.
+_SHOWN = 0.8
 #: What a curve can be of.
 CURVES = ("insertion", "deletion")
 #: Columns that say how a curve was made, and the words of its score about them.
@@ -96,6 +106,12 @@ def curve_scores(curves: pd.DataFrame) -> pd.DataFrame:
     SalstatsError
         A curve does not go from 0 to 1, or has a fraction twice.
 
+    Warns
+    -----
+    SalstatsWarning
+        On average the empty image has 80 % of the whole image's probability or more, so that the curves say
+        little.
+
     Notes
     -----
     In RISE's evaluation all steps have the same width, also a last one that has fewer pixels.
@@ -145,6 +161,7 @@ def curve_scores(curves: pd.DataFrame) -> pd.DataFrame:
         rows = first_rows[[column for column in _HOW_MADE if column in curves.columns]]
         sentence = ", ".join(how).format
         scores["curve_options"] = [sentence(*row) for row in rows.itertuples(index=False)]
+    _warn_shown(scores["metric"].to_numpy(), prob[starts], prob[ends])
     if "reason" in curves.columns:
         scores["reason"] = text_column(r if isinstance(r, str) and r else None for r in first_rows["reason"])
     first = np.minimum.reduceat(order, starts)
@@ -159,3 +176,20 @@ def _check_fractions(
         row = curves.iloc[order[starts[int(np.flatnonzero(~right)[0])]]]
         shown = ", ".join(f"{key} {row[key]}" for key in keys)
         raise SalstatsError(f"the fractions of a curve must {what}; those of {shown} do not")
+
+
+def _warn_shown(metric: np.ndarray, first: np.ndarray, last: np.ndarray) -> None:
+    """Warn where an image without its pixels looks to the network much as the whole one does."""
+    for name in CURVES:
+        own = (metric == name) & np.isfinite(first) & np.isfinite(last)
+        if not own.any():
+            continue
+        empty, whole = (first, last) if name == "insertion" else (last, first)
+        if empty[own].mean() >= _SHOWN * whole[own].mean() > 0:
+            warnings.warn(
+                f"{name}: without its pixels an image has a mean probability of {empty[own].mean():.2g}, "
+                f"with them {whole[own].mean():.2g}; the baseline hides little of what the network sees, so "
+                "these areas say little about maps; another baseline= or a wider blur (kernel=, sigma=) may",
+                SalstatsWarning,
+                stacklevel=3,
+            )

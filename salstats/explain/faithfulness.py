@@ -8,7 +8,7 @@ import pandas as pd
 import torch
 from torch import nn
 
-from salstats.checks import check_choice
+from salstats.checks import SalstatsError, check_choice
 from salstats.explain.curves import curves_frame
 from salstats.explain.forward import (
     BATCH_SIZE,
@@ -18,7 +18,7 @@ from salstats.explain.forward import (
     check_targets,
     evaluating,
 )
-from salstats.explain.named_maps import Keys, check_keys, check_maps
+from salstats.explain.named_maps import Keys, check_keys, check_maps, warn_other_shape
 from salstats.explain.pixel_order import CONSTANT, step_sizes
 from salstats.explain.step_images import KERNEL, SIGMA, Baseline, Ordered, check_baseline
 from salstats.explain.stepping import Stepping, probabilities, raise_nan
@@ -117,7 +117,7 @@ def insertion(
     ValueRangeError
         A map or an image is not finite; a target is out of range; the model gave NaN; an option is not one.
     SalstatsError
-        A case, or a case and task, is named twice; the device is not there.
+        A case, or a case and task, is named twice; a single output with "softmax"; the device is not there.
 
     Notes
     -----
@@ -257,10 +257,16 @@ def _curves(
     """Return the curves of all maps; those of an image follow each other."""
     check_choice(how.probability, PROBABILITIES, "probability")
     size = check_batch_size(how.batch_size)
+    warn_other_shape(given.maps, given.images.shape[2:], given.keys)
     sizes = step_sizes(given.images[0, 0].numel(), how.steps, how.chunk)
     with evaluating(model, how.device) as place:
         asked = Stepping(model, given.images, blank, place, size, how.mixed_precision)
         ends = asked.ends()
+        if how.probability == "softmax" and ends[0].shape[1] < 2:
+            raise SalstatsError(
+                "a network with one output has a softmax of 1 on every image; probability='sigmoid' looks at "
+                "its probability"
+            )
         wanted = check_targets(targets, len(given.images), ends[0].shape[1])
         first, last = (
             _end(outputs, wanted, how.probability, given.keys, n)

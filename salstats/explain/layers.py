@@ -196,7 +196,9 @@ def _name_of(modules: Mapping[str, nn.Module], layer: Any) -> str:
     if layer not in modules:
         close = get_close_matches(layer, [name for name in modules if name], n=3, cutoff=0.4)
         hint = f"did you mean {quoted(close)}? " if close else ""
-        raise SalstatsError(f"the network has no layer {layer!r}; {hint}layer_names(model) lists them")
+        raise SalstatsError(
+            f"the network has no layer {layer!r}; {hint}explain.layer_names(model) lists them"
+        )
     return layer
 
 

@@ -1,12 +1,14 @@
 """Maps beside the images they explain: whose they are, one per image and method, all of them finite."""
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from salstats.checks import SalstatsError, ShapeError, ValueRangeError, quoted
+from salstats.checks import SalstatsError, SalstatsWarning, ShapeError, ValueRangeError, quoted
+from salstats.images.map_steps import may_cover
 from salstats.images.maps import check_saliency
 
 #: What a map is called where nobody says which method made it.
@@ -116,3 +118,18 @@ def _one_per_image(given: Any, method: str, n: int) -> list[np.ndarray]:
     if len(maps) != n:
         raise ShapeError(f"method {method!r} has {len(maps)} maps for {n} images; each image needs one")
     return maps
+
+
+def warn_other_shape(maps: Mapping[str, list[np.ndarray]], shape: Sequence[int], keys: Keys) -> None:
+    """Warn where a map cannot be of the whole network's input: it has other proportions."""
+    for name, stack in maps.items():
+        wrong = [place for place, saliency in enumerate(stack) if not may_cover(saliency.shape, shape)]
+        if wrong:
+            warnings.warn(
+                f"method {name}: {len(wrong)} of {len(stack)} maps have other proportions than the network's "
+                f"input of {shape[0]} x {shape[1]} (the first: {keys.text(wrong[0])}, "
+                f"{stack[wrong[0]].shape[0]} x {stack[wrong[0]].shape[1]}) and are stretched over it; where "
+                "images were padded or cropped take the maps that explain() gives of the network's own input",
+                SalstatsWarning,
+                stacklevel=5,
+            )

@@ -118,7 +118,7 @@ def check_rules(model: nn.Module, image: torch.Tensor, method: str) -> None:
                 hint = "leave it out of the network, so that outputs are logits"
             raise SalstatsError(f"{shown} is of type {kind}, for which {label} has no rule: {hint}")
         if n_calls > 1 and kept(module):
-            own = f"give each its own nn.{kind}(), or take separate_modules(model), which does it"
+            own = f"give each its own nn.{kind}(), or take explain.separate_modules(model), which does it"
             if any(True for _ in module.parameters()):
                 own = "give each a copy of it (copy.deepcopy)"
             raise SalstatsError(
@@ -140,7 +140,8 @@ def _instead(name: str, method: str) -> str:
     """Return what to do about a function."""
     if not (method == "lrp" and name in _NOT_IN_LRP):
         if name in _SEPARATED:
-            return f"make it a module ({_SEPARATED[name]}), or take separate_modules(model), which does it"
+            own = "take explain.separate_modules(model), which does it"
+            return f"make it a module ({_SEPARATED[name]}), or {own}"
         if name in _BY_HAND:
             return f"make it a module ({_BY_HAND[name]})"
     return "replace it by a module that has one, or take another method"

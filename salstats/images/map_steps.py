@@ -1,5 +1,7 @@
 """The steps from a map to a mask on plain arrays: resized, stretched, smoothed, thresholded."""
 
+from collections.abc import Sequence
+
 import cv2
 import numpy as np
 
@@ -30,6 +32,22 @@ def resize(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
         source = np.ascontiguousarray(saliency, np.float32)
     resized = cv2.resize(source, (width, height), interpolation=cv2.INTER_LINEAR)
     return np.asarray(resized).reshape(height, width)
+
+
+def may_cover(grid: tuple[int, ...], shape: Sequence[int]) -> bool:
+    """Return whether a map of this grid can be of a whole image: its cells may then be square.
+
+    Sides are whole numbers of cells, so that each may be almost one cell more or less.
+
+    Examples
+    --------
+    >>> from salstats.images.map_steps import may_cover
+    >>> may_cover((7, 7), (224, 200)), may_cover((224, 224), (224, 200)), may_cover((4, 6), (300, 200))
+    (True, False, False)
+    """
+    fewest = [side / (cells + 1) for side, cells in zip(shape, grid, strict=True)]
+    most = [side / max(cells - 1, 0.5) for side, cells in zip(shape, grid, strict=True)]
+    return max(fewest) <= min(most)
 
 
 def rescale(values: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ from salstats.images.masks import Rle, empty
 from salstats.map_table import TABLE
 from salstats.readers.case_json import check_name, read_segmentations
 from salstats.readers.map_files import MASK_SUFFIXES, find_case_files, read_map, read_rle
-from salstats.readers.map_rows import MapRow, read_map_rows
+from salstats.readers.map_rows import MapRow, read_map_rows, warn_turned
 from salstats.readers.table_options import PathLike
 from salstats.study import HUMAN, Case, Content, Prediction, Series, Study, Truth
 
@@ -104,7 +104,9 @@ def read_map_folder(
     if tasks is None:
         _check_tasks(rows, reference, here)
     wanted = found_tasks if tasks is None else _wanted(tasks, found_tasks, here)
-    return _Parts(here, rows, reference, people).study(wanted)
+    study = _Parts(here, rows, reference, people).study(wanted)
+    warn_turned(rows, {case.case: case.shape for case in study}, here)
+    return study
 
 
 def holds_maps(folder: Path) -> bool:

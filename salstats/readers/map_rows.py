@@ -1,18 +1,22 @@
 """The rows of a map folder's table, each cell checked where it stands."""
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from salstats.checks import InputFileError, SalstatsError, quoted
+from salstats.checks import InputFileError, SalstatsError, SalstatsWarning, quoted
+from salstats.images.map_steps import may_cover
 from salstats.images.run_lengths import check_shape
 from salstats.map_table import NEEDED, TABLE, UNKNOWN, MapKey, checked_key, file_inside
+from salstats.readers.case_tables import read_plain
 from salstats.readers.cells import identifier_text, number_column
 from salstats.readers.map_files import MAP_SUFFIXES
-from salstats.readers.tables import TableOptions, read_table
+from salstats.readers.tables import TableOptions
 
 _NAN = float("nan")
 #: Pixels of a side at most, of which there may be as many in all.
@@ -58,7 +62,7 @@ def read_map_rows(folder: Path) -> list[MapRow]:
     table = folder / TABLE
     if not folder.is_dir():
         raise InputFileError(f"{folder}: {'not a folder' if folder.exists() else 'no such folder'}")
-    frame = read_table(table)
+    frame = read_plain(table)
     first = int(frame.attrs["first_row"])
     missing = [name for name in NEEDED if name not in frame.columns]
     if missing:
@@ -90,6 +94,36 @@ def read_map_rows(folder: Path) -> list[MapRow]:
             MapRow(key, place + first, file, float(prob[place]), float(label[place]), shape, patient[place])
         )
     return rows
+
+
+def warn_turned(rows: Sequence[MapRow], shapes: Mapping[str, tuple[int, int] | None], folder: Path) -> None:
+    """Warn where the first map of a series that can show it lies across its image: columns before rows."""
+    seen: set[Any] = set()
+    for row in rows:
+        shape = shapes.get(row.key.case)
+        if shape is None or shape[0] == shape[1] or row.key.series in seen:
+            continue
+        seen.add(row.key.series)
+        grid = _grid(row.file)
+        if len(grid) == 2 and not may_cover(grid, shape) and may_cover(grid[::-1], shape):
+            warnings.warn(
+                f"{folder / TABLE}, row {row.number}: the map is {grid[0]} x {grid[1]} and its image "
+                f"{shape[0]} x {shape[1]} (height x width); it looks turned: the first axis of an array runs "
+                "from the top down",
+                SalstatsWarning,
+                stacklevel=4,
+            )
+
+
+def _grid(file: Path) -> tuple[int, ...]:
+    """Return the shape that an array's header says; nothing of files that are not one."""
+    if file.suffix.lower() != ".npy":
+        return ()
+    try:
+        return tuple(np.load(file, mmap_mode="r", allow_pickle=False).shape)
+    # what is wrong with a map is said when it is scored
+    except Exception:
+        return ()
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 #: A radiograph, and a finding that is a third of it across.
 SHAPE = (2320, 2828)
 #: Side of a map -> how many times faster than resizing it: a class activation map, a gradient's map.
-TIMES_FASTER = {7: 12, 14: 12, 224: 3}
+TIMES_FASTER = {7: 5, 14: 5, 224: 3}
 #: Turns that a disturbed machine may take; the fastest runs of both sides count.
 TURNS = 30
 #: The plain steps resize in single precision.

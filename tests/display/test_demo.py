@@ -79,6 +79,7 @@ def test_the_demo_takes_a_free_folder_where_none_is_named(tmp_path, monkeypatch)
     (tmp_path / "salstats-demo").mkdir()
     (tmp_path / "salstats-demo-2").write_text("a file")
     assert free_folder().name == "salstats-demo-3"
+    assert free_folder(overwrite=True).name == "salstats-demo"
 
 
 def test_the_demo_checks_its_folder_before_any_work(tmp_path, capsys):

@@ -7,7 +7,7 @@ import pytest
 pytestmark = pytest.mark.torch
 pytest.importorskip("torch", reason="needs the explain extra")
 
-from salstats.checks import ColumnError, SalstatsError, ValueRangeError  # noqa: E402
+from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError  # noqa: E402
 from salstats.explain.curves import curve_scores  # noqa: E402
 from salstats.frames import check_scores  # noqa: E402
 
@@ -19,6 +19,7 @@ def curve(case, prob, *, fraction=None, **columns):
     return pd.DataFrame({"case": case, **given, "fraction": places, "prob": prob})
 
 
+@pytest.mark.filterwarnings("ignore:.*the baseline hides little:salstats.checks.SalstatsWarning")
 def test_the_area_is_numpys_trapezoid_whatever_the_order_of_the_rows():
     rng = np.random.default_rng(0)
     expected, parts = {}, []
@@ -37,6 +38,7 @@ def test_the_area_is_numpys_trapezoid_whatever_the_order_of_the_rows():
             assert scores[key] == pytest.approx(area)
 
 
+@pytest.mark.filterwarnings("ignore:.*the baseline hides little:salstats.checks.SalstatsWarning")
 def test_a_constant_curve_has_its_value_as_area():
     assert curve_scores(curve("a", [0.3] * 8))["score"].item() == pytest.approx(0.3)
 
@@ -91,3 +93,12 @@ def test_other_metrics_and_missing_columns_are_refused():
         curve_scores(curve("a", [0, 1], metric="iou"))
     with pytest.raises(ColumnError, match="curves has no column 'fraction'"):
         curve_scores(curve("a", [0, 1]).drop(columns="fraction"))
+
+
+@pytest.mark.parametrize(("metric", "probs"), [("insertion", [0.85, 0.9, 1]), ("deletion", [1, 0.9, 0.85])])
+def test_a_baseline_that_hides_nothing_is_said(metric, probs):
+    with pytest.warns(
+        SalstatsWarning, match=f"{metric}: without its pixels .* 0.85, with them 1; the baseline"
+    ):
+        curve_scores(curve("a", probs, metric=metric))
+    curve_scores(curve("a", [p - 0.5 for p in probs], metric=metric))

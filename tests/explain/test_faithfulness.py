@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch", reason="needs the explain extra")
 from explain.stepping_models import linear, one_pixel, plain_loop, small_cnn  # noqa: E402
 from scipy.ndimage import convolve  # noqa: E402
 
-from salstats.checks import SalstatsError, ShapeError, ValueRangeError  # noqa: E402
+from salstats.checks import SalstatsError, SalstatsWarning, ShapeError, ValueRangeError  # noqa: E402
 from salstats.explain.curves import curve_scores  # noqa: E402
 from salstats.explain.faithfulness import deletion, insertion  # noqa: E402
 from salstats.images.map_steps import resize  # noqa: E402
@@ -74,6 +74,7 @@ def test_a_linear_model_gives_sums_of_its_weights_in_order():
     np.testing.assert_allclose(values(curves)[0], by_hand, atol=TOLERANCE)
 
 
+@pytest.mark.filterwarnings("ignore:.*the baseline hides little:salstats.checks.SalstatsWarning")
 def test_the_best_order_inserts_no_worse_than_any_other_and_deletes_no_worse():
     rng = np.random.default_rng(3)
     weights = rng.normal(size=25)
@@ -164,6 +165,7 @@ def test_equal_values_are_taken_in_row_major_order():
     assert curves["prob"].tolist() == [0, 10, 110, 1110, 1111]
 
 
+@pytest.mark.filterwarnings("ignore:.*the baseline hides little:salstats.checks.SalstatsWarning")
 @BOTH
 def test_a_constant_map_has_no_order(some, curve):
     images, maps, targets = some
@@ -386,3 +388,21 @@ def test_images_and_networks_in_a_type_that_numpy_lacks_are_taken():
     maps = np.arange(32.0).reshape(2, 4, 4)
     curves = insertion(one_pixel(3).to(torch.bfloat16), images, maps, 0, probability="none", baseline="zero")
     assert set(curves["prob"]) == {0.0, 1.0}
+
+
+@pytest.mark.parametrize("curve", [insertion, deletion])
+def test_a_network_with_one_output_has_no_softmax(curve):
+    model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(16, 1))
+    with pytest.raises(SalstatsError, match="softmax of 1 on every image; probability='sigmoid'"):
+        curve(model, torch.zeros(1, 1, 4, 4), np.eye(4)[None], 0)
+
+
+def test_a_map_of_other_proportions_than_the_input_is_said():
+    model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 2))
+    image = torch.zeros(1, 1, 8, 8)
+    with pytest.warns(
+        SalstatsWarning, match=r"1 of 1 maps have other proportions .* input of 8 x 8 .* 8 x 4\)"
+    ):
+        insertion(model, image, np.arange(32.0).reshape(1, 8, 4), 0)
+    # any grid of a square is one, and no warning comes
+    insertion(model, image, np.arange(9.0).reshape(1, 3, 3), 0)

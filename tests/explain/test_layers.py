@@ -44,9 +44,9 @@ def test_layers_are_found_by_name_by_module_and_several():
     [
         (
             "layer3.con",
-            r"no layer 'layer3\.con'; did you mean 'layer3\.conv', 'layer3'\? layer_names\(model\)",
+            r"no layer 'layer3\.con'; did you mean 'layer3\.conv', 'layer3'\? explain\.layer_names\(model\)",
         ),
-        ("zzz", r"no layer 'zzz'; layer_names\(model\) lists them"),
+        ("zzz", r"no layer 'zzz'; explain\.layer_names\(model\) lists them"),
         (["layer3", "layer3"], "layer 'layer3' is named twice"),
         ([], "names no layer"),
         (3, "a name or a module of the network, not int"),

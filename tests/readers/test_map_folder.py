@@ -440,3 +440,26 @@ class TestDamaged:
             read_map_folder(folder, tasks=["Oedema"])
         with pytest.raises(SalstatsError, match="must name each task once"):
             read_map_folder(folder, tasks=["Mass", "Mass"])
+
+
+def test_a_map_that_lies_across_its_image_is_said(tmp_path):
+    truth = np.zeros((60, 40), bool)
+    truth[10:20, 5:15] = True
+    for name, grid in (("right", (15, 10)), ("turned", (10, 15))):
+        with ss.MapFolder(tmp_path / name) as maps:
+            saliency = np.random.default_rng(0).random(grid)
+            maps.add(ss.MapKey("a", "Edema", "cam"), saliency, shape=(60, 40))
+            maps.write_masks({("a", "Edema"): truth})
+    ss.read_map_folder(tmp_path / "right")
+    with pytest.warns(
+        SalstatsWarning, match=r"row 2: the map is 10 x 15 and its image 60 x 40 .* looks turned"
+    ):
+        ss.read_map_folder(tmp_path / "turned")
+
+
+def test_a_table_with_semicolons_is_named_without_an_option_that_is_not_there(folder):
+    table = folder / "maps.csv"
+    table.write_text(table.read_text().replace(",", ";"))
+    with pytest.raises(InputFileError) as caught:
+        ss.read_map_folder(folder)
+    assert "sep" not in str(caught.value)

@@ -164,12 +164,15 @@ def plot_gallery(
     return overlay_figure(placed, sheet, labels=names, note=note, spacing=spacing, names=mask_name(panels))
 
 
-def _as_scored(scores: pd.DataFrame, name: str) -> dict[tuple[str, str], Any] | None:
-    """Return the values that masks were made with, by task and series, where the scores say them."""
+def _as_scored(scores: pd.DataFrame, name: str) -> Any:
+    """Return what masks were made with, where the scores say it: one value, or by task and series."""
     keys = ["task", "method"]
     if not {name, *keys} <= set(scores.columns):
         return None
     said = scores[scores[name].notna()]
+    if name == "threshold" and said[name].nunique() == 1:
+        # also for series that these scores do not hold, such as those of cases picked by one method
+        return said[name].iloc[0]
     parts = [said[c] for c in ("method", "model", "seed", "reader") if c in said.columns]
     series = parts[0].astype("str")
     for part in parts[1:]:

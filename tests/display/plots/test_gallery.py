@@ -8,6 +8,7 @@ import pytest
 from display.plots.estimate_figures import caption, drawn_texts, layers
 from display.plots.overlay_study import GRADCAM, PEOPLE, SHAPE, answer, hill, study
 
+import salstats as ss
 from salstats.checks import ColumnError, SalstatsError
 from salstats.display.plots.gallery import plot_gallery
 from salstats.display.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM
@@ -204,3 +205,14 @@ def test_masks_are_cut_where_the_scores_say_they_were():
     assert "Threshold: 0.75." in caption(plot_gallery(STUDY, picked, scores=scored))
     assert "Threshold: Otsu's level." in caption(plot_gallery(STUDY, PICKED, scores=SCORES))
     assert "Threshold: 0.5." in caption(plot_gallery(STUDY, picked, scores=scored, threshold=0.5))
+
+
+def test_cases_picked_by_one_method_show_the_masks_of_all(tmp_path):
+    """One threshold for every method that was scored holds for those of the other columns, too."""
+    examples = ss.datasets.digits_examples()
+    study = ss.read_study(examples)
+    scores = ss.score(study, metrics="iou")
+    picked = ss.pick_cases(scores, metric="iou", method="gradcam")
+    figure = ss.plot_gallery(study, picked.head(1), methods=["gradcam", "layercam"])
+    assert figure.data["method"].tolist() == ["gradcam", "layercam"]
+    assert ss.plot_gallery(study, picked.head(1)).data["method"].nunique() > 5
