@@ -117,6 +117,8 @@ def load_digits_scores(*, seed: str | int | None = "0") -> pd.DataFrame:
 
     Notes
     -----
+    Tables and figures call `human` the human benchmark: give them `labels={"human": "Simulated annotator"}`.
+
     Made by `analyses/digits_study.py`, which builds all of it anew; `data/README.md` says from what.
 
     References
