@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,7 +19,7 @@ from salstats.codes import ColumnCodes
 from salstats.frames import KEY_COLUMNS, estimates_frame
 from salstats.stats.cells import display_order
 from salstats.stats.grouping import warn_pooled_by_default
-from salstats.stats.how_scored import SEVERAL
+from salstats.stats.how_scored import how_scored
 from salstats.stats.inference import check_settings, infer
 from salstats.stats.intervals import BOOTSTRAP
 from salstats.stats.summary import mean_design
@@ -117,21 +116,8 @@ def mean_curves(
         "n_missing": n_missing.astype(np.int64),
         "n_units": result.n_units,
     }
-    how = _how_made(curves, keys)
+    how = how_scored(curves, keys, _HOW_MADE)
     return estimates_frame(keys, table, how).iloc[display_order(keys)].reset_index(drop=True)
-
-
-def _how_made(curves: pd.DataFrame, keys: pd.DataFrame) -> dict[str, list[Any]]:
-    """Return, for each row of keys, how the curves of its metric were made."""
-    made = {}
-    for column in (c for c in _HOW_MADE if c in curves.columns):
-        if "metric" in keys.columns:
-            ways = {metric: values.unique() for metric, values in curves.groupby("metric")[column]}
-            rows = [ways[metric] for metric in keys["metric"]]
-        else:
-            rows = [curves[column].unique()] * len(keys)
-        made[column] = [values[0] if len(values) == 1 else SEVERAL for values in rows]
-    return made
 
 
 def _check_steps(curves: pd.DataFrame, groups: Sequence[str], codes: ColumnCodes) -> None:

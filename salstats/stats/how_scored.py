@@ -1,5 +1,6 @@
 """How scores were made, carried into what is estimated of them: units, options that change the numbers."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -12,7 +13,9 @@ HOW_SCORED = (
 SEVERAL = "several"
 
 
-def how_scored(scores: pd.DataFrame, keys: pd.DataFrame) -> dict[str, list[Any]]:
+def how_scored(
+    scores: pd.DataFrame, keys: pd.DataFrame, columns: Sequence[str] = HOW_SCORED
+) -> dict[str, list[Any]]:
     """Return, for each row of an estimates frame, how the scores of its metric were made.
 
     Parameters
@@ -21,15 +24,17 @@ def how_scored(scores: pd.DataFrame, keys: pd.DataFrame) -> dict[str, list[Any]]
         A scores frame.
     keys : DataFrame
         The grouping columns of the estimates; without `metric` all scores count.
+    columns : sequence of str
+        Columns that say how scores were made.
 
     Returns
     -------
     dict of str to list
-        For each column of `HOW_SCORED` that says something: its value, "several" where there are more
+        For each of the columns that says something: its value, "several" where there are more
         than one, and None where it says nothing of the metric.
     """
     found = {}
-    for column in HOW_SCORED:
+    for column in columns:
         if column not in scores.columns:
             continue
         said = scores.loc[scores[column].notna(), ["metric", column]].drop_duplicates()
