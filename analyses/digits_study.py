@@ -4,7 +4,7 @@ Handwritten digits (real) on cluttered canvases; two architectures, three traini
 methods; a second annotator, who is simulated. Needs salstats[explain]; a quarter of an hour on two cores at
 most. The files are described in data/README.md.
 
-Example: python analyses/digits_study.py -o /tmp/digits
+Example: python analyses/digits_study.py -o out/digits
 """
 
 import argparse

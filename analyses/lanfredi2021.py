@@ -29,16 +29,14 @@ Example: python analyses/lanfredi2021.py --raw main_data --maps gradcam_wag:ag:1
 
 import argparse
 import sys
-import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import salstats as ss
-from salstats.analysis_options import OneLine, named_folder
-from salstats.checks import SalstatsError, SalstatsWarning
+from salstats.analysis_options import OneLine, named_folder, write_results
+from salstats.checks import SalstatsError
 from salstats.cli_options import in_flags
-from salstats.display.figure_jobs import FigureJobs
-from salstats.display.items import INDEX, WARNINGS, check_items_folder, write_items
+from salstats.display.items import Item, check_items_folder
 from salstats.display.lanfredi2021.design import respect_design, what_changes
 from salstats.display.lanfredi2021.printed import disagreements, read_scores_by_sheet, reproduce
 from salstats.display.lanfredi2021.raw import Choice, make_items
@@ -124,8 +122,8 @@ def from_recordings(options: argparse.Namespace) -> int:
     """Write every result of a folder of recordings."""
     folder = check_items_folder(options.output, overwrite=options.overwrite)
     choice = Choice(options.readers, options.center_bias, options.samples, options.seed, options.replicates)
-    with warnings.catch_warnings(record=True) as caught, FigureJobs(options.jobs) as figures:
-        warnings.simplefilter("always", SalstatsWarning)
+
+    def make() -> Iterator[Item]:
         study = ss.read_gaze(
             options.raw,
             maps=folders(options.maps, "--maps"),
@@ -135,12 +133,9 @@ def from_recordings(options: argparse.Namespace) -> int:
             padded=options.padded,
             phases=options.phases,
         )
-        items = list(make_items(study, choice, jobs=options.jobs, progress=sys.stderr.isatty()))
-        said = [str(w.message) for w in caught if issubclass(w.category, SalstatsWarning)]
-        write_items(items, folder, warned=said, figures=figures)
-    print(f"{len(items)} items in {folder}; {INDEX} lists their files.")
-    if (folder / WARNINGS).is_file():
-        print(f"Warnings stand in {WARNINGS}.")
+        yield from make_items(study, choice, jobs=options.jobs, progress=sys.stderr.isatty())
+
+    write_results(make, folder, jobs=options.jobs)
     return 0
 
 

@@ -29,19 +29,18 @@ Example: python analyses/mrxai2025.py --data lgg --masks rex=rex --maps gradcam=
 
 import argparse
 import sys
-import warnings
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
 
 import salstats as ss
-from salstats.analysis_options import OneLine, named_folder
-from salstats.checks import SalstatsError, SalstatsWarning
+from salstats.analysis_options import OneLine, named_folder, write_results
+from salstats.checks import SalstatsError
 from salstats.cli_options import in_flags
 from salstats.datasets import load_published, published_names
-from salstats.display.figure_jobs import FigureJobs
-from salstats.display.items import INDEX, WARNINGS, Item, check_items_folder, write_items
+from salstats.display.items import Item, check_items_folder
 from salstats.display.mrxai2025.cases import keep_cases
 from salstats.display.mrxai2025.estimates import Choice
 from salstats.display.mrxai2025.items import make_comparison, make_simulations
@@ -164,24 +163,23 @@ def compare(options: argparse.Namespace) -> list[Item]:
     return list(items)
 
 
+def items_of(options: argparse.Namespace) -> list[Item]:
+    """Return the results that were asked for."""
+    items = list(make_simulations()) if options.simulations else []
+    if options.data is not None or options.scores is not None:
+        items += compare(options)
+    return items
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     options = make_parser().parse_args(argv)
     try:
         folder = check_items_folder(options.output, overwrite=options.overwrite)
         check_options(options)
-        with warnings.catch_warnings(record=True) as caught, FigureJobs(options.jobs) as figures:
-            warnings.simplefilter("always", SalstatsWarning)
-            items = list(make_simulations()) if options.simulations else []
-            if options.data is not None or options.scores is not None:
-                items += compare(options)
-            said = [str(w.message) for w in caught if issubclass(w.category, SalstatsWarning)]
-            write_items(items, folder, warned=said, figures=figures)
+        write_results(partial(items_of, options), folder, jobs=options.jobs)
     except (SalstatsError, OSError) as error:
         print(f"mrxai2025: {in_flags(str(error))}", file=sys.stderr)
         return 2
-    print(f"{len(items)} items in {folder}; {INDEX} lists their files.")
-    if (folder / WARNINGS).is_file():
-        print(f"Warnings stand in {WARNINGS}.")
     return 0
 
 

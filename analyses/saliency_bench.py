@@ -28,16 +28,15 @@ Example: python analyses/saliency_bench.py --scores scores.csv -o out
 
 import argparse
 import sys
-import warnings
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import salstats as ss
-from salstats.analysis_options import OneLine
-from salstats.checks import SalstatsError, SalstatsWarning
+from salstats.analysis_options import OneLine, write_results
+from salstats.checks import SalstatsError
 from salstats.cli_options import in_flags
-from salstats.display.figure_jobs import FigureJobs
-from salstats.display.items import INDEX, WARNINGS, Item, check_items_folder, write_items
+from salstats.display.items import Item, check_items_folder
 from salstats.display.saliency_bench.frames import Choice, keep_scores
 from salstats.display.saliency_bench.items import make_items, make_printed
 
@@ -91,17 +90,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         folder = check_items_folder(options.output, overwrite=options.overwrite)
         check_options(options)
-        with warnings.catch_warnings(record=True) as caught, FigureJobs(options.jobs) as figures:
-            warnings.simplefilter("always", SalstatsWarning)
-            items = items_of(options)
-            said = [str(w.message) for w in caught if issubclass(w.category, SalstatsWarning)]
-            write_items(items, folder, warned=said, figures=figures)
+        write_results(partial(items_of, options), folder, jobs=options.jobs)
     except (SalstatsError, OSError) as error:
         print(f"saliency_bench: {in_flags(str(error))}", file=sys.stderr)
         return 2
-    print(f"{len(items)} items in {folder}; {INDEX} lists their files.")
-    if (folder / WARNINGS).is_file():
-        print(f"Warnings stand in {WARNINGS}.")
     return 0
 
 

@@ -26,16 +26,16 @@ import argparse
 import sys
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
 
 import salstats as ss
-from salstats.analysis_options import OneLine, named_folder
+from salstats.analysis_options import OneLine, named_folder, write_results
 from salstats.checks import SalstatsError, SalstatsWarning
 from salstats.cli_options import in_flags
-from salstats.display.figure_jobs import FigureJobs
-from salstats.display.items import INDEX, WARNINGS, check_items_folder, write_items
+from salstats.display.items import Item, check_items_folder
 from salstats.display.saporta2022.examples import examples
 from salstats.display.saporta2022.frames import Choice, Frames, one_model
 from salstats.display.saporta2022.items import make_items
@@ -151,6 +151,15 @@ def make_parser() -> OneLine:
     return parser
 
 
+def items_of(options: argparse.Namespace) -> list[Item]:
+    """Return every table and figure of the study."""
+    study = read_data(options)
+    frames = make_frames(study, options)
+    choice = Choice(options.as_published, options.replicates)
+    items = list(make_items(frames, choice, options.min_positives))
+    return [*items, examples(study, frames, options.images)]
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     options = make_parser().parse_args(argv)
     try:
@@ -160,21 +169,10 @@ def main(argv: Sequence[str] | None = None) -> int:
                 f"--replicates must be at least {FEWEST}, not {options.replicates}: intervals as published "
                 "are order statistics"
             )
-        with warnings.catch_warnings(record=True) as caught, FigureJobs(options.jobs) as figures:
-            warnings.simplefilter("always", SalstatsWarning)
-            study = read_data(options)
-            frames = make_frames(study, options)
-            choice = Choice(options.as_published, options.replicates)
-            items = list(make_items(frames, choice, options.min_positives))
-            items.append(examples(study, frames, options.images))
-            said = [str(w.message) for w in caught if issubclass(w.category, SalstatsWarning)]
-            write_items(items, folder, warned=said, figures=figures)
+        write_results(partial(items_of, options), folder, jobs=options.jobs)
     except (SalstatsError, OSError) as error:
         print(f"saporta2022: {in_flags(str(error))}", file=sys.stderr)
         return 2
-    print(f"{len(items)} items in {folder}; {INDEX} lists their files.")
-    if (folder / WARNINGS).is_file():
-        print(f"Warnings stand in {WARNINGS}.")
     return 0
 
 

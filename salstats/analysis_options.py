@@ -1,8 +1,14 @@
-"""What the command lines of the analyses share: errors in one line, and folders by name."""
+"""What the analyses share: errors in one line, folders by name, results written with what was warned of."""
 
 import argparse
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import NoReturn
+
+from salstats.checks import SalstatsWarning
+from salstats.display.figure_jobs import FigureJobs
+from salstats.display.items import INDEX, WARNINGS, Item, write_items
 
 
 class OneLine(argparse.ArgumentParser):
@@ -29,3 +35,15 @@ def named_folder(form: str) -> Callable[[str], tuple[str, str]]:
         return name, folder
 
     return read
+
+
+def write_results(make: Callable[[], Iterable[Item]], folder: Path, *, jobs: int) -> None:
+    """Write the items that `make` returns, and the warnings that came meanwhile; print where they are."""
+    with warnings.catch_warnings(record=True) as caught, FigureJobs(jobs) as figures:
+        warnings.simplefilter("always", SalstatsWarning)
+        items = list(make())
+        said = [str(w.message) for w in caught if issubclass(w.category, SalstatsWarning)]
+        write_items(items, folder, warned=said, figures=figures)
+    print(f"{len(items)} items in {folder}; {INDEX} lists their files.")
+    if (folder / WARNINGS).is_file():
+        print(f"Warnings stand in {WARNINGS}.")

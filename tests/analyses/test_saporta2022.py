@@ -590,7 +590,7 @@ def items_of(script, tmp_path, monkeypatch):
     def items_of(*arguments):
         kept = {}
         keep = lambda items, *_, **__: kept.update({i.key: i for i in items})  # noqa: E731
-        monkeypatch.setattr(script, "write_items", keep)
+        monkeypatch.setattr("salstats.analysis_options.write_items", keep)
         options = ["-o", str(tmp_path / "out"), "--replicates", "40", "--min-positives", "20"]
         assert script.main([*arguments, *options]) == 0
         return kept
