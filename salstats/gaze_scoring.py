@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any
 
@@ -32,6 +31,7 @@ from salstats.gaze_study import GazeCase, GazeStudy, check_gaze
 from salstats.images.center_bias import CenterBias
 from salstats.jobs import in_pieces
 from salstats.metrics.registry import chosen_metrics
+from salstats.threads import one_blas_thread
 
 DEFAULT = ("ncc", "sncc", "auc", "sauc")
 #: Columns that a study may be without.
@@ -278,7 +278,8 @@ def center_bias_of(study: GazeStudy, *, jobs: int | None = None, progress: bool 
 def _summed(parts: tuple[tuple[GazeCase, ...], ...], boxes: Any, shapes: Any) -> list[CenterBias]:
     """Return the centre bias of each part of the images by itself."""
     found = []
-    with _one_blas_thread():
+    # several threads add up in another order, and other last digits come out
+    with one_blas_thread():
         for cases in parts:
             bias = CenterBias(boxes, shapes)
             for case in cases:
@@ -287,16 +288,9 @@ def _summed(parts: tuple[tuple[GazeCase, ...], ...], boxes: Any, shapes: Any) ->
     return found
 
 
-def _one_blas_thread() -> AbstractContextManager[Any]:
-    """Keep matrix products to one thread: several add up in another order, and other last digits come out."""
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
-    return threadpool_limits(limits=1, user_api="blas")
-
-
 def _scores_of(work: tuple[Work, ...], rule: GazeRule, bias: CenterBias | None) -> pd.DataFrame:
     """Return the scores of a piece of the images, with every column that a study may have."""
-    with _one_blas_thread():
+    with one_blas_thread():
         rows = [row for case, rng in work for row in score_case(case, rule, bias, rng)]
     columns: dict[str, Any] = {
         "case": [r.case.case for r in rows],

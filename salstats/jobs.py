@@ -1,12 +1,12 @@
 """Work on many cases in pieces: in this process, on several cores, or on a cluster through joblib."""
 
 import sys
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from salstats.checks import SalstatsError, ValueRangeError
+from salstats.threads import one_opencv_thread
 
 #: Pieces per job: enough to keep all jobs busy to the end, few enough that sending them costs nothing.
 _PIECES_PER_JOB = 8
@@ -73,35 +73,8 @@ def in_pieces(
 
 def _on_one_core(work: Callable[[tuple[Any, ...]], Any], piece: tuple[Any, ...]) -> Any:
     """Return the result of one piece; OpenCV starts no threads meanwhile, `jobs` says how many cores work."""
-    with _one_opencv_thread():
+    with one_opencv_thread():
         return work(piece)
-
-
-class _Single:
-    """How many pieces this process works on (several in threads), and OpenCV's threads before them."""
-
-    lock = threading.Lock()
-    pieces = 0
-    threads = 0
-
-
-@contextmanager
-def _one_opencv_thread() -> Iterator[None]:
-    """Keep OpenCV to one thread while any piece is worked on: its setting is the whole process's."""
-    import cv2
-
-    with _Single.lock:
-        if not _Single.pieces:
-            _Single.threads = cv2.getNumThreads()
-            cv2.setNumThreads(1)
-        _Single.pieces += 1
-    try:
-        yield
-    finally:
-        with _Single.lock:
-            _Single.pieces -= 1
-            if not _Single.pieces:
-                cv2.setNumThreads(_Single.threads)
 
 
 def with_bar(

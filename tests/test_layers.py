@@ -47,6 +47,7 @@ FLOORS = {
     "gaze_study": 2,
     "reading_labels": 2,
     "checks": 1,
+    "threads": 1,
     "outputs": 1,
     "metrics": 1,
     "images": 1,

@@ -29,7 +29,7 @@ from salstats.stats.analytic import (
 )
 from salstats.stats.cells import Cells, ratio
 from salstats.stats.estimand import Estimand, influence_weights
-from salstats.stats.resampling import weight_blocks
+from salstats.stats.resampling import few_threads, weight_blocks
 
 
 @dataclass(frozen=True)
@@ -247,20 +247,21 @@ def replicate(
     both, n_cells = np.hstack([cells.sums, cells.counts]), cells.sums.shape[1]
     room = estimand.n_rows * n_cells if studentized else 0
     blocks = weight_blocks(len(cells.sums), settings.n_replicates, settings.rng, settings.draws, room)
-    for rows, weights in blocks:
-        product = weights @ both
-        totals = product[:, n_cells:]
-        means = ratio(product[:, :n_cells], totals)
-        replicates[rows] = estimand.value(means)
-        if differences is not None:
-            differences[rows] = gap.value(means)
-        if variances is not None:
-            drawn = smallest_sample(weights @ present, cells.sample)
-            slopes = scale_slopes(estimand.gradient(means), drawn)
-            per_sum, per_count = influence_weights(slopes, means, totals)
-            for row in range(estimand.n_rows):
-                pull = per_sum[:, row] @ cells.sums.T - per_count[:, row] @ cells.counts.T
-                variances[rows, row] = np.einsum("bu,bu,bu->b", weights, pull, pull)
+    with few_threads(*both.shape):
+        for rows, weights in blocks:
+            product = weights @ both
+            totals = product[:, n_cells:]
+            means = ratio(product[:, :n_cells], totals)
+            replicates[rows] = estimand.value(means)
+            if differences is not None:
+                differences[rows] = gap.value(means)
+            if variances is not None:
+                drawn = smallest_sample(weights @ present, cells.sample)
+                slopes = scale_slopes(estimand.gradient(means), drawn)
+                per_sum, per_count = influence_weights(slopes, means, totals)
+                for row in range(estimand.n_rows):
+                    pull = per_sum[:, row] @ cells.sums.T - per_count[:, row] @ cells.counts.T
+                    variances[rows, row] = np.einsum("bu,bu,bu->b", weights, pull, pull)
     return replicates, variances, differences
 
 

@@ -9,6 +9,7 @@ from scipy import stats
 from salstats.checks import SalstatsError
 from salstats.stats.cells import ratio
 from salstats.stats.grouping import group_label
+from salstats.stats.resampling import few_threads
 
 TESTS = ("bootstrap", "t", "wilcoxon", "mcnemar", "signflip", "none")
 
@@ -99,9 +100,10 @@ def sign_flip(sums: np.ndarray, signs: Iterable[np.ndarray], scale: np.ndarray) 
     # a flip that gives the same sum in another order of summation must count as equal
     least = observed - 1e-12 * scale
     reached, n_replicates = np.zeros(sums.shape[1], dtype=np.int64), 0
-    for block in signs:
-        reached += (np.abs(block.astype(np.float64) @ sums) >= least).sum(axis=0)
-        n_replicates += len(block)
+    with few_threads(*sums.shape):
+        for block in signs:
+            reached += (np.abs(block.astype(np.float64) @ sums) >= least).sum(axis=0)
+            n_replicates += len(block)
     p: np.ndarray = (1 + reached) / (n_replicates + 1)
     return p
 

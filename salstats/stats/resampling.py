@@ -1,8 +1,11 @@
 """Random draws of units as index matrices, and the weights they give; nothing else here is random."""
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
+
+from salstats.threads import one_blas_thread
 
 # weights of one block: large enough that matrix products dominate, small enough to stay in the cache
 _BLOCK_CELLS = 131_072
@@ -10,6 +13,9 @@ _BLOCK_CELLS = 131_072
 _BLOCK_ROWS = 32
 # counters of one bincount: in the cache, and small enough that memory for them is not asked of the system
 _CACHE_CELLS = 12_288
+# multiplications of a product, about 13 ms on one core, below which a second thread saves less than it waits
+# where another process holds its core
+_WORTH_A_THREAD = 500_000_000
 
 
 def draw_units(n_replicates: int, n_units: int, rng: np.random.Generator) -> np.ndarray:
@@ -91,6 +97,12 @@ def weight_blocks(
         rows = slice(start, min(start + step, n_replicates))
         part = draw_units(rows.stop - start, n_units, rng) if draws is None else draws[rows]
         yield rows, draw_counts(part, n_units, room[: len(part)])
+
+
+def few_threads(n_units: int, n_columns: int) -> AbstractContextManager[None]:
+    """Return what keeps products of a block of weights with `n_columns` sums to one thread, if small."""
+    small = _block_rows(n_units) * n_units * n_columns < _WORTH_A_THREAD
+    return one_blas_thread() if small else nullcontext()
 
 
 def _block_rows(n_units: int, per_replicate: int = 0) -> int:
