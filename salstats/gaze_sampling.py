@@ -96,12 +96,6 @@ def sampling_spread(
     --------
     score_gaze, sampled_scores, spread_of
 
-    Notes
-    -----
-    Values are compared in double precision. `score_gaze(n_samples=)` rounds them to single precision, as the
-    study does, in which the far tails of a reader's own map are 0, and so tied: what it draws for
-    `interobserver` may scatter around another number (up to 0.002 from the exact one on the study's oracle).
-
     References
     ----------
     Bigolin Lanfredi R, Arora A, Drew T, Schroeder JD, Tasdizen T. Comparing radiologists' gaze and

@@ -181,8 +181,7 @@ def auc(
     -----
     With w the density over its sum and P pixels it is `sum w (rank - 1/2) / P`, ranks being from 1 to P and
     the mean rank where values tie: what the study's estimate is on average. That estimate has a standard
-    error of about 0.01 with 1000 draws. It also rounds the map to single precision (see `sampled_auc`, which
-    takes the pixels drawn).
+    error of about 0.01 with 1000 draws. `sampled_auc` takes the pixels drawn.
 
     References
     ----------

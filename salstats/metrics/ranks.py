@@ -234,8 +234,8 @@ def sampled_auc(saliency: Any, positives: Any, negatives: Any) -> float:
 
     Notes
     -----
-    The map is rounded to single precision first, as in the study, which makes ties of values that differ
-    by less. Ties count half.
+    Ties count half. Values are compared as they are. The study puts them into an array of single precision,
+    which changes nothing there since its maps are of single precision; others could tie or overflow in it.
 
     References
     ----------
@@ -254,7 +254,7 @@ def sampled_auc(saliency: Any, positives: Any, negatives: Any) -> float:
     below = _check_indices(negatives, values.size, "negatives")
     if is_constant(values):
         return float("nan")
-    return auc_of_values(*(values.ravel()[drawn].astype(np.float32) for drawn in (above, below)))
+    return auc_of_values(*(values.ravel()[drawn] for drawn in (above, below)))
 
 
 def auc_of_values(positives: np.ndarray, negatives: np.ndarray) -> float:

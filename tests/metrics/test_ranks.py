@@ -130,11 +130,20 @@ def test_the_area_of_values_needs_both_kinds():
     assert np.isnan([auc_of_values(some, none), auc_of_values(none, some)]).all()
 
 
-def test_a_sample_is_rounded_to_single_precision():
-    # 1 and 1 + 1e-9 are one number there
-    saliency = np.array([[1.0, 1.0 + 1e-9, 2.0]])
-    assert sampled_auc(saliency, [1], [0]) == 0.5
-    assert sampled_auc(saliency, [2], [0, 0, 2]) == 2.5 / 3
+@pytest.mark.parametrize(
+    "change", [lambda x: 1e39 * x, lambda x: 1e8 + x, lambda x: 1e-46 * x], ids=["huge", "shifted", "tiny"]
+)
+def test_sampled_areas_follow_the_order_of_values_that_single_precision_would_lose(change):
+    saliency, densities, _ = drawn(4)
+    saliency = np.round(saliency, 3)
+    density = densities[0] * (saliency > 0)
+    pixels, times = np.arange(saliency.size), np.round(10 * density).astype(int)
+    exact = auc(saliency, times)
+    assert exact > 0.7
+    positives = np.repeat(pixels, times.ravel())
+    assert sampled_auc(change(saliency), positives, pixels) == pytest.approx(exact, rel=DOUBLE)
+    found = [auc(one, density, n_samples=1000) for one in (saliency, change(saliency))]
+    assert found[0] == found[1]
 
 
 def test_a_sample_of_every_pixel_is_the_exact_area():
