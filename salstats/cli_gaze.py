@@ -73,8 +73,8 @@ def gaze(
         typer.Option(
             "--metrics",
             "--metric",
-            help="Comma-separated: ncc,sncc,auc,sauc,sim,kl,nss,auc_judd,information_gain (default: the "
-            "first four).",
+            help="Comma-separated: ncc,sncc,auc,sauc,sim,kl,nss,auc_points,auc_judd,information_gain "
+            "(default: the first four).",
         ),
     ] = None,
     truth: Annotated[

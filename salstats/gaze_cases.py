@@ -18,7 +18,7 @@ from salstats.metrics.ranks import RankedMap, sampled_auc
 
 #: Metrics that compare a map with a density, and those that compare it with points.
 DENSITY = ("ncc", "sncc", "auc", "sauc", "sim", "kl")
-POINTS = ("nss", "auc_judd", "information_gain")
+POINTS = ("nss", "auc_points", "auc_judd", "information_gain")
 #: Those that need the centre bias.
 SHUFFLED = ("sncc", "sauc", "information_gain")
 #: Those that can be drawn.
@@ -233,7 +233,7 @@ class Comparison:
             if name in SHUFFLED and self.bias.density is None:
                 pairs = [(np.nan, self.bias.reason)] * len(which)
             elif name in POINTS:
-                pairs = [self._of_points(name, saliency, i) for i in which]
+                pairs = [self._of_points(name, ranked, i) for i in which]
             else:
                 pairs = [(value, None) for value in self._of_densities(name, saliency, ranked, which)]
             for scores, (value, reason) in zip(found, pairs, strict=True):
@@ -258,11 +258,14 @@ class Comparison:
         function = metric.sim if name == "sim" else metric.kl
         return np.array([function(saliency, density) for density in densities.values])
 
-    def _of_points(self, name: str, saliency: np.ndarray, truth: int) -> tuple[float, str | None]:
+    def _of_points(self, name: str, ranked: RankedMap, truth: int) -> tuple[float, str | None]:
         """Return a metric of a map against the points of a truth, or NaN and the reason."""
-        points = self.truths.points[truth]
+        points, saliency = self.truths.points[truth], ranked.values
         if not len(points):
             return np.nan, NO_POINT
+        if name == "auc_points":
+            rows, cols = np.floor(points).astype(np.intp).T
+            return ranked.auc_at(rows * self.shape[1] + cols), None
         if name == "nss":
             return metric.nss(saliency, points), None
         if name == "auc_judd":

@@ -79,8 +79,8 @@ def score_gaze(
     study : GazeStudy or path
         What `read_gaze` returned, or the folder to read.
     metrics : str or sequence of str
-        Of "ncc", "sncc", "auc", "sauc", "sim", "kl" (of a map and a density) and "nss", "auc_judd",
-        "information_gain" (of a map and the fixations of the same readers that lie inside the image).
+        Of "ncc", "sncc", "auc", "sauc", "sim", "kl" (of a map and a density) and "nss", "auc_points",
+        "auc_judd", "information_gain" (of a map and the fixations of the same readers that lie inside the image).
     truth : {"others", "all"}
         "others": the mean over the readers but one, for each one. "all": the mean over all readers; then
         there is one row per map, and no `interobserver`.
@@ -165,7 +165,8 @@ def score_gaze(
     other method.
 
     In metrics of points every fixation of the other readers counts once, however long it lasts, so that a
-    reader with many weighs more.
+    reader with many weighs more. The negatives of `auc_points` are all pixels, those of `auc_judd` the pixels
+    that were never fixated; few fixations bias the latter upwards.
 
     A constant map says nothing and has no score, in any metric. Where a map is 0 at a fixation its
     information gain is minus infinity and so undefined: means leave it out and flatter the map, unless
@@ -196,7 +197,7 @@ def score_gaze(
     study = gaze_study_of(study)
     rule = GazeRule(
         series=study.series,
-        metrics=chosen_metrics(metrics, (*DENSITY, *POINTS), "does not compare a map with gaze"),
+        metrics=chosen_metrics(metrics, (*DENSITY, *POINTS), "is not computed from a map and gaze here"),
         truth=check_choice(truth, (OTHERS, ALL), "truth"),
         min_readers=check_count(min_readers, "min_readers", 2 if truth == OTHERS else 1),
         n_readers=None if n_readers is None else check_count(n_readers, "n_readers", min_readers),

@@ -132,7 +132,7 @@ def test_what_it_writes_the_statistics_read(folder):
         ("nowhere", "nowhere: no such folder"),
         ("maps", "maps holds no metadata_phase_*.csv"),
         ("gaze --metric ncd", "metric 'ncd' is unknown; did you mean 'ncc'?"),
-        ("gaze --metric iou", "metric 'iou' does not compare a map with gaze"),
+        ("gaze --metric iou", "metric 'iou' is not computed from a map and gaze"),
         ("gaze --maps maps", "--maps 'maps' should read like gradcam:densenet=DIR"),
         ("gaze --maps cam=none", "none: no such folder"),
         ("gaze --phases one", "--phases takes whole numbers; got 'one'"),

@@ -31,7 +31,7 @@ SINGLE = 1e-7
 #: In single precision the far tails of a reader's map are 0, and so tied; here they are in order. That
 #: moves an area of a map that is itself a fixation map, and of no other.
 TAILS = 2e-3
-EVERY = ("ncc", "sncc", "auc", "sauc", "sim", "kl", "nss", "auc_judd", "information_gain")
+EVERY = ("ncc", "sncc", "auc", "sauc", "sim", "kl", "nss", "auc_points", "auc_judd", "information_gain")
 SHUFFLED = ("sncc", "sauc", "information_gain")
 METHODS = ("sono", "ag", "am1", "am2")
 KEY = ["phase", "trial", "reader", "method", "metric"]
@@ -519,7 +519,7 @@ class TestArguments:
         ("options", "said"),
         [
             ({"metrics": "ncd"}, "metric 'ncd' is unknown; did you mean 'ncc'"),
-            ({"metrics": "iou"}, "metric 'iou' does not compare a map with gaze"),
+            ({"metrics": "iou"}, "metric 'iou' is not computed from a map and gaze"),
             ({"metrics": ()}, "metrics is empty"),
             ({"truth": "mean"}, "truth='mean' is not known"),
             ({"center_bias": "none"}, "center_bias='none' is not known"),

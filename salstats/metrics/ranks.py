@@ -106,6 +106,27 @@ class RankedMap:
         positives = self._checked(densities)
         return self._mean_rank(positives, check_density(negatives, self.shape, "center_bias"))
 
+    def auc_at(self, pixels: Any) -> float:
+        """Return the area under the ROC curve of the map, some pixels being positives, all of them negatives.
+
+        Parameters
+        ----------
+        pixels : array_like of int, shape (n,)
+            Flat indices, row by row, such as of fixations; one that stands twice counts twice.
+
+        Returns
+        -------
+        float
+            From 0 to 1, chance is 0.5, as `auc_points` has it; NaN for a constant map and for no pixel.
+
+        Raises
+        ------
+        ShapeError, ValueRangeError
+            As in `sampled_auc`.
+        """
+        at = _check_indices(pixels, self.values.size, "pixels")
+        return float("nan") if self.is_constant or not at.size else float(self._uniform_ranks[at].mean())
+
     def ncc(self, densities: Any) -> np.ndarray:
         """Return the correlations of the map with densities: Pearson's, over the pixels.
 
