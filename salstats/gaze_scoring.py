@@ -80,7 +80,8 @@ def score_gaze(
         What `read_gaze` returned, or the folder to read.
     metrics : str or sequence of str
         Of "ncc", "sncc", "auc", "sauc", "sim", "kl" (of a map and a density) and "nss", "auc_points",
-        "auc_judd", "information_gain" (of a map and the fixations of the same readers that lie inside the image).
+        "auc_judd", "information_gain" (of a map and the fixations of the same readers that lie inside the
+        image).
     truth : {"others", "all"}
         "others": the mean over the readers but one, for each one. "all": the mean over all readers; then
         there is one row per map, and no `interobserver`.

@@ -7,7 +7,14 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from salstats.checks import InputFileError, SalstatsError, SalstatsWarning, check_choice, check_count
+from salstats.checks import (
+    InputFileError,
+    SalstatsError,
+    SalstatsWarning,
+    check_choice,
+    check_count,
+    quoted,
+)
 from salstats.gaze_study import DISCARDED, GazeCase, GazeStudy, Recording, exclusions
 from salstats.readers.gaze_files import (
     CHEST_BOX,
@@ -75,7 +82,8 @@ def read_gaze(
         Whether square maps of another size than the image lie on the image padded to a square, as networks
         of the study see it: they are then resized to the longer side, and the padding is cut off.
     phases : int or iterable of int, optional
-        Only these phases.
+        Only these phases. The study of Bigolin Lanfredi et al. used 1 and 2; a third has most of the
+        release's readings, one an image.
 
     Files of maps and masks are named after the case; after the image (`dicom_id`); or after phase and
     trial, as in `p1_t0.npy`: the trial is the place of the image among those of its phase in the order of
@@ -175,6 +183,8 @@ def read_gaze(
         given = phases if isinstance(phases, Iterable) else [phases]
         wanted = [check_count(phase, "phases=", 0) for phase in given]
     readings = {phase: read_metadata(file) for phase, file in find_phases(here, wanted).items()}
+    if not any(readings.values()):
+        raise InputFileError(f"{here}: no recording in the metadata of phase {quoted(readings)}")
     _check_readings([reading for rows in readings.values() for reading in rows])
     cases, dicoms = _cases(here, readings)
     if phases is None:

@@ -126,7 +126,7 @@ def find_phases(folder: Path, phases: Iterable[int] | None) -> dict[int, Path]:
 
 
 def read_metadata(file: Path) -> list[Reading]:
-    """Return the rows of a phase's metadata, in their order.
+    """Return the rows of a phase's metadata, in their order; none where it has a header only.
 
     Raises
     ------
@@ -136,7 +136,7 @@ def read_metadata(file: Path) -> list[Reading]:
     ColumnError
         A name has blanks around it or holds what nobody sees.
     """
-    table = read_plain(file)
+    table = read_plain(file, may_be_empty=True)
     _check_columns(table, file, [c for c in _NAMES if c != "split"])
     first_row = int(table.attrs.get("first_row", 2))
     names = {
@@ -205,34 +205,27 @@ def _flag(text: str, place: str) -> bool:
 def _labels(table: pd.DataFrame, file: Path, first_row: int) -> dict[str, np.ndarray]:
     """Return the columns of labels.
 
-    One that holds nothing but words is no label unless it has the name of one; `Other` is in words.
+    One that holds anything but labels, as an age does, is none unless it has the name of one; `Other` is in
+    words.
     """
     labels: dict[str, np.ndarray] = {}
     for column in table.columns:
         if column in _NAMES:
             continue
-        numbers, missing, odd = parse_numbers(table[column], TableOptions())
+        numbers, _, odd = parse_numbers(table[column], TableOptions())
         values = numbers.to_numpy(copy=True)
         if column == _IN_WORDS:
-            values[odd] = 1.0
-        elif odd.any():
-            if (odd | missing).all() and column not in MAJORITY_GROUPS["abnormal"]:
-                continue
-            position = int(np.flatnonzero(odd)[0])
-            raise InputFileError(
-                f"{file}, row {position + first_row}, column {column!r}: "
-                f"{table[column].iloc[position]!r} is no label; labels are 0 to {_LARGEST_LABEL}, or all of "
-                "them True and False"
-            )
-        wrong = (values < 0) | (values > _LARGEST_LABEL)
-        if wrong.any():
+            values[odd], odd = 1.0, np.zeros(len(values), dtype=bool)
+        wrong = odd | (values < 0) | (values > _LARGEST_LABEL)
+        if not wrong.any():
+            labels[str(column)] = values
+        elif column in MAJORITY_GROUPS["abnormal"]:
             position = int(np.flatnonzero(wrong)[0])
+            shown = repr(table[column].iloc[position]) if odd[position] else f"{values[position]:g}"
             raise InputFileError(
-                f"{file}, row {position + first_row}, column {column!r}: {values[position]:g} is no label; "
-                f"labels are 0 to {_LARGEST_LABEL}, or all of them True and False; remove a column "
-                "that is none"
+                f"{file}, row {position + first_row}, column {column!r}: {shown} is no label; labels are 0 "
+                f"to {_LARGEST_LABEL}, or all of them True and False"
             )
-        labels[str(column)] = values
     return labels
 
 

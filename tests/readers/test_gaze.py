@@ -167,6 +167,18 @@ class TestWhatIsRead:
             "Atelectasis", "Pneumothorax", "Support devices", "Other",
         }  # fmt: skip
 
+    @pytest.mark.parametrize("cells", [("55", "61"), ("10000032", "2.5"), ("-1", ""), ("7", "unknown")])
+    def test_a_column_of_other_numbers_is_no_label(self, release, cells):
+        rows = [[*row, cells[place % 2]] for place, row in enumerate(metadata_rows())]
+        write_metadata(release, rows, columns=f"{METADATA_COLUMNS},age")
+        assert "age" not in read_gaze(release).cases[0].recordings[0].labels
+
+    def test_a_phase_without_recordings_is_none(self, release):
+        write_metadata(release, [], phase=2)
+        assert {case.phase for case in read_gaze(release)} == {1}
+        with pytest.raises(InputFileError, match=r"no recording .* phase '2'"):
+            read_gaze(release, phases=2)
+
     def test_a_label_in_words_is_no_comment(self, release):
         rows = metadata_rows()
         for row in rows:
