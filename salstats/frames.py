@@ -1,6 +1,8 @@
 """The frames everything speaks: their columns, what makes them valid, joining and writing them."""
 
 import os
+import re
+import shlex
 import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -50,6 +52,10 @@ ESTIMATE_COLUMNS = (
     "n_undefined",
     "bias",
 )
+#: What people call the columns that we call `patient` and `case`.
+ID_NAME = re.compile(
+    r"(patient|subject|pat|case|image|img|study)[ _.-]?(id|no|nr|number|uid|name)?", re.IGNORECASE
+)
 WRITABLE_SUFFIXES = (".csv", ".parquet", ".xlsx")
 #: Rows of a sheet, the header among them.
 _XLSX_ROWS = 1_048_576
@@ -95,10 +101,7 @@ def coded_scores(scores: object, name: str = "scores") -> ColumnCodes:
     if np.bincount(codes).max(initial=0) > 1:
         first, second = _first_repeat(codes)
         shown = ", ".join(f"{c} {frame[c].iloc[first]}" for c in keys)
-        missing = [c for c in ("task", "reader", "model", "seed", "dataset") if c not in keys]
-        hint = (
-            f"; if these rows differ by {' or '.join(missing)}, add that column" if missing else "; drop one"
-        )
+        hint = repeat_hint(frame, keys, first, second)
         raise ColumnError(f"rows {first} and {second} of {name} are the same observation ({shown}){hint}")
     check_nesting(frame, name, coded)
     return coded
@@ -117,8 +120,29 @@ def check_nesting(frame: pd.DataFrame, name: str = "scores", codes: ColumnCodes 
         row = int(np.flatnonzero(cases == int(n_patients.argmax()))[0])
         raise ColumnError(
             f"case {frame['case'].iloc[row]!r} of {name} belongs to {n_patients.max()} patients; "
-            "a case is one image of one patient (case ids reused across data sets need a column 'dataset')"
+            "a case is one image of one patient (case ids reused across data sets need a column 'dataset'; "
+            f"{_named_by_both('patient')})"
         )
+
+
+def repeat_hint(frame: pd.DataFrame, keys: Iterable[str], first: int, second: int) -> str:
+    """Return what would tell two rows apart that are the same observation by its keys."""
+    for column in frame.columns:
+        if column in keys or not ID_NAME.fullmatch(str(column)):
+            continue
+        here, there = frame[column].iloc[[first, second]]
+        if here != there:
+            return f"; the first is of {column} {here}, the second of {there}: {_named_by_both(column)}"
+    lacking = [c for c in ("task", "reader", "model", "seed", "dataset") if c not in keys]
+    return f"; if they differ by {' or '.join(lacking)}, add that column" if lacking else "; drop one"
+
+
+def _named_by_both(column: str) -> str:
+    """Return how a case is named by another column too."""
+    return (
+        f"where case ids repeat over {column!r}, read with case={[column, 'case']} "
+        f"(--case {shlex.quote(column + ',case')})"
+    )
 
 
 def case_key(frame: pd.DataFrame) -> list[str]:

@@ -41,7 +41,7 @@ def check_pattern(pattern: str | None) -> re.Pattern[str] | None:
 
 
 def combine_case(raw: pd.DataFrame, parts: Sequence[str], file: object, first_row: int) -> pd.DataFrame:
-    """Return a table in which one column `case`, such as "1_2", stands for the columns that make it."""
+    """Return a table with a column `case`, such as "1_2", before the columns that make it."""
     if not parts:
         return raw
     check_mapping(parts, raw, file, "case")
@@ -66,10 +66,9 @@ def combine_case(raw: pd.DataFrame, parts: Sequence[str], file: object, first_ro
             f"{file}: case {name!r} would stand for both {quoted(first)} and {quoted(second)} "
             f"of columns {quoted(parts)}; rename the values that hold '_'"
         )
-    place = int(raw.columns.get_loc(parts[0]))
-    left = [c for c in raw.columns[:place] if c not in parts]
-    combined = raw.drop(columns=list(parts))
-    combined.insert(len(left), "case", case)
+    combined = raw.drop(columns="case", errors="ignore")
+    first = next(position for position, name in enumerate(raw.columns) if name in parts)
+    combined.insert(first, "case", case)
     return combined
 
 

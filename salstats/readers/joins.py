@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, quoted
-from salstats.frames import IDENTIFIER_COLUMNS, join_features
+from salstats.frames import IDENTIFIER_COLUMNS, KEY_COLUMNS, join_features
 from salstats.readers.cases import combine_case, lacks_case
 from salstats.readers.cells import covariate, covariate_text
 from salstats.readers.shapes import Layout, renamed, typed
@@ -79,6 +79,8 @@ def join_tables(
         raw, first_row = renamed(joined.table, rename, file)
         if layout.case and "case" not in raw.columns and set(layout.case) <= set(raw.columns):
             raw = combine_case(raw, layout.case, file, first_row)
+        # the parts of a case's name stand in the scores
+        raw = raw.drop(columns=[c for c in layout.case if c in raw.columns and c not in KEY_COLUMNS])
         if "case" not in raw.columns:
             raise lacks_case(raw, file, options, joined=True)
         if joined.covariate is None:

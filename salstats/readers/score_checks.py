@@ -8,7 +8,7 @@ import pandas as pd
 
 from salstats.checks import ColumnError, SalstatsWarning, quoted
 from salstats.codes import combined_codes
-from salstats.frames import KEY_COLUMNS, SCORES_COLUMNS
+from salstats.frames import KEY_COLUMNS, SCORES_COLUMNS, repeat_hint
 from salstats.metrics.registry import METRICS, Metric
 
 #: Identifiers of which no cell may be empty.
@@ -53,8 +53,7 @@ def check_repeats(scores: pd.DataFrame, origin: pd.DataFrame) -> None:
     shown = ", ".join(f"{c} {scores[c].iloc[first]}" for c in keys)
     here, there = origin.iloc[second], origin.iloc[first]
     place = f"row {there['row']}" if here["file"] == there["file"] else f"{there['file']}, row {there['row']}"
-    lacking = [c for c in ("task", "reader", "model", "seed", "dataset") if c not in keys]
-    hint = f"; if they differ by {' or '.join(lacking)}, give that column" if lacking else "; remove one"
+    hint = repeat_hint(scores, keys, first, second)
     raise ColumnError(f"{here['file']}, row {here['row']}: the same observation as {place} ({shown}){hint}")
 
 

@@ -44,7 +44,7 @@ def read_scores(
         columns that they have.
     case : list of str, optional
         Columns that only together name a case: `("phase", "trial")` makes the cases "1_1", "1_2", ... of
-        them, in their place.
+        them. They stay, as text: of `("patient", "image")` the patient is what is resampled.
     patient_from : str, optional
         Regular expression with one group that finds the patient in the case id, for a file without a
         column `patient`: `r"(patient\d+)"` for `patient64141_study1_view1_frontal`.
@@ -176,7 +176,7 @@ def read_data(
     layout = check_layout(rename, case, patient_from)
     joined = read_joined(join, options)
     raw, first_row = read_columns(file, layout, options, joined_columns(joined))
-    data = typed(raw, file, options, first_row)
+    data = typed(raw, file, options, first_row, layout.case)
     check_filled(data, file, np.arange(len(data)) + first_row)
     return join_tables(data, joined, layout, options)
 

@@ -138,11 +138,11 @@ def read_shape(
     """Return a file's scores, whatever its shape, and the file's row number of each."""
     raw, first_row = read_columns(file, layout, options, elsewhere)
     if layout.columns:
-        frame, times = _stack_columns(raw, layout.columns, metric, file, options, first_row)
+        frame, times = _stack_columns(raw, layout, metric, file, options, first_row)
     elif layout.wide:
-        frame, times = _stack_tasks(raw, layout.tasks, file, options, first_row)
+        frame, times = _stack_tasks(raw, layout, file, options, first_row)
     else:
-        frame, times = _long(raw, file, options, first_row), 1
+        frame, times = _long(raw, layout, file, options, first_row), 1
     targets = list(layout.columns.values())
     for position, (name, value) in enumerate((("method", method), ("metric", metric))):
         if value is None:
@@ -162,7 +162,9 @@ def read_shape(
     return frame[[*lead, *(c for c in frame.columns if c not in lead)]], rows
 
 
-def _long(raw: pd.DataFrame, file: Path, options: TableOptions, first_row: int) -> pd.DataFrame:
+def _long(
+    raw: pd.DataFrame, layout: Layout, file: Path, options: TableOptions, first_row: int
+) -> pd.DataFrame:
     """Return a long file typed."""
     if "score" not in raw.columns:
         raise ColumnError(
@@ -170,18 +172,19 @@ def _long(raw: pd.DataFrame, file: Path, options: TableOptions, first_row: int) 
             "file give columns={'column': ('method', 'metric')} (--score column=method:metric; "
             "column=:metric where a column names the method) or wide='task'"
         )
-    return typed(raw, file, options, first_row)
+    return typed(raw, file, options, first_row, layout.case)
 
 
 def _stack_columns(
     raw: pd.DataFrame,
-    columns: Mapping[str, Target],
+    layout: Layout,
     metric: str | None,
     file: Path,
     options: TableOptions,
     first_row: int,
 ) -> tuple[pd.DataFrame, int]:
     """Return a file with a score per column as one row per score, and the number of its columns."""
+    columns = layout.columns
     check_mapping(columns, raw, file, "columns")
     name, (its_method, its_metric) = next(iter(columns.items()))
     if its_metric is None and metric is None and "metric" not in raw.columns:
@@ -195,7 +198,7 @@ def _stack_columns(
             "metric='...', or give each column both as in "
             f"columns={{{name!r}: ({its_method!r}, 'iou')}} (--score {name}={its_method}:iou)"
         )
-    kept = typed(raw.drop(columns=list(columns)), file, options, first_row)
+    kept = typed(raw.drop(columns=list(columns)), file, options, first_row, layout.case)
     made = ("score",) if its_method is None else ("method", "score")
     clash = [c for c in made if c in kept.columns]
     if clash:
@@ -220,20 +223,21 @@ def _stack_columns(
 
 
 def _stack_tasks(
-    raw: pd.DataFrame, tasks: Sequence[str] | None, file: Path, options: TableOptions, first_row: int
+    raw: pd.DataFrame, layout: Layout, file: Path, options: TableOptions, first_row: int
 ) -> tuple[pd.DataFrame, int]:
     """Return a file with a task per column as one row per score, and the number of tasks."""
     if "task" in raw.columns:
         raise ColumnError(f"{file} has a column 'task', so it is not wide by task; leave wide='task' out")
+    tasks = layout.tasks
     if tasks is None:
-        tasks = [c for c in raw.columns if c not in IDENTIFIER_COLUMNS]
+        tasks = [c for c in raw.columns if c not in (*IDENTIFIER_COLUMNS, *layout.case)]
     check_mapping(tasks, raw, file, "tasks")
     if not len(tasks):
         raise ColumnError(f"{file} has no task columns (columns: {quoted(raw.columns)})")
     twice = [task for i, task in enumerate(tasks) if task in tasks[:i]]
     if twice:
         raise SalstatsError(f"tasks= names {twice[0]!r} twice")
-    kept = typed(raw.drop(columns=list(tasks)), file, options, first_row)
+    kept = typed(raw.drop(columns=list(tasks)), file, options, first_row, layout.case)
     if "score" in kept.columns:
         raise ColumnError(f"{file} has a column 'score' beside its task columns; rename it")
     parts = []
@@ -246,11 +250,13 @@ def _stack_tasks(
     return pd.concat(parts, ignore_index=True), len(tasks)
 
 
-def typed(raw: pd.DataFrame, file: Path, options: TableOptions, first_row: int) -> pd.DataFrame:
-    """Return identifiers as text as they stand, scores as finite numbers, other columns as covariates."""
+def typed(
+    raw: pd.DataFrame, file: Path, options: TableOptions, first_row: int, names: Sequence[str] = ()
+) -> pd.DataFrame:
+    """Return identifiers and `names` as text as it stands, scores as finite numbers, others as covariates."""
     columns = {}
     for name in raw.columns:
-        if name in IDENTIFIER_COLUMNS:
+        if name in IDENTIFIER_COLUMNS or name in names:
             text = identifier_text(raw[name], file, first_row)
             # an empty reader or seed is one that does not apply; the other keys are checked later
             columns[name] = text if name in REQUIRED_TEXT else text.where(text.ne(""))

@@ -1,6 +1,5 @@
 """What is resampled: the unit of a frame, and its codes."""
 
-import re
 import warnings
 from dataclasses import dataclass
 
@@ -9,12 +8,7 @@ import pandas as pd
 
 from salstats.checks import ColumnError, SalstatsWarning, check_columns
 from salstats.codes import ColumnCodes
-from salstats.frames import case_key
-
-#: What people call the columns that we call `patient` and `case`.
-_ID_NAME = re.compile(
-    r"(patient|subject|pat|case|image|img|study)[ _.-]?(id|no|nr|number|uid|name)?", re.IGNORECASE
-)
+from salstats.frames import ID_NAME, case_key
 
 
 @dataclass(frozen=True)
@@ -56,6 +50,7 @@ def resolve_unit(
             unit = "patient"
         elif "case" in frame.columns:
             unit = "case"
+            warn_unnamed_units(frame)
         else:
             raise ColumnError(f"{name} has no column 'case' or 'patient'; name the unit with unit=")
     check_columns(frame, [unit], name)
@@ -80,14 +75,15 @@ def resolve_unit(
 
 def warn_unnamed_units(frame: pd.DataFrame) -> None:
     """Warn where a column that looks like an id repeats, but is called neither `case` nor `patient`."""
-    if {"case", "patient"} & set(frame.columns):
+    if "patient" in frame.columns:
         return
+    taken, n_taken = ("cases", frame["case"].nunique()) if "case" in frame.columns else ("rows", len(frame))
     for column in frame.columns:
-        match = _ID_NAME.fullmatch(str(column))
-        if match and frame[column].duplicated().any():
-            ours = "patient" if match[1].lower() in ("patient", "subject", "pat") else "case"
+        match = ID_NAME.fullmatch(str(column))
+        ours = "patient" if match and match[1].lower() in ("patient", "subject", "pat") else "case"
+        if match and ours not in frame.columns and frame[column].nunique(dropna=False) < n_taken:
             warnings.warn(
-                f"column {str(column)!r} repeats, but rows are taken for independent, since only columns "
+                f"column {str(column)!r} repeats, but {taken} are taken for independent, since only columns "
                 f"named 'case' and 'patient' are known as units; rename it to {ours!r}",
                 SalstatsWarning,
                 stacklevel=4,

@@ -5,16 +5,25 @@ import pytest
 
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsError
+from salstats.stats.units import resolve_unit
 
 ROW = "method,metric,score"
 STUDY = "oracles/chexlocalize/study/expected"
 
 
-def test_columns_that_together_name_a_case_become_one(text_file):
+def test_columns_that_together_name_a_case_make_one_and_stay_as_text(text_file):
     file = text_file(f"phase,prob,trial,{ROW}\n1,0.5,002,g,iou,0.25\n2,0.5,002,g,iou,0.75\n")
     frame = ss.read_scores(file, case=("phase", "trial"))
     expected = pd.DataFrame(
-        {"case": ["1_002", "2_002"], "method": "g", "metric": "iou", "score": [0.25, 0.75], "prob": 0.5}
+        {
+            "case": ["1_002", "2_002"],
+            "method": "g",
+            "metric": "iou",
+            "score": [0.25, 0.75],
+            "phase": ["1", "2"],
+            "prob": 0.5,
+            "trial": "002",
+        }
     )
     pd.testing.assert_frame_equal(frame, expected)
 
@@ -22,8 +31,24 @@ def test_columns_that_together_name_a_case_become_one(text_file):
 def test_the_order_of_the_columns_is_the_order_in_the_name(text_file):
     file = text_file("prob,phase,trial\n0.5,1,2\n")
     frame = ss.read_data(file, case=["trial", "phase"])
-    assert frame.columns.tolist() == ["prob", "case"]
+    assert frame.columns.tolist() == ["prob", "case", "phase", "trial"]
     assert frame["case"].tolist() == ["2_1"]
+
+
+def test_the_patient_in_the_name_of_a_case_stays_the_unit(text_file):
+    file = text_file(f"Patient ID,Image,{ROW}\n007,1,g,iou,1\n007,2,g,iou,0.5\n008,1,g,iou,0\n")
+    frame = ss.read_scores(file, rename={"Patient ID": "patient"}, case=["patient", "Image"])
+    assert frame["case"].tolist() == ["007_1", "007_2", "008_1"]
+    assert frame["patient"].tolist() == ["007", "007", "008"]
+    assert resolve_unit(frame, None).name == "patient"
+
+
+@pytest.mark.parametrize("column", ["patient", "Patient ID"])
+def test_image_numbers_that_repeat_over_patients_are_told_how_to_be_named(text_file, column):
+    file = text_file(f"{column},case,{ROW}\n007,1,g,iou,1\n007,2,g,iou,0.5\n008,1,g,iou,0\n")
+    with pytest.raises(ColumnError, match=rf"of {column} 007, .* 008: .*case=\['{column}', 'case'\]"):
+        ss.read_scores(file)
+    assert ss.read_scores(file, case=[column, "case"])["case"].tolist() == ["007_1", "007_2", "008_1"]
 
 
 def test_numbers_of_a_workbook_name_a_case_without_a_point(workbook_file):

@@ -190,5 +190,5 @@ def test_columns_that_name_a_case_do_so_in_joined_files_too(text_file):
     scores = text_file("phase,trial,method,metric,score\n1,2,g,iou,0.5\n2,2,g,iou,0.25\n")
     file = text_file("trial,phase,prob\n2,2,0.75\n2,1,1\n", "prob.csv")
     frame = ss.read_scores(scores, case=("phase", "trial"), join=file)
-    assert frame.columns.tolist() == ["case", "method", "metric", "score", "prob"]
+    assert frame.columns.tolist() == ["case", "method", "metric", "score", "phase", "trial", "prob"]
     assert frame["prob"].tolist() == [1.0, 0.75]

@@ -25,6 +25,12 @@ def test_patient_is_the_unit_only_where_one_has_several_cases():
     assert resolve_unit(once.assign(patient="p"), None).name == "patient"
 
 
+def test_patients_under_another_name_are_asked_for():
+    named = frame(case=["a", "b", "c"], **{"Patient ID": ["p", "p", "q"]})
+    with pytest.warns(SalstatsWarning, match="'Patient ID' repeats.*rename it to 'patient'"):
+        assert resolve_unit(named, None).name == "case"
+
+
 def test_cases_against_repeated_patients_warn():
     with pytest.warns(SalstatsWarning, match="1 patients have several"):
         resolve_unit(frame(case=["a", "b"], patient=["p", "p"]), "case")
