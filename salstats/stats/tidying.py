@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ _BROOM = {
     "conf.level": "conf_level",
     "nobs": "n",
 }
+#: Values of `effect` of what is no coefficient; broom.mixed has names of its own.
+_NO_COEFFICIENTS = ("random", "auxiliary", "ran_pars", "ran_vals", "ran_coefs")
 _NUMBERS = ("estimate", "std_error", "statistic", "df", "p_value", "p_adjusted", "conf_low", "conf_high")
 _INTERCEPTS = ("Intercept", "const", INTERCEPT)
 _CONTRAST = re.compile(r"\[(?:T\.)?([^\[\]]*)\]")
@@ -46,7 +49,7 @@ def tidy(fit: object, *, level: float = 0.95) -> pd.DataFrame:
         One row per term, in the order given, with columns
 
         whatever stands before `term`
-            Of a table, such as `model` or `group`.
+            Of a table, such as `model` or `group`; broom.mixed's `effect` comes last.
         term
             In R's spelling: statsmodels' `Intercept` and `const` become `(Intercept)`, `site[T.b]`
             becomes `siteb`.
@@ -59,6 +62,12 @@ def tidy(fit: object, *, level: float = 0.95) -> pd.DataFrame:
             Of a statsmodels result: `t` or `wald`.
         n
             Of a statsmodels result: its rows; of a table: its column `nobs`.
+        effect
+            Of a statsmodels result with parameters that are no coefficients: `fixed`; `random`, the variances
+            and covariances of a mixed model, "Residual Var" last; `auxiliary`, what else there is (the
+            dispersion `alpha` of counts, BetaModel's `precision`, thresholds), on the scale it was fitted on,
+            for BetaModel the logarithm. Nobody tests whether these are zero: `statistic` and `p_value` are
+            NaN, and so is what else belongs to a variance.
         other columns of a table
             Last, as they are (`component`, `y.level`, ...).
 
@@ -70,6 +79,11 @@ def tidy(fit: object, *, level: float = 0.95) -> pd.DataFrame:
         The file does not exist or is not a CSV file.
     ColumnError
         A table without `term` or `estimate`, or with text where numbers belong.
+
+    Notes
+    -----
+    A MixedLM holds its variances divided by that of the residuals, and prints some of them so; here they
+    are `cov_re` and `vcomp` themselves. Tables have them at the foot, figures leave them out.
 
     Examples
     --------
@@ -120,7 +134,7 @@ def _from_table(table: pd.DataFrame, name: str, level: float) -> pd.DataFrame:
     if "conf_low" in frame.columns and "conf_level" not in frame.columns:
         frame["conf_level"] = float(level)
     before = list(frame.columns[: frame.columns.get_loc("term")])
-    keys = [c for c in before if c not in ESTIMATE_COLUMNS]
+    keys = [c for c in before if c not in (*ESTIMATE_COLUMNS, "effect")]
     known = {c: frame[c].to_numpy() for c in ESTIMATE_COLUMNS if c in frame.columns}
     known["term"] = np.asarray([_term_name(str(t)) for t in frame["term"]], dtype=object)
     special = {c: frame[c].to_numpy() for c in frame.columns if c not in keys and c not in known}
@@ -132,30 +146,59 @@ def _from_statsmodels(fit: Any, level: float) -> pd.DataFrame:
     estimate = np.asarray(fit.params, dtype=np.float64)
     if estimate.ndim != 1:
         raise SalstatsError("tidy() takes models of one outcome; this one has coefficients for several")
-    names = fit.params.index if isinstance(fit.params, pd.Series) else fit.model.exog_names
-    std_error = np.asarray(fit.bse, dtype=np.float64)
+    n = len(estimate)
+    named = fit.params.index if isinstance(fit.params, pd.Series) else fit.model.data.param_names
+    terms = [_term_name(str(t)) for t in named] + [f"parameter {i}" for i in range(len(named), n)]
     student = bool(getattr(fit, "use_t", False))
     df = getattr(fit, "df_resid_inference", None) or getattr(fit, "df_resid", None) or np.nan
+    columns: dict[str, Any] = {
+        "estimate": estimate,
+        "std_error": np.asarray(fit.bse, dtype=np.float64),
+        "statistic": np.asarray(fit.tvalues, dtype=np.float64),
+        "df": np.full(n, float(df) if student else np.nan),
+        "p_value": np.asarray(fit.pvalues, dtype=np.float64),
+    }
     limits = np.asarray(fit.conf_int(alpha=1 - level), dtype=np.float64)
-    n = len(estimate)
-    # MixedLM lists its variance parameters too; they come with their own names
-    terms = [_term_name(str(t)) for t in names] + [f"parameter {i}" for i in range(len(names), n)]
+    columns |= {"conf_low": limits[:, 0], "conf_high": limits[:, 1]}
+    frame = pd.DataFrame({"term": terms[:n], **columns})
+    beyond = _beyond_design(fit, [str(t) for t in named][:n])
+    frame.loc[beyond, ["statistic", "p_value"]] = np.nan
+    effect = np.where(beyond, "auxiliary", "fixed")
+    if hasattr(fit, "cov_re"):
+        effect = np.where(beyond, "random", "fixed")
+        frame.loc[beyond, list(columns)] = np.nan
+        frame.loc[beyond, "estimate"] = estimate[beyond] * fit.scale
+        frame.loc[n, ["term", "estimate"]] = "Residual Var", float(fit.scale)
+        effect = np.append(effect, "random")
     return estimates_frame(
-        pd.DataFrame(index=range(n)),
+        pd.DataFrame(index=range(len(frame))),
         {
-            "term": terms[:n],
-            "estimate": estimate,
-            "std_error": std_error,
-            "statistic": np.asarray(fit.tvalues, dtype=np.float64),
-            "df": np.full(n, float(df) if student else np.nan),
-            "p_value": np.asarray(fit.pvalues, dtype=np.float64),
-            "conf_low": limits[:, 0],
-            "conf_high": limits[:, 1],
+            **{name: frame[name].to_numpy() for name in frame},
             "conf_level": float(level),
             "interval": "t" if student else "wald",
             "n": int(fit.nobs),
         },
+        {"effect": effect} if beyond.any() else {},
     )
+
+
+def _beyond_design(fit: Any, names: Sequence[str]) -> np.ndarray:
+    """Return which parameters belong to no column of a design matrix.
+
+    Models of zeros hold a second design: that of inflation stands first, that of a hurdle (`zm_`) shares
+    its columns with the other.
+    """
+    exog = fit.model.exog
+    k = (0 if exog is None else exog.shape[1]) + getattr(fit.model, "k_inflate", 0)
+    design = {name.removeprefix("zm_") for name in names[:k]}
+    return np.array([i >= k and name not in design for i, name in enumerate(names)])
+
+
+def is_coefficient(terms: pd.DataFrame) -> np.ndarray:
+    """Return which rows of a frame of terms are coefficients, not variances or other parameters."""
+    if "effect" not in terms.columns:
+        return np.ones(len(terms), dtype=bool)
+    return np.asarray(~terms["effect"].isin(_NO_COEFFICIENTS))
 
 
 def _term_name(name: str) -> str:

@@ -6,11 +6,14 @@ import pytest
 import statsmodels.api as sm
 import statsmodels.formula.api as smf
 from regression_oracle import LINEAR, rows_of
+from statsmodels.othermod.betareg import BetaModel
 
 import salstats as ss
 from salstats.checks import ColumnError, InputFileError, SalstatsError, ValueRangeError
 
 RTOL = 1e-10
+#: What statsmodels says of fits on few rows, which are not what is tested here.
+quiet_fits = pytest.mark.filterwarnings("ignore::statsmodels.tools.sm_exceptions.ModelWarning")
 NUMBERS = ["estimate", "std_error", "statistic", "p_value", "conf_low", "conf_high"]
 
 
@@ -61,15 +64,77 @@ def test_statsmodels_glm_from_arrays_becomes_the_frame_regress_gives(synth1):
     assert ss.tidy(plain)["term"].tolist() == ["(Intercept)", "x1"]
 
 
-def test_statsmodels_mixed_models_and_gee_are_read_too(synth1):
-    rows = synth1.dropna(subset=["iou", "prob"]).assign(iou=lambda d: 10 * d["iou"])
-    mixed = smf.mixedlm("iou ~ prob", rows, groups=rows["task"]).fit()
-    table = ss.tidy(mixed)
-    assert table["term"].tolist() == ["(Intercept)", "prob", "Group Var"]
-    np.testing.assert_allclose(table["estimate"], mixed.params, rtol=RTOL)
-    assert (table["interval"] == "wald").all()
+def test_statsmodels_gee_is_read_with_its_errors(synth1):
+    rows = synth1.dropna(subset=["iou", "prob"])
     gee = smf.gee("iou ~ prob", "patient", rows).fit()
-    np.testing.assert_allclose(ss.tidy(gee)["std_error"], gee.bse, rtol=RTOL)
+    table = ss.tidy(gee)
+    np.testing.assert_allclose(table["std_error"], gee.bse, rtol=RTOL)
+    assert "effect" not in table
+
+
+@pytest.fixture(scope="module")
+def readings():
+    """Scores of 30 patients by 4 readers, whose spreads are known, and a count."""
+    rng = np.random.default_rng(1)
+    patient, reader = (a.ravel() for a in np.mgrid[:30, :4])
+    x = rng.normal(size=120)
+    patients = rng.normal(0, 0.1, 30)[patient]
+    score = 0.5 + 0.1 * x + patients + rng.normal(0, 0.05, 4)[reader] + rng.normal(0, 0.1, 120)
+    frame = pd.DataFrame({"patient": patient, "reader": reader, "x": x, "score": score, "all": 1})
+    counts = rng.negative_binomial(2, 0.4, 120) * rng.integers(0, 2, 120)
+    return frame.assign(count=counts, share=np.clip(score, 0.05, 0.95))
+
+
+@quiet_fits
+def test_variances_of_a_mixed_model_are_its_own_and_not_tested(readings):
+    fit = smf.mixedlm("score ~ x", readings, groups="patient", re_formula="~ x").fit()
+    table = ss.tidy(fit).set_index("term")
+    assert table["effect"].tolist() == ["fixed"] * 2 + ["random"] * 4
+    variances = table.loc[table["effect"] == "random"]
+    assert variances.index.tolist() == ["patient Var", "patient x x Cov", "x Var", "Residual Var"]
+    own = [*fit.cov_re.to_numpy()[np.tril_indices(2)], fit.scale]
+    np.testing.assert_allclose(variances["estimate"], own, rtol=RTOL)
+    assert variances[["std_error", "statistic", "p_value", "conf_low", "conf_high"]].isna().all(axis=None)
+    np.testing.assert_allclose(table.loc["x", "p_value"], fit.pvalues["x"], rtol=RTOL)
+    assert (ss.adjust(ss.tidy(fit))["n_tests"] == 1).all()
+    from_arrays = sm.MixedLM(readings["score"].to_numpy(), np.ones((120, 1)), readings["patient"]).fit()
+    assert ss.tidy(from_arrays)["term"].tolist() == ["(Intercept)", "Group Var", "Residual Var"]
+
+
+@quiet_fits
+def test_variance_components_of_crossed_factors_are_their_own(readings):
+    parts = {"patient": "0 + C(patient)", "reader": "0 + C(reader)"}
+    fit = smf.mixedlm("score ~ x", readings, groups="all", vc_formula=parts).fit()
+    table = ss.tidy(fit).set_index("term")["estimate"]
+    np.testing.assert_allclose(table.loc[["patient Var", "reader Var"]], fit.vcomp, rtol=RTOL)
+    # what was drawn from; four readers say little about theirs
+    np.testing.assert_allclose(table.loc[["patient Var", "Residual Var"]], 0.1**2, rtol=0.3)
+
+
+@pytest.mark.parametrize(
+    ("fit", "others"),
+    [
+        (lambda d: smf.negativebinomial("count ~ x", d), ["alpha"]),
+        (lambda d: BetaModel.from_formula("share ~ x", d), ["precision"]),
+        (lambda d: sm.ZeroInflatedNegativeBinomialP(d["count"], sm.add_constant(d["x"])), ["alpha"]),
+    ],
+)
+@quiet_fits
+def test_dispersion_and_precision_are_no_coefficients(readings, fit, others):
+    fit = fit(readings).fit(disp=0)
+    table = ss.tidy(fit)
+    marked = table[table["effect"] == "auxiliary"]
+    assert marked["term"].tolist() == others
+    assert marked["p_value"].isna().all()
+    np.testing.assert_allclose(table["estimate"], fit.params, rtol=RTOL)
+    assert (table["effect"] == "fixed").sum() == len(fit.params) - 1
+
+
+def test_tables_of_broom_mixed_keep_their_effects_behind_the_estimates():
+    table = pd.DataFrame(
+        {"effect": ["fixed", "ran_pars"], "term": ["x", "sd__(Intercept)"], "estimate": [1, 2]}
+    )
+    assert list(ss.tidy(table)) == ["term", "estimate", "effect"]
 
 
 def test_what_cannot_be_tidied_is_refused(tmp_path):

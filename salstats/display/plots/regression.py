@@ -39,6 +39,7 @@ from salstats.display.plots.panels import (
 )
 from salstats.display.plots.row_figure import marks, panel_mm, place_rows, row_figure
 from salstats.stats.design import INTERCEPT
+from salstats.stats.tidying import is_coefficient
 
 #: Panels side by side; more start a new line.
 _MOST_COLUMNS = 3
@@ -60,9 +61,9 @@ def plot_regression(
     ----------
     terms : DataFrame
         From `regress` or `tidy`: `term`, `estimate`, and what there is of `method`, `formula`,
-        `reference`, `conf_low`, `conf_high`. Models of scores and of gaps (rows without and with a
-        `reference`) have panels of their own. One further grouping column may have several values, which
-        become panels.
+        `reference`, `conf_low`, `conf_high`. Variances and other parameters (`effect`) are left out. Models
+        of scores and of gaps (rows without and with a `reference`) have panels of their own. One further
+        grouping column may have several values, which become panels.
     labels : mapping, optional
         Names and order of terms, methods and outcomes, such as `{"area_ratio": "Relative size"}` or
         `{"term": ["elongation", "area_ratio"]}`.
@@ -95,6 +96,7 @@ def plot_regression(
     named = Labels(labels)
     frame = check_estimates(terms, "terms")
     check_columns(frame, ["term"], "terms")
+    frame = frame[is_coefficient(frame)].reset_index(drop=True)
     if not intercept:
         frame = frame[frame["term"] != INTERCEPT].reset_index(drop=True)
         if frame.empty:

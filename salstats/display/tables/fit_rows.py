@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import SalstatsError
-from salstats.display.format import MISSING, count_text, fixed_text, plural
+from salstats.display.format import MINUS, MISSING, count_text, fixed_text, number_text, plural
+from salstats.display.labels import Labels
 from salstats.display.tables import notes
 from salstats.display.tables.marks import numbers
 from salstats.display.tables.models import Frames, combine, model_columns
@@ -41,13 +42,19 @@ def fit_rows(
     frame: pd.DataFrame,
     models: Mapping[Place, Sequence[int]],
     fit: Frames | None,
-    n_heading: str,
+    parameters: pd.DataFrame,
+    labels: Labels,
     digits: int,
 ) -> list[tuple[str, dict[Place, str]]]:
-    """Return the rows at the foot: heading, and text by group and column, of columns with one model only."""
+    """Return the rows at the foot: heading, and text by group and column, of columns with one model only.
+
+    `parameters` are the rows of the models that are no coefficients; they come first.
+    """
     single = {place: rows[0] for place, rows in models.items() if len(rows) == 1}
     n, units = numbers(frame, "n"), numbers(frame, "n_units")
-    rows = {n_heading: {place: count_text(n[row]) for place, row in single.items()}}
+    n_heading = labels.column("n")
+    rows = _parameters(frame, parameters, single, labels, digits)
+    rows[n_heading] = {place: count_text(n[row]) for place, row in single.items()}
     unit = notes.single(frame, "unit")
     if unit is not None:
         heading = plural(str(unit)).capitalize()
@@ -56,6 +63,22 @@ def fit_rows(
         whole = combine(fit, (), "fit")
         rows |= _statistics(whole, _fit_of(frame, whole, single), n_heading, digits)
     return [(heading, texts) for heading, texts in rows.items() if set(texts.values()) - {MISSING, ""}]
+
+
+def _parameters(
+    frame: pd.DataFrame, parameters: pd.DataFrame, single: Mapping[Place, int], labels: Labels, digits: int
+) -> dict[str, dict[Place, str]]:
+    """Return variances and the like by term; they may be small, so that `digits` of them are significant."""
+    columns = model_columns(frame)
+    places = {key_of(frame, row, columns): place for place, row in single.items()}
+    estimate = numbers(parameters, "estimate")
+    rows: dict[str, dict[Place, str]] = {}
+    for i, term in enumerate(parameters["term"]):
+        place = places.get(key_of(parameters, i, columns))
+        if place is not None:
+            text = number_text(estimate[i], digits).replace("-", MINUS)
+            rows.setdefault(labels.value("term", term), {})[place] = text
+    return rows
 
 
 def _fit_of(frame: pd.DataFrame, fit: pd.DataFrame, single: Mapping[Place, int]) -> dict[Place, int | None]:

@@ -27,6 +27,7 @@ from salstats.display.tables.models import (
 )
 from salstats.display.tables.placement import grouping_columns, key_of, ordered_groups, varies
 from salstats.stats.adjust import INTERCEPT
+from salstats.stats.tidying import is_coefficient
 
 _FAMILIES = {
     "gaussian": "linear",
@@ -65,7 +66,8 @@ def table_regression(
     Parameters
     ----------
     terms : DataFrame, list of DataFrame or dict of str to DataFrame
-        Frames of `regress` or `tidy`. Names in a dict become the headings.
+        Frames of `regress` or `tidy`. Names in a dict become the headings. Variances and other parameters
+        that are no coefficients (`effect`) stand at the foot, under the rule of `fit`.
     fit : DataFrame, list of DataFrame or dict of str to DataFrame, optional
         The frames of `fit_statistics` of the same models: R², adjusted R² and residual SD of linear
         models, log-likelihood and AIC of others are added at the foot. They, and n, stand in columns
@@ -120,7 +122,9 @@ def table_regression(
     check_count(digits, "digits", 0)
     check_choice(style, tuple(STYLES), "style")
     names = Labels(labels)
-    whole = combine(terms, ("term", "estimate"), "terms")
+    given_rows = combine(terms, ("term", "estimate"), "terms")
+    is_term = is_coefficient(given_rows)
+    whole, others = given_rows[is_term].reset_index(drop=True), given_rows[~is_term]
     shown_terms = terms_shown(whole, keep, intercept)
     frame = whole[whole["term"].isin(shown_terms)].reset_index(drop=True)
     keys = [c for c in grouping_columns(frame) if c != NAME]
@@ -128,10 +132,10 @@ def table_regression(
     arranged = arrange(frame, beside, groups, names)
     given = stars_of(frame, stars, n_tests, adjust)
     models = models_by_place(frame, arranged.of, groups)
-    if groups and len(shown_terms) == 1 and fit is None:
+    if groups and len(shown_terms) == 1 and fit is None and others.empty:
         table = _one_term_table(frame, arranged, groups, names, given.texts, digits, style)
     else:
-        foot = fit_rows(frame, models, fit, names.column("n"), digits)
+        foot = fit_rows(frame, models, fit, others, names, digits)
         table = _terms_table(frame, shown_terms, arranged, groups, names, given.texts, foot, digits, style)
     table.title = title
     constant = [c for c in keys if not varies(frame, c) and (c not in beside or not _has_gap(frame))]

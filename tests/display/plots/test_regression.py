@@ -55,6 +55,11 @@ def test_terms_are_rows_in_their_order_without_the_intercept():
     assert row_labels(ss.plot_regression(terms(), labels=labels)) == ["Relative size", "Longer over shorter"]
 
 
+def test_variances_are_not_drawn_among_coefficients():
+    frame = terms(names=["x", "patient Var", "alpha"], effect=["fixed", "random", "auxiliary"])
+    assert row_labels(ss.plot_regression(frame)) == ["X"]
+
+
 @pytest.mark.parametrize(
     ("formula", "term", "label"),
     [

@@ -324,6 +324,25 @@ def test_tables_of_broom_need_no_formula(read):
     assert seen.rows == {"Size": ["2.000***"]}
 
 
+def test_variances_stand_at_the_foot_and_are_neither_starred_nor_counted(read):
+    frame = pd.DataFrame(
+        {
+            "term": ["size", "shape", "patient Var", "patient x x Cov"],
+            "estimate": [0.5, 0.25, 0.00874, -0.0003],
+            "p_value": [1e-9, 0.4, np.nan, np.nan],
+            "n": 40,
+            "effect": ["fixed", "fixed", "random", "random"],
+        }
+    )
+    seen = read(ss.table_regression(frame))
+    assert [row[0] for row in seen.body] == ["Size", "Shape", "patient Var", "patient x x Cov", "n"]
+    assert seen.rows["patient Var"] == ["0.00874"]
+    assert seen.rows["patient x x Cov"] == ["−0.000300"]
+    assert seen.apart == ["patient Var"]
+    assert "2 tests" in seen.note
+    assert "not available" not in seen.note
+
+
 def test_markup_in_terms_names_and_outcomes_is_literal(read):
     bad = r"<b>&_%$*\{{x}}"
     table = starred([0.5, 0.6], n=10).assign(term=[bad, f"{bad}2"], formula=f"I({bad}) ~ x")
