@@ -1,5 +1,6 @@
 """Exception classes and every argument check, called on the first lines of public functions."""
 
+import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -42,6 +43,25 @@ def quoted(names: Iterable[object]) -> str:
     shown = [repr(str(n)) for n in names]
     rest = [f"and {len(shown) - 12} more"] if len(shown) > 13 else []
     return ", ".join([*shown[: 12 if rest else 13], *rest])
+
+
+#: Printable by Unicode, and drawn as nothing: fillers, joiners, variation selectors.
+_SHAPELESS = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+
+
+def hidden(name: str) -> str:
+    """Return what nobody sees of a name, for a message; "" where there is nothing of the kind.
+
+    A name with a blank around it or a character without a shape is another name, and looks the same.
+    """
+    if name != name.strip():
+        return "begins or ends with a blank"
+    if name.isprintable() and (name.isascii() or not _SHAPELESS.search(name)):
+        return ""
+    odd = next(c for c in name if not c.isprintable() or _SHAPELESS.match(c))
+    return f"holds a character that nobody sees, U+{ord(odd):04X}"
 
 
 def check_plain(file: Path) -> None:

@@ -349,6 +349,9 @@ def _write_xlsx(frame: pd.DataFrame, path: Path) -> None:
             cells = []
             for value in row:
                 plain = value.item() if isinstance(value, np.generic) else value
+                if isinstance(plain, int) and abs(plain) >= 1 << 53:
+                    # as text: whatever opens a workbook takes its numbers for doubles
+                    plain = str(plain)
                 number = isinstance(plain, int | float) and not isinstance(plain, bool)
                 # as text openpyxl passes all 17 digits on; of a number it writes 16, of infinity none
                 cell = WriteOnlyCell(sheet, value=repr(plain) if number else plain)

@@ -12,7 +12,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from salstats.checks import InputFileError, SalstatsError, ShapeError, ValueRangeError, check_plain, quoted
+from salstats.checks import (
+    InputFileError,
+    SalstatsError,
+    ShapeError,
+    ValueRangeError,
+    check_plain,
+    hidden,
+    quoted,
+)
 from salstats.outputs import replacing
 from salstats.study import HUMAN, Series
 
@@ -96,11 +104,9 @@ def checked_key(key: MapKey) -> MapKey:
 def checked_name(value: Any, what: str) -> str:
     """Return a case, a task or the like as text; raise SalstatsError where it cannot be read."""
     text = "" if value is None else str(value)
-    if not text or text != text.strip() or not text.isprintable():
-        raise SalstatsError(
-            f"{what} {text!r} of a map is no name: it is empty, has blanks around it, or holds control "
-            "characters"
-        )
+    wrong = hidden(text) if text else "is empty"
+    if wrong:
+        raise SalstatsError(f"{what} {text!r} of a map is no name: it {wrong}")
     return text
 
 

@@ -302,7 +302,7 @@ BAD_FILES = {
     "short row": (f"{GOOD}008,Edema\n", "bad.csv, row 3: 2 cells where the header has 5"),
     "long row": (f"{LONG}\n{ROW},9\n", "bad.csv, row 2: 6 cells where the header has 5"),
     "header twice": (f"{LONG},case\n{ROW},x\n", "column 'case' is twice in the header"),
-    "header with a blank": (GOOD.replace("task", " task"), "column ' task' has a blank around its name"),
+    "header with a blank": (GOOD.replace("task", " task"), "column ' task' begins or ends with a blank"),
     "open quote": (f'{LONG}\n"{ROW}\n', "line 2: a quotation mark is left open"),
     "blank line within": (f"{GOOD}\n{GOOD}", "line 3: a blank line with data below it"),
     "no score column": (GOOD.replace("score", "scores"), "bad.csv has no column 'score'"),

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from salstats.checks import InputFileError, SalstatsError, SalstatsWarning
+from salstats.checks import InputFileError, SalstatsError, SalstatsWarning, hidden
 from salstats.images.polygons import vertices_of
 from salstats.images.run_lengths import check_shape, short
 
@@ -165,10 +165,9 @@ def _values(
 
 def check_name(name: str, what: str) -> str:
     """Return the name of a case or task, which must be there and hold nothing that nobody sees."""
-    if not name or name != name.strip() or not name.isprintable():
-        raise InputFileError(
-            f"{what} {name!r} is no name: it is empty, has blanks around it, or holds control characters"
-        )
+    wrong = hidden(name) if name else "is empty"
+    if wrong:
+        raise InputFileError(f"{what} {name!r} is no name: it {wrong}")
     return name
 
 

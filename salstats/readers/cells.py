@@ -1,6 +1,7 @@
 """What the cells of a table file mean: identifiers, numbers, covariates."""
 
 import datetime
+import re
 import warnings
 from collections.abc import Iterable
 from decimal import Decimal
@@ -9,7 +10,7 @@ from numbers import Real
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, SalstatsWarning
+from salstats.checks import ColumnError, SalstatsWarning, hidden
 from salstats.readers.table_options import TableOptions
 
 _TRUTH = {"True": 1.0, "TRUE": 1.0, "true": 1.0, "False": 0.0, "FALSE": 0.0, "false": 0.0}
@@ -17,8 +18,11 @@ _DECIMAL_COMMA = r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?"
 _LEADING_ZERO = r"0\d+"
 #: Beyond this a float no longer holds every whole number.
 _EXACT = 2.0**53
-#: Characters nobody sees: an identifier with one of them is another identifier.
-_INVISIBLE = "[\x00-\x1f\x7f-\x9f\u00ad\u200b\u200e\u200f\u2028-\u202e\u2060\ufeff]"
+#: Beyond this they are measurements: no name has so many digits.
+_NO_NAME = 2.0**64
+_WHOLE = r"[+-]?\d+"
+#: What a spreadsheet makes of a long number when it writes text.
+_ROUNDED = r"\d(?:\.\d+)?[eE]\+\d\d"
 #: From this share of numbers on, other cells of a column are more likely slips than names.
 _MOSTLY = 0.5
 
@@ -27,7 +31,8 @@ def identifier_text(column: pd.Series, file: object, first_row: int = 2) -> pd.S
     """Return a column as text, cell by cell as it stands; whole numbers lose a trailing '.0'.
 
     A missing cell is "". Raises ColumnError for a date (a spreadsheet turns an id such as 1-2 into one),
-    for a number too large to be exact, for blanks around a name and for characters nobody sees.
+    for a number too large to be exact (or written like 1.2E+16, with its digits lost), for blanks around a
+    name and for characters nobody sees.
     """
     if isinstance(column.dtype, pd.StringDtype) or pd.api.types.is_integer_dtype(column):
         text = column.astype("str").fillna("")
@@ -43,16 +48,23 @@ def identifier_text(column: pd.Series, file: object, first_row: int = 2) -> pd.S
                 )
         text = pd.Series(cells, index=column.index, name=column.name, dtype="str")
     distinct = pd.Series(pd.unique(text), dtype="str")
-    odd = distinct.ne(distinct.str.strip()) | distinct.str.contains(_INVISIBLE, regex=True)
-    if odd.any():
-        position = int(np.flatnonzero(text.isin(distinct[odd]).to_numpy())[0])
+    odd = distinct[distinct.str.fullmatch(_ROUNDED) | _look_alike(distinct)]
+    if len(odd):
+        position = int(np.flatnonzero(text.isin(odd).to_numpy())[0])
         value = text.iloc[position]
-        what = "begins or ends with a blank" if value != value.strip() else "holds a control character"
+        what = hidden(value)
+        said = f"{what}; remove it" if what else "is a number rounded by a spreadsheet; write all its digits"
         raise ColumnError(
-            f"{file}, row {position + first_row}, column {column.name!r}: {value!r} {what}; "
-            "remove it in the file"
+            f"{file}, row {position + first_row}, column {column.name!r}: {value!r} {said} in the file"
         )
     return text
+
+
+def _look_alike(distinct: pd.Series) -> pd.Series:
+    """Return which names have something that nobody sees."""
+    if hidden("".join(distinct)) or distinct.ne(distinct.str.strip()).any():
+        return distinct.map(lambda name: bool(hidden(name))).astype(bool)
+    return pd.Series(False, index=distinct.index)
 
 
 def _name(value: object) -> str | None:
@@ -96,7 +108,9 @@ def parse_numbers(column: pd.Series, options: TableOptions) -> tuple[pd.Series, 
         exact = [float(v) if k else np.nan for v, k in zip(column.to_list(), known, strict=True)]
         numbers = numbers.where(~known, pd.Series(exact, index=column.index, dtype="float64"))
         missing = missing & ~known
-    # pandas reads "inf" and "Infinity" as numbers; that is for the caller to judge
+    # pandas reads "inf" and "Infinity" as numbers; that is for the caller to judge, but 1e400 is none
+    infinite = np.flatnonzero(np.isinf(numbers.to_numpy()))
+    odd[infinite] = known[infinite] | text.iloc[infinite].str.contains(r"\d").to_numpy(dtype=bool)
     return numbers, missing, odd
 
 
@@ -122,6 +136,13 @@ def score_column(
 ) -> pd.Series:
     """Return a column as finite float64 or NaN, or raise naming the row."""
     numbers, _, odd = parse_numbers(column, options)
+    infinite = np.isinf(numbers.to_numpy())
+    if infinite.any():
+        row = int(np.flatnonzero(infinite)[0]) + first_row
+        raise ColumnError(
+            f"{file}, row {row}, column {column.name!r}: the score is infinite; "
+            "an undefined score is an empty cell"
+        )
     if odd.any():
         position = int(np.flatnonzero(odd)[0])
         cell = f"{file}, row {position + first_row}, column {column.name!r}"
@@ -133,13 +154,6 @@ def score_column(
         raise ColumnError(
             f"{cell}: {value!r} is not a number{hint} "
             f"(missing is one of {', '.join(repr(s) for s in options.na)})"
-        )
-    infinite = np.isinf(numbers.to_numpy())
-    if infinite.any():
-        row = int(np.flatnonzero(infinite)[0]) + first_row
-        raise ColumnError(
-            f"{file}, row {row}, column {column.name!r}: the score is infinite; "
-            "an undefined score is an empty cell"
         )
     return numbers
 
@@ -157,10 +171,29 @@ def first_text_column(frame: pd.DataFrame, options: TableOptions, leave: Iterabl
 def covariate(column: pd.Series, file: object, options: TableOptions, first_row: int = 2) -> pd.Series:
     """Return a column as numbers where every cell is one, else as text with NA strings as missing.
 
-    A column with a cell such as "007" is text: a number would lose its zeros. Dates are text (ISO 8601).
-    Numbers with decimal commas are an error that names the option; text among numbers gives a warning.
+    A column with a cell such as "007" is text: a number would lose its zeros; so is one of whole numbers
+    beyond 2^53, which would lose their last digits (a warning says where the file has lost them already).
+    Dates are text (ISO 8601). Numbers with decimal commas are an error that names the option, and so are
+    those beyond what a float holds; text among numbers gives a warning.
     """
     numbers, missing, odd = parse_numbers(column, options)
+    sizes = np.abs(numbers.to_numpy())
+    if (odd & np.isinf(sizes)).any():
+        position = int(np.flatnonzero(odd & np.isinf(sizes))[0])
+        raise ColumnError(
+            f"{file}, row {position + first_row}, column {column.name!r}: {str(column.iloc[position])!r} is "
+            "beyond what a number can be (1.8e308); an undefined value is an empty cell"
+        )
+    long = np.flatnonzero((sizes >= _EXACT) & (sizes < _NO_NAME))
+    if len(long) and (sizes[np.isfinite(sizes)] % 1 == 0).all():
+        if _are_exact(column.iloc[long]):
+            return covariate_text(column).mask(missing)
+        warnings.warn(
+            f"{file}, row {long[0] + first_row}, column {column.name!r}: {column.iloc[long[0]]} is rounded, "
+            "as whole numbers beyond 2^53 are; if it is a name, store the column as text",
+            SalstatsWarning,
+            stacklevel=5,
+        )
     zeros_lead = not _is_number(column) and bool(_strings(column).str.fullmatch(_LEADING_ZERO).any())
     if not odd.any():
         return covariate_text(column).mask(missing) if zeros_lead else numbers
@@ -180,14 +213,44 @@ def covariate(column: pd.Series, file: object, options: TableOptions, first_row:
             SalstatsWarning,
             stacklevel=5,
         )
-    return covariate_text(column).mask(missing)
+    words = covariate_text(column).mask(missing)
+    _warn_of_look_alikes(words, file)
+    return words
+
+
+def _warn_of_look_alikes(words: pd.Series, file: object) -> None:
+    """Warn where two values of a column differ by what nobody sees: grouped by it, they are two groups."""
+    distinct = pd.Series(words.dropna().unique(), dtype="str")
+    if not _look_alike(distinct).any():
+        return
+    seen = distinct.map(lambda word: "".join(c for c in word if not hidden(f"-{c}-")).strip())
+    twice = distinct[seen.duplicated(keep=False)]
+    if len(twice):
+        first = twice.iloc[0]
+        other = twice[seen[twice.index].eq(seen[twice.index[0]])].iloc[1]
+        warnings.warn(
+            f"{file}, column {words.name!r}: {first!r} and {other!r} look the same and are two values; one "
+            f"{hidden(first) or hidden(other)}",
+            SalstatsWarning,
+            stacklevel=6,
+        )
 
 
 def covariate_text(column: pd.Series) -> pd.Series:
     """Return a column as text: dates in ISO form, whole numbers without '.0', missing where they are."""
     if isinstance(column.dtype, pd.StringDtype):
         return column.astype("str")
+    if pd.api.types.is_integer_dtype(column):
+        return column.astype("string").astype("str")
     return pd.Series([_text(v) for v in column], index=column.index, name=column.name, dtype="str")
+
+
+def _are_exact(numbers: pd.Series) -> bool:
+    """Return whether whole numbers have all their digits: integers of a file, or text; no double has."""
+    if pd.api.types.is_integer_dtype(numbers):
+        return True
+    exact = numbers.map(lambda v: isinstance(v, str | Decimal) and re.fullmatch(_WHOLE, str(v).strip()))
+    return bool(exact.astype(bool).all())
 
 
 def _is_number(column: pd.Series) -> bool:

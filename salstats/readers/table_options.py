@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from salstats.checks import InputFileError, check_choice
+from salstats.checks import InputFileError, check_choice, hidden
 
 PathLike = str | os.PathLike[str]
 
@@ -36,6 +36,7 @@ class TableOptions:
 
 def check_header(file: Path, header: list[str]) -> None:
     """Raise when a header holds a name twice, none, or one with blanks or unprintable characters."""
+    first = {name: position for position, name in reversed([*enumerate(header)])}
     for position, name in enumerate(header):
         if not name.strip():
             if position == 0:
@@ -48,14 +49,7 @@ def check_header(file: Path, header: list[str]) -> None:
             else:
                 hint = "; name it"
             raise InputFileError(f"{file}: column {position + 1} has no name in the header{hint}")
-        if header.index(name) != position:
+        if first[name] != position:
             raise InputFileError(f"{file}: column {name!r} is twice in the header; rename one of them")
-        if name != name.strip():
-            raise InputFileError(
-                f"{file}: column {name!r} has a blank around its name; remove it in the file"
-            )
-        if not name.isprintable():
-            raise InputFileError(
-                f"{file}: column {name!r} has a control character or a line break in its name; "
-                "remove it in the file"
-            )
+        if hidden(name):
+            raise InputFileError(f"{file}: column {name!r} {hidden(name)}; remove it in the header")

@@ -115,7 +115,8 @@ def _value(where: str, cell: Any, options: TableOptions) -> object:
             f"{where}, cell {cell.coordinate}: the spreadsheet's error {cell.value}; "
             "mend it or empty the cell"
         )
-    return cell.value
+    # a sheet's numbers are doubles, also where its file shows more digits
+    return float(cell.value) if type(cell.value) is int and abs(cell.value) >= 1 << 53 else cell.value
 
 
 def _shown_zeros(cell: Any) -> str | None:

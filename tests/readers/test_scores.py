@@ -148,9 +148,13 @@ def test_an_empty_name_is_an_error(text_file, column):
         ss.read_data(file)
 
 
-@pytest.mark.parametrize("name", [" a", "a ", "a\u00a0", "a\u200b", "a\u00ad", '"a\nb"', "a\tb"])
+@pytest.mark.parametrize(
+    "name",
+    [" a", "a ", "a\u00a0", "a\u00a0b", "a\u200b", "a\u200cb", "a\u2066b", "a\ufe0f", "a\u3164", "a\u00ad"]
+    + ['"a\nb"', "a\tb"],
+)
 def test_a_name_with_what_nobody_sees_is_an_error(text_file, name):
-    with pytest.raises(ColumnError, match=r"row 2, column 'task'.*(blank|control character); remove it"):
+    with pytest.raises(ColumnError, match=r"row 2, column 'task'.*(blank|nobody sees).*; remove it"):
         ss.read_scores(text_file(long_text(f"1,{name},g,iou,0.5")))
 
 
@@ -197,6 +201,57 @@ def test_covariates_are_numbers_where_every_cell_is_one(text_file):
     assert frame["site"].tolist() == ["01", "10"]
     assert frame["note"].isna().tolist() == [True, False]
     assert np.array_equal(frame["prob"], [0.5, np.nan], equal_nan=True)
+
+
+ACCESSIONS = [12345678901234560 + i for i in range(40)]
+
+
+@pytest.mark.parametrize("gap", [False, True])
+@pytest.mark.parametrize("ending", ["csv", "parquet", "xlsx"])
+def test_whole_numbers_that_no_float_holds_keep_every_digit(tmp_path, ending, gap):
+    accession = pd.Series([pd.NA if gap and i == 3 else n for i, n in enumerate(ACCESSIONS)], dtype="Int64")
+    frame = pd.DataFrame(
+        {
+            "case": [*map(str, range(40))],
+            "method": "g",
+            "metric": "iou",
+            "score": np.linspace(0, 1, 40),
+            "accession": accession,
+        }
+    )
+    read = ss.read_scores(ss.write_frame(frame, tmp_path / f"scores.{ending}"))
+    assert read["accession"].dropna().tolist() == [str(n) for n in accession.dropna()]
+    assert read["accession"].isna().sum() == gap
+    assert ss.summarize(read.dropna(), unit="accession", n_replicates=5)["n_units"].tolist() == [40 - gap]
+
+
+def test_whole_numbers_that_a_workbook_has_rounded_are_refused_as_names_and_said_elsewhere(workbook_file):
+    header = ["case", "method", "metric", "score", "accession"]
+    with pytest.warns(SalstatsWarning, match=r"row 2, column 'accession'.*rounded.*as text"):
+        ss.read_scores(workbook_file([header, ["a", "g", "iou", 0.5, ACCESSIONS[1]]]))
+    with pytest.raises(ColumnError, match=r"row 2, column 'case'.*too large to be exact"):
+        ss.read_scores(workbook_file([header, [ACCESSIONS[1], "g", "iou", 0.5, 1]]))
+
+
+def test_a_name_that_a_spreadsheet_wrote_as_a_rounded_number_is_refused(text_file):
+    with pytest.raises(ColumnError, match=r"row 3, column 'case': '1\.23457E\+16'.*rounded"):
+        ss.read_scores(text_file(long_text("a,b,g,iou,0.5", "1.23457E+16,b,g,iou,0.5")))
+
+
+def test_large_measurements_stay_numbers(text_file):
+    assert ss.read_data(text_file("case,size\na,1e20\nb,3\n"))["size"].tolist() == [1e20, 3.0]
+
+
+@pytest.mark.parametrize("cell", ["1e400", "-1e999", "9" * 400])
+def test_a_covariate_beyond_the_largest_number_is_refused(text_file, cell):
+    with pytest.raises(ColumnError, match=r"row 3, column 'size'.*beyond"):
+        ss.read_data(text_file(f"case,size\na,1\nb,{cell}\n"))
+    assert ss.read_data(text_file("case,size\na,1\nb,inf\n"))["size"].tolist() == [1, np.inf]
+
+
+def test_values_of_a_covariate_that_look_the_same_are_said(text_file):
+    with pytest.warns(SalstatsWarning, match=r"column 'site'.*look the same.*U\+200B"):
+        ss.read_data(text_file("case,site\na,north\nb,nor\u200bth\nc,south\n"))
 
 
 def test_text_among_numbers_of_a_covariate_is_said(text_file):

@@ -113,7 +113,7 @@ BAD_TEXT = {
         r"one column.*read it with sep=';'",
     ),
     "header twice": (GOOD.replace("task", "case"), r"column 'case' is twice in the header; rename"),
-    "blank around a name": (GOOD.replace("task", "task "), r"column 'task ' has a blank around"),
+    "blank around a name": (GOOD.replace("task", "task "), r"column 'task '.*blank"),
     "no name": (GOOD.replace("task", ""), r"column 2 has no name"),
     "row numbers": (GOOD.replace("case", '""'), r"column 1 has no name.*index=False"),
     "separator ends each line": (GOOD.replace("\n", ",\n"), r"column 6 has no name.*end of every line"),
