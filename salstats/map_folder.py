@@ -2,14 +2,16 @@
 
 import os
 import time
+import warnings
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import numpy as np
 
-from salstats.checks import InputFileError, SalstatsError, ShapeError, check_choice
+from salstats.checks import InputFileError, SalstatsError, SalstatsWarning, ShapeError, check_choice
 from salstats.folder_lock import FolderLock
 from salstats.images.masks import Rle
 from salstats.images.run_lengths import check_shape
@@ -18,7 +20,7 @@ from salstats.map_table import (
     MAPS,
     TABLE,
     MapKey,
-    Row,
+    MapTable,
     checked_key,
     checked_label,
     checked_map,
@@ -29,9 +31,8 @@ from salstats.map_table import (
     is_made_here,
     number_text,
     path_of,
-    read_rows,
+    place_of,
     shape_of,
-    write_rows,
 )
 from salstats.outputs import check_parent, replacing
 
@@ -42,8 +43,8 @@ MASKS = ("truth", "human")
 _SETTINGS = "settings.json"
 #: What may lie in a folder that has no table yet.
 _OURS = (*MASKS, *(f"{name}.json" for name in MASKS))
-#: Seconds between two writings of the table, and how many times longer than one writing that is at least.
-_EVERY, _TIMES = 2.0, 20.0
+#: Seconds that a row waits for others at most.
+_LONGEST_WAIT = 1.0
 #: How names of files begin and end that `replacing` has not finished.
 _TEMPORARY, _ENDINGS = ".salstats-", (".npy", ".csv", ".json")
 
@@ -51,9 +52,10 @@ _TEMPORARY, _ENDINGS = ".salstats-", (".npy", ".csv", ".json")
 class MapFolder:
     """Write saliency maps into a folder, so that a run that was stopped goes on where it was.
 
-    Use it in a `with` block. Each map is a file of its own that appears only once it is complete; the table
-    of all of them is replaced every few seconds and at the end of the block, also after an error. A run that
-    was killed loses the maps of these seconds at most, and the next run removes what it left half done.
+    Use it in a `with` block. Each map is a file of its own that appears only once it is complete, and its row
+    follows at once, or with those of the maps that are made `together()` with it, within a second. The next
+    run removes what a killed one left half done. A complete map without a row is never removed: a warning
+    says that it is there, and a map that is added under its name takes its place.
 
     Parameters
     ----------
@@ -61,9 +63,9 @@ class MapFolder:
         A new folder, an empty one, or one of maps. Its parent exists.
     settings : mapping, optional
         How the maps of each series are made, in words: series (`method`, `method:model` or
-        `method:model:seed`, or a `Series`) -> text. It is kept in the folder, and maps of the series that
-        were made in another way are refused. With settings, every map added must be of a series that has
-        them.
+        `method:model:seed`, or a `Series`) -> text; and where a task has more to say, (series, task) ->
+        text. It is kept in the folder, and maps of the series that were made in another way are refused.
+        With settings, every map added must be of a series that has them.
     overwrite : bool, default False
         Drop the maps of the series in `settings` that are there already; where there are no settings, drop
         all maps. Masks of the truth and of people may then be replaced as well.
@@ -78,6 +80,11 @@ class MapFolder:
         The folder is a file, holds other files, may not be written in, or has another writer; its table is
         damaged; it holds maps of a series that were made with other settings.
 
+    Warns
+    -----
+    SalstatsWarning
+        The folder holds maps that have no row.
+
     See Also
     --------
     salstats.readers.map_folder.read_map_folder
@@ -90,7 +97,7 @@ class MapFolder:
         maps/SERIES/*.npy one map each, float32, of any resolution that covers the whole image
         truth.json        the truth: case -> task -> COCO run-length code, as `write_masks` writes it
         human.json        people's masks, in the same form
-        settings.json     series -> how its maps were made
+        settings.json     series, or series, tabulator and task -> how its maps were made
 
     `height` and `width` are those of the image; `path` counts from the folder. The name of a file is made of
     those of case and task and of a part of a SHA-256 of the whole key, so that no two are alike, also where
@@ -124,7 +131,7 @@ class MapFolder:
         self._overwrite = overwrite
         if settings is not None and not isinstance(settings, Mapping):
             raise SalstatsError(f"settings must map series to text, not {type(settings).__name__}")
-        self._settings = None if settings is None else {str(s): str(text) for s, text in settings.items()}
+        self._settings = None if settings is None else {_about(s): str(t) for s, t in settings.items()}
         _check_folder(self.folder)
         self._lock = FolderLock(self.folder)
         try:
@@ -138,9 +145,8 @@ class MapFolder:
         """Read what is there, drop what is to be made anew, and remove what a killed run left."""
         table = self.folder / TABLE
         self._masks: dict[str, Codes] = {}
-        self._rows: dict[MapKey, Row] = read_rows(table) if table.exists() else {}
-        #: columns of a table made elsewhere that are kept as they are
-        self._others = tuple(dict.fromkeys(c for row in self._rows.values() for c in row))
+        self._table = MapTable(table)
+        self._rows = self._table.rows
         #: maps that need no second look: made in this run, or looked at already
         self._complete: set[MapKey] = set()
         self._shapes: dict[str, tuple[int, int]] = {}
@@ -149,49 +155,67 @@ class MapFolder:
             if shape is not None:
                 self._shapes.setdefault(key.case, shape)
         known = read_settings(self.folder / _SETTINGS)
-        dropped = self._dropped(known)
-        files = [file_inside(self.folder, self._rows.pop(key)["path"], f"{table}, {key}") for key in dropped]
+        without = self._without_a_row()
+        dropped = self._dropped(known, {file.parent.name for file in without})
+        files = [file_inside(self.folder, self._table.drop(k)["path"], f"{table}, {k}") for k in dropped]
         # the table first: a row must never be there without its map
-        if dropped or not table.exists():
-            write_rows(table, self._rows.values(), self._others)
+        self._table.write()
         for file in files:
             if is_made_here(file.name):
                 file.unlink(missing_ok=True)
         if self._settings is not None and {**known, **self._settings} != known:
             write_json(self.folder / _SETTINGS, {**known, **self._settings})
-        self._clean()
-        self._dirty, self._next = False, time.monotonic() + _EVERY
+        self._is_together, self._due = False, 0.0
+        if without:
+            warnings.warn(
+                f"{table} has no row for maps in the folder: {len(without)}, such as {without[0].name}; they "
+                "are left alone, and a map that is made anew takes the place of the one of its name",
+                SalstatsWarning,
+                stacklevel=3,
+            )
 
-    def _dropped(self, known: Mapping[str, str]) -> list[MapKey]:
-        """Return the maps that are to be made anew; raise where that was not allowed."""
+    def _dropped(self, known: Mapping[str, str], places: set[str]) -> list[MapKey]:
+        """Return the maps that are to be made anew; raise where that was not allowed.
+
+        `places` are the names of folders that hold maps without a row: they are of a series, too.
+        """
         if self._settings is None:
             return list(self._rows) if self._overwrite else []
-        found = []
-        for key in self._rows:
-            name = str(key.series)
-            if name not in self._settings:
+        found = [key for key in self._rows if str(key.series) in self._settings]
+        if self._overwrite:
+            return found
+        there = {_about(about) for key in found for about in (key.series, (key.series, key.task))}
+        for about, wanted in self._settings.items():
+            series, _, task = about.partition("\t")
+            if about not in there and place_of(series) not in places:
                 continue
-            found.append(key)
-            if not self._overwrite and known.get(name) != self._settings[name]:
-                was = f"were made with {known[name]!r}" if name in known else "do not say how they were made"
+            # of a task that an older folder does not tell of, the series alone is compared
+            if known.get(about, wanted if task else None) != wanted:
+                was = (
+                    f"were made with {known[about]!r}" if about in known else "do not say how they were made"
+                )
+                whose = f"{series!r}, task {task!r}," if task else repr(series)
                 raise InputFileError(
-                    f"{self.folder}: its maps of {name!r} {was}, now wanted with {self._settings[name]!r}; "
+                    f"{self.folder}: its maps of {whose} {was}, now wanted with {wanted!r}; "
                     "name another folder, or make them anew with overwrite=True"
                 )
-        return found if self._overwrite else []
+        return []
 
-    def _clean(self) -> None:
-        """Remove temporary files, and maps that have no row."""
+    def _without_a_row(self) -> list[Path]:
+        """Return the maps made here that have no row, and remove temporary files."""
         table = self.folder / TABLE
         paths = (file_inside(self.folder, row["path"], f"{table}, {key}") for key, row in self._rows.items())
         there = {os.path.realpath(path) for path in paths}
+        found = []
         for place in (self.folder, *_places(self.folder / MAPS)):
             for entry in os.scandir(place):
-                left_over = entry.name.startswith(_TEMPORARY) and entry.name.endswith(_ENDINGS)
-                lost = place != self.folder and is_made_here(entry.name)
-                alone = lost and os.path.realpath(entry.path) not in there
-                if (left_over or alone) and not entry.is_dir(follow_symlinks=False):
+                if entry.is_dir(follow_symlinks=False):
+                    continue
+                if entry.name.startswith(_TEMPORARY) and entry.name.endswith(_ENDINGS):
                     Path(entry.path).unlink(missing_ok=True)
+                elif is_made_here(entry.name) and os.path.realpath(entry.path) not in there:
+                    found.append(Path(entry.path))
+        return sorted(found)
 
     def __contains__(self, key: object) -> bool:
         """Return whether a map is there, and complete."""
@@ -225,7 +249,7 @@ class MapFolder:
         label: float = float("nan"),
         patient: str | None = None,
     ) -> None:
-        """Write one map. Its row follows within seconds; `flush()` writes it at once.
+        """Write one map and its row.
 
         Parameters
         ----------
@@ -285,11 +309,21 @@ class MapFolder:
                 np.save(stream, array, allow_pickle=False)
         except OSError as error:
             raise InputFileError(f"cannot write {file}: {error.strerror or error}") from error
-        self._rows[name] = row
+        self._table.put(name, row)
         self._complete.add(name)
-        self._dirty = True
-        if time.monotonic() >= self._next:
-            self.flush()
+        if not self._is_together or time.monotonic() >= self._due:
+            self._table.write(all_of_it=False)
+            self._due = time.monotonic() + _LONGEST_WAIT
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Let the rows of maps that are made together be written together, at the end of the block."""
+        self._is_together, self._due = True, time.monotonic() + _LONGEST_WAIT
+        try:
+            yield
+        finally:
+            self._is_together = False
+            self._table.write(all_of_it=False)
 
     def _check_size(self, case: str, shape: tuple[int, int], where: str) -> None:
         """Raise where other maps or masks of a case say that its image has another size."""
@@ -299,16 +333,6 @@ class MapFolder:
                 f"{where}: the image is {known[0]} x {known[1]} (height x width) beside other maps or masks "
                 f"and {shape[0]} x {shape[1]} here"
             )
-
-    def flush(self) -> None:
-        """Write the table, if maps were added since it was."""
-        self._check_open()
-        started = time.monotonic()
-        if self._dirty:
-            write_rows(self.folder / TABLE, self._rows.values(), self._others)
-        self._dirty = False
-        ended = time.monotonic()
-        self._next = ended + max(_EVERY, _TIMES * (ended - started))
 
     def write_masks(self, masks: Mapping[tuple[str, str], Rle | np.ndarray], which: str = "truth") -> None:
         """Write masks of the truth or of people beside those that are there.
@@ -346,7 +370,7 @@ class MapFolder:
         if not self._is_open:
             return
         try:
-            self.flush()
+            self._table.write()
         finally:
             self._is_open = False
             self._lock.release()
@@ -390,6 +414,11 @@ def _check_folder(folder: Path) -> None:
             f"cannot write maps into {folder}: it holds {other[0]!r} and no {TABLE}; name an empty folder, "
             "or one of maps"
         )
+
+
+def _about(settings: Any) -> str:
+    """Return what settings are about: a series, or the task of one; no name holds a tabulator."""
+    return "\t".join(map(str, settings)) if type(settings) is tuple else str(settings)
 
 
 def _places(folder: Path) -> list[Path]:

@@ -2,9 +2,11 @@
 
 import csv
 import hashlib
+import io
 import math
 import os
 import re
+import time
 import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PureWindowsPath
@@ -39,6 +41,8 @@ _MADE = re.compile(r"[A-Za-z0-9._+-]+~[0-9a-f]{16}\.npy")
 _UNSAFE, _LONGEST = re.compile(r"[^A-Za-z0-9._+-]+"), 40
 #: Bytes of a file's name, and characters of a path, that file systems take.
 _LONGEST_PART, _LONGEST_PATH = 255, 3000
+#: How many times longer than one writing of the whole table it is at least to the next.
+_TIMES = 20.0
 #: A whole number as pandas writes a column that has empty cells, too.
 _WHOLE = re.compile(r"(\d+)\.0")
 
@@ -121,8 +125,12 @@ def path_of(key: MapKey) -> str:
     """
     # what tells keys apart where their readable parts are cut, replaced, or differ in case only
     digest = hashlib.sha256("\0".join(p or "" for p in checked_key(key)).encode()).hexdigest()[:16]  # type: ignore[misc]
-    series = "_".join(_slug(str(p)) for p in key[2:] if p is not None)
-    return f"{MAPS}/{series}/{_slug(key.case)}_{_slug(key.task)}~{digest}.npy"
+    return f"{MAPS}/{place_of(str(key.series))}/{_slug(key.case)}_{_slug(key.task)}~{digest}.npy"
+
+
+def place_of(series: str) -> str:
+    """Return the name of the folder that the maps of a series lie in; two can have the same one."""
+    return "_".join(map(_slug, series.split(":")))
 
 
 def is_made_here(name: str) -> bool:
@@ -170,41 +178,133 @@ def file_inside(folder: Path, path: str, where: str) -> Path:
     raise InputFileError(f"{where}: path {path!r} leaves the folder; name a file in it")
 
 
-def read_rows(file: Path) -> dict[MapKey, Row]:
-    """Return the rows of a table that a writer goes on with, every cell as text.
+class MapTable:
+    """The table of a folder that is written to: a row that is added follows the others in the file at once.
+
+    Parameters
+    ----------
+    file : Path
+        It need not be there.
+
+    Attributes
+    ----------
+    rows : dict of MapKey to Row
+        In the order of the file.
 
     Raises
     ------
     InputFileError
         It is no CSV, lacks a column, has a row of another length, or two rows of one map.
     """
-    check_plain(file)
-    try:
-        with file.open(newline="", encoding="utf-8-sig") as stream:
-            lines = list(csv.reader(stream, strict=True))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputFileError(f"{file}: cannot be read as a table ({error})") from error
-    header = lines[0] if lines else []
-    missing = [name for name in NEEDED if name not in header]
-    if missing or len(set(header)) < len(header):
-        what = f"has no column {missing[0]!r}" if missing else "has a column twice"
-        raise InputFileError(f"{file}: {what} (columns: {quoted(header)}); it is no table of maps")
-    rows: dict[MapKey, Row] = {}
-    for number, cells in enumerate(lines[1:], start=2):
-        # programs that write tables end them with empty lines, too
-        if not cells:
-            continue
-        if len(cells) != len(header):
-            raise InputFileError(f"{file}, row {number}: {len(cells)} cells, the header has {len(header)}")
-        row = dict(zip(header, cells, strict=True))
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self.rows: dict[MapKey, Row] = {}
+        self._columns: list[str] = []
+        self._added: list[Row] = []
+        # whether the end of the file is one that rows can follow; whether rows in it have changed
+        self._open_ended, self._changed, self._due = False, False, 0.0
+        if file.exists():
+            self._read()
+
+    def put(self, key: MapKey, row: Row) -> None:
+        """Add a row, or put it in the place of the map's former one."""
+        former = self.rows.get(key)
+        self.rows[key] = row
+        if former is None:
+            self._added.append(row)
+        self._changed |= former is not None and former != row
+
+    def drop(self, key: MapKey) -> Row:
+        """Take a row out and return it."""
+        self._changed = True
+        return self.rows.pop(key)
+
+    def write(self, *, all_of_it: bool = True) -> None:
+        """Write what is new: added rows behind the others, all anew where rows have changed.
+
+        Without `all_of_it`, changed rows wait until writing all is a small part of the time.
+        """
+        wanted = [c for c in COLUMNS if c != "patient" or any(row.get(c) for row in self._added)]
+        fits = self._open_ended and set(wanted) <= set(self._columns)
         try:
-            key = checked_key(key_of(row))
-        except SalstatsError as error:
-            raise InputFileError(f"{file}, row {number}: {error}") from error
-        if key in rows:
-            raise InputFileError(f"{file}, row {number}: {key} has a row already; remove one of them")
-        rows[key] = row
-    return rows
+            if not fits or (self._changed and (all_of_it or time.monotonic() >= self._due)):
+                started = time.monotonic()
+                self._columns += [c for c in wanted if c not in self._columns]
+                header = dict(zip(self._columns, self._columns, strict=True))
+                with replacing(self._file) as temporary:
+                    temporary.write_bytes(self._text([header, *self.rows.values()]))
+                self._open_ended, self._changed = True, False
+                self._due = time.monotonic() + _TIMES * (time.monotonic() - started)
+            elif self._added:
+                self._append()
+        except OSError as error:
+            raise InputFileError(f"cannot write {self._file}: {error.strerror or error}") from error
+        self._added = []
+
+    def _append(self) -> None:
+        """Write rows behind the others; what a full disk cut is taken back."""
+        size = self._file.stat().st_size
+        try:
+            with self._file.open("ab") as stream:
+                stream.write(self._text(self._added))
+        except OSError:
+            os.truncate(self._file, size)
+            raise
+
+    def _text(self, rows: Iterable[Row]) -> bytes:
+        """Return rows as they stand in the file."""
+        written = io.StringIO()
+        writer = csv.writer(written, lineterminator="\n")
+        writer.writerows([row.get(c, "") for c in self._columns] for row in rows)
+        return written.getvalue().encode()
+
+    def _read(self) -> None:
+        """Read the rows, every cell as text."""
+        file = self._file
+        check_plain(file)
+        try:
+            text = file.read_bytes().decode("utf-8-sig")
+            lines = _cells(text)
+        except (OSError, UnicodeDecodeError, csv.Error) as error:
+            raise InputFileError(f"{file}: cannot be read as a table ({error})") from error
+        self._open_ended = text.endswith("\n") and all(lines)
+        self._columns = header = lines[0] if lines else []
+        missing = [name for name in NEEDED if name not in header]
+        if missing or len(set(header)) < len(header):
+            what = f"has no column {missing[0]!r}" if missing else "has a column twice"
+            raise InputFileError(f"{file}: {what} (columns: {quoted(header)}); it is no table of maps")
+        for number, cells in enumerate(lines[1:], start=2):
+            # programs that write tables end them with empty lines, too
+            if not cells:
+                continue
+            if len(cells) != len(header):
+                raise InputFileError(
+                    f"{file}, row {number}: {len(cells)} cells, the header has {len(header)}"
+                )
+            row = dict(zip(header, cells, strict=True))
+            try:
+                key = checked_key(key_of(row))
+            except SalstatsError as error:
+                raise InputFileError(f"{file}, row {number}: {error}") from error
+            if key in self.rows:
+                raise InputFileError(f"{file}, row {number}: {key} has a row already; remove one of them")
+            self.rows[key] = row
+
+
+def _cells(text: str) -> list[list[str]]:
+    """Return the cells of a table, without a last row that its writer was stopped in: its map has no row."""
+    whole, _, last = text.rpartition("\n")
+    try:
+        lines = list(csv.reader(io.StringIO(text, newline=""), strict=True))
+    except csv.Error:
+        if not (whole and last):
+            raise
+        return list(csv.reader(io.StringIO(whole, newline=""), strict=True))
+    # rows that are written here have an end
+    if whole and last and (len(lines[-1]) < len(lines[0]) or _MADE.search(last)):
+        lines.pop()
+    return lines
 
 
 def key_of(row: Mapping[str, str]) -> MapKey:
@@ -220,20 +320,6 @@ def shape_of(row: Mapping[str, str]) -> tuple[int, int] | None:
     except ValueError:
         return None
     return (int(height), int(width)) if height.is_integer() and width.is_integer() else None
-
-
-def write_rows(file: Path, rows: Iterable[Row], others: Iterable[str] = ()) -> None:
-    """Replace the table by these rows; `others` are columns of theirs that a writer does not know."""
-    kept = list(rows)
-    columns = [c for c in COLUMNS if c != "patient" or any(row.get(c) for row in kept)]
-    columns += [c for c in others if c not in COLUMNS]
-    try:
-        with replacing(file) as temporary, temporary.open("w", newline="", encoding="utf-8") as stream:
-            writer = csv.writer(stream, lineterminator="\n")
-            writer.writerow(columns)
-            writer.writerows([row.get(c, "") for c in columns] for row in kept)
-    except OSError as error:
-        raise InputFileError(f"cannot write {file}: {error.strerror or error}") from error
 
 
 def is_complete(file: Path) -> bool:

@@ -1,7 +1,6 @@
 """Maps of a whole study, made into a folder: case by case, and a run that was stopped goes on."""
 
 import os
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -27,9 +26,6 @@ from salstats.map_folder import MapFolder, MapKey
 
 #: Cases that are worked on before the next network is loaded.
 CASES_AT_ONCE = 64
-#: Seconds between two writings of the folder's table, and how many times longer than one that is at least:
-#: half of what the folder itself waits, so that rows are always those of whole batches.
-_EVERY, _TIMES = 1.0, 10.0
 
 Masks = Mapping[tuple[str, str], Rle | np.ndarray]
 
@@ -131,8 +127,8 @@ def make_maps(
     Notes
     -----
     What is compared with an earlier run: weights, modules and their options, `preparation`, `layer` and
-    `reshape`, options, `resolution`, `ensemble` and `scale`, seeds. Not: the images, the outputs that tasks
-    have, the batch size and the device. A map's last digits can depend on which others are made with it; a
+    `reshape`, options, `resolution`, `ensemble` and `scale`, seeds, the outputs of tasks. Not: images, batch
+    size and device. A map's last digits can depend on which others are made with it; a
     run that was stopped between two batches gives the same bytes as one that was not.
 
     An ensemble draws for each network anew; networks by themselves are compared on the same draws.
@@ -172,7 +168,7 @@ def make_maps(
             if masks:
                 maps.write_masks(masks, which)
         advance = stack.enter_context(counting(total, "Making maps", progress=progress))
-        run = _Run(plan, opened, _Writer(maps, known), advance)
+        run = _Run(plan, opened, maps, known, advance)
         for chunk in chunks(images, at_once):
             run.make(chunk)
     return Path(folder)
@@ -220,57 +216,25 @@ class _Opened:
         self.close()
 
 
-class _Writer:
-    """The folder, written so that a run that is killed leaves rows of whole batches."""
-
-    def __init__(self, maps: MapFolder, known: Known) -> None:
-        self._maps, self._known, self._due = maps, known, 0.0
-
-    def check(self, cases: Sequence[str]) -> None:
-        """Raise before any work where what is known of cases cannot be written."""
-        self._known.check_patients(cases)
-
-    def lacks(self, key: MapKey) -> bool:
-        """Return whether a map is still to be made."""
-        return key not in self._maps
-
-    def write(self, batch: Iterable[_Made]) -> None:
-        """Write maps that were made together."""
-        started = time.monotonic()
-        if started >= self._due:
-            self._maps.flush()
-            ended = time.monotonic()
-            self._due = ended + max(_EVERY, _TIMES * (ended - started))
-        for made in batch:
-            case, task = made.key[:2]
-            self._maps.add(
-                made.key,
-                made.saliency,
-                shape=made.shape,
-                prob=made.prob,
-                label=self._known.labels.get((case, task), float("nan")),
-                patient=self._known.patients.get(case),
-            )
-
-
 @dataclass(frozen=True)
 class _Run:
     """A run over the cases."""
 
     plan: Plan
     opened: _Opened
-    writer: _Writer
+    maps: MapFolder
+    known: Known
     advance: Callable[[int], None]
 
     def make(self, cases: list[tuple[str, Image]]) -> None:
         """Make what is missing of some cases."""
         names = [name for name, _ in cases]
-        self.writer.check(names)
+        self.known.check_patients(names)
         ready = ReadyImages(cases, keep=len(self.plan.members) > 1)
         if self.plan.ensemble is None:
             for network, outputs in self.plan.members:
                 for batch in self._batches(names, ready, network, outputs, member=0):
-                    self.writer.write(batch)
+                    self._write(batch)
             return
         sums: dict[MapKey, _Made] = {}
         counts: dict[MapKey, int] = {}
@@ -283,7 +247,7 @@ class _Run:
             _Made(key, one.saliency / counts[key], one.prob / counts[key], one.shape)
             for key, one in sums.items()
         )
-        self.writer.write(means)
+        self._write(means)
 
     def _batches(
         self, names: list[str], ready: ReadyImages, network: Network, outputs: dict[str, int], member: int
@@ -298,7 +262,7 @@ class _Run:
                     (case, task)
                     for case in group
                     for task in outputs
-                    if self.writer.lacks(self.plan.key(case, task, network, making, seed))
+                    if self.plan.key(case, task, network, making, seed) not in self.maps
                 ]
                 for making in self.plan.makings
                 for seed in self.plan.draws(making)
@@ -323,6 +287,20 @@ class _Run:
                             for pair, saliency in maps
                         ]
             self.advance(len(group))
+
+    def _write(self, batch: Iterable[_Made]) -> None:
+        """Write maps that were made together; a run that is killed leaves the rows of all, or of none."""
+        with self.maps.together():
+            for made in batch:
+                case, task = made.key[:2]
+                self.maps.add(
+                    made.key,
+                    made.saliency,
+                    shape=made.shape,
+                    prob=made.prob,
+                    label=self.known.labels.get((case, task), float("nan")),
+                    patient=self.known.patients.get(case),
+                )
 
     def _on_frame(self, key: MapKey, saliency: np.ndarray, prob: float, geometry: Geometry) -> _Made:
         """Return a map of the network's input as one of the whole image."""

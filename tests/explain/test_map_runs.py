@@ -3,6 +3,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import InputFileError, SalstatsError, ShapeError, ValueRangeError
+from salstats.checks import InputFileError, SalstatsError, SalstatsWarning, ShapeError, ValueRangeError
 from salstats.images.map_steps import rescale, resize
 from salstats.images.preparation import Preparation
 from salstats.metrics.repeats import agreement
@@ -28,6 +29,7 @@ from salstats.explain.making import explain  # noqa: E402
 from salstats.explain.map_plans import case_seed  # noqa: E402
 from salstats.explain.map_runs import make_maps  # noqa: E402
 from salstats.explain.networks import Network  # noqa: E402
+from salstats.map_folder import MapFolder  # noqa: E402
 
 # single precision: the same sums in batches of another size
 SINGLE = 1e-6
@@ -283,6 +285,48 @@ def test_a_changed_network_or_option_is_refused(folder):
     assert set(table(folder)["model"]) == {"cnn", "other"}
     make_maps(folder, images, network_of(cnn()), overwrite=True, **other)
     assert len(table(folder)) == 8
+
+
+def test_another_output_of_a_task_is_refused(folder):
+    images, network = pictures(2), Network("cnn", cnn(), layer=None)
+    make_maps(folder, images, network, tasks={"Edema": 1})
+    before = content(folder)
+    with pytest.raises(InputFileError, match=r"'gradcam:cnn', task 'Edema', .*'output 1', now .*'output 0'"):
+        make_maps(folder, images, network, tasks={"Edema": 0})
+    assert content(folder) == before
+    # a task more is none that has changed
+    make_maps(folder, images, network, tasks={"Edema": 1, "Mass": 0})
+    make_maps(folder, images, network, tasks={"Edema": 0}, overwrite=True)
+    assert set(table(folder)["task"]) == {"Edema"}
+
+
+def test_a_run_whose_table_lost_its_rows_loses_no_map(folder):
+    images = pictures(3)
+    make_maps(folder, images, network_of(cnn()))
+    before = content(folder)
+    header = (folder / "maps.csv").read_text().split("\n")[0]
+    (folder / "maps.csv").write_text(header + "\n")
+    with pytest.warns(SalstatsWarning, match="no row for maps in the folder: 6,"):
+        make_maps(folder, {"case00": images["case00"]}, network_of(cnn()))
+    after = content(folder)
+    assert {name: after[name] for name in before if name.endswith(".npy")} == {
+        name: before[name] for name in before if name.endswith(".npy")
+    }
+
+
+def test_rows_follow_every_batch(folder, monkeypatch):
+    n_rows = []
+    written = MapFolder.together
+
+    @contextmanager
+    def together(maps):
+        with written(maps):
+            yield
+        n_rows.append((len(maps), len(table(folder))))
+
+    monkeypatch.setattr(MapFolder, "together", together)
+    make_maps(folder, pictures(6), network_of(cnn()), batch_size=4)
+    assert [rows for rows, _ in n_rows] == [rows for _, rows in n_rows] == [4, 8, 12]
 
 
 def test_an_ensemble_is_the_mean_of_its_networks(folder):
