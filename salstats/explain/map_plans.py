@@ -79,11 +79,14 @@ class Plan:
         series = self.series(network, making, seed)
         return MapKey(case, task, series.method, series.model, series.seed)
 
-    def settings(self, digests: Mapping[int, str]) -> dict[Series, str]:
-        """Return how the maps of each series are made, in words; `digests` are those of the members."""
-        found: dict[Series, str] = {}
+    def settings(self, digests: Mapping[int, str]) -> dict[Series | tuple[Series, str], str]:
+        """Return how the maps of each series are made, in words; `digests` are those of the members.
+
+        Beside them stand the outputs of each task, which may be other ones in another run.
+        """
+        found: dict[Series | tuple[Series, str], str] = {}
         together = self._together(digests)
-        for place, (network, _) in enumerate(self.members):
+        for place, (network, outputs) in enumerate(self.members):
             for making in self.makings:
                 options = {
                     **making.row.options,
@@ -98,7 +101,11 @@ class Plan:
                 for seed in self.draws(making):
                     drawn = self.seed if seed is None else seed
                     seeded = f", seed {drawn}" if making.row.random else ""
-                    found[self.series(network, making, seed)] = text + seeded
+                    series = self.series(network, making, seed)
+                    found[series] = text + seeded
+                    for task, output in outputs.items():
+                        before = found.get((series, task), "output")
+                        found[series, task] = f"{before} {output}"
         return found
 
     def _together(self, digests: Mapping[int, str]) -> str:

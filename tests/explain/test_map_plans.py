@@ -33,7 +33,7 @@ def settings_of(plan):
 
 
 def series_of(plan):
-    return {str(s) for s in settings_of(plan)}
+    return {str(s) for s in settings_of(plan) if isinstance(s, Series)}
 
 
 def test_who_made_a_map_is_method_network_and_seed():
@@ -66,6 +66,17 @@ def test_a_setting_is_the_same_again_and_another_where_anything_differs():
     assert not any("\n" in t or " at 0x" in t for t in texts)
     # what changes no map
     assert settings_of(plan_of(network(), batch_size=3)) == same[0]
+
+
+def test_the_outputs_of_a_task_are_told_of_every_member():
+    found = settings_of(plan_of(network(), "gradcam"))
+    told = {task: found[Series("gradcam", "cnn"), task] for task in OUTPUTS}
+    assert told == {task: f"output {index}" for task, index in OUTPUTS.items()}
+    turned = Network("b", cnn, tasks=dict(zip(OUTPUTS, reversed(OUTPUTS.values()), strict=True)))
+    both = settings_of(plan_of([network(), turned], "gradcam", ensemble=True))
+    assert (
+        both[Series("gradcam", "ensemble"), "Edema"] == f"output {OUTPUTS['Edema']} {turned.tasks['Edema']}"
+    )
 
 
 def test_a_method_that_draws_nothing_does_not_depend_on_the_seed():
