@@ -20,6 +20,8 @@ ID/chest_bounding_box.csv) and folders of maps, and makes OUT with
   outputs.csv           every file with its item, slice, unit, interval and what has to be known to read it
 
 Every map, and each left-out reader (interobserver), is scored against the mean map of the other readers.
+Of a whole release phases 1 and 2 are read, as the study did: a third, of one reading an image, would make
+most of the centre bias. --phases 1,2,3 reads it, too.
 AUC and sAUC are exact; --samples N draws pixels as the study does (it drew 1000 + 1000).
 Exits with 2 and one line where the input cannot be used; then OUT is as it was.
 
@@ -39,7 +41,7 @@ from salstats.cli_options import in_flags
 from salstats.display.items import Item, check_items_folder
 from salstats.display.lanfredi2021.design import respect_design, what_changes
 from salstats.display.lanfredi2021.printed import disagreements, read_scores_by_sheet, reproduce
-from salstats.display.lanfredi2021.raw import Choice, make_items
+from salstats.display.lanfredi2021.raw import Choice, make_items, study_phases
 from salstats.display.lanfredi2021.tables import LAYOUTS, printed_tables
 from salstats.frames import write_frame
 from salstats.outputs import check_target
@@ -59,6 +61,14 @@ def folders(given: list[tuple[str, str]], flag: str) -> dict[str, str] | None:
             f"{flag} names {twice[0]!r} twice; tell models and seeds apart as in {twice[0]}:a:1"
         )
     return dict(given) or None
+
+
+def whole_numbers(text: str) -> list[int]:
+    """Return whole numbers with commas between."""
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} should read like 1,2") from None
 
 
 def make_parser() -> OneLine:
@@ -81,7 +91,8 @@ def make_parser() -> OneLine:
             help=f"{what}; may be repeated")  # fmt: skip
     add("--lungs", type=Path, metavar="DIR", help="lung segmentations, whose convex hull is the baseline")
     add("--padded", action="store_true", help="square maps are of the image padded to a square")
-    add("--phases", type=int, action="append", metavar="N", help="only this phase; may be repeated")
+    add("--phases", type=whole_numbers, action="extend", metavar="N,N",
+        help="only these phases (1,2 where there are any of them)")  # fmt: skip
     add("--readers", type=int, metavar="N", help="score only images with exactly N readers (5 in the study)")
     add("--center-bias", choices=("all", "others"), default="all",
         help="mean of all cases' maps as in the study, or of all other cases' (all)")  # fmt: skip
@@ -131,7 +142,7 @@ def from_recordings(options: argparse.Namespace) -> int:
             class_maps=folders(options.class_maps, "--class-maps"),
             lungs=options.lungs,
             padded=options.padded,
-            phases=options.phases,
+            phases=options.phases or study_phases(options.raw),
         )
         yield from make_items(study, choice, jobs=options.jobs, progress=sys.stderr.isatty())
 

@@ -111,7 +111,7 @@ def study_interval(rows: pd.DataFrame) -> dict[str, float]:
     """Mean +- 1.96 SD of all rows over the root of the number of images, by hand."""
     n_images = len(rows[["phase", "trial"]].drop_duplicates())
     mean, half = rows["score"].mean(), 1.96 * rows["score"].std(ddof=1) / np.sqrt(n_images)
-    return {"estimate": mean, "published_conf_low": mean - half, "published_conf_high": mean + half}
+    return {"estimate": mean, "study_conf_low": mean - half, "study_conf_high": mean + half}
 
 
 def clustered_interval(rows: pd.DataFrame) -> dict[str, float]:
@@ -175,6 +175,8 @@ def test_tables_equal_what_pandas_makes_of_the_oracles_scores(frames, expected, 
     assert set(table.index) == {(method, metric) for method in methods for metric in metrics}
     assert (table["n"] == 30).all()
     assert (table["n_units"] == 6).all()
+    # nobody published limits of these recordings
+    assert not table.columns.str.contains("published").any()
     for (method, metric), row in table.iterrows():
         own = expected[(expected["method"] == method) & (expected["metric"] == metric)]
         check_interval(row, own, method, metric)
@@ -210,11 +212,12 @@ def test_printed_cells_are_the_frames_rounded(made, frames):
     rows = frames["table1"].set_index(["method", "metric"])
     labels = {"Grad-CAM (with attention gates)": "gradcam_wag", "AM1": "am1"}
     columns = [c for c in printed.columns if "sAUC" in c]
+    assert (printed["n"] == 30).all()
     assert [c.rpartition(": ")[2] for c in columns] == ["As the study", "Cases as clusters"]
     for label, method in labels.items():
         row = rows.loc[(method, "sauc")]
         cells = printed.set_index("Method").loc[label, columns]
-        for cell, prefix in zip(cells, ("published_", ""), strict=True):
+        for cell, prefix in zip(cells, ("study_", ""), strict=True):
             low, high = row[f"{prefix}conf_low"], row[f"{prefix}conf_high"]
             assert cell.replace(MINUS, "-") == f"{row['estimate']:.3f} [{low:.3f}, {high:.3f}]"
 
@@ -358,6 +361,28 @@ def score_means(folder: Path, metric: str) -> pd.Series:
     return order.merge(rows, on=["method", "mixing"], suffixes=("_change", ""))["estimate"]
 
 
+@pytest.mark.parametrize(("given", "phases"), [([], [1]), (["--phases", "1,3"], [1, 3])])
+def test_of_a_whole_release_the_phases_of_the_study_are_read_unless_others_are_asked_for(
+    script, release, tmp_path, given, phases
+):
+    shutil.copytree(release, tmp_path / "whole")
+    folder, rows = tmp_path / "whole" / "main", gaze_files.metadata_rows()
+    for phase, own in ((1, rows[:6]), (3, rows[6:])):
+        gaze_files.write_metadata(folder, own, phase=phase)
+    given = [*given, "--replicates", "2", "-o", str(tmp_path / "out")]
+    with redirect_stdout(io.StringIO()):
+        assert script.main(["--raw", str(folder), *given]) == 0
+    # the centre bias too is of these phases only
+    found = pd.read_csv(tmp_path / "out" / "frames" / "scores.csv")
+    wanted = score_gaze(read_gaze(folder, phases=phases))
+    assert found["phase"].unique().tolist() == phases
+    np.testing.assert_allclose(found["score"], wanted["score"], rtol=0, atol=SUM_TOLERANCE)
+    warned = tmp_path / "out" / "warnings.txt"
+    assert ("--phases 1,3" in warned.read_text() if warned.exists() else False) == (given[0] != "--phases")
+    note = pd.read_csv(tmp_path / "out" / "outputs.csv").set_index("file")["note"]["frames/scores.csv"]
+    assert note.endswith("cases of phase 1" if phases == [1] else "cases of phases 1 and 3")
+
+
 @pytest.fixture
 def run(script, release, tmp_path, capsys):
     """A function that runs the script on the small release and returns its code, its errors and OUT."""
@@ -406,7 +431,7 @@ def test_no_image_with_so_many_readers_is_one_line_and_exit_2(run):
         (["--samples", "0"], ["--samples", "at least 1"]),
         (["--seed", "-1", "--samples", "9"], ["--seed"]),
         (["--replicates", "0"], ["--replicates"]),
-        (["--phases", "9"], ["metadata_phase_9.csv"]),
+        (["--phases", "1,9"], ["metadata_phase_9.csv"]),
         (["--class-maps", "a:b:c:d=x"], ["--class-maps"]),
         (["--maps", "interobserver=x"], ["--maps"]),
         (["--maps", "am1=x", "--maps", "am1=y"], ["--maps names 'am1' twice"]),

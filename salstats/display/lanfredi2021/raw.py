@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pandas as pd
 
@@ -32,8 +33,12 @@ from salstats.gaze_sampling import sampled_scores, spread_of
 from salstats.gaze_scoring import center_bias_of, score_gaze
 from salstats.gaze_study import GazeStudy, recordings
 from salstats.images.center_bias import CenterBias
+from salstats.readers.gaze_files import find_phases
 from salstats.reading_labels import majority_labels
 from salstats.stats.description import describe
+
+#: The phases whose images several radiologists read: those of the study's maps, scores and centre bias.
+STUDY_PHASES = (1, 2)
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,24 @@ class Choice:
     n_samples: int | None = None
     seed: int = 0
     n_replicates: int = 100
+
+
+def study_phases(folder: Path) -> list[int] | None:
+    """Return the phases of a release that the study used; None where there are only these, or none of them.
+
+    Warns SalstatsWarning where others are left out.
+    """
+    there = [str(phase) for phase in find_phases(folder, None)]
+    left_out = [phase for phase in there if int(phase) not in STUDY_PHASES]
+    if not left_out or left_out == there:
+        return None
+    warnings.warn(
+        f"{folder}: phase {joined(left_out)} is left out of the scores and of the centre bias, since the "
+        f"study used phases 1 and 2 (--phases {','.join(there)} reads all)",
+        SalstatsWarning,
+        stacklevel=2,
+    )
+    return [int(phase) for phase in there if phase not in left_out]
 
 
 def make_items(study: GazeStudy, choice: Choice, *, jobs: int = 1, progress: bool = False) -> Iterator[Item]:
@@ -156,9 +179,11 @@ def _scores(every: pd.DataFrame, rows: pd.DataFrame, choice: Choice) -> Item:
         if choice.n_samples is None
         else f"{choice.n_samples:,} pixels drawn on either side"
     )
+    phases = [str(phase) for phase in sorted(every["phase"].unique())]
     said = [
         drawn,
-        f"centre bias of {'all cases' if choice.center_bias == 'all' else 'all other cases'}",
+        f"centre bias of all {'' if choice.center_bias == 'all' else 'other '}cases of "
+        f"phase{'s' if len(phases) > 1 else ''} {joined(phases)}",
         *([f"{counted(n_out, 'image')} not scored for the number of readers"] if n_out else []),
     ]
     return Item(

@@ -82,16 +82,18 @@ def scored(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def both_intervals(rows: pd.DataFrame, by: Sequence[str] = KEYS) -> pd.DataFrame:
-    """Return the mean of each group with cases as clusters, beside the study's interval.
+    """Return the mean of each group with cases as clusters, beside the interval by the study's formula.
 
-    Undefined scores are left out of both; `n_missing` counts them.
+    Undefined scores are left out of both; `n_missing` counts them. Columns of the latter begin with "study_".
     """
     keys = list(by)
     clustered = by_mixing(rows, keys)
     defined = rows[rows["score"].notna()]
     published = published_interval(defined, keys, "score", "case")[[*keys, "conf_low", "conf_high"]]
     published = published.rename(columns={v: f"published_{v}" for v in ("conf_low", "conf_high")})
-    return in_order(beside_published(clustered.merge(published, on=keys, how="left", validate="1:1")), keys)
+    both = beside_published(clustered.merge(published, on=keys, how="left", validate="1:1"))
+    # nobody has published what is computed from these recordings
+    return in_order(both.rename(columns=lambda name: name.replace("published_", "study_")), keys)
 
 
 def by_mixing(rows: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
@@ -211,12 +213,13 @@ def _both(rows: pd.DataFrame, layout: Layout) -> GT:
     used = [c for c in layout.keys if c != "mixing" or frame["mixing"].notna().any()]
     bold = options.pop("bold")
     table = table_estimates(
-        frame[[*used, "limits", *_values(frame), *(c for c in HOW_SCORED if c in frame)]],
+        frame[[*used, "limits", *_values(frame), "n", "n_missing", *(c for c in HOW_SCORED if c in frame)]],
         rows=[c for c in rows_of if c in used],
         columns=[*([outer] if isinstance(outer, str) else outer), "limits"],
         bold=bold if isinstance(bold, bool) else [c for c in bold if c in used],
         labels=RAW_LABELS,
         style="brackets",
+        n=True,
         **{k: v for k, v in options.items() if k != "exclude" or bold},
     )
     for note in NOTES:
@@ -226,7 +229,7 @@ def _both(rows: pd.DataFrame, layout: Layout) -> GT:
 
 def _sides(rows: pd.DataFrame) -> pd.DataFrame:
     """Return rows twice: with the study's interval, and with cases as clusters."""
-    limits = {v: rows[f"published_{v}"] for v in ("conf_low", "conf_high")}
+    limits = {v: rows[f"study_{v}"] for v in ("conf_low", "conf_high")}
     sides = [rows.assign(limits=PUBLISHED, **limits), rows.assign(limits=CLUSTERED)]
     return pd.concat(sides, ignore_index=True)
 

@@ -75,7 +75,7 @@ def test_both_intervals_are_those_by_hand():
     means = own.groupby("case")["score"].mean()
     low, high = stats.t.interval(0.95, 7, means.mean(), stats.sem(means))
     expected = {
-        "estimate": mean, "published_conf_low": mean - half, "published_conf_high": mean + half,
+        "estimate": mean, "study_conf_low": mean - half, "study_conf_high": mean + half,
         "conf_low": low, "conf_high": high, "width_ratio": (high - low) / (2 * half),
     }  # fmt: skip
     for name, value in expected.items():
@@ -90,7 +90,7 @@ def test_undefined_scores_are_left_out_of_both_intervals_and_counted():
     scores.loc[gone, "score"] = np.nan
     with_gaps = both_intervals(named_rows(scores, LABELS)).query("method == 'am1'").reset_index(drop=True)
     without = both_intervals(named_rows(scores[~gone], LABELS)).query("method == 'am1'")
-    limits = ["estimate", "conf_low", "conf_high", "published_conf_low", "published_conf_high", "n_units"]
+    limits = ["estimate", "conf_low", "conf_high", "study_conf_low", "study_conf_high", "n_units"]
     pd.testing.assert_frame_equal(with_gaps[limits], without[limits].reset_index(drop=True))
     assert (with_gaps["n_missing"] == 3).all()
     assert (with_gaps["n_units"] == 7).all()
