@@ -19,8 +19,8 @@ REFERENCE = "#000000"
 GUIDE, MUTED = "#BBBBBB", "#555555"
 #: Ends and middle of a scale with a sign (Tol's "sunset" ends, white between).
 DIVERGING = ("#364B9A", "#FFFFFF", "#A50026")
-#: Marks by category, beside the colour; the reference has its own.
-SHAPES = ("o", "s", "^", "v", "P", "X", "<", ">")
+#: Marks by category, beside the colour, which stay open when hollow; the reference has its own.
+SHAPES = ("o", "s", "^", "v", "<", ">", "d", "p")
 REFERENCE_SHAPE = "D"
 #: Sans-serif faces journals ask for, then what Matplotlib brings along.
 _FACES = ("Arial", "Helvetica", "Liberation Sans", "DejaVu Sans")

@@ -18,6 +18,8 @@ from display.plots.estimate_figures import (
     scale,
     texts,
 )
+from PIL import Image
+from scipy import ndimage
 
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsError
@@ -148,10 +150,29 @@ def test_panels_below_each_other_make_the_figure_higher():
     assert below > 1.6 * beside
 
 
-def test_a_metric_alone_has_no_panel_title_and_a_method_alone_keeps_its_legend():
-    figure = ss.plot_decrease(decreases(VALUES))
-    assert type(figure.facet).__name__ == "facet_null"
+def test_a_metric_alone_is_the_panels_title_and_a_method_alone_keeps_its_legend():
+    figure = ss.plot_decrease(decreases(VALUES, metric="hit"))
+    assert "Hit rate" in drawn_texts(figure)
     assert list(legend(figure)) == ["Grad-CAM"]
+
+
+def openings_mm(file, dpi=300):
+    """The widest circle in each white area of a picture, in mm."""
+    white = np.asarray(Image.open(file).convert("L")) >= 243
+    areas, n = ndimage.label(white)
+    depth = ndimage.distance_transform_edt(white)
+    return 2 * np.array(ndimage.maximum(depth, areas, range(1, n + 1))) * MM_PER_INCH / dpi
+
+
+def test_hollow_marks_of_every_method_are_open_in_print(tmp_path):
+    one_of_each = pd.concat([decreases({"A": 20.0}, method=f"m{i}") for i in range(8)], ignore_index=True)
+    n_open = {}
+    for verdict in ("lower", "inconclusive"):
+        figure = ss.plot_decrease(one_of_each.assign(verdict=verdict), text=False)
+        file = ss.save_figure(figure, tmp_path / f"{verdict}.png", width=COLUMN_MM)
+        n_open[verdict] = (openings_mm(file) > 0.35).sum()
+    # what is open in both is letters, and the paper around them
+    assert n_open["inconclusive"] - n_open["lower"] == 8
 
 
 def test_without_tasks_the_methods_are_the_rows():
