@@ -110,9 +110,7 @@ def plot_pictures(pictures: Mapping[str, np.ndarray], *, note: str = "", width: 
         )
         + p9.guides(fill=guide)
         + p9.facet_wrap("picture", ncol=ncol, labeller=lambda title: texts[title])
-        + p9.scale_x_continuous(limits=(0, cols), expand=(0, 0))
-        + p9.scale_y_continuous(limits=(0, rows), expand=(0, 0))
-        + p9.coord_fixed(expand=False)
+        + p9.coord_fixed(xlim=(0, cols), ylim=(0, rows), expand=False)
         + p9.labs(x="", y="", caption=text)
         + theme_salstats()
         + p9.theme(

@@ -134,9 +134,8 @@ def overlay_figure(
         + (_mark_layers(marks, texts, 1.3 if small else 1.8) if marks is not None else [])
         + _bar_layers(table, spacing, small)
         + _text_layers(table, small)
-        + p9.scale_x_continuous(limits=(0, box_w), expand=(0, 0))
-        + p9.scale_y_continuous(limits=(0, box_h), expand=(0, 0))
-        + p9.coord_fixed(expand=False)
+        # limits of the coordinates only cut, those of a scale drop what a rounding error puts outside
+        + p9.coord_fixed(xlim=(0, box_w), ylim=(0, box_h), expand=False)
         + p9.labs(x="", y="", caption=note)
         + theme_salstats()
         + p9.theme(

@@ -6,6 +6,8 @@ import pandas as pd
 import plotnine as p9
 from matplotlib.image import AxesImage
 
+from salstats.checks import SalstatsError
+
 
 class geom_picture(p9.geoms.geom.geom):
     """Draw the picture that `label` names over the rectangle of `xmin, xmax, ymin, ymax`.
@@ -20,6 +22,14 @@ class geom_picture(p9.geoms.geom.geom):
         "na_rm": False,
         "pictures": None,
     }
+
+    def handle_na(self, data: pd.DataFrame) -> pd.DataFrame:
+        """Raise where a picture has no place, as outside the limits of a scale: none is dropped."""
+        lost = data[list(self.REQUIRED_AES)].isna().any(axis=1)
+        if lost.any():
+            name = data.loc[lost, "label"].iloc[0]
+            raise SalstatsError(f"picture {name!r} lies outside the figure's limits; leave these as they are")
+        return data
 
     def draw_panel(self, data: pd.DataFrame, panel_params: Any, coord: Any, ax: Any) -> None:
         """Add the pictures of one panel to its axes."""

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+import plotnine as p9
 import pytest
 from display.plots.estimate_figures import caption, drawn_texts, layers
 from display.plots.overlay_study import GRADCAM, PEOPLE, SHAPE, answer, hill, study
@@ -153,6 +154,24 @@ def test_galleries_fit_a_page(n_rows, n_methods):
     np.testing.assert_allclose(
         (panels["top"] - panels["bottom"]) / (panels["right"] - panels["left"]), 80 / 60
     )
+
+
+def test_every_picture_is_drawn_whatever_the_sizes_of_the_images():
+    shapes = np.random.default_rng(0).integers(40, 400, (9, 2)).tolist()
+    cases = tuple(
+        Case(f"c{i}", tuple(shape), {}, (answer("Edema", saliency=hill(3, 4)),))
+        for i, shape in enumerate(shapes)
+    )
+    figure = plot_gallery(
+        Study(cases, ("Edema",), (GRADCAM,)), pd.DataFrame({"case": [case.case for case in cases]})
+    )
+    assert [len(axes.images) for axes in figure.draw().axes] == [1] * len(cases)
+
+
+def test_a_picture_outside_the_limits_is_an_error_not_left_out():
+    figure = plot_gallery(STUDY, pd.DataFrame({"case": ["a"], "task": ["Edema"]}))
+    with pytest.raises(SalstatsError, match="outside"):
+        (figure + p9.scale_x_continuous(limits=(0, 1))).draw()
 
 
 def test_pictures_are_as_small_as_their_panels():
