@@ -10,6 +10,7 @@ import pandas as pd
 from salstats.checks import ColumnError, SalstatsError, check_columns, check_frame, check_numeric, quoted
 from salstats.display.format import joined
 from salstats.display.labels import HUMAN, Labels
+from salstats.display.plots.captions import distinct
 from salstats.display.plots.panels import method_labels, short_labels, wrapped
 from salstats.display.vocabulary import COEFFICIENTS
 from salstats.frames import ESTIMATE_COLUMNS, KEY_COLUMNS
@@ -26,7 +27,8 @@ _TERMS = {term: known.name for term, known in COEFFICIENTS.items()} | {
 }
 #: What guessing scores, by metric or term; and terms whose zero means that there is nothing.
 _CHANCE = {"auc": 0.5, "sauc": 0.5, "auroc": 0.5}
-_ZERO_TERMS = ("percent_decrease", "difference", *COEFFICIENTS)
+_CONTRASTS = ("percent_decrease", "difference")
+_ZERO_TERMS = (*_CONTRASTS, *COEFFICIENTS)
 
 
 @dataclass(frozen=True)
@@ -127,10 +129,15 @@ def drawable(
 
 
 def panel_texts(
-    frame: pd.DataFrame, labels: Labels, facet: str | None, term: str | None
+    frame: pd.DataFrame, labels: Labels, facet: str | None, term: str | None, *others: str
 ) -> dict[str, dict[Any, str]]:
-    """Return the labels that the titles of panels are made of, by column."""
-    columns = [c for c in (facet, "metric") if c is not None and c in frame.columns]
+    """Return the labels that the titles of panels are made of, by column; `others` have one value.
+
+    A metric alone stands at the axis, but for contrasts, whose axis names the reference.
+    """
+    alone = facet is None and term not in _CONTRASTS and len(distinct(frame, "metric")) == 1
+    said = (facet, None if alone else "metric", *others)
+    columns = [c for c in said if c is not None and c in frame.columns]
     texts = {c: short_labels(labels, c, frame[c], 32, 2) for c in columns}
     if "metric" in texts and term == "mean":
         texts["metric"] = {m: wrapped(quantity(m, term, labels), 32, 2) for m in texts["metric"]}

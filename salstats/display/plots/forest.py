@@ -101,7 +101,9 @@ def plot_forest(
     frame, missing = drawable(frame, named, [*metric, *levels])
     terms = distinct(frame, "term") if "term" not in levels else []
     term = str(terms[0]) if terms else None
-    frame["panel"] = panel_titles(frame, panel_texts(frame, named, None, term))
+    # no legend names the one method
+    method = ["method"] if "method" not in levels and len(distinct(frame, "method")) == 1 else []
+    frame["panel"] = panel_titles(frame, panel_texts(frame, named, None, term, *method))
     frame, rows, bold = _rows(frame, named, levels)
     line = _null(null, frame, term, ratio)
     guides = frame[["panel"]].drop_duplicates().assign(guide=line).dropna()

@@ -83,7 +83,7 @@ def row_figure(
     ncol = min(ncol, len(panels))
     width = width or (PAGE_MM if ncol > 1 else COLUMN_MM)
     down = -(-len(panels) // ncol)
-    titled = len(panels) > 1
+    titled = any(panels)
     height = (
         down * (rows.height + head + _AXIS_MM + (_STRIP_MM if titled else 0))
         + _TITLE_MM

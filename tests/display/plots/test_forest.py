@@ -98,10 +98,21 @@ def test_a_line_stands_at_no_difference_or_where_it_is_asked_for():
 
 def test_metrics_are_panels_below_each_other():
     figure = ss.plot_forest(estimates(methods=["human"]))
-    assert list(figure.data["panel"].cat.categories) == ["Mean IoU", "Hit rate"]
+    assert list(figure.data["panel"].cat.categories) == [
+        "Mean IoU, Human benchmark",
+        "Hit rate, Human benchmark",
+    ]
     assert figure.facet._ncol == 1
     assert figure.labels.x == "Mean (95% CI)"
     assert ss.plot_forest(estimates(metrics=["iou"])).labels.x == "Mean IoU (95% CI)"
+
+
+@pytest.mark.parametrize("term", ["mean", "percent_decrease"])
+def test_a_forest_of_one_metric_and_method_names_both(term):
+    frame = decreases({"A": 24.0, "B": 9.0}).assign(term=term)
+    shown = " ".join(drawn_texts(ss.plot_forest(frame)))
+    assert "IoU" in shown
+    assert "Grad-CAM" in shown
 
 
 def test_contrasts_have_their_unit():
