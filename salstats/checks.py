@@ -64,6 +64,13 @@ def hidden(name: str) -> str:
     return f"holds a character that nobody sees, U+{ord(odd):04X}"
 
 
+def did_you_mean(name: object, known: Iterable[object], n: int = 1) -> str:
+    """Return "; did you mean 'iou'?" for a message, in whatever case it is written; "" where none is."""
+    spelled = {str(k).casefold(): str(k) for k in known}
+    close = [spelled[c] for c in get_close_matches(str(name).casefold(), spelled, n=n)]
+    return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
+
+
 def check_plain(file: Path) -> None:
     """Raise where a path is a folder, or a pipe that reading would wait for."""
     if file.exists() and not file.is_file():
@@ -88,8 +95,7 @@ def check_columns(frame: pd.DataFrame, columns: Iterable[str], name: str = "scor
     """Raise ColumnError when a column is missing, with the closest name there is."""
     for column in columns:
         if column not in frame.columns:
-            close = get_close_matches(str(column), [str(c) for c in frame.columns], n=1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
+            hint = did_you_mean(column, frame.columns)
             raise ColumnError(f"{name} has no column {column!r}{hint} (columns: {quoted(frame.columns)})")
 
 

@@ -1,12 +1,11 @@
 """What most readers of an image found: the labels of a study of gaze, by where the finding is."""
 
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 
 import numpy as np
 import pandas as pd
 
-from salstats.checks import SalstatsError, check_count, quoted
+from salstats.checks import SalstatsError, check_count, did_you_mean, quoted
 from salstats.frames import text_column, whole_column
 from salstats.gaze_study import GazeCase, GazeStudy, check_gaze
 
@@ -156,8 +155,7 @@ def _checked_groups(
             raise SalstatsError(f"groups={group!r} is the name of another column; call it something else")
         for name in names:
             if name not in known:
-                close = get_close_matches(str(name), sorted(known), n=1)
-                hint = f"; did you mean {close[0]!r}?" if close else ""
+                hint = did_you_mean(name, sorted(known))
                 raise SalstatsError(
                     f"{source} has no label {name!r} (groups={group!r}){hint} "
                     f"(labels: {quoted(sorted(known))})"

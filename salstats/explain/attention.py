@@ -3,14 +3,21 @@
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
 
-from salstats.checks import SalstatsError, ShapeError, ValueRangeError, check_choice, check_count, quoted
+from salstats.checks import (
+    SalstatsError,
+    ShapeError,
+    ValueRangeError,
+    check_choice,
+    check_count,
+    did_you_mean,
+    quoted,
+)
 from salstats.explain.request import Request
 
 #: How the attention of several heads becomes one.
@@ -153,8 +160,7 @@ def _sources(model: nn.Module, names: Any) -> dict[str, nn.Module]:
         if not asked:
             raise SalstatsError("modules names none; leave it out, or name those that give attention")
         if unknown:
-            close = get_close_matches(str(unknown[0]), [name for name in every if name], n=1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
+            hint = did_you_mean(unknown[0], filter(None, every))
             raise SalstatsError(f"the network has no module {str(unknown[0])!r}{hint}")
         return {name: every[name] for name in asked}
     found: dict[str, nn.Module] = {

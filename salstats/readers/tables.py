@@ -1,12 +1,11 @@
 """Read a table file strictly: every cell as text, nothing guessed, nothing dropped in silence."""
 
 from collections.abc import Collection, Iterable
-from difflib import get_close_matches
 from pathlib import Path
 
 import pandas as pd
 
-from salstats.checks import InputFileError, quoted
+from salstats.checks import InputFileError, did_you_mean, quoted
 from salstats.readers.cells import number_column
 from salstats.readers.parquet import read_parquet
 from salstats.readers.table_options import NA_STRINGS, PathLike, TableOptions
@@ -111,8 +110,7 @@ def check_mapping(
     """Raise when an option names a column that the file lacks, unless it is a column `elsewhere`."""
     for name in names or ():
         if name not in frame.columns and name not in elsewhere:
-            close = get_close_matches(str(name), [str(c) for c in frame.columns], n=1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
+            hint = did_you_mean(name, frame.columns)
             raise InputFileError(
                 f"{file}: {option} names column {name!r}, which it lacks{hint} "
                 f"(columns: {quoted(frame.columns)})"

@@ -21,7 +21,7 @@ from salstats.stats.adjust import adjust as adjust_estimates
 from salstats.stats.adjust import check_procedure
 from salstats.stats.grouping import group_label, group_list, row_groups, warn_pooled_methods
 from salstats.stats.roc import area_limits, roc_area, separation_p_value
-from salstats.stats.wide import find_units, wide_table
+from salstats.stats.wide import find_units, unit_columns, wide_table
 
 AUROC_INTERVALS = ("delong", "obuchowski", "logit")
 
@@ -142,7 +142,7 @@ def auroc(
     level = check_level(level)
     of_metric = not {score, label} <= set(frame.columns)
     groups = check_by(frame, by, ("method", "task") if of_metric else ("task",), "data")
-    carried = [c for c in ("patient", unit) if c is not None and c in frame.columns]
+    carried = unit_columns(frame, unit)
     table = wide_table(frame, [score, label], [*groups, *carried])
     warn_pooled_methods(table, groups)
     values, labels = check_numeric(table, score, "data"), check_numeric(table, label, "data")

@@ -8,6 +8,7 @@ import pandas as pd
 from salstats.checks import ColumnError, check_by, check_choice
 from salstats.frames import KEY_COLUMNS, check_scores
 from salstats.stats.summary import summarize
+from salstats.stats.wide import unit_columns
 
 #: Metrics that compare a mask with the truth.
 _OF_MASKS = ("iou", "dice", "precision", "recall", "specificity", "hausdorff", "hd95", "assd", "pdc")
@@ -98,7 +99,7 @@ def empty_shares(
     empty = _emptiness(rows, reason)
     there = ~(np.isin(reason, (*_NO_FINDING, *_OUTSIDE)) | _no_finding(rows, empty))
     keys = [c for c in KEY_COLUMNS if c in rows.columns and c != "metric"]
-    names = list(dict.fromkeys([*keys, *columns, *(c for c in ("patient", unit) if c in rows.columns)]))
+    names = list(dict.fromkeys([*keys, *columns, *unit_columns(rows, unit)]))
     told = rows[names].assign(metric="empty", score=empty, there=there)
     # one row for each mask: what any of its metrics tells; a finding that one of them lacks is absent
     grouped = told.groupby(keys, sort=False, dropna=False)

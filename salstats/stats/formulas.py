@@ -161,6 +161,14 @@ def _check_text(text: object) -> str:
         raise FormulaError(
             f'formula {_short(formula)} has a letter that Python reads as another; use Q("...")'
         )
+    if "|" in bare:
+        group = re.search(r"\|\s*(\w+)", bare)
+        unit = group[1] if group else "reader"
+        raise FormulaError(
+            f"formula {_short(formula)} has a random effect, which is not fitted here; leave it out and take "
+            f"errors='cr2' or 'cluster' with unit={unit!r}, or fit it by statsmodels' MixedLM and give the "
+            "result to tidy()"
+        )
     if formula and "~" not in formula:
         raise FormulaError(
             f"formula {_short(formula)} needs a ~ between its left and right side, as in 'iou ~ area_ratio'"

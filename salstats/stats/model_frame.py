@@ -3,7 +3,6 @@
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 import numpy as np
 import pandas as pd
@@ -14,6 +13,7 @@ from salstats.checks import (
     check_by,
     check_columns,
     check_frame,
+    did_you_mean,
     quoted,
 )
 from salstats.codes import combined_codes
@@ -91,9 +91,7 @@ def _metrics_needed(data: pd.DataFrame, formula: Formula) -> list[str]:
         if name in data.columns:
             continue
         if name not in known:
-            names = [*(str(c) for c in data.columns), *known]
-            close = get_close_matches(name, names, n=3)
-            hint = f"; did you mean {' or '.join(repr(c) for c in close)}?" if close else ""
+            hint = did_you_mean(name, [*data.columns, *known], n=3)
             metrics = f"; metrics: {quoted(known)}" if known else ""
             raise ColumnError(
                 f"{name!r} in {formula.text!r} is neither a column nor a metric{hint} "

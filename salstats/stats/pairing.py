@@ -1,11 +1,9 @@
 """Put each score beside the reference's score on the same case, by key and never by position."""
 
-from difflib import get_close_matches
-
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, SalstatsError, quoted
+from salstats.checks import ColumnError, SalstatsError, did_you_mean, quoted
 from salstats.codes import combined_codes
 
 _ALWAYS = ("dataset", "case", "task", "metric")
@@ -43,8 +41,7 @@ def pair_with_reference(scores: pd.DataFrame, reference: str) -> pd.DataFrame:
     """
     methods = list(pd.unique(scores["method"]))
     if reference not in methods:
-        close = get_close_matches(str(reference).lower(), [str(m) for m in methods], n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
+        hint = did_you_mean(reference, methods)
         raise SalstatsError(
             f"reference={reference!r} is not a method of these scores ({quoted(methods)}){hint}"
         )

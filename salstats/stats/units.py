@@ -43,6 +43,7 @@ def resolve_unit(
     ColumnError
         No such column; an empty cell in it; no column that could serve.
     """
+    check_unit(unit)
     codes = codes or ColumnCodes(frame)
     clusters = _patients_with_several_cases(codes)
     if unit is None:
@@ -71,6 +72,15 @@ def resolve_unit(
         codes = ColumnCodes(frame[columns].astype("object"))
     places = codes.combined(columns)
     return Units(unit, places, int(places.max()) + 1)
+
+
+def check_unit(unit: object) -> None:
+    """Raise ColumnError where a unit is several columns, or no name."""
+    if unit is not None and not isinstance(unit, str):
+        raise ColumnError(
+            f"unit={unit!r} must be the name of one column: that whose rows belong together, such as "
+            "unit='patient'"
+        )
 
 
 def warn_unnamed_units(frame: pd.DataFrame) -> None:

@@ -1,7 +1,6 @@
 """A table with one row per observation and a column per metric, from a scores frame or from a tidy table."""
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 import numpy as np
 import pandas as pd
@@ -13,11 +12,12 @@ from salstats.checks import (
     check_columns,
     check_frame,
     check_numeric,
+    did_you_mean,
     quoted,
 )
 from salstats.frames import KEY_COLUMNS, SCORES_COLUMNS, check_scores
 from salstats.stats.cells import index_groups
-from salstats.stats.units import Units, resolve_unit, warn_unnamed_units
+from salstats.stats.units import Units, check_unit, resolve_unit, warn_unnamed_units
 
 
 def is_scores_frame(frame: pd.DataFrame) -> bool:
@@ -62,8 +62,7 @@ def wide_table(data: pd.DataFrame, names: Sequence[str], keep: Sequence[str] = (
     wanted = [n for n in names if n not in frame.columns]
     for name in wanted:
         if name not in metrics:
-            close = get_close_matches(name, [*map(str, frame.columns), *metrics], n=1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
+            hint = did_you_mean(name, [*frame.columns, *metrics])
             raise ColumnError(
                 f"{name!r} is neither a column nor a metric of data{hint} "
                 f"(columns: {quoted(frame.columns)}; metrics: {quoted(metrics)})"
@@ -130,9 +129,15 @@ def columns_to_correlate(
     strata = check_by(frame, stratified or (), (), "data")
     if stratified in groups:
         raise ColumnError(f"stratified={stratified!r} is also in by={groups}; leave it out of one of them")
-    carried = [c for c in ("patient", unit) if c is not None and c in frame.columns]
+    carried = unit_columns(frame, unit)
     table = wide_table(frame, [x, y], [*groups, *strata, *carried])
     return groups, strata, table, check_numeric(table, x, "data"), check_numeric(table, y, "data")
+
+
+def unit_columns(frame: pd.DataFrame, unit: str | None) -> list[str]:
+    """Return the columns that the units are told by, which a table has to carry along."""
+    check_unit(unit)
+    return [c for c in ("patient", unit) if c is not None and c in frame.columns]
 
 
 def find_units(table: pd.DataFrame, unit: str | None) -> Units | None:

@@ -327,6 +327,24 @@ def test_an_unknown_name_is_answered_with_the_closest_ones():
         ss.regress(scores, "iuo ~ area_ratio")
 
 
+@pytest.mark.parametrize(("name", "meant"), [("IoU", "iou"), ("Area_Ratio", "area_ratio")])
+def test_a_name_in_another_case_is_answered_with_ours(name, meant):
+    scores = pd.DataFrame({"case": ["a"], "method": "cam", "metric": "iou", "score": 0.5, "area_ratio": 1.0})
+    with pytest.raises(ColumnError, match=f"did you mean '{meant}'"):
+        ss.regress(scores, f"{name} ~ 1")
+    with pytest.raises(ColumnError, match=f"did you mean '{meant}'"):
+        ss.correlate(scores, name, "score")
+
+
+@pytest.mark.parametrize(
+    ("text", "unit"), [("iou ~ prob + (1|reader)", "reader"), ("iou ~ (prob || patient/reader)", "patient")]
+)
+def test_random_effects_are_answered_with_what_would_do(text, unit):
+    with pytest.raises(FormulaError, match=rf"random effect.*with unit='{unit}'.*MixedLM.*tidy\(\)"):
+        parse_formula(text)
+    assert parse_formula('iou ~ Q("a|b")').columns == ("iou", "a|b")
+
+
 def test_a_transform_that_is_undefined_somewhere_is_an_error_not_a_missing_row():
     with pytest.raises(ValueRangeError, match=r"log\(a\) is undefined or infinite in 1 of 6 rows .* a is 0"):
         ss.regress(ROWS.assign(a=[0.0, 1, 2, 3, 4, 5]), "y ~ log(a)")

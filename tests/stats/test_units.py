@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import salstats as ss
 from salstats.checks import ColumnError, SalstatsError, SalstatsWarning
 from salstats.stats.pairing import pair_with_reference
 from salstats.stats.units import resolve_unit
@@ -11,6 +12,23 @@ from salstats.stats.units import resolve_unit
 
 def frame(**columns):
     return pd.DataFrame({"metric": "iou", **columns})
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ss.summarize,
+        ss.bootstrap,
+        lambda scores, unit: ss.regress(scores, "iou ~ size", errors="cluster", unit=unit),
+        lambda scores, unit: ss.correlate(scores, "iou", "size", unit=unit),
+        lambda scores, unit: ss.auroc(scores, "size", "label", unit=unit),
+    ],
+)
+def test_units_of_two_columns_are_refused_in_one_sentence(call):
+    scores = frame(case=["a", "b"], method="cam", score=[0.1, 0.2], size=[1, 2], label=[0, 1])
+    scores = scores.assign(patient=["p", "q"], reader="r")
+    with pytest.raises(ColumnError, match=r"unit=\['patient', 'reader'\] must be the name of one column"):
+        call(scores, unit=["patient", "reader"])
 
 
 def test_units_are_numbered_in_sorted_order():
