@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from salstats.checks import InputFileError
+from salstats.checks import InputFileError, check_plain
 from salstats.frames import write_frame
 from salstats.study import Case
 
@@ -20,7 +20,10 @@ def checked_folder(folder: str | os.PathLike[str]) -> Path:
     try:
         if path.exists() and not path.is_dir():
             raise InputFileError(f"cannot keep finished cases in {path}: it is a file; name a folder")
-        other = [p.name for p in path.iterdir() if p.suffix != _SUFFIX] if path.is_dir() else []
+        there = list(path.iterdir()) if path.is_dir() else []
+        for file in there:
+            check_plain(file)
+        other = [p.name for p in there if p.suffix != _SUFFIX]
         path.mkdir(exist_ok=True)
     except OSError as error:
         raise InputFileError(f"cannot use the folder {path}: {error.strerror or error}") from error

@@ -1,7 +1,9 @@
 """Exception classes and every argument check, called on the first lines of public functions."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -71,10 +73,45 @@ def did_you_mean(name: object, known: Iterable[object], n: int = 1) -> str:
     return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
 
 
+#: Files that this run of a command is to replace, by device and number; None where no command runs.
+_OUTPUTS: ContextVar[dict[tuple[int, int], Path] | None] = ContextVar("outputs", default=None)
+
+
+@contextmanager
+def run_of_command() -> Iterator[None]:
+    """Keep what `mark_output` names from being read until the block ends, under whatever name."""
+    before = _OUTPUTS.set({})
+    try:
+        yield
+    finally:
+        _OUTPUTS.reset(before)
+
+
+def mark_output(file: Path) -> None:
+    """Say that the run of a command is to replace a file, if it is there."""
+    marked = _OUTPUTS.get()
+    if marked is not None and file.exists():
+        marked[_number(file)] = file
+
+
 def check_plain(file: Path) -> None:
-    """Raise where a path is a folder, or a pipe that reading would wait for."""
-    if file.exists() and not file.is_file():
+    """Raise where a path is a folder, a pipe that reading would wait for, or an output of the same run.
+
+    Every reader calls this before it opens a file.
+    """
+    if not file.exists():
+        return
+    if not file.is_file():
         raise InputFileError(f"{file}: {'a folder' if file.is_dir() else 'no plain file'}; give a file")
+    marked = _OUTPUTS.get()
+    if marked and (output := marked.get(_number(file))):
+        raise InputFileError(f"cannot write {output}: this command reads it; choose another file")
+
+
+def _number(file: Path) -> tuple[int, int]:
+    """Return what a file is known by, also behind a link or another spelling of its name."""
+    status = file.stat()
+    return status.st_dev, status.st_ino
 
 
 def check_frame(frame: object, name: str = "scores") -> pd.DataFrame:

@@ -112,7 +112,7 @@ def top(
 @command("read", "scores.csv --sep , -o long.parquet")
 def read(scores: Scores, reading: dict, out: Out = None, overwrite: Overwrite = False) -> None:
     """Read files of any shape and write (or show) them as one long table of scores."""
-    check_out(out, overwrite, scores, reading)
+    check_out(out, overwrite)
     frame = table(scores, reading)
     deliver(frame if out else frame.head(_SHOWN), out, overwrite)
     if not out and len(frame) > _SHOWN:
@@ -137,7 +137,7 @@ def summarize(
     overwrite: Overwrite = False,
 ) -> None:
     """Estimate the mean score of each group, with standard error and interval."""
-    check_out(out, overwrite, scores, reading)
+    check_out(out, overwrite)
     import salstats as ss
 
     frame = ss.summarize(
@@ -173,7 +173,7 @@ def decrease(
     overwrite: Overwrite = False,
 ) -> None:
     """Estimate the percentage decrease of each method's mean from a reference's."""
-    check_out(out, overwrite, scores, reading)
+    check_out(out, overwrite)
     import salstats as ss
 
     frame = ss.percent_decrease(
@@ -206,7 +206,7 @@ def difference(
     overwrite: Overwrite = False,
 ) -> None:
     """Estimate each method's mean difference from a reference, paired on the same cases."""
-    check_out(out, overwrite, scores, reading)
+    check_out(out, overwrite)
     import salstats as ss
 
     frame = ss.difference(
@@ -243,7 +243,7 @@ def regress(
     overwrite: Overwrite = False,
 ) -> None:
     """Regress a metric (or column) on covariates, per group."""
-    check_out(out, overwrite, scores, reading)
+    check_out(out, overwrite)
     import salstats as ss
 
     if within and not normalize:
@@ -277,7 +277,7 @@ def correlate(
     overwrite: Overwrite = False,
 ) -> None:
     """Correlate two metrics or columns, per group."""
-    check_out(out, overwrite, scores, reading)
+    check_out(out, overwrite)
     import salstats as ss
 
     frame = ss.correlate(
@@ -297,7 +297,7 @@ def describe(
     overwrite: Overwrite = False,
 ) -> None:
     """Describe each group: counts, mean (SD), median (quartiles), range, shares at 0 and 1."""
-    check_out(out, overwrite, scores, reading)
+    check_out(out, overwrite)
     import salstats as ss
 
     deliver(ss.describe(table(scores, reading), by=split(by), unit=unit), out, overwrite)
@@ -321,7 +321,7 @@ def auroc(
     overwrite: Overwrite = False,
 ) -> None:
     """Estimate the area under the ROC curve, with DeLong's interval, clustered where units repeat."""
-    check_out(out, overwrite, scores, reading)
+    check_out(out, overwrite)
     import salstats as ss
 
     frame = ss.auroc(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from salstats.cli_options import READING, input_files, reading_arguments
+from salstats.cli_options import READING, reading_arguments
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,7 +43,11 @@ def command_with(
         @wraps(function)
         def command(**given: Any) -> None:
             chosen = {option: given.pop(option) for option in options}
-            function(reading=arguments(**chosen), **given)
+            # imported late, since pandas comes with it, and `--help` must not wait for that
+            from salstats.checks import run_of_command
+
+            with run_of_command():
+                function(reading=arguments(**chosen), **given)
 
         own = inspect.signature(function, eval_str=True).parameters
         added = [
@@ -93,13 +97,9 @@ def deliver(frame: "pd.DataFrame", out: Path | None, overwrite: bool) -> None:
     print(console_table(frame))
 
 
-def check_out(out: Path | None, overwrite: bool, scores: Path, reading: dict[str, Any]) -> None:
-    """Fail before any work is done where the output cannot be written, or is one of the inputs."""
+def check_out(out: Path | None, overwrite: bool) -> None:
+    """Fail before any work is done where the output cannot be written; no reader opens it after this."""
     if out is not None:
-        from salstats.checks import InputFileError
         from salstats.frames import check_output
 
         check_output(out, overwrite=overwrite)
-        for file in input_files(scores, reading):
-            if out.exists() and file.exists() and out.samefile(file):
-                raise InputFileError(f"cannot write {out}: this command reads it; choose another file")

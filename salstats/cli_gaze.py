@@ -109,7 +109,6 @@ def gaze(
     for target in (out, recordings):
         if target is not None:
             check_output(target, overwrite=overwrite)
-    check_inputs(folder, out, recordings)
     if out is not None and recordings is not None and out.resolve() == recordings.resolve():
         raise SalstatsError(f"--output and --recordings both name {out}; give them two files")
     import salstats.gaze_scoring as scoring
@@ -128,16 +127,6 @@ def gaze(
     deliver(frame, out, overwrite)
     say_fixations(looks)
     say_reasons(frame)
-
-
-def check_inputs(folder: Path, *targets: Path | None) -> None:
-    """Fail before any work is done where an output would take the place of a file of the recordings."""
-    from salstats.checks import InputFileError
-    from salstats.readers.gaze_files import is_release_file
-
-    for target in targets:
-        if target is not None and target.exists() and is_release_file(folder, target):
-            raise InputFileError(f"cannot write {target}: this command reads it; choose another file")
 
 
 def say_fixations(recordings: "pd.DataFrame") -> None:

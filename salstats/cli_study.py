@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from salstats import cli_base
-from salstats.cli_base import command, command_with, deliver
+from salstats.cli_base import check_out, command, command_with, deliver, table
 from salstats.cli_options import (
     Average,
     Level,
@@ -127,19 +126,6 @@ def read(folder: Path, reading: dict[str, Any]) -> "Study":
     return ss.read_study(folder, **reading)
 
 
-def check_out(out: Path | None, overwrite: bool, *inputs: Any) -> None:
-    """Fail before any work is done where the output cannot be written, or is one of the inputs."""
-    if out is not None:
-        from salstats.checks import InputFileError
-        from salstats.frames import check_output
-
-        check_output(out, overwrite=overwrite)
-        given = [v for i in inputs for v in (i.values() if isinstance(i, dict) else [i])]
-        for file in (Path(v) for v in given if isinstance(v, str | Path)):
-            if out.exists() and file.is_file() and out.samefile(file):
-                raise InputFileError(f"cannot write {out}: this command reads it; choose another file")
-
-
 @study_command("score", "study -o scores.csv --metrics iou,hit --jobs 2")
 def score(
     study: Folder,
@@ -196,7 +182,7 @@ def score(
     overwrite: Overwrite = False,
 ) -> None:
     """Compare every map, mask and point of a study with its truth: one row per case, task and method."""
-    check_out(out, overwrite, reading, threshold, cutoff, smooth, spacing)
+    check_out(out, overwrite)
     pdc = {"form": pdc_form, "alpha": pdc_alpha, "beta": pdc_beta}
     given_pdc = {name: value for name, value in pdc.items() if value is not None}
     pixel = read_spacing_option(spacing)
@@ -251,7 +237,7 @@ def features(
     study: Folder, reading: dict, jobs: Jobs = 1, out: Out = None, overwrite: Overwrite = False
 ) -> None:
     """Measure number, size and shape of every finding of the truth."""
-    check_out(out, overwrite, reading)
+    check_out(out, overwrite)
     import salstats as ss
 
     deliver(ss.features(read(study, reading), jobs=jobs, progress=True), out, overwrite)
@@ -273,7 +259,7 @@ def tune(
     overwrite: Overwrite = False,
 ) -> None:
     """Choose thresholds, probability cut-offs or box filters per task on a validation study."""
-    check_out(out, overwrite, reading)
+    check_out(out, overwrite)
     try:
         values = [float(v) for v in split(grid) or []]
     except ValueError:
@@ -358,11 +344,11 @@ def rates(
 
     Score with --slice full to count images without any finding, too.
     """
-    cli_base.check_out(out, overwrite, scores, reading)
+    check_out(out, overwrite)
     import salstats as ss
 
     frame = ss.pooled_rates(
-        cli_base.table(scores, reading), rates=split(rate) or ("precision", "recall", "specificity"),
+        table(scores, reading), rates=split(rate) or ("precision", "recall", "specificity"),
         by=split(by), unit=unit, interval=interval, level=level, n_replicates=replicates, rng=seed,
         average=average, overall=overall,
     )  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from salstats.checks import InputFileError
+from salstats.checks import InputFileError, mark_output
 
 
 def check_target(path: str | os.PathLike[str], suffixes: Sequence[str], *, overwrite: bool = False) -> Path:
@@ -42,6 +42,7 @@ def check_target(path: str | os.PathLike[str], suffixes: Sequence[str], *, overw
         raise InputFileError(
             f"cannot write {target}: the file exists; pass overwrite=True (--overwrite) to replace it"
         )
+    mark_output(target)
     return target
 
 

@@ -594,3 +594,13 @@ def test_a_file_s_name_tells_a_terminal_nothing(capsys, folder):
     said = error_line(capsys)
     assert "no\\x1b[31m\\x07.csv" in said
     assert "\x1b" not in said
+
+
+def test_a_frame_of_a_report_is_no_input_of_the_report_in_its_place(capsys, folder):
+    (folder / "out" / "frames").mkdir(parents=True)
+    study().to_csv("out/frames/scores.csv", index=False)
+    (folder / "out" / "report.json").write_text('{"files": ["frames/scores.csv"]}')
+    before = contents(folder)
+    assert run(shlex.split("report out/frames/scores.csv -o out --overwrite")) == 2
+    assert "this command reads it" in error_line(capsys)
+    assert contents(folder) == before

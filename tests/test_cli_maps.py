@@ -48,6 +48,43 @@ def test_what_score_writes_the_statistics_read_by_patient(folder):
         assert means.loc[method, "estimate"] == pytest.approx(rows["score"].mean(), abs=1e-12)
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "score study -o study/maps.csv",
+        "score study --jobs 2 -o study/../study/maps.csv",
+        "tune study --grid 0.2 -o study/maps.csv",
+        "features study -o link.csv",
+        "features study -o same.csv",
+        "segment study --of ig -o study/truth.json",
+        "segment study --of ig -o study/human.json",
+        "segment study --of ig -o link.json",
+        "segment study --of ig -o same.json",
+        "score study --truth link.json --threshold t.csv -o t.csv",
+        "score study --resume kept -o kept/{kept}",
+    ],
+)
+def test_a_file_of_the_study_is_no_output_under_any_name(capsys, folder, arguments):
+    (folder / "t.csv").write_text("task,threshold\nEdema,0.2\nMass,0.2\n")
+    for name in ("maps.csv", "truth.json"):
+        suffix = name[-4:].lstrip(".")
+        (folder / f"link.{suffix}").symlink_to(folder / "study" / name)
+        (folder / f"same.{suffix}").hardlink_to(folder / "study" / name)
+    if "{kept}" in arguments:
+        assert run(["score", "study", "--resume", "kept", "-o", "out.csv"]) == 0
+        arguments = arguments.format(kept=min(p.name for p in (folder / "kept").iterdir()))
+        capsys.readouterr()
+    before = {p: p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+    assert run([*arguments.split(), "--overwrite"]) == 2
+    assert "this command reads it; choose another file" in error_line(capsys)
+    assert {p: p.read_bytes() for p in folder.rglob("*") if p.is_file()} == before
+
+
+def test_an_earlier_output_in_the_study_is_replaced(folder):
+    for _ in range(2):
+        assert run(["features", "study", "-o", "study/features.csv", "--overwrite"]) == 0
+
+
 def test_features_tune_and_segment(folder):
     assert run(["features", "study", "-o", "features.csv"]) == 0
     found = pd.read_csv("features.csv").set_index(["case", "task"])["area_px"]

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from salstats.checks import InputFileError
+from salstats.checks import InputFileError, mark_output
 from salstats.outputs import check_parent
 
 
@@ -43,6 +43,8 @@ def checked_folder(
             raise InputFileError(
                 f"cannot write {folder}: it exists; pass overwrite=True (--overwrite) to replace it"
             )
+        for name in ours:
+            mark_output(folder / name)
     return folder
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from salstats.checks import InputFileError, SalstatsError, SalstatsWarning, hidden
+from salstats.checks import InputFileError, SalstatsError, SalstatsWarning, check_plain, hidden
 from salstats.images.polygons import vertices_of
 from salstats.images.run_lengths import check_shape, short
 
@@ -173,6 +173,7 @@ def check_name(name: str, what: str) -> str:
 
 def read_json(path: Path) -> Any:
     """Return the content of a JSON file in which no key stands twice."""
+    check_plain(path)
     try:
         data = path.read_bytes()
     except FileNotFoundError as error:

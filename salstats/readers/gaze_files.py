@@ -86,12 +86,6 @@ def holds_gaze(folder: Path) -> bool:
     return any(METADATA.fullmatch(p.name) for p in folder.iterdir())
 
 
-def is_release_file(folder: Path, file: Path) -> bool:
-    """Return whether a file is one of those that a release of gaze recordings is made of."""
-    named = METADATA.fullmatch(file.name) is not None or file.name in (FIXATIONS, CHEST_BOX)
-    return named and folder.resolve() in file.resolve().parents
-
-
 def find_phases(folder: Path, phases: Iterable[int] | None) -> dict[int, Path]:
     """Return the metadata of each phase, or of the phases asked for.
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from salstats.checks import InputFileError, did_you_mean, quoted
+from salstats.checks import InputFileError, check_plain, did_you_mean, quoted
 from salstats.readers.cells import number_column
 from salstats.readers.parquet import read_parquet
 from salstats.readers.table_options import NA_STRINGS, PathLike, TableOptions
@@ -82,6 +82,7 @@ def _check_file(file: Path) -> str:
             raise InputFileError(f"{file} is a folder; give the path of a file")
         if not file.exists():
             raise InputFileError(f"{file}: no such file")
+        check_plain(file)
         suffix = file.suffix.lower()
         if suffix not in TABLE_SUFFIXES:
             raise InputFileError(

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from salstats.checks import InputFileError
+from salstats.checks import InputFileError, check_plain
 from salstats.readers.table_options import TableOptions, check_header
 
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
@@ -82,6 +82,7 @@ def read_text(file: Path, options: TableOptions, default_sep: str) -> pd.DataFra
 
 def _utf8(file: Path, encoding: str) -> bytes:
     """Return the file's content as UTF-8 without a byte-order mark, lines ending in a line feed."""
+    check_plain(file)
     try:
         data = file.read_bytes()
     except OSError as error:
