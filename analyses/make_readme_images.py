@@ -59,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     decrease = ss.percent_decrease(
         scores, reference="human", average="task", test="t", adjust="holm", n_replicates=10_000
     )
-    auroc = ss.auroc(scores, "prob", "label", by="task", interval="logit")
+    auroc = ss.auroc(scores, "prob", "label", by="task")
     labels = {"method": METHODS, "human": METHODS["human"]}
     figure = ss.plot_intervals(means, decrease=decrease, auroc=auroc, labels=labels)
     iou = decrease[(decrease["metric"] == "iou") & decrease["method"].isin(IN_TABLE)]

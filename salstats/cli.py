@@ -312,15 +312,15 @@ def auroc(
     by: ByTask = None,
     unit: Unit = None,
     interval: Annotated[
-        str | None, typer.Option(help="delong, obuchowski (clustered; default where units repeat) or logit.")
-    ] = None,
+        str, typer.Option(help="logit, delong (independent cases) or obuchowski (clustered).")
+    ] = "logit",
     level: Level = 0.95,
     adjust: Adjust = "none",
     overall: Overall = False,
     out: Out = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Estimate the area under the ROC curve, with DeLong's interval, clustered where units repeat."""
+    """Estimate the area under the ROC curve, with its interval, clustered where units repeat."""
     check_out(out, overwrite)
     import salstats as ss
 

@@ -88,7 +88,7 @@ def test_covariates_are_the_features_of_the_same_digit(scores):
 def test_auroc_is_that_of_the_probabilities_beside_the_scores(folder, scores):
     kept = pd.read_csv(folder / "auroc.csv", dtype={"seed": "str"})
     study = scores[scores["seed"] == "0"]
-    made = ss.auroc(study, "prob", "label", by=["dataset", "model", "task"], interval="logit")
+    made = ss.auroc(study, "prob", "label", by=["dataset", "model", "task"])
     both = kept[kept["seed"] == "0"].merge(made, on=["dataset", "model", "task"], suffixes=("", "_made"))
     assert len(both) == len(made) == 3 * 2 * 10
     assert both["estimate"].to_numpy() == pytest.approx(both["estimate_made"].to_numpy(), abs=1e-12)

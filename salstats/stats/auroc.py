@@ -23,7 +23,7 @@ from salstats.stats.grouping import group_label, group_list, row_groups, warn_po
 from salstats.stats.roc import area_limits, roc_area, separation_p_value
 from salstats.stats.wide import find_units, unit_columns, wide_table
 
-AUROC_INTERVALS = ("delong", "obuchowski", "logit")
+AUROC_INTERVALS = ("logit", "delong", "obuchowski")
 
 
 def auroc(
@@ -33,7 +33,7 @@ def auroc(
     *,
     by: str | Sequence[str] | None = None,
     unit: str | None = None,
-    interval: str | None = None,
+    interval: str = "logit",
     level: float = 0.95,
     overall: bool = False,
     adjust: str = "none",
@@ -57,10 +57,10 @@ def auroc(
         a metric, which every method has of its own. `()` pools all rows.
     unit : str, optional
         What is independent: `patient` where that column repeats over cases, else `case`.
-    interval : {"delong", "obuchowski", "logit"}, optional
-        `delong` takes rows for independent, `obuchowski` units. By default `obuchowski` in groups where
-        units repeat, else `delong`, which then is the same. `logit` uses the variance and quantile of the
-        default on the scale of log odds, and is the better one near 1.
+    interval : {"logit", "delong", "obuchowski"}
+        `logit`: estimate ± quantile × std_error on the scale of log odds, with Obuchowski's variance in
+        groups where units repeat, else DeLong's. The other two are on the scale of the area: `delong` takes
+        rows for independent, `obuchowski` units; where these do not repeat they are the same.
     level : float
         Confidence level.
     overall : bool
@@ -88,8 +88,8 @@ def auroc(
         p_adjusted
             Only with `adjust`; the columns `n_tests` and `procedure` are then the last.
         conf_low, conf_high, conf_level, interval
-            estimate ± quantile × std_error, normal or t as above, cut off at 0 and 1 as in pROC. NaN where
-            std_error is 0 or NaN.
+            As `interval` says, with the normal or t quantile as above; on the scale of the area cut off at 0
+            and 1 as in pROC. NaN where std_error is 0 or NaN.
         unit, n, n_missing, n_units
             Rows with both values, rows without, and distinct units of the former. Without a column `case`,
             `patient` or a `unit` asked for, `unit` and `n_units` are left out and rows are independent.
@@ -117,7 +117,8 @@ def auroc(
     Formulas and references are those of `salstats.stats.roc.roc_area`. Checked against R's pROC (DeLong) and
     against the worked example of Obuchowski (1997), whose normal quantile is replaced by that of t: with few
     units that makes 95 % limits hold 78 to 91 % (10 or 20 patients of 1 to 4 cases, simulated), where t gives
-    91 to 94 %.
+    91 to 94 %. At an area of .95 and 30 cases 95 % limits on the scale of the area hold 86 % where there are
+    any, on that of log odds 98 % (15 or 8 positives, normal scores, 4000 simulated studies each).
 
     References
     ----------
@@ -136,8 +137,7 @@ def auroc(
     0  auroc      0.75  4           2
     """
     frame = check_frame(data, "data")
-    if interval is not None:
-        check_choice(interval, AUROC_INTERVALS, "interval")
+    check_choice(interval, AUROC_INTERVALS, "interval")
     check_procedure(adjust, "adjust")
     level = check_level(level)
     of_metric = not {score, label} <= set(frame.columns)
@@ -152,13 +152,11 @@ def auroc(
     complete = ~(np.isnan(values) | np.isnan(labels))
     keys, rows_of = row_groups(table, groups, overall=overall)
 
-    areas, names, n_units, clustered, tied = [], [], [], [], []
+    areas, n_units, clustered, tied = [], [], [], []
     for rows in rows_of:
         pairs = rows[complete[rows]]
         n_units.append(len(np.unique(codes[pairs])))
-        repeated = n_units[-1] < len(pairs)
-        names.append(interval or ("obuchowski" if repeated else "delong"))
-        clustered.append(repeated and names[-1] != "delong")
+        clustered.append(n_units[-1] < len(pairs) and interval != "delong")
         areas.append(roc_area(values[pairs], labels[pairs] == 1, codes[pairs] if clustered[-1] else None))
         tied.append(len(pairs) > 0 and np.ptp(values[pairs]) == 0)
     estimate, variance, df, n_positive, n_negative = (np.array(column) for column in zip(*areas, strict=True))
@@ -179,7 +177,7 @@ def auroc(
         worst = int(np.argmax(n / np.maximum(n_units, 1)))
         warnings.warn(
             f"interval='delong' takes rows for independent, but {group_label(keys, worst)} has {n[worst]} "
-            f"rows of {n_units[worst]} units; leave interval out for limits that keep a unit's rows together",
+            f"rows of {n_units[worst]} units; interval='logit' gives limits that keep a unit's rows together",
             SalstatsWarning,
             stacklevel=2,
         )
@@ -193,7 +191,7 @@ def auroc(
         "conf_low": low,
         "conf_high": high,
         "conf_level": level,
-        "interval": names,
+        "interval": interval,
         "n": n,
         "n_missing": np.array([len(rows) for rows in rows_of]) - n,
     }

@@ -68,7 +68,7 @@ def test_delong_is_proc(synth1, r_expected, score):
     table = synth1.dropna(subset=["hit", "prob", "iou"])[["task", "hit", "prob", "iou"]]
     expected = r_expected("auc_delong")
     expected = expected[expected["score"] == score].set_index("set").rename({"POOLED": "Overall"})
-    result = auroc(table, score, "hit", overall=True).set_index("task")
+    result = auroc(table, score, "hit", overall=True, interval="delong").set_index("task")
     assert set(result.index) == set(expected.index)
     expected = expected.loc[result.index]
     np.testing.assert_array_equal(result["n"], expected["n"])
@@ -89,7 +89,7 @@ def test_delong_is_proc(synth1, r_expected, score):
 )
 def test_clustered_variance_is_the_published_example(example, reader, area, std_error, s10, s01, s11):
     result = auroc(example, reader, "label", unit="patient").loc[0]
-    assert result["interval"] == "obuchowski"
+    assert result["interval"] == "logit"
     assert result[["n", "n_units", "n_positive", "n_negative"]].tolist() == [65, 36, 29, 36]
     np.testing.assert_allclose(result["estimate"], area, atol=PRINTED)
     np.testing.assert_allclose(result["std_error"], std_error, atol=PRINTED)
@@ -101,12 +101,12 @@ def test_clustered_limits_and_p_value_are_those_of_t(example):
     """Degrees of freedom: the fewer of the patients with a positive and those with a negative, less one."""
     with_label = example.groupby("label")["patient"].nunique()
     df = with_label.min() - 1
-    result = auroc(example, "reader1", "label", unit="patient").loc[0]
+    result = auroc(example, "reader1", "label", unit="patient", interval="obuchowski").loc[0]
     area, se = result["estimate"], result["std_error"]
     assert result["df"] == df
     np.testing.assert_allclose(result["conf_low"], area - stats.t.ppf(0.975, df) * se, rtol=ROUNDING)
     np.testing.assert_allclose(result["p_value"], 2 * stats.t.sf((area - 0.5) / se, df), rtol=1e-10)
-    on_logit = auroc(example, "reader1", "label", unit="patient", interval="logit").loc[0]
+    on_logit = auroc(example, "reader1", "label", unit="patient").loc[0]
     odds = np.log(area / (1 - area)) - stats.t.ppf(0.975, df) * se / (area * (1 - area))
     np.testing.assert_allclose(on_logit["conf_low"], 1 / (1 + np.exp(-odds)), rtol=1e-10)
     # rows for themselves stay with DeLong's normal quantile
@@ -141,7 +141,6 @@ def test_clustered_variance_is_its_definition(synth1):
     table = synth1.dropna(subset=["hit", "prob"])
     result = auroc(table, "prob", "hit").set_index("task")
     assert (result["unit"] == "patient").all()
-    assert (result["interval"] == "obuchowski").all()
     for task, rows in table.groupby("task"):
         area, variance = obuchowski_by_definition(*(rows[c].to_numpy() for c in ("prob", "hit", "patient")))
         np.testing.assert_allclose(result.loc[task, "estimate"], area, rtol=ROUNDING)
@@ -205,8 +204,8 @@ def test_area_is_the_mann_whitney_statistic(synth1):
 
 
 def test_logit_limits_are_the_transformed_wald_limits(example):
-    wald = auroc(example, "reader1", "label").loc[0]
-    logit = auroc(example, "reader1", "label", interval="logit").loc[0]
+    wald = auroc(example, "reader1", "label", interval="obuchowski").loc[0]
+    logit = auroc(example, "reader1", "label").loc[0]
     assert wald["conf_high"] == 1
     assert logit["conf_low"] < logit["estimate"] < logit["conf_high"] < 1
     a, se = logit["estimate"], logit["std_error"]
@@ -215,7 +214,7 @@ def test_logit_limits_are_the_transformed_wald_limits(example):
     np.testing.assert_allclose(logit[["conf_low", "conf_high"]].tolist(), 1 / (1 + np.exp(-odds)), rtol=1e-10)
 
 
-@pytest.mark.parametrize("interval", [None, "logit"])
+@pytest.mark.parametrize("interval", ["obuchowski", "logit"])
 def test_bonferroni_limits_are_those_made_at_the_corrected_level(synth1, interval):
     at = {
         level: auroc(synth1, "prob", "hit", interval=interval, level=level) for level in (0.95, 1 - 0.05 / 6)
@@ -356,5 +355,5 @@ def test_bad_input_is_named(synth1):
         auroc(synth1.assign(hit=2), "prob", "hit")
     with pytest.raises(ColumnError, match="did you mean 'prob'"):
         auroc(synth1, "prop", "hit")
-    with pytest.raises(ValueRangeError, match="choose one of delong"):
+    with pytest.raises(ValueRangeError, match="choose one of logit"):
         auroc(synth1, "prob", "hit", interval="wald")

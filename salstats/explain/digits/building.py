@@ -163,7 +163,7 @@ def _build(folder: Path, plan: Plan, jobs: int, say: Callable[[str], None]) -> N
     with warnings.catch_warnings():
         # a digit that is told from the others on every canvas has an area of 1 and no limits: so it is
         warnings.simplefilter("ignore", SalstatsWarning)
-        areas = auroc(probs, "prob", "label", by=["dataset", "model", "seed", "task"], interval="logit")
+        areas = auroc(probs, "prob", "label", by=["dataset", "model", "seed", "task"])
     areas.to_csv(folder / AUROC, index=False)
     done("scores, features and AUROC written")
     write_examples(folder / EXAMPLES, weights, plan.test_sets())

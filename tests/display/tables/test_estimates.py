@@ -50,7 +50,7 @@ def test_one_grouping_column_gives_rows_and_the_heading_names_what_is_shown(scor
     seen = read(ss.table_estimates(ss.auroc(scores, "prob", "label")))
     assert seen.head == [["Task", "AUROC (95% CI)"]]
     assert "AUROC, area under the receiver operating characteristic curve" in seen.note
-    assert "Obuchowski, clustered by patient" in seen.note
+    assert "DeLong variance on the logit scale, clustered by patient" in seen.note
     assert "131 to 142 positive" in seen.note
 
 
