@@ -51,6 +51,7 @@ ESTIMATE_COLUMNS = (
     "n_units",
     "n_undefined",
     "bias",
+    "n_absent",
 )
 #: What people call the columns that we call `patient` and `case`.
 ID_NAME = re.compile(

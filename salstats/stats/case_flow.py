@@ -8,13 +8,14 @@ import pandas as pd
 from salstats.checks import check_by
 from salstats.codes import ColumnCodes
 from salstats.frames import KEY_COLUMNS, case_key, coded_scores
+from salstats.stats.absent import reasons
 from salstats.stats.cells import index_groups
 from salstats.stats.pairing import pair_with_reference
 from salstats.stats.units import resolve_unit
 
 #: Stages in their order, and what a score or a pair is lost by where the scores do not say.
 FILE, ROWS, DEFINED, PAIRS = "file", "rows", "defined", "pairs"
-NO_ROW, ABSENT, UNDEFINED = "no row", "finding absent", "undefined"
+NO_ROW = "no row"
 #: Stands before a reason that is the reference's, not the method's.
 OF_REFERENCE = "reference: "
 
@@ -116,14 +117,14 @@ def case_flow(
     expected = _expected(codes, reference)
     whose = scores[columns].iloc[expected["source"]].assign(method=expected["method"].to_numpy())
     group, keys = index_groups(whose.reset_index(drop=True), columns)
-    reasons = _reasons(scores)
+    why = reasons(scores)
     file = _counts(members, np.arange(len(scores)))
     rows: list[dict[str, object]] = [{"step": 1, "stage": FILE, "excluded": False, **file}]
     for number, name in enumerate(keys.to_dict("records")):
         branch = expected[group == number]
         if (branch["own"] >= 0).any():
             paired = reference is not None and name["method"] != reference
-            rows += [{**name, **row} for row in _stages(branch, members, reasons, file, paired)]
+            rows += [{**name, **row} for row in _stages(branch, members, why, file, paired)]
     flow = pd.DataFrame(rows, columns=["step", "stage", *columns, "reason", "excluded", *members, "n_rows"])
     flow.insert(flow.columns.get_loc("n_cases"), "unit", units.name)
     if reference is not None:
@@ -177,17 +178,6 @@ def _lacking(codes: ColumnCodes) -> pd.DataFrame:
             )
         )
     return pd.concat(parts, ignore_index=True)
-
-
-def _reasons(scores: pd.DataFrame) -> np.ndarray:
-    """Return for each row why its score is undefined, "" where it is defined."""
-    reasons = np.full(len(scores), UNDEFINED, dtype=object)
-    if "label" in scores.columns:
-        reasons[(scores["label"] == 0).to_numpy(dtype=bool, na_value=False)] = ABSENT
-    if "reason" in scores.columns:
-        stated = (scores["reason"].notna() & scores["reason"].ne("")).to_numpy(dtype=bool, na_value=False)
-        reasons[stated] = scores["reason"][stated].astype("str").to_numpy(dtype=object)
-    return np.where(scores["score"].isna().to_numpy(dtype=bool), reasons, "")
 
 
 def _stages(

@@ -12,6 +12,7 @@ from salstats.checks import (
 )
 from salstats.codes import combined_codes
 from salstats.frames import estimates_frame
+from salstats.stats.absent import absent_column, absent_observations
 from salstats.stats.advice import FEW_UNITS, UNDEFINED_SHARE
 from salstats.stats.coefficients import FEWEST_PAIRS, fisher_std_error, pool_fisher_z
 from salstats.stats.grouping import group_label, group_list, row_groups, warn_pooled_methods
@@ -146,6 +147,7 @@ def correlate_clustered(
         "n_units": n_units,
         "n_undefined": (~defined).sum(axis=0),
         "bias": mean - estimate,
+        **absent_column(keys, absent_observations(data, [x, y], groups)),
     }
     special: dict[str, object] = {"x": x, "y": y}
     if stratified is not None:

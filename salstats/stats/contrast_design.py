@@ -8,6 +8,7 @@ import pandas as pd
 
 from salstats.checks import SalstatsWarning
 from salstats.codes import ColumnCodes, combined_codes
+from salstats.stats.absent import is_absent
 from salstats.stats.averages import average_over, warn_uneven_rows
 from salstats.stats.cells import OVERALL, Cells, append_keys, index_groups, pool_over, sum_cells, with_overall
 from salstats.stats.estimand import Estimand
@@ -21,7 +22,8 @@ class ContrastDesign:
     """Cells of methods and reference, what to estimate from them, and which rows they came from.
 
     `row_codes` is the group of each row of `paired`, and `members` (n_groups, n_single) says which groups
-    make up each row of the result that is not an average of others.
+    make up each row of the result that is not an average of others. `absent` holds the keys of the pairs of
+    absent findings.
     """
 
     cells: Cells
@@ -32,6 +34,7 @@ class ContrastDesign:
     paired: pd.DataFrame
     row_codes: np.ndarray
     members: np.ndarray
+    absent: pd.DataFrame
 
 
 def contrast_design(
@@ -126,6 +129,7 @@ def contrast_design(
         paired_rows[complete],
         codes[complete],
         members,
+        paired_rows.loc[is_absent(paired_rows), [*by, "method"]],
     )
 
 

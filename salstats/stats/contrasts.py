@@ -15,6 +15,7 @@ from salstats.checks import (
 from salstats.frames import coded_scores, estimates_frame
 from salstats.metrics.registry import has_true_zero
 from salstats.stats import paired
+from salstats.stats.absent import absent_column
 from salstats.stats.adjust import adjust as adjust_estimates
 from salstats.stats.adjust import check_procedure
 from salstats.stats.advice import ROUNDING, UNDEFINED_SHARE
@@ -98,7 +99,8 @@ def difference(
           (`df` of the interval beside a test without statistic); `p_value`, `p_adjusted`;
         - `conf_low`, `conf_high`, `conf_level`, `interval`, `unit`;
         - `n` scores of the method that were used, `n_missing` pairs where one score or both are
-          undefined or absent, `n_units`, `n_undefined` replicates, `bias`;
+          undefined or not there (`n_absent`, where there is any, those of absent findings), `n_units`,
+          `n_undefined` replicates, `bias`;
         - `reference_mean`, `method_mean`, `n_pairs` (both scores defined);
         - `verdict`: the method is "lower" or "higher" than the reference where the interval excludes
           equality (and, with `adjust`, `p_adjusted` is below 1 - `conf_level`), else "inconclusive", as
@@ -308,6 +310,7 @@ def _contrast(
     drawn = interval in BOOTSTRAP or test in ("bootstrap", "signflip")
     if interval not in BOOTSTRAP:
         del table["n_undefined"], table["bias"]
+    table |= absent_column(design.keys, design.absent)
     for name in ("statistic", "df", "p_value"):
         if np.isnan(table[name]).all():
             del table[name]

@@ -16,6 +16,7 @@ from salstats.checks import (
 )
 from salstats.codes import combined_codes
 from salstats.frames import estimates_frame
+from salstats.stats.absent import absent_column, absent_observations
 from salstats.stats.adjust import adjust as adjust_estimates
 from salstats.stats.adjust import check_procedure
 from salstats.stats.coefficients import (
@@ -101,7 +102,8 @@ def correlate(
         unit, n, n_missing, n_units
             Pairs used, the group's other rows, and distinct units among the pairs. Used are complete pairs;
             with `stratified` only those of strata that entered. Without a column `case`, `patient` or a
-            `unit` asked for, `unit` and `n_units` are left out.
+            `unit` asked for, `unit` and `n_units` are left out. `n_absent`, where there is any, are those of
+            `n_missing` that lack a score as the finding is absent.
         x, y
             What was correlated.
         stratum, n_strata, q, q_df, q_p_value
@@ -214,6 +216,7 @@ def correlate(
     }
     columns |= {"term": test, "conf_level": level, "interval": interval_used(test, interval), "n": n}
     columns["n_missing"] = [len(rows) for rows in rows_of] - n
+    columns |= absent_column(keys, absent_observations(data, [x, y], groups))
     if units is not None:
         n_units = np.array([len(np.unique(units.codes[pairs])) for pairs in used])
         columns |= {"unit": units.name, "n_units": n_units}

@@ -7,6 +7,7 @@ import pandas as pd
 
 from salstats.checks import check_by
 from salstats.frames import DEFAULT_BY, check_scores
+from salstats.stats.absent import absent_column, is_absent
 from salstats.stats.cells import index_groups
 from salstats.stats.grouping import warn_pooled_methods
 from salstats.stats.how_scored import how_scored
@@ -34,7 +35,8 @@ def describe(
         The grouping columns, sorted, then
 
         n, n_missing
-            Defined scores, and undefined ones (NaN). All that follows is over the defined scores, and NaN
+            Defined scores, and undefined ones (NaN); `n_absent`, where there is any, are those of them that
+            are of absent findings. All that follows is over the defined scores, and NaN
             where there are none.
         unit, n_units
             The unit, and how many have a defined score.
@@ -107,5 +109,6 @@ def describe(
         },
         index=every_group,
     )
-    made = pd.DataFrame(how_scored(scores, keys), index=every_group)
+    absent = absent_column(keys, scores.loc[is_absent(scores), columns])
+    made = pd.DataFrame({**absent, **how_scored(scores, keys)}, index=every_group)
     return pd.concat([keys, described, made], axis=1)

@@ -7,6 +7,7 @@ import pandas as pd
 
 from salstats.checks import ColumnError, check_by, check_choice
 from salstats.frames import KEY_COLUMNS, check_scores
+from salstats.stats.absent import NOTHING_THERE
 from salstats.stats.summary import summarize
 from salstats.stats.wide import unit_columns
 
@@ -14,7 +15,6 @@ from salstats.stats.wide import unit_columns
 _OF_MASKS = ("iou", "dice", "precision", "recall", "specificity", "hausdorff", "hd95", "assd", "pdc")
 #: Reasons of `score`: the mask is empty; there is no finding; the case lies outside the slice.
 _EMPTY = "empty mask"
-_NO_FINDING = ("finding absent", "true negative")
 _OUTSIDE = ("predicted negative",)
 _TRUE = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
 
@@ -97,7 +97,7 @@ def empty_shares(
         )
     reason = _reasons(rows)
     empty = _emptiness(rows, reason)
-    there = ~(np.isin(reason, (*_NO_FINDING, *_OUTSIDE)) | _no_finding(rows, empty))
+    there = ~(np.isin(reason, (*NOTHING_THERE, *_OUTSIDE)) | _no_finding(rows, empty))
     keys = [c for c in KEY_COLUMNS if c in rows.columns and c != "metric"]
     names = list(dict.fromkeys([*keys, *columns, *unit_columns(rows, unit)]))
     told = rows[names].assign(metric="empty", score=empty, there=there)

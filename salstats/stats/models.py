@@ -16,6 +16,7 @@ from salstats.checks import (
 )
 from salstats.codes import combined_codes
 from salstats.frames import case_key
+from salstats.stats.absent import is_absent
 from salstats.stats.covariance import (
     CLUSTERED,
     ERRORS,
@@ -86,6 +87,8 @@ class Model:
         The rows used.
     n_missing : int
         Rows of the group that were left out.
+    n_absent : int
+        Those of them without an outcome since the finding is absent.
     fit : Fit or None
         None where there are no estimates.
     clusters : ndarray of int or None
@@ -99,6 +102,7 @@ class Model:
     design: Design
     rows: np.ndarray
     n_missing: int
+    n_absent: int
     fit: Fit | None
     clusters: np.ndarray | None
 
@@ -181,6 +185,7 @@ def fit_models(
         unit_name = units.name if units is not None else None
         repeated = _default_units(frame) if inference and units is None else None
         variables = {column: read_variable(frame, column) for column in one.columns}
+        absent = is_absent(frame.assign(score=frame[one.columns[0]]))
         of_formula: list[Model] = []
         for group in split(frame, options.by, overall=overall):
             label = _label(one, options.by, group)
@@ -194,8 +199,10 @@ def fit_models(
             if repeated is not None:
                 _note_repeats(repeated, rows, label, notes)
             clusters = None if units is None else np.unique(units.codes[rows], return_inverse=True)[1]
-            n_missing = len(group.rows) - len(rows)
-            models.append(Model(one, frame, group.key, label, design, rows, n_missing, fit, clusters))
+            n_missing, n_absent = len(group.rows) - len(rows), int(absent[group.rows].sum())
+            models.append(
+                Model(one, frame, group.key, label, design, rows, n_missing, n_absent, fit, clusters)
+            )
             of_formula.append(models[-1])
         if inference:
             _note_references(of_formula, notes)
@@ -411,6 +418,8 @@ def model_counts(models: Sequence[Model], repeats: Sequence[int], unit_name: str
         "n": np.repeat([len(m.rows) for m in models], repeats),
         "n_missing": np.repeat([m.n_missing for m in models], repeats),
     }
+    if any(m.n_absent for m in models):
+        counted["n_absent"] = np.repeat([m.n_absent for m in models], repeats)
     if unit_name is not None:
         counted["unit"] = unit_name
         counted["n_units"] = np.repeat([m.n_units for m in models], repeats)

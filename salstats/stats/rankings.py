@@ -12,6 +12,7 @@ from salstats.codes import ColumnCodes
 from salstats.frames import coded_scores, estimates_frame
 from salstats.metrics.registry import direction
 from salstats.stats import intervals
+from salstats.stats.absent import absent_column, is_absent
 from salstats.stats.advice import FEW_UNITS, ROUNDING, warn_undefined
 from salstats.stats.cells import index_groups
 from salstats.stats.grouping import group_label, group_list
@@ -184,6 +185,7 @@ def rank_stability(
         "n_missing": n_missing.astype(np.int64),
         "n_units": n_units.astype(np.int64),
         "n_undefined": n_undefined,
+        **absent_column(keys, scores.loc[is_absent(scores), columns]),
     }
     special = {
         "mean": means,

@@ -118,7 +118,8 @@ def regress(
         n
             Rows used.
         n_missing
-            Rows left out because a variable of the formula is missing.
+            Rows left out because a variable of the formula is missing; `n_absent`, where there is any, are
+            those of them without an outcome as the finding is absent.
         n_units
             With clustered errors: number of clusters, G.
         family, errors, exponentiated

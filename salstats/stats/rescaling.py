@@ -7,7 +7,7 @@ import pandas as pd
 
 from salstats.checks import ValueRangeError, check_by, check_columns, check_frame, check_numeric
 from salstats.codes import combined_codes
-from salstats.stats.case_flow import ABSENT
+from salstats.stats.absent import ABSENT
 
 
 def normalize(

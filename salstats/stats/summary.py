@@ -9,6 +9,7 @@ import pandas as pd
 from salstats.checks import ColumnError, SalstatsError, check_by
 from salstats.codes import ColumnCodes
 from salstats.frames import DEFAULT_BY, coded_scores, estimates_frame
+from salstats.stats.absent import absent_column, is_absent
 from salstats.stats.averages import average_over, warn_uneven_rows
 from salstats.stats.cells import (
     Cells,
@@ -78,7 +79,8 @@ def summarize(
         - `term` ("mean"), `estimate`, `std_error` (SD of the replicates, or analytic);
         - `df` with `interval="t"`;
         - `conf_low`, `conf_high`, `conf_level`, `interval`, `unit`;
-        - `n` defined scores, `n_missing` undefined ones, `n_units` units with a defined score;
+        - `n` defined scores, `n_missing` undefined ones, `n_units` units with a defined score; `n_absent`,
+          where there is any, those of `n_missing` that are of absent findings;
         - with intervals from replicates: `n_undefined` replicates without a defined score, `bias` (mean of
           the replicates - estimate), `n_replicates` drawn;
         - `distance_unit`, `pdc_options`, `curve_options`, `center_bias`, `n_samples`, `floor` where the
@@ -154,6 +156,7 @@ def summarize(
     }
     if interval in BOOTSTRAP:
         table |= {"n_undefined": result.n_undefined, "bias": result.bias}
+    table |= absent_column(keys, scores.loc[is_absent(scores), columns])
     special: dict[str, Any] = {"n_replicates": settings.n_replicates} if interval in BOOTSTRAP else {}
     special |= how_scored(scores, keys)
     return estimates_frame(keys, table, special).iloc[display_order(keys)].reset_index(drop=True)

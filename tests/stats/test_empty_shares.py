@@ -7,6 +7,7 @@ from salstats.checks import ColumnError, SalstatsWarning, ValueRangeError
 from salstats.display.tables.marks import best_rows
 from salstats.scoring_cases import ABSENT, EMPTY, NEGATIVE, PREDICTED_NEGATIVE
 from salstats.stats import empty_shares as module
+from salstats.stats.absent import NOTHING_THERE
 from salstats.stats.empty_shares import empty_shares
 
 #: Cases a ... h; `sure` marks the finding in all, `shy` in six, `absent` cases hold no finding.
@@ -148,7 +149,7 @@ class TestBadArguments:
 
 def test_the_reasons_are_those_of_score():
     assert module._EMPTY == EMPTY
-    assert module._NO_FINDING == (ABSENT, NEGATIVE)
+    assert NOTHING_THERE == (ABSENT, NEGATIVE)
     assert module._OUTSIDE == (PREDICTED_NEGATIVE,)
 
 

@@ -13,6 +13,7 @@ from salstats.display.labels import HUMAN, Labels
 from salstats.display.plots import panels
 from salstats.display.plots.distributions import crossed_labels, keys_of, look, stripes, without
 from salstats.display.theme import category_colours
+from salstats.stats.absent import missing_scores
 from salstats.stats.box_values import box_values
 
 #: Half the height of a box that shares its row, and of one that has it for itself.
@@ -237,6 +238,6 @@ def _proportions(drawn: pd.DataFrame, names: Labels) -> str:
 
 def _counts(boxes: pd.DataFrame) -> str:
     """Return how many scores a box stands for, and how many are left out."""
-    n, missing = boxes.loc[boxes["n"] > 0, "n"], int(boxes["n_missing"].sum())
+    n, missing = boxes.loc[boxes["n"] > 0, "n"], int(missing_scores(boxes).sum())
     left_out = f"; {count_text(missing)} undefined left out" if missing else ""
     return f"n = {counted_range(n, 'score')}{' each' if len(n) > 1 else ''}{left_out}."

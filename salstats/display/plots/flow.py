@@ -11,7 +11,8 @@ from salstats.display.format import count_text, counted, joined, plural
 from salstats.display.labels import Labels
 from salstats.display.plots.flow_sheet import Line, Sheet
 from salstats.display.theme import COLUMN_MM
-from salstats.stats.case_flow import ABSENT, DEFINED, FILE, NO_ROW, OF_REFERENCE, PAIRS, ROWS, UNDEFINED
+from salstats.stats.absent import ABSENT, UNDEFINED
+from salstats.stats.case_flow import DEFINED, FILE, NO_ROW, OF_REFERENCE, PAIRS, ROWS
 
 _COLUMNS = ("step", "stage", "method", "reason", "excluded", "unit", "n_cases", "n_units", "n_rows")
 #: Room for the line that leads from the file to several groups, and between groups side by side.

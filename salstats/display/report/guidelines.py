@@ -16,6 +16,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from salstats.stats.absent import missing_scores
+
 CLAIM = "CLAIM 2024 (doi:10.1148/ryai.240300)"
 STARD_AI = "STARD-AI 2025, for studies of diagnostic accuracy (doi:10.1038/s41591-025-03953-8)"
 
@@ -358,7 +360,7 @@ def _chosen(
 ) -> tuple[tuple[str, str, str], ...]:
     """Return the entries that hold for a report with these frames."""
     there = {key for key, frame in frames.items() if not frame.empty}
-    if "describe" not in there or (frames["describe"]["n_missing"] > 0).any():
+    if "describe" not in there or (missing_scores(frames["describe"]) > 0).any():
         there.add(_UNDEFINED)
     return tuple(
         (entry.guideline, entry.item, entry.text)

@@ -19,7 +19,8 @@ from salstats.display.report.wording import (
     pooled_rows,
     unit_words,
 )
-from salstats.stats.case_flow import DEFINED, FILE, PAIRS, ROWS, UNDEFINED
+from salstats.stats.absent import NOTHING_THERE, UNDEFINED
+from salstats.stats.case_flow import DEFINED, FILE, PAIRS, ROWS
 
 
 def count_sentences(flow: pd.DataFrame, settings: Settings, labels: Labels) -> tuple[str, ...]:
@@ -34,13 +35,15 @@ def count_sentences(flow: pd.DataFrame, settings: Settings, labels: Labels) -> t
     cases = counted(file["n_cases"], "case")
     if settings.unit != "case":
         cases += f" of {counted(file['n_units'], unit_words(settings.unit)[0])}"
-    total = int(file["n_rows"])
-    undefined = int(flow.loc[flow["excluded"].astype(bool) & (flow["stage"] == DEFINED), "n_rows"].sum())
+    by_reason, n_absent = undefined_scores(flow)
+    total, undefined = int(file["n_rows"]) - n_absent, int(by_reason.sum())
     defined = f" ({count_text(total - undefined)} of them defined)" if undefined else ""
     found = [
         f"The analysis included {counted(total, 'score')}{defined} of {cases}, for {joined(parts)}.",
-        _undefined(flow, total),
+        _undefined(by_reason, total),
     ]
+    if n_absent:
+        found.append(f"Findings that are absent have no score ({counted(n_absent, 'further row')}).")
     lost = flow[flow["excluded"].astype(bool)]
     absent = int(lost.loc[lost["stage"] == ROWS, "n_rows"].sum())
     if absent:
@@ -57,13 +60,20 @@ def count_sentences(flow: pd.DataFrame, settings: Settings, labels: Labels) -> t
     return tuple(found)
 
 
-def _undefined(flow: pd.DataFrame, total: int) -> str:
-    """Return how many scores are undefined, and the reasons where there are any but the plain one."""
+def undefined_scores(flow: pd.DataFrame) -> tuple[pd.Series, int]:
+    """Return how many scores are undefined by each reason, and how many rows are of absent findings."""
     lost = flow[flow["excluded"].astype(bool) & (flow["stage"] == DEFINED)]
-    n = int(lost["n_rows"].sum())
+    n_rows = lost.groupby("reason", sort=False)["n_rows"].sum().sort_values(ascending=False, kind="stable")
+    absent = n_rows.index.isin(NOTHING_THERE)
+    # a reason that no score of these branches has counts none
+    return n_rows[~absent & (n_rows > 0)], int(n_rows[absent].sum())
+
+
+def _undefined(by_reason: pd.Series, total: int) -> str:
+    """Return how many scores are undefined, and the reasons where there are any but the plain one."""
+    n = int(by_reason.sum())
     if not n:
         return "No score was undefined."
-    by_reason = lost.groupby("reason", sort=False)["n_rows"].sum().sort_values(ascending=False, kind="stable")
     named = {"no reason given" if r == UNDEFINED else r: count for r, count in by_reason.items()}
     reasons = "; ".join(f"{reason}: {count_text(count)}" for reason, count in named.items())
     why = f" ({reasons})" if list(by_reason.index) != [UNDEFINED] else ""

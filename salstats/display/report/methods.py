@@ -14,6 +14,7 @@ from salstats.display.report.inference_words import (
     p_value_words,
     taken_as_shown,
 )
+from salstats.display.report.levels import undefined_scores
 from salstats.display.report.methods_models import confidence_methods, regression_methods
 from salstats.display.report.model import Settings
 from salstats.display.report.provenance import versions
@@ -27,7 +28,8 @@ from salstats.display.report.wording import (
 )
 from salstats.display.vocabulary import METRICS_IN_FULL
 from salstats.metrics.registry import Metric
-from salstats.stats.case_flow import DEFINED, FILE, UNDEFINED
+from salstats.stats.absent import UNDEFINED, missing_scores
+from salstats.stats.case_flow import FILE
 from salstats.stats.covariance import CLUSTERED
 from salstats.stats.intervals import BOOTSTRAP
 
@@ -139,14 +141,15 @@ def _missing(frames: Mapping[str, pd.DataFrame]) -> list[str]:
     counts, why = None, ""
     if "flow" in frames:
         flow = frames["flow"]
-        lost_rows = flow[flow["excluded"].astype(bool) & (flow["stage"] == DEFINED)]
-        counts = int(lost_rows["n_rows"].sum()), int(flow.loc[flow["stage"] == FILE, "n_rows"].iloc[0])
-        by_reason = lost_rows.groupby("reason", sort=False)["n_rows"].sum().sort_values(ascending=False)
+        by_reason, n_absent = undefined_scores(flow)
+        total = int(flow.loc[flow["stage"] == FILE, "n_rows"].iloc[0]) - n_absent
+        counts = int(by_reason.sum()), total
         if set(by_reason.index) - {UNDEFINED}:
             why = ": " + joined([f"{count_text(n)} {reason}" for reason, n in by_reason.items()])
     elif "describe" in frames:
         table = frames["describe"]
-        counts = int(table["n_missing"].sum()), int((table["n"] + table["n_missing"]).sum())
+        undefined = int(missing_scores(table).sum())
+        counts = undefined, int(table["n"].sum()) + undefined
     if counts is None:
         return [f"Undefined scores were left out{_imputed(frames)}."]
     lost, total = counts

@@ -8,7 +8,7 @@ import pandas as pd
 
 from salstats.checks import SalstatsError, SalstatsWarning
 from salstats.frames import ESTIMATE_COLUMNS, join_features
-from salstats.scoring_cases import ABSENT, NEGATIVE
+from salstats.stats.absent import NOTHING_THERE
 from salstats.stats.adjust import adjust
 from salstats.stats.as_published import (
     correlate_as_published,
@@ -36,8 +36,6 @@ OUTCOMES = (
 #: How features were brought to 0 ... 1: as the study's text says, and as its scripts do.
 PER_TASK, POOLED = "Scaled per task", "Scaled over all tasks"
 ALL_TASKS, TASK_EFFECTS = "all tasks pooled", "with task effects"
-#: Reasons of rows that hold nothing to score: the finding is not there, nor (full slice) marked.
-NOTHING_THERE = (ABSENT, NEGATIVE)
 
 
 @dataclass(frozen=True)
@@ -158,18 +156,13 @@ def present(scores: pd.DataFrame) -> pd.DataFrame:
     return scores[~scores["reason"].isin(NOTHING_THERE)].reset_index(drop=True)
 
 
-def _less_absent(estimates: pd.DataFrame, scores: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+def _less_absent(estimates: pd.DataFrame) -> pd.DataFrame:
     """Return estimates whose missing scores are those of `present`.
 
     As published all cases are resampled, so the rows that hold nothing must stay until then.
     """
-    absent = scores[scores["reason"].isin(NOTHING_THERE)].groupby(by, observed=True).size().rename("absent")
-    n = estimates[by].merge(absent.reset_index(), on=by, how="left")["absent"].fillna(0).astype("int64")
-    if "Average" in set(estimates["task"]):
-        rest = [c for c in by if c != "task"]
-        sums = estimates[rest].merge(absent.groupby(rest).sum().reset_index(), on=rest, how="left")["absent"]
-        n = n.where(estimates["task"] != "Average", sums.fillna(0).astype("int64"))
-    return estimates.assign(n_missing=estimates["n_missing"] - n.to_numpy())
+    absent = estimates.pop("n_absent") if "n_absent" in estimates.columns else 0
+    return estimates.assign(n_missing=estimates["n_missing"] - absent)
 
 
 def _wilson_of_hits(found: pd.DataFrame, scores: pd.DataFrame, by: list[str]) -> pd.DataFrame:
@@ -194,7 +187,7 @@ def means(
     """Return the mean scores."""
     if choice.published:
         found = summarize_as_published(scores, by=by, n_replicates=choice.n_replicates)
-        return _less_absent(found, scores, list(by))
+        return _less_absent(found)
     found = summarize(present(scores), by=by, average="task", n_replicates=choice.n_replicates)
     return _wilson_of_hits(found, present(scores), list(by))
 
@@ -203,7 +196,7 @@ def decreases(scores: pd.DataFrame, choice: Choice) -> pd.DataFrame:
     """Return the percentage decreases from people, with their average."""
     if choice.published:
         found = percent_decrease_as_published(scores, reference=HUMAN, n_replicates=choice.n_replicates)
-        return _less_absent(found, scores, ["metric", "method", "task"])
+        return _less_absent(found)
     return percent_decrease(
         present(scores), reference=HUMAN, by=["metric", "task"], average="task",
         n_replicates=choice.n_replicates,

@@ -14,6 +14,7 @@ from salstats.display.tables.layout import Column, Table, build
 from salstats.display.tables.marks import numbers
 from salstats.display.tables.placement import lay_out, place, varies
 from salstats.metrics.registry import known_metric
+from salstats.stats.absent import missing_scores
 
 #: Columns of `describe` that are shown; what stands before `n` are the grouping columns.
 _NEEDED = ("n", "mean", "sd", "median", "q1", "q3", "n_zero", "share_zero", "n_one", "share_one", "binary")
@@ -85,7 +86,7 @@ def table_describe(
     placement = place(frame, keys, _row_column(frame, keys), [])
     slots = lay_out(frame, placement, names)
     shown = _shown(frame, digits, style)
-    records = frame.to_dict("records")
+    records = frame.assign(missing=missing_scores(frame)).to_dict("records")
     table = Table(
         stubhead=tuple(names.column(c) for c in placement.rows) or ("",),
         stub=[row or ("All",) for row in slots.rows],
@@ -119,7 +120,7 @@ def _shown(frame: pd.DataFrame, digits: int, style: str) -> list[_Shown]:
     edges = bool((numbers(frame, "n_zero") + numbers(frame, "n_one") > 0).any())
     columns = [_Shown("n", lambda row: count_text(row["n"]), "right")]
     if "n_missing" in frame.columns:
-        columns.append(_Shown("Undefined", lambda row: count_text(row["n_missing"]), "right"))
+        columns.append(_Shown("Undefined", lambda row: count_text(row["missing"]), "right"))
     if "n_units" in frame.columns:
         unit = plural(str(notes.single(frame, "unit") or "unit"))
         columns.append(_Shown(unit.capitalize(), lambda row: count_text(row["n_units"]), "right"))

@@ -21,6 +21,7 @@ from salstats.display.labels import LAST, Labels
 from salstats.display.tables.marks import Best, adjustment, is_adjusted, numbers
 from salstats.display.vocabulary import ABBREVIATIONS, INTERVALS, PAIRED_TESTS
 from salstats.metrics.registry import METRICS
+from salstats.stats.absent import missing_scores
 from salstats.stats.cells import AVERAGE, OVERALL
 from salstats.stats.how_scored import SEVERAL
 from salstats.stats.intervals import BOOTSTRAP
@@ -120,7 +121,7 @@ def count_note(frame: pd.DataFrame, what: str = "score", missing: str = "undefin
     text += " each" if len(rows) > 1 else ""
     if "n_positive" in rows.columns:
         text += f" ({count_range(numbers(rows, 'n_positive'))} positive)"
-    n_missing = _known(numbers(rows, "n_missing"))
+    n_missing = _known(missing_scores(rows))
     if len(n_missing):
         text += f"; {count_range(n_missing) if n_missing.max() else 'none'} {missing}"
     return f"{text}."

@@ -417,4 +417,4 @@ def test_undefined_scores_are_told_by_their_reasons():
         }
     )
     text = told(flow=ss.case_flow(scores))
-    assert "Undefined scores (3 of 4, 75.0%: 2 finding absent and 1 empty mask) were left out" in text
+    assert "Undefined scores (1 of 2, 50.0%: 1 empty mask) were left out" in text

@@ -119,7 +119,7 @@ def test_notes_say_interval_n_incomplete_pairs_and_that_pairs_are_independent(by
     note = read(ss.table_correlation(by_task)).note
     assert "95% CI: Fisher z transformation." in note
     assert f"n, {by_task['n'].min()} to {by_task['n'].max()} pairs of 100 to 116 patients each" in note
-    assert "52 to 67 incomplete." in note
+    assert "0 to 5 incomplete." in note
     assert "Pairs of one patient are taken as independent." in note
 
 

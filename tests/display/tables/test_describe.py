@@ -27,7 +27,7 @@ def test_methods_are_rows_in_groups_of_metrics(described, read):
     assert seen.body[1] == [
         "Human benchmark",
         f"{row['n']}",
-        f"{row['n_missing']}",
+        f"{row['n_missing'] - row['n_absent']}",
         f"{row['n_units']}",
         f"{row['mean']:.3f} ({row['sd']:.3f})",
         f"{row['median']:.3f} ({row['q1']:.3f}, {row['q3']:.3f})",
@@ -72,7 +72,7 @@ def test_zero_and_one_are_no_edges_of_a_distance(described, read):
 def test_all_missing_scores_are_dashes(scores, read):
     none = ss.describe(scores.query("metric == 'iou'").assign(score=np.nan), by="method")
     seen = read(ss.table_describe(none))
-    assert seen.rows["Grad-CAM"] == ["0", "970", "0", "—", "—"]
+    assert seen.rows["Grad-CAM"] == ["0", "693", "0", "—", "—"]
     assert "—, not available." in seen.note
 
 

@@ -250,7 +250,7 @@ def test_notes_say_interval_unit_n_missing_and_version(means, read):
     seen = read(ss.table_estimates(means.assign(n_replicates=200)))
     assert "95% CI: percentile bootstrap of patients, 200 replicates." in seen.note
     counted = means[means["task"] != "Average"]
-    n, missing = counted["n"], counted["n_missing"]
+    n, missing = counted["n"], counted["n_missing"] - counted["n_absent"]
     assert f"n, {n.min()} to {n.max()} scores of 100 to 116 patients each" in seen.note
     assert f"; {missing.min()} to {missing.max()} undefined." in seen.note
     assert seen.note.endswith(f"salstats {ss.__version__}.")
@@ -355,7 +355,7 @@ def test_all_missing_gives_dashes(scores, quietly, read):
     seen = read(ss.table_estimates(quietly(ss.summarize, one, n_replicates=20)))
     assert {cell for row in seen.body for cell in row[1:]} == {"—"}
     assert not seen.bold
-    assert "n, 0 scores of 0 patients each; 194 undefined." in seen.note
+    assert "n, 0 scores of 0 patients each; 131 to 142 undefined." in seen.note
 
 
 def test_all_scores_equal_is_a_tie(scores, quietly, read):

@@ -1,0 +1,81 @@
+"""Findings that are not there: their rows stay in a frame, and no score of them is missing."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from salstats.frames import KEY_COLUMNS, SCORES_COLUMNS
+from salstats.stats.cells import AVERAGE, OVERALL
+
+ABSENT, NEGATIVE, UNDEFINED = "finding absent", "true negative", "undefined"
+#: Reasons of a score that there is nothing to give for.
+NOTHING_THERE = (ABSENT, NEGATIVE)
+
+
+def reasons(scores: pd.DataFrame) -> np.ndarray:
+    """Return for each row why its score is undefined, "" where it is defined."""
+    found = np.full(len(scores), UNDEFINED, dtype=object)
+    if "label" in scores.columns:
+        found[(scores["label"] == 0).to_numpy(dtype=bool, na_value=False)] = ABSENT
+    if "reason" in scores.columns:
+        stated = (scores["reason"].notna() & scores["reason"].ne("")).to_numpy(dtype=bool, na_value=False)
+        found[stated] = scores["reason"][stated].astype("str").to_numpy(dtype=object)
+    return np.where(scores["score"].isna().to_numpy(dtype=bool), found, "")
+
+
+def is_absent(scores: pd.DataFrame) -> np.ndarray:
+    """Return which rows have no score since the finding is absent."""
+    if not {"label", "reason"} & set(scores.columns):
+        return np.zeros(len(scores), dtype=bool)
+    return np.isin(reasons(scores), NOTHING_THERE)
+
+
+def absent_column(keys: pd.DataFrame, rows: pd.DataFrame) -> dict[str, Any]:
+    """Return how many of each estimate's missing scores are of absent findings, where any is.
+
+    Parameters
+    ----------
+    keys : DataFrame
+        The grouping columns of the estimates.
+    rows : DataFrame
+        The same columns of the rows without a finding.
+    """
+    if rows.empty:
+        return {}
+    by = list(rows.columns)
+    pooled = keys[by].isin([AVERAGE, OVERALL]).to_numpy(dtype=bool)
+    counts = np.zeros(len(keys), dtype=np.int64)
+    for over in np.unique(pooled, axis=0):
+        own = [c for c, is_over in zip(by, over, strict=True) if not is_over]
+        here = (pooled == over).all(axis=1)
+        both = pd.concat([rows[own], keys.loc[here, own]], ignore_index=True).astype("object")
+        codes = both.groupby(own, dropna=False).ngroup().to_numpy() if own else np.zeros(len(both), np.int64)
+        sizes = np.bincount(codes[: len(rows)], minlength=int(codes.max()) + 1)
+        counts[here] = sizes[codes[len(rows) :]]
+    return {"n_absent": counts}
+
+
+def absent_observations(data: pd.DataFrame, names: Sequence[str], by: Sequence[str]) -> pd.DataFrame:
+    """Return the grouping columns of the observations that lack one of `names` as the finding is absent.
+
+    `names` are columns of a scores frame or metrics; in any other table no finding is known.
+    """
+    if not set(SCORES_COLUMNS) <= set(data.columns):
+        return data.iloc[:0][list(by)]
+    rows = data[is_absent(data)]
+    metrics = [n for n in names if n not in data.columns]
+    lacks = rows["metric"].isin(metrics) if metrics else rows[list(names)].isna().any(axis=1)
+    whose = KEY_COLUMNS if metrics else ("dataset", "case", "task", *by)
+    key = [c for c in dict.fromkeys(whose) if c in rows.columns and (c != "metric" or not metrics)]
+    return rows[lacks.to_numpy()].drop_duplicates(key)[list(by)]
+
+
+def missing_scores(estimates: pd.DataFrame) -> np.ndarray:
+    """Return how many scores each estimate misses, which it does not of absent findings; NaN if not known."""
+    n_missing, n_absent = (
+        estimates[c].to_numpy(dtype=np.float64, na_value=np.nan) if c in estimates.columns else np.nan
+        for c in ("n_missing", "n_absent")
+    )
+    return np.broadcast_to(n_missing - np.nan_to_num(n_absent), len(estimates))

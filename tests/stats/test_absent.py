@@ -1,0 +1,64 @@
+"""Findings that are not there: kept in the frame, counted apart, missing nowhere that is read."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import salstats as ss
+from salstats.display.report.levels import undefined_scores
+from salstats.display.tables.notes import count_note
+from salstats.stats.absent import missing_scores
+
+#: Of each method and task 8 cases: 3 without the finding, 1 with an empty mask of the method alone, 4 scored.
+N, ABSENT, EMPTY = 8, 3, 1
+
+
+@pytest.fixture(params=["reason", "label"])
+def scores(request):
+    """Scores that say by their reason, or by the label alone, that a finding is absent."""
+    generator = np.random.default_rng(0)
+    rows = [
+        {
+            "case": f"{case}", "task": task, "method": method, "metric": "iou", "prob": generator.random(),
+            "score": np.nan if case < ABSENT or (case == ABSENT and method == "cam") else generator.random(),
+            "label": int(case >= ABSENT),
+        }
+        for task in ("a", "b") for method in ("cam", "human") for case in range(N)
+    ]  # fmt: skip
+    frame = pd.DataFrame(rows)
+    if request.param == "label":
+        return frame
+    why = np.select([frame["label"].eq(0), frame["score"].isna()], ["finding absent", "empty mask"], "")
+    return frame.drop(columns="label").assign(reason=why)
+
+
+@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+@pytest.mark.parametrize(
+    ("estimate", "noun"),
+    [
+        (lambda s: ss.summarize(s, average="task", overall=True, n_replicates=20), "undefined"),
+        (lambda s: ss.describe(s), "undefined"),
+        (lambda s: ss.difference(s, reference="human", average="task", n_replicates=20), "incomplete"),
+        (lambda s: ss.correlate(s, "iou", "prob", by=["method", "task"], overall=True), "incomplete"),
+        (lambda s: ss.regress(s, "iou ~ prob", by=["method", "task"], overall=True), "missing"),
+        (lambda s: ss.regress(s, "iou ~ prob", by="task", reference="human", overall=True), "missing"),
+    ],
+)
+def test_an_absent_finding_is_counted_apart_and_read_nowhere_as_missing(scores, estimate, noun):
+    found = estimate(scores)
+    found = found[found["method"] == "cam"] if "method" in found.columns else found
+    times = np.where(found["task"].isin(["Average", "Overall"]), 2, 1)
+    assert found["n_missing"].tolist() == (times * (ABSENT + EMPTY)).tolist()
+    assert found["n_absent"].tolist() == (times * ABSENT).tolist()
+    assert missing_scores(found).tolist() == (times * EMPTY).tolist()
+    assert f"1 {noun}" in count_note(found, missing=noun)
+
+
+def test_where_no_finding_is_absent_there_is_no_such_column(scores):
+    present = scores[scores["case"].astype(int) >= ABSENT]
+    assert "n_absent" not in ss.describe(present).columns
+
+
+def test_the_flow_of_cases_keeps_absent_findings_apart_from_undefined_scores(scores):
+    undefined, absent = undefined_scores(ss.case_flow(scores))
+    assert (undefined.sum(), absent) == (2 * EMPTY, 4 * ABSENT)
