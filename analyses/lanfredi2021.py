@@ -90,7 +90,8 @@ def make_parser() -> OneLine:
         add(name, type=named_folder(FORM), action="append", default=[], metavar=FORM,
             help=f"{what}; may be repeated")  # fmt: skip
     add("--lungs", type=Path, metavar="DIR", help="lung segmentations, whose convex hull is the baseline")
-    add("--padded", action="store_true", help="square maps are of the image padded to a square")
+    add("--padded", action=argparse.BooleanOptionalAction,
+        help="square maps are of the image padded to a square, or stretched to one")  # fmt: skip
     add("--phases", type=whole_numbers, action="extend", metavar="N,N",
         help="only these phases (1,2 where there are any of them)")  # fmt: skip
     add("--readers", type=int, metavar="N", help="score only images with exactly N readers (5 in the study)")

@@ -30,7 +30,11 @@ GAZE = {
     ),
     "lungs": _option(Path | None, None, "Folder of masks of the lungs; their hull is the method convex."),
     "clean_lungs": _option(bool, True, "Take specks and what touches the border out of the lungs first."),
-    "padded": _option(bool, False, "Square maps lie on the image padded to a square."),
+    "padded": _option(
+        bool | None,
+        None,
+        "Square maps are of the image padded to a square, or (--no-padded) stretched to one.",
+    ),
     "phases": _option(list[str] | None, None, "Only these phases: 1,2."),
 }
 

@@ -146,7 +146,7 @@ def test_what_it_writes_the_statistics_read(folder):
         ("gaze --recordings maps/../out.csv", "both name out.csv"),
         ("gaze --mixing weighted", "--mixing says how --class-maps are mixed"),
         ("gaze --padded", "--padded says how --maps and --class-maps lie"),
-        ("gaze --no-clean-lungs", "(--no-clean-lungs) says what is done to what --lungs names"),
+        ("gaze --no-clean-lungs", "error: --no-clean-lungs says what is done to what --lungs names"),
         ("gaze --phases -1", "--phases must be a whole number of at least 0, not -1"),
         ("gaze --recordings looks.txt", "its name must end in .csv"),
     ],

@@ -357,7 +357,7 @@ class TestUndefined:
         return write_maps(tmp_path / "maps")
 
     def reasons(self, release, maps, metrics=("ncc", "auc", "nss", "kl")):
-        scores = score_gaze(read_gaze(release, maps={"cam": maps}), metrics=metrics)
+        scores = score_gaze(read_gaze(release, maps={"cam": maps}, padded=False), metrics=metrics)
         rows = of(scores, method="cam", case="img-a")
         assert of(scores, method="cam", case="img-b")["score"].notna().all()
         assert of(scores, method="interobserver")["score"].notna().all()
@@ -500,7 +500,7 @@ class TestMixing:
         rng = np.random.default_rng(5)
         for image in SHAPES:
             np.savez(folder / f"{image}.npz", maps=rng.random((3, 6, 6)), probs=[0.2, 0.7, 0.6])
-        scores = score_gaze(read_gaze(release, class_maps={"cam": folder}), metrics="ncc")
+        scores = score_gaze(read_gaze(release, class_maps={"cam": folder}, padded=False), metrics="ncc")
         means = scores[scores["method"] != "interobserver"].groupby("mixing")["score"].mean()
         assert set(means.index) == {"thresholded", "weighted", "uniform"}
         mixed = scores.dropna(subset="mixing")
@@ -509,7 +509,8 @@ class TestMixing:
         check_scores(scores)
         assert means.nunique() == 3
         assert of(scores, method="interobserver")["mixing"].isna().all()
-        one = score_gaze(read_gaze(release, class_maps={"cam": folder}, mixing="weighted"), metrics="ncc")
+        study = read_gaze(release, class_maps={"cam": folder}, mixing="weighted", padded=False)
+        one = score_gaze(study, metrics="ncc")
         assert of(one, method="cam_weighted")["score"].mean() == pytest.approx(means["weighted"], rel=1e-12)
         check_scores(one)
 

@@ -42,7 +42,7 @@ def read_gaze(
     lungs: PathLike | None = None,
     clean_lungs: bool = True,
     mixing: str | Sequence[str] = MIXINGS,
-    padded: bool = False,
+    padded: bool | None = None,
     phases: int | Iterable[int] | None = None,
 ) -> GazeStudy:
     r"""Read recordings of gaze in the format of the REFLACX release.
@@ -78,9 +78,10 @@ def read_gaze(
     mixing : str or sequence of str
         Of "thresholded", "weighted", "uniform": how `class_maps` are mixed. Each is a method of its own
         in scores, called `gradcam_weighted`.
-    padded : bool
+    padded : bool, optional
         Whether square maps of another size than the image lie on the image padded to a square, as networks
-        of the study see it: they are then resized to the longer side, and the padding is cut off.
+        of the study see it: they are then resized to the longer side, and the padding is cut off. Otherwise
+        they are stretched, with a warning where this is not said (None).
     phases : int or iterable of int, optional
         Only these phases. The study of Bigolin Lanfredi et al. used 1 and 2; a third has most of the
         release's readings, one an image.
@@ -114,7 +115,8 @@ def read_gaze(
     -----
     SalstatsWarning
         Recordings or chest boxes are left out: how many, and why; folders of recordings are in no metadata
-        (where no `phases` are asked for); files of maps are of no image.
+        (where no `phases` are asked for); files of maps are of no image; square maps of a method are
+        stretched to oblong images, and `padded` does not say so.
 
     See Also
     --------

@@ -3,6 +3,7 @@
 import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -40,7 +41,7 @@ def given_maps(
     lungs: PathLike | None,
     clean_lungs: bool,
     mixing: Sequence[str],
-    padded: bool,
+    padded: bool | None,
 ) -> dict[MapSeries, dict[str, GivenMap]]:
     """Return the maps of each series by case, of the folders that `read_gaze` was given."""
     found: dict[MapSeries, dict[str, GivenMap]] = {}
@@ -56,12 +57,15 @@ def given_maps(
 
     for series, folder in _sources(maps, "maps").items():
         files = files_of(folder, MAP_SUFFIXES)
-        add(series, "maps", _made(series, files, partial(_read_saliency, padded=padded)))
+        add(series, "maps", _made(series, files, partial(_read_saliency, padded=bool(padded))))
     for series, folder in _sources(class_maps, "class_maps").items():
         files = files_of(folder, (".npz",))
         for rule in mixing:
             mixed = replace(series, mixing=rule)
-            add(mixed, "class_maps", _made(mixed, files, partial(_read_mixed, rule=rule, padded=padded)))
+            read = partial(_read_mixed, rule=rule, padded=bool(padded))
+            add(mixed, "class_maps", _made(mixed, files, read))
+    if padded is None:
+        _say_stretched(found, cases)
     for series, folder in _sources(masks, "masks").items():
         add(series, "masks", _made(series, files_of(folder, MASK_SUFFIXES), _read_marks))
     if lungs is not None:
@@ -69,6 +73,31 @@ def given_maps(
         read = partial(_read_hull, clean=clean_lungs)
         add(hull, "lungs", _made(hull, files_of(lungs, MASK_SUFFIXES), read))
     return found
+
+
+def _say_stretched(found: Mapping[MapSeries, Mapping[str, GivenMap]], cases: Sequence[GazeCase]) -> None:
+    """Warn of methods whose square maps will be stretched to oblong images, by the first map of each.
+
+    One that cannot be read is said where it is scored.
+    """
+    oblong = [case for case in cases if case.shape[0] != case.shape[1]]
+    stretched = {}
+    for series, given in found.items():
+        case = next((c for c in oblong if c.case in given), None)
+        if case is None:
+            continue
+        with suppress(InputFileError):
+            height, width = given[case.case].read(case.shape).shape
+            if height == width:
+                stretched[series.name] = f"{height} x {width} to {case.shape[0]} x {case.shape[1]}"
+    if stretched:
+        warnings.warn(
+            f"{', '.join(stretched)}: square maps are stretched to oblong images "
+            f"({next(iter(stretched.values()))}); padded=True (--padded) is right where they are of the "
+            "image padded to a square, padded=False (--no-padded) says that the image was stretched",
+            SalstatsWarning,
+            stacklevel=4,
+        )
 
 
 def _sources(given: Sources | None, option: str) -> dict[MapSeries, PathLike]:

@@ -645,6 +645,21 @@ class TestMaps:
         assert on_image.shape == (30, 40)
         np.testing.assert_allclose(on_image[:, 7], (np.arange(5, 35) + 0.5) / 2 - 0.5, atol=SINGLE)
 
+    def test_square_maps_that_are_stretched_are_said_once_per_method(self, release, tmp_path):
+        folders = {name: tmp_path / name for name in ("cam:a:1", "cam:a:2", "ig", "own")}
+        for name, folder in folders.items():
+            write_maps(folder, shape=None if name == "own" else (9, 9))
+        with pytest.warns(SalstatsWarning) as said:
+            read_gaze(release, maps=folders)
+        (text,) = (str(w.message) for w in said)
+        assert text.startswith("cam, ig: square maps are stretched to oblong images (9 x 9 to 30 x 40)")
+        assert "padded=True (--padded)" in text
+        # said already, or no square: no warning
+        for padded in (True, False):
+            read_gaze(release, maps=folders, padded=padded)
+        write_maps(tmp_path / "grid", shape=(7, 9))
+        read_gaze(release, maps=tmp_path / "grid")
+
     def test_masks_are_maps_of_0_and_1_of_the_size_of_the_image(self, release, tmp_path):
         folder = tmp_path / "masks"
         folder.mkdir()
