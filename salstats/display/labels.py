@@ -69,9 +69,11 @@ class Labels:
         (`{"gradcam": "Grad-CAM", "prob": "Confidence"}`); and column -> mapping or list, for one column's
         values in the order they should stand (`{"task": ["Edema", "Atelectasis"]}`,
         `{"method": {"human": "Radiologist", "gradcam": "Grad-CAM"}}`). Values that are not named follow
-        in the frame's order of text; "Overall" and "Average" stand last unless they are named.
+        in the order of a Categorical's categories, else of text; "Overall" and "Average" stand last unless
+        they are named.
     frame : DataFrame, optional
-        What is shown: its column `distance_unit` says the unit of its metrics.
+        What is shown: its Categoricals say the order of their values, its column `distance_unit` the unit
+        of its metrics.
     """
 
     def __init__(
@@ -80,9 +82,11 @@ class Labels:
         self._flat: dict[str, str] = {}
         self._columns: dict[str, dict[str, str]] = {}
         self._units = _units(frame)
+        self._ranks = {} if frame is None else {str(c): _ranks(frame[c]) for c in frame.columns}
         if isinstance(given, Labels):
             self._flat, self._columns = given._flat, given._columns
             self._units = given._units | self._units
+            self._ranks = given._ranks | {c: ranks for c, ranks in self._ranks.items() if ranks}
             return
         if given is not None and not isinstance(given, Mapping):
             raise SalstatsError(
@@ -135,15 +139,20 @@ class Labels:
         return name
 
     def order(self, column: str, values: Iterable[Hashable]) -> list[Any]:
-        """Return the distinct values in the order they stand: those named first, "Average" last."""
+        """Return the distinct values in the order they stand: those named first, "Average" last.
+
+        A Categorical has its order from itself, as far as it is one here or was in the frame.
+        """
+        ranks = _ranks(values) or self._ranks.get(column, {})
         distinct = list(dict.fromkeys(v for v in values if v is not None and v == v))
         named = {text: i for i, text in enumerate(self._columns.get(column, {}))}
         metrics = {name: i for i, name in enumerate(METRICS)} if column in _METRIC_COLUMNS else {}
 
-        def place(value: Any) -> tuple[bool, int, int]:
+        def place(value: Any) -> tuple[bool, int, int, int]:
             text = str(value)
             last = LAST.index(text) + 1 if text in LAST and text not in named else 0
-            return last > 0, named.get(text, len(named) + last), metrics.get(text, len(metrics))
+            rank = ranks.get(text, len(ranks))
+            return last > 0, named.get(text, len(named) + last), rank, metrics.get(text, len(metrics))
 
         if all(isinstance(v, str) for v in distinct) and column not in ("term", *_METRIC_COLUMNS):
             distinct.sort(key=lambda v: str(v).casefold())
@@ -158,6 +167,12 @@ class Labels:
             raise SalstatsError(f"labels give two values of column {column!r} the same label")
         labels = [texts.get(v) for v in frame[column]]
         return pd.Categorical(labels, categories=categories[::-1] if reverse else categories, ordered=True)
+
+
+def _ranks(values: object) -> dict[str, int]:
+    """Return the place of each category of a Categorical, nothing for other values."""
+    categories = getattr(getattr(values, "dtype", None), "categories", ())
+    return {str(value): i for i, value in enumerate(categories)}
 
 
 def _units(frame: pd.DataFrame | None) -> dict[str, str]:

@@ -129,7 +129,8 @@ def case_flow(
     flow.insert(flow.columns.get_loc("n_cases"), "unit", units.name)
     if reference is not None:
         flow.insert(flow.columns.get_loc("reason"), "reference", reference)
-    return flow.astype({"reason": "str"})
+    categorical = {c: t for c, t in keys.dtypes.items() if isinstance(t, pd.CategoricalDtype)}
+    return flow.astype({"reason": "str", **categorical})
 
 
 def _expected(codes: ColumnCodes, reference: str | None) -> pd.DataFrame:

@@ -406,6 +406,12 @@ def model_keys(models: Sequence[Model], options: ModelOptions, repeats: Sequence
         {c: pd.Series([m.key[i] for m in models]) for i, c in enumerate(options.by)},
         index=range(len(models)),
     )
+    for column in options.by:
+        known = models[0].frame[column]
+        if isinstance(known.dtype, pd.CategoricalDtype):
+            # "Overall" is none of the data's
+            categories = list(dict.fromkeys([*known.cat.categories, *keys[column]]))
+            keys[column] = pd.Categorical(keys[column], categories, ordered=True)
     if options.reference is not None:
         keys["reference"] = options.reference
     keys["formula"] = [m.formula.text for m in models]

@@ -1,6 +1,7 @@
 """A table with one row per observation and a column per metric, from a scores frame or from a tidy table."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -94,7 +95,7 @@ def wide_table(data: pd.DataFrame, names: Sequence[str], keep: Sequence[str] = (
     return table
 
 
-def _one_value(rows: pd.DataFrame, codes: np.ndarray, key: list[str], column: str) -> np.ndarray:
+def _one_value(rows: pd.DataFrame, codes: np.ndarray, key: list[str], column: str) -> Any:
     """Return the value of a covariate for each observation, which its rows must agree on."""
     groups = rows[column].groupby(codes)
     several = np.flatnonzero((groups.nunique() > 1).to_numpy())
@@ -110,7 +111,7 @@ def _one_value(rows: pd.DataFrame, codes: np.ndarray, key: list[str], column: st
             f"column {column!r} has {len(values)} values for one observation "
             f"({shown}: {values[0]}, {values[1]}){hint}"
         )
-    return groups.first().to_numpy()
+    return groups.first().array
 
 
 def columns_to_correlate(

@@ -66,6 +66,17 @@ def test_categorical_holds_labels_in_order():
     assert found.isna().sum() == 1
 
 
+def test_a_categorical_keeps_its_order_with_average_last():
+    sizes = pd.Categorical(["large", "Average", "small"], ["small", "medium", "large", "Average"])
+    frame = pd.DataFrame({"size": sizes})
+    assert Labels().order("size", frame["size"]) == ["small", "large", "Average"]
+    # a list of the values has lost it, the frame that is shown has not
+    named = Labels({"size": ["medium"]}, frame)
+    assert Labels(named).order("size", ["large", "medium", "small"]) == ["medium", "small", "large"]
+    metrics = pd.DataFrame({"metric": pd.Categorical(["iou", "hit"], ["hit", "iou"])})
+    assert Labels().order("metric", metrics["metric"]) == ["hit", "iou"]
+
+
 def test_missing_value_is_a_dash():
     assert Labels().value("task", float("nan")) == MISSING
 

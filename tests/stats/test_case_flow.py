@@ -244,3 +244,11 @@ def test_the_input_is_not_changed():
     before = SIMULATED.copy()
     ss.case_flow(SIMULATED, reference="human")
     pd.testing.assert_frame_equal(SIMULATED, before)
+
+
+def test_branches_of_an_ordered_categorical_stay_ordered():
+    scores = ss.datasets.load_simulated()
+    order = ["Pleural Effusion", "Edema", "Consolidation", "Cardiomegaly", "Atelectasis"]
+    scores["task"] = pd.Categorical(scores["task"], order, ordered=True)
+    task = ss.case_flow(scores, by=["task", "method"])["task"]
+    assert list(task.dropna().unique()) == list(task.cat.categories) == order

@@ -383,3 +383,9 @@ def test_bad_input_is_named(synth1, synth1_scores):
     conflicting.loc[conflicting["method"] == "human", "prob"] += 0.1
     with pytest.raises(SalstatsError, match="2 values for one observation"):
         correlate(conflicting, "prob", "area_ratio", by="task")
+
+
+def test_groups_of_an_ordered_categorical_stay_ordered(synth1):
+    order = sorted(synth1["task"].unique(), reverse=True)
+    found = correlate(synth1.assign(task=pd.Categorical(synth1["task"], order)), "iou", "prob", by="task")
+    assert list(found["task"]) == list(found["task"].cat.categories) == order

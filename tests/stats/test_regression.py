@@ -390,3 +390,12 @@ def test_level_sets_the_limits(synth1):
     wide, narrow = (ss.regress(rows, "iou ~ prob", level=level) for level in (0.99, 0.9))
     assert (wide["conf_low"] < narrow["conf_low"]).all()
     assert (wide["conf_level"] == 0.99).all()
+
+
+@pytest.mark.parametrize("function", [ss.regress, ss.fit_statistics, ss.joint_test])
+def test_groups_of_an_ordered_categorical_stay_ordered(function):
+    order = ["small", "medium", "large", "Overall"]
+    rows = pd.DataFrame({"task": pd.Categorical(order[2::-1] * 4, order[:3], ordered=True)})
+    rows = rows.assign(x=np.arange(12.0) % 5, y=np.arange(12.0) ** 2, case=np.arange(12))
+    found = function(rows, "y ~ x", by="task", overall=True)["task"]
+    assert list(found.cat.categories) == list(dict.fromkeys(found)) == order

@@ -103,7 +103,7 @@ def plot_correlation(
     1   iou  elongation  −0.26
     2  prob  elongation  −0.14
     """
-    names = Labels(labels)
+    names = Labels(labels, correlations)
     if alpha is not None:
         check_level(alpha, "alpha")
     frame, groups, test = _checked(correlations)

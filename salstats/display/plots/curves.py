@@ -75,7 +75,7 @@ def plot_curves(
     >>> figure.labels.x
     'Fraction of pixels inserted'
     """
-    frame, names = _checked(curves), Labels(labels)
+    frame, names = _checked(curves), Labels(labels, curves)
     rows, missing = _drawn(frame, names)
     facet = _further(rows)
     methods = panels.method_labels(names, rows["method"] if "method" in rows.columns else [""])

@@ -73,7 +73,7 @@ def plot_flow(
         )
     if not pd.api.types.is_bool_dtype(flow["excluded"]):
         raise ColumnError("column 'excluded' of flow must hold True and False; use case_flow()")
-    names = Labels(labels)
+    names = Labels(labels, flow)
     groups = _groups(flow[flow["stage"] != FILE], names)
     n_methods = max((group["method"].nunique() for _, group in groups), default=0)
     if len(groups) > _MOST_GROUPS or n_methods > _MOST_METHODS:

@@ -69,7 +69,7 @@ def plot_letter_values(
     check_columns(check_frame(values, "values"), _COLUMNS, "values")
     if n_columns is not None:
         check_count(n_columns, "n_columns")
-    names, groups = Labels(labels), list(values.columns[: values.columns.get_loc("covariate")])
+    names, groups = Labels(labels, values), list(values.columns[: values.columns.get_loc("covariate")])
     drawn = values[values["n"] > 0]
     if drawn.empty:
         raise SalstatsError("values has nothing to draw: no covariate has a value in any group")

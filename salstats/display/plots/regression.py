@@ -93,7 +93,6 @@ def plot_regression(
     >>> figure.labels.x, sorted(set(figure.data["row_label"]))
     ('Coefficient, IoU (95% CI)', ['Elongation', 'Relative size'])
     """
-    named = Labels(labels)
     frame = check_estimates(terms, "terms")
     check_columns(frame, ["term"], "terms")
     frame = frame[is_coefficient(frame)].reset_index(drop=True)
@@ -103,6 +102,7 @@ def plot_regression(
             raise SalstatsError("terms holds only intercepts; pass intercept=True to draw them")
     ratio = is_ratio(frame, "terms")
     frame, cut = bars_on_log_axis(frame) if ratio else (frame, "")
+    named = Labels(labels, frame)
     drawing = _prepare(frame, named)
     placed, rows = place_rows(drawing)
     guides = placed[["panel"]].drop_duplicates().assign(guide=1.0 if ratio else 0.0)

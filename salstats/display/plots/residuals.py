@@ -110,7 +110,7 @@ def plot_residuals(
     _check_one_formula(frame)
     numbers = pd.DataFrame({name: check_numeric(frame, name, "augmented") for name in _NUMBERS})
     rows, note = _imperfect(
-        numbers.assign(group=group_titles(frame, Labels(labels), groups), row=np.arange(len(frame)))
+        numbers.assign(group=group_titles(frame, Labels(labels, frame), groups), row=np.arange(len(frame)))
     )
     n_models = rows["group"].nunique()
     if n_models > _MOST_MODELS:

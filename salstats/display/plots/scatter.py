@@ -111,7 +111,7 @@ def plot_scatter(
     >>> figure.labels.x
     'Probability'
     """
-    names = Labels(labels)
+    names = Labels(labels, check_frame(data, "data"))
     drawn = drawn_points(data, x, y, by, colour, names)
     lines = None if fit is None else fitted_lines(fit, x, y, drawn, check_frame(data, "data"))
     texts = None if correlations is None else correlation_texts(correlations, x, y, drawn)

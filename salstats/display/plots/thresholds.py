@@ -90,8 +90,8 @@ def plot_thresholds(
     1  Atelectasis        0.4
     3        Edema        0.2
     """
-    names = Labels(labels)
     frame, metric, note = _checked(sweep)
+    names = Labels(labels, frame)
     rows, keys = _in_panels(frame, names, n_panels)
     larger = direction(metric) >= 0
     rows["best"] = _best(rows, larger)

@@ -89,7 +89,7 @@ def table_correlation(
     """
     frame = check_display(correlations, digits, style, "correlations").reset_index(drop=True)
     check_columns(frame, ["x", "y"], "correlations")
-    names = Labels(labels)
+    names = Labels(labels, frame)
     keys = [*grouping_columns(frame), *(["term"] if "term" in frame and varies(frame, "term") else [])]
     given = stars_of(frame, stars, n_tests, adjust)
     heading = _heading(frame)

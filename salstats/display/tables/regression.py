@@ -121,8 +121,8 @@ def table_regression(
     """
     check_count(digits, "digits", 0)
     check_choice(style, tuple(STYLES), "style")
-    names = Labels(labels)
     given_rows = combine(terms, ("term", "estimate"), "terms")
+    names = Labels(labels, given_rows)
     is_term = is_coefficient(given_rows)
     whole, others = given_rows[is_term].reset_index(drop=True), given_rows[~is_term]
     shown_terms = terms_shown(whole, keep, intercept)

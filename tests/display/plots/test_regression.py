@@ -102,6 +102,14 @@ def test_outcomes_are_panels():
     ]
 
 
+def test_panels_of_an_ordered_categorical_stand_in_its_order():
+    order = ["small", "medium", "large"]
+    frame = by("size", order[::-1])
+    frame["size"] = pd.Categorical(frame["size"], order, ordered=True)
+    panels = ss.plot_regression(frame).data["panel"].cat.categories
+    assert list(panels) == [f"{size}, IoU" for size in order]
+
+
 def test_formulas_with_their_own_terms_are_one_model_each_in_a_shared_panel():
     frame = pd.concat([terms("iou ~ a", names=["a"]), terms("iou ~ b", names=["b"])])
     figure = ss.plot_regression(frame)

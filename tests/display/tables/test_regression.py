@@ -126,6 +126,13 @@ def test_other_grouping_columns_are_groups_and_one_term_moves_to_the_heading(sca
     assert [row[0] for row in seen.body[:4]] == ["Model confidence", "Elongation", "n", "Patients"]
 
 
+def test_groups_of_an_ordered_categorical_stand_in_its_order(scaled, quietly, read):
+    order = sorted(scaled["task"].unique(), reverse=True)
+    scores = scaled.assign(task=pd.Categorical(scaled["task"], order, ordered=True))
+    terms = quietly(ss.regress, scores, "iou ~ elongation", by=["method", "task"])
+    assert [row[0] for row in read(ss.table_regression(terms)).body] == order
+
+
 def test_tasks_can_stand_beside_each_other(scaled, read):
     terms = ss.regress(scaled.query("method == 'human'"), "iou ~ elongation", by="task", errors="cluster")
     seen = read(ss.table_regression(terms, columns="task"))
