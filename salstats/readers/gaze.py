@@ -88,7 +88,9 @@ def read_gaze(
 
     Files of maps and masks are named after the case; after the image (`dicom_id`); or after phase and
     trial, as in `p1_t0.npy`: the trial is the place of the image among those of its phase in the order of
-    their paths, where discarded recordings do not count.
+    their paths, where discarded recordings do not count. The study's own folders are read, too:
+    `phase_1_0.98/0.npy`, a dict with one array; where `0_am1.npy` lies beside it, that is of the method
+    called `am1`.
 
     Returns
     -------

@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -26,8 +26,10 @@ INTEROBSERVER, CONVEX = "interobserver", "convex"
 MIXINGS = RULES
 #: What maps are called where nobody says it.
 METHOD = "saliency"
-#: A file named after the image's place in the study.
-_TRIAL = re.compile(r"p(\d+)_t(\d+)")
+#: A file named after the image's place in the study, and where it is one of several, whose it is.
+_TRIAL = re.compile(r"p(\d+)_t(\d+)(?:_(\w+))?")
+#: The same in the study's own folders: phase_1_0.98/0.npy, and 0_am1.npy, beside pictures such as 0or.png.
+_PHASE, _IN_PHASE = re.compile(r"phase_(\d+)(?:_.*)?"), re.compile(r"(\d+)(or|_\w+)?")
 _NO_FINDING, _NOT_LETTERS = "nofinding", re.compile("[^a-z]")
 
 
@@ -52,14 +54,14 @@ def given_maps(
             raise SalstatsError(f"{option}= names {str(series)!r}, which is another series' name already")
         found[series] = made
 
-    def files_of(folder: PathLike, suffixes: Sequence[str]) -> dict[str, Path]:
-        return _files_of(Path(folder), suffixes, cases, dicoms)
+    def files_of(series: MapSeries, folder: PathLike, suffixes: Sequence[str]) -> dict[str, Path]:
+        return _files_of(Path(folder), suffixes, series.method, cases, dicoms)
 
     for series, folder in _sources(maps, "maps").items():
-        files = files_of(folder, MAP_SUFFIXES)
+        files = files_of(series, folder, MAP_SUFFIXES)
         add(series, "maps", _made(series, files, partial(_read_saliency, padded=bool(padded))))
     for series, folder in _sources(class_maps, "class_maps").items():
-        files = files_of(folder, (".npz",))
+        files = files_of(series, folder, (".npz",))
         for rule in mixing:
             mixed = replace(series, mixing=rule)
             read = partial(_read_mixed, rule=rule, padded=bool(padded))
@@ -67,11 +69,11 @@ def given_maps(
     if padded is None:
         _say_stretched(found, cases)
     for series, folder in _sources(masks, "masks").items():
-        add(series, "masks", _made(series, files_of(folder, MASK_SUFFIXES), _read_marks))
+        add(series, "masks", _made(series, files_of(series, folder, MASK_SUFFIXES), _read_marks))
     if lungs is not None:
         hull = MapSeries(CONVEX)
         read = partial(_read_hull, clean=clean_lungs)
-        add(hull, "lungs", _made(hull, files_of(lungs, MASK_SUFFIXES), read))
+        add(hull, "lungs", _made(hull, files_of(hull, lungs, MASK_SUFFIXES), read))
     return found
 
 
@@ -121,16 +123,35 @@ def _made(
     return {case: GivenMap(series, partial(read, file.absolute()), str(file)) for case, file in files.items()}
 
 
+def _name_in_study(file: Path, cases: Container[str]) -> str | None:
+    """Return a file's name, as p1_t0 where it lies in one of the study's own folders; None for a picture."""
+    phase, trial = _PHASE.fullmatch(file.absolute().parent.name), _IN_PHASE.fullmatch(file.stem)
+    if phase is None or trial is None or file.stem in cases:
+        return file.stem
+    if file.suffix != ".npy" and file.with_name(f"{trial[1]}.npy").exists():
+        return None
+    return f"p{phase[1]}_t{trial[1]}{trial[2] or ''}"
+
+
 def _files_of(
-    folder: Path, suffixes: Sequence[str], cases: Sequence[GazeCase], dicoms: Mapping[str, str]
+    folder: Path,
+    suffixes: Sequence[str],
+    method: str,
+    cases: Sequence[GazeCase],
+    dicoms: Mapping[str, str],
 ) -> dict[str, Path]:
-    """Return the file of each case: named after it, its image, or its phase and trial (p1_t0)."""
-    files = find_case_files(folder, suffixes)
+    """Return the file of each case: named after it, its image, or its phase and trial (p1_t0).
+
+    Where files are named p1_t0_METHOD, too, a method that is among these has them, and any other the rest.
+    """
+    known = {*dicoms, *dicoms.values()}
+    files = find_case_files(folder, suffixes, partial(_name_in_study, cases=known))
+    places = {file: place for name, file in files.items() if (place := _TRIAL.fullmatch(name)) is not None}
+    whose = method if any(place[3] == method for place in places.values()) else None
     by_trial: dict[tuple[int, int], Path] = {}
-    for name, file in files.items():
-        numbers = _TRIAL.fullmatch(name)
-        if numbers is not None:
-            key = int(numbers[1]), int(numbers[2])
+    for file, place in places.items():
+        if place[3] == whose:
+            key = int(place[1]), int(place[2])
             if key in by_trial:
                 raise InputFileError(f"{by_trial[key]} and {file} are of one image; remove one")
             by_trial[key] = file
@@ -143,7 +164,8 @@ def _files_of(
             raise InputFileError(f"{named[0]} and {named[1]} are both of case {case.case!r}; remove one")
         if named:
             found[case.case] = named[0]
-    lost = sorted(set(files.values()) - set(found.values()))
+    others = {file for file, place in places.items() if place[3] != whose}
+    lost = sorted(set(files.values()) - set(found.values()) - (others if found else set()))
     if not found:
         raise InputFileError(
             f"{folder}: none of its {len(files)} files is named after an image of the study (first: "

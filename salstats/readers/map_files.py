@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from salstats.images.masks import Rle
 from salstats.readers import grey_images
 from salstats.readers.case_json import check_name, read_json
 from salstats.readers.grey_images import MOST_PIXELS, read_grey
+from salstats.readers.pickles import read_pickle
 
 _ARRAYS = (".npy", ".npz")
 #: What a map or a mask may be stored as.
@@ -26,7 +27,9 @@ _LARGEST_NUMBER = 16
 
 
 def find_case_files(
-    folder: str | os.PathLike[str], suffixes: Sequence[str] = MASK_SUFFIXES
+    folder: str | os.PathLike[str],
+    suffixes: Sequence[str] = MASK_SUFFIXES,
+    named: Callable[[Path], str | None] | None = None,
 ) -> dict[str, Path]:
     """Return the file of each case in a folder and below: the case is the file's name without its ending.
 
@@ -38,6 +41,8 @@ def find_case_files(
     folder : path
     suffixes : sequence of str
         Endings with their dots, in lower case; by default all that `read_mask` reads.
+    named : callable, optional
+        Gives the case of a file whose name is not the case; None for a file to pass over.
 
     Returns
     -------
@@ -63,7 +68,10 @@ def find_case_files(
     for path in files_below(Path(folder)):
         if path.suffix.lower() not in suffixes:
             continue
-        case = check_name(path.stem, f"{path.parent}: a file's case")
+        name = path.stem if named is None else named(path)
+        if name is None:
+            continue
+        case = check_name(name, f"{path.parent}: a file's case")
         if case in found:
             raise InputFileError(
                 f"case {case} has two files, {found[case]} and {path}; remove one, or give each method its "
@@ -107,8 +115,8 @@ def read_map(path: str | os.PathLike[str]) -> np.ndarray:
     Parameters
     ----------
     path : path
-        .npy; .npz that holds one array; .png or .tif, grey, of 8 or 16 bits (a TIFF also of floats), whose
-        numbers are not scaled.
+        .npy that holds an array, or a dict with one; .npz that holds one array; .png or .tif, grey, of 8 or
+        16 bits (a TIFF also of floats), whose numbers are not scaled.
 
     Returns
     -------
@@ -118,13 +126,13 @@ def read_map(path: str | os.PathLike[str]) -> np.ndarray:
     Raises
     ------
     InputFileError
-        The file is missing, damaged, too large or of another kind; it holds Python objects, several
+        The file is missing, damaged, too large or of another kind; it holds other Python objects, several
         arrays or pages, a colour image, or no array of numbers in two dimensions (axes of length one in
         front are dropped).
 
     Notes
     -----
-    Python objects are never unpickled.
+    Python objects are never unpickled: a dict is read by `read_pickle`, which runs nothing.
 
     Examples
     --------
@@ -234,7 +242,7 @@ def _numbers(file: Path, suffixes: Sequence[str], what: str) -> np.ndarray:
 
 
 def _array(file: Path) -> np.ndarray:
-    """Return the array of a NumPy file; one that holds Python objects is refused."""
+    """Return the array of a NumPy file."""
     check_plain(file)
     try:
         with file.open("rb") as stream:
@@ -257,11 +265,29 @@ def _array(file: Path) -> np.ndarray:
     # what NumPy and zipfile raise on damaged files is not all of one kind
     except Exception as error:
         said = " ".join(str(error).split())
-        if "Python objects" in said or "Object arrays" in said:
+        if "Python objects" in said:
+            return _saved_array(file)
+        if "Object arrays" in said:
             raise InputFileError(
                 f"{file}: holds Python objects, which could run code and are not unpickled; save numbers"
             ) from error
         raise InputFileError(f"{file}: not a NumPy array, or damaged ({said[:200]})") from error
+
+
+def _saved_array(file: Path) -> np.ndarray:
+    """Return the one array of a dict that `numpy.save` took; what else is in it is not run."""
+    with file.open("rb") as stream:
+        head = stream.read(12)
+    # the version of the header, and its length in 2 or 4 bytes
+    start = 10 if head[6] == 1 else 12
+    held = read_pickle(file, skip=start + int.from_bytes(head[8:start], "little"))
+    arrays = [v for v in held.values() if isinstance(v, np.ndarray)] if isinstance(held, dict) else []
+    if len(arrays) != 1:
+        raise InputFileError(
+            f"{file}: holds Python objects with {len(arrays)} arrays; an array, or a dict with one, is wanted"
+        )
+    _check_size(file, arrays[0].size)
+    return arrays[0]
 
 
 def _only_array(file: Path, archive: Any) -> np.ndarray:

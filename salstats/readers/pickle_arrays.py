@@ -8,8 +8,8 @@ import numpy as np
 
 from salstats.readers.pickle_machine import DamagedPickleError, Pending, UnsafePickleError
 
-#: Element types by the name a pickle gives them; objects (O) are left out, they would nest pickles.
-_DTYPE = re.compile(r"[<>=|]?(b1|[iu][1248]|f[248]|c8|c16|[SU]\d{1,4}|\?)")
+#: Element types by the name a pickle gives them; of objects (O) an array has one, and is it.
+_DTYPE = re.compile(r"[<>=|]?(b1|[iu][1248]|f[248]|c8|c16|[SU]\d{1,4}|\?|O[48]?)")
 _NDARRAY = object()
 
 
@@ -82,7 +82,7 @@ def _array(data: object, dtype: object, shape: object, fortran: bool) -> np.ndar
     if isinstance(data, str):
         # a pickle written by Python 2
         data = data.encode("latin-1")
-    if not isinstance(data, bytes | bytearray) or not isinstance(dtype, np.dtype):
+    if not isinstance(data, bytes | bytearray) or not isinstance(dtype, np.dtype) or dtype.hasobject:
         raise UnsafePickleError("refused to load an array that is not made of bytes; numbers would do")
     sizes = whole_numbers(shape, "the shape of an array")
     if product(sizes) * dtype.itemsize != len(data):
@@ -97,10 +97,13 @@ def _reconstruct(kind: object, shape: object, code: object) -> Pending:
     if kind is not _NDARRAY:
         raise UnsafePickleError("refused to load a subclass of an array")
 
-    def build(state: Any) -> np.ndarray:
+    def build(state: Any) -> Any:
         if not isinstance(state, tuple) or len(state) != 5:
             raise DamagedPickleError("an array in it has no content")
         _, sizes, dtype, fortran, data = state
+        if isinstance(data, list) and len(data) == 1 and sizes == ():
+            # what NumPy makes of an object that is no array, as where a dict is saved
+            return data[0]
         return _array(data, dtype, sizes, bool(fortran))
 
     return Pending(build)

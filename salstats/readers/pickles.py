@@ -42,7 +42,7 @@ _ELEMENTS: dict[str, Any] = {
 }
 
 
-def read_pickle(path: PathLike) -> Any:
+def read_pickle(path: PathLike, *, skip: int = 0) -> Any:
     """Read a pickle that holds arrays, tensors, containers, text and numbers; nothing in it is run.
 
     A pickle is a program, and the usual way of loading one runs whatever it says. This reader knows the
@@ -53,12 +53,15 @@ def read_pickle(path: PathLike) -> Any:
     ----------
     path : path
         A file written by `pickle.dump` or `torch.save`.
+    skip : int
+        Bytes before the pickle, such as the header of a .npy file.
 
     Returns
     -------
     object
         Containers, text and numbers as they were. Tensors, parameters and arrays are NumPy arrays (of
-        bfloat16, float32), NumPy's numbers are Python's, an OrderedDict is a dict. Arrays may be read-only.
+        bfloat16, float32), NumPy's numbers are Python's, an OrderedDict is a dict, and an array without axes
+        that holds an object is that object. Arrays may be read-only.
 
     Raises
     ------
@@ -82,7 +85,7 @@ def read_pickle(path: PathLike) -> Any:
         # a pipe would wait and a device has no end; the search for maps follows links to either
         if file.exists() and not file.is_file() and not file.is_dir():
             raise InputFileError(f"{file}: not a file but a pipe or a device")
-        data = file.read_bytes()
+        data = file.read_bytes()[skip:]
     except FileNotFoundError as error:
         raise InputFileError(f"{file}: no such file") from error
     except OSError as error:

@@ -645,6 +645,28 @@ class TestMaps:
         assert on_image.shape == (30, 40)
         np.testing.assert_allclose(on_image[:, 7], (np.arange(5, 35) + 0.5) / 2 - 0.5, atol=SINGLE)
 
+    def test_the_study_s_own_files_are_found_by_the_place_of_the_image(self, release, tmp_path):
+        rows = metadata_rows()
+        for phase, own in ((1, rows[:6]), (2, rows[6:])):
+            write_metadata(release, own, phase=phase)
+        folder = tmp_path / "uniform" / "ag_sononet"
+        places = {"img-a": (1, 0), "img-b": (1, 1), "img-c": (2, 0)}
+        for image, (phase, trial) in places.items():
+            place = folder / f"phase_{phase}_0.98"
+            place.mkdir(parents=True, exist_ok=True)
+            for name, value in (("", 1.0), ("_am1", 2.0), ("_am2", 3.0)):
+                saliency = np.full(SHAPES[image], value, dtype=np.float32)
+                saliency[0, :2] = phase, trial
+                np.save(place / f"{trial}{name}", {"np_image": saliency, "img_path": image, "trial": trial})
+                (place / f"{trial}{name}.png").write_bytes(b"a picture of it")
+            (place / f"{trial}or.png").write_bytes(b"the image")
+        for case in read_gaze(release, maps=dict.fromkeys(("gradcam_wag", "am1", "am2"), folder)):
+            found = [given.read(case.shape) for given in case.maps]
+            assert {tuple(saliency[0, :2]) for saliency in found} == {places[case.case]}
+            assert [saliency[-1, -1] for saliency in found] == [1, 2, 3]
+        one = read_gaze(release, phases=1, maps={"am2": folder / "phase_1_0.98"})
+        assert [case.maps[0].read(case.shape)[-1, -1] for case in one] == [3, 3]
+
     def test_square_maps_that_are_stretched_are_said_once_per_method(self, release, tmp_path):
         folders = {name: tmp_path / name for name in ("cam:a:1", "cam:a:2", "ig", "own")}
         for name, folder in folders.items():

@@ -204,8 +204,30 @@ class TestReadMap:
         array = np.array([[{"a": 1}, None]], dtype=object)
         path = tmp_path / f"a{suffix}"
         np.save(path, array) if suffix == ".npy" else np.savez(path, array)
-        with pytest.raises(InputFileError, match="holds Python objects, which could run code"):
+        with pytest.raises(InputFileError, match=r"holds Python objects|refused to load an array"):
             read_map(path)
+
+    @pytest.mark.parametrize("dtype", ["float32", "float64", "uint8"])
+    def test_a_dict_with_one_array_is_that_array(self, tmp_path, dtype):
+        array = np.arange(12).reshape(3, 4).astype(dtype)
+        np.save(tmp_path / "0.npy", {"np_image": array, "img_path": "a/b.jpg", "trial": 0})
+        found = read_map(tmp_path / "0.npy")
+        np.testing.assert_array_equal(found, array)
+        assert found.dtype == np.float64
+
+    @pytest.mark.parametrize(
+        ("held", "match"),
+        [
+            ({"trial": 0}, "with 0 arrays"),
+            ({"a": np.eye(2), "b": np.eye(2)}, "with 2 arrays"),
+            ({1, 2}, "with 0 arrays"),
+            ({"a": np.eye(2), "b": os.system}, r"refused to load posix\.system"),
+        ],
+    )
+    def test_other_objects_are_refused_and_not_run(self, tmp_path, held, match):
+        np.save(tmp_path / "a.npy", held)
+        with pytest.raises(InputFileError, match=match):
+            read_map(tmp_path / "a.npy")
 
     def test_an_archive_must_hold_one_array(self, tmp_path):
         np.savez(tmp_path / "a.npz", one=RAMP, two=RAMP)
