@@ -385,7 +385,9 @@ def test_bad_input_is_named(synth1, synth1_scores):
         correlate(conflicting, "prob", "area_ratio", by="task")
 
 
-def test_groups_of_an_ordered_categorical_stay_ordered(synth1):
-    order = sorted(synth1["task"].unique(), reverse=True)
-    found = correlate(synth1.assign(task=pd.Categorical(synth1["task"], order)), "iou", "prob", by="task")
-    assert list(found["task"]) == list(found["task"].cat.categories) == order
+def test_groups_of_an_ordered_categorical_stay_ordered():
+    order = ["small", "medium", "large"]
+    rows = pd.DataFrame({"size": pd.Categorical(order[::-1] * 4, order, ordered=True)})
+    rows = rows.assign(case=np.arange(12), method="cam", metric="iou", score=np.arange(12.0) ** 2)
+    found = correlate(rows.assign(x=np.arange(12.0) % 5), "x", "iou", by="size")["size"]
+    assert list(found) == list(found.cat.categories) == order
