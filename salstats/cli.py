@@ -1,6 +1,7 @@
 """The command line: parse, call one public function, write its frame."""
 
 import os
+import signal
 import sys
 import warnings
 from collections.abc import Sequence
@@ -39,8 +40,19 @@ from salstats.cli_options import (
 _SHOWN = 20
 
 
+class _Terminated(BaseException):
+    """Somebody wants this process to end: what is half written is removed first, and workers are ended."""
+
+
+def _terminate(number: int, _: object) -> None:
+    """End in order; a second time at once."""
+    signal.signal(number, signal.SIG_DFL)
+    raise _Terminated
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; bad usage and bad input give one line on stderr and exit code 2."""
+    signal.signal(signal.SIGTERM, _terminate)
     sys.exit(run(sys.argv[1:] if arguments is None else list(arguments)))
 
 
@@ -58,6 +70,8 @@ def run(arguments: list[str]) -> int:
             code = stop.exit_code
         except typer.Abort:
             return _fail("interrupted", code=130)
+        except _Terminated:
+            return _fail("terminated", code=143)
         except (BrokenPipeError, SystemExit):
             # the reader of our output went away, as `| head` does; typer makes that its own exit
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

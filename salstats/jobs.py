@@ -1,6 +1,9 @@
 """Work on many cases in pieces: in this process, on several cores, or on a cluster through joblib."""
 
+import os
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -12,6 +15,8 @@ from salstats.threads import one_opencv_thread
 _PIECES_PER_JOB = 8
 #: Cases in a piece at most, so that the progress bar moves.
 _LARGEST_PIECE = 20
+#: Seconds between two looks of a worker at whether its parent is there.
+_LOOK_EVERY = 0.5
 
 
 def in_pieces(
@@ -59,7 +64,7 @@ def in_pieces(
     # Ray's backend hands its results over at the end only
     streams = workers == 1 or get_active_backend()[0].supports_return_generator
     call = joblib.delayed(_on_one_core)
-    parallel = joblib.Parallel(n_jobs=jobs, return_as="generator" if streams else "list")
+    parallel = joblib.Parallel(n_jobs=jobs, return_as="generator" if streams else "list", **ending_with_us())
     finished = parallel(call(work, piece) for piece in pieces)
     try:
         sizes = [len(p) for p in pieces]
@@ -69,6 +74,30 @@ def in_pieces(
             f"one of {workers} processes was killed or crashed, most often for want of memory; fewer jobs "
             "need less"
         ) from error
+
+
+def end_with(parent: int) -> None:
+    """End this process, which works for another one, soon after that one, however it ends.
+
+    Where it is killed nobody tells its workers, which would wait for minutes and keep its streams open.
+    """
+
+    def watch() -> None:
+        # an orphan gets another parent; Windows leaves the number as it is
+        while os.getppid() == parent:
+            time.sleep(_LOOK_EVERY)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def ending_with_us() -> dict[str, Any]:
+    """Return the options by which joblib's own processes end with this one; clusters see to theirs."""
+    from joblib.parallel import BACKENDS, get_active_backend
+
+    backend = get_active_backend()[0]
+    ours = isinstance(backend, BACKENDS["loky"]) and "initializer" not in backend.backend_kwargs
+    return {"initializer": end_with, "initargs": (os.getpid(),)} if ours else {}
 
 
 def _on_one_core(work: Callable[[tuple[Any, ...]], Any], piece: tuple[Any, ...]) -> Any:

@@ -1,6 +1,7 @@
 """Figures drawn beside other work: in this process, or in one more that was started early."""
 
 import multiprocessing
+import os
 import warnings
 from collections.abc import Sequence
 from concurrent.futures import Future
@@ -12,6 +13,7 @@ from typing import Any
 import plotnine as p9
 
 from salstats.display.figure_files import save_figure_as, size_inches
+from salstats.jobs import end_with
 
 
 class FigureJobs:
@@ -78,7 +80,9 @@ def _pool() -> Any:
         # only where asked for: the library looks for semaphores when it is imported
         from loky import ProcessPoolExecutor, cpu_count
 
-        return ProcessPoolExecutor(max_workers=1) if cpu_count() > 1 else None
+        if cpu_count() > 1:
+            return ProcessPoolExecutor(max_workers=1, initializer=end_with, initargs=(os.getpid(),))
+        return None
     except (ImportError, OSError):
         return None
 

@@ -35,6 +35,7 @@ from salstats.explain.digits.scored_maps import (
     score_maps,
 )
 from salstats.explain.digits.training import Schedule, train
+from salstats.jobs import ending_with_us
 from salstats.outputs import check_parent
 from salstats.readers.arrays import study_from_arrays
 from salstats.scoring import features
@@ -145,7 +146,7 @@ def _build(folder: Path, plan: Plan, jobs: int, say: Callable[[str], None]) -> N
 
     weights = folder / WEIGHTS
     weights.mkdir()
-    parallel = joblib.Parallel(n_jobs=jobs, return_as="generator")
+    parallel = joblib.Parallel(n_jobs=jobs, return_as="generator", **ending_with_us())
     nets = [(a, s) for s in plan.seeds for a in ARCHITECTURES]
     for a, s in parallel(joblib.delayed(_train)(a, s, plan, weights) for a, s in nets):
         done(f"trained {a}, seed {s}")
