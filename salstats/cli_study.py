@@ -254,6 +254,9 @@ def tune(
     metric: Annotated[str, typer.Option(help="iou or dice: whose mean is maximised.")] = "iou",
     threshold: Threshold = "otsu",
     smooth: Smooth = None,
+    as_published: Annotated[
+        bool, typer.Option("--as-published", help="Cut-offs as the CheXlocalize scripts choose them.")
+    ] = False,
     jobs: Jobs = 1,
     out: Out = None,
     overwrite: Overwrite = False,
@@ -268,7 +271,7 @@ def tune(
 
     frame = ss.tune(
         read(study, reading), what=what, grid=values or None, metric=metric, threshold=threshold,
-        smooth=smooth, jobs=jobs, progress=True,
+        smooth=smooth, as_published=as_published, jobs=jobs, progress=True,
     )  # fmt: skip
     deliver(frame, out, overwrite)
     say_chosen(frame, what)

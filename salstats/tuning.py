@@ -1,7 +1,8 @@
 """Thresholds, probability cut-offs and box filters chosen on a validation study."""
 
+import operator
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -26,6 +27,8 @@ GRIDS: dict[str, tuple[float, ...]] = {
 }
 #: Metrics that can be maximised.
 TUNED = ("iou", "dice")
+#: The task for which the CheXlocalize scripts do not try a cut-off of 0.
+NEVER_UNCUT = "Lung Lesion"
 
 
 def tune(
@@ -36,6 +39,7 @@ def tune(
     metric: str = "iou",
     threshold: Given = OTSU,
     smooth: Given = None,
+    as_published: bool = False,
     jobs: int | None = None,
     progress: bool = False,
 ) -> pd.DataFrame:
@@ -54,6 +58,8 @@ def tune(
         Whose mean is maximised.
     threshold, smooth
         How masks are made where these are not what is chosen; as in `score`.
+    as_published : bool
+        Choose cut-offs as the CheXlocalize scripts do (see Notes); thresholds are chosen alike.
     jobs : int, optional
         Processes; -1 for one per core. None takes what `joblib.parallel_config` says.
     progress : bool
@@ -92,8 +98,11 @@ def tune(
     -----
     Thresholds and box filters are chosen on the true-positive slice: cases whose truth has the finding,
     empty masks left out. Cut-offs are chosen on the full slice: a mask where there is no finding has IoU 0,
-    neither mask nor finding is left out. A cut-off keeps `prob >= cutoff`, as `score` does; the CheXlocalize
-    scripts choose it with `>`, on means rounded to three digits, and apply it with `>=`.
+    neither mask nor finding is left out. A cut-off keeps `prob >= cutoff`, as `score` does.
+
+    The CheXlocalize scripts (tune_probability_threshold.py, rajpurkarlab/cheXlocalize at 2a79492) choose a
+    cut-off with `prob > cutoff`, on means rounded to three digits, and apply it with `>=`; they do not try 0
+    for Lung Lesion. So does `as_published`, whose `estimate` is rounded as theirs is.
 
     All thresholds come from one pass over a map, as do all cut-offs.
 
@@ -118,13 +127,14 @@ def tune(
         raise SalstatsError(f"{study.source} has no maps: there is nothing to tune")
     cases = [c for c in study if c.annotated or what == "cutoff"]
     work = partial(
-        _sweep, tasks=study.tasks, series=series, what=what, values=values, metric=metric, rule=rule
-    )
+        _sweep, tasks=study.tasks, series=series, what=what, values=values, metric=metric, rule=rule,
+        keeps=operator.gt if as_published else operator.ge,
+    )  # fmt: skip
     pieces = in_pieces(work, cases, jobs=jobs, progress=progress, label=f"Tuning the {what}")
     if not pieces:
         raise SalstatsError(f"{study.source} has no case that its truth holds: there is nothing to tune on")
     scores = np.concatenate(pieces)  # cases, tasks, series, values
-    return _frame(scores, study, series, what, values, metric)
+    return _frame(scores, study, series, what, values, metric, as_published and what == "cutoff")
 
 
 def _grid(grid: Sequence[float], what: str) -> tuple[float, ...]:
@@ -148,6 +158,7 @@ def _sweep(
     values: tuple[float, ...],
     metric: str,
     rule: MaskRule,
+    keeps: Callable[[float, float], bool],
 ) -> np.ndarray:
     """Return scores (cases, tasks, series, values) of a piece of the cases; NaN where undefined."""
     scores = np.full((len(cases), len(tasks), len(series), len(values)), np.nan)
@@ -162,7 +173,7 @@ def _sweep(
                 prediction = answers.get((task, one))
                 if prediction is None:
                     continue
-                counts = _counts(case, prediction, truth, what, values, rule)
+                counts = _counts(case, prediction, truth, what, values, rule, keeps)
                 if counts is not None:
                     scores[row, column, place] = _rates(counts, what, metric)
     return scores
@@ -175,6 +186,7 @@ def _counts(
     what: str,
     values: tuple[float, ...],
     rule: MaskRule,
+    keeps: Callable[[float, float], bool],
 ) -> np.ndarray | None:
     """Return counts (values, 4) of one map; None where it cannot be used."""
     content = prediction.read()
@@ -193,7 +205,7 @@ def _counts(
         return None
     kept = Counts(*on_image.counts(reference, value_of(rule.threshold, task, series)))
     cut = kept.emptied()
-    return np.array([kept if content.prob >= v else cut for v in values])
+    return np.array([kept if keeps(content.prob, v) else cut for v in values])
 
 
 def _smoothed(
@@ -218,17 +230,23 @@ def _frame(
     what: str,
     values: tuple[float, ...],
     metric: str,
+    cutoffs_as_published: bool,
 ) -> pd.DataFrame:
     """Return means by task, series and value, with the best one marked."""
     n = np.isfinite(scores).sum(axis=0)
     with np.errstate(invalid="ignore"):
         means = np.nansum(scores, axis=0) / np.where(n, n, np.nan)
+    if cutoffs_as_published:
+        means = means.round(3)
     rows = []
     for i, task in enumerate(study.tasks):
+        tried = [v > 0 or not (cutoffs_as_published and task == NEVER_UNCUT) for v in values]
         for j, one in enumerate(series):
-            defined = np.isfinite(means[i, j])
-            best = int(np.nanargmax(means[i, j])) if defined.any() else -1
+            defined = np.isfinite(means[i, j]) & tried
+            best = int(np.nanargmax(np.where(tried, means[i, j], np.nan))) if defined.any() else -1
             for k, value in enumerate(values):
+                if not tried[k]:
+                    continue
                 missing = int(_asked(study, task, what) - n[i, j, k])
                 rows.append((task, one.method, one.model, one.seed, value, metric, means[i, j, k],
                              int(n[i, j, k]), missing, k == best))  # fmt: skip
