@@ -123,6 +123,18 @@ def equations(values: Sequence[str] | None, option: str, example: str) -> dict[s
     return named
 
 
+def by_method(**given: list[str] | None) -> dict[str, Any]:
+    """Return the given options of masks: a value or file for all, or ig=100,lrp=80 by (None, method)."""
+    options: dict[str, Any] = {}
+    for name, values in given.items():
+        if values is None:
+            continue
+        one = len(values) == 1 and ("=" not in values[0] or Path(values[0]).exists())
+        named = {} if one else pairs(values, f"--{name}", "ig=100") or {}
+        options[name] = values[0] if one else {(None, method): value for method, value in named.items()}
+    return options
+
+
 def _flag(option: re.Match[str]) -> str:
     """Return an option as a flag, with a space before its value where one follows."""
     value = option.string[option.end() : option.end() + 1].strip(" ")

@@ -17,6 +17,7 @@ from salstats.cli_options import (
     Scores,
     Seed,
     Unit,
+    by_method,
     equations,
     split,
 )
@@ -29,17 +30,25 @@ if TYPE_CHECKING:
 Folder = Annotated[Path, typer.Argument(metavar="STUDY", help="Folder of maps and annotations.")]
 Jobs = Annotated[int, typer.Option(help="Processes; -1 for one per core.")]
 Threshold = Annotated[
-    str, typer.Option(help="otsu, a number from 0 to 1, or a file that tune wrote (task, threshold).")
+    list[str] | None,
+    typer.Option(
+        help="otsu (default), a number from 0 to 1, or a file that tune wrote (task, threshold); by method: "
+        "gradcam=0.4."
+    ),
 ]
 Cutoff = Annotated[
-    str | None,
-    typer.Option(help="Probability below which a mask is empty: a number, or a file that tune wrote."),
+    list[str] | None,
+    typer.Option(
+        help="Probability below which a mask is empty: a number, or a file that tune wrote; by method: "
+        "gradcam=0.3."
+    ),
 ]
 Colormap = Annotated[
     str | None, typer.Option(help="jet: smooth as the CheXlocalize scripts do, through a colour map.")
 ]
 Smooth = Annotated[
-    str | None, typer.Option(help="Side of a box filter in pixels, or a file that tune wrote.")
+    list[str] | None,
+    typer.Option(help="Side of a box filter in pixels, or a file that tune wrote; by method: ig=100,lrp=80."),
 ]
 
 
@@ -139,7 +148,7 @@ def score(
             "hit, hit_any, energy (default: iou,hit).",
         ),
     ] = None,
-    threshold: Threshold = "otsu",
+    threshold: Threshold = None,
     cutoff: Cutoff = None,
     smooth: Smooth = None,
     slice: Annotated[
@@ -183,6 +192,7 @@ def score(
 ) -> None:
     """Compare every map, mask and point of a study with its truth: one row per case, task and method."""
     check_out(out, overwrite)
+    made = by_method(threshold=threshold, cutoff=cutoff, smooth=smooth)
     pdc = {"form": pdc_form, "alpha": pdc_alpha, "beta": pdc_beta}
     given_pdc = {name: value for name, value in pdc.items() if value is not None}
     pixel = read_spacing_option(spacing)
@@ -190,9 +200,9 @@ def score(
 
     held = read(study, reading)
     frame = ss.score(
-        held, metrics=split(metrics) or ("iou", "hit"), threshold=threshold, cutoff=cutoff,
-        smooth=smooth, slice=slice, misses=misses, colormap=colormap, spacing=pixel,
-        undefined=undefined, pdc=given_pdc or None, jobs=jobs, resume=resume, progress=True,
+        held, metrics=split(metrics) or ("iou", "hit"), **made, slice=slice, misses=misses,
+        colormap=colormap, spacing=pixel, undefined=undefined, pdc=given_pdc or None, jobs=jobs,
+        resume=resume, progress=True,
     )  # fmt: skip
     deliver(frame, out, overwrite)
     say_reasons(frame, len(held))
@@ -252,7 +262,7 @@ def tune(
         list[str] | None, typer.Option(help="Values to try (default: 0.2 to 0.8, 0 to 0.8, or 0 to 100).")
     ] = None,
     metric: Annotated[str, typer.Option(help="iou or dice: whose mean is maximised.")] = "iou",
-    threshold: Threshold = "otsu",
+    threshold: Threshold = None,
     smooth: Smooth = None,
     as_published: Annotated[
         bool, typer.Option("--as-published", help="Cut-offs as the CheXlocalize scripts choose them.")
@@ -263,6 +273,7 @@ def tune(
 ) -> None:
     """Choose thresholds, probability cut-offs or box filters per task on a validation study."""
     check_out(out, overwrite)
+    made = by_method(threshold=threshold, smooth=smooth)
     try:
         values = [float(v) for v in split(grid) or []]
     except ValueError:
@@ -270,8 +281,8 @@ def tune(
     import salstats as ss
 
     frame = ss.tune(
-        read(study, reading), what=what, grid=values or None, metric=metric, threshold=threshold,
-        smooth=smooth, as_published=as_published, jobs=jobs, progress=True,
+        read(study, reading), what=what, grid=values or None, metric=metric, **made,
+        as_published=as_published, jobs=jobs, progress=True,
     )  # fmt: skip
     deliver(frame, out, overwrite)
     say_chosen(frame, what)
@@ -300,7 +311,7 @@ def segment(
     of: Annotated[
         str | None, typer.Option(help="Whose maps, where there are several: gradcam or gradcam:densenet.")
     ] = None,
-    threshold: Threshold = "otsu",
+    threshold: Threshold = None,
     cutoff: Cutoff = None,
     smooth: Smooth = None,
     colormap: Colormap = None,
@@ -314,7 +325,7 @@ def segment(
     import salstats as ss
 
     made = ss.segment(
-        read(study, reading), method=of, threshold=threshold, cutoff=cutoff, smooth=smooth,
+        read(study, reading), method=of, **by_method(threshold=threshold, cutoff=cutoff, smooth=smooth),
         colormap=colormap, jobs=jobs, progress=True,
     )  # fmt: skip
     ss.write_masks(made, out, overwrite=overwrite)

@@ -11,7 +11,7 @@ from salstats.images.maps import LARGEST_BOX, SaliencyOnImage
 from salstats.study import HUMAN, Content, Series, Study
 
 OTSU = "otsu"
-#: A value for all, one for each task, or one for each task and method (None: for every method).
+#: A value for all, one for each task, method, or task and method (None: for every one).
 Key = tuple[str | None, str | None]
 Values = Mapping[Key, Any]
 Given = float | int | str | os.PathLike[str] | Mapping[Any, Any] | None
@@ -59,11 +59,9 @@ class MaskRule:
 
 def value_of(values: Values, task: str, series: Series) -> Any:
     """Return the value for a task and series, the one most its own; None where there is none."""
-    keys: tuple[Key, ...] = ((task, str(series)), (task, series.method), (task, None), (None, None))
-    for key in keys:
-        if key in values:
-            return values[key]
-    return None
+    names = (str(series), series.method, None)
+    keys: tuple[Key, ...] = (*((task, name) for name in names), *((None, name) for name in names))
+    return next((values[key] for key in keys if key in values), None)
 
 
 def mask_rule(
@@ -117,7 +115,15 @@ def _values(given: Given, name: str, study: Study) -> Values:
 
 def _complete(values: Values, name: str, study: Study) -> Values:
     """Return values that hold one for every task and method that needs it: only maps are cut or smoothed."""
-    for series in study.series if name == "cutoff" else study.with_maps():
+    answering = study.series if name == "cutoff" else study.with_maps()
+    named = {method for task, method in values if task is None}
+    if named:
+        known = dict.fromkeys(n for s in answering if s.method != HUMAN for n in (s.method, str(s)))
+        if unknown := sorted(str(n) for n in named - set(known)):
+            raise SalstatsError(f"{name} names method {unknown[0]!r}, and the study has {quoted(known)}")
+        # of the other methods nothing is said
+        return {(None, None): OTSU, **values} if name == "threshold" else values
+    for series in answering:
         for task in study.tasks:
             if series.method != HUMAN and value_of(values, task, series) is None:
                 methods = sorted({str(m) for t, m in values if t == task})
@@ -134,7 +140,8 @@ def _complete(values: Values, name: str, study: Study) -> Values:
 
 def _key(key: Any) -> Key:
     """Return a mapping's key as task and method."""
-    return (str(key[0]), str(key[1])) if isinstance(key, tuple) else (str(key), None)
+    task, method = key if isinstance(key, tuple) else (key, None)
+    return None if task is None else str(task), None if method is None else str(method)
 
 
 def _is_value(text: str) -> bool:

@@ -89,8 +89,8 @@ def score(
         (distance), "pdc", "hit", "hit_any", "energy".
     threshold : "otsu", float, mapping or path
         What makes a map, scaled to [0, 1], a mask: Otsu's level, or a number that it must exceed. A mapping
-        from task, or from (task, method), to a number; or a file as `tune` or the CheXlocalize release
-        writes them.
+        from task, from (task, method) or from (None, method), to a number; or a file as `tune` or the
+        CheXlocalize release writes them. A method that (None, method) does not name is as by default.
     cutoff : float, mapping or path, optional
         Probability below which a map's mask is empty. Hits do not change with it.
     smooth : int, mapping or path, optional

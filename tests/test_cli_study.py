@@ -152,6 +152,24 @@ def test_what_score_writes_the_statistics_read(folder):
     assert pd.read_csv("d.csv")["unit"].unique().tolist() == ["patient"]
 
 
+@pytest.mark.parametrize("command", [["score"], ["tune", "--what", "cutoff"]])
+def test_box_filters_by_method(folder, command):
+    files = [folder / "study", "--maps", f"cam={folder / 'study' / 'maps'}"]
+    files += ["--maps", f"ig={folder / 'study' / 'maps'}"]
+    frames = {}
+    for name, size in (("own", "ig=15"), ("all", "15"), ("none", "0")):
+        given = [command[0], *map(str, files), *command[1:], "--smooth", size, "-o", f"{name}.csv"]
+        assert run(given) == 0
+        frame = pd.read_csv(f"{name}.csv")
+        frames[name] = (
+            frame[frame["metric"] == "iou"].set_index(["task", "method"]).filter(["score", "estimate"])
+        )
+    for method, whose in (("ig", "all"), ("cam", "none")):
+        got, want = (frames[name].xs(method, level="method") for name in ("own", whose))
+        pd.testing.assert_frame_equal(got, want)
+    assert not frames["all"].equals(frames["none"])
+
+
 def test_what_tune_writes_score_reads(folder):
     for what in ("threshold", "cutoff", "smooth"):
         assert run(["tune", "study", "--what", what, "-o", f"{what}.csv"]) == 0

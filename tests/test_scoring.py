@@ -273,6 +273,19 @@ class TestByHand:
         saliency[3, 3], saliency[6:, 6:] = 1.0, 0.9
         assert only(ss.score(drawn(saliency), smooth=3), "hit")["score"] == 1
 
+    @pytest.mark.parametrize(("name", "value"), [("smooth", 5), ("threshold", 0.6), ("cutoff", 0.5)])
+    def test_a_method_has_masks_of_its_own_and_the_others_are_as_they_were(self, name, value):
+        saliency = np.random.default_rng(0).random((8, 8))
+        maps = {("a", "Edema", method): saliency for method in ("cam", "ig")}
+        study = ss.study_from_arrays({("a", "Edema"): square(*BLOCK)}, maps, prob={("a", "Edema"): 0.3})
+        plain, everywhere = ss.score(study, metrics="iou"), ss.score(study, metrics="iou", **{name: value})
+        own = ss.score(study, metrics="iou", **{name: {(None, "ig"): value}})
+        want = [only(plain)["score"], only(everywhere, method="ig")["score"]]
+        assert [only(own, method=m)["score"] for m in ("cam", "ig")] == pytest.approx(
+            want, abs=0, nan_ok=True
+        )
+        assert str(want[0]) != str(want[1])
+
     def test_scores_of_a_study_are_what_the_statistics_take(self, scored):
         estimates = ss.summarize(scored.query("metric == 'iou'"), by="method", n_replicates=20)
         assert estimates["unit"].tolist() == ["patient", "patient"]
@@ -308,6 +321,10 @@ class TestBadInput:
             SalstatsError, match="it has one for method 'ig'; tune and score under the same name"
         ):
             ss.score(drawn(np.eye(8)), threshold={("Edema", "ig"): 0.4})
+
+    def test_a_filter_for_a_method_that_is_not_there(self):
+        with pytest.raises(SalstatsError, match="smooth names method 'lrp', and the study has 'cam'"):
+            ss.score(drawn(np.eye(8)), smooth={(None, "lrp"): 80})
 
     def test_the_colour_map_needs_smoothing(self):
         with pytest.raises(SalstatsError, match="colormap='jet'"):
