@@ -35,7 +35,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import salstats as ss
-from salstats.analysis_options import OneLine, named_folder, write_results
+from salstats.analysis_options import OneLine, folders, named_folder, write_results
 from salstats.checks import SalstatsError
 from salstats.cli_options import in_flags
 from salstats.display.items import Item, check_items_folder
@@ -51,16 +51,6 @@ FORM = "METHOD[:MODEL[:SEED]]=DIR"
 
 #: Formats of a printed table.
 SUFFIXES = (".html", ".tex", ".docx", ".csv")
-
-
-def folders(given: list[tuple[str, str]], flag: str) -> dict[str, str] | None:
-    """Return the folders of an option by name, each named once."""
-    twice = [name for i, (name, _) in enumerate(given) if name in dict(given[:i])]
-    if twice:
-        raise SalstatsError(
-            f"{flag} names {twice[0]!r} twice; tell models and seeds apart as in {twice[0]}:a:1"
-        )
-    return dict(given) or None
 
 
 def whole_numbers(text: str) -> list[int]:

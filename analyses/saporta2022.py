@@ -10,16 +10,25 @@ Reads heat maps, the truth, people's segmentations and points, and writes into O
 The items: Tables 1 to 3, Fig. 2, Extended Data 1 to 10 (3 and 7 where several methods or models are given),
 every headline number as published and with patients as clusters, what changes under other choices (S1
 misses, S2 cut-offs, S3 task effects, S7 logistic model), one at a time, and cases picked by their IoU.
+What cannot be made of what is there is listed with what it needs before anything is tuned or scored: the
+public release has maps for its validation set only, and people's marks for its test set only.
 
 Without --as-published intervals resample patients (a task's hit rate has Wilson's, of the effective number
 of patients), estimates are means of the scores, pairs are complete.
-With it: the mean of 1000 replicates of cases, order statistics, rows for independent, the scripts' rounding.
-Thresholds and cut-offs are tuned on --validation, never on --data; without it Extended Data 1 is left out and
-no mask is emptied for want of confidence. The first --maps is the method of all single-method items.
+With it: the mean of 1000 replicates of cases, order statistics, rows for independent, the scripts' rounding,
+and cut-offs chosen as the scripts do (above, not from; means to three digits; 0 not tried for Lung Lesion).
+Thresholds and cut-offs are given, or tuned on --validation, never on --data; without either Extended Data 1
+is left out and no mask is emptied for want of confidence. The first --maps is the method of all
+single-method items, and what is tuned is tuned for it.
+
+--maps without a name is a folder of folders METHOD or METHOD_MODEL, cut at the last underscore. The study
+smoothed integrated gradients (100 pixels; 50 for ResNet152 and Inception-v4), DeepLIFT (50) and LRP (80):
+--smooth integrated_gradients=100. A long run that is stopped goes on with the same --resume FOLDER.
 
 Exits with 2 and one line where the input cannot be used.
 
 Example: python analyses/saporta2022.py --data test --validation val -o out --maps gradcam=test/gradcam_maps
+Example: python analyses/saporta2022.py --data CheXlocalize --split val --validation CheXlocalize -o out
 """
 
 import argparse
@@ -28,19 +37,25 @@ import warnings
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 import salstats as ss
-from salstats.analysis_options import OneLine, named_folder, write_results
-from salstats.checks import SalstatsError, SalstatsWarning
-from salstats.cli_options import in_flags
+from salstats.analysis_options import OneLine, folders, named_folder, write_results
+from salstats.checkpoints import checked_folder
+from salstats.checks import SalstatsError, SalstatsWarning, quoted
+from salstats.cli_options import by_method, in_flags, split
 from salstats.display.items import Item, check_items_folder
 from salstats.display.saporta2022.examples import examples
-from salstats.display.saporta2022.frames import Choice, Frames, one_model
-from salstats.display.saporta2022.items import make_items
+from salstats.display.saporta2022.frames import Choice, Frames, check_positives
+from salstats.display.saporta2022.items import make_items, missing_parts
+from salstats.display.saporta2022.needs import MAPS, SWEEP, held_by, main_alone, main_series
 from salstats.display.saporta2022.slices import cut_off, true_positive
-from salstats.study import HUMAN, Study
+from salstats.masking import mask_rule, value_of
+from salstats.readers.chexlocalize import METHOD
+from salstats.readers.chexlocalize_study import PATIENT
+from salstats.study import Study
 
 #: How a folder is given by name.
 FORM = "METHOD[:MODEL]=DIR"
@@ -48,42 +63,104 @@ FORM = "METHOD[:MODEL]=DIR"
 #: Replicates that the 25th of 1000, and its like, need.
 FEWEST = 40
 
+#: What makes a mask of a map, for all methods or by method.
+MASKS = {
+    "threshold": "of Extended Data 1b, in the place of one that is tuned; may be repeated",
+    "cutoff": "probability below which a mask is empty, in the place of one that is tuned; may be repeated",
+    "smooth": "side of a box filter in pixels (none); may be repeated",
+}
+
+#: Files of --data that are found by their names unless they are given.
+FILES = ("truth", "annotations", "human", "human_annotations", "points", "labels")
+
 
 def read_data(options: argparse.Namespace) -> Study:
-    """Return the study, which must hold what people marked."""
-    study = ss.read_chexlocalize(options.data, split=options.split, maps=dict(options.maps) or None)
-    if HUMAN not in {s.method for s in study.series}:
-        raise SalstatsError(f"{study.source} holds no segmentations or points of people to compare with")
-    return study
+    """Return the study, the main series of maps first."""
+    maps = folders(options.maps, "--maps")
+    if options.main is not None:
+        if options.main not in (maps or {}):
+            raise SalstatsError(f"--main {options.main} is none of --maps ({quoted(maps or ()) or 'none'})")
+        maps = {options.main: maps[options.main], **maps}
+    return ss.read_chexlocalize(
+        options.data, split=options.split, maps=maps, tasks=split(options.tasks),
+        patient_from=options.patient_from, **{name: getattr(options, name) for name in FILES},
+    )  # fmt: skip
+
+
+def read_validation(options: argparse.Namespace, study: Study) -> Study | None:
+    """Return the validation study with the maps of the main series, under the name it has in the study."""
+    if options.validation is None:
+        return None
+    maps = folders(options.validation_maps, "--validation-maps")
+    name = str(main_series(study) or next(iter(maps or ()), METHOD))
+    if maps and name not in maps:
+        raise SalstatsError(
+            f"--validation-maps names {quoted(maps)}; thresholds and cut-offs are tuned for {name!r}"
+        )
+    validation = ss.read_chexlocalize(
+        options.validation, tasks=split(options.tasks),
+        # the release has both sets in one folder
+        split="val" if options.split else None,
+        **({"maps": {name: maps[name]}} if maps else {"method": name}),
+    )  # fmt: skip
+    return validation.select(tasks=[t for t in validation.tasks if t in study.tasks])
 
 
 def make_frames(study: Study, options: argparse.Namespace) -> Frames:
     """Return the frames of the study, tuned on the validation study where there is one."""
-    sweep = cutoffs = thresholds = None
-    n_shared = 0
-    if options.validation is not None:
-        validation = read_validation(options)
+    shown = {"jobs": options.jobs, "progress": sys.stderr.isatty()}
+    main, validation = main_series(study), read_validation(options, study)
+    features = ss.features(study, **shown)
+    check_positives(features, options.min_positives)
+    there = held_by(study, validation, thresholds=options.threshold is not None)
+    for sentence in missing_parts(there):
+        print(sentence, flush=True)
+        warnings.warn(sentence, SalstatsWarning, stacklevel=2)
+
+    given = by_method(**{name: getattr(options, name) for name in MASKS})
+    if given and main is None:
+        raise SalstatsError(f"--{next(iter(given))} is of maps, and {study.source} has none")
+    own = {name: of_main(study, name, value) for name, value in given.items()}
+    sweep, n_shared = None, 0
+    if SWEEP in there:
+        tune = partial(ss.tune, validation, smooth=own.get("smooth") or None, **shown)
+        sweep = tune(what="threshold")
+    if {SWEEP, MAPS} <= there and not {"threshold", "cutoff"} <= set(own):
         n_shared = warn_shared(study, validation)
-        sweep = ss.tune(validation, what="threshold", jobs=options.jobs)
-        thresholds = chosen(sweep, "threshold", "otsu", study)
-        cutoffs = chosen(ss.tune(validation, what="cutoff", jobs=options.jobs), "cutoff", 0.0, study)
+        if "threshold" not in own:
+            own["threshold"] = chosen(sweep, "threshold", "otsu", study)
+        if "cutoff" not in own:
+            tried = tune(what="cutoff", as_published=options.as_published)
+            own["cutoff"] = chosen(tried, "cutoff", 0.0, study)
 
-    def score(**given: object) -> pd.DataFrame:
-        return ss.score(study, jobs=options.jobs, progress=sys.stderr.isatty(), **given)
-
-    features = ss.features(study, jobs=options.jobs)
-    everywhere = score(metrics=["iou", "hit"], slice="full")
+    score = partial(ss.score, resume=options.resume, **shown)
+    everywhere = score(study, metrics=["iou", "hit"], slice="full", smooth=given.get("smooth"))
     uncut = everywhere[everywhere["metric"] == "iou"].reset_index(drop=True)
+    full, tuned = uncut, None
+    if "cutoff" in own:
+        full = cut_off(uncut, {(task, main.method): value for task, value in own["cutoff"].items()})
+    if "threshold" in own:
+        masks = {name: own[name] for name in ("threshold", "smooth") if own.get(name)}
+        tuned = score(main_alone(study), metrics="iou", **masks)
     return Frames(
         scores=true_positive(everywhere, set(features["case"])),
-        full=uncut if cutoffs is None else cut_off(uncut, cutoffs),
+        full=full,
         uncut=uncut,
         features=features,
-        tuned=None if thresholds is None else score(metrics="iou", threshold=thresholds),
+        tuned=tuned,
         sweep=sweep,
-        cut_off=cutoffs is not None,
+        cut_off="given" if "cutoff" in given else "tuned" if "cutoff" in own else "",
+        thresholds="given" if "threshold" in given else "tuned",
         n_shared=n_shared,
     )
+
+
+def of_main(study: Study, name: str, given: Any) -> dict[str, Any]:
+    """Return an option's value for the main series, by task; none where it says nothing of it."""
+    # a file of cut-offs may be of the main series only
+    values = getattr(mask_rule(study if name == "smooth" else main_alone(study), **{name: given}), name)
+    found = {task: value_of(values, task, main_series(study)) for task in study.tasks}
+    return {task: value for task, value in found.items() if value is not None}
 
 
 def warn_shared(study: Study, validation: Study) -> int:
@@ -99,36 +176,17 @@ def warn_shared(study: Study, validation: Study) -> int:
     return len(shared)
 
 
-def read_validation(options: argparse.Namespace) -> Study:
-    """Return the validation study, its maps under the same names."""
-    maps = dict(options.maps)
-    own = dict(options.validation_maps)
-    # the release has both sets in one folder
-    split = "val" if options.split == "test" else None
-    if own:
-        return ss.read_chexlocalize(options.validation, split=split, maps=own)
-    methods = {name.split(":")[0] for name in maps}
-    if len(methods) > 1:
-        raise SalstatsError("several --maps need --validation-maps METHOD=DIR for each method")
-    named = {"method": methods.pop()} if methods else {}
-    return ss.read_chexlocalize(options.validation, split=split, **named)
-
-
-def chosen(
-    sweep: pd.DataFrame, column: str, otherwise: object, study: Study
-) -> dict[tuple[str, str], object]:
-    """Return the value of each task and method; one that the validation study cannot tell is `otherwise`."""
-    best = one_model(sweep).query("chosen").set_index(["task", "method"])[column].to_dict()
-    methods = {s.method for s in study.series} - {HUMAN}
-    values = {(t, m): best.get((t, m), otherwise) for t in study.tasks for m in sorted(methods)}
-    unknown = sorted({t for t, m in values if (t, m) not in best})
+def chosen(sweep: pd.DataFrame, column: str, otherwise: object, study: Study) -> dict[str, object]:
+    """Return the value of each task; one that the validation study cannot tell is `otherwise`."""
+    best = sweep.query("chosen").set_index("task")[column].to_dict()
+    unknown = [t for t in study.tasks if t not in best]
     if unknown:
         warnings.warn(
             f"the validation study has no {column} for {', '.join(unknown)}: {otherwise!r} is used",
             SalstatsWarning,
             stacklevel=2,
         )
-    return values
+    return {task: best.get(task, otherwise) for task in study.tasks}
 
 
 def make_parser() -> OneLine:
@@ -139,14 +197,24 @@ def make_parser() -> OneLine:
     add("--validation", type=Path, metavar="DIR", help="the study that thresholds and cut-offs are tuned on")
     add("-o", "--output", type=Path, required=True, metavar="OUT", help="folder to make")
     for name, whose in (("--maps", "--data"), ("--validation-maps", "--validation")):
-        add(name, type=named_folder(FORM), action="append", default=[], metavar=FORM,
+        add(name, type=named_folder(FORM, unnamed=True), action="append", default=[], metavar=FORM,
             help=f"maps of a method, where {whose} does not hold them alone; may be repeated")  # fmt: skip
+    add("--main", metavar="METHOD[:MODEL]", help="whose maps single-method items show (the first)")
+    for name, what in MASKS.items():
+        add(f"--{name}", action="append", metavar="[METHOD[:MODEL]=]N|FILE", help=what)
     add("--images", type=Path, metavar="DIR", help="the images behind the maps, for the examples")
     add("--split", choices=("val", "test"), help="which set of --data, where one folder holds both")
-    add("--as-published", action="store_true", help="inference as the study's scripts have it")
+    add("--tasks", action="append", metavar="TASK", help="only these, comma-separated")
+    for name in FILES:
+        add(
+            f"--{name.replace('_', '-')}", type=Path, metavar="FILE", help="of --data; else found by its name"
+        )
+    add("--patient-from", default=PATIENT, metavar="REGEX", help="finds the patient in a case's name")
+    add("--as-published", action="store_true", help="inference and cut-offs as the study's scripts have them")
     add("--replicates", type=int, default=1000, metavar="N", help="bootstrap replicates (1000)")
     add("--min-positives", type=int, default=10, metavar="N", help="tasks with fewer are left out (10)")
     add("--jobs", type=int, default=1, metavar="N", help="processes; -1 for one per core (1)")
+    add("--resume", type=Path, metavar="FOLDER", help="keeps scored cases for a run that is stopped")
     add("--overwrite", action="store_true", help="replace what an earlier run made")
     return parser
 
@@ -157,13 +225,15 @@ def items_of(options: argparse.Namespace) -> list[Item]:
     frames = make_frames(study, options)
     choice = Choice(options.as_published, options.replicates)
     items = list(make_items(frames, choice, options.min_positives))
-    return [*items, examples(study, frames, options.images)]
+    return [*items, examples(study, frames, options.images)] if MAPS in frames.there else items
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     options = make_parser().parse_args(argv)
     try:
         folder = check_items_folder(options.output, overwrite=options.overwrite)
+        if options.resume is not None:
+            checked_folder(options.resume)
         if options.replicates < FEWEST:
             raise SalstatsError(
                 f"--replicates must be at least {FEWEST}, not {options.replicates}: intervals as published "

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NoReturn
 
-from salstats.checks import SalstatsWarning
+from salstats.checks import SalstatsError, SalstatsWarning
 from salstats.display.figure_jobs import FigureJobs
 from salstats.display.items import INDEX, WARNINGS, Item, write_items
+from salstats.display.labels import Labels
 
 
 class OneLine(argparse.ArgumentParser):
@@ -25,16 +26,65 @@ class OneLine(argparse.ArgumentParser):
         self.exit(2, f"{self.name}: {message}\n")
 
 
-def named_folder(form: str) -> Callable[[str], tuple[str, str]]:
-    """Return a reader of both sides of NAME=DIR, whose error says the `form` that is wanted."""
+def named_folder(form: str, *, unnamed: bool = False) -> Callable[[str], tuple[str, str]]:
+    """Return a reader of both sides of NAME=DIR, whose error says the `form` that is wanted.
+
+    With `unnamed`, DIR alone has an empty name: it is a folder of folders, see `folders`.
+    """
 
     def read(text: str) -> tuple[str, str]:
-        name, _, folder = text.partition("=")
+        name, equals, folder = text.partition("=")
+        if unnamed and not equals:
+            return "", text
         if not name or not folder:
             raise argparse.ArgumentTypeError(f"{text!r} is not {form}")
         return name, folder
 
     return read
+
+
+def folders(given: Iterable[tuple[str, str]], flag: str) -> dict[str, str] | None:
+    """Return the folders of an option by name, each named once.
+
+    A folder without a name holds one for each series, called METHOD or METHOD_MODEL. A method that is known
+    may hold underscores itself; else the last one cuts.
+    """
+    named: dict[str, str] = {}
+    for name, place in given:
+        found = {name: place} if name else _below(Path(place))
+        if not found:
+            raise SalstatsError(
+                f"{flag} {place}: holds no folders METHOD or METHOD_MODEL; name its method, as in "
+                f"{flag} gradcam={place}"
+            )
+        for key, folder in found.items():
+            if key in named:
+                raise SalstatsError(
+                    f"{flag} names {key!r} twice; tell models and seeds apart as in {key}:a:1"
+                )
+            named[key] = folder
+    return named or None
+
+
+def _below(folder: Path) -> dict[str, str]:
+    """Return the folders in a folder by the series that their names say."""
+    return {
+        _series_name(p.name): str(p)
+        for p in sorted(folder.iterdir())
+        if p.is_dir() and not p.name.startswith(".")
+    }
+
+
+def _series_name(folder: str) -> str:
+    """Return method[:model] from the name of a folder."""
+    parts = folder.split("_")
+    heads = ["_".join(parts[:n]) for n in range(len(parts), 0, -1)]
+    labels = Labels()
+    # methods that are known have a label of their own
+    known = (h for h in heads if labels.value("method", h.lower()) != h.lower())
+    method = next(known, heads[min(1, len(heads) - 1)])
+    model = folder[len(method) + 1 :]
+    return f"{method}:{model}" if model else method
 
 
 def write_results(make: Callable[[], Iterable[Item]], folder: Path, *, jobs: int) -> None:

@@ -195,6 +195,8 @@ class Study:
     ) -> "Study":
         """Return the study with some of its cases, tasks and methods only, in its own order.
 
+        A method stands for all its series; method:model is one of them.
+
         Raises
         ------
         SalstatsError
@@ -202,21 +204,23 @@ class Study:
         """
         kept_cases = chosen_names(cases, [c.case for c in self.cases], "case", self.source)
         kept_tasks = chosen_names(tasks, list(self.tasks), "task", self.source)
-        kept_methods = chosen_names(methods, [s.method for s in self.series], "method", self.source)
+        names = list(dict.fromkeys(n for s in self.series for n in (s.method, str(s))))
+        wanted = chosen_names(methods, names, "method", self.source)
+        series = tuple(s for s in self.series if {s.method, str(s)} & wanted)
         return Study(
             cases=tuple(
                 replace(
                     c,
                     truths={t: v for t, v in c.truths.items() if t in kept_tasks},
                     predictions=tuple(
-                        p for p in c.predictions if p.task in kept_tasks and p.series.method in kept_methods
+                        p for p in c.predictions if p.task in kept_tasks and p.series in series
                     ),
                 )
                 for c in self.cases
                 if c.case in kept_cases
             ),
             tasks=tuple(t for t in self.tasks if t in kept_tasks),
-            series=tuple(s for s in self.series if s.method in kept_methods),
+            series=series,
             source=self.source,
         )
 

@@ -14,7 +14,14 @@ from saporta_frames import METHOD, long, read_oracle, write_part
 
 from salstats import datasets
 from salstats.checks import SalstatsWarning
-from salstats.display.saporta2022.localisation import thresholds
+from salstats.display.saporta2022.frames import one_model
+from salstats.display.saporta2022.items import missing_parts
+from salstats.display.saporta2022.localisation import (
+    ensemble_and_checkpoints,
+    several_models,
+    tuned_thresholds,
+)
+from salstats.display.saporta2022.needs import ENSEMBLE, SEVERAL
 
 ROOT = Path(__file__).resolve().parents[2]
 # sums of the same numbers in another order
@@ -416,14 +423,10 @@ def several(frames):
     return pd.concat([*parts, human], ignore_index=True)
 
 
-def test_methods_and_models_have_their_own_table(script, several):
-    from salstats.display.saporta2022.items import Choice, several_models
-
-    class Given:
-        scores = several
-        main = METHOD
-
-    items = {i.key: i for i in several_models(Given, Choice(False, 50))}
+def test_methods_and_models_have_their_own_table(script, frames, several):
+    own, choice = replace(frames, scores=several), script.Choice(False, 50)
+    assert {SEVERAL, ENSEMBLE} <= own.there
+    items = {i.key: i for make in (several_models, ensemble_and_checkpoints) for i in make(own, choice)}
     assert set(items) == {"extended_data_3", "extended_data_7"}
     rows = items["extended_data_3"].frame.query("metric == 'iou' and task == 'Cardiomegaly'")
     means = rows.set_index(["model", "method"])["estimate"]
@@ -452,14 +455,14 @@ def cells_of(html):
             yield re.sub("<[^>]*>", "", cells[0]).strip(), [c for c in cells if re.search(r"\(\d", c)]
 
 
-def test_one_method_alone_has_no_such_table(script, frames):
-    from salstats.display.saporta2022.items import Choice, several_models
+def test_one_method_alone_has_no_such_table(frames):
+    missing = "\n".join(missing_parts(frames.there))
+    assert "Extended Data 3: not made, needs maps of several methods" in missing
+    assert "Extended Data 7: not made" in missing
 
-    assert list(several_models(frames, Choice(False, 50))) == []
 
-
-def test_the_first_model_stands_for_its_method(script, several):
-    rows = script.one_model(several)
+def test_the_first_model_stands_for_its_method(several):
+    rows = one_model(several)
     assert "model" not in rows
     got = rows.query("method == 'ig' and metric == 'iou'")["score"].mean()
     assert got == pytest.approx(
@@ -555,7 +558,7 @@ def test_a_study_that_is_not_there_is_one_line_and_exit_2(script, tmp_path, caps
     ("arguments", "text"),
     [
         ([], "--data"),
-        (["--data", "x", "-o", "y", "--maps", "gradcam"], "'gradcam' is not METHOD[:MODEL]=DIR"),
+        (["--data", "x", "-o", "y", "--maps", "gradcam="], "'gradcam=' is not METHOD[:MODEL]=DIR"),
         (["--data", "x", "-o", "y", "--replicates", "many"], "invalid int value: 'many'"),
     ],
 )
@@ -625,23 +628,56 @@ def test_without_a_validation_study_nothing_is_tuned(items_of, small_study):
     assert set(items["sensitivity"].frame["row"]) == {"S1", "S3", "S7"}
 
 
-def test_a_study_without_people_is_one_line_and_exit_2(script, small_study, tmp_path, capsys):
-    folder, _ = small_study
-    (tmp_path / "study").mkdir()
-    for name in ("gt_annotations.json", "maps"):
-        (tmp_path / "study" / name).symlink_to(folder / name)
-    arguments = ["--data", str(tmp_path / "study"), "--maps", f"{METHOD}={folder / 'maps'}"]
-    assert script.main([*arguments, "-o", str(tmp_path / "out")]) == 2
-    assert "no segmentations or points of people" in one_line(capsys)
-    assert not (tmp_path / "out").exists()
+@pytest.fixture(scope="module")
+def release(small_study, tmp_path_factory):
+    """As the public release: maps of the validation set only, people's marks of the test set only."""
+    folder, (part, _) = tmp_path_factory.mktemp("release"), small_study
+    for name, whose in (("gt_annotations", "val"), ("gt_annotations", "test"), ("hb_annotations", "test"),
+                        ("hb_salient_pts", "test")):  # fmt: skip
+        (folder / f"{name}_{whose}.json").symlink_to(part / f"{name}.json")
+    (folder / "gradcam_maps_val").mkdir()
+    for file in (part / "maps").iterdir():
+        (folder / "gradcam_maps_val" / file.name).symlink_to(file.resolve())
+    return ["--data", str(folder), "--validation", str(folder), "--tasks", "Atelectasis,Airspace Opacity"]
 
 
-def test_several_methods_need_their_own_maps_of_the_validation_study(script, small_study, tmp_path, capsys):
+def test_maps_without_people_give_what_needs_no_people(items_of, release, capsys):
+    items = items_of(*release, "--split", "val")
+    assert {f"extended_data_{n}" for n in ("1a", "8", "9")} | {"table_1", "table_2", "table_3"} < set(items)
+    assert set(items["table_2"].frame["outcome"]) == {"IoU", "Hit"}
+    assert not {"figure_2", "extended_data_5", "extended_data_6"} & set(items)
+    (said,) = (line for line in capsys.readouterr().out.splitlines() if "needs people's" in line)
+    assert "Fig. 2; Extended Data 5 and 6" in said
+
+
+def test_people_without_maps_give_what_needs_no_maps(items_of, release):
+    items = items_of(*release, "--split", "test")
+    means = {"table_1", "extended_data_2", "extended_data_4", "as_published_and_clustered"}
+    assert set(items) == means | {"extended_data_1a", "extended_data_8", "extended_data_10"}
+    assert set(items["table_1"].frame["method"]) == {"human"}
+
+
+def test_what_is_not_made_is_said_before_anything_is_tuned_or_scored(
+    script, release, tmp_path, capsys, monkeypatch
+):
+    def stop(*_, **__):
+        raise OSError("stopped")
+
+    for work in ("tune", "score"):
+        monkeypatch.setattr(f"salstats.{work}", stop)
+    arguments = [*release, "--split", "val", "-o", str(tmp_path / "out"), "--min-positives"]
+    assert script.main([*arguments, "20"]) == 2
+    assert "Fig. 2; Extended Data 5 and 6" in capsys.readouterr().out
+    assert script.main([*arguments, "45"]) == 2
+    assert "no task has 45 positive cases" in capsys.readouterr().err
+
+
+def test_what_is_tuned_needs_maps_of_the_main_method_only(script, small_study, tmp_path, capsys):
     folder, _ = small_study
     maps = [a for m in ("gradcam", "ig") for a in ("--maps", f"{m}={folder / 'maps'}")]
-    arguments = ["--data", str(folder), "--validation", str(folder), "-o", str(tmp_path / "out"), *maps]
-    assert script.main(arguments) == 2
-    assert "need --validation-maps" in one_line(capsys)
+    own = ["--validation", str(folder), "--validation-maps", f"ig={folder / 'maps'}"]
+    assert script.main(["--data", str(folder), "-o", str(tmp_path / "out"), *maps, *own]) == 2
+    assert "tuned for 'gradcam'" in one_line(capsys)
 
 
 def test_too_few_replicates_for_order_statistics_are_said_before_any_work(script, tmp_path, capsys):
@@ -655,6 +691,6 @@ def test_cases_that_are_tuned_on_and_scored_are_said(script, made_up_study, fram
     with pytest.warns(SalstatsWarning, match="3 of 5 cases of --data are in --validation too"):
         assert script.warn_shared(study, study.select(cases=[c.case for c in study][2:])) == 3
     own = replace(frames, n_shared=3)
-    notes = {i.key: i.note for i in thresholds(own, script.Choice(False, 40))}
+    notes = {i.key: i.note for i in tuned_thresholds(own, script.Choice(False, 40))}
     assert "3 cases stand in both studies" in notes["extended_data_1b"]
-    assert "both studies" not in " ".join(i.note for i in thresholds(frames, script.Choice(False, 40)))
+    assert "both studies" not in " ".join(i.note for i in tuned_thresholds(frames, script.Choice(False, 40)))

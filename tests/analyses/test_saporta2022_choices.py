@@ -27,7 +27,7 @@ from salstats.display.saporta2022.frames import (
     feature_slopes,
     means,
 )
-from salstats.display.saporta2022.localisation import localisation
+from salstats.display.saporta2022.localisation import figure_2, table_1
 from salstats.display.saporta2022.sensitivity import sensitivity
 from salstats.display.saporta2022.slices import cut_off, true_positive
 
@@ -192,7 +192,7 @@ def test_an_overall_slope_outside_those_of_the_tasks_is_said(overall, place):
 
 
 def test_figure_2_has_the_classifiers_auroc_in_its_frame(frames):
-    item = next(i for i in localisation(frames, Choice(False, 40)) if i.key == "figure_2")
+    (item,) = figure_2(frames, Choice(False, 40))
     rows = frames.uncut.query("method == @METHOD and task == 'Edema'")
     got = item.frame[item.frame["task"] == "Edema"]["auroc"]
     # the share of pairs of a positive and a negative that are ranked rightly, ties counted half
@@ -203,12 +203,13 @@ def test_figure_2_has_the_classifiers_auroc_in_its_frame(frames):
 
 
 def test_table_1_says_which_tasks_have_few_patients(frames):
-    item = next(i for i in localisation(frames, Choice(False, 40)) if i.key == "table_1")
+    (item,) = table_1(frames, Choice(False, 40))
     assert item.note.endswith("with fewer than 20 patients percentile intervals are too short (Edema)")
 
 
 def test_features_are_not_said_to_lie_at_0_or_1(frames):
-    text = distributions(frames).table.as_raw_html()
+    (item,) = distributions(frames, Choice(False, 40))
+    text = item.table.as_raw_html()
     assert "Median" in text
     assert "At 0" not in text
     assert "At 1" not in text

@@ -16,6 +16,7 @@ from salstats.display.saporta2022.frames import (
     metric_rows,
     one_model,
 )
+from salstats.display.saporta2022.needs import MAPS, PEOPLE, PROBABILITIES
 
 #: Columns of two choices beside each other.
 VALUES = ("estimate", "conf_low", "conf_high", "p_adjusted", "n")
@@ -68,7 +69,7 @@ def side_by_side(frames: Frames, n_replicates: int) -> pd.DataFrame:
     parts = [
         beside(published[item], clustered[item], keys).assign(item=item)
         for item, keys in HEADLINES.items()
-        if len(published[item])
+        if len(published.get(item, ()))
     ]
     rows = pd.concat(parts, ignore_index=True)
     return rows[["item", *(c for c in ("metric", "outcome", "method", "task", "term") if c in rows), *BESIDE]]
@@ -77,12 +78,15 @@ def side_by_side(frames: Frames, n_replicates: int) -> pd.DataFrame:
 def _headlines(frames: Frames, choice: Choice) -> dict[str, pd.DataFrame]:
     """Return the frames of the headline numbers under one kind of inference."""
     rows = metric_rows(one_model(frames.scores), "iou", "hit")
-    by_confidence = confidence_slices(frames, choice)
-    return {
+    found = {
         "Table 1": means(rows, choice),
         "Extended Data 4": means(metric_rows(full_rows(frames, choice), "iou"), choice),
-        "Extended Data 5-6": decreases(rows, choice),
-        "Table 2": feature_slopes(frames, choice, (POOLED,), (ALL_TASKS,)),
-        "Table 3": by_confidence["iou"],
-        "Extended Data 9": by_confidence["hit"],
     }
+    if {MAPS, PEOPLE} <= frames.there:
+        found["Extended Data 5-6"] = decreases(rows, choice)
+    if MAPS in frames.there:
+        found["Table 2"] = feature_slopes(frames, choice, (POOLED,), (ALL_TASKS,))
+    if PROBABILITIES in frames.there:
+        by_confidence = confidence_slices(frames, choice)
+        found |= {"Table 3": by_confidence["iou"], "Extended Data 9": by_confidence["hit"]}
+    return found

@@ -13,8 +13,8 @@ from salstats.display.saporta2022.words import feature, words
 from salstats.display.tables.layout import Column, Table, build
 
 
-def comparison(rows: pd.DataFrame, main: str) -> Item:
-    """Return every headline number as published and with patients as clusters."""
+def comparison(rows: pd.DataFrame, main: str | None, cutoffs: str) -> Item:
+    """Return every headline number as published and with patients as clusters; `cutoffs` ends the note."""
     columns = [c for c in ("metric", "outcome", "method", "task", "term") if c in rows]
     stub = [_capital(" · ".join(dict.fromkeys(words(row)))) for row in rows[columns].itertuples(index=False)]
     signed = rows[rows["conclusion_published"] != ""]
@@ -30,7 +30,7 @@ def comparison(rows: pd.DataFrame, main: str) -> Item:
             lost.assign(method="Patients as clusters"),
         ],
         ignore_index=True,
-    )[["metric", "method", "task", "term", "estimate", "conf_low", "conf_high"]]
+    )[["metric", "method", "task", "estimate", "conf_low", "conf_high"]]
     return Item(
         "as_published_and_clustered",
         "Every headline number as published and with patients as clusters",
@@ -42,14 +42,16 @@ def comparison(rows: pd.DataFrame, main: str) -> Item:
             {"published": "As published", "": "Patients as clusters"},
             rows["item"] == "Extended Data 5-6",
         ),
-        plot_intervals(both.drop(columns="term").assign(conf_level=0.95), labels={"iou": "Mean IoU"})
-        + p9.labs(x="Decrease from human benchmark, % (95% CI)"),
+        plot_intervals(both.assign(conf_level=0.95), labels={"iou": "Mean IoU"})
+        + p9.labs(x="Decrease from human benchmark, % (95% CI)")
+        if len(lost)
+        else None,
         slice="as each item",
         note=f"the sign shown changes in {int(signed['changed'].sum())} of the {len(signed)} rows that have "
         "one (a mean has none); as published: mean of the replicates, order statistics, pairs of what either "
         "has, cases or rows for independent; patients as clusters: mean of the scores, complete pairs, "
         "Wilson's interval of a hit rate, as in each table; Table 2: features scaled over all tasks, as the "
-        "scripts have it",
+        f"scripts have it; both have the same cut-offs{cutoffs}",
     )
 
 

@@ -27,7 +27,7 @@ from salstats.display.saporta2022.frames import (
     main_rows,
     present,
 )
-from salstats.display.saporta2022.words import LABELS, feature, full_name
+from salstats.display.saporta2022.words import LABELS, cutoff_note, feature, full_name
 from salstats.display.tables.describe import table_describe
 from salstats.display.tables.estimates import table_estimates
 from salstats.display.tables.layout import Column, Table, build
@@ -100,14 +100,14 @@ def described_features(frames: Frames) -> pd.DataFrame:
     return describe(long.astype({"score": "float64"}), by=["metric", "task"])
 
 
-def distributions(frames: Frames) -> Item:
-    """Return Extended Data 8: letter values of the features."""
+def distributions(frames: Frames, choice: Choice) -> Iterator[Item]:
+    """Yield Extended Data 8: letter values of the features."""
     used = [f for f in FEATURES if frames.positives[f].notna().any()]
     values = letter_values(frames.positives, used, by="task")
     # that a feature is 0 or 1 means nothing
     edges = ["n_zero", "share_zero", "n_one", "share_one"]
     described = described_features(frames).assign(binary=False, **dict.fromkeys(edges, 0))
-    return Item(
+    yield Item(
         "extended_data_8",
         "Extended Data 8: distribution of the features",
         values,
@@ -119,8 +119,8 @@ def distributions(frames: Frames) -> Item:
     )
 
 
-def table_2(frames: Frames, choice: Choice) -> Item:
-    """Return Table 2: what makes localisation worse, features scaled both ways."""
+def table_2(frames: Frames, choice: Choice) -> Iterator[Item]:
+    """Yield Table 2: what makes localisation worse, features scaled both ways."""
     slopes = feature_slopes(frames, choice)
     if choice.published:
         slopes["printed"] = printed_as_published(slopes, n_tests=len(FEATURES))
@@ -154,7 +154,7 @@ def table_2(frames: Frames, choice: Choice) -> Item:
         .drop(columns=["outcome", "scale", "pool", "printed"], errors="ignore"),
         labels={"term": list(FEATURES)},
     )
-    return Item(
+    yield Item(
         "table_2",
         "Table 2: features of the finding and localisation",
         slopes,
@@ -222,7 +222,8 @@ def by_confidence(frames: Frames, choice: Choice) -> Iterator[Item]:
             note="Overall pools all tasks, whose confidence and scores differ; Within tasks is the slope "
             "with task effects, and Spearman's correlations within tasks combined as Taylor (1987) does, on "
             f"Fisher's z; {overall_against_tasks(found)}; stars are not corrected for the number of tasks; "
-            + _error_note(choice, ranks=True),
+            + _error_note(choice, ranks=True)
+            + (cutoff_note(frames, choice) if metric == "iou" else ""),
         )
 
 

@@ -1,25 +1,21 @@
 """Cases to look at: the main saliency method at its worst, median, mean and best."""
 
-from dataclasses import replace
-
 from salstats.display.format import fixed_text
 from salstats.display.items import Item
 from salstats.display.labels import Labels
 from salstats.display.plots.gallery import plot_gallery
 from salstats.display.plots.image_sources import ImageSource
 from salstats.display.saporta2022.frames import Frames, main_rows, metric_rows
+from salstats.display.saporta2022.needs import PEOPLE, main_alone
 from salstats.display.tables.layout import Column, Table, build
 from salstats.stats.picking import pick_cases
-from salstats.study import HUMAN, Study
+from salstats.study import Study
 
 
 def examples(study: Study, frames: Frames, images: ImageSource | None) -> Item:
     """Return the cases whose IoU is the worst, nearest the median and the mean, and the best, drawn."""
     rows = metric_rows(main_rows(frames, frames.scores), "iou")
     picks = pick_cases(rows, method=frames.main, by="metric")
-    series = [s for s in study.series if s.method in (frames.main, HUMAN)]
-    first = {s.method: s for s in reversed(series)}
-    shown = replace(study, series=tuple(s for s in series if first[s.method] == s))
     labels = Labels()
     table = Table(
         ("Pick",),
@@ -32,7 +28,7 @@ def examples(study: Study, frames: Frames, images: ImageSource | None) -> Item:
         "Examples picked by IoU",
         picks,
         build(table, "saporta2022"),
-        plot_gallery(shown, picks, scores=rows, images=images, human=True),
+        plot_gallery(main_alone(study), picks, scores=rows, images=images, human=PEOPLE in frames.there),
         note="the case nearest to the worst, median, mean and best IoU of the main saliency method; ties by "
         "name",
     )

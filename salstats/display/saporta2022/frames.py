@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import SalstatsError, SalstatsWarning
+from salstats.display.saporta2022.needs import PEOPLE, held
 from salstats.frames import ESTIMATE_COLUMNS, join_features
 from salstats.stats.absent import NOTHING_THERE
 from salstats.stats.adjust import adjust
@@ -56,8 +57,10 @@ class Frames:
         IoU on the true-positive slice with the tuned thresholds.
     sweep : DataFrame, optional
         The thresholds' mean IoU on the validation study.
-    cut_off : bool
-        Whether there are cut-offs.
+    cut_off : str
+        Which probability cut-offs there are, "tuned" or "given"; empty for none.
+    thresholds : str
+        Whether the thresholds of `tuned` are "tuned" or "given".
     n_shared : int
         Cases that the validation study has in common with this one; what is tuned on them is too good here.
     known : frozenset of str
@@ -70,7 +73,8 @@ class Frames:
     features: pd.DataFrame
     tuned: pd.DataFrame | None = None
     sweep: pd.DataFrame | None = None
-    cut_off: bool = True
+    cut_off: str = "tuned"
+    thresholds: str = "tuned"
     n_shared: int = 0
     known: frozenset[str] = frozenset()
 
@@ -81,9 +85,22 @@ class Frames:
             object.__setattr__(self, "known", frozenset(self.scores["case"]) | frozenset(people["case"]))
 
     @property
-    def main(self) -> str:
+    def main(self) -> str | None:
         """The saliency method of the single-method figures: the first."""
-        return next(str(m) for m in self.scores["method"] if m != HUMAN)
+        return next((str(m) for m in self.scores["method"] if m != HUMAN), None)
+
+    @property
+    def there(self) -> frozenset[str]:
+        """Which needs of a result are met."""
+        columns = [c for c in ("method", "model") if c in self.scores]
+        series = self.scores[columns].drop_duplicates().reindex(columns=["method", "model"])
+        rows = self.uncut[self.uncut["method"] == self.main]
+        return held(
+            [(m, None if pd.isna(model) else model) for m, model in series.itertuples(index=False)],
+            probabilities="prob" in rows and bool(rows["prob"].notna().any()),
+            sweep=self.sweep is not None,
+            thresholds=self.tuned is not None,
+        )
 
     @property
     def positives(self) -> pd.DataFrame:
@@ -120,12 +137,17 @@ def count_tasks(frames: Frames, min_positives: int) -> pd.DataFrame:
         table["n_patients"] = table["task"].map(groups["patient"].nunique()).fillna(0).astype("int64")
     table["left_out"] = table["n_positive"] < min_positives
     table["reason"] = table["left_out"].map({True: f"fewer than {min_positives} positive cases", False: None})
-    if table["left_out"].all():
-        raise SalstatsError(
-            f"no task has {min_positives} positive cases (most: {table['n_positive'].max()}), so there is "
-            "nothing to estimate; lower --min-positives"
-        )
     return table
+
+
+def check_positives(features: pd.DataFrame, min_positives: int) -> None:
+    """Raise where no task has the positive cases that it needs to be kept."""
+    most = int((features["area_ratio"] > 0).groupby(features["task"]).sum().max())
+    if most < min_positives:
+        raise SalstatsError(
+            f"no task has {min_positives} positive cases (most: {most}), so there is nothing to estimate; "
+            "lower --min-positives"
+        )
 
 
 def one_model(scores: pd.DataFrame) -> pd.DataFrame:
@@ -248,6 +270,8 @@ def feature_slopes(
             # one task has no effects
             extra = " + task" if pool == TASK_EFFECTS and found["task"].nunique() > 1 else ""
             for outcome, metric, reference in OUTCOMES:
+                if reference and PEOPLE not in frames.there:
+                    continue
                 own = found if reference else found[found["method"] == frames.main]
                 terms = slopes_of(own, [f"{metric} ~ {f}{extra}" for f in used], choice, reference=reference)
                 terms = terms[terms["term"].isin(FEATURES)].reset_index(drop=True)

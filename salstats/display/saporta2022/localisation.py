@@ -22,8 +22,10 @@ from salstats.display.saporta2022.frames import (
     one_model,
     present,
 )
+from salstats.display.saporta2022.needs import MAPS, PEOPLE
 from salstats.display.saporta2022.words import (
     LABELS,
+    cutoff_note,
     full_name,
     shared_note,
 )
@@ -38,21 +40,26 @@ from salstats.stats.pooled_rates import pooled_rates
 from salstats.study import HUMAN
 
 
-def localisation(frames: Frames, choice: Choice) -> Iterator[Item]:
-    """Yield Table 1, Fig. 2 a-b and Extended Data 5 and 6."""
+def table_1(frames: Frames, choice: Choice) -> Iterator[Item]:
+    """Yield Table 1: every saliency method, and people where there are some."""
     scores = metric_rows(one_model(frames.scores), "iou", "hit")
-    found, lost = means(scores, choice), decreases(scores, choice)
+    found = means(scores, choice)
+    lost = decreases(scores, choice) if {MAPS, PEOPLE} <= frames.there else None
     yield Item(
         "table_1",
         "Table 1: mean IoU and hit rate",
         found,
-        table_estimates(found, differences=lost, exclude=[HUMAN], n=True, labels=LABELS),
+        table_estimates(found, differences=lost, exclude=_people(frames), n=True, labels=LABELS),
         plot_intervals(found, labels=LABELS),
         note="mean IoU is over cases with a mask (misses are left out, see S1 of the sensitivity table), the "
         f"hit rate over all with the finding; {_estimate_note(choice, hits=True)}{_few_patients(found)}",
     )
-    own = scores["method"].isin([frames.main, HUMAN])
-    some, gap = means(scores[own], choice), decreases(scores[own], choice)
+
+
+def figure_2(frames: Frames, choice: Choice) -> Iterator[Item]:
+    """Yield Fig. 2 a-b."""
+    scores = metric_rows(main_rows(frames, frames.scores), "iou", "hit")
+    some, gap = means(scores, choice), decreases(scores, choice)
     areas = classifier(frames)
     if areas is not None:
         some = some.merge(
@@ -69,6 +76,11 @@ def localisation(frames: Frames, choice: Choice) -> Iterator[Item]:
         + ("; in parentheses the AUROC of the classifier" if areas is not None else "")
         + f"; {_estimate_note(choice, hits=True)}",
     )
+
+
+def lost_to_people(frames: Frames, choice: Choice) -> Iterator[Item]:
+    """Yield Extended Data 5 and 6: percentage decreases from people."""
+    lost = decreases(metric_rows(one_model(frames.scores), "iou", "hit"), choice)
     for key, metric, name in (("extended_data_5", "iou", "mean IoU"), ("extended_data_6", "hit", "hit rate")):
         one = lost[lost["metric"] == metric].reset_index(drop=True)
         yield Item(
@@ -91,31 +103,37 @@ def classifier(frames: Frames) -> pd.DataFrame | None:
 
 
 def thresholds(frames: Frames, choice: Choice) -> Iterator[Item]:
-    """Yield Extended Data 1: the sweep, the tuned thresholds against people, and against Otsu's."""
-    if frames.sweep is not None:
-        sweep = frames.sweep[frames.sweep["method"] == frames.main].reset_index(drop=True)
-        sweep = one_model(sweep).assign(threshold=lambda f: f["threshold"].round(6))
-        shown = sweep[["task", "threshold", "metric", "estimate"]]
-        yield Item(
-            "extended_data_1a",
-            "Extended Data 1a: mean IoU by threshold, validation study",
-            sweep,
-            table_estimates(shown, rows="task", columns="threshold", bold="threshold", labels=LABELS),
-            plot_thresholds(shown, labels={**LABELS, "estimate": "Mean IoU"}),
-            slice=f"{TRUE_POSITIVE}, validation",
-            note="the threshold with the largest mean is chosen, the smallest of equal ones",
-        )
-    if frames.tuned is None:
-        return
+    """Yield Extended Data 1a: the sweep."""
+    assert frames.sweep is not None
+    sweep = frames.sweep.assign(threshold=lambda f: f["threshold"].round(6)).reset_index(drop=True)
+    shown = sweep[["task", "threshold", "metric", "estimate"]]
+    yield Item(
+        "extended_data_1a",
+        "Extended Data 1a: mean IoU by threshold, validation study",
+        sweep,
+        table_estimates(shown, rows="task", columns="threshold", bold="threshold", labels=LABELS),
+        plot_thresholds(shown, labels={**LABELS, "estimate": "Mean IoU"}),
+        slice=f"{TRUE_POSITIVE}, validation",
+        note="the threshold with the largest mean is chosen, the smallest of equal ones",
+    )
+
+
+def tuned_thresholds(frames: Frames, choice: Choice) -> Iterator[Item]:
+    """Yield Extended Data 1b and 1c: the tuned thresholds against people, and against Otsu's."""
+    assert frames.tuned is not None
     tuned = metric_rows(main_rows(frames, frames.tuned), "iou")
-    found, lost = means(tuned, choice), decreases(tuned, choice)
+    found = means(tuned, choice)
+    lost = decreases(tuned, choice) if PEOPLE in frames.there else None
+    chosen = "as given"
+    if frames.thresholds == "tuned":
+        chosen = f"chosen on the validation study{shared_note(frames)}"
     yield Item(
         "extended_data_1b",
         "Extended Data 1b: mean IoU with tuned thresholds",
         found,
-        table_estimates(found, differences=lost, exclude=[HUMAN], labels=LABELS),
+        table_estimates(found, differences=lost, exclude=_people(frames), labels=LABELS),
         plot_intervals(found, decrease=lost, labels=LABELS),
-        note=f"thresholds chosen on the validation study{shared_note(frames)}; {_estimate_note(choice)}",
+        note=f"thresholds {chosen}; {_estimate_note(choice)}",
     )
     otsu = metric_rows(main_rows(frames, frames.scores), "iou")
     pair = [
@@ -136,11 +154,13 @@ def thresholds(frames: Frames, choice: Choice) -> Iterator[Item]:
     )
 
 
-def pooled(frames: Frames, choice: Choice) -> Item:
-    """Return Extended Data 2: precision, recall and specificity of the pixels of all cases."""
+def pooled(frames: Frames, choice: Choice) -> Iterator[Item]:
+    """Yield Extended Data 2: precision, recall and specificity of the pixels of all cases."""
     rows = main_rows(frames, frames.scores)
     rates = pooled_rates(rows, by=["method", "task"], n_replicates=choice.n_replicates)
-    gap = pooled_difference(rows, reference=HUMAN, by="task", n_replicates=choice.n_replicates)
+    gap = None
+    if {MAPS, PEOPLE} <= frames.there:
+        gap = pooled_difference(rows, reference=HUMAN, by="task", n_replicates=choice.n_replicates)
     note = (
         "pixels pooled over cases, so that large images and findings count more; cases without any finding "
         "are not in the truth, so specificity is not that of the data set"
@@ -149,7 +169,7 @@ def pooled(frames: Frames, choice: Choice) -> Item:
         # the script has no intervals
         rates = rates.assign(conf_low=np.nan, conf_high=np.nan)
         note += "; the study has no intervals here, and underlining is always with patients as clusters"
-    return Item(
+    yield Item(
         "extended_data_2",
         "Extended Data 2: precision, recall and specificity",
         rates,
@@ -161,34 +181,27 @@ def pooled(frames: Frames, choice: Choice) -> Item:
 
 
 def several_models(frames: Frames, choice: Choice) -> Iterator[Item]:
-    """Yield Extended Data 3 (methods and architectures) and 7 (an ensemble and single checkpoints)."""
+    """Yield Extended Data 3: every method and model; people stand beside each model, for the pairs."""
     scores = present(metric_rows(frames.scores, "iou", "hit"))
     models = [] if "model" not in scores else list(scores["model"].dropna().unique())
-    machine = scores[scores["method"] != HUMAN]
-    if len(machine["method"].unique()) > 1 or len(models) > 1:
-        yield _architectures(scores, models, choice)
-    ensembles = [m for m in models if "ensemble" in str(m).lower()]
-    own = machine[(machine["method"] == frames.main) & machine.get("model", pd.Series(dtype="str")).notna()]
-    if len(ensembles) == 1 and ensembles[0] in set(own["model"]) and own["model"].nunique() > 1:
-        yield _ensemble(own, str(ensembles[0]), choice)
-
-
-def _architectures(scores: pd.DataFrame, models: list[str], choice: Choice) -> Item:
-    """Return means of every method and model; people stand beside each model, for the pairs."""
     if models:
         people = scores[scores["method"] == HUMAN]
         machine = scores[scores["method"] != HUMAN]
         scores = pd.concat([machine, *(people.assign(model=m) for m in models)], ignore_index=True)
     by = ["metric", *(["model"] if models else []), "task"]
     found = means(scores, clustered(choice), (*by, "method"))
-    gap = difference(
-        scores, reference=HUMAN, by=by, average="task", test="none", n_replicates=choice.n_replicates
-    )
-    return Item(
+    gap = None
+    if PEOPLE in frames.there:
+        gap = difference(
+            scores, reference=HUMAN, by=by, average="task", test="none", n_replicates=choice.n_replicates
+        )
+    yield Item(
         "extended_data_3",
         "Extended Data 3: saliency methods and architectures",
         found,
-        table_estimates(found, rows=by[1:], groups="metric", differences=gap, exclude=[HUMAN], labels=LABELS),
+        table_estimates(
+            found, rows=by[1:], groups="metric", differences=gap, exclude=_people(frames), labels=LABELS
+        ),
         _model_figure(found, models),
         note=_estimate_note(clustered(choice), hits=True)
         + ("; always with patients as clusters" if choice.published else ""),
@@ -203,14 +216,17 @@ def _model_figure(found: pd.DataFrame, models: list[str]) -> p9.ggplot:
     return plot_intervals(average.rename(columns={"model": "task"}), labels=LABELS)
 
 
-def _ensemble(rows: pd.DataFrame, ensemble: str, choice: Choice) -> Item:
-    """Return Extended Data 7: models in the place of methods, compared with the ensemble."""
+def ensemble_and_checkpoints(frames: Frames, choice: Choice) -> Iterator[Item]:
+    """Yield Extended Data 7: models in the place of methods, compared with the ensemble."""
+    rows = present(metric_rows(frames.scores, "iou", "hit"))
+    rows = rows[(rows["method"] == frames.main) & rows["model"].notna()]
+    ensemble = next(str(m) for m in rows["model"].unique() if "ensemble" in str(m).lower())
     rows = rows.assign(method=rows["model"]).drop(columns="model").reset_index(drop=True)
     gap = difference(
         rows, reference=ensemble, by=["metric", "task"], average="task", n_replicates=choice.n_replicates
     )
     found = means(rows, clustered(choice))
-    return Item(
+    yield Item(
         "extended_data_7",
         "Extended Data 7: ensemble and single checkpoints",
         found,
@@ -221,30 +237,33 @@ def _ensemble(rows: pd.DataFrame, ensemble: str, choice: Choice) -> Item:
     )
 
 
-def full_slice(frames: Frames, choice: Choice) -> Item:
-    """Return Extended Data 4: false positives and misses count as 0."""
+def full_slice(frames: Frames, choice: Choice) -> Iterator[Item]:
+    """Yield Extended Data 4: false positives and misses count as 0."""
     rows = metric_rows(full_rows(frames, choice), "iou")
     found = means(rows, choice)
-    gap = difference(
-        present(main_rows(frames, frames.full)), reference=HUMAN, by=["metric", "task"], average="task",
-        test="none", n_replicates=choice.n_replicates,
-    )  # fmt: skip
-    return Item(
+    gap = None
+    if {MAPS, PEOPLE} <= frames.there:
+        gap = difference(
+            present(main_rows(frames, frames.full)), reference=HUMAN, by=["metric", "task"], average="task",
+            test="none", n_replicates=choice.n_replicates,
+        )  # fmt: skip
+        gap = gap[gap["task"].isin(found["task"])].reset_index(drop=True)
+    yield Item(
         "extended_data_4",
         "Extended Data 4: mean IoU on the full slice",
         found,
-        table_estimates(found, differences=_same_rows(gap, found), exclude=[HUMAN], n=True, labels=LABELS),
+        table_estimates(found, differences=gap, exclude=_people(frames), n=True, labels=LABELS),
         plot_intervals(found, labels=LABELS),
         slice=full_name(frames),
         note="true negatives are left out, false positives and misses are 0; underlining compares the cases "
         "that count for both, so a false positive where the other rightly marked nothing has no part in it; "
-        f"{_estimate_note(choice)}",
+        f"{_estimate_note(choice)}{cutoff_note(frames, choice)}",
     )
 
 
-def _same_rows(differences: pd.DataFrame, estimates: pd.DataFrame) -> pd.DataFrame:
-    """Return the differences of the tasks that the estimates have."""
-    return differences[differences["task"].isin(estimates["task"])].reset_index(drop=True)
+def _people(frames: Frames) -> list[str]:
+    """Return who does not compete for the best score."""
+    return [HUMAN] if PEOPLE in frames.there else []
 
 
 def clustered(choice: Choice) -> Choice:

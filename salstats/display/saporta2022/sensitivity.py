@@ -25,6 +25,7 @@ from salstats.display.saporta2022.frames import (
     metric_rows,
     scaled_features,
 )
+from salstats.display.saporta2022.needs import PEOPLE, PROBABILITIES
 from salstats.scoring_cases import EMPTY
 from salstats.stats.adjust import adjust
 from salstats.stats.regression import regress
@@ -51,9 +52,10 @@ RANKS = {"slope": "slope", "spearman": "Spearman correlation"}
 def sensitivity(frames: Frames, n_replicates: int) -> pd.DataFrame:
     """Return published choice, the same clustered, and the other choice clustered, with their signs."""
     published, clustered = Choice(True, n_replicates), Choice(False, n_replicates)
+    known = PROBABILITIES in frames.there
     parts = [
         _misses(frames, published, clustered),
-        *([_cutoffs(frames, published, clustered)] if frames.cut_off else []),
+        *([_cutoffs(frames, published, clustered)] if frames.cut_off and known else []),
         _clusters(frames, published, clustered),
         _logistic(frames, published, clustered),
     ]
@@ -82,6 +84,7 @@ def _misses(frames: Frames, published: Choice, clustered: Choice) -> pd.DataFram
         [
             _beside("S1", name, keys, of(rows, published), of(rows, clustered), of(zero, clustered))
             for name, of in (("mean IoU", means), ("decrease from human, %", decreases))
+            if of is means or PEOPLE in frames.there
         ],
         ignore_index=True,
     )
@@ -111,6 +114,8 @@ def _clusters(frames: Frames, published: Choice, clustered: Choice) -> pd.DataFr
     pooled, middle = (feature_slopes(frames, c, (POOLED,), (ALL_TASKS,)) for c in (published, clustered))
     within = feature_slopes(frames, clustered, (POOLED,), (TASK_EFFECTS,))
     parts = [_beside("S3", "slope", ["outcome", "term"], pooled, middle, within)]
+    if PROBABILITIES not in frames.there:
+        return parts[0]
     ours, theirs = (confidence_slices(frames, c) for c in (published, clustered))
     for metric in ours:
         chosen = ((ours, "Overall"), (theirs, "Overall"), (theirs, WITHIN))
@@ -127,7 +132,8 @@ def _logistic(frames: Frames, published: Choice, clustered: Choice) -> pd.DataFr
     hits = metric_rows(rows[rows["method"] == frames.main], "hit").merge(
         scaled_features(frames.positives, POOLED), on=["case", "task"]
     )
-    used = [f for f in (*FEATURES, "prob") if hits[f].notna().any()]
+    known = PROBABILITIES in frames.there
+    used = [f for f in (*FEATURES, *(["prob"] if known else [])) if hits[f].notna().any()]
     logits = regress(hits, [f"hit ~ {f}" for f in used], family="binomial", errors="cluster")
     features = logits[logits["term"].isin(FEATURES)].reset_index(drop=True)
     features = adjust(features, procedure="bonferroni", n_tests=len(FEATURES))
@@ -136,8 +142,11 @@ def _logistic(frames: Frames, published: Choice, clustered: Choice) -> pd.DataFr
     lines = []
     for choice in (published, clustered):
         linear = feature_slopes(frames, choice, (POOLED,), (ALL_TASKS,))
-        on_prob = confidence_slices(frames, choice)["hit"]
-        on_prob = on_prob[(on_prob["task"] == "Overall") & (on_prob["term"] == "slope")].assign(term="prob")
-        lines.append(pd.concat([linear[linear["outcome"] == outcome], on_prob], ignore_index=True))
+        own = [linear[linear["outcome"] == outcome]]
+        if known:
+            on_prob = confidence_slices(frames, choice)["hit"]
+            overall = (on_prob["task"] == "Overall") & (on_prob["term"] == "slope")
+            own.append(on_prob[overall].assign(term="prob"))
+        lines.append(pd.concat(own, ignore_index=True))
     # a slope and a log odds have no common scale
     return _beside("S7", "slope of hit", ["term"], *lines, logits).assign(width_ratio=float("nan"))

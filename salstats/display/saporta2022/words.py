@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from salstats.display.labels import Labels
-from salstats.display.saporta2022.frames import FEATURES, Frames
+from salstats.display.saporta2022.frames import FEATURES, Choice, Frames
 from salstats.scoring_cases import FULL
 
 LABELS = {
@@ -38,4 +38,17 @@ def shared_note(frames: Frames) -> str:
 
 def full_name(frames: Frames) -> str:
     """Return what the full slice of a study is."""
-    return f"{FULL}, tuned probability cut-offs" if frames.cut_off else FULL
+    return f"{FULL}, {frames.cut_off} probability cut-offs" if frames.cut_off else FULL
+
+
+def cutoff_note(frames: Frames, choice: Choice) -> str:
+    """Return how cut-offs were chosen, as the end of a note."""
+    if frames.cut_off != "tuned":
+        return "" if frames.cut_off else "; without cut-offs: low confidence empties no mask"
+    how = (
+        "as the scripts do: the largest mean IoU to three digits of masks with a probability above it, 0 not "
+        "tried for Lung Lesion"
+        if choice.published
+        else "by the largest mean IoU"
+    )
+    return f"; cut-offs chosen {how}; masks below them are empty{shared_note(frames)}"

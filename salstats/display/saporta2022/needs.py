@@ -1,0 +1,81 @@
+"""What a result of saporta2022 needs, and what of it a study has."""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from salstats.study import HUMAN, Series, Study
+
+MAPS = "maps of --data"
+PEOPLE = "people's segmentations or points of --data"
+PROBABILITIES = "the model's probabilities in the maps"
+SWEEP = "--validation with maps"
+THRESHOLDS = "--threshold, or --validation with maps"
+SEVERAL = "maps of several methods or models"
+ENSEMBLE = "maps of a model called ensemble and of another one"
+
+
+def held(
+    series: Iterable[tuple[str, str | None]], *, probabilities: bool, sweep: bool, thresholds: bool
+) -> frozenset[str]:
+    """Return which of the needs are met.
+
+    Parameters
+    ----------
+    series : iterable of (str, str or None)
+        Method and model of everybody who answers, people too.
+    probabilities, sweep, thresholds : bool
+        Whether the main method's maps say the model's probability; whether thresholds are tried on a
+        validation study; whether there are thresholds beside Otsu's.
+
+    Examples
+    --------
+    >>> sorted(held([("human", None)], probabilities=False, sweep=False, thresholds=False))
+    ["people's segmentations or points of --data"]
+    """
+    known = list(series)
+    maps = list(dict.fromkeys(s for s in known if s[0] != HUMAN))
+    models = {str(model).lower() for method, model in maps if method == maps[0][0] and model is not None}
+    ensembles = {m for m in models if "ensemble" in m}
+    met = {
+        MAPS: bool(maps),
+        PEOPLE: len({m for m, _ in known}) > len({m for m, _ in maps}),
+        PROBABILITIES: bool(maps) and probabilities,
+        SWEEP: sweep,
+        THRESHOLDS: bool(maps) and thresholds,
+        SEVERAL: len(maps) > 1,
+        ENSEMBLE: len(ensembles) == 1 and len(models) > 1,
+    }
+    return frozenset(need for need, there in met.items() if there)
+
+
+def held_by(study: Study, validation: Study | None, *, thresholds: bool) -> frozenset[str]:
+    """Return which needs are met by a study that is not scored yet; one map is opened.
+
+    Parameters
+    ----------
+    study, validation : Study
+        What is scored, and what is tuned on, if anything.
+    thresholds : bool
+        Whether thresholds are given.
+    """
+    main = main_series(study)
+    own = next((p for case in study for p in case.predictions if p.series == main), None)
+    sweep = validation is not None and bool(validation.with_maps())
+    return held(
+        [(s.method, s.model) for s in study.series],
+        probabilities=own is not None and not np.isnan(own.read().prob),
+        sweep=sweep,
+        thresholds=sweep or thresholds,
+    )
+
+
+def main_series(study: Study) -> Series | None:
+    """Return the series of single-method items: the first of maps."""
+    return next((s for s in study.series if s.method != HUMAN), None)
+
+
+def main_alone(study: Study) -> Study:
+    """Return the study with its main series and people only."""
+    main = main_series(study)
+    return study.select(methods=[str(s) for s in study.series if s == main or s.method == HUMAN])
