@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import SalstatsWarning
+from salstats.metrics.registry import known_metric
 from salstats.stats.grouping import group_label, group_list
 
 #: share of undefined replicates above which an interval deserves a look
@@ -47,8 +48,8 @@ def warn_few_units(
         low, high = int(smallest[few].min()), int(smallest[few].max())
         span = f"{low}" if low == high else f"{low} to {high}"
         advice = (
-            "analytic ones hold better: interval='t' of a mean or difference, 'fieller' of a decrease, "
-            "'delta' of a pooled rate, and test='t' of a comparison"
+            "analytic ones hold better: interval='wilson' or 'exact' of 0/1 scores, 't' of other means or a "
+            "difference, 'fieller' of a decrease, 'delta' of a pooled rate, and test='t' of a comparison"
             if resampled
             else "more cases are needed"
         )
@@ -68,6 +69,45 @@ def warn_few_units(
             "regress('score ~ 1', errors='cr2')",
             SalstatsWarning,
             stacklevel=5,
+        )
+
+
+def beyond_range(estimates: pd.DataFrame) -> np.ndarray:
+    """Return which rows have a finite limit at a value that what is estimated cannot have.
+
+    Known of means, differences and percentage decreases of registered metrics.
+    """
+    if not {"metric", "term", "conf_low", "conf_high"} <= set(estimates.columns):
+        return np.zeros(len(estimates), dtype=bool)
+    metrics = [known_metric(m) for m in estimates["metric"]]
+    least = np.array([-np.inf if m is None else m.low for m in metrics])
+    most = np.array([np.inf if m is None else m.high for m in metrics])
+    term = estimates["term"].to_numpy(dtype=object)
+    with np.errstate(invalid="ignore"):
+        width = most - least
+    for kind, low, high in (
+        ("difference", -width, width),
+        # of what is never negative no more than all is lost
+        ("percent_decrease", np.full(len(term), -np.inf), np.where(least == 0, 100.0, np.inf)),
+    ):
+        least, most = np.where(term == kind, low, least), np.where(term == kind, high, most)
+    judged = np.isin(term, ("mean", "pooled_rate", "difference", "percent_decrease"))
+    low, high = (estimates[c].to_numpy(dtype=np.float64, na_value=np.nan) for c in ("conf_low", "conf_high"))
+    below, above = (low < least - ROUNDING) & np.isfinite(low), (high > most + ROUNDING) & np.isfinite(high)
+    return np.asarray(judged & (below | above))
+
+
+def warn_beyond_range(estimates: pd.DataFrame, keys: pd.DataFrame) -> None:
+    """Warn of limits at values that what is estimated cannot have."""
+    beyond = beyond_range(estimates)
+    if beyond.any():
+        row = estimates.iloc[int(np.flatnonzero(beyond)[0])]
+        warnings.warn(
+            f"{row['interval']} limits hold values that are impossible ({row['conf_low']:.4g} to "
+            f"{row['conf_high']:.4g}) for {_named(keys, beyond)}: this interval does not fit so few cases; "
+            "of a mean of 0/1 scores take interval='wilson' or 'exact'; percentile limits stay inside",
+            SalstatsWarning,
+            stacklevel=4,
         )
 
 

@@ -18,7 +18,7 @@ from salstats.stats import paired
 from salstats.stats.absent import absent_column
 from salstats.stats.adjust import adjust as adjust_estimates
 from salstats.stats.adjust import check_procedure
-from salstats.stats.advice import ROUNDING, UNDEFINED_SHARE
+from salstats.stats.advice import ROUNDING, UNDEFINED_SHARE, warn_beyond_range
 from salstats.stats.analytic import analytic_variance
 from salstats.stats.cells import display_order
 from salstats.stats.contrast_design import ContrastDesign, contrast_design
@@ -330,6 +330,7 @@ def _contrast(
         frame = adjust_estimates(frame, procedure=adjust)
     return frame
 
+    warn_beyond_range(frame, design.keys)
 
 def _verdicts(kind: str, result: Inference, gap: np.ndarray, n_replicates: int) -> np.ndarray:
     """Return lower, higher or inconclusive, by whether the interval excludes 0.

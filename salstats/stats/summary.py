@@ -10,6 +10,7 @@ from salstats.checks import ColumnError, SalstatsError, check_by
 from salstats.codes import ColumnCodes
 from salstats.frames import DEFAULT_BY, coded_scores, estimates_frame
 from salstats.stats.absent import absent_column, is_absent
+from salstats.stats.advice import warn_beyond_range
 from salstats.stats.averages import average_over, warn_uneven_rows
 from salstats.stats.cells import (
     Cells,
@@ -159,7 +160,9 @@ def summarize(
     table |= absent_column(keys, scores.loc[is_absent(scores), columns])
     special: dict[str, Any] = {"n_replicates": settings.n_replicates} if interval in BOOTSTRAP else {}
     special |= how_scored(scores, keys)
-    return estimates_frame(keys, table, special).iloc[display_order(keys)].reset_index(drop=True)
+    frame = estimates_frame(keys, table, special)
+    warn_beyond_range(frame, keys)
+    return frame.iloc[display_order(keys)].reset_index(drop=True)
 
 
 def bootstrap(

@@ -55,6 +55,7 @@ def decrease(human, saliency, **options):
 
 
 @pytest.mark.filterwarnings("ignore:Fieller's set is unbounded:salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore:.*limits hold values:salstats.checks.SalstatsWarning")
 def test_delta_and_fieller_equal_r_on_every_set(oracle_pairs, r_expected):
     table = r_expected("pctdec")
     assert set(table["set"]) <= set(oracle_pairs)
@@ -284,6 +285,7 @@ def test_overall_row_pools_over_tasks(synth1_iou):
         assert got[column] == pytest.approx(pooled[column], rel=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:.*limits hold values:salstats.checks.SalstatsWarning")
 def test_pairs_complete_and_available_average_over_different_cases():
     scores = paired_scores([0.8, 0.6, np.nan, 0.4], [0.4, np.nan, 0.9, 0.2])
     options = {"reference": "human", "interval": "t", "test": "t"}

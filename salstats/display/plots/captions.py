@@ -8,6 +8,7 @@ import pandas as pd
 from salstats.display.format import STYLES, count_text, joined, level_text
 from salstats.display.plots.panels import has_limits
 from salstats.display.vocabulary import INTERVALS, procedure_name
+from salstats.stats.advice import beyond_range
 
 #: Labels of methods that are no names.
 _COMMON_NOUNS = ("Human benchmark", "Saliency method", "Interobserver", "Occlusion")
@@ -25,6 +26,8 @@ def interval_note(frame: pd.DataFrame) -> str:
     without = "; marks without bar have none" if len(rows) < len(frame) else ""
     if np.isinf(rows[["conf_low", "conf_high"]]).to_numpy().any():
         without += "; a bar that ends with the axis has no limit there"
+    if beyond_range(rows).any():
+        without += "; values beyond the range of what is estimated are impossible: the interval does not fit"
     return f"Bars: {' '.join(t for t in (levels, joined(kinds, 'or')) if t)}{of_unit}{without}."
 
 

@@ -6,7 +6,7 @@ import pandas as pd
 from salstats.display.format import count_text, counted, counted_range
 from salstats.display.report.model import Settings
 from salstats.display.report.wording import pooled_rows, unit_words
-from salstats.stats.advice import FEW_FOR_T, FEW_UNITS, UNDEFINED_SHARE
+from salstats.stats.advice import FEW_FOR_T, FEW_UNITS, UNDEFINED_SHARE, beyond_range
 from salstats.stats.intervals import BOOTSTRAP
 
 #: Closes a section in which something was not shown.
@@ -28,6 +28,11 @@ def caveats(frame: pd.DataFrame, settings: Settings) -> tuple[str, ...]:
         *_without_limits(frame, defined & ~given, settings),
         *_undefined_replicates(frame, defined, settings),
     ]
+    beyond = int(beyond_range(frame).sum())
+    if beyond:
+        found.append(
+            f"{_intervals(beyond, 'holds', 'hold')} impossible values: this kind does not fit so few cases."
+        )
     flat = given & (low == high)
     if flat.any():
         n = int(flat.sum())

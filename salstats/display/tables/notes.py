@@ -22,9 +22,13 @@ from salstats.display.tables.marks import Best, adjustment, is_adjusted, numbers
 from salstats.display.vocabulary import ABBREVIATIONS, INTERVALS, PAIRED_TESTS
 from salstats.metrics.registry import METRICS
 from salstats.stats.absent import missing_scores
+from salstats.stats.advice import beyond_range
 from salstats.stats.cells import AVERAGE, OVERALL
 from salstats.stats.how_scored import SEVERAL
 from salstats.stats.intervals import BOOTSTRAP
+
+#: Stands where limits hold impossible values.
+BEYOND = "Limits beyond the range of what is estimated are impossible values: the interval does not fit."
 
 
 def single(frame: pd.DataFrame, column: str) -> object | None:
@@ -74,6 +78,8 @@ def interval_note(frame: pd.DataFrame) -> str:
         sentences.append(f"{ci_text(rows)}: {joined(kinds, 'or')}." if kinds else "")
     if (~limits & ~np.isnan(numbers(frame, "estimate"))).any():
         sentences.append("An estimate that stands alone has no interval.")
+    if beyond_range(rows).any():
+        sentences.append(BEYOND)
     if np.isinf(np.concatenate([numbers(rows, "conf_low"), numbers(rows, "conf_high")])).any():
         sentences.append("Infinite limits: the set is unbounded.")
     return " ".join(s for s in sentences if s)
