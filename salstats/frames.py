@@ -52,6 +52,7 @@ ESTIMATE_COLUMNS = (
     "n_undefined",
     "bias",
     "n_absent",
+    "p_floor",
 )
 #: What people call the columns that we call `patient` and `case`.
 ID_NAME = re.compile(

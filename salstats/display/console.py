@@ -28,6 +28,8 @@ _SETTINGS = (
     "n_undefined",
     "n_missing",
 )
+#: Columns of p-values, and those that say where one is only a bound.
+_FLOORS = {"p_value": "p_floor", "p_adjusted": "p_adjusted_floor"}
 
 
 def _setting(value: Any) -> str:
@@ -59,7 +61,8 @@ def console_table(frame: pd.DataFrame) -> str:
     """
     constant = [c for c in _SETTINGS if c in frame.columns and frame[c].nunique(dropna=False) == 1]
     caption = ", ".join(f"{c}: {_setting(frame[c].iloc[0])}" for c in constant)
-    shown = frame.drop(columns=constant)
+    # its p-value says "<"
+    shown = frame.drop(columns=[*constant, *(c for c in _FLOORS.values() if c in frame.columns)])
     lines = [caption] if caption else []
     columns = []
     for name in shown.columns:
@@ -69,7 +72,8 @@ def console_table(frame: pd.DataFrame) -> str:
             # whole numbers that may be missing are no floats yet
             values = values.to_numpy(dtype="float64", na_value=float("nan"))
         if numeric and str(name).startswith("p_"):
-            text = [p_text(v) for v in values]
+            floors = frame[_FLOORS[name]] if _FLOORS.get(name) in frame.columns else [None] * len(frame)
+            text = [p_text(v, floor=floor) for v, floor in zip(values, floors, strict=True)]
         else:
             text = column_text(values) if numeric else [number_text(v) for v in values]
         cells = [str(name), *text]

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_choice, check_columns, check_count, check_frame
+from salstats.stats.monte_carlo import ROUNDING
 
 #: What stands for a missing value.
 MISSING = "—"
@@ -197,7 +198,7 @@ def percent_text(value: Any, digits: int = 1) -> str:
     return text if text == MISSING else f"{text}%"
 
 
-def p_text(value: Any, style: str = "nature", *, named: bool = False) -> str:
+def p_text(value: Any, style: str = "nature", *, named: bool = False, floor: Any = None) -> str:
     """Return a p-value as a style writes it.
 
     Parameters
@@ -209,9 +210,13 @@ def p_text(value: Any, style: str = "nature", *, named: bool = False) -> str:
         two would hide on which side of .05 it lies.
     named : bool
         Put "P = " or "P " before it.
+    floor : float, optional
+        The smallest value that replicates allow: one that is no larger is only a bound, and is rounded up.
 
     Examples
     --------
+    >>> p_text(0.0444, floor=0.0444), p_text(0.0312, floor=0.002)
+    ('<0.045', '0.031')
     >>> p_text(0.0312), p_text(0.00002), p_text(0.0312, "ama"), p_text(0.0496, "ama", named=True)
     ('0.031', '<0.001', '.03', 'P = .0496')
     >>> p_text(0.9999), p_text(0.9999, "radiology"), p_text(float("nan"))
@@ -222,6 +227,9 @@ def p_text(value: Any, style: str = "nature", *, named: bool = False) -> str:
     how = STYLES[style]
     if value < 0.001:
         text = "<0.001"
+    elif floor is not None and value <= floor * (1 + ROUNDING):
+        digits = max(how.p_digits, 3) if value < 0.01 else how.p_digits
+        text = f"<{np.ceil(value * 10**digits * (1 - ROUNDING)) / 10**digits:.{digits}f}"
     else:
         text = _p_decimals(float(value), how.p_digits)
         if float(text) >= 1:
@@ -384,12 +392,19 @@ def inline_text(
         if limits != MISSING:
             inside.append(how.ci.format(level=level_text(row.get("conf_level", 0.95))) + limits)
         if p_values:
-            p = p_used(row)
-            inside += [p_text(p, style, named=True)] if p == p else []
+            inside += [row_p_text(row, style, named=True)] if p_used(row) == p_used(row) else []
         separator = ", " if how.brackets == "[]" else "; "
         around = f" {how.brackets[0]}{separator.join(inside)}{how.brackets[1]}" if inside else ""
         texts.append(f"{text}{percent}{around}")
     return texts
+
+
+def row_p_text(row: Any, style: str = "nature", *, named: bool = False) -> str:
+    """Return what `p_used` gives as text, "<" where it is only a bound."""
+    adjusted = row.get("p_adjusted")
+    is_adjusted = adjusted is not None and adjusted == adjusted
+    floor = row.get("p_adjusted_floor" if is_adjusted else "p_floor")
+    return p_text(p_used(row), style, named=named, floor=floor)
 
 
 def p_used(row: Any) -> float:

@@ -19,7 +19,7 @@ from salstats.checks import (
 )
 from salstats.codes import combined_codes
 from salstats.stats.bonferroni import bonferroni_limits
-from salstats.stats.monte_carlo import warn_if_replicates_are_few, warn_if_undecided
+from salstats.stats.monte_carlo import p_floors, warn_if_replicates_are_few, warn_if_undecided, warn_of_floors
 
 #: Spelled as R's `p.adjust` spells them; `fdr` is another name of BH.
 PROCEDURES = ("bonferroni", "holm", "hochberg", "hommel", "BH", "BY", "fdr", "none")
@@ -27,6 +27,7 @@ INTERCEPT = "(Intercept)"
 VERDICTS = ("lower", "higher", "inconclusive")
 #: What 1 - conf_level is where the frame has no conf_level.
 _ALPHA = 0.05
+_ADDED = ("p_adjusted", "n_tests", "procedure")
 # 1 - 0.95 is not 0.05 in binary: values this close count as equal
 _ROUNDING = 1e-9
 
@@ -74,6 +75,9 @@ def adjust(
             "higher" where `p_adjusted` is not below 1 - `conf_level` of the frame given (0.05 without one) or
             is NaN, and with `intervals=True` also where the new limits hold 0; else as it was. Nothing turns
             conclusive: to adjust in a milder way, start from the frame that was not adjusted.
+        p_adjusted_floor
+            Of p-values from replicates: `p_adjusted` where it is only a bound, as it hangs on one at its
+            floor (`p_value` equal to `p_floor`) and more replicates would give a smaller one; else NaN.
         n_tests
             The size of the family of the row's group (also in rows that are not part of it).
         procedure
@@ -94,7 +98,8 @@ def adjust(
     Warns
     -----
     SalstatsWarning
-        An adjusted p-value from replicates lies within Monte-Carlo error of 1 - `conf_level`; or the
+        An adjusted p-value of .001 and more is only a bound, with the replicates that would do; one from
+        replicates lies within Monte-Carlo error of 1 - `conf_level`; or the
         p-values come from B replicates (column `n_replicates`; the smallest possible is 2 / (B + 1), or
         1 / (B + 1) where the column `test` says signflip), and B is too small for a single test of the
         family to get below 1 - `conf_level` (0.05 without one) once it is adjusted.
@@ -150,21 +155,25 @@ def adjust(
     if "term" in estimates.columns:
         in_family &= (estimates["term"] != INTERCEPT).to_numpy(dtype=bool)
     codes = combined_codes(estimates, groups)
-    adjusted = np.full(len(p), np.nan)
+    floors = p_floors(estimates)
+    # what the p-values at their floor may be as well: a result that this changes is a bound
+    least = np.where(p <= floors * (1 + _ROUNDING), 0.0, p)
+    adjusted, lowest = np.full((2, len(p)), np.nan)
     size = np.zeros(len(p), dtype=np.int64)
     for code in range(int(codes.max()) + 1):
         rows = np.flatnonzero(codes == code)
         family = rows[in_family[rows]]
         adjusted[family] = adjust_p_values(p[family], name, n_tests)
+        lowest[family] = adjust_p_values(least[family], name, n_tests)
         size[rows] = len(family) if n_tests is None else n_tests
 
-    result = estimates.drop(
-        columns=[c for c in ("p_adjusted", "n_tests", "procedure") if c in estimates.columns]
-    )
+    result = estimates.drop(columns=[c for c in (*_ADDED, "p_adjusted_floor") if c in estimates.columns])
     if intervals:
         family_rows = np.flatnonzero(in_family)
         _widen(result, family_rows, size[family_rows])
     result.insert(result.columns.tolist().index("p_value") + 1, "p_adjusted", adjusted)
+    if not np.isnan(floors).all():
+        result["p_adjusted_floor"] = np.where(lowest < adjusted, adjusted, np.nan)
     result["n_tests"] = size
     result["procedure"] = name
     if "verdict" in result.columns and result["verdict"].isin(VERDICTS).all():
@@ -176,6 +185,7 @@ def adjust(
     if "n_replicates" in result.columns and name != "none":
         family, alpha = result[in_family], _alpha(estimates)[in_family]
         if not warn_if_replicates_are_few(family, alpha, name):
+            warn_of_floors(family)
             warn_if_undecided(family, alpha)
     return result
 

@@ -16,7 +16,7 @@ from salstats.stats.absent import absent_column, absent_observations
 from salstats.stats.advice import FEW_UNITS, UNDEFINED_SHARE
 from salstats.stats.coefficients import FEWEST_PAIRS, fisher_std_error, pool_fisher_z
 from salstats.stats.grouping import group_label, group_list, row_groups, warn_pooled_methods
-from salstats.stats.inference import bootstrap_p_values, check_settings
+from salstats.stats.inference import bootstrap_floor, bootstrap_p_values, check_settings
 from salstats.stats.intervals import percentile
 from salstats.stats.resampling import weight_blocks
 from salstats.stats.wide import columns_to_correlate, find_units
@@ -147,6 +147,7 @@ def correlate_clustered(
         "n_units": n_units,
         "n_undefined": (~defined).sum(axis=0),
         "bias": mean - estimate,
+        "p_floor": np.where(np.isnan(estimate), np.nan, bootstrap_floor(replicates)),
         **absent_column(keys, absent_observations(data, [x, y], groups)),
     }
     special: dict[str, object] = {"x": x, "y": y}

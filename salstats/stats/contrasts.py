@@ -28,12 +28,14 @@ from salstats.stats.how_scored import how_scored
 from salstats.stats.inference import (
     Inference,
     Settings,
+    bootstrap_floor,
     bootstrap_p_values,
     check_binary,
     check_settings,
     infer,
 )
 from salstats.stats.intervals import BOOTSTRAP
+from salstats.stats.monte_carlo import SIDES
 from salstats.stats.resampling import sign_blocks
 from salstats.stats.summary import check_one_metric
 from salstats.stats.units import Units, resolve_unit
@@ -96,7 +98,8 @@ def difference(
 
         - the grouping columns, `method`, `reference`;
         - `term` ("difference"), `estimate`, `std_error`; `statistic`, `df` of the test, where it has them
-          (`df` of the interval beside a test without statistic); `p_value`, `p_adjusted`;
+          (`df` of the interval beside a test without statistic); `p_value`, `p_adjusted`; of a test from
+          replicates `p_floor`, the smallest p-value that they allow: one that is equal to it is printed "<";
         - `conf_low`, `conf_high`, `conf_level`, `interval`, `unit`;
         - `n` scores of the method that were used, `n_missing` pairs where one score or both are
           undefined or not there (`n_absent`, where there is any, those of absent findings), `n_units`,
@@ -280,7 +283,7 @@ def _contrast(
         raise SalstatsError(f"interval='fieller' is for one ratio, not for average={average!r}")
     design = contrast_design(kind, codes, reference, columns, units, pairs, average, overall, after)
     result = infer(design.cells, design.estimand, settings, design.keys, gaps=test == "bootstrap")
-    statistic, df, p_value = _test(test, design, result, settings, units)
+    statistic, df, p_value, floor = _test(test, design, result, settings, units)
     method_mean, reference_mean = design.estimand.row_levels(design.cells.means())
     assert reference_mean is not None
     used = (
@@ -311,6 +314,8 @@ def _contrast(
     if interval not in BOOTSTRAP:
         del table["n_undefined"], table["bias"]
     table |= absent_column(design.keys, design.absent)
+    if floor is not None:
+        table["p_floor"] = np.where(np.isnan(p_value), np.nan, floor)
     for name in ("statistic", "df", "p_value"):
         if np.isnan(table[name]).all():
             del table[name]
@@ -325,12 +330,12 @@ def _contrast(
         **how_scored(scores, design.keys),
     }
     frame = estimates_frame(design.keys, table, special)
+    warn_beyond_range(frame, design.keys)
     frame = frame.iloc[display_order(design.keys)].reset_index(drop=True)
     if adjust.lower() != "none" and "p_value" in frame.columns:
         frame = adjust_estimates(frame, procedure=adjust)
     return frame
 
-    warn_beyond_range(frame, design.keys)
 
 def _verdicts(kind: str, result: Inference, gap: np.ndarray, n_replicates: int) -> np.ndarray:
     """Return lower, higher or inconclusive, by whether the interval excludes 0.
@@ -348,8 +353,11 @@ def _verdicts(kind: str, result: Inference, gap: np.ndarray, n_replicates: int) 
 
 def _test(
     test: str, design: ContrastDesign, result: Inference, settings: Settings, units: Units
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return statistic, degrees of freedom and p-value of each row, NaN where the test has none."""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | float | None]:
+    """Return statistic, degrees of freedom and p-value of each row, NaN where the test has none.
+
+    Last comes the smallest p-value that replicates allow, None of a test without any.
+    """
     n_rows = len(design.keys)
     statistic, df, p_value = (np.full(n_rows, np.nan) for _ in range(3))
     gap = design.estimand.gap()
@@ -363,7 +371,7 @@ def _test(
         assert result.replicates is not None
         replicates = np.where(special, result.replicates, result.gap_replicates)
         p_value = bootstrap_p_values(replicates, ROUNDING * scale)
-        return statistic, df, np.where(result.smallest < 2, np.nan, p_value)
+        return statistic, df, np.where(result.smallest < 2, np.nan, p_value), bootstrap_floor(replicates)
     if test == "t":
         parts = []
         for estimand in (gap, design.estimand):
@@ -371,12 +379,13 @@ def _test(
             negligible = np.sqrt(variance) <= ROUNDING * estimand.scale(means)
             parts.append(paired.t_test(estimand.value(means), np.where(negligible, 0.0, variance), its_df))
         statistic, df, p_value = (np.where(special, own, of_gap) for of_gap, own in zip(*parts, strict=True))
-        return statistic, df, p_value
+        return statistic, df, p_value, None
     if test == "signflip":
         per_sum, _ = influence_weights(gap.gradient(means), means, design.cells.counts.sum(axis=0))
         signs = sign_blocks(settings.n_replicates, units.n, settings.rng)
         p_value = paired.sign_flip(design.cells.sums @ per_sum.T, signs, scale)
-        return statistic, df, np.where(special | (result.smallest < 2), np.nan, p_value)
+        floor = SIDES[test] / (settings.n_replicates + 1)
+        return statistic, df, np.where(special | (result.smallest < 2), np.nan, p_value), floor
     own = design.paired["score"].to_numpy(dtype=np.float64)
     other = design.paired["reference_score"].to_numpy(dtype=np.float64)
     its_units = design.paired["_unit"].to_numpy()
@@ -397,7 +406,7 @@ def _test(
             gaps = _unit_means(own[chosen] - other[chosen], its_units[chosen])
             gaps = np.where(np.abs(gaps) <= ROUNDING * scale[row], 0.0, gaps)
             statistic[row], p_value[row] = paired.wilcoxon(gaps)
-    return statistic, df, p_value
+    return statistic, df, p_value, None
 
 
 def _unit_means(values: np.ndarray, units: np.ndarray) -> np.ndarray:

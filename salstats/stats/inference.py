@@ -29,6 +29,7 @@ from salstats.stats.analytic import (
 )
 from salstats.stats.cells import Cells, ratio
 from salstats.stats.estimand import Estimand, influence_weights
+from salstats.stats.monte_carlo import SIDES
 from salstats.stats.resampling import few_threads, weight_blocks
 
 
@@ -279,6 +280,11 @@ def bootstrap_p_values(replicates: np.ndarray, rounding: np.ndarray | float = 0.
     below, above = (replicates <= rounding).sum(axis=0), (replicates >= -rounding).sum(axis=0)
     p = np.minimum(1.0, 2 * (1 + np.minimum(below, above)) / (n_defined + 1))
     return np.where(n_defined > 0, p, np.nan)
+
+
+def bootstrap_floor(replicates: np.ndarray) -> np.ndarray:
+    """Return the smallest value that `bootstrap_p_values` can give with so many defined replicates."""
+    return np.minimum(1.0, SIDES["bootstrap"] / ((~np.isnan(replicates)).sum(axis=0) + 1))
 
 
 def check_binary(values: np.ndarray, option: str, choice: str) -> None:

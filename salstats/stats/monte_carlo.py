@@ -11,16 +11,53 @@ from salstats.checks import SalstatsWarning, check_numeric
 # 1 - 0.95 is not 0.05 in binary: values this close count as equal
 ROUNDING = 1e-9
 #: Smallest p-value that B replicates allow, times B + 1; other tests do not rest on replicates.
-_SMALLEST = {"bootstrap": 2.0, "signflip": 1.0}
+SIDES = {"bootstrap": 2.0, "signflip": 1.0}
+#: Below it a p-value is printed as "<0.001", whatever it is.
+_PRINTED = 0.001
 #: Monte-Carlo standard errors within which a p-value is not decided.
 _MONTE_CARLO = 2.0
+
+
+def p_floors(estimates: pd.DataFrame) -> np.ndarray:
+    """Return the smallest p-value that each row's replicates allow, NaN where it rests on none."""
+    if "p_floor" in estimates.columns:
+        return check_numeric(estimates, "p_floor", "estimates")
+    if "n_replicates" not in estimates.columns:
+        return np.full(len(estimates), np.nan)
+    return _sides(estimates) / (check_numeric(estimates, "n_replicates", "estimates") + 1)
+
+
+def _sides(estimates: pd.DataFrame) -> np.ndarray:
+    """Return how many sides of 0 a row's p-value counts replicates on, NaN where it counts none."""
+    if "test" not in estimates.columns:
+        return np.full(len(estimates), SIDES["bootstrap"])
+    sides: np.ndarray = estimates["test"].map(SIDES).to_numpy(dtype=np.float64, na_value=np.nan)
+    return sides
+
+
+def warn_of_floors(family: pd.DataFrame) -> None:
+    """Warn where an adjusted p-value is no more than a bound, since it hangs on some at their floor."""
+    if "p_adjusted_floor" not in family.columns:
+        return
+    bound = family["p_adjusted_floor"].to_numpy(dtype=np.float64)
+    bounds = bound >= _PRINTED
+    if bounds.any():
+        row = int(np.nanargmax(bound))
+        # the floor falls as replicates rise
+        enough = int(np.ceil(bound[row] / _PRINTED * (family["n_replicates"].iloc[row] + 1)))
+        warnings.warn(
+            f"{int(bounds.sum())} adjusted p-values are at the floor of their replicates, and so only bounds "
+            f"(the largest is P < {bound[row]:.3g}, see p_adjusted_floor); about {enough} replicates would "
+            f"take it below {_PRINTED}, and test='t' has no floor",
+            SalstatsWarning,
+            stacklevel=3,
+        )
 
 
 def warn_if_undecided(family: pd.DataFrame, alpha: np.ndarray) -> None:
     """Warn where another seed could put an adjusted p-value on the other side of alpha."""
     replicates = check_numeric(family, "n_replicates", "estimates")
-    tests = family["test"] if "test" in family.columns else pd.Series("bootstrap", index=family.index)
-    sides = tests.map(_SMALLEST).to_numpy(dtype=np.float64, na_value=np.nan)
+    sides = _sides(family)
     p = family["p_value"].to_numpy(dtype=np.float64)
     adjusted = family["p_adjusted"].to_numpy(dtype=np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -29,7 +66,7 @@ def warn_if_undecided(family: pd.DataFrame, alpha: np.ndarray) -> None:
         error = _MONTE_CARLO * sides * np.sqrt(share * (1 - share) / replicates)
         low, high = (adjusted / p * np.maximum(p + sign * error, 0) for sign in (-1, 1))
         # at the smallest p-value possible no replicate lies beyond, and the + 1 is on the safe side
-        smallest = p <= sides / (replicates + 1) * (1 + ROUNDING)
+        smallest = p <= p_floors(family) * (1 + ROUNDING)
         undecided = np.where(adjusted < alpha, (high >= alpha) & ~smallest, low < alpha)
     if undecided.any():
         warnings.warn(
@@ -45,8 +82,7 @@ def warn_if_undecided(family: pd.DataFrame, alpha: np.ndarray) -> None:
 def warn_if_replicates_are_few(family: pd.DataFrame, alpha: np.ndarray, procedure: str) -> bool:
     """Warn, and return True, when no single test of a family can get below alpha with these replicates."""
     replicates = check_numeric(family, "n_replicates", "estimates")
-    tests = family["test"] if "test" in family.columns else pd.Series("bootstrap", index=family.index)
-    smallest = tests.map(_SMALLEST).to_numpy(dtype=np.float64, na_value=np.nan) / (replicates + 1)
+    smallest = p_floors(family)
     size = family["n_tests"].to_numpy()
     factor = size.astype(np.float64)
     if procedure == "BY":

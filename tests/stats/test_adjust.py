@@ -260,10 +260,36 @@ def test_an_adjusted_p_value_near_the_level_says_that_the_seed_decides():
         adjust(frame)
     # the smallest p-value possible is on the safe side already, and one far off is decided
     settled = frame.assign(p_value=[2 / 1001, *p[1:]])
-    assert adjust(settled)["p_adjusted"].iloc[0] < 0.05
+    with pytest.warns(SalstatsWarning, match="1 adjusted p-values are at the floor"):
+        adjusted = adjust(settled)
+    assert adjusted["p_adjusted"].iloc[0] < 0.05
     # the same share of many more replicates is decided too
     more = frame.assign(p_value=[4e-3, *p[1:]], n_replicates=100_000)
     assert adjust(more)["p_adjusted"].iloc[0] < 0.05
+
+
+@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+@pytest.mark.parametrize(
+    ("procedure", "bounds"),
+    [
+        # 4 tests of 1000 replicates: two at the floor, one above it, one large
+        ("bonferroni", [True, True, False, False]),
+        # the running maximum gives the third the bound of the others: 4 * 2 / 1001 against 2 * 3 / 1001
+        ("holm", [True, True, True, False]),
+        # p(2) * 4 / 2 of the two at the floor, p(3) * 4 / 3 of the third
+        ("BH", [True, True, False, False]),
+    ],
+)
+def test_an_adjusted_p_value_that_hangs_on_a_floor_is_a_bound(procedure, bounds):
+    p = np.array([2, 2, 3, 800]) / 1001
+    frame = pd.DataFrame({"p_value": p, "p_floor": 2 / 1001, "test": "bootstrap", "n_replicates": 1000})
+    result = adjust(frame, procedure=procedure)
+    assert result["p_adjusted_floor"].notna().tolist() == bounds
+    assert result["p_adjusted"][bounds].eq(result["p_adjusted_floor"][bounds]).all()
+    # of a test without replicates nothing is a bound, and a second adjustment starts anew
+    assert "p_adjusted_floor" not in adjust(frame.drop(columns="p_floor").assign(test="t")).columns
+    again = adjust(result, procedure=procedure)
+    pd.testing.assert_frame_equal(again, result)
 
 
 def test_widening_the_limits_does_not_ask_for_more_replicates():

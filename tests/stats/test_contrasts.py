@@ -536,7 +536,10 @@ def test_smallest_p_value_above_the_family_level_warns():
     scores = pd.concat([paired_scores(0.8 + noise[0], 0.4 + noise[1]).assign(task=t) for t in tasks])
     with pytest.warns(SalstatsWarning, match="replicates"):
         ss.difference(scores, reference="human", n_replicates=999, adjust="bonferroni")
-    enough = ss.difference(scores, reference="human", n_replicates=1999, adjust="bonferroni")
+    with pytest.warns(SalstatsWarning, match=r"30 adjusted .* P < 0.03, .* about 60000 replicates"):
+        enough = ss.difference(scores, reference="human", n_replicates=1999, adjust="bonferroni")
+    assert enough["p_value"].eq(enough["p_floor"]).all()
+    assert enough["p_adjusted"].eq(enough["p_adjusted_floor"]).all()
     assert enough["p_adjusted"].max() == pytest.approx(30 * 2 / 2000)
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import SalstatsError, ValueRangeError, check_choice, check_count, quoted
-from salstats.display.format import STYLES, count_text, p_text, p_used
+from salstats.display.format import STYLES, count_text, p_used, row_p_text
 from salstats.display.labels import LAST, Labels
 from salstats.display.plots.captions import adjusted_note, ci_text, distinct, interval_note
 from salstats.display.plots.coefficients import bars_on_log_axis, effect_text, is_ratio
@@ -226,10 +226,10 @@ def _columns(frame: pd.DataFrame, heading: str, digits: int, p_values: bool, sty
         columns.append(TextColumn("n", [count_text(n) for n in frame["n"]]))
     columns.append(TextColumn(heading, interval_texts(frame, digits, style)))
     if p_values:
-        numbers = [p_used(row) for row in frame.to_dict("records")]
-        if all(p != p for p in numbers):
+        rows = frame.to_dict("records")
+        if all(p_used(row) != p_used(row) for row in rows):
             raise SalstatsError("p_values=True needs a column p_value or p_adjusted with values")
-        columns.append(TextColumn("P", [p_text(p, style) for p in numbers]))
+        columns.append(TextColumn("P", [row_p_text(row, style) for row in rows]))
     return columns
 
 

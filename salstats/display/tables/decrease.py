@@ -9,7 +9,7 @@ import pandas as pd
 from great_tables import GT
 
 from salstats.checks import check_choice, check_columns
-from salstats.display.format import MISSING, count_text, fixed_text, interval_text, p_text, p_used
+from salstats.display.format import MISSING, count_text, fixed_text, interval_text, p_used, row_p_text
 from salstats.display.labels import Labels
 from salstats.display.tables import notes
 from salstats.display.tables.grid import apart_rows, check_display
@@ -204,9 +204,9 @@ def _parts(frame: pd.DataFrame, n: bool, digits: int, percent_digits: int, style
         _Part("method", [fixed_text(v, digits) for v in numbers(frame, "method_mean")]),
         _Part(heading, gaps, is_gap=True),
     ]
-    p = [p_used(row) for row in frame.to_dict("records")]
-    if not np.isnan(p).all():
-        parts.append(_Part("P", [p_text(v, style) for v in p]))
+    rows = frame.to_dict("records")
+    if not np.isnan([p_used(row) for row in rows]).all():
+        parts.append(_Part("P", [row_p_text(row, style) for row in rows]))
     return parts
 
 

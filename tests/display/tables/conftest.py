@@ -113,9 +113,9 @@ def means(scores) -> pd.DataFrame:
 
 
 @pytest.fixture(scope="session")
-def differences(scores) -> pd.DataFrame:
+def differences(scores, quietly) -> pd.DataFrame:
     """Differences from the human benchmark, adjusted."""
-    return ss.difference(scores, reference="human", average="task", n_replicates=1999, adjust="holm")
+    return quietly(ss.difference, scores, reference="human", average="task", n_replicates=1999, adjust="holm")
 
 
 @pytest.fixture(scope="session")
