@@ -54,6 +54,7 @@ from salstats.display.saporta2022.needs import MAPS, SWEEP, held_by, main_alone,
 from salstats.display.saporta2022.slices import cut_off, true_positive
 from salstats.masking import mask_rule, value_of
 from salstats.readers.chexlocalize import METHOD
+from salstats.readers.chexlocalize_files import SPLITS, split_of
 from salstats.readers.chexlocalize_study import PATIENT
 from salstats.study import Study
 
@@ -100,7 +101,7 @@ def read_validation(options: argparse.Namespace, study: Study) -> Study | None:
     validation = ss.read_chexlocalize(
         options.validation, tasks=split(options.tasks),
         # the release has both sets in one folder
-        split="val" if options.split else None,
+        split="val" if set(SPLITS) <= {split_of(p.name) for p in options.validation.iterdir()} else None,
         **({"maps": {name: maps[name]}} if maps else {"method": name}),
     )  # fmt: skip
     return validation.select(tasks=[t for t in validation.tasks if t in study.tasks])

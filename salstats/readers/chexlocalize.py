@@ -62,7 +62,8 @@ def read_chexlocalize(
         Which files of a folder that holds both.
     tasks : list of str, optional
         Only these tasks, in this order. A task beyond the release's ten that stands in file names of maps
-        only must be named here. "Lung Opacity" is "Airspace Opacity".
+        only must be named here: maps of the other four classes of CheXpert are left out otherwise, any other
+        name is an error. "Lung Opacity" is "Airspace Opacity".
     patient_from : str or None
         Regular expression with one group that finds the patient in the case id. By default a number after
         "patient", where the ids begin so. None: no patients.
@@ -86,7 +87,8 @@ def read_chexlocalize(
     Warns
     -----
     SalstatsWarning
-        Outlines or points lie outside their image (how many, and the first).
+        Outlines or points lie outside their image (how many, and the first). Maps of classes without truth
+        are left out.
 
     Notes
     -----

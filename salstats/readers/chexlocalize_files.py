@@ -78,11 +78,13 @@ def find_maps(folder: Path, split: str | None = None) -> list[Path]:
 
     for place, folders, names in os.walk(folder, onerror=fail):
         here = Path(place)
+        # what a Mac puts beside files: ._NAME, and .folders
+        folders[:] = [name for name in folders if not name.startswith(".")]
         linked += [here / name for name in folders if (here / name).is_symlink()]
         of_split = next(filter(None, (split_of(part) for part in here.relative_to(folder).parts)), None)
         if split is not None and of_split not in (None, split):
             continue
-        found += [here / name for name in names if name.endswith(SUFFIX)]
+        found += [here / name for name in names if _is_map(name)]
     if linked:
         more = f" (and {len(linked) - 1} more)" if len(linked) > 1 else ""
         warnings.warn(
@@ -118,4 +120,9 @@ def holds_study(folder: Path) -> bool:
     names = [p.name for p in folder.iterdir() if p.is_file()]
     if any(PATTERNS[kind].fullmatch(name) for kind in kinds for name in names):
         return True
-    return any(name.endswith(SUFFIX) for _, _, below in os.walk(folder) for name in below)
+    return any(_is_map(name) for _, _, below in os.walk(folder) for name in below)
+
+
+def _is_map(name: str) -> bool:
+    """Return whether a file is a map by its name; hidden ones are not."""
+    return name.endswith(SUFFIX) and not name.startswith(".")

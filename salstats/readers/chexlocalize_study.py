@@ -1,6 +1,7 @@
 """Put the files of a study in the CheXlocalize format together: what each case is, and who answers."""
 
 import re
+import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from salstats.checks import InputFileError, SalstatsError, quoted
+from salstats.checks import InputFileError, SalstatsError, SalstatsWarning, quoted
 from salstats.images.masks import Rle, empty, polygons_rle
 from salstats.readers.case_json import (
     CaseFile,
@@ -21,7 +22,14 @@ from salstats.readers.case_json import (
     warn_of_points,
 )
 from salstats.readers.chexlocalize_labels import Labels, read_labels
-from salstats.readers.chexlocalize_maps import TASKS, nothing_marked, read_answer, split_name, task_name
+from salstats.readers.chexlocalize_maps import (
+    CLASSES,
+    TASKS,
+    nothing_marked,
+    read_answer,
+    split_name,
+    task_name,
+)
 from salstats.readers.table_options import PathLike
 from salstats.study import HUMAN, Case, Prediction, Series, Study, Truth
 
@@ -63,7 +71,7 @@ class Parts:
             for kind, reader in readers.items()
         }
         labels = read_labels(files["labels"], task_name) if "labels" in files else None
-        known = {*TASKS, *(wanted or ()), *(labels.tasks if labels else ())}
+        known = {*CLASSES, *(wanted or ()), *(labels.tasks if labels else ())}
         for part in read.values():
             known |= part.tasks() if part else set()
         masks = {series: read_segmentations(Path(f), task_name) for series, f in mask_files.items()}
@@ -141,12 +149,24 @@ class Parts:
         return Study(tuple(made), tasks, (*series, *people), source)
 
     def _tasks(self, wanted: Sequence[str] | None) -> tuple[str, ...]:
-        """Return the study's tasks in the release's order, then others by name."""
-        there = {task for part in (*self.references(), *self.people()) for task in part.tasks()}
-        there |= {task for part in self.masks.values() for task in part.tasks()}
+        """Return the study's tasks in the release's order, then others by name.
+
+        Of the fourteen classes of a network the release marks ten; maps of others have nothing to be compared
+        with.
+        """
+        marked = {task for part in (*self.references(), *self.people()) for task in part.tasks()}
+        there = marked | {task for part in self.masks.values() for task in part.tasks()}
         there |= {task for found in self.maps.values() for _, task in found}
         if wanted is None:
-            return (*(t for t in TASKS if t in there), *sorted(there - set(TASKS)))
+            left_out = sorted(there - marked - set(TASKS))
+            if left_out:
+                warnings.warn(
+                    f"no truth has task {quoted(left_out)}, whose maps are left out; tasks= names what is to "
+                    "be read",
+                    SalstatsWarning,
+                    stacklevel=4,
+                )
+            return (*(t for t in TASKS if t in there), *sorted(marked - set(TASKS)))
         for task in wanted:
             if task not in there:
                 raise SalstatsError(
@@ -255,7 +275,7 @@ def _named(
         if (case, task) in named:
             raise InputFileError(
                 f"case {case}, task {task} has two maps, {named[case, task]} and {file}; remove one, or give "
-                "each method its folder: maps={'gradcam': ..., 'ig': ...}"
+                "each method its folder: maps={'gradcam': DIR, 'ig': DIR} (--maps gradcam=DIR --maps ig=DIR)"
             )
         named[case, task] = file
     return named

@@ -18,7 +18,7 @@ from chexlocalize_files import (
     write_map,
 )
 
-from salstats.checks import InputFileError, SalstatsError
+from salstats.checks import InputFileError, SalstatsError, SalstatsWarning
 from salstats.images.masks import area, contains
 from salstats.readers import chexlocalize_maps
 from salstats.readers.chexlocalize import read_chexlocalize
@@ -248,6 +248,18 @@ def test_an_unknown_task_of_a_map_is_named_with_the_closest_there_is(folder):
     with_it = read_chexlocalize(folder, tasks=["Edma", "Edema"])
     assert with_it.tasks == ("Edma", "Edema")
     assert answer(with_it, task="Edma").prob == 0.25
+
+
+def test_maps_of_classes_that_nobody_marked_are_left_out_and_said(folder):
+    write_json(folder / "valid.csv", "Path,Edema,Cardiomegaly,Fracture\nvalid/p/study1/v.jpg,1,0,1\n")
+    for task in ("Fracture", "No Finding", "Lung Lesion"):
+        write_map(folder / "maps", ONE, task)
+    with pytest.warns(SalstatsWarning, match="no truth has task 'Fracture', 'No Finding'"):
+        study = read_chexlocalize(folder)
+    # a task of the release whose finding is on no image stays
+    assert study.tasks == ("Cardiomegaly", "Lung Lesion", "Edema")
+    assert {p.task for c in study for p in c.predictions} == set(study.tasks)
+    assert read_chexlocalize(folder, tasks=["Fracture"]).tasks == ("Fracture",)
 
 
 def test_a_task_that_only_the_truth_knows_is_a_task_of_maps_too(tmp_path):

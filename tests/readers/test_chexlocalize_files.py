@@ -34,6 +34,16 @@ def test_a_folder_of_both_splits_is_read_by_split(folder):
         read_chexlocalize(folder)
 
 
+def test_what_a_mac_puts_beside_files_is_no_map(folder):
+    before = [c.case for c in read_chexlocalize(folder)]
+    for place in (folder / "maps", folder / ".Trashes"):
+        place.mkdir(exist_ok=True)
+        (place / f"._{ONE}_Edema_map.pkl").write_bytes(b"\0\5\26\7")
+    (folder / ".Trashes" / f"{ONE}_Edema_map.pkl").write_bytes(b"")
+    assert [c.case for c in read_chexlocalize(folder)] == before
+    assert len(read_chexlocalize(folder, maps=folder / "maps").cases[0].predictions) == 2
+
+
 def test_split_needs_a_folder_and_a_known_name(folder):
     with pytest.raises(SalstatsError, match="give the folder"):
         read_chexlocalize(truth=folder / "gt_segmentations_val.json", split="val")
