@@ -259,7 +259,8 @@ def check_images(images: Any) -> torch.Tensor:
         raise ValueRangeError("images must hold real numbers, not complex ones")
     stack = stack.detach()
     stack = stack if stack.is_floating_point() else stack.float()
-    finite = torch.isfinite(stack).flatten(1).all(dim=1)
+    # isfinite of every pixel takes many times as long as a sum, which may overflow
+    finite = torch.isfinite(stack.sum()) or torch.isfinite(stack).flatten(1).all(dim=1)
     if not finite.all():
         at = int((~finite).nonzero()[0])
         raise ValueRangeError(f"image {at} is not finite: it holds NaN or infinity")

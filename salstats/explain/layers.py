@@ -12,6 +12,7 @@ from torch import nn
 from salstats.checks import SalstatsError, ShapeError, check_count, quoted
 from salstats.explain.forward import call, check_images, dtype_of, evaluating
 from salstats.explain.request import Reshape
+from salstats.explain.tapping import THEN, following, tapped
 
 #: A layer as a person says it: its name, the module, or several of either.
 Layer = str | nn.Module | Sequence[str | nn.Module]
@@ -24,12 +25,15 @@ class Pass:
     Attributes
     ----------
     outputs : Tensor, shape (1, n_outputs)
+    image : tuple of int
+        (height, width).
     seen : tuple of (str, Any)
-        Name and output of each module that was watched, each time that it ended. Only its shape can be
+        Name and output of each layer that was watched, each time that it ended. Only its shape can be
         relied on: what follows may have changed it in place.
     """
 
     outputs: torch.Tensor
+    image: tuple[int, int]
     seen: tuple[tuple[str, Any], ...]
 
 
@@ -58,9 +62,11 @@ def layer_names(model: nn.Module) -> list[str]:
 def find_layer(model: nn.Module, images: Any) -> str:
     """Return the name of the layer that a CAM takes where none is named: the last convolutional stage.
 
-    That is the last module, in the order of one forward pass, from the last convolution on, whose output
-    still has the last convolution's grid: its activation, or the block that holds it. In torchvision's
-    ResNets it is `layer4`, in its DenseNets `features`, in its VGGs the last ReLU before the last pooling.
+    That is the last one, in the order of one forward pass, from the last convolution on, whose output still
+    has the last convolution's grid: its activation, or the block that holds it. In torchvision's ResNets it
+    is `layer4`, in its VGGs the last ReLU, before the last pooling. Functions count as modules do: its
+    DenseNets end in `features` and call relu() on what that gives, which is the layer `features+relu`; a copy
+    by `separate_modules` has a module there, which is the same layer.
 
     Parameters
     ----------
@@ -71,13 +77,20 @@ def find_layer(model: nn.Module, images: Any) -> str:
     Returns
     -------
     str
-        As in `layer_names`.
+        As in `layer_names`, or that and the functions which are called on what the module gives.
 
     Raises
     ------
     SalstatsError
         There is no convolution, the last one gives a single pixel or is used twice, or attention follows
         it: a layer has to be named.
+
+    Notes
+    -----
+    What the classifier is given, whether ReLU is a module of the network or not. The README of
+    pytorch-grad-cam names the same layer of ResNets; of VGGs the last pooling (`features.30` of VGG16), which
+    has half the grid; of DenseNets `features.norm5`, before the ReLU, which on a CPU, not on a GPU, changes
+    in place what the library kept. Each can be named.
 
     Examples
     --------
@@ -90,18 +103,18 @@ def find_layer(model: nn.Module, images: Any) -> str:
     """
     with evaluating(model) as place:
         image = check_images(images)[:1].to(device=place, dtype=dtype_of(model), copy=True)
-        return last_stage(model, watch(model, image, dict(model.named_modules())))
+        return last_stage(model, watch(model, image))
 
 
 def last_stage(model: nn.Module, shown: Pass) -> str:
-    """Return the name of the last convolutional stage from a pass in which every module was watched."""
+    """Return the name of the last convolutional stage from a pass in which everything was watched."""
     modules = dict(model.named_modules())
     seen = [(name, output) for name, output in shown.seen if name]
-    convolutions = [at for at, (name, _) in enumerate(seen) if isinstance(modules[name], nn.Conv2d)]
+    convolutions = [at for at, (name, _) in enumerate(seen) if isinstance(modules.get(name), nn.Conv2d)]
     if not convolutions:
         raise SalstatsError("the network has no 2-D convolution that a pass reaches; name a layer: layer=")
     rest = seen[convolutions[-1] :]
-    attention = [name for name, _ in rest if "attention" in type(modules[name]).__name__.lower()]
+    attention = [name for name, _ in rest if "attention" in type(modules.get(name)).__name__.lower()]
     if attention:
         raise SalstatsError(
             f"attention ({attention[-1]!r}) follows the last convolution: the network's maps are made of "
@@ -118,9 +131,9 @@ def last_stage(model: nn.Module, shown: Pass) -> str:
     for name, output in rest:
         if not isinstance(output, torch.Tensor):
             continue
-        if output.ndim != 4:
+        if output.ndim != 4 and name in modules:
             break
-        if output.shape[-2:] == grid and uses.count(name) == 1:
+        if output.ndim == 4 and output.shape[-2:] == grid and uses.count(name) == 1:
             stages.append(name)
     if not stages:
         raise SalstatsError(
@@ -129,28 +142,21 @@ def last_stage(model: nn.Module, shown: Pass) -> str:
     return stages[-1]
 
 
-def watch(model: nn.Module, image: torch.Tensor, modules: Mapping[str, nn.Module]) -> Pass:
-    """Pass one image through a model in evaluation mode and note what some of its modules give."""
+def watch(model: nn.Module, image: torch.Tensor, layers: Mapping[str, nn.Module] | None = None) -> Pass:
+    """Pass one image through a model in evaluation mode and note what layers give; by default all of them."""
     seen: list[tuple[str, Any]] = []
 
-    def note(name: str) -> Any:
-        def hook(module: nn.Module, given: Any, output: Any) -> None:
-            seen.append((name, output))
+    def note(name: str, output: Any) -> None:
+        seen.append((name, output))
 
-        return hook
-
-    handles = [module.register_forward_hook(note(name)) for name, module in modules.items()]
-    try:
-        with torch.no_grad():
-            outputs = call(model, image)
-    finally:
-        for handle in handles:
-            handle.remove()
-    return Pass(outputs, tuple(seen))
+    every = following(dict(model.named_modules()), note) if layers is None else tapped(layers, note)
+    with every, torch.no_grad():
+        outputs = call(model, image)
+    return Pass(outputs, (int(image.shape[-2]), int(image.shape[-1])), tuple(seen))
 
 
 def named_layers(model: nn.Module, layer: Layer) -> dict[str, nn.Module]:
-    """Return the modules that were asked for by their names in the model.
+    """Return the layers that were asked for: the module of each, by name.
 
     Parameters
     ----------
@@ -174,10 +180,13 @@ def named_layers(model: nn.Module, layer: Layer) -> dict[str, nn.Module]:
     modules = dict(model.named_modules(remove_duplicate=False))
     found: dict[str, nn.Module] = {}
     for one in asked:
-        name = _name_of(modules, one)
-        if any(modules[name] is other for other in found.values()):
+        start, *functions = one.split(THEN) if isinstance(one, str) else (one,)
+        module = modules[_name_of(modules, start)]
+        # one module can have several names
+        name = THEN.join([_name_of(modules, module), *functions])
+        if name in found:
             raise SalstatsError(f"layer {name!r} is named twice")
-        found[name] = modules[name]
+        found[name] = module
     return found
 
 
@@ -225,21 +234,32 @@ def check_reached(
             )
     for name, output in shown.seen:
         if name in layers:
-            check_grid(output if reshape is None else reshape(output), name, reshape)
+            _check_grid(output if reshape is None else reshape(output), name, reshape, shown.image)
     return {name: layers[name] for name in order}
 
 
-def check_grid(output: Any, name: str, reshape: Reshape | None) -> None:
-    """Raise ShapeError unless a layer's output is a grid."""
-    if isinstance(output, torch.Tensor) and output.ndim == 4:
-        return
+def _check_grid(output: Any, name: str, reshape: Reshape | None, image: tuple[int, int]) -> None:
+    """Raise ShapeError unless a layer's output is a grid of the image, of its size (height, width)."""
     got = tuple(output.shape) if isinstance(output, torch.Tensor) else type(output).__name__
+    if isinstance(output, torch.Tensor) and output.ndim == 4:
+        first, last = ((output.shape[at], output.shape[at + 1]) for at in (1, 2))
+        if reshape is None and _has_proportions(first, image) and not _has_proportions(last, image):
+            raise ShapeError(
+                f"layer {name!r} gives {got}: channels last, as the grid of an image of {image[0]} x "
+                f"{image[1]} shows; give reshape='vit', which puts them first"
+            )
+        return
     hint = (
         "reshape= makes a grid of it: 'vit' of tokens, vit_grid(height, width) of tokens that are not square"
         if reshape is None
         else "reshape= has to give one"
     )
     raise ShapeError(f"layer {name!r} gives {got}, no grid (b, channels, height, width); {hint}")
+
+
+def _has_proportions(grid: tuple[int, int], image: tuple[int, int]) -> bool:
+    """Return whether a grid has the proportions of an image, but for one row or column."""
+    return abs(grid[0] * image[1] - grid[1] * image[0]) <= max(image)
 
 
 @dataclass(frozen=True)

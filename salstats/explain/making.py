@@ -1,7 +1,6 @@
 """`explain`: maps of any method for a batch of images, in one shape and on one scale of choices."""
 
 from collections.abc import Callable, Sequence
-from hashlib import blake2b
 from importlib import import_module
 from typing import Any
 
@@ -24,6 +23,7 @@ from salstats.explain.layers import Layer, VitGrid, check_reached, last_stage, n
 from salstats.explain.layout import keep_freed_memory
 from salstats.explain.methods import (
     ACTIVATION,
+    GRADIENT,
     METHODS,
     Method,
     check_method,
@@ -32,7 +32,7 @@ from salstats.explain.methods import (
 )
 from salstats.explain.presets import preset_arguments
 from salstats.explain.reductions import CHANNELS, RESOLUTIONS, SIGNS, finish, keep_sign, reduce_channels
-from salstats.explain.request import Request, Reshape, bytes_of
+from salstats.explain.request import Request, Reshape, equal_images
 from salstats.images.maps import check_box
 from salstats.jobs import with_bar
 
@@ -82,13 +82,15 @@ def explain(
     images : ndarray or Tensor of float, shape (n, channels, height, width)
         What the network takes: resized, scaled. Finite.
     targets : int or sequence of int, shape (n,)
-        Index of the network's output, one for all images or one each. Give an image once per target.
+        Index of the network's output, one for all images or one each. Give an image once per target; CAMs
+        and perturbation methods make the passes of an image once for all its targets.
     method : str
         A name of `list_methods`.
     layer : str, torch.nn.Module or a sequence of these, optional
-        For CAMs and "activation" only: the layer, by its name (see `layer_names`) or itself. A CAM takes
-        `find_layer` by default. Of several layers the maps are scaled by their range, resized to `images`
-        and averaged, as pytorch-grad-cam does.
+        For CAMs and "activation" only: the layer, by its name (see `layer_names`) or itself; by
+        "features+relu" what the function relu() makes of what the module `features` gives. A CAM takes
+        `find_layer` by default, the last grid that the classifier is given. Of several layers the maps are
+        scaled by their range, resized to `images` and averaged, as pytorch-grad-cam does.
     reshape : "vit" or callable, optional
         What makes a grid (b, channels, height, width) of what the layer gives. "vit" is `vit_grid()`.
     preset : str, optional
@@ -185,12 +187,12 @@ def explain(
         )
     grid = _check_reshape(reshape)
     stack = check_images(images)
-    groups = _groups(row, stack)
-    drawn = _seeds(len(stack), groups, rng, seeds)
+    given_seeds = _check_seeds(seeds, len(stack))
+    groups = _groups(row, stack, given_seeds)
+    drawn = _drawn(len(stack), groups, rng) if given_seeds is None else given_seeds
     runner = _runner(row)
-    pieces: list[np.ndarray] = []
     shape = (int(stack.shape[2]), int(stack.shape[3]))
-    batches = _batches(row, groups, size)
+    made: np.ndarray | None = None
     # whatever the caller has switched off
     with torch.inference_mode(False), torch.enable_grad(), evaluating(model, device) as place:
         if place.type == "cpu":
@@ -199,10 +201,17 @@ def explain(
         first = stack[:1].to(device=place, dtype=number, copy=True)
         layers, n_outputs = _look(model, first, row, layer, grid)
         wanted = check_targets(targets, len(stack), n_outputs)
-        for batch in with_bar(batches, sum(map(len, batches)), row.label, progress=progress):
+        # each image with all its targets, or once where it has none
+        asked = groups if row.by_target else [group[:1] for group in groups]
+        parts = [asked[start : start + size] for start in range(0, len(asked), size)]
+        for part in with_bar(parts, len(asked), row.label, progress=progress):
+            batch = [place for group in part for place in group]
+            # images that lie side by side, as most often, are not copied
+            together = slice(batch[0], batch[-1] + 1)
+            side_by_side = batch == [*range(len(stack))[together]]
             request = Request(
                 model=model,
-                images=stack[batch].to(device=place, dtype=number),
+                images=stack[together if side_by_side else batch].to(device=place, dtype=number),
                 targets=torch.as_tensor(wanted[batch], device=place),
                 seeds=tuple(int(drawn[i]) for i in batch),
                 batch_size=size,
@@ -210,6 +219,7 @@ def explain(
                 reshape=grid,
                 options=own,
                 mixed_precision=mixed_precision,
+                equal=_places(part),
                 **reduced,
             )
             raw = _run(runner, request, row)
@@ -221,14 +231,15 @@ def explain(
             maps = reduce_channels(raw, reduced["channels"])
             maps = keep_sign(maps, reduced["sign"])
             _check_maps(maps, row, batch, wanted)
-            pieces.append(finish(maps, shape, resolution, box))
-    made = np.concatenate(pieces)
-    of_image = np.empty(len(stack), np.int64)
-    of_image[np.concatenate(batches)] = np.arange(len(made))
+            finished = finish(maps, shape, resolution, box)
+            if made is None:
+                made = np.empty((len(stack), *finished.shape[1:]), np.float32)
+            made[batch] = finished
+    assert made is not None
     if not row.by_target:
         for group in groups:
-            of_image[group] = of_image[group[0]]
-    return made[of_image]
+            made[group] = made[group[0]]
+    return made
 
 
 def _check_model(model: Any, row: Method) -> Any:
@@ -265,28 +276,27 @@ def _check_reshape(reshape: Any) -> Reshape | None:
     return found
 
 
-def _groups(row: Method, images: torch.Tensor) -> list[list[int]]:
+def _groups(row: Method, images: torch.Tensor, seeds: np.ndarray | None) -> list[list[int]]:
     """Return the places of equal images where that matters: for shared passes and shared random numbers."""
-    if row.hooks and not row.random and row.by_target:
+    if row.kind == GRADIENT and not row.random:
         return [[place] for place in range(len(images))]
-    found: dict[bytes, list[int]] = {}
-    for place, image in enumerate(images):
-        digest = blake2b(bytes_of(image), digest_size=16).digest()
-        found.setdefault(digest, []).append(place)
-    return list(found.values())
+    return equal_images(images, seeds)
 
 
-def _seeds(
-    n: int, groups: list[list[int]], rng: int | np.random.Generator, seeds: Sequence[int] | np.ndarray | None
-) -> np.ndarray:
-    """Return one seed per image: those given, or made of the call's and the first equal image's place."""
-    if seeds is not None:
-        given = np.asarray(seeds)
-        if given.shape != (n,):
-            raise ShapeError(f"seeds must be one whole number per image ({n}), not of shape {given.shape}")
-        if given.dtype.kind not in "iu" or given.min() < 0:
-            raise ValueRangeError("seeds must be whole numbers from 0 up, one per image")
-        return given
+def _check_seeds(seeds: Sequence[int] | np.ndarray | None, n: int) -> np.ndarray | None:
+    """Return the seeds that are given, one per image."""
+    if seeds is None:
+        return None
+    given = np.asarray(seeds)
+    if given.shape != (n,):
+        raise ShapeError(f"seeds must be one whole number per image ({n}), not of shape {given.shape}")
+    if given.dtype.kind not in "iu" or given.min() < 0:
+        raise ValueRangeError("seeds must be whole numbers from 0 up, one per image")
+    return given
+
+
+def _drawn(n: int, groups: list[list[int]], rng: int | np.random.Generator) -> np.ndarray:
+    """Return one seed per image, made of the call's and the first equal image's place."""
     generator = check_generator(rng)
     seed = int(generator.integers(2**63)) if isinstance(rng, np.random.Generator) else int(rng)
     drawn = np.zeros(n, np.uint64)
@@ -302,7 +312,7 @@ def _look(
     row: Method,
     layer: Layer | None,
     reshape: Reshape | None,
-) -> tuple[tuple[nn.Module, ...], int]:
+) -> tuple[dict[str, nn.Module], int]:
     """Return the layers, in the order a pass reaches them, and the number of outputs: from one pass."""
     named: dict[str, nn.Module] = {}
     if layer is not None:
@@ -310,32 +320,21 @@ def _look(
     elif row.kind == ACTIVATION:
         raise SalstatsError(f"method {row.name!r} shows what a layer gives: name it, layer=")
     search = row.layer and layer is None
-    shown = watch(model, image, dict(model.named_modules()) if search else named)
+    shown = watch(model, image, None if search else named)
     if torch.isnan(shown.outputs).any():
         raise SalstatsError(
             "the network gives NaN for image 0; look at its weights and at how images are scaled"
         )
     if search:
         name = last_stage(model, shown)
-        named = {name: model.get_submodule(name)}
-    layers = check_reached(shown, named, reshape)
-    return tuple(layers.values()), shown.outputs.shape[1]
+        named = named_layers(model, name)
+    return check_reached(shown, named, reshape), shown.outputs.shape[1]
 
 
-def _batches(row: Method, groups: list[list[int]], size: int) -> list[list[int]]:
-    """Return places in batches, as many as a batch holds; of a method that looks at no target, one per group.
-
-    Equal images stay together, however many, where their targets share passes: those make their own batches.
-    """
-    if row.hooks:
-        places = [place for group in groups for place in (group if row.by_target else group[:1])]
-        return [places[start : start + size] for start in range(0, len(places), size)]
-    batches: list[list[int]] = [[]]
-    for group in groups:
-        if batches[-1] and len(batches[-1]) + len(group) > size:
-            batches.append([])
-        batches[-1] += group
-    return batches
+def _places(groups: list[list[int]]) -> list[list[int]]:
+    """Return groups by where they stand one behind the other."""
+    ends = np.cumsum([len(group) for group in groups]).tolist()
+    return [list(range(end - len(group), end)) for group, end in zip(groups, ends, strict=True)]
 
 
 def _runner(row: Method) -> Runner:

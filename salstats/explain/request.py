@@ -1,7 +1,8 @@
 """What a method is asked for: one batch of images, their targets, and what the method needs to know."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,20 @@ def bytes_of(image: torch.Tensor) -> bytes:
     return image.cpu().contiguous().view(torch.uint8).numpy().tobytes()
 
 
+def equal_images(images: torch.Tensor, seeds: Sequence[int] | np.ndarray | None = None) -> list[list[int]]:
+    """Return the places of equal images, those of equal seeds where they have some."""
+    found: dict[tuple[int, bytes], list[int]] = {}
+    last: tuple[int, list[int]] | None = None
+    for place, image in enumerate(images):
+        seed = 0 if seeds is None else int(seeds[place])
+        # an image's targets mostly stand side by side
+        if last is None or last[0] != seed or not torch.equal(image, images[place - 1]):
+            digest = blake2b(bytes_of(image), digest_size=16).digest()
+            last = seed, found.setdefault((seed, digest), [])
+        last[1].append(place)
+    return list(found.values())
+
+
 @dataclass(frozen=True)
 class Request:
     """One batch, checked; the model is in evaluation mode and on its device.
@@ -35,13 +50,15 @@ class Request:
         One per image; equal images have equal ones.
     batch_size : int
         Images in a forward pass; on a CPU fewer where they are large.
-    layers : tuple of torch.nn.Module
-        Those asked for; empty where the method has none.
+    layers : mapping of str to torch.nn.Module
+        Those asked for, in the order of a pass, as `tapped` takes them; empty where the method has none.
     reshape : callable, optional
         What makes a grid of a layer's tokens.
     options : mapping
         Of the method, with its defaults filled in.
     mixed_precision : bool
+    equal : list of list of int, optional
+        The places of equal images, where they are known.
     channels, sign : str
         What `explain` does with the result. A method with several layers needs them to join its maps.
     """
@@ -51,10 +68,11 @@ class Request:
     targets: torch.Tensor
     seeds: tuple[int, ...]
     batch_size: int
-    layers: tuple[nn.Module, ...] = ()
+    layers: Mapping[str, nn.Module] = field(default_factory=dict)
     reshape: Reshape | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     mixed_precision: bool = False
+    equal: list[list[int]] | None = None
     channels: str = "sum"
     sign: str = "signed"
 
@@ -87,8 +105,4 @@ class Request:
 
     def groups(self) -> list[list[int]]:
         """Return places of equal images, so that passes that serve all outputs are made once."""
-        found: dict[tuple[int, bytes], list[int]] = {}
-        for place, image in enumerate(self.images):
-            key = (self.seeds[place], bytes_of(image))
-            found.setdefault(key, []).append(place)
-        return list(found.values())
+        return equal_images(self.images, self.seeds) if self.equal is None else self.equal

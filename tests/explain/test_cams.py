@@ -204,6 +204,99 @@ def test_cam_of_tokens_agrees_with_the_library_called_directly(method):
     np.testing.assert_allclose([rescale(m) for m in made], expected, atol=ROUNDING)
 
 
+def of_the_field(name):
+    """A small network of a kind that the README of pytorch-grad-cam names."""
+    models = pytest.importorskip("torchvision.models", reason="needs the explain extra")
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        if name == "resnet":
+            return models.ResNet(models.resnet.BasicBlock, [1, 1, 1, 2], num_classes=4).eval()
+        if name == "densenet":
+            return models.DenseNet(8, (2, 2), 16, num_classes=4).eval()
+        vgg = nn.Sequential()
+        vgg.add_module("features", models.vgg.make_layers([8, "M", 16, "M"]))
+        vgg.add_module("head", nn.Sequential(nn.AdaptiveAvgPool2d(2), nn.Flatten(), nn.Linear(64, 4)))
+        return vgg
+
+
+@pytest.mark.parametrize(
+    ("name", "layer", "default"),
+    [
+        ("resnet", "layer4.1", "layer4"),
+        # the library's is pooled
+        ("vgg", "features.5", "features.4"),
+        # the library's is not yet rectified
+        ("densenet", "features.norm5", "features+relu"),
+    ],
+)
+def test_gradcam_agrees_with_the_library_called_as_its_readme_says(name, layer, default):
+    model, images, targets = of_the_field(name), pictures(2, 64), [1, 2]
+    # a ReLU in place changes what the library kept on a CPU; on a GPU it has a copy, as here
+    expected = library_maps("gradcam", model, [layer], images, targets, torch.clone)
+    made = explain(model, images, targets, layer=layer)
+    np.testing.assert_allclose([rescale(m) for m in made], expected, atol=ROUNDING)
+    found = explain(model, images, targets)
+    np.testing.assert_array_equal(found, explain(model, images, targets, layer=default))
+    assert made.any()
+    assert found.any()
+    assert np.allclose(found, made, atol=ROUNDING) == (name == "resnet")
+
+
+def test_the_default_layer_of_a_densenet_is_the_librarys_where_relu_is_a_module():
+    model = of_the_field("densenet")
+    pool = nn.Sequential(nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten())
+    modules, images = nn.Sequential(model.features, pool, model.classifier).eval(), pictures(2, 64)
+    expected = library_maps("gradcam", modules, ["1.0"], images, [1, 2])
+    made = explain(model, images, [1, 2])
+    np.testing.assert_allclose([rescale(m) for m in made], expected, atol=ROUNDING)
+
+
+# one pass for all targets
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_targets_of_an_image_share_its_passes(method):
+    model, images = cnn(), pictures(3)
+    passes = []
+    model.register_forward_pre_hook(lambda module, given: passes.append(len(given[0])))
+    explain(model, images, 1, method=method, layer="3")
+    once = list(passes)
+    passes.clear()
+    # not side by side, not equally many, one twice
+    places, targets = [0, 1, 2, 0, 2, 0, 2], [0, 1, 2, 3, 1, 2, 2]
+    made = explain(model, images[places], targets, method=method, layer="3")
+    assert passes == once
+    for one, place, target in zip(made, places, targets, strict=True):
+        alone = explain(model, images[place : place + 1], target, method=method, layer="3")[0]
+        np.testing.assert_allclose(one, alone, atol=ROUNDING)
+
+
+class CountsImages(nn.Module):
+    """Lays out what its layer gave by the number of images that it was shown."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer, self.head = cnn()[:4], cnn()[6]
+        self.shown = []
+
+    def forward(self, x):
+        self.shown.append(len(x))
+        return self.head(self.layer(x).reshape(len(x), 10, -1).mean(dim=2))
+
+
+def test_ablationcam_shows_one_image_up_to_the_layer_where_the_network_lets_it():
+    images = pictures(2)
+    options = {"method": "ablationcam", "batch_size": 4, "sign": "signed"}
+    free, bound = cnn(), CountsImages()
+    shown = []
+    free.register_forward_pre_hook(lambda module, given: shown.append(len(given[0])))
+    made = explain(free, images, 1, layer="3", **options)
+    np.testing.assert_allclose(made, explain(bound, images, 1, layer="layer", **options), atol=ROUNDING)
+    # ten channels: one to look, both images, the first part both ways; then one for each part
+    assert shown == [1, 2, 4, 1, 1, 1, 1, 1, 1]
+    assert bound.shown == [1, 2, 4, 1, 4, 2, 4, 4, 2]
+
+
 def test_eigen_smooth_agrees_with_the_library():
     import pytorch_grad_cam as library
     from pytorch_grad_cam.utils.model_targets import ClassifierOutputTarget
@@ -429,9 +522,10 @@ def test_passes_that_try_channels_out_keep_no_activations(method):
     model = CountsHooks()
     explain(model, pictures(1), 1, method=method, layer="inner.3", batch_size=2)
     assert len(model.counts) > 5
-    # one to look, one to take the activations, and Ablation-CAM's own
-    assert min(model.counts[:2]) > 0
-    assert not any(model.counts[2 if method == "scorecam" else 3 :])
+    # one to look, and one to take the activations
+    assert model.counts[:2] == [1, 1]
+    # what puts a channel to 0 keeps nothing
+    assert set(model.counts[2:]) == {0 if method == "scorecam" else 1}
 
 
 def test_scorecam_holds_a_batch_of_channels_at_a_time():

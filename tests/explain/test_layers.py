@@ -95,9 +95,50 @@ def test_the_last_stage_is_the_activation_before_the_pooling():
     assert layers().find_layer(pooled(*convolutions, nn.MaxPool2d(2)), IMAGES) == "4"
 
 
-def test_an_activation_that_is_used_twice_is_passed_over():
+def test_an_activation_that_is_used_twice_is_named_after_what_it_is_called_on():
     relu = nn.ReLU()
-    assert layers().find_layer(pooled(nn.Conv2d(1, 4, 3), relu, nn.Conv2d(4, 4, 3), relu), IMAGES) == "2"
+    assert layers().find_layer(pooled(nn.Conv2d(1, 4, 3), relu, nn.Conv2d(4, 4, 3), relu), IMAGES) == "2+relu"
+
+
+class Called(nn.Module):
+    """Adds and rectifies by functions, in place or not."""
+
+    def __init__(self, in_place=False):
+        super().__init__()
+        with torch.random.fork_rng():
+            torch.manual_seed(0)
+            self.early, self.late = nn.Conv2d(1, 4, 3), nn.Conv2d(4, 4, 3, padding=1)
+            self.head = nn.Linear(4, 2)
+        self.in_place = in_place
+
+    def forward(self, x):
+        x = nn.functional.relu(self.early(x))
+        grid = nn.functional.relu(self.late(x) + x, inplace=self.in_place)
+        return self.head(torch.flatten(nn.functional.adaptive_avg_pool2d(grid, 1), 1))
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+def test_functions_count_as_the_modules_that_separate_modules_makes_of_them(in_place):
+    from salstats.explain.making import explain
+    from salstats.explain.rewiring import separate_modules
+
+    model = Called(in_place)
+    images = np.random.default_rng(0).normal(size=(3, 1, 16, 16)).astype(np.float32)
+    assert layers().find_layer(model, images) == "late+add+relu"
+    separate = separate_modules(model)
+    for method in ("gradcam", "ablationcam", "activation"):
+        layer = {"layer": layers().find_layer(model, images)} if method == "activation" else {}
+        other = {"layer": layers().find_layer(separate, images)} if layer else {}
+        made = explain(model, images, 1, method=method, **layer)
+        np.testing.assert_array_equal(made, explain(separate, images, 1, method=method, **other))
+        assert made.any()
+
+
+def test_a_function_that_is_not_called_there_is_no_layer():
+    from salstats.explain.making import explain
+
+    with pytest.raises(SalstatsError, match=r"layer 'late\+relu' is not reached"):
+        explain(Called(), IMAGES, 0, layer="late+relu")
 
 
 def test_the_order_is_that_of_the_pass_not_of_registration():
@@ -114,7 +155,7 @@ def test_the_order_is_that_of_the_pass_not_of_registration():
     assert layers().find_layer(Backwards(), IMAGES) == "late"
 
 
-@pytest.mark.parametrize(("name", "expected"), [("resnet18", "layer4"), ("densenet121", "features")])
+@pytest.mark.parametrize(("name", "expected"), [("resnet18", "layer4"), ("densenet121", "features+relu")])
 def test_the_last_stage_of_networks_of_the_field(name, expected):
     models = pytest.importorskip("torchvision.models", reason="needs the explain extra")
     model = getattr(models, name)(weights=None)
@@ -190,6 +231,31 @@ def test_layers_come_in_the_order_of_the_pass():
     named = module.named_layers(model, ["1", "0"])
     shown = module.watch(model, torch.tensor(IMAGES), named)
     assert list(module.check_reached(shown, named, None)) == ["0", "1"]
+
+
+class ChannelsLast(nn.Module):
+    """Gives a grid as a Swin transformer does: (b, height, width, channels)."""
+
+    def __init__(self):
+        super().__init__()
+        self.stem, self.stage, self.head = nn.Conv2d(1, 24, 4, 4), nn.Linear(24, 24), nn.Linear(24, 2)
+
+    def forward(self, x):
+        return self.head(self.stage(self.stem(x).permute(0, 2, 3, 1)).mean(dim=(1, 2)))
+
+
+@pytest.mark.parametrize("method", ["gradcam", "activation"])
+@pytest.mark.parametrize("shape", [(16, 16), (16, 32), (17, 16)])
+def test_a_layer_whose_channels_come_last_is_refused_by_name(method, shape):
+    from salstats.explain.making import explain
+
+    model, images = ChannelsLast(), np.ones((1, 1, *shape), np.float32)
+    with pytest.raises(
+        ShapeError, match=r"layer 'stage' gives \(1, 4, \d, 24\): channels last.*reshape='vit'"
+    ):
+        explain(model, images, 0, method=method, layer="stage")
+    made = explain(model, images, 0, method=method, layer="stage", reshape="vit", resolution="network")
+    assert made.shape == (1, shape[0] // 4, shape[1] // 4)
 
 
 # tokens on a grid
