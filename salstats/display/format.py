@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_choice, check_columns, check_count, check_frame
+from salstats.display.vocabulary import limits_name
 from salstats.stats.monte_carlo import ROUNDING
 
 #: What stands for a missing value.
@@ -390,7 +391,8 @@ def inline_text(
         inside = []
         limits = limits_text(row.get("conf_low"), row.get("conf_high"), digits, style)
         if limits != MISSING:
-            inside.append(how.ci.format(level=level_text(row.get("conf_level", 0.95))) + limits)
+            said = how.ci.replace("CI", limits_name([row.get("term")]))
+            inside.append(said.format(level=level_text(row.get("conf_level", 0.95))) + limits)
         if p_values:
             inside += [row_p_text(row, style, named=True)] if p_used(row) == p_used(row) else []
         separator = ", " if how.brackets == "[]" else "; "

@@ -1,5 +1,6 @@
 """What statistics are called in print: intervals, procedures, tests, correlations, abbreviations."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -41,6 +42,9 @@ INTERVALS = {
     "fisher": Interval("Fisher z transformation", "Fisher z"),
     "bonett-wright": Interval("Fisher z transformation, Bonett-Wright standard error", "Bonett-Wright"),
 }
+#: Estimates whose limits say where replicates lie and are no interval for a true value; see `rank_stability`.
+_OF_REPLICATES = {"rank"}
+NO_INTERVAL = "how far the ranking moves over replicates, no confidence interval for a true rank"
 #: Procedures for multiple tests, by their spelling in lower case.
 _PROCEDURES = {
     "bonferroni": "Bonferroni",
@@ -123,6 +127,11 @@ ABBREVIATIONS = {
     "sAUC": METRICS_IN_FULL["sauc"],
     "sNCC": METRICS_IN_FULL["sncc"],
 }
+
+
+def limits_name(terms: Iterable[object]) -> str:
+    """Return what stands behind "95%" of limits: "CI", or "of replicates"."""
+    return "of replicates" if {str(t) for t in terms} <= _OF_REPLICATES else "CI"
 
 
 def procedure_name(procedure: str) -> str:

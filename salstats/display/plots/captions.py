@@ -7,7 +7,7 @@ import pandas as pd
 
 from salstats.display.format import STYLES, count_text, joined, level_text
 from salstats.display.plots.panels import has_limits
-from salstats.display.vocabulary import INTERVALS, procedure_name
+from salstats.display.vocabulary import INTERVALS, NO_INTERVAL, limits_name, procedure_name
 from salstats.stats.advice import beyond_range
 
 #: Labels of methods that are no names.
@@ -26,6 +26,8 @@ def interval_note(frame: pd.DataFrame) -> str:
     without = "; marks without bar have none" if len(rows) < len(frame) else ""
     if np.isinf(rows[["conf_low", "conf_high"]]).to_numpy().any():
         without += "; a bar that ends with the axis has no limit there"
+    if limits_name(rows.get("term", ["mean"])) != "CI":
+        without += f"; {NO_INTERVAL}"
     if beyond_range(rows).any():
         without += "; values beyond the range of what is estimated are impossible: the interval does not fit"
     return f"Bars: {' '.join(t for t in (levels, joined(kinds, 'or')) if t)}{of_unit}{without}."
@@ -44,7 +46,8 @@ def in_sentence(label: str) -> str:
 def ci_text(frame: pd.DataFrame) -> str:
     """Return "95% CI", or "CI" where the level is not the same throughout or not known."""
     levels = distinct(frame, "conf_level")
-    return f"{level_text(levels[0])}% CI" if len(levels) == 1 else "CI"
+    name = limits_name(frame.get("term", ["mean"]))
+    return f"{level_text(levels[0])}% {name}" if len(levels) == 1 else name
 
 
 def significance_level(frame: pd.DataFrame) -> float:

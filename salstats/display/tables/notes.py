@@ -19,7 +19,7 @@ from salstats.display.format import (
 )
 from salstats.display.labels import LAST, Labels
 from salstats.display.tables.marks import Best, adjustment, is_adjusted, numbers
-from salstats.display.vocabulary import ABBREVIATIONS, INTERVALS, PAIRED_TESTS
+from salstats.display.vocabulary import ABBREVIATIONS, INTERVALS, NO_INTERVAL, PAIRED_TESTS, limits_name
 from salstats.metrics.registry import METRICS
 from salstats.stats.absent import missing_scores
 from salstats.stats.advice import beyond_range
@@ -44,7 +44,8 @@ def ci_text(frame: pd.DataFrame) -> str:
     if not has_limits(frame).any():
         return ""
     levels = np.unique(_known(numbers(frame[has_limits(frame)], "conf_level")))
-    return f"{_percent(levels[0])}% CI" if len(levels) == 1 else "CI"
+    name = limits_name(frame.get("term", ["mean"]))
+    return f"{_percent(levels[0])}% {name}" if len(levels) == 1 else name
 
 
 def has_limits(frame: pd.DataFrame) -> np.ndarray:
@@ -76,6 +77,8 @@ def interval_note(frame: pd.DataFrame) -> str:
     if "interval" in rows.columns:
         kinds = [_interval_kind(str(kind), rows) for kind in rows["interval"].dropna().unique()]
         sentences.append(f"{ci_text(rows)}: {joined(kinds, 'or')}." if kinds else "")
+    if limits_name(rows.get("term", ["mean"])) != "CI":
+        sentences.append(f"Limits: {NO_INTERVAL}.")
     if (~limits & ~np.isnan(numbers(frame, "estimate"))).any():
         sentences.append("An estimate that stands alone has no interval.")
     if beyond_range(rows).any():

@@ -25,7 +25,7 @@ def means(methods=("gradcam", "ig"), metrics=("insertion", "deletion"), **column
     return frame.assign(
         term="mean",
         estimate=estimate,
-        conf_low=estimate - 0.1,
+        conf_low=(estimate - 0.1).clip(lower=0),
         conf_high=estimate + 0.1,
         conf_level=0.95,
         interval="percentile",

@@ -54,6 +54,18 @@ def test_one_grouping_column_gives_rows_and_the_heading_names_what_is_shown(scor
     assert "131 to 142 positive" in seen.note
 
 
+@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+def test_ranks_have_limits_of_replicates_and_no_confidence_interval(scores, read):
+    ranks = ss.rank_stability(scores[scores["metric"] == "iou"], n_replicates=50)
+    table, figure = read(ss.table_estimates(ranks)), ss.plot_forest(ranks)
+    inline = ss.inline_text(ranks)[0]
+    for text in (str(table.head), table.note, figure.labels.x, figure.labels.caption, inline):
+        assert "replicates" in text
+        assert "CI" not in text
+    assert "no confidence interval for a true rank" in " ".join(table.note.split())
+    assert "no confidence interval for a true rank" in " ".join(figure.labels.caption.split())
+
+
 def test_cells_hold_the_rounded_estimate_and_its_limits(means, read):
     row = means.query("metric == 'iou' and method == 'human' and task == 'Edema'").iloc[0]
     expected = f"{row['estimate']:.3f} ({row['conf_low']:.3f}, {row['conf_high']:.3f})"
