@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from salstats.checks import (
+    ColumnError,
     InputFileError,
     SalstatsError,
     SalstatsWarning,
@@ -31,6 +32,7 @@ from salstats.display.report.model import N_REPLICATES, Report, Settings
 from salstats.display.report.provenance import provenance_rows
 from salstats.display.report.results import summary_sentences
 from salstats.display.report.scores_made import masks_made, repeated_rows
+from salstats.display.report.wording import pooled_rows
 from salstats.frames import check_scores
 from salstats.scoring import study_of
 from salstats.stats.adjust import check_procedure
@@ -166,6 +168,7 @@ def report(
             f"a report takes a seed, so that it can be made again: rng must be an int, not {rng!r}"
         )
     used = chosen_rows(check_scores(scores), only)
+    check_tasks(used)
     check_units(used)
     shown = None if study is None else Examples(study_of(study), check_images(images))
     settings = settings_for(
@@ -207,6 +210,17 @@ def chosen_rows(scores: pd.DataFrame, only: Mapping[str, Any] | None) -> pd.Data
             )
         scores = scores[kept]
     return scores.reset_index(drop=True)
+
+
+def check_tasks(scores: pd.DataFrame) -> None:
+    """Raise where a task is called as the rows over tasks are."""
+    pooled = pooled_rows(scores)
+    if pooled.any():
+        name = scores["task"][pooled].iloc[0]
+        raise ColumnError(
+            f"column 'task' holds {name!r}, the name of a report's rows over all tasks; rename it, or leave "
+            "these rows out"
+        )
 
 
 def check_units(scores: pd.DataFrame) -> None:

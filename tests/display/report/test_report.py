@@ -165,6 +165,13 @@ def test_the_page_has_no_nan_and_sentences_have_no_raw_names(simulated):
     assert not [s for pair in sentences for s in pair if re.search(r"gradcam|area_ratio|n_instances", s)]
 
 
+@pytest.mark.parametrize("name", ["Average", "Overall"])
+def test_a_task_that_is_called_as_the_rows_over_tasks_is_named(small, tmp_path, name):
+    with pytest.raises(ColumnError, match=f"column 'task' holds '{name}'"):
+        ss.report(small[small["task"] == small["task"].iloc[0]].assign(task=name), tmp_path / "out", **FEW)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_same_input_gives_the_same_bytes(small, tmp_path):
     for name in ("one", "two"):
         ss.report(small, tmp_path / name, **FEW)
