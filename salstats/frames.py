@@ -23,6 +23,7 @@ from salstats.checks import (
 )
 from salstats.codes import ColumnCodes, combined_codes
 from salstats.outputs import check_target, replacing
+from salstats.workbooks import workbook
 
 #: What tells one observation from another, where the column is there.
 KEY_COLUMNS = ("dataset", "case", "task", "method", "metric", "reader", "model", "seed")
@@ -59,8 +60,6 @@ ID_NAME = re.compile(
     r"(patient|subject|pat|case|image|img|study)[ _.-]?(id|no|nr|number|uid|name)?", re.IGNORECASE
 )
 WRITABLE_SUFFIXES = (".csv", ".parquet", ".xlsx")
-#: Rows of a sheet, the header among them.
-_XLSX_ROWS = 1_048_576
 
 
 def check_scores(scores: object, name: str = "scores") -> pd.DataFrame:
@@ -327,44 +326,13 @@ def write_frame(frame: pd.DataFrame, path: str | os.PathLike[str], *, overwrite:
             elif suffix == ".parquet":
                 frame.to_parquet(temporary, index=False, write_page_checksum=True)
             else:
-                _write_xlsx(frame, temporary)
+                rows = frame.astype(object).where(frame.notna(), None).itertuples(index=False, name=None)
+                temporary.write_bytes(workbook([[str(name) for name in frame.columns], *rows]))
     except InputFileError:
         raise
     except (OSError, ValueError, TypeError) as error:
         raise InputFileError(f"cannot write {target}: {error}") from error
     return target
-
-
-def _write_xlsx(frame: pd.DataFrame, path: Path) -> None:
-    """Write a workbook of one sheet: numbers exact, text as text, also where it begins with '='."""
-    from openpyxl import Workbook
-    from openpyxl.cell import WriteOnlyCell
-    from openpyxl.utils.exceptions import IllegalCharacterError
-
-    if len(frame) >= _XLSX_ROWS:
-        raise ValueError(f"a sheet holds no {len(frame)} rows and a header; write .csv or .parquet")
-    book = Workbook(write_only=True)
-    sheet = book.create_sheet("Sheet1")
-    rows = frame.astype(object).where(frame.notna(), None).itertuples(index=False, name=None)
-    try:
-        for row in ([str(name) for name in frame.columns], *rows):
-            cells = []
-            for value in row:
-                plain = value.item() if isinstance(value, np.generic) else value
-                if isinstance(plain, int) and abs(plain) >= 1 << 53:
-                    # as text: whatever opens a workbook takes its numbers for doubles
-                    plain = str(plain)
-                number = isinstance(plain, int | float) and not isinstance(plain, bool)
-                # as text openpyxl passes all 17 digits on; of a number it writes 16, of infinity none
-                cell = WriteOnlyCell(sheet, value=repr(plain) if number else plain)
-                if number or isinstance(plain, str):
-                    cell.data_type = "n" if number and np.isfinite(plain) else "s"
-                cells.append(cell)
-            sheet.append(cells)
-    except IllegalCharacterError as error:
-        raise ValueError(f"{value!r} holds a character that a workbook cannot") from error
-    finally:
-        book.save(path)
 
 
 def check_output(path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:

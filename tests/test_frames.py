@@ -1,5 +1,6 @@
 """The frames of the contract: what makes them valid, joining covariates, writing."""
 
+import gc
 import os
 import re
 import stat
@@ -8,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from tests_support import full_disk
 
 import salstats as ss
 from salstats.checks import ColumnError, InputFileError, SalstatsError, SalstatsWarning
@@ -254,6 +256,15 @@ def test_a_failure_midway_leaves_everything_as_it_was(tmp_path, scores, monkeypa
     ):
         ss.write_frame(scores, target, overwrite=True)
     assert [p.read_bytes() for p in tmp_path.iterdir()] == [b"before"] * there
+
+
+@pytest.mark.parametrize("suffix", WRITABLE_SUFFIXES)
+def test_a_full_disk_is_said_once_and_leaves_no_file(tmp_path, scores, suffix, capfd):
+    with full_disk(100), pytest.raises(InputFileError, match=r"cannot write .*out.*File too large"):
+        ss.write_frame(scores, tmp_path / f"out{suffix}")
+    gc.collect()
+    assert list(tmp_path.iterdir()) == []
+    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".xlsx"])

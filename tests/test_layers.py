@@ -49,6 +49,7 @@ FLOORS = {
     "checks": 1,
     "threads": 1,
     "outputs": 1,
+    "workbooks": 1,
     "metrics": 1,
     "images": 1,
 }

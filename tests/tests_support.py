@@ -1,6 +1,9 @@
 """Small helpers that several test modules share."""
 
+from contextlib import contextmanager
+
 import numpy as np
+import pytest
 from scipy import stats
 
 
@@ -15,3 +18,15 @@ def r_quantile(replicates, probability):
     k = int(rank)
     z = stats.norm.ppf(np.array([probability, k / (len(ordered) + 1), (k + 1) / (len(ordered) + 1)]))
     return ordered[k - 1] + (z[0] - z[1]) / (z[2] - z[1]) * (ordered[k] - ordered[k - 1])
+
+
+@contextmanager
+def full_disk(n_bytes):
+    """Let no file grow beyond some bytes, as on a disk that is full then."""
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)

@@ -1,5 +1,6 @@
 """Figures to files at their exact physical size."""
 
+import io
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -125,15 +126,18 @@ def save_figure_as(
                 suffix = target.suffix.lower()
                 options = {"pil_kwargs": _PIL[suffix]} if suffix in _PIL else {}
                 _scale_legends_anew(drawn)
+                # in memory: some writers trip over a full disk once more, and say that instead
+                made = io.BytesIO()
+                drawn.savefig(
+                    made,
+                    format=suffix[1:],
+                    dpi=dpi,
+                    bbox_inches=None,
+                    metadata=_METADATA.get(suffix),
+                    **options,
+                )
                 with replacing(target) as temporary:
-                    drawn.savefig(
-                        temporary,
-                        format=suffix[1:],
-                        dpi=dpi,
-                        bbox_inches=None,
-                        metadata=_METADATA.get(suffix),
-                        **options,
-                    )
+                    temporary.write_bytes(made.getvalue())
         except OSError as error:
             raise InputFileError(f"cannot write {target}: {error.strerror or error}") from error
         finally:

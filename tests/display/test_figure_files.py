@@ -1,5 +1,6 @@
 """Figures to files: exact size, embedded fonts, nothing half written."""
 
+import gc
 import re
 import zlib
 
@@ -8,11 +9,12 @@ import pandas as pd
 import plotnine as p9
 import pytest
 from PIL import Image
+from tests_support import full_disk
 
 import salstats as ss
 from salstats.checks import InputFileError, SalstatsError
 from salstats.display import theme
-from salstats.display.figure_files import save_figure_as
+from salstats.display.figure_files import FIGURE_SUFFIXES, save_figure_as
 from salstats.display.theme import (
     PALETTE,
     REFERENCE,
@@ -183,3 +185,12 @@ def test_a_reference_is_black_and_takes_no_colour_from_the_others():
 
 def test_font_is_one_that_is_installed():
     assert font() in {entry.name for entry in theme.font_manager.fontManager.ttflist}
+
+
+@pytest.mark.parametrize("suffix", FIGURE_SUFFIXES)
+def test_a_full_disk_is_said_once_and_leaves_no_file(figure, tmp_path, suffix, capfd):
+    with full_disk(500), pytest.raises(InputFileError, match=r"cannot write .*f\..*File too large"):
+        ss.save_figure(figure, tmp_path / f"f{suffix}", width=40, height=40, dpi=50)
+    gc.collect()
+    assert list(tmp_path.iterdir()) == []
+    assert capfd.readouterr() == ("", "")
