@@ -1,4 +1,4 @@
-"""Gradient methods: Integrated Gradients, Input x Gradient, DeepLIFT (captum) and GradientSHAP.
+"""Gradient methods: Integrated Gradients, Input x Gradient (captum), DeepLIFT and GradientSHAP.
 
 All run in the network's own precision, whatever `mixed_precision` says: half precision loses small gradients.
 `baseline` is the image without evidence, in the numbers that the network takes: "zero", "mean" (of each
@@ -6,23 +6,18 @@ channel of the image), "blur" (as in `insertion`), a number, or an array of shap
 height, width).
 """
 
-import warnings
 from typing import Any
 
 import numpy as np
 import torch
-from captum.attr import DeepLift, InputXGradient, IntegratedGradients
+from captum.attr import InputXGradient, IntegratedGradients
 from torch import nn
 
 from salstats.checks import ShapeError, ValueRangeError, check_count
 from salstats.explain.forward import check_outputs
+from salstats.explain.multipliers import EXACT, NEARLY, Rescale, check_sums, of_targets, pass_back
 from salstats.explain.request import Request
-from salstats.explain.rules import check_rules, cleared
 from salstats.explain.step_images import KERNEL, SIGMA, check_baseline
-
-#: Modules for which captum's DeepLIFT mixes the images of a batch: max pooling takes the gradient of the
-#: first where input and baseline agree, softmax the mean over all.
-_MIXING = (nn.MaxPool1d, nn.MaxPool2d, nn.MaxPool3d, nn.Softmax)
 
 
 def baselines_of(images: torch.Tensor, baseline: Any) -> torch.Tensor:
@@ -71,31 +66,44 @@ def run_integrated_gradients(request: Request) -> torch.Tensor:
     ShapeError, ValueRangeError
         The baseline fits no image, or `n_steps` is not a whole number from 1 up.
 
+    Warns
+    -----
+    SalstatsWarning
+        On average the sums are more than 5 % off.
+
     References
     ----------
     Sundararajan, M., Taly, A. and Yan, Q. (2017). Axiomatic attribution for deep networks. Proceedings of
     the 34th International Conference on Machine Learning, PMLR 70, 3319-3328. arXiv:1703.01365
     """
     steps = check_count(request.options["n_steps"], "n_steps")
-    return (
-        IntegratedGradients(request.model)
-        .attribute(
-            request.images,
-            baselines=baselines_of(request.images, request.options["baseline"]),
-            target=request.targets,
-            n_steps=steps,
-            internal_batch_size=max(request.batch_size, len(request.images)),
-        )
-        .detach()
+    baselines = baselines_of(request.images, request.options["baseline"])
+    found = IntegratedGradients(request.model).attribute(
+        request.images,
+        baselines=baselines,
+        target=request.targets,
+        n_steps=steps,
+        internal_batch_size=max(request.batch_size, len(request.images)),
     )
+    with torch.no_grad():
+        outputs, reference = (
+            of_targets(request.model(one.clone()), request.targets) for one in (request.images, baselines)
+        )
+    check_sums(
+        found.flatten(1).sum(dim=1), outputs - reference, outputs, NEARLY,
+        f"Integrated Gradients: with n_steps={steps} sums are more than {NEARLY:.0%} off the differences of "
+        "outputs that they stand for; more steps come nearer",
+        refuse=False,
+    )  # fmt: skip
+    return found.detach()
 
 
 def run_deeplift(request: Request) -> torch.Tensor:
     """Return what each pixel contributes to the target's difference from its output for the baseline.
 
-    The rescale rule of DeepLIFT. Every nonlinear step must be a module of its own and of a type that captum
-    has a rule for; others are refused by name. Networks with max pooling or softmax are taken one image at a
-    time, since captum's rules for them mix the images of a batch.
+    The rescale rule of DeepLIFT, exact at each step (see `Rescale`), also for pooled maxima of windows that
+    overlap, for products such as those of squeeze-and-excitation or attention, softmax and normalisation by
+    layers or groups. One pass is made of the baselines and one of the images, for a whole batch.
 
     Parameters
     ----------
@@ -110,7 +118,7 @@ def run_deeplift(request: Request) -> torch.Tensor:
     Raises
     ------
     SalstatsError
-        A nonlinear step has no rule, is no module, or is a module used twice: named, with what to change.
+        It does not add up: the network calls functions that are not linear and have no rule, which are named.
     ShapeError, ValueRangeError
         The baseline fits no image.
 
@@ -120,22 +128,20 @@ def run_deeplift(request: Request) -> torch.Tensor:
     activation differences. Proceedings of the 34th International Conference on Machine Learning, PMLR 70,
     3145-3153. arXiv:1704.02685
     """
-    images = _leaf(request.images)
     baselines = baselines_of(request.images, request.options["baseline"])
-    check_rules(request.model, request.images[:1], "deeplift")
-    alone = any(isinstance(module, _MIXING) for module in request.model.modules())
-    size = 1 if alone else len(images)
-    pieces = []
-    with cleared(request.model), warnings.catch_warnings():
-        # it announces its hooks; they are gone when it returns
-        warnings.filterwarnings("ignore", message="Setting forward, backward hooks", category=UserWarning)
-        for start in range(0, len(images), size):
-            part = slice(start, start + size)
-            found = DeepLift(request.model).attribute(
-                _leaf(images[part]), baselines=baselines[part], target=request.targets[part]
-            )
-            pieces.append(found.detach())
-    return torch.cat(pieces)
+    rescale = Rescale()
+    with torch.no_grad(), rescale:
+        outputs = request.model(baselines.clone())
+    reference = of_targets(outputs, request.targets)
+    rescale.refers = False
+    multipliers, outputs = pass_back(request.model, request.images, request.targets, rescale)
+    found = multipliers * (request.images - baselines)
+    check_sums(
+        found.flatten(1).sum(dim=1), outputs - reference, outputs, EXACT,
+        "DeepLIFT: contributions do not add up to the differences of outputs" + rescale.named(),
+        refuse=True,
+    )  # fmt: skip
+    return found
 
 
 def run_gradient_shap(request: Request) -> torch.Tensor:

@@ -15,7 +15,6 @@ depend on the device or the batch where these do not:
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -23,11 +22,10 @@ from typing import Any
 import numpy as np
 import pytorch_grad_cam as library
 import torch
-from torch import nn
 from torch.nn.functional import interpolate
 
 from salstats.checks import SalstatsError, ShapeError, check_choice
-from salstats.explain.forward import check_flag, check_outputs
+from salstats.explain.forward import check_flag, check_outputs, without_parameter_gradients
 from salstats.explain.reductions import join_layers
 from salstats.explain.request import Request
 from salstats.explain.tapping import tapped
@@ -162,7 +160,7 @@ def _formula(kind: type, *numbers: np.ndarray | None, eigen_smooth: bool = False
 def _by_gradients(kind: type, request: Request) -> torch.Tensor:
     """Return the maps of a method of activations and gradients: a backward pass for each target."""
     smooth = check_flag(request.options.get("eigen_smooth", False), "eigen_smooth")
-    with _without_parameter_gradients(request.model):
+    with without_parameter_gradients(request.model):
         seen = _look(request, gradients=True)
         maps = _empty(seen, request)
         for turn in range(max(map(len, seen.groups))):
@@ -284,20 +282,6 @@ def _joined(seen: _Seen, maps: dict[str, np.ndarray], request: Request) -> torch
         return torch.from_numpy(next(iter(maps.values())))[:, None]
     height, width = request.images.shape[-2:]
     return torch.from_numpy(join_layers(list(maps.values()), request.sign, (height, width)))[:, None]
-
-
-@contextmanager
-def _without_parameter_gradients(model: nn.Module) -> Iterator[None]:
-    """Let no gradient be computed for parameters: none is wanted, and a frozen network has none."""
-    # one made in inference mode could not be given its flag back
-    asked = [p for p in model.parameters() if p.requires_grad and not p.is_inference()]
-    for parameter in asked:
-        parameter.requires_grad_(False)
-    try:
-        yield
-    finally:
-        for parameter in asked:
-            parameter.requires_grad_(True)
 
 
 def _oriented(maps: np.ndarray, activations: np.ndarray) -> np.ndarray:

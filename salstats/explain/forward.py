@@ -174,6 +174,20 @@ def evaluating(model: nn.Module, device: str | torch.device | None = None) -> It
             parameter.grad = grad
 
 
+@contextmanager
+def without_parameter_gradients(model: nn.Module) -> Iterator[None]:
+    """Let no gradient be computed for parameters: none is wanted, and a frozen network has none."""
+    # one made in inference mode could not be given its flag back
+    asked = [p for p in model.parameters() if p.requires_grad and not p.is_inference()]
+    for parameter in asked:
+        parameter.requires_grad_(False)
+    try:
+        yield
+    finally:
+        for parameter in asked:
+            parameter.requires_grad_(True)
+
+
 def _set_evaluating(model: nn.Module) -> None:
     """Switch off dropout and batch statistics, where the model has such a switch."""
     try:

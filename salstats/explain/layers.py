@@ -65,8 +65,7 @@ def find_layer(model: nn.Module, images: Any) -> str:
     That is the last one, in the order of one forward pass, from the last convolution on, whose output still
     has the last convolution's grid: its activation, or the block that holds it. In torchvision's ResNets it
     is `layer4`, in its VGGs the last ReLU, before the last pooling. Functions count as modules do: its
-    DenseNets end in `features` and call relu() on what that gives, which is the layer `features+relu`; a copy
-    by `separate_modules` has a module there, which is the same layer.
+    DenseNets end in `features` and call relu() on what that gives, which is the layer `features+relu`.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from salstats.checks import SalstatsError, ShapeError, ValueRangeError
+from salstats.checks import SalstatsError, SalstatsWarning, ShapeError, ValueRangeError
 
 pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")
@@ -18,7 +18,7 @@ ROUNDING = 1e-10
 SINGLE = 1e-6
 #: 200 points of Gauss-Legendre quadrature of a piecewise linear network.
 QUADRATURE = 1e-2
-#: captum's divisions by small differences of two passes, in double precision.
+#: Divisions by small differences of two passes, in double precision.
 RESCALE = 1e-6
 
 GRADIENT_METHODS = ("integrated_gradients", "input_x_gradient", "deeplift", "gradient_shap")
@@ -98,17 +98,25 @@ def test_input_x_gradient_is_captums():
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_deeplift_is_captums_for_single_images():
-    model, x = cnn(), images()
-    single = [captum.DeepLift(model).attribute(one[None].clone(), target=2) for one in x]
-    assert torch.equal(ask("deeplift", model, x, 2), torch.cat(single))
+def test_deeplift_is_captums_where_that_adds_up():
+    # with one baseline for all pixels captum's rule for pooled maxima does
+    for model in (cnn(), cnn(pool=False)):
+        x, targets = images(), torch.tensor([0, 1, 2, 0])
+        single = [captum.DeepLift(model).attribute(x[i : i + 1].clone(), target=targets[i]) for i in range(4)]
+        assert torch.allclose(ask("deeplift", model, x, targets), torch.cat(single), atol=ROUNDING)
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_deeplift_without_max_pooling_is_captums_for_the_batch():
-    model, x = cnn(pool=False), images()
-    expected = captum.DeepLift(model).attribute(x.clone(), target=torch.tensor([0, 1, 2, 0]))
-    assert torch.allclose(ask("deeplift", model, x, [0, 1, 2, 0]), expected, atol=ROUNDING)
+def test_deeplift_of_pooled_maxima_is_captums_where_windows_do_not_overlap():
+    model = seeded(lambda: nn.Sequential(nn.Conv2d(2, 4, 3), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(80, 3)))
+    model, x, baseline = model.double(), images(1), images(1, seed=5)
+    expected = captum.DeepLift(model).attribute(x.clone(), baselines=baseline, target=2)
+    assert torch.allclose(ask("deeplift", model, x, 2, baseline=baseline[0]), expected, atol=ROUNDING)
+
+
+def test_few_steps_of_integrated_gradients_are_said():
+    with pytest.warns(SalstatsWarning, match="n_steps=1"):
+        ask("integrated_gradients", cnn(), images(), 0, n_steps=1)
 
 
 def test_gradient_shap_is_captums_with_the_same_draws(monkeypatch):
@@ -158,21 +166,6 @@ def test_gradient_shap_does_not_depend_on_the_size_of_batches():
     options = {"stdev": 0.2, "baseline": images(3, seed=5).numpy()}
     single, all_at_once = (ask("gradient_shap", model, x, 0, batch_size=n, **options) for n in (1, 64))
     assert torch.allclose(single, all_at_once, atol=ROUNDING)
-
-
-@pytest.mark.filterwarnings("ignore::UserWarning")
-def test_deeplift_is_kept_from_the_first_image_where_pooled_numbers_do_not_differ():
-    # differences of neighbours: those of an even image are 0, as of the baseline, though its pixels are not
-    model = nn.Sequential(
-        nn.Conv2d(1, 1, (1, 2), bias=False), nn.MaxPool2d((1, 2)), nn.Flatten(), nn.Linear(2, 1)
-    )
-    model.double()[0].weight.data = torch.tensor([[[[1.0, -1.0]]]]).double()
-    uneven, even = torch.tensor([4.0, 4.0, 1.0, 1.0, 0.0]).double(), torch.ones(5).double()
-    x = torch.stack([uneven, even]).reshape(2, 1, 1, 5)
-    # captum by itself gives the even image another map where it is second
-    both, alone = (captum.DeepLift(model).attribute(one.clone(), target=0) for one in (x, x[1:]))
-    assert not torch.allclose(both[1], alone[0])
-    assert torch.equal(ask("deeplift", model, x, 0)[1], alone[0])
 
 
 @pytest.mark.parametrize("method", GRADIENT_METHODS)

@@ -1,11 +1,10 @@
 import pytest
 
-from salstats.checks import ValueRangeError
+from salstats.checks import SalstatsWarning, ValueRangeError
 
 pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")
 captum = pytest.importorskip("captum.attr", reason="needs the explain extra")
-from captum.attr._utils.lrp_rules import GammaRule  # noqa: E402
 from explain.runner_requests import ask, noise, seeded, state  # noqa: E402
 
 nn = torch.nn
@@ -118,7 +117,8 @@ def test_epsilon_takes_its_share():
     model[1].weight.data = torch.tensor([[1.0, 1.0]]).double()
     x = torch.tensor([[[[1.0, 3.0]]]]).double()
     # relevance 4 times z / (4 + 1)
-    found = ask("lrp", model, x, 0, epsilon=1.0)
+    with pytest.warns(SalstatsWarning, match="epsilon=1 "):
+        found = ask("lrp", model, x, 0, epsilon=1.0)
     assert torch.allclose(found, torch.tensor([[[[0.8, 2.4]]]]).double(), atol=ROUNDING)
 
 
@@ -131,19 +131,11 @@ def test_maps_do_not_depend_on_the_other_images():
         )
 
 
-def test_the_model_is_left_alone_and_keeps_a_rule_of_its_own():
+def test_the_model_is_left_alone():
     model, x = no_bias(), images()
     before = state(model)
-    first = ask("lrp", model, x, 0)
+    ask("lrp", model, x, 0)
     assert state(model) == before
-    rule = GammaRule(0.5)
-    model[0].rule = rule
-    other = ask("lrp", model, x, 0)
-    assert model[0].rule is rule
-    del model[0].rule
-    assert state(model) == before
-    assert not torch.allclose(first, other)
-    assert torch.equal(ask("lrp", model, x, 0), first)
 
 
 def test_the_model_is_left_alone_after_an_error():

@@ -1,0 +1,358 @@
+"""Passes in which functions of torch have the multipliers of DeepLIFT or of LRP in place of their gradients.
+
+Functions are seen as the network calls them: by a module or not, once or several times, in place or not.
+One that is not named here keeps its gradient, which is right where it is linear in the image; `check_sums`
+finds where it is not.
+"""
+
+import warnings
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn import functional
+from torch.overrides import TorchFunctionMode
+
+from salstats.checks import SalstatsError, SalstatsWarning, quoted
+from salstats.explain.forward import check_outputs, without_parameter_gradients
+
+Function = Callable[..., Any]
+#: Share within which sums are right: of exact rules, and of sums over steps as Sundararajan et al. (2017,
+#: section 5) have it.
+EXACT, NEARLY = 0.01, 0.05
+#: Units of the last digit of outputs that deep networks may lose.
+_ROUNDING = 1e4
+
+
+def _names(text: str) -> frozenset[str]:
+    """Return the names in a text."""
+    return frozenset(text.split())
+
+
+#: Functions of each number by itself.
+_ELEMENTWISE = _names(
+    """relu relu6 threshold hardtanh clamp clip clamp_min clamp_max leaky_relu elu selu celu prelu gelu silu
+    mish hardswish hardsigmoid sigmoid tanh softplus softsign logsigmoid exp log log1p sqrt rsqrt abs pow
+    square reciprocal rdiv"""
+)
+_MAX_POOLS = _names(
+    "max_pool1d max_pool2d max_pool3d adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d"
+)
+#: Linear in each of two tensors.
+_PRODUCTS: dict[str, Function] = {
+    "mul": torch.mul, "multiply": torch.mul, "matmul": torch.matmul, "bmm": torch.bmm,
+}  # fmt: skip
+_QUOTIENTS = _names("div divide true_divide")
+#: Functions that give the numbers that they take.
+_SHAPES = _names(
+    """get getitem cat chunk clone concat contiguous dropout dropout2d expand feature_dropout flatten moveaxis
+    movedim permute pixel_shuffle pixel_unshuffle ravel reshape reshape_as split squeeze stack swapaxes t
+    transpose unbind unflatten unsqueeze view view_as"""
+)
+#: Those that a message about sums need not name.
+_LINEAR = _names(
+    """conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d linear addmm batch_norm
+    avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d mean sum add
+    sub rsub neg div flip roll pad interpolate upsample gather index_select size dim"""
+)
+
+
+class _Pass(TorchFunctionMode):
+    """A pass that sees each function by its name, without the underscores of its variants."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        #: Functions of the image's numbers of which nothing is known.
+        self.unknown: dict[str, None] = {}
+
+    def __torch_function__(
+        self, func: Function, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        """Call a function; what is done in place is done to a copy first."""
+        named, options = getattr(func, "__name__", str(func)), kwargs or {}
+        name = named.strip("_")
+        if not args or not isinstance(args[0], torch.Tensor) or name in _SHAPES:
+            return func(*args, **options)
+        in_place = options.get("inplace", False) or (named.endswith("_") and not named.endswith("__"))
+        if not in_place or name in _LINEAR:
+            return self.step(name, func, args, options)
+        made = self.step(name, lambda first, *rest, **own: func(first.clone(), *rest, **own), args, options)
+        return args[0].copy_(made)
+
+    def step(self, name: str, func: Function, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        """Return what a function gives, with its multipliers."""
+        made = func(*args, **options)
+        given = made if isinstance(made, tuple) else (made,)
+        if name not in (*_RULES, *_MADE_OF, *_LINEAR) and _of_image(given):
+            self.unknown[name] = None
+        return made
+
+    def named(self) -> str:
+        """Return what a message says of the functions of which nothing is known."""
+        return f"; it calls {quoted(self.unknown)}, for which there is no rule" if self.unknown else ""
+
+
+class Rescale(_Pass):
+    """DeepLIFT's rescale rule: a pass of the baselines, then one of the images, in which it is the gradient.
+
+    Every multiplier is exact: times the difference of what a function takes it is that of what it gives.
+    Products take the mean of both ways to change their factors one after the other, as shap does.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.references: deque[tuple[torch.Tensor, ...]] = deque()
+        self.refers = True
+
+    def step(self, name: str, func: Function, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        """Return what a function gives; note what it takes from the baselines, or use that."""
+        if name in _MADE_OF:
+            with self:
+                return _MADE_OF[name](*args, **options)
+        tensors = tuple(one for one in args if isinstance(one, torch.Tensor))
+        if name in _QUOTIENTS and len(tensors) == 2 and not options:
+            with self:
+                return args[0] * args[1].reciprocal()
+        rule = _RULES.get(name)
+        if rule is None:
+            return super().step(name, func, args, options)
+        if self.refers:
+            # a copy: what follows may change them in place
+            self.references.append(tuple(one.clone() for one in tensors))
+            return func(*args, **options)
+        noted = self.references.popleft() if self.references else ()
+        if [one.shape for one in noted] != [one.shape for one in tensors]:
+            raise SalstatsError("DeepLIFT: the network takes other steps for the baseline than for the image")
+        if not _of_image(args):
+            return func(*args, **options)
+        return rule(func, args, options, noted)
+
+
+class Relevance(_Pass):
+    """LRP's epsilon rule: functions that mix numbers give back z / (z + epsilon), activations all.
+
+    Attributes
+    ----------
+    of_biases : float
+        Relevance that went to biases, once the gradient is taken.
+    """
+
+    def __init__(self, epsilon: float) -> None:
+        super().__init__()
+        self.epsilon = epsilon
+        self.of_biases = 0.0
+
+    def step(self, name: str, func: Function, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        """Return what a function gives."""
+        made = super().step(name, func, args, options)
+        if not isinstance(made, torch.Tensor) or not made.requires_grad:
+            return made
+        if name in _ELEMENTWISE:
+            nothing = torch.zeros_like(args[0])
+            of_nothing = func(nothing, *args[1:], **options)
+            if not of_nothing.any():
+                return _sloped(args[0], made, nothing, of_nothing)
+        several = sum(isinstance(one, torch.Tensor) and one.requires_grad for one in args) > 1
+        if name in (*_ELEMENTWISE, *_MADE_OF, "softmax") or (several and name in (*_PRODUCTS, *_QUOTIENTS)):
+            raise SalstatsError(
+                f"the network calls {name}(), for which LRP has no rule; leave it out where it stands at the "
+                "end, so that outputs are logits, or take another method"
+            )
+        with torch.no_grad():
+            # of one image: biases are the same for all
+            biases = func(
+                *(torch.zeros_like(one[:1]) if _of_image((one,)) else one for one in args), **options
+            )
+            share = made / (made + self.epsilon * torch.where(made < 0, -1.0, 1.0).to(made))
+        made.register_hook(partial(self._passed, biases, share))
+        return made
+
+    def _passed(self, biases: torch.Tensor, share: torch.Tensor, gradient: torch.Tensor) -> torch.Tensor:
+        """Return the gradient that goes on, and count what the biases keep."""
+        passed = gradient * share
+        self.of_biases += (passed * biases).sum().item()
+        return passed
+
+
+def _of_image(args: tuple[Any, ...]) -> bool:
+    """Return whether a function takes numbers that come from the image: those have gradients, no others."""
+    return any(isinstance(one, torch.Tensor) and one.requires_grad for one in args)
+
+
+def _sloped(
+    x: torch.Tensor, made: torch.Tensor, reference: torch.Tensor, of_reference: torch.Tensor
+) -> torch.Tensor:
+    """Return what was made of x, with the slope from the reference as its gradient.
+
+    Where they differ by less than half of the digits it is the gradient: a slope would be rounding.
+    """
+    own = x.detach()
+    difference = own - reference
+    alike = difference.abs() <= torch.finfo(x.dtype).eps ** 0.5 * own.abs()
+    slope = (made.detach() - of_reference).div_(difference.masked_fill_(alike, 1))
+    sloped = torch.addcmul(made.detach(), slope, x - own)
+    return torch.where(alike, made, sloped) if alike.any() else sloped
+
+
+def _elementwise(
+    func: Function, args: tuple[Any, ...], options: dict[str, Any], noted: tuple[torch.Tensor, ...]
+) -> torch.Tensor:
+    """Return what a function makes of each number, with its slope."""
+    made, of_reference = (func(one, *args[1:], **options) for one in (args[0], noted[0]))
+    return _sloped(args[0], made, noted[0], of_reference)
+
+
+def _product(
+    times: Function,
+    func: Function,
+    args: tuple[Any, ...],
+    options: dict[str, Any],
+    noted: tuple[torch.Tensor, ...],
+) -> torch.Tensor:
+    """Return a product; the change of each factor counts by the mean of the other."""
+    made: torch.Tensor
+    if len(noted) < 2:
+        made = func(*args, **options)
+        return made
+    (a, b), (own_a, own_b) = args, (one.detach() for one in args)
+    made = times(own_a, own_b) + times(a - own_a, (own_b + noted[1]) / 2)
+    return made + times((own_a + noted[0]) / 2, b - own_b)
+
+
+def _max_pool(
+    pool: Function,
+    func: Function,
+    args: tuple[Any, ...],
+    options: dict[str, Any],
+    noted: tuple[torch.Tensor, ...],
+) -> torch.Tensor:
+    """Return the maxima: a rise belongs to the image's maximum, a fall to the one that the baseline had.
+
+    The difference there is at least as large, so that no multiplier leaves 0 to 1, and windows may overlap.
+    """
+    last = 2 - args[0].ndim
+    asked = {key: value for key, value in options.items() if key != "return_indices"}
+    (made, at), (of_reference, at_reference) = (
+        pool(one, *args[1:], **asked, return_indices=True) for one in (args[0].detach(), noted[0])
+    )
+    at, at_reference = at.flatten(last), at_reference.flatten(last)
+    tied = noted[0].flatten(last).gather(-1, at) == of_reference.flatten(last)
+    at_reference = torch.where(tied, at, at_reference)
+    difference = (args[0].detach() - noted[0]).flatten(last)
+    nothing = (args[0] - args[0].detach()).flatten(last)
+    change = made - of_reference
+    for places, part, otherwise in (
+        (at, change.clamp(min=0), 1.0),
+        (at_reference, change.clamp(max=0), 0.0),
+    ):
+        there = difference.gather(-1, places)
+        alike = there == 0
+        slope = (part.flatten(last) / there.masked_fill(alike, 1)).masked_fill(alike, otherwise)
+        made = made + (slope * nothing.gather(-1, places)).view_as(made)
+    return made
+
+
+def _softmax(
+    func: Function, args: tuple[Any, ...], options: dict[str, Any], noted: tuple[torch.Tensor, ...]
+) -> torch.Tensor:
+    """Return shares; their change goes by the logarithmic mean of both, less the mean change of all."""
+    own, reference = args[0].detach(), noted[0]
+    dim = options["dim"] if "dim" in options else args[1]
+    logs, of_reference = own.log_softmax(dim), reference.log_softmax(dim)
+    difference = logs - of_reference
+    alike = difference.abs() <= torch.finfo(own.dtype).eps ** 0.5
+    slope = (logs.exp() - of_reference.exp()) / difference.masked_fill(alike, 1)
+    slope = torch.where(alike, logs.exp(), slope)
+    moved = args[0] - own
+    common = (slope * moved).sum(dim, keepdim=True) / slope.sum(dim, keepdim=True)
+    return logs.exp() + slope * (moved - common)
+
+
+_RULES: dict[str, Callable[..., torch.Tensor]] = {
+    **dict.fromkeys(_ELEMENTWISE, _elementwise),
+    **{name: partial(_product, times) for name, times in _PRODUCTS.items()},
+    **{name: partial(_max_pool, getattr(functional, name)) for name in _MAX_POOLS},
+    "softmax": _softmax,
+}
+
+
+def _standardized(x: torch.Tensor, dims: tuple[int, ...], eps: float) -> torch.Tensor:
+    """Return numbers less their mean, divided by their standard deviation."""
+    centred = x - x.mean(dims, keepdim=True)
+    return centred * ((centred * centred).mean(dims, keepdim=True) + eps).rsqrt()
+
+
+def _layer_norm(
+    x: torch.Tensor, shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5, *_: Any
+) -> torch.Tensor:
+    """Return what torch's function of that name does."""
+    made = _standardized(x, tuple(range(-len(shape), 0)), eps)
+    made = made if weight is None else made * weight
+    return made if bias is None else made + bias
+
+
+def _group_norm(
+    x: torch.Tensor, groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5, *_: Any
+) -> torch.Tensor:
+    """Return what torch's function of that name does."""
+    made = _standardized(x.reshape(len(x), groups, -1), (-1,), eps).reshape(x.shape)
+    each = (-1, *(1,) * (x.ndim - 2))
+    made = made if weight is None else made * weight.reshape(each)
+    return made if bias is None else made + bias.reshape(each)
+
+
+#: Functions that are made of others, which have rules.
+_MADE_OF: dict[str, Function] = {"layer_norm": _layer_norm, "group_norm": _group_norm}
+
+
+def pass_back(
+    model: nn.Module, images: torch.Tensor, targets: torch.Tensor, mode: _Pass
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the multipliers of each pixel, and the targets' outputs."""
+    with without_parameter_gradients(model):
+        leaf = images.detach().clone().requires_grad_()
+        # no leaf: a network may change its images in place
+        given = leaf.clone()
+        with mode:
+            outputs = model(given)
+        chosen = of_targets(outputs, targets)
+        (multipliers,) = torch.autograd.grad(chosen.sum(), leaf)
+    return multipliers, chosen.detach()
+
+
+def of_targets(outputs: Any, targets: torch.Tensor) -> torch.Tensor:
+    """Return each image's output."""
+    return check_outputs(outputs, len(targets)).gather(1, targets[:, None].long())[:, 0]
+
+
+def check_sums(
+    found: torch.Tensor,
+    expected: torch.Tensor,
+    outputs: torch.Tensor,
+    within: float,
+    message: str,
+    *,
+    refuse: bool,
+) -> None:
+    """Warn, or raise SalstatsError, where sums are on average not within a share of what they have to be.
+
+    Parameters
+    ----------
+    found, expected : Tensor, shape (b,)
+    outputs : Tensor, shape (b,)
+        Of rounding, they say the size.
+    within : float
+    message : str
+        The same for every batch, so that it is shown once.
+    refuse : bool
+    """
+    rounding = _ROUNDING * torch.finfo(outputs.dtype).eps
+    gap = (found.double() - expected.double()).abs().sum()
+    if gap <= within * expected.abs().sum() + rounding * outputs.abs().sum():
+        return
+    if refuse:
+        raise SalstatsError(message)
+    warnings.warn(message, SalstatsWarning, stacklevel=2)
