@@ -225,6 +225,10 @@ def captions(
 ) -> list[str]:
     """Return the sentences under the figure; `titles` are those of its axes."""
     sentences = []
+    if drawn.outcome:
+        sentences.append("Points at 0 and 1 are spread beyond these.")
+    if drawn.few:
+        sentences.append("Points of equal values are spread sideways.")
     if lines is not None:
         band = f" and pointwise {ci_text(lines)}" if lines["conf_low"].notna().any() else ""
         sentences.append(f"Lines: fitted mean ({', '.join(distinct(lines, 'formula'))}){band}.")

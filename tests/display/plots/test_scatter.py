@@ -158,6 +158,7 @@ def test_outcomes_of_zero_and_one_stand_in_bands_beyond_them_a_lane_per_method(s
     lanes = data[data["y"] == 1].groupby("group", observed=True)["y_drawn"].agg(["min", "max"])
     assert (lanes["min"].to_numpy()[:-1] > lanes["max"].to_numpy()[1:]).all()
     assert max(scale(figure, "y").breaks) == 1
+    assert "Points at 0 and 1 are spread" in caption(figure)
     again = ss.plot_scatter(scores, "prob", "hit").data
     np.testing.assert_array_equal(again["y_drawn"], data["y_drawn"])
 
@@ -168,6 +169,7 @@ def test_few_whole_numbers_are_spread_beside_their_place(scores):
     assert apart.abs().max() <= 0.35
     assert apart.groupby(figure.data["group"], observed=True).mean().is_monotonic_increasing
     assert list(scale(figure, "x").breaks) == [1, 2, 3]
+    assert "spread sideways" in caption(figure)
     np.testing.assert_array_equal(figure.data["y_drawn"], figure.data["y"])
 
 
