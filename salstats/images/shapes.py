@@ -124,6 +124,37 @@ def shape_features(
     )
 
 
+def dominant_rectangle(mask: np.ndarray, *, dominant: str = "contour") -> np.ndarray:
+    """Return the smallest rectangle around a finding's dominant instance.
+
+    Parameters
+    ----------
+    mask, dominant
+        As for `shape_features`, whose elongation and irrectangularity are of this rectangle.
+
+    Returns
+    -------
+    ndarray of float, shape (5, 2)
+        Corners (row, col), the first again at the end; pixel (0, 0) has its centre at (0.5, 0.5). It runs
+        through the centres of the boundary pixels. Shape (0, 2) where the mask is empty.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from salstats.images.shapes import dominant_rectangle
+    >>> mask = np.zeros((40, 50), dtype=bool)
+    >>> mask[5:15, 5:25] = True
+    >>> corners = dominant_rectangle(mask)
+    >>> corners.min(axis=0).tolist(), corners.max(axis=0).tolist()
+    ([5.5, 5.5], [14.5, 24.5])
+    """
+    array = np.ascontiguousarray(check_mask(mask))
+    if not array.any():
+        return np.empty((0, 2))
+    corners = cv2.boxPoints(cv2.minAreaRect(_dominant(array.view(np.uint8), dominant)))[:, ::-1] + 0.5
+    return np.vstack([corners, corners[:1]]).astype(np.float64)
+
+
 def _n_components(part: np.ndarray) -> int:
     """Return the number of 8-connected components."""
     return int(cv2.connectedComponents(part, connectivity=8)[0]) - 1

@@ -8,7 +8,7 @@ from skimage import measure
 
 from salstats.checks import ShapeError, ValueRangeError
 from salstats.images.masks import Rle, decode
-from salstats.images.shapes import shape_features
+from salstats.images.shapes import dominant_rectangle, shape_features
 
 #: The scripts' rectangles are in single precision, and so are ours.
 SINGLE = 1e-5
@@ -230,3 +230,12 @@ def test_damaged_arguments_are_named():
         shape_features(np.ones((2, 3)), dominant="largest")
     with pytest.raises(ValueRangeError, match="n_instances"):
         shape_features(np.ones((2, 3)), n_instances=-1)
+
+
+def test_the_rectangle_drawn_is_the_one_that_is_measured():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        mask = cv2.GaussianBlur(rng.random((60, 80)), (0, 0), 5) > 0.5
+        sides = np.linalg.norm(np.diff(dominant_rectangle(mask), axis=0), axis=1)
+        assert max(sides) / min(sides) == pytest.approx(shape_features(mask)["elongation"], rel=SINGLE)
+    assert dominant_rectangle(np.zeros((4, 5), bool)).shape == (0, 2)
