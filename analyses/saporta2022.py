@@ -7,9 +7,10 @@ Reads heat maps, the truth, people's segmentations and points, and writes into O
   figures/KEY.pdf       and .png
   outputs.csv           every file with its item, slice, unit, interval and what has to be known to read it
 
-The items: Tables 1 to 3, Fig. 2, Extended Data 1 to 10 (3 and 7 where several methods or models are given),
-every headline number as published and with patients as clusters, what changes under other choices (S1
-misses, S2 cut-offs, S3 task effects, S7 logistic model), one at a time, and cases picked by their IoU.
+The items: Tables 1 to 3 and S1, Figs. 1 to 3, Extended Data 1 to 10 (3 where several methods or models are
+given, 7 where single trainings of a model are, as METHOD:MODEL:SEED beside METHOD:MODEL), every headline
+number as published and with patients as clusters, what changes under other choices (S1 misses, S2 cut-offs,
+S3 task effects, S7 logistic model), one at a time, and cases picked by their IoU.
 What cannot be made of what is there is listed with what it needs before anything is tuned or scored: the
 public release has maps for its validation set only, and people's marks for its test set only.
 
@@ -47,7 +48,7 @@ from salstats.checkpoints import checked_folder
 from salstats.checks import SalstatsError, SalstatsWarning, quoted
 from salstats.cli_options import by_method, in_flags, split
 from salstats.display.items import Item, check_items_folder
-from salstats.display.saporta2022.examples import examples
+from salstats.display.saporta2022.examples import pictures
 from salstats.display.saporta2022.frames import Choice, Frames, check_positives
 from salstats.display.saporta2022.items import make_items, missing_parts
 from salstats.display.saporta2022.needs import MAPS, SWEEP, held_by, main_alone, main_series
@@ -59,7 +60,7 @@ from salstats.readers.chexlocalize_study import PATIENT
 from salstats.study import Study
 
 #: How a folder is given by name.
-FORM = "METHOD[:MODEL]=DIR"
+FORM = "METHOD[:MODEL[:SEED]]=DIR"
 
 #: Replicates that the 25th of 1000, and its like, need.
 FEWEST = 40
@@ -226,7 +227,7 @@ def items_of(options: argparse.Namespace) -> list[Item]:
     frames = make_frames(study, options)
     choice = Choice(options.as_published, options.replicates)
     items = list(make_items(frames, choice, options.min_positives))
-    return [*items, examples(study, frames, options.images)] if MAPS in frames.there else items
+    return [*items, *pictures(study, frames, options.images)]
 
 
 def main(argv: Sequence[str] | None = None) -> int:

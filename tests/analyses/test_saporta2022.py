@@ -21,7 +21,7 @@ from salstats.display.saporta2022.localisation import (
     several_models,
     tuned_thresholds,
 )
-from salstats.display.saporta2022.needs import ENSEMBLE, SEVERAL
+from salstats.display.saporta2022.needs import CHECKPOINTS, SEVERAL
 
 ROOT = Path(__file__).resolve().parents[2]
 # sums of the same numbers in another order
@@ -63,7 +63,7 @@ def begin_with(patch, script, frames):
     """Let the script begin with frames; there are no maps to show as examples then."""
     patch.setattr(script, "read_data", lambda _: None)
     patch.setattr(script, "make_frames", lambda *_: frames)
-    patch.setattr(script, "examples", lambda *_: replace(summary(script, frames), key="examples"))
+    patch.setattr(script, "pictures", lambda *_: [replace(summary(script, frames), key="examples")])
 
 
 @pytest.fixture(scope="module")
@@ -265,7 +265,9 @@ def test_summary_counts_are_those_of_the_design(made, made_up):
     design = json.loads((made_up / "inputs" / "study.json").read_text())
     counts = frame(made, "extended_data_10").set_index("task")
     assert counts["n_positive"].to_dict() == design["n_positive"]
-    assert set(counts["n_cases"]) == {design["n_images_with_gt"]}
+    # all images of the study, of which the truth holds fewer
+    assert set(counts["n_cases"]) == {design["n"]}
+    assert design["n"] > design["n_images_with_gt"]
 
 
 def test_both_scales_of_features_are_shown_and_they_matter(made):
@@ -399,9 +401,9 @@ def test_the_printed_overall_slope_lies_below_every_task(script):
 
 @pytest.fixture(scope="module")
 def several(frames):
-    """Two methods of two models: the second model's IoU is lower by a tenth, the second method's by a half.
+    """Two methods of two models, and one checkpoint of the first.
 
-    Hits are lost here and there.
+    The second model's IoU is lower by a tenth, the second method's by a half. Hits are lost here and there.
     """
     scores = frames.scores[frames.scores["task"].isin(["Atelectasis", "Cardiomegaly"])]
     machine = scores[scores["method"] != "human"]
@@ -410,41 +412,45 @@ def several(frames):
         machine.assign(
             method=method,
             model=model,
+            seed=seed,
             score=machine["score"] * np.where(machine["metric"] == "iou", factor, place % every > 0),
         )
-        for method, model, factor, every in (
-            (METHOD, "ensemble", 1.0, 1000),
-            (METHOD, "single", 0.9, 9),
-            ("ig", "ensemble", 0.5, 2),
-            ("ig", "single", 0.45, 3),
+        for method, model, seed, factor, every in (
+            (METHOD, "densenet", None, 1.0, 1000),
+            (METHOD, "resnet", None, 0.9, 9),
+            (METHOD, "densenet", "1", 0.7 + 0.2 * (place % 5 > 1), 7),
+            ("ig", "densenet", None, 0.5, 2),
+            ("ig", "resnet", None, 0.45, 3),
         )
     ]
     human = scores[scores["method"] == "human"]
     return pd.concat([*parts, human], ignore_index=True)
 
 
-def test_methods_and_models_have_their_own_table(script, frames, several):
-    own, choice = replace(frames, scores=several), script.Choice(False, 50)
-    assert {SEVERAL, ENSEMBLE} <= own.there
+@pytest.mark.parametrize("as_published", [False, True])
+def test_methods_and_models_have_their_own_table(script, frames, several, as_published):
+    own, choice = replace(frames, scores=several), script.Choice(as_published, 50)
+    assert {SEVERAL, CHECKPOINTS} <= own.there
     items = {i.key: i for make in (several_models, ensemble_and_checkpoints) for i in make(own, choice)}
     assert set(items) == {"extended_data_3", "extended_data_7"}
+    assert all(("as published" in i.note) == as_published for i in items.values())
     rows = items["extended_data_3"].frame.query("metric == 'iou' and task == 'Cardiomegaly'")
     means = rows.set_index(["model", "method"])["estimate"]
-    assert means["single", METHOD] == pytest.approx(0.9 * means["ensemble", METHOD], rel=ROUNDING)
+    assert means["resnet", METHOD] == pytest.approx(0.9 * means["densenet", METHOD], rel=ROUNDING)
     # people stand beside both models
-    assert means["single", "human"] == means["ensemble", "human"]
+    assert means["resnet", "human"] == means["densenet", "human"]
+    # an ensemble is compared with its own checkpoints, not with another architecture
+    assert set(items["extended_data_7"].frame["method"]) == {"ensemble", "checkpoint 1"}
     text = items["extended_data_7"].table.as_raw_html()
     assert "Underlined: differs from ensemble" in text
-    # the ensemble's IoU is the larger everywhere, so it is bold; nine tenths of each score differ from it
-    for task, row in cells_of(text):
-        if task == "Cardiomegaly":
-            assert ("bold" in row[0], "bold" in row[1], "underline" in row[1]) == (True, False, True)
-            break
-    else:
-        pytest.fail("no row of Cardiomegaly")
+    # the ensemble's IoU is the larger everywhere, so it is bold; seven or nine tenths of each score are less
+    row = next(cells for task, cells in cells_of(text) if task == "Cardiomegaly")
+    assert ["bold" in cell for cell in row[:2]].count(True) == 1
     text = items["extended_data_3"].table.as_raw_html()
-    assert "Human benchmark not competing" in text
     assert "Underlined: differs from Human benchmark" in text
+    # the best model of each method: both methods of the first one
+    bold = {task: ["bold" in cell for cell in cells] for task, cells in cells_of(text) if cells}
+    assert any(sum(b) == 2 for b in bold.values())
 
 
 def cells_of(html):
@@ -466,7 +472,7 @@ def test_the_first_model_stands_for_its_method(several):
     assert "model" not in rows
     got = rows.query("method == 'ig' and metric == 'iou'")["score"].mean()
     assert got == pytest.approx(
-        several.query("model == 'ensemble' and method == 'ig' and metric == 'iou'")["score"].mean()
+        several.query("model == 'densenet' and method == 'ig' and metric == 'iou'")["score"].mean()
     )
     assert (rows["method"] == "human").sum() == (several["method"] == "human").sum()
 
@@ -558,7 +564,7 @@ def test_a_study_that_is_not_there_is_one_line_and_exit_2(script, tmp_path, caps
     ("arguments", "text"),
     [
         ([], "--data"),
-        (["--data", "x", "-o", "y", "--maps", "gradcam="], "'gradcam=' is not METHOD[:MODEL]=DIR"),
+        (["--data", "x", "-o", "y", "--maps", "gradcam="], "'gradcam=' is not METHOD[:MODEL[:SEED]]=DIR"),
         (["--data", "x", "-o", "y", "--replicates", "many"], "invalid int value: 'many'"),
     ],
 )
@@ -645,7 +651,7 @@ def test_maps_without_people_give_what_needs_no_people(items_of, release, capsys
     items = items_of(*release, "--split", "val")
     assert {f"extended_data_{n}" for n in ("1a", "8", "9")} | {"table_1", "table_2", "table_3"} < set(items)
     assert set(items["table_2"].frame["outcome"]) == {"IoU", "Hit"}
-    assert not {"figure_2", "extended_data_5", "extended_data_6"} & set(items)
+    assert not {"figure_2a", "figure_2b", "extended_data_5", "extended_data_6"} & set(items)
     (said,) = (line for line in capsys.readouterr().out.splitlines() if "needs people's" in line)
     assert "Fig. 2; Extended Data 5 and 6" in said
 
@@ -653,7 +659,7 @@ def test_maps_without_people_give_what_needs_no_people(items_of, release, capsys
 def test_people_without_maps_give_what_needs_no_maps(items_of, release):
     items = items_of(*release, "--split", "test")
     means = {"table_1", "extended_data_2", "extended_data_4", "as_published_and_clustered"}
-    assert set(items) == means | {"extended_data_1a", "extended_data_8", "extended_data_10"}
+    assert set(items) == means | {"extended_data_1a", "extended_data_8", "extended_data_10", "figure_3"}
     assert set(items["table_1"].frame["method"]) == {"human"}
 
 

@@ -1,6 +1,7 @@
 """What the analysis chooses where the study's scripts do otherwise, and what it says of it."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -25,9 +26,11 @@ from salstats.display.saporta2022.frames import (
     count_tasks,
     decreases,
     feature_slopes,
+    main_rows,
     means,
+    metric_rows,
 )
-from salstats.display.saporta2022.localisation import figure_2, table_1
+from salstats.display.saporta2022.localisation import classifiers, figure_2, lost_to_people, table_1
 from salstats.display.saporta2022.sensitivity import sensitivity
 from salstats.display.saporta2022.slices import cut_off, true_positive
 
@@ -192,7 +195,7 @@ def test_an_overall_slope_outside_those_of_the_tasks_is_said(overall, place):
 
 
 def test_figure_2_has_the_classifiers_auroc_in_its_frame(frames):
-    (item,) = figure_2(frames, Choice(False, 40))
+    item, _ = figure_2(frames, Choice(False, 40))
     rows = frames.uncut.query("method == @METHOD and task == 'Edema'")
     got = item.frame[item.frame["task"] == "Edema"]["auroc"]
     # the share of pairs of a positive and a negative that are ranked rightly, ties counted half
@@ -200,6 +203,39 @@ def test_figure_2_has_the_classifiers_auroc_in_its_frame(frames):
     gaps = positive[:, None] - negative
     np.testing.assert_allclose(got, (np.sign(gaps) + 1).mean() / 2, rtol=1e-12)
     assert item.frame.loc[item.frame["task"] == "Average", "auroc"].isna().all()
+
+
+def test_both_parts_of_figure_2_have_the_order_of_their_own_metric(frames):
+    choice = Choice(False, 40)
+    for item, metric in zip(figure_2(frames, choice), ("iou", "hit"), strict=True):
+        rows = metric_rows(main_rows(frames, frames.scores), metric)
+        lost = decreases(rows, choice).query("task != 'Average'")
+        sure = lost[lost["verdict"] == "lower"].sort_values("estimate", ascending=False)["task"]
+        drawn = item.figure.data.sort_values("y", ascending=False)["row_label"].unique()
+        assert list(drawn)[: len(sure)] == list(sure)
+
+
+def test_the_main_methods_surest_losses_lead_extended_data_5_and_6(frames):
+    other = frames.scores[frames.scores["method"] == METHOD].assign(method="aaa")
+    # the other way round from task to task, and first by name
+    other["score"] *= np.where(other["task"] < "D", 0.2, 1.0)
+    both = replace(frames, scores=pd.concat([frames.scores, other], ignore_index=True))
+    for item in lost_to_people(both, Choice(False, 40)):
+        main = item.frame.query("method == @METHOD and task != 'Average'")
+        order = main.assign(unsure=main["verdict"] != "lower").sort_values(
+            ["unsure", "estimate"], ascending=[True, False]
+        )["task"]
+        drawn = item.figure.data.sort_values("y", ascending=False)["row_label"].unique()
+        assert list(drawn) == [*order, "Average"]
+
+
+def test_aurocs_of_every_model_stand_in_table_s1(frames):
+    rows = frames.uncut[frames.uncut["method"] == METHOD]
+    worse = rows.assign(model="resnet", prob=1 - rows["prob"])
+    own = replace(frames, uncut=pd.concat([rows.assign(model="densenet"), worse], ignore_index=True))
+    (item,) = classifiers(own, Choice(False, 40))
+    wide = item.frame.pivot(index="task", columns="model", values="estimate")
+    np.testing.assert_allclose(wide["resnet"], 1 - wide["densenet"], atol=1e-12)
 
 
 def test_table_1_says_which_tasks_have_few_patients(frames):

@@ -78,7 +78,7 @@ def summary_statistics(frames: Frames, counts: pd.DataFrame) -> Item:
         frame,
         build(table, "saporta2022"),
         _count_figure(counts, said),
-        slice="cases that the truth holds",
+        slice="all cases of the study",
         note=f"tasks left out of all that follows: {said}",
     )
 

@@ -1,15 +1,28 @@
-"""Cases to look at: the main saliency method at its worst, median, mean and best."""
+"""Cases to look at: Fig. 1, and the main saliency method at its worst, median, mean and best."""
+
+from collections.abc import Iterator
 
 from salstats.display.format import fixed_text
 from salstats.display.items import Item
 from salstats.display.labels import Labels
 from salstats.display.plots.gallery import plot_gallery
 from salstats.display.plots.image_sources import ImageSource
+from salstats.display.saporta2022.finding_pictures import figure_3
 from salstats.display.saporta2022.frames import Frames, main_rows, metric_rows
-from salstats.display.saporta2022.needs import PEOPLE, main_alone
+from salstats.display.saporta2022.needs import MAPS, PEOPLE, main_alone
+from salstats.display.saporta2022.words import LABELS
 from salstats.display.tables.layout import Column, Table, build
 from salstats.stats.picking import pick_cases
 from salstats.study import Study
+
+
+def pictures(study: Study, frames: Frames, images: ImageSource | None) -> Iterator[Item]:
+    """Yield what is drawn on images: Fig. 1 and examples where there are maps, and Fig. 3."""
+    if MAPS in frames.there:
+        yield figure_1(study, frames, images)
+    yield figure_3(study, frames, images)
+    if MAPS in frames.there:
+        yield examples(study, frames, images)
 
 
 def examples(study: Study, frames: Frames, images: ImageSource | None) -> Item:
@@ -31,4 +44,28 @@ def examples(study: Study, frames: Frames, images: ImageSource | None) -> Item:
         plot_gallery(main_alone(study), picks, scores=rows, images=images, human=PEOPLE in frames.there),
         note="the case nearest to the worst, median, mean and best IoU of the main saliency method; ties by "
         "name",
+    )
+
+
+def figure_1(study: Study, frames: Frames, images: ImageSource | None) -> Item:
+    """Return Fig. 1: the case of median IoU, with the map, people's outline and their scores."""
+    rows = metric_rows(main_rows(frames, frames.scores), "iou", "hit")
+    picks = pick_cases(metric_rows(rows, "iou"), method=frames.main, by="metric").query("pick == 'median'")
+    shown = rows.merge(picks[["case", "task"]], on=["case", "task"])
+    labels = Labels(LABELS)
+    wide = shown.pivot_table(index="method", columns="metric", values="score", sort=False)
+    metrics = [m for m in ("iou", "hit") if m in wide]
+    table = Table(
+        ("Method",),
+        [(labels.value("method", m),) for m in wide.index],
+        [Column(labels.value("metric", m)) for m in metrics],
+        [[fixed_text(score, 3) for score in row] for row in wide[metrics].to_numpy()],
+    )
+    return Item(
+        "figure_1",
+        "Fig. 1: a map and people's outline against the truth",
+        shown,
+        build(table, "saporta2022"),
+        plot_gallery(main_alone(study), picks, scores=metric_rows(rows, "iou"), images=images),
+        note="the case nearest to the median IoU of the main saliency method",
     )

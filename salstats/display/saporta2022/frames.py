@@ -92,11 +92,10 @@ class Frames:
     @property
     def there(self) -> frozenset[str]:
         """Which needs of a result are met."""
-        columns = [c for c in ("method", "model") if c in self.scores]
-        series = self.scores[columns].drop_duplicates().reindex(columns=["method", "model"])
+        series = self.scores.reindex(columns=["method", "model", "seed"]).drop_duplicates().astype("object")
         rows = self.uncut[self.uncut["method"] == self.main]
         return held(
-            [(m, None if pd.isna(model) else model) for m, model in series.itertuples(index=False)],
+            list(series.where(series.notna(), None).itertuples(index=False, name=None)),
             probabilities="prob" in rows and bool(rows["prob"].notna().any()),
             sweep=self.sweep is not None,
             thresholds=self.tuned is not None,
@@ -131,7 +130,8 @@ def count_tasks(frames: Frames, min_positives: int) -> pd.DataFrame:
     found = frames.positives[["case", "task"]].merge(cases, on="case", how="left", validate="m:1")
     groups = found.groupby("task")
     table = pd.DataFrame({"task": sorted(frames.features["task"].unique())})
-    table["n_cases"] = frames.features["case"].nunique()
+    # the truth has no rows of the images on which nothing was found
+    table["n_cases"] = len({*frames.features["case"], *frames.uncut["case"]})
     table["n_positive"] = table["task"].map(groups.size()).fillna(0).astype("int64")
     if "patient" in found:
         table["n_patients"] = table["task"].map(groups["patient"].nunique()).fillna(0).astype("int64")
@@ -151,12 +151,25 @@ def check_positives(features: pd.DataFrame, min_positives: int) -> None:
 
 
 def one_model(scores: pd.DataFrame) -> pd.DataFrame:
-    """Return each method's rows of its first model."""
-    if "model" not in scores.columns:
+    """Return each method's rows of its first model, and of the first of that model's trainings."""
+    return first_of(first_of(scores, "model", ["method"]), "seed", ["method"]).drop(
+        columns=["model", "seed"], errors="ignore"
+    )
+
+
+def models(scores: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of every method and model, of the first of its trainings."""
+    known = [c for c in ("method", "model") if c in scores]
+    return first_of(scores, "seed", known).drop(columns="seed", errors="ignore")
+
+
+def first_of(scores: pd.DataFrame, column: str, by: list[str]) -> pd.DataFrame:
+    """Return the rows whose value of a column is the first of their group, which may be none."""
+    if column not in scores:
         return scores
-    first = scores.drop_duplicates("method").set_index("method")["model"]
-    own = scores["method"].map(first)
-    return scores[(scores["model"] == own) | own.isna()].drop(columns="model").reset_index(drop=True)
+    codes = pd.Series(pd.factorize(scores[column])[0], index=scores.index)
+    groups = [scores[c].astype("object").where(scores[c].notna(), "") for c in by]
+    return scores[codes == codes.groupby(groups, sort=False).transform("first")].reset_index(drop=True)
 
 
 def main_rows(frames: Frames, scores: pd.DataFrame) -> pd.DataFrame:
@@ -214,13 +227,13 @@ def means(
     return _wilson_of_hits(found, present(scores), list(by))
 
 
-def decreases(scores: pd.DataFrame, choice: Choice) -> pd.DataFrame:
-    """Return the percentage decreases from people, with their average."""
+def decreases(scores: pd.DataFrame, choice: Choice, reference: str = HUMAN) -> pd.DataFrame:
+    """Return the percentage decreases from people, or another reference, with their average."""
     if choice.published:
-        found = percent_decrease_as_published(scores, reference=HUMAN, n_replicates=choice.n_replicates)
+        found = percent_decrease_as_published(scores, reference=reference, n_replicates=choice.n_replicates)
         return _less_absent(found)
     return percent_decrease(
-        present(scores), reference=HUMAN, by=["metric", "task"], average="task",
+        present(scores), reference=reference, by=["metric", "task"], average="task",
         n_replicates=choice.n_replicates,
     )  # fmt: skip
 

@@ -14,6 +14,7 @@ from salstats.display.saporta2022.covariates import (
 )
 from salstats.display.saporta2022.frames import Choice, Frames, check_positives, count_tasks
 from salstats.display.saporta2022.localisation import (
+    classifiers,
     ensemble_and_checkpoints,
     figure_2,
     full_slice,
@@ -25,7 +26,7 @@ from salstats.display.saporta2022.localisation import (
     tuned_thresholds,
 )
 from salstats.display.saporta2022.needs import (
-    ENSEMBLE,
+    CHECKPOINTS,
     MAPS,
     PEOPLE,
     PROBABILITIES,
@@ -76,7 +77,7 @@ PARTS = (
     Part("Extended Data 1b and 1c", tuned_thresholds, (MAPS, THRESHOLDS)),
     Part("Extended Data 2", pooled),
     Part("Extended Data 3", several_models, (SEVERAL,)),
-    Part("Extended Data 7", ensemble_and_checkpoints, (ENSEMBLE,)),
+    Part("Extended Data 7", ensemble_and_checkpoints, (CHECKPOINTS,)),
     Part("Extended Data 4", full_slice),
     Part("maps in Table 1 and Extended Data 2 and 4", None, (MAPS,)),
     Part("people in Table 1 and Extended Data 2 to 4", None, (PEOPLE,)),
@@ -84,10 +85,11 @@ PARTS = (
     Part("Table 2", table_2, (MAPS,)),
     Part("Table 2 for human minus saliency", None, (MAPS, PEOPLE)),
     Part("Table 3 and Extended Data 9", by_confidence, (PROBABILITIES,)),
+    Part("Supplementary Table S1", classifiers, (PROBABILITIES,)),
     Part("the numbers as published and clustered", _comparison),
     Part("the sensitivity table", _sensitivity, (MAPS,)),
     # made of the study and not of its frames
-    Part("examples picked by IoU", None, (MAPS,)),
+    Part("Fig. 1 and examples picked by IoU", None, (MAPS,)),
 )
 
 
@@ -96,7 +98,7 @@ def missing_parts(there: Collection[str]) -> list[str]:
 
     Examples
     --------
-    >>> missing_parts({MAPS, PEOPLE, PROBABILITIES, SEVERAL, ENSEMBLE, SWEEP})
+    >>> missing_parts({MAPS, PEOPLE, PROBABILITIES, SEVERAL, CHECKPOINTS, SWEEP})
     ['Extended Data 1b and 1c: not made, needs --threshold, or --validation with maps']
     """
     by_needs: dict[tuple[str, ...], list[str]] = {}

@@ -8,17 +8,20 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.display.items import Item
-from salstats.display.plots.decrease import plot_decrease
+from salstats.display.labels import Labels
+from salstats.display.plots.decrease import loss_order, plot_decrease
 from salstats.display.plots.intervals import plot_intervals
 from salstats.display.plots.thresholds import plot_thresholds
 from salstats.display.saporta2022.frames import (
     Choice,
     Frames,
     decreases,
+    first_of,
     full_rows,
     main_rows,
     means,
     metric_rows,
+    models,
     one_model,
     present,
 )
@@ -34,10 +37,14 @@ from salstats.display.tables.estimates import table_estimates
 from salstats.scoring_cases import TRUE_POSITIVE
 from salstats.stats.advice import FEW_UNITS
 from salstats.stats.auroc import auroc
+from salstats.stats.cells import AVERAGE
 from salstats.stats.contrasts import difference
 from salstats.stats.pooled_difference import pooled_difference
 from salstats.stats.pooled_rates import pooled_rates
 from salstats.study import HUMAN
+
+#: The model that single checkpoints are compared with.
+ENSEMBLE = "ensemble"
 
 
 def table_1(frames: Frames, choice: Choice) -> Iterator[Item]:
@@ -57,39 +64,47 @@ def table_1(frames: Frames, choice: Choice) -> Iterator[Item]:
 
 
 def figure_2(frames: Frames, choice: Choice) -> Iterator[Item]:
-    """Yield Fig. 2 a-b."""
+    """Yield Fig. 2 a and b: mean IoU and hit rate, each with the tasks in its own order."""
     scores = metric_rows(main_rows(frames, frames.scores), "iou", "hit")
-    some, gap = means(scores, choice), decreases(scores, choice)
+    found, lost = means(scores, choice), decreases(scores, choice)
     areas = classifier(frames)
-    if areas is not None:
-        some = some.merge(
-            areas[["task", "estimate"]].rename(columns={"estimate": "auroc"}), on="task", how="left"
+    for key, metric, name in (("figure_2a", "iou", "mean IoU"), ("figure_2b", "hit", "hit rate")):
+        some, gap = (metric_rows(frame, metric) for frame in (found, lost))
+        known = some
+        if areas is not None:
+            known = some.merge(
+                areas[["task", "estimate"]].rename(columns={"estimate": "auroc"}), "left", "task"
+            )
+        yield Item(
+            key,
+            f"Fig. {key[-2:]}: {name} of the main saliency method and people",
+            known,
+            table_estimates(some, differences=gap, labels=LABELS),
+            plot_intervals(some, decrease=gap, auroc=areas, labels=LABELS),
+            note=f"tasks of the figure stand by whether the decrease of the {name} is shown (its interval "
+            "excludes 0), then by its size"
+            + ("; in parentheses the AUROC of the classifier" if areas is not None else "")
+            + f"; {_estimate_note(choice, hits=True)}",
         )
-    yield Item(
-        "figure_2",
-        "Fig. 2: localisation of the main saliency method and people",
-        some,
-        table_estimates(some.drop(columns="auroc", errors="ignore"), differences=gap, labels=LABELS),
-        plot_intervals(some.drop(columns="auroc", errors="ignore"), decrease=gap, auroc=areas, labels=LABELS),
-        note="tasks of the figure stand by whether the decrease of mean IoU is shown (its interval excludes "
-        "0), then by its size"
-        + ("; in parentheses the AUROC of the classifier" if areas is not None else "")
-        + f"; {_estimate_note(choice, hits=True)}",
-    )
 
 
 def lost_to_people(frames: Frames, choice: Choice) -> Iterator[Item]:
-    """Yield Extended Data 5 and 6: percentage decreases from people."""
+    """Yield Extended Data 5 and 6: percentage decreases from people, the surest of the main method first."""
     lost = decreases(metric_rows(one_model(frames.scores), "iou", "hit"), choice)
     for key, metric, name in (("extended_data_5", "iou", "mean IoU"), ("extended_data_6", "hit", "hit rate")):
-        one = lost[lost["metric"] == metric].reset_index(drop=True)
+        one = metric_rows(lost, metric)
+        order = loss_order(one, Labels(LABELS), "task", frames.main)
+        tasks = order([t for t in dict.fromkeys(one["task"]) if t != AVERAGE])
+        labels = {**LABELS, "task": tasks, "method": [frames.main]}
         yield Item(
             key,
             f"Extended Data {key[-1]}: percentage decrease of {name} from people",
             one,
-            table_decrease(one, sort="size", labels=LABELS),
-            plot_decrease(one, labels=LABELS),
-            note=_decrease_note(choice) + ("" if choice.published else _few_patients(one)),
+            table_decrease(one, labels=labels),
+            plot_decrease(one, sort="labels", labels=labels),
+            note="tasks stand by whether the decrease is shown (its interval excludes 0), then by its size, "
+            f"of the main saliency method; {_decrease_note(choice)}"
+            + ("" if choice.published else _few_patients(one)),
         )
 
 
@@ -182,58 +197,83 @@ def pooled(frames: Frames, choice: Choice) -> Iterator[Item]:
 
 def several_models(frames: Frames, choice: Choice) -> Iterator[Item]:
     """Yield Extended Data 3: every method and model; people stand beside each model, for the pairs."""
-    scores = present(metric_rows(frames.scores, "iou", "hit"))
-    models = [] if "model" not in scores else list(scores["model"].dropna().unique())
-    if models:
-        people = scores[scores["method"] == HUMAN]
+    scores = metric_rows(models(frames.scores), "iou", "hit")
+    people = scores[scores["method"] == HUMAN]
+    known = [] if "model" not in scores else list(scores["model"].dropna().unique())
+    if known:
         machine = scores[scores["method"] != HUMAN]
-        scores = pd.concat([machine, *(people.assign(model=m) for m in models)], ignore_index=True)
-    by = ["metric", *(["model"] if models else []), "task"]
-    found = means(scores, clustered(choice), (*by, "method"))
-    gap = None
+        scores = pd.concat([machine, *(people.assign(model=m) for m in known)], ignore_index=True)
+    by = ("metric", *(["model"] if known else []), "task")
+    found, gap = means(scores, choice, (*by, "method")), None
     if PEOPLE in frames.there:
-        gap = difference(
-            scores, reference=HUMAN, by=by, average="task", test="none", n_replicates=choice.n_replicates
-        )
+        parts = [scores[scores["model"] == m].drop(columns="model") for m in known] or [scores]
+        lost = [decreases(part.reset_index(drop=True), choice) for part in parts]
+        gap = pd.concat(lost, keys=known or [""], names=["model"]).reset_index("model").reset_index(drop=True)
     yield Item(
         "extended_data_3",
         "Extended Data 3: saliency methods and architectures",
         found,
         table_estimates(
-            found, rows=by[1:], groups="metric", differences=gap, exclude=_people(frames), labels=LABELS
+            found, rows=by[1:], groups="metric", differences=gap, exclude=_people(frames), labels=LABELS,
+            bold="model" if len(known) > 1 else "method",
         ),
-        _model_figure(found, models),
-        note=_estimate_note(clustered(choice), hits=True)
-        + ("; always with patients as clusters" if choice.published else ""),
-    )
+        _model_figure(found, known),
+        note=_estimate_note(choice, hits=True),
+    )  # fmt: skip
 
 
-def _model_figure(found: pd.DataFrame, models: list[str]) -> p9.ggplot:
-    """Return means over tasks where models are many, else means per task."""
-    if not models:
+def _model_figure(found: pd.DataFrame, known: list[str]) -> p9.ggplot:
+    """Return means over tasks where models are known, else means per task."""
+    average = found[found["task"] == AVERAGE].drop(columns="task")
+    # the scripts have no average
+    if not known or average.empty:
         return plot_intervals(found, labels=LABELS)
-    average = found[found["task"] == "Average"].drop(columns="task")
     return plot_intervals(average.rename(columns={"model": "task"}), labels=LABELS)
 
 
 def ensemble_and_checkpoints(frames: Frames, choice: Choice) -> Iterator[Item]:
-    """Yield Extended Data 7: models in the place of methods, compared with the ensemble."""
-    rows = present(metric_rows(frames.scores, "iou", "hit"))
-    rows = rows[(rows["method"] == frames.main) & rows["model"].notna()]
-    ensemble = next(str(m) for m in rows["model"].unique() if "ensemble" in str(m).lower())
-    rows = rows.assign(method=rows["model"]).drop(columns="model").reset_index(drop=True)
-    gap = difference(
-        rows, reference=ensemble, by=["metric", "task"], average="task", n_replicates=choice.n_replicates
-    )
-    found = means(rows, clustered(choice))
+    """Yield Extended Data 7: an ensemble, and its single trainings in the place of methods."""
+    rows = metric_rows(frames.scores, "iou", "hit")
+    rows = rows[rows["method"] == frames.main]
+    rows = rows[rows["model"] == rows["model"].iloc[0]]
+    names = "checkpoint " + rows["seed"].astype("object")
+    rows = rows.assign(method=names.where(rows["seed"].notna(), ENSEMBLE)).reset_index(drop=True)
+    rows = rows.drop(columns=["model", "seed"])
+    found, gap = means(rows, choice), decreases(rows, choice, ENSEMBLE)
     yield Item(
         "extended_data_7",
         "Extended Data 7: ensemble and single checkpoints",
         found,
         table_estimates(found, differences=gap, labels=LABELS),
-        plot_intervals(found, reference=ensemble, labels=LABELS),
-        note=_estimate_note(clustered(choice), hits=True)
-        + ("; always with patients as clusters" if choice.published else ""),
+        plot_intervals(found, reference=ENSEMBLE, labels=LABELS),
+        note=_estimate_note(choice, hits=True),
+    )
+
+
+def classifiers(frames: Frames, choice: Choice) -> Iterator[Item]:
+    """Yield Supplementary Table S1: the AUROC of each model and task."""
+    rows = models(frames.uncut)
+    rows = rows[rows["method"] != HUMAN]
+    if "model" in rows and rows["model"].notna().any():
+        # every method of a model was made of the same classifier
+        rows = first_of(rows, "method", ["model"])
+        by = ["model", "task"]
+    else:
+        rows, by = rows[rows["method"] == frames.main], ["task"]
+    both = rows.groupby(by)["label"].transform("nunique") > 1 if "label" in rows else False
+    rows = rows[both & rows["prob"].notna()].reset_index(drop=True)
+    if not len(rows):
+        return
+    found = auroc(rows, "prob", "label", by=by)
+    shown = found.drop(columns=["x", "y"], errors="ignore")
+    yield Item(
+        "table_s1",
+        "Supplementary Table S1: AUROC of the classifiers",
+        found,
+        table_estimates(shown, rows="task", columns="model" if "model" in by else None, labels=LABELS),
+        plot_intervals(shown.rename(columns={"model": "method"}), labels=LABELS),
+        slice="all cases of the study",
+        note="labels are those of the truth; tasks without a negative or without a positive case have none",
     )
 
 

@@ -12,39 +12,43 @@ PROBABILITIES = "the model's probabilities in the maps"
 SWEEP = "--validation with maps"
 THRESHOLDS = "--threshold, or --validation with maps"
 SEVERAL = "maps of several methods or models"
-ENSEMBLE = "maps of a model called ensemble and of another one"
+CHECKPOINTS = "maps of a model, the ensemble, and of its single trainings, METHOD:MODEL:SEED"
 
 
 def held(
-    series: Iterable[tuple[str, str | None]], *, probabilities: bool, sweep: bool, thresholds: bool
+    series: Iterable[tuple[str, str | None, str | None]],
+    *,
+    probabilities: bool,
+    sweep: bool,
+    thresholds: bool,
 ) -> frozenset[str]:
     """Return which of the needs are met.
 
     Parameters
     ----------
-    series : iterable of (str, str or None)
-        Method and model of everybody who answers, people too.
+    series : iterable of (str, str or None, str or None)
+        Method, model and seed of everybody who answers, people too.
     probabilities, sweep, thresholds : bool
         Whether the main method's maps say the model's probability; whether thresholds are tried on a
         validation study; whether there are thresholds beside Otsu's.
 
     Examples
     --------
-    >>> sorted(held([("human", None)], probabilities=False, sweep=False, thresholds=False))
+    >>> sorted(held([("human", None, None)], probabilities=False, sweep=False, thresholds=False))
     ["people's segmentations or points of --data"]
     """
     known = list(series)
     maps = list(dict.fromkeys(s for s in known if s[0] != HUMAN))
-    models = {str(model).lower() for method, model in maps if method == maps[0][0] and model is not None}
-    ensembles = {m for m in models if "ensemble" in m}
+    first = maps[0][:2] if maps else None
+    trainings = {seed for *series_of, seed in maps if tuple(series_of) == first}
     met = {
         MAPS: bool(maps),
-        PEOPLE: len({m for m, _ in known}) > len({m for m, _ in maps}),
+        PEOPLE: any(s[0] == HUMAN for s in known),
         PROBABILITIES: bool(maps) and probabilities,
         SWEEP: sweep,
         THRESHOLDS: bool(maps) and thresholds,
-        SEVERAL: len(maps) > 1,
-        ENSEMBLE: len(ensembles) == 1 and len(models) > 1,
+        SEVERAL: len({s[:2] for s in maps}) > 1,
+        CHECKPOINTS: None in trainings and len(trainings) > 1,
     }
     return frozenset(need for need, there in met.items() if there)
 
@@ -63,7 +67,7 @@ def held_by(study: Study, validation: Study | None, *, thresholds: bool) -> froz
     own = next((p for case in study for p in case.predictions if p.series == main), None)
     sweep = validation is not None and bool(validation.with_maps())
     return held(
-        [(s.method, s.model) for s in study.series],
+        [(s.method, s.model, s.seed) for s in study.series],
         probabilities=own is not None and not np.isnan(own.read().prob),
         sweep=sweep,
         thresholds=sweep or thresholds,

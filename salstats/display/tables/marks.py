@@ -83,12 +83,13 @@ def best_rows(
     directions: Mapping[str, str] | None = None,
 ) -> Best:
     """Return the best estimates over the values of `over`, ties all of them, none where none competes."""
-    competing = frame[list(over)].astype("str")
-    known = {str(v) for column in over for v in frame[column]}
+    # a method may be left out of the best model of each method, too
+    groups = frame[[c for c in keys if c in over or c == "method"]].astype("str")
+    known = set(groups.to_numpy().ravel())
     unknown = [e for e in exclude if e not in known]
     if unknown:
         raise ValueRangeError(f"exclude names {unknown[0]!r}, which is none of {quoted(sorted(known))}")
-    eligible = ~competing.isin(list(exclude)).any(axis=1).to_numpy()
+    eligible = ~groups.isin(list(exclude)).any(axis=1).to_numpy()
     estimates = numbers(frame, "estimate")
     metric = frame["metric"] if "metric" in frame.columns else pd.Series([None] * len(frame))
     term = frame["term"] if "term" in frame.columns else pd.Series([None] * len(frame))
