@@ -13,13 +13,16 @@ large, or both, drawn as masks and as curves of every measure.
 With --data or --scores: which cases are compared (those with the finding that the model gets right), Table 1
 (mean and SD, beside the printed ones), Fig. 7 (box plots), the share of empty explanations, paired
 differences from --reference with patients as clusters and Holm's correction, and the same with failed
-explanations at the worst score; with --data also the worst, median, mean and best case.
+explanations at the worst score; with --data also Fig. 8, the worst, median, mean and best case by the
+Penalised Dice of the tool called rex, as in the study (without it by Dice of --reference), or by --pick.
 
 --data is a folder with one folder per patient, in it NAME.tif and NAME_mask.tif. The explanations come from
 tools outside: --masks are read as they are, of --maps a mask is made (--threshold). --predictions is a table
 with columns case, prob and, where it is there, label.
 
-The Penalised Dice is a reconstruction from the study's text; of tools it has no size penalty, as printed.
+The Hausdorff distance is over all pixels of both masks, as in the study's equation 3 (--points boundary: over
+outlines, as salstats score has it; the two differ where a mask has holes). The Penalised Dice is a
+reconstruction from the study's text; of tools it has no size penalty, as printed.
 
 Exits with 2 and one line where the input cannot be used; then OUT is as it was.
 
@@ -53,6 +56,8 @@ FORM = "TOOL=DIR"
 METRICS = ("dice", "iou", "hausdorff", "pdc")
 #: No penalty of size, as printed.
 UNPENALISED = {"alpha": 0.0, "beta": 0.0}
+#: Of the Hausdorff distance: all pixels of both sets, equation 3.
+STUDY_POINTS = "foreground"
 PRINTED = "mrxai2025_dice"
 #: Replicates that a percentile interval needs to mean anything.
 FEWEST = 40
@@ -64,6 +69,14 @@ def number_or(text: str) -> float | str:
         return float(text)
     except ValueError:
         return text
+
+
+def tool_and_metric(text: str) -> tuple[str, str]:
+    """Return both sides of TOOL:METRIC."""
+    tool, _, metric = text.rpartition(":")
+    if not tool or not metric:
+        raise argparse.ArgumentTypeError(f"{text!r} is not TOOL:METRIC")
+    return tool, metric
 
 
 def make_parser() -> OneLine:
@@ -82,6 +95,10 @@ def make_parser() -> OneLine:
     add("--threshold", type=number_or, default="otsu", metavar="T", help="makes a map a mask (otsu)")
     add("--spacing", type=number_or, metavar="MM|FILE",
         help="size of a pixel: mm, or a table with case, row_mm, col_mm (distances in pixels)")  # fmt: skip
+    add("--points", choices=("foreground", "boundary", "boundary8"),
+        help="what the Hausdorff distance runs between (foreground: all pixels, as the study)")  # fmt: skip
+    add("--pick", type=tool_and_metric, metavar="TOOL:METRIC",
+        help="whose scores pick the examples of --data (rex:pdc, as in the study)")  # fmt: skip
     add("--reference", default="gradcam", metavar="TOOL", help="the tool compared with (gradcam)")
     add("--interval", default="t", choices=("t", "percentile", "bca", "studentized"),
         help="of means and differences (t: patients as clusters, also with few of them)")  # fmt: skip
@@ -97,8 +114,9 @@ def check_options(options: argparse.Namespace) -> None:
         raise SalstatsError("--data is scored here, --scores are scores already; name one of them")
     if options.data is None and options.scores is None and not options.simulations:
         raise SalstatsError("nothing to do: name --simulations, --data or --scores")
-    if options.data is None and (options.masks or options.maps or options.predictions or options.spacing):
-        raise SalstatsError("--masks, --maps, --predictions and --spacing belong to --data")
+    of_data = ("masks", "maps", "predictions", "spacing", "points", "pick")
+    if options.data is None and any(getattr(options, name) for name in of_data):
+        raise SalstatsError(f"{', '.join(f'--{name}' for name in of_data)} belong to --data")
     if options.data is not None and not options.masks + options.maps:
         raise SalstatsError("--data needs explanations: --masks TOOL=DIR or --maps TOOL=DIR")
     if options.replicates < FEWEST:
@@ -127,6 +145,7 @@ def score_data(study: Study, options: argparse.Namespace) -> pd.DataFrame:
         threshold=options.threshold,
         spacing=options.spacing,
         pdc=UNPENALISED,
+        points=options.points or STUDY_POINTS,
         jobs=options.jobs,
         progress=sys.stderr.isatty(),
     )
@@ -141,7 +160,11 @@ def images_of(study: Study, folder: Path) -> dict[str, Path]:
 def compare(options: argparse.Namespace) -> list[Item]:
     """Return the comparison of tools."""
     choice = Choice(
-        options.reference, options.replicates, options.interval, unpenalised=options.data is not None
+        options.reference,
+        options.replicates,
+        options.interval,
+        unpenalised=options.data is not None,
+        pick=options.pick,
     )
     printed = load_published(PRINTED) if PRINTED in published_names() else None
     if options.data is None:

@@ -76,7 +76,8 @@ _OPTION = re.compile(
     r"\b(sep|decimal|encoding|sheet|na|wide|tasks|method|metric|join|by|unit|interval|level|average|pairs|test|case|patient_from"
     r"|adjust|errors|family|reference|within|stratified|format|maps|masks|truth|annotations|human|points|labels"
     r"|human_annotations|split|predictions|task|threshold|cutoff|smooth|slice|misses|colormap|spacing|undefined"
-    r"|classes|pixels|jobs|grid|what|class_maps|mixing|lungs|padded|phases|center_bias|floor)=(?=['\w (]|$)"
+    r"|classes|pixels|jobs|grid|what|class_maps|mixing|lungs|padded|phases|center_bias|floor"
+    r"|hd95_rule)=(?=['\w (]|$)"
 )
 
 
@@ -143,7 +144,7 @@ def _flag(option: re.Match[str]) -> str:
 
 def in_flags(message: str) -> str:
     """Return a message of the library with its options spelled as on the command line."""
-    message = re.sub(r"\w+=(?:True|False|{[^}]*}|\[[^]]*\]) \((--[^)]*)\)", r"\1", message)
+    message = re.sub(r"\w+=(?:True|False|'[^']*'|{[^}]*}|\[[^]]*\]) \((--[^)]*)\)", r"\1", message)
     message = re.sub(r"\brename={'([^']*)': '([^']*)'}", r"--rename \1=\2", message)
     message = re.sub(r"\bjoin={'([^']*)': '?([^'}]*)'?}", r"--join \1=\2", message)
     message = _OPTION.sub(_flag, message)

@@ -183,6 +183,16 @@ def score(
     pdc_beta: Annotated[
         float | None, typer.Option(help="pdc: penalty on a mask that is too large (default: 1; 0 is none).")
     ] = None,
+    distance_points: Annotated[
+        str,
+        typer.Option(
+            help="What distances run between: boundary (as MONAI and medpy), boundary8 (diagonals count, "
+            "too) or foreground (all pixels, as SimpleITK)."
+        ),
+    ] = "boundary",
+    hd95_rule: Annotated[
+        str, typer.Option(help="hd95: directed (the larger percentile, as MONAI) or pooled (as medpy).")
+    ] = "directed",
     jobs: Jobs = 1,
     resume: Annotated[
         Path | None, typer.Option(help="Folder that keeps finished cases for a run that is stopped.")
@@ -201,7 +211,8 @@ def score(
     held = read(study, reading)
     frame = ss.score(
         held, metrics=split(metrics) or ("iou", "hit"), **made, slice=slice, misses=misses,
-        colormap=colormap, spacing=pixel, undefined=undefined, pdc=given_pdc or None, jobs=jobs,
+        colormap=colormap, spacing=pixel, undefined=undefined, pdc=given_pdc or None, points=distance_points,
+        hd95_rule=hd95_rule, jobs=jobs,
         resume=resume, progress=True,
     )  # fmt: skip
     deliver(frame, out, overwrite)

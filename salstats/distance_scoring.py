@@ -15,6 +15,17 @@ DISTANCE = (*DISTANCES, "pdc")
 WORST = "worst"
 _PDC_OPTIONS = ("alpha", "beta", "form", "components")
 
+#: Kernels' options of distances, as `metrics.distance` has them, and in words.
+_POINTS = {
+    "boundary": "boundary pixels (4 neighbours)",
+    "boundary8": "boundary pixels (8 neighbours)",
+    "foreground": "all pixels of both masks",
+}
+_HD95 = {
+    "directed": ", the larger of the two directed percentiles",
+    "pooled": ", the percentile of both directions together",
+}
+
 #: One number or two (row, col) for all images, or by case, or a file.
 Spacing = float | Sequence[float] | Mapping[str, Any] | str | os.PathLike[str] | None
 
@@ -31,6 +42,10 @@ class DistanceRule:
         What an empty mask scores against a finding.
     pdc : mapping
         Options of the Penalised Dice.
+    points : {"boundary", "boundary8", "foreground"}
+        Which pixels distances run between.
+    hd95_rule : {"directed", "pooled"}
+        What the 95th percentile is of.
     shows_empty : bool
         Whether the scores say which masks were empty.
     """
@@ -38,12 +53,20 @@ class DistanceRule:
     spacing: Mapping[str | None, tuple[float, float]]
     undefined: str
     pdc: Mapping[str, Any]
+    points: str
+    hd95_rule: str
     shows_empty: bool
 
     @property
     def unit(self) -> str:
         """The unit of distances."""
         return "mm" if self.spacing else "px"
+
+    def options_of(self, metric: str) -> str | None:
+        """Return how a distance is measured, in words, as it stands beside its scores; None for others."""
+        if metric not in DISTANCES:
+            return None
+        return f"between {_POINTS[self.points]}{_HD95[self.hd95_rule] if metric == 'hd95' else ''}"
 
     @property
     def pdc_options(self) -> str:
@@ -64,8 +87,9 @@ class DistanceRule:
 
         found: dict[str, float] = {}
         if set(metrics) & set(DISTANCES):
-            distances = surface_distances(mask, truth, spacing=self._steps(case))
-            found |= {m: float(getattr(distances, m)()) for m in metrics if m in DISTANCES}
+            distances = surface_distances(mask, truth, spacing=self._steps(case), points=self.points)
+            chosen = {"hd95": {"rule": self.hd95_rule}}
+            found |= {m: getattr(distances, m)(**chosen.get(m, {})) for m in metrics if m in DISTANCES}
         if "pdc" in metrics:
             found["pdc"] = float(pdc(mask, truth, **self.pdc))
         return found
@@ -89,6 +113,8 @@ def distance_rule(
     spacing: Spacing = None,
     undefined: str = "nan",
     pdc: Mapping[str, Any] | None = None,
+    points: str = "boundary",
+    hd95_rule: str = "directed",
 ) -> DistanceRule:
     """Return a rule from the options of `score`, checked against the cases before any is scored.
 
@@ -105,10 +131,20 @@ def distance_rule(
     if pdc is not None and "pdc" not in asked:
         raise SalstatsError(f"{_named(pdc)} holds options of the metric 'pdc', which is not asked for")
     check_choice(undefined, ("nan", WORST), "undefined")
+    given = f"points={points!r} (--distance-points)"
+    if points not in _POINTS:
+        raise ValueRangeError(f"{given} is not known; choose one of {', '.join(_POINTS)}")
+    check_choice(hd95_rule, tuple(_HD95), "hd95_rule")
+    if points != "boundary" and not set(asked) & set(DISTANCES):
+        raise SalstatsError(f"{given} is what {', '.join(DISTANCES)} run between; none of them is asked for")
+    if hd95_rule != "directed" and "hd95" not in asked:
+        raise SalstatsError("hd95_rule= is an option of the metric 'hd95', which is not asked for")
     return DistanceRule(
         spacing=_spacing(spacing, cases),
         undefined=undefined,
         pdc=_pdc_options(pdc),
+        points=points,
+        hd95_rule=hd95_rule,
         shows_empty=bool(asked) or undefined == WORST,
     )
 

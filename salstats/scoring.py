@@ -35,7 +35,7 @@ PIXELS = ("tp", "fp", "fn", "tn")
 #: Columns that a study may be without.
 _OPTIONAL = (
     "patient", "model", "seed", "reader", "prob", "label", *PIXELS, "threshold", "cutoff", "smooth",
-    "distance_unit", "pdc_options", "undefined", "empty_mask",
+    "distance_unit", "distance_options", "pdc_options", "undefined", "empty_mask",
 )  # fmt: skip
 SLICES = (TRUE_POSITIVE, FULL, PREDICTED_POSITIVE)
 FEATURE_COLUMNS = (
@@ -71,6 +71,8 @@ def score(
     spacing: Spacing = None,
     undefined: str = "nan",
     pdc: Mapping[str, Any] | None = None,
+    points: str = "boundary",
+    hd95_rule: str = "directed",
     jobs: int | None = None,
     resume: str | os.PathLike[str] | None = None,
     progress: bool = False,
@@ -116,6 +118,13 @@ def score(
         mask that is not there ("no map") stays undefined.
     pdc : mapping, optional
         Options of "pdc": `alpha`, `beta`, `form`, `components`, as `metrics.penalised_dice.pdc` has them.
+    points : {"boundary", "boundary8", "foreground"}
+        Which pixels distances run between: those on the boundary, with a background pixel above, below, left
+        or right (MONAI, and medpy as it comes); diagonals counted too (medpy with connectivity=2); or all
+        pixels of both masks (SciPy, scikit-image, SimpleITK, the study of Blake et al.).
+    hd95_rule : {"directed", "pooled"}
+        What "hd95" is: the larger of the two directed percentiles (MONAI), or the percentile of both
+        directions together (medpy).
     jobs : int, optional
         Processes; -1 for one per core. None takes what `joblib.parallel_config` says.
     resume : path, optional
@@ -149,6 +158,8 @@ def score(
             stored masks), the side of the box; each only where there was one.
         distance_unit
             "px" or "mm", beside distances.
+        distance_options
+            What they run between, and the rule of "hd95", in words.
         pdc_options
             Form and penalties of "pdc", beside it.
         undefined
@@ -180,8 +191,8 @@ def score(
     those do by mistake: there, smoothing inverts the map, hits are joined by position, duplicate maps stop
     the reading.
 
-    Distances run between boundary pixels, "hd95" is the larger of the two directed percentiles; see
-    `metrics.distance`. "pdc" is a reconstruction from the text of Blake et al. 2025, whose printed equation
+    Libraries differ in distances, see `metrics.distance`; `points` and `hd95_rule` give the numbers of
+    either. "pdc" is a reconstruction from the text of Blake et al. 2025, whose printed equation
     is not at hand; see `metrics.penalised_dice`. Both need a mask and a finding, so that a false positive
     has no distance on any slice ("finding absent").
 
@@ -211,7 +222,15 @@ def score(
         slice=check_choice(slice, SLICES, "slice"),
         misses=check_choice(misses, ("undefined", "zero"), "misses"),
         mask=mask_rule(study, threshold=threshold, cutoff=cutoff, smooth=smooth, colormap=colormap),
-        distance=distance_rule(names, [c.case for c in cases], spacing=spacing, undefined=undefined, pdc=pdc),
+        distance=distance_rule(
+            names,
+            [c.case for c in cases],
+            spacing=spacing,
+            undefined=undefined,
+            pdc=pdc,
+            points=points,
+            hd95_rule=hd95_rule,
+        ),
     )
     if not study.series:
         raise SalstatsError(f"{study.source} has no maps, no masks and no points: there is nothing to score")
@@ -333,6 +352,7 @@ def _scores_of(cases: tuple[Case, ...], rule: ScoreRule) -> pd.DataFrame:
     for name in ("cutoff", "smooth"):
         columns[name] = np.array([getattr(r.made, name) for r in rows], dtype=np.float64)
     columns["distance_unit"] = text_column(r.unit for r in rows)
+    columns["distance_options"] = text_column(rule.distance.options_of(r.metric) for r in rows)
     said = rule.distance.pdc_options
     columns["pdc_options"] = text_column(said if r.metric == "pdc" else None for r in rows)
     worst = rule.distance.undefined if rule.distance.undefined == WORST else None

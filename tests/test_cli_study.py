@@ -381,6 +381,7 @@ class TestDistances:
     def test_score_writes_the_frame_of_its_function(self, lgg):
         options = ["--masks", "lime=lime", "--metrics", self.METRICS, "--undefined", "worst"]
         more = ["--spacing", "0.5x0.25", "--pdc-form", "mean", "--pdc-alpha", "0", "--pdc-beta", "0.5"]
+        more += ["--distance-points", "foreground", "--hd95-rule", "pooled"]
         assert run(["score", "lgg", *options, *more, "-o", "out.csv"]) == 0
         made = ss.score(
             ss.read_study("lgg", masks={"lime": "lime"}),
@@ -388,6 +389,8 @@ class TestDistances:
             undefined="worst",
             spacing=(0.5, 0.25),
             pdc={"form": "mean", "alpha": 0, "beta": 0.5},
+            points="foreground",
+            hd95_rule="pooled",
         )
         ss.write_frame(made, "expected.csv")
         assert (lgg / "out.csv").read_bytes() == (lgg / "expected.csv").read_bytes()
@@ -454,6 +457,13 @@ class TestDistances:
             (["--metrics", "iou", "--spacing", "1"], "is the unit of hausdorff, hd95, assd"),
             (["--metrics", "assd", "--pdc-alpha", "1"], "options of the metric 'pdc'"),
             (["--metrics", "pdc", "--pdc-form", "sum"], "'sum' is not known"),
+            (
+                ["--metrics", "assd", "--distance-points", "edge"],
+                "error: --distance-points is not known; choose",
+            ),
+            (["--metrics", "iou", "--distance-points", "foreground"], "--distance-points is what hausdorff"),
+            (["--metrics", "hd95", "--hd95-rule", "mean"], "error: --hd95-rule 'mean' is not known"),
+            (["--metrics", "assd", "--hd95-rule", "pooled"], "error: --hd95-rule is an option of .* 'hd95'"),
             (["--metrics", "assd", "--undefined", "zero"], "'zero' is not known; choose one of nan, worst"),
             (["--human", "x.json"], "format 'mrxai2025' has no option"),
         ],

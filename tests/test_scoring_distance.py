@@ -112,6 +112,55 @@ class TestAgainstOthers:
                 assert found.loc[name, metric] == getattr(distance, metric)(mask, reference, spacing=(0.5, 2))
             assert found.loc[name, "pdc"] == pdc(mask, reference)
 
+    @pytest.mark.parametrize(
+        ("options", "columns"),
+        [
+            (
+                {"hd95_rule": "pooled"},
+                {
+                    "hausdorff": "hd__medpy_conn1",
+                    "hd95": "hd95__medpy_conn1_pooled",
+                    "assd": "assd__medpy_conn1_pooled",
+                },
+            ),
+            (
+                {"points": "boundary8", "hd95_rule": "pooled"},
+                {
+                    "hausdorff": "hd__medpy_conn2",
+                    "hd95": "hd95__medpy_conn2_pooled",
+                    "assd": "assd__medpy_conn2_pooled",
+                },
+            ),
+            (
+                {},
+                {
+                    "hausdorff": "hd__monai_border4",
+                    "hd95": "hd95__monai_max_directed",
+                    "assd": "assd__monai_pooled",
+                },
+            ),
+            ({"points": "foreground"}, {"hausdorff": "hd__sitk_fg"}),
+        ],
+        ids=["medpy", "medpy, connectivity 2", "MONAI", "SimpleITK"],
+    )
+    @pytest.mark.parametrize("study_of", [people, maps])
+    def test_every_library_s_numbers_can_be_had_and_say_how(self, pairs, oracle, options, columns, study_of):
+        some = {n: p for n, p in both_mark(pairs).items() if study_of is people or not p[1].all()}
+        scores = ss.score(study_of(some), metrics=[*columns, "dice"], threshold=0.5, **options)
+        found = by_metric(scores)
+        for metric, column in columns.items():
+            theirs = oracle.loc[found.index, column].astype(float)
+            tolerance = SINGLE if "monai" in column else DOUBLE
+            np.testing.assert_allclose(found[metric], theirs, rtol=tolerance, atol=tolerance, err_msg=metric)
+        said = scores.groupby("metric")["distance_options"].unique().map(list).to_dict()
+        what = {"boundary8": "boundary pixels (8 neighbours)", "foreground": "all pixels of both masks"}
+        between = f"between {what.get(options.get('points'), 'boundary pixels (4 neighbours)')}"
+        rule = "together" if "hd95_rule" in options else "larger"
+        assert pd.isna(said.pop("dice")).all()
+        for metric, (text,) in said.items():
+            assert text.startswith(between)
+            assert (rule in text) == (metric == "hd95")
+
     def test_two_metrics_are_no_other_than_all(self, pairs):
         every = by_metric(ss.score(people(pairs), metrics=["iou", *DISTANCES, "pdc", "recall"]))
         for metric in every.columns:

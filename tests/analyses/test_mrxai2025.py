@@ -3,6 +3,7 @@
 import html
 import importlib.util
 import re
+import shutil
 import warnings
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import cv2
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.spatial.distance import directed_hausdorff
 
 import salstats as ss
 from salstats.checks import SalstatsWarning
@@ -237,18 +239,64 @@ def test_every_table_with_a_penalised_dice_says_that_it_is_a_reconstruction(made
             "'", "&#39;"
         )
         assert "alpha = beta = 0" in words
-    assert said == 4
+    assert said == 5
 
 
-def test_the_examples_are_the_worst_and_the_best_of_the_reference(made, study):
-    scores = ss.score(study, metrics="dice")
-    own = scores[scores["case"].isin(kept_cases()) & (scores["method"] == "gradcam")].set_index("case")[
-        "score"
-    ]
-    picks = frame(made, "examples").set_index("pick")["case"]
-    assert picks["worst"] == own.idxmin()
-    assert picks["best"] == own.idxmax()
+@pytest.mark.parametrize(
+    ("given", "tool", "metric"),
+    [
+        # the study's choice, where it is there
+        ([], "rex", "pdc"),
+        (["--pick", "lime:dice"], "lime", "dice"),
+        (["--pick", "gradcam:hausdorff"], "gradcam", "hausdorff"),
+    ],
+)
+def test_the_examples_are_the_worst_and_the_best_by_what_picks_them(
+    script, drawn, made, study, given, tool, metric
+):
+    scores = ss.score(study, metrics=metric, pdc={"alpha": 0, "beta": 0} if metric == "pdc" else None)
+    kept = scores[scores["case"].isin(kept_cases()) & (scores["method"] == tool)]
+    own = kept.set_index("case")["score"] * (-1 if metric == "hausdorff" else 1)
+    shown = (
+        frame(made, "examples") if not given else items_of(script, *of_tools(drawn), *given)["examples"].frame
+    )
+    picks = shown.set_index("pick")
+    assert (picks["method"] == tool).all()
+    assert own[picks.loc["worst", "case"]] == own.min()
+    assert own[picks.loc["best", "case"]] == own.max()
     assert list(picks.index) == ["worst", "median", "mean", "best"]
+
+
+def test_without_rex_dice_of_the_reference_picks(script, drawn, study):
+    options = of_tools(drawn)[:6]
+    assert not any("rex" in word for word in options if "=" in word)
+    picks = items_of(script, *options, "--reference", "lime")["examples"].frame
+    assert set(picks["method"]) == {"lime"}
+    assert set(picks["metric"]) == {"dice"}
+
+
+def test_the_hausdorff_distance_is_over_all_pixels_as_in_the_study_and_said(script, drawn, tmp_path):
+    shutil.copytree(drawn, tmp_path / "holes", ignore=shutil.ignore_patterns("out"))
+    folder = tmp_path / "holes"
+    for case in cases():
+        mask = np.load(folder / "rex" / f"{case}.npy")
+        # a ring: the middle of the truth is far from it, its outline is not
+        np.save(
+            folder / "rex" / f"{case}.npy",
+            mask & ~cv2.erode(mask.astype(np.uint8), np.ones((3, 3))).astype(bool),
+        )
+    parser = script.make_parser()
+    found = {}
+    for points in ([], ["--points", "boundary"]):
+        options = parser.parse_args([*of_tools(folder), *points, "-o", "nowhere"])
+        scores = script.score_data(script.read_data(options), options).query("metric == 'hausdorff'")
+        found[bool(points)] = scores.dropna(subset="score").set_index(["method", "case"])
+    for row in found[False].loc["rex"].itertuples():
+        truth = cv2.imread(str(next((folder / "data").glob(f"*/{row.Index}_mask.tif"))), 0) > 0
+        pixels = [np.argwhere(m) for m in (truth, np.load(folder / "rex" / f"{row.Index}.npy"))]
+        assert row.score == max(directed_hausdorff(*pair)[0] for pair in (pixels, pixels[::-1]))
+    assert (found[False]["score"] > found[True]["score"]).any()
+    assert found[False]["distance_options"].unique().tolist() == ["between all pixels of both masks"]
 
 
 def test_the_images_behind_the_examples_are_the_studys(script, study, drawn):
@@ -269,7 +317,8 @@ def test_distances_in_mm_scale_with_the_pixel(script, drawn, made):
 
 
 def test_a_file_of_scores_gives_the_same_table_1(script, study, made, tmp_path):
-    scores = ss.score(study, metrics=["dice", "iou", "hausdorff", "pdc"], pdc={"alpha": 0, "beta": 0})
+    options = {"pdc": {"alpha": 0, "beta": 0}, "points": "foreground"}
+    scores = ss.score(study, metrics=["dice", "iou", "hausdorff", "pdc"], **options)
     file = ss.write_frame(scores, tmp_path / "scores.csv")
     items = items_of(script, "--scores", str(file), "--replicates", "400")
     columns = ["metric", "method", "estimate", "sd", "conf_low", "conf_high", "n", "n_empty", "share_empty"]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from salstats.checks import check_choice
 from salstats.display.labels import Labels
 from salstats.display.mrxai2025.cases import EMPTIES, NOT_GIVEN, at_worst, failed
 from salstats.display.mrxai2025.words import NAMES
@@ -13,6 +14,8 @@ from salstats.stats.description import describe
 from salstats.stats.summary import summarize
 
 BY = ["metric", "method"]
+#: Whose scores pick the study's Fig. 8.
+STUDY_PICK = ("rex", "pdc")
 
 
 @dataclass(frozen=True)
@@ -30,12 +33,28 @@ class Choice:
         clusters, which holds its level with few patients.
     unpenalised : bool
         Whether the penalised Dice is known to have no size penalty.
+    pick : (str, str), optional
+        Tool and metric whose scores pick the cases shown. By default the Penalised Dice of ReX, as in the
+        study, where both are there, else Dice of the reference.
     """
 
     reference: str
     n_replicates: int = 1000
     interval: str = "t"
     unpenalised: bool = False
+    pick: tuple[str, str] | None = None
+
+    def picked_by(self, kept: pd.DataFrame) -> tuple[str, str]:
+        """Return tool and metric whose scores pick the cases shown.
+
+        Raises ValueRangeError where the scores do not have them.
+        """
+        there = {column: [str(v) for v in kept[column].unique()] for column in ("method", "metric")}
+        if self.pick is None:
+            study = STUDY_PICK[0] in there["method"] and STUDY_PICK[1] in there["metric"]
+            return STUDY_PICK if study else (self.reference, "dice")
+        tool, metric = self.pick
+        return check_choice(tool, there["method"], "--pick"), check_choice(metric, there["metric"], "--pick")
 
 
 def means(kept: pd.DataFrame, choice: Choice, printed: pd.DataFrame | None = None) -> pd.DataFrame:

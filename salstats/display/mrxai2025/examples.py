@@ -6,9 +6,10 @@ from salstats.display.format import fixed_text
 from salstats.display.items import Item
 from salstats.display.labels import Labels
 from salstats.display.mrxai2025.cases import Scored
-from salstats.display.mrxai2025.words import TABLE_ID, labels_of
+from salstats.display.mrxai2025.words import TABLE_ID, UNPENALISED, in_note, labels_of
 from salstats.display.plots.gallery import plot_gallery
 from salstats.display.plots.image_sources import ImageSource
+from salstats.display.tables import notes
 from salstats.display.tables.layout import Column, Table, build
 from salstats.stats.picking import pick_cases
 from salstats.study import Study
@@ -19,9 +20,10 @@ def examples(
     scored: Scored,
     *,
     method: str,
-    metric: str = "dice",
+    metric: str,
     images: ImageSource | None = None,
     spacing: float | Mapping[str, float] | None = None,
+    unpenalised: bool = False,
 ) -> Item:
     """Return the cases whose score is the worst, nearest the median and the mean, and the best, drawn.
 
@@ -38,6 +40,8 @@ def examples(
         The images behind the explanations.
     spacing : float or mapping of str to float, optional
         Millimetres per pixel, by case where they differ, for the scale bars.
+    unpenalised : bool
+        Whether the penalised Dice is known to have no size penalty.
     """
     rows = scored.kept[scored.kept["metric"] == metric].reset_index(drop=True)
     picks = pick_cases(rows, method=method, by="metric")
@@ -48,6 +52,7 @@ def examples(
         [(str(p).capitalize(),) for p in picks["pick"]],
         [Column("Case", align="left"), Column(heading)],
         [[row.case, fixed_text(row.score, 3)] for row in picks.itertuples()],
+        notes=[notes.paragraph(notes.how_note(picks, names), notes.metric_note(picks))],
     )
     tool = names.value("method", method)
     figure = plot_gallery(
@@ -55,11 +60,14 @@ def examples(
     )
     return Item(
         "examples",
-        f"Examples picked by {heading} of {tool}",
+        f"Fig. 8: examples picked by {heading} of {tool}",
         picks,
         build(table, TABLE_ID),
         figure,
         slice="cases compared",
-        note=f"the case nearest to the worst, median, mean and best {heading} of {tool}; ties by name; an "
-        "explanation that is empty has no score",
+        note=in_note(
+            f"the case nearest to the worst, median, mean and best {heading} of {tool}; ties by name; an "
+            "explanation that is empty has no score.",
+            UNPENALISED if unpenalised and metric == "pdc" else "",
+        ),
     )

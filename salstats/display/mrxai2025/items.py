@@ -52,7 +52,16 @@ def make_comparison(
     if study is not None:
         # scale bars are of square pixels of one size
         scale = float(spacing) if isinstance(spacing, int | float) else None
-        yield examples(study, scored, method=choice.reference, images=images, spacing=scale)
+        method, metric = choice.picked_by(scored.kept)
+        yield examples(
+            study,
+            scored,
+            method=method,
+            metric=metric,
+            images=images,
+            spacing=scale,
+            unpenalised=choice.unpenalised,
+        )
 
 
 def diagonals_of(study: Study, spacing: Spacing = None) -> pd.Series:

@@ -261,6 +261,7 @@ def metric_note(frame: pd.DataFrame) -> str:
 
 #: Columns that say how scores were made, and the sentence about each.
 _HOW = {
+    "distance_options": "{metrics}: {value}.",
     "pdc_options": "{metrics}: {value}.",
     "curve_options": "{metrics}: {value}.",
     "center_bias": "{metrics}: corrected by the centre bias of {value} images.",
