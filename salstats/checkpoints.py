@@ -8,7 +8,8 @@ from pathlib import Path
 import pandas as pd
 
 from salstats.checks import InputFileError, check_plain
-from salstats.frames import write_frame
+from salstats.frames import put_frame
+from salstats.outputs import remove_abandoned
 from salstats.study import Case
 
 _SUFFIX = ".parquet"
@@ -20,6 +21,7 @@ def checked_folder(folder: str | os.PathLike[str]) -> Path:
     try:
         if path.exists() and not path.is_dir():
             raise InputFileError(f"cannot keep finished cases in {path}: it is a file; name a folder")
+        remove_abandoned(path)
         there = list(path.iterdir()) if path.is_dir() else []
         for file in there:
             check_plain(file)
@@ -52,7 +54,7 @@ def _kept_case(
     file = folder / f"{_digest(case, setting)}{_SUFFIX}"
     if not os.path.lexists(file):
         frame = work((case,))
-        write_frame(frame, file, overwrite=True)
+        put_frame(frame, file)
         return frame
     try:
         frame = pd.read_parquet(file)

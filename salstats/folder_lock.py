@@ -1,9 +1,11 @@
-"""One writer per folder: a lock that ends with its process, however that ends."""
+"""Locks that end with their process, however that ends: one writer per folder, and what was left behind."""
 
 import errno
 import os
 import warnings
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from salstats.checks import InputFileError, SalstatsWarning
@@ -109,3 +111,36 @@ def _release(handle: int, file: Path, process: int) -> None:
         file.unlink(missing_ok=True)
     if fcntl is not None:
         os.close(handle)
+
+
+@contextmanager
+def held(file: Path) -> Iterator[None]:
+    """Hold a file, made where it is not there, so that others see that its process lives."""
+    if fcntl is None:  # Windows renames no open file
+        yield
+        return
+    handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        # some file systems have no locks: there nothing counts as abandoned
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(handle)
+
+
+def is_abandoned(file: Path) -> bool:
+    """Return whether the process that held a file was killed; False where that cannot be known."""
+    if fcntl is None:
+        return False
+    try:
+        handle = os.open(file, os.O_RDWR | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+    return True

@@ -318,6 +318,12 @@ def write_frame(frame: pd.DataFrame, path: str | os.PathLike[str], *, overwrite:
     if not frame.columns.is_unique:
         raise ColumnError(f"column {quoted(frame.columns[frame.columns.duplicated()][:1])} is there twice")
     target = check_output(path, overwrite=overwrite)
+    put_frame(frame, target)
+    return target
+
+
+def put_frame(frame: pd.DataFrame, target: Path) -> None:
+    """Write a frame to a file whose name and folder are known to do, in the place of one that is there."""
     suffix = target.suffix.lower()
     try:
         with replacing(target) as temporary:
@@ -332,7 +338,6 @@ def write_frame(frame: pd.DataFrame, path: str | os.PathLike[str], *, overwrite:
         raise
     except (OSError, ValueError, TypeError) as error:
         raise InputFileError(f"cannot write {target}: {error}") from error
-    return target
 
 
 def check_output(path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:

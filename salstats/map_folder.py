@@ -34,7 +34,7 @@ from salstats.map_table import (
     place_of,
     shape_of,
 )
-from salstats.outputs import check_parent, replacing
+from salstats.outputs import check_parent, remove_abandoned, replacing
 
 __all__ = ["MapFolder", "MapKey"]
 
@@ -45,8 +45,6 @@ _SETTINGS = "settings.json"
 _OURS = (*MASKS, *(f"{name}.json" for name in MASKS))
 #: Seconds that a row waits for others at most.
 _LONGEST_WAIT = 1.0
-#: How names of files begin and end that `replacing` has not finished.
-_TEMPORARY, _ENDINGS = ".salstats-", (".npy", ".csv", ".json")
 
 
 class MapFolder:
@@ -207,13 +205,12 @@ class MapFolder:
         paths = (file_inside(self.folder, row["path"], f"{table}, {key}") for key, row in self._rows.items())
         there = {os.path.realpath(path) for path in paths}
         found = []
-        for place in (self.folder, *_places(self.folder / MAPS)):
+        remove_abandoned(self.folder)
+        for place in _places(self.folder / MAPS):
+            remove_abandoned(place)
             for entry in os.scandir(place):
-                if entry.is_dir(follow_symlinks=False):
-                    continue
-                if entry.name.startswith(_TEMPORARY) and entry.name.endswith(_ENDINGS):
-                    Path(entry.path).unlink(missing_ok=True)
-                elif is_made_here(entry.name) and os.path.realpath(entry.path) not in there:
+                lost = is_made_here(entry.name) and not entry.is_dir(follow_symlinks=False)
+                if lost and os.path.realpath(entry.path) not in there:
                     found.append(Path(entry.path))
         return sorted(found)
 

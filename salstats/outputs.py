@@ -1,12 +1,18 @@
 """Files we write: checked before any work, written under a temporary name, then renamed."""
 
 import os
+import re
+import stat
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from salstats.checks import InputFileError, mark_output
+from salstats.folder_lock import held, is_abandoned
+
+#: What files are called until they are complete.
+_PREFIX, _TEMPORARY = ".salstats-", re.compile(r"\.salstats-[a-z0-9_]{8}(\.[a-z]+)?")
 
 
 def check_target(path: str | os.PathLike[str], suffixes: Sequence[str], *, overwrite: bool = False) -> Path:
@@ -43,6 +49,7 @@ def check_target(path: str | os.PathLike[str], suffixes: Sequence[str], *, overw
             f"cannot write {target}: the file exists; pass overwrite=True (--overwrite) to replace it"
         )
     mark_output(target)
+    remove_abandoned(target.parent)
     return target
 
 
@@ -56,19 +63,38 @@ def check_parent(target: Path) -> None:
 
 @contextmanager
 def replacing(target: Path) -> Iterator[Path]:
-    """Yield a temporary file beside the target that takes its place once the block ends well."""
+    """Yield a temporary file beside the target that takes its place and mode once the block ends well."""
     try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=".salstats-", suffix=target.suffix.lower())
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=_PREFIX, suffix=target.suffix.lower())
     except OSError as error:
         raise InputFileError(f"cannot write {target}: {error.strerror or error}") from error
     os.close(handle)
     temporary = Path(name)
     try:
-        yield temporary
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(target)
+        with held(temporary):
+            yield temporary
+            temporary.chmod(mode_of(target))
+            temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def mode_of(target: Path) -> int:
+    """Return the permissions of a file that is there, else those of a new one."""
+    try:
+        return stat.S_IMODE(target.stat().st_mode)
+    except OSError:
+        return 0o666 & ~_umask()
+
+
+def remove_abandoned(folder: Path) -> None:
+    """Remove the temporary files of runs that were killed; those of a living one are left alone."""
+    with suppress(OSError):
+        for entry in os.scandir(folder):
+            if _TEMPORARY.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                file = Path(entry.path)
+                if is_abandoned(file):
+                    file.unlink(missing_ok=True)
 
 
 def _umask() -> int:

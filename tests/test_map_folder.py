@@ -299,7 +299,7 @@ class TestGoingOn:
     def test_temporary_files_are_removed_and_other_files_stay(self, folder):
         write_map_folder(folder)
         place = folder / "maps" / "gradcam"
-        for left in (folder / ".salstats-x1.csv", folder / ".salstats-x2.json", place / ".salstats-x3.npy"):
+        for left in (folder / ".salstats-abcdefg1.csv", place / ".salstats-abcdefg2.npy"):
             left.write_text("half")
         mine = [folder / "notes.txt", place / "mine.npy", folder / ".hidden", place / ".salstats-notes.txt"]
         for file in mine:

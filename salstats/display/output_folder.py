@@ -1,12 +1,19 @@
 """A folder of outputs: complete or not there, and never in the place of somebody else's files."""
 
+import glob
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from salstats.checks import InputFileError, mark_output
-from salstats.outputs import check_parent
+from salstats.folder_lock import NAME as LOCK
+from salstats.folder_lock import held, is_abandoned
+from salstats.outputs import check_parent, mode_of
+
+#: What a temporary folder holds beside its lock: the new folder, and that whose place it takes.
+_MADE, _FORMER = "made", "former"
 
 
 def checked_folder(
@@ -30,6 +37,7 @@ def checked_folder(
         raise InputFileError(
             f"cannot write {folder}: it is the current folder or the root; name a new one in it"
         )
+    _recover(folder)
     if folder.exists() and not folder.is_dir():
         raise InputFileError(f"cannot write {folder}: a file of that name exists")
     if folder.is_dir() and any(folder.iterdir()):
@@ -62,12 +70,17 @@ def replacing_folder(folder: Path, check: Callable[[], object]) -> Iterator[Path
     `check` is called before anything is replaced: somebody may have put a file there meanwhile.
     """
     try:
-        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as temporary:
-            made, former = Path(temporary) / "made", Path(temporary) / "former"
+        with (
+            tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as temporary,
+            held(Path(temporary) / LOCK),
+        ):
+            made, former = Path(temporary) / _MADE, Path(temporary) / _FORMER
             yield made
             check()
             if folder.exists():
+                _keep_modes(folder, made)
                 folder.rename(former)
+            # a run that is killed here leaves none in place: the next one puts the former one back
             try:
                 made.rename(folder)
             except OSError:
@@ -76,3 +89,21 @@ def replacing_folder(folder: Path, check: Callable[[], object]) -> Iterator[Path
                 raise
     except OSError as error:
         raise InputFileError(f"cannot write {folder}: {error.strerror or error}") from error
+
+
+def _keep_modes(former: Path, made: Path) -> None:
+    """Give a new folder, and what is in it, the permissions of that whose place it takes."""
+    for new in (made, *made.rglob("*")):
+        old = former / new.relative_to(made)
+        if old.exists() and old.is_dir() == new.is_dir():
+            new.chmod(mode_of(old))
+
+
+def _recover(folder: Path) -> None:
+    """Remove what runs that were killed left beside a folder, which is put back where they moved it away."""
+    for left in folder.parent.glob(f".{glob.escape(folder.name)}-????????"):
+        if left.is_symlink() or not is_abandoned(left / LOCK):
+            continue
+        if (left / _FORMER).is_dir() and not folder.exists():
+            (left / _FORMER).rename(folder)
+        shutil.rmtree(left, ignore_errors=True)
