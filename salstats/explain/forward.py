@@ -15,6 +15,10 @@ from salstats.checks import SalstatsError, SalstatsWarning, ShapeError, ValueRan
 PROBABILITIES = ("softmax", "sigmoid", "none")
 #: Images in a forward pass where nothing else is said.
 BATCH_SIZE = 32
+#: Pixels of a pass on a CPU. The outputs of a first layer are then about 25 MB; blocks above 32 MB are given
+#: back to the system after each pass and taken anew page by page, which halves the speed of a small network.
+#: What the gradients of DenseNet121 need is 1.2 GB.
+PIXELS = 8 * 224 * 224
 #: What devices say whose memory is too small.
 _NO_MEMORY = ("out of memory", "can't allocate memory", "not enough memory")
 
@@ -39,7 +43,8 @@ def predict(
     probability : {"softmax", "sigmoid", "none"}
         "softmax": one class per image. "sigmoid": each output for itself. "none": the outputs as they are.
     batch_size : int
-        Images in a forward pass.
+        Images in a forward pass; on a CPU no more than 8 of 224 x 224 pixels, or as many as have so many
+        pixels.
     device : str or torch.device, optional
         "cpu", "cuda", "mps", or "auto", the best there is; by default where the model is.
     mixed_precision : bool
@@ -70,7 +75,8 @@ def predict(
     check_choice(probability, PROBABILITIES, "probability")
     stack = check_images(images)
     with evaluating(model, device) as place:
-        outputs = forward(model, stack, batch_size=batch_size, device=place, mixed_precision=mixed_precision)
+        size = pass_size(batch_size, stack, place)
+        outputs = forward(model, stack, batch_size=size, device=place, mixed_precision=mixed_precision)
     # of an infinite output softmax makes NaN
     probs = to_probabilities(outputs, probability)
     undefined = torch.isnan(probs).any(dim=1)
@@ -81,6 +87,12 @@ def predict(
             f"the network gives {what} for image {at}; look at its weights and at how images are scaled"
         )
     return probs.numpy()
+
+
+def pass_size(batch_size: Any, images: torch.Tensor, device: torch.device) -> int:
+    """Return how many images of this size a pass shows: on a CPU no more than have `PIXELS` pixels."""
+    size = check_batch_size(batch_size)
+    return size if device.type != "cpu" else max(1, min(size, PIXELS // images[0, 0].numel()))
 
 
 def forward(

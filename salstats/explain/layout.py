@@ -7,11 +7,8 @@ import torch
 from torch import nn
 
 from salstats.checks import SalstatsError
-from salstats.explain.forward import forward
+from salstats.explain.forward import forward, pass_size
 
-#: Pixels of a pass on a CPU. The outputs of a first layer are then about 25 MB; blocks above 32 MB are given
-#: back to the system after each pass and taken anew page by page, which halves the speed of a small network.
-PIXELS = 8 * 224 * 224
 #: The largest block that glibc can be taught to keep.
 _KEPT = 32 * 2**20 - 2**16
 #: A network's weights are laid in the order of its images anew in each pass, which pays where there are no
@@ -33,13 +30,13 @@ def outputs_of(
 ) -> torch.Tensor:
     """Return the outputs for many images, as `forward` does; on a CPU faster.
 
-    A pass on the CPU has no more than `PIXELS` pixels, and its images have channels last in memory where that
-    pays and the network takes them so. Neither changes more than rounding.
+    A pass on the CPU has no more pixels than `pass_size` says, and its images have channels last in memory
+    where that pays and the network takes them so. Neither changes more than rounding.
     """
     if device.type != "cpu":
         return forward(model, images, batch_size=batch_size, device=device, mixed_precision=mixed_precision)
     keep_freed_memory()
-    size = max(1, min(batch_size, PIXELS // images[0, 0].numel()))
+    size = pass_size(batch_size, images, device)
     n_pixels = min(size, len(images)) * images[0, 0].numel()
     pays = sum(p.numel() for p in model.parameters()) <= _WEIGHTS * n_pixels
     if pays and model not in _USUAL_ORDER:

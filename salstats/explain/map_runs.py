@@ -97,7 +97,7 @@ def make_maps(
     rng : int
         Seed of random methods otherwise; it is in no column. Each case has draws of its own.
     batch_size : int
-        Images in a forward pass.
+        Images in a forward pass; on a CPU fewer where they are large, see `explain`.
     cases_at_once : int
         Cases between two loadings of a network; more are faster where there are several networks.
     device, mixed_precision

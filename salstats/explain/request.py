@@ -49,7 +49,7 @@ class Request:
     seeds : tuple of int
         One per image; equal images have equal ones.
     batch_size : int
-        Images in a forward pass; on a CPU fewer where they are large.
+        Images in a forward pass.
     layers : mapping of str to torch.nn.Module
         Those asked for, in the order of a pass, as `tapped` takes them; empty where the method has none.
     reshape : callable, optional

@@ -7,7 +7,6 @@ pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")
 from explain.runner_requests import ask, noise, seeded, state  # noqa: E402
 
-from salstats.explain import layout  # noqa: E402
 from salstats.explain.attention import rollout  # noqa: E402
 from salstats.explain.making import explain  # noqa: E402
 
@@ -121,7 +120,7 @@ def test_of_given_attention_it_is_the_product_of_layers(heads, residual):
 
 
 def test_large_images_of_a_batch_are_rolled_out_in_one_pass(monkeypatch):
-    monkeypatch.setattr(layout, "PIXELS", 2 * 32 * 32)
+    monkeypatch.setattr("salstats.explain.forward.PIXELS", 2 * 32 * 32)
     model, shown = vit(), noise(5, 3, 32, 32)
     alone = torch.cat([ask("attention_rollout", model, shown[i : i + 1], 0) for i in range(5)])
     assert np.allclose(ask("attention_rollout", model, shown, 0), alone, atol=SINGLE)

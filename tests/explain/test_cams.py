@@ -297,6 +297,14 @@ def test_ablationcam_shows_one_image_up_to_the_layer_where_the_network_lets_it()
     assert bound.shown == [1, 2, 4, 1, 4, 2, 4, 4, 2]
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_a_module_that_is_none_is_passed_over(method):
+    model, images = cnn(), pictures(1)
+    kept = explain(model, images, 1, method=method, layer="3")
+    model[0].register_module("shortcut", None)
+    np.testing.assert_array_equal(explain(model, images, 1, method=method, layer="3"), kept)
+
+
 def test_eigen_smooth_agrees_with_the_library():
     import pytorch_grad_cam as library
     from pytorch_grad_cam.utils.model_targets import ClassifierOutputTarget

@@ -65,6 +65,13 @@ def test_batches_have_the_size_asked_for(images):
     np.testing.assert_allclose(made, predict(Notes(), images, batch_size=5), atol=ROUNDING)
 
 
+def test_large_images_go_through_a_cpu_few_at_a_time(images, monkeypatch):
+    monkeypatch.setattr("salstats.explain.forward.PIXELS", 9)
+    model = Notes()
+    predict(model, images)
+    assert model.sizes == [2, 2, 1]
+
+
 def test_statistics_of_a_batch_play_no_part_and_the_model_is_as_it_was(images):
     model = nn.Sequential(nn.BatchNorm2d(1), nn.Dropout(0.5), Notes())
     model.train()

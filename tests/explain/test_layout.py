@@ -9,7 +9,6 @@ from explain.runner_requests import noise, seeded  # noqa: E402
 from explain.tiny_networks import count_passes  # noqa: E402
 
 from salstats.checks import SalstatsError  # noqa: E402
-from salstats.explain import layout  # noqa: E402
 from salstats.explain.faithfulness import insertion  # noqa: E402
 from salstats.explain.forward import forward  # noqa: E402
 from salstats.explain.layout import outputs_of  # noqa: E402
@@ -68,7 +67,7 @@ def test_other_faults_of_a_network_are_its_own():
 
 
 def test_large_images_are_shown_few_at_a_time(monkeypatch):
-    monkeypatch.setattr(layout, "PIXELS", 100)
+    monkeypatch.setattr("salstats.explain.forward.PIXELS", 100)
     model = seeded(convolutions)
     passes = count_passes(model)
     outputs_of(model, noise(5, 3, 6, 8), batch_size=4, device=CPU)

@@ -12,6 +12,8 @@ pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")
 nn = torch.nn
 
+from explain.tiny_networks import count_passes  # noqa: E402
+
 #: Single precision through two small networks.
 ROUNDING = 1e-5
 
@@ -186,6 +188,18 @@ def test_methods_that_look_at_no_target_make_one_map_of_an_image(method):
     assert sum(shown) == 3 + 1
     alone = [explain(model, image[None], 0, method=method, layer="0")[0] for image in images]
     np.testing.assert_allclose(made, alone, atol=ROUNDING)
+
+
+@pytest.mark.parametrize("method", ["gradcam", "scorecam", "input_x_gradient", "activation", "occlusion"])
+def test_large_images_go_through_a_cpu_few_at_a_time(method, monkeypatch):
+    monkeypatch.setattr("salstats.explain.forward.PIXELS", 2 * 16 * 12 + 5)
+    model, options = cnn(), {"activation": {"layer": "0"}, "occlusion": {"window": 8, "stride": 8}}
+    shown = count_passes(model)
+    made = explain(model, pictures(5), 1, method=method, **options.get(method, {}))
+    assert max(shown) == 2
+    monkeypatch.undo()
+    whole = explain(model, pictures(5), 1, method=method, **options.get(method, {}))
+    np.testing.assert_allclose(made, whole, atol=ROUNDING)
 
 
 def noise(request):
