@@ -23,7 +23,7 @@ def checked_folder(folder: str | os.PathLike[str]) -> Path:
             raise InputFileError(f"cannot keep finished cases in {path}: it is a file; name a folder")
         remove_abandoned(path)
         there = list(path.iterdir()) if path.is_dir() else []
-        for file in there:
+        for file in filter(Path.is_file, there):
             check_plain(file)
         other = [p.name for p in there if p.suffix != _SUFFIX]
         path.mkdir(exist_ok=True)
@@ -57,6 +57,7 @@ def _kept_case(
         put_frame(frame, file)
         return frame
     try:
+        check_plain(file)
         frame = pd.read_parquet(file)
     # what pyarrow raises on damaged files is not all of one kind
     except Exception as error:
