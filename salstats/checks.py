@@ -47,6 +47,8 @@ def quoted(names: Iterable[object]) -> str:
     return ", ".join([*shown[: 12 if rest else 13], *rest])
 
 
+#: Sums of squares of larger numbers are infinite, and so is every statistic made of them.
+LARGEST = 1e150
 #: Printable by Unicode, and drawn as nothing: fillers, joiners, variation selectors.
 _SHAPELESS = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
@@ -92,6 +94,13 @@ def mark_output(file: Path) -> None:
     marked = _OUTPUTS.get()
     if marked is not None and file.exists():
         marked[_number(file)] = file
+
+
+def printable(text: str) -> str:
+    """Return text without what a terminal would do rather than show, as escapes."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def check_plain(file: Path) -> None:
@@ -146,10 +155,11 @@ def check_numeric(frame: pd.DataFrame, column: str, name: str = "scores") -> np.
             hint = "it holds text"
         raise ColumnError(f"column {column!r} of {name} must be numeric; {hint}")
     array: np.ndarray = values.to_numpy(dtype=np.float64, na_value=np.nan)
-    if np.isinf(array).any():
-        row = int(np.flatnonzero(np.isinf(array))[0])
+    if (np.abs(array) > LARGEST).any():
+        row = int(np.flatnonzero(np.abs(array) > LARGEST)[0])
+        what = "infinite" if np.isinf(array[row]) else f"beyond {LARGEST:g}"
         raise ColumnError(
-            f"column {column!r} of {name} is infinite in row {row}{_which_case(frame, row)}; "
+            f"column {column!r} of {name} is {what} in row {row}{_which_case(frame, row)}; "
             "an undefined score is NaN"
         )
     return array

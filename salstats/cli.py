@@ -36,6 +36,8 @@ from salstats.cli_options import (
     split,
 )
 
+#: Characters of a message at most.
+_LONGEST = 2000
 #: Rows of scores that `read` prints.
 _SHOWN = 20
 
@@ -92,18 +94,23 @@ def run(arguments: list[str]) -> int:
 
         ours = (str(w.message) for w in caught if issubclass(w.category, SalstatsWarning))
         for text in dict.fromkeys(ours):
-            print(f"salstats: warning: {in_flags(_printable(text))}", file=sys.stderr)
+            print(f"salstats: warning: {_line(text)}", file=sys.stderr)
     return int(code)
 
 
-def _printable(message: str) -> str:
-    """Return a message in one line, without what a file's name could tell a terminal to do."""
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in " ".join(message.split()))
+def _line(message: str) -> str:
+    """Return a message in one line, cut where a cell is long, without what could tell a terminal to do."""
+    from salstats.checks import printable
+
+    line = " ".join(message.split())
+    if len(line) > _LONGEST:
+        line = f"{line[: _LONGEST // 2]} ... {line[-_LONGEST // 2 :]}"
+    return in_flags(printable(line))
 
 
 def _fail(message: str, code: int = 2) -> int:
     """Say in one line on stderr what was wrong."""
-    print(f"salstats: error: {in_flags(_printable(message))}", file=sys.stderr)
+    print(f"salstats: error: {_line(message)}", file=sys.stderr)
     return code
 
 

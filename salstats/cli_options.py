@@ -144,7 +144,7 @@ def _flag(option: re.Match[str]) -> str:
 
 def in_flags(message: str) -> str:
     """Return a message of the library with its options spelled as on the command line."""
-    message = re.sub(r"\w+=(?:True|False|'[^']*'|{[^}]*}|\[[^]]*\]) \((--[^)]*)\)", r"\1", message)
+    message = re.sub(r"\b\w+=(?:True|False|'[^']*'|{[^}]*}|\[[^]]*\]) \((--[^)]*)\)", r"\1", message)
     message = re.sub(r"\brename={'([^']*)': '([^']*)'}", r"--rename \1=\2", message)
     message = re.sub(r"\bjoin={'([^']*)': '?([^'}]*)'?}", r"--join \1=\2", message)
     message = _OPTION.sub(_flag, message)

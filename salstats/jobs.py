@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from salstats.checks import SalstatsError, ValueRangeError
+from salstats.checks import SalstatsError, ValueRangeError, quoted
 from salstats.threads import one_opencv_thread
 
 #: Pieces per job: enough to keep all jobs busy to the end, few enough that sending them costs nothing.
@@ -102,8 +102,17 @@ def ending_with_us() -> dict[str, Any]:
 
 def _on_one_core(work: Callable[[tuple[Any, ...]], Any], piece: tuple[Any, ...]) -> Any:
     """Return the result of one piece; OpenCV starts no threads meanwhile, `jobs` says how many cores work."""
-    with one_opencv_thread():
-        return work(piece)
+    import cv2
+
+    try:
+        with one_opencv_thread():
+            return work(piece)
+    except cv2.error as error:
+        said = " ".join(str(error).split())[:200]
+        raise SalstatsError(
+            f"OpenCV cannot work on an image, which may be too large for it ({said}); it is of case "
+            f"{quoted(getattr(item, 'case', '?') for item in piece)}"
+        ) from error
 
 
 def with_bar(

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from salstats.checks import InputFileError, SalstatsError, check_plain
+from salstats.checks import InputFileError, SalstatsError
 from salstats.images.masks import Rle, encode
+from salstats.inputs import read_json
 from salstats.map_table import checked_name
 from salstats.outputs import replacing
 
@@ -80,20 +81,7 @@ def write_json(file: Path, content: Mapping[str, Any]) -> None:
 
 def _read(file: Path) -> dict[str, Any]:
     """Return the object of a JSON file."""
-    check_plain(file)
-    try:
-        found = json.loads(file.read_text(encoding="utf-8-sig"), object_pairs_hook=_once)
-    except (OSError, ValueError, RecursionError) as error:
-        raise InputFileError(f"{file}: cannot be read, or damaged ({error})") from error
+    found = read_json(file)
     if not isinstance(found, dict):
         raise InputFileError(f"{file}: not an object")
-    return found
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of JSON; one that has a name twice would lose what stands first."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"{next(n for n in names if names.count(n) > 1)!r} stands twice in one object")
     return found

@@ -323,7 +323,7 @@ BAD_FILES = {
 # bad arguments: kind -> (arguments, what the line says)
 BAD_ARGUMENTS = {
     "no such file": ("summarize nothing.csv", "nothing.csv: no such file"),
-    "a folder": ("summarize .", "is a folder"),
+    "a folder": ("summarize .", "a folder"),
     "unknown ending": ("summarize text.dat", "text.dat: cannot tell what .dat is"),
     "not a workbook": ("describe text.xlsx", "text.xlsx: not an XLSX workbook"),
     "not a Parquet file": ("describe text.parquet", "text.parquet: not a Parquet file"),

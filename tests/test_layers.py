@@ -48,6 +48,7 @@ FLOORS = {
     "reading_labels": 2,
     "checks": 1,
     "threads": 1,
+    "inputs": 1,
     "outputs": 1,
     "workbooks": 1,
     "metrics": 1,

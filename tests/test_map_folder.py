@@ -655,7 +655,7 @@ class TestRefused:
     @pytest.mark.parametrize(
         ("content", "said"),
         [
-            ("[" * 100_000, "recursion"),
+            ("[" * 100_000, "nested too deeply"),
             ('{"a": 5}', "case 'a': not an object of tasks"),
             ('{"a": {}, "a": {}}', "'a' stands twice in one object"),
         ],

@@ -4,6 +4,7 @@ from typing import Any
 
 import pandas as pd
 
+from salstats.checks import printable
 from salstats.display.format import column_text, number_text, p_text
 
 #: Settings rather than results: said once above the table where they do not vary.
@@ -63,7 +64,7 @@ def console_table(frame: pd.DataFrame) -> str:
     caption = ", ".join(f"{c}: {_setting(frame[c].iloc[0])}" for c in constant)
     # its p-value says "<"
     shown = frame.drop(columns=[*constant, *(c for c in _FLOORS.values() if c in frame.columns)])
-    lines = [caption] if caption else []
+    lines = [printable(caption)] if caption else []
     columns = []
     for name in shown.columns:
         values = shown[name]
@@ -76,7 +77,7 @@ def console_table(frame: pd.DataFrame) -> str:
             text = [p_text(v, floor=floor) for v, floor in zip(values, floors, strict=True)]
         else:
             text = column_text(values) if numeric else [number_text(v) for v in values]
-        cells = [str(name), *text]
+        cells = [printable(cell) for cell in (str(name), *text)]
         width = max(map(len, cells))
         columns.append([c.rjust(width) if numeric else c.ljust(width) for c in cells])
     lines += ["  ".join(row).rstrip() for row in zip(*columns, strict=True)]

@@ -10,6 +10,7 @@ from PIL import Image
 from salstats.checks import ShapeError, ValueRangeError, check_choice, check_count
 from salstats.images.geometry import Geometry
 from salstats.images.run_lengths import check_shape
+from salstats.inputs import PIXEL, too_large
 
 #: How an image is laid into the network's input.
 FITS = ("stretch", "inside", "cover", "shorter")
@@ -20,8 +21,6 @@ INTERPOLATIONS = {
 }
 #: What the values of an image are divided by.
 RESCALES = ("type", "image", "none")
-#: Pixels of a resized image at most: a thin one can become very long before it is cropped.
-MOST_PIXELS = 2**27
 #: Brightness of red, green and blue (ITU-R BT.601, as Pillow's conversion to grey).
 _LUMA = np.array([0.299, 0.587, 0.114], np.float32)
 
@@ -143,10 +142,12 @@ class Preparation:
         array = _check_image(image)
         shape = (array.shape[0], array.shape[1])
         resized_shape = self._resized_shape(shape)
-        if resized_shape[0] * resized_shape[1] > MOST_PIXELS:
+        wrong = too_large(resized_shape[0] * resized_shape[1] * PIXEL)
+        if wrong:
             raise ShapeError(
                 f"an image of {shape[0]} x {shape[1]} would be resized to {resized_shape[0]} x "
-                f"{resized_shape[1]} pixels before it is cropped; it is too thin for fit={self.fit!r}"
+                f"{resized_shape[1]} pixels before it is cropped; it is too thin for fit={self.fit!r}, "
+                f"and {wrong}"
             )
         start = tuple(_start(there, side) for there, side in zip(resized_shape, self.size, strict=True))
         low, high = _black_and_white(image, array, self.rescale)

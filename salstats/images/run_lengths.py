@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from salstats.checks import ValueRangeError
+from salstats.inputs import PIXEL, too_large
 
 #: pycocotools keeps positions in 32 bits.
 MOST_PIXELS = 2**31 - 1
@@ -33,6 +34,9 @@ def check_shape(shape: Any, name: str = "shape") -> tuple[int, int]:
         raise ValueRangeError(
             f"{name} {height} x {width} is too large; a side has {LONGEST_SIDE} pixels at most"
         )
+    wrong = too_large(height * width * PIXEL)
+    if wrong:
+        raise ValueRangeError(f"{name} {height} x {width} {wrong}")
     return height, width
 
 

@@ -222,14 +222,9 @@ def _rows(file: Path, columns: Sequence[str]) -> Iterator[tuple[int, tuple[str, 
         # the csv module has one limit for the size of cells in the whole program; pandas has none
         with pd.read_csv(
             file, dtype="str", keep_default_na=False, na_filter=False, encoding="utf-8-sig", chunksize=_ROWS,
+            index_col=False,
         ) as chunks:  # fmt: skip
-            for chunk in chunks:
-                # pandas takes a first row that is longer than the header for one with names of rows
-                if not isinstance(chunk.index, pd.RangeIndex):
-                    raise InputFileError(
-                        f"{file}: its first row has more cells than the header; a cell that holds a comma is "
-                        "to be quoted"
-                    )
+            while (chunk := _next(chunks)) is not None:
                 ordered = chunk[list(columns)]
                 for number, cells in zip(
                     chunk.index, ordered.itertuples(index=False, name=None), strict=True
@@ -237,8 +232,19 @@ def _rows(file: Path, columns: Sequence[str]) -> Iterator[tuple[int, tuple[str, 
                     yield int(number) + 2, cells
     except InputFileError:
         raise
+    except pd.errors.ParserWarning as error:
+        raise InputFileError(
+            f"{file}: its first row has more cells than the header; a cell that holds a comma is to be quoted"
+        ) from error
     except (OSError, ValueError) as error:
         raise _unreadable(file, error) from error
+
+
+def _next(chunks: Iterator[pd.DataFrame]) -> pd.DataFrame | None:
+    """Return the next rows, None at the end; pandas' warning that it cuts the first row is an error."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+        return next(chunks, None)
 
 
 def _unreadable(file: Path, error: Exception) -> InputFileError:

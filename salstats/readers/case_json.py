@@ -1,6 +1,5 @@
 """Read JSON files of case -> task -> masks, outlines or points, each value checked where it stands."""
 
-import json
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from salstats.checks import InputFileError, SalstatsError, SalstatsWarning, check_plain, hidden
+from salstats.checks import InputFileError, SalstatsError, SalstatsWarning, hidden
 from salstats.images.polygons import vertices_of
 from salstats.images.run_lengths import check_shape, short
+from salstats.inputs import read_json
 
 #: Key of a case that is no task but the image's (height, width).
 _SIZE = "img_size"
@@ -169,42 +169,6 @@ def check_name(name: str, what: str) -> str:
     if wrong:
         raise InputFileError(f"{what} {name!r} is no name: it {wrong}")
     return name
-
-
-def read_json(path: Path) -> Any:
-    """Return the content of a JSON file in which no key stands twice."""
-    check_plain(path)
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError as error:
-        raise InputFileError(f"{path}: no such file") from error
-    except OSError as error:
-        raise InputFileError(f"{path}: cannot be read ({error.strerror or error})") from error
-    if not data.strip():
-        raise InputFileError(f"{path} is empty")
-    try:
-        return json.loads(data, object_pairs_hook=_unique)
-    except json.JSONDecodeError as error:
-        at_end = error.pos >= len(error.doc.rstrip()) - 1 or "Unterminated" in error.msg
-        what = "cut short" if at_end else "not JSON, or damaged"
-        said = error.msg.removesuffix(" at")
-        raise InputFileError(f"{path}: {what} ({said} in line {error.lineno})") from error
-    except UnicodeDecodeError as error:
-        raise InputFileError(f"{path}: not JSON; byte {error.start} is no text") from error
-    except RecursionError as error:
-        raise InputFileError(f"{path}: nested too deeply; it is no file of cases") from error
-    except ValueError as error:
-        raise InputFileError(f"{path}: {error}") from error
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object whose keys differ."""
-    made = dict(pairs)
-    if len(made) < len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise ValueError(f"{twice!r} stands twice in one object; remove one of them")
-    return made
 
 
 def _shape(given: Any, where: str, name: str) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from numbers import Real
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, SalstatsWarning, hidden
+from salstats.checks import LARGEST, ColumnError, SalstatsWarning, hidden
 from salstats.readers.table_options import TableOptions
 
 _TRUTH = {"True": 1.0, "TRUE": 1.0, "true": 1.0, "False": 0.0, "FALSE": 0.0, "false": 0.0}
@@ -136,11 +136,11 @@ def score_column(
 ) -> pd.Series:
     """Return a column as finite float64 or NaN, or raise naming the row."""
     numbers, _, odd = parse_numbers(column, options)
-    infinite = np.isinf(numbers.to_numpy())
-    if infinite.any():
-        row = int(np.flatnonzero(infinite)[0]) + first_row
+    far = np.flatnonzero(np.abs(numbers.to_numpy()) > LARGEST)
+    if far.size:
+        what = "infinite" if np.isinf(numbers.iloc[far[0]]) else f"beyond {LARGEST:g}"
         raise ColumnError(
-            f"{file}, row {row}, column {column.name!r}: the score is infinite; "
+            f"{file}, row {far[0] + first_row}, column {column.name!r}: the score is {what}; "
             "an undefined score is an empty cell"
         )
     if odd.any():

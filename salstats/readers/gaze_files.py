@@ -22,9 +22,9 @@ from salstats.gaze_study import (
 )
 from salstats.images.center_bias import Box
 from salstats.images.fixations import Fixations
+from salstats.inputs import PIXEL, check_size
 from salstats.readers.case_tables import read_plain
 from salstats.readers.cells import identifier_text, number_column, parse_numbers
-from salstats.readers.grey_images import MOST_PIXELS
 from salstats.readers.table_options import TableOptions
 from salstats.reading_labels import MAJORITY_GROUPS
 
@@ -155,12 +155,11 @@ def read_metadata(file: Path) -> list[Reading]:
             f"{file}, row {position + first_row}, column {('image_size_y', 'image_size_x')[column]!r}: "
             f"{sizes[position, column]:g} is no number of pixels"
         )
-    huge = np.flatnonzero(sizes.prod(axis=1) > MOST_PIXELS)
-    if huge.size:
-        height, width = sizes[huge[0]]
-        raise InputFileError(
-            f"{file}, row {huge[0] + first_row}: {height:g} x {width:g} pixels are too many; an image has "
-            f"{MOST_PIXELS} at most"
+    if len(sizes):
+        largest = int(sizes.prod(axis=1).argmax())
+        height, width = sizes[largest]
+        check_size(
+            height * width * PIXEL, f"{file}, row {largest + first_row}: {height:g} x {width:g} pixels"
         )
     labels = _labels(table, file, first_row)
     return [

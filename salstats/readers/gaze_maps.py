@@ -10,13 +10,13 @@ from pathlib import Path
 
 import numpy as np
 
-from salstats.checks import InputFileError, SalstatsError, SalstatsWarning, quoted
+from salstats.checks import InputFileError, SalstatsError, SalstatsWarning, check_plain, quoted
 from salstats.gaze_study import GazeCase, GivenMap, MapSeries
 from salstats.images.hulls import convex_hull, from_padded_square, inner_regions
 from salstats.images.map_steps import resize
 from salstats.images.maps import is_finite
 from salstats.images.mixing import RULES, mix_classes
-from salstats.readers.grey_images import MOST_PIXELS
+from salstats.inputs import PIXEL, check_size
 from salstats.readers.map_files import MAP_SUFFIXES, MASK_SUFFIXES, find_case_files, read_map, read_mask
 from salstats.readers.series_names import Sources, sources
 from salstats.readers.table_options import PathLike
@@ -245,10 +245,10 @@ def _read_classes(file: Path) -> tuple[np.ndarray, np.ndarray, int | None]:
     """
     try:
         # opened here, since NumPy leaves a damaged file open
+        check_plain(file)
         with file.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
             # an archive of a few bytes can unpack to any number of them
-            if max((info.file_size for info in archive.zip.infolist()), default=0) > 8 * MOST_PIXELS:
-                raise InputFileError(f"{file}: more numbers than maps of one image have")
+            check_size(sum(info.file_size for info in archive.zip.infolist()), f"{file}: its content")
             held = {name: archive[name] for name in ("maps", "probs", "classes") if name in archive.files}
     except InputFileError:
         raise
@@ -261,8 +261,7 @@ def _read_classes(file: Path) -> tuple[np.ndarray, np.ndarray, int | None]:
             raise InputFileError(f"{file}: has no array {name!r} (arrays: {quoted(held) or 'none'})")
         if not isinstance(held[name], np.ndarray) or held[name].dtype.kind not in "biuf":
             raise InputFileError(f"{file}: {name!r} is no array of numbers")
-    if held["maps"].size > MOST_PIXELS:
-        raise InputFileError(f"{file}: 'maps' has {held['maps'].size} numbers; {MOST_PIXELS} are the most")
+    check_size(held["maps"].size * PIXEL, f"{file}: its maps of shape {held['maps'].shape}")
     maps, probs = held["maps"].astype(np.float64), held["probs"].astype(np.float64)
     if maps.ndim != 3 or not maps.size or probs.shape != maps.shape[:1]:
         raise InputFileError(

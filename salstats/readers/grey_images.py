@@ -1,6 +1,7 @@
 """Grey images, PNG and TIFF: their size from the header alone, and their pixels as the file has them."""
 
 import warnings
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,9 @@ from PIL.PngImagePlugin import PngImageFile
 from PIL.TiffImagePlugin import TiffImageFile
 
 from salstats.checks import InputFileError, check_plain
+from salstats.inputs import PIXEL, read_bytes, too_large
 
 SUFFIXES = (".png", ".tif", ".tiff")
-#: Pixels of an image at most (11,585 x 11,585): a small file can claim to hold any number.
-MOST_PIXELS = 2**27
 _PNG = b"\x89PNG\r\n\x1a\n"
 _TIFF = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 #: Kinds of pixels that are one number each, as Pillow calls them.
@@ -64,6 +64,8 @@ def read_grey(path: Path) -> np.ndarray:
     """
     with _opened(path) as image:
         _check_kind(path, image)
+        if isinstance(image, PngImageFile):
+            check_sums(path)
         try:
             if image.mode in GREY and "transparency" not in image.info:
                 return np.array(image)
@@ -115,12 +117,28 @@ def _opened(path: Path) -> Any:
     elif turned:
         # programs differ in whether they turn it back
         wrong = "its pixels are stored turned or mirrored (TIFF's orientation); save it upright"
-    elif image.width * image.height > MOST_PIXELS:
-        wrong = f"{image.height} x {image.width} pixels are too many; an image has {MOST_PIXELS} at most"
+    # a small file can claim to hold any number of pixels
+    too_many = too_large(image.width * image.height * PIXEL)
+    wrong = wrong or (too_many and f"its {image.height} x {image.width} pixels {too_many}")
     if wrong:
         image.close()
         raise InputFileError(f"{path}: {wrong}")
     return image
+
+
+def check_sums(path: Path) -> None:
+    """Raise where a part of a PNG has a wrong checksum, or its end is missing: Pillow reads such pixels."""
+    data = memoryview(read_bytes(path))
+    start, kind = len(_PNG), b""
+    while start < len(data) and kind != b"IEND":
+        kind, end = bytes(data[start + 4 : start + 8]), start + 12 + int.from_bytes(data[start : start + 4])
+        if zlib.crc32(data[start + 4 : end - 4]) != int.from_bytes(data[end - 4 : end]):
+            raise InputFileError(
+                f"{path}: not a whole image, or damaged (wrong checksum in its part {kind!r})"
+            )
+        start = end
+    if kind != b"IEND":
+        raise InputFileError(f"{path}: not a whole image; it is cut short")
 
 
 def _check_kind(path: Path, image: Any) -> None:

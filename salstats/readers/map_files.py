@@ -11,9 +11,10 @@ import numpy as np
 from salstats.checks import InputFileError, SalstatsError, SalstatsWarning, check_plain, quoted
 from salstats.images import masks
 from salstats.images.masks import Rle
+from salstats.inputs import PIXEL, check_size, read_json
 from salstats.readers import grey_images
-from salstats.readers.case_json import check_name, read_json
-from salstats.readers.grey_images import MOST_PIXELS, read_grey
+from salstats.readers.case_json import check_name
+from salstats.readers.grey_images import read_grey
 from salstats.readers.pickles import read_pickle
 
 _ARRAYS = (".npy", ".npz")
@@ -22,8 +23,6 @@ MAP_SUFFIXES = (*grey_images.SUFFIXES, *_ARRAYS)
 MASK_SUFFIXES = (*MAP_SUFFIXES, ".json")
 #: What "marked" is in a mask: 1, or the largest number of 8 or of 16 bits.
 _MARKS = (1, 255, 65535)
-#: Bytes a number takes at most, of those that are read.
-_LARGEST_NUMBER = 16
 
 
 def find_case_files(
@@ -179,7 +178,7 @@ def read_mask(path: str | os.PathLike[str], *, threshold: float | None = None) -
     """
     file = Path(path)
     if file.suffix.lower() == ".json":
-        return masks.decode(_code(file))
+        return masks.decode(read_rle(file))
     numbers = _numbers(file, MASK_SUFFIXES, "mask")
     if numbers.dtype == bool:
         return numbers
@@ -194,20 +193,13 @@ def read_rle(path: str | os.PathLike[str], *, threshold: float | None = None) ->
     """Return the run-length code of a mask in a file; takes and raises what `read_mask` does."""
     file = Path(path)
     if file.suffix.lower() == ".json":
-        return _code(file)
+        return Rle.from_coco(read_json(file), str(file))
     try:
         return masks.encode(read_mask(file, threshold=threshold))
     except InputFileError:
         raise
     except SalstatsError as error:
         raise InputFileError(f"{file}: {error}") from error
-
-
-def _code(file: Path) -> Rle:
-    """Return the run-length code of a JSON file, of a mask no larger than an image."""
-    code = Rle.from_coco(read_json(file), str(file))
-    _check_size(file, code.shape[0] * code.shape[1])
-    return code
 
 
 def _marked(file: Path, numbers: np.ndarray) -> np.ndarray:
@@ -256,7 +248,7 @@ def _array(file: Path) -> np.ndarray:
             raise InputFileError(f"{file}: {'no NumPy file' if start else 'the file is empty'}")
         # mapped, so that the header's size is held against the file's before memory is taken
         loaded: Any = np.load(file, mmap_mode="r", allow_pickle=False)
-        _check_size(file, loaded.size)
+        check_size(loaded.size * PIXEL, f"{file}: its array of shape {loaded.shape}")
         return np.array(loaded)
     except FileNotFoundError as error:
         raise InputFileError(f"{file}: no such file") from error
@@ -286,7 +278,7 @@ def _saved_array(file: Path) -> np.ndarray:
         raise InputFileError(
             f"{file}: holds Python objects with {len(arrays)} arrays; an array, or a dict with one, is wanted"
         )
-    _check_size(file, arrays[0].size)
+    check_size(arrays[0].size * PIXEL, f"{file}: its array of shape {arrays[0].shape}")
     return arrays[0]
 
 
@@ -297,15 +289,9 @@ def _only_array(file: Path, archive: Any) -> np.ndarray:
             f"{file}: holds {len(archive.files)} arrays ({quoted(archive.files) or 'none'}); one is wanted"
         )
     # an archive of a few bytes can unpack to any number of them
-    _check_size(file, max(info.file_size for info in archive.zip.infolist()) // _LARGEST_NUMBER)
+    check_size(max(info.file_size for info in archive.zip.infolist()), f"{file}: its array")
     array = archive[archive.files[0]]
     if not isinstance(array, np.ndarray):
         raise InputFileError(f"{file}: {archive.files[0]!r} is no array")
-    _check_size(file, array.size)
+    check_size(array.size * PIXEL, f"{file}: its array of shape {array.shape}")
     return array
-
-
-def _check_size(file: Path, size: int) -> None:
-    """Raise where an array has too many numbers for an image."""
-    if size > MOST_PIXELS:
-        raise InputFileError(f"{file}: {size} numbers are too many; an image has {MOST_PIXELS} at most")

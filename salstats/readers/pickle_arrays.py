@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from salstats.readers.pickle_machine import DamagedPickleError, Pending, UnsafePickleError
+from salstats.readers.pickle_machine import DamagedPickleError, Pending, UnsafePickleError, check_keys
 
 #: Element types by the name a pickle gives them; of objects (O) an array has one, and is it.
 _DTYPE = re.compile(r"[<>=|]?(b1|[iu][1248]|f[248]|c8|c16|[SU]\d{1,4}|\?|O[48]?)")
@@ -31,20 +31,17 @@ def _dict(items: object = ()) -> dict[Any, Any]:
     """Return a dict from pairs."""
     if not isinstance(items, list | tuple):
         raise DamagedPickleError("a dict in it is not made of pairs")
-    made = {}
-    for item in items:
-        if not isinstance(item, list | tuple) or len(item) != 2 or not isinstance(item[0], str | int):
-            raise DamagedPickleError("a dict in it is not made of pairs")
-        made[item[0]] = item[1]
-    return made
+    if not all(isinstance(item, list | tuple) and len(item) == 2 for item in items):
+        raise DamagedPickleError("a dict in it is not made of pairs")
+    check_keys([item[0] for item in items])
+    return {key: value for key, value in items}
 
 
 def _set(items: object = ()) -> set[Any]:
     """Return a set from a list of plain values."""
-    plain = str | bytes | int | float | None
-    if not isinstance(items, list | tuple) or not all(isinstance(item, plain) for item in items):
+    if not isinstance(items, list | tuple):
         raise DamagedPickleError("a set in it is not made of plain values")
-    return set(items)
+    return set(check_keys(items))
 
 
 def _frozenset(items: object = ()) -> frozenset[Any]:

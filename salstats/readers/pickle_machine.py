@@ -6,10 +6,12 @@ table, ours and not the ones it names. Every other name is refused before anythi
 
 import io
 import pickletools
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from salstats.checks import InputFileError
+from salstats.inputs import INSTRUCTION, limit, too_large
 
 
 class UnsafePickleError(InputFileError):
@@ -52,6 +54,8 @@ _EMPTY: dict[str, Callable[[], Any]] = {
 }
 _TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
 _KEYS = str | bytes | int | float | None
+#: Whole numbers below this have hashes of their own; beyond, any number of them can share one.
+_LARGEST_KEY = sys.hash_info.modulus
 
 
 def run(stream: io.BytesIO, table: Table, persistent: Callable[[Any], Any] | None = None) -> Any:
@@ -74,8 +78,11 @@ def run(stream: io.BytesIO, table: Table, persistent: Callable[[Any], Any] | Non
         It is no pickle, or a damaged one.
     """
     machine = _Machine(table, persistent, _SOME + _COPIES * _left(stream))
+    most = limit() // INSTRUCTION
     try:
-        for opcode, argument, _ in pickletools.genops(stream):
+        for count, (opcode, argument, _) in enumerate(pickletools.genops(stream)):
+            if count > most:
+                raise UnsafePickleError(f"refused to go on: what it makes {too_large(count * INSTRUCTION)}")
             machine.step(opcode.name, argument)
     except (UnsafePickleError, DamagedPickleError):
         raise
@@ -202,7 +209,7 @@ class _Machine:
         self._set_items(items)
 
     def do_frozenset(self, _: None) -> None:
-        self.stack.append(frozenset(_keys(self.pop_mark())))
+        self.stack.append(frozenset(check_keys(self.pop_mark())))
 
     def do_append(self, _: None) -> None:
         value = self.pop()
@@ -213,7 +220,7 @@ class _Machine:
         self.top(list).extend(items)
 
     def do_additems(self, _: None) -> None:
-        items = _keys(self.pop_mark())
+        items = check_keys(self.pop_mark())
         self.top(set).update(items)
 
     def do_setitem(self, _: None) -> None:
@@ -226,7 +233,7 @@ class _Machine:
     def _set_items(self, items: list[Any]) -> None:
         if len(items) % 2:
             raise DamagedPickleError("a dict has a key without a value")
-        self.top(dict).update(zip(_keys(items[::2]), items[1::2], strict=True))
+        self.top(dict).update(zip(check_keys(items[::2]), items[1::2], strict=True))
 
     def do_global(self, names: str) -> None:
         module, _, name = names.partition(" ")
@@ -299,13 +306,18 @@ def _complete(value: Any) -> Any:
     return value.value if isinstance(value, Pending) and value.value is not None else value
 
 
-def _keys(items: list[Any]) -> list[Any]:
-    """Return keys: plain values, or flat tuples of them (hashing a deep tuple would overflow C's stack)."""
+def check_keys(items: Sequence[Any]) -> Sequence[Any]:
+    """Return keys of a dict or set: plain values, or flat tuples of text and one number at most.
+
+    Hashing a deep tuple would overflow C's stack, and keys whose hashes anyone can make equal would take a
+    time that grows with the square of their number; the hashes of text are secret.
+    """
     for item in items:
         parts = item if isinstance(item, tuple) else (item,)
-        plain = all(isinstance(part, _KEYS) for part in parts)
-        if not plain:
-            raise DamagedPickleError(f"a key in it is {_shown(item)}, not text or a number")
+        numbers = [part for part in parts if not isinstance(part, str | bytes)]
+        plain = len(numbers) < 2 and all(isinstance(number, _KEYS) for number in numbers)
+        if not plain or (numbers and isinstance(numbers[0], int) and abs(numbers[0]) >= _LARGEST_KEY):
+            raise DamagedPickleError(f"a key in it is {_shown(item)}, not text or a number that is one")
     return items
 
 

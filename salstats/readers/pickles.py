@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from salstats.checks import InputFileError
+from salstats.inputs import read_bytes
 from salstats.readers.pickle_arrays import ARRAYS, product, whole_numbers
 from salstats.readers.pickle_machine import DamagedPickleError, UnsafePickleError, run
 from salstats.readers.table_options import PathLike
@@ -81,17 +82,7 @@ def read_pickle(path: PathLike, *, skip: int = 0) -> Any:
     {'prob': 0.25, 'cxr_dims': (2828, 2320)}
     """
     file = Path(path)
-    try:
-        # a pipe would wait and a device has no end; the search for maps follows links to either
-        if file.exists() and not file.is_file() and not file.is_dir():
-            raise InputFileError(f"{file}: not a file but a pipe or a device")
-        data = file.read_bytes()[skip:]
-    except FileNotFoundError as error:
-        raise InputFileError(f"{file}: no such file") from error
-    except OSError as error:
-        raise InputFileError(f"{file}: cannot be read ({error.strerror or error})") from error
-    if not data:
-        raise InputFileError(f"{file} is empty")
+    data = read_bytes(file)[skip:]
     try:
         if data.startswith(b"PK\x03\x04"):
             return _archive(data)
@@ -190,19 +181,24 @@ def _archive(data: bytes) -> Any:
                 return _view(_numbers(content, element), None)
 
             return run(io.BytesIO(archive.read(f"{tops[0]}data.pkl")), _table(0), _once(persistent))
-    except (zipfile.BadZipFile, KeyError, RuntimeError, NotImplementedError, EOFError) as error:
+    except (UnsafePickleError, DamagedPickleError):
+        raise
+    # what zipfile raises on damaged archives is not all of one kind
+    except Exception as error:
         raise DamagedPickleError(f"a zip archive that cannot be read: {error}") from error
 
 
 def _once(persistent: Callable[[Any], np.ndarray]) -> Callable[[Any], np.ndarray]:
     """Return a lookup of storages that reads each only once."""
-    known: dict[tuple, np.ndarray] = {}
+    known: dict[str, tuple[list, np.ndarray]] = {}
 
     def lookup(given: Any) -> np.ndarray:
-        identity = _storage_id(given)
-        if identity not in known:
-            known[identity] = persistent(given)
-        return known[identity]
+        key, *what = _storage_id(given)
+        if key not in known:
+            known[key] = what, persistent(given)
+        if known[key][0] != what:
+            raise DamagedPickleError("one storage in it has two sizes")
+        return known[key][1]
 
     return lookup
 

@@ -9,7 +9,8 @@ import numpy as np
 from PIL import Image
 
 from salstats.checks import InputFileError, check_plain
-from salstats.readers.grey_images import GREY, MOST_PIXELS
+from salstats.inputs import PIXEL, check_size
+from salstats.readers.grey_images import GREY, check_sums
 
 _FORMATS = ("PNG", "JPEG", "TIFF", "BMP")
 #: EXIF's orientation, and its values that mean: as stored.
@@ -53,13 +54,14 @@ def read_picture(path: str | os.PathLike[str]) -> np.ndarray:
         if file.suffix.lower() == ".npy":
             # mapped, so that the header's size is held against the file's before memory is taken
             mapped = np.lib.format.open_memmap(file, mode="r")
-            if mapped.size > 3 * MOST_PIXELS:
-                raise InputFileError(f"{file}: {mapped.size} numbers are too many for an image")
+            check_size(mapped.size * PIXEL / 3, f"{file}: its array of shape {mapped.shape}")
             return np.array(mapped)
         # Pillow warns of large files, which are refused below, and of tags, which say nothing of the pixels
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             with Image.open(file, formats=_FORMATS) as image:
+                if image.format == "PNG":
+                    check_sums(file)
                 return _pixels(file, image)
     except InputFileError:
         raise
@@ -74,12 +76,11 @@ def read_picture(path: str | os.PathLike[str]) -> np.ndarray:
 def _pixels(file: Path, image: Any) -> np.ndarray:
     """Return the pixels of an open image, in grey or in red, green and blue."""
     n_images = getattr(image, "n_frames", 1)
+    # before EXIF is looked for, for which a PNG is unpacked
+    check_size(image.width * image.height * PIXEL, f"{file}: its {image.height} x {image.width} pixels")
     wrong = None
     if n_images > 1:
         wrong = f"holds {n_images} images; save each as a file of its own"
-    elif image.width * image.height > MOST_PIXELS:
-        # before EXIF is looked for, for which a PNG is unpacked
-        wrong = f"{image.height} x {image.width} pixels are too many; an image has {MOST_PIXELS} at most"
     elif image.getexif().get(_ORIENTATION) not in _UPRIGHT:
         # programs differ in whether they turn it, and so did whoever marked it
         wrong = "its pixels are stored turned or mirrored (EXIF's orientation); save it upright"

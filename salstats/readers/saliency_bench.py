@@ -11,6 +11,7 @@ from PIL.JpegImagePlugin import JpegImageFile
 
 from salstats.checks import InputFileError, SalstatsError, SalstatsWarning, check_choice, check_plain, quoted
 from salstats.images import masks
+from salstats.inputs import PIXEL, check_size
 from salstats.readers.attention_tables import (
     IMAGE,
     Annotation,
@@ -21,7 +22,7 @@ from salstats.readers.attention_tables import (
     warn_beyond,
 )
 from salstats.readers.case_json import check_name
-from salstats.readers.grey_images import MOST_PIXELS, image_shape
+from salstats.readers.grey_images import image_shape
 from salstats.readers.image_splits import PARTS, split_images
 from salstats.readers.map_files import MAP_SUFFIXES, find_case_files, read_map
 from salstats.readers.predictions import read_predictions
@@ -367,8 +368,7 @@ def _size(image: Path) -> tuple[int, int]:
     except Exception as error:
         said = " ".join(str(error).split())[:200] or type(error).__name__
         raise InputFileError(f"{image}: not a JPEG image, or damaged ({said})") from error
-    if shape[0] * shape[1] > MOST_PIXELS:
-        raise InputFileError(f"{image}: {shape[0]} x {shape[1]} pixels are too many for an image")
+    check_size(shape[0] * shape[1] * PIXEL, f"{image}: its {shape[0]} x {shape[1]} pixels")
     return shape
 
 

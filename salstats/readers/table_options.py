@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from salstats.checks import InputFileError, check_choice, hidden
+from salstats.inputs import COLUMN, check_size
 
 PathLike = str | os.PathLike[str]
 
@@ -35,7 +36,8 @@ class TableOptions:
 
 
 def check_header(file: Path, header: list[str]) -> None:
-    """Raise when a header holds a name twice, none, or one with blanks or unprintable characters."""
+    """Raise when a header is too long, or holds a name twice, none, or one with what nobody sees."""
+    check_size(len(header) * COLUMN, f"{file}: its {len(header)} columns")
     first = {name: position for position, name in reversed([*enumerate(header)])}
     for position, name in enumerate(header):
         if not name.strip():

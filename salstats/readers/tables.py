@@ -78,8 +78,6 @@ def read_table(path: PathLike, options: TableOptions | None = None) -> pd.DataFr
 def _check_file(file: Path) -> str:
     """Return the ending of a file that is there, is not empty, and is what its name says."""
     try:
-        if file.is_dir():
-            raise InputFileError(f"{file} is a folder; give the path of a file")
         if not file.exists():
             raise InputFileError(f"{file}: no such file")
         check_plain(file)

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from salstats.checks import InputFileError, check_plain
+from salstats.checks import InputFileError
+from salstats.inputs import read_bytes
 from salstats.readers.table_options import TableOptions, check_header
 
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
@@ -82,11 +83,7 @@ def read_text(file: Path, options: TableOptions, default_sep: str) -> pd.DataFra
 
 def _utf8(file: Path, encoding: str) -> bytes:
     """Return the file's content as UTF-8 without a byte-order mark, lines ending in a line feed."""
-    check_plain(file)
-    try:
-        data = file.read_bytes()
-    except OSError as error:
-        raise InputFileError(f"{file}: cannot be read ({error.strerror or error})") from error
+    data = read_bytes(file)
     try:
         known = codecs.lookup(encoding).name
     except (LookupError, UnicodeError) as error:
@@ -197,8 +194,11 @@ def _check_quotes(file: Path, content: bytes, sep: str) -> None:
 
 def _check_blank_lines(file: Path, content: bytes, leading: int) -> None:
     """Raise when a blank line has data below it, unless it lies inside a quoted cell."""
+    n_quotes = seen = 0
     for found in _BLANK_LINE.finditer(content):
-        if content.count(b'"', 0, found.start()) % 2 == 0:
+        n_quotes += content.count(b'"', seen, found.start())
+        seen = found.start()
+        if n_quotes % 2 == 0:
             line = _line(content, found.start()) + leading + 1
             raise InputFileError(
                 f"{file}, line {line}: a blank line with data below it; "

@@ -2,7 +2,6 @@
 
 import re
 import warnings
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -10,15 +9,18 @@ from zipfile import ZipFile
 import pandas as pd
 
 from salstats.checks import InputFileError, SalstatsWarning, quoted
+from salstats.inputs import SHEET_CELL, check_size, limit
 from salstats.readers.table_options import TableOptions, check_header
 
 #: Formulas and merged cells in a sheet's XML, with or without a namespace prefix.
-_FORMULA_OR_MERGE = re.compile(rb"<(?:\w+:)?(?:f[\s/>]|mergeCell\s)")
+_FORMULA_OR_MERGE = re.compile(rb"<(?:\w+:)?(f(?=[\s/>])|mergeCell(?=\s))")
 _ZEROS = re.compile(r"0{2,}")
 
 
 #: Rows that a sheet can hold.
 _MOST_ROWS = 1_048_576
+#: Bytes of memory for one of a part's XML.
+_UNPACKED = 16
 
 
 def read_xlsx(file: Path, options: TableOptions) -> pd.DataFrame:
@@ -52,6 +54,10 @@ def _read_sheet(
 
     # our own stream: openpyxl's would stay open where a sheet is left halfway
     with file.open("rb") as stream:
+        with ZipFile(stream) as archive:
+            unpacked = sum(part.file_size for part in archive.infolist() if part.filename.endswith(".xml"))
+        # a few bytes can unpack to any number
+        check_size(unpacked * _UNPACKED, f"{file}: its {unpacked / (1 << 20):.0f} MB of unpacked XML")
         book = load_workbook(stream, read_only=True, data_only=True)
         sheet = _sheet(file, book, options)
         # the stated extent of a sheet is wrong in some writers' files
@@ -67,10 +73,15 @@ def _read_sheet(
         check_header(file, header)
         columns: list[list] = [[] for _ in header]
         zeros: dict[str, tuple[str, str]] = {}
-        blank = 0
+        blank = n_cells = 0
+        most = limit() // SHEET_CELL
         for number, cells in enumerate(rows, start=2):
             if number > _MOST_ROWS:
                 raise InputFileError(f"{where}: a row number beyond what a sheet holds; the file is damaged")
+            # openpyxl fills a row up to its last cell, whatever is in it
+            n_cells += len(cells)
+            if n_cells > most:
+                check_size(n_cells * SHEET_CELL, f"{where}: its {n_cells} cells down to row {number}")
             if all(cell.value is None for cell in cells):
                 blank += 1
                 continue
@@ -86,7 +97,7 @@ def _read_sheet(
                 if cell is not None and shown:
                     zeros.setdefault(name, (cell.coordinate, shown))
         title = sheet.title
-    if any(value is None for column in columns for value in column) and _has_formulas_or_merges(file):
+    if any(value is None for column in columns for value in column):
         _check_gaps(file, title, len(header), len(columns[0]))
     return header, columns, zeros
 
@@ -130,33 +141,32 @@ def _shown_zeros(cell: Any) -> str | None:
     return shown if shown != f"{cell.value:.0f}" else None
 
 
-def _has_formulas_or_merges(file: Path) -> bool:
-    """Return whether any sheet of a workbook has a formula or merged cells."""
-    with ZipFile(file) as archive:
-        names = [n for n in archive.namelist() if n.startswith("xl/worksheets/") and n.endswith(".xml")]
-        return any(_FORMULA_OR_MERGE.search(archive.read(name)) for name in names)
-
-
 def _check_gaps(file: Path, title: str, n_columns: int, n_rows: int) -> None:
     """Raise where an empty cell is a formula without a stored value, or the rest of merged cells."""
     from openpyxl import load_workbook
 
-    values = load_workbook(file, data_only=True)[title]
-    formulas = load_workbook(file)[title]
-    for merged in formulas.merged_cells.ranges:
+    with ZipFile(file) as archive:
+        names = [n for n in archive.namelist() if n.startswith("xl/worksheets/") and n.endswith(".xml")]
+        found = {kind for name in names for kind in _FORMULA_OR_MERGE.findall(archive.read(name))}
+    for merged in load_workbook(file)[title].merged_cells.ranges if b"mergeCell" in found else ():
         if merged.min_col <= n_columns and merged.min_row <= n_rows + 1:
             raise InputFileError(
                 f"{file}, sheet {title!r}: cells {merged.coord} are merged; unmerge them and fill each"
             )
-    table = formulas.iter_rows(min_row=2, max_row=n_rows + 1, max_col=n_columns)
-    for cell in _flat(table):
-        if cell.data_type == "f" and values[cell.coordinate].value is None:
-            raise InputFileError(
-                f"{file}, sheet {title!r}, cell {cell.coordinate}: the formula {str(cell.value)[:40]} has no "
-                "stored value; open and save the file in a spreadsheet program, or store values"
+    if b"f" not in found:
+        return
+    with file.open("rb") as shown, file.open("rb") as written:
+        rows = [
+            load_workbook(stream, read_only=True, data_only=values)[title].iter_rows(
+                min_row=2, max_row=n_rows + 1, max_col=n_columns
             )
-
-
-def _flat(rows: Iterable[Iterable[Any]]) -> Iterable[Any]:
-    """Return the cells of rows one after the other."""
-    return (cell for row in rows for cell in row)
+            for stream, values in ((shown, True), (written, False))
+        ]
+        for values, formulas in zip(*rows, strict=True):
+            for value, cell in zip(values, formulas, strict=True):
+                if cell.data_type == "f" and value.value is None:
+                    raise InputFileError(
+                        f"{file}, sheet {title!r}, cell {cell.coordinate}: the formula "
+                        f"{str(cell.value)[:40]} has no stored value; open and save the file in a "
+                        "spreadsheet program, or store values"
+                    )

@@ -390,7 +390,7 @@ class TestDamaged:
     def test_a_pickle_in_a_map_is_never_loaded(self, folder):
         np.save(folder / "map.npy", np.array([[{}]], object), allow_pickle=True)
         change(folder, 2, path="map.npy")
-        with pytest.raises(InputFileError, match=r"map.npy: holds Python objects"):
+        with pytest.raises(InputFileError, match=r"map.npy: refused to load"):
             ss.score(folder)
 
     def test_a_map_with_nan_is_undefined_and_says_so(self, folder):

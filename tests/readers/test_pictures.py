@@ -67,7 +67,7 @@ def test_an_image_that_claims_too_many_pixels_is_never_unpacked(tmp_path, monkey
 
     monkeypatch.setattr(Image.Image, "load", load)
     monkeypatch.setattr(ImageFile.ImageFile, "load", load)
-    with pytest.raises(InputFileError, match="12000 x 12000 pixels are too many"):
+    with pytest.raises(InputFileError, match="12000 x 12000 pixels would take"):
         read_picture(tmp_path / "bomb.png")
 
 
@@ -81,7 +81,7 @@ def test_an_array_that_claims_more_than_its_file_holds_takes_no_memory(tmp_path)
 
 def test_an_array_too_large_for_an_image_is_not_read(tmp_path):
     np.lib.format.open_memmap(tmp_path / "large.npy", mode="w+", dtype=bool, shape=(2**15, 2**14)).flush()
-    with pytest.raises(InputFileError, match="numbers are too many for an image"):
+    with pytest.raises(InputFileError, match="would take"):
         read_picture(tmp_path / "large.npy")
 
 

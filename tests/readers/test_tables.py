@@ -190,7 +190,7 @@ def test_a_missing_file_is_named(tmp_path, name):
 
 
 def test_a_folder_and_an_unknown_ending_are_refused(tmp_path, text_file):
-    with pytest.raises(InputFileError, match="is a folder"):
+    with pytest.raises(InputFileError, match="a folder"):
         read_table(tmp_path)
     with pytest.raises(InputFileError, match=r"cannot tell what \.dat is; name it \.csv"):
         read_table(text_file(GOOD, "scores.dat"))
