@@ -10,7 +10,7 @@ from salstats.checks import InputFileError, SalstatsError, ValueRangeError
 from salstats.gaze_study import NO_BOX, GazeCase, MapSeries, Recording
 from salstats.images.center_bias import CenterBias
 from salstats.images.fixations import Fixations, fixation_map
-from salstats.images.map_steps import resize
+from salstats.images.map_steps import resize_in_range
 from salstats.images.maps import is_finite
 from salstats.metrics import fixation as metric
 from salstats.metrics.densities import Densities
@@ -185,13 +185,10 @@ def score_case(
 
 
 def on_image(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray | None:
-    """Return a map at the size of its image; None where it is not finite.
-
-    Maps are resized in single precision: a value beyond it is lost there, and the map with it.
-    """
-    if is_finite(saliency) and saliency.shape != shape:
-        saliency = resize(saliency, shape)
-    return np.asarray(saliency, np.float64) if is_finite(saliency) else None
+    """Return a map at the size of its image; None where it is not finite."""
+    if not is_finite(saliency):
+        return None
+    return np.asarray(saliency if saliency.shape == shape else resize_in_range(saliency, shape), np.float64)
 
 
 class Comparison:

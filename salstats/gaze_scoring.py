@@ -155,7 +155,7 @@ def score_gaze(
     -----
     The density of a recording is its fixation map (`fixation_map`), of sum 1; so every reader weighs the
     same in the mean, however long the look. A map of another size than its image is resized to it:
-    bilinear, half-pixel centres, in float32.
+    bilinear, half-pixel centres.
 
     All recordings of the study given that are used make the centre bias, also those of images with too few
     readers to be scored; an image without a chest box has no part in it. It needs the fixation maps a

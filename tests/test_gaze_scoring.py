@@ -1,7 +1,5 @@
 """Scores of maps against gaze: the study's own results, and the kernels on recordings drawn here."""
 
-import warnings
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -21,7 +19,7 @@ from salstats.frames import check_scores
 from salstats.gaze_scoring import center_bias_of, score_gaze
 from salstats.images.center_bias import Box, CenterBias
 from salstats.images.fixations import fixation_map
-from salstats.images.map_steps import resize
+from salstats.images.map_steps import resize_in_range
 from salstats.metrics import fixation as metric
 from salstats.readers.gaze import read_gaze
 from salstats.stats.summary import summarize
@@ -118,7 +116,7 @@ def map_of(method, place, shape):
     """The drawn map of an image, at the image's size."""
     if method == "cam":
         return np.random.default_rng([0, place]).random(shape)
-    return resize(np.random.default_rng([1, place]).random((7, 9)), shape).astype(np.float64)
+    return resize_in_range(np.random.default_rng([1, place]).random((7, 9)), shape)
 
 
 def by_kernel(name, saliency, density, points, center):
@@ -377,11 +375,18 @@ class TestUndefined:
         np.save(maps / "img-a.npy", saliency)
         assert self.reasons(release, maps) == {"map is not finite"}
 
-    def test_a_map_beyond_single_precision_that_has_to_be_stretched(self, release, maps):
-        np.save(maps / "img-a.npy", np.array([[0.0, 1e300], [1.0, 2.0]]))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)
-            assert self.reasons(release, maps) == {"map is not finite"}
+    @pytest.mark.parametrize("change", [lambda x: 1e300 * x, lambda x: 1e8 + x], ids=["huge", "shifted"])
+    def test_a_map_that_is_stretched_keeps_an_order_that_single_precision_would_lose(
+        self, release, maps, change
+    ):
+        saliency = np.random.default_rng(0).random((6, 7))
+        found = []
+        for one in (saliency, change(saliency)):
+            np.save(maps / "img-a.npy", one)
+            scores = score_gaze(read_gaze(release, maps={"cam": maps}), metrics=("ncc", "auc", "nss"))
+            found.append(of(scores, method="cam", case="img-a")["score"])
+        # of x, 1e8 + x keeps seven digits
+        np.testing.assert_allclose(*found, rtol=0, atol=1e-6)
 
     @pytest.mark.parametrize("value", [0.0, 0.1, -3.0])
     def test_a_constant_map(self, release, maps, value):

@@ -34,6 +34,37 @@ def resize(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
     return np.asarray(resized).reshape(height, width)
 
 
+def resize_in_range(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    """Return a map at another size as `resize` does, in its own range, however large or far from 0 that is.
+
+    Parameters
+    ----------
+    saliency : ndarray of number, shape (m, n)
+        Finite.
+    shape : tuple of int
+        (height, width).
+
+    Returns
+    -------
+    ndarray of float64, shape (height, width)
+        It is resized between 0 and 1, where single precision loses no order worth the name.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from salstats.images.map_steps import resize_in_range
+    >>> resize_in_range(1e8 + np.array([[0.0, 4.0]]), (1, 4)) - 1e8
+    array([[0., 1., 3., 4.]])
+    """
+    values = np.asarray(saliency, np.float64)
+    low, high = values.min(), values.max()
+    if low == high:
+        return np.full(shape, low)
+    # halves, since the range of finite numbers may be none
+    span = high / 2 - low / 2
+    return np.asarray(resize((values / 2 - low / 2) / span, shape) * span * 2 + low)
+
+
 def may_cover(grid: tuple[int, ...], shape: Sequence[int]) -> bool:
     """Return whether a map of this grid can be of a whole image: its cells may then be square.
 

@@ -59,8 +59,7 @@ def read_gaze(
     maps : path or dict, optional
         A folder of maps, one file an image (what `read_map` reads); or several, as in
         `{"gradcam": DIR, "gradcam:densenet:1": DIR}`, whose names are method[:model[:seed]]. A map of
-        another size than its image is stretched to it when it is scored (bilinear, half-pixel centres, in
-        float32).
+        another size than its image is stretched to it when it is scored (bilinear, half-pixel centres).
     masks : path or dict, optional
         Folders of masks of the image's size, scored as maps of 0 and 1.
     class_maps : path or dict, optional

@@ -13,7 +13,7 @@ import numpy as np
 from salstats.checks import InputFileError, SalstatsError, SalstatsWarning, check_plain, quoted
 from salstats.gaze_study import GazeCase, GivenMap, MapSeries
 from salstats.images.hulls import convex_hull, from_padded_square, inner_regions
-from salstats.images.map_steps import resize
+from salstats.images.map_steps import resize_in_range
 from salstats.images.maps import is_finite
 from salstats.images.mixing import RULES, mix_classes
 from salstats.inputs import PIXEL, check_size
@@ -222,8 +222,7 @@ def _unpadded(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
         return saliency
     side = max(shape)
     top, left = ((side - length) // 2 for length in shape)
-    square = resize(saliency, (side, side)).astype(np.float64)
-    return square[top : top + shape[0], left : left + shape[1]]
+    return resize_in_range(saliency, (side, side))[top : top + shape[0], left : left + shape[1]]
 
 
 def _read_mixed(file: Path, shape: tuple[int, int], *, rule: str, padded: bool) -> np.ndarray:
