@@ -36,7 +36,7 @@ from pathlib import Path
 
 import salstats as ss
 from salstats.analysis_options import OneLine, folders, named_folder, write_results
-from salstats.checks import SalstatsError
+from salstats.checks import SalstatsError, run_of_command
 from salstats.cli_options import in_flags
 from salstats.display.items import Item, check_items_folder
 from salstats.display.lanfredi2021.design import respect_design, what_changes
@@ -141,6 +141,7 @@ def from_recordings(options: argparse.Namespace) -> int:
     return 0
 
 
+@run_of_command()
 def main(argv: Sequence[str] | None = None) -> int:
     options = make_parser().parse_args(argv)
     try:

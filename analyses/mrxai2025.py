@@ -40,7 +40,7 @@ import pandas as pd
 
 import salstats as ss
 from salstats.analysis_options import OneLine, named_folder, write_results
-from salstats.checks import SalstatsError
+from salstats.checks import SalstatsError, run_of_command
 from salstats.cli_options import in_flags
 from salstats.datasets import load_published, published_names
 from salstats.display.items import Item, check_items_folder
@@ -194,6 +194,7 @@ def items_of(options: argparse.Namespace) -> list[Item]:
     return items
 
 
+@run_of_command()
 def main(argv: Sequence[str] | None = None) -> int:
     options = make_parser().parse_args(argv)
     try:

@@ -34,7 +34,7 @@ from pathlib import Path
 
 import salstats as ss
 from salstats.analysis_options import OneLine, write_results
-from salstats.checks import SalstatsError
+from salstats.checks import SalstatsError, run_of_command
 from salstats.cli_options import in_flags
 from salstats.display.items import Item, check_items_folder
 from salstats.display.saliency_bench.frames import Choice, keep_scores
@@ -85,6 +85,7 @@ def items_of(options: argparse.Namespace) -> list[Item]:
     return list(make_items(keep_scores(scores, metrics), choice))
 
 
+@run_of_command()
 def main(argv: Sequence[str] | None = None) -> int:
     options = make_parser().parse_args(argv)
     try:

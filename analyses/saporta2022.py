@@ -45,7 +45,7 @@ import pandas as pd
 import salstats as ss
 from salstats.analysis_options import OneLine, folders, named_folder, write_results
 from salstats.checkpoints import checked_folder
-from salstats.checks import SalstatsError, SalstatsWarning, quoted
+from salstats.checks import SalstatsError, SalstatsWarning, quoted, run_of_command
 from salstats.cli_options import by_method, in_flags, split
 from salstats.display.items import Item, check_items_folder
 from salstats.display.saporta2022.examples import pictures
@@ -230,6 +230,7 @@ def items_of(options: argparse.Namespace) -> list[Item]:
     return [*items, *pictures(study, frames, options.images)]
 
 
+@run_of_command()
 def main(argv: Sequence[str] | None = None) -> int:
     options = make_parser().parse_args(argv)
     try:

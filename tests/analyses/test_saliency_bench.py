@@ -45,6 +45,17 @@ def run(script, *argv):
     return script.main([str(a) for a in (*argv, "--replicates", 40)])
 
 
+def test_a_frame_of_the_folder_that_is_replaced_is_no_input(script, tmp_path, capsys):
+    out = tmp_path / "out"
+    (out / "frames").mkdir(parents=True)
+    scores_like_the_digits().to_csv(out / "frames" / "scores.csv", index=False)
+    (out / "outputs.csv").write_text("file\nframes/scores.csv\n")
+    before = (out / "frames" / "scores.csv").read_bytes()
+    assert run(script, "--scores", out / "frames" / "scores.csv", "-o", out, "--overwrite") == 2
+    assert "reads it; choose another file" in capsys.readouterr().err
+    assert (out / "frames" / "scores.csv").read_bytes() == before
+
+
 def test_printed_writes_every_item_with_its_files(script, tmp_path, capsys):
     out = tmp_path / "out"
     assert run(script, "--printed", "-o", out) == 0
