@@ -69,7 +69,7 @@ def run_integrated_gradients(request: Request) -> torch.Tensor:
     Warns
     -----
     SalstatsWarning
-        On average the sums are more than 5 % off.
+        On average the sums are more than 10 % off.
 
     References
     ----------

@@ -1,6 +1,7 @@
 """Insertion and deletion: what a network makes of an image as its most salient pixels come or go."""
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,29 +11,33 @@ from torch import nn
 
 from salstats.checks import SalstatsError, check_choice
 from salstats.explain.curves import curves_frame
+from salstats.explain.folder_maps import maps_of_folder
 from salstats.explain.forward import (
     BATCH_SIZE,
     PROBABILITIES,
+    PROBABILITY,
     check_batch_size,
     check_images,
     check_targets,
     evaluating,
 )
 from salstats.explain.named_maps import Keys, check_keys, check_maps, warn_other_shape
+from salstats.explain.networks import Network
 from salstats.explain.pixel_order import CONSTANT, step_sizes
-from salstats.explain.step_images import KERNEL, SIGMA, Baseline, Ordered, check_baseline
+from salstats.explain.step_images import KERNEL, SIGMA, Ordered, check_baseline
 from salstats.explain.stepping import Stepping, probabilities, raise_nan
-from salstats.jobs import with_bar
+from salstats.jobs import counting, with_bar
+from salstats.study import Series
 
 #: Steps of a curve where nothing else is said.
 STEPS = 100
 
 
 def insertion(
-    model: nn.Module,
+    model: nn.Module | Network,
     images: Any,
     maps: Any,
-    targets: Any,
+    targets: Any = None,
     *,
     cases: Sequence[Any] | None = None,
     tasks: Sequence[Any] | None = None,
@@ -42,7 +47,7 @@ def insertion(
     sigma: float = SIGMA,
     steps: int = STEPS,
     chunk: int | None = None,
-    probability: str = "softmax",
+    probability: str | None = None,
     batch_size: int = BATCH_SIZE,
     device: str | torch.device | None = None,
     mixed_precision: bool = False,
@@ -56,17 +61,20 @@ def insertion(
 
     Parameters
     ----------
-    model : torch.nn.Module
+    model : torch.nn.Module or Network
         Its outputs are (n, n_outputs). No hooks, no gradients: TorchScript and exported models will do; one
         that was exported for a single image takes `batch_size=1`.
     images : ndarray or Tensor of float, shape (n, channels, height, width)
         What the network takes: resized, scaled. An image with several targets stands here once for each.
-    maps : array_like of float, shape (n, m, k), or mapping of str to such
+        For the maps of a folder: case -> image, as `make_maps` takes them.
+    maps : array_like of float, shape (n, m, k), mapping of str to such, or path
         One map per image, or of each method: `{"gradcam": ..., "ig": ...}`. Finite; larger means more
         salient. Maps of another size are laid over the images as `score` does (bilinear, half-pixel
-        centres); a list may hold maps of several sizes.
-    targets : int or sequence of int, shape (n,)
-        Index of the network's output, for all images or for each.
+        centres); a list may hold maps of several sizes. A path: a folder of `make_maps`, or of anything
+        else; the maps of this `Network`, laid where it saw them, padded and cropped images too.
+    targets : int or sequence of int, shape (n,), optional
+        Index of the network's output, for all images or for each; by default what a `Network` says of
+        `tasks`, or of those of the folder.
     cases : sequence of str, optional
         Name of each image; by default "0", "1", ...
     tasks : sequence of str, optional
@@ -84,9 +92,9 @@ def insertion(
         a curve has `steps + 1` points, fewer where the image has fewer pixels than steps.
     chunk : int, optional
         Pixels of a step, instead of `steps`; the last step takes what is left.
-    probability : {"softmax", "sigmoid", "none"}
-        "softmax": one class per image. "sigmoid": each output for itself. "none": the output as it is, for
-        a model that ends in probabilities.
+    probability : {"sigmoid", "softmax", "none"}, optional
+        "sigmoid": each output for itself. "softmax": one class per image. "none": the output as it is, for
+        a model that ends in probabilities. By default that of the `Network`; of a module "sigmoid".
     batch_size : int
         Images in a forward pass; batches are filled across steps, maps and images. On a CPU a pass has no
         more than 8 images of 224 x 224 pixels, or as many as have so many pixels.
@@ -102,7 +110,7 @@ def insertion(
     DataFrame
         One row per map and step; images in the order given, then methods, then steps:
 
-        - `case`, `task` where tasks are given, `method`;
+        - `case`, `task` where tasks are given, `method`, for a folder that says them `model` and `seed`;
         - `metric`: "insertion";
         - `step` from 0, `fraction` of the pixels that are changed, from 0 to 1, `n_pixels` changed;
         - `prob`: the target's probability; NaN throughout for a constant map, which has no order;
@@ -117,7 +125,8 @@ def insertion(
     ValueRangeError
         A map or an image is not finite; a target is out of range; the model gave NaN; an option is not one.
     SalstatsError
-        A case, or a case and task, is named twice; a single output with "softmax"; the device is not there.
+        A case, or a case and task, is named twice; a single output with "softmax"; the device is not there;
+        no targets, or a folder's maps do not go with the images or the network.
 
     Notes
     -----
@@ -151,16 +160,15 @@ def insertion(
     2    0  known  insertion      0.50   1.0
     """
     how = _How(probability, steps, chunk, batch_size, device, mixed_precision, progress)
-    given = _given(images, maps, method, cases, tasks)
-    blank = check_baseline(baseline, tuple(given.images.shape), kernel, sigma)
-    return _curves("insertion", model, given, targets, blank, how)
+    names = _Names(cases, tasks, method)
+    return _asked("insertion", model, images, maps, targets, names, _Blank(baseline, kernel, sigma), how)
 
 
 def deletion(
-    model: nn.Module,
+    model: nn.Module | Network,
     images: Any,
     maps: Any,
-    targets: Any,
+    targets: Any = None,
     *,
     cases: Sequence[Any] | None = None,
     tasks: Sequence[Any] | None = None,
@@ -170,7 +178,7 @@ def deletion(
     sigma: float = SIGMA,
     steps: int = STEPS,
     chunk: int | None = None,
-    probability: str = "softmax",
+    probability: str | None = None,
     batch_size: int = BATCH_SIZE,
     device: str | torch.device | None = None,
     mixed_precision: bool = False,
@@ -217,15 +225,14 @@ def deletion(
     [1.0, 0.0, 0.0, 0.0, 0.0]
     """
     how = _How(probability, steps, chunk, batch_size, device, mixed_precision, progress)
-    given = _given(images, maps, method, cases, tasks)
-    blank = check_baseline(baseline, tuple(given.images.shape), kernel, sigma)
-    return _curves("deletion", model, given, targets, blank, how)
+    names = _Names(cases, tasks, method)
+    return _asked("deletion", model, images, maps, targets, names, _Blank(baseline, kernel, sigma), how)
 
 
 class _How(NamedTuple):
     """Options that insertion and deletion share."""
 
-    probability: str
+    probability: str | None
     steps: int
     chunk: int | None
     batch_size: int
@@ -234,53 +241,127 @@ class _How(NamedTuple):
     progress: bool
 
 
+class _Blank(NamedTuple):
+    """What stands where a pixel is not shown, as it was given."""
+
+    baseline: Any
+    kernel: int
+    sigma: float
+
+
+class _Names(NamedTuple):
+    """What images and maps are called, as it was given."""
+
+    cases: Sequence[Any] | None
+    tasks: Sequence[Any] | None
+    method: str | None
+
+
 class _Given(NamedTuple):
-    """Images, what each is, and its map by each method."""
+    """Images, what each is, the output it is asked about, and its map by each method."""
 
     images: torch.Tensor
     keys: Keys
-    maps: dict[str, list[np.ndarray]]
+    targets: Any
+    maps: Mapping[Series, list[np.ndarray]]
 
 
-def _given(
-    images: Any, maps: Any, method: str | None, cases: Sequence[Any] | None, tasks: Sequence[Any] | None
-) -> _Given:
-    """Return images and maps, checked."""
-    stack = check_images(images)
-    keys = check_keys(cases, tasks, len(stack))
-    return _Given(stack, keys, check_maps(maps, method, keys))
-
-
-def _curves(
-    metric: str, model: nn.Module, given: _Given, targets: Any, blank: Baseline, how: _How
+def _asked(
+    metric: str,
+    model: nn.Module | Network,
+    images: Any,
+    maps: Any,
+    targets: Any,
+    names: _Names,
+    blank: _Blank,
+    how: _How,
 ) -> pd.DataFrame:
-    """Return the curves of all maps; those of an image follow each other."""
+    """Return the curves of maps that are arrays or lie in a folder."""
+    network = model if isinstance(model, Network) else None
+    if how.probability is None:
+        how = how._replace(probability=PROBABILITY if network is None else network.probability)
     check_choice(how.probability, PROBABILITIES, "probability")
-    size = check_batch_size(how.batch_size)
-    warn_other_shape(given.maps, given.images.shape[2:], given.keys)
+    if isinstance(maps, str | os.PathLike):
+        if network is None or any(one is not None for one in (targets, *names)):
+            raise SalstatsError(
+                "the maps of a folder go with a Network, which says the output of each task: leave targets, "
+                "cases, tasks and method out"
+            )
+        return _of_folder(metric, network, images, maps, blank, how)
+    stack = check_images(images)
+    keys = check_keys(names.cases, names.tasks, len(stack))
+    made = {Series(name): given for name, given in check_maps(maps, names.method, keys).items()}
+    if targets is None:
+        targets = _outputs(network, keys)
+    return _curves(metric, _module(model), _Given(stack, keys, targets, made), blank, how)
+
+
+def _module(model: nn.Module | Network) -> nn.Module:
+    """Return the module, loaded."""
+    return model.open() if isinstance(model, Network) else model
+
+
+def _outputs(network: Network | None, keys: Keys) -> list[int]:
+    """Return the output of each image's task."""
+    known = {} if network is None else network.tasks or {}
+    tasks = keys.tasks or []
+    if not tasks or any(task not in known for task in tasks):
+        raise SalstatsError(
+            "targets says which output each image is asked about; only a Network knows it, of its tasks"
+        )
+    return [known[task] for task in tasks]
+
+
+def _of_folder(
+    metric: str, network: Network, images: Any, folder: str | os.PathLike[str], blank: _Blank, how: _How
+) -> pd.DataFrame:
+    """Return the curves of a network's maps in a folder, a case at a time."""
+    cases = maps_of_folder(network, images, folder)
+    module, quiet, pieces = network.open(), how._replace(progress=False), []
+    with (
+        evaluating(module, how.device),
+        counting(len(cases), metric.capitalize(), progress=how.progress) as advance,
+    ):
+        for case in cases:
+            for part in case.parts():
+                given = _Given(check_images(part.images), part.keys, part.targets, part.maps)
+                pieces.append(_curves(metric, module, given, blank, quiet))
+            advance(1)
+    return pd.concat(pieces, ignore_index=True)
+
+
+def _curves(metric: str, model: nn.Module, given: _Given, blank: _Blank, how: _How) -> pd.DataFrame:
+    """Return the curves of all maps; those of an image follow each other."""
+    baseline = check_baseline(blank.baseline, tuple(given.images.shape), blank.kernel, blank.sigma)
+    size, probability = check_batch_size(how.batch_size), str(how.probability)
+    warn_other_shape({str(one): maps for one, maps in given.maps.items()}, given.images.shape[2:], given.keys)
     sizes = step_sizes(given.images[0, 0].numel(), how.steps, how.chunk)
     with evaluating(model, how.device) as place:
-        asked = Stepping(model, given.images, blank, place, size, how.mixed_precision)
+        asked = Stepping(model, given.images, baseline, place, size, how.mixed_precision)
         ends = asked.ends()
-        if how.probability == "softmax" and ends[0].shape[1] < 2:
+        if probability == "softmax" and ends[0].shape[1] < 2:
             raise SalstatsError(
                 "a network with one output has a softmax of 1 on every image; probability='sigmoid' looks at "
                 "its probability"
             )
-        wanted = check_targets(targets, len(given.images), ends[0].shape[1])
+        wanted = check_targets(given.targets, len(given.images), ends[0].shape[1])
         first, last = (
-            _end(outputs, wanted, how.probability, given.keys, n)
+            _end(outputs, wanted, probability, given.keys, n)
             for outputs, n in zip(ends if metric == "deletion" else ends[::-1], sizes[[0, -1]], strict=True)
         )
-        images, methods = np.divmod(np.arange(len(given.images) * len(given.maps)), len(given.maps))
+        images, series = np.divmod(np.arange(len(given.images) * len(given.maps)), len(given.maps))
         values = np.full((len(images), len(sizes)), np.nan)
         undefined = _fill(values, metric, asked, given, wanted, sizes, how)
     values[:, 0], values[:, -1] = first[images], last[images]
     values[undefined] = np.nan
-    columns = given.keys.columns(images) | {"method": np.array(list(given.maps), dtype=object)[methods]}
+    columns = given.keys.columns(images)
+    for name in ("method", "model", "seed"):
+        said = np.array([getattr(one, name) for one in given.maps], dtype=object)
+        if name == "method" or any(one is not None for one in said):
+            columns[name] = said[series]
     return curves_frame(
-        columns, metric, sizes, values, target=wanted[images], baseline=blank.text,
-        probability=how.probability, reason=np.where(undefined, CONSTANT, ""),
+        columns, metric, sizes, values, target=wanted[images], baseline=baseline.text,
+        probability=probability, reason=np.where(undefined, CONSTANT, ""),
     )  # fmt: skip
 
 
@@ -318,7 +399,7 @@ def _fill(
     for outputs in with_bar(asked.steps(pieces()), total, metric.capitalize(), progress=how.progress):
         place, step = np.divmod(np.arange(done, done + len(outputs)), len(inner))
         curves = np.array(ordered)[place]
-        probs = probabilities(outputs, wanted[curves // len(maps)], how.probability)
+        probs = probabilities(outputs, wanted[curves // len(maps)], str(how.probability))
         if np.isnan(probs).any():
             at = int(np.flatnonzero(np.isnan(probs))[0])
             raise_nan(given.keys.text(curves[at] // len(maps)), sizes[step[at] + 1])

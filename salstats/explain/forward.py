@@ -13,6 +13,8 @@ from salstats.checks import SalstatsError, SalstatsWarning, ShapeError, ValueRan
 
 #: What turns outputs into probabilities: one class per image, or several that are independent.
 PROBABILITIES = ("softmax", "sigmoid", "none")
+#: Of these, where neither a network nor its user says one: findings can occur together.
+PROBABILITY = "sigmoid"
 #: Images in a forward pass where nothing else is said.
 BATCH_SIZE = 32
 #: Pixels of a pass on a CPU. The outputs of a first layer are then about 25 MB; blocks above 32 MB are given
@@ -27,7 +29,7 @@ def predict(
     model: nn.Module,
     images: Any,
     *,
-    probability: str = "softmax",
+    probability: str = PROBABILITY,
     batch_size: int = BATCH_SIZE,
     device: str | torch.device | None = None,
     mixed_precision: bool = False,
@@ -40,8 +42,8 @@ def predict(
         Also a TorchScript or an exported module. Its outputs are (n, n_outputs).
     images : ndarray or Tensor of float, shape (n, channels, height, width)
         What the network takes: resized, scaled. Finite.
-    probability : {"softmax", "sigmoid", "none"}
-        "softmax": one class per image. "sigmoid": each output for itself. "none": the outputs as they are.
+    probability : {"sigmoid", "softmax", "none"}
+        "sigmoid": each output for itself. "softmax": one class per image. "none": the outputs as they are.
     batch_size : int
         Images in a forward pass; on a CPU no more than 8 of 224 x 224 pixels, or as many as have so many
         pixels.

@@ -36,7 +36,7 @@ def run_lrp(request: Request) -> torch.Tensor:
     Warns
     -----
     SalstatsWarning
-        With the share of biases the sums are more than 5 % off: epsilon keeps much, or a step is no such one.
+        With the share of biases sums are more than 10 % off: epsilon keeps much, or a step is no such one.
 
     References
     ----------

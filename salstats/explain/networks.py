@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from salstats.checks import InputFileError, SalstatsError, check_choice, check_plain, quoted
-from salstats.explain.forward import PROBABILITIES
+from salstats.explain.forward import PROBABILITIES, PROBABILITY
 from salstats.explain.methods import ATTENTION, Method
 from salstats.explain.request import Reshape
 from salstats.images.preparation import Preparation
@@ -73,7 +73,7 @@ class Network:
     tasks: Mapping[str, int] | None = None
     layer: str | Sequence[str] | None = None
     reshape: str | Reshape | None = None
-    probability: str = "sigmoid"
+    probability: str = PROBABILITY
     preparation: Preparation | None = None
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 

@@ -205,6 +205,34 @@ class Geometry:
             image[:, unseen_cols] = value
         return image
 
+    def to_input(self, saliency: Any) -> np.ndarray:
+        """Return a map of the image as one of the network's input; the padding is never salient.
+
+        Parameters
+        ----------
+        saliency : array_like of number, shape (m, n)
+            Finite. A grid of any size that covers the image.
+
+        Returns
+        -------
+        ndarray of float32
+            Of `network_shape`, sampled as `to_image` does. What lies in the padding gets the smallest value.
+
+        Raises
+        ------
+        ShapeError, ValueRangeError
+            As from `to_image`.
+
+        Examples
+        --------
+        >>> from salstats.images.geometry import Geometry
+        >>> Geometry((1, 2), (1, 4), (1, 1), (0, 1)).to_input([[3.0, 5.0]])
+        array([[3., 3., 5., 3.]], dtype=float32)
+        """
+        (row, col), (top, left) = self.scale, self.offset
+        back = Geometry(self.network_shape, self.image_shape, (1 / row, 1 / col), (-top / row, -left / col))
+        return back.to_image(saliency)
+
     def _places(self, axis: int, n: int, n_grid: int) -> "_Places":
         """Return where the centres of n pixels along the image fall among those of a grid over the input."""
         edge = (np.arange(n) + 0.5) * (self.image_shape[axis] / n) * self.scale[axis] + self.offset[axis]

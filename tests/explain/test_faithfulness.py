@@ -16,7 +16,11 @@ from scipy.ndimage import convolve  # noqa: E402
 from salstats.checks import SalstatsError, SalstatsWarning, ShapeError, ValueRangeError  # noqa: E402
 from salstats.explain.curves import curve_scores  # noqa: E402
 from salstats.explain.faithfulness import deletion, insertion  # noqa: E402
+from salstats.explain.making import explain  # noqa: E402
+from salstats.explain.map_runs import make_maps  # noqa: E402
+from salstats.explain.networks import Network  # noqa: E402
 from salstats.images.map_steps import resize  # noqa: E402
+from salstats.images.preparation import Preparation  # noqa: E402
 
 # float32 sums whose order depends on the size of a batch
 TOLERANCE = 1e-5
@@ -394,7 +398,7 @@ def test_images_and_networks_in_a_type_that_numpy_lacks_are_taken():
 def test_a_network_with_one_output_has_no_softmax(curve):
     model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(16, 1))
     with pytest.raises(SalstatsError, match="softmax of 1 on every image; probability='sigmoid'"):
-        curve(model, torch.zeros(1, 1, 4, 4), np.eye(4)[None], 0)
+        curve(model, torch.zeros(1, 1, 4, 4), np.eye(4)[None], 0, probability="softmax")
 
 
 def test_a_map_of_other_proportions_than_the_input_is_said():
@@ -406,3 +410,88 @@ def test_a_map_of_other_proportions_than_the_input_is_said():
         insertion(model, image, np.arange(32.0).reshape(1, 8, 4), 0)
     # any grid of a square is one, and no warning comes
     insertion(model, image, np.arange(9.0).reshape(1, 3, 3), 0)
+
+
+def test_the_kind_of_probability_is_the_networks_and_sigmoid_for_a_module(some):
+    images, maps, targets = some
+    model = small_cnn()
+    for given, kind in ((model, "sigmoid"), (Network("n", model, probability="softmax"), "softmax")):
+        curves = deletion(given, images, maps, targets)
+        pd.testing.assert_frame_equal(curves, deletion(model, images, maps, targets, probability=kind))
+
+
+def test_a_network_knows_the_outputs_of_tasks(some):
+    images, maps, _ = some
+    network, tasks = Network("n", small_cnn(), tasks={"A": 2, "B": 0}), ["A", "B", "A", "B"]
+    curves = insertion(network, images, maps, tasks=tasks)
+    pd.testing.assert_frame_equal(curves, insertion(network, images, maps, [2, 0, 2, 0], tasks=tasks))
+    for asked in ({}, {"tasks": ["A", "B", "A", "C"]}):
+        with pytest.raises(SalstatsError, match="targets says which output"):
+            insertion(network, images, maps, **asked)
+
+
+@BOTH
+def test_curves_of_a_folder_are_those_of_its_maps(tmp_path, curve):
+    rng = np.random.default_rng(3)
+    pictures = {case: rng.integers(0, 256, (12, 12), np.uint8) for case in ("b", "a")}
+    ready = Preparation((9, 7), channels=1)
+    model = small_cnn(n_channels=1)
+    network = Network("cnn", model, tasks={"A": 2, "B": 0}, preparation=ready, probability="softmax")
+    other = Network("other", small_cnn(n_channels=1), tasks={"A": 0, "B": 1}, preparation=ready)
+    methods = ["gradcam", "input_x_gradient"]
+    make_maps(tmp_path / "maps", pictures, [network, other], methods=methods)
+    images = np.stack([ready.apply(pictures[case])[0] for case in ("b", "b", "a", "a")])
+    targets = [2, 0, 2, 0]
+    maps = {
+        method: explain(model, images, targets, method=method, resolution="network") for method in methods
+    }
+    expected = curve(
+        model, images, maps, targets, cases=list("bbaa"), tasks=list("ABAB"), probability="softmax", steps=9
+    )
+    found = curve(network, pictures, tmp_path / "maps", steps=9)
+    assert (found.pop("model") == "cnn").all()
+    keys = ["case", "task", "method", "step"]
+    pd.testing.assert_frame_equal(
+        found.sort_values(keys, ignore_index=True), expected.sort_values(keys, ignore_index=True)
+    )
+
+
+def in_folder(folder, saliency, **columns):
+    """A folder with one map of case a, task A."""
+    folder.mkdir()
+    np.save(folder / "a.npy", saliency)
+    row = {"case": "a", "task": "A", "method": "known", "path": "a.npy", **columns}
+    pd.DataFrame([row]).to_csv(folder / "maps.csv", index=False)
+    return folder
+
+
+def test_maps_of_padded_images_are_laid_where_the_network_saw_them(tmp_path):
+    # an image of 2 x 4 in the middle of 4 x 4: its pixel (0, 3) is pixel 7 of the input
+    saliency = np.zeros((2, 4))
+    saliency[0, 3] = 1.0
+    folder = in_folder(tmp_path / "maps", saliency, height=2, width=4)
+    inside = Preparation((4, 4), fit="inside", channels=1)
+    network = Network("one", one_pixel(7), tasks={"A": 0}, preparation=inside, probability="none")
+    white = {"a": np.full((2, 4), 255, np.uint8)}
+    curves = insertion(network, white, folder, baseline="zero", chunk=1)
+    np.testing.assert_array_equal(curves["prob"], np.arange(17) > 0)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"model": one_pixel(7)}, "go with a Network"),
+        ({"targets": 0}, "go with a Network"),
+        ({"images": {"b": np.ones((1, 2, 4))}}, "no image of case 'a'"),
+        ({"images": [np.ones((1, 2, 4))]}, "images must map each case"),
+        ({"images": {"a": np.ones((1, 4, 2))}}, r"case 'a': the image is \(4, 2\)"),
+        ({"model": Network("one", one_pixel(7), tasks={"B": 0})}, "does not know task 'A'"),
+        ({"model": Network("two", one_pixel(7), tasks={"A": 0})}, "no maps of network 'two'.*'one'"),
+    ],
+)
+def test_a_folder_that_does_not_go_with_the_rest_is_refused(tmp_path, changed, message):
+    folder = in_folder(tmp_path / "maps", np.eye(2, 4), height=2, width=4, model="one")
+    network = Network("one", one_pixel(7), tasks={"A": 0}, probability="none")
+    given = {"model": network, "images": {"a": np.ones((1, 2, 4))}, "maps": folder, **changed}
+    with pytest.raises(SalstatsError, match=message):
+        insertion(**given)

@@ -141,7 +141,7 @@ def test_infinite_outputs_do_not_become_nan_in_silence(images):
             return x.flatten(1) + torch.tensor([float("inf"), 0, 0, 0])
 
     with pytest.raises(SalstatsError, match="the network gives infinity for image 0"):
-        predict(Infinite(), images)
+        predict(Infinite(), images, probability="softmax")
 
 
 def test_outputs_that_change_with_the_batch_are_refused(images):
