@@ -22,7 +22,8 @@ Thresholds and cut-offs are given, or tuned on --validation, never on --data; wi
 is left out and no mask is emptied for want of confidence. The first --maps is the method of all
 single-method items, and what is tuned is tuned for it.
 
---maps without a name is a folder of folders METHOD or METHOD_MODEL, cut at the last underscore. The study
+--maps without a name is a folder of folders METHOD or METHOD_MODEL, by name (--main says which is the first);
+trainings of a model are named one by one, METHOD:MODEL:SEED=DIR. The study
 smoothed integrated gradients (100 pixels; 50 for ResNet152 and Inception-v4), DeepLIFT (50) and LRP (80):
 --smooth integrated_gradients=100. A long run that is stopped goes on with the same --resume FOLDER.
 

@@ -1,7 +1,9 @@
 """The study's tables and figures: as its scripts print them, and with patients as clusters."""
 
 import importlib.util
+import inspect
 import json
+import pickle
 import re
 import warnings
 from dataclasses import replace
@@ -12,6 +14,7 @@ import pandas as pd
 import pytest
 from saporta_frames import METHOD, long, read_oracle, write_part
 
+import salstats as ss
 from salstats import datasets
 from salstats.checks import SalstatsWarning
 from salstats.display.saporta2022.frames import one_model
@@ -22,6 +25,8 @@ from salstats.display.saporta2022.localisation import (
     tuned_thresholds,
 )
 from salstats.display.saporta2022.needs import CHECKPOINTS, SEVERAL
+from salstats.display.saporta2022.words import cutoff_note
+from salstats.readers.pickles import read_pickle
 
 ROOT = Path(__file__).resolve().parents[2]
 # sums of the same numbers in another order
@@ -601,7 +606,7 @@ def items_of(script, tmp_path, monkeypatch):
         keep = lambda items, *_, **__: kept.update({i.key: i for i in items})  # noqa: E731
         monkeypatch.setattr("salstats.analysis_options.write_items", keep)
         options = ["-o", str(tmp_path / "out"), "--replicates", "40", "--min-positives", "20"]
-        assert script.main([*arguments, *options]) == 0
+        assert script.main([*options, *arguments]) == 0
         return kept
 
     return items_of
@@ -700,3 +705,72 @@ def test_cases_that_are_tuned_on_and_scored_are_said(script, made_up_study, fram
     notes = {i.key: i.note for i in tuned_thresholds(own, script.Choice(False, 40))}
     assert "3 cases stand in both studies" in notes["extended_data_1b"]
     assert "both studies" not in " ".join(i.note for i in tuned_thresholds(frames, script.Choice(False, 40)))
+
+
+@pytest.fixture(scope="module")
+def map_folders(small_study, tmp_path_factory):
+    """Folders METHOD_MODEL, all of the same maps."""
+    folder, (part, _) = tmp_path_factory.mktemp("maps"), small_study
+    for name in ("integrated_gradients_vgg", "gradcam_inception_v4", "gradcam_ensemble"):
+        (folder / name).symlink_to(part / "maps")
+    (folder / "._gradcam_ensemble").write_bytes(b"")
+    return folder
+
+
+def test_folders_are_read_by_name_and_what_is_given_is_not_tuned(
+    items_of, small_study, map_folders, tmp_path
+):
+    (tmp_path / "cutoffs.csv").write_text("task,cutoff\nAtelectasis,0.5\nAirspace Opacity,0.1\n")
+    items = items_of(
+        "--data", str(small_study[0]), "--maps", str(map_folders), "--main", "gradcam:ensemble",
+        "--tasks", "Atelectasis,Airspace Opacity", "--threshold", "0.5", "--resume", str(tmp_path / "kept"),
+        "--cutoff", str(tmp_path / "cutoffs.csv"), "--smooth", "integrated_gradients:vgg=9",
+    )  # fmt: skip
+    means = items["extended_data_3"].frame.query("metric == 'iou' and task == 'Average'")
+    means = means.set_index(["method", "model"])["estimate"]
+    assert set(means.index) >= {("gradcam", "ensemble"), ("gradcam", "inception_v4")}
+    # the same maps, but for the filter of one method
+    assert means["gradcam", "ensemble"] == means["gradcam", "inception_v4"]
+    assert means["gradcam", "ensemble"] != means["integrated_gradients", "vgg"]
+    assert items["table_3"].slice == "full, given probability cut-offs"
+    assert "extended_data_1b" in items
+    assert "extended_data_1a" not in items
+    assert any((tmp_path / "kept").iterdir())
+
+
+def test_every_option_that_reading_a_study_may_name_is_there(script):
+    names = set(inspect.signature(ss.read_chexlocalize).parameters) - {"folder", "method", "masks"}
+    assert names <= set(vars(script.make_parser().parse_args(["--data", "x", "-o", "y"])))
+
+
+@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+def test_as_published_cut_offs_are_chosen_as_the_scripts_do_and_said(script, small_study, tmp_path):
+    part, _ = small_study
+    for name in ("gt_annotations", "hb_annotations", "hb_salient_pts"):
+        (tmp_path / f"{name}.json").symlink_to(part / f"{name}.json")
+    for file in sorted((part / "maps").glob("*_Atelectasis_map.pkl")):
+        # on the grid of cut-offs, so that "above" and "from" differ
+        held = read_pickle(file)
+        (tmp_path / file.name).write_bytes(pickle.dumps(held | {"prob": round(float(held["prob"]), 1)}))
+    cutoffs = {}
+    for flag in ([], ["--as-published"]):
+        given = [
+            "--data",
+            str(tmp_path),
+            "--validation",
+            str(tmp_path),
+            "--tasks",
+            "Atelectasis",
+            "-o",
+            "out",
+        ]
+        options = script.make_parser().parse_args([*given, *flag])
+        study = script.read_data(options)
+        frames = script.make_frames(study, options)
+        chosen = ss.tune(study, what="cutoff", as_published=bool(flag)).query("chosen")["cutoff"].item()
+        want = ss.score(study, metrics="iou", slice="full", cutoff=chosen)
+        np.testing.assert_array_equal(frames.full["score"], want["score"])
+        said = cutoff_note(frames, script.Choice(options.as_published))
+        assert ("chosen as the scripts do" in said) == bool(flag)
+        cutoffs[bool(flag)] = chosen
+    assert cutoffs[False] != cutoffs[True]
