@@ -98,7 +98,7 @@ def adjust(
     Warns
     -----
     SalstatsWarning
-        An adjusted p-value of .001 and more is only a bound, with the replicates that would do; one from
+        An adjusted p-value of .01 and more is only a bound, with the replicates that would do; one from
         replicates lies within Monte-Carlo error of 1 - `conf_level`; or the
         p-values come from B replicates (column `n_replicates`; the smallest possible is 2 / (B + 1), or
         1 / (B + 1) where the column `test` says signflip), and B is too small for a single test of the

@@ -14,6 +14,8 @@ ROUNDING = 1e-9
 SIDES = {"bootstrap": 2.0, "signflip": 1.0}
 #: Below it a p-value is printed as "<0.001", whatever it is.
 _PRINTED = 0.001
+#: A bound as large as this says little of a p-value.
+_COARSE = 0.01
 #: Monte-Carlo standard errors within which a p-value is not decided.
 _MONTE_CARLO = 2.0
 
@@ -40,7 +42,7 @@ def warn_of_floors(family: pd.DataFrame) -> None:
     if "p_adjusted_floor" not in family.columns:
         return
     bound = family["p_adjusted_floor"].to_numpy(dtype=np.float64)
-    bounds = bound >= _PRINTED
+    bounds = bound >= _COARSE
     if bounds.any():
         row = int(np.nanargmax(bound))
         # the floor falls as replicates rise
