@@ -1,12 +1,14 @@
 """What columns and their values are called in print, and in which order they stand."""
 
 import re
+import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 import pandas as pd
 
-from salstats.checks import SalstatsError
+from salstats.checks import SalstatsError, SalstatsWarning, quoted
 from salstats.display.format import MISSING
 from salstats.metrics.registry import METRICS, known_metric
 from salstats.stats.cells import AVERAGE, OVERALL
@@ -93,13 +95,19 @@ class Labels:
                 "labels must be a mapping, such as {'gradcam': 'Grad-CAM'} or "
                 f"{{'task': ['Edema', 'Atelectasis']}}, not {type(given).__name__}"
             )
+        lists = {}
         for key, value in (given or {}).items():
             if isinstance(value, Mapping):
                 self._columns[str(key)] = {str(k): str(v) for k, v in value.items()}
             elif isinstance(value, Sequence) and not isinstance(value, str):
-                self._columns[str(key)] = {str(v): self.value(str(key), v) for v in value}
+                lists[str(key)] = value
             else:
                 self._flat[str(key)] = str(value)
+        # a list orders values that another entry, before or after it, may rename
+        for column, values in lists.items():
+            self._columns[column] = {str(v): self.value(column, v) for v in values}
+        if given and frame is not None:
+            _warn_of_unknown([*self._flat, *self._columns], frame)
 
     def column(self, name: str) -> str:
         """Return the heading of a column, a covariate or a metric used as one."""
@@ -167,6 +175,33 @@ class Labels:
             raise SalstatsError(f"labels give two values of column {column!r} the same label")
         labels = [texts.get(v) for v in frame[column]]
         return pd.Categorical(labels, categories=categories[::-1] if reverse else categories, ordered=True)
+
+
+def _warn_of_unknown(keys: Sequence[str], frame: pd.DataFrame) -> None:
+    """Warn of labels for what is neither shown nor known to the house."""
+    house = {*_COLUMNS, *_METHODS, *METRICS, *LAST, *map(str, frame.columns)}
+    unknown = [key for key in keys if key not in house]
+    if not unknown:
+        return
+    values = {str(v) for c in frame.columns if not _is_measured(frame[c]) for v in frame[c].dropna().unique()}
+    # a term is made of columns and of levels of factors: area_ratio:taskEdema
+    terms = frame["term"].dropna().unique() if "term" in frame.columns else ()
+    shown = {*map(str, frame.columns), *values, *(word for t in terms for word in re.findall(r"\w+", str(t)))}
+    unknown = [key for key in unknown if key not in shown]
+    if not unknown:
+        return
+    close = get_close_matches(unknown[0], sorted(shown.difference(keys)), n=1)
+    hint = f" (did you mean {close[0]!r}?)" if close else ""
+    warnings.warn(
+        f"labels= names {quoted(unknown)}{hint}: no column and no value of what is shown",
+        SalstatsWarning,
+        stacklevel=4,
+    )
+
+
+def _is_measured(column: pd.Series) -> bool:
+    """Return whether a column holds measurements, which have no labels."""
+    return bool(pd.api.types.is_float_dtype(column))
 
 
 def _ranks(values: object) -> dict[str, int]:

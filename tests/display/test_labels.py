@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from salstats.checks import SalstatsError
+from salstats.checks import SalstatsError, SalstatsWarning
 from salstats.display.format import MISSING
 from salstats.display.labels import Labels
 
@@ -30,6 +30,25 @@ def test_labels_of_one_column_do_not_touch_another():
     labels = Labels({"task": {"human": "Person"}})
     assert labels.value("task", "human") == "Person"
     assert labels.value("method", "human") == "Human benchmark"
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_list_orders_what_another_entry_renames(first):
+    given = {"method": ["human", "gradcam"], "gradcam": "My Grad-CAM (v2)"}
+    labels = Labels(given if first else dict(reversed(given.items())))
+    assert labels.value("method", "gradcam") == "My Grad-CAM (v2)"
+    assert labels.order("method", ["gradcam", "human"]) == ["human", "gradcam"]
+
+
+def test_labels_of_what_is_not_shown_are_said():
+    frame = pd.DataFrame({"method": ["gradcam", "own"], "term": ["size:taskEdema", "size"], "estimate": 0.5})
+    known = {"gradcam": "GC", "own": "Ours", "taskEdema": "Edema", "size": "Size", "method": ["own"]}
+    # lime and Average are the house's own words, one dict may serve many tables
+    Labels(known | {"lime": "LIME-50", "Average": "All"}, frame)
+    with pytest.warns(SalstatsWarning, match="'gradcm'.*did you mean 'gradcam'"):
+        Labels({"gradcm": "GC"}, frame)
+    with pytest.warns(SalstatsWarning, match="'size_px', 'Method'"):
+        Labels({"Method": ["own"], "size_px": "Size", "own": "Ours"}, frame)
 
 
 def test_order_is_as_named_then_alphabetical_then_average():
