@@ -127,7 +127,7 @@ def map_repeatability(
     1    a   rise  map_iou    1.0       2
     2    a   rise  map_ncc    1.0       2
     """
-    study = study_of(study)
+    study = study_of(study, without_truth=True)
     check_choice(over, OVER, "over")
     rule = RepeatRule(study.tasks, _groups(study, over), mask_rule(study, threshold=threshold, smooth=smooth))
     if not rule.groups:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -314,14 +315,15 @@ def features(
     return pd.DataFrame([row for piece in pieces for row in piece], columns=list(FEATURE_COLUMNS))
 
 
-def study_of(study: Study | str | os.PathLike[str]) -> Study:
-    """Return a study, read from its folder where a path came."""
+def study_of(study: Study | str | os.PathLike[str], **of_map_folder: Any) -> Study:
+    """Return a study, read from its folder where a path came; options are those of `read_map_folder`."""
     if isinstance(study, Study):
         return study
     if isinstance(study, str | os.PathLike):
+        from salstats.readers.map_folder import holds_maps
         from salstats.readers.studies import read_study
 
-        return read_study(study)
+        return read_study(study, **(of_map_folder if holds_maps(Path(study)) else {}))
     raise SalstatsError(
         f"study must be a Study or a folder, not {type(study).__name__}; read one with read_chexlocalize()"
     )

@@ -1,6 +1,7 @@
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import salstats as ss
@@ -8,6 +9,7 @@ from salstats.checks import SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.frames import check_scores
 from salstats.images.maps import SaliencyOnImage
 from salstats.images.masks import encode
+from salstats.map_folder import MapFolder, MapKey
 from salstats.repeatability import map_repeatability
 from salstats.stats.within_case import within_case_sd
 from salstats.study import Case, Content, Prediction, Series, Study, Truth
@@ -73,6 +75,17 @@ def test_it_is_a_scores_frame_of_the_plain_formulas(maps):
     masks = stack > 0.5
     ious = [(masks[i] & masks[j]).sum() / (masks[i] | masks[j]).sum() for i, j in ((0, 1), (0, 2), (1, 2))]
     assert scores["y", "lime", "map_iou"] == pytest.approx(np.mean(ious), rel=SINGLE)
+
+
+def test_a_map_folder_needs_no_truth(maps, tmp_path):
+    with MapFolder(tmp_path / "maps") as folder:
+        for (case, task, series), saliency in maps.items():
+            folder.add(MapKey(case, task, series.method, series.model, series.seed), saliency, shape=SHAPE)
+    found, expected = map_repeatability(tmp_path / "maps"), map_repeatability(study_of_maps(maps))
+    columns = ["case", "method", "metric"]
+    pd.testing.assert_series_equal(
+        found.set_index(columns)["score"].sort_index(), expected.set_index(columns)["score"].sort_index()
+    )
 
 
 def test_masks_are_those_that_score_compares(maps):

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from salstats.checks import SalstatsError, check_choice, check_generator
+from salstats.explain.constant_maps import said_together
 from salstats.explain.forward import BATCH_SIZE, check_images, predict
 from salstats.explain.making import explain
 from salstats.explain.methods import check_method
@@ -66,6 +67,7 @@ class EnsembleMaps:
         return np.stack([mix_classes(maps, probs, **options) for maps, probs in images])
 
 
+@said_together()
 def explain_ensemble(
     networks: Iterable[Network] | Mapping[str, Sequence[Network]],
     images: Any,

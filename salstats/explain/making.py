@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from salstats.checks import SalstatsError, ShapeError, ValueRangeError, check_choice, check_generator, quoted
+from salstats.explain.constant_maps import say_constant
 from salstats.explain.forward import (
     BATCH_SIZE,
     check_batch_size,
@@ -142,6 +143,11 @@ def explain(
     ValueRangeError
         An image that is not finite, a target out of range, or an option with a value it may not have.
 
+    Warns
+    -----
+    SalstatsWarning
+        Maps have one value everywhere: how many.
+
     See Also
     --------
     list_methods : the methods, their options and their papers.
@@ -242,6 +248,7 @@ def explain(
     if not row.by_target:
         for group in groups:
             made[group] = made[group[0]]
+    say_constant(row.name, made)
     return made
 
 

@@ -14,6 +14,7 @@ from torch import nn
 
 from salstats.checks import check_count
 from salstats.explain.case_images import Image, ReadyImages, chunks
+from salstats.explain.constant_maps import said_together
 from salstats.explain.ensembles import added, scaled
 from salstats.explain.forward import BATCH_SIZE, evaluating
 from salstats.explain.map_plans import Known, Plan, checked_plan, digests_of
@@ -30,6 +31,7 @@ CASES_AT_ONCE = 64
 Masks = Mapping[tuple[str, str], Rle | np.ndarray]
 
 
+@said_together()
 def make_maps(
     folder: str | os.PathLike[str],
     images: Mapping[str, Image] | Iterable[tuple[str, Image]],
@@ -119,6 +121,11 @@ def make_maps(
         are named); memory ran out.
     InputFileError
         The folder cannot be used, or its maps were made in another way; an image cannot be read.
+
+    Warns
+    -----
+    SalstatsWarning
+        Maps have one value everywhere: how many of each method, once.
 
     See Also
     --------

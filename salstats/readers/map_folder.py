@@ -23,6 +23,7 @@ def read_map_folder(
     truth: PathLike | None = None,
     human: PathLike | None = None,
     tasks: Sequence[str] | None = None,
+    without_truth: bool = False,
 ) -> Study:
     r"""Read a study from a folder of maps, as `MapFolder` or anything else writes it.
 
@@ -40,6 +41,8 @@ def read_map_folder(
         `human` in the folder, if there is one.
     tasks : list of str, optional
         Only these tasks, in this order.
+    without_truth : bool
+        Whether a folder is read that has no truth, for what needs none, such as `map_repeatability`.
 
     Returns
     -------
@@ -93,6 +96,8 @@ def read_map_folder(
     here = Path(folder)
     rows = read_map_rows(here)
     reference = _masks(here, "truth", truth)
+    if reference is None and without_truth:
+        reference = _Masks(here, {}, {})
     if reference is None:
         raise InputFileError(
             f"{here} has no truth: neither truth.json nor a folder truth with TASK/CASE.png; give it as "

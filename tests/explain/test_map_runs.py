@@ -309,9 +309,11 @@ def test_a_run_whose_table_lost_its_rows_loses_no_map(folder):
     with pytest.warns(SalstatsWarning, match="no row for maps in the folder: 6,"):
         make_maps(folder, {"case00": images["case00"]}, network_of(cnn()))
     after = content(folder)
-    assert {name: after[name] for name in before if name.endswith(".npy")} == {
-        name: before[name] for name in before if name.endswith(".npy")
-    }
+    assert before.keys() <= after.keys()
+    # those of case00 were made again, in a batch of its own, and may differ in their last digits
+    kept = [name for name in before if name.endswith(".npy") and "case00" not in name]
+    assert {name: after[name] for name in kept} == {name: before[name] for name in kept}
+    assert len(kept) == 4
 
 
 def test_rows_follow_every_batch(folder, monkeypatch):

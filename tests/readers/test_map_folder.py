@@ -263,6 +263,12 @@ class TestTruthAndMaps:
         with pytest.raises(InputFileError, match=r"has no truth: neither truth.json nor .*truth="):
             read_map_folder(folder)
 
+    def test_no_truth_where_none_is_needed(self, folder):
+        (folder / "truth.json").unlink()
+        study = read_map_folder(folder, without_truth=True)
+        assert study.tasks == TASKS
+        assert not any(c.annotated or c.truths for c in study)
+
     def test_two_truths(self, folder):
         (folder / "truth").mkdir()
         with pytest.raises(InputFileError, match=r"truth.json and .*truth are both there"):
