@@ -14,6 +14,8 @@ from salstats.metrics.registry import METRICS, known_metric
 from salstats.stats.cells import AVERAGE, OVERALL
 from salstats.stats.how_scored import SEVERAL
 
+#: Between the variables of an interaction.
+TIMES = " \u00d7 "
 #: The method that is the reference where nothing else says so.
 HUMAN = "human"
 #: Rows that close a table, whatever the order of the others.
@@ -141,10 +143,14 @@ class Labels:
         if name in self._flat:
             return self._flat[name]
         if ":" in name and "(" not in name:
-            return " \u00d7 ".join(self.term(part) for part in name.split(":"))
+            return TIMES.join(self.term(part) for part in name.split(":"))
         if name == "(Intercept)" or re.fullmatch(r"\w+", name):
             return self.column(name)
         return name
+
+    def named(self, column: str) -> tuple[str, ...]:
+        """Return the values of a column that were given by name."""
+        return tuple(self._columns.get(column, {}))
 
     def order(self, column: str, values: Iterable[Hashable]) -> list[Any]:
         """Return the distinct values in the order they stand: those named first, "Average" last.

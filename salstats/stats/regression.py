@@ -2,13 +2,14 @@
 
 import warnings
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import special
 
 from salstats.checks import SalstatsWarning, check_level, quoted
-from salstats.frames import estimates_frame
+from salstats.frames import estimates_frame, text_column
 from salstats.stats.adjust import adjust as adjust_estimates
 from salstats.stats.adjust import check_procedure
 from salstats.stats.design import INTERCEPT
@@ -124,6 +125,10 @@ def regress(
             With clustered errors: number of clusters, G.
         family, errors, exponentiated
             As they were used; with `exponentiated` the estimate and its limits are ratios.
+        reference_level
+            Where a formula has text in it: the level that a level of it is compared with.
+        normalized
+            Where a covariate runs from 0 to 1 in the data, as `normalize` makes it: whether this one does.
         n_tests, procedure
             With `adjust`: size of the family, and what it was adjusted by.
 
@@ -223,12 +228,37 @@ def regress(
     normal = np.isinf(columns["df"])
     columns["interval"] = np.where(normal, "wald", "t")
     columns["df"] = np.where(normal, np.nan, columns["df"])
+    made = {"family": family, "errors": options.errors, "exponentiated": exponentiate}
     result = estimates_frame(
         model_keys(models, options, repeats),
         {**columns, "conf_level": float(level), **counted},
-        {"family": family, "errors": options.errors, "exponentiated": exponentiate},
+        made | _of_variables(models, data),
     )
     return result if adjust.lower() == "none" else adjust_estimates(result, procedure=adjust)
+
+
+def _of_variables(models: Sequence[Model], data: pd.DataFrame) -> dict[str, Any]:
+    """Return the columns on the variables of terms: reference levels, and covariates from 0 to 1."""
+    runs = {str(c) for c in data.columns if pd.api.types.is_float_dtype(data[c]) and _is_normalized(data[c])}
+    against: list[str | None] = []
+    normalized: list[bool] = []
+    for model in models:
+        design = model.design
+        # a model without columns has one row
+        for position in design.assign or (-1,):
+            term = model.formula.terms[position] if position >= 0 else ()
+            name = term[0].name if len(term) == 1 else ""
+            level = design.references.get(name)
+            # without an intercept the first factor has all its levels
+            against.append(None if f"{name}{level}" in design.names else level)
+            normalized.append(name in runs)
+    columns: dict[str, Any] = {"reference_level": text_column(against)} if any(against) else {}
+    return columns | ({"normalized": normalized} if any(normalized) else {})
+
+
+def _is_normalized(values: pd.Series) -> bool:
+    """Return whether numbers run from 0 to 1 and are no mere yes or no."""
+    return bool(values.min() == 0 and values.max() == 1 and values.between(0, 1, inclusive="neither").any())
 
 
 def _warn_not_logarithmic(formulas: Sequence[Formula]) -> None:

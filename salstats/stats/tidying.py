@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import ColumnError, InputFileError, SalstatsError, check_columns, check_level
-from salstats.frames import ESTIMATE_COLUMNS, estimates_frame
+from salstats.frames import ESTIMATE_COLUMNS, estimates_frame, text_column
 from salstats.stats.design import INTERCEPT
 
 #: Columns of broom's tidiers that are called otherwise here.
@@ -27,6 +27,7 @@ _BROOM = {
 _NO_COEFFICIENTS = ("random", "auxiliary", "ran_pars", "ran_vals", "ran_coefs")
 _NUMBERS = ("estimate", "std_error", "statistic", "df", "p_value", "p_adjusted", "conf_low", "conf_high")
 _INTERCEPTS = ("Intercept", "const", INTERCEPT)
+_TREATMENT = re.compile(r"C\((\w+), ?Treatment\([^()]*\)\)")
 _CONTRAST = re.compile(r"\[(?:T\.)?([^\[\]]*)\]")
 
 
@@ -50,6 +51,8 @@ def tidy(fit: object, *, level: float = 0.95) -> pd.DataFrame:
 
         whatever stands before `term`
             Of a table, such as `model` or `group`; broom.mixed's `effect` comes last.
+        formula
+            Of a statsmodels result that was fitted from one.
         term
             In R's spelling: statsmodels' `Intercept` and `const` become `(Intercept)`, `site[T.b]`
             becomes `siteb`.
@@ -62,6 +65,8 @@ def tidy(fit: object, *, level: float = 0.95) -> pd.DataFrame:
             Of a statsmodels result: `t` or `wald`.
         n
             Of a statsmodels result: its rows; of a table: its column `nobs`.
+        reference_level
+            Of a statsmodels result: the level that a level of a factor is compared with.
         effect
             Of a statsmodels result with parameters that are no coefficients: `fixed`; `random`, the variances
             and covariances of a mixed model, "Residual Var" last; `auxiliary`, what else there is (the
@@ -170,16 +175,33 @@ def _from_statsmodels(fit: Any, level: float) -> pd.DataFrame:
         frame.loc[beyond, "estimate"] = estimate[beyond] * fit.scale
         frame.loc[n, ["term", "estimate"]] = "Residual Var", float(fit.scale)
         effect = np.append(effect, "random")
+    formula = getattr(fit.model, "formula", None)
+    against = _reference_levels(fit, [str(t) for t in named][:n])
+    special: dict[str, Any] = {"effect": effect} if beyond.any() else {}
+    if any(against):
+        special["reference_level"] = text_column([*against, *[None] * (len(frame) - n)])
     return estimates_frame(
-        pd.DataFrame(index=range(len(frame))),
+        pd.DataFrame({"formula": formula} if isinstance(formula, str) else {}, index=range(len(frame))),
         {
             **{name: frame[name].to_numpy() for name in frame},
             "conf_level": float(level),
             "interval": "t" if student else "wald",
             "n": int(fit.nobs),
         },
-        {"effect": effect} if beyond.any() else {},
+        special,
     )
+
+
+def _reference_levels(fit: Any, names: Sequence[str]) -> list[str | None]:
+    """Return the level that each parameter is compared with where it is a level of a factor."""
+    factors = getattr(getattr(fit.model.data, "model_spec", None), "factor_infos", {}).values()
+    found: dict[str, str] = {}
+    for info in factors:
+        if info.type == "categorical":
+            terms = {f"{info.factor.name()}[T.{level}]": str(level) for level in info.categories}
+            left = [level for term, level in terms.items() if term not in names]
+            found |= {term: left[0] for term in terms if len(left) == 1}
+    return [found.get(name) for name in names]
 
 
 def _beyond_design(fit: Any, names: Sequence[str]) -> np.ndarray:
@@ -203,4 +225,4 @@ def is_coefficient(terms: pd.DataFrame) -> np.ndarray:
 
 def _term_name(name: str) -> str:
     """Return a term in R's spelling: 'site[T.b]:x' is 'siteb:x', 'Intercept' is '(Intercept)'."""
-    return INTERCEPT if name in _INTERCEPTS else _CONTRAST.sub(r"\1", name)
+    return INTERCEPT if name in _INTERCEPTS else _CONTRAST.sub(r"\1", _TREATMENT.sub(r"C(\1)", name))

@@ -392,6 +392,21 @@ def test_level_sets_the_limits(synth1):
     assert (wide["conf_level"] == 0.99).all()
 
 
+def test_the_level_that_a_level_is_compared_with_stands_beside_it():
+    rows = pd.DataFrame({"site": list("abc") * 4, "x": np.arange(12.0) % 5, "y": np.arange(12.0) ** 2})
+    table = ss.regress(rows, ['y ~ x * C(site, Treatment("b"))', "y ~ 0 + site", "y ~ x"])
+    told = table.loc[table["reference_level"].notna(), ["term", "reference_level"]]
+    assert told.to_numpy().tolist() == [["C(site)a", "b"], ["C(site)c", "b"]]
+    assert "reference_level" not in ss.regress(rows, "y ~ x")
+    assert "normalized" not in table
+
+
+def test_a_covariate_from_0_to_1_is_marked_and_a_yes_or_no_is_not():
+    rows = pd.DataFrame({"x": [5.0, 7, 6, 9, 4], "yes": [0, 1, 0, 1, 1], "y": [0.1, 0.5, 0.2, 0.6, np.nan]})
+    table = ss.regress(ss.normalize(rows, "x"), "y ~ x + yes").set_index("term")
+    assert table["normalized"].to_dict() == {"(Intercept)": False, "x": True, "yes": False}
+
+
 @pytest.mark.parametrize("function", [ss.regress, ss.fit_statistics, ss.joint_test])
 def test_groups_of_an_ordered_categorical_stay_ordered(function):
     order = ["small", "medium", "large", "Overall"]

@@ -85,6 +85,15 @@ def readings():
     return frame.assign(count=counts, share=np.clip(score, 0.05, 0.95))
 
 
+def test_factors_of_statsmodels_have_the_terms_and_references_of_regress(synth1):
+    rows = rows_of(synth1, "all|POOLED")
+    formula = "iou ~ prob * C(task, Treatment('Edema'))"
+    columns = ["formula", "term", "reference_level"]
+    ours = ss.regress(rows, formula)[columns].set_index("term")
+    theirs = ss.tidy(smf.ols(formula, rows).fit())[columns].set_index("term")
+    pd.testing.assert_frame_equal(theirs.loc[ours.index], ours)
+
+
 @quiet_fits
 def test_variances_of_a_mixed_model_are_its_own_and_not_tested(readings):
     fit = smf.mixedlm("score ~ x", readings, groups="patient", re_formula="~ x").fit()

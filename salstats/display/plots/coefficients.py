@@ -1,12 +1,9 @@
-"""Coefficients of models as figures show them: what they are, and what their terms are called."""
-
-import re
+"""Coefficients of models as figures show them: what they are, and their errors."""
 
 import pandas as pd
 
 from salstats.checks import SalstatsError
 from salstats.display.format import joined
-from salstats.display.labels import Labels
 from salstats.display.plots.captions import distinct
 
 #: On an axis of logarithms a bar reaches at most this far from the estimates.
@@ -64,41 +61,6 @@ def effect_text(frame: pd.DataFrame, ratio: bool) -> str:
     if ratio:
         return "Odds ratio" if logit else "Exponentiated coefficient"
     return "Log odds ratio" if logit else "Coefficient"
-
-
-def term_labels(frame: pd.DataFrame, labels: Labels) -> dict[str, str]:
-    """Return the label of each term: a level of a factor as "Task: Edema", in the order they stand."""
-    variables: dict[str, set[str]] = {}
-    for term, formula in zip(frame["term"].astype(str), formulas_of(frame), strict=True):
-        variables.setdefault(term, set()).update(_variables(formula))
-    return {t: _term_label(t, variables[t], labels) for t in map(str, labels.order("term", variables))}
-
-
-def _variables(formula: str) -> list[str]:
-    """Return the names on the right side of a formula, functions and quoted levels left out."""
-    right = formula.partition("~")[2]
-    quoted_names = re.findall(r"""Q\(["'](.+?)["']\)""", right)
-    bare = re.sub(r"""(["']).*?\1""", "", right)
-    return [*quoted_names, *re.findall(r"[^\W\d]\w*(?!\w*\s*\()", bare)]
-
-
-def _term_label(term: str, variables: set[str], labels: Labels) -> str:
-    """Return the label of a term; one that the user gave for the whole of it comes first."""
-    if labels.term(term) != Labels().term(term):
-        return labels.term(term)
-    return " \u00d7 ".join(_part_label(part, variables, labels) for part in term.split(":"))
-
-
-def _part_label(part: str, variables: set[str], labels: Labels) -> str:
-    """Return the label of one variable of a term, with the level of a factor."""
-    coded = re.fullmatch(r"C\((\w+).*?\)(.+)", part)
-    if coded:
-        return f"{labels.column(coded[1])}: {labels.value(*coded.groups())}"
-    names = [v for v in variables if part.startswith(v)]
-    name = max(names, key=len, default=part)
-    if name == part or not names:
-        return labels.term(part)
-    return f"{labels.column(name)}: {labels.value(name, part[len(name) :])}"
 
 
 def errors_note(frame: pd.DataFrame) -> str:

@@ -23,7 +23,15 @@ from salstats.display.plots.estimates import (
     quantity,
 )
 from salstats.display.plots.panel_axis import HEAD_MM, PanelAxis, TextColumn
-from salstats.display.plots.panels import Rows, caption, closing, has_limits, row_layout, short_labels
+from salstats.display.plots.panels import (
+    Rows,
+    caption,
+    closing,
+    has_limits,
+    indented,
+    row_layout,
+    short_labels,
+)
 from salstats.display.plots.row_figure import MARK, bars, check_width, panel_mm, row_figure
 from salstats.display.theme import COLUMN_MM, PALETTE
 
@@ -31,8 +39,6 @@ from salstats.display.theme import COLUMN_MM, PALETTE
 _HEADINGS = {"percent_decrease": "Decrease, %", "difference": "Difference"}
 _DIGITS = {"percent_decrease": 1}
 _RATIO_DIGITS, _OTHER_DIGITS = 2, 3
-#: Room before a subgroup's label; ordinary spaces would be trimmed.
-_INDENT = "\u2003"
 
 
 def plot_forest(
@@ -178,13 +184,8 @@ def _entries(
             entries |= {(group, v): (text, True) for v in members}
             continue
         entries[(group,)] = text, True
-        entries |= {(group, v): (_indented(inner[v]), False) for v in members}
+        entries |= {(group, v): (indented(inner[v]), False) for v in members}
     return entries
-
-
-def _indented(text: str) -> str:
-    """Return a label set in from the left."""
-    return _INDENT + text.replace("\n", f"\n{_INDENT}")
 
 
 def _null(null: float | str | None, frame: pd.DataFrame, term: str | None, ratio: bool) -> float:

@@ -26,6 +26,8 @@ MM_PER_PT = MM_PER_INCH / 72
 RASTER_POINTS = 2000
 #: Fill of every other row, which leads the eye from the label to the marks and vanishes in a copy.
 STRIPE = "#F4F4F4"
+#: Room before a label that stands below another; ordinary spaces would be trimmed.
+_INDENT = "\u2003"
 #: Numbers at an axis at most, and room between two.
 _MOST_BREAKS, _BREAK_MM = 6, 1.5
 _LINE_MM = 1.2 * TEXT_PT * MM_PER_PT
@@ -47,6 +49,11 @@ def wrapped(text: str, width: int = LABEL_CHARS, lines: int = LABEL_LINES) -> st
         text, max(width // 2, 2) if wide else width, max_lines=lines, placeholder=" …", break_on_hyphens=False
     )
     return plain("\n".join(parts))
+
+
+def indented(text: str) -> str:
+    """Return a label set in from the left."""
+    return _INDENT + text.replace("\n", f"\n{_INDENT}")
 
 
 def with_suffix(text: str, suffix: str, width: int = LABEL_CHARS) -> str:
@@ -187,9 +194,12 @@ class Rows:
         )
 
 
-def row_layout(values: Sequence[Any], texts: Sequence[str], n_marks: int = 1, n_closing: int = 0) -> Rows:
-    """Return rows for values, the last `n_closing` of them set apart by a gap."""
-    heights = np.array([row_height_mm(n_marks, text.count("\n") + 1) for text in texts])
+def row_layout(
+    values: Sequence[Any], texts: Sequence[str], n_marks: int | Sequence[int] = 1, n_closing: int = 0
+) -> Rows:
+    """Return rows for values of up to `n_marks` marks, the last `n_closing` of them set apart by a gap."""
+    marks = np.broadcast_to(n_marks, len(texts))
+    heights = np.array([row_height_mm(n, t.count("\n") + 1) for n, t in zip(marks, texts, strict=True)])
     gaps = np.zeros(len(texts))
     first = len(texts) - n_closing
     if 0 < first < len(texts):

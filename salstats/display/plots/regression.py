@@ -17,7 +17,6 @@ from salstats.display.plots.coefficients import (
     errors_note,
     formulas_of,
     is_ratio,
-    term_labels,
 )
 from salstats.display.plots.decrease import reference_text
 from salstats.display.plots.estimates import (
@@ -31,13 +30,18 @@ from salstats.display.plots.estimates import (
 )
 from salstats.display.plots.panel_axis import PanelAxis
 from salstats.display.plots.panels import (
+    Rows,
     caption,
+    dodged,
     has_limits,
+    indented,
     method_labels,
+    row_layout,
     short_labels,
     wrapped,
 )
-from salstats.display.plots.row_figure import marks, panel_mm, place_rows, row_figure
+from salstats.display.plots.row_figure import marks, panel_mm, row_figure
+from salstats.display.terms import normalized_note, side_text, term_rows, with_reference_rows
 from salstats.stats.design import INTERCEPT
 from salstats.stats.tidying import is_coefficient
 
@@ -55,7 +59,8 @@ def plot_regression(
 
     Each outcome, the left side of a formula, has a panel. Models that differ in the method, or else in the
     right side of their formula, stand above each other in a row. Exponentiated estimates (odds ratios)
-    stand on an axis of logarithms with a line at 1, others have a line at 0.
+    stand on an axis of logarithms with a line at 1, others have a line at 0. A factor is a heading with its
+    levels below it, the reference level (column `reference_level`) without a mark.
 
     Parameters
     ----------
@@ -104,7 +109,7 @@ def plot_regression(
     frame, cut = bars_on_log_axis(frame) if ratio else (frame, "")
     named = Labels(labels, frame)
     drawing = _prepare(frame, named)
-    placed, rows = place_rows(drawing)
+    placed, rows, below = _place(drawing)
     guides = placed[["panel"]].drop_duplicates().assign(guide=1.0 if ratio else 0.0)
     # rows of panels as even as can be: four stand two by two
     ncol = math.ceil(drawing.n_panels / math.ceil(drawing.n_panels / _MOST_COLUMNS))
@@ -115,13 +120,44 @@ def plot_regression(
         axis=axis,
         x_title=_axis_title(placed, ratio),
         note=caption(
-            [interval_note(placed), errors_note(placed), _gap_note(placed, named), cut, drawing.missing]
+            [
+                interval_note(placed),
+                errors_note(placed),
+                normalized_note(placed, named),
+                _gap_note(placed, named),
+                cut,
+                drawing.missing,
+            ]
         ),
         guides=guides,
         legend=drawing.legend,
         ncol=ncol,
     )
-    return figure + marks(drawing, placed, axis)
+    left = p9.theme(axis_text_y=p9.element_text(ha="left", ma="left")) if below else []
+    return figure + marks(drawing, placed, axis) + left
+
+
+def _place(drawing: Drawing) -> tuple[pd.DataFrame, Rows, bool]:
+    """Return the frame with `y` and `row_label`, the rows, and whether some stand below a heading."""
+    frame = drawing.frame
+    drawn = set(frame["term"])
+    entries = term_rows(with_reference_rows(frame, [*drawing.role.groups, "formula"]), drawing.labels)
+    texts = [
+        wrapped(row.text if row.term is None or row.term in drawn else f"{row.text} (reference)")
+        for row in entries
+    ]
+    n_marks = len(drawing.methods) if drawing.dodges else 1
+    rows = row_layout(
+        [row.term or (row.text,) for row in entries],
+        [indented(text) if row.level else text for row, text in zip(entries, texts, strict=True)],
+        [n_marks if row.term in drawn else 1 for row in entries],
+    )
+    y = rows.of(frame["term"])
+    if drawing.dodges:
+        y = y + dodged(frame["method_label"].cat.codes, n_marks)
+    whole = {row.term: row.whole for row in entries}
+    labelled = frame.assign(y=y, row_label=frame["term"].map(whole))
+    return labelled, rows, any(row.level for row in entries)
 
 
 def _prepare(frame: pd.DataFrame, labels: Labels) -> Drawing:
@@ -148,7 +184,8 @@ def _prepare(frame: pd.DataFrame, labels: Labels) -> Drawing:
     by_formula = bool(frame.duplicated(place).any()) and len(set(rights)) > 1
     check_distinct(frame, [*place, "formula"] if by_formula else place, "terms")
     frame["right"] = rights
-    kept, missing = drawable(frame, labels, [*groups, "outcome_label", "term"], "terms")
+    frame["term_label"] = frame["term"].map({row.term: row.whole for row in term_rows(frame, labels)})
+    kept, missing = drawable(frame, labels, [*groups, "outcome_label", "term_label"], "terms")
     texts = {c: short_labels(labels, c, kept[c], 32, 2) for c in further}
     outcomes = zip(kept["outcome"], kept["outcome_label"], strict=True)
     texts["outcome"] = {outcome: wrapped(label, 28, 2) for outcome, label in dict(outcomes).items()}
@@ -158,8 +195,7 @@ def _prepare(frame: pd.DataFrame, labels: Labels) -> Drawing:
         shown = [marks_of[key] for key in keys]
         kept["method_label"] = pd.Categorical(shown, categories=list(marks_of.values()), ordered=True)
     facet = further[0] if further else None
-    rows = Labels({"term": term_labels(kept, labels)})
-    return Drawing(kept, rows, Roles(groups, "term", facet), None, marks_of, [HUMAN], missing)
+    return Drawing(kept, labels, Roles(groups, "term", facet), None, marks_of, [HUMAN], missing)
 
 
 def _some_are_gaps(frame: pd.DataFrame) -> bool:
@@ -186,12 +222,12 @@ def _models(
             return names, method_labels(labels, names, [HUMAN])
         return names, {} if column is None else short_labels(labels, column, names, 32, 2)
     keys = list(frame["right"])
-    shown = dict(zip(keys, keys, strict=True))
+    shown = {right: side_text(f"y ~ {right}", labels) for right in keys}
     if len(set(names)) > 1:
         keys = [f"{name}: {right}" for name, right in zip(names, keys, strict=True)]
         order = labels.order(str(column), names)
         pairs = sorted(zip(names, frame["right"], keys, strict=True), key=lambda p: order.index(p[0]))
-        shown = {key: f"{labels.value(str(column), name)}: {right}" for name, right, key in pairs}
+        shown = {key: f"{labels.value(str(column), name)}: {shown[right]}" for name, right, key in pairs}
     texts = Labels({"model": shown})
     return keys, short_labels(texts, "model", keys, 32, 2)
 

@@ -23,12 +23,6 @@ from salstats.display.report.results import result_sentences
 from salstats.display.report.wording import column_words, method_words
 from salstats.display.theme import TEXT_PT
 
-#: Said wherever coefficients stand: they cannot be read without it.
-_SCALED = (
-    "Each covariate was rescaled from 0 (its smallest value among the cases with a score) to 1 (its "
-    "largest), so a coefficient is the difference in the mean outcome between these two, in the same task."
-)
-
 
 class Contents:
     """The sections of a report, made in order so that tables and figures are numbered as they stand."""
@@ -226,7 +220,7 @@ class Contents:
                     "regression",
                     "Regression of scores on covariates",
                     "regression",
-                    lambda frame: ss.table_regression(frame, **self.style).tab_source_note(_SCALED),
+                    lambda frame: ss.table_regression(frame, **self.style),
                 ),
                 self._item(
                     "Figure",
@@ -234,7 +228,6 @@ class Contents:
                     "Regression of scores on covariates",
                     "regression",
                     lambda frame: ss.plot_regression(frame, labels=self.labels),
-                    caption=_SCALED,
                     alt="Coefficients with intervals; the numbers are in the table above.",
                 ),
             ],

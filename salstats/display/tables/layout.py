@@ -59,6 +59,8 @@ class Table:
         Row and column of marked cells.
     apart : set of int
         Rows with a thin rule above.
+    indent : set of int
+        Rows whose label is set in from that of the row above them.
     foot : set of int
         Rows of other numbers than those above, which are aligned among themselves.
     notes : list of str
@@ -75,6 +77,7 @@ class Table:
     bold: set[tuple[int, int]] = field(default_factory=set)
     underline: set[tuple[int, int]] = field(default_factory=set)
     apart: set[int] = field(default_factory=set)
+    indent: set[int] = field(default_factory=set)
     foot: set[int] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
     title: str | None = None
@@ -102,6 +105,7 @@ def build(table: Table, table_id: str) -> GT:
             n for n, c in zip(names, table.columns, strict=True) if (c.align == "right") == (align == "right")
         ]
         gt = gt.cols_align(align, columns=chosen) if chosen else gt
+    gt = gt.tab_stub_indent(sorted(table.indent), 3) if table.indent else gt
     gt = _spanners(gt, table.columns, names)
     gt = _styles(gt, table, stub, names)
     if table.title:

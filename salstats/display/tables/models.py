@@ -1,6 +1,5 @@
 """Which column of a regression table each model stands in, and what the columns are called."""
 
-import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -12,6 +11,7 @@ from salstats.checks import ColumnError, SalstatsError, check_columns, check_fra
 from salstats.display.format import MINUS
 from salstats.display.labels import Labels
 from salstats.display.tables.placement import grouping_columns, key_of
+from salstats.display.terms import side_text, variables_in
 from salstats.stats.adjust import INTERCEPT
 
 Frames: TypeAlias = pd.DataFrame | Sequence[pd.DataFrame] | Mapping[str, pd.DataFrame]
@@ -75,7 +75,7 @@ def arrange(frame: pd.DataFrame, shown: Sequence[str], groups: Sequence[str], la
     within = [key_of(frame, i, [*groups, "term"]) for i in range(len(frame))]
     formulas: list[str] = []
     if len(set(_cells(levels, within))) < len(frame) and "formula" in frame.columns:
-        right = [_side(f, 1, labels) for f in frame["formula"]]
+        right = [side_text(str(f), labels) for f in frame["formula"]]
         formulas = list(dict.fromkeys(right))
         levels["formula"] = [f"Model {formulas.index(r) + 1}" for r in right]
     _check_cells(frame, _cells(levels, within))
@@ -93,7 +93,7 @@ def _levels(frame: pd.DataFrame, shown: Sequence[str], labels: Labels) -> dict[s
     if NAME in frame.columns:
         levels["name"] = [str(v) for v in frame[NAME]]
     if "formula" in frame.columns:
-        levels["outcome"] = [_side(f, 0, labels) for f in frame["formula"]]
+        levels["outcome"] = [_outcome(f, labels) for f in frame["formula"]]
     several = "name" not in levels or len(set(levels["name"])) > 1
     if several and len(set(levels["kind"])) == 1 == len(set(levels.get("outcome", []))):
         # one outcome is said once, with what the estimates are
@@ -129,13 +129,9 @@ def _kind(row: Mapping[Hashable, object]) -> str:
     return "Log odds ratio" if logit else "Coefficient"
 
 
-def _side(formula: object, side: int, labels: Labels) -> str:
-    """Return one side of a formula in labels, as it is where it is more than a sum of names."""
-    parts = str(formula).split("~", 1)
-    text = parts[min(side, len(parts) - 1)].strip()
-    if not re.fullmatch(r"[\w\s+:]+", text):
-        return text
-    return " + ".join(labels.term(term.strip()) for term in text.split("+"))
+def _outcome(formula: object, labels: Labels) -> str:
+    """Return the left side of a formula in labels."""
+    return labels.term(str(formula).partition("~")[0].strip())
 
 
 def _source(frame: pd.DataFrame, row: int, shown: Sequence[str], labels: Labels) -> str:
@@ -192,24 +188,14 @@ def terms_shown(frame: pd.DataFrame, keep: Sequence[str] | None, intercept: bool
     return [t for t in terms if t != INTERCEPT or intercept]
 
 
-def right_side(formula: object, labels: Labels) -> str:
-    """Return what an outcome is regressed on, in labels."""
-    return _side(formula, 1, labels)
-
-
 def hidden_variables(frame: pd.DataFrame) -> dict[str, tuple[str, ...]]:
     """Return the variables of each formula that none of its rows is a term of."""
     if "formula" not in frame.columns:
         return {}
     hidden = {}
     for formula, rows in frame.groupby("formula", sort=False):
-        # a name before a bracket is a function
-        names = dict.fromkeys(re.findall(r"\b[^\W\d]\w*\b(?!\()", str(formula).split("~", 1)[-1]))
-        words = {word for term in rows["term"] for word in re.findall(r"\w+", str(term))}
-        levels = [word for word in words if word not in names]
-        hidden[str(formula)] = tuple(
-            name for name in names if name not in words and not any(w.startswith(name) for w in levels)
-        )
+        shown = variables_in(str(formula), rows["term"].astype(str).tolist())
+        hidden[str(formula)] = tuple(c for c in variables_in(str(formula)) if c not in shown)
     return hidden
 
 

@@ -239,9 +239,11 @@ def significance(differences: pd.DataFrame, correction: str = "") -> str:
     return f"{text} and adjusted P{f' ({correction})' if correction else ''} is significant{at}"
 
 
-def dash_note(cells: Iterable[Iterable[str]]) -> str:
-    """Return what a dash means where there is one."""
-    return f"{MISSING}, not available." if any(MISSING in text for row in cells for text in row) else ""
+def dash_note(cells: Iterable[Iterable[str]], references: int = 0) -> str:
+    """Return what a dash means where there is one; `references` of them are reference levels."""
+    dashes = sum(MISSING in text for row in cells for text in row)
+    meanings = ["reference level"] * bool(references) + ["not available"] * (dashes > references)
+    return f"{MISSING}, {' or '.join(meanings)}." if meanings else ""
 
 
 def constant_note(frame: pd.DataFrame, columns: Iterable[str], labels: Labels) -> str:

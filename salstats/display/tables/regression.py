@@ -22,10 +22,10 @@ from salstats.display.tables.models import (
     combine,
     hidden_variables,
     model_columns,
-    right_side,
     terms_shown,
 )
 from salstats.display.tables.placement import grouping_columns, key_of, ordered_groups, varies
+from salstats.display.terms import normalized_note, side_text, term_rows, with_reference_rows
 from salstats.stats.adjust import INTERCEPT
 from salstats.stats.tidying import is_coefficient
 
@@ -61,7 +61,8 @@ def table_regression(
     Columns are the outcomes, within them the methods, and the gap "reference − method" of models with a
     reference. Models of one outcome with different terms (one model for each feature) share a column;
     where two models have a term in common, each formula has a column of its own, "Model 1" and so on.
-    Other grouping columns, such as tasks, make groups of rows.
+    Other grouping columns, such as tasks, make groups of rows. A factor is a heading with its levels below
+    it, the reference level (column `reference_level`) with a dash.
 
     Parameters
     ----------
@@ -127,16 +128,21 @@ def table_regression(
     whole, others = given_rows[is_term].reset_index(drop=True), given_rows[~is_term]
     shown_terms = terms_shown(whole, keep, intercept)
     frame = whole[whole["term"].isin(shown_terms)].reset_index(drop=True)
+    one_term = len(shown_terms) == 1 and fit is None and others.empty
     keys = [c for c in grouping_columns(frame) if c != NAME]
     beside, groups = _split_keys(frame, keys, columns)
+    n_references = -len(frame)
+    if not (groups and one_term):
+        frame = with_reference_rows(frame, model_columns(frame))
+    n_references += len(frame)
     arranged = arrange(frame, beside, groups, names)
     given = stars_of(frame, stars, n_tests, adjust)
     models = models_by_place(frame, arranged.of, groups)
-    if groups and len(shown_terms) == 1 and fit is None and others.empty:
+    if groups and one_term:
         table = _one_term_table(frame, arranged, groups, names, given.texts, digits, style)
     else:
         foot = fit_rows(frame, models, fit, others, names, digits)
-        table = _terms_table(frame, shown_terms, arranged, groups, names, given.texts, foot, digits, style)
+        table = _terms_table(frame, arranged, groups, names, given.texts, foot, digits, style)
     table.title = title
     constant = [c for c in keys if not varies(frame, c) and (c not in beside or not _has_gap(frame))]
     table.notes = [
@@ -147,9 +153,14 @@ def table_regression(
             _gap_note(frame),
             notes.interval_note(frame),
             notes.count_note(frame, "observation", "incomplete and left out"),
+            normalized_note(frame, names),
             notes.metric_note(whole),
         ),
-        notes.paragraph(_test_note(frame) if given.note else "", given.note, notes.dash_note(table.cells)),
+        notes.paragraph(
+            _test_note(frame) if given.note else "",
+            given.note,
+            notes.dash_note(table.cells, n_references),
+        ),
     ]
     return build(table, "salstats-regression")
 
@@ -191,7 +202,6 @@ def _texts(
 
 def _terms_table(
     frame: pd.DataFrame,
-    terms: Sequence[str],
     arranged: ModelColumns,
     groups: Sequence[str],
     labels: Labels,
@@ -200,16 +210,25 @@ def _terms_table(
     digits: int,
     style: str,
 ) -> Table:
-    """Return the terms of each group in the order of labels, and the foot below them."""
+    """Return the terms of each group in the order of labels, levels below their factor, and the foot."""
     texts = _texts(frame, arranged, groups, stars, digits, style)
     n_columns = len(arranged.headings)
+    rows = term_rows(frame, labels)
     table = Table(("Term",), [], _headings(arranged, frame), [])
     for group, label in ordered_groups(frame, groups, labels).items():
         start = len(table.stub)
-        for term in labels.order("term", terms):
-            cells = [texts.get((group, term, j), "") for j in range(n_columns)]
-            if any(cells):
-                table.stub.append((labels.value("term", term),))
+        heading = ""
+        for row in rows:
+            cells = [texts.get((group, row.term or "", j), "") for j in range(n_columns)]
+            if row.term is None:
+                heading = row.text
+            elif any(cells):
+                if row.level and heading:
+                    table.stub.append((heading,))
+                    heading = ""
+                    table.cells.append([""] * n_columns)
+                table.indent |= {len(table.stub)} if row.level else set()
+                table.stub.append((row.text,))
                 table.cells.append(cells)
         table.apart |= {len(table.stub)} if foot else set()
         for heading, statistics in foot:
@@ -232,12 +251,15 @@ def _one_term_table(
     """Return a row per group, where there is one term: it moves into the heading."""
     texts = _texts(frame, arranged, groups, stars, digits, style)
     term = str(frame["term"].iloc[0])
+    named = {row.term: row for row in term_rows(with_reference_rows(frame, model_columns(frame)), labels)}
+    against = [row.text for key, row in named.items() if key not in (term, None)]
+    name = " against ".join([named[term].whole, *against])
     rows = ordered_groups(frame, groups, labels)
     pooled = [i for i, group in enumerate(rows) if any(value in LAST for value in group)]
     return Table(
         stubhead=(", ".join(labels.column(c) for c in groups),),
         stub=[(label,) for label in rows.values()],
-        columns=_headings(arranged, frame, f" of {labels.value('term', term)}"),
+        columns=_headings(arranged, frame, f" of {name}"),
         cells=[[texts.get((group, term, j), "") for j in range(len(arranged.headings))] for group in rows],
         apart={i for i in pooled[:1] if i > 0},
     )
@@ -287,7 +309,7 @@ def _adjusted_for(frame: pd.DataFrame, arranged: ModelColumns, labels: Labels) -
     hidden = hidden_variables(frame)
     if arranged.formulas or len(set(hidden.values())) != 1:
         return ""
-    variables = [labels.term(name) for name in next(iter(hidden.values()))]
+    variables = [labels.column(name) for name in next(iter(hidden.values()))]
     return f", adjusted for {joined(variables)}" if variables else ""
 
 
@@ -299,7 +321,7 @@ def _formula_note(frame: pd.DataFrame, arranged: ModelColumns, labels: Labels) -
     hidden = hidden_variables(frame)
     if len(set(hidden.values())) < 2:
         return ""
-    return f"Models: {'; '.join(dict.fromkeys(right_side(f, labels) for f in hidden))}."
+    return f"Models: {'; '.join(dict.fromkeys(side_text(f, labels) for f in hidden))}."
 
 
 def _gap_note(frame: pd.DataFrame) -> str:

@@ -61,25 +61,39 @@ def test_variances_are_not_drawn_among_coefficients():
 
 
 @pytest.mark.parametrize(
-    ("formula", "term", "label"),
+    ("formula", "term", "labels"),
     [
-        ("iou ~ task", "taskPleural Effusion", "Task: Pleural Effusion"),
-        ("iou ~ C(task)", "C(task)Edema", "Task: Edema"),
-        ("iou ~ prob:task", "prob:taskEdema", "Model confidence × Task:\nEdema"),
-        ("iou ~ task + task_size", "task_sizebig", "Task size: big"),
-        ("iou ~ log(prob)", "log(prob)", "log(prob)"),
-        ("iou ~ elongation", "elongation", "Elongation"),
+        ("iou ~ task", "taskPleural Effusion", ["Task", "\u2003Pleural Effusion"]),
+        ("iou ~ C(task)", "C(task)Edema", ["Task", "\u2003Edema"]),
+        (None, "C(task)Edema", ["Task", "\u2003Edema"]),
+        (
+            "iou ~ prob * task",
+            "prob:taskEdema",
+            ["Model confidence × Task", "\u2003Model confidence × Edema"],
+        ),
+        ("iou ~ task + task_size", "task_sizebig", ["Task size", "\u2003big"]),
+        ("iou ~ task", "taskŒdème: léger", ["Task", "\u2003Œdème: léger"]),
+        ("iou ~ scale(prob)", "scale(prob)", ["Model confidence, per SD"]),
+        ("iou ~ log(prob)", "log(prob)", ["log(prob)"]),
+        ("iou ~ elongation", "elongation", ["Elongation"]),
     ],
 )
-def test_levels_of_a_factor_are_named_with_their_variable(formula, term, label):
-    assert row_labels(ss.plot_regression(terms(formula, names=[term]))) == [label]
+def test_levels_of_a_factor_stand_below_their_variable(formula, term, labels):
+    assert row_labels(ss.plot_regression(terms(formula, names=[term]))) == labels
+
+
+def test_the_reference_level_has_a_row_without_a_mark():
+    frame = terms("iou ~ size + task", ["size", "taskB", "taskC"], reference_level=[None, "A", "A"])
+    figure = ss.plot_regression(frame, labels={"task": {"C": "Third", "B": "Second"}})
+    assert row_labels(figure) == ["Size", "Task", "\u2003A (reference)", "\u2003Third", "\u2003Second"]
+    assert list(figure.data["row_label"]) == ["Size", "Task: Second", "Task: Third"]
 
 
 def test_a_label_for_a_whole_term_comes_first():
     frame = terms("iou ~ task", names=["taskEdema"])
     assert row_labels(ss.plot_regression(frame, labels={"taskEdema": "Oedema"})) == ["Oedema"]
     labels = {"task": {"Edema": "Oedema"}}
-    assert row_labels(ss.plot_regression(frame, labels=labels)) == ["Task: Oedema"]
+    assert row_labels(ss.plot_regression(frame, labels=labels)) == ["Task", "\u2003Oedema"]
 
 
 def test_methods_are_marks_and_the_human_benchmark_is_a_black_diamond():
@@ -121,9 +135,9 @@ def test_formulas_that_share_terms_are_told_apart_by_their_right_side():
     def both():
         return pd.concat([terms("iou ~ a", names=["a"]), terms("iou ~ a + b", names=["a", "b"])])
 
-    assert list(legend(ss.plot_regression(both()))) == ["a", "a + b"]
+    assert list(legend(ss.plot_regression(both()))) == ["A", "A + B"]
     shown = legend(ss.plot_regression(by("method", ["lime", "gradcam"], both)))
-    assert list(shown) == ["Grad-CAM: a", "Grad-CAM: a + b", "LIME: a", "LIME: a + b"]
+    assert list(shown) == ["Grad-CAM: A", "Grad-CAM: A + B", "LIME: A", "LIME: A + B"]
 
 
 def test_a_gap_to_a_reference_is_said():
@@ -208,12 +222,14 @@ def test_the_coefficients_of_a_study_are_drawn_with_all_their_words():
     scores = ss.datasets.load_simulated()
     formulas = ["iou ~ elongation + area_ratio + task", "hit ~ elongation + area_ratio + task"]
     words = drawn_texts(ss.plot_regression(ss.regress(scores, formulas, by="method", errors="cluster")))
-    assert {"IoU", "Hit rate", "Elongation", "Task: Edema", "Grad-CAM", "Human benchmark"} <= set(words)
+    assert {"IoU", "Hit rate", "Elongation", "Task", "\u2003Edema", "Grad-CAM", "Human benchmark"} <= set(
+        words
+    )
 
 
 def test_sixty_terms_with_long_names_are_drawn():
     names = [LONG, "$a$ $b$", *(f"x{i}" for i in range(58))]
-    figure = ss.plot_regression(terms("iou ~ x1", names=names))
+    figure = ss.plot_regression(terms("iou ~ z", names=names))
     assert len(row_labels(figure)) == 60
     assert "$a$ $b$" in {word.replace("\\$", "$") for word in drawn_texts(figure)}
 

@@ -8,6 +8,7 @@ import pytest
 
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsError
+from salstats.display.table_markup import table_grid
 
 FEATURES = ["n_instances", "area_ratio", "elongation"]
 
@@ -148,6 +149,77 @@ def test_intercepts_are_shown_when_asked_for_and_never_starred(multiple, read):
     assert "(Bonferroni, 18 tests)" in seen.note
 
 
+@pytest.fixture(scope="module")
+def factors():
+    """Terms of two factors, one of them ordered, with names that are hard to keep whole."""
+    rng = np.random.default_rng(3)
+    size = pd.Categorical(rng.choice(["small", "large"], 90), ["small", "large"], ordered=True)
+    kind = rng.choice(["gradcam", "Gradients intégrés", "a: b"], 90)
+    frame = pd.DataFrame({"size": size, "xai_method": kind, "prob": rng.random(90), "iou": rng.random(90)})
+    return ss.regress(frame, "iou ~ size * prob + xai_method")
+
+
+def test_a_factor_is_a_heading_with_its_levels_below_and_a_dash_for_the_reference(factors, read):
+    labels = {"xai_method": {"gradcam": "Grad-CAM"}, "size": "Lesion size"}
+    table = ss.table_regression(factors, labels=labels)
+    seen = read(table)
+    assert [row[0] for row in seen.body] == [
+        *("Lesion size", "small", "large"),
+        "Model confidence",
+        *("Xai method", "Gradients intégrés", "Grad-CAM", "a: b"),
+        *("Lesion size × Model confidence", "large × Model confidence"),
+        "n",
+    ]
+    assert [row[0] for row in seen.body if row[1] == ""] == [
+        "Lesion size",
+        "Xai method",
+        "Lesion size × Model confidence",
+    ]
+    assert seen.rows["small"] == seen.rows["Gradients intégrés"] == ["—"]
+    assert "—, reference level." in seen.note
+    assert "5 tests" in seen.note
+    indents = {cell.text: cell.indent for row in table_grid(table).body for cell in row.cells[:1]}
+    assert [text for text, indent in indents.items() if not indent] == [
+        *("Lesion size", "Model confidence", "Xai method", "Lesion size × Model confidence", "n")
+    ]
+
+
+def test_a_factor_of_one_term_is_whole_in_the_heading(scaled, quietly, read):
+    two = scaled[scaled["task"].isin(["Edema", "Consolidation"])]
+    terms = quietly(ss.regress, two, "iou ~ task", by="method").rename(columns={"method": "site"})
+    seen = read(ss.table_regression(terms, labels={"Consolidation": "Consol."}))
+    assert seen.head == [["Site", "IoU, coefficient of Task: Edema against Consol. (95% CI)"]]
+    assert all(row[1] for row in seen.body)
+
+
+def test_a_level_compared_in_one_model_and_the_reference_of_another_has_both(read):
+    frames = [
+        starred([0.5], term="taskB", reference_level="A"),
+        starred([0.5], term="taskA", reference_level="B"),
+    ]
+    first, second = (frame.assign(formula="y ~ task") for frame in frames)
+    seen = read(ss.table_regression({"one": first, "two": second}))
+    assert seen.rows["A"][0] == seen.rows["B"][1] == "—"
+    assert "—" not in (seen.rows["A"][1], seen.rows["B"][0])
+    first.loc[0, "estimate"] = np.nan
+    assert "—, reference level or not available." in read(ss.table_regression(first)).note
+
+
+def test_formulas_are_given_in_the_words_of_the_rows(read):
+    both = [
+        starred([0.5], term="prob", n=10).assign(formula=f"iou ~ {right}") for right in ("prob", "prob*task")
+    ]
+    note = read(ss.table_regression(pd.concat(both))).note
+    assert "Model 2: Model confidence + Task + Model confidence × Task." in note
+
+
+def test_scaled_covariates_say_so(scaled, read):
+    terms = ss.regress(scaled, ["iou ~ elongation + scale(prob)", "hit ~ irrectangularity"], errors="cluster")
+    seen = read(ss.table_regression(terms))
+    assert list(seen.rows)[:3] == ["Elongation", "Model confidence, per SD", "Irrectangularity"]
+    assert "to 1, the largest: Elongation." in seen.note
+
+
 def test_what_a_model_holds_but_no_row_shows_is_said(scaled, read):
     formulas = [f"iou ~ {x} + task" for x in FEATURES]
     terms = ss.regress(scaled, formulas, errors="cluster")
@@ -192,7 +264,7 @@ def starred(p_values, **columns):
     table = pd.DataFrame(
         {"term": [f"x{i}" for i in range(len(p_values))], "estimate": 1.0, "p_value": p_values}
     )
-    return table.assign(formula="y ~ x", **columns)
+    return table.assign(formula=f"y ~ {' + '.join(table['term'])}", **columns)
 
 
 def test_levels_of_stars_are_divided_by_the_tests_in_the_table(read):
