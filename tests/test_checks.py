@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import salstats as ss
 from salstats import checks
 from salstats.checks import (
     ColumnError,
@@ -172,3 +173,13 @@ def test_draws_count_units_from_zero():
 def test_draws_that_cannot_be_are_refused(draws, error, message):
     with pytest.raises(error, match=message):
         checks.check_draws(draws, 3)
+
+
+@pytest.mark.parametrize("score", [1e308, -1.7e308, 1e151])
+def test_a_score_whose_square_no_number_holds_is_refused(score, tmp_path):
+    frame = pd.DataFrame({"case": ["a", "b"], "method": "g", "metric": "iou", "score": [0.5, score]})
+    with pytest.raises(ColumnError, match=r"'score' of scores is beyond 1e\+150 in row 1"):
+        checks.check_numeric(frame, "score")
+    frame.to_csv(tmp_path / "scores.csv", index=False)
+    with pytest.raises(ColumnError, match=r"scores\.csv, row 3, column 'score': the score is beyond 1e\+150"):
+        ss.read_scores(tmp_path / "scores.csv")

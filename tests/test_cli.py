@@ -9,6 +9,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from tests_support import quick
 
 import salstats as ss
 from salstats.checks import SalstatsWarning
@@ -605,3 +606,24 @@ def test_a_frame_of_a_report_is_no_input_of_the_report_in_its_place(capsys, fold
     assert run(shlex.split("report out/frames/scores.csv -o out --overwrite")) == 2
     assert "this command reads it" in error_line(capsys)
     assert contents(folder) == before
+
+
+@pytest.mark.parametrize("word", ["x" * 150_000, "a={" * 50_000], ids=["a word", "open braces"])
+def test_a_message_about_a_long_cell_is_short_and_comes_at_once(tmp_path, capsys, word):
+    (tmp_path / "scores.csv").write_text(GOOD.replace("0.5", word))
+    with quick(4):
+        assert run(["summarize", str(tmp_path / "scores.csv")]) == 2
+    said = capsys.readouterr().err
+    assert len(said) < 3000
+    assert "is not a number" in said
+
+
+def test_text_of_a_file_cannot_tell_a_terminal_what_to_do(tmp_path, capsys):
+    frame = pd.DataFrame({"case": [*"abcd"], "method": "g", "metric": "iou", "score": [0.1, 0.2, 0.4, 0.8]})
+    frame["site"] = ["\x1b[31mred", "\x1b[31mred", "a\u202eb", "a\u202eb"]
+    ss.write_frame(frame, tmp_path / "scores.parquet")
+    for command in (["read"], ["summarize", "--by", "site", "--replicates", "20"]):
+        assert run([command[0], str(tmp_path / "scores.parquet"), *command[1:]]) == 0
+        shown = "".join(capsys.readouterr())
+        assert r"\x1b[31mred" in shown
+        assert all(c.isprintable() or c == "\n" for c in shown)

@@ -147,3 +147,10 @@ def test_a_header_of_very_many_columns_is_refused_by_their_number(tmp_path, monk
     assert ss.read_data(tmp_path / "50.csv").shape == (1, 50)
     with pytest.raises(InputFileError, match="its 51 columns would take"):
         ss.read_data(tmp_path / "51.csv")
+
+
+def test_a_pipe_given_as_an_image_of_a_figure_is_refused(tmp_path):
+    os.mkfifo(tmp_path / "a.png")
+    study = ss.study_from_arrays({("a", "Edema"): np.eye(6, dtype=bool)}, {("a", "Edema", "cam"): np.eye(6)})
+    with pytest.raises(InputFileError, match=r"a\.png: no plain file"):
+        ss.plot_overlay(study, case="a", task="Edema", images={"a": tmp_path / "a.png"})

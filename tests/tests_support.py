@@ -1,5 +1,6 @@
 """Small helpers that several test modules share."""
 
+import time
 from contextlib import contextmanager
 
 import numpy as np
@@ -30,3 +31,11 @@ def full_disk(n_bytes):
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@contextmanager
+def quick(seconds):
+    """Take no more of the processor's time than this: what grows with the square takes many times more."""
+    start = time.process_time()
+    yield
+    assert time.process_time() - start < seconds

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from tests_support import quick
 
 from salstats.checks import InputFileError, ValueRangeError
 from salstats.cli_options import in_flags
@@ -200,3 +201,10 @@ def test_the_threshold_of_annotations_is_not_taken_for_the_commands_own_that_cut
         parse_mask("[[0, 0.3, 0.9]]")
     # --threshold of `salstats score` makes masks of maps
     assert "--threshold" not in in_flags(str(stopped.value))
+
+
+def test_an_array_that_is_not_quoted_is_refused_at_once(tmp_path):
+    array = ",".join(["[0,1]"] * 15_000)
+    (tmp_path / "a.csv").write_text(f"img_idx,attention\na.png,[{array}]\n")
+    with quick(8), pytest.raises(InputFileError, match=r"more cells than the header.*quoted"):
+        read_annotations([tmp_path / "a.csv"])

@@ -11,9 +11,11 @@ import zipfile
 import numpy as np
 import pandas as pd
 import pytest
+from tests_support import quick
 from torch_pickles import archive, call, entries, name, storage_id, stored, stream, tensor, value, whole
 
 from salstats.checks import InputFileError
+from salstats.inputs import INSTRUCTION, LIMIT
 from salstats.readers.pickles import UnsafePickleError, read_pickle
 
 NUMBERS = np.arange(12, dtype="<f4")
@@ -519,3 +521,37 @@ def test_a_damaged_byte_anywhere_is_a_named_error_or_other_data(read):
                 messages.append(str(error))
     assert len(messages) > len(content)
     assert not any("\n" in message for message in messages)
+
+
+def test_keys_whose_hashes_anyone_can_make_equal_are_refused(read):
+    shared = [(i * (2**61 - 1)).to_bytes(10, "little") for i in range(20_000)]
+    filled = b"".join(b"\x8a\x0a" + number + b"N" for number in shared)
+    pairs = b"".join(b"\x8a\x0a" + number + b"N\x86" for number in shared)
+    ordered = name("collections", "OrderedDict") + b"((" + pairs + b"lt" + b"R"
+    tuples = b"}" + value((1, 2)) + b"Ns"
+    with quick(2):
+        for content in (b"}(" + filled + b"u", ordered, tuples):
+            with pytest.raises(InputFileError, match="a key in it is"):
+                read(whole(content))
+
+
+def test_keys_that_files_have_are_read(read):
+    content = {"map": 1, 7: 2, -1: 3, 0.5: 4, None: 5, ("a", "Edema"): 6, ("a", 3): 7, b"x": 8, True: 9}
+    assert read(pickle.dumps(content)) == content
+
+
+def test_instructions_without_end_are_stopped_at_the_limit(read, monkeypatch):
+    monkeypatch.setenv(LIMIT, repr(50 * INSTRUCTION / 2**30))
+    assert read(whole(value([[]] * 20))) == [[]] * 20
+    with pytest.raises(UnsafePickleError, match="would take"):
+        read(whole(b"(" + b"]" * 100 + b"l"))
+
+
+def test_a_zip_archive_whose_directory_lies_elsewhere_is_named(read):
+    content = bytearray(archive(value(1), {}))
+    place = len(content) - 6
+    content[place : place + 4] = (int.from_bytes(content[place : place + 4], "little") + 4000).to_bytes(
+        4, "little"
+    )
+    with pytest.raises(InputFileError, match=r"\.pkl: .*zip archive that cannot be read"):
+        read(bytes(content))

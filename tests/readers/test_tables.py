@@ -12,9 +12,12 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from tests_support import quick
 
 import salstats as ss
 from salstats.checks import ColumnError, InputFileError, SalstatsError, SalstatsWarning, ValueRangeError
+from salstats.inputs import LIMIT
+from salstats.readers.table_options import check_header
 from salstats.readers.tables import TableOptions, read_table
 
 HEADER = "case,task,method,metric,score"
@@ -427,3 +430,21 @@ def test_other_files_named_xlsx_are_refused(text_file, workbook_file):
             read_table(text_file(content, "other.xlsx"))
     with pytest.raises(InputFileError, match="a zip archive, such as an XLSX workbook"):
         read_table(text_file(whole, "book.csv"))
+
+
+# times
+
+
+def test_blank_lines_in_a_quoted_cell_take_no_longer_one_by_one(text_file):
+    notes = "\n\nx" * 150_000
+    with quick(4):
+        frame = read_table(text_file(f'case,note\na,"{notes}"\n'))
+    assert frame["note"].str.len().tolist() == [450_000]
+    with pytest.raises(InputFileError, match="line 5: a blank line"):
+        read_table(text_file('case,note\na,"x\n\ny"\n\nb,c\n'))
+
+
+def test_names_of_a_header_are_compared_once(monkeypatch):
+    monkeypatch.setenv(LIMIT, "10")
+    with quick(3):
+        check_header(Path("a.csv"), [f"c{i}" for i in range(100_000)])

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, UnidentifiedImageError
 
-from salstats.checks import InputFileError, SalstatsError, ShapeError, ValueRangeError
+from salstats.checks import InputFileError, SalstatsError, ShapeError, ValueRangeError, check_plain
 from salstats.display.plots.overlay_layers import grey_of, resized
 
 #: Where images come from: a folder, or a file or an array for each case.
@@ -118,6 +118,7 @@ def _layout(case: str) -> str:
 
 def _read(path: Path, case: str, printed: tuple[int, int]) -> np.ndarray:
     """Return a file's image as grey, no smaller than printed."""
+    check_plain(path)
     try:
         with warnings.catch_warnings(), Image.open(path) as image:
             # an image so large that Pillow warns is none that anyone prints
