@@ -1,13 +1,78 @@
-"""Work on cases in pieces."""
+"""Work on several cores: processes that end with the one they work for."""
 
+import signal
+import subprocess
+import sys
+import textwrap
+import time
 from types import SimpleNamespace
 
 import cv2
+import joblib
 import numpy as np
 import pytest
+from map_folders import write_map_folder
 
 from salstats.checks import SalstatsError
 from salstats.jobs import in_pieces
+
+#: A command whose work takes minutes: python -c SCRIPT FOLDER.
+SCRIPT = textwrap.dedent("""
+    import os, sys, time
+    from pathlib import Path
+
+    import salstats as ss
+    from salstats import cli
+    from salstats.jobs import in_pieces
+
+    def work(folder, piece):
+        (folder / f"{os.getpid()}.worker").touch()
+        time.sleep(1)
+        return piece
+
+    def score(*given, jobs, **options):
+        from functools import partial
+        return in_pieces(partial(work, Path(sys.argv[1])), range(400), jobs=jobs, progress=False, label="")
+
+    ss.score = score
+    cli.main(["score", "study", "--jobs", "2", "-o", "scores.csv"])
+""")
+#: Seconds within which streams end on a busy machine; without care workers keep them for 300.
+SOON = 20
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL here")
+def test_workers_end_with_the_process_they_work_for_however_that_ends(tmp_path):
+    write_map_folder(tmp_path / "study")
+    runs = {}
+    for name in ("SIGTERM", "SIGKILL"):
+        (tmp_path / name).mkdir()
+        runs[name] = subprocess.Popen(
+            [sys.executable, "-c", SCRIPT, str(tmp_path / name)],
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    said = {}
+    for name, run in runs.items():
+        until = time.monotonic() + 60
+        while len(list((tmp_path / name).iterdir())) < 2:
+            assert run.poll() is None, run.stderr.read()
+            assert time.monotonic() < until, "no worker has begun"
+            time.sleep(0.05)
+        run.send_signal(getattr(signal, name))
+        # the pipe ends when nobody holds it any more, workers included
+        said[name] = run.communicate(timeout=SOON)[1]
+    assert (runs["SIGTERM"].returncode, said["SIGTERM"]) == (143, "salstats: error: terminated\n")
+    assert runs["SIGKILL"].returncode == -signal.SIGKILL
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["SIGKILL", "SIGTERM", "study"]
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading", "sequential"])
+def test_backends_of_others_are_asked_for_nothing(backend):
+    with joblib.parallel_config(backend=backend, n_jobs=2):
+        assert in_pieces(len, range(4), jobs=None, progress=False, label="") == [1] * 4
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
