@@ -126,8 +126,9 @@ def _number(file: Path) -> tuple[int, int]:
 def check_frame(frame: object, name: str = "scores") -> pd.DataFrame:
     """Return `frame` if it is a DataFrame with at least one row."""
     if not isinstance(frame, pd.DataFrame):
+        reader = "read_scores" if name == "scores" else "read_data"
         raise SalstatsError(
-            f"{name} must be a pandas DataFrame, not {type(frame).__name__}; read a file with read_scores()"
+            f"{name} must be a pandas DataFrame, not {type(frame).__name__}; read a file with {reader}()"
         )
     if frame.empty:
         raise SalstatsError(f"{name} has no rows")

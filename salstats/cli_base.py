@@ -73,7 +73,7 @@ def any_table(scores: Path, reading: dict[str, Any]) -> "pd.DataFrame":
     """Read files of scores, or one tidy table that is none."""
     import salstats as ss
 
-    if set(reading) & {"also", "columns", "wide", "method", "metric", "tasks"}:
+    if set(reading) & {"also", "columns", "wide", "method", "metric", "scale", "tasks"}:
         return table(scores, reading)
     if "~" in scores.name and not scores.exists():
         raise typer.BadParameter(f"{str(scores)!r} is a formula; the file comes first: SCORES FORMULA")

@@ -1,5 +1,6 @@
 """Options that commands share, and what they say in Python."""
 
+import csv
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,6 +31,7 @@ READING = {
     "tasks": _option(list[str] | None, None, "With --wide task: which columns are tasks."),
     "method": _option(list[str] | None, None, "Method of a file that names none."),
     "metric": _option(list[str] | None, None, "Metric of a file that names none."),
+    "scale": _option(list[str] | None, None, "Multiply scores: 0.01, or iou=0.01 those of a metric."),
     "join": _option(
         list[str] | None, None, "Covariates to join on case and task; elongation=FILE has a task per column."
     ),
@@ -95,10 +97,14 @@ _ARGUMENTS = {
 
 
 def split(values: Sequence[str] | None) -> list[str] | None:
-    """Return a repeated or comma-separated option as a list."""
+    """Return a repeated or comma-separated option as a list; a name with a comma stands in double quotes."""
     if values is None:
         return None
-    parts = [part.strip() for value in values for part in value.split(",")]
+    try:
+        rows = list(csv.reader(values, skipinitialspace=True))
+    except csv.Error as error:
+        raise typer.BadParameter(f"{','.join(values)!r} is no list ({error})") from error
+    parts = [part.strip() for row in rows for part in row or [""]]
     if not all(parts):
         raise typer.BadParameter(f"an empty name in {','.join(values)!r}")
     return parts
@@ -176,10 +182,22 @@ def reading_arguments(
         "method": split(given["method"]),
         "metric": split(given["metric"]),
         "join": [_joined(part) for part in split(join) or []] or None,
+        "scale": _scale(split(given["scale"])),
         "sep": "\t" if sep in ("\\t", "tab") else sep,
         "na": None if na is None else ["", *(split(na) or [])],
     }
     return {name: value for name, value in options.items() if value is not None}
+
+
+def _scale(values: list[str] | None) -> float | dict[str, float] | None:
+    """Return what `--scale` multiplies: all scores, or those of each metric."""
+    try:
+        if values and len(values) == 1 and "=" not in values[0]:
+            return float(values[0])
+        named = equations(values, "--scale", "0.01 or iou=0.01")
+        return None if named is None else {metric: float(factor) for metric, factor in named.items()}
+    except ValueError as error:
+        raise typer.BadParameter(f"--scale {','.join(values or [])!r} is no number ({error})") from error
 
 
 def _joined(text: str) -> str | dict[str, str]:

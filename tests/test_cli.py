@@ -272,6 +272,13 @@ def test_a_metric_per_column_and_a_sheet_are_read(capsys, folder):
     assert from_workbook == capsys.readouterr().out.splitlines()[1:]
 
 
+def test_a_column_with_a_comma_in_its_name_and_percentages_are_read(folder):
+    (folder / "wide.csv").write_text('case,"IoU, mean",b\n1,57,40\n')
+    arguments = ["--score", '"IoU, mean"=g:iou,b=h:iou', "--scale", "iou=0.01", "-o", "long.csv"]
+    assert run(["read", "wide.csv", *arguments]) == 0
+    assert ss.read_scores("long.csv")["score"].tolist() == [0.57, 0.4]
+
+
 @pytest.mark.parametrize("sep", ["tab", "\\t", "\t"])
 def test_a_tab_has_a_name(folder, sep):
     study().to_csv("tabs.csv", sep="\t", index=False)

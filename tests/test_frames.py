@@ -34,6 +34,11 @@ def scores():
 # check_scores
 
 
+def test_a_file_in_place_of_covariates_is_sent_to_the_reader_of_tables(scores):
+    with pytest.raises(SalstatsError, match=r"read_data\(\)"):
+        ss.join_features(scores, "features.csv")
+
+
 @pytest.mark.parametrize("dtype", ["str", "object", "category", "string"])
 def test_text_of_any_kind_makes_a_valid_scores_frame(scores, dtype):
     typed = scores.astype(dict.fromkeys(["case", "task", "method", "metric"], dtype))

@@ -200,7 +200,7 @@ def _probability(file: Path, given: Any, task: str) -> float:
         raise InputFileError(f"{file}: prob has {len(values)} entries, not one, nor one per class")
     prob = float(values[0])
     if not 0 <= prob <= 1 and prob == prob:
-        raise InputFileError(f"{file}: prob is {prob:g}, not between 0 and 1")
+        raise InputFileError(f"{file}: prob is {prob!r}, not between 0 and 1")
     return prob
 
 

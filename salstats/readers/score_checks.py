@@ -1,12 +1,14 @@
 """What must hold of scores that were read: complete, each once, within the range of their metric."""
 
 import warnings
+from collections.abc import Mapping
+from numbers import Real
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, SalstatsWarning, quoted
+from salstats.checks import ColumnError, SalstatsWarning, ValueRangeError, check_choice, quoted
 from salstats.codes import combined_codes
 from salstats.frames import KEY_COLUMNS, SCORES_COLUMNS, repeat_hint
 from salstats.metrics.registry import METRICS, Metric
@@ -23,7 +25,10 @@ def check_complete(frame: pd.DataFrame, file: Path, rows: np.ndarray) -> None:
     """Raise when a column of the key is missing or one of its cells is empty."""
     for name in SCORES_COLUMNS:
         if name not in frame.columns:
-            if name in ("method", "metric"):
+            spelled = [c for c in frame.columns if str(c).strip().casefold() == name]
+            if spelled:
+                hint = f"; did you mean {spelled[0]!r}? rename={{{spelled[0]!r}: {name!r}}} says so"
+            elif name in ("method", "metric"):
                 hint = f"; say what the file is about with {name}='...'"
             else:
                 hint = f"; rename={{'...': {name!r}}} says which column it is"
@@ -57,6 +62,20 @@ def check_repeats(scores: pd.DataFrame, origin: pd.DataFrame) -> None:
     raise ColumnError(f"{here['file']}, row {here['row']}: the same observation as {place} ({shown}){hint}")
 
 
+def scaled(scores: pd.DataFrame, scale: float | Mapping[str, float] | None) -> pd.DataFrame:
+    """Return scores multiplied by a number, or those of each metric by its own."""
+    if scale is None:
+        return scores
+    factors = dict(scale) if isinstance(scale, Mapping) else dict.fromkeys(scores["metric"].unique(), scale)
+    for metric, factor in factors.items():
+        check_choice(metric, list(scores["metric"].unique()), "scale: metric")
+        if isinstance(factor, bool) or not isinstance(factor, Real) or not 0 < factor < np.inf:
+            raise ValueRangeError(f"scale={scale!r} must be a number above 0, such as 0.01 for percentages")
+    values, factor = scores["score"], scores["metric"].map(factors).fillna(1.0).astype("float64")
+    # 57 * 0.01 is not 0.57, 57 / 100 is
+    return scores.assign(score=np.where(factor < 1, values / (1 / factor), values * factor))
+
+
 def warn_of_range(scores: pd.DataFrame, origin: pd.DataFrame) -> None:
     """Warn, once per metric that the package knows, of scores outside its range."""
     values = scores["score"].to_numpy()
@@ -72,11 +91,12 @@ def warn_of_range(scores: pd.DataFrame, origin: pd.DataFrame) -> None:
         if not rows.size:
             continue
         place, n_scores = origin.iloc[int(rows[0])], int(scores["metric"].eq(name).sum())
+        by_100 = f"scale={{{name!r}: 0.01}} (--scale {name}=0.01)"
         percentage = metric.low == 0 and metric.high == 1 and 1 < values[rows].max() <= 100
         warnings.warn(
             f"{place['file']}, row {place['row']}: {name} {values[rows[0]]:g} lies outside its range "
             f"{_range_text(metric)} ({rows.size} of {n_scores} scores do)"
-            + ("; a percentage? divide by 100" if percentage else ""),
+            + (f"; a percentage? divide by 100 with {by_100}" if percentage else ""),
             SalstatsWarning,
             stacklevel=3,
         )

@@ -10,7 +10,7 @@ import pandas as pd
 from salstats.checks import InputFileError, SalstatsError
 from salstats.frames import check_nesting
 from salstats.readers.joins import Join, join_tables, joined_columns, read_joined
-from salstats.readers.score_checks import check_filled, check_repeats, warn_of_range
+from salstats.readers.score_checks import check_filled, check_repeats, scaled, warn_of_range
 from salstats.readers.shapes import Targets, below_each_other, check_layout, read_columns, read_shape, typed
 from salstats.readers.tables import NA_STRINGS, PathLike, TableOptions
 
@@ -26,6 +26,7 @@ def read_scores(
     tasks: Sequence[str] | None = None,
     method: str | Sequence[str] | None = None,
     metric: str | Sequence[str] | None = None,
+    scale: float | Mapping[str, float] | None = None,
     join: Join | Sequence[Join] | None = None,
     sep: str | None = None,
     decimal: str = ".",
@@ -60,6 +61,8 @@ def read_scores(
         With `wide="task"`: the columns that are tasks. By default all but the identifier columns.
     method, metric : str or list of str, optional
         What the whole file is about, where it has no such column; a list gives one value per file.
+    scale : float or dict, optional
+        What scores are multiplied by, or those of each metric: `0.01` or `{"iou": 0.01}` for percentages.
     join : path, DataFrame or dict, or a list of these, optional
         Covariates to add on case and task, see `join_features`. A dict name -> path, as in
         `{"elongation": "elongation.csv"}`, is for files with a task per column: each becomes one
@@ -124,6 +127,7 @@ def read_scores(
     origin = pd.concat(origins, ignore_index=True)
     check_repeats(scores, origin)
     check_nesting(scores, ", ".join(f.name for f in files))
+    scores = scaled(scores, scale)
     warn_of_range(scores, origin)
     return join_tables(scores, joined, layout, options)
 

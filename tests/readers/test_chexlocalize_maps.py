@@ -79,6 +79,7 @@ LOOP += [LOOP, LOOP]
         ({"prob": "high"}, "prob is 'high', not a number"),
         ({"prob": LOOP}, "prob is a value of type list, not a number"),
         ({"prob": 1.5}, "prob is 1.5, not between 0 and 1"),
+        ({"prob": 1.0000001}, "prob is 1.0000001, not between 0 and 1"),
         ({"prob": np.zeros(3)}, "prob has 3 entries, not one"),
         ({"gt": 2}, "gt is 2, not 0 or 1"),
         ({"gt": [0, 1]}, "gt has 2 entries"),

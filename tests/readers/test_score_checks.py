@@ -26,7 +26,7 @@ def test_percentages_are_said_once_with_place_value_range_and_count(text_file):
     assert len(said) == 1
     assert re.search(
         r"scores\.csv, row 3: iou 35\.25 lies outside its range 0 \.\.\. 1 \(2 of 4 scores do\); "
-        r"a percentage\? divide by 100$",
+        r"a percentage\? divide by 100 with scale=\{'iou': 0\.01\} \(--scale iou=0\.01\)$",
         said[0],
     )
 
@@ -34,7 +34,11 @@ def test_percentages_are_said_once_with_place_value_range_and_count(text_file):
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ("IoU,50", "IoU 50 lies outside its range 0 ... 1 (1 of 1 scores do); a percentage? divide by 100"),
+        (
+            "IoU,50",
+            "IoU 50 lies outside its range 0 ... 1 (1 of 1 scores do); a percentage? divide by 100 "
+            "with scale={'IoU': 0.01} (--scale IoU=0.01)",
+        ),
         ("dice,-1", "dice -1 lies outside its range 0 ... 1 (1 of 1 scores do)"),
         ("dice,255", "dice 255 lies outside its range 0 ... 1 (1 of 1 scores do)"),
         ("NCC,1.5", "NCC 1.5 lies outside its range -1 ... 1 (1 of 1 scores do)"),
@@ -77,3 +81,26 @@ def test_a_tidy_table_may_hold_any_score(text_file):
         warnings.simplefilter("error")
         frame = ss.read_data(text_file("case,metric,score\n1,iou,35\n"))
     assert frame["score"].tolist() == [35.0]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("scale", [0.01, {"iou": 0.01}])
+def test_percentages_are_divided_to_the_last_digit(text_file, scale):
+    file = text_file("case,method,metric,score\n1,g,iou,57\n2,g,iou,\n3,g,iou,100\n")
+    found = ss.read_scores(file, scale=scale)["score"]
+    assert found.tolist()[::2] == [0.57, 1.0]
+    assert found.isna().tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("scale", "message"),
+    [(0, "above 0"), (float("nan"), "above 0"), ("0.01", "above 0"), ({"iuo": 0.01}, "'iuo' is not known")],
+)
+def test_a_scale_that_is_none_is_refused(text_file, scale, message):
+    with pytest.raises(ValueError, match=message):
+        ss.read_scores(text_file("case,method,metric,score\n1,g,iou,57\n"), scale=scale)
+
+
+def test_a_column_in_another_case_is_asked_for(text_file):
+    with pytest.raises(ValueError, match="did you mean 'Method'"):
+        ss.read_scores(text_file("case,Method,metric,score\n1,g,iou,0.5\n"))
