@@ -77,7 +77,7 @@ class Labels:
         they are named.
     frame : DataFrame, optional
         What is shown: its Categoricals say the order of their values, its column `distance_unit` the unit
-        of its metrics.
+        of its metrics, `human_label` what the method `human` stands for, where that is no human benchmark.
     """
 
     def __init__(
@@ -86,10 +86,12 @@ class Labels:
         self._flat: dict[str, str] = {}
         self._columns: dict[str, dict[str, str]] = {}
         self._units = _units(frame)
+        self._human = _human(frame)
         self._ranks = {} if frame is None else {str(c): _ranks(frame[c]) for c in frame.columns}
         if isinstance(given, Labels):
             self._flat, self._columns = given._flat, given._columns
             self._units = given._units | self._units
+            self._human = given._human or self._human
             self._ranks = given._ranks | {c: ranks for c, ranks in self._ranks.items() if ranks}
             return
         if given is not None and not isinstance(given, Mapping):
@@ -115,6 +117,8 @@ class Labels:
         """Return the heading of a column, a covariate or a metric used as one."""
         if name in self._flat:
             return self._flat[name]
+        if name == HUMAN and self._human:
+            return self._human
         known = known_metric(name)
         if known is not None:
             return known.label
@@ -133,6 +137,8 @@ class Labels:
             label = text if metric is None else metric.label
             return f"{label} ({self._units[text]})" if text in self._units else label
         if column in ("method", "reference"):
+            if text == HUMAN and self._human:
+                return self._human
             return _METHODS.get(re.sub(r"[^a-z0-9+]", "", text.lower()), text)
         if column in ("term", "x", "y", "covariate", "predictor", "response"):
             return self.term(text)
@@ -223,6 +229,14 @@ def _units(frame: pd.DataFrame | None) -> dict[str, str]:
     said = frame.loc[frame["distance_unit"].notna(), ["metric", "distance_unit"]].drop_duplicates()
     said = said[~said["metric"].duplicated(keep=False) & (said["distance_unit"] != SEVERAL)]
     return {str(m): str(unit) for m, unit in zip(said["metric"], said["distance_unit"], strict=True)}
+
+
+def _human(frame: pd.DataFrame | None) -> str | None:
+    """Return what `human` is called in a frame that says it."""
+    if frame is None or "human_label" not in frame.columns:
+        return None
+    said = frame["human_label"].dropna().unique()
+    return str(said[0]) if len(said) == 1 else None
 
 
 def _sentence(name: str) -> str:

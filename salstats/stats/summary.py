@@ -85,7 +85,7 @@ def summarize(
         - with intervals from replicates: `n_undefined` replicates without a defined score, `bias` (mean of
           the replicates - estimate), `n_replicates` drawn;
         - `distance_unit`, `distance_options`, `pdc_options`, `curve_options`, `center_bias`, `n_samples`,
-          `floor` where the scores say how they were made.
+          `floor`, `human_label` where the scores say how they were made.
 
     Raises
     ------

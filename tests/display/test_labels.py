@@ -3,6 +3,7 @@
 import pandas as pd
 import pytest
 
+import salstats as ss
 from salstats.checks import SalstatsError, SalstatsWarning
 from salstats.display.format import MISSING
 from salstats.display.labels import Labels
@@ -114,3 +115,18 @@ def test_labels_must_be_a_mapping():
 def test_labels_of_labels_are_the_same():
     labels = Labels({"gradcam": "GC"})
     assert Labels(labels).value("method", "gradcam") == "GC"
+
+
+def test_who_stands_for_people_is_what_the_data_say_and_what_the_user_says_before():
+    every = ss.datasets.load_digits_scores()
+    scores = every.query("dataset == 'textured' and model == 'plain' and metric == 'iou'")
+    means = ss.summarize(scores, by=["metric", "method"], interval="t")
+    decrease = ss.percent_decrease(scores, reference="human", interval="delta", test="t")
+    for frame in (scores, means, decrease):
+        assert Labels(None, frame).value("method", "human") == "Simulated annotator"
+    assert Labels({"human": "Ann"}, means).value("method", "human") == "Ann"
+    assert Labels(None, means.drop(columns="human_label")).value("method", "human") == "Human benchmark"
+    for table in (ss.table_estimates(means), ss.table_decrease(decrease)):
+        words = table.as_raw_html()
+        assert "imulated annotator" in words
+        assert "uman benchmark" not in words
