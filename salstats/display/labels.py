@@ -190,7 +190,7 @@ class Labels:
 
 
 def _warn_of_unknown(keys: Sequence[str], frame: pd.DataFrame) -> None:
-    """Warn of labels for what is neither shown nor known to the house."""
+    """Warn of labels that look like slips of what is shown, and where none of them names any of it."""
     house = {*_COLUMNS, *_METHODS, *METRICS, *LAST, *map(str, frame.columns)}
     unknown = [key for key in keys if key not in house]
     if not unknown:
@@ -200,15 +200,16 @@ def _warn_of_unknown(keys: Sequence[str], frame: pd.DataFrame) -> None:
     terms = frame["term"].dropna().unique() if "term" in frame.columns else ()
     shown = {*map(str, frame.columns), *values, *(word for t in terms for word in re.findall(r"\w+", str(t)))}
     unknown = [key for key in unknown if key not in shown]
-    if not unknown:
-        return
-    close = get_close_matches(unknown[0], sorted(shown.difference(keys)), n=1)
-    hint = f" (did you mean {close[0]!r}?)" if close else ""
-    warnings.warn(
-        f"labels= names {quoted(unknown)}{hint}: no column and no value of what is shown",
-        SalstatsWarning,
-        stacklevel=4,
-    )
+    # one mapping may serve many tables: what is absent here is no slip unless it resembles what is not named
+    spelled = {name.casefold(): name for name in shown.difference(keys)}
+    close = {key: get_close_matches(key.casefold(), spelled, n=1, cutoff=0.8) for key in unknown}
+    slips = [f"{key!r} (did you mean {spelled[found[0]]!r}?)" for key, found in close.items() if found]
+    if slips or (unknown and len(unknown) == len(keys)):
+        warnings.warn(
+            f"labels= names {', '.join(slips) or quoted(unknown)}: no column and no value of what is shown",
+            SalstatsWarning,
+            stacklevel=4,
+        )
 
 
 def _is_measured(column: pd.Series) -> bool:

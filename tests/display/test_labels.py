@@ -45,11 +45,13 @@ def test_labels_of_what_is_not_shown_are_said():
     frame = pd.DataFrame({"method": ["gradcam", "own"], "term": ["size:taskEdema", "size"], "estimate": 0.5})
     known = {"gradcam": "GC", "own": "Ours", "taskEdema": "Edema", "size": "Size", "method": ["own"]}
     # lime and Average are the house's own words, one dict may serve many tables
-    Labels(known | {"lime": "LIME-50", "Average": "All"}, frame)
+    Labels(known | {"subset": "S", "lime": "LIME-50", "Average": "All"}, frame)
     with pytest.warns(SalstatsWarning, match="'gradcm'.*did you mean 'gradcam'"):
         Labels({"gradcm": "GC"}, frame)
-    with pytest.warns(SalstatsWarning, match="'size_px', 'Method'"):
-        Labels({"Method": ["own"], "size_px": "Size", "own": "Ours"}, frame)
+    with pytest.warns(SalstatsWarning, match="'Method' .did you mean 'method'"):
+        Labels({"Method": ["own"], "own": "Ours"}, frame)
+    with pytest.warns(SalstatsWarning, match="'nothing', 'of_this'"):
+        Labels({"nothing": "A", "of_this": "B"}, frame)
 
 
 def test_order_is_as_named_then_alphabetical_then_average():
