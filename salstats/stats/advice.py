@@ -92,6 +92,10 @@ def beyond_range(estimates: pd.DataFrame) -> np.ndarray:
     ):
         least, most = np.where(term == kind, low, least), np.where(term == kind, high, most)
     judged = np.isin(term, ("mean", "pooled_rate", "difference", "percent_decrease"))
+    if "estimate" in estimates.columns:
+        # an estimate outside is of something else, such as changes of that metric
+        estimate = estimates["estimate"].to_numpy(dtype=np.float64, na_value=np.nan)
+        judged &= (estimate >= least) & (estimate <= most)
     low, high = (estimates[c].to_numpy(dtype=np.float64, na_value=np.nan) for c in ("conf_low", "conf_high"))
     below, above = (low < least - ROUNDING) & np.isfinite(low), (high > most + ROUNDING) & np.isfinite(high)
     return np.asarray(judged & (below | above))

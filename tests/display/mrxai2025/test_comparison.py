@@ -116,6 +116,7 @@ def test_empty_shares_are_those_of_the_public_function(scores, items):
         np.testing.assert_allclose(got[column], want.loc[got.index, column], rtol=ROUNDING)
 
 
+@pytest.mark.filterwarnings("ignore:.*at the floor:salstats.checks.SalstatsWarning")
 @pytest.mark.parametrize("interval", ["t", "percentile"])
 def test_differences_are_those_of_the_public_function(scores, interval):
     want = ss.difference(
