@@ -22,6 +22,7 @@ from salstats.checks import (
     quoted,
 )
 from salstats.codes import ColumnCodes, combined_codes
+from salstats.metrics.registry import known_metric
 from salstats.outputs import check_target, replacing
 from salstats.workbooks import workbook
 
@@ -105,7 +106,25 @@ def coded_scores(scores: object, name: str = "scores") -> ColumnCodes:
         hint = repeat_hint(frame, keys, first, second)
         raise ColumnError(f"rows {first} and {second} of {name} are the same observation ({shown}){hint}")
     check_nesting(frame, name, coded)
+    _warn_of_percentages(frame, name)
     return coded
+
+
+def _warn_of_percentages(frame: pd.DataFrame, name: str) -> None:
+    """Warn where most scores of a metric from 0 to 1 lie between 1 and 100."""
+    if not (frame["score"].to_numpy(dtype=np.float64) > 1).any():
+        return
+    for metric, own in frame.groupby("metric", observed=True)["score"]:
+        known = known_metric(metric)
+        # numbers a little above 1 may be anything
+        percent = own.median() > 1 and 30 < own.max() <= 100
+        if known and (known.low, known.high) == (0, 1) and percent:
+            warnings.warn(
+                f"{metric} of {name} should lie between 0 and 1, and most of its scores lie above (up to "
+                f"{own.max():g}): percentages? divide them by 100",
+                SalstatsWarning,
+                stacklevel=4,
+            )
 
 
 def check_nesting(frame: pd.DataFrame, name: str = "scores", codes: ColumnCodes | None = None) -> None:

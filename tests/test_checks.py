@@ -34,7 +34,7 @@ def test_a_frame_is_returned_and_anything_else_refused():
     frame = pd.DataFrame({"a": [1]})
     assert checks.check_frame(frame) is frame
     with pytest.raises(
-        SalstatsError, match=r"x must be a pandas DataFrame, not str; read a file with read_scores"
+        SalstatsError, match=r"x must be a pandas DataFrame, not str; read a file with read_data"
     ):
         checks.check_frame("scores.csv", "x")
     with pytest.raises(SalstatsError, match="x has no rows"):

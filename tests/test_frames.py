@@ -321,3 +321,12 @@ def test_overwriting_replaces_the_file_when_asked(tmp_path, scores):
 def test_what_is_no_frame_is_not_written(tmp_path, frame):
     with pytest.raises(SalstatsError, match=r"only a pandas DataFrame|column 'a' is there twice"):
         ss.write_frame(frame, tmp_path / "out.csv")
+
+
+def test_percentages_in_memory_are_asked_about(scores):
+    percent = scores.assign(score=scores["score"] * 100)
+    with pytest.warns(SalstatsWarning, match="divide them by 100"):
+        check_scores(percent)
+    # a distance has no such range, and a single score beyond it is no percentage
+    check_scores(percent.assign(metric="hd95"))
+    check_scores(scores.assign(score=[1.2, 0.5, np.nan, 0.4, 1.0, 0.0]))
