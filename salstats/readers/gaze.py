@@ -80,7 +80,7 @@ def read_gaze(
     padded : bool, optional
         Whether square maps of another size than the image lie on the image padded to a square, as networks
         of the study see it: they are then resized to the longer side, and the padding is cut off. Otherwise
-        they are stretched, with a warning where this is not said (None).
+        they are stretched, with a warning where this is not said (None). Others are taken as of the image.
     phases : int or iterable of int, optional
         Only these phases. The study of Bigolin Lanfredi et al. used 1 and 2; a third has most of the
         release's readings, one an image.
@@ -117,7 +117,8 @@ def read_gaze(
     SalstatsWarning
         Recordings or chest boxes are left out: how many, and why; folders of recordings are in no metadata
         (where no `phases` are asked for); files of maps are of no image; square maps of a method are
-        stretched to oblong images, and `padded` does not say so.
+        stretched to oblong images, and `padded` does not say so; maps are neither square nor of their
+        image's proportions.
 
     See Also
     --------

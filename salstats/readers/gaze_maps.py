@@ -13,7 +13,7 @@ import numpy as np
 from salstats.checks import InputFileError, SalstatsError, SalstatsWarning, check_plain, quoted
 from salstats.gaze_study import GazeCase, GivenMap, MapSeries
 from salstats.images.hulls import convex_hull, from_padded_square, inner_regions
-from salstats.images.map_steps import resize_in_range
+from salstats.images.map_steps import may_cover, resize_in_range
 from salstats.images.maps import is_finite
 from salstats.images.mixing import RULES, mix_classes
 from salstats.inputs import PIXEL, check_size
@@ -66,8 +66,7 @@ def given_maps(
             mixed = replace(series, mixing=rule)
             read = partial(_read_mixed, rule=rule, padded=bool(padded))
             add(mixed, "class_maps", _made(mixed, files, read))
-    if padded is None:
-        _say_stretched(found, cases)
+    _say_stretched(found, cases, padded)
     for series, folder in _sources(masks, "masks").items():
         add(series, "masks", _made(series, files_of(series, folder, MASK_SUFFIXES), _read_marks))
     if lungs is not None:
@@ -77,29 +76,43 @@ def given_maps(
     return found
 
 
-def _say_stretched(found: Mapping[MapSeries, Mapping[str, GivenMap]], cases: Sequence[GazeCase]) -> None:
-    """Warn of methods whose square maps will be stretched to oblong images, by the first map of each.
+def _say_stretched(
+    found: Mapping[MapSeries, Mapping[str, GivenMap]], cases: Sequence[GazeCase], padded: bool | None
+) -> None:
+    """Warn of methods whose maps will be stretched out of proportion, by the first map of each.
 
-    One that cannot be read is said where it is scored.
+    Square maps only where nobody said how they lie. A map that cannot be read is said where it is scored.
     """
-    oblong = [case for case in cases if case.shape[0] != case.shape[1]]
-    stretched = {}
+    oblong_first = sorted(cases, key=lambda case: case.shape[0] == case.shape[1])
+    square, other = {}, {}
     for series, given in found.items():
-        case = next((c for c in oblong if c.case in given), None)
-        if case is None:
-            continue
+        case = next(case for case in oblong_first if case.case in given)
         with suppress(InputFileError):
             height, width = given[case.case].read(case.shape).shape
-            if height == width:
-                stretched[series.name] = f"{height} x {width} to {case.shape[0]} x {case.shape[1]}"
-    if stretched:
-        warnings.warn(
-            f"{', '.join(stretched)}: square maps are stretched to oblong images "
-            f"({next(iter(stretched.values()))}); padded=True (--padded) is right where they are of the "
-            "image padded to a square, padded=False (--no-padded) says that the image was stretched",
-            SalstatsWarning,
-            stacklevel=4,
-        )
+            sizes = f"{height} x {width} to {case.shape[0]} x {case.shape[1]}"
+            if height != width and not may_cover((height, width), case.shape):
+                other[series.name] = sizes
+            elif height == width and case.shape[0] != case.shape[1] and padded is None:
+                square[series.name] = sizes
+    for stretched, what, advice in (
+        (
+            square,
+            "square maps are stretched to oblong images",
+            "padded=True (--padded) is right where they are of the image padded to a square, padded=False "
+            "(--no-padded) says that the image was stretched",
+        ),
+        (
+            other,
+            "maps that are neither square nor of their image's proportions are stretched to it",
+            "make them of the whole image",
+        ),
+    ):
+        if stretched:
+            warnings.warn(
+                f"{', '.join(stretched)}: {what} ({next(iter(stretched.values()))}); {advice}",
+                SalstatsWarning,
+                stacklevel=4,
+            )
 
 
 def _sources(given: Sources | None, option: str) -> dict[MapSeries, PathLike]:
@@ -217,8 +230,8 @@ def _read_hull(file: Path, shape: tuple[int, int], *, clean: bool) -> np.ndarray
 
 
 def _unpadded(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-    """Return the image's part of a map that lies on the image padded to a square (bilinear)."""
-    if saliency.shape == shape or not is_finite(saliency):
+    """Return the image's part of a square map of the image padded to a square (bilinear), any other as is."""
+    if saliency.shape == shape or saliency.shape[0] != saliency.shape[1] or not is_finite(saliency):
         return saliency
     side = max(shape)
     top, left = ((side - length) // 2 for length in shape)

@@ -644,6 +644,24 @@ class TestMaps:
         assert on_image.shape == (30, 40)
         np.testing.assert_allclose(on_image[:, 7], (np.arange(5, 35) + 0.5) / 2 - 0.5, atol=SINGLE)
 
+    def test_maps_of_the_image_s_own_proportions_are_not_of_the_padded_square(self, release, tmp_path):
+        small = np.arange(12.0).reshape(3, 4)
+        folder = write_maps(tmp_path / "maps")
+        np.save(folder / "img-a.npy", small)
+        case = read_gaze(release, maps=folder, padded=True).cases[0]
+        np.testing.assert_array_equal(case.maps[0].read(case.shape), small)
+
+    @pytest.mark.parametrize("padded", [None, True, False])
+    def test_maps_of_other_proportions_are_said_once_per_method(self, release, tmp_path, padded):
+        for name, shape in (("odd1", (8, 4)), ("odd2", (8, 4)), ("grid", (7, 9))):
+            write_maps(tmp_path / name, shape=shape)
+        folders = {"cam:a:1": tmp_path / "odd1", "cam:a:2": tmp_path / "odd2", "grid": tmp_path / "grid"}
+        with pytest.warns(SalstatsWarning, match="neither square nor") as said:
+            read_gaze(release, maps=folders, padded=padded)
+        (text,) = (str(w.message) for w in said)
+        assert text.startswith("cam: maps")
+        assert "8 x 4 to 30 x 40" in text
+
     def test_the_study_s_own_files_are_found_by_the_place_of_the_image(self, release, tmp_path):
         rows = metadata_rows()
         for phase, own in ((1, rows[:6]), (2, rows[6:])):
