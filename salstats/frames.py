@@ -121,7 +121,7 @@ def _warn_of_percentages(frame: pd.DataFrame, name: str) -> None:
         if known and (known.low, known.high) == (0, 1) and percent:
             warnings.warn(
                 f"{metric} of {name} should lie between 0 and 1, and most of its scores lie above (up to "
-                f"{own.max():g}): percentages? divide them by 100",
+                f"{own.max():g}): a percentage? divide by 100",
                 SalstatsWarning,
                 stacklevel=4,
             )

@@ -325,7 +325,7 @@ def test_what_is_no_frame_is_not_written(tmp_path, frame):
 
 def test_percentages_in_memory_are_asked_about(scores):
     percent = scores.assign(score=scores["score"] * 100)
-    with pytest.warns(SalstatsWarning, match="divide them by 100"):
+    with pytest.warns(SalstatsWarning, match="divide by 100"):
         check_scores(percent)
     # a distance has no such range, and a single score beyond it is no percentage
     check_scores(percent.assign(metric="hd95"))

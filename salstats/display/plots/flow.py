@@ -161,7 +161,7 @@ def _draw_group(sheet: Sheet, title: str, group: pd.DataFrame, file: pd.Series, 
     other = names.value("method", reference)
     stages = {
         ROWS: (title or "Scores", "Excluded: no row in the file"),
-        DEFINED: ("Score defined", "Excluded: score undefined"),
+        DEFINED: ("Score defined", "Excluded: no score"),
         PAIRS: (f"Paired with {other}", f"Excluded: no score of {other}"),
     }
     middles = []

@@ -35,6 +35,7 @@ from salstats.display.report.scores_made import masks_made, repeated_rows
 from salstats.display.report.wording import pooled_rows
 from salstats.frames import check_scores
 from salstats.scoring import study_of
+from salstats.stats.absent import is_absent
 from salstats.stats.adjust import check_procedure
 from salstats.stats.contrasts import DIFFERENCE_INTERVALS
 from salstats.stats.paired import TESTS
@@ -280,5 +281,9 @@ def counts(scores: pd.DataFrame, settings: Settings) -> tuple[tuple[str, str], .
     names = {"case": "Cases", settings.unit: plural(settings.unit).capitalize(), "task": "Tasks"}
     names |= {"method": "Methods", "metric": "Metrics"}
     found = [(text, scores[column].nunique()) for column, text in names.items() if column in scores.columns]
-    found += [("Scores", len(scores)), ("Undefined scores", int(scores["score"].isna().sum()))]
+    absent = is_absent(scores)
+    found += [
+        ("Scores", int((~absent).sum())),
+        ("Undefined scores", int((scores["score"].isna() & ~absent).sum())),
+    ]
     return tuple((name, count_text(n)) for name, n in found)

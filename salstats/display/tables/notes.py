@@ -222,7 +222,7 @@ def underline_note(
     reference = labels.value("reference", differences["reference"].iloc[0])
     when = significance(differences, adjustment(differences, adjust))
     if not n_marked:
-        return f"No difference from {reference} on the same cases was shown ({when})."
+        return f"No difference from {reference} on the same cases was shown (it would be underlined: {when})."
     text = f"Underlined: differs from {reference} on the same cases ({when})"
     return f"{text}; {untested} estimates were not compared." if untested else f"{text}."
 

@@ -65,7 +65,7 @@ def test_the_boxes_say_what_the_flow_counts():
         ["In the file", "194 cases, 140 patients, 5 tasks, 3 methods and 2 metrics;", "5,820 scores"],
         ["IoU and Hit rate (each) | scores | cases | patients", "Each of 3 methods | 970 | 194 | 140"],
         [
-            "Excluded: score undefined",
+            "Excluded: no score",
             "Finding absent: 277 each",
             "Reason not given: Human benchmark, 15; Grad-CAM, 8;",
             "Occlusion, 16",

@@ -76,6 +76,13 @@ def test_a_report_writes_every_table_figure_and_frame_in_every_format(simulated)
     assert set(frames) == ANALYSES
 
 
+def test_absent_findings_are_no_undefined_scores(simulated, scores):
+    absent = scores["score"].isna() & (scores["label"] == 0)
+    missing = scores["score"].isna() & ~absent
+    assert absent.sum() > 1000 > missing.sum() > 0
+    assert f"Scores {(~absent).sum():,} Undefined scores {missing.sum():,} " in page_text(simulated[0])
+
+
 def test_the_manifest_lists_every_file(simulated):
     folder, _ = simulated
     manifest = json.loads((folder / "report.json").read_text())
@@ -137,7 +144,7 @@ def test_the_page_says_how_the_numbers_came_about(simulated, scores):
     assert re.search(r"\b[0-9a-f]{64}\b", text)
     assert "194" in text  # cases
     assert "140" in text  # patients
-    assert f"{scores['score'].isna().sum():,}" in text
+    assert f"{(scores['score'].isna() & (scores['label'] != 0)).sum():,}" in text
 
 
 def test_every_setting_stands_on_the_page_and_in_the_manifest(small, tmp_path):
