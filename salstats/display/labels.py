@@ -3,15 +3,17 @@
 import re
 import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from typing import Any
 
 import pandas as pd
 
-from salstats.checks import SalstatsError, SalstatsWarning, quoted
+from salstats.checks import FormulaError, SalstatsError, SalstatsWarning, quoted
 from salstats.display.format import MISSING
 from salstats.metrics.registry import METRICS, known_metric
 from salstats.stats.cells import AVERAGE, OVERALL
+from salstats.stats.formulas import parse_formula
 from salstats.stats.how_scored import SEVERAL
 
 #: Between the variables of an interaction.
@@ -78,6 +80,7 @@ class Labels:
     frame : DataFrame, optional
         What is shown: its Categoricals say the order of their values, its column `distance_unit` the unit
         of its metrics, `human_label` what the method `human` stands for, where that is no human benchmark.
+        What is given and looks like a slip of what it shows warns; ready `Labels` are not looked at again.
     """
 
     def __init__(
@@ -196,9 +199,7 @@ def _warn_of_unknown(keys: Sequence[str], frame: pd.DataFrame) -> None:
     if not unknown:
         return
     values = {str(v) for c in frame.columns if not _is_measured(frame[c]) for v in frame[c].dropna().unique()}
-    # a term is made of columns and of levels of factors: area_ratio:taskEdema
-    terms = frame["term"].dropna().unique() if "term" in frame.columns else ()
-    shown = {*map(str, frame.columns), *values, *(word for t in terms for word in re.findall(r"\w+", str(t)))}
+    shown = {*map(str, frame.columns), *values, *_in_terms(frame)}
     unknown = [key for key in unknown if key not in shown]
     # one mapping may serve many tables: what is absent here is no slip unless it resembles what is not named
     spelled = {name.casefold(): name for name in shown.difference(keys)}
@@ -210,6 +211,20 @@ def _warn_of_unknown(keys: Sequence[str], frame: pd.DataFrame) -> None:
             SalstatsWarning,
             stacklevel=4,
         )
+
+
+def _in_terms(frame: pd.DataFrame) -> set[str]:
+    """Return what terms are made of, columns and levels (`area_ratio:taskEdema`), and formulas' variables."""
+    terms, formulas = (frame[c].dropna().unique() if c in frame.columns else () for c in ("term", "formula"))
+    pieces = {p for t in terms for p in (*re.findall(r"\w+", str(t)), *str(t).split(":"))}
+    names: set[str] = set()
+    for text in formulas:
+        # the column may hold another package's model
+        with suppress(FormulaError):
+            formula = parse_formula(text)
+            names |= {*formula.columns, *(f.name for term in formula.terms for f in term)}
+    levels = {piece.removeprefix(name) for name in names for piece in pieces if piece.startswith(name)}
+    return (pieces | names | levels) - {""}
 
 
 def _is_measured(column: pd.Series) -> bool:

@@ -1,5 +1,8 @@
 """What columns and values are called in print, and their order."""
 
+import warnings
+
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -52,6 +55,26 @@ def test_labels_of_what_is_not_shown_are_said():
         Labels({"Method": ["own"], "own": "Ours"}, frame)
     with pytest.warns(SalstatsWarning, match="'nothing', 'of_this'"):
         Labels({"nothing": "A", "of_this": "B"}, frame)
+
+
+@pytest.mark.parametrize("right", ["vendor + age", "C(vendor) * log(age)"])
+def test_what_a_formula_is_made_of_is_known_though_only_its_levels_are_shown(right):
+    rows = np.arange(12.0)
+    data = pd.DataFrame(
+        {"my_score": np.sin(rows), "age": rows + 1, "vendor": ["GE", "Philips", "Siemens"] * 4}
+    )
+    terms = ss.regress(data, f"my_score ~ {right}")
+    of_vendor = ({"vendor": "Scanner"}, {"vendor": ["Philips", "GE"]}, {"vendor": {"GE": "G.E."}})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SalstatsWarning)
+        for labels in (*of_vendor, {"my_score": "My score"}, {"Philips": "Ph"}, {"GE": "G.E."}):
+            Labels(labels, terms)
+    with pytest.warns(SalstatsWarning, match="'vendr' .did you mean 'vendor'"):
+        Labels({"vendr": "Scanner"}, terms)
+    # ready labels are a study's own: no user has written them
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SalstatsWarning)
+        Labels(Labels({"vendr": "Scanner"}), terms)
 
 
 def test_order_is_as_named_then_alphabetical_then_average():

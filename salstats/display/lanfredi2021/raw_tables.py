@@ -217,7 +217,7 @@ def _both(rows: pd.DataFrame, layout: Layout) -> GT:
         rows=[c for c in rows_of if c in used],
         columns=[*([outer] if isinstance(outer, str) else outer), "limits"],
         bold=bold if isinstance(bold, bool) else [c for c in bold if c in used],
-        labels=RAW_LABELS,
+        labels=Labels(RAW_LABELS),
         style="brackets",
         n=True,
         **{k: v for k, v in options.items() if k != "exclude" or bold},

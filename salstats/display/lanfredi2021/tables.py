@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 from great_tables import GT
 
+from salstats.display.labels import Labels
 from salstats.display.lanfredi2021.words import INTERVAL, LABELS, LIMITS
 from salstats.display.tables.estimates import table_estimates
 
@@ -51,6 +52,6 @@ def printed_tables(tables: pd.DataFrame) -> dict[str, GT]:
         rows = tables[tables["table"] == number]
         frame = rows[[*layout.keys, *LIMITS, "unit", "n_units"]].assign(conf_level=0.95)
         title = f"Table {number}. {layout.title}"
-        table = table_estimates(frame, labels=LABELS, style="brackets", title=title, **layout.options)
+        table = table_estimates(frame, labels=Labels(LABELS), style="brackets", title=title, **layout.options)
         made[f"table{number}"] = table.tab_source_note(INTERVAL)
     return made

@@ -98,7 +98,7 @@ def _cases(scored: Scored, choice: Choice, labels: dict[str, Any]) -> Item:
         "Cases that the tools are compared on",
         flow,
         build(table, TABLE_ID),
-        plot_flow(flow, labels=labels, width=183),
+        plot_flow(flow, labels=Labels(labels), width=183),
         slice="every case",
         note=_model_note(scored),
     )
@@ -170,7 +170,7 @@ def _table_1(
         "Table 1: mean (SD) of each tool and metric",
         found,
         build(table, TABLE_ID),
-        plot_forest(_drawable(found), labels=labels),
+        plot_forest(_drawable(found), labels=Labels(labels)),
         slice="",
         note=f"n says how many explanations have a score{_patients_note(kept)}",
     )
@@ -199,8 +199,8 @@ def _boxes(kept: pd.DataFrame, choice: Choice, labels: dict[str, Any]) -> Item:
         "figure_7",
         "Fig. 7: scores of each tool and metric",
         described,
-        table_describe(described, labels=labels),
-        plot_box(kept, by=BY, reference=choice.reference, labels=_with_n(described, labels)),
+        table_describe(described, labels=Labels(labels)),
+        plot_box(kept, by=BY, reference=choice.reference, labels=Labels(_with_n(described, labels))),
         slice="",
         note="explanations that are empty or not given have no score and are left out",
     )
@@ -224,8 +224,8 @@ def _empties(kept: pd.DataFrame, choice: Choice, labels: dict[str, Any]) -> Item
         "empty",
         "Empty explanations: share of each tool",
         found,
-        table_estimates(found, n=True, directions={EMPTY_SHARE: "smaller"}, labels=labels),
-        plot_forest(found, labels=labels) + p9.labs(x="Share of empty explanations (95% CI)"),
+        table_estimates(found, n=True, directions={EMPTY_SHARE: "smaller"}, labels=Labels(labels)),
+        plot_forest(found, labels=Labels(labels)) + p9.labs(x="Share of empty explanations (95% CI)"),
         slice="",
         note="an explanation is empty where the tool marks nothing, or where its score is undefined and no "
         "reason is given; what was not given at all is not counted here",
@@ -239,8 +239,8 @@ def _differences(kept: pd.DataFrame, choice: Choice, labels: dict[str, Any]) -> 
         "differences",
         f"Paired differences from {Labels(labels).value('method', choice.reference)}",
         found,
-        table_decrease(found, labels=labels),
-        plot_decrease(found, labels=labels),
+        table_decrease(found, labels=Labels(labels)),
+        plot_decrease(found, labels=Labels(labels)),
         slice="",
         note="pairs of two defined scores only: cases on which either tool failed do not count"
         f"{_floor_of_p(found, choice)}{_patients_note(kept)}",

@@ -116,7 +116,7 @@ def _figure_sensitivity(found: pd.DataFrame, choice: Choice, labels: dict[str, A
         sides.append(
             side.assign(**{c: of_tools[f"{before}{c}"] for c in shown}, n=of_tools[f"{before}n_pairs"])
         )
-    order = {**labels, "run": list(RUNS.values())}
+    order = Labels({**labels, "run": list(RUNS.values())})
     reference = Labels(labels).value("method", choice.reference)
     tools = list(dict.fromkeys(of_tools["method"]))
     # a single tool has no heading of its own

@@ -27,7 +27,7 @@ from salstats.display.saporta2022.frames import (
     main_rows,
     present,
 )
-from salstats.display.saporta2022.words import LABELS, cutoff_note, feature, full_name
+from salstats.display.saporta2022.words import LABELS, cutoff_note, feature, full_name, labels_with
 from salstats.display.tables.describe import table_describe
 from salstats.display.tables.estimates import table_estimates
 from salstats.display.tables.layout import Column, Table, build
@@ -215,7 +215,7 @@ def by_confidence(frames: Frames, choice: Choice) -> Iterator[Item]:
                 stars=True,
                 n_tests=1,
                 n=True,
-                labels={**LABELS, "task": [*tasks, "Overall", WITHIN]},
+                labels=labels_with(task=[*tasks, "Overall", WITHIN]),
             ),
             plot_scatter(rows, "prob", metric, by="task", fit=lines, correlations=ranks, labels=LABELS),
             slice=which,

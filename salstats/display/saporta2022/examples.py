@@ -52,13 +52,12 @@ def figure_1(study: Study, frames: Frames, images: ImageSource | None) -> Item:
     rows = metric_rows(main_rows(frames, frames.scores), "iou", "hit")
     picks = pick_cases(metric_rows(rows, "iou"), method=frames.main, by="metric").query("pick == 'median'")
     shown = rows.merge(picks[["case", "task"]], on=["case", "task"])
-    labels = Labels(LABELS)
     wide = shown.pivot_table(index="method", columns="metric", values="score", sort=False)
     metrics = [m for m in ("iou", "hit") if m in wide]
     table = Table(
         ("Method",),
-        [(labels.value("method", m),) for m in wide.index],
-        [Column(labels.value("metric", m)) for m in metrics],
+        [(LABELS.value("method", m),) for m in wide.index],
+        [Column(LABELS.value("metric", m)) for m in metrics],
         [[fixed_text(score, 3) for score in row] for row in wide[metrics].to_numpy()],
     )
     return Item(

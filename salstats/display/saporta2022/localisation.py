@@ -8,7 +8,6 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.display.items import Item
-from salstats.display.labels import Labels
 from salstats.display.plots.decrease import loss_order, plot_decrease
 from salstats.display.plots.intervals import plot_intervals
 from salstats.display.plots.thresholds import plot_thresholds
@@ -30,6 +29,7 @@ from salstats.display.saporta2022.words import (
     LABELS,
     cutoff_note,
     full_name,
+    labels_with,
     shared_note,
 )
 from salstats.display.tables.decrease import table_decrease
@@ -93,9 +93,9 @@ def lost_to_people(frames: Frames, choice: Choice) -> Iterator[Item]:
     lost = decreases(metric_rows(one_model(frames.scores), "iou", "hit"), choice)
     for key, metric, name in (("extended_data_5", "iou", "mean IoU"), ("extended_data_6", "hit", "hit rate")):
         one = metric_rows(lost, metric)
-        order = loss_order(one, Labels(LABELS), "task", frames.main)
+        order = loss_order(one, LABELS, "task", frames.main)
         tasks = order([t for t in dict.fromkeys(one["task"]) if t != AVERAGE])
-        labels = {**LABELS, "task": tasks, "method": [frames.main]}
+        labels = labels_with(task=tasks, method=[frames.main])
         yield Item(
             key,
             f"Extended Data {key[-1]}: percentage decrease of {name} from people",
@@ -127,7 +127,7 @@ def thresholds(frames: Frames, choice: Choice) -> Iterator[Item]:
         "Extended Data 1a: mean IoU by threshold, validation study",
         sweep,
         table_estimates(shown, rows="task", columns="threshold", bold="threshold", labels=LABELS),
-        plot_thresholds(shown, labels={**LABELS, "estimate": "Mean IoU"}),
+        plot_thresholds(shown, labels=labels_with(estimate="Mean IoU")),
         slice=f"{TRUE_POSITIVE}, validation",
         note="the threshold with the largest mean is chosen, the smallest of equal ones",
     )

@@ -1,18 +1,27 @@
 """Words of saporta2022 in print: slices, labels, names of outcomes and features."""
 
 from collections.abc import Iterable
+from typing import Any
 
 from salstats.display.labels import Labels
 from salstats.display.saporta2022.frames import FEATURES, Choice, Frames
 from salstats.scoring_cases import FULL
 
-LABELS = {
+_NAMES = {
     "term": {"slope": "Slope", "spearman": "Spearman correlation"},
     "prob": "Model confidence",
     "threshold": "Threshold",
     "otsu": "Otsu's threshold",
     "tuned": "Tuned threshold",
 }
+
+
+def labels_with(**more: Any) -> Labels:
+    """Return the labels of this study, with those of one item."""
+    return Labels({**_NAMES, **more})
+
+
+LABELS = labels_with()
 
 
 def words(names: Iterable[object]) -> list[str]:
