@@ -32,6 +32,12 @@ def is_absent(scores: pd.DataFrame) -> np.ndarray:
     return np.isin(reasons(scores), NOTHING_THERE)
 
 
+def absent_pairs(pairs: pd.DataFrame) -> np.ndarray:
+    """Return which pairs of `pair_with_reference` lack a score of either side as the finding is absent."""
+    sides = [c for c in ("score", "reason") if c in pairs.columns]
+    return is_absent(pairs) | is_absent(pairs.assign(**{c: pairs[f"reference_{c}"] for c in sides}))
+
+
 def absent_column(keys: pd.DataFrame, rows: pd.DataFrame) -> dict[str, Any]:
     """Return how many of each estimate's missing scores are of absent findings, where any is.
 

@@ -8,7 +8,7 @@ import pandas as pd
 
 from salstats.checks import SalstatsWarning
 from salstats.codes import ColumnCodes, combined_codes
-from salstats.stats.absent import is_absent
+from salstats.stats.absent import absent_pairs
 from salstats.stats.averages import average_over, warn_uneven_rows
 from salstats.stats.cells import OVERALL, Cells, append_keys, index_groups, pool_over, sum_cells, with_overall
 from salstats.stats.estimand import Estimand
@@ -129,7 +129,7 @@ def contrast_design(
         paired_rows[complete],
         codes[complete],
         members,
-        paired_rows.loc[is_absent(paired_rows), [*by, "method"]],
+        paired_rows.loc[absent_pairs(paired_rows), [*by, "method"]],
     )
 
 

@@ -18,6 +18,7 @@ from salstats.checks import (
 )
 from salstats.codes import combined_codes
 from salstats.frames import KEY_COLUMNS, SCORES_COLUMNS, check_scores
+from salstats.stats.absent import ABSENT, absent_pairs
 from salstats.stats.formulas import Formula
 from salstats.stats.grouping import row_groups
 from salstats.stats.pairing import pair_with_reference
@@ -138,6 +139,11 @@ def _gap_frame(data: pd.DataFrame, formula: Formula, metrics: Sequence[str], ref
         check_scores(scores, "data")
     paired = pair_with_reference(scores.reset_index(drop=True), reference)
     gap = paired["reference_score"] - paired["score"]
+    if "reason" in paired.columns:
+        # a gap is missing for what either side says, the absence of the finding before all
+        stated = paired["reason"].where(paired["reason"].notna() & paired["reason"].ne(""))
+        of_gap = stated.astype("object").fillna(paired["reference_reason"]).mask(absent_pairs(paired), ABSENT)
+        paired = paired.drop(columns="reference_reason").assign(reason=of_gap)
     paired = paired.drop(columns="reference_score").assign(score=gap)
     if left in metrics:
         others = data[data["metric"].isin([m for m in metrics if m != left]) & (data["method"] != reference)]

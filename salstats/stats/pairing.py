@@ -28,9 +28,9 @@ def pair_with_reference(scores: pd.DataFrame, reference: str) -> pd.DataFrame:
     -------
     DataFrame
         A new frame, default index: the other methods' rows with column `reference_score` (NaN where the
-        reference is undefined or has no such row). Where the reference has a row that a method lacks, a
-        row with `score` NaN stands for it (other columns from the reference's row), so that nothing is
-        dropped in silence.
+        reference is undefined or has no such row), and `reference_reason` where there is a `reason`. Where
+        the reference has a row that a method lacks, a row with `score` NaN stands for it (other columns from
+        the reference's row), so that nothing is dropped in silence.
 
     Raises
     ------
@@ -75,6 +75,8 @@ def pair_with_reference(scores: pd.DataFrame, reference: str) -> pd.DataFrame:
     partner = position[codes[method_rows]]
     paired = scores.iloc[method_rows].copy()
     paired["reference_score"] = np.where(partner >= 0, values[partner], np.nan)
+    if "reason" in scores.columns:
+        paired["reference_reason"] = scores["reason"].array.take(partner, allow_fill=True)
     lacking = _reference_rows_without_partner(scores, others, codes, reference_rows, n_keys)
     if len(lacking):
         paired = pd.concat([paired, lacking], ignore_index=True)
@@ -101,6 +103,8 @@ def _reference_rows_without_partner(
             part = scores.iloc[missing].copy()
             part["reference_score"] = part["score"]
             part["score"] = np.nan
+            if "reason" in part.columns:
+                part["reference_reason"] = part["reason"]
             part["method"] = method
             parts.append(part)
     return pd.concat(parts, ignore_index=True) if parts else scores.iloc[:0]

@@ -54,6 +54,30 @@ def test_an_absent_finding_is_counted_apart_and_read_nowhere_as_missing(scores, 
     assert f"1 {noun}" in count_note(found, missing=noun)
 
 
+@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+@pytest.mark.parametrize("known", [("label", "reason"), ("label",), ("reason",)])
+@pytest.mark.parametrize("reference", ["human", "cam"])
+def test_a_pair_is_absent_where_either_side_has_nothing_to_score(known, reference):
+    # on the full slice a method that marks nothing scores 0 where people have no score
+    generator, cases = np.random.default_rng(1), np.arange(20)
+    absent, lost = cases < 8, cases == 19
+    human = pd.DataFrame({
+        "case": cases.astype("str"), "task": "a", "method": "human", "metric": "iou", "label": 1 - absent,
+        "score": np.where(absent | lost, np.nan, generator.random(20)), "prob": generator.random(20),
+        "reason": np.select([absent, lost], ["true negative", "empty mask"], ""),
+    })  # fmt: skip
+    cam = human.assign(method="cam", score=np.where(absent, 0.0, generator.random(20)), reason="")
+    both = pd.concat([human, cam])
+    both = both[[c for c in both.columns if c in known or c not in ("label", "reason")]]
+    for found in (
+        ss.difference(both, reference=reference, by=["metric", "task"], n_replicates=20),
+        ss.percent_decrease(both, reference=reference, by=["metric", "task"], n_replicates=20),
+        ss.regress(both, "iou ~ prob", by="task", reference=reference),
+    ):
+        assert set(found["n_missing"]) == {9}
+        assert set(found["n_absent"]) == {8}
+
+
 def test_where_no_finding_is_absent_there_is_no_such_column(scores):
     present = scores[scores["case"].astype(int) >= ABSENT]
     assert "n_absent" not in ss.describe(present).columns
