@@ -63,8 +63,9 @@ def find_layer(model: nn.Module, images: Any) -> str:
     """Return the name of the layer that a CAM takes where none is named: the last convolutional stage.
 
     That is the last one, in the order of one forward pass, from the last convolution on, whose output still
-    has the last convolution's grid: its activation, or the block that holds it. In torchvision's ResNets it
-    is `layer4`, in its VGGs the last ReLU, before the last pooling. Functions count as modules do: its
+    has the last convolution's grid: its activation, or the block that holds it; a grid that was pooled and
+    enlarged again is another one. In torchvision's ResNets it is `layer4`, in its VGGs the last ReLU, before
+    the last pooling. Functions count as modules do: its
     DenseNets end in `features` and call relu() on what that gives, which is the layer `features+relu`.
 
     Parameters
@@ -126,14 +127,20 @@ def last_stage(model: nn.Module, shown: Pass) -> str:
             "nowhere; give larger images or name an earlier layer: layer="
         )
     uses = [name for name, _ in seen]
-    stages = []
+    stages: list[str] = []
+    before = grid
     for name, output in rest:
         if not isinstance(output, torch.Tensor):
             continue
         if output.ndim != 4 and name in modules:
             break
-        if output.ndim == 4 and output.shape[-2:] == grid and uses.count(name) == 1:
-            stages.append(name)
+        if output.ndim == 4 and output.shape[-2:] == grid:
+            # pooled and enlarged again; from one row or column a gate is laid over the grid
+            if all(1 < pooled < side for pooled, side in zip(before, grid, strict=True)):
+                break
+            if uses.count(name) == 1:
+                stages.append(name)
+        before = output.shape[-2:] if output.ndim == 4 else before
     if not stages:
         raise SalstatsError(
             f"the last convolution, {rest[0][0]!r}, is used more than once in a pass; name a layer: layer="

@@ -93,6 +93,17 @@ def test_the_last_stage_is_the_block_that_holds_the_last_convolution():
 def test_the_last_stage_is_the_activation_before_the_pooling():
     convolutions = (nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Conv2d(4, 4, 3), nn.BatchNorm2d(4), nn.ReLU())
     assert layers().find_layer(pooled(*convolutions, nn.MaxPool2d(2)), IMAGES) == "4"
+    # 12 x 12 as the convolution, by chance: torchvision's VGGs enlarge to 7 x 7, which 112 pixels give
+    enlarged = (nn.MaxPool2d(2), nn.AdaptiveAvgPool2d(12), nn.Identity())
+    assert layers().find_layer(pooled(*convolutions, *enlarged), IMAGES) == "4"
+
+
+def test_a_gate_that_is_laid_over_the_grid_is_of_the_stage():
+    class Gated(nn.Module):
+        def forward(self, x):
+            return x * torch.sigmoid(nn.functional.adaptive_avg_pool2d(x, 1))
+
+    assert layers().find_layer(pooled(nn.Conv2d(1, 4, 3), Gated()), IMAGES) == "1"
 
 
 def test_an_activation_that_is_used_twice_is_named_after_what_it_is_called_on():
