@@ -40,7 +40,7 @@ __all__ = ["MapFolder", "MapKey"]
 
 #: Whose masks there may be: NAME.json, or NAME/TASK/CASE.png.
 MASKS = ("truth", "human")
-_SETTINGS = "settings.json"
+SETTINGS = "settings.json"
 #: What may lie in a folder that has no table yet.
 _OURS = (*MASKS, *(f"{name}.json" for name in MASKS))
 #: Seconds that a row waits for others at most.
@@ -129,7 +129,7 @@ class MapFolder:
         self._overwrite = overwrite
         if settings is not None and not isinstance(settings, Mapping):
             raise SalstatsError(f"settings must map series to text, not {type(settings).__name__}")
-        self._settings = None if settings is None else {_about(s): str(t) for s, t in settings.items()}
+        self._settings = None if settings is None else {settings_key(s): str(t) for s, t in settings.items()}
         _check_folder(self.folder)
         self._lock = FolderLock(self.folder)
         try:
@@ -152,7 +152,7 @@ class MapFolder:
             shape = shape_of(row)
             if shape is not None:
                 self._shapes.setdefault(key.case, shape)
-        known = read_settings(self.folder / _SETTINGS)
+        known = read_settings(self.folder / SETTINGS)
         without = self._without_a_row()
         dropped = self._dropped(known, {file.parent.name for file in without})
         files = [file_inside(self.folder, self._table.drop(k)["path"], f"{table}, {k}") for k in dropped]
@@ -162,7 +162,7 @@ class MapFolder:
             if is_made_here(file.name):
                 file.unlink(missing_ok=True)
         if self._settings is not None and {**known, **self._settings} != known:
-            write_json(self.folder / _SETTINGS, {**known, **self._settings})
+            write_json(self.folder / SETTINGS, {**known, **self._settings})
         self._is_together, self._due = False, 0.0
         if without:
             warnings.warn(
@@ -182,7 +182,7 @@ class MapFolder:
         found = [key for key in self._rows if str(key.series) in self._settings]
         if self._overwrite:
             return found
-        there = {_about(about) for key in found for about in (key.series, (key.series, key.task))}
+        there = {settings_key(about) for key in found for about in (key.series, (key.series, key.task))}
         for about, wanted in self._settings.items():
             series, _, task = about.partition("\t")
             if about not in there and place_of(series) not in places:
@@ -413,7 +413,7 @@ def _check_folder(folder: Path) -> None:
         )
 
 
-def _about(settings: Any) -> str:
+def settings_key(settings: Any) -> str:
     """Return what settings are about: a series, or the task of one; no name holds a tabulator."""
     return "\t".join(map(str, settings)) if type(settings) is tuple else str(settings)
 

@@ -126,7 +126,7 @@ def insertion(
         A map or an image is not finite; a target is out of range; the model gave NaN; an option is not one.
     SalstatsError
         A case, or a case and task, is named twice; a single output with "softmax"; the device is not there;
-        no targets, or a folder's maps do not go with the images or the network.
+        no targets, or a folder's maps do not go with the images, or were made from another network.
 
     Notes
     -----
@@ -316,8 +316,8 @@ def _of_folder(
     metric: str, network: Network, images: Any, folder: str | os.PathLike[str], blank: _Blank, how: _How
 ) -> pd.DataFrame:
     """Return the curves of a network's maps in a folder, a case at a time."""
-    cases = maps_of_folder(network, images, folder)
     module, quiet, pieces = network.open(), how._replace(progress=False), []
+    cases = maps_of_folder(network, module, images, folder)
     with (
         evaluating(module, how.device),
         counting(len(cases), metric.capitalize(), progress=how.progress) as advance,

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from torch import nn
 
 from salstats.checks import InputFileError, SalstatsError, quoted
 from salstats.explain.case_images import ReadyImages
+from salstats.explain.map_plans import check_made_by
 from salstats.explain.named_maps import Keys
 from salstats.explain.networks import Network, network_outputs
 from salstats.map_table import TABLE
@@ -40,7 +42,9 @@ class CaseMaps:
     maps: dict[Series, list[np.ndarray]]
 
 
-def maps_of_folder(network: Network, images: Any, folder: str | os.PathLike[str]) -> list["FolderCase"]:
+def maps_of_folder(
+    network: Network, module: nn.Module, images: Any, folder: str | os.PathLike[str]
+) -> list["FolderCase"]:
     """Return the cases of a map folder that have maps of a network, in the order of the table.
 
     Parameters
@@ -48,6 +52,8 @@ def maps_of_folder(network: Network, images: Any, folder: str | os.PathLike[str]
     network : Network
         Its maps are those of its name, and seed where it has one; a folder without a column `model` has
         maps of one network.
+    module : torch.nn.Module
+        The network, loaded.
     images : mapping of str to image
         As for `make_maps`.
     folder : path
@@ -57,7 +63,8 @@ def maps_of_folder(network: Network, images: Any, folder: str | os.PathLike[str]
     SalstatsError
         The folder has no maps of the network, the network does not know a task, or a case has no image.
     InputFileError
-        The folder is none, see `read_map_folder`.
+        The folder is none, see `read_map_folder`, or its settings say that its maps were made from another
+        network.
     """
     if not isinstance(images, Mapping):
         raise SalstatsError("images must map each case of the folder to its image, as make_maps takes them")
@@ -80,6 +87,7 @@ def maps_of_folder(network: Network, images: Any, folder: str | os.PathLike[str]
             )
         if row.key.case not in given:
             raise SalstatsError(f"images has no image of case {row.key.case!r}, which has maps in {folder}")
+    check_made_by(network, module, outputs, (row.key for row in own), Path(folder))
     return [FolderCase(case, given[case], network, outputs, found) for case, found in by_case.items()]
 
 

@@ -1,21 +1,32 @@
 """What a run over a study makes: which maps of which networks, and how they are known again."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from torch import nn
 
-from salstats.checks import SalstatsError, ValueRangeError, check_choice, check_columns, check_numeric, quoted
+from salstats.checks import (
+    InputFileError,
+    SalstatsError,
+    ValueRangeError,
+    check_choice,
+    check_columns,
+    check_numeric,
+    quoted,
+)
 from salstats.explain.ensembles import SCALES
 from salstats.explain.forward import check_batch_size, check_flag
 from salstats.explain.methods import Method, check_method, check_options
 from salstats.explain.networks import Network, network_outputs, said
 from salstats.explain.reductions import RESOLUTIONS
-from salstats.map_folder import MapKey
+from salstats.map_folder import SETTINGS, MapKey, settings_key
+from salstats.map_json import read_settings
 from salstats.map_table import checked_label, checked_patient
 from salstats.study import Series
 
@@ -23,6 +34,8 @@ from salstats.study import Series
 _OF_EXPLAIN = ("channels", "sign", "smooth", "preset", "network", "layer", "reshape")
 #: What an ensemble is called in the column `model` where it has no name of its own.
 ENSEMBLE = "ensemble"
+#: Which network the settings of a series name; an ensemble has no one network.
+_OF_NETWORK = re.compile(r", network (\w+), resolution ")
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,3 +279,31 @@ def digests_of(members: Sequence[tuple[Network, Any]], opened: Any) -> dict[int,
         return network.digest(module)
 
     return {place: digest(network) for place, (network, _) in enumerate(members)}
+
+
+def check_made_by(
+    network: Network, module: nn.Module, outputs: Mapping[str, int], keys: Iterable[MapKey], folder: Path
+) -> None:
+    """Raise InputFileError where the settings of a folder's maps name another network, or another output.
+
+    Maps whose settings do not say are not compared: those of an ensemble, and of other programs.
+    """
+    known = read_settings(folder / SETTINGS)
+    digest = network.digest(module) if known else ""
+    for series, task in dict.fromkeys((key.series, key.task) for key in keys):
+        made = _OF_NETWORK.search(known.get(settings_key(series), ""))
+        if made is None:
+            continue
+        if made[1] != digest:
+            raise InputFileError(
+                f"{folder}: its maps of {str(series)!r} were made from network {made[1]}, and network "
+                f"{str(network)!r} is {digest}: its weights, modules, preparation or probability are others; "
+                "give the network that they were made from, or make them anew"
+            )
+        wanted = f"output {outputs[task]}"
+        was = known.get(settings_key((series, task)), wanted)
+        if was != wanted:
+            raise InputFileError(
+                f"{folder}: its maps of {str(series)!r}, task {task!r}, are of {was}, and network "
+                f"{str(network)!r} says {wanted}; give the outputs that they were made of, or make them anew"
+            )

@@ -2,6 +2,7 @@
 
 import io
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -495,3 +496,31 @@ def test_a_folder_that_does_not_go_with_the_rest_is_refused(tmp_path, changed, m
     given = {"model": network, "images": {"a": np.ones((1, 2, 4))}, "maps": folder, **changed}
     with pytest.raises(SalstatsError, match=message):
         insertion(**given)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"tasks": {"A": 1}}, "'gradcam:cnn', task 'A', are of output 2, and network 'cnn' says output 1"),
+        # the weights rounded
+        ({"load": small_cnn(n_channels=1).half().float()}, "made from network .* weights"),
+        ({"preparation": Preparation((9, 7), channels=1, mean=0.5)}, "made from network .* preparation"),
+    ],
+)
+def test_maps_of_a_folder_that_another_network_made_are_refused(tmp_path, changed, message):
+    pictures = {"a": np.arange(144, dtype=np.uint8).reshape(12, 12)}
+    network = Network(
+        "cnn", small_cnn(n_channels=1), tasks={"A": 2}, preparation=Preparation((9, 7), channels=1)
+    )
+    folder = make_maps(tmp_path / "maps", pictures, network)
+    insertion(replace(network, options={"gradcam": {"sign": "signed"}}), pictures, folder, steps=2)
+    with pytest.raises(SalstatsError, match=message):
+        insertion(replace(network, **changed), pictures, folder, steps=2)
+
+
+def test_maps_of_an_ensemble_go_with_a_network_of_its_name(tmp_path):
+    pictures, tasks = {"a": np.ones((1, 9, 7), np.float32)}, {"A": 0}
+    members = [Network(name, small_cnn(n_channels=1), tasks={"A": 1}) for name in "ab"]
+    folder = make_maps(tmp_path / "maps", pictures, members, ensemble="mean", methods=["input_x_gradient"])
+    mean = Network("mean", small_cnn(n_channels=1), tasks=tasks)
+    assert set(insertion(mean, pictures, folder, steps=2)["target"]) == {0}
