@@ -38,7 +38,7 @@ def absent_pairs(pairs: pd.DataFrame) -> np.ndarray:
     return is_absent(pairs) | is_absent(pairs.assign(**{c: pairs[f"reference_{c}"] for c in sides}))
 
 
-def absent_column(keys: pd.DataFrame, rows: pd.DataFrame) -> dict[str, Any]:
+def absent_column(keys: pd.DataFrame, rows: pd.DataFrame, data: pd.DataFrame) -> dict[str, Any]:
     """Return how many of each estimate's missing scores are of absent findings, where any is.
 
     Parameters
@@ -47,11 +47,15 @@ def absent_column(keys: pd.DataFrame, rows: pd.DataFrame) -> dict[str, Any]:
         The grouping columns of the estimates.
     rows : DataFrame
         The same columns of the rows without a finding.
+    data : DataFrame
+        All rows: "Average" and "Overall" stand for several values of a column that holds no such value.
     """
-    if rows.empty:
+    if not len(rows):
         return {}
     by = list(rows.columns)
-    pooled = keys[by].isin([AVERAGE, OVERALL]).to_numpy(dtype=bool)
+    pooled = np.zeros((len(keys), len(by)), dtype=bool)
+    for place, column in enumerate(by):
+        pooled[:, place] = keys[column].isin({AVERAGE, OVERALL}.difference(data[column].unique()))
     counts = np.zeros(len(keys), dtype=np.int64)
     for over in np.unique(pooled, axis=0):
         own = [c for c, is_over in zip(by, over, strict=True) if not is_over]

@@ -148,7 +148,7 @@ def correlate_clustered(
         "n_undefined": (~defined).sum(axis=0),
         "bias": mean - estimate,
         "p_floor": np.where(np.isnan(estimate), np.nan, bootstrap_floor(replicates)),
-        **absent_column(keys, absent_observations(data, [x, y], groups)),
+        **absent_column(keys, absent_observations(data, [x, y], groups), data),
     }
     special: dict[str, object] = {"x": x, "y": y}
     if stratified is not None:

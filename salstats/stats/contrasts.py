@@ -313,7 +313,7 @@ def _contrast(
     drawn = interval in BOOTSTRAP or test in ("bootstrap", "signflip")
     if interval not in BOOTSTRAP:
         del table["n_undefined"], table["bias"]
-    table |= absent_column(design.keys, design.absent)
+    table |= absent_column(design.keys, design.absent, scores)
     if floor is not None:
         table["p_floor"] = np.where(np.isnan(p_value), np.nan, floor)
     for name in ("statistic", "df", "p_value"):

@@ -216,7 +216,7 @@ def correlate(
     }
     columns |= {"term": test, "conf_level": level, "interval": interval_used(test, interval), "n": n}
     columns["n_missing"] = [len(rows) for rows in rows_of] - n
-    columns |= absent_column(keys, absent_observations(data, [x, y], groups))
+    columns |= absent_column(keys, absent_observations(data, [x, y], groups), data)
     if units is not None:
         n_units = np.array([len(np.unique(units.codes[pairs])) for pairs in used])
         columns |= {"unit": units.name, "n_units": n_units}

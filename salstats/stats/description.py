@@ -109,6 +109,6 @@ def describe(
         },
         index=every_group,
     )
-    absent = absent_column(keys, scores.loc[is_absent(scores), columns])
+    absent = absent_column(keys, scores.loc[is_absent(scores), columns], scores)
     made = pd.DataFrame({**absent, **how_scored(scores, keys)}, index=every_group)
     return pd.concat([keys, described, made], axis=1)

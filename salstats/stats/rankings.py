@@ -185,7 +185,7 @@ def rank_stability(
         "n_missing": n_missing.astype(np.int64),
         "n_units": n_units.astype(np.int64),
         "n_undefined": n_undefined,
-        **absent_column(keys, scores.loc[is_absent(scores), columns]),
+        **absent_column(keys, scores.loc[is_absent(scores), columns], scores),
     }
     special = {
         "mean": means,

@@ -157,7 +157,7 @@ def summarize(
     }
     if interval in BOOTSTRAP:
         table |= {"n_undefined": result.n_undefined, "bias": result.bias}
-    table |= absent_column(keys, scores.loc[is_absent(scores), columns])
+    table |= absent_column(keys, scores.loc[is_absent(scores), columns], scores)
     special: dict[str, Any] = {"n_replicates": settings.n_replicates} if interval in BOOTSTRAP else {}
     special |= how_scored(scores, keys)
     frame = estimates_frame(keys, table, special)

@@ -78,6 +78,22 @@ def test_a_pair_is_absent_where_either_side_has_nothing_to_score(known, referenc
         assert set(found["n_absent"]) == {8}
 
 
+@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+def test_a_task_called_overall_is_a_task_like_others(scores):
+    renamed = scores.assign(task=scores["task"].replace({"a": "Overall"}))
+    for estimate in (lambda s: ss.summarize(s, interval="t"), ss.describe):
+        found = estimate(renamed)
+        assert found["task"].eq("Overall").any()
+        assert set(found["n_absent"]) == {ABSENT}
+    averaged = ss.summarize(renamed, interval="t", average="task")
+    assert averaged.groupby("task")["n_absent"].unique().to_dict() == {
+        "Average": [6],
+        "Overall": [3],
+        "b": [3],
+    }
+    assert ss.correlate(renamed, "iou", "prob", by=())["n_absent"].tolist() == [4 * ABSENT]
+
+
 def test_where_no_finding_is_absent_there_is_no_such_column(scores):
     present = scores[scores["case"].astype(int) >= ABSENT]
     assert "n_absent" not in ss.describe(present).columns
