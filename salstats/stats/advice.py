@@ -18,6 +18,13 @@ FEW_FOR_T = 5
 #: a standard error smaller than this, relative to the scores, is rounding error
 ROUNDING = 1e-12
 
+#: what holds better with few units, by what is estimated
+_ANALYTIC = {
+    "mean": "interval='wilson' or 'exact' of 0/1 scores, 't' of other means, 'delta' of a pooled rate",
+    "difference": "interval='t' and test='t', or 'delta' of pooled rates",
+    "percent_decrease": "interval='fieller' or 'delta', and test='t'",
+}
+
 
 def _named(keys: pd.DataFrame, which: np.ndarray) -> str:
     """Return the names of the rows in question, for a message."""
@@ -25,7 +32,7 @@ def _named(keys: pd.DataFrame, which: np.ndarray) -> str:
 
 
 def warn_few_units(
-    smallest: np.ndarray, effective: np.ndarray, keys: pd.DataFrame, kind: str, *, resampled: bool
+    smallest: np.ndarray, effective: np.ndarray, keys: pd.DataFrame, kind: str, term: str, *, resampled: bool
 ) -> None:
     """Warn where inference hangs on few units, or on few large ones.
 
@@ -39,6 +46,8 @@ def warn_few_units(
         Grouping columns.
     kind : str
         The interval.
+    term : {"mean", "difference", "percent_decrease"}
+        What is estimated.
     resampled : bool
         Whether an interval or a p-value comes from replicates.
     """
@@ -47,12 +56,7 @@ def warn_few_units(
     if few.any():
         low, high = int(smallest[few].min()), int(smallest[few].max())
         span = f"{low}" if low == high else f"{low} to {high}"
-        advice = (
-            "analytic ones hold better: interval='wilson' or 'exact' of 0/1 scores, 't' of other means or a "
-            "difference, 'fieller' of a decrease, 'delta' of a pooled rate, and test='t' of a comparison"
-            if resampled
-            else "more cases are needed"
-        )
+        advice = f"analytic ones hold better: {_ANALYTIC[term]}" if resampled else "more cases are needed"
         what = "resampling" if resampled else "estimating a variance from"
         warnings.warn(
             f"{kind} intervals or their tests rest on {span} units for {_named(keys, few)}; {what} fewer "
@@ -105,11 +109,13 @@ def warn_beyond_range(estimates: pd.DataFrame, keys: pd.DataFrame) -> None:
     """Warn of limits at values that what is estimated cannot have."""
     beyond = beyond_range(estimates)
     if beyond.any():
-        row = estimates.iloc[int(np.flatnonzero(beyond)[0])]
+        rows = estimates[beyond]
+        row, metrics = rows.iloc[0], [known_metric(m) for m in rows["metric"].unique()]
+        shares = row["term"] == "mean" and any(m is not None and (m.low, m.high) == (0, 1) for m in metrics)
+        inside = "percentile limits stay inside" + ", and of 0/1 scores interval='wilson' or 'exact'" * shares
         warnings.warn(
             f"{row['interval']} limits hold values that are impossible ({row['conf_low']:.4g} to "
-            f"{row['conf_high']:.4g}) for {_named(keys, beyond)}: this interval does not fit so few cases; "
-            "of a mean of 0/1 scores take interval='wilson' or 'exact'; percentile limits stay inside",
+            f"{row['conf_high']:.4g}) for {_named(keys, beyond)}: this interval knows no bounds; {inside}",
             SalstatsWarning,
             stacklevel=4,
         )
@@ -130,6 +136,7 @@ def warn_undefined(n_undefined: np.ndarray, n_replicates: int, keys: pd.DataFram
 
 def warn_limits(
     kind: str,
+    term: str,
     low: np.ndarray,
     high: np.ndarray,
     estimate: np.ndarray,
@@ -141,9 +148,10 @@ def warn_limits(
     with np.errstate(invalid="ignore"):
         flat = (high - low <= ROUNDING * scale) & ~np.isnan(estimate)
     if flat.any():
+        other = "for 0/1 scores take interval='wilson' or 'exact', else " if term == "mean" else ""
         warnings.warn(
             f"the {kind} interval has width 0 for {_named(keys, flat)}: all scores or replicates are equal; "
-            "for 0/1 scores take interval='wilson' or 'exact', else more cases are needed",
+            f"{other}more cases are needed",
             SalstatsWarning,
             stacklevel=5,
         )

@@ -154,10 +154,12 @@ def infer(
     smallest = smallest_of_rows(cells, estimand)
     if kind not in ("wilson", "exact"):
         low, high = (np.where(smallest < 2, np.nan, limit) for limit in (low, high))
-        warn_few_units(smallest, effective_units(sizes), keys, kind, resampled=replicates is not None)
+        warn_few_units(
+            smallest, effective_units(sizes), keys, kind, estimand.kind, resampled=replicates is not None
+        )
     if replicates is not None:
         warn_undefined(n_undefined, len(replicates), keys)
-    warn_limits(kind, low, high, estimate, scale, keys, limits.conf_set)
+    warn_limits(kind, estimand.kind, low, high, estimate, scale, keys, limits.conf_set)
     return Inference(
         estimate,
         std_error,

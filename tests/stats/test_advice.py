@@ -9,7 +9,7 @@ import salstats as ss
 from salstats.checks import SalstatsWarning
 from salstats.display.plots import captions
 from salstats.display.tables import notes
-from salstats.stats.advice import beyond_range
+from salstats.stats.advice import beyond_range, warn_beyond_range
 
 
 @pytest.fixture
@@ -29,6 +29,32 @@ def test_few_hits_are_sent_to_intervals_of_proportions_which_stay_inside(six):
             found = ss.summarize(six, interval=interval)
             assert found["conf_low"].ge(0).all()
             assert found["conf_high"].le(1).all()
+
+
+@pytest.mark.parametrize(
+    ("estimate", "advised"),
+    [
+        (lambda s: ss.difference(s, reference="human", n_replicates=40), "t"),
+        (lambda s: ss.percent_decrease(s, reference="human", n_replicates=40), "fieller"),
+    ],
+)
+def test_few_pairs_are_sent_to_intervals_that_the_comparison_has(six, estimate, advised):
+    with pytest.warns(SalstatsWarning, match="rest on 6 units") as said:
+        estimate(six)
+    texts = " ".join(str(w.message) for w in said)
+    assert f"interval='{advised}'" in texts
+    assert "wilson" not in texts
+
+
+@pytest.mark.parametrize(("metric", "proportion"), [("hit", True), ("ncc", False), ("kl", False)])
+def test_what_stays_inside_is_named_by_metric_and_whatever_n(metric, proportion):
+    keys = pd.DataFrame({"metric": [metric]})
+    frame = keys.assign(term="mean", estimate=0.9, conf_low=-1.2, conf_high=1.2, interval="t")
+    with pytest.warns(SalstatsWarning, match="percentile limits stay inside") as said:
+        warn_beyond_range(frame, keys)
+    text = str(said[0].message)
+    assert ("wilson" in text) == proportion
+    assert "few" not in text
 
 
 @pytest.mark.parametrize(
