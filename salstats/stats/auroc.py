@@ -17,6 +17,7 @@ from salstats.checks import (
     check_numeric,
 )
 from salstats.frames import estimates_frame
+from salstats.stats.absent import absent_column, absent_observations
 from salstats.stats.adjust import adjust as adjust_estimates
 from salstats.stats.adjust import check_procedure
 from salstats.stats.grouping import group_label, group_list, row_groups, warn_pooled_methods
@@ -33,7 +34,7 @@ def auroc(
     *,
     by: str | Sequence[str] | None = None,
     unit: str | None = None,
-    interval: str = "logit",
+    interval: str | None = "logit",
     level: float = 0.95,
     overall: bool = False,
     adjust: str = "none",
@@ -60,7 +61,8 @@ def auroc(
     interval : {"logit", "delong", "obuchowski"}
         `logit`: estimate ± quantile × std_error on the scale of log odds, with Obuchowski's variance in
         groups where units repeat, else DeLong's. The other two are on the scale of the area: `delong` takes
-        rows for independent, `obuchowski` units; where these do not repeat they are the same.
+        rows for independent, `obuchowski` units; where these do not repeat they are the same. None is the
+        default.
     level : float
         Confidence level.
     overall : bool
@@ -90,9 +92,11 @@ def auroc(
         conf_low, conf_high, conf_level, interval
             As `interval` says, with the normal or t quantile as above; on the scale of the area cut off at 0
             and 1 as in pROC. NaN where std_error is 0 or NaN.
-        unit, n, n_missing, n_units
-            Rows with both values, rows without, and distinct units of the former. Without a column `case`,
-            `patient` or a `unit` asked for, `unit` and `n_units` are left out and rows are independent.
+        unit, n, n_missing, n_absent, n_units
+            Rows with both values, rows without (of a metric `n_absent` of them, where there is any, as the
+            finding is absent), and distinct units of the former. Without a column
+            `case`, `patient` or a `unit` asked for, `unit` and `n_units` are left out and rows are
+            independent.
         predictor, response
             What was used.
         n_positive, n_negative
@@ -137,6 +141,7 @@ def auroc(
     0  auroc      0.75  4           2
     """
     frame = check_frame(data, "data")
+    interval = "logit" if interval is None else interval
     check_choice(interval, AUROC_INTERVALS, "interval")
     check_procedure(adjust, "adjust")
     level = check_level(level)
@@ -195,6 +200,8 @@ def auroc(
         "n": n,
         "n_missing": np.array([len(rows) for rows in rows_of]) - n,
     }
+    if of_metric:
+        columns |= absent_column(keys, absent_observations(frame, [score, label], groups), frame)
     if units is not None:
         columns |= {"unit": units.name, "n_units": n_units}
     special_columns = {

@@ -343,6 +343,20 @@ def test_missing_values_are_counted(synth1):
     assert result["n_units"].tolist() == complete["patient"].nunique().tolist()
 
 
+def test_of_a_metric_absent_findings_are_counted_apart():
+    rows = np.arange(20)
+    absent, lost = rows < 6, rows == 19
+    scores = pd.DataFrame({
+        "case": rows.astype(str), "task": "a", "method": "cam", "metric": "hit", "label": 1 - absent,
+        "score": np.where(absent | lost, np.nan, rows % 3 == 0), "prob": np.sin(rows),
+    })  # fmt: skip
+    found = auroc(scores, "prob", "hit", interval=None)
+    assert found[["n", "n_missing", "n_absent"]].to_numpy().tolist() == [[13, 7, 6]]
+    pd.testing.assert_frame_equal(found, auroc(scores, "prob", "hit"))
+    # of the finding itself they are the negatives
+    assert "n_absent" not in auroc(scores.assign(prob=scores["prob"].where(rows > 0)), "prob", "label")
+
+
 def test_delong_asked_for_although_patients_repeat_warns(synth1):
     with pytest.warns(SalstatsWarning, match="takes rows for independent"):
         result = auroc(synth1, "prob", "hit", interval="delong")
