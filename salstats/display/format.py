@@ -216,8 +216,8 @@ def p_text(value: Any, style: str = "nature", *, named: bool = False, floor: Any
 
     Examples
     --------
-    >>> p_text(0.0444, floor=0.0444), p_text(0.0312, floor=0.002)
-    ('<0.045', '0.031')
+    >>> p_text(0.0444, floor=0.0444), p_text(0.05, floor=0.05), p_text(0.0312, floor=0.002)
+    ('<0.045', '≤0.050', '0.031')
     >>> p_text(0.0312), p_text(0.00002), p_text(0.0312, "ama"), p_text(0.0496, "ama", named=True)
     ('0.031', '<0.001', '.03', 'P = .0496')
     >>> p_text(0.9999), p_text(0.9999, "radiology"), p_text(float("nan"))
@@ -230,7 +230,9 @@ def p_text(value: Any, style: str = "nature", *, named: bool = False, floor: Any
         text = "<0.001"
     elif floor is not None and value <= floor * (1 + ROUNDING):
         digits = max(how.p_digits, 3) if value < 0.01 else how.p_digits
-        text = f"<{np.ceil(value * 10**digits * (1 - ROUNDING)) / 10**digits:.{digits}f}"
+        # at .05 itself nothing is below it
+        sign = "≤" if abs(value / STAR_LEVELS[0] - 1) <= ROUNDING else "<"
+        text = f"{sign}{np.ceil(value * 10**digits * (1 - ROUNDING)) / 10**digits:.{digits}f}"
     else:
         text = _p_decimals(float(value), how.p_digits)
         if float(text) >= 1:
@@ -239,7 +241,7 @@ def p_text(value: Any, style: str = "nature", *, named: bool = False, floor: Any
         text = text.replace("0.", ".", 1)
     if not named:
         return text
-    return f"P {text[0]} {text[1:]}" if text[0] in "<>" else f"P = {text}"
+    return f"P {text[0]} {text[1:]}" if text[0] in "<>≤" else f"P = {text}"
 
 
 def _p_decimals(value: float, digits: int) -> str:
