@@ -87,11 +87,14 @@ def warn_unnamed_units(frame: pd.DataFrame) -> None:
     """Warn where a column that looks like an id repeats, but is called neither `case` nor `patient`."""
     if "patient" in frame.columns:
         return
-    taken, n_taken = ("cases", frame["case"].nunique()) if "case" in frame.columns else ("rows", len(frame))
+    taken = "cases" if "case" in frame.columns else "rows"
     for column in frame.columns:
         match = ID_NAME.fullmatch(str(column))
         ours = "patient" if match and match[1].lower() in ("patient", "subject", "pat") else "case"
-        if match and ours not in frame.columns and frame[column].nunique(dropna=False) < n_taken:
+        if not match or ours in frame.columns:
+            continue
+        known = frame[frame[column].notna()]
+        if known[column].nunique() < (known["case"].nunique() if taken == "cases" else len(known)):
             warnings.warn(
                 f"column {str(column)!r} repeats, but {taken} are taken for independent, since only columns "
                 f"named 'case' and 'patient' are known as units; rename it to {ours!r}",

@@ -1,5 +1,7 @@
 """What is resampled, and which rows meet."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,6 +10,7 @@ import salstats as ss
 from salstats.checks import ColumnError, SalstatsError, SalstatsWarning
 from salstats.stats.pairing import pair_with_reference
 from salstats.stats.units import resolve_unit
+from salstats.stats.wide import find_units
 
 
 def frame(**columns):
@@ -47,6 +50,11 @@ def test_patients_under_another_name_are_asked_for():
     named = frame(case=["a", "b", "c"], **{"Patient ID": ["p", "p", "q"]})
     with pytest.warns(SalstatsWarning, match="'Patient ID' repeats.*rename it to 'patient'"):
         assert resolve_unit(named, None).name == "case"
+    unknown = frame(case=["a", "b", "c"], patient_id=[None, None, "q"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert resolve_unit(unknown, None).name == "case"
+        assert find_units(unknown.drop(columns="case"), None) is None
 
 
 def test_cases_against_repeated_patients_warn():
