@@ -32,6 +32,7 @@ from salstats.stats.formulas import Formula, parse_formula
 from salstats.stats.grouping import warn_pooled_methods
 from salstats.stats.model_frame import Group, check_data, grouping_columns, model_frame, split
 from salstats.stats.units import Units, resolve_unit, warn_unnamed_units
+from salstats.stats.wide import is_scores_frame
 
 Notes = dict[str, list[str]]
 """What went wrong: the kind, and the models (or why) of each."""
@@ -185,7 +186,8 @@ def fit_models(
         unit_name = units.name if units is not None else None
         repeated = _default_units(frame) if inference and units is None else None
         variables = {column: read_variable(frame, column) for column in one.columns}
-        absent = is_absent(frame.assign(score=frame[one.columns[0]]))
+        # in any other table a label or a reason says nothing of findings
+        absent = is_absent(frame.assign(score=frame[one.columns[0]])) & is_scores_frame(data)
         of_formula: list[Model] = []
         for group in split(frame, options.by, overall=overall):
             label = _label(one, options.by, group)

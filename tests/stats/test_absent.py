@@ -94,6 +94,13 @@ def test_a_task_called_overall_is_a_task_like_others(scores):
     assert ss.correlate(renamed, "iou", "prob", by=())["n_absent"].tolist() == [4 * ABSENT]
 
 
+def test_labels_of_a_table_that_is_none_of_scores_say_nothing_of_findings(scores):
+    other = scores.drop(columns="case").rename(columns={"score": "y"})
+    found = ss.regress(other, "y ~ prob", by="method")
+    assert found["n_missing"].sum() > 0
+    assert "n_absent" not in found.columns
+
+
 def test_where_no_finding_is_absent_there_is_no_such_column(scores):
     present = scores[scores["case"].astype(int) >= ABSENT]
     assert "n_absent" not in ss.describe(present).columns
