@@ -134,7 +134,7 @@ def normalized_note(frame: pd.DataFrame, labels: Labels) -> str:
     if "normalized" not in frame.columns:
         return ""
     names = [row.whole for row in term_rows(frame[frame["normalized"].eq(True)], labels)]
-    return f"Scaled from 0, the smallest value, to 1, the largest: {joined(names)}." if names else ""
+    return f"From 0, the smallest value in the data, to 1, the largest: {joined(names)}." if names else ""
 
 
 def _formulas(frame: pd.DataFrame) -> list[str]:

@@ -220,6 +220,13 @@ def test_scaled_covariates_say_so(scaled, read):
     assert "to 1, the largest: Elongation." in seen.note
 
 
+def test_nobody_is_said_to_have_scaled_what_runs_from_0_to_1(read):
+    prob = np.linspace(0, 1, 30)
+    note = read(ss.table_regression(ss.regress(pd.DataFrame({"y": prob**2, "prob": prob}), "y ~ prob"))).note
+    assert "the data, to 1, the largest: Model confidence." in note
+    assert "scaled" not in note.casefold()
+
+
 def test_what_a_model_holds_but_no_row_shows_is_said(scaled, read):
     formulas = [f"iou ~ {x} + task" for x in FEATURES]
     terms = ss.regress(scaled, formulas, errors="cluster")
