@@ -11,7 +11,7 @@ from salstats.display.labels import Labels
 from salstats.display.tables import notes
 from salstats.display.tables.marks import numbers
 from salstats.display.tables.models import Frames, combine, model_columns
-from salstats.display.tables.placement import key_of
+from salstats.display.tables.placement import grouping_columns, key_of
 
 #: A group of rows and a column of the table.
 Place = tuple[tuple[str, ...], int]
@@ -69,7 +69,9 @@ def _parameters(
     frame: pd.DataFrame, parameters: pd.DataFrame, single: Mapping[Place, int], labels: Labels, digits: int
 ) -> dict[str, dict[Place, str]]:
     """Return variances and the like by term; they may be small, so that `digits` of them are significant."""
-    columns = model_columns(frame)
+    # broom.mixed's `group` is of variances alone and tells no models apart
+    columns = [c for c in model_columns(frame) if frame[c].notna().any()]
+    own = [c for c in grouping_columns(frame) if c not in columns]
     places = {key_of(frame, row, columns): place for place, row in single.items()}
     estimate = numbers(parameters, "estimate")
     rows: dict[str, dict[Place, str]] = {}
@@ -77,7 +79,8 @@ def _parameters(
         place = places.get(key_of(parameters, i, columns))
         if place is not None:
             text = number_text(estimate[i], digits).replace("-", MINUS)
-            rows.setdefault(labels.value("term", term), {})[place] = text
+            name = labels.value("term", term).replace("__", " ")
+            rows.setdefault(", ".join([*filter(None, key_of(parameters, i, own)), name]), {})[place] = text
     return rows
 
 

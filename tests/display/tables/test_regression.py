@@ -429,6 +429,29 @@ def test_variances_stand_at_the_foot_and_are_neither_starred_nor_counted(read):
     assert "not available" not in seen.note
 
 
+def test_variances_of_broom_mixed_stand_at_the_foot_with_their_group(read):
+    table = pd.DataFrame(
+        {
+            "site": "A",
+            "effect": ["fixed", "fixed", "ran_pars", "ran_pars", "ran_pars"],
+            "group": [None, None, "patient", "reader", "Residual"],
+            "term": ["(Intercept)", "size", "sd__(Intercept)", "sd__(Intercept)", "sd__Observation"],
+            "estimate": [0.7, 0.5, 0.4, 0.3, 0.2],
+            "p.value": [0.1, 0.01, np.nan, np.nan, np.nan],
+        }
+    )
+    for other in (table, table.assign(site="B")):
+        seen = read(ss.table_regression(ss.tidy(pd.concat([table, other]).drop_duplicates())))
+        rows = [row[:2] for row in seen.body]
+        assert rows[:4] == [
+            ["Size", "0.500*"],
+            ["patient, sd (Intercept)", "0.400"],
+            ["reader, sd (Intercept)", "0.300"],
+            ["Residual, sd Observation", "0.200"],
+        ]
+        assert rows[4:] == (rows[:4] if other is not table else [])
+
+
 def test_markup_in_terms_names_and_outcomes_is_literal(read):
     bad = r"<b>&_%$*\{{x}}"
     table = starred([0.5, 0.6], n=10).assign(term=[bad, f"{bad}2"], formula=f"I({bad}) ~ x")
