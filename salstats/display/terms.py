@@ -1,7 +1,7 @@
 """Terms of regressions in print: a factor is a heading with its levels below it, the reference among them."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -57,8 +57,11 @@ def variables_in(formula: str, terms: Sequence[str] | None = None) -> list[str]:
     return list(dict.fromkeys(c for columns in factors.values() for c in columns))
 
 
-def parts_of(term: str, formula: str) -> tuple[Part, ...]:
-    """Return the variables of a term with their levels, as its formula tells them apart."""
+def parts_of(term: str, formula: str, known: Mapping[str, Part] | None = None) -> tuple[Part, ...]:
+    """Return the variables of a term with their levels, as its formula or `known` levels tell them apart."""
+    known = known or {}
+    if term in known:
+        return (known[term],)
     found: list[tuple[Part, ...]] = []
     for factors in factors_of(formula):
         names = [f.name for f in factors]
@@ -69,8 +72,11 @@ def parts_of(term: str, formula: str) -> tuple[Part, ...]:
         # of `task` and `task_size` the longer one is meant
         return max(found, key=lambda parts: sum(len(name) for name, _ in parts))
     pieces = re.split(r":(?![^()]*\))", term)
-    coded = [re.fullmatch(r"(C\(\w+\))(.+)", piece) for piece in pieces]
-    return tuple((m[1], m[2]) if m else (piece, "") for m, piece in zip(coded, pieces, strict=True))
+    coded = [re.fullmatch(r"(C\(\w+[^()]*\))(.+)", piece) for piece in pieces]
+    return tuple(
+        known.get(piece) or ((m[1], m[2]) if m else (piece, ""))
+        for m, piece in zip(coded, pieces, strict=True)
+    )
 
 
 def variable_text(name: str, labels: Labels) -> str:
@@ -93,9 +99,12 @@ def with_reference_rows(frame: pd.DataFrame, models: Sequence[str]) -> pd.DataFr
     if "reference_level" not in frame.columns or not frame["reference_level"].notna().any():
         return frame
     levels = frame[frame["reference_level"].notna()]
-    named = zip(levels["term"], _formulas(levels), levels["reference_level"], strict=True)
-    terms = [f"{parts_of(str(term), formula)[0][0]}{level}" for term, formula, level in named]
-    rows = levels.assign(term=terms, reference_level=None).drop_duplicates([*models, "term"])
+    known = _levels(frame)
+    parts = [parts_of(str(t), f, known)[0] for t, f in zip(levels["term"], _formulas(levels), strict=True)]
+    terms = [f"{name}{level}" for (name, _), level in zip(parts, levels["reference_level"], strict=True)]
+    rows = levels.assign(term=terms, reference_level=None)
+    # where nothing says what of a term is the level, there is no telling what the reference is called
+    rows = rows[[level != "" for _, level in parts]].drop_duplicates([*models, "term"])
     rows[[c for c in _ESTIMATED if c in rows.columns]] = np.nan
     # a row and the reference before it have one index
     return pd.concat([rows, frame]).sort_index(kind="stable").reset_index(drop=True)
@@ -104,10 +113,11 @@ def with_reference_rows(frame: pd.DataFrame, models: Sequence[str]) -> pd.DataFr
 def term_rows(frame: pd.DataFrame, labels: Labels) -> list[TermRow]:
     """Return the rows of terms in the order they stand: as labels have them, levels below their factor."""
     of = dict(reversed(list(zip(frame["term"].astype(str), _formulas(frame), strict=True))))
+    levels_of = _levels(frame)
     below: dict[str, list[TermRow]] = {}
     levels: dict[str, dict[str, TermRow]] = {}
     for term in labels.order("term", list(dict.fromkeys(frame["term"].astype(str)))):
-        parts = parts_of(term, of[term])
+        parts = parts_of(term, of[term], levels_of)
         heading, text = _texts(term, parts, labels)
         alone = heading and len(parts) == 1
         row = TermRow(term, text, f"{heading}: {text}" if alone else text, bool(heading))
@@ -142,9 +152,19 @@ def _formulas(frame: pd.DataFrame) -> list[str]:
     return list(frame["formula"].fillna("").astype(str)) if "formula" in frame.columns else [""] * len(frame)
 
 
+def _levels(frame: pd.DataFrame) -> dict[str, Part]:
+    """Return the terms of which the frame says the factor, each with its factor and its level."""
+    if "factor" not in frame.columns:
+        return {}
+    said = frame.loc[frame["factor"].notna(), ["term", "factor"]].astype(str)
+    pairs = zip(said["term"], said["factor"], strict=True)
+    return {term: (name, term[len(name) :]) for term, name in pairs if term.startswith(name)}
+
+
 def _column(name: str) -> str:
-    """Return the column of a factor: `C(task)` is one of tasks."""
-    return name[2:-1] if name.startswith("C(") else name
+    """Return the column of a factor: `C(task)` and `C(task, Sum)` are of tasks."""
+    coded = re.fullmatch(r"C\(([^(),]+)(?:,.*)?\)", name)
+    return coded[1] if coded else name
 
 
 def _texts(term: str, parts: Sequence[Part], labels: Labels) -> tuple[str, str]:

@@ -27,8 +27,9 @@ _BROOM = {
 _NO_COEFFICIENTS = ("random", "auxiliary", "ran_pars", "ran_vals", "ran_coefs")
 _NUMBERS = ("estimate", "std_error", "statistic", "df", "p_value", "p_adjusted", "conf_low", "conf_high")
 _INTERCEPTS = ("Intercept", "const", INTERCEPT)
-_TREATMENT = re.compile(r"C\((\w+), ?Treatment\([^()]*\)\)")
+_TREATMENT = re.compile(r"C\(([^(),]+), ?Treatment\([^()]*\)\)")
 _CONTRAST = re.compile(r"\[(?:T\.)?([^\[\]]*)\]")
+_QUOTED = re.compile(r"Q\(([\"'])(.*?)\1\)")
 
 
 def tidy(fit: object, *, level: float = 0.95) -> pd.DataFrame:
@@ -67,6 +68,9 @@ def tidy(fit: object, *, level: float = 0.95) -> pd.DataFrame:
             Of a statsmodels result: its rows; of a table: its column `nobs`.
         reference_level
             Of a statsmodels result: the level that a level of a factor is compared with.
+        factor
+            Of a statsmodels result that was fitted from a formula with factors: of a level, its factor as
+            `term` spells it.
         effect
             Of a statsmodels result with parameters that are no coefficients: `fixed`; `random`, the variances
             and covariances of a mixed model, "Residual Var" last; `auxiliary`, what else there is (the
@@ -176,10 +180,12 @@ def _from_statsmodels(fit: Any, level: float) -> pd.DataFrame:
         frame.loc[n, ["term", "estimate"]] = "Residual Var", float(fit.scale)
         effect = np.append(effect, "random")
     formula = getattr(fit.model, "formula", None)
-    against = _reference_levels(fit, [str(t) for t in named][:n])
     special: dict[str, Any] = {"effect": effect} if beyond.any() else {}
-    if any(against):
-        special["reference_level"] = text_column([*against, *[None] * (len(frame) - n)])
+    factors = _factors(fit)
+    of = [factors.get(str(t), {}) for t in named][:n] + [{}] * (len(frame) - n)
+    for column in ("reference_level", "factor"):
+        values = [known.get(column) for known in of]
+        special |= {column: text_column(values)} if any(values) else {}
     return estimates_frame(
         pd.DataFrame({"formula": formula} if isinstance(formula, str) else {}, index=range(len(frame))),
         {
@@ -192,16 +198,21 @@ def _from_statsmodels(fit: Any, level: float) -> pd.DataFrame:
     )
 
 
-def _reference_levels(fit: Any, names: Sequence[str]) -> list[str | None]:
-    """Return the level that each parameter is compared with where it is a level of a factor."""
-    factors = getattr(getattr(fit.model.data, "model_spec", None), "factor_infos", {}).values()
-    found: dict[str, str] = {}
-    for info in factors:
-        if info.type == "categorical":
-            terms = {f"{info.factor.name()}[T.{level}]": str(level) for level in info.categories}
-            left = [level for term, level in terms.items() if term not in names]
-            found |= {term: left[0] for term in terms if len(left) == 1}
-    return [found.get(name) for name in names]
+def _factors(fit: Any) -> dict[str, dict[str, str]]:
+    """Return the factor of each parameter that is a level of one, and what it is compared with, if any."""
+    spec: Any = getattr(fit.model.data, "model_spec", None)
+    found: dict[str, dict[str, str]] = {}
+    for term, place in getattr(spec, "term_slices", {}).items():
+        info = spec.factor_infos[term.factors[0]] if len(term.factors) == 1 else None
+        if info is None or info.type != "categorical":
+            continue
+        name, own = info.factor.name(), spec.column_names[place]
+        levels = {f"{name}[T.{level}]": str(level) for level in info.categories}
+        left = [level for column, level in levels.items() if column not in own]
+        for column in own:
+            against = {"reference_level": left[0]} if column in levels and len(left) == 1 else {}
+            found[column] = {"factor": _term_name(name), **against}
+    return found
 
 
 def _beyond_design(fit: Any, names: Sequence[str]) -> np.ndarray:
@@ -224,5 +235,7 @@ def is_coefficient(terms: pd.DataFrame) -> np.ndarray:
 
 
 def _term_name(name: str) -> str:
-    """Return a term in R's spelling: 'site[T.b]:x' is 'siteb:x', 'Intercept' is '(Intercept)'."""
-    return INTERCEPT if name in _INTERCEPTS else _CONTRAST.sub(r"\1", _TREATMENT.sub(r"C(\1)", name))
+    """Return a term in R's spelling: 'site[T.b]:Q("x")' is 'siteb:x', 'Intercept' is '(Intercept)'."""
+    if name in _INTERCEPTS:
+        return INTERCEPT
+    return _CONTRAST.sub(r"\1", _TREATMENT.sub(r"C(\1)", _QUOTED.sub(r"\2", name)))

@@ -94,6 +94,15 @@ def test_factors_of_statsmodels_have_the_terms_and_references_of_regress(synth1)
     pd.testing.assert_frame_equal(theirs.loc[ours.index], ours)
 
 
+def test_levels_of_statsmodels_know_their_factor(readings):
+    rows = readings.assign(**{"the reader": readings["reader"].astype(str), "third": readings["patient"] % 3})
+    table = ss.tidy(smf.ols('score ~ C(Q("the reader")) * np.exp(x) + C(third, Sum)', rows).fit())
+    assert table["term"][1] == "C(the reader)1"
+    of = table["factor"].fillna("").tolist()
+    assert of == ["", *["C(the reader)"] * 3, *["C(third, Sum)"] * 2, *[""] * 4]
+    assert table["reference_level"].fillna("").tolist() == ["", *["0"] * 3, *[""] * 6]
+
+
 @quiet_fits
 def test_variances_of_a_mixed_model_are_its_own_and_not_tested(readings):
     fit = smf.mixedlm("score ~ x", readings, groups="patient", re_formula="~ x").fit()

@@ -89,6 +89,14 @@ def test_the_reference_level_has_a_row_without_a_mark():
     assert list(figure.data["row_label"]) == ["Size", "Task: Second", "Task: Third"]
 
 
+def test_a_factor_of_a_formula_from_elsewhere_has_its_own_rows_and_no_others():
+    names = ["siteb", "sitec", "np.exp(x)"]
+    frame = terms("y ~ site + np.exp(x)", names, reference_level=["a", "a", None])
+    assert row_labels(ss.plot_regression(frame)) == ["Siteb", "Sitec", "np.exp(x)"]
+    figure = ss.plot_regression(frame.assign(factor=["site", "site", None]))
+    assert row_labels(figure) == ["Site", "\u2003a (reference)", "\u2003b", "\u2003c", "np.exp(x)"]
+
+
 def test_a_label_for_a_whole_term_comes_first():
     frame = terms("iou ~ task", names=["taskEdema"])
     assert row_labels(ss.plot_regression(frame, labels={"taskEdema": "Oedema"})) == ["Oedema"]

@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+import statsmodels.formula.api as smf
 
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsError
@@ -203,6 +204,35 @@ def test_a_level_compared_in_one_model_and_the_reference_of_another_has_both(rea
     assert "—" not in (seen.rows["A"][1], seen.rows["B"][0])
     first.loc[0, "estimate"] = np.nan
     assert "—, reference level or not available." in read(ss.table_regression(first)).note
+
+
+SITE = ["Site", "a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("formula", "rows"),
+    [
+        ("np.log(y) ~ site", SITE),
+        ("y ~ site * np.exp(x)", [*SITE, "np.exp(x)", "Site × np.exp(x)", "b × np.exp(x)", "c × np.exp(x)"]),
+        ("y ~ C(site) + bs(x, df=3)", [*SITE, "bs(x, df=3)0", "bs(x, df=3)1", "bs(x, df=3)2"]),
+        ('y ~ Q("the site") + x', ["the site", "a", "b", "c", "X"]),
+        ('y ~ C(Q("the site"), Treatment("b"))', ["the site", "b", "a", "c"]),
+        ("y ~ C(site, Sum) + x", ["Site", "S.a", "S.b", "X"]),
+        ("y ~ C(site, Diff) + np.exp(x)", ["Site", "D.a", "D.b", "np.exp(x)"]),
+    ],
+)
+def test_factors_of_statsmodels_are_headings_whatever_else_is_in_the_formula(formula, rows, read):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"y": 1 + rng.random(60), "x": rng.normal(size=60), "site": np.tile(list("abc"), 20)}
+    )
+    terms = ss.tidy(smf.ols(formula, frame.assign(**{"the site": frame["site"]})).fit())
+    assert [row[0] for row in read(ss.table_regression(terms)).body] == [*rows, "n"]
+    bare = read(ss.table_regression(terms.drop(columns="factor")))
+    # a reference that nothing tells the name of has no row
+    assert {row[0] for row in bare.body if row[1] == "—"} <= set(rows)
+    estimates = [row for row in bare.body if row[1] not in ("", "—")]
+    assert len({row[0] for row in estimates}) == len(terms)
 
 
 def test_formulas_are_given_in_the_words_of_the_rows(read):
