@@ -30,6 +30,8 @@ _INTERCEPTS = ("Intercept", "const", INTERCEPT)
 _TREATMENT = re.compile(r"C\(([^(),]+), ?Treatment\([^()]*\)\)")
 _CONTRAST = re.compile(r"\[(?:T\.)?([^\[\]]*)\]")
 _QUOTED = re.compile(r"Q\(([\"'])(.*?)\1\)")
+#: Lags of time series.
+_LAG = re.compile(r"\.L\d+")
 
 
 def tidy(fit: object, *, level: float = 0.95) -> pd.DataFrame:
@@ -74,9 +76,9 @@ def tidy(fit: object, *, level: float = 0.95) -> pd.DataFrame:
         effect
             Of a statsmodels result with parameters that are no coefficients: `fixed`; `random`, the variances
             and covariances of a mixed model, "Residual Var" last; `auxiliary`, what else there is (the
-            dispersion `alpha` of counts, BetaModel's `precision`, thresholds), on the scale it was fitted on,
-            for BetaModel the logarithm. Nobody tests whether these are zero: `statistic` and `p_value` are
-            NaN, and so is what else belongs to a variance.
+            dispersion `alpha` of counts, BetaModel's `precision` where it is constant, thresholds), on the
+            scale it was fitted on, for BetaModel the logarithm. Nobody tests whether these are zero:
+            `statistic` and `p_value` are NaN, and so is what else belongs to a variance.
         other columns of a table
             Last, as they are (`component`, `y.level`, ...).
 
@@ -219,12 +221,16 @@ def _beyond_design(fit: Any, names: Sequence[str]) -> np.ndarray:
     """Return which parameters belong to no column of a design matrix.
 
     Models of zeros hold a second design: that of inflation stands first, that of a hurdle (`zm_`) shares
-    its columns with the other.
+    its columns with the other. A precision that varies has one too. Time series have lags, and
+    autoregressions by least squares nothing else.
     """
-    exog = fit.model.exog
-    k = (0 if exog is None else exog.shape[1]) + getattr(fit.model, "k_inflate", 0)
+    model = fit.model
+    if model.exog is None or hasattr(model, "ar_lags"):
+        return np.array([name.startswith("sigma2") for name in names])
+    n_precision = np.shape(getattr(model, "exog_precision", [[]]))[1]
+    k = model.exog.shape[1] + getattr(model, "k_inflate", 0) + (n_precision if n_precision > 1 else 0)
     design = {name.removeprefix("zm_") for name in names[:k]}
-    return np.array([i >= k and name not in design for i, name in enumerate(names)])
+    return np.array([i >= k and name not in design and not _LAG.search(name) for i, name in enumerate(names)])
 
 
 def is_coefficient(terms: pd.DataFrame) -> np.ndarray:

@@ -7,6 +7,7 @@ import statsmodels.api as sm
 import statsmodels.formula.api as smf
 from regression_oracle import LINEAR, rows_of
 from statsmodels.othermod.betareg import BetaModel
+from statsmodels.tsa.ar_model import AutoReg
 
 import salstats as ss
 from salstats.checks import ColumnError, InputFileError, SalstatsError, ValueRangeError
@@ -146,6 +147,26 @@ def test_dispersion_and_precision_are_no_coefficients(readings, fit, others):
     assert marked["p_value"].isna().all()
     np.testing.assert_allclose(table["estimate"], fit.params, rtol=RTOL)
     assert (table["effect"] == "fixed").sum() == len(fit.params) - 1
+
+
+@pytest.mark.parametrize(
+    ("fit", "others"),
+    [
+        (
+            lambda d: BetaModel(d["share"], sm.add_constant(d["x"]), exog_precision=sm.add_constant(d["x"])),
+            [],
+        ),
+        (lambda d: AutoReg(d["score"], 2), []),
+        (lambda d: AutoReg(d["score"], 2, exog=d[["x"]]), []),
+        (lambda d: sm.tsa.SARIMAX(d["score"], d[["x"]], order=(1, 0, 0)), ["sigma2"]),
+    ],
+)
+def test_coefficients_beside_the_design_keep_their_tests(readings, fit, others):
+    model = fit(readings)
+    fit = model.fit() if isinstance(model, AutoReg) else model.fit(disp=0)
+    table = ss.tidy(fit).set_index("term")
+    assert table.index[table["statistic"].isna()].tolist() == others
+    np.testing.assert_allclose(table["p_value"].drop(others), fit.pvalues.drop(others), rtol=RTOL)
 
 
 def test_tables_of_broom_mixed_keep_their_effects_behind_the_estimates():
