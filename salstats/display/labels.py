@@ -215,9 +215,11 @@ def _warn_of_unknown(keys: Sequence[str], frame: pd.DataFrame) -> None:
 
 def _in_terms(frame: pd.DataFrame) -> set[str]:
     """Return what terms are made of, columns and levels (`area_ratio:taskEdema`), and formulas' variables."""
-    terms, formulas = (frame[c].dropna().unique() if c in frame.columns else () for c in ("term", "formula"))
+    terms, formulas, factors = (
+        frame[c].dropna().unique() if c in frame.columns else () for c in ("term", "formula", "factor")
+    )
     pieces = {p for t in terms for p in (*re.findall(r"\w+", str(t)), *str(t).split(":"))}
-    names: set[str] = set()
+    names = {str(name) for name in factors}
     for text in formulas:
         # the column may hold another package's model
         with suppress(FormulaError):

@@ -93,8 +93,8 @@ def test_a_factor_of_a_formula_from_elsewhere_has_its_own_rows_and_no_others():
     names = ["siteb", "sitec", "np.exp(x)"]
     frame = terms("y ~ site + np.exp(x)", names, reference_level=["a", "a", None])
     assert row_labels(ss.plot_regression(frame)) == ["Siteb", "Sitec", "np.exp(x)"]
-    figure = ss.plot_regression(frame.assign(factor=["site", "site", None]))
-    assert row_labels(figure) == ["Site", "\u2003a (reference)", "\u2003b", "\u2003c", "np.exp(x)"]
+    figure = ss.plot_regression(frame.assign(factor=["site", "site", None]), labels={"b": "B!"})
+    assert row_labels(figure) == ["Site", "\u2003a (reference)", "\u2003B!", "\u2003c", "np.exp(x)"]
 
 
 def test_a_label_for_a_whole_term_comes_first():
