@@ -13,7 +13,8 @@ def run_lrp(request: Request) -> torch.Tensor:
 
     The epsilon rule wherever numbers are mixed: convolutions, linear layers, batch normalisation, sums,
     averages and pooled maxima. Activations that give 0 of 0 (ReLU, tanh, SiLU, GELU) hand on what they get,
-    and so does what only rearranges numbers.
+    and so does what only rearranges numbers. So it takes networks of these steps (VGG, ResNet, DenseNet,
+    Inception), and none with layer normalisation, attention or gates (ViT, Swin, ConvNeXt, EfficientNet).
 
     Parameters
     ----------

@@ -249,6 +249,11 @@ def list_methods() -> pd.DataFrame:
         `sign`: how channels are reduced and what is kept where nothing else is said. `options`: its own
         options with their defaults. `source`: the paper.
 
+    Notes
+    -----
+    LRP takes networks of convolutions, linear layers, batch normalisation, pooling, sums and activations,
+    such as VGG, ResNet, DenseNet and Inception: none with layer normalisation, attention or gates.
+
     Examples
     --------
     >>> from salstats.explain import list_methods

@@ -69,7 +69,11 @@ def minimal_mask(
 
     Parameters
     ----------
-    model, images, maps, cases, tasks, method, kernel, sigma, batch_size, device, mixed_precision
+    model : torch.nn.Module
+        Its outputs are (n, n_outputs).
+    images, maps
+        As for `insertion`, which alone takes a `Network` and the maps of a folder.
+    cases, tasks, method, kernel, sigma, batch_size, device, mixed_precision
         As for `insertion`.
     targets : int or sequence of int, shape (n,), optional
         The class to be kept; by default the one that the network gives the whole image. With "sigmoid" the

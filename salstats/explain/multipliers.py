@@ -158,8 +158,8 @@ class Relevance(_Pass):
         several = sum(isinstance(one, torch.Tensor) and one.requires_grad for one in args) > 1
         if name in (*_ELEMENTWISE, *_MADE_OF, "softmax") or (several and name in (*_PRODUCTS, *_QUOTIENTS)):
             raise SalstatsError(
-                f"the network calls {name}(), for which LRP has no rule; leave it out where it stands at the "
-                "end, so that outputs are logits, or take another method"
+                f"the network calls {name}(), for which LRP has no rule: take another method, or, where that "
+                "is its last step, leave the step out so that outputs are logits"
             )
         with torch.no_grad():
             # of one image: biases are the same for all
