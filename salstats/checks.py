@@ -1,6 +1,10 @@
 """Exception classes and every argument check, called on the first lines of public functions."""
 
+import contextlib
+import os
 import re
+import sys
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -38,6 +42,18 @@ class InputFileError(SalstatsError):
 
 class SalstatsWarning(UserWarning):
     """The result stands but deserves a look; the message says at what."""
+
+
+#: Files whose frames are not the caller's: ours, and the decorators made of context managers.
+_NOT_THE_CALLER = (f"{Path(__file__).parent}{os.sep}", contextlib.__file__)
+
+
+def warn(message: str) -> None:
+    """Warn with SalstatsWarning at the line that called the package, however deep in it we are."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_NOT_THE_CALLER):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, SalstatsWarning, stacklevel=level)
 
 
 def quoted(names: Iterable[object]) -> str:

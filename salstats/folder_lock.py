@@ -2,13 +2,12 @@
 
 import errno
 import os
-import warnings
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from salstats.checks import InputFileError, SalstatsWarning
+from salstats.checks import InputFileError, warn
 
 try:
     import fcntl
@@ -80,11 +79,9 @@ def _locked(folder: Path, file: Path) -> int:
                     f"{folder}: another process (or another MapFolder of this one) is writing here; wait "
                     "until it ends"
                 ) from error
-            warnings.warn(
+            warn(
                 f"{folder}: its file system locks no files ({error.strerror or error}); see to it that only "
-                "one process writes here",
-                SalstatsWarning,
-                stacklevel=4,
+                "one process writes here"
             )
         # the last holder may have removed the file between our opening and our locking it
         if _same(handle, file):

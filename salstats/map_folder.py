@@ -2,7 +2,6 @@
 
 import os
 import time
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from salstats.checks import InputFileError, SalstatsError, SalstatsWarning, ShapeError, check_choice
+from salstats.checks import InputFileError, SalstatsError, ShapeError, check_choice, warn
 from salstats.folder_lock import FolderLock
 from salstats.images.masks import Rle
 from salstats.images.run_lengths import check_shape
@@ -165,11 +164,9 @@ class MapFolder:
             write_json(self.folder / SETTINGS, {**known, **self._settings})
         self._is_together, self._due = False, 0.0
         if without:
-            warnings.warn(
+            warn(
                 f"{table} has no row for maps in the folder: {len(without)}, such as {without[0].name}; they "
-                "are left alone, and a map that is made anew takes the place of the one of its name",
-                SalstatsWarning,
-                stacklevel=3,
+                "are left alone, and a map that is made anew takes the place of the one of its name"
             )
 
     def _dropped(self, known: Mapping[str, str], places: set[str]) -> list[MapKey]:

@@ -1,6 +1,5 @@
 """Maps that have one value everywhere: they point at nothing, which is said once for each method."""
 
-import warnings
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +7,7 @@ from contextvars import ContextVar
 
 import numpy as np
 
-from salstats.checks import SalstatsWarning
+from salstats.checks import warn
 
 #: (maps, constant maps) of each method, where several calls of `explain` belong together.
 _COUNTS: ContextVar[tuple[Counter[str], Counter[str]] | None] = ContextVar("_COUNTS", default=None)
@@ -41,9 +40,7 @@ def say_constant(method: str, maps: np.ndarray) -> None:
 def _warn(method: str, n_constant: int, n: int) -> None:
     """Say that maps are constant, if any is."""
     if n_constant:
-        warnings.warn(
+        warn(
             f"method {method!r}: {n_constant} of {n} maps have one value everywhere and point at nothing; "
-            "they are kept, and scored as empty masks",
-            SalstatsWarning,
-            stacklevel=4,
+            "they are kept, and scored as empty masks"
         )

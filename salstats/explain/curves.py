@@ -1,19 +1,11 @@
 """Insertion and deletion curves as frames, and the area under each."""
 
-import warnings
 from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
 
-from salstats.checks import (
-    SalstatsError,
-    SalstatsWarning,
-    check_choice,
-    check_columns,
-    check_frame,
-    check_numeric,
-)
+from salstats.checks import SalstatsError, check_choice, check_columns, check_frame, check_numeric, warn
 from salstats.codes import combined_codes
 from salstats.frames import KEY_COLUMNS, text_column
 
@@ -186,10 +178,8 @@ def _warn_shown(metric: np.ndarray, first: np.ndarray, last: np.ndarray) -> None
             continue
         empty, whole = (first, last) if name == "insertion" else (last, first)
         if empty[own].mean() >= _SHOWN * whole[own].mean() > 0:
-            warnings.warn(
+            warn(
                 f"{name}: without its pixels an image has a mean probability of {empty[own].mean():.2g}, "
                 f"with them {whole[own].mean():.2g}; the baseline hides little of what the network sees, so "
-                "these areas say little about maps; another baseline= or a wider blur (kernel=, sigma=) may",
-                SalstatsWarning,
-                stacklevel=3,
+                "these areas say little about maps; another baseline= or a wider blur (kernel=, sigma=) may"
             )

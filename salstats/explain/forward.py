@@ -1,6 +1,5 @@
 """Forward passes in batches: images and targets checked, the model left as it was."""
 
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -9,7 +8,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from salstats.checks import SalstatsError, SalstatsWarning, ShapeError, ValueRangeError, check_choice
+from salstats.checks import SalstatsError, ShapeError, ValueRangeError, check_choice, warn
 
 #: What turns outputs into probabilities: one class per image, or several that are independent.
 PROBABILITIES = ("softmax", "sigmoid", "none")
@@ -224,11 +223,9 @@ def _check_parameters(model: nn.Module) -> None:
             )
     for name, module in model.named_modules():
         if isinstance(module, nn.modules.batchnorm._BatchNorm) and module.running_mean is None:
-            warnings.warn(
+            warn(
                 f"layer {name!r}, {type(module).__name__}, has no running statistics: what the network gives "
-                "for an image depends on the others of its batch",
-                SalstatsWarning,
-                stacklevel=5,
+                "for an image depends on the others of its batch"
             )
             return
 

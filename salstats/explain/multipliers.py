@@ -5,7 +5,6 @@ One that is not named here keeps its gradient, which is right where it is linear
 finds where it is not.
 """
 
-import warnings
 from collections import deque
 from collections.abc import Callable
 from functools import partial
@@ -16,7 +15,7 @@ from torch import nn
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
-from salstats.checks import SalstatsError, SalstatsWarning, quoted
+from salstats.checks import SalstatsError, quoted, warn
 from salstats.explain.forward import check_outputs, without_parameter_gradients
 
 Function = Callable[..., Any]
@@ -355,4 +354,4 @@ def check_sums(
         return
     if refuse:
         raise SalstatsError(message)
-    warnings.warn(message, SalstatsWarning, stacklevel=2)
+    warn(message)

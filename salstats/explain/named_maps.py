@@ -1,13 +1,12 @@
 """Maps beside the images they explain: whose they are, one per image and method, all of them finite."""
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from salstats.checks import SalstatsError, SalstatsWarning, ShapeError, ValueRangeError, quoted
+from salstats.checks import SalstatsError, ShapeError, ValueRangeError, quoted, warn
 from salstats.images.map_steps import may_cover
 from salstats.images.maps import check_saliency
 
@@ -125,11 +124,9 @@ def warn_other_shape(maps: Mapping[str, list[np.ndarray]], shape: Sequence[int],
     for name, stack in maps.items():
         wrong = [place for place, saliency in enumerate(stack) if not may_cover(saliency.shape, shape)]
         if wrong:
-            warnings.warn(
+            warn(
                 f"method {name}: {len(wrong)} of {len(stack)} maps have other proportions than the network's "
                 f"input of {shape[0]} x {shape[1]} (the first: {keys.text(wrong[0])}, "
                 f"{stack[wrong[0]].shape[0]} x {stack[wrong[0]].shape[1]}) and are stretched over it; where "
-                "images were padded or cropped take the maps that explain() gives of the network's own input",
-                SalstatsWarning,
-                stacklevel=5,
+                "images were padded or cropped take the maps that explain() gives of the network's own input"
             )

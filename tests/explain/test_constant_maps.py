@@ -20,10 +20,11 @@ NOTHING = {"alpha": 1e6, "n_samples": 60}
 
 
 def said(call):
-    """What a call warns of."""
+    """What a call warns of, at a line of this file."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         call()
+    assert {one.filename for one in caught if issubclass(one.category, SalstatsWarning)} <= {__file__}
     return [str(one.message) for one in caught if issubclass(one.category, SalstatsWarning)]
 
 
