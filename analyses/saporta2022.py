@@ -12,7 +12,8 @@ given, 7 where single trainings of a model are, as METHOD:MODEL:SEED beside METH
 number as published and with patients as clusters, what changes under other choices (S1 misses, S2 cut-offs,
 S3 task effects, S7 logistic model), one at a time, and cases picked by their IoU.
 What cannot be made of what is there is listed with what it needs before anything is tuned or scored: the
-public release has maps for its validation set only, and people's marks for its test set only.
+public release has maps for its validation set only, and people's marks for its test set only. A result whose
+numbers turn out not to allow it, such as slopes on features that do not vary, is named at the end.
 
 Without --as-published intervals resample patients (a task's hit rate has Wilson's, of the effective number
 of patients), estimates are means of the scores, pairs are complete.
@@ -49,6 +50,7 @@ from salstats.checkpoints import checked_folder
 from salstats.checks import SalstatsError, SalstatsWarning, quoted, run_of_command
 from salstats.cli_options import by_method, in_flags, split
 from salstats.display.items import Item, check_items_folder
+from salstats.display.plots.image_sources import check_images
 from salstats.display.saporta2022.examples import pictures
 from salstats.display.saporta2022.frames import Choice, Frames, check_positives
 from salstats.display.saporta2022.items import make_items, missing_parts
@@ -224,6 +226,7 @@ def make_parser() -> OneLine:
 
 def items_of(options: argparse.Namespace) -> list[Item]:
     """Return every table and figure of the study."""
+    check_images(options.images)
     study = read_data(options)
     frames = make_frames(study, options)
     choice = Choice(options.as_published, options.replicates)

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from salstats.checks import SalstatsError, SalstatsWarning
 from salstats.display.figure_jobs import FigureJobs
-from salstats.display.items import INDEX, WARNINGS, Item, write_items
+from salstats.display.items import INDEX, WARNINGS, Item, NotMade, write_items
 from salstats.display.labels import Labels
 
 
@@ -88,12 +88,20 @@ def _series_name(folder: str) -> str:
 
 
 def write_results(make: Callable[[], Iterable[Item]], folder: Path, *, jobs: int) -> None:
-    """Write the items that `make` returns, and the warnings that came meanwhile; print where they are."""
+    """Write the items that `make` returns, and the warnings that came meanwhile; print where they are.
+
+    What could not be made is printed too; where that is everything, SalstatsError is raised.
+    """
     with warnings.catch_warnings(record=True) as caught, FigureJobs(jobs) as figures:
         warnings.simplefilter("always", SalstatsWarning)
         items = list(make())
         said = [str(w.message) for w in caught if issubclass(w.category, SalstatsWarning)]
+        not_made = dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, NotMade))
+        if not items:
+            raise SalstatsError("; ".join(not_made) or "no result can be made")
         write_items(items, folder, warned=said, figures=figures)
+    for sentence in not_made:
+        print(sentence)
     print(f"{len(items)} items in {folder}; {INDEX} lists their files.")
     if (folder / WARNINGS).is_file():
         print(f"Warnings stand in {WARNINGS}.")

@@ -1,7 +1,9 @@
 """What an analysis writes: results as frame, table and figure, in a folder that is whole or not there."""
 
 import csv
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import pandas as pd
 import plotnine as p9
 from great_tables import GT
 
+from salstats.checks import SalstatsError, SalstatsWarning
 from salstats.display.figure_jobs import FigureJobs
 from salstats.display.output_folder import checked_folder, replacing_folder
 from salstats.display.table_files import save_table_as
@@ -50,6 +53,27 @@ class Item:
     figure: p9.ggplot | None = None
     slice: str = "true-positive"
     note: str = ""
+
+
+class NotMade(SalstatsWarning):
+    """A result that its data do not allow; the others are made."""
+
+
+def not_made(name: str, reason: str) -> None:
+    """Warn that a result is not made, and why; `write_results` prints it too."""
+    warnings.warn(f"{name}: not made, {reason}", NotMade, stacklevel=2)
+
+
+@contextmanager
+def made_if_possible(name: str) -> Iterator[None]:
+    """Name a result that cannot be made for a reason of its data, in a warning with the reason, and go on.
+
+    Other exceptions are errors of the program and are raised.
+    """
+    try:
+        yield
+    except SalstatsError as error:
+        not_made(name, str(error))
 
 
 def check_items_folder(folder: Path, *, overwrite: bool) -> Path:

@@ -7,6 +7,7 @@ import pickle
 import re
 import warnings
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,9 @@ from saporta_frames import METHOD, long, read_oracle, write_part
 
 import salstats as ss
 from salstats import datasets
-from salstats.checks import SalstatsWarning
+from salstats.checks import SalstatsError, SalstatsWarning
+from salstats.display.items import made_if_possible
+from salstats.display.saporta2022 import items as parts
 from salstats.display.saporta2022.frames import one_model
 from salstats.display.saporta2022.items import missing_parts
 from salstats.display.saporta2022.localisation import (
@@ -24,7 +27,7 @@ from salstats.display.saporta2022.localisation import (
     several_models,
     tuned_thresholds,
 )
-from salstats.display.saporta2022.needs import CHECKPOINTS, SEVERAL
+from salstats.display.saporta2022.needs import CHECKPOINTS, POINTS, SEGMENTATIONS, SEVERAL, held_by
 from salstats.display.saporta2022.words import cutoff_note
 from salstats.readers.pickles import read_pickle
 
@@ -472,6 +475,17 @@ def test_one_method_alone_has_no_such_table(frames):
     assert "Extended Data 7: not made" in missing
 
 
+def test_maps_without_a_model_are_left_out_beside_those_of_models_and_named(script, frames, several):
+    bare = several["method"].eq("ig") & several["model"].eq("densenet")
+    mixed = several.assign(model=several["model"].mask(bare))
+    (item,) = several_models(replace(frames, scores=mixed), script.Choice(True, 50))
+    shown = item.frame[["method", "model"]].drop_duplicates().itertuples(index=False, name=None)
+    assert set(shown) == {
+        (METHOD, "densenet"), (METHOD, "resnet"), ("ig", "resnet"), ("human", "densenet"), ("human", "resnet")
+    }  # fmt: skip
+    assert item.note.endswith("maps without a model are left out (ig)")
+
+
 def test_the_first_model_stands_for_its_method(several):
     rows = one_model(several)
     assert "model" not in rows
@@ -541,6 +555,47 @@ def test_nothing_is_left_behind_where_an_item_cannot_be_made(script, frames, tmp
     begin_with(monkeypatch, script, frames)
     assert script.main(["--data", "study", "-o", str(tmp_path / "out"), "--min-positives", "121"]) == 2
     assert "no task has 121 positive cases (most: 120)" in one_line(capsys)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_result_that_the_data_do_not_allow_is_named_and_the_others_are_made(
+    script, frames, tmp_path, capsys, monkeypatch
+):
+    same = dict.fromkeys(["n_instances", "area_ratio", "elongation", "irrectangularity"], 0.5)
+    some = frames.with_tasks(["Atelectasis", "Edema"])
+    begin_with(monkeypatch, script, replace(some, features=some.features.assign(**same)))
+    kept = [p for p in parts.PARTS if p.name in ("Table 2", "the sensitivity table")]
+    monkeypatch.setattr(parts, "PARTS", kept)
+    out = tmp_path / "out"
+    assert script.main(["--data", "study", "-o", str(out), "--replicates", "40"]) == 0
+    shown, warned = capsys.readouterr().out, (out / "warnings.txt").read_text()
+    for said in (shown, warned):
+        assert "Table 2, scaled per task: not made, no feature of the findings varies there" in said
+        assert "S3 of the sensitivity table: not made" in said
+    assert set(pd.read_csv(out / "frames" / "sensitivity.csv")["row"]) == {"S1", "S2"}
+
+
+def test_an_error_of_the_program_is_none_of_the_data(script, frames, monkeypatch):
+    def broken(*_):
+        raise KeyError("model")
+
+    monkeypatch.setattr(parts, "PARTS", [parts.Part("Table 1", broken)])
+    with pytest.raises(KeyError):
+        list(script.make_items(frames, script.Choice(True), 10))
+
+
+def test_where_nothing_can_be_made_the_reason_is_one_line_and_exit_2(
+    script, frames, tmp_path, capsys, monkeypatch
+):
+    def lacking(*_):
+        with made_if_possible("Table 1"):
+            raise SalstatsError("there is no score")
+        return []
+
+    begin_with(monkeypatch, script, frames)
+    monkeypatch.setattr(script, "items_of", lacking)
+    assert script.main(["--data", "study", "-o", str(tmp_path / "out")]) == 2
+    assert "Table 1: not made, there is no score" in one_line(capsys)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -657,8 +712,32 @@ def test_maps_without_people_give_what_needs_no_people(items_of, release, capsys
     assert {f"extended_data_{n}" for n in ("1a", "8", "9")} | {"table_1", "table_2", "table_3"} < set(items)
     assert set(items["table_2"].frame["outcome"]) == {"IoU", "Hit"}
     assert not {"figure_2a", "figure_2b", "extended_data_5", "extended_data_6"} & set(items)
-    (said,) = (line for line in capsys.readouterr().out.splitlines() if "needs people's" in line)
-    assert "Fig. 2; Extended Data 5 and 6" in said
+    said = capsys.readouterr().out
+    assert "Fig. 2a; Extended Data 5: not made, needs people's segmentations" in said
+    assert "Fig. 2b; Extended Data 6: not made, needs people's points" in said
+
+
+def test_people_without_points_have_no_hits(script, made_up_study, frames):
+    hits = frames.scores["metric"].eq("hit") & frames.scores["method"].eq("human")
+    lacking = frames.scores.assign(
+        score=frames.scores["score"].mask(hits), reason=frames.scores["reason"].mask(hits, "no point")
+    )
+    assert {SEGMENTATIONS, POINTS} <= frames.there
+    assert {SEGMENTATIONS, POINTS} & replace(frames, scores=lacking).there == {SEGMENTATIONS}
+    cases = [
+        replace(c, predictions=tuple(replace(p, read=partial(without_points, p.read)) for p in c.predictions))
+        for c in list(made_up_study)[:3]
+    ]
+    study = replace(made_up_study, cases=tuple(cases))
+    for known, points in ((made_up_study, True), (study, False)):
+        there = held_by(known, None, thresholds=False)
+        assert SEGMENTATIONS in there
+        assert (POINTS in there) == points
+
+
+def without_points(read):
+    """What a series holds, less its points."""
+    return replace(read(), points=None)
 
 
 def test_people_without_maps_give_what_needs_no_maps(items_of, release):
@@ -678,7 +757,7 @@ def test_what_is_not_made_is_said_before_anything_is_tuned_or_scored(
         monkeypatch.setattr(f"salstats.{work}", stop)
     arguments = [*release, "--split", "val", "-o", str(tmp_path / "out"), "--min-positives"]
     assert script.main([*arguments, "20"]) == 2
-    assert "Fig. 2; Extended Data 5 and 6" in capsys.readouterr().out
+    assert "Fig. 2a; Extended Data 5" in capsys.readouterr().out
     assert script.main([*arguments, "45"]) == 2
     assert "no task has 45 positive cases" in capsys.readouterr().err
 

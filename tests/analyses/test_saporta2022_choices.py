@@ -195,7 +195,7 @@ def test_an_overall_slope_outside_those_of_the_tasks_is_said(overall, place):
 
 
 def test_figure_2_has_the_classifiers_auroc_in_its_frame(frames):
-    item, _ = figure_2(frames, Choice(False, 40))
+    (item,) = figure_2(frames, Choice(False, 40), "iou")
     rows = frames.uncut.query("method == @METHOD and task == 'Edema'")
     got = item.frame[item.frame["task"] == "Edema"]["auroc"]
     # the share of pairs of a positive and a negative that are ranked rightly, ties counted half
@@ -207,7 +207,8 @@ def test_figure_2_has_the_classifiers_auroc_in_its_frame(frames):
 
 def test_both_parts_of_figure_2_have_the_order_of_their_own_metric(frames):
     choice = Choice(False, 40)
-    for item, metric in zip(figure_2(frames, choice), ("iou", "hit"), strict=True):
+    for metric in ("iou", "hit"):
+        (item,) = figure_2(frames, choice, metric)
         rows = metric_rows(main_rows(frames, frames.scores), metric)
         lost = decreases(rows, choice).query("task != 'Average'")
         sure = lost[lost["verdict"] == "lower"].sort_values("estimate", ascending=False)["task"]
@@ -220,7 +221,8 @@ def test_the_main_methods_surest_losses_lead_extended_data_5_and_6(frames):
     # the other way round from task to task, and first by name
     other["score"] *= np.where(other["task"] < "D", 0.2, 1.0)
     both = replace(frames, scores=pd.concat([frames.scores, other], ignore_index=True))
-    for item in lost_to_people(both, Choice(False, 40)):
+    for metric in ("iou", "hit"):
+        (item,) = lost_to_people(both, Choice(False, 40), metric)
         main = item.frame.query("method == @METHOD and task != 'Average'")
         order = main.assign(unsure=main["verdict"] != "lower").sort_values(
             ["unsure", "estimate"], ascending=[True, False]
@@ -260,7 +262,7 @@ def test_counts_are_drawn_for_every_task_with_patients(frames):
 
 
 def test_true_negatives_are_not_drawn_nor_counted_as_missing(frames):
-    item = next(iter(by_confidence(frames, Choice(False, 40))))
+    (item,) = by_confidence(frames, Choice(False, 40), "iou")
     assert item.key == "table_3"
     assert "Not drawn" not in str(item.figure.labels.caption)
     assert (item.frame["n_missing"] == 0).all()

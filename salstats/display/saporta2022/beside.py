@@ -1,14 +1,18 @@
 """Estimates under two choices beside each other, and the sign that each shows."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pandas as pd
 
+from salstats.display.items import made_if_possible
 from salstats.display.saporta2022.frames import (
     ALL_TASKS,
     POOLED,
     Choice,
     Frames,
-    confidence_slices,
+    all_of,
+    confidence_of,
     decreases,
     feature_slopes,
     full_rows,
@@ -25,14 +29,15 @@ BESIDE = (
     "conf_low", "conf_high", "p_adjusted", "n", "width_ratio", "conclusion_published", "conclusion",
     "changed",
 )  # fmt: skip
-#: What is compared, and what its rows are known by.
-HEADLINES = {
-    "Table 1": ["metric", "method", "task"],
-    "Extended Data 4": ["metric", "method", "task"],
-    "Extended Data 5-6": ["metric", "method", "task"],
-    "Table 2": ["outcome", "term"],
-    "Table 3": ["metric", "task", "term"],
-    "Extended Data 9": ["metric", "task", "term"],
+_MEANS, _SLOPES = ["metric", "method", "task"], ["metric", "task", "term"]
+#: What is compared, what its rows are known by, what it needs, and how it is made.
+HEADLINES: dict[str, tuple[list[str], set[str], Callable[[Frames, Choice], pd.DataFrame]]] = {
+    "Table 1": (_MEANS, set(), lambda f, c: means(_pairs(f), c)),
+    "Extended Data 4": (_MEANS, set(), lambda f, c: means(metric_rows(full_rows(f, c), "iou"), c)),
+    "Extended Data 5-6": (_MEANS, {MAPS, PEOPLE}, lambda f, c: decreases(_pairs(f), c)),
+    "Table 2": (["outcome", "term"], {MAPS}, lambda f, c: feature_slopes(f, c, (POOLED,), (ALL_TASKS,))),
+    "Table 3": (_SLOPES, {PROBABILITIES}, lambda f, c: confidence_of(f, "iou", c)),
+    "Extended Data 9": (_SLOPES, {PROBABILITIES}, lambda f, c: confidence_of(f, "hit", c)),
 }
 
 
@@ -65,28 +70,17 @@ def beside(published: pd.DataFrame, other: pd.DataFrame, keys: list[str]) -> pd.
 
 def side_by_side(frames: Frames, n_replicates: int) -> pd.DataFrame:
     """Return every headline number as published and with patients as clusters."""
-    published, clustered = (_headlines(frames, Choice(flag, n_replicates)) for flag in (True, False))
-    parts = [
-        beside(published[item], clustered[item], keys).assign(item=item)
-        for item, keys in HEADLINES.items()
-        if len(published.get(item, ()))
-    ]
-    rows = pd.concat(parts, ignore_index=True)
+    published, clustered = Choice(True, n_replicates), Choice(False, n_replicates)
+    parts = []
+    for item, (keys, needs, make) in HEADLINES.items():
+        if needs <= frames.there:
+            with made_if_possible(f"{item} as published and clustered"):
+                both = make(frames, published), make(frames, clustered)
+                parts.append(beside(*both, keys).assign(item=item))
+    rows = all_of(parts)
     return rows[["item", *(c for c in ("metric", "outcome", "method", "task", "term") if c in rows), *BESIDE]]
 
 
-def _headlines(frames: Frames, choice: Choice) -> dict[str, pd.DataFrame]:
-    """Return the frames of the headline numbers under one kind of inference."""
-    rows = metric_rows(one_model(frames.scores), "iou", "hit")
-    found = {
-        "Table 1": means(rows, choice),
-        "Extended Data 4": means(metric_rows(full_rows(frames, choice), "iou"), choice),
-    }
-    if {MAPS, PEOPLE} <= frames.there:
-        found["Extended Data 5-6"] = decreases(rows, choice)
-    if MAPS in frames.there:
-        found["Table 2"] = feature_slopes(frames, choice, (POOLED,), (ALL_TASKS,))
-    if PROBABILITIES in frames.there:
-        by_confidence = confidence_slices(frames, choice)
-        found |= {"Table 3": by_confidence["iou"], "Extended Data 9": by_confidence["hit"]}
-    return found
+def _pairs(frames: Frames) -> pd.DataFrame:
+    """Return IoU and hits of the first model of each method, and of people."""
+    return metric_rows(one_model(frames.scores), "iou", "hit")

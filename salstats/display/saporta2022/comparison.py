@@ -67,6 +67,7 @@ def choices(rows: pd.DataFrame) -> Item:
         f"({int(c['alone', 'sum'])} with patients as clusters alone)"
         for r, c in counted.iterrows()
     )
+    slopes = rows[(rows["row"] == "S3") & (rows["quantity"] == "slope")]
     return Item(
         "sensitivity",
         "Choices that may change a conclusion",
@@ -78,10 +79,10 @@ def choices(rows: pd.DataFrame) -> Item:
             {"published": "As published", "clustered": "The same, patients as clusters", "": "Other choice"},
             rows["quantity"].str.endswith("%"),
         ),
-        _slopes_beside(rows[(rows["row"] == "S3") & (rows["quantity"] == "slope")]),
+        _slopes_beside(slopes) if len(slopes) else None,
         slice="as each item",
         note="the other choice has patients as clusters too, so that it differs from the column before it in "
-        f"the choice alone; the sign shown changes for {said}",
+        f"the choice alone; the sign shown changes for {said or 'no row'}",
     )
 
 

@@ -22,9 +22,9 @@ from salstats.display.saporta2022.frames import (
     WITHIN,
     Choice,
     Frames,
-    confidence_slices,
+    confidence_of,
+    confidence_rows,
     feature_slopes,
-    main_rows,
     present,
 )
 from salstats.display.saporta2022.words import LABELS, cutoff_note, feature, full_name, labels_with
@@ -169,8 +169,8 @@ def table_2(frames: Frames, choice: Choice) -> Iterator[Item]:
 
 def scale_matters(slopes: pd.DataFrame) -> str:
     """Return what the scale of the features changes: the slope of size, and signs that intervals show."""
-    rows = slopes[slopes["pool"] == ALL_TASKS].set_index(["outcome", "term", "scale"])
-    sides = [rows.xs(s, level="scale") for s in (PER_TASK, POOLED)]
+    rows = slopes[slopes["pool"] == ALL_TASKS].set_index(["outcome", "term"])
+    sides = [rows[rows["scale"] == s] for s in (PER_TASK, POOLED)]
     parts = []
     if all(("IoU", "area_ratio") in side.index for side in sides):
         one, all_ = (side.loc[("IoU", "area_ratio"), "estimate"] for side in sides)
@@ -186,45 +186,41 @@ def scale_matters(slopes: pd.DataFrame) -> str:
     return "which one matters: " + ", and ".join(parts)
 
 
-def by_confidence(frames: Frames, choice: Choice) -> Iterator[Item]:
-    """Yield Table 3 and Extended Data 9: localisation and the model's confidence."""
-    scores = {"iou": main_rows(frames, frames.full), "hit": main_rows(frames, frames.scores)}
-    texts = {
+def by_confidence(frames: Frames, choice: Choice, metric: str) -> Iterator[Item]:
+    """Yield Table 3 (IoU) or Extended Data 9 (hits): localisation and the model's confidence."""
+    key, title, which = {
         "iou": ("table_3", "Table 3: confidence and IoU", full_name(frames)),
         "hit": ("extended_data_9", "Extended Data 9: confidence and hits", TRUE_POSITIVE),
-    }
-    for metric, found in confidence_slices(frames, choice).items():
-        key, title, which = texts[metric]
-        rows = scores[metric]
-        rows = present(rows[(rows["method"] == frames.main) & (rows["metric"] == metric)])
-        tasks = [t for t in dict.fromkeys(found["task"]) if t not in ("Overall", WITHIN)]
-        lines = regress_lines(rows, metric, choice)
-        ranks = found[(found["term"] == "spearman") & found["task"].isin(tasks)].assign(x=metric, y="prob")
-        shown = found.drop(columns=["statistic", "df", "formula", "errors", "bias"], errors="ignore")
-        if choice.published:
-            found = found.assign(printed=printed_as_published(found))
-        yield Item(
-            key,
-            title,
-            found,
-            table_estimates(
-                shown,
-                rows="task",
-                columns="term",
-                bold=False,
-                stars=True,
-                n_tests=1,
-                n=True,
-                labels=labels_with(task=[*tasks, "Overall", WITHIN]),
-            ),
-            plot_scatter(rows, "prob", metric, by="task", fit=lines, correlations=ranks, labels=LABELS),
-            slice=which,
-            note="Overall pools all tasks, whose confidence and scores differ; Within tasks is the slope "
-            "with task effects, and Spearman's correlations within tasks combined as Taylor (1987) does, on "
-            f"Fisher's z; {overall_against_tasks(found)}; stars are not corrected for the number of tasks; "
-            + _error_note(choice, ranks=True)
-            + (cutoff_note(frames, choice) if metric == "iou" else ""),
-        )
+    }[metric]
+    rows, found = present(confidence_rows(frames, metric)), confidence_of(frames, metric, choice)
+    tasks = [t for t in dict.fromkeys(found["task"]) if t not in ("Overall", WITHIN)]
+    lines = regress_lines(rows, metric, choice)
+    ranks = found[(found["term"] == "spearman") & found["task"].isin(tasks)].assign(x=metric, y="prob")
+    shown = found.drop(columns=["statistic", "df", "formula", "errors", "bias"], errors="ignore")
+    if choice.published:
+        found = found.assign(printed=printed_as_published(found))
+    yield Item(
+        key,
+        title,
+        found,
+        table_estimates(
+            shown,
+            rows="task",
+            columns="term",
+            bold=False,
+            stars=True,
+            n_tests=1,
+            n=True,
+            labels=labels_with(task=[*tasks, "Overall", WITHIN]),
+        ),
+        plot_scatter(rows, "prob", metric, by="task", fit=lines, correlations=ranks, labels=LABELS),
+        slice=which,
+        note="Overall pools all tasks, whose confidence and scores differ; Within tasks is the slope "
+        "with task effects, and Spearman's correlations within tasks combined as Taylor (1987) does, on "
+        f"Fisher's z; {overall_against_tasks(found)}; stars are not corrected for the number of tasks; "
+        + _error_note(choice, ranks=True)
+        + (cutoff_note(frames, choice) if metric == "iou" else ""),
+    )
 
 
 def overall_against_tasks(found: pd.DataFrame) -> str:

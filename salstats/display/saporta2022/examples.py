@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from salstats.display.format import fixed_text
-from salstats.display.items import Item
+from salstats.display.items import Item, made_if_possible
 from salstats.display.labels import Labels
 from salstats.display.plots.gallery import plot_gallery
 from salstats.display.plots.image_sources import ImageSource
@@ -18,11 +18,11 @@ from salstats.study import Study
 
 def pictures(study: Study, frames: Frames, images: ImageSource | None) -> Iterator[Item]:
     """Yield what is drawn on images: Fig. 1 and examples where there are maps, and Fig. 3."""
-    if MAPS in frames.there:
-        yield figure_1(study, frames, images)
-    yield figure_3(study, frames, images)
-    if MAPS in frames.there:
-        yield examples(study, frames, images)
+    made = {"Fig. 1": figure_1, "Fig. 3": figure_3, "The examples": examples}
+    for name, make in made.items():
+        if name == "Fig. 3" or MAPS in frames.there:
+            with made_if_possible(name):
+                yield make(study, frames, images)
 
 
 def examples(study: Study, frames: Frames, images: ImageSource | None) -> Item:

@@ -7,8 +7,10 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import SalstatsError, SalstatsWarning
+from salstats.display.items import made_if_possible, not_made
 from salstats.display.saporta2022.needs import PEOPLE, held
 from salstats.frames import ESTIMATE_COLUMNS, join_features
+from salstats.scoring_cases import ABSENT, NO_MASK, NO_POINT
 from salstats.stats.absent import NOTHING_THERE
 from salstats.stats.adjust import adjust
 from salstats.stats.as_published import (
@@ -94,8 +96,11 @@ class Frames:
         """Which needs of a result are met."""
         series = self.scores.reindex(columns=["method", "model", "seed"]).drop_duplicates().astype("object")
         rows = self.uncut[self.uncut["method"] == self.main]
+        people = self.scores[self.scores["method"] == HUMAN]
         return held(
             list(series.where(series.notna(), None).itertuples(index=False, name=None)),
+            segmentations=not metric_rows(people, "iou")["reason"].isin([NO_MASK, ABSENT]).all(),
+            points=not metric_rows(people, "hit")["reason"].isin([NO_POINT, ABSENT]).all(),
             probabilities="prob" in rows and bool(rows["prob"].notna().any()),
             sweep=self.sweep is not None,
             thresholds=self.tuned is not None,
@@ -246,6 +251,13 @@ def full_rows(frames: Frames, choice: Choice) -> pd.DataFrame:
     return rows[(rows["method"] != HUMAN) | rows["case"].isin(frames.known)].reset_index(drop=True)
 
 
+def all_of(parts: list[pd.DataFrame]) -> pd.DataFrame:
+    """Return the rows of the parts that could be made; raise where there are none."""
+    if not parts:
+        raise SalstatsError("nothing of it can be estimated")
+    return pd.concat(parts, ignore_index=True)
+
+
 def scaled_features(positives: pd.DataFrame, scale: str) -> pd.DataFrame:
     """Return the features from 0 to 1; one that does not vary (in a task) has no scale there and is NaN."""
     within = ["task"] if scale == PER_TASK else []
@@ -269,7 +281,8 @@ def feature_slopes(
 ) -> pd.DataFrame:
     """Return the slopes of Table 2: one model per outcome and feature, scaled both ways, with both pools.
 
-    `p_adjusted` is Bonferroni's for the four features of an outcome.
+    `p_adjusted` is Bonferroni's for the four features of an outcome. An outcome whose models cannot be fitted
+    is named in a warning; where that is all of them, SalstatsError is raised.
     """
     parts = []
     rows = main_rows(frames, frames.scores)
@@ -279,6 +292,9 @@ def feature_slopes(
         found = rows.merge(features[["case", "task"]], on=["case", "task"])
         found = join_features(found, features)
         used = [f for f in FEATURES if f in features.columns]
+        if not used:
+            not_made(f"Table 2, {scale.lower()}", "no feature of the findings varies there")
+            continue
         for pool in pools:
             # one task has no effects
             extra = " + task" if pool == TASK_EFFECTS and found["task"].nunique() > 1 else ""
@@ -286,15 +302,17 @@ def feature_slopes(
                 if reference and PEOPLE not in frames.there:
                     continue
                 own = found if reference else found[found["method"] == frames.main]
-                terms = slopes_of(own, [f"{metric} ~ {f}{extra}" for f in used], choice, reference=reference)
-                terms = terms[terms["term"].isin(FEATURES)].reset_index(drop=True)
-                terms = adjust(terms, procedure="bonferroni", n_tests=len(FEATURES))
-                for place, (name, value) in enumerate(
-                    {"outcome": outcome, "scale": scale, "pool": pool}.items()
-                ):
-                    terms.insert(place, name, value)
-                parts.append(terms.drop(columns="reference", errors="ignore"))
-    return pd.concat(parts, ignore_index=True)
+                formulas = [f"{metric} ~ {f}{extra}" for f in used]
+                with made_if_possible(f"Table 2 for {outcome}, {scale.lower()}, {pool}"):
+                    terms = slopes_of(own, formulas, choice, reference=reference)
+                    terms = terms[terms["term"].isin(FEATURES)].reset_index(drop=True)
+                    terms = adjust(terms, procedure="bonferroni", n_tests=len(FEATURES))
+                    for place, (name, value) in enumerate(
+                        {"outcome": outcome, "scale": scale, "pool": pool}.items()
+                    ):
+                        terms.insert(place, name, value)
+                    parts.append(terms.drop(columns="reference", errors="ignore"))
+    return all_of(parts)
 
 
 def slopes_of(
@@ -355,10 +373,12 @@ def _spearman_within(rows: pd.DataFrame, metric: str, choice: Choice) -> pd.Data
         return correlate(rows, metric, "prob", by=(), stratified="task")
 
 
-def confidence_slices(frames: Frames, choice: Choice) -> dict[str, pd.DataFrame]:
-    """Return Table 3 (IoU, full slice with cut-offs) and Extended Data 9 (hits, true-positive slice)."""
-    full, scores = (main_rows(frames, f) for f in (frames.full, frames.scores))
-    return {
-        "iou": confidence(full[full["method"] == frames.main], "iou", choice),
-        "hit": confidence(scores[scores["method"] == frames.main], "hit", choice),
-    }
+def confidence_rows(frames: Frames, metric: str) -> pd.DataFrame:
+    """Return the main method's rows of Table 3 (IoU, full slice with cut-offs) or Extended Data 9 (hits)."""
+    rows = metric_rows(main_rows(frames, frames.full if metric == "iou" else frames.scores), metric)
+    return rows[rows["method"] == frames.main].reset_index(drop=True)
+
+
+def confidence_of(frames: Frames, metric: str, choice: Choice) -> pd.DataFrame:
+    """Return Table 3 (IoU) or Extended Data 9 (hits)."""
+    return confidence(confidence_rows(frames, metric), metric, choice)

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from functools import partial
 
-from salstats.display.items import Item
+from salstats.display.items import Item, made_if_possible
 from salstats.display.saporta2022.beside import side_by_side
 from salstats.display.saporta2022.comparison import choices, comparison
 from salstats.display.saporta2022.covariates import (
@@ -29,7 +30,9 @@ from salstats.display.saporta2022.needs import (
     CHECKPOINTS,
     MAPS,
     PEOPLE,
+    POINTS,
     PROBABILITIES,
+    SEGMENTATIONS,
     SEVERAL,
     SWEEP,
     THRESHOLDS,
@@ -71,8 +74,10 @@ def _sensitivity(frames: Frames, choice: Choice) -> Iterator[Item]:
 #: In the order of the files; the summary of the tasks stands before them.
 PARTS = (
     Part("Table 1", table_1),
-    Part("Fig. 2", figure_2, (MAPS, PEOPLE)),
-    Part("Extended Data 5 and 6", lost_to_people, (MAPS, PEOPLE)),
+    Part("Fig. 2a", partial(figure_2, metric="iou"), (MAPS, SEGMENTATIONS)),
+    Part("Fig. 2b", partial(figure_2, metric="hit"), (MAPS, POINTS)),
+    Part("Extended Data 5", partial(lost_to_people, metric="iou"), (MAPS, SEGMENTATIONS)),
+    Part("Extended Data 6", partial(lost_to_people, metric="hit"), (MAPS, POINTS)),
     Part("Extended Data 1a", thresholds, (SWEEP,)),
     Part("Extended Data 1b and 1c", tuned_thresholds, (MAPS, THRESHOLDS)),
     Part("Extended Data 2", pooled),
@@ -84,7 +89,8 @@ PARTS = (
     Part("Extended Data 8", distributions),
     Part("Table 2", table_2, (MAPS,)),
     Part("Table 2 for human minus saliency", None, (MAPS, PEOPLE)),
-    Part("Table 3 and Extended Data 9", by_confidence, (PROBABILITIES,)),
+    Part("Table 3", partial(by_confidence, metric="iou"), (PROBABILITIES,)),
+    Part("Extended Data 9", partial(by_confidence, metric="hit"), (PROBABILITIES,)),
     Part("Supplementary Table S1", classifiers, (PROBABILITIES,)),
     Part("the numbers as published and clustered", _comparison),
     Part("the sensitivity table", _sensitivity, (MAPS,)),
@@ -98,7 +104,7 @@ def missing_parts(there: Collection[str]) -> list[str]:
 
     Examples
     --------
-    >>> missing_parts({MAPS, PEOPLE, PROBABILITIES, SEVERAL, CHECKPOINTS, SWEEP})
+    >>> missing_parts({MAPS, PEOPLE, SEGMENTATIONS, POINTS, PROBABILITIES, SEVERAL, CHECKPOINTS, SWEEP})
     ['Extended Data 1b and 1c: not made, needs --threshold, or --validation with maps']
     """
     by_needs: dict[tuple[str, ...], list[str]] = {}
@@ -110,11 +116,15 @@ def missing_parts(there: Collection[str]) -> list[str]:
 
 
 def make_items(frames: Frames, choice: Choice, min_positives: int) -> Iterator[Item]:
-    """Yield the results that can be made, tasks with fewer positives than asked for left out."""
+    """Yield the results that can be made, tasks with fewer positives than asked for left out.
+
+    One that the data do not allow is named in a warning, see `made_if_possible`.
+    """
     check_positives(frames.features, min_positives)
     counts = count_tasks(frames, min_positives)
     yield summary_statistics(frames, counts)
     frames = frames.with_tasks(list(counts.loc[~counts["left_out"], "task"]))
     for part in PARTS:
         if part.make is not None and set(part.needs) <= frames.there:
-            yield from part.make(frames, choice)
+            with made_if_possible(part.name):
+                yield from part.make(frames, choice)

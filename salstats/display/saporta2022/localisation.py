@@ -63,49 +63,44 @@ def table_1(frames: Frames, choice: Choice) -> Iterator[Item]:
     )
 
 
-def figure_2(frames: Frames, choice: Choice) -> Iterator[Item]:
-    """Yield Fig. 2 a and b: mean IoU and hit rate, each with the tasks in its own order."""
-    scores = metric_rows(main_rows(frames, frames.scores), "iou", "hit")
-    found, lost = means(scores, choice), decreases(scores, choice)
-    areas = classifier(frames)
-    for key, metric, name in (("figure_2a", "iou", "mean IoU"), ("figure_2b", "hit", "hit rate")):
-        some, gap = (metric_rows(frame, metric) for frame in (found, lost))
-        known = some
-        if areas is not None:
-            known = some.merge(
-                areas[["task", "estimate"]].rename(columns={"estimate": "auroc"}), "left", "task"
-            )
-        yield Item(
-            key,
-            f"Fig. {key[-2:]}: {name} of the main saliency method and people",
-            known,
-            table_estimates(some, differences=gap, labels=LABELS),
-            plot_intervals(some, decrease=gap, auroc=areas, labels=LABELS),
-            note=f"tasks of the figure stand by whether the decrease of the {name} is shown (its interval "
-            "excludes 0), then by its size"
-            + ("; in parentheses the AUROC of the classifier" if areas is not None else "")
-            + f"; {_estimate_note(choice, hits=True)}",
-        )
+def figure_2(frames: Frames, choice: Choice, metric: str) -> Iterator[Item]:
+    """Yield Fig. 2 a or b: mean IoU or hit rate, with the tasks in its own order."""
+    key, name = {"iou": ("figure_2a", "mean IoU"), "hit": ("figure_2b", "hit rate")}[metric]
+    scores = metric_rows(main_rows(frames, frames.scores), metric)
+    known = found = means(scores, choice)
+    lost, areas = decreases(scores, choice), classifier(frames)
+    if areas is not None:
+        known = found.merge(areas[["task", "estimate"]].rename(columns={"estimate": "auroc"}), "left", "task")
+    yield Item(
+        key,
+        f"Fig. {key[-2:]}: {name} of the main saliency method and people",
+        known,
+        table_estimates(found, differences=lost, labels=LABELS),
+        plot_intervals(found, decrease=lost, auroc=areas, labels=LABELS),
+        note=f"tasks of the figure stand by whether the decrease of the {name} is shown (its interval "
+        "excludes 0), then by its size"
+        + ("; in parentheses the AUROC of the classifier" if areas is not None else "")
+        + f"; {_estimate_note(choice, hits=True)}",
+    )
 
 
-def lost_to_people(frames: Frames, choice: Choice) -> Iterator[Item]:
-    """Yield Extended Data 5 and 6: percentage decreases from people, the surest of the main method first."""
-    lost = decreases(metric_rows(one_model(frames.scores), "iou", "hit"), choice)
-    for key, metric, name in (("extended_data_5", "iou", "mean IoU"), ("extended_data_6", "hit", "hit rate")):
-        one = metric_rows(lost, metric)
-        order = loss_order(one, LABELS, "task", frames.main)
-        tasks = order([t for t in dict.fromkeys(one["task"]) if t != AVERAGE])
-        labels = labels_with(task=tasks, method=[frames.main])
-        yield Item(
-            key,
-            f"Extended Data {key[-1]}: percentage decrease of {name} from people",
-            one,
-            table_decrease(one, labels=labels),
-            plot_decrease(one, sort="labels", labels=labels),
-            note="tasks stand by whether the decrease is shown (its interval excludes 0), then by its size, "
-            f"of the main saliency method; {_decrease_note(choice)}"
-            + ("" if choice.published else _few_patients(one)),
-        )
+def lost_to_people(frames: Frames, choice: Choice, metric: str) -> Iterator[Item]:
+    """Yield Extended Data 5 or 6: percentage decreases from people, the surest of the main method first."""
+    key, name = {"iou": ("extended_data_5", "mean IoU"), "hit": ("extended_data_6", "hit rate")}[metric]
+    lost = decreases(metric_rows(one_model(frames.scores), metric), choice)
+    order = loss_order(lost, LABELS, "task", frames.main)
+    tasks = order([t for t in dict.fromkeys(lost["task"]) if t != AVERAGE])
+    labels = labels_with(task=tasks, method=[frames.main])
+    yield Item(
+        key,
+        f"Extended Data {key[-1]}: percentage decrease of {name} from people",
+        lost,
+        table_decrease(lost, labels=labels),
+        plot_decrease(lost, sort="labels", labels=labels),
+        note="tasks stand by whether the decrease is shown (its interval excludes 0), then by its size, "
+        f"of the main saliency method; {_decrease_note(choice)}"
+        + ("" if choice.published else _few_patients(lost)),
+    )
 
 
 def classifier(frames: Frames) -> pd.DataFrame | None:
@@ -200,8 +195,13 @@ def several_models(frames: Frames, choice: Choice) -> Iterator[Item]:
     scores = metric_rows(models(frames.scores), "iou", "hit")
     people = scores[scores["method"] == HUMAN]
     known = [] if "model" not in scores else list(scores["model"].dropna().unique())
+    note = _estimate_note(choice, hits=True)
     if known:
         machine = scores[scores["method"] != HUMAN]
+        unnamed = machine.loc[machine["model"].isna(), "method"].unique()
+        if len(unnamed):
+            note += f"; maps without a model are left out ({', '.join(unnamed)})"
+        machine = machine[machine["model"].notna()]
         scores = pd.concat([machine, *(people.assign(model=m) for m in known)], ignore_index=True)
     by = ("metric", *(["model"] if known else []), "task")
     found, gap = means(scores, choice, (*by, "method")), None
@@ -218,7 +218,7 @@ def several_models(frames: Frames, choice: Choice) -> Iterator[Item]:
             bold="model" if len(known) > 1 else "method",
         ),
         _model_figure(found, known),
-        note=_estimate_note(choice, hits=True),
+        note=note,
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from salstats.study import HUMAN, Series, Study
 
 MAPS = "maps of --data"
 PEOPLE = "people's segmentations or points of --data"
+SEGMENTATIONS, POINTS = "people's segmentations of --data", "people's points of --data"
 PROBABILITIES = "the model's probabilities in the maps"
 SWEEP = "--validation with maps"
 THRESHOLDS = "--threshold, or --validation with maps"
@@ -18,6 +19,8 @@ CHECKPOINTS = "maps of a model, the ensemble, and of its single trainings, METHO
 def held(
     series: Iterable[tuple[str, str | None, str | None]],
     *,
+    segmentations: bool,
+    points: bool,
     probabilities: bool,
     sweep: bool,
     thresholds: bool,
@@ -28,14 +31,16 @@ def held(
     ----------
     series : iterable of (str, str or None, str or None)
         Method, model and seed of everybody who answers, people too.
-    probabilities, sweep, thresholds : bool
-        Whether the main method's maps say the model's probability; whether thresholds are tried on a
-        validation study; whether there are thresholds beside Otsu's.
+    segmentations, points, probabilities, sweep, thresholds : bool
+        Whether people have segmentations, and points; whether the main method's maps say the model's
+        probability; whether thresholds are tried on a validation study; whether there are thresholds beside
+        Otsu's.
 
     Examples
     --------
-    >>> sorted(held([("human", None, None)], probabilities=False, sweep=False, thresholds=False))
-    ["people's segmentations or points of --data"]
+    >>> nothing = dict.fromkeys(["points", "probabilities", "sweep", "thresholds"], False)
+    >>> sorted(held([("human", None, None)], segmentations=True, **nothing))
+    ["people's segmentations of --data", "people's segmentations or points of --data"]
     """
     known = list(series)
     maps = list(dict.fromkeys(s for s in known if s[0] != HUMAN))
@@ -44,6 +49,8 @@ def held(
     met = {
         MAPS: bool(maps),
         PEOPLE: any(s[0] == HUMAN for s in known),
+        SEGMENTATIONS: segmentations,
+        POINTS: points,
         PROBABILITIES: bool(maps) and probabilities,
         SWEEP: sweep,
         THRESHOLDS: bool(maps) and thresholds,
@@ -65,9 +72,13 @@ def held_by(study: Study, validation: Study | None, *, thresholds: bool) -> froz
     """
     main = main_series(study)
     own = next((p for case in study for p in case.predictions if p.series == main), None)
+    people = [p for case in study for p in case.predictions if p.series.method == HUMAN]
     sweep = validation is not None and bool(validation.with_maps())
     return held(
         [(s.method, s.model, s.seed) for s in study.series],
+        segmentations=any(p.read().mask is not None for p in people),
+        # a file of points is of all cases
+        points=any(p.read().points is not None for p in people[:1]),
         probabilities=own is not None and not np.isnan(own.read().prob),
         sweep=sweep,
         thresholds=sweep or thresholds,

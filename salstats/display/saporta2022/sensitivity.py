@@ -6,6 +6,7 @@ so that what the clusters change is not taken for what the choice changes.
 
 import pandas as pd
 
+from salstats.display.items import made_if_possible
 from salstats.display.saporta2022.beside import BESIDE, beside
 from salstats.display.saporta2022.frames import (
     ALL_TASKS,
@@ -16,8 +17,9 @@ from salstats.display.saporta2022.frames import (
     WITHIN,
     Choice,
     Frames,
+    all_of,
     confidence,
-    confidence_slices,
+    confidence_of,
     decreases,
     feature_slopes,
     main_rows,
@@ -52,14 +54,14 @@ RANKS = {"slope": "slope", "spearman": "Spearman correlation"}
 def sensitivity(frames: Frames, n_replicates: int) -> pd.DataFrame:
     """Return published choice, the same clustered, and the other choice clustered, with their signs."""
     published, clustered = Choice(True, n_replicates), Choice(False, n_replicates)
-    known = PROBABILITIES in frames.there
-    parts = [
-        _misses(frames, published, clustered),
-        *([_cutoffs(frames, published, clustered)] if frames.cut_off and known else []),
-        _clusters(frames, published, clustered),
-        _logistic(frames, published, clustered),
-    ]
-    rows = pd.concat(parts, ignore_index=True)
+    makers = {"S1": _misses, "S2": _cutoffs, "S3": _clusters, "S7": _logistic}
+    if not (frames.cut_off and PROBABILITIES in frames.there):
+        del makers["S2"]
+    parts = []
+    for row, make in makers.items():
+        with made_if_possible(f"{row} of the sensitivity table"):
+            parts.append(make(frames, published, clustered))
+    rows = all_of(parts)
     rows.insert(1, "question", rows["row"].map(QUESTIONS))
     return rows[["row", "question", "quantity", "of", *BESIDE, *MIDDLE]]
 
@@ -116,10 +118,10 @@ def _clusters(frames: Frames, published: Choice, clustered: Choice) -> pd.DataFr
     parts = [_beside("S3", "slope", ["outcome", "term"], pooled, middle, within)]
     if PROBABILITIES not in frames.there:
         return parts[0]
-    ours, theirs = (confidence_slices(frames, c) for c in (published, clustered))
-    for metric in ours:
+    for metric in ("iou", "hit"):
+        ours, theirs = (confidence_of(frames, metric, c) for c in (published, clustered))
         chosen = ((ours, "Overall"), (theirs, "Overall"), (theirs, WITHIN))
-        rows_of = [f[metric][f[metric]["task"] == task].drop(columns="task") for f, task in chosen]
+        rows_of = [f[f["task"] == task].drop(columns="task") for f, task in chosen]
         for term in ("slope", "spearman"):
             quantity = f"{RANKS[term]} on confidence"
             parts.append(_beside("S3", quantity, ["metric"], *(f[f["term"] == term] for f in rows_of)))
@@ -144,7 +146,7 @@ def _logistic(frames: Frames, published: Choice, clustered: Choice) -> pd.DataFr
         linear = feature_slopes(frames, choice, (POOLED,), (ALL_TASKS,))
         own = [linear[linear["outcome"] == outcome]]
         if known:
-            on_prob = confidence_slices(frames, choice)["hit"]
+            on_prob = confidence_of(frames, "hit", choice)
             overall = (on_prob["task"] == "Overall") & (on_prob["term"] == "slope")
             own.append(on_prob[overall].assign(term="prob"))
         lines.append(pd.concat(own, ignore_index=True))
