@@ -30,9 +30,7 @@ def caveats(frame: pd.DataFrame, settings: Settings) -> tuple[str, ...]:
     ]
     beyond = int(beyond_range(frame).sum())
     if beyond:
-        found.append(
-            f"{_intervals(beyond, 'holds', 'hold')} impossible values: this kind does not fit so few cases."
-        )
+        found.append(f"{_intervals(beyond, 'holds', 'hold')} impossible values: this kind knows no bounds.")
     flat = given & (low == high)
     if flat.any():
         n = int(flat.sum())
