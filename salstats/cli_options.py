@@ -79,7 +79,7 @@ _OPTION = re.compile(
     r"|adjust|errors|family|reference|within|stratified|format|maps|masks|truth|annotations|human|points|labels"
     r"|human_annotations|split|predictions|task|threshold|cutoff|smooth|slice|misses|colormap|spacing|undefined"
     r"|classes|pixels|jobs|grid|what|class_maps|mixing|lungs|padded|phases|center_bias|floor"
-    r"|hd95_rule)=(?=['\w (]|$)"
+    r"|hd95_rule)=(?=['\w (,]|$)"
 )
 
 

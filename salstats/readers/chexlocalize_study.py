@@ -286,7 +286,7 @@ def _check_task(task: str, known: set[str], where: str, wanted: Sequence[str] | 
     if task in known or wanted is not None:
         return
     close = get_close_matches(task, sorted(known), n=1)
-    hint = f"did you mean {close[0]!r}?" if close else f"known are {quoted(sorted(known))}"
+    hint = f"did you mean {close[0]!r}?" if close else f"known are {quoted(sorted(known))}."
     raise InputFileError(
         f"{where}: task {task!r} is not known; {hint} Name it in tasks=, with all others that are to be "
         "read, if it is one"

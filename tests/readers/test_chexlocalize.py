@@ -19,6 +19,7 @@ from chexlocalize_files import (
 )
 
 from salstats.checks import InputFileError, SalstatsError, SalstatsWarning
+from salstats.cli_options import in_flags
 from salstats.images.masks import area, contains
 from salstats.readers import chexlocalize_maps
 from salstats.readers.chexlocalize import read_chexlocalize
@@ -248,6 +249,13 @@ def test_an_unknown_task_of_a_map_is_named_with_the_closest_there_is(folder):
     with_it = read_chexlocalize(folder, tasks=["Edma", "Edema"])
     assert with_it.tasks == ("Edma", "Edema")
     assert answer(with_it, task="Edma").prob == 0.25
+
+
+def test_what_to_do_about_a_task_unlike_all_others_is_a_sentence_and_named_by_its_flag(folder):
+    write_map(folder / "maps", ONE, "Qqqqq")
+    with pytest.raises(InputFileError, match=r"known are '[^.]*\. Name it") as raised:
+        read_chexlocalize(folder)
+    assert "Name it in --tasks, with" in in_flags(str(raised.value))
 
 
 def test_maps_of_classes_that_nobody_marked_are_left_out_and_said(folder):
