@@ -144,7 +144,7 @@ def by_method(**given: list[str] | None) -> dict[str, Any]:
 
 def _flag(option: re.Match[str]) -> str:
     """Return an option as a flag, with a space before its value where one follows."""
-    value = option.string[option.end() : option.end() + 1].strip(" ")
+    value = option.string[option.end() : option.end() + 1].strip(" ,")
     return f"--{option[1].replace('_', '-')}{' ' if value else ''}"
 
 
