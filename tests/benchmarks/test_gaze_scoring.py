@@ -56,7 +56,10 @@ def plain_scores(study):
     """The four metrics of the study for each map and each reader left out, in the order of the scores."""
     bias, _ = center_bias_of(study).on_image("image")
     own = [fixation_map(look(k), SHAPE) for k in range(N_READERS)]
-    resized = cv2.resize(small(SHAPE).astype(np.float32), SHAPE[::-1])
+    # single precision holds most of a map between 0 and 1, and no score here depends on its unit
+    coarse = small(SHAPE)
+    coarse = (coarse - coarse.min()) / np.ptp(coarse)
+    resized = cv2.resize(coarse.astype(np.float32), SHAPE[::-1])
     labels = np.repeat([1, 0], bias.size)
     scores = []
     for saliency in (smooth(SHAPE), resized, None):
