@@ -114,7 +114,8 @@ class Labels:
         for column, values in lists.items():
             self._columns[column] = {str(v): self.value(column, v) for v in values}
         if given and frame is not None:
-            _warn_of_unknown([*self._flat, *self._columns], frame)
+            named = [value for own in self._columns.values() for value in own]
+            _warn_of_unknown([*self._flat, *self._columns, *named], frame)
 
     def column(self, name: str) -> str:
         """Return the heading of a column, a covariate or a metric used as one."""

@@ -51,6 +51,9 @@ def test_labels_of_what_is_not_shown_are_said():
     Labels(known | {"subset": "S", "lime": "LIME-50", "Average": "All"}, frame)
     with pytest.warns(SalstatsWarning, match="'gradcm'.*did you mean 'gradcam'"):
         Labels({"gradcm": "GC"}, frame)
+    for within in ({"method": {"gradcm": "Grad-CAM"}}, {"method": ["human", "gradcm"]}):
+        with pytest.warns(SalstatsWarning, match="'gradcm'.*did you mean 'gradcam'"):
+            Labels(within, frame)
     with pytest.warns(SalstatsWarning, match="'Method' .did you mean 'method'"):
         Labels({"Method": ["own"], "own": "Ours"}, frame)
     with pytest.warns(SalstatsWarning, match="'nothing', 'of_this'"):
