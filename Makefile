@@ -1,9 +1,11 @@
-.PHONY: lint test bench
+.PHONY: lint test slow bench
 lint:
 	ruff check .
 	ruff format --check .
 	mypy
 test:
-	pytest
+	pytest -n auto
+slow:
+	pytest -m slow
 bench:
-	pytest tests/benchmarks --benchmark-columns=min,median,rounds
+	pytest -m bench --benchmark-columns=min,median,rounds

@@ -3,6 +3,10 @@
 import os
 from importlib.util import find_spec
 
+# one worker per core is enough for a core
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 _IS_THERE = all(find_spec(name) for name in ("torch", "pytorch_grad_cam", "captum"))
 collect_ignore_glob = [] if _IS_THERE else ["salstats/explain/*"]
 

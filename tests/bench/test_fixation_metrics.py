@@ -78,7 +78,6 @@ def weighted_area(saliency, positives, negatives):
     return roc_auc_score(labels, scores, sample_weight=weights)
 
 
-@pytest.mark.slow
 def test_exact_areas_are_three_times_faster_than_in_scikit_learn(saliency, density, center_bias):
     uniform = np.ones(SHAPE)
     for ours, theirs in (
@@ -90,7 +89,6 @@ def test_exact_areas_are_three_times_faster_than_in_scikit_learn(saliency, densi
         assert slow > TIMES_FASTER * fast
 
 
-@pytest.mark.slow
 def test_areas_at_fixations_are_five_times_faster_than_in_scikit_learn(saliency, points):
     def plain():
         labels = np.repeat([True, False], [len(points), saliency.size])
@@ -101,7 +99,6 @@ def test_areas_at_fixations_are_five_times_faster_than_in_scikit_learn(saliency,
     assert slow > TIMES_FASTER_AT_POINTS * fast
 
 
-@pytest.mark.slow
 def test_one_sort_serves_five_readers(saliency, density, center_bias):
     densities = np.stack([density] * 5)
     fast, slow = fastest(

@@ -60,7 +60,6 @@ def decoded_iou(mask, truth):
     return np.logical_and(a, b).sum() / np.logical_or(a, b).sum()
 
 
-@pytest.mark.slow
 def test_iou_of_codes_is_a_hundred_times_faster_than_that_of_pixels(pairs):
     codes = [(Rle.from_coco(mask), Rle.from_coco(truth)) for mask, truth in pairs]
     assert [iou(*pair) for pair in codes] == [decoded_iou(*pair) for pair in pairs]
@@ -72,7 +71,6 @@ def test_iou_of_codes_is_a_hundred_times_faster_than_that_of_pixels(pairs):
     assert slow > TIMES_FASTER * fast
 
 
-@pytest.mark.slow
 def test_checking_the_records_leaves_it_twenty_times_faster(pairs):
     # from the text of the files on: every run is checked before compiled code sees it
     fast, slow = fastest(
@@ -83,7 +81,6 @@ def test_checking_the_records_leaves_it_twenty_times_faster(pairs):
     assert slow > 20 * fast
 
 
-@pytest.mark.slow
 def test_coding_and_decoding_are_no_slower_than_in_pycocotools(pairs):
     codes = [Rle.from_coco(mask) for mask, _ in pairs]
     masks = [decode(code) for code in codes]
@@ -99,7 +96,6 @@ def test_coding_and_decoding_are_no_slower_than_in_pycocotools(pairs):
     assert slow > fast
 
 
-@pytest.mark.slow
 def test_polygons_are_coded_without_the_whole_image(shared):
     sample = shared / "data/chexlocalize_sample"
     annotations = json.loads((sample / "gt_annotations_val.json").read_text())

@@ -56,7 +56,6 @@ def seconds(function):
     return time.perf_counter() - start
 
 
-@pytest.mark.slow
 def test_a_map_is_thirty_times_faster_than_gaussians_on_the_full_grid(recording):
     few = first(recording, N_PLAIN)
     np.testing.assert_allclose(fixation_map(few, SHAPE), plain(few), rtol=1e-9, atol=1e-30)

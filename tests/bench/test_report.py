@@ -33,7 +33,6 @@ def seconds(function):
     return time.perf_counter() - start
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(cpu_count() < 2, reason="the bound is for two cores, on which figures are drawn beside")
 def test_a_report_takes_less_than_three_times_its_statistics(scores, tmp_path):
     assert len(scores) == N_ROWS

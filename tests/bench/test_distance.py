@@ -69,7 +69,6 @@ def seconds(function, *arguments):
     return time.perf_counter() - start
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", PAIRS)
 def test_all_three_distances_are_faster_than_each_by_itself(name):
     pair = PAIRS[name]()

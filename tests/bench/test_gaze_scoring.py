@@ -81,7 +81,6 @@ def seconds(function, *arguments):
     return time.perf_counter() - start
 
 
-@pytest.mark.slow
 def test_a_study_is_scored_faster_than_map_by_map_and_reader_by_reader(study):
     np.testing.assert_allclose(score_gaze(study)["score"], plain_scores(study), atol=SAME)
     fast = slow = np.inf

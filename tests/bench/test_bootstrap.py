@@ -153,7 +153,6 @@ print(min(ours) / min(bare), peak)
 """
 
 
-@pytest.mark.slow
 def test_a_million_rows_stay_within_memory_and_twice_the_bare_cost(request):
     # a process of its own, so that the peak is this call's
     done = subprocess.run(

@@ -34,7 +34,6 @@ def seconds(function):
     return time.perf_counter() - start
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="the bound is for two cores")
 def test_two_jobs_take_little_more_than_half_the_time_of_one(sample):
     study = repeated(sample, 40)
