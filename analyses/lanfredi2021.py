@@ -35,16 +35,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import salstats as ss
-from salstats.analysis_options import OneLine, folders, named_folder, write_results
 from salstats.checks import SalstatsError, run_of_command
-from salstats.cli_options import in_flags
-from salstats.display.items import Item, check_items_folder
-from salstats.display.lanfredi2021.design import respect_design, what_changes
-from salstats.display.lanfredi2021.printed import disagreements, read_scores_by_sheet, reproduce
-from salstats.display.lanfredi2021.raw import Choice, make_items, study_phases
-from salstats.display.lanfredi2021.tables import LAYOUTS, printed_tables
-from salstats.frames import write_frame
-from salstats.outputs import check_target
+from salstats.cli.options import in_flags
+from salstats.files.frame_files import write_frame
+from salstats.files.outputs import check_target
+from salstats.studies.items import Item, check_items_folder
+from salstats.studies.lanfredi2021.design import respect_design, what_changes
+from salstats.studies.lanfredi2021.printed import disagreements, read_scores_by_sheet, reproduce
+from salstats.studies.lanfredi2021.raw import Choice, make_items, study_phases
+from salstats.studies.lanfredi2021.tables import LAYOUTS, printed_tables
+from salstats.studies.options import OneLine, folders, named_folder, write_results
 
 #: How a folder is given by name.
 FORM = "METHOD[:MODEL[:SEED]]=DIR"

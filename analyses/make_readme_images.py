@@ -15,8 +15,8 @@ from PIL import Image
 
 import salstats as ss
 from salstats.checks import SalstatsError
-from salstats.display.labels import Labels
 from salstats.display.report.examples import Examples
+from salstats.display.text.labels import Labels
 
 WIDTH_MM, DPI, TABLE_PX = 183, 120, 1100
 ONLY = {"dataset": "textured", "model": "residual"}

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from salstats.checks import SalstatsError
-from salstats.frames import write_frame
-from salstats.simulation import simulate_scores
+from salstats.datasets.simulation import simulate_scores
+from salstats.files.frame_files import write_frame
 
 #: Decimals that are stored: enough for every statistic, few enough to read.
 DECIMALS = {"score": 4, "prob": 3, "area_ratio": 3, "elongation": 2, "irrectangularity": 3}

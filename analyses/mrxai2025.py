@@ -39,15 +39,15 @@ from pathlib import Path
 import pandas as pd
 
 import salstats as ss
-from salstats.analysis_options import OneLine, named_folder, write_results
 from salstats.checks import SalstatsError, run_of_command
-from salstats.cli_options import in_flags
+from salstats.cli.options import in_flags
 from salstats.datasets import load_published, published_names
-from salstats.display.items import Item, check_items_folder
-from salstats.display.mrxai2025.cases import keep_cases
-from salstats.display.mrxai2025.estimates import Choice
-from salstats.display.mrxai2025.items import make_comparison, make_simulations
 from salstats.readers.mrxai2025 import read_mrxai2025
+from salstats.studies.items import Item, check_items_folder
+from salstats.studies.mrxai2025.cases import keep_cases
+from salstats.studies.mrxai2025.estimates import Choice
+from salstats.studies.mrxai2025.items import make_comparison, make_simulations
+from salstats.studies.options import OneLine, named_folder, write_results
 from salstats.study import Study
 
 #: How a folder is given by name.

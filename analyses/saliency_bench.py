@@ -33,12 +33,12 @@ from functools import partial
 from pathlib import Path
 
 import salstats as ss
-from salstats.analysis_options import OneLine, write_results
 from salstats.checks import SalstatsError, run_of_command
-from salstats.cli_options import in_flags
-from salstats.display.items import Item, check_items_folder
-from salstats.display.saliency_bench.frames import Choice, keep_scores
-from salstats.display.saliency_bench.items import make_items, make_printed
+from salstats.cli.options import in_flags
+from salstats.studies.items import Item, check_items_folder
+from salstats.studies.options import OneLine, write_results
+from salstats.studies.saliency_bench.frames import Choice, keep_scores
+from salstats.studies.saliency_bench.items import make_items, make_printed
 
 #: Replicates that a percentile interval needs to mean anything.
 FEWEST = 40

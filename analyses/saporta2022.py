@@ -45,21 +45,21 @@ from typing import Any
 import pandas as pd
 
 import salstats as ss
-from salstats.analysis_options import OneLine, folders, named_folder, write_results
-from salstats.checkpoints import checked_folder
 from salstats.checks import SalstatsError, SalstatsWarning, quoted, run_of_command
-from salstats.cli_options import by_method, in_flags, split
-from salstats.display.items import Item, check_items_folder
+from salstats.cli.options import by_method, in_flags, split
 from salstats.display.plots.image_sources import check_images
-from salstats.display.saporta2022.examples import pictures
-from salstats.display.saporta2022.frames import Choice, Frames, check_positives
-from salstats.display.saporta2022.items import make_items, missing_parts
-from salstats.display.saporta2022.needs import MAPS, SWEEP, held_by, main_alone, main_series
-from salstats.display.saporta2022.slices import cut_off, true_positive
-from salstats.masking import mask_rule, value_of
+from salstats.files.checkpoints import checked_folder
 from salstats.readers.chexlocalize import METHOD
 from salstats.readers.chexlocalize_files import SPLITS, split_of
 from salstats.readers.chexlocalize_study import PATIENT
+from salstats.scoring.masking import mask_rule, value_of
+from salstats.studies.items import Item, check_items_folder
+from salstats.studies.options import OneLine, folders, named_folder, write_results
+from salstats.studies.saporta2022.examples import pictures
+from salstats.studies.saporta2022.frames import Choice, Frames, check_positives
+from salstats.studies.saporta2022.items import make_items, missing_parts
+from salstats.studies.saporta2022.needs import MAPS, SWEEP, held_by, main_alone, main_series
+from salstats.studies.saporta2022.slices import cut_off, true_positive
 from salstats.study import Study
 
 #: How a folder is given by name.

@@ -1,5 +1,5 @@
 """Run the command line as `python -m salstats`."""
 
-from salstats.cli import main
+from salstats.cli.app import main
 
 main()

@@ -255,3 +255,55 @@ def check_draws(draws: Any, n_units: int) -> np.ndarray:
             "indices count the sorted units from 0 (an R index matrix counts from 1)"
         )
     return array
+
+
+#: The environment variable that sets the limit.
+LIMIT = "SALSTATS_LIMIT_GB"
+#: What things take in memory, in bytes: a pixel of a map, a cell of a table, one of a sheet with its XML, a
+#: column, and an instruction of a pickle, which may make a container.
+PIXEL, CELL, SHEET_CELL, COLUMN, INSTRUCTION = 8, 32, 512, 1 << 16, 1024
+_GB = 1 << 30
+
+
+def limit() -> float:
+    """Return how many bytes a file may ask for: an image, a table, a pickle; 1 GB unless the user says more.
+
+    Raises
+    ------
+    SalstatsError
+        The environment variable holds no positive number.
+
+    Examples
+    --------
+    >>> from salstats.checks import PIXEL, limit
+    >>> int(limit() // PIXEL)  # pixels of an image
+    134217728
+    """
+    text = os.environ.get(LIMIT, "1")
+    try:
+        given = float(text)
+    except ValueError:
+        given = 0.0
+    if not given > 0:
+        raise SalstatsError(
+            f"the environment variable {LIMIT} must be a number of gigabytes, not {text[:40]!r}"
+        )
+    return given * _GB
+
+
+def too_large(n_bytes: float) -> str:
+    """Return what is wrong with something that takes so many bytes in memory; "" within the limit."""
+    most = limit()
+    if n_bytes <= most:
+        return ""
+    return (
+        f"would take {n_bytes / _GB:.3g} GB of memory, and {most / _GB:g} is the limit; the environment "
+        f"variable {LIMIT} raises it"
+    )
+
+
+def check_size(n_bytes: float, what: object) -> None:
+    """Raise InputFileError where something that a file asks for is too large."""
+    wrong = too_large(n_bytes)
+    if wrong:
+        raise InputFileError(f"{what} {wrong}")

@@ -1,30 +1,23 @@
-"""The frames everything speaks: their columns, what makes them valid, joining and writing them."""
+"""The frames everything speaks: their columns, what makes them valid, columns as codes, joining."""
 
-import os
 import re
 import shlex
 import warnings
-from collections.abc import Iterable, Mapping
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from salstats.checks import (
     ColumnError,
-    InputFileError,
-    SalstatsError,
     SalstatsWarning,
     check_columns,
     check_frame,
     check_numeric,
     quoted,
 )
-from salstats.codes import ColumnCodes, combined_codes
 from salstats.metrics.registry import known_metric
-from salstats.outputs import check_target, replacing
-from salstats.workbooks import workbook
 
 #: What tells one observation from another, where the column is there.
 KEY_COLUMNS = ("dataset", "case", "task", "method", "metric", "reader", "model", "seed")
@@ -60,7 +53,79 @@ ESTIMATE_COLUMNS = (
 ID_NAME = re.compile(
     r"(patient|subject|pat|case|image|img|study)[ _.-]?(id|no|nr|number|uid|name)?", re.IGNORECASE
 )
-WRITABLE_SUFFIXES = (".csv", ".parquet", ".xlsx")
+
+
+class CodedColumn(NamedTuple):
+    """A column as integers: sorted codes (missing last), how many there are, and what is lacking."""
+
+    codes: np.ndarray
+    n_codes: int
+    missing: bool
+    blank: bool
+
+
+class ColumnCodes:
+    """Integer codes of a frame's columns, each column's found once however often it is asked for."""
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        self.frame = frame
+        self._known: dict[str, CodedColumn] = {}
+
+    def column(self, name: str) -> CodedColumn:
+        """Return a column as integers."""
+        if name not in self._known:
+            self._known[name] = code_column(self.frame[name])
+        return self._known[name]
+
+    def combined(self, columns: Sequence[str]) -> np.ndarray:
+        """Return one dense integer code per row for a combination of columns, in sorted order.
+
+        Missing cells count as a value of their own.
+        """
+        codes = np.zeros(len(self.frame), dtype=np.int64)
+        n_codes = 1
+        for column in columns:
+            part = self.column(column)
+            codes = part.codes if n_codes == 1 else codes * part.n_codes + part.codes
+            n_codes *= part.n_codes
+            if n_codes > 4 * len(self.frame):
+                codes, n_codes = _dense(codes, n_codes)
+        return _dense(codes, n_codes)[0]
+
+
+def combined_codes(frame: pd.DataFrame, columns: Sequence[str]) -> np.ndarray:
+    """Return one dense integer code per row for a combination of columns; see `ColumnCodes.combined`."""
+    return ColumnCodes(frame).combined(columns)
+
+
+def code_column(column: pd.Series) -> CodedColumn:
+    """Return a column as integers; `blank` says whether one of its values is an empty text."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        codes = column.cat.codes.to_numpy(dtype=np.int64)
+        values = column.cat.categories
+        blank = bool((values == "").any()) and bool((column == "").any())
+    else:
+        raw, values = pd.factorize(column, sort=True)
+        codes = np.asarray(raw, dtype=np.int64)
+        # the empty text sorts before every other
+        blank = len(values) > 0 and isinstance(values[0], str) and values[0] == ""
+    n_codes = len(values)
+    missing = bool((codes < 0).any())
+    if missing:
+        codes = np.where(codes < 0, n_codes, codes)
+        n_codes += 1
+    return CodedColumn(codes, max(n_codes, 1), missing, blank)
+
+
+def _dense(codes: np.ndarray, n_codes: int) -> tuple[np.ndarray, int]:
+    """Return codes renumbered without gaps, keeping their order."""
+    if n_codes <= 50 * max(len(codes), 1):
+        seen = np.zeros(n_codes, dtype=bool)
+        seen[codes] = True
+        renumbered = np.cumsum(seen) - 1
+        return renumbered[codes], int(seen.sum())
+    values, dense = np.unique(codes, return_inverse=True)
+    return dense.astype(np.int64), len(values)
 
 
 def check_scores(scores: object, name: str = "scores") -> pd.DataFrame:
@@ -296,69 +361,3 @@ def text_column(values: Iterable[str | None]) -> Any:
 def whole_column(values: Iterable[int | None]) -> Any:
     """Return whole numbers as a column that may have missing ones."""
     return pd.array(list(values), dtype="Int64")
-
-
-def write_frame(frame: pd.DataFrame, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-    """Write a frame as CSV, Parquet or XLSX, by the file's ending, in full precision.
-
-    The file is written under a temporary name beside its place and then renamed, so that a failure
-    leaves nothing half written.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        What to write; its index is left out.
-    path : str or path
-        Ends in `.csv`, `.parquet` or `.xlsx`.
-    overwrite : bool
-        Replace a file that is there already.
-
-    Returns
-    -------
-    Path
-        Where it was written.
-
-    Raises
-    ------
-    InputFileError
-        Another ending; the folder does not exist or may not be written in; the file exists and
-        `overwrite` is False; the file's format cannot hold the frame.
-
-    Examples
-    --------
-    >>> import pandas as pd, pathlib, tempfile, salstats as ss
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = ss.write_frame(pd.DataFrame({"estimate": [0.1]}), pathlib.Path(folder) / "means.csv")
-    ...     file.name, file.read_text().split()
-    ('means.csv', ['estimate', '0.1'])
-    """
-    if not isinstance(frame, pd.DataFrame):
-        raise SalstatsError(f"only a pandas DataFrame can be written, not {type(frame).__name__}")
-    if not frame.columns.is_unique:
-        raise ColumnError(f"column {quoted(frame.columns[frame.columns.duplicated()][:1])} is there twice")
-    target = check_output(path, overwrite=overwrite)
-    put_frame(frame, target)
-    return target
-
-
-def put_frame(frame: pd.DataFrame, target: Path) -> None:
-    """Write a frame to a file whose name and folder are known to do, in the place of one that is there."""
-    suffix = target.suffix.lower()
-    try:
-        with replacing(target) as temporary:
-            if suffix == ".csv":
-                frame.to_csv(temporary, index=False)
-            elif suffix == ".parquet":
-                frame.to_parquet(temporary, index=False, write_page_checksum=True)
-            else:
-                rows = frame.astype(object).where(frame.notna(), None).itertuples(index=False, name=None)
-                temporary.write_bytes(workbook([[str(name) for name in frame.columns], *rows]))
-    except InputFileError:
-        raise
-    except (OSError, ValueError, TypeError) as error:
-        raise InputFileError(f"cannot write {target}: {error}") from error
-
-
-def check_output(path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-    """Return the path of a frame's file, checked before any work is done for it."""
-    return check_target(path, WRITABLE_SUFFIXES, overwrite=overwrite)

@@ -5,8 +5,8 @@ import json
 
 import numpy as np
 
+from salstats.files.map_folder import MapFolder, MapKey
 from salstats.images.masks import encode
-from salstats.map_folder import MapFolder, MapKey
 
 SHAPE = (40, 50)
 CASES = ("a", "b/1", "c")

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 import salstats as ss
-from salstats.display.labels import Labels
 from salstats.display.report.model import Settings
 from salstats.display.report.results import result_sentences
+from salstats.display.text.labels import Labels
 
 COVARIATES = ("n_instances", "area_ratio", "elongation", "irrectangularity")
 SETTINGS = Settings("human", "patient", n_replicates=1000, covariates=COVARIATES)

@@ -13,7 +13,8 @@ from tests_support import full_disk
 
 import salstats as ss
 from salstats.checks import ColumnError, InputFileError, SalstatsError, SalstatsWarning
-from salstats.frames import WRITABLE_SUFFIXES, check_output, check_scores
+from salstats.files.frame_files import WRITABLE_SUFFIXES, check_output
+from salstats.frames import check_scores
 
 
 @pytest.fixture

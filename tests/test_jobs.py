@@ -22,7 +22,7 @@ SCRIPT = textwrap.dedent("""
     from pathlib import Path
 
     import salstats as ss
-    from salstats import cli
+    from salstats.cli import app as cli
     from salstats.jobs import in_pieces
 
     def work(folder, piece):

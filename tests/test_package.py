@@ -67,7 +67,7 @@ def test_demo_runs_from_the_unpacked_wheel(wheel, tmp_path):
     zipfile.ZipFile(wheel).extractall(tmp_path / "site")
     run = subprocess.run(
         [sys.executable, "-c", "import salstats, sys; print(salstats.__file__); "
-         "from salstats.cli import run; sys.exit(run(['demo', '-o', 'demo']))"],
+         "from salstats.cli.app import run; sys.exit(run(['demo', '-o', 'demo']))"],
         cwd=tmp_path,
         # nothing of the checkout may be found
         env={**os.environ, "PYTHONPATH": str(tmp_path / "site"), "PYTHONSAFEPATH": "1"},

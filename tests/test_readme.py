@@ -80,12 +80,12 @@ def test_the_first_screen_shows_frame_call_and_frame():
 
 def test_two_commands_do_everything():
     commands = re.findall(r"^python3 -m venv .+ && .+$", README.read_text(), flags=re.MULTILINE)
-    assert [c.split(" && ")[-1] for c in commands] == ["salstats demo", "pytest"]
+    assert [c.split(" && ")[-1] for c in commands] == ["salstats demo", "pytest -n auto"]
 
 
 @pytest.mark.parametrize("command", re.findall(r"^salstats (\w+) ", README.read_text(), flags=re.MULTILINE))
 def test_commands_of_the_readme_exist(command, capsys):
-    from salstats.cli import run
+    from salstats.cli.app import run
 
     assert run([command, "--help"]) == 0
     assert "Example: salstats" in capsys.readouterr().out

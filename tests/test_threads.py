@@ -8,7 +8,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import salstats as ss
-from salstats.threads import one_blas_thread
+from salstats.jobs import one_blas_thread
 
 
 def blas_threads():

@@ -60,14 +60,14 @@ print(scores["score"].tolist())
 @pytest.mark.slow
 def test_the_demo_runs(tmp_path):
     done = run(
-        "from salstats.cli import main\nsys.argv = ['salstats', 'demo', '-o', 'out']\nmain()", tmp_path
+        "from salstats.cli.app import main\nsys.argv = ['salstats', 'demo', '-o', 'out']\nmain()", tmp_path
     )
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "out" / "index.html").is_file()
 
 
 def test_importing_the_package_does_not_import_the_extra(tmp_path):
-    code = "import sys, salstats, salstats.cli\nprint([m for m in ('torch', 'captum') if m in sys.modules])"
+    code = "import sys, salstats.cli.app\nprint([m for m in ('torch', 'captum') if m in sys.modules])"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
     )

@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import SalstatsError, check_choice, check_columns, check_frame, check_numeric, warn
-from salstats.codes import combined_codes
-from salstats.frames import KEY_COLUMNS, text_column
+from salstats.frames import KEY_COLUMNS, combined_codes, text_column
 
 #: Share of the whole image's probability from which an empty image hides too little.
 _SHOWN = 0.8

@@ -14,7 +14,7 @@ from salstats.explain.case_images import ReadyImages
 from salstats.explain.map_plans import check_made_by
 from salstats.explain.named_maps import Keys
 from salstats.explain.networks import Network, network_outputs
-from salstats.map_table import TABLE
+from salstats.files.map_table import TABLE
 from salstats.readers.map_files import read_map
 from salstats.readers.map_rows import MapRow, read_map_rows
 from salstats.study import Series

@@ -20,10 +20,10 @@ from salstats.explain.forward import BATCH_SIZE, evaluating
 from salstats.explain.map_plans import Known, Plan, checked_plan, digests_of
 from salstats.explain.network_maps import Shown
 from salstats.explain.networks import Network
+from salstats.files.map_folder import MapFolder, MapKey
 from salstats.images.geometry import Geometry
 from salstats.images.masks import Rle
 from salstats.jobs import counting
-from salstats.map_folder import MapFolder, MapKey
 
 #: Cases that are worked on before the next network is loaded.
 CASES_AT_ONCE = 64
@@ -129,7 +129,7 @@ def make_maps(
 
     See Also
     --------
-    explain_ensemble, salstats.map_folder.MapFolder, salstats.readers.map_folder.read_map_folder
+    explain_ensemble, salstats.files.map_folder.MapFolder, salstats.readers.map_folder.read_map_folder
 
     Notes
     -----

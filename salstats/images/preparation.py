@@ -7,10 +7,9 @@ import cv2
 import numpy as np
 from PIL import Image
 
-from salstats.checks import ShapeError, ValueRangeError, check_choice, check_count
+from salstats.checks import PIXEL, ShapeError, ValueRangeError, check_choice, check_count, too_large
 from salstats.images.geometry import Geometry
 from salstats.images.run_lengths import check_shape
-from salstats.inputs import PIXEL, too_large
 
 #: How an image is laid into the network's input.
 FITS = ("stretch", "inside", "cover", "shorter")

@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from salstats.checks import ValueRangeError
-from salstats.inputs import PIXEL, too_large
+from salstats.checks import PIXEL, ValueRangeError, too_large
 
 #: pycocotools keeps positions in 32 bits.
 MOST_PIXELS = 2**31 - 1

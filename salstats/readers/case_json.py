@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from salstats.checks import InputFileError, SalstatsError, SalstatsWarning, hidden
+from salstats.files.inputs import read_json
 from salstats.images.polygons import vertices_of
 from salstats.images.run_lengths import check_shape, short
-from salstats.inputs import read_json
 
 #: Key of a case that is no task but the image's (height, width).
 _SIZE = "img_size"

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from salstats.checks import InputFileError, quoted
+from salstats.checks import PIXEL, InputFileError, check_size, quoted
 from salstats.gaze_study import (
     BOX_EMPTY,
     BOX_OUTSIDE,
@@ -22,11 +22,10 @@ from salstats.gaze_study import (
 )
 from salstats.images.center_bias import Box
 from salstats.images.fixations import Fixations
-from salstats.inputs import PIXEL, check_size
 from salstats.readers.case_tables import read_plain
 from salstats.readers.cells import identifier_text, number_column, parse_numbers
+from salstats.readers.reading_labels import MAJORITY_GROUPS
 from salstats.readers.table_options import TableOptions
-from salstats.reading_labels import MAJORITY_GROUPS
 
 METADATA = re.compile(r"metadata_phase_(\d+)\.csv")
 FIXATIONS, CHEST_BOX = "fixations.csv", "chest_bounding_box.csv"

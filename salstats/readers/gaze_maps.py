@@ -10,13 +10,20 @@ from pathlib import Path
 
 import numpy as np
 
-from salstats.checks import InputFileError, SalstatsError, SalstatsWarning, check_plain, quoted
+from salstats.checks import (
+    PIXEL,
+    InputFileError,
+    SalstatsError,
+    SalstatsWarning,
+    check_plain,
+    check_size,
+    quoted,
+)
 from salstats.gaze_study import GazeCase, GivenMap, MapSeries
 from salstats.images.hulls import convex_hull, from_padded_square, inner_regions
 from salstats.images.map_steps import may_cover, resize_in_range
 from salstats.images.maps import is_finite
 from salstats.images.mixing import RULES, mix_classes
-from salstats.inputs import PIXEL, check_size
 from salstats.readers.map_files import MAP_SUFFIXES, MASK_SUFFIXES, find_case_files, read_map, read_mask
 from salstats.readers.series_names import Sources, sources
 from salstats.readers.table_options import PathLike

@@ -9,8 +9,8 @@ import numpy as np
 from PIL.PngImagePlugin import PngImageFile
 from PIL.TiffImagePlugin import TiffImageFile
 
-from salstats.checks import InputFileError, check_plain
-from salstats.inputs import PIXEL, read_bytes, too_large
+from salstats.checks import PIXEL, InputFileError, check_plain, too_large
+from salstats.files.inputs import read_bytes
 
 SUFFIXES = (".png", ".tif", ".tiff")
 _PNG = b"\x89PNG\r\n\x1a\n"

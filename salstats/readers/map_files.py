@@ -8,10 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from salstats.checks import InputFileError, SalstatsError, SalstatsWarning, check_plain, quoted
+from salstats.checks import (
+    PIXEL,
+    InputFileError,
+    SalstatsError,
+    SalstatsWarning,
+    check_plain,
+    check_size,
+    quoted,
+)
+from salstats.files.inputs import read_json
 from salstats.images import masks
 from salstats.images.masks import Rle
-from salstats.inputs import PIXEL, check_size, read_json
 from salstats.readers import grey_images
 from salstats.readers.case_json import check_name
 from salstats.readers.grey_images import read_grey

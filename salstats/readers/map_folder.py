@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 
 from salstats.checks import InputFileError, SalstatsError, SalstatsWarning, check_plain, quoted
+from salstats.files.map_table import TABLE
 from salstats.images.masks import Rle, empty
-from salstats.map_table import TABLE
 from salstats.readers.case_json import check_name, read_segmentations
 from salstats.readers.map_files import MASK_SUFFIXES, find_case_files, read_map, read_rle
 from salstats.readers.map_rows import MapRow, read_map_rows, warn_turned
@@ -70,7 +70,7 @@ def read_map_folder(
 
     See Also
     --------
-    salstats.map_folder.MapFolder
+    salstats.files.map_folder.MapFolder
 
     Notes
     -----

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import InputFileError, SalstatsError, SalstatsWarning, quoted
+from salstats.files.map_table import NEEDED, TABLE, UNKNOWN, MapKey, checked_key, file_inside
 from salstats.images.map_steps import may_cover
 from salstats.images.run_lengths import check_shape
-from salstats.map_table import NEEDED, TABLE, UNKNOWN, MapKey, checked_key, file_inside
 from salstats.readers.case_tables import read_plain
 from salstats.readers.cells import identifier_text, number_column
 from salstats.readers.map_files import MAP_SUFFIXES

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from salstats.checks import InputFileError, SalstatsWarning
+from salstats.files.inputs import read_json
 from salstats.images.masks import Rle, area
-from salstats.inputs import read_json
 from salstats.readers.case_json import check_name
 from salstats.readers.grey_images import image_shape
 from salstats.readers.map_files import MAP_SUFFIXES, MASK_SUFFIXES, find_case_files, read_map, read_rle

@@ -6,8 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from salstats.checks import ColumnError, InputFileError, SalstatsError
-from salstats.inputs import CELL, check_size
+from salstats.checks import CELL, ColumnError, InputFileError, SalstatsError, check_size
 from salstats.readers.table_options import check_header
 
 #: What pandas calls the row labels of a frame that has no name for them.

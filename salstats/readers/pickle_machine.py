@@ -10,8 +10,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from salstats.checks import InputFileError
-from salstats.inputs import INSTRUCTION, limit, too_large
+from salstats.checks import INSTRUCTION, InputFileError, limit, too_large
 
 
 class UnsafePickleError(InputFileError):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from salstats.checks import InputFileError
-from salstats.inputs import read_bytes
+from salstats.files.inputs import read_bytes
 from salstats.readers.pickle_arrays import ARRAYS, product, whole_numbers
 from salstats.readers.pickle_machine import DamagedPickleError, UnsafePickleError, run
 from salstats.readers.table_options import PathLike

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from salstats.checks import InputFileError, check_plain
-from salstats.inputs import PIXEL, check_size
+from salstats.checks import PIXEL, InputFileError, check_plain, check_size
 from salstats.readers.grey_images import GREY, check_sums
 
 _FORMATS = ("PNG", "JPEG", "TIFF", "BMP")

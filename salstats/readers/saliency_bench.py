@@ -9,9 +9,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from PIL.JpegImagePlugin import JpegImageFile
 
-from salstats.checks import InputFileError, SalstatsError, SalstatsWarning, check_choice, check_plain, quoted
+from salstats.checks import (
+    PIXEL,
+    InputFileError,
+    SalstatsError,
+    SalstatsWarning,
+    check_choice,
+    check_plain,
+    check_size,
+    quoted,
+)
 from salstats.images import masks
-from salstats.inputs import PIXEL, check_size
 from salstats.readers.attention_tables import (
     IMAGE,
     Annotation,

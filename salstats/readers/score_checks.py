@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import ColumnError, SalstatsWarning, ValueRangeError, check_choice, quoted
-from salstats.codes import combined_codes
-from salstats.frames import KEY_COLUMNS, SCORES_COLUMNS, repeat_hint
+from salstats.frames import KEY_COLUMNS, SCORES_COLUMNS, combined_codes, repeat_hint
 from salstats.metrics.registry import METRICS, Metric
 
 #: Identifiers of which no cell may be empty.

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from salstats.checks import InputFileError, check_choice, hidden
-from salstats.inputs import COLUMN, check_size
+from salstats.checks import COLUMN, InputFileError, check_choice, check_size, hidden
 
 PathLike = str | os.PathLike[str]
 

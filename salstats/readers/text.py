@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import InputFileError
-from salstats.inputs import read_bytes
+from salstats.files.inputs import read_bytes
 from salstats.readers.table_options import TableOptions, check_header
 
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")

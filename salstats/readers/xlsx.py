@@ -8,8 +8,7 @@ from zipfile import ZipFile
 
 import pandas as pd
 
-from salstats.checks import InputFileError, SalstatsWarning, quoted
-from salstats.inputs import SHEET_CELL, check_size, limit
+from salstats.checks import SHEET_CELL, InputFileError, SalstatsWarning, check_size, limit, quoted
 from salstats.readers.table_options import TableOptions, check_header
 
 #: Formulas and merged cells in a sheet's XML, with or without a namespace prefix.

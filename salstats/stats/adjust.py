@@ -17,7 +17,7 @@ from salstats.checks import (
     check_numeric,
     quoted,
 )
-from salstats.codes import combined_codes
+from salstats.frames import combined_codes
 from salstats.stats.bonferroni import bonferroni_limits
 from salstats.stats.monte_carlo import p_floors, warn_if_replicates_are_few, warn_if_undecided, warn_of_floors
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import ColumnError, SalstatsWarning
-from salstats.codes import ColumnCodes
+from salstats.frames import ColumnCodes
 from salstats.stats.cells import AVERAGE, index_groups, pool_over
 from salstats.stats.grouping import group_label, group_list
 

@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_by
-from salstats.codes import ColumnCodes
-from salstats.frames import KEY_COLUMNS, case_key, coded_scores
+from salstats.frames import KEY_COLUMNS, ColumnCodes, case_key, coded_scores
 from salstats.stats.absent import reasons
 from salstats.stats.cells import index_groups
 from salstats.stats.pairing import pair_with_reference

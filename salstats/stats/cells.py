@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import ColumnError, ValueRangeError
-from salstats.codes import ColumnCodes, combined_codes
+from salstats.frames import ColumnCodes, combined_codes
 
 #: Sums that are held at a time: 1.6 GB.
 _MOST_CELLS = 200_000_000

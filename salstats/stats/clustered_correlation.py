@@ -10,8 +10,7 @@ from salstats.checks import (
     SalstatsError,
     SalstatsWarning,
 )
-from salstats.codes import combined_codes
-from salstats.frames import estimates_frame
+from salstats.frames import combined_codes, estimates_frame
 from salstats.stats.absent import absent_column, absent_observations
 from salstats.stats.advice import FEW_UNITS, UNDEFINED_SHARE
 from salstats.stats.coefficients import FEWEST_PAIRS, fisher_std_error, pool_fisher_z

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import SalstatsWarning
-from salstats.codes import ColumnCodes, combined_codes
+from salstats.frames import ColumnCodes, combined_codes
 from salstats.stats.absent import absent_pairs
 from salstats.stats.averages import average_over, warn_uneven_rows
 from salstats.stats.cells import OVERALL, Cells, append_keys, index_groups, pool_over, sum_cells, with_overall

@@ -14,8 +14,7 @@ from salstats.checks import (
     check_choice,
     check_level,
 )
-from salstats.codes import combined_codes
-from salstats.frames import estimates_frame
+from salstats.frames import combined_codes, estimates_frame
 from salstats.stats.absent import absent_column, absent_observations
 from salstats.stats.adjust import adjust as adjust_estimates
 from salstats.stats.adjust import check_procedure

@@ -15,8 +15,7 @@ from salstats.checks import (
     check_numeric,
     quoted,
 )
-from salstats.codes import ColumnCodes
-from salstats.frames import KEY_COLUMNS, estimates_frame
+from salstats.frames import KEY_COLUMNS, ColumnCodes, estimates_frame
 from salstats.stats.cells import display_order
 from salstats.stats.grouping import warn_pooled_by_default
 from salstats.stats.how_scored import how_scored

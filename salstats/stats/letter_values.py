@@ -16,8 +16,7 @@ from salstats.checks import (
     check_level,
     check_numeric,
 )
-from salstats.codes import combined_codes
-from salstats.frames import case_key
+from salstats.frames import case_key, combined_codes
 from salstats.stats.cells import index_groups
 
 #: Median, fourths, eighths, D, C, B, A, then Z backwards; M stands for the median only.

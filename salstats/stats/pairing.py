@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import ColumnError, SalstatsError, did_you_mean, quoted
-from salstats.codes import combined_codes
+from salstats.frames import combined_codes
 
 _ALWAYS = ("dataset", "case", "task", "metric")
 _WHERE_BOTH_HAVE_THEM = ("reader", "model", "seed")

@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import SalstatsError, check_by, quoted
-from salstats.codes import ColumnCodes
-from salstats.frames import KEY_COLUMNS, coded_scores, estimates_frame
+from salstats.frames import KEY_COLUMNS, ColumnCodes, coded_scores, estimates_frame
 from salstats.stats.cells import Cells, index_groups, sum_cells
 from salstats.stats.estimand import Estimand
 from salstats.stats.inference import check_settings, infer

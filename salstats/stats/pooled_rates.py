@@ -8,8 +8,7 @@ import pandas as pd
 from scipy.special import expit, logit
 
 from salstats.checks import ColumnError, check_by, check_choice, check_columns, check_numeric, quoted
-from salstats.codes import ColumnCodes
-from salstats.frames import KEY_COLUMNS, coded_scores, estimates_frame
+from salstats.frames import KEY_COLUMNS, ColumnCodes, coded_scores, estimates_frame
 from salstats.stats import intervals
 from salstats.stats.averages import average_over, warn_uneven_rows
 from salstats.stats.cells import Cells, append_keys, display_order, index_groups, sum_cells, with_overall

@@ -8,8 +8,7 @@ import pandas as pd
 from scipy.stats import rankdata
 
 from salstats.checks import ColumnError, SalstatsWarning, ValueRangeError, check_by, check_choice
-from salstats.codes import ColumnCodes
-from salstats.frames import coded_scores, estimates_frame
+from salstats.frames import ColumnCodes, coded_scores, estimates_frame
 from salstats.metrics.registry import direction
 from salstats.stats import intervals
 from salstats.stats.absent import absent_column, is_absent

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 
-from salstats.threads import one_blas_thread
+from salstats.jobs import one_blas_thread
 
 # weights of one block: large enough that matrix products dominate, small enough to stay in the cache
 _BLOCK_CELLS = 131_072

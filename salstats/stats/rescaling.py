@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import ValueRangeError, check_by, check_columns, check_frame, check_numeric
-from salstats.codes import combined_codes
+from salstats.frames import combined_codes
 from salstats.stats.absent import ABSENT
 
 

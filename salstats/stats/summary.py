@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import ColumnError, SalstatsError, check_by
-from salstats.codes import ColumnCodes
-from salstats.frames import DEFAULT_BY, coded_scores, estimates_frame
+from salstats.frames import DEFAULT_BY, ColumnCodes, coded_scores, estimates_frame
 from salstats.stats.absent import absent_column, is_absent
 from salstats.stats.advice import warn_beyond_range
 from salstats.stats.averages import average_over, warn_uneven_rows

@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import ColumnError, SalstatsWarning, check_columns
-from salstats.codes import ColumnCodes
-from salstats.frames import ID_NAME, case_key
+from salstats.frames import ID_NAME, ColumnCodes, case_key
 
 
 @dataclass(frozen=True)

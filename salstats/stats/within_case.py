@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import ColumnError, SalstatsWarning, check_by, check_columns
-from salstats.codes import ColumnCodes
-from salstats.frames import DEFAULT_BY, KEY_COLUMNS, coded_scores, estimates_frame
+from salstats.frames import DEFAULT_BY, KEY_COLUMNS, ColumnCodes, coded_scores, estimates_frame
 from salstats.stats.cells import Cells, index_groups, ratio, sum_cells
 from salstats.stats.estimand import Estimand
 from salstats.stats.grouping import warn_pooled_methods

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from salstats.gaze_scoring import center_bias_of, score_gaze
 from salstats.gaze_study import GazeCase, GazeStudy, GivenMap, MapSeries, Recording
 from salstats.images.center_bias import Box
 from salstats.images.fixations import Fixations, fixation_map
+from salstats.scoring.gaze import center_bias_of, score_gaze
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

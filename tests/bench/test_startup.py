@@ -22,10 +22,10 @@ def test_importing_salstats_is_no_slower_than_importing_pandas():
 
 
 def test_help_comes_within_three_tenths_of_a_second():
-    help_text = seconds("-c", "from salstats.cli import main; main(['--help'])")
+    help_text = seconds("-c", "from salstats.cli.app import main; main(['--help'])")
     assert help_text - seconds("-c", "pass") < HELP_SECONDS
 
 
 def test_help_does_not_import_pandas():
-    code = "import sys\nfrom salstats.cli import run\nrun(['--help'])\nassert 'pandas' not in sys.modules"
+    code = "import sys\nfrom salstats.cli.app import run\nrun(['--help'])\nassert 'pandas' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)

@@ -16,7 +16,7 @@ from salstats.images.map_steps import rescale, resize
 from salstats.images.preparation import Preparation
 from salstats.metrics.repeats import agreement
 from salstats.readers.map_folder import read_map_folder
-from salstats.repeatability import map_repeatability
+from salstats.scoring.repeatability import map_repeatability
 
 pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")
@@ -29,7 +29,7 @@ from salstats.explain.making import explain  # noqa: E402
 from salstats.explain.map_plans import case_seed  # noqa: E402
 from salstats.explain.map_runs import make_maps  # noqa: E402
 from salstats.explain.networks import Network  # noqa: E402
-from salstats.map_folder import MapFolder  # noqa: E402
+from salstats.files.map_folder import MapFolder  # noqa: E402
 
 # single precision: the same sums in batches of another size
 SINGLE = 1e-6

@@ -3,7 +3,7 @@ import re
 import pytest
 
 from salstats.metrics.registry import METRICS
-from salstats.scoring_cases import OVERLAP, POINTING
+from salstats.scoring.cases import OVERLAP, POINTING
 
 DISTANCE = ("hausdorff", "hd95", "assd", "pdc")
 DENSITY = ("ncc", "sncc", "auc", "sauc", "sim", "kl")

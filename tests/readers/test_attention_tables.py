@@ -9,7 +9,7 @@ import pytest
 from tests_support import quick
 
 from salstats.checks import InputFileError, ValueRangeError
-from salstats.cli_options import in_flags
+from salstats.cli.options import in_flags
 from salstats.images.masks import decode, encode
 from salstats.readers import attention_tables
 from salstats.readers.attention_tables import draw_boxes, parse_mask, read_annotations, resize_truth

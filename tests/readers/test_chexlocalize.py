@@ -19,7 +19,7 @@ from chexlocalize_files import (
 )
 
 from salstats.checks import InputFileError, SalstatsError, SalstatsWarning
-from salstats.cli_options import in_flags
+from salstats.cli.options import in_flags
 from salstats.images.masks import area, contains
 from salstats.readers import chexlocalize_maps
 from salstats.readers.chexlocalize import read_chexlocalize

@@ -27,8 +27,8 @@ from salstats.checks import ColumnError, InputFileError, SalstatsError, Salstats
 from salstats.gaze_study import GazeStudy, MapSeries, recordings
 from salstats.images.mixing import mix_classes
 from salstats.readers.gaze import read_gaze
+from salstats.readers.reading_labels import MAJORITY_GROUPS, majority_labels
 from salstats.readers.studies import read_study
-from salstats.reading_labels import MAJORITY_GROUPS, majority_labels
 
 #: Stretched maps are in single precision.
 SINGLE = 1e-6

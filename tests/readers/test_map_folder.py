@@ -25,8 +25,8 @@ from map_folders import (
 
 import salstats as ss
 from salstats.checks import InputFileError, SalstatsError, SalstatsWarning
+from salstats.files.map_folder import MapFolder, MapKey
 from salstats.images.masks import area, decode
-from salstats.map_folder import MapFolder, MapKey
 from salstats.readers.map_folder import read_map_folder
 from salstats.readers.studies import read_study
 from salstats.study import Series

@@ -14,8 +14,7 @@ import pytest
 from tests_support import quick
 from torch_pickles import archive, call, entries, name, storage_id, stored, stream, tensor, value, whole
 
-from salstats.checks import InputFileError
-from salstats.inputs import INSTRUCTION, LIMIT
+from salstats.checks import INSTRUCTION, LIMIT, InputFileError
 from salstats.readers.pickles import UnsafePickleError, read_pickle
 
 NUMBERS = np.arange(12, dtype="<f4")

@@ -15,8 +15,14 @@ from pyarrow import parquet
 from tests_support import quick
 
 import salstats as ss
-from salstats.checks import ColumnError, InputFileError, SalstatsError, SalstatsWarning, ValueRangeError
-from salstats.inputs import LIMIT
+from salstats.checks import (
+    LIMIT,
+    ColumnError,
+    InputFileError,
+    SalstatsError,
+    SalstatsWarning,
+    ValueRangeError,
+)
 from salstats.readers.table_options import check_header
 from salstats.readers.tables import TableOptions, read_table
 

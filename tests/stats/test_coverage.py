@@ -65,7 +65,7 @@ def test_intervals_of_clustered_studies_hold_the_truth(studies, truth, function,
 @pytest.mark.slow
 def test_taking_cases_for_independent_loses_coverage(truth):
     # the reason for resampling patients: with a strong patient effect the naive interval is too narrow
-    from salstats.simulation import ScoreModel
+    from salstats.datasets.simulation import ScoreModel
 
     methods = {"gradcam": {"iou": ScoreModel(0.4, patient=0.3, precision=60.0)}}
     rng = np.random.default_rng(7)

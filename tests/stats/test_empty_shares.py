@@ -5,7 +5,7 @@ import pytest
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsWarning, ValueRangeError
 from salstats.display.tables.marks import best_rows
-from salstats.scoring_cases import ABSENT, EMPTY, NEGATIVE, PREDICTED_NEGATIVE
+from salstats.scoring.cases import ABSENT, EMPTY, NEGATIVE, PREDICTED_NEGATIVE
 from salstats.stats import empty_shares as module
 from salstats.stats.absent import NOTHING_THERE
 from salstats.stats.empty_shares import empty_shares

@@ -7,7 +7,7 @@ import pytest
 from matplotlib.text import Text
 
 import salstats as ss
-from salstats.display.labels import Labels
+from salstats.display.text.labels import Labels
 
 
 @pytest.fixture

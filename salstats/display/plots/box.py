@@ -8,11 +8,11 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import SalstatsError, check_choice, check_count
-from salstats.display.format import count_text, counted_range, joined
-from salstats.display.labels import HUMAN, Labels
 from salstats.display.plots import panels
 from salstats.display.plots.distributions import crossed_labels, keys_of, look, stripes, without
-from salstats.display.theme import category_colours
+from salstats.display.plots.theme import category_colours
+from salstats.display.text.format import count_text, counted_range, joined
+from salstats.display.text.labels import HUMAN, Labels
 from salstats.stats.absent import missing_scores
 from salstats.stats.box_values import box_values
 

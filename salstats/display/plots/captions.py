@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from salstats.display.format import STYLES, count_text, joined, level_text
 from salstats.display.plots.panels import has_limits
-from salstats.display.vocabulary import INTERVALS, NO_INTERVAL, limits_name, procedure_name
+from salstats.display.text.format import STYLES, count_text, joined, level_text
+from salstats.display.text.vocabulary import INTERVALS, NO_INTERVAL, limits_name, procedure_name
 from salstats.stats.advice import beyond_range
 
 #: Labels of methods that are no names.

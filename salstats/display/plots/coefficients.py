@@ -3,8 +3,8 @@
 import pandas as pd
 
 from salstats.checks import SalstatsError
-from salstats.display.format import joined
 from salstats.display.plots.captions import distinct
+from salstats.display.text.format import joined
 
 #: On an axis of logarithms a bar reaches at most this far from the estimates.
 _FARTHEST = 1000.0

@@ -9,8 +9,6 @@ import plotnine as p9
 from matplotlib.colors import to_rgb
 
 from salstats.checks import SalstatsError, check_columns, check_level, quoted
-from salstats.display.format import MISSING, count_range, fixed_text, p_used
-from salstats.display.labels import Labels
 from salstats.display.plots import panels
 from salstats.display.plots.captions import distinct
 from salstats.display.plots.estimates import check_estimates, grouping_columns
@@ -22,7 +20,7 @@ from salstats.display.plots.panel_grid import (
     panel_grid,
     wrapped_texts,
 )
-from salstats.display.theme import (
+from salstats.display.plots.theme import (
     COLUMN_MM,
     DIVERGING,
     GUIDE,
@@ -33,7 +31,9 @@ from salstats.display.theme import (
     font,
     theme_salstats,
 )
-from salstats.display.vocabulary import COEFFICIENTS
+from salstats.display.text.format import MISSING, count_range, fixed_text, p_used
+from salstats.display.text.labels import Labels
+from salstats.display.text.vocabulary import COEFFICIENTS
 
 #: Widest name beside the tiles, its lines, and the room around it.
 _NAME_MM, _NAME_LINES, _NAME_PAD_MM = 32.0, 2, 4.0

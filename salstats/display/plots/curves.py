@@ -8,14 +8,14 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import SalstatsError, check_columns, check_count, check_frame, check_numeric, quoted
-from salstats.display.format import count_range, joined
-from salstats.display.labels import Labels
 from salstats.display.plots import panels
 from salstats.display.plots.captions import distinct, interval_note
 from salstats.display.plots.estimates import check_distinct, check_estimates
 from salstats.display.plots.line_types import line_types
 from salstats.display.plots.panel_grid import PanelGrid, caption_chars, panel_grid, up_breaks
-from salstats.display.theme import PAGE_MM, category_colours, figure_size, theme_salstats
+from salstats.display.plots.theme import PAGE_MM, category_colours, figure_size, theme_salstats
+from salstats.display.text.format import count_range, joined
+from salstats.display.text.labels import Labels
 from salstats.metrics.registry import direction
 from salstats.stats.curve_means import mean_curves
 

@@ -8,8 +8,6 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import SalstatsError, check_choice, check_count
-from salstats.display.format import MINUS, STYLES, interval_text, p_used
-from salstats.display.labels import LAST, Labels
 from salstats.display.plots.captions import (
     adjusted_note,
     ci_text,
@@ -23,7 +21,9 @@ from salstats.display.plots.estimates import Drawing, check_estimates, guide_lin
 from salstats.display.plots.panel_axis import HEAD_MM, PanelAxis, TextColumn
 from salstats.display.plots.panels import caption, has_limits, mark_scales
 from salstats.display.plots.row_figure import MARK, bars, check_width, panel_mm, place_rows, row_figure
-from salstats.display.theme import COLUMN_MM, PAGE_MM, PALETTE, category_colours
+from salstats.display.plots.theme import COLUMN_MM, PAGE_MM, PALETTE, category_colours
+from salstats.display.text.format import MINUS, STYLES, interval_text, p_used
+from salstats.display.text.labels import LAST, Labels
 from salstats.metrics.registry import direction
 
 SORTS = ("size", "significance", "labels")

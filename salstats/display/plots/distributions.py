@@ -8,10 +8,10 @@ import pandas as pd
 import plotnine as p9
 from mizani.breaks import breaks_extended
 
-from salstats.display.format import count_text, joined
-from salstats.display.labels import Labels
 from salstats.display.plots import panels
-from salstats.display.theme import COLUMN_MM, PAGE_MM, figure_size, theme_salstats
+from salstats.display.plots.theme import COLUMN_MM, PAGE_MM, figure_size, theme_salstats
+from salstats.display.text.format import count_text, joined
+from salstats.display.text.labels import Labels
 
 #: Room of a panel's title, of its axis and the axis's title, and around the panels.
 _STRIP_MM, _AXIS_MM, _TITLE_MM, _MARGIN_MM = 6.0, 6.0, 4.0, 4.0

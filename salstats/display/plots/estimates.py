@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import ColumnError, SalstatsError, check_columns, check_frame, check_numeric, quoted
-from salstats.display.format import joined
-from salstats.display.labels import HUMAN, Labels
 from salstats.display.plots.captions import distinct
 from salstats.display.plots.panels import method_labels, short_labels, wrapped
-from salstats.display.vocabulary import COEFFICIENTS
+from salstats.display.text.format import joined
+from salstats.display.text.labels import HUMAN, Labels
+from salstats.display.text.vocabulary import COEFFICIENTS
 from salstats.frames import ESTIMATE_COLUMNS, KEY_COLUMNS
 from salstats.metrics.registry import known_metric
 

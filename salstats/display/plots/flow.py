@@ -7,10 +7,10 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import ColumnError, SalstatsError, ValueRangeError, check_columns, check_frame
-from salstats.display.format import count_text, counted, joined, plural
-from salstats.display.labels import Labels
 from salstats.display.plots.flow_sheet import Line, Sheet
-from salstats.display.theme import COLUMN_MM
+from salstats.display.plots.theme import COLUMN_MM
+from salstats.display.text.format import count_text, counted, joined, plural
+from salstats.display.text.labels import Labels
 from salstats.stats.absent import ABSENT, UNDEFINED
 from salstats.stats.case_flow import DEFINED, FILE, NO_ROW, OF_REFERENCE, PAIRS, ROWS
 

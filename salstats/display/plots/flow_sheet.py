@@ -9,7 +9,7 @@ from matplotlib.markers import CARETDOWN, CARETRIGHT
 
 from salstats.display.plots.measured_text import fitted, width_mm
 from salstats.display.plots.panels import MM_PER_PT, plain
-from salstats.display.theme import MUTED, TEXT_PT, figure_size, font, theme_salstats
+from salstats.display.plots.theme import MUTED, TEXT_PT, figure_size, font, theme_salstats
 
 #: Size of text, height of its line and where in it the letters stand.
 _PT, _LINE_MM, _BASELINE = TEXT_PT, 1.25 * TEXT_PT * MM_PER_PT, 0.76

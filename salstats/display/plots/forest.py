@@ -7,8 +7,6 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import SalstatsError, ValueRangeError, check_choice, check_count, quoted
-from salstats.display.format import STYLES, count_text, p_used, row_p_text
-from salstats.display.labels import LAST, Labels
 from salstats.display.plots.captions import adjusted_note, ci_text, distinct, interval_note
 from salstats.display.plots.coefficients import bars_on_log_axis, effect_text, is_ratio
 from salstats.display.plots.decrease import contrast_title, interval_texts
@@ -33,7 +31,9 @@ from salstats.display.plots.panels import (
     short_labels,
 )
 from salstats.display.plots.row_figure import MARK, bars, check_width, panel_mm, row_figure
-from salstats.display.theme import COLUMN_MM, PALETTE
+from salstats.display.plots.theme import COLUMN_MM, PALETTE
+from salstats.display.text.format import STYLES, count_text, p_used, row_p_text
+from salstats.display.text.labels import LAST, Labels
 
 #: Headings and decimals of terms; of others three decimals.
 _HEADINGS = {"percent_decrease": "Decrease, %", "difference": "Difference"}

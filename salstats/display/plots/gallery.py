@@ -9,8 +9,6 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import SalstatsError, check_columns, check_frame, check_numeric, quoted
-from salstats.display.format import MISSING, fixed_text, joined
-from salstats.display.labels import Labels
 from salstats.display.plots import panels as shared
 from salstats.display.plots.image_sources import ImageSource, check_images
 from salstats.display.plots.measured_text import fitted
@@ -40,8 +38,10 @@ from salstats.display.plots.overlay_words import (
 )
 from salstats.display.plots.panel_grid import caption_chars
 from salstats.display.plots.row_figure import check_width
-from salstats.display.theme import COLUMN_MM, PAGE_MM, TEXT_PT
-from salstats.masking import OTSU, Given, mask_rule
+from salstats.display.plots.theme import COLUMN_MM, PAGE_MM, TEXT_PT
+from salstats.display.text.format import MISSING, fixed_text, joined
+from salstats.display.text.labels import Labels
+from salstats.scoring.masking import OTSU, Given, mask_rule
 from salstats.study import HUMAN, Series, Study
 
 #: Height of a page, and room for legend, colour scale and caption on it.

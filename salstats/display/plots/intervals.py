@@ -8,8 +8,6 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import ColumnError, SalstatsError, check_choice, quoted
-from salstats.display.format import STYLES, fixed_text
-from salstats.display.labels import Labels
 from salstats.display.plots.captions import (
     ci_text,
     distinct,
@@ -36,6 +34,8 @@ from salstats.display.plots.estimates import (
 from salstats.display.plots.panel_axis import PanelAxis
 from salstats.display.plots.panels import caption, has_limits
 from salstats.display.plots.row_figure import marks, panel_mm, place_rows, row_figure
+from salstats.display.text.format import STYLES, fixed_text
+from salstats.display.text.labels import Labels
 
 SORTS = ("auto", "decrease", "estimate", "labels")
 #: Panels side by side; more start a new line.

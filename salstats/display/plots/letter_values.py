@@ -8,11 +8,11 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import SalstatsError, check_columns, check_count, check_frame
-from salstats.display.format import count_range, percent_text
-from salstats.display.labels import Labels
 from salstats.display.plots import panels
 from salstats.display.plots.distributions import crossed_labels, keys_of, look, stripes, without
-from salstats.display.theme import REFERENCE
+from salstats.display.plots.theme import REFERENCE
+from salstats.display.text.format import count_range, percent_text
+from salstats.display.text.labels import Labels
 from salstats.stats.letter_values import OUTSIDE
 
 _COLUMNS = ("covariate", "letter", "depth", "tail_share", "low", "high", "n", "n_missing", "n_outside")

@@ -7,7 +7,7 @@ from matplotlib import font_manager
 from matplotlib.textpath import text_to_path
 
 from salstats.display.plots.panels import MM_PER_PT
-from salstats.display.theme import font
+from salstats.display.plots.theme import font
 
 #: What stands in for characters that the face lacks; they are drawn as a box about as wide.
 _WIDE = "M"

@@ -6,7 +6,6 @@ from typing import Any
 import plotnine as p9
 
 from salstats.checks import SalstatsError, quoted
-from salstats.display.labels import Labels
 from salstats.display.plots import panels as shared
 from salstats.display.plots.image_sources import ImageSource, check_images
 from salstats.display.plots.overlay_figure import (
@@ -32,8 +31,9 @@ from salstats.display.plots.overlay_words import (
 )
 from salstats.display.plots.panel_grid import caption_chars
 from salstats.display.plots.row_figure import check_width
-from salstats.display.theme import COLUMN_MM
-from salstats.masking import OTSU, Given, mask_rule
+from salstats.display.plots.theme import COLUMN_MM
+from salstats.display.text.labels import Labels
+from salstats.scoring.masking import OTSU, Given, mask_rule
 from salstats.study import HUMAN, Study
 
 

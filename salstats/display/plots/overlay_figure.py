@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
-from salstats.display.labels import Labels
 from salstats.display.plots import panels as shared
 from salstats.display.plots.overlay_layers import bar_length, joined_lines, scale_colours
 from salstats.display.plots.overlay_panels import Panel
 from salstats.display.plots.picture import geom_picture
-from salstats.display.theme import TEXT_PT, figure_size, font, theme_salstats
+from salstats.display.plots.theme import TEXT_PT, figure_size, font, theme_salstats
+from salstats.display.text.labels import Labels
 
 #: Light lines on dark casings, which show on black and on white; their types tell them apart in grey.
 _LINES: dict[str, tuple[str, Any]] = {

@@ -17,8 +17,8 @@ from salstats.display.plots.overlay_layers import (
 )
 from salstats.images.maps import is_finite
 from salstats.images.masks import decode
-from salstats.masking import MaskRule, value_of
-from salstats.scoring_cases import EMPTY, NO_MAP, NO_MASK, NOT_FINITE
+from salstats.scoring.cases import EMPTY, NO_MAP, NO_MASK, NOT_FINITE
+from salstats.scoring.masking import MaskRule, value_of
 from salstats.study import HUMAN, Case, Content, Series, Study
 
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from salstats.display.format import joined
-from salstats.display.labels import Labels
 from salstats.display.plots.overlay_panels import Panel
-from salstats.masking import MaskRule, value_of
+from salstats.display.text.format import joined
+from salstats.display.text.labels import Labels
+from salstats.scoring.masking import MaskRule, value_of
 from salstats.study import HUMAN, Series
 
 #: Height over width of a panel, between which it follows its images.

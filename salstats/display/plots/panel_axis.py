@@ -17,7 +17,7 @@ from salstats.display.plots.panels import (
     text_mm,
     tick_texts,
 )
-from salstats.display.theme import TEXT_PT, font
+from salstats.display.plots.theme import TEXT_PT, font
 
 #: Size of the columns' text, room before a column, and height of the headings.
 _PT, _GAP_MM, HEAD_MM = TEXT_PT - 0.5, 3.0, 4.0

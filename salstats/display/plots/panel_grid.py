@@ -9,10 +9,10 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import SalstatsError, check_count
-from salstats.display.labels import Labels
 from salstats.display.plots import panels
 from salstats.display.plots.measured_text import fitted, width_mm
-from salstats.display.theme import COLUMN_MM, PAGE_MM, TEXT_PT
+from salstats.display.plots.theme import COLUMN_MM, PAGE_MM, TEXT_PT
+from salstats.display.text.labels import Labels
 
 #: Room between panels and for the numbers and title of the axes; height of a page.
 GAP_MM, LEFT_MM, BOTTOM_MM = 5.0, 11.0, 10.0

@@ -13,9 +13,9 @@ from matplotlib.ticker import MaxNLocator
 from mizani.breaks import breaks_log
 
 from salstats.checks import SalstatsError
-from salstats.display.format import fixed_text
-from salstats.display.labels import LAST, Labels
-from salstats.display.theme import COLUMN_MM, MM_PER_INCH, TEXT_PT, category_colours, category_shapes
+from salstats.display.plots.theme import COLUMN_MM, MM_PER_INCH, TEXT_PT, category_colours, category_shapes
+from salstats.display.text.format import fixed_text
+from salstats.display.text.labels import LAST, Labels
 
 #: Characters of a line and lines of a row's label; the frame behind a figure keeps the whole text.
 LABEL_CHARS, LABEL_LINES = 24, 3

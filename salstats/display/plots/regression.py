@@ -8,8 +8,6 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import SalstatsError, check_columns, quoted
-from salstats.display.format import MINUS
-from salstats.display.labels import HUMAN, Labels
 from salstats.display.plots.captions import ci_text, distinct, in_sentence, interval_note
 from salstats.display.plots.coefficients import (
     bars_on_log_axis,
@@ -41,9 +39,11 @@ from salstats.display.plots.panels import (
     wrapped,
 )
 from salstats.display.plots.row_figure import marks, panel_mm, row_figure
-from salstats.display.terms import normalized_note, side_text, term_rows, with_reference_rows
-from salstats.stats.design import INTERCEPT
-from salstats.stats.tidying import is_coefficient
+from salstats.display.text.format import MINUS
+from salstats.display.text.labels import HUMAN, Labels
+from salstats.display.text.terms import normalized_note, side_text, term_rows, with_reference_rows
+from salstats.stats.models.design import INTERCEPT
+from salstats.stats.models.tidying import is_coefficient
 
 #: Panels side by side; more start a new line.
 _MOST_COLUMNS = 3

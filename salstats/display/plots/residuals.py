@@ -16,14 +16,12 @@ from salstats.checks import (
     check_numeric,
     quoted,
 )
-from salstats.display.format import count_text, joined
-from salstats.display.labels import Labels
 from salstats.display.plots import panels
 from salstats.display.plots.count_cells import CELL_POINTS, cell_layers
 from salstats.display.plots.label_places import apart
 from salstats.display.plots.measured_text import width_mm
 from salstats.display.plots.panel_grid import PanelGrid, caption_chars, group_titles, panel_grid, up_breaks
-from salstats.display.theme import (
+from salstats.display.plots.theme import (
     COLUMN_MM,
     GUIDE,
     PAGE_MM,
@@ -33,8 +31,10 @@ from salstats.display.theme import (
     font,
     theme_salstats,
 )
-from salstats.stats.fitting import FAMILIES
-from salstats.stats.residual_checks import normal_quantiles, quartile_line, smooth_curve
+from salstats.display.text.format import count_text, joined
+from salstats.display.text.labels import Labels
+from salstats.stats.models.fitting import FAMILIES
+from salstats.stats.models.residual_checks import normal_quantiles, quartile_line, smooth_curve
 
 #: Models that a figure has room for.
 _MOST_MODELS = 8

@@ -25,7 +25,7 @@ from salstats.display.plots.panels import (
     text_mm,
     with_suffix,
 )
-from salstats.display.theme import COLUMN_MM, GUIDE, PAGE_MM, PALETTE, figure_size, theme_salstats
+from salstats.display.plots.theme import COLUMN_MM, GUIDE, PAGE_MM, PALETTE, figure_size, theme_salstats
 
 #: Sizes of a mark and of its bar, in points.
 MARK, BAR = 1.4, 0.5

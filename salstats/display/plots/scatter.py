@@ -10,14 +10,13 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import check_frame
-from salstats.display.labels import Labels
 from salstats.display.plots import panels
 from salstats.display.plots.count_cells import CELL_POINTS, cell_layers
 from salstats.display.plots.line_types import line_types
 from salstats.display.plots.measured_text import width_mm
 from salstats.display.plots.panel_grid import PanelGrid, caption_chars, panel_grid, up_breaks
 from salstats.display.plots.scatter_data import Drawn, captions, correlation_texts, drawn_points, fitted_lines
-from salstats.display.theme import (
+from salstats.display.plots.theme import (
     PALETTE,
     REFERENCE,
     TEXT_PT,
@@ -27,6 +26,7 @@ from salstats.display.theme import (
     font,
     theme_salstats,
 )
+from salstats.display.text.labels import Labels
 
 #: Colour of cells that hold points of one group and of several.
 _CELL_COLOURS = ("#6699CC", "#999999")

@@ -16,14 +16,14 @@ from salstats.checks import (
     check_numeric,
     quoted,
 )
-from salstats.display.format import count_text, interval_text, joined
-from salstats.display.labels import HUMAN, Labels
 from salstats.display.plots import panels
 from salstats.display.plots.captions import ci_text, distinct
 from salstats.display.plots.jitter import beside, beyond, even_share, is_few, is_outcome
 from salstats.display.plots.panel_grid import combined, group_titles
-from salstats.display.vocabulary import COEFFICIENTS
-from salstats.stats.formulas import parse_formula
+from salstats.display.text.format import count_text, interval_text, joined
+from salstats.display.text.labels import HUMAN, Labels
+from salstats.display.text.vocabulary import COEFFICIENTS
+from salstats.stats.models.formulas import parse_formula
 from salstats.stats.wide import wide_table
 
 #: Columns of an estimates frame that end its grouping columns.

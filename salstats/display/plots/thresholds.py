@@ -8,8 +8,6 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import SalstatsError, check_columns, check_count, check_numeric, quoted
-from salstats.display.format import count_text, joined
-from salstats.display.labels import Labels
 from salstats.display.plots import panels
 from salstats.display.plots.captions import distinct, interval_note
 from salstats.display.plots.estimates import check_distinct, check_estimates, quantity
@@ -17,7 +15,7 @@ from salstats.display.plots.label_places import apart
 from salstats.display.plots.line_types import line_types
 from salstats.display.plots.measured_text import width_mm
 from salstats.display.plots.panel_grid import PanelGrid, caption_chars, panel_grid, up_breaks, wrapped_text
-from salstats.display.theme import (
+from salstats.display.plots.theme import (
     COLUMN_MM,
     GUIDE,
     PAGE_MM,
@@ -27,6 +25,8 @@ from salstats.display.theme import (
     font,
     theme_salstats,
 )
+from salstats.display.text.format import count_text, joined
+from salstats.display.text.labels import Labels
 from salstats.metrics.registry import direction
 
 #: Tasks that share a single panel, and that share one of several: as many as there are colours.

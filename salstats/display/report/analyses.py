@@ -9,8 +9,8 @@ import pandas as pd
 
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, check_columns, quoted
-from salstats.display.labels import HUMAN, Labels
 from salstats.display.report.model import Settings
+from salstats.display.text.labels import HUMAN, Labels
 from salstats.frames import DEFAULT_BY, IDENTIFIER_COLUMNS
 from salstats.metrics.registry import has_true_zero, known_metric
 from salstats.readers.score_checks import warn_of_range

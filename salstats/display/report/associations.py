@@ -5,8 +5,6 @@ import re
 import numpy as np
 import pandas as pd
 
-from salstats.display.format import counted, counted_range, inline_text, joined
-from salstats.display.labels import Labels
 from salstats.display.report.model import Settings
 from salstats.display.report.wording import (
     WRITTEN,
@@ -25,6 +23,8 @@ from salstats.display.report.wording import (
     pooled_rows,
     unit_words,
 )
+from salstats.display.text.format import counted, counted_range, inline_text, joined
+from salstats.display.text.labels import Labels
 from salstats.stats.adjust import INTERCEPT
 from salstats.stats.advice import FEW_UNITS
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 
-from salstats.display.format import count_text, counted, counted_range
 from salstats.display.report.model import Settings
 from salstats.display.report.wording import pooled_rows, unit_words
+from salstats.display.text.format import count_text, counted, counted_range
 from salstats.stats.advice import FEW_FOR_T, FEW_UNITS, UNDEFINED_SHARE, beyond_range
 from salstats.stats.intervals import BOOTSTRAP
 

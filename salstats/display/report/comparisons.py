@@ -5,8 +5,6 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from salstats.display.format import counted, joined, level_text
-from salstats.display.labels import Labels
 from salstats.display.report.caveats import NOT_EVIDENCE, caveats
 from salstats.display.report.model import Settings
 from salstats.display.report.wording import (
@@ -25,6 +23,8 @@ from salstats.display.report.wording import (
     pooled_rows,
     verdict_words,
 )
+from salstats.display.text.format import counted, joined, level_text
+from salstats.display.text.labels import Labels
 
 _NOUNS = {"percent_decrease": "percentage decrease", "difference": "difference in mean score"}
 _PLURALS = {"percent_decrease": "percentage decreases", "difference": "differences in mean score"}

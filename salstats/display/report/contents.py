@@ -8,8 +8,7 @@ import plotnine as p9
 
 import salstats as ss
 from salstats.checks import SalstatsError
-from salstats.display.format import joined
-from salstats.display.labels import Labels
+from salstats.display.plots.theme import TEXT_PT
 from salstats.display.report.analyses import (
     Analyses,
     compared_methods,
@@ -21,7 +20,8 @@ from salstats.display.report.examples import PICKS, Examples
 from salstats.display.report.model import Item, Section, Settings
 from salstats.display.report.results import result_sentences
 from salstats.display.report.wording import column_words, method_words
-from salstats.display.theme import TEXT_PT
+from salstats.display.text.format import joined
+from salstats.display.text.labels import Labels
 
 
 class Contents:

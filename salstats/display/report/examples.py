@@ -6,9 +6,9 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import SalstatsError
-from salstats.display.labels import Labels
 from salstats.display.plots.gallery import plot_gallery
 from salstats.display.plots.image_sources import ImageSource
+from salstats.display.text.labels import Labels
 from salstats.stats.picking import pick_cases
 from salstats.study import HUMAN, Series, Study
 

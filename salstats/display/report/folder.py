@@ -5,13 +5,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import salstats
-from salstats.display.figure_jobs import FigureJobs
-from salstats.display.output_folder import checked_folder, replacing_folder
+from salstats.display.export.figure_jobs import FigureJobs
+from salstats.display.export.output_folder import checked_folder, replacing_folder
+from salstats.display.export.table_files import save_table_as
+from salstats.display.export.table_grid import Grid
 from salstats.display.report.model import Report
 from salstats.display.report.page import render_page
-from salstats.display.table_files import save_table_as
-from salstats.display.table_grid import Grid
-from salstats.frames import write_frame
+from salstats.files.frame_files import write_frame
 
 #: Lists what a report wrote; a folder without it is somebody else's.
 MANIFEST = "report.json"

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from salstats.display.format import MINUS, count_text, counted, joined, level_text
 from salstats.display.report.model import Settings
 from salstats.display.report.wording import (
     alpha_text,
@@ -13,6 +12,7 @@ from salstats.display.report.wording import (
     p_name,
     unit_words,
 )
+from salstats.display.text.format import MINUS, count_text, counted, joined, level_text
 from salstats.stats.intervals import BOOTSTRAP
 
 TIMES = "\u00d7"

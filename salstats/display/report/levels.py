@@ -3,8 +3,6 @@
 import numpy as np
 import pandas as pd
 
-from salstats.display.format import count_range, count_text, counted, joined, percent_text
-from salstats.display.labels import Labels
 from salstats.display.report.caveats import caveats
 from salstats.display.report.model import Settings
 from salstats.display.report.wording import (
@@ -19,6 +17,8 @@ from salstats.display.report.wording import (
     pooled_rows,
     unit_words,
 )
+from salstats.display.text.format import count_range, count_text, counted, joined, percent_text
+from salstats.display.text.labels import Labels
 from salstats.stats.absent import NOTHING_THERE, UNDEFINED
 from salstats.stats.case_flow import DEFINED, FILE, PAIRS, ROWS
 

@@ -5,8 +5,6 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from salstats.display.format import MINUS, count_text, joined, level_text, percent_text
-from salstats.display.labels import Labels
 from salstats.display.report.inference_words import (
     TIMES,
     adjustment,
@@ -26,12 +24,14 @@ from salstats.display.report.wording import (
     pooled_rows,
     unit_words,
 )
-from salstats.display.vocabulary import METRICS_IN_FULL
+from salstats.display.text.format import MINUS, count_text, joined, level_text, percent_text
+from salstats.display.text.labels import Labels
+from salstats.display.text.vocabulary import METRICS_IN_FULL
 from salstats.metrics.registry import Metric
 from salstats.stats.absent import UNDEFINED, missing_scores
 from salstats.stats.case_flow import FILE
-from salstats.stats.covariance import CLUSTERED
 from salstats.stats.intervals import BOOTSTRAP
+from salstats.stats.models.covariance import CLUSTERED
 
 __all__ = ["methods_references", "methods_text"]
 

@@ -5,8 +5,6 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import pandas as pd
 
-from salstats.display.format import MINUS, joined
-from salstats.display.labels import Labels
 from salstats.display.report.associations import of_gaps, slope_rows, target_words, with_task
 from salstats.display.report.inference_words import adjustment, errors_of_slopes
 from salstats.display.report.model import Settings
@@ -17,6 +15,8 @@ from salstats.display.report.wording import (
     metric_words,
     unit_words,
 )
+from salstats.display.text.format import MINUS, joined
+from salstats.display.text.labels import Labels
 
 
 def regression_methods(frames: Mapping[str, pd.DataFrame], settings: Settings, labels: Labels) -> list[str]:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from importlib.resources import files as package_files
 
 import salstats
-from salstats.display.format import MISSING
-from salstats.display.markup import Markup, element, lines
+from salstats.display.export.table_grid import Grid
 from salstats.display.report.model import Item, Report, Section
 from salstats.display.report.page_items import item_anchor, item_block
 from salstats.display.report.page_pieces import copy_button, linked, scrolling, tools
-from salstats.display.table_grid import Grid
+from salstats.display.text.format import MISSING
+from salstats.display.text.markup import Markup, element, lines
 
 #: What the page may load: pictures inside itself, its own styles, and its own script by its hash.
 _POLICY = (

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from urllib.parse import quote
 
-from salstats.display.markup import Markup, element, lines
+from salstats.display.export.table_grid import Cell, Grid, plain
+from salstats.display.export.table_html import grid_html
+from salstats.display.export.table_widths import columns_of, unbroken
 from salstats.display.plots.panels import MM_PER_PT
+from salstats.display.plots.theme import MM_PER_INCH
 from salstats.display.report.model import Item
 from salstats.display.report.page_pieces import copy_button, linked, scrolling, tools
-from salstats.display.table_grid import Cell, Grid, plain
-from salstats.display.table_html import grid_html
-from salstats.display.table_widths import columns_of, unbroken
-from salstats.display.theme import MM_PER_INCH
+from salstats.display.text.markup import Markup, element, lines
 
 _FILE_NAMES = {"csv": "CSV", "html": "HTML", "tex": "TeX", "docx": "Word", "pdf": "PDF", "png": "PNG"}
 #: Figures are drawn with the small type of print; on a screen they are shown this much larger.

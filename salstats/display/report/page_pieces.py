@@ -3,7 +3,7 @@
 import re
 from urllib.parse import quote
 
-from salstats.display.markup import Child, Markup, element, joined
+from salstats.display.text.markup import Child, Markup, element, joined
 
 #: A DOI in running text; what follows it may end a sentence or close a bracket.
 _DOI = re.compile(r"(?:https://doi\.org/|doi:\s?)(10\.\d{4,9}/[^\s<>\"]*[^\s<>\".,;:)\]])")

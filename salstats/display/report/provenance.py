@@ -13,9 +13,9 @@ import pandas as pd
 
 import salstats
 from salstats.checks import InputFileError
-from salstats.display.format import count_text, joined, level_text
 from salstats.display.report.model import Settings
-from salstats.display.vocabulary import procedure_name
+from salstats.display.text.format import count_text, joined, level_text
+from salstats.display.text.vocabulary import procedure_name
 
 #: Packages whose numbers or pictures a report holds, in the order they are listed.
 PACKAGES = ("numpy", "pandas", "scipy", "statsmodels", "plotnine", "great-tables", "matplotlib")

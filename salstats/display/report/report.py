@@ -18,9 +18,7 @@ from salstats.checks import (
     check_count,
     check_level,
 )
-from salstats.display.figure_jobs import FigureJobs
-from salstats.display.format import STYLES, count_text, joined, plural
-from salstats.display.labels import Labels
+from salstats.display.export.figure_jobs import FigureJobs
 from salstats.display.plots.image_sources import ImageSource, check_images
 from salstats.display.report.analyses import Analyses, run_analyses, settings_for, several
 from salstats.display.report.contents import Contents
@@ -33,8 +31,10 @@ from salstats.display.report.provenance import provenance_rows
 from salstats.display.report.results import summary_sentences
 from salstats.display.report.scores_made import masks_made, repeated_rows
 from salstats.display.report.wording import pooled_rows
+from salstats.display.text.format import STYLES, count_text, joined, plural
+from salstats.display.text.labels import Labels
 from salstats.frames import check_scores
-from salstats.scoring import study_of
+from salstats.scoring.scores import study_of
 from salstats.stats.absent import is_absent
 from salstats.stats.adjust import check_procedure
 from salstats.stats.contrasts import DIFFERENCE_INTERVALS

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 
 import pandas as pd
 
-from salstats.display.labels import Labels
 from salstats.display.report.associations import (
     auroc_sentences,
     correlation_sentences,
@@ -14,6 +13,7 @@ from salstats.display.report.associations import (
 from salstats.display.report.comparisons import contrast_sentences, headline_sentences
 from salstats.display.report.levels import count_sentences, mean_sentences
 from salstats.display.report.model import Settings
+from salstats.display.text.labels import Labels
 
 #: What writes the sentences of a frame, by its key; frames of figures have none.
 _WRITERS: Mapping[str, Callable[[pd.DataFrame, Settings, Labels], tuple[str, ...]]] = {

@@ -2,9 +2,9 @@
 
 import pandas as pd
 
-from salstats.display.format import joined, plural
 from salstats.display.report.analyses import several
 from salstats.display.report.model import Settings
+from salstats.display.text.format import joined, plural
 
 #: What a slice is.
 _SLICES = {

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pandas as pd
 
-from salstats.display.format import STYLES, inline_text, joined, plural
-from salstats.display.labels import LAST, Labels
 from salstats.display.report.model import Settings
-from salstats.display.vocabulary import procedure_name
+from salstats.display.text.format import STYLES, inline_text, joined, plural
+from salstats.display.text.labels import LAST, Labels
+from salstats.display.text.vocabulary import procedure_name
 from salstats.metrics.registry import known_metric
 
 #: Units that have a word; other columns name clusters.

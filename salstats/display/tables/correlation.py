@@ -7,14 +7,14 @@ import pandas as pd
 from great_tables import GT
 
 from salstats.checks import SalstatsError, check_columns
-from salstats.display.format import MISSING, interval_text
-from salstats.display.labels import Labels
 from salstats.display.tables import notes
 from salstats.display.tables.grid import check_display, estimates_grid
 from salstats.display.tables.layout import Column, Table, build
 from salstats.display.tables.marks import Stars, numbers, stars_of
 from salstats.display.tables.placement import grouping_columns, key_of, lay_out, ordered_groups, place, varies
-from salstats.display.vocabulary import COEFFICIENTS
+from salstats.display.text.format import MISSING, interval_text
+from salstats.display.text.labels import Labels
+from salstats.display.text.vocabulary import COEFFICIENTS
 
 
 def table_correlation(

@@ -9,13 +9,13 @@ import pandas as pd
 from great_tables import GT
 
 from salstats.checks import check_choice, check_columns
-from salstats.display.format import MISSING, count_text, fixed_text, interval_text, p_used, row_p_text
-from salstats.display.labels import Labels
 from salstats.display.tables import notes
 from salstats.display.tables.grid import apart_rows, check_display
 from salstats.display.tables.layout import Column, Table, build
 from salstats.display.tables.marks import numbers
 from salstats.display.tables.placement import Placement, Slots, grouping_columns, lay_out, varies
+from salstats.display.text.format import MISSING, count_text, fixed_text, interval_text, p_used, row_p_text
+from salstats.display.text.labels import Labels
 from salstats.metrics.registry import direction
 
 #: Methods that stand beside each other before they become groups of rows.

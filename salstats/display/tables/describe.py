@@ -7,12 +7,12 @@ import pandas as pd
 from great_tables import GT
 
 from salstats.checks import check_choice, check_columns, check_count, check_frame
-from salstats.display.format import MISSING, STYLES, count_text, fixed_text, interval_text, plural
-from salstats.display.labels import Labels
 from salstats.display.tables import notes
 from salstats.display.tables.layout import Column, Table, build
 from salstats.display.tables.marks import numbers
 from salstats.display.tables.placement import lay_out, place, varies
+from salstats.display.text.format import MISSING, STYLES, count_text, fixed_text, interval_text, plural
+from salstats.display.text.labels import Labels
 from salstats.metrics.registry import known_metric
 from salstats.stats.absent import missing_scores
 

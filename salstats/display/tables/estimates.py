@@ -7,12 +7,12 @@ import pandas as pd
 from great_tables import GT
 
 from salstats.checks import check_columns
-from salstats.display.labels import Labels
 from salstats.display.tables import notes
 from salstats.display.tables.grid import check_display, count_nouns, estimates_grid, value_heading
 from salstats.display.tables.layout import build
 from salstats.display.tables.marks import best_rows, differing_rows, stars_of
 from salstats.display.tables.placement import grouping_columns, lay_out, place, varies
+from salstats.display.text.labels import Labels
 
 
 def table_estimates(

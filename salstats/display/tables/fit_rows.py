@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import SalstatsError
-from salstats.display.format import MINUS, MISSING, count_text, fixed_text, number_text, plural
-from salstats.display.labels import Labels
 from salstats.display.tables import notes
 from salstats.display.tables.marks import numbers
 from salstats.display.tables.models import Frames, combine, model_columns
 from salstats.display.tables.placement import grouping_columns, key_of
+from salstats.display.text.format import MINUS, MISSING, count_text, fixed_text, number_text, plural
+from salstats.display.text.labels import Labels
 
 #: A group of rows and a column of the table.
 Place = tuple[tuple[str, ...], int]

@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_choice, check_columns, check_count, check_frame
-from salstats.display.format import MISSING, STYLES, count_text, interval_text
-from salstats.display.labels import Labels
 from salstats.display.tables import notes
 from salstats.display.tables.layout import Column, Table
 from salstats.display.tables.marks import Stars, numbers
 from salstats.display.tables.placement import Placement, Slots
+from salstats.display.text.format import MISSING, STYLES, count_text, interval_text
+from salstats.display.text.labels import Labels
 
 #: What an estimate is called in a heading, by its term.
 _TERMS = {

@@ -9,8 +9,8 @@ from typing import Any, Literal
 import pandas as pd
 from great_tables import GT, html, loc, style
 
-from salstats.display.format import MISSING
 from salstats.display.tables import notes
+from salstats.display.text.format import MISSING
 
 #: Ink of rules: thick above and below the table, thin between its parts.
 _RULE = {"style": "solid", "color": "currentColor"}

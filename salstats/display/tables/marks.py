@@ -15,9 +15,9 @@ from salstats.checks import (
     check_frame,
     quoted,
 )
-from salstats.display.format import count_range, counted, star_note, star_text
 from salstats.display.tables.placement import grouping_columns, varies
-from salstats.display.vocabulary import procedure_name
+from salstats.display.text.format import count_range, counted, star_note, star_text
+from salstats.display.text.vocabulary import procedure_name
 from salstats.metrics.registry import direction
 from salstats.stats.adjust import INTERCEPT, check_procedure
 

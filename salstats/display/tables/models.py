@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import ColumnError, SalstatsError, check_columns, check_frame, quoted
-from salstats.display.format import MINUS
-from salstats.display.labels import Labels
 from salstats.display.tables.placement import grouping_columns, key_of
-from salstats.display.terms import side_text, variables_in
+from salstats.display.text.format import MINUS
+from salstats.display.text.labels import Labels
+from salstats.display.text.terms import side_text, variables_in
 from salstats.stats.adjust import INTERCEPT
 
 Frames: TypeAlias = pd.DataFrame | Sequence[pd.DataFrame] | Mapping[str, pd.DataFrame]

@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 
 from salstats import __version__
-from salstats.display.format import (
+from salstats.display.tables.marks import Best, adjustment, is_adjusted, numbers
+from salstats.display.text.format import (
     MISSING,
     count_range,
     count_text,
@@ -17,9 +18,8 @@ from salstats.display.format import (
     level_text,
     plural,
 )
-from salstats.display.labels import LAST, Labels
-from salstats.display.tables.marks import Best, adjustment, is_adjusted, numbers
-from salstats.display.vocabulary import ABBREVIATIONS, INTERVALS, NO_INTERVAL, PAIRED_TESTS, limits_name
+from salstats.display.text.labels import LAST, Labels
+from salstats.display.text.vocabulary import ABBREVIATIONS, INTERVALS, NO_INTERVAL, PAIRED_TESTS, limits_name
 from salstats.metrics.registry import METRICS
 from salstats.stats.absent import missing_scores
 from salstats.stats.advice import beyond_range

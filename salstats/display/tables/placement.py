@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import ColumnError, SalstatsError, quoted
-from salstats.display.labels import LAST, Labels
+from salstats.display.text.labels import LAST, Labels
 
 Key = tuple[str, ...]
 #: What ends the grouping columns of an estimates frame.

@@ -8,8 +8,6 @@ import pandas as pd
 from great_tables import GT
 
 from salstats.checks import ColumnError, check_choice, check_count, quoted
-from salstats.display.format import MINUS, STYLES, interval_text, joined
-from salstats.display.labels import LAST, Labels
 from salstats.display.tables import notes
 from salstats.display.tables.fit_rows import Place, fit_rows, models_by_place
 from salstats.display.tables.layout import Column, Table, build
@@ -25,9 +23,11 @@ from salstats.display.tables.models import (
     terms_shown,
 )
 from salstats.display.tables.placement import grouping_columns, key_of, ordered_groups, varies
-from salstats.display.terms import normalized_note, side_text, term_rows, with_reference_rows
+from salstats.display.text.format import MINUS, STYLES, interval_text, joined
+from salstats.display.text.labels import LAST, Labels
+from salstats.display.text.terms import normalized_note, side_text, term_rows, with_reference_rows
 from salstats.stats.adjust import INTERCEPT
-from salstats.stats.tidying import is_coefficient
+from salstats.stats.models.tidying import is_coefficient
 
 _FAMILIES = {
     "gaussian": "linear",

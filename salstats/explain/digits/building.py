@@ -35,11 +35,11 @@ from salstats.explain.digits.scored_maps import (
     score_maps,
 )
 from salstats.explain.digits.training import Schedule, train
+from salstats.files.outputs import check_parent
 from salstats.jobs import ending_with_us
-from salstats.outputs import check_parent
 from salstats.readers.arrays import study_from_arrays
-from salstats.scoring import features
-from salstats.scoring_cases import ABSENT
+from salstats.scoring.cases import ABSENT
+from salstats.scoring.scores import features
 from salstats.stats.auroc import auroc
 
 #: Trainings of each architecture; the first is the study's, all of them are the ensemble.

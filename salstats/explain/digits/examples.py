@@ -10,8 +10,8 @@ from salstats.explain.digits.canvas_sets import TASKS, CanvasSet
 from salstats.explain.digits.canvases import SIDE, Canvas
 from salstats.explain.digits.networks import read_network
 from salstats.explain.digits.scored_maps import METHODS, method_maps, probabilities
-from salstats.map_folder import MapFolder, MapKey
-from salstats.outputs import replacing
+from salstats.files.map_folder import MapFolder, MapKey
+from salstats.files.outputs import replacing
 
 #: Canvases of each data set: the first that have this many different digits at most, since a map of single
 #: pixels takes 16 kB.

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from salstats.checks import InputFileError, check_choice
-from salstats.outputs import replacing
+from salstats.files.outputs import replacing
 
 ARCHITECTURES = ("plain", "residual")
 N_DIGITS = 10

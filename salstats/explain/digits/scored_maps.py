@@ -15,7 +15,7 @@ from salstats.explain.faithfulness import insertion
 from salstats.explain.forward import predict
 from salstats.explain.making import explain
 from salstats.readers.arrays import study_from_arrays
-from salstats.scoring import score
+from salstats.scoring.scores import score
 from salstats.study import HUMAN
 
 #: Metrics of maps beside the truth; the simulated annotator has no energy, as it has no map.

@@ -10,7 +10,7 @@ from display.plots.estimate_figures import LONG, MARKUP, caption, drawn_texts, l
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsError, ValueRangeError
 from salstats.display.plots.correlation import _ink
-from salstats.display.theme import COLUMN_MM, DIVERGING, MM_PER_INCH, PAGE_MM
+from salstats.display.plots.theme import COLUMN_MM, DIVERGING, MM_PER_INCH, PAGE_MM
 
 NAMES = ["iou", "prob", "elongation"]
 ESTIMATES = {("iou", "prob"): 0.62, ("iou", "elongation"): -0.31, ("prob", "elongation"): 0.04}

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsError, ValueRangeError
 from salstats.display.plots.measured_text import fitted, width_mm
-from salstats.display.theme import MM_PER_INCH, TEXT_PT, font
+from salstats.display.plots.theme import MM_PER_INCH, TEXT_PT, font
 
 SCORES = ss.datasets.load_simulated()
 FLOW = ss.case_flow(SCORES, reference="human")

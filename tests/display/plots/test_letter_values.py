@@ -6,7 +6,7 @@ import pytest
 
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsError, ValueRangeError
-from salstats.display.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM
+from salstats.display.plots.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM
 
 SCORES = ss.datasets.load_simulated()
 VALUES = ss.letter_values(SCORES, ["n_instances", "elongation"])

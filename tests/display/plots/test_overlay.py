@@ -11,7 +11,7 @@ from PIL import Image
 from salstats.checks import InputFileError, SalstatsError, ShapeError, ValueRangeError
 from salstats.display.plots.image_sources import read_grey
 from salstats.display.plots.overlay import plot_overlay
-from salstats.display.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM
+from salstats.display.plots.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM
 from salstats.images.masks import encode
 from salstats.study import Case, Series, Study
 

@@ -5,9 +5,9 @@ import pytest
 from display.plots.estimate_figures import LONG
 
 from salstats.checks import SalstatsError
-from salstats.display.labels import Labels
 from salstats.display.plots import panels
-from salstats.display.theme import COLUMN_MM, PALETTE, REFERENCE
+from salstats.display.plots.theme import COLUMN_MM, PALETTE, REFERENCE
+from salstats.display.text.labels import Labels
 
 
 @pytest.mark.parametrize("text", [LONG, "x" * 120, "Pneumothorax", "", "a  b\nc"])

@@ -7,8 +7,8 @@ from display.plots.estimate_figures import LONG, MARKUP, caption, drawn_texts, l
 
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
-from salstats.display.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM
-from salstats.stats.residual_checks import normal_quantiles, quartile_line, smooth_curve
+from salstats.display.plots.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM
+from salstats.stats.models.residual_checks import normal_quantiles, quartile_line, smooth_curve
 
 TITLES = [
     "a Residual against fitted mean",

@@ -11,7 +11,7 @@ import salstats as ss
 from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.display.plots.jitter import beside, beyond
 from salstats.display.plots.panels import RASTER_POINTS
-from salstats.display.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM, PALETTE, REFERENCE
+from salstats.display.plots.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM, PALETTE, REFERENCE
 
 BY = ["method", "task"]
 

@@ -9,13 +9,13 @@ import pytest
 from display.report.chromium import Chromium, find_chromium
 
 import salstats as ss
-from salstats.display.demo import run_demo
-from salstats.display.figure_files import save_figure
-from salstats.display.format import interval_text, p_text
+from salstats.cli.demo import run_demo
+from salstats.display.export.figure_files import save_figure
+from salstats.display.export.table_grid import Cell, Grid, Row, Run
+from salstats.display.plots.theme import PALETTE, theme_salstats
 from salstats.display.report.model import Item, Report, Section
 from salstats.display.report.page import render_page
-from salstats.display.table_grid import Cell, Grid, Row, Run
-from salstats.display.theme import PALETTE, theme_salstats
+from salstats.display.text.format import interval_text, p_text
 
 #: A name of 120 characters and more.
 LONG_TASK = "Enlarged cardiomediastinum " + "with a name that a spreadsheet never had to keep short " * 2

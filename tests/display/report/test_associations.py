@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from report_frames import SETTINGS, area_row, correlation_row, frame, said, slope_row
 
-from salstats.display.labels import Labels
 from salstats.display.report.results import result_sentences
+from salstats.display.text.labels import Labels
 
 
 def test_slopes_that_are_shown_are_told_by_covariate_and_those_that_are_not_are_counted():

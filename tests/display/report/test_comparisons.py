@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from report_frames import SETTINGS, contrast_row, five_tasks, frame, said
 
-from salstats.display.labels import Labels
 from salstats.display.report.comparisons import headline_sentences
+from salstats.display.text.labels import Labels
 
 
 def test_lower_scores_are_worse_where_larger_is_better():

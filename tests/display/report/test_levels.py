@@ -9,8 +9,8 @@ import pytest
 from report_frames import SETTINGS, frame, mean_row, said
 
 import salstats as ss
-from salstats.display.labels import Labels
 from salstats.display.report.results import result_sentences
+from salstats.display.text.labels import Labels
 
 
 def test_means_are_averaged_over_tasks_where_there_are_several():

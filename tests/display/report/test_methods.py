@@ -20,12 +20,12 @@ from report_frames import (
 )
 
 import salstats as ss
-from salstats.display.labels import Labels
 from salstats.display.report import inference_words, methods, methods_models
 from salstats.display.report.methods import methods_references, methods_text
 from salstats.display.report.provenance import versions
 from salstats.display.report.references import REFERENCES
 from salstats.display.report.scores_made import masks_made
+from salstats.display.text.labels import Labels
 
 
 def told(settings=SETTINGS, labels=None, **frames):

@@ -11,9 +11,9 @@ import pytest
 from lxml import html as lxml_html
 
 import salstats
+from salstats.display.export.table_grid import Run
 from salstats.display.report.model import Item, Report, Section
 from salstats.display.report.page import render_page
-from salstats.display.table_grid import Run
 
 EVIL = '</script></style><img src=x onerror="boom()">\'"&<b>&amp;'
 EMPTY = Report(title="Nothing", summary=(), sections=(), methods=(), not_covered=())

@@ -13,7 +13,7 @@ import pytest
 
 import salstats as ss
 from salstats.checks import ColumnError, InputFileError, SalstatsError
-from salstats.cli import run
+from salstats.cli.app import run
 
 TABLES = {"description", "means", "decrease", "difference", "auroc", "correlation", "regression"}
 FIGURES = {"flow", "intervals", "scores", "decrease_forest", "confidence", "covariates", "coefficients"}

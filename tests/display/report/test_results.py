@@ -8,8 +8,8 @@ import pytest
 from report_frames import SETTINGS, faults, five_tasks, run, said, simulated_frames
 
 import salstats as ss
-from salstats.display.labels import Labels
 from salstats.display.report.results import result_sentences, summary_sentences
+from salstats.display.text.labels import Labels
 
 LABELS = Labels()
 

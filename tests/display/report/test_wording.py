@@ -3,7 +3,6 @@
 import pytest
 from report_frames import SETTINGS, contrast_row, frame
 
-from salstats.display.labels import Labels
 from salstats.display.report.wording import (
     alpha_text,
     decimals,
@@ -14,6 +13,7 @@ from salstats.display.report.wording import (
     unit_words,
     verdict_words,
 )
+from salstats.display.text.labels import Labels
 from salstats.metrics.registry import METRICS
 
 

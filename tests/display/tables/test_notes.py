@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
-from salstats.display.labels import Labels
 from salstats.display.tables import notes
+from salstats.display.text.labels import Labels
 
 
 def test_one_score_of_one_case_is_singular():

@@ -9,7 +9,7 @@ import statsmodels.formula.api as smf
 
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsError
-from salstats.display.table_markup import table_grid
+from salstats.display.export.table_markup import table_grid
 
 FEATURES = ["n_instances", "area_ratio", "elongation"]
 

@@ -1,0 +1,1 @@
+"""The command line: commands made from the public functions they call."""

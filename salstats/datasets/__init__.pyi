@@ -1,0 +1,10 @@
+from .embedded import LANFREDI2021_URL as LANFREDI2021_URL
+from .embedded import LANFREDI2021_SHA256 as LANFREDI2021_SHA256
+from .embedded import data_folder as data_folder
+from .embedded import load_simulated as load_simulated
+from .embedded import load_digits_scores as load_digits_scores
+from .embedded import load_digits_features as load_digits_features
+from .embedded import digits_examples as digits_examples
+from .embedded import published_names as published_names
+from .embedded import load_published as load_published
+from .embedded import fetch_lanfredi2021 as fetch_lanfredi2021

@@ -1,0 +1,340 @@
+"""Data that come with the package, published numbers, and data that are fetched with a checksum."""
+
+import os
+from pathlib import Path
+
+import pandas as pd
+
+from salstats.checks import InputFileError, check_choice
+from salstats.readers import lanfredi2021
+from salstats.readers.scores import read_scores
+
+#: Where the workbooks of Bigolin Lanfredi et al. (2021) are published, at a fixed commit.
+LANFREDI2021_URL = (
+    "https://raw.githubusercontent.com/ricbl/etsaliencymaps/"
+    "bd4b71db32fa3257214854b82daa10fae3f6a848/results_tables_paper/"
+)
+LANFREDI2021_SHA256 = {
+    lanfredi2021.JOINT: "88d7827f2a05d060fe007a8120f46614ab698145fd70f5e6456fbd5fc53829bd",
+    lanfredi2021.NORMAL_ABNORMAL: "c5258d00b8821957466418c958b410f7d08155281f6c070c7e6becf914cec9ef",
+    lanfredi2021.CLASSIFICATION: "d4e039cade448cd57f5546b2e2b62602960a6c21a5b668946f6f9e29462eec74",
+}
+_TIMEOUT_S = 30
+
+
+def data_folder() -> Path:
+    """Return the folder of the embedded data.
+
+    Returns
+    -------
+    Path
+        `salstats/_data` in an installed package, `data` beside the package in a checkout. What each file
+        is and where it comes from stands in its `README.md`.
+
+    Raises
+    ------
+    InputFileError
+        Neither is there: the installation is incomplete.
+
+    Examples
+    --------
+    >>> (data_folder() / "README.md").is_file()
+    True
+    """
+    package = Path(__file__).resolve().parents[1]
+    for folder in (package / "_data", package.parent / "data"):
+        if (folder / "published").is_dir():
+            return folder
+    raise InputFileError(f"{package / '_data'}: the embedded data are not there; install salstats again")
+
+
+def load_simulated() -> pd.DataFrame:
+    """Return the embedded study-like data set, which is simulated.
+
+    Made once with `simulate_scores` by `analyses/make_simulated_scores.py`: 140 patients, five findings,
+    two saliency methods and a human benchmark. No number in it comes from a patient.
+    `simulation_truth()` gives the parameters behind it.
+
+    Returns
+    -------
+    DataFrame
+        A scores frame with the columns of `simulate_scores`; scores and covariates are rounded.
+
+    Examples
+    --------
+    >>> scores = load_simulated()
+    >>> sorted(scores["method"].unique())
+    ['gradcam', 'human', 'occlusion']
+    """
+    return read_scores(data_folder() / "simulated_scores.csv")
+
+
+def load_digits_scores(*, seed: str | int | None = "0") -> pd.DataFrame:
+    """Return the scores of the embedded study of real networks and maps, with a simulated annotator.
+
+    Handwritten digits, on cluttered canvases; two small networks looked for them; eight methods drew maps;
+    each map was compared with the digit. Digits, networks and maps are real. The method `human` is not: a
+    simulated second annotator, made from the truth by moving, widening and missing digits.
+
+    Parameters
+    ----------
+    seed : {"0", "1", "2", "mean"}, int or None
+        Which training of the networks. "0" is the study. "1", "2", and "mean", the mean of the maps (and of
+        the probabilities) of the three trainings, are of the main data set only, without insertion and
+        annotator, and hold the digits that are there. None: all of them.
+
+    Returns
+    -------
+    DataFrame
+        A scores frame. `report` takes one data set and network at a time:
+        `only={"dataset": "textured", "model": "residual"}`.
+
+        dataset
+            "textured", the main one (200 canvases), "quiet" and "crowded" (100 each).
+        case, task
+            A canvas, and the digit that is looked for: "digit 0" to "digit 9".
+        method
+            "gradcam", "gradcam++", "layercam", "eigencam", "integrated_gradients", "deeplift", "occlusion",
+            "rise", and "human", **simulated**; its rows stand beside either model.
+        model, seed
+            "plain" or "residual", and the training.
+        metric, score
+            "iou", "dice", "hit", "energy", "insertion" (the last two of maps only), to four decimals; NaN
+            where the digit is not on the canvas and where `reason` says so.
+        reason
+            As from `score`.
+        prob, label
+            The network's probability of the digit, to six decimals, and whether it is there.
+        n_instances, area_ratio, elongation, irrectangularity
+            Of the digit, as from `features`.
+        threshold
+            "otsu" beside overlaps of maps.
+        human_label
+            "Simulated annotator", what tables and figures call the method `human` of these data.
+
+    See Also
+    --------
+    load_digits_features : all features.
+    digits_examples : a dozen of the canvases with their maps.
+
+    Notes
+    -----
+    Tables, figures and reports call `human` what `human_label` says; where a frame made by hand lost that
+    column, give them `labels={"human": "Simulated annotator"}`.
+
+    Made by `analyses/digits_study.py`, which builds all of it anew; `data/README.md` says from what.
+
+    References
+    ----------
+    Alpaydin E, Kaynak C. Optical Recognition of Handwritten Digits. UCI Machine Learning Repository, 1998.
+    https://doi.org/10.24432/C50P49 (CC BY 4.0).
+
+    Examples
+    --------
+    >>> scores = load_digits_scores()
+    >>> sorted(scores["dataset"].unique())
+    ['crowded', 'quiet', 'textured']
+    """
+    scores = read_scores(_digits() / "scores.parquet").assign(human_label="Simulated annotator")
+    if seed is None:
+        return scores
+    name = check_choice(str(seed), sorted(scores["seed"].unique()), "seed")
+    return scores[scores["seed"] == name].reset_index(drop=True)
+
+
+def load_digits_features() -> pd.DataFrame:
+    """Return the features of every digit on every canvas of the digits study.
+
+    Returns
+    -------
+    DataFrame
+        `dataset`, then the columns of `features`; one row per case and task, also where the digit is not
+        there.
+
+    See Also
+    --------
+    load_digits_scores
+
+    Examples
+    --------
+    >>> shapes = load_digits_features()
+    >>> bool(shapes["elongation"].min() >= 1)
+    True
+    """
+    return pd.read_csv(_digits() / "features.csv")
+
+
+def digits_examples() -> Path:
+    """Return the folder of a dozen canvases of the digits study, with truth, simulated annotator and maps.
+
+    Returns
+    -------
+    Path
+        A map folder, for `read_study` and `salstats score`: all methods of the network "residual". The
+        canvases are in `images`. Its `human` masks are simulated, as `load_digits_scores` says.
+
+    Examples
+    --------
+    >>> len(list((digits_examples() / "images").glob("*.png")))
+    12
+    """
+    return _digits() / "examples"
+
+
+def _digits() -> Path:
+    """Return the folder of the digits study."""
+    return data_folder() / "digits"
+
+
+def published_names() -> list[str]:
+    """Return the names that `load_published` knows, in alphabetical order.
+
+    Examples
+    --------
+    >>> published_names()
+    ['lanfredi2021_classification_auc', 'lanfredi2021_tables', 'mrxai2025_dice', 'saliency_bench_table2',
+     'saliency_bench_table3', 'saliency_bench_table4', 'saporta2021_auroc_hit',
+     'saporta2021_full_dataset_miou', 'saporta2022_table3', 'saporta2022_text']
+    """
+    return sorted(file.stem for file in (data_folder() / "published").glob("*.csv"))
+
+
+def load_published(name: str) -> pd.DataFrame:
+    """Return numbers as a study printed them.
+
+    Parameters
+    ----------
+    name : str
+        One of `published_names()`. `lanfredi2021_tables`: the 34 rows of Tables 1 to 4 of the gaze study.
+        `lanfredi2021_classification_auc`: the two rows of its Appendix A. `mrxai2025_dice`: mean and SD of
+        Dice of two tools on brain MRI. `saliency_bench_table2`: metrics of six methods, two networks and
+        eight data sets; `saliency_bench_table3`: the correlations between them that were printed, of which
+        those with the pointing game do not follow from the printed Table 2; `saliency_bench_table4`: the
+        metrics of the attention of a vision transformer. `saporta2021_auroc_hit`: AUROC, mean IoU and hits
+        of ten findings, March 2021, superseded in places by the published version, as is
+        `saporta2021_full_dataset_miou`: mean IoU of Grad-CAM and people on the full slice.
+        `saporta2022_table3`: slopes and Spearman correlations of IoU on probability. `saporta2022_text`:
+        numbers of the published text.
+
+    Returns
+    -------
+    DataFrame
+        The columns of the file, an empty cell NaN. Where each number was printed stands in
+        `data/README.md`.
+
+        lanfredi2021_tables
+            `table, subset, method, mixing, metric, mean, conf_low, conf_high, n_images`.
+        lanfredi2021_classification_auc
+            `model, auc_mean, conf_low, conf_high, n_seeds`.
+        saliency_bench_table2, saliency_bench_table4
+            `model, dataset, method, metric, value` (the latter's in another order); `metric` is `miou`, `pg`
+            (pointing game, "hit_any" here) or `iauc` (insertion).
+        saliency_bench_table3
+            `model, metric_1, metric_2, method, correlation`.
+        saporta2021_auroc_hit
+            `task, auroc, miou, hits, n`; the hit rate is `hits / n`.
+        saporta2021_full_dataset_miou
+            `task, method, n, miou, conf_low, conf_high`.
+        saporta2022_table3
+            `task, slope, spearman, n`; the last row is Overall.
+        saporta2022_text
+            `quantity, value, conf_low, conf_high`.
+
+    Raises
+    ------
+    ValueRangeError
+        No such name; the message lists those there are.
+
+    Examples
+    --------
+    >>> load_published("saporta2021_auroc_hit").head(2)
+                   task   auroc   miou  hits    n
+    0  Airspace Opacity  0.8937  0.135    96  309
+    1       Atelectasis  0.8178  0.104    60  177
+    """
+    check_choice(name, published_names(), "name")
+    return pd.read_csv(data_folder() / "published" / f"{name}.csv")
+
+
+def fetch_lanfredi2021(
+    folder: str | os.PathLike[str] | None = None, *, base_url: str = LANFREDI2021_URL
+) -> Path:
+    """Download the three workbooks of Bigolin Lanfredi et al. (2021), 6 MB, and return their folder.
+
+    A workbook that is there already with the right checksum is not downloaded again; one with another
+    checksum is replaced. A file appears under its name only when it is complete and its checksum right.
+    A line on standard error (pooch's logger) says what is being downloaded.
+
+    Parameters
+    ----------
+    folder : str or path, optional
+        Where to put them; made if it is not there. By default the user's cache folder for salstats.
+    base_url : str
+        Address of the folder they lie in, such as a mirror's.
+
+    Returns
+    -------
+    Path
+        The folder, for `read_lanfredi2021` and `analyses/lanfredi2021.py --data`.
+
+    Raises
+    ------
+    InputFileError
+        The server cannot be reached or lacks the file; what came has another checksum; the folder cannot
+        be written. The message says how to get the file by hand.
+
+    References
+    ----------
+    Bigolin Lanfredi R, Arora A, Drew T, Schroeder JD, Tasdizen T. Comparing radiologists' gaze and
+    saliency maps generated by interpretability methods for chest x-rays. 2021.
+    https://doi.org/10.48550/arXiv.2112.11716. Workbooks: ricbl/etsaliencymaps, `results_tables_paper`,
+    commit bd4b71d, MIT licence.
+
+    Examples
+    --------
+    A server that is not there:
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     fetch_lanfredi2021(folder, base_url="http://127.0.0.1:9/")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    salstats.checks.InputFileError: cannot download joint_scores_table1_table2_etsaliencymaps.xlsx from ...
+    """
+    import pooch
+
+    target = Path(folder) if folder is not None else Path(pooch.os_cache("salstats")) / "lanfredi2021"
+    for name, sha256 in LANFREDI2021_SHA256.items():
+        url = f"{base_url.rstrip('/')}/{name}"
+        try:
+            pooch.retrieve(
+                url,
+                known_hash=f"sha256:{sha256}",
+                fname=name,
+                path=target,
+                downloader=pooch.HTTPDownloader(timeout=_TIMEOUT_S),
+            )
+        except (ValueError, OSError) as error:
+            # a wrong checksum is a ValueError; network errors of requests are OSErrors
+            raise InputFileError(
+                f"cannot download {name} from {url} to {target}: {_reason(error, sha256)}; get the file by "
+                "hand from the folder results_tables_paper of github.com/ricbl/etsaliencymaps and put it "
+                f"into {target}"
+            ) from error
+    return target
+
+
+def _reason(error: Exception, sha256: str) -> str:
+    """Return in a few words why a download failed."""
+    from requests import exceptions
+
+    if isinstance(error, exceptions.HTTPError) and error.response is not None:
+        return f"the server answers {error.response.status_code}"
+    if isinstance(error, exceptions.Timeout):
+        return f"the server did not answer within {_TIMEOUT_S} s"
+    if isinstance(error, exceptions.ConnectionError):
+        return "the server cannot be reached"
+    if isinstance(error, exceptions.RequestException):
+        return f"the download failed ({type(error).__name__})"
+    if isinstance(error, OSError):
+        return f"{error.strerror or error}"
+    return f"what came has another checksum than sha256:{sha256[:12]}…, so it was not kept"

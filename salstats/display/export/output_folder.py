@@ -1,0 +1,109 @@
+"""A folder of outputs: complete or not there, and never in the place of somebody else's files."""
+
+import glob
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from salstats.checks import InputFileError, mark_output
+from salstats.files.folder_lock import NAME as LOCK
+from salstats.files.folder_lock import held, is_abandoned
+from salstats.files.outputs import check_parent, mode_of
+
+#: What a temporary folder holds beside its lock: the new folder, and that whose place it takes.
+_MADE, _FORMER = "made", "former"
+
+
+def checked_folder(
+    folder: Path, *, written: Callable[[Path], set[str]], own: Sequence[str], overwrite: bool
+) -> Path:
+    """Return the real path of a folder that may be made, or replaced with what an earlier run made.
+
+    Parameters
+    ----------
+    folder : Path
+    written : callable
+        Takes the folder and returns the names of the files that an earlier run wrote into it.
+    own : sequence of str
+        Subfolders that a run makes.
+    overwrite : bool
+        Whether what an earlier run made may be replaced.
+    """
+    folder = folder.resolve()
+    check_parent(folder)
+    if folder in (Path.cwd(), folder.parent):
+        raise InputFileError(
+            f"cannot write {folder}: it is the current folder or the root; name a new one in it"
+        )
+    _recover(folder)
+    if folder.exists() and not folder.is_dir():
+        raise InputFileError(f"cannot write {folder}: a file of that name exists")
+    if folder.is_dir() and any(folder.iterdir()):
+        ours = written(folder)
+        foreign = [name for name in _found(folder, own) if name not in ours]
+        if foreign:
+            raise InputFileError(
+                f"cannot write {folder}: it holds other files ({foreign[0]}); choose another folder"
+            )
+        if not overwrite:
+            raise InputFileError(
+                f"cannot write {folder}: it exists; pass overwrite=True (--overwrite) to replace it"
+            )
+        for name in ours:
+            mark_output(folder / name)
+    return folder
+
+
+def _found(folder: Path, own: Sequence[str]) -> list[str]:
+    """Return everything in a folder but a run's own subfolders; a link is one entry, never followed."""
+    subfolders = {folder / name for name in own}
+    inside = (f for f in folder.rglob("*") if f.is_symlink() or not f.is_dir() or f not in subfolders)
+    return sorted(f.relative_to(folder).as_posix() for f in inside)
+
+
+@contextmanager
+def replacing_folder(folder: Path, check: Callable[[], object]) -> Iterator[Path]:
+    """Yield a new folder's path that takes the folder's place once the block ends well.
+
+    `check` is called before anything is replaced: somebody may have put a file there meanwhile.
+    """
+    try:
+        with (
+            tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as temporary,
+            held(Path(temporary) / LOCK),
+        ):
+            made, former = Path(temporary) / _MADE, Path(temporary) / _FORMER
+            yield made
+            check()
+            if folder.exists():
+                _keep_modes(folder, made)
+                folder.rename(former)
+            # a run that is killed here leaves none in place: the next one puts the former one back
+            try:
+                made.rename(folder)
+            except OSError:
+                if former.exists():
+                    former.rename(folder)
+                raise
+    except OSError as error:
+        raise InputFileError(f"cannot write {folder}: {error.strerror or error}") from error
+
+
+def _keep_modes(former: Path, made: Path) -> None:
+    """Give a new folder, and what is in it, the permissions of that whose place it takes."""
+    for new in (made, *made.rglob("*")):
+        old = former / new.relative_to(made)
+        if old.exists() and old.is_dir() == new.is_dir():
+            new.chmod(mode_of(old))
+
+
+def _recover(folder: Path) -> None:
+    """Remove what runs that were killed left beside a folder, which is put back where they moved it away."""
+    for left in folder.parent.glob(f".{glob.escape(folder.name)}-????????"):
+        if left.is_symlink() or not is_abandoned(left / LOCK):
+            continue
+        if (left / _FORMER).is_dir() and not folder.exists():
+            (left / _FORMER).rename(folder)
+        shutil.rmtree(left, ignore_errors=True)

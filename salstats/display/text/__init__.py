@@ -1,0 +1,1 @@
+"""Words and numbers: what columns, statistics and terms are called in print."""

@@ -1,0 +1,78 @@
+"""Frames written to files: CSV, Parquet and XLSX, in full precision."""
+
+import os
+from pathlib import Path
+
+import pandas as pd
+
+from salstats.checks import ColumnError, InputFileError, SalstatsError, quoted
+from salstats.files.outputs import check_target, replacing
+from salstats.files.workbooks import workbook
+
+WRITABLE_SUFFIXES = (".csv", ".parquet", ".xlsx")
+
+
+def write_frame(frame: pd.DataFrame, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+    """Write a frame as CSV, Parquet or XLSX, by the file's ending, in full precision.
+
+    The file is written under a temporary name beside its place and then renamed, so that a failure
+    leaves nothing half written.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        What to write; its index is left out.
+    path : str or path
+        Ends in `.csv`, `.parquet` or `.xlsx`.
+    overwrite : bool
+        Replace a file that is there already.
+
+    Returns
+    -------
+    Path
+        Where it was written.
+
+    Raises
+    ------
+    InputFileError
+        Another ending; the folder does not exist or may not be written in; the file exists and
+        `overwrite` is False; the file's format cannot hold the frame.
+
+    Examples
+    --------
+    >>> import pandas as pd, pathlib, tempfile, salstats as ss
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = ss.write_frame(pd.DataFrame({"estimate": [0.1]}), pathlib.Path(folder) / "means.csv")
+    ...     file.name, file.read_text().split()
+    ('means.csv', ['estimate', '0.1'])
+    """
+    if not isinstance(frame, pd.DataFrame):
+        raise SalstatsError(f"only a pandas DataFrame can be written, not {type(frame).__name__}")
+    if not frame.columns.is_unique:
+        raise ColumnError(f"column {quoted(frame.columns[frame.columns.duplicated()][:1])} is there twice")
+    target = check_output(path, overwrite=overwrite)
+    put_frame(frame, target)
+    return target
+
+
+def put_frame(frame: pd.DataFrame, target: Path) -> None:
+    """Write a frame to a file whose name and folder are known to do, in the place of one that is there."""
+    suffix = target.suffix.lower()
+    try:
+        with replacing(target) as temporary:
+            if suffix == ".csv":
+                frame.to_csv(temporary, index=False)
+            elif suffix == ".parquet":
+                frame.to_parquet(temporary, index=False, write_page_checksum=True)
+            else:
+                rows = frame.astype(object).where(frame.notna(), None).itertuples(index=False, name=None)
+                temporary.write_bytes(workbook([[str(name) for name in frame.columns], *rows]))
+    except InputFileError:
+        raise
+    except (OSError, ValueError, TypeError) as error:
+        raise InputFileError(f"cannot write {target}: {error}") from error
+
+
+def check_output(path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+    """Return the path of a frame's file, checked before any work is done for it."""
+    return check_target(path, WRITABLE_SUFFIXES, overwrite=overwrite)

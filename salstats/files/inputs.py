@@ -1,0 +1,55 @@
+"""Files we read: one door for each."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from salstats.checks import InputFileError, check_plain, check_size
+
+
+def read_bytes(file: Path) -> bytes:
+    """Return the content of a file that is there, plain, not empty and not too large.
+
+    Raises InputFileError where it is not, or cannot be read.
+    """
+    try:
+        check_plain(file)
+        check_size(file.stat().st_size, f"{file}: its content")
+        data = file.read_bytes()
+    except FileNotFoundError as error:
+        raise InputFileError(f"{file}: no such file") from error
+    except OSError as error:
+        raise InputFileError(f"{file}: cannot be read ({error.strerror or error})") from error
+    if not data:
+        raise InputFileError(f"{file} is empty")
+    return data
+
+
+def read_json(file: Path) -> Any:
+    """Return the content of a JSON file in which no key stands twice; InputFileError where it is none."""
+    data = read_bytes(file)
+    if not data.strip():
+        raise InputFileError(f"{file} is empty")
+    try:
+        return json.loads(data, object_pairs_hook=_unique)
+    except json.JSONDecodeError as error:
+        at_end = error.pos >= len(error.doc.rstrip()) - 1 or "Unterminated" in error.msg
+        what = "cut short" if at_end else "not JSON, or damaged"
+        said = error.msg.removesuffix(" at")
+        raise InputFileError(f"{file}: {what} ({said} in line {error.lineno})") from error
+    except UnicodeDecodeError as error:
+        raise InputFileError(f"{file}: not JSON; byte {error.start} is no text") from error
+    except RecursionError as error:
+        raise InputFileError(f"{file}: nested too deeply; it is no file of cases") from error
+    except ValueError as error:
+        raise InputFileError(f"{file}: {error}") from error
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object whose keys differ."""
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise ValueError(f"{twice!r} stands twice in one object; remove one of them")
+    return made

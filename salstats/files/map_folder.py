@@ -1,0 +1,422 @@
+"""Write a folder of saliency maps: one table of what they are, one file each, so that a run can go on."""
+
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from salstats.checks import InputFileError, SalstatsError, ShapeError, check_choice, warn
+from salstats.files.folder_lock import FolderLock
+from salstats.files.map_json import Codes, read_masks, read_settings, with_masks, write_json
+from salstats.files.map_table import (
+    MAPS,
+    TABLE,
+    MapKey,
+    MapTable,
+    checked_key,
+    checked_label,
+    checked_map,
+    checked_patient,
+    checked_prob,
+    file_inside,
+    is_complete,
+    is_made_here,
+    number_text,
+    path_of,
+    place_of,
+    shape_of,
+)
+from salstats.files.outputs import check_parent, remove_abandoned, replacing
+from salstats.images.masks import Rle
+from salstats.images.run_lengths import check_shape
+
+__all__ = ["MapFolder", "MapKey"]
+
+#: Whose masks there may be: NAME.json, or NAME/TASK/CASE.png.
+MASKS = ("truth", "human")
+SETTINGS = "settings.json"
+#: What may lie in a folder that has no table yet.
+_OURS = (*MASKS, *(f"{name}.json" for name in MASKS))
+#: Seconds that a row waits for others at most.
+_LONGEST_WAIT = 1.0
+
+
+class MapFolder:
+    """Write saliency maps into a folder, so that a run that was stopped goes on where it was.
+
+    Use it in a `with` block. Each map is a file of its own that appears only once it is complete, and its row
+    follows at once, or with those of the maps that are made `together()` with it, within a second. The next
+    run removes what a killed one left half done. A complete map without a row is never removed: a warning
+    says that it is there, and a map that is added under its name takes its place.
+
+    Parameters
+    ----------
+    folder : path
+        A new folder, an empty one, or one of maps. Its parent exists.
+    settings : mapping, optional
+        How the maps of each series are made, in words: series (`method`, `method:model` or
+        `method:model:seed`, or a `Series`) -> text; and where a task has more to say, (series, task) ->
+        text. It is kept in the folder, and maps of the series that were made in another way are refused.
+        With settings, every map added must be of a series that has them.
+    overwrite : bool, default False
+        Drop the maps of the series in `settings` that are there already; where there are no settings, drop
+        all maps. Masks of the truth and of people may then be replaced as well.
+
+    Attributes
+    ----------
+    folder : Path
+
+    Raises
+    ------
+    InputFileError
+        The folder is a file, holds other files, may not be written in, or has another writer; its table is
+        damaged; it holds maps of a series that were made with other settings.
+
+    Warns
+    -----
+    SalstatsWarning
+        The folder holds maps that have no row.
+
+    See Also
+    --------
+    salstats.readers.map_folder.read_map_folder
+
+    Notes
+    -----
+    The folder, which anything else may write as well::
+
+        maps.csv          case, task, method, prob, label, path, height, width, model, seed[, patient]
+        maps/SERIES/*.npy one map each, float32, of any resolution that covers the whole image
+        truth.json        the truth: case -> task -> COCO run-length code, as `write_masks` writes it
+        human.json        people's masks, in the same form
+        settings.json     series, or series, tabulator and task -> how its maps were made
+
+    `height` and `width` are those of the image; `path` counts from the folder. The name of a file is made of
+    those of case and task and of a part of a SHA-256 of the whole key, so that no two are alike, also where
+    upper and lower case are the same. The names that count stand in the table.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> from salstats.files.map_folder import MapFolder, MapKey
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     folder = pathlib.Path(place) / "study"
+    ...     with MapFolder(folder) as maps:
+    ...         maps.add(MapKey("a/1", "Edema", "gradcam"), np.eye(2), prob=0.75, shape=(8, 8))
+    ...         maps.write_masks({("a/1", "Edema"): np.eye(8, dtype=bool)})
+    ...     with MapFolder(folder) as maps:
+    ...         print([MapKey(case, "Edema", "gradcam") in maps for case in ("a/1", "b")])
+    ...     print((folder / "maps.csv").read_text().split()[1])
+    [True, False]
+    a/1,Edema,gradcam,0.75,,maps/gradcam/a-1_Edema~1d379776b6faab86.npy,8,8,,
+    """
+
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        settings: Mapping[Any, str] | None = None,
+        overwrite: bool = False,
+    ) -> None:
+        self.folder = Path(folder)
+        self._overwrite = overwrite
+        if settings is not None and not isinstance(settings, Mapping):
+            raise SalstatsError(f"settings must map series to text, not {type(settings).__name__}")
+        self._settings = None if settings is None else {settings_key(s): str(t) for s, t in settings.items()}
+        _check_folder(self.folder)
+        self._lock = FolderLock(self.folder)
+        try:
+            self._open()
+        except BaseException:
+            self._lock.release()
+            raise
+        self._is_open = True
+
+    def _open(self) -> None:
+        """Read what is there, drop what is to be made anew, and remove what a killed run left."""
+        table = self.folder / TABLE
+        self._masks: dict[str, Codes] = {}
+        self._table = MapTable(table)
+        self._rows = self._table.rows
+        #: maps that need no second look: made in this run, or looked at already
+        self._complete: set[MapKey] = set()
+        self._shapes: dict[str, tuple[int, int]] = {}
+        for key, row in self._rows.items():
+            shape = shape_of(row)
+            if shape is not None:
+                self._shapes.setdefault(key.case, shape)
+        known = read_settings(self.folder / SETTINGS)
+        without = self._without_a_row()
+        dropped = self._dropped(known, {file.parent.name for file in without})
+        files = [file_inside(self.folder, self._table.drop(k)["path"], f"{table}, {k}") for k in dropped]
+        # the table first: a row must never be there without its map
+        self._table.write()
+        for file in files:
+            if is_made_here(file.name):
+                file.unlink(missing_ok=True)
+        if self._settings is not None and {**known, **self._settings} != known:
+            write_json(self.folder / SETTINGS, {**known, **self._settings})
+        self._is_together, self._due = False, 0.0
+        if without:
+            warn(
+                f"{table} has no row for maps in the folder: {len(without)}, such as {without[0].name}; they "
+                "are left alone, and a map that is made anew takes the place of the one of its name"
+            )
+
+    def _dropped(self, known: Mapping[str, str], places: set[str]) -> list[MapKey]:
+        """Return the maps that are to be made anew; raise where that was not allowed.
+
+        `places` are the names of folders that hold maps without a row: they are of a series, too.
+        """
+        if self._settings is None:
+            return list(self._rows) if self._overwrite else []
+        found = [key for key in self._rows if str(key.series) in self._settings]
+        if self._overwrite:
+            return found
+        there = {settings_key(about) for key in found for about in (key.series, (key.series, key.task))}
+        for about, wanted in self._settings.items():
+            series, _, task = about.partition("\t")
+            if about not in there and place_of(series) not in places:
+                continue
+            # of a task that an older folder does not tell of, the series alone is compared
+            if known.get(about, wanted if task else None) != wanted:
+                was = (
+                    f"were made with {known[about]!r}" if about in known else "do not say how they were made"
+                )
+                whose = f"{series!r}, task {task!r}," if task else repr(series)
+                raise InputFileError(
+                    f"{self.folder}: its maps of {whose} {was}, now wanted with {wanted!r}; "
+                    "name another folder, or make them anew with overwrite=True"
+                )
+        return []
+
+    def _without_a_row(self) -> list[Path]:
+        """Return the maps made here that have no row, and remove temporary files."""
+        table = self.folder / TABLE
+        paths = (file_inside(self.folder, row["path"], f"{table}, {key}") for key, row in self._rows.items())
+        there = {os.path.realpath(path) for path in paths}
+        found = []
+        remove_abandoned(self.folder)
+        for place in _places(self.folder / MAPS):
+            remove_abandoned(place)
+            for entry in os.scandir(place):
+                lost = is_made_here(entry.name) and not entry.is_dir(follow_symlinks=False)
+                if lost and os.path.realpath(entry.path) not in there:
+                    found.append(Path(entry.path))
+        return sorted(found)
+
+    def __contains__(self, key: object) -> bool:
+        """Return whether a map is there, and complete."""
+        wanted = checked_key(key)  # type: ignore[arg-type]
+        if wanted in self._complete:
+            return True
+        row = self._rows.get(wanted)
+        if row is None:
+            return False
+        file = file_inside(self.folder, row["path"], f"{self.folder / TABLE}, {wanted}")
+        if not is_complete(file):
+            return False
+        self._complete.add(wanted)
+        return True
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[MapKey]:
+        """Iterate over the maps that have a row, in its order."""
+        return iter(tuple(self._rows))
+
+    def add(
+        self,
+        key: MapKey,
+        saliency: Any,
+        *,
+        shape: tuple[int, int],
+        prob: float = float("nan"),
+        label: float = float("nan"),
+        patient: str | None = None,
+    ) -> None:
+        """Write one map and its row.
+
+        Parameters
+        ----------
+        key : MapKey
+        saliency : array_like of number, shape (m, n)
+            Finite; larger means more salient. Of any resolution that covers the whole image; stored in
+            float32.
+        shape : tuple of int
+            (height, width) of the image, the same for all maps of a case.
+        prob : float
+            The model's probability for the task, from 0 to 1; NaN where it is unknown.
+        label : float
+            Whether the finding is there, 0 or 1; NaN where it is unknown.
+        patient : str, optional
+            The cluster that the case belongs to.
+
+        Raises
+        ------
+        ShapeError
+            The map does not have two dimensions or has no pixels; another map of the case says that the
+            image has another size.
+        ValueRangeError
+            The map holds NaN, infinity or no real numbers; prob or label is out of range.
+        SalstatsError
+            The map is there already; the series has no settings; a part of the key is no name.
+        InputFileError
+            A file cannot be written.
+        """
+        self._check_open()
+        name = checked_key(key)
+        if name in self:
+            raise SalstatsError(f"{self.folder}: {name} is there already; look with `key in folder` first")
+        if self._settings is not None and str(name.series) not in self._settings:
+            raise SalstatsError(
+                f"{name}: settings= has no entry for this series (entries: {', '.join(self._settings)})"
+            )
+        array, (height, width) = checked_map(saliency, str(name)), check_shape(shape)
+        row = {
+            "case": name.case,
+            "task": name.task,
+            "method": name.method,
+            "prob": number_text(checked_prob(prob, str(name))),
+            "label": checked_label(label, str(name)),
+            "path": path_of(name),
+            "height": str(height),
+            "width": str(width),
+            "model": name.model or "",
+            "seed": str(name.seed or ""),
+            "patient": checked_patient(patient, str(name)),
+        }
+        self._check_size(name.case, (height, width), str(name))
+        # `maps` may be a link that leads elsewhere
+        file = file_inside(self.folder, row["path"], str(name))
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with replacing(file) as temporary, temporary.open("wb") as stream:
+                np.save(stream, array, allow_pickle=False)
+        except OSError as error:
+            raise InputFileError(f"cannot write {file}: {error.strerror or error}") from error
+        self._table.put(name, row)
+        self._complete.add(name)
+        if not self._is_together or time.monotonic() >= self._due:
+            self._table.write(all_of_it=False)
+            self._due = time.monotonic() + _LONGEST_WAIT
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Let the rows of maps that are made together be written together, at the end of the block."""
+        self._is_together, self._due = True, time.monotonic() + _LONGEST_WAIT
+        try:
+            yield
+        finally:
+            self._is_together = False
+            self._table.write(all_of_it=False)
+
+    def _check_size(self, case: str, shape: tuple[int, int], where: str) -> None:
+        """Raise where other maps or masks of a case say that its image has another size."""
+        known = self._shapes.setdefault(case, shape)
+        if known != shape:
+            raise ShapeError(
+                f"{where}: the image is {known[0]} x {known[1]} (height x width) beside other maps or masks "
+                f"and {shape[0]} x {shape[1]} here"
+            )
+
+    def write_masks(self, masks: Mapping[tuple[str, str], Rle | np.ndarray], which: str = "truth") -> None:
+        """Write masks of the truth or of people beside those that are there.
+
+        Parameters
+        ----------
+        masks : mapping
+            (case, task) -> mask of the image's size. A task that a case lacks is not on the image, as where
+            its mask is empty; a case without any mask has not been looked at.
+        which : {"truth", "human"}
+
+        Raises
+        ------
+        InputFileError
+            Another mask of the case and task is there and `overwrite` is False; the folder has a folder of
+            this name, or the file is damaged.
+        SalstatsError
+            A name or a mask is none.
+        """
+        self._check_open()
+        check_choice(which, MASKS, "which")
+        file = self.folder / f"{which}.json"
+        if (self.folder / which).exists():
+            raise InputFileError(
+                f"{self.folder / which}: a folder of masks; {file.name} beside it would be twice"
+            )
+        held = self._masks[which] if which in self._masks else read_masks(file)
+        found = with_masks(held, masks, file, overwrite=self._overwrite, check_size=self._check_size)
+        if found != held or not file.exists():
+            write_json(file, found)
+        self._masks[which] = found
+
+    def close(self) -> None:
+        """Write the table and let others write here; a second time does nothing."""
+        if not self._is_open:
+            return
+        try:
+            self._table.write()
+        finally:
+            self._is_open = False
+            self._lock.release()
+
+    def __enter__(self) -> "MapFolder":
+        """Return the folder itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Write the table, also after an error: what is complete is kept."""
+        self.close()
+
+    def _check_open(self) -> None:
+        """Raise where the block of the folder has ended."""
+        if not self._is_open:
+            raise SalstatsError(f"{self.folder}: closed; write within `with MapFolder(...) as maps:`")
+
+
+def _check_folder(folder: Path) -> None:
+    """Make the folder where it is not there; raise where it is none that maps may be written in."""
+    try:
+        if folder.exists() and not folder.is_dir():
+            raise InputFileError(f"cannot write maps into {folder}: it is a file; name a folder")
+        if not folder.exists():
+            check_parent(folder.absolute())
+        folder.mkdir(exist_ok=True)
+        names = sorted(p.name for p in folder.iterdir() if not p.name.startswith("."))
+    except SalstatsError:
+        raise
+    # ValueError: a name that none can have
+    except (OSError, ValueError) as error:
+        said = getattr(error, "strerror", None) or error
+        raise InputFileError(f"cannot write maps into {str(folder)[-100:]!r}: {said}") from error
+    if not os.access(folder, os.W_OK):
+        raise InputFileError(f"cannot write maps into {folder}: no right to write in it")
+    other = [name for name in names if name not in _OURS]
+    if other and TABLE not in names:
+        raise InputFileError(
+            f"cannot write maps into {folder}: it holds {other[0]!r} and no {TABLE}; name an empty folder, "
+            "or one of maps"
+        )
+
+
+def settings_key(settings: Any) -> str:
+    """Return what settings are about: a series, or the task of one; no name holds a tabulator."""
+    return "\t".join(map(str, settings)) if type(settings) is tuple else str(settings)
+
+
+def _places(folder: Path) -> list[Path]:
+    """Return the folders of the maps made here; links are left alone."""
+    if folder.is_symlink() or not folder.is_dir():
+        return []
+    return [Path(entry.path) for entry in os.scandir(folder) if entry.is_dir(follow_symlinks=False)]

@@ -1,0 +1,104 @@
+"""Files we write: checked before any work, written under a temporary name, then renamed."""
+
+import os
+import re
+import stat
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from salstats.checks import InputFileError, mark_output
+from salstats.files.folder_lock import held, is_abandoned
+
+#: What files are called until they are complete.
+_PREFIX, _TEMPORARY = ".salstats-", re.compile(r"\.salstats-[a-z0-9_]{8}(\.[a-z]+)?")
+
+
+def check_target(path: str | os.PathLike[str], suffixes: Sequence[str], *, overwrite: bool = False) -> Path:
+    """Return the path of an output file, checked before any work is done for it.
+
+    Parameters
+    ----------
+    path : str or path
+        File to write.
+    suffixes : sequence of str
+        Endings that can be written, with their dots, in lower case.
+    overwrite : bool
+        Whether a file that is there may be replaced.
+
+    Returns
+    -------
+    Path
+        The same path.
+
+    Raises
+    ------
+    InputFileError
+        Another ending; the folder does not exist or may not be written in; the path is a folder; the file
+        exists and `overwrite` is False.
+    """
+    target = Path(path)
+    if target.suffix.lower() not in suffixes:
+        raise InputFileError(f"cannot write {target}: its name must end in {', '.join(suffixes)}")
+    check_parent(target)
+    if target.is_dir():
+        raise InputFileError(f"cannot write {target}: it is a folder")
+    if os.path.lexists(target) and not overwrite:
+        raise InputFileError(
+            f"cannot write {target}: the file exists; pass overwrite=True (--overwrite) to replace it"
+        )
+    mark_output(target)
+    remove_abandoned(target.parent)
+    return target
+
+
+def check_parent(target: Path) -> None:
+    """Raise InputFileError where what is to be made has no folder, or one that is not ours to write in."""
+    if not target.parent.is_dir():
+        raise InputFileError(f"cannot write {target}: the folder {target.parent} does not exist")
+    if not os.access(target.parent, os.W_OK):
+        raise InputFileError(f"cannot write {target}: no right to write in the folder {target.parent}")
+
+
+@contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """Yield a temporary file beside the target that takes its place and mode once the block ends well."""
+    try:
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=_PREFIX, suffix=target.suffix.lower())
+    except OSError as error:
+        raise InputFileError(f"cannot write {target}: {error.strerror or error}") from error
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        with held(temporary):
+            yield temporary
+            temporary.chmod(mode_of(target))
+            temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def mode_of(target: Path) -> int:
+    """Return the permissions of a file that is there, else those of a new one."""
+    try:
+        return stat.S_IMODE(target.stat().st_mode)
+    except OSError:
+        return 0o666 & ~_umask()
+
+
+def remove_abandoned(folder: Path) -> None:
+    """Remove the temporary files of runs that were killed; those of a living one are left alone."""
+    with suppress(OSError):
+        for entry in os.scandir(folder):
+            if _TEMPORARY.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                file = Path(entry.path)
+                if is_abandoned(file):
+                    file.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    """Return the process's umask, which can only be read by setting it."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,1 @@
+"""From a study to frames: scores, features, thresholds, masks."""

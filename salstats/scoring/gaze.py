@@ -1,0 +1,316 @@
+"""From a study of gaze to its scores: every map, and each reader left out, against the other readers."""
+
+import os
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from salstats.checks import (
+    SalstatsError,
+    ValueRangeError,
+    check_choice,
+    check_count,
+    check_generator,
+)
+from salstats.frames import text_column
+from salstats.gaze_study import GazeCase, GazeStudy, check_gaze
+from salstats.images.center_bias import CenterBias
+from salstats.jobs import in_pieces, one_blas_thread
+from salstats.metrics.registry import chosen_metrics
+from salstats.scoring.gaze_cases import (
+    ALL,
+    AREAS,
+    DENSITY,
+    OTHERS,
+    POINTS,
+    SHUFFLED,
+    GazeRule,
+    density_of,
+    score_case,
+)
+
+DEFAULT = ("ncc", "sncc", "auc", "sauc")
+#: Columns that a study may be without.
+_OPTIONAL = (
+    "patient",
+    "model",
+    "seed",
+    "mixing",
+    "reader",
+    "recording",
+    "center_bias",
+    "n_unseen",
+    "n_samples",
+    "floor",
+)
+#: Parts in which the centre bias is summed: always as many, so that its sums are the same for any number of
+#: processes; few, since each holds an array of the size of the frame.
+_BIAS_PARTS = 4
+Work = tuple[GazeCase, np.random.Generator | None]
+
+
+def score_gaze(
+    study: GazeStudy | str | os.PathLike[str],
+    *,
+    metrics: str | Sequence[str] = DEFAULT,
+    truth: str = OTHERS,
+    min_readers: int = 2,
+    n_readers: int | None = None,
+    center_bias: str = ALL,
+    n_samples: int | None = None,
+    rng: int | np.random.Generator = 0,
+    floor: float = 0.0,
+    bias: CenterBias | None = None,
+    jobs: int | None = None,
+    progress: bool = False,
+) -> pd.DataFrame:
+    """Return how well every map of a study agrees with where its readers looked.
+
+    The readers of an image take turns at being left out. Each time every map of the image is compared with
+    the mean density of the other readers, and so is the density of the one left out: the method
+    `interobserver`, the agreement that one reader reaches. One image is in memory at a time.
+
+    Parameters
+    ----------
+    study : GazeStudy or path
+        What `read_gaze` returned, or the folder to read.
+    metrics : str or sequence of str
+        Of "ncc", "sncc", "auc", "sauc", "sim", "kl" (of a map and a density) and "nss", "auc_points",
+        "auc_judd", "information_gain" (of a map and the fixations of the same readers that lie inside the
+        image).
+    truth : {"others", "all"}
+        "others": the mean over the readers but one, for each one. "all": the mean over all readers; then
+        there is one row per map, and no `interobserver`.
+    min_readers : int, default 2
+        Readers that an image needs to be scored.
+    n_readers : int, optional
+        Score only images that exactly so many readers looked at; 5 in the study.
+    center_bias : {"all", "others"}
+        What the shuffled metrics are corrected by: the centre bias of all images, as in the study, or
+        that of all other images, so that no image is scored against a bias it is part of. The frame that
+        images are brought to is that of all images either way.
+    n_samples : int, optional
+        Draw so many pixels of either kind for `auc` and `sauc`, as the study does (1000), instead of the
+        exact areas, which are what the draws scatter about. The same draws serve all maps of an image.
+    rng : int or Generator, default 0
+        Of the draws.
+    floor : float, default 0
+        For `information_gain`: what is added to every pixel of a map before it is made a density, as a share
+        of its largest value (above 0, or above its smallest where that is negative). Without it a map that
+        is 0 at a single fixation has no score, and its mean is over the images where it did better.
+    bias : CenterBias, optional
+        What `center_bias_of` made of the study before, where several calls share it.
+    jobs : int, optional
+        Processes; -1 for one per core. None takes what `joblib.parallel_config` says.
+    progress : bool
+        Show a bar on stderr.
+
+    Returns
+    -------
+    DataFrame
+        A scores frame in the order of cases, series (`interobserver` last), readers and metrics, the same
+        whatever `jobs` is.
+
+        case, patient, phase
+            Names.
+        method, model, seed, mixing
+            Whose map; the last three only where the study has them. Class maps mixed in a way are a
+            method of their own, called `gradcam_weighted`.
+        reader, recording
+            The one left out. Not with `truth="all"`.
+        metric, score
+            NaN where undefined.
+        reason
+            Why a score is undefined: "no map", "map is not finite", "constant map", "fewer than 2 readers"
+            and "not 5 readers" (or how many were asked for), "no chest box" and "no centre bias" (of the
+            shuffled metrics), "no fixation in the image" (of those of points), "map is 0 at a fixation" and
+            "centre bias is 0 at a fixation" (`information_gain` would be infinite), "undefined" (such as
+            `auc_judd` where every pixel was fixated); missing where there is a score.
+        n_readers
+            Readers of the image whose recordings are used; one of them is left out.
+        truth
+            As given.
+        center_bias, n_unseen
+            As given, and the pixels of the image that no recording has brought into the centre bias, which
+            count as 0; beside the metrics that need one.
+        n_samples, floor
+            As given, the former beside `auc` and `sauc`, the latter beside `information_gain`.
+
+    Raises
+    ------
+    SalstatsError
+        An unknown metric or option, or nothing to score.
+    InputFileError
+        A map or a file of fixations cannot be read.
+
+    See Also
+    --------
+    read_gaze, majority_labels
+
+    Notes
+    -----
+    The density of a recording is its fixation map (`fixation_map`), of sum 1; so every reader weighs the
+    same in the mean, however long the look. A map of another size than its image is resized to it:
+    bilinear, half-pixel centres.
+
+    All recordings of the study given that are used make the centre bias, also those of images with too few
+    readers to be scored; an image without a chest box has no part in it. It needs the fixation maps a
+    second time.
+
+    The study sums fixation maps in single precision, in which far tails are 0, and so tied; here they are
+    in order. That moves the areas of `interobserver` a little (by 0.002 at most on its oracle), and of no
+    other method.
+
+    In metrics of points every fixation of the other readers counts once, however long it lasts, so that a
+    reader with many weighs more. The negatives of `auc_points` are all pixels, those of `auc_judd` the pixels
+    that were never fixated; few fixations bias the latter upwards.
+
+    A constant map says nothing and has no score, in any metric. Where a map is 0 at a fixation its
+    information gain is minus infinity and so undefined: means leave it out and flatter the map, unless
+    `floor` is above 0.
+
+    References
+    ----------
+    Bigolin Lanfredi R, Arora A, Drew T, Schroeder JD, Tasdizen T. Comparing radiologists' gaze and
+    saliency maps generated by interpretability methods for chest x-rays. 2021.
+    https://doi.org/10.48550/arXiv.2112.11716
+
+    Examples
+    --------
+    Two readers look at one image, for half a second at the same point:
+
+    >>> from functools import partial
+    >>> from salstats.scoring.gaze import score_gaze
+    >>> from salstats.gaze_study import GazeCase, GazeStudy, Recording
+    >>> from salstats.images.fixations import Fixations
+    >>> look = partial(Fixations, [(2, 3)], [0.5], [(2, 2)], [(0, 0, 8, 8)])
+    >>> both = tuple(Recording(f"P{reader}", reader, look, "drawn here") for reader in "01")
+    >>> study = GazeStudy((GazeCase("image", "7", 1, 0, (8, 8), both),))
+    >>> score_gaze(study, metrics="ncc").round(3)[["case", "method", "reader", "metric", "score"]]
+        case         method reader metric  score
+    0  image  interobserver      0    ncc    1.0
+    1  image  interobserver      1    ncc    1.0
+    """
+    study = gaze_study_of(study)
+    rule = GazeRule(
+        series=study.series,
+        metrics=chosen_metrics(metrics, (*DENSITY, *POINTS), "is not computed from a map and gaze here"),
+        truth=check_choice(truth, (OTHERS, ALL), "truth"),
+        min_readers=check_count(min_readers, "min_readers", 2 if truth == OTHERS else 1),
+        n_readers=None if n_readers is None else check_count(n_readers, "n_readers", min_readers),
+        center_bias=check_choice(center_bias, (ALL, OTHERS), "center_bias"),
+        n_samples=None if n_samples is None else check_count(n_samples, "n_samples"),
+        floor=_share(floor),
+    )
+    generator = check_generator(rng)
+    if not study.cases:
+        raise SalstatsError(f"{study.source} has no case: there is nothing to score")
+    if truth == ALL and not study.series:
+        raise SalstatsError(
+            f"{study.source} has no maps: with truth='all' there is nothing to score; give maps to "
+            "read_gaze(), or score the readers against one another with truth='others'"
+        )
+    if bias is None and any(name in SHUFFLED for name in rule.metrics):
+        bias = center_bias_of(study, jobs=jobs, progress=progress)
+    draws = generator.spawn(len(study)) if n_samples is not None else [None] * len(study)
+    pieces = in_pieces(
+        partial(_scores_of, rule=rule, bias=bias),
+        list(zip(study.cases, draws, strict=True)),
+        jobs=jobs,
+        progress=progress,
+        label="Scoring images",
+    )
+    scores = pd.concat(pieces, ignore_index=True)
+    unknown = [c for c in _OPTIONAL if scores[c].isna().all()]
+    return scores.drop(columns=unknown)
+
+
+def gaze_study_of(study: GazeStudy | str | os.PathLike[str]) -> GazeStudy:
+    """Return a study of gaze, read from its folder where a path came."""
+    if isinstance(study, str | os.PathLike):
+        from salstats.readers.gaze import read_gaze
+
+        return read_gaze(study)
+    return check_gaze(study)
+
+
+def _share(floor: float) -> float:
+    """Return a share of a map's largest value."""
+    number = isinstance(floor, int | float | np.floating) and not isinstance(floor, bool)
+    if not number or not 0 <= floor <= 1:
+        raise ValueRangeError(f"floor={floor!r} must lie between 0 and 1; it is a share of the maximum")
+    return float(floor)
+
+
+def center_bias_of(study: GazeStudy, *, jobs: int | None = None, progress: bool = False) -> CenterBias | None:
+    """Return the centre bias of a study: of all recordings used whose image has a chest box.
+
+    Parameters
+    ----------
+    study : GazeStudy
+    jobs : int, optional
+        Processes, as for `score_gaze`; the sums are the same for any number.
+    progress : bool
+        Show a bar on stderr.
+
+    Returns
+    -------
+    CenterBias or None
+        None where no image has a chest box.
+    """
+    cases = [c for c in study if c.box is not None]
+    if not cases:
+        return None
+    boxes = {c.case: c.box for c in cases if c.box is not None}
+    shapes = {c.case: c.shape for c in cases}
+    size = -(-len(cases) // _BIAS_PARTS)
+    parts = [tuple(cases[i : i + size]) for i in range(0, len(cases), size)]
+    work = partial(_summed, boxes=boxes, shapes=shapes)
+    bias = CenterBias(boxes, shapes)
+    for sums in in_pieces(work, parts, jobs=jobs, progress=progress, label="Averaging gaze"):
+        for part in sums:
+            bias.merge(part)
+    return bias
+
+
+def _summed(parts: tuple[tuple[GazeCase, ...], ...], boxes: Any, shapes: Any) -> list[CenterBias]:
+    """Return the centre bias of each part of the images by itself."""
+    found = []
+    # several threads add up in another order, and other last digits come out
+    with one_blas_thread():
+        for cases in parts:
+            bias = CenterBias(boxes, shapes)
+            for case in cases:
+                bias.add(case.case, *(density_of(recording, case.shape) for recording in case.used))
+            found.append(bias)
+    return found
+
+
+def _scores_of(work: tuple[Work, ...], rule: GazeRule, bias: CenterBias | None) -> pd.DataFrame:
+    """Return the scores of a piece of the images, with every column that a study may have."""
+    with one_blas_thread():
+        rows = [row for case, rng in work for row in score_case(case, rule, bias, rng)]
+    columns: dict[str, Any] = {
+        "case": [r.case.case for r in rows],
+        "patient": text_column(r.case.patient for r in rows),
+        "phase": np.array([r.case.phase for r in rows], dtype=np.int64),
+        "method": [r.series.name for r in rows],
+        "model": text_column(r.series.model for r in rows),
+        "seed": text_column(r.series.seed for r in rows),
+        "mixing": text_column(r.series.mixing for r in rows),
+        "reader": text_column(r.recording.reader if r.recording else None for r in rows),
+        "recording": text_column(r.recording.recording if r.recording else None for r in rows),
+        "metric": [r.metric for r in rows],
+        "score": np.array([r.score for r in rows], dtype=np.float64),
+        "reason": text_column(r.reason for r in rows),
+        "n_readers": np.array([r.n_readers for r in rows], dtype=np.int64),
+        "truth": text_column(rule.truth for _ in rows),
+        "center_bias": text_column(rule.center_bias if r.metric in SHUFFLED else None for r in rows),
+        "n_unseen": pd.array([r.n_unseen for r in rows], dtype="Int64"),
+        "n_samples": pd.array([rule.n_samples if r.metric in AREAS else None for r in rows], dtype="Int64"),
+        "floor": np.array([rule.floor if r.metric == "information_gain" else np.nan for r in rows]),
+    }
+    return pd.DataFrame(columns)

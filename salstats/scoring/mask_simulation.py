@@ -1,0 +1,229 @@
+"""How agreement measures answer to an explanation that is shifted, too small or too large: drawn masks.
+
+The three simulations of Blake et al. (MRxaI): one irregular shape is the truth, and nine explanations are the
+same shape along a diagonal, at nine sizes, or both at once. What is right is known, so the curves show what
+each measure sees.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from salstats.checks import SalstatsError, check_choice
+from salstats.images.simulated_masks import draw_contour, irregular_contour
+from salstats.metrics.distance import surface_distances
+from salstats.metrics.overlap import counts, dice_from_counts, iou_from_counts
+from salstats.metrics.penalised_dice import pdc
+
+#: Shifts along the diagonal, in pixels down and to the right.
+SHIFTS = tuple(np.linspace(-72.0, 72.0, 9).tolist())
+#: Nine sizes in equal steps, as the study's text has them; and in equal steps to 1 and from 1 on.
+LINEAR = tuple(np.linspace(0.6, 1.7, 9).tolist())
+PIECEWISE = (*np.linspace(0.6, 1.0, 5).tolist(), *np.linspace(1.0, 1.7, 5)[1:].tolist())
+_SAME = (1.0,) * 9
+_STILL = (0.0,) * 9
+#: Forms of the penalised Dice, and penalties of size by what the frame calls them.
+FORMS = ("product", "mean")
+PENALTIES = {"with": 1.0, "without": 0.0}
+_COLUMNS = ("simulation", "step", "shift", "scale")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a simulation does: the shift and scale of each step, and the scale of the truth."""
+
+    shifts: tuple[float, ...]
+    scales: tuple[float, ...]
+    truth_scale: float = 1.0
+
+
+#: By name; the text's nine equal steps of size have no step of size 1, and their middle is 1.15.
+SIMULATIONS: dict[str, Plan] = {
+    "distance": Plan(SHIFTS, _SAME),
+    "size_linear": Plan(_STILL, LINEAR),
+    "size_piecewise": Plan(_STILL, PIECEWISE),
+    "both_linear_truth1": Plan(SHIFTS, LINEAR),
+    "both_linear_truthmid": Plan(SHIFTS, LINEAR, LINEAR[4]),
+    "both_piecewise": Plan(SHIFTS, PIECEWISE),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class MaskSeries:
+    """The masks of one simulation: the truth, and an explanation for each step.
+
+    Attributes
+    ----------
+    truth : ndarray of bool, shape (M, N)
+    masks : tuple of ndarray of bool, shape (M, N)
+    shifts, scales : tuple of float
+        Of each explanation: pixels down and to the right, and size relative to the shape drawn.
+
+    Raises
+    ------
+    SalstatsError
+        There are not as many shifts and scales as masks.
+    """
+
+    truth: np.ndarray
+    masks: tuple[np.ndarray, ...]
+    shifts: tuple[float, ...]
+    scales: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if not len(self.masks) == len(self.shifts) == len(self.scales):
+            raise SalstatsError(
+                f"{len(self.masks)} masks need as many shifts and scales, not {len(self.shifts)} and "
+                f"{len(self.scales)}"
+            )
+
+
+def simulate_masks(
+    contour: Any = None,
+    *,
+    simulations: Sequence[str] = tuple(SIMULATIONS),
+    shape: tuple[int, int] = (256, 256),
+    smooth: int = 2,
+) -> dict[str, MaskSeries]:
+    """Return the masks of the simulations, all of one irregular shape.
+
+    Parameters
+    ----------
+    contour : array_like of float, shape (n, 2), optional
+        Corners (row, col) about the centre; by default those of `irregular_contour()`.
+    simulations : sequence of str
+        `distance`: nine shifts along the diagonal, from -72 to 72 pixels. `size_linear`: nine sizes from 0.6
+        to 1.7 in equal steps, none of which is 1 (the truth is of size 1). `size_piecewise`: 0.6 to 1 and 1
+        to 1.7 in equal steps, so that the fifth is the truth. `both_linear_truth1`, `both_piecewise`: both
+        at once. `both_linear_truthmid`: the truth is the fifth explanation, of size 1.15.
+    shape : tuple of int
+        (height, width) of the image.
+    smooth : int
+        As for `draw_contour`.
+
+    Returns
+    -------
+    dict of str to MaskSeries
+
+    Raises
+    ------
+    ValueRangeError
+        An unknown simulation; a shape that leaves the image.
+
+    Notes
+    -----
+    The text of the study has nine uniform steps from 0.6 to 1.7 and says that the fifth matches the truth in
+    size; both cannot be, hence the variants.
+
+    Examples
+    --------
+    >>> from salstats.scoring.mask_simulation import simulate_masks
+    >>> series = simulate_masks(simulations=["size_piecewise"])["size_piecewise"]
+    >>> bool((series.masks[4] == series.truth).all()), series.scales[:3]
+    (True, (0.6, 0.7, 0.8))
+    """
+    corners = irregular_contour() if contour is None else contour
+    made = {}
+    for name in simulations:
+        plan = SIMULATIONS[check_choice(name, tuple(SIMULATIONS), "simulations")]
+
+        def drawn(scale: float, shift: float = 0.0) -> np.ndarray:
+            return draw_contour(corners, shape, shift=(shift, shift), scale=scale, smooth=smooth)
+
+        masks = tuple(drawn(scale, shift) for shift, scale in zip(plan.shifts, plan.scales, strict=True))
+        made[name] = MaskSeries(drawn(plan.truth_scale), masks, plan.shifts, plan.scales)
+    return made
+
+
+def score_masks(series: Mapping[str, MaskSeries], *, hd95_rule: str = "directed") -> pd.DataFrame:
+    """Return every measure of every explanation of the simulations.
+
+    Parameters
+    ----------
+    series : mapping of str to MaskSeries
+        From `simulate_masks`, or masks drawn elsewhere.
+    hd95_rule : {"directed", "pooled"}
+        As for `hd95`.
+
+    Returns
+    -------
+    DataFrame
+        One row per simulation, step and measure:
+
+        simulation, step
+            Its name, and the explanation's number from 1.
+        shift, scale
+            Pixels down and to the right; size relative to the shape drawn.
+        metric
+            "dice", "iou", "hausdorff", "hd95", "assd" (in pixels) or "pdc".
+        form, size_penalty
+            Of the penalised Dice: "product" or "mean"; "with" (alpha = beta = 1) or "without" (0). Missing
+            for the others.
+        score, distance_unit
+            Its value; "px" beside a distance.
+
+    Examples
+    --------
+    >>> from salstats.scoring.mask_simulation import score_masks, simulate_masks
+    >>> scores = score_masks(simulate_masks(simulations=["distance"]))
+    >>> scores.query("metric == 'hausdorff'")["score"].iloc[3:6].round(2).to_list()
+    [25.46, 0.0, 25.46]
+    """
+    rows = []
+    for name, one in series.items():
+        for step, (mask, shift, scale) in enumerate(
+            zip(one.masks, one.shifts, one.scales, strict=True), start=1
+        ):
+            named = dict(zip(_COLUMNS, (name, step, shift, scale), strict=True))
+            rows += [{**named, **row} for row in _measures(mask, one.truth, hd95_rule)]
+    columns = [*_COLUMNS, "metric", "form", "size_penalty", "score", "distance_unit"]
+    frame = pd.DataFrame(rows, columns=columns)
+    return frame.astype(dict.fromkeys(("form", "size_penalty", "distance_unit"), "str"))
+
+
+def count_masks(series: Mapping[str, MaskSeries]) -> pd.DataFrame:
+    """Return the pixels of every truth, explanation and their overlap.
+
+    Returns
+    -------
+    DataFrame
+        One row per simulation and step: `simulation, step, shift, scale, n_truth, n_mask, n_overlap`.
+
+    Examples
+    --------
+    >>> from salstats.scoring.mask_simulation import count_masks, simulate_masks
+    >>> counted = count_masks(simulate_masks(simulations=["distance"]))
+    >>> bool((counted["n_mask"] == counted["n_truth"]).all())
+    True
+    """
+    rows = []
+    for name, one in series.items():
+        for step, mask in enumerate(one.masks):
+            found = counts(mask, one.truth)
+            sizes = (found.tp + found.fn, found.tp + found.fp, found.tp)
+            rows.append((name, step + 1, one.shifts[step], one.scales[step], *sizes))
+    return pd.DataFrame(rows, columns=[*_COLUMNS, "n_truth", "n_mask", "n_overlap"])
+
+
+def _measures(mask: np.ndarray, truth: np.ndarray, hd95_rule: str) -> list[dict[str, object]]:
+    """Return the measures of one explanation."""
+    counted = counts(mask, truth)
+    apart = surface_distances(mask, truth)
+    rows: list[dict[str, object]] = [
+        {"metric": "dice", "score": float(dice_from_counts(counted))},
+        {"metric": "iou", "score": float(iou_from_counts(counted))},
+    ]
+    for metric, distance in (
+        ("hausdorff", apart.hausdorff()),
+        ("hd95", apart.hd95(rule=hd95_rule)),
+        ("assd", apart.assd()),
+    ):
+        rows.append({"metric": metric, "score": distance, "distance_unit": "px"})
+    for form in FORMS:
+        for said, power in PENALTIES.items():
+            score = pdc(mask, truth, alpha=power, beta=power, form=form)
+            rows.append({"metric": "pdc", "form": form, "size_penalty": said, "score": score})
+    return rows

@@ -1,0 +1,223 @@
+"""Maps that were made several times, by other seeds or other trainings: how alike they are, case by case."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from salstats.checks import InputFileError, SalstatsError, check_choice
+from salstats.frames import text_column
+from salstats.images.map_steps import box_filter, rescale, resize
+from salstats.images.maps import is_finite
+from salstats.jobs import in_pieces
+from salstats.metrics.repeats import Agreement, agreement
+from salstats.scoring.masking import OTSU, Given, MaskRule, mask_rule, value_of
+from salstats.scoring.scores import study_of
+from salstats.stats.within_case import warn_of_means
+from salstats.study import Case, Content, Prediction, Series, Study
+
+#: What may tell repetitions apart.
+OVER = ("seed", "model")
+#: The metrics, in the order of the rows, and the field of `Agreement` that each is.
+METRICS = {"map_sd": "sd", "map_iou": "iou", "map_ncc": "ncc"}
+#: Why one is undefined.
+TOO_FEW, CONSTANT, EMPTY = "fewer than two maps", "constant maps", "empty masks"
+_REASONS = {"map_iou": EMPTY, "map_ncc": CONSTANT}
+_OPTIONAL = ("patient", "model", "seed", "reader", "smooth")
+
+
+@dataclass(frozen=True)
+class RepeatRule:
+    """What `map_repeatability` was asked for: tasks, repeated series by what they share, the mask."""
+
+    tasks: tuple[str, ...]
+    groups: tuple[tuple[Series, tuple[Series, ...]], ...]
+    mask: MaskRule
+
+
+def map_repeatability(
+    study: Study | str | os.PathLike[str],
+    *,
+    over: str = "seed",
+    threshold: Given = OTSU,
+    smooth: Given = None,
+    jobs: int | None = None,
+    progress: bool = False,
+) -> pd.DataFrame:
+    """Return how alike the maps of each case, task and method are that differ in their seed only.
+
+    Each map is laid on its image and stretched to [0, 1], as `score` does; a constant one is 0 everywhere.
+    No truth is needed: a map can be repeatable and wrong.
+
+    Parameters
+    ----------
+    study : Study or path
+        What a reader returned, or the folder to read. Its series with maps differ in `over`.
+    over : {"seed", "model"}, default "seed"
+        What tells repetitions apart: the seed of a random method or of a training, or the network.
+    threshold, smooth
+        What makes the masks, as for `score`.
+    jobs : int, optional
+        Processes; -1 for one per core. None takes what `joblib.parallel_config` says.
+    progress : bool
+        Show a bar on stderr.
+
+    Returns
+    -------
+    DataFrame
+        A scores frame in the order of cases, tasks, methods and metrics, for `summarize` and the like.
+        Methods whose maps were made once are not in it.
+
+        case, patient, task, method, model, seed, reader
+            Names; those but `case`, `task` and `method` only where the study has them, and without `over`.
+        metric, score
+            "map_sd": mean over the image's pixels of the standard deviation between the maps, 0 where they
+            are equal. "map_iou": mean overlap of the masks of two of them, over all pairs. "map_ncc": mean
+            correlation of two of them over the pixels, over all pairs. NaN where undefined.
+        reason
+            Why: "fewer than two maps" (missing or not finite), "empty masks" (in all pairs), "constant maps"
+            (one in each pair); missing where there is a score.
+        n_maps
+            Finite maps that were compared.
+        over
+            As given.
+        threshold, smooth
+            How the masks were made.
+
+    Raises
+    ------
+    SalstatsError
+        No method of the study has several maps that differ in `over`.
+    InputFileError
+        A map cannot be read.
+
+    Warns
+    -----
+    SalstatsWarning
+        A value of `over` is "mean" or "ensemble": a mean over the others is no repetition of them.
+
+    See Also
+    --------
+    within_case_sd : how much the *scores* of a case change.
+
+    Notes
+    -----
+    The memory needed is that of all maps of one case, task and method at the image's size: 20 MB for each at
+    2500 x 2000 pixels.
+
+    Examples
+    --------
+    >>> import numpy as np, salstats as ss
+    >>> from dataclasses import replace
+    >>> from salstats.scoring.repeatability import map_repeatability
+    >>> from salstats.study import Series
+    >>> truth = np.eye(4, dtype=bool)
+    >>> once = ss.study_from_arrays({("a", "Edema"): truth}, {("a", "Edema", "rise"): np.eye(4)})
+    >>> series = [Series("rise", seed=seed) for seed in ("0", "1")]
+    >>> case = once.cases[0]
+    >>> case = replace(case, predictions=tuple(replace(case.predictions[0], series=s) for s in series))
+    >>> twice = replace(once, cases=(case,), series=tuple(series))
+    >>> map_repeatability(twice)[["case", "method", "metric", "score", "n_maps"]]
+      case method   metric  score  n_maps
+    0    a   rise   map_sd    0.0       2
+    1    a   rise  map_iou    1.0       2
+    2    a   rise  map_ncc    1.0       2
+    """
+    study = study_of(study, without_truth=True)
+    check_choice(over, OVER, "over")
+    rule = RepeatRule(study.tasks, _groups(study, over), mask_rule(study, threshold=threshold, smooth=smooth))
+    if not rule.groups:
+        names = ", ".join(str(s) for s in study.with_maps()) or "none"
+        raise SalstatsError(
+            f"{study.source}: no method has several maps that differ in {over!r} only (series: {names})"
+        )
+    warn_of_means([getattr(s, over) for _, members in rule.groups for s in members], over)
+    work = partial(_rows, rule=rule)
+    pieces = in_pieces(work, study.cases, jobs=jobs, progress=progress, label="Comparing maps")
+    rows = [row for piece in pieces for row in piece]
+    frame = pd.DataFrame(
+        {
+            "case": [r["case"] for r in rows],
+            "patient": text_column(r["patient"] for r in rows),
+            "task": [r["task"] for r in rows],
+            "method": [r["series"].method for r in rows],
+            **{n: text_column(getattr(r["series"], n) for r in rows) for n in ("model", "seed", "reader")},
+            "metric": [r["metric"] for r in rows],
+            "score": np.array([r["score"] for r in rows], dtype=np.float64),
+            "reason": text_column(r["reason"] for r in rows),
+            "n_maps": np.array([r["n_maps"] for r in rows], dtype=np.int64),
+            "over": over,
+            "threshold": [r["threshold"] for r in rows],
+            "smooth": np.array([r["smooth"] for r in rows], dtype=np.float64),
+        }
+    )
+    return frame.drop(columns=[c for c in _OPTIONAL if frame[c].isna().all()])
+
+
+def _groups(study: Study, over: str) -> tuple[tuple[Series, tuple[Series, ...]], ...]:
+    """Return the series that differ in `over` only, by what they have in common."""
+    found: dict[Series, list[Series]] = {}
+    for series in study.with_maps():
+        if getattr(series, over) is not None:
+            common = replace(series, model=None) if over == "model" else replace(series, seed=None)
+            found.setdefault(common, []).append(series)
+    return tuple((common, tuple(members)) for common, members in found.items() if len(members) > 1)
+
+
+def _rows(cases: Sequence[Case], rule: RepeatRule) -> list[dict[str, Any]]:
+    """Return the rows of some cases, in the order of cases, tasks, methods and metrics."""
+    rows = []
+    for case in cases:
+        answers = {(p.task, p.series): p for p in case.predictions}
+        for task in rule.tasks:
+            for common, members in rule.groups:
+                found = [answers[task, s] for s in members if (task, s) in answers]
+                alike, n_maps = _compare(case, task, found, rule.mask)
+                threshold = value_of(rule.mask.threshold, task, members[0])
+                for metric, field in METRICS.items():
+                    score = float("nan") if alike is None else float(getattr(alike, field))
+                    reason = None
+                    if np.isnan(score):
+                        reason = TOO_FEW if alike is None else _REASONS[metric]
+                    rows.append({
+                        "case": case.case, "patient": case.patient, "task": task, "series": common,
+                        "metric": metric, "score": score, "reason": reason, "n_maps": n_maps,
+                        "threshold": threshold if isinstance(threshold, str) else repr(float(threshold)),
+                        "smooth": value_of(rule.mask.smooth, task, members[0]) or np.nan,
+                    })  # fmt: skip
+    return rows
+
+
+def _compare(
+    case: Case, task: str, predictions: Sequence[Prediction], rule: MaskRule
+) -> tuple[Agreement | None, int]:
+    """Return how alike the maps of one case and task are, and how many there are to compare."""
+    maps, masks = [], []
+    for prediction in predictions:
+        content = prediction.read()
+        if content.saliency is None or not is_finite(content.saliency):
+            continue
+        laid = rule.on_image(content, task, prediction.series, _shape(case, content, prediction))
+        drawn = rescale(resize(np.asarray(content.saliency), laid.shape))
+        if laid.is_constant:
+            drawn = np.zeros_like(drawn)
+        maps.append(drawn if laid.smooth is None else box_filter(drawn, laid.smooth))
+        masks.append(laid.mask(value_of(rule.threshold, task, prediction.series)))
+    return (agreement(maps, masks) if len(maps) > 1 else None), len(maps)
+
+
+def _shape(case: Case, content: Content, prediction: Prediction) -> tuple[int, int]:
+    """Return the size of the image that a map lies on; where nothing says it, the map's own."""
+    known = case.shape or content.shape
+    if content.shape is not None and known is not None and tuple(content.shape) != tuple(known):
+        raise InputFileError(
+            f"{prediction.source}: the image of case {case.case!r} is {content.shape} (height, width) there "
+            f"and {known} elsewhere in the study"
+        )
+    assert content.saliency is not None
+    rows, cols = np.shape(content.saliency)
+    return known or (rows, cols)

@@ -1,0 +1,157 @@
+"""Masks made of maps, kept: what `score` compares without ever storing it."""
+
+import json
+import os
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+
+from salstats.checks import SalstatsError, quoted
+from salstats.files.outputs import check_target, replacing
+from salstats.images import masks
+from salstats.images.maps import is_finite
+from salstats.images.masks import Rle
+from salstats.jobs import in_pieces
+from salstats.scoring.masking import OTSU, Given, MaskRule, mask_rule, value_of
+from salstats.scoring.scores import study_of
+from salstats.study import Case, Series, Study
+
+Masks = dict[str, dict[str, Rle]]
+
+
+def segment(
+    study: Study | str | os.PathLike[str],
+    *,
+    method: str | None = None,
+    threshold: Given = OTSU,
+    cutoff: Given = None,
+    smooth: Given = None,
+    colormap: str | None = None,
+    jobs: int | None = None,
+    progress: bool = False,
+) -> Masks:
+    """Return the masks that `score` makes of one method's maps.
+
+    Parameters
+    ----------
+    study : Study or path
+        What a reader returned, or the folder to read.
+    method : str, optional
+        Whose maps, as `method[:model[:seed]]`; by default those of the only method that has maps.
+    threshold, cutoff, smooth, colormap
+        As for `score`.
+    jobs : int, optional
+        Processes; -1 for one per core. None takes what `joblib.parallel_config` says.
+    progress : bool
+        Show a bar on stderr, where that is a terminal.
+
+    Returns
+    -------
+    dict of str to dict of str to Rle
+        By case, then by task, in their order. Empty below a probability cut-off, of a map of one value, and
+        where the probability is not known although there is a cut-off. A case and task without a map, or
+        whose map is not finite, has no entry.
+
+    Raises
+    ------
+    SalstatsError
+        No such method, or several and none is named; the size of an image is not known.
+
+    See Also
+    --------
+    write_masks : writes them as the CheXlocalize release does.
+    read_chexlocalize : reads such a file with `masks=`.
+
+    Examples
+    --------
+    >>> import numpy as np, salstats as ss
+    >>> truth = np.zeros((8, 8), bool)
+    >>> truth[2:5, 2:5] = True
+    >>> study = ss.study_from_arrays({("a", "Edema"): truth}, {("a", "Edema", "cam"): truth * 0.9})
+    >>> ss.segment(study)["a"]["Edema"].to_coco()
+    {'size': [8, 8], 'counts': 'b035000f0'}
+    """
+    study = study_of(study)
+    series = _series(study, method)
+    rule = mask_rule(study, threshold=threshold, cutoff=cutoff, smooth=smooth, colormap=colormap)
+    work = partial(_masks_of, series=series, rule=rule)
+    pieces = in_pieces(work, study.cases, jobs=jobs, progress=progress, label="Making masks")
+    return {case: by_task for piece in pieces for case, by_task in piece.items()}
+
+
+def write_masks(
+    segmented: Mapping[str, Mapping[str, Rle]], path: str | os.PathLike[str], *, overwrite: bool = False
+) -> Path:
+    """Write masks as the CheXlocalize release does: JSON, by case and task, run lengths as COCO packs them.
+
+    Parameters
+    ----------
+    segmented : dict of str to dict of str to Rle
+        From `segment`.
+    path : str or path
+        Ends in `.json`.
+    overwrite : bool
+        Replace a file that is there already.
+
+    Returns
+    -------
+    Path
+        Where it was written.
+
+    Raises
+    ------
+    InputFileError
+        Another ending; the folder does not exist or may not be written in; the file exists and `overwrite`
+        is False.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, numpy as np, salstats as ss
+    >>> truth = np.eye(4, dtype=bool)
+    >>> study = ss.study_from_arrays({("a", "Edema"): truth}, {("a", "Edema", "cam"): truth * 0.9})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ss.write_masks(ss.segment(study), pathlib.Path(folder) / "masks.json").read_text()
+    '{"a": {"Edema": {"size": [4, 4], "counts": "01400000"}}}'
+    """
+    target = check_target(path, (".json",), overwrite=overwrite)
+    content = {c: {t: rle.to_coco() for t, rle in by_task.items()} for c, by_task in segmented.items()}
+    with replacing(target) as temporary:
+        temporary.write_text(json.dumps(content), encoding="utf-8")
+    return target
+
+
+def _series(study: Study, method: str | None) -> Series:
+    """Return the series whose maps are wanted."""
+    there = study.with_maps()
+    if not there:
+        raise SalstatsError(f"{study.source} has no maps, so there are no masks to make")
+    found = [s for s in there if method in (None, s.method, str(s))]
+    if len(found) != 1:
+        raise SalstatsError(
+            f"{study.source} has maps of {quoted(map(str, there))}; name one of them as method"
+        )
+    return found[0]
+
+
+def _masks_of(cases: tuple[Case, ...], *, series: Series, rule: MaskRule) -> Masks:
+    """Return the masks of a piece of the cases."""
+    found: Masks = {}
+    for case in cases:
+        for prediction in case.predictions:
+            if prediction.series != series or not prediction.has_saliency:
+                continue
+            content, task = prediction.read(), prediction.task
+            shape = case.shape or content.shape
+            if content.saliency is None or not is_finite(content.saliency):
+                continue
+            if shape is None:
+                raise SalstatsError(
+                    f"{prediction.source}: nothing says how large the image of case {case.case!r} is"
+                )
+            if rule.is_kept(content.prob, task, series):
+                on_image = rule.on_image(content, task, series, shape)
+                mask = masks.encode(on_image.mask(value_of(rule.threshold, task, series)))
+            else:
+                mask = masks.empty(shape)
+            found.setdefault(case.case, {})[task] = mask
+    return found

@@ -1,0 +1,264 @@
+"""Thresholds, probability cut-offs and box filters chosen on a validation study."""
+
+import operator
+import os
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from salstats.checks import SalstatsError, ValueRangeError, check_choice
+from salstats.images import masks
+from salstats.images.maps import LARGEST_BOX, is_finite
+from salstats.jobs import in_pieces
+from salstats.metrics.overlap import Counts, rate
+from salstats.scoring.masking import OTSU, Given, MaskRule, mask_rule, value_of
+from salstats.scoring.scores import study_of
+from salstats.study import Case, Content, Prediction, Series, Study
+
+#: What is tried, unless the caller says: exact tenths, not sums of 0.1.
+GRIDS: dict[str, tuple[float, ...]] = {
+    "threshold": tuple(i / 10 for i in range(2, 9)),
+    "cutoff": tuple(i / 10 for i in range(9)),
+    "smooth": (0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100),
+}
+#: Metrics that can be maximised.
+TUNED = ("iou", "dice")
+#: The task for which the CheXlocalize scripts do not try a cut-off of 0.
+NEVER_UNCUT = "Lung Lesion"
+
+
+def tune(
+    study: Study | str | os.PathLike[str],
+    *,
+    what: str = "threshold",
+    grid: Sequence[float] | None = None,
+    metric: str = "iou",
+    threshold: Given = OTSU,
+    smooth: Given = None,
+    as_published: bool = False,
+    jobs: int | None = None,
+    progress: bool = False,
+) -> pd.DataFrame:
+    """Return the mean score at every value of a grid, and which value is the best, per task and method.
+
+    Parameters
+    ----------
+    study : Study or path
+        A validation study: other cases than those that will be scored with what is chosen.
+    what : {"threshold", "cutoff", "smooth"}
+        What to choose: the threshold of a map scaled to [0, 1]; the probability below which a mask is
+        empty; the side of the box filter in pixels (0: none).
+    grid : sequence of float, optional
+        Values to try; by default 0.2, 0.3 ... 0.8; 0, 0.1 ... 0.8; 0, 10 ... 100.
+    metric : {"iou", "dice"}
+        Whose mean is maximised.
+    threshold, smooth
+        How masks are made where these are not what is chosen; as in `score`.
+    as_published : bool
+        Choose cut-offs as the CheXlocalize scripts do (see Notes); thresholds are chosen alike.
+    jobs : int, optional
+        Processes; -1 for one per core. None takes what `joblib.parallel_config` says.
+    progress : bool
+        Show a bar on stderr.
+
+    Returns
+    -------
+    DataFrame
+        One row per task, series and value of the grid, in this order.
+
+        task, method, model, seed
+            The last two only where the study has them.
+        threshold, cutoff or smooth
+            The value.
+        metric, estimate
+            Mean over the cases with a defined score.
+        n, n_missing
+            Scores that are defined and that are not.
+        chosen
+            True in one row per task and series: the largest mean, the smallest value among equals. Nowhere
+            where no mean is defined.
+
+    Raises
+    ------
+    SalstatsError
+        No maps in the study.
+    ValueRangeError
+        A grid that is empty, unsorted or out of range.
+
+    See Also
+    --------
+    score : takes the frame's file as `threshold`, `cutoff` or `smooth`.
+    plot_thresholds : draws it.
+
+    Notes
+    -----
+    Thresholds and box filters are chosen on the true-positive slice: cases whose truth has the finding,
+    empty masks left out. Cut-offs are chosen on the full slice: a mask where there is no finding has IoU 0,
+    neither mask nor finding is left out. A cut-off keeps `prob >= cutoff`, as `score` does.
+
+    The CheXlocalize scripts (tune_probability_threshold.py, rajpurkarlab/cheXlocalize at 2a79492) choose a
+    cut-off with `prob > cutoff`, on means rounded to three digits, and apply it with `>=`; they do not try 0
+    for Lung Lesion. So does `as_published`, whose `estimate` is rounded as theirs is.
+
+    All thresholds come from one pass over a map, as do all cut-offs.
+
+    Examples
+    --------
+    >>> import numpy as np, salstats as ss
+    >>> truth = np.zeros((8, 8), bool)
+    >>> truth[2:5, 2:5] = True
+    >>> study = ss.study_from_arrays({("a", "Edema"): truth}, {("a", "Edema", "cam"): truth * 0.5 + 0.25})
+    >>> ss.tune(study, grid=(0.2, 0.5))[["task", "threshold", "estimate", "n", "chosen"]]
+        task  threshold  estimate  n  chosen
+    0  Edema        0.2       1.0  1    True
+    1  Edema        0.5       1.0  1   False
+    """
+    study = study_of(study)
+    what = check_choice(what, tuple(GRIDS), "what")
+    values = _grid(GRIDS[what] if grid is None else grid, what)
+    check_choice(metric, TUNED, "metric")
+    rule = mask_rule(study, threshold=threshold, smooth=smooth if what != "smooth" else None)
+    series = study.with_maps()
+    if not series:
+        raise SalstatsError(f"{study.source} has no maps: there is nothing to tune")
+    cases = [c for c in study if c.annotated or what == "cutoff"]
+    work = partial(
+        _sweep, tasks=study.tasks, series=series, what=what, values=values, metric=metric, rule=rule,
+        keeps=operator.gt if as_published else operator.ge,
+    )  # fmt: skip
+    pieces = in_pieces(work, cases, jobs=jobs, progress=progress, label=f"Tuning the {what}")
+    if not pieces:
+        raise SalstatsError(f"{study.source} has no case that its truth holds: there is nothing to tune on")
+    scores = np.concatenate(pieces)  # cases, tasks, series, values
+    return _frame(scores, study, series, what, values, metric, as_published and what == "cutoff")
+
+
+def _grid(grid: Sequence[float], what: str) -> tuple[float, ...]:
+    """Return the values to try, in ascending order."""
+    values = tuple(float(v) for v in grid)
+    high = LARGEST_BOX if what == "smooth" else 1
+    if not values or any(b <= a for a, b in pairwise(values)):
+        raise ValueRangeError(f"grid must hold one value or more in ascending order; got {list(grid)}")
+    if not all(0 <= v <= high for v in values) or (what == "smooth" and any(v % 1 for v in values)):
+        kind = f"whole pixels from 0 to {LARGEST_BOX}" if what == "smooth" else "from 0 to 1"
+        raise ValueRangeError(f"grid of {what} holds values {kind}; got {list(grid)}")
+    return values
+
+
+def _sweep(
+    cases: tuple[Case, ...],
+    *,
+    tasks: tuple[str, ...],
+    series: tuple[Series, ...],
+    what: str,
+    values: tuple[float, ...],
+    metric: str,
+    rule: MaskRule,
+    keeps: Callable[[float, float], bool],
+) -> np.ndarray:
+    """Return scores (cases, tasks, series, values) of a piece of the cases; NaN where undefined."""
+    scores = np.full((len(cases), len(tasks), len(series), len(values)), np.nan)
+    for row, case in enumerate(cases):
+        answers = {(p.task, p.series): p for p in case.predictions}
+        for column, task in enumerate(tasks):
+            truth = case.truths[task].read() if task in case.truths else None
+            # where the finding is absent only a cut-off has anything to gain
+            if what != "cutoff" and (truth is None or not masks.area(truth)):
+                continue
+            for place, one in enumerate(series):
+                prediction = answers.get((task, one))
+                if prediction is None:
+                    continue
+                counts = _counts(case, prediction, truth, what, values, rule, keeps)
+                if counts is not None:
+                    scores[row, column, place] = _rates(counts, what, metric)
+    return scores
+
+
+def _counts(
+    case: Case,
+    prediction: Prediction,
+    truth: masks.Rle | None,
+    what: str,
+    values: tuple[float, ...],
+    rule: MaskRule,
+    keeps: Callable[[float, float], bool],
+) -> np.ndarray | None:
+    """Return counts (values, 4) of one map; None where it cannot be used."""
+    content = prediction.read()
+    shape = case.shape or content.shape
+    if content.saliency is None or shape is None or not is_finite(content.saliency):
+        return None
+    reference = masks.empty(shape) if truth is None else truth
+    task, series = prediction.task, prediction.series
+    if what == "smooth":
+        level = value_of(rule.threshold, task, series)
+        return np.array([_smoothed(content, task, series, reference, v, level, rule) for v in values])
+    on_image = rule.on_image(content, task, series, shape)
+    if what == "threshold":
+        return np.asarray(on_image.counts_at(reference, values))
+    if np.isnan(content.prob):
+        return None
+    kept = Counts(*on_image.counts(reference, value_of(rule.threshold, task, series)))
+    cut = kept.emptied()
+    return np.array([kept if keeps(content.prob, v) else cut for v in values])
+
+
+def _smoothed(
+    content: Content, task: str, series: Series, truth: masks.Rle, size: float, level: Any, rule: MaskRule
+) -> Counts:
+    """Return the counts of a map under one box filter."""
+    smoothed = MaskRule(rule.threshold, {}, {(None, None): size})
+    return Counts(*smoothed.on_image(content, task, series, truth.shape).counts(truth, level))
+
+
+def _rates(counts: np.ndarray, what: str, metric: str) -> np.ndarray:
+    """Return scores from counts (values, 4); on the true-positive slice an empty mask has none."""
+    tp, fp, fn, tn = counts.T
+    scores = np.asarray(rate(metric, Counts(tp, fp, fn, tn)), dtype=np.float64)
+    return scores if what == "cutoff" else np.where(tp + fp == 0, np.nan, scores)
+
+
+def _frame(
+    scores: np.ndarray,
+    study: Study,
+    series: tuple[Series, ...],
+    what: str,
+    values: tuple[float, ...],
+    metric: str,
+    cutoffs_as_published: bool,
+) -> pd.DataFrame:
+    """Return means by task, series and value, with the best one marked."""
+    n = np.isfinite(scores).sum(axis=0)
+    with np.errstate(invalid="ignore"):
+        means = np.nansum(scores, axis=0) / np.where(n, n, np.nan)
+    if cutoffs_as_published:
+        means = means.round(3)
+    rows = []
+    for i, task in enumerate(study.tasks):
+        tried = [v > 0 or not (cutoffs_as_published and task == NEVER_UNCUT) for v in values]
+        for j, one in enumerate(series):
+            defined = np.isfinite(means[i, j]) & tried
+            best = int(np.nanargmax(np.where(tried, means[i, j], np.nan))) if defined.any() else -1
+            for k, value in enumerate(values):
+                if not tried[k]:
+                    continue
+                missing = int(_asked(study, task, what) - n[i, j, k])
+                rows.append((task, one.method, one.model, one.seed, value, metric, means[i, j, k],
+                             int(n[i, j, k]), missing, k == best))  # fmt: skip
+    names = ["task", "method", "model", "seed", what, "metric", "estimate", "n", "n_missing", "chosen"]
+    frame = pd.DataFrame(rows, columns=names)
+    if what == "smooth":
+        frame[what] = frame[what].astype("int64")
+    return frame.drop(columns=[c for c in ("model", "seed") if frame[c].isna().all()])
+
+
+def _asked(study: Study, task: str, what: str) -> int:
+    """Return how many cases a mean is over where every map is there and makes a mask."""
+    if what == "cutoff":
+        return len(study)
+    return sum(task in c.truths for c in study if c.annotated)

@@ -1,0 +1,125 @@
+"""A study scored by the rules of Saliency-Bench's package, for comparison with numbers made by it."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pandas as pd
+
+from salstats.checks import InputFileError, SalstatsError, check_choice
+from salstats.frames import text_column
+from salstats.images import masks
+from salstats.images.map_steps import resize
+from salstats.metrics import xaibenchmark
+from salstats.scoring.cases import ABSENT, EMPTY, NO_MAP
+from salstats.study import Case, Prediction, Study
+
+#: What the column `rules` holds.
+RULES = "xaibenchmark"
+_COLUMNS = ("case", "patient", "task", "method", "model", "seed", "metric", "score", "reason", "rules")
+_OPTIONAL = ("patient", "model", "seed")
+
+
+def score_xaibenchmark(
+    study: Study, *, metrics: str | Sequence[str] = tuple(xaibenchmark.SCORES)
+) -> pd.DataFrame:
+    """Return scores as Saliency-Bench's package defines them, which is not as `score` does.
+
+    A map is compared as it is: not scaled, and resized only where its size is not the truth's (bilinear). See
+    `metrics.xaibenchmark` for the rules and how they differ.
+
+    Parameters
+    ----------
+    study : Study
+        Such as `read_saliency_bench` returns on its default grid, the annotation's.
+    metrics : str or sequence of str
+        Of "iou", "precision", "recall", "hit".
+
+    Returns
+    -------
+    DataFrame
+        A scores frame in the order of cases, tasks, series and metrics, a row for each task that is
+        annotated on a case: `case, patient, task, method, model, seed, metric, score, reason, rules`
+        ("xaibenchmark"; `patient`, `model` and `seed` only where the study has them). `reason` says why a
+        score is NaN: "finding absent" (the truth marks nothing: the package leaves the image out), "no map",
+        "empty mask" (precision of a map that is positive nowhere).
+
+    Raises
+    ------
+    SalstatsError
+        No maps, or no case has a truth.
+    InputFileError
+        A map cannot be read.
+    ValueRangeError
+        An unknown metric.
+
+    Notes
+    -----
+    The package's own number is the mean over all scores but those of "finding absent" and "no map", NaN where
+    one is of an "empty mask". `summarize` gives the mean over the defined ones and counts the others. The
+    names of the metrics are those of `score`; do not put both in one frame without the column `rules`.
+
+    Examples
+    --------
+    >>> import numpy as np, salstats as ss
+    >>> from salstats.scoring.xaibenchmark import score_xaibenchmark
+    >>> truth = np.zeros((4, 4), bool)
+    >>> truth[:2] = True
+    >>> study = ss.study_from_arrays({("a", "cat"): truth}, {("a", "cat", "cam"): np.full((4, 4), 0.4)})
+    >>> score_xaibenchmark(study)[["case", "method", "metric", "score"]]
+      case method     metric  score
+    0    a    cam        iou    0.5
+    1    a    cam  precision    0.5
+    2    a    cam     recall    0.0
+    3    a    cam        hit    1.0
+    """
+    listed = [metrics] if isinstance(metrics, str) else list(dict.fromkeys(metrics))
+    names = [check_choice(m, tuple(xaibenchmark.SCORES), "metric") for m in listed]
+    if not study.with_maps():
+        raise SalstatsError(f"{study.source} has no maps to score")
+    rows = [row for case in study for row in _rows(case, study, names)]
+    if not rows:
+        raise SalstatsError(f"{study.source} has no case with a truth to compare with")
+    scores = pd.DataFrame(rows, columns=list(_COLUMNS))
+    for column in (*_OPTIONAL, "reason"):
+        scores[column] = text_column(scores[column])
+    return scores.drop(columns=[c for c in _OPTIONAL if scores[c].isna().all()])
+
+
+def _rows(case: Case, study: Study, metrics: Sequence[str]) -> Iterator[tuple[object, ...]]:
+    """Yield the rows of one case."""
+    answers = {(p.task, p.series): p for p in case.predictions}
+    for task in (t for t in study.tasks if t in case.truths):
+        truth = masks.decode(case.truths[task].read())
+        for series in study.with_maps():
+            found = _scores(answers.get((task, series)), truth, metrics, case.case)
+            for metric, (score, reason) in zip(metrics, found, strict=True):
+                yield (
+                    case.case,
+                    case.patient,
+                    task,
+                    series.method,
+                    series.model,
+                    series.seed,
+                    metric,
+                    score,
+                    reason,
+                    RULES,
+                )
+
+
+def _scores(
+    prediction: Prediction | None, truth: np.ndarray, metrics: Sequence[str], case: str
+) -> list[tuple[float, str | None]]:
+    """Return the scores of one map, and why one is undefined."""
+    if xaibenchmark.is_left_out(truth):
+        return [(np.nan, ABSENT)] * len(metrics)
+    saliency = None if prediction is None else prediction.read().saliency
+    if prediction is None or saliency is None:
+        return [(np.nan, NO_MAP)] * len(metrics)
+    if np.ndim(saliency) != 2:
+        raise InputFileError(
+            f"{prediction.source}, case {case}: a map has two dimensions, not {np.ndim(saliency)}"
+        )
+    shown = saliency if saliency.shape == truth.shape else resize(saliency, (truth.shape[0], truth.shape[1]))
+    scores = [xaibenchmark.SCORES[m](shown, truth) for m in metrics]
+    return [(s, EMPTY if np.isnan(s) else None) for s in scores]

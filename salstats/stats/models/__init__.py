@@ -1,0 +1,1 @@
+"""Formulas, families, covariance and fits of regression models."""

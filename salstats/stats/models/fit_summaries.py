@@ -1,0 +1,267 @@
+"""The other two of broom's three: one row per model, and one row per observation."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from scipy import special
+
+from salstats.checks import ColumnError, quoted
+from salstats.stats.models.fitting import Fit
+from salstats.stats.models.models import Model, fit_models, model_keys
+
+_STATISTICS = (
+    "r_squared",
+    "adj_r_squared",
+    "sigma",
+    "statistic",
+    "p_value",
+    "df",
+    "log_lik",
+    "aic",
+    "bic",
+    "deviance",
+    "df_residual",
+    "null_deviance",
+    "df_null",
+)
+_OBSERVATION = ("fitted", "residual", "leverage", "cooks_distance", "std_residual")
+
+
+def fit_statistics(
+    data: pd.DataFrame,
+    formula: str | Sequence[str],
+    *,
+    by: str | Sequence[str] | None = None,
+    family: str = "gaussian",
+    reference: str | None = None,
+    overall: bool = False,
+) -> pd.DataFrame:
+    """Return how well models fit, one row per model: broom's `glance`, with R's conventions.
+
+    Parameters
+    ----------
+    data, formula, by, family, reference, overall
+        As for `regress`. None of the numbers depends on `errors`.
+
+    Returns
+    -------
+    DataFrame
+        In order of formula and group, with columns
+
+        by..., reference, formula
+            As in `regress`.
+        r_squared, adj_r_squared
+            Share of variance explained (about zero in a model without intercept, as in R); gaussian only.
+        sigma
+            Residual standard deviation, n - k; gaussian only.
+        statistic, p_value, df
+            The classical F test of all terms and its numerator degrees of freedom; gaussian only, NaN for
+            an intercept alone. `joint_test` makes it with robust errors.
+        log_lik, aic, bic
+            Of the gaussian and binomial families; a linear model's sigma counts as a parameter, as in
+            R (statsmodels does not count it).
+        deviance, df_residual
+            Residual sum of squares or deviance, and n - k.
+        null_deviance, df_null
+            The same of the model with an intercept alone; logit families only, as in broom.
+        nobs, n_missing
+            Rows used, and left out because a variable of the formula is missing.
+
+    Raises
+    ------
+    FormulaError, ColumnError, ValueRangeError
+        As for `regress`.
+
+    Warns
+    -----
+    SalstatsWarning
+        Models without estimates (NaN) or with terms that cannot be told apart.
+
+    Notes
+    -----
+    With r estimated coefficients, RSS the residual sum of squares and l the log-likelihood, R^2 = 1 -
+    RSS / TSS, adjusted 1 - (1 - R^2) (n - 1) / (n - r), l = -n/2 (log(2 pi RSS / n) + 1), AIC = -2 l + 2 p,
+    BIC = -2 l + p log n with p = r + 1 (gaussian) or r (binomial).
+
+    References
+    ----------
+    Robinson D, Hayes A, Couch S. broom: convert statistical objects into tidy tibbles.
+    https://doi.org/10.32614/CRAN.package.broom
+
+    Examples
+    --------
+    >>> import pandas as pd, salstats as ss
+    >>> table = pd.DataFrame({"score": [0.1, 0.3, 0.2, 0.5, 0.4, 0.6], "size": [1, 2, 3, 4, 5, 6]})
+    >>> ss.fit_statistics(table, "score ~ size")[["r_squared", "sigma", "statistic", "aic", "nobs"]].round(3)
+       r_squared  sigma  statistic   aic  nobs
+    0      0.784  0.097     14.561 -7.39     6
+    """
+    models, options, _ = fit_models(
+        data,
+        formula,
+        by=by,
+        family=family,
+        errors="classical",
+        unit=None,
+        reference=reference,
+        overall=overall,
+        inference=False,
+    )
+    rows = [_glance(m.fit) if m.fit is not None else dict.fromkeys(_STATISTICS, np.nan) for m in models]
+    result = pd.concat(
+        [model_keys(models, options, [1] * len(models)), pd.DataFrame(rows, columns=list(_STATISTICS))],
+        axis=1,
+    )
+    result["nobs"] = [len(m.rows) for m in models]
+    result["n_missing"] = [m.n_missing for m in models]
+    return result
+
+
+def augment(
+    data: pd.DataFrame,
+    formula: str | Sequence[str],
+    *,
+    by: str | Sequence[str] | None = None,
+    family: str = "gaussian",
+    reference: str | None = None,
+) -> pd.DataFrame:
+    """Return the rows a model used, with fitted values, residuals and influence beside them.
+
+    Parameters
+    ----------
+    data, formula, by, family, reference
+        As for `regress`.
+
+    Returns
+    -------
+    DataFrame
+        One row per formula and row used, rows in the order of `data`, default index. Rows in which a
+        variable of the formula is missing are left out (`regress` counts them in `n_missing`), and so
+        are rows of models without estimates. Columns
+
+        formula
+            As it was given.
+        the columns of the model's rows
+            Those of `data`; where the formula names metrics, these are columns in place of `score`, and with
+            `reference` the left side holds the gap reference - method.
+        fitted
+            The fitted mean (a probability or fraction for the logit families, not its logit).
+        residual
+            Left side - fitted.
+        leverage
+            Diagonal of the hat matrix, of the weighted one for the logit families.
+        cooks_distance
+            How much all fitted values move when the row is left out.
+        std_residual
+            Residual over its standard error (Pearson's for the logit families).
+
+    Raises
+    ------
+    ColumnError
+        `data` has a column of one of these names already.
+    FormulaError, ColumnError, ValueRangeError
+        As for `regress`.
+
+    Warns
+    -----
+    SalstatsWarning
+        Models without estimates or with terms that cannot be told apart.
+
+    Notes
+    -----
+    With v_i = 1 or mu_i (1 - mu_i), phi the dispersion (as in `regress`), h_i the leverage and r
+    coefficients: std_residual = e_i / sqrt(phi v_i (1 - h_i)) and
+    cooks_distance = std_residual^2 h_i / ((1 - h_i) r). These are R's `rstandard` and `cooks.distance` of a
+    linear model, and `rstandard(type = "pearson")` and `cooks.distance` of a glm. Both are NaN where a row
+    has leverage 1.
+
+    References
+    ----------
+    Cook RD. Detection of influential observation in linear regression. Technometrics 1977;19:15-18.
+    https://doi.org/10.1080/00401706.1977.10489493
+
+    Examples
+    --------
+    >>> import pandas as pd, salstats as ss
+    >>> table = pd.DataFrame({"score": [0.1, 0.3, 0.2, 0.5, 0.4], "size": [1, 2, 3, 4, None]})
+    >>> ss.augment(table, "score ~ size").drop(columns="formula").round(3)
+       score  size  fitted  residual  leverage  cooks_distance  std_residual
+    0    0.1   1.0    0.11     -0.01       0.7           0.029        -0.157
+    1    0.3   2.0    0.22      0.08       0.3           0.145         0.823
+    2    0.2   3.0    0.33     -0.13       0.3           0.383        -1.337
+    3    0.5   4.0    0.44      0.06       0.7           1.037         0.943
+    """
+    models, _, _ = fit_models(
+        data,
+        formula,
+        by=by,
+        family=family,
+        errors="classical",
+        unit=None,
+        reference=reference,
+        overall=False,
+        inference=False,
+    )
+    parts: dict[str, list[Model]] = {}
+    for position, model in enumerate(models):
+        # the models of one formula follow each other and share a frame
+        new = position == 0 or model.frame is not models[position - 1].frame
+        parts.setdefault(f"{len(parts)}" if new else f"{len(parts) - 1}", []).append(model)
+    return pd.concat([_augmented(group) for group in parts.values()], ignore_index=True)
+
+
+def _augmented(models: list[Model]) -> pd.DataFrame:
+    """Return the rows of the models of one formula, in the order of their frame."""
+    frame = models[0].frame
+    taken = [c for c in ("formula", *_OBSERVATION) if c in frame.columns]
+    if taken:
+        raise ColumnError(f"the data has a column {quoted(taken)} already; rename it")
+    values = np.full((len(frame), len(_OBSERVATION)), np.nan)
+    used = np.zeros(len(frame), dtype=bool)
+    for model in models:
+        if model.fit is not None:
+            values[model.rows] = _observations(model.fit)
+            used[model.rows] = True
+    result = frame.loc[used].reset_index(drop=True)
+    result.insert(0, "formula", models[0].formula.text)
+    return pd.concat([result, pd.DataFrame(values[used], columns=list(_OBSERVATION))], axis=1)
+
+
+def _observations(fit: Fit) -> np.ndarray:
+    """Return fitted, residual, leverage, Cook's distance and standardised residual, shape (n, 5)."""
+    free = np.where(1 - fit.leverage > 1e-10, 1 - fit.leverage, np.nan)
+    standardised = fit.residual / np.sqrt(fit.dispersion * fit.weights * free)
+    cooks = standardised**2 * fit.leverage / (free * fit.rank)
+    return np.column_stack([fit.fitted, fit.residual, fit.leverage, cooks, standardised])
+
+
+def _glance(fit: Fit) -> dict[str, float]:
+    """Return the statistics of one fit."""
+    gaussian = fit.family == "gaussian"
+    n_parameters = fit.rank + gaussian
+    row = dict.fromkeys(_STATISTICS, np.nan) | {
+        "log_lik": fit.log_likelihood,
+        "aic": -2 * fit.log_likelihood + 2 * n_parameters,
+        "bic": -2 * fit.log_likelihood + n_parameters * np.log(fit.n),
+        "deviance": fit.deviance,
+        "df_residual": float(fit.n - fit.rank),
+    }
+    if not gaussian:
+        return row | {"null_deviance": fit.null_deviance, "df_null": float(fit.n - fit.intercept)}
+    row["sigma"] = float(np.sqrt(fit.dispersion))
+    df = fit.rank - fit.intercept
+    if df == 0:
+        return row | {"r_squared": 0.0, "adj_r_squared": 0.0}
+    if np.isnan(fit.dispersion):
+        return row
+    explained = float(((fit.fitted - (fit.fitted.mean() if fit.intercept else 0.0)) ** 2).sum())
+    share = explained / (explained + fit.deviance)
+    statistic = explained / df / fit.dispersion
+    return row | {
+        "r_squared": share,
+        "adj_r_squared": 1 - (1 - share) * (fit.n - fit.intercept) / (fit.n - fit.rank),
+        "statistic": statistic,
+        "p_value": float(special.fdtrc(df, fit.n - fit.rank, statistic)),
+        "df": float(df),
+    }

@@ -1,0 +1,216 @@
+"""Joint Wald tests of a model's terms, such as the interaction with a subgroup."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from scipy import special
+
+from salstats.checks import FormulaError, quoted
+from salstats.frames import estimates_frame
+from salstats.stats.adjust import adjust as adjust_estimates
+from salstats.stats.adjust import check_procedure
+from salstats.stats.models.covariance import CLUSTERED, hotelling_df, wald_statistic
+from salstats.stats.models.formulas import Formula, parse_formula
+from salstats.stats.models.models import (
+    Model,
+    Notes,
+    covariance,
+    fit_models,
+    model_counts,
+    model_keys,
+    note_few_clusters,
+    warn_of,
+)
+
+
+def joint_test(
+    data: pd.DataFrame,
+    formula: str | Sequence[str],
+    terms: str | Sequence[str] | None = None,
+    *,
+    by: str | Sequence[str] | None = None,
+    family: str = "gaussian",
+    errors: str | None = None,
+    unit: str | None = None,
+    reference: str | None = None,
+    adjust: str = "none",
+    overall: bool = False,
+) -> pd.DataFrame:
+    """Return the Wald test that all coefficients of some terms are zero, one row per model.
+
+    This tests a subgroup's interaction as a whole: `joint_test(scores, "iou ~ method * site",
+    "method:site", errors="cr2")` asks whether the methods differ in the same way at every site.
+
+    Parameters
+    ----------
+    data, formula, by, family, errors, unit, reference, overall
+        As for `regress`.
+    terms : str or sequence of str, optional
+        Terms of the formula, such as `"task"` or `"area_ratio:task"` (in either order); several are tested
+        together. By default all terms but the intercept.
+    adjust : str
+        `none`, or a procedure of `adjust()`; the family is the rows shown.
+
+    Returns
+    -------
+    DataFrame
+        In order of formula and group, with columns
+
+        by..., reference, formula
+            As in `regress`.
+        term
+            The terms tested, joined by " + ".
+        statistic
+            F = b' V^-1 b / q, of the q coefficients that could be estimated; with `errors="cr2"` times
+            (eta - q + 1) / eta. NaN where V is undefined or singular.
+        df
+            Its numerator degrees of freedom, q.
+        p_value, p_adjusted
+            From F(q, df_residual); p_adjusted with `adjust`.
+        unit, n, n_missing, n_units
+            As in `regress`.
+        df_residual
+            Denominator: n - k; G - 1 with `errors="cluster"`; eta - q + 1 with `cr2`; NaN for the binomial
+            family, errors not clustered, whose q F is compared with chi^2(q).
+        n_tests, procedure
+            With `adjust`.
+
+    Raises
+    ------
+    FormulaError
+        A formula has no such term.
+    ColumnError, ValueRangeError
+        As for `regress`.
+
+    Warns
+    -----
+    SalstatsWarning
+        As for `regress`, of the terms tested; with `errors="cluster"` where there are fewer than 20 q
+        clusters, with `cr2` where there are too few for a test.
+
+    Notes
+    -----
+    With clusters prefer `errors="cr2"` (gaussian): "cluster" needs many of them for each coefficient. Where
+    nothing is there and the terms vary between 15 clusters, q = 5, it gives p < 0.05 in half of all studies;
+    with 40 and q = 3 in an eighth. CR2 with the approximate Hotelling test of Pustejovsky and Tipton (eta as
+    in clubSandwich's `Wald_test(test = "HTZ")`) keeps to 0.05 or below; with few clusters it is cautious, and
+    where eta <= q - 1 it cannot be made: NaN. For a balanced design of methods and cases it is Hotelling's
+    T^2 of the cases' differences.
+
+    With `errors="classical"` this is the F test of R's `anova` and `waldtest`; with `hc3` that of
+    `waldtest(vcov = vcovHC)`. For clusters R's `waldtest` takes n - k for the denominator; here it is
+    G - 1, as in Stata and as `regress` does for each term. An F test of as many terms as there are clusters
+    or more cannot be made: NaN.
+
+    References
+    ----------
+    Pustejovsky JE, Tipton E. Small-sample methods for cluster-robust variance estimation and hypothesis
+    testing in fixed effects models. J Bus Econ Stat 2018;36:672-683.
+    https://doi.org/10.1080/07350015.2016.1247004
+
+    Examples
+    --------
+    >>> import pandas as pd, salstats as ss
+    >>> table = pd.DataFrame({"score": [1, 2, 4, 3, 6, 9, 11, 13.0], "site": list("aaaabbbb"),
+    ...     "size": [1, 2, 3, 4, 1, 2, 3, 4]})
+    >>> ss.joint_test(table, "score ~ size * site", "size:site").round(4).drop(columns="formula")
+            term  statistic   df  p_value  n  n_missing  df_residual
+    0  size:site    10.7143  1.0   0.0307  8          0          4.0
+    """
+    check_procedure(adjust, "adjust")
+    models, options, unit_name = fit_models(
+        data,
+        formula,
+        by=by,
+        family=family,
+        errors=errors,
+        unit=unit,
+        reference=reference,
+        overall=overall,
+    )
+    names, positions = [], []
+    for model in models:
+        name, position = _positions(model.formula, terms)
+        names.append(name)
+        positions.append(position)
+    notes: Notes = {}
+    tests = np.asarray([_joint(m, options.errors, p, notes) for m, p in zip(models, positions, strict=True)])
+    warn_of(notes)
+    ones = [1] * len(models)
+    result = estimates_frame(
+        model_keys(models, options, ones),
+        {
+            "term": names,
+            "statistic": tests[:, 0],
+            "df": tests[:, 1],
+            "p_value": tests[:, 3],
+            **model_counts(models, ones, unit_name),
+        },
+        {"df_residual": tests[:, 2]},
+    )
+    return result if adjust.lower() == "none" else adjust_estimates(result, procedure=adjust)
+
+
+def _positions(formula: Formula, terms: str | Sequence[str] | None) -> tuple[str, list[int]]:
+    """Return the name of what is tested and the positions of its terms in a formula."""
+    known = {frozenset(f.key for f in term): i for i, term in enumerate(formula.terms)}
+    shown = [":".join(f.name for f in term) for term in formula.terms]
+    if not shown:
+        raise FormulaError(f"{formula.text!r} has an intercept only; there is nothing to test")
+    if terms is None:
+        return " + ".join(shown), list(range(len(shown)))
+    if not isinstance(terms, Sequence):
+        raise FormulaError(f"{formula.text!r} has no term {terms!r} (terms: {quoted(shown)})")
+    positions: list[int] = []
+    for asked in [terms] if isinstance(terms, str) else list(terms):
+        found = parse_formula(f"Q('') ~ {asked}").terms if isinstance(asked, str) else ()
+        inside = [known.get(frozenset(f.key for f in term)) for term in found]
+        if not inside or None in inside:
+            raise FormulaError(f"{formula.text!r} has no term {asked!r} (terms: {quoted(shown)})")
+        positions += [i for i in inside if i is not None]
+    unique = list(dict.fromkeys(positions))
+    return " + ".join(shown[i] for i in unique), unique
+
+
+def _joint(
+    model: Model, errors: str, positions: Sequence[int], notes: Notes
+) -> tuple[float, float, float, float]:
+    """Return F, its two degrees of freedom (NaN for infinity) and the p-value."""
+    fit = model.fit
+    if fit is None:
+        return (float("nan"),) * 4
+    tested = [i for i, column in enumerate(fit.kept) if model.design.assign[column] in positions]
+    q = len(tested)
+    if not q:
+        return float("nan"), 0.0, float("nan"), float("nan")
+    values, df = covariance(model, errors, notes, tested)
+    block = np.ix_(tested, tested)
+    undefined = np.isnan(values[block]).any()
+    statistic = wald_statistic(
+        fit.coefficients[fit.kept[tested]], values[block], fit.dispersion * fit.bread[block]
+    )
+    if errors == "cluster" and not np.isnan(statistic):
+        note_few_clusters(model, q, notes)
+    residual_df = float(df[0])
+    if np.isinf(residual_df):
+        return statistic, float(q), float("nan"), float(special.chdtrc(q, q * statistic))
+    if errors == "cr2":
+        statistic, residual_df = _hotelling(model, tested, statistic)
+    if np.isnan(statistic) and not undefined and errors in CLUSTERED:
+        notes.setdefault("no joint test (NaN) with so few clusters", []).append(
+            f"{model.label}: {model.n_units} clusters for {q} coefficients"
+        )
+    return statistic, float(q), residual_df, float(special.fdtrc(q, residual_df, statistic))
+
+
+def _hotelling(model: Model, tested: Sequence[int], statistic: float) -> tuple[float, float]:
+    """Return F and its denominator degrees of freedom, for CR2's b' V^-1 b / q."""
+    assert model.fit is not None
+    assert model.clusters is not None
+    q = len(tested)
+    eta = hotelling_df(model.fit.matrix, model.fit.bread, model.clusters, tested)
+    df = eta - q + 1
+    if np.isnan(statistic) or df <= 0:
+        return float("nan"), float("nan")
+    return statistic * df / eta, df

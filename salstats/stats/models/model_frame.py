@@ -1,0 +1,178 @@
+"""The rows of a model: metrics as columns, the gap to a reference, and the groups."""
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from salstats.checks import (
+    ColumnError,
+    FormulaError,
+    check_by,
+    check_columns,
+    check_frame,
+    did_you_mean,
+    quoted,
+)
+from salstats.frames import KEY_COLUMNS, SCORES_COLUMNS, check_scores, combined_codes
+from salstats.stats.absent import ABSENT, absent_pairs
+from salstats.stats.grouping import row_groups
+from salstats.stats.models.formulas import Formula
+from salstats.stats.pairing import pair_with_reference
+
+
+@dataclass(frozen=True)
+class Group:
+    """The rows of one model.
+
+    Attributes
+    ----------
+    key : tuple
+        Its values of the grouping columns.
+    rows : ndarray of int
+        Positions in the model frame.
+    """
+
+    key: tuple[object, ...]
+    rows: np.ndarray
+
+
+def check_data(data: object) -> pd.DataFrame:
+    """Return `data` if it is a frame, and a valid scores frame where it has the columns of one."""
+    frame = check_frame(data, "data")
+    if set(SCORES_COLUMNS) <= set(frame.columns):
+        check_scores(frame, "data")
+    return frame
+
+
+def model_frame(data: pd.DataFrame, formula: Formula, reference: str | None) -> pd.DataFrame:
+    """Return the rows a formula speaks of, with its metrics as columns.
+
+    Parameters
+    ----------
+    data : DataFrame
+        Any tidy table, or a scores frame.
+    formula : Formula
+        Its names are columns of `data`, or else values of the column `metric`.
+    reference : str or None
+        A method: the left side becomes its score minus that of each other method, on the same case.
+
+    Returns
+    -------
+    DataFrame
+        Default index. `data` as it is where every name is a column; else one row per case, task, method
+        (and data set, reader, model, seed) with the scores of the metrics named, NaN where there is
+        none, and the other columns from the row of the left side's metric where there is one. `metric`
+        is then the left side's.
+
+    Raises
+    ------
+    ColumnError
+        A name is neither a column nor a metric.
+    FormulaError
+        `reference` with a left side that is not a plain name.
+    """
+    metrics = _metrics_needed(data, formula)
+    if reference is not None:
+        return _gap_frame(data, formula, metrics, reference)
+    if not metrics:
+        return data.reset_index(drop=True)
+    return _metrics_as_columns(data, metrics)
+
+
+def _metrics_needed(data: pd.DataFrame, formula: Formula) -> list[str]:
+    """Return the names of a formula that are metrics, the left side's first."""
+    has_metrics = {"metric", "score"} <= set(data.columns)
+    known = [str(m) for m in pd.unique(data["metric"].dropna())] if has_metrics else []
+    needed = []
+    for name in formula.columns:
+        if name in data.columns:
+            continue
+        if name not in known:
+            hint = did_you_mean(name, [*data.columns, *known], n=3)
+            metrics = f"; metrics: {quoted(known)}" if known else ""
+            raise ColumnError(
+                f"{name!r} in {formula.text!r} is neither a column nor a metric{hint} "
+                f"(columns: {quoted(data.columns)}{metrics})"
+            )
+        needed.append(name)
+    return needed
+
+
+def _metrics_as_columns(scores: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
+    """Return one row per key with a column per metric."""
+    of_metrics = scores[scores["metric"].isin(metrics)]
+    rank = of_metrics["metric"].astype("str").map({m: i for i, m in enumerate(metrics)}).to_numpy()
+    ordered = of_metrics.iloc[np.argsort(rank, kind="stable")]
+    codes = combined_codes(ordered, [c for c in KEY_COLUMNS if c in scores.columns and c != "metric"])
+    first = np.sort(np.unique(codes, return_index=True)[1])
+    frame = ordered.iloc[first].drop(columns="score").reset_index(drop=True)
+    values = ordered["score"].to_numpy(dtype=np.float64)
+    names = ordered["metric"].to_numpy()
+    for metric in metrics:
+        of_key = np.full(int(codes.max()) + 1, np.nan)
+        rows = names == metric
+        of_key[codes[rows]] = values[rows]
+        frame[metric] = of_key[codes[first]]
+    frame["metric"] = metrics[0]
+    return frame
+
+
+def _gap_frame(data: pd.DataFrame, formula: Formula, metrics: Sequence[str], reference: str) -> pd.DataFrame:
+    """Return the model frame whose left side is reference - method."""
+    if not isinstance(formula.response.expression, ast.Name):
+        raise FormulaError(
+            f"reference={reference!r} needs a metric by itself on the left side, since the gap is "
+            f"formed first; {formula.response.name} is not one"
+        )
+    left = formula.response.expression.id
+    check_columns(data, ["case", "method"], "data")
+    if left in metrics:
+        scores = data[data["metric"] == left]
+    else:
+        scores = data.assign(score=data[left])
+        if "metric" not in scores.columns:
+            scores = scores.assign(metric=left)
+        check_scores(scores, "data")
+    paired = pair_with_reference(scores.reset_index(drop=True), reference)
+    gap = paired["reference_score"] - paired["score"]
+    if "reason" in paired.columns:
+        # a gap is missing for what either side says, the absence of the finding before all
+        stated = paired["reason"].where(paired["reason"].notna() & paired["reason"].ne(""))
+        of_gap = stated.astype("object").fillna(paired["reference_reason"]).mask(absent_pairs(paired), ABSENT)
+        paired = paired.drop(columns="reference_reason").assign(reason=of_gap)
+    paired = paired.drop(columns="reference_score").assign(score=gap)
+    if left in metrics:
+        others = data[data["metric"].isin([m for m in metrics if m != left]) & (data["method"] != reference)]
+        return _metrics_as_columns(pd.concat([paired, others], ignore_index=True), metrics)
+    paired[left] = gap
+    if metrics:
+        raise FormulaError(
+            f"with reference={reference!r}, {formula.text!r} cannot use the column {left!r} and the metrics "
+            f"{quoted(metrics)} together; name a metric on the left side"
+        )
+    return paired[list(data.columns)]
+
+
+def grouping_columns(
+    data: pd.DataFrame, formulas: Sequence[Formula], by: str | Sequence[str] | None
+) -> list[str]:
+    """Return the grouping columns: those asked for, or `method` where it is a column that no formula uses."""
+    if by is None and any("method" in formula.columns for formula in formulas):
+        return []
+    columns = check_by(data, by, ("method",), "data")
+    for formula in formulas:
+        both = [c for c in columns if c in formula.columns]
+        if both:
+            raise ColumnError(
+                f"{quoted(both)} is in by and in {formula.text!r}; within a group it does not vary"
+            )
+    return columns
+
+
+def split(frame: pd.DataFrame, by: Sequence[str], *, overall: bool) -> list[Group]:
+    """Return the groups of a model frame in sorted order; see `grouping.row_groups`."""
+    keys, rows = row_groups(frame, by, overall=overall)
+    return [Group(tuple(keys.iloc[group]), positions) for group, positions in enumerate(rows)]

@@ -1,0 +1,314 @@
+"""Regression of scores: the terms of linear and logit models."""
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import special
+
+from salstats.checks import SalstatsWarning, check_level, quoted
+from salstats.frames import estimates_frame, text_column
+from salstats.stats.adjust import adjust as adjust_estimates
+from salstats.stats.adjust import check_procedure
+from salstats.stats.models.design import INTERCEPT
+from salstats.stats.models.formulas import Formula
+from salstats.stats.models.models import (
+    Model,
+    Notes,
+    covariance,
+    fit_models,
+    model_counts,
+    model_keys,
+    note_few_clusters,
+    warn_of,
+)
+
+_LOG_SCALE = ("log(", "log1p(", "logit(")
+
+
+def regress(
+    data: pd.DataFrame,
+    formula: str | Sequence[str],
+    *,
+    by: str | Sequence[str] | None = None,
+    family: str = "gaussian",
+    errors: str | None = None,
+    unit: str | None = None,
+    reference: str | None = None,
+    level: float = 0.95,
+    exponentiate: bool = False,
+    adjust: str = "none",
+    overall: bool = False,
+) -> pd.DataFrame:
+    """Return the coefficients of regression models, one row per term.
+
+    A positive estimate means that the left side is larger where the term is. Rows in which a variable of
+    the formula is missing are left out, as in R's `lm`, and counted.
+
+    Parameters
+    ----------
+    data : DataFrame
+        A scores frame, or any tidy table. A name in the formula is a column, or else a metric: then one
+        row of the model is one case, task and method (data set, reader, model, seed), with the metrics
+        named as columns.
+    formula : str or sequence of str
+        Such as `"iou ~ area_ratio"`. It is data, not code: column names, the operators
+        `+ - * / : ^ ** %in%`, numbers, and `C(x)`, `C(x, Treatment("level"))`, `Q("any name")`, `I(...)`,
+        `log`, `log1p`, `sqrt`, `exp`, `logit`, `scale`, `center`.
+    by : str or sequence of str, optional
+        A model for each group. By default `method`, where it is a column that the formula does not use.
+    family : str
+        `gaussian`, `binomial` (logit, outcome 0 or 1), `fractional` (quasi-binomial logit for an outcome in
+        [0, 1], exact 0 and 1 included).
+    errors : str, optional
+        `classical`, `hc0`, `hc1`, `hc2`, `hc3`, `cluster` (CR1), `cr2` (gaussian only, and there the one
+        to take for clusters: with few of them, or terms that vary between them, `cluster` gives p-values
+        that are too small). By default classical, and for the fractional family `hc1`, since nobody
+        believes its variance.
+    unit : str, optional
+        Column of the clusters; by default `patient` where it repeats over cases, else `case`.
+    reference : str, optional
+        A method, such as `"human"`: the left side becomes `reference - method` on the same case and task,
+        so that a positive slope means that the method falls further behind as the term grows.
+    level : float
+        Confidence level.
+    exponentiate : bool
+        Exponentiate the estimate and its limits (odds ratios of the logit families). `std_error` and
+        `statistic` stay on the log scale, as in broom.
+    adjust : str
+        `none`, or a procedure of `adjust()`; the family is every term shown except intercepts.
+    overall : bool
+        With `task` in `by`, add the model pooled over tasks as task "Overall".
+
+    Returns
+    -------
+    DataFrame
+        In order of formula, group (sorted, "Overall" last) and term, with columns
+
+        by..., reference
+            The grouping columns, and the reference if there is one.
+        formula
+            As it was given.
+        term
+            In R's spelling: `(Intercept)`, `area_ratio`, `taskEdema`, `area_ratio:taskEdema`.
+        estimate
+            The coefficient; NaN for a term that depends linearly on earlier ones (as in R), and where
+            a model has no estimates at all. Both warn.
+        std_error
+            By `errors`; NaN, with a warning, where it cannot be estimated: a perfect fit, a single cluster,
+            a coefficient that one cluster determines alone (one row, with hc0 ... hc3). The columns that
+            depend on it are NaN too.
+        statistic
+            estimate / std_error.
+        df
+            Degrees of freedom of Student's t: n - k for the gaussian and fractional families, G - 1 with
+            `errors="cluster"`, Satterthwaite's with `cr2`. NaN means the normal distribution: the binomial
+            family, errors not clustered.
+        p_value
+            Two-sided.
+        p_adjusted
+            With `adjust`.
+        conf_low, conf_high, conf_level
+            Wald limits from the same distribution; they are not adjusted.
+        interval
+            `t`, or `wald` for the normal distribution.
+        unit
+            With clustered errors: the column of the clusters.
+        n
+            Rows used.
+        n_missing
+            Rows left out because a variable of the formula is missing; `n_absent`, where there is any, are
+            those of them without an outcome as the finding is absent.
+        n_units
+            With clustered errors: number of clusters, G.
+        family, errors, exponentiated
+            As they were used; with `exponentiated` the estimate and its limits are ratios.
+        reference_level
+            Where a formula has text in it: the level that a level of it is compared with.
+        normalized
+            Where a covariate runs from 0 to 1 in the data, as `normalize` makes it: whether this one does.
+        n_tests, procedure
+            With `adjust`: size of the family, and what it was adjusted by.
+
+    Raises
+    ------
+    FormulaError
+        A formula that cannot be read or asks for something that is not listed above.
+    ColumnError
+        A name that is neither a column nor a metric; a variable in `by` and in the formula; an empty unit.
+    ValueRangeError
+        An unknown option; an outcome that does not fit the family; a transform that is undefined somewhere;
+        `unit` without clustered errors.
+
+    Warns
+    -----
+    SalstatsWarning
+        Once each for: models without estimates (too few rows, a separated logit model); terms that cannot
+        be told apart; a perfect fit; terms whose errors cannot be estimated; fewer than 20 clusters with
+        `errors="cluster"`; a reference level that differs between groups; rows that repeat a case or
+        patient without clustered errors; several metrics in one model.
+
+    Notes
+    -----
+    Text is coded by treatment contrasts, the reference being the first level in sorted order (upper case
+    before lower case, as in R's C locale) or a Categorical's first; only levels that are present in a group
+    count: where the first is absent from a group, that group's terms are against another one (it warns).
+    `scale` (standard deviation with n - 1) and `center` use the rows of the model; R's `lm` scales before it
+    leaves rows out, so that the two differ where an outcome or another variable is missing. True and False
+    are 1 and 0.
+
+    With s_i = x_i (y_i - mu_i), e_i = y_i - mu_i, M = (X'WX)^-1 (W = 1, or mu (1 - mu) for the logit) and
+    h_i the leverages of the weighted design, the covariance is
+
+    - classical: phi M, phi = RSS / (n - k), 1 (binomial), Pearson's chi^2 / (n - k) (fractional);
+    - hc0: M [sum s_i s_i'] M; hc1: times n / (n - k); hc2, hc3: e_i^2 over 1 - h_i, (1 - h_i)^2. The logit
+      families have all of them, as in R's sandwich (statsmodels silently gives HC0);
+    - cluster: CR1, G / (G - 1) * (n - 1) / (n - k) M [sum_g s_g s_g'] M with s_g the sum over a cluster, and
+      t with G - 1 in every family; this is Stata's, and sandwich's `vcovCL(type = "HC1")`, whose `coeftest`
+      takes n - k however;
+    - cr2: Bell and McCaffrey, as in R's clubSandwich.
+
+    All but the classical see errors only through residuals. A covariate that is 1 in one cluster alone (a
+    level with one row) leaves residuals there that sum to 0 whatever the data; R prints standard errors for
+    it that are far too small, or zero but for rounding. Here they are NaN, as are those of terms compared
+    with it; the other terms are not touched, and hc2 and hc3, which R does not define then, leave such a row
+    out.
+
+    A logit model whose terms separate zeros from ones has no finite estimates: NaN rows, where R prints
+    huge numbers. Limits of the logit are Wald's, as R's `confint.default`; broom's profile the likelihood.
+
+    References
+    ----------
+    Robinson D, Hayes A, Couch S. broom: convert statistical objects into tidy tibbles.
+    https://doi.org/10.32614/CRAN.package.broom
+
+    Papke LE, Wooldridge JM. Econometric methods for fractional response variables. J Appl Econometrics
+    1996;11:619-632. https://doi.org/10.1002/(SICI)1099-1255(199611)11:6<619::AID-JAE418>3.0.CO;2-1
+
+    Zeileis A, Köll S, Graham N. Various versatile variances: an object-oriented implementation of clustered
+    covariances in R. J Stat Softw 2020;95(1):1-36. https://doi.org/10.18637/jss.v095.i01
+
+    Examples
+    --------
+    >>> import pandas as pd, salstats as ss
+    >>> scores = pd.DataFrame({"case": list("abcdef"), "method": "gradcam", "metric": "iou",
+    ...     "score": [0.1, 0.3, 0.2, 0.5, 0.4, 0.6], "size": [1, 2, 3, 4, 5, 6]})
+    >>> table = ss.regress(scores, "iou ~ size")
+    >>> table[["method", "term", "estimate", "std_error", "df", "p_value", "n"]].round(4)
+        method         term  estimate  std_error   df  p_value  n
+    0  gradcam  (Intercept)    0.0400     0.0904  4.0   0.6810  6
+    1  gradcam         size    0.0886     0.0232  4.0   0.0188  6
+    """
+    check_level(level)
+    check_procedure(adjust, "adjust")
+    models, options, unit_name = fit_models(
+        data,
+        formula,
+        by=by,
+        family=family,
+        errors=errors,
+        unit=unit,
+        reference=reference,
+        overall=overall,
+    )
+    if exponentiate and family == "gaussian":
+        _warn_not_logarithmic([m.formula for m in models])
+    notes: Notes = {}
+    parts = [_terms(model, options.errors, level, notes) for model in models]
+    warn_of(notes)
+    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    if exponentiate:
+        with np.errstate(over="ignore"):
+            for name in ("estimate", "conf_low", "conf_high"):
+                columns[name] = np.exp(columns[name])
+    repeats = [len(part["term"]) for part in parts]
+    counted = model_counts(models, repeats, unit_name)
+    normal = np.isinf(columns["df"])
+    columns["interval"] = np.where(normal, "wald", "t")
+    columns["df"] = np.where(normal, np.nan, columns["df"])
+    made = {"family": family, "errors": options.errors, "exponentiated": exponentiate}
+    result = estimates_frame(
+        model_keys(models, options, repeats),
+        {**columns, "conf_level": float(level), **counted},
+        made | _of_variables(models, data),
+    )
+    return result if adjust.lower() == "none" else adjust_estimates(result, procedure=adjust)
+
+
+def _of_variables(models: Sequence[Model], data: pd.DataFrame) -> dict[str, Any]:
+    """Return the columns on the variables of terms: reference levels, and covariates from 0 to 1."""
+    runs = {str(c) for c in data.columns if pd.api.types.is_float_dtype(data[c]) and _is_normalized(data[c])}
+    against: list[str | None] = []
+    normalized: list[bool] = []
+    for model in models:
+        design = model.design
+        # a model without columns has one row
+        for position in design.assign or (-1,):
+            term = model.formula.terms[position] if position >= 0 else ()
+            name = term[0].name if len(term) == 1 else ""
+            level = design.references.get(name)
+            # without an intercept the first factor has all its levels
+            against.append(None if f"{name}{level}" in design.names else level)
+            normalized.append(name in runs)
+    columns: dict[str, Any] = {"reference_level": text_column(against)} if any(against) else {}
+    return columns | ({"normalized": normalized} if any(normalized) else {})
+
+
+def _is_normalized(values: pd.Series) -> bool:
+    """Return whether numbers run from 0 to 1 and are no mere yes or no."""
+    return bool(values.min() == 0 and values.max() == 1 and values.between(0, 1, inclusive="neither").any())
+
+
+def _warn_not_logarithmic(formulas: Sequence[Formula]) -> None:
+    """Warn where exponentiated coefficients have no meaning."""
+    plain = dict.fromkeys(f.text for f in formulas if not f.response.name.startswith(_LOG_SCALE))
+    if plain:
+        warnings.warn(
+            f"exponentiate=True, but the left side of {quoted(plain)} is not on a log or logit scale",
+            SalstatsWarning,
+            stacklevel=3,
+        )
+
+
+def _terms(model: Model, errors: str, level: float, notes: Notes) -> dict[str, np.ndarray]:
+    """Return the columns of one model's terms; df is infinite for the normal distribution."""
+    names = np.asarray(model.design.names or (INTERCEPT,), dtype=object)
+    columns = {name: np.full(len(names), np.nan) for name in ("estimate", "std_error", "df")}
+    fit = model.fit
+    if fit is not None:
+        values, df = covariance(model, errors, notes)
+        columns["estimate"] = fit.coefficients
+        columns["std_error"][fit.kept] = np.sqrt(np.diag(values))
+        columns["df"][fit.kept] = df
+        if errors == "cluster" and not np.isnan(values).all():
+            note_few_clusters(model, 1, notes)
+    estimate, std_error, degrees = columns["estimate"], columns["std_error"], columns["df"]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        statistic = estimate / std_error
+    half = student_quantile(degrees, (1 + level) / 2) * std_error
+    return {
+        "term": names,
+        "estimate": estimate,
+        "std_error": std_error,
+        "statistic": statistic,
+        "df": degrees,
+        "p_value": 2 * student_tail(degrees, np.abs(statistic)),
+        "conf_low": estimate - half,
+        "conf_high": estimate + half,
+    }
+
+
+def student_tail(df: np.ndarray, statistic: np.ndarray) -> np.ndarray:
+    """Return P(T > statistic) of Student's t, of the normal distribution where df is infinite."""
+    normal = np.isinf(df)
+    return np.where(normal, special.ndtr(-statistic), special.stdtr(np.where(normal, 1.0, df), -statistic))
+
+
+def student_quantile(df: np.ndarray, probability: float) -> np.ndarray:
+    """Return the quantile of Student's t, of the normal distribution where df is infinite."""
+    normal = np.isinf(df)
+    return np.where(
+        normal, special.ndtri(probability), special.stdtrit(np.where(normal, 1.0, df), probability)
+    )

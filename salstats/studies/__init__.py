@@ -1,0 +1,1 @@
+"""The published studies: what each scores, shows and printed."""

@@ -1,0 +1,384 @@
+"""The statistics of saporta2022 as frames: as its scripts make them, and with patients as clusters."""
+
+import warnings
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from salstats.checks import SalstatsError, SalstatsWarning
+from salstats.frames import ESTIMATE_COLUMNS, join_features
+from salstats.scoring.cases import ABSENT, NO_MASK, NO_POINT
+from salstats.stats.absent import NOTHING_THERE
+from salstats.stats.adjust import adjust
+from salstats.stats.as_published import (
+    correlate_as_published,
+    percent_decrease_as_published,
+    summarize_as_published,
+)
+from salstats.stats.clustered_correlation import correlate_clustered
+from salstats.stats.contrasts import percent_decrease
+from salstats.stats.correlation import correlate
+from salstats.stats.models.regression import regress
+from salstats.stats.rescaling import normalize
+from salstats.stats.summary import summarize
+from salstats.studies.items import made_if_possible, not_made
+from salstats.studies.saporta2022.needs import PEOPLE, held
+from salstats.study import HUMAN
+
+FEATURES = ("n_instances", "area_ratio", "elongation", "irrectangularity")
+#: A slope or correlation within tasks, beside the one pooled over them.
+WITHIN = "Within tasks"
+#: Outcomes of Table 2: heading, metric, and the method that the gap is taken from.
+OUTCOMES = (
+    ("IoU", "iou", None),
+    ("Hit", "hit", None),
+    ("Human minus saliency, IoU", "iou", HUMAN),
+    ("Human minus saliency, hit", "hit", HUMAN),
+)
+#: How features were brought to 0 ... 1: as the study's text says, and as its scripts do.
+PER_TASK, POOLED = "Scaled per task", "Scaled over all tasks"
+ALL_TASKS, TASK_EFFECTS = "all tasks pooled", "with task effects"
+
+
+@dataclass(frozen=True)
+class Frames:
+    """What is known of a study, read or made once.
+
+    Attributes
+    ----------
+    scores : DataFrame
+        True-positive slice, Otsu's threshold: IoU and hit, with pixels.
+    full : DataFrame
+        IoU on the full slice, masks empty below the tuned probability cut-offs where there are any.
+    uncut : DataFrame
+        IoU on the full slice without cut-offs.
+    features : DataFrame
+        Of the truth's findings.
+    tuned : DataFrame, optional
+        IoU on the true-positive slice with the tuned thresholds.
+    sweep : DataFrame, optional
+        The thresholds' mean IoU on the validation study.
+    cut_off : str
+        Which probability cut-offs there are, "tuned" or "given"; empty for none.
+    thresholds : str
+        Whether the thresholds of `tuned` are "tuned" or "given".
+    n_shared : int
+        Cases that the validation study has in common with this one; what is tuned on them is too good here.
+    known : frozenset of str
+        Cases that the truth or people know, over all tasks; found by itself.
+    """
+
+    scores: pd.DataFrame
+    full: pd.DataFrame
+    uncut: pd.DataFrame
+    features: pd.DataFrame
+    tuned: pd.DataFrame | None = None
+    sweep: pd.DataFrame | None = None
+    cut_off: str = "tuned"
+    thresholds: str = "tuned"
+    n_shared: int = 0
+    known: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        """Find the cases that the truth or people know, before any task is left out."""
+        if not self.known:
+            people = self.full[(self.full["method"] == HUMAN) & self.full["score"].notna()]
+            object.__setattr__(self, "known", frozenset(self.scores["case"]) | frozenset(people["case"]))
+
+    @property
+    def main(self) -> str | None:
+        """The saliency method of the single-method figures: the first."""
+        return next((str(m) for m in self.scores["method"] if m != HUMAN), None)
+
+    @property
+    def there(self) -> frozenset[str]:
+        """Which needs of a result are met."""
+        series = self.scores.reindex(columns=["method", "model", "seed"]).drop_duplicates().astype("object")
+        rows = self.uncut[self.uncut["method"] == self.main]
+        people = self.scores[self.scores["method"] == HUMAN]
+        return held(
+            list(series.where(series.notna(), None).itertuples(index=False, name=None)),
+            segmentations=not metric_rows(people, "iou")["reason"].isin([NO_MASK, ABSENT]).all(),
+            points=not metric_rows(people, "hit")["reason"].isin([NO_POINT, ABSENT]).all(),
+            probabilities="prob" in rows and bool(rows["prob"].notna().any()),
+            sweep=self.sweep is not None,
+            thresholds=self.tuned is not None,
+        )
+
+    @property
+    def positives(self) -> pd.DataFrame:
+        """The features of the findings that are there."""
+        return self.features[self.features["area_ratio"] > 0].reset_index(drop=True)
+
+    def with_tasks(self, tasks: list[str]) -> "Frames":
+        """Return the frames of some tasks only."""
+        kept = {
+            name: frame[frame["task"].isin(tasks)].reset_index(drop=True)
+            for name, frame in vars(self).items()
+            if isinstance(frame, pd.DataFrame)
+        }
+        return replace(self, **kept)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Inference as the scripts have it, or with patients as clusters and point estimates."""
+
+    published: bool
+    n_replicates: int = 1000
+
+
+def count_tasks(frames: Frames, min_positives: int) -> pd.DataFrame:
+    """Return the findings of each task, and why a task is left out."""
+    cases = frames.scores[[c for c in ("case", "patient") if c in frames.scores]].drop_duplicates("case")
+    found = frames.positives[["case", "task"]].merge(cases, on="case", how="left", validate="m:1")
+    groups = found.groupby("task")
+    table = pd.DataFrame({"task": sorted(frames.features["task"].unique())})
+    # the truth has no rows of the images on which nothing was found
+    table["n_cases"] = len({*frames.features["case"], *frames.uncut["case"]})
+    table["n_positive"] = table["task"].map(groups.size()).fillna(0).astype("int64")
+    if "patient" in found:
+        table["n_patients"] = table["task"].map(groups["patient"].nunique()).fillna(0).astype("int64")
+    table["left_out"] = table["n_positive"] < min_positives
+    table["reason"] = table["left_out"].map({True: f"fewer than {min_positives} positive cases", False: None})
+    return table
+
+
+def check_positives(features: pd.DataFrame, min_positives: int) -> None:
+    """Raise where no task has the positive cases that it needs to be kept."""
+    most = int((features["area_ratio"] > 0).groupby(features["task"]).sum().max())
+    if most < min_positives:
+        raise SalstatsError(
+            f"no task has {min_positives} positive cases (most: {most}), so there is nothing to estimate; "
+            "lower --min-positives"
+        )
+
+
+def one_model(scores: pd.DataFrame) -> pd.DataFrame:
+    """Return each method's rows of its first model, and of the first of that model's trainings."""
+    return first_of(first_of(scores, "model", ["method"]), "seed", ["method"]).drop(
+        columns=["model", "seed"], errors="ignore"
+    )
+
+
+def models(scores: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of every method and model, of the first of its trainings."""
+    known = [c for c in ("method", "model") if c in scores]
+    return first_of(scores, "seed", known).drop(columns="seed", errors="ignore")
+
+
+def first_of(scores: pd.DataFrame, column: str, by: list[str]) -> pd.DataFrame:
+    """Return the rows whose value of a column is the first of their group, which may be none."""
+    if column not in scores:
+        return scores
+    codes = pd.Series(pd.factorize(scores[column])[0], index=scores.index)
+    groups = [scores[c].astype("object").where(scores[c].notna(), "") for c in by]
+    return scores[codes == codes.groupby(groups, sort=False).transform("first")].reset_index(drop=True)
+
+
+def main_rows(frames: Frames, scores: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the main saliency method and of people."""
+    rows = one_model(scores)
+    return rows[rows["method"].isin([frames.main, HUMAN])].reset_index(drop=True)
+
+
+def metric_rows(scores: pd.DataFrame, *metrics: str) -> pd.DataFrame:
+    """Return the rows of some metrics."""
+    return scores[scores["metric"].isin(metrics)].reset_index(drop=True)
+
+
+def present(scores: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows that a score could be of: without those where there is nothing to find or to mark.
+
+    What is left undefined is a miss, or a map that is missing.
+    """
+    return scores[~scores["reason"].isin(NOTHING_THERE)].reset_index(drop=True)
+
+
+def _less_absent(estimates: pd.DataFrame) -> pd.DataFrame:
+    """Return estimates whose missing scores are those of `present`.
+
+    As published all cases are resampled, so the rows that hold nothing must stay until then.
+    """
+    absent = estimates.pop("n_absent") if "n_absent" in estimates.columns else 0
+    return estimates.assign(n_missing=estimates["n_missing"] - absent)
+
+
+def _wilson_of_hits(found: pd.DataFrame, scores: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    """Return means in which a task's hit rate has Wilson's interval, of the effective number of patients.
+
+    Replicates of a few zeros and ones take few values, and none of all ones varies. An average of tasks is
+    no proportion and keeps its percentiles.
+    """
+    hits = metric_rows(scores, "hit")
+    if not len(hits):
+        return found
+    keys = ["conf_low", "conf_high", "interval"]
+    own = summarize(hits, by=by, interval="wilson")[[*by, *keys]]
+    rows = found[by].merge(own, on=by, how="left")
+    known = rows["interval"].notna().to_numpy()
+    return found.assign(**{k: np.where(known, rows[k].to_numpy(), found[k].to_numpy()) for k in keys})
+
+
+def means(
+    scores: pd.DataFrame, choice: Choice, by: tuple[str, ...] = ("metric", "method", "task")
+) -> pd.DataFrame:
+    """Return the mean scores."""
+    if choice.published:
+        found = summarize_as_published(scores, by=by, n_replicates=choice.n_replicates)
+        return _less_absent(found)
+    found = summarize(present(scores), by=by, average="task", n_replicates=choice.n_replicates)
+    return _wilson_of_hits(found, present(scores), list(by))
+
+
+def decreases(scores: pd.DataFrame, choice: Choice, reference: str = HUMAN) -> pd.DataFrame:
+    """Return the percentage decreases from people, or another reference, with their average."""
+    if choice.published:
+        found = percent_decrease_as_published(scores, reference=reference, n_replicates=choice.n_replicates)
+        return _less_absent(found)
+    return percent_decrease(
+        present(scores), reference=reference, by=["metric", "task"], average="task",
+        n_replicates=choice.n_replicates,
+    )  # fmt: skip
+
+
+def full_rows(frames: Frames, choice: Choice) -> pd.DataFrame:
+    """Return the full slice; as published people's file has only the cases that it or the truth knows."""
+    rows = main_rows(frames, frames.full)
+    if not choice.published:
+        return rows
+    return rows[(rows["method"] != HUMAN) | rows["case"].isin(frames.known)].reset_index(drop=True)
+
+
+def all_of(parts: list[pd.DataFrame]) -> pd.DataFrame:
+    """Return the rows of the parts that could be made; raise where there are none."""
+    if not parts:
+        raise SalstatsError("nothing of it can be estimated")
+    return pd.concat(parts, ignore_index=True)
+
+
+def scaled_features(positives: pd.DataFrame, scale: str) -> pd.DataFrame:
+    """Return the features from 0 to 1; one that does not vary (in a task) has no scale there and is NaN."""
+    within = ["task"] if scale == PER_TASK else []
+    result = positives[["case", "task", *FEATURES]].copy()
+    for feature in FEATURES:
+        values = result[feature].astype("float64")
+        groups = result["task"] if within else pd.Series(0, index=result.index)
+        varies = values.groupby(groups).transform("nunique") > 1
+        result[feature] = np.nan
+        if varies.any():
+            some = positives.loc[varies, ["task", feature]].astype({feature: "float64"})
+            result.loc[varies, feature] = normalize(some, feature, within=within or None)[feature]
+    return result
+
+
+def feature_slopes(
+    frames: Frames,
+    choice: Choice,
+    scales: tuple[str, ...] = (PER_TASK, POOLED),
+    pools: tuple[str, ...] = (ALL_TASKS, TASK_EFFECTS),
+) -> pd.DataFrame:
+    """Return the slopes of Table 2: one model per outcome and feature, scaled both ways, with both pools.
+
+    `p_adjusted` is Bonferroni's for the four features of an outcome. An outcome whose models cannot be fitted
+    is named in a warning; where that is all of them, SalstatsError is raised.
+    """
+    parts = []
+    rows = main_rows(frames, frames.scores)
+    for scale in scales:
+        features = scaled_features(frames.positives, scale)
+        features = features[[c for c in features if c not in FEATURES or features[c].notna().any()]]
+        found = rows.merge(features[["case", "task"]], on=["case", "task"])
+        found = join_features(found, features)
+        used = [f for f in FEATURES if f in features.columns]
+        if not used:
+            not_made(f"Table 2, {scale.lower()}", "no feature of the findings varies there")
+            continue
+        for pool in pools:
+            # one task has no effects
+            extra = " + task" if pool == TASK_EFFECTS and found["task"].nunique() > 1 else ""
+            for outcome, metric, reference in OUTCOMES:
+                if reference and PEOPLE not in frames.there:
+                    continue
+                own = found if reference else found[found["method"] == frames.main]
+                formulas = [f"{metric} ~ {f}{extra}" for f in used]
+                with made_if_possible(f"Table 2 for {outcome}, {scale.lower()}, {pool}"):
+                    terms = slopes_of(own, formulas, choice, reference=reference)
+                    terms = terms[terms["term"].isin(FEATURES)].reset_index(drop=True)
+                    terms = adjust(terms, procedure="bonferroni", n_tests=len(FEATURES))
+                    for place, (name, value) in enumerate(
+                        {"outcome": outcome, "scale": scale, "pool": pool}.items()
+                    ):
+                        terms.insert(place, name, value)
+                    parts.append(terms.drop(columns="reference", errors="ignore"))
+    return all_of(parts)
+
+
+def slopes_of(
+    data: pd.DataFrame, formula: str | list[str], choice: Choice, **options: object
+) -> pd.DataFrame:
+    """Return regressions with rows for independent as the scripts have it, or with patients as clusters."""
+    if not choice.published:
+        return regress(data, formula, errors="cr2", **options)  # type: ignore[arg-type]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="rows of|.*rows of .* cases", category=SalstatsWarning)
+        return regress(data, formula, **options)  # type: ignore[arg-type]
+
+
+def confidence(scores: pd.DataFrame, metric: str, choice: Choice) -> pd.DataFrame:
+    """Return slopes and Spearman correlations of a metric on confidence: per task, pooled, within tasks."""
+    rows = present(scores.drop(columns="method")[scores["metric"] == metric])
+    rows = rows.drop(columns=["metric"]).rename(columns={"score": metric})
+    keep = [c for c in ("case", "patient", "task", metric, "prob") if c in rows]
+    rows = rows[keep].reset_index(drop=True)
+    several = rows["task"].nunique() > 1
+    parts = [slopes_of(rows, f"{metric} ~ prob", choice, by="task", overall=True)]
+    if several:
+        parts.append(slopes_of(rows, f"{metric} ~ prob + task", choice).assign(task=WITHIN))
+    slopes = pd.concat(parts, ignore_index=True)
+    slopes = slopes[slopes["term"] == "prob"].assign(term="slope")
+    ranks = [_spearman(rows, metric, choice)]
+    if several:
+        ranks.append(_spearman_within(rows, metric, choice).assign(task=WITHIN))
+    whole = pd.concat([slopes, *ranks], ignore_index=True).assign(metric=metric)
+    columns = [
+        "metric",
+        "task",
+        *(c for c in ESTIMATE_COLUMNS if c in whole),
+        "formula",
+        "errors",
+        "n_replicates",
+    ]
+    return whole[[c for c in columns if c in whole]]
+
+
+def _spearman(rows: pd.DataFrame, metric: str, choice: Choice) -> pd.DataFrame:
+    """Return Spearman's correlations of a metric and confidence, per task and over all rows."""
+    if choice.published:
+        return correlate_as_published(rows, metric, "prob", by="task", overall=True)
+    return correlate_clustered(
+        rows, metric, "prob", by="task", overall=True, n_replicates=choice.n_replicates
+    )
+
+
+def _spearman_within(rows: pd.DataFrame, metric: str, choice: Choice) -> pd.DataFrame:
+    """Return Spearman's correlations within tasks, combined; the scripts have none."""
+    if not choice.published:
+        return correlate_clustered(
+            rows, metric, "prob", by=(), stratified="task", n_replicates=choice.n_replicates
+        )
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*rows repeat", category=SalstatsWarning)
+        return correlate(rows, metric, "prob", by=(), stratified="task")
+
+
+def confidence_rows(frames: Frames, metric: str) -> pd.DataFrame:
+    """Return the main method's rows of Table 3 (IoU, full slice with cut-offs) or Extended Data 9 (hits)."""
+    rows = metric_rows(main_rows(frames, frames.full if metric == "iou" else frames.scores), metric)
+    return rows[rows["method"] == frames.main].reset_index(drop=True)
+
+
+def confidence_of(frames: Frames, metric: str, choice: Choice) -> pd.DataFrame:
+    """Return Table 3 (IoU) or Extended Data 9 (hits)."""
+    return confidence(confidence_rows(frames, metric), metric, choice)

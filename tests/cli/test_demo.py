@@ -1,0 +1,88 @@
+"""The demo: the digits study, from the scores that come with the package to the report of a paper."""
+
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import salstats as ss
+from salstats.checks import InputFileError
+from salstats.cli.demo import ANNOTATOR, ONLY, demo_labels, free_folder, run_demo
+
+#: Figures beside those of every report: the cases to look at.
+EXAMPLES = "examples"
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory) -> tuple[Path, dict[str, pd.DataFrame]]:
+    """The folder of the demo and the frames it returned."""
+    folder = tmp_path_factory.mktemp("demo") / "demo"
+    return folder, run_demo(folder)
+
+
+@pytest.fixture(scope="module")
+def page(demo) -> str:
+    """The words of the demo's page, without pictures and styles."""
+    text = (demo[0] / "index.html").read_text(encoding="utf-8")
+    text = re.sub(r"<(style|script)\b.*?</\1>", " ", text, flags=re.DOTALL)
+    return " ".join(re.sub(r"<[^>]*>", " ", text).split())
+
+
+def test_the_demo_is_on_the_digits_study_and_nothing_else(demo):
+    scores = ss.datasets.load_digits_scores()
+    kept = scores[(scores["dataset"] == ONLY["dataset"]) & (scores["model"] == ONLY["model"])]
+    iou = kept[(kept["metric"] == "iou") & (kept["method"] == "gradcam") & (kept["task"] == "digit 3")]
+    row = demo[1]["means"].query("metric == 'iou' and method == 'gradcam' and task == 'digit 3'").iloc[0]
+    assert row["estimate"] == pytest.approx(iou["score"].mean(), rel=1e-12)
+    assert row["n"] == iou["score"].notna().sum()
+
+
+def test_the_demo_says_what_is_real_and_what_is_simulated(page):
+    assert "the annotator is simulated" in page
+    assert ANNOTATOR in page
+    # nobody may take the simulated annotator for people; a guideline speaks of what an author has to add
+    said = page.replace("the same for a human benchmark.", "")
+    assert not re.search("human benchmark", said, re.IGNORECASE)
+
+
+def test_the_demo_prints_its_calls_and_that_the_annotator_is_simulated(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("salstats.report", lambda *args, **options: {})
+    run_demo(tmp_path / "demo")
+    said = capsys.readouterr().out
+    assert "simulated" in said
+    for call in ("ss.summarize", "ss.percent_decrease", "ss.regress", "ss.report"):
+        assert call in said
+    assert not re.search(r"\bnan\b", said, re.IGNORECASE)
+
+
+def test_the_demo_has_every_analysis_and_cases_to_look_at(demo):
+    folder, frames = demo
+    assert {"flow", "means", "decrease", "difference", "auroc", "correlation", "regression"} <= set(frames)
+    assert (folder / "figures" / f"{EXAMPLES}.png").stat().st_size > 0
+    picks = pd.read_csv(folder / "frames" / f"{EXAMPLES}.csv")
+    assert picks["pick"].tolist() == ["worst", "median", "best"]
+    assert picks["score"].is_monotonic_increasing
+    there = {c.case for c in ss.read_study(ss.datasets.digits_examples())}
+    assert set(picks["case"]) <= there
+
+
+def test_all_methods_of_the_study_stand_in_the_demo(demo):
+    scores = ss.datasets.load_digits_scores()
+    assert set(demo_labels()["method"]) == set(scores["method"])
+    assert set(demo[1]["means"]["method"]) == set(scores["method"])
+
+
+def test_the_demo_takes_a_free_folder_where_none_is_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert free_folder().name == "salstats-demo"
+    (tmp_path / "salstats-demo").mkdir()
+    (tmp_path / "salstats-demo-2").write_text("a file")
+    assert free_folder().name == "salstats-demo-3"
+    assert free_folder(overwrite=True).name == "salstats-demo"
+
+
+def test_the_demo_checks_its_folder_before_any_work(tmp_path, capsys):
+    with pytest.raises(InputFileError, match="does not exist"):
+        run_demo(tmp_path / "no" / "demo")
+    assert capsys.readouterr().out == ""

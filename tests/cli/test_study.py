@@ -1,0 +1,474 @@
+"""The commands that read a study of maps and annotations."""
+
+import json
+import os
+import pickle
+import re
+import shlex
+
+import numpy as np
+import pandas as pd
+import pytest
+import tiff_files
+from study_files import CASES, SHAPE, write_map, write_study
+
+import salstats as ss
+from salstats.checks import InputFileError
+from salstats.cli.app import run
+
+COMMANDS = ("score", "features", "tune")
+#: All that read a study.
+READING = (*COMMANDS, "segment")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """The working folder, with a study in `study`."""
+    monkeypatch.chdir(tmp_path)
+    write_study(tmp_path / "study")
+    return tmp_path
+
+
+def error_line(capsys):
+    """The one line on stderr; nothing is on stdout."""
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert re.fullmatch(r"salstats: error: [^\n]+\n", err), err
+    return err
+
+
+@pytest.mark.parametrize("command", READING)
+def test_the_example_of_the_help_runs_as_it_stands(capsys, monkeypatch, folder, command):
+    monkeypatch.setenv("COLUMNS", "200")
+    run([command, "--help"])
+    example = re.search(r"Example: salstats (.*)", capsys.readouterr().out).group(1)
+    assert run(shlex.split(example)) == 0
+    assert len([f for f in folder.iterdir() if f.is_file()]) == 1
+
+
+def test_masks_that_are_written_score_as_the_maps_do(folder):
+    assert run(["segment", "study", "--threshold", "0.4", "-o", "masks.json"]) == 0
+    assert (
+        run(["score", "study", "--masks", "saliency=masks.json", "--metric", "iou", "-o", "stored.csv"]) == 0
+    )
+    assert run(["score", "study", "--threshold", "0.4", "--metric", "iou", "-o", "made.csv"]) == 0
+    stored, made = (pd.read_csv(f).query("method == 'saliency'")["score"] for f in ("stored.csv", "made.csv"))
+    pd.testing.assert_series_equal(stored, made)
+
+
+def test_masks_of_an_earlier_run_are_kept_unless_asked(capsys, folder):
+    (folder / "masks.json").write_text("mine")
+    assert run(["segment", "study", "-o", "masks.json"]) == 2
+    assert "--overwrite" in error_line(capsys)
+    assert (folder / "masks.json").read_text() == "mine"
+    assert run(["segment", "study", "-o", "masks.csv"]) == 2
+    assert "must end in .json" in error_line(capsys)
+
+
+CALLS = {
+    "score": (
+        [
+            "--metrics",
+            "iou,dice,hit",
+            "--threshold",
+            "0.4",
+            "--slice",
+            "full",
+            "--cutoff",
+            "0.3",
+            "--method",
+            "cam",
+        ],
+        lambda s: ss.score(s, metrics=["iou", "dice", "hit"], threshold=0.4, slice="full", cutoff=0.3),
+    ),
+    "features": (["--method", "cam"], ss.features),
+    "tune": (
+        [
+            "--what",
+            "cutoff",
+            "--grid",
+            "0.1,0.4",
+            "--metric",
+            "dice",
+            "--threshold",
+            "0.5",
+            "--method",
+            "cam",
+        ],
+        lambda s: ss.tune(s, what="cutoff", grid=(0.1, 0.4), metric="dice", threshold=0.5),
+    ),
+}
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_writes_the_frame_of_its_function(folder, command, suffix):
+    options, function = CALLS[command]
+    assert run([command, "study", *options, "-o", f"out.{suffix}"]) == 0
+    ss.write_frame(function(ss.read_study("study", method="cam")), f"expected.{suffix}")
+    assert (folder / f"out.{suffix}").read_bytes() == (folder / f"expected.{suffix}").read_bytes()
+
+
+def test_score_says_how_many_are_defined_and_why_others_are_not(capsys, folder):
+    assert run(["score", "study", "-o", "scores.csv"]) == 0
+    err = capsys.readouterr().err
+    assert "iou, saliency: 10 of 12 images x tasks defined, 2 finding absent" in err
+    assert "hit, human: 10 of 12 images x tasks defined, 2 finding absent" in err
+    assert "not in the truth" not in err
+
+
+def test_score_says_how_many_images_the_truth_does_not_hold(capsys, folder):
+    for name in ("gt_annotations_test.json", "gt_segmentations_test.json"):
+        file = folder / "study" / name
+        content = json.loads(file.read_text())
+        del content[CASES[0]]
+        file.write_text(json.dumps(content))
+    assert run(["score", "study", "-o", "scores.csv"]) == 0
+    assert "1 of 6 images are not in the truth and not scored" in capsys.readouterr().err
+    assert run(["score", "study", "--slice", "full", "-o", "full.csv"]) == 0
+    assert "not in the truth" not in capsys.readouterr().err
+    assert pd.read_csv("full.csv")["case"].nunique() == 6
+
+
+def test_tune_says_what_it_chose_and_where_the_grid_ends(capsys, folder):
+    assert run(["tune", "study", "--grid", "0.2,0.5,0.6", "-o", "t.csv"]) == 0
+    err = capsys.readouterr().err
+    chosen = pd.read_csv("t.csv").query("chosen").set_index("task")["threshold"]
+    for task, value in chosen.items():
+        assert f"{task} {value:g}{' (end of the grid)' if value in (0.2, 0.6) else ''}" in err
+
+
+def test_a_table_of_scores_is_printed(capsys, folder):
+    assert run(["score", "study"]) == 0
+    out = capsys.readouterr().out
+    # pixels stand beside overlaps only
+    assert "tp" in out
+    assert "—" in out
+
+
+def test_what_score_writes_the_statistics_read(folder):
+    assert run(["score", "study", "-o", "scores.csv"]) == 0
+    assert run(["decrease", "scores.csv", "--reference", "human", "--replicates", "20", "-o", "d.csv"]) == 0
+    assert pd.read_csv("d.csv")["unit"].unique().tolist() == ["patient"]
+
+
+@pytest.mark.parametrize("command", [["score"], ["tune", "--what", "cutoff"]])
+def test_box_filters_by_method(folder, command):
+    files = [folder / "study", "--maps", f"cam={folder / 'study' / 'maps'}"]
+    files += ["--maps", f"ig={folder / 'study' / 'maps'}"]
+    frames = {}
+    for name, size in (("own", "ig=15"), ("all", "15"), ("none", "0")):
+        given = [command[0], *map(str, files), *command[1:], "--smooth", size, "-o", f"{name}.csv"]
+        assert run(given) == 0
+        frame = pd.read_csv(f"{name}.csv")
+        frames[name] = (
+            frame[frame["metric"] == "iou"].set_index(["task", "method"]).filter(["score", "estimate"])
+        )
+    for method, whose in (("ig", "all"), ("cam", "none")):
+        got, want = (frames[name].xs(method, level="method") for name in ("own", whose))
+        pd.testing.assert_frame_equal(got, want)
+    assert not frames["all"].equals(frames["none"])
+
+
+def test_what_tune_writes_score_reads(folder):
+    for what in ("threshold", "cutoff", "smooth"):
+        assert run(["tune", "study", "--what", what, "-o", f"{what}.csv"]) == 0
+        assert run(["score", "study", f"--{what}", f"{what}.csv", "-o", f"by_{what}.csv"]) == 0
+    chosen = pd.read_csv("threshold.csv").query("chosen").set_index("task")["threshold"].to_dict()
+    ss.write_frame(ss.score("study", threshold=chosen), "by_hand.csv")
+    assert (folder / "by_hand.csv").read_bytes() == (folder / "by_threshold.csv").read_bytes()
+
+
+def test_rates_of_the_pixels_that_score_wrote(folder):
+    assert run(["score", "study", "--slice", "full", "-o", "scores.csv"]) == 0
+    assert run(["rates", "scores.csv", "--by", "method", "-o", "rates.csv"]) == 0
+    rates = pd.read_csv("rates.csv").set_index(["metric", "method"])["estimate"]
+    pixels = (
+        pd.read_csv("scores.csv").query("metric == 'iou'").groupby("method")[["tp", "fp", "fn", "tn"]].sum()
+    )
+    assert rates["recall", "human"] == pytest.approx(pixels.eval("tp / (tp + fn)")["human"], rel=1e-12)
+    assert rates["specificity", "saliency"] == pytest.approx(
+        pixels.eval("tn / (tn + fp)")["saliency"], rel=1e-12
+    )
+
+
+def test_maps_of_several_methods_and_networks(folder):
+    (folder / "study" / "maps").rename(folder / "other")
+    options = ["--maps", "gradcam:densenet=other", "--maps", "gradcam:resnet=other"]
+    assert run(["score", "study", *options, "--metrics", "iou", "-o", "scores.csv"]) == 0
+    scores = pd.read_csv("scores.csv").fillna({"model": ""})
+    assert scores.groupby(["method", "model"]).size().to_dict() == {
+        ("gradcam", "densenet"): 12,
+        ("gradcam", "resnet"): 12,
+        ("human", ""): 12,
+    }
+
+
+class TestBadInput:
+    @pytest.mark.parametrize("command", COMMANDS)
+    def test_no_study(self, capsys, folder, command):
+        assert run([command, "nowhere", "-o", "out.csv"]) == 2
+        assert "nowhere" in error_line(capsys)
+        assert not (folder / "out.csv").exists()
+
+    @pytest.mark.parametrize("command", COMMANDS)
+    def test_an_output_that_exists_is_said_before_any_work(self, capsys, folder, command):
+        (folder / "out.csv").write_text("mine")
+        assert run([command, "study", "-o", "out.csv"]) == 2
+        assert "--overwrite" in error_line(capsys)
+        assert (folder / "out.csv").read_text() == "mine"
+
+    @pytest.mark.parametrize(
+        ("options", "said"),
+        [
+            (["--metric", "iuo"], "metric 'iuo' is unknown; did you mean 'iou'?"),
+            (["--format", "nifti"], "--format 'nifti' is not known"),
+            (["--threshold", "half"], "threshold must be 'otsu'"),
+            (["--threshold", "no.csv"], "no.csv"),
+            (["--cutoff", "2"], "cutoff must lie between 0 and 1"),
+            (["--slice", "some"], "slice"),
+            (["--jobs", "0"], "jobs must be a whole number"),
+            (["--maps", "other"], "--maps 'other' should read like"),
+        ],
+    )
+    def test_options(self, capsys, folder, options, said):
+        assert run(["score", "study", *options, "-o", "out.csv"]) == 2
+        assert said in error_line(capsys)
+        assert not (folder / "out.csv").exists()
+
+    @pytest.mark.parametrize("jobs", ["1", "2"])
+    def test_a_malicious_map_stops_the_command_and_does_not_run(self, capsys, folder, jobs):
+        class Malicious:
+            def __reduce__(self):
+                return os.system, (f"touch {folder / 'ran'}",)
+
+        path = folder / "study" / "maps" / f"{CASES[3]}_Edema_map.pkl"
+        path.write_bytes(pickle.dumps({"map": Malicious()}))
+        assert run(["score", "study", "--jobs", jobs, "-o", "out.csv"]) == 2
+        said = error_line(capsys)
+        assert path.name in said
+        assert "system" in said
+        assert not (folder / "ran").exists()
+        assert not (folder / "out.csv").exists()
+
+    def test_a_truncated_map_stops_the_command(self, capsys, folder):
+        path = write_map(folder / "study" / "maps", CASES[0], "Edema")
+        path.write_bytes(path.read_bytes()[:-40])
+        assert run(["score", "study", "-o", "out.csv"]) == 2
+        assert path.name in error_line(capsys)
+
+
+class TestResuming:
+    def test_a_second_run_reads_what_the_first_kept(self, folder):
+        first = ss.score("study", resume=folder / "kept")
+        files = sorted((folder / "kept").iterdir())
+        assert files
+        before = {f: f.stat().st_mtime_ns for f in files}
+        pd.testing.assert_frame_equal(ss.score("study", resume=folder / "kept"), first)
+        assert {f: f.stat().st_mtime_ns for f in sorted((folder / "kept").iterdir())} == before
+        pd.testing.assert_frame_equal(ss.score("study"), first)
+
+    def test_a_stopped_run_goes_on(self, folder):
+        path = folder / "study" / "maps" / f"{CASES[-1]}_Edema_map.pkl"
+        whole, bytes_ = ss.score("study"), path.read_bytes()
+        path.write_bytes(b"")
+        with pytest.raises(InputFileError, match=path.name):
+            ss.score("study", resume=folder / "kept")
+        assert list((folder / "kept").iterdir())
+        path.write_bytes(bytes_)
+        pd.testing.assert_frame_equal(ss.score("study", resume=folder / "kept"), whole)
+
+    def test_a_changed_map_and_another_setting_are_scored_anew(self, folder):
+        ss.score("study", resume=folder / "kept")
+        n = len(list((folder / "kept").iterdir()))
+        pd.testing.assert_frame_equal(
+            ss.score("study", threshold=0.4, resume=folder / "kept"), ss.score("study", threshold=0.4)
+        )
+        assert len(list((folder / "kept").iterdir())) == 2 * n
+        write_map(folder / "study" / "maps", CASES[0], "Edema", prob=0.77)
+        assert 0.77 in ss.score("study", resume=folder / "kept")["prob"].to_list()
+
+    def test_a_folder_with_other_files_is_left_alone(self, capsys, folder):
+        assert run(["score", "study", "--resume", "study", "-o", "out.csv"]) == 2
+        assert "name an empty folder" in error_line(capsys)
+
+    @pytest.mark.parametrize("jobs", [1, 2])
+    def test_other_jobs_and_further_cases_score_nothing_twice(self, folder, jobs):
+        study = ss.read_study("study")
+        ss.score(study.select(cases=CASES[:4]), resume=folder / "kept")
+        before = {f: f.stat().st_mtime_ns for f in (folder / "kept").iterdir()}
+        assert len(before) == 4
+        pd.testing.assert_frame_equal(ss.score(study, jobs=jobs, resume=folder / "kept"), ss.score(study))
+        after = {f: f.stat().st_mtime_ns for f in (folder / "kept").iterdir()}
+        assert len(after) == len(CASES)
+        assert before.items() <= after.items()
+
+    def test_a_map_replaced_by_one_of_its_size_and_time_is_scored_anew(self, folder):
+        path = folder / "study" / "maps" / f"{CASES[0]}_Edema_map.pkl"
+        ss.score("study", resume=folder / "kept")
+        status = path.stat()
+        other = np.random.default_rng(0).random((10, 10)).astype(np.float32)
+        write_map(path.parent, CASES[0], "Edema", map=other[None, None])
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+        assert path.stat().st_size == status.st_size
+        anew = ss.score("study")
+        pd.testing.assert_frame_equal(ss.score("study", resume=folder / "kept"), anew)
+
+    def test_points_of_people_that_change_beside_their_masks_are_scored_anew(self, folder):
+        ss.score("study", resume=folder / "kept")
+        (folder / "study" / "hb_salient_pts_test.json").write_text(json.dumps({CASES[0]: {}}))
+        people = ss.score("study", resume=folder / "kept").query("method == 'human' and metric == 'hit'")
+        assert people["score"].dropna().eq(0).all()
+
+    def test_a_stored_mask_that_changes_beside_its_map_is_scored_anew(self, folder):
+        truth = json.loads((folder / "study" / "gt_segmentations_test.json").read_text())
+        (folder / "masks.json").write_text(json.dumps(truth))
+        options = {"maps": {"cam": "study/maps"}, "masks": {"cam": "masks.json"}}
+        same = ss.score(ss.read_study("study", **options), metrics="iou", resume=folder / "kept")
+        assert same.query("method == 'cam'")["score"].dropna().eq(1).all()
+        for tasks in truth.values():
+            tasks["Edema"] = {"size": list(SHAPE), "counts": [SHAPE[0] * SHAPE[1] - 1, 1]}
+        (folder / "masks.json").write_text(json.dumps(truth))
+        other = ss.score(ss.read_study("study", **options), metrics="iou", resume=folder / "kept")
+        assert other.query("method == 'cam' and task == 'Edema'")["score"].eq(0).all()
+
+    @pytest.mark.parametrize(
+        "damage",
+        [
+            pytest.param(lambda file: file.write_bytes(b""), id="empty"),
+            pytest.param(lambda file: file.write_bytes(file.read_bytes()[:-9]), id="cut short"),
+            pytest.param(lambda file: pd.DataFrame({"case": ["x"]}).to_parquet(file), id="other columns"),
+            pytest.param(lambda file: (file.unlink(), file.mkdir()), id="a folder"),
+            pytest.param(lambda file: (file.unlink(), file.symlink_to("nowhere")), id="a broken link"),
+        ],
+    )
+    def test_a_kept_case_that_is_damaged_is_named(self, capsys, folder, damage):
+        ss.score("study", resume=folder / "kept")
+        file = min((folder / "kept").iterdir())
+        damage(file)
+        assert run(["score", "study", "--resume", "kept", "-o", "out.csv"]) == 2
+        said = error_line(capsys)
+        assert file.name in said
+        assert "delete it" in said
+
+    def test_what_was_kept_of_another_case_is_not_taken(self, folder):
+        ss.score("study", resume=folder / "kept")
+        files = sorted((folder / "kept").iterdir())
+        files[0].write_bytes(files[1].read_bytes())
+        with pytest.raises(InputFileError, match="not what was kept of case"):
+            ss.score("study", resume=folder / "kept")
+
+    def test_maps_in_memory_are_kept_by_their_content(self, folder):
+        truth = np.eye(4, dtype=bool)
+        for saliency in (truth * 1.0, 1.0 - truth):
+            study = ss.study_from_arrays({("a", "Edema"): truth}, {("a", "Edema", "cam"): saliency})
+            for _ in range(2):
+                pd.testing.assert_frame_equal(ss.score(study, resume=folder / "kept"), ss.score(study))
+        assert len(list((folder / "kept").iterdir())) == 2
+
+
+class TestDistances:
+    METRICS = "dice,hausdorff,hd95,assd,pdc"
+
+    @pytest.fixture
+    def lgg(self, tmp_path, monkeypatch):
+        """The working folder, with a study of explanations in `lgg` and a tool's masks in `lime`."""
+        monkeypatch.chdir(tmp_path)
+        tiff_files.write_study(tmp_path / "lgg")
+        tiff_files.write_masks(tmp_path / "lime", shift=3)
+        return tmp_path
+
+    def test_score_writes_the_frame_of_its_function(self, lgg):
+        options = ["--masks", "lime=lime", "--metrics", self.METRICS, "--undefined", "worst"]
+        more = ["--spacing", "0.5x0.25", "--pdc-form", "mean", "--pdc-alpha", "0", "--pdc-beta", "0.5"]
+        more += ["--distance-points", "foreground", "--hd95-rule", "pooled"]
+        assert run(["score", "lgg", *options, *more, "-o", "out.csv"]) == 0
+        made = ss.score(
+            ss.read_study("lgg", masks={"lime": "lime"}),
+            metrics=self.METRICS.split(","),
+            undefined="worst",
+            spacing=(0.5, 0.25),
+            pdc={"form": "mean", "alpha": 0, "beta": 0.5},
+            points="foreground",
+            hd95_rule="pooled",
+        )
+        ss.write_frame(made, "expected.csv")
+        assert (lgg / "out.csv").read_bytes() == (lgg / "expected.csv").read_bytes()
+
+    @pytest.mark.parametrize("spacing", ["2", "s.csv"])
+    def test_spacing_is_a_number_or_a_file(self, lgg, spacing):
+        pd.DataFrame({"case": tiff_files.CASES, "row_mm": 2, "col_mm": 2}).to_csv("s.csv", index=False)
+        args = ["score", "lgg", "--masks", "lime=lime", "--metrics", "assd", "-o", "out.csv"]
+        assert run([*args, "--spacing", spacing]) == 0
+        in_mm = pd.read_csv("out.csv")["score"]
+        assert run([*args, "--overwrite"]) == 0
+        pd.testing.assert_series_equal(in_mm, 2 * pd.read_csv("out.csv")["score"])
+
+    @pytest.mark.parametrize(
+        ("option", "content"), [("--spacing", "row_mm,col_mm\n"), ("--predictions", "prob\n")]
+    )
+    def test_a_file_that_is_read_is_not_written(self, lgg, capsys, option, content):
+        (lgg / "own.csv").write_text(f"case,{content}")
+        args = [
+            "--masks",
+            "lime=lime",
+            "--metrics",
+            "assd",
+            option,
+            "own.csv",
+            "-o",
+            "./own.csv",
+            "--overwrite",
+        ]
+        assert run(["score", "lgg", *args]) == 2
+        assert "cannot write own.csv: this command reads it" in capsys.readouterr().err
+        assert (lgg / "own.csv").read_text() == f"case,{content}"
+
+    def test_the_reconstruction_is_said_where_pdc_is_scored(self, capsys, lgg):
+        args = ["score", "lgg", "--masks", "lime=lime", "-o", "out.csv", "--overwrite"]
+        assert run([*args, "--metrics", "pdc"]) == 0
+        err = capsys.readouterr().err
+        assert "pdc, lime: 5 of 6 images x tasks defined, 1 finding absent" in err
+        assert "is a reconstruction" in err
+        assert run(["summarize", "out.csv", "--replicates", "50"]) == 0
+        assert "is a reconstruction" in capsys.readouterr().err
+        assert run([*args, "--metrics", "assd"]) == 0
+        assert "reconstruction" not in capsys.readouterr().err
+
+    def test_predictions_and_the_task_reach_the_reader(self, lgg):
+        pd.DataFrame({"case": tiff_files.CASES, "prob": 0.5}).to_csv("p.csv", index=False)
+        args = ["--masks", "lime=lime", "--predictions", "p.csv", "--task", "glioma"]
+        assert run(["score", "lgg", *args, "--metrics", "dice", "-o", "out.csv"]) == 0
+        scores = pd.read_csv("out.csv")
+        assert set(scores["prob"]) == {0.5}
+        assert set(scores["task"]) == {"glioma"}
+
+    @pytest.mark.parametrize(
+        ("args", "match"),
+        [
+            (["--metrics", "assd", "--spacing", "wide"], "--spacing 'wide' should be mm per pixel"),
+            (["--metrics", "assd", "--spacing", "0"], "must be positive and finite"),
+            (
+                ["--metrics", "assd", "--spacing", "0,9"],
+                "--spacing .0,9. should be mm per pixel, such as 0.5",
+            ),
+            (["--metrics", "assd", "--spacing", "0.9mm"], "--spacing .0.9mm. should be mm per pixel"),
+            (["--metrics", "assd", "--spacing", "gone.csv"], r"gone\.csv: no such file"),
+            (["--metrics", "iou", "--spacing", "1"], "is the unit of hausdorff, hd95, assd"),
+            (["--metrics", "assd", "--pdc-alpha", "1"], "options of the metric 'pdc'"),
+            (["--metrics", "pdc", "--pdc-form", "sum"], "'sum' is not known"),
+            (
+                ["--metrics", "assd", "--distance-points", "edge"],
+                "error: --distance-points is not known; choose",
+            ),
+            (["--metrics", "iou", "--distance-points", "foreground"], "--distance-points is what hausdorff"),
+            (["--metrics", "hd95", "--hd95-rule", "mean"], "error: --hd95-rule 'mean' is not known"),
+            (["--metrics", "assd", "--hd95-rule", "pooled"], "error: --hd95-rule is an option of .* 'hd95'"),
+            (["--metrics", "assd", "--undefined", "zero"], "'zero' is not known; choose one of nan, worst"),
+            (["--human", "x.json"], "format 'mrxai2025' has no option"),
+        ],
+    )
+    def test_bad_options_are_one_line_and_nothing_is_written(self, capsys, lgg, args, match):
+        assert run(["score", "lgg", "--masks", "lime=lime", *args, "-o", "out.csv"]) == 2
+        assert re.search(match, error_line(capsys))
+        assert not (lgg / "out.csv").exists()

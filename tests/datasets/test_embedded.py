@@ -1,0 +1,188 @@
+"""Embedded data are what their README says; fetched data are checked, whole or absent."""
+
+import hashlib
+import http.server
+import importlib.util
+import re
+import shutil
+import threading
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import salstats as ss
+from salstats.checks import InputFileError, ValueRangeError
+from salstats.datasets import embedded as datasets
+from salstats.frames import check_scores
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class CountingHandler(http.server.SimpleHTTPRequestHandler):
+    """Serve files in silence and remember what was asked for."""
+
+    def do_GET(self):
+        self.server.asked.append(self.path)
+        super().do_GET()
+
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture
+def server(shared, tmp_path, monkeypatch) -> Iterator[http.server.ThreadingHTTPServer]:
+    """A server on this machine with a copy of the study's workbooks; `folder` may be tampered with."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    folder = tmp_path / "served"
+    shutil.copytree(shared / "data" / "lanfredi2021", folder, copy_function=shutil.copyfile)
+    folder.chmod(0o755)
+    handler = partial(CountingHandler, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as running:
+        running.asked, running.folder = [], folder
+        running.url = f"http://127.0.0.1:{running.server_port}/"
+        thread = threading.Thread(target=running.serve_forever, daemon=True)
+        thread.start()
+        yield running
+        running.shutdown()
+        thread.join()
+
+
+def test_readme_lists_every_file_with_its_checksum():
+    folder = datasets.data_folder()
+    listed = dict(
+        re.findall(r"^\| `([^`]+)` .*\| ([0-9a-f]{64}) \|$", (folder / "README.md").read_text(), re.MULTILINE)
+    )
+    files = {str(f.relative_to(folder)): f for f in folder.rglob("*") if f.is_file() and f.suffix != ".md"}
+    # weights and examples of the digits study stand in its own list, see test_digits_data.py
+    own = ("digits/weights/", "digits/examples/")
+    assert set(listed) == {name for name in files if not name.startswith(own)}
+    for name in listed:
+        assert hashlib.sha256(files[name].read_bytes()).hexdigest() == listed[name], name
+
+
+def test_simulated_scores_are_what_their_script_makes(tmp_path):
+    spec = importlib.util.spec_from_file_location("make", ROOT / "analyses" / "make_simulated_scores.py")
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    made = tmp_path / "scores.csv"
+    assert script.main(["-o", str(made)]) == 0
+    assert made.read_bytes() == (datasets.data_folder() / "simulated_scores.csv").read_bytes()
+
+
+def test_making_simulated_scores_over_a_file_is_refused_in_one_line(tmp_path, capsys):
+    spec = importlib.util.spec_from_file_location("make", ROOT / "analyses" / "make_simulated_scores.py")
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    (tmp_path / "scores.csv").write_text("mine")
+    assert script.main(["-o", str(tmp_path / "scores.csv")]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert (tmp_path / "scores.csv").read_text() == "mine"
+
+
+def test_load_simulated_is_the_simulation_but_for_rounding():
+    scores = ss.datasets.load_simulated()
+    check_scores(scores)
+    drawn = ss.simulate_scores(rng=2022)
+    keys = ["case", "patient", "task", "method", "metric"]
+    pd.testing.assert_frame_equal(scores[keys], drawn[keys])
+    # half a unit of the last decimal stored
+    for column, half in (("score", 5e-5), ("prob", 5e-4), ("area_ratio", 5e-4), ("elongation", 5e-3)):
+        assert (scores[column].isna() == drawn[column].isna()).all()
+        assert np.nanmax(np.abs(scores[column] - drawn[column])) <= half * (1 + 1e-9)
+
+
+def test_embedded_data_stay_small():
+    assert (datasets.data_folder() / "simulated_scores.csv").stat().st_size < 400_000
+
+
+def test_published_tables_are_the_shared_ones(shared):
+    for name in datasets.published_names():
+        file = f"{name}.csv"
+        carried = (datasets.data_folder() / "published" / file).read_bytes()
+        assert carried == (shared / "data" / "published" / file).read_bytes()
+
+
+def test_published_hits_are_counts_of_cases():
+    table = datasets.load_published("saporta2021_auroc_hit")
+    assert list(table.columns) == ["task", "auroc", "miou", "hits", "n"]
+    assert len(table) == 10
+    assert (table["hits"] <= table["n"]).all()
+
+
+def test_an_unknown_published_name_is_answered_with_the_names_there_are():
+    with pytest.raises(
+        ValueRangeError, match="lanfredi2021_classification_auc, lanfredi2021_tables, mrxai2025_dice, sal"
+    ):
+        datasets.load_published("lanfredi")
+
+
+def test_data_folder_is_found_inside_an_installed_package(tmp_path, monkeypatch):
+    (tmp_path / "salstats" / "_data" / "published").mkdir(parents=True)
+    monkeypatch.setattr(datasets, "__file__", str(tmp_path / "salstats" / "datasets" / "embedded.py"))
+    assert datasets.data_folder() == tmp_path / "salstats" / "_data"
+    shutil.rmtree(tmp_path / "salstats" / "_data")
+    with pytest.raises(InputFileError, match="the embedded data are not there"):
+        datasets.data_folder()
+
+
+def test_fetch_brings_the_three_workbooks_once(server, tmp_path):
+    folder = datasets.fetch_lanfredi2021(tmp_path / "new" / "here", base_url=server.url)
+    assert folder == tmp_path / "new" / "here"
+    for name, sha256 in datasets.LANFREDI2021_SHA256.items():
+        assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == sha256
+    assert sorted(f.name for f in folder.iterdir()) == sorted(datasets.LANFREDI2021_SHA256)
+    assert len(server.asked) == 3
+    datasets.fetch_lanfredi2021(folder, base_url=server.url)
+    assert len(server.asked) == 3
+
+
+def test_fetch_goes_to_the_cache_folder_by_default(server, tmp_path, monkeypatch):
+    import pooch
+
+    monkeypatch.setattr(pooch, "os_cache", lambda project: tmp_path / "cache" / project)
+    assert (
+        datasets.fetch_lanfredi2021(base_url=server.url.rstrip("/")).parent == tmp_path / "cache" / "salstats"
+    )
+
+
+def test_a_damaged_workbook_is_replaced(server, tmp_path):
+    name = next(iter(datasets.LANFREDI2021_SHA256))
+    (tmp_path / name).write_text("half a file")
+    datasets.fetch_lanfredi2021(tmp_path, base_url=server.url)
+    assert (tmp_path / name).read_bytes() == (server.folder / name).read_bytes()
+
+
+def test_a_tampered_workbook_is_refused_and_leaves_nothing(server, tmp_path):
+    name = "normal_abnormal_separated.xlsx"
+    with (server.folder / name).open("ab") as file:
+        file.write(b"!")
+    with pytest.raises(InputFileError, match=f"cannot download {name} .*another checksum.*by hand") as caught:
+        datasets.fetch_lanfredi2021(tmp_path / "out", base_url=server.url)
+    assert "\n" not in str(caught.value)
+    assert [f.name for f in (tmp_path / "out").iterdir()] == [next(iter(datasets.LANFREDI2021_SHA256))]
+
+
+def test_a_workbook_the_server_lacks_is_named(server, tmp_path):
+    name = next(iter(datasets.LANFREDI2021_SHA256))
+    (server.folder / name).unlink()
+    with pytest.raises(InputFileError, match=f"cannot download {name} .*the server answers 404.*put it into"):
+        datasets.fetch_lanfredi2021(tmp_path / "out", base_url=server.url)
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_a_server_that_is_not_there_is_said_so(server, tmp_path):
+    url = server.url
+    server.shutdown()
+    server.server_close()
+    with pytest.raises(InputFileError, match="the server cannot be reached; get the file by hand"):
+        datasets.fetch_lanfredi2021(tmp_path / "out", base_url=url)
+
+
+def test_a_folder_that_cannot_be_made_is_said_so(server, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputFileError, match="cannot download joint_scores"):
+        datasets.fetch_lanfredi2021(tmp_path / "file" / "folder", base_url=server.url)

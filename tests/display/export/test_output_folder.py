@@ -1,0 +1,86 @@
+"""A folder of outputs: what a run that was killed leaves, and the modes of what is replaced."""
+
+import signal
+import stat
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from salstats.checks import InputFileError
+from salstats.display.export.output_folder import checked_folder, replacing_folder
+
+#: Makes a folder anew and is killed at a renaming: python -c SCRIPT FOLDER WHICH.
+SCRIPT = textwrap.dedent("""
+    import os, signal, sys
+    from pathlib import Path
+    from salstats.display.export.output_folder import replacing_folder
+
+    renamed, rename = [], Path.rename
+
+    def killed(path, target):
+        if len(renamed) == int(sys.argv[2]):
+            os.kill(os.getpid(), signal.SIGKILL)
+        renamed.append(path)
+        return rename(path, target)
+
+    Path.rename = killed
+    with replacing_folder(Path(sys.argv[1]), lambda: None) as made:
+        made.mkdir()
+        (made / "page").write_text("new")
+""")
+
+
+def check(folder):
+    return checked_folder(folder, written=lambda _: {"page"}, own=(), overwrite=True)
+
+
+def write(folder, text="old"):
+    with replacing_folder(folder, lambda: check(folder)) as made:
+        made.mkdir()
+        (made / "page").write_text(text)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL here")
+@pytest.mark.parametrize("n_renamed", [0, 1])
+def test_a_run_that_is_killed_leaves_the_former_folder_or_the_next_one_puts_it_back(tmp_path, n_renamed):
+    folder = tmp_path / "out [1]"
+    write(folder)
+    done = subprocess.run([sys.executable, "-c", SCRIPT, str(folder), str(n_renamed)], check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert folder.exists() == (n_renamed == 0)
+    assert len(list(tmp_path.iterdir())) == 2 - n_renamed
+    check(folder)
+    assert list(tmp_path.iterdir()) == [folder]
+    assert (folder / "page").read_text() == "old"
+    write(folder, "new")
+    assert (folder / "page").read_text() == "new"
+    assert list(tmp_path.iterdir()) == [folder]
+
+
+def test_what_a_living_run_writes_is_left_alone(tmp_path):
+    folder = tmp_path / "out"
+    with replacing_folder(folder, lambda: check(folder)) as made:
+        made.mkdir()
+        (made / "page").write_text("new")
+        check(folder)
+        (tmp_path / ".out-abcdefgh").mkdir()
+        check(folder)
+    assert (folder / "page").read_text() == "new"
+    assert {p.name for p in tmp_path.iterdir()} == {"out", ".out-abcdefgh"}
+
+
+def test_a_folder_that_is_replaced_keeps_its_modes(tmp_path):
+    folder = tmp_path / "out"
+    write(folder)
+    folder.chmod(0o700)
+    (folder / "page").chmod(0o600)
+    write(folder, "new")
+    assert [stat.S_IMODE(p.stat().st_mode) for p in (folder, folder / "page")] == [0o700, 0o600]
+
+
+def test_a_file_in_the_place_of_the_folder_is_named(tmp_path):
+    (tmp_path / "out").write_text("mine")
+    with pytest.raises(InputFileError, match="a file of that name"):
+        check(tmp_path / "out")

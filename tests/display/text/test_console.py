@@ -1,0 +1,60 @@
+"""What a command prints."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from salstats.display.text.console import console_table
+from salstats.display.text.format import column_text, number_text, p_text
+
+
+def lines(frame):
+    return console_table(frame).splitlines()
+
+
+def test_settings_that_never_vary_are_said_once_above():
+    frame = pd.DataFrame({"task": ["a", "b"], "estimate": [0.5, 0.25], "unit": "case", "conf_level": 0.95})
+    caption, header, *_ = lines(frame)
+    assert caption == "conf_level: 0.95, unit: case"
+    assert header.split() == ["task", "estimate"]
+
+
+def test_settings_that_vary_stay_columns():
+    frame = pd.DataFrame({"estimate": [0.5, 0.25], "interval": ["delong", "obuchowski"]})
+    assert lines(frame)[0].split() == ["estimate", "interval"]
+
+
+def test_missing_is_a_dash_and_never_nan():
+    table = console_table(pd.DataFrame({"task": ["a", None], "score": [np.nan, 0.5]}))
+    assert "nan" not in table.lower()
+    assert "none" not in table.lower()
+    assert table.count("—") == 2
+
+
+def test_columns_are_aligned():
+    table = lines(pd.DataFrame({"task": ["a", "long name"], "score": [-0.5, 12.25]}))
+    assert len({len(line) for line in table}) == 1
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([0.0, 1.0], ["0", "1"]),
+        ([0.123456, 0.5], ["0.1235", "0.5000"]),
+        ([12.3456, -0.001], ["12.35", "-0.00"]),
+        ([1e-6, 2e-6], ["0.00000100", "0.00000200"]),
+        ([np.inf, -np.inf, 0.5], ["∞", "-∞", "0.5000"]),
+    ],
+)
+def test_a_column_has_the_same_decimals_throughout(values, expected):
+    assert column_text(values) == expected
+
+
+def test_p_values_are_never_printed_as_zero():
+    assert [p_text(p) for p in (0.0, 9.9e-4, 1e-3, 1.0)] == ["<0.001", "<0.001", "0.001", ">0.999"]
+    assert number_text(None) == "—"
+
+
+def test_whole_numbers_that_may_be_missing_are_printed():
+    counts = pd.array([15118, None], dtype="Int64")
+    assert [row.split() for row in lines(pd.DataFrame({"tp": counts}))] == [["tp"], ["15118"], ["—"]]

@@ -1,0 +1,178 @@
+"""Numbers to text: rounding, journal styles, stars."""
+
+import math
+
+import pandas as pd
+import pytest
+
+import salstats as ss
+from salstats.checks import ColumnError, SalstatsError
+from salstats.display.text.format import (
+    MISSING,
+    count_range,
+    count_text,
+    counted,
+    counted_range,
+    fixed_text,
+    inline_text,
+    interval_text,
+    limits_text,
+    p_text,
+    p_used,
+    percent_text,
+    plural,
+    star_note,
+    star_text,
+)
+
+ROW = {"estimate": 0.566, "conf_low": 0.526, "conf_high": 0.606, "conf_level": 0.95, "p_value": 0.0004}
+
+
+@pytest.mark.parametrize("value", [None, float("nan"), pd.NA])
+def test_missing_is_an_em_dash_in_every_function(value):
+    value = float("nan") if value is pd.NA else value
+    functions = (fixed_text, count_text, percent_text, p_text)
+    assert [f(value) for f in functions] == [MISSING] * 4
+    assert interval_text(value, 0.1, 0.2) == MISSING
+    assert limits_text(value, value) == MISSING
+
+
+def test_minus_is_a_minus_sign_and_zero_has_none():
+    assert fixed_text(-0.4251) == "\u22120.425"
+    assert fixed_text(-0.0004) == "0.000"
+    assert fixed_text(float("-inf")) == "\u2212∞"
+    assert percent_text(-128.13) == "\u2212128.1%"
+
+
+def test_interval_as_the_study_prints_it():
+    # Saporta et al. 2022, text: slope of IoU on relative size
+    assert interval_text(0.566, 0.526, 0.606, stars="***") == "0.566 (0.526, 0.606)***"
+
+
+def test_a_limit_that_is_missing_alone_is_a_dash():
+    assert interval_text(0.566, None, 0.606) == f"0.566 ({MISSING}, 0.606)"
+    assert interval_text(0.566, None, None) == "0.566"
+
+
+@pytest.mark.parametrize(
+    ("p", "nature", "radiology"),
+    [
+        (0.0000001, "<0.001", "<.001"),
+        (0.0009999, "<0.001", "<.001"),
+        (0.001, "0.001", ".001"),
+        (0.0094, "0.009", ".009"),
+        (0.0312, "0.031", ".03"),
+        # fewer decimals would read 0.05, which is on the other side
+        (0.0496, "0.0496", ".0496"),
+        (0.0512, "0.051", ".05"),
+        (0.0504, "0.050", ".05"),
+        (0.3, "0.300", ".30"),
+        (0.9999, ">0.999", ">.99"),
+        (1.0, ">0.999", ">.99"),
+    ],
+)
+def test_p_values_follow_the_journal(p, nature, radiology):
+    assert p_text(p) == nature
+    assert p_text(p, "radiology") == p_text(p, "ama") == radiology
+
+
+@pytest.mark.parametrize("style", ["nature", "radiology", "ama"])
+@pytest.mark.parametrize("p", [0.04951, 0.0496, 0.04999, 0.049999])
+def test_a_p_value_below_five_percent_never_reads_as_five_percent(style, p):
+    assert float(p_text(p, style)) < 0.05
+
+
+@pytest.mark.parametrize("style", ["nature", "radiology", "ama"])
+def test_a_printed_p_value_is_never_zero_nor_one(style):
+    for p in (0.0, 1e-300, 0.0005, 0.9951, 0.99949, 0.9996, 1.0):
+        text = p_text(p, style)
+        assert text[0] in "<>" or 0 < float(text) < 1
+
+
+def test_named_p_values():
+    assert p_text(0.0312, named=True) == "P = 0.031"
+    assert p_text(0.00001, "ama", named=True) == "P < .001"
+    # 25 tests at the floor of 999 replicates are not below .05, and nor is what is printed of them
+    assert p_text(25 * 0.002, "ama", named=True, floor=25 * 0.002) == "P ≤ .05"
+    assert p_text(0.0499, "ama", named=True, floor=0.0499) == "P < .05"
+
+
+def test_stars_are_strict_and_divided_by_the_family():
+    assert [star_text(p) for p in (0.05, 0.049, 0.01, 0.0099, 0.001, 0.00099)] == [
+        "",
+        "*",
+        "*",
+        "**",
+        "**",
+        "***",
+    ]
+    assert star_text(0.0126, n_tests=4) == ""
+    assert star_text(0.0124, n_tests=4) == "*"
+    assert star_text(0.0002, n_tests=4) == "***"
+    assert star_text(float("nan")) == ""
+
+
+def test_star_note_names_the_family():
+    assert "0.05/16" in star_note(16)
+    assert "Bonferroni, 16 tests" in star_note(16)
+    assert "not corrected" in star_note()
+    assert "Holm" in star_note(adjusted="Holm, 24 tests")
+
+
+def test_a_family_below_one_is_refused():
+    with pytest.raises(SalstatsError, match="n_tests"):
+        star_text(0.01, n_tests=0)
+
+
+def test_adjusted_p_value_is_used_before_the_raw_one():
+    assert p_used({"p_value": 0.01, "p_adjusted": 0.2}) == 0.2
+    assert p_used({"p_value": 0.01, "p_adjusted": float("nan")}) == 0.01
+    assert math.isnan(p_used({}))
+
+
+def test_inline_text_by_style():
+    frame = pd.DataFrame([ROW])
+    assert inline_text(frame) == ["0.566 [95% CI 0.526, 0.606]"]
+    assert inline_text(frame, style="radiology") == ["0.566 (95% CI: 0.526, 0.606)"]
+    assert inline_text(frame, style="ama", p_values=True) == ["0.566 (95% CI, 0.526 to 0.606; P < .001)"]
+
+
+def test_inline_text_of_a_percentage_and_of_missing_rows():
+    frame = pd.DataFrame([{**ROW, "term": "percent_decrease", "estimate": 24.04}, {**ROW, "estimate": None}])
+    frame.loc[0, ["conf_low", "conf_high"]] = [18.2, 29.6]
+    assert inline_text(frame, digits=1) == ["24.0% [95% CI 18.2, 29.6]", MISSING]
+
+
+def test_inline_text_says_the_level_it_was_given():
+    assert inline_text(pd.DataFrame([{**ROW, "conf_level": 0.999}])) == ["0.566 [99.9% CI 0.526, 0.606]"]
+
+
+def test_inline_text_without_limits_or_level():
+    assert inline_text(pd.DataFrame([{"estimate": 1.5}]), digits=1) == ["1.5"]
+
+
+def test_inline_text_refuses_what_it_cannot_read():
+    with pytest.raises(ColumnError, match="estimate"):
+        ss.inline_text(pd.DataFrame({"mean": [1.0]}))
+    with pytest.raises(SalstatsError, match="style"):
+        ss.inline_text(pd.DataFrame([ROW]), style="lancet")
+
+
+@pytest.mark.parametrize(
+    ("word", "several"),
+    [("patient", "patients"), ("study", "studies"), ("class", "classes"), ("exam_day", "exam days")],
+)
+def test_units_have_a_plural(word, several):
+    assert plural(word) == several
+
+
+def test_counts_are_one_number_or_a_range():
+    assert count_range([7.0, 7.0]) == "7"
+    assert count_range([1234, 7, math.nan]) == "7 to 1,234"
+    assert count_range([math.nan]) == "—"
+
+
+def test_counts_stand_with_their_noun():
+    assert [counted(n, "study") for n in (0, 1, 1200)] == ["0 studies", "1 study", "1,200 studies"]
+    assert counted(2, "slope rests", "slopes rest") == "2 slopes rest"
+    assert [counted_range(n, "case") for n in ([1, 1], [1, 3])] == ["1 case", "1 to 3 cases"]

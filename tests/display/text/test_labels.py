@@ -1,0 +1,160 @@
+"""What columns and values are called in print, and their order."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import salstats as ss
+from salstats.checks import SalstatsError, SalstatsWarning
+from salstats.display.text.format import MISSING
+from salstats.display.text.labels import Labels
+
+
+def test_house_labels_of_metrics_methods_and_columns():
+    labels = Labels()
+    assert labels.value("metric", "iou") == "IoU"
+    assert labels.value("method", "grad_cam") == "Grad-CAM"
+    assert labels.value("method", "human") == labels.value("reference", "human") == "Human benchmark"
+    assert labels.value("method", "my net v2") == "my net v2"
+    assert labels.column("prob") == "Model confidence"
+    assert labels.column("tumour_stage") == "Tumour stage"
+    assert labels.column("BI-RADS") == "BI-RADS"
+
+
+def test_flat_labels_serve_every_column():
+    labels = Labels({"gradcam": "GC", "prob": "Confidence", "iou": "Overlap"})
+    assert labels.value("method", "gradcam") == "GC"
+    assert labels.column("prob") == labels.value("term", "prob") == "Confidence"
+    assert labels.value("metric", "iou") == labels.column("iou") == "Overlap"
+
+
+def test_labels_of_one_column_do_not_touch_another():
+    labels = Labels({"task": {"human": "Person"}})
+    assert labels.value("task", "human") == "Person"
+    assert labels.value("method", "human") == "Human benchmark"
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_list_orders_what_another_entry_renames(first):
+    given = {"method": ["human", "gradcam"], "gradcam": "My Grad-CAM (v2)"}
+    labels = Labels(given if first else dict(reversed(given.items())))
+    assert labels.value("method", "gradcam") == "My Grad-CAM (v2)"
+    assert labels.order("method", ["gradcam", "human"]) == ["human", "gradcam"]
+
+
+def test_labels_of_what_is_not_shown_are_said():
+    frame = pd.DataFrame({"method": ["gradcam", "own"], "term": ["size:taskEdema", "size"], "estimate": 0.5})
+    known = {"gradcam": "GC", "own": "Ours", "taskEdema": "Edema", "size": "Size", "method": ["own"]}
+    # lime and Average are the house's own words, one dict may serve many tables
+    Labels(known | {"subset": "S", "lime": "LIME-50", "Average": "All"}, frame)
+    with pytest.warns(SalstatsWarning, match="'gradcm'.*did you mean 'gradcam'"):
+        Labels({"gradcm": "GC"}, frame)
+    for within in ({"method": {"gradcm": "Grad-CAM"}}, {"method": ["human", "gradcm"]}):
+        with pytest.warns(SalstatsWarning, match="'gradcm'.*did you mean 'gradcam'"):
+            Labels(within, frame)
+    with pytest.warns(SalstatsWarning, match="'Method' .did you mean 'method'"):
+        Labels({"Method": ["own"], "own": "Ours"}, frame)
+    with pytest.warns(SalstatsWarning, match="'nothing', 'of_this'"):
+        Labels({"nothing": "A", "of_this": "B"}, frame)
+
+
+@pytest.mark.parametrize("right", ["vendor + age", "C(vendor) * log(age)"])
+def test_what_a_formula_is_made_of_is_known_though_only_its_levels_are_shown(right):
+    rows = np.arange(12.0)
+    data = pd.DataFrame(
+        {"my_score": np.sin(rows), "age": rows + 1, "vendor": ["GE", "Philips", "Siemens"] * 4}
+    )
+    terms = ss.regress(data, f"my_score ~ {right}")
+    of_vendor = ({"vendor": "Scanner"}, {"vendor": ["Philips", "GE"]}, {"vendor": {"GE": "G.E."}})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SalstatsWarning)
+        for labels in (*of_vendor, {"my_score": "My score"}, {"Philips": "Ph"}, {"GE": "G.E."}):
+            Labels(labels, terms)
+    with pytest.warns(SalstatsWarning, match="'vendr' .did you mean 'vendor'"):
+        Labels({"vendr": "Scanner"}, terms)
+    # ready labels are a study's own: no user has written them
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SalstatsWarning)
+        Labels(Labels({"vendr": "Scanner"}), terms)
+
+
+def test_order_is_as_named_then_alphabetical_then_average():
+    values = ["Average", "edema", "Atelectasis", "Lesion", "Overall", "Cardiomegaly"]
+    assert Labels().order("task", values) == [
+        "Atelectasis",
+        "Cardiomegaly",
+        "edema",
+        "Lesion",
+        "Overall",
+        "Average",
+    ]
+    named = Labels({"task": ["Lesion", "edema"]})
+    assert named.order("task", values)[:2] == ["Lesion", "edema"]
+    assert Labels({"task": ["Average"]}).order("task", values)[0] == "Average"
+
+
+def test_metrics_stand_in_the_registrys_order_and_terms_as_they_come():
+    assert Labels().order("metric", ["zeta", "hit", "iou"]) == ["iou", "hit", "zeta"]
+    assert Labels().order("term", ["b", "a"]) == ["b", "a"]
+
+
+def test_terms_by_their_parts():
+    labels = Labels({"taskEdema": "Edema"})
+    assert labels.term("area_ratio:taskEdema") == "Relative size × Edema"
+    assert labels.term("log(area_ratio)") == "log(area_ratio)"
+    assert labels.term("(Intercept)") == "Intercept"
+
+
+def test_categorical_holds_labels_in_order():
+    frame = pd.DataFrame({"method": ["occlusion", "human", "gradcam", None]})
+    found = Labels({"method": ["human"]}).categorical(frame, "method", reverse=True)
+    assert list(found.categories) == ["Occlusion", "Grad-CAM", "Human benchmark"]
+    assert found.isna().sum() == 1
+
+
+def test_a_categorical_keeps_its_order_with_average_last():
+    sizes = pd.Categorical(["large", "Average", "small"], ["small", "medium", "large", "Average"])
+    frame = pd.DataFrame({"size": sizes})
+    assert Labels().order("size", frame["size"]) == ["small", "large", "Average"]
+    # a list of the values has lost it, the frame that is shown has not
+    named = Labels({"size": ["medium"]}, frame)
+    assert Labels(named).order("size", ["large", "medium", "small"]) == ["medium", "small", "large"]
+    metrics = pd.DataFrame({"metric": pd.Categorical(["iou", "hit"], ["hit", "iou"])})
+    assert Labels().order("metric", metrics["metric"]) == ["hit", "iou"]
+
+
+def test_missing_value_is_a_dash():
+    assert Labels().value("task", float("nan")) == MISSING
+
+
+def test_two_values_with_one_label_are_refused():
+    frame = pd.DataFrame({"task": ["a", "b"]})
+    with pytest.raises(SalstatsError, match="same label"):
+        Labels({"a": "X", "b": "X"}).categorical(frame, "task")
+
+
+def test_labels_must_be_a_mapping():
+    with pytest.raises(SalstatsError, match="mapping"):
+        Labels(["a"])
+
+
+def test_labels_of_labels_are_the_same():
+    labels = Labels({"gradcam": "GC"})
+    assert Labels(labels).value("method", "gradcam") == "GC"
+
+
+def test_who_stands_for_people_is_what_the_data_say_and_what_the_user_says_before():
+    every = ss.datasets.load_digits_scores()
+    scores = every.query("dataset == 'textured' and model == 'plain' and metric == 'iou'")
+    means = ss.summarize(scores, by=["metric", "method"], interval="t")
+    decrease = ss.percent_decrease(scores, reference="human", interval="delta", test="t")
+    for frame in (scores, means, decrease):
+        assert Labels(None, frame).value("method", "human") == "Simulated annotator"
+    assert Labels({"human": "Ann"}, means).value("method", "human") == "Ann"
+    assert Labels(None, means.drop(columns="human_label")).value("method", "human") == "Human benchmark"
+    for table in (ss.table_estimates(means), ss.table_decrease(decrease)):
+        words = table.as_raw_html()
+        assert "imulated annotator" in words
+        assert "uman benchmark" not in words

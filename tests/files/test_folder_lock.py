@@ -1,0 +1,99 @@
+"""The lock of a folder: one holder, and none once it has ended."""
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from salstats.checks import InputFileError, SalstatsWarning
+from salstats.files import folder_lock
+from salstats.files.folder_lock import NAME, FolderLock
+
+#: Takes the lock of a folder, says so, and waits.
+HOLD = (
+    "import pathlib, sys, time; from salstats.files.folder_lock import FolderLock\n"
+    "held = FolderLock(pathlib.Path(sys.argv[1])); print('held', flush=True); time.sleep(60)"
+)
+
+
+def test_a_folder_has_one_holder_until_it_is_given_back(tmp_path):
+    held = FolderLock(tmp_path)
+    with pytest.raises(InputFileError, match=r"is writing here; wait until it ends"):
+        FolderLock(tmp_path)
+    held.release()
+    held.release()
+    assert list(tmp_path.iterdir()) == []
+    FolderLock(tmp_path).release()
+
+
+def test_a_lock_that_nobody_holds_any_more_is_given_back(tmp_path):
+    held = FolderLock(tmp_path)
+    del held
+    FolderLock(tmp_path).release()
+
+
+def test_two_folders_have_two_locks(tmp_path):
+    places = [tmp_path / name for name in "ab"]
+    for place in places:
+        place.mkdir()
+    held = [FolderLock(place) for place in places]
+    for lock in held:
+        lock.release()
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL here")
+def test_it_ends_with_a_process_that_is_killed(tmp_path):
+    running = subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    assert running.stdout.readline() == "held\n"
+    with pytest.raises(InputFileError, match="another process"):
+        FolderLock(tmp_path)
+    running.kill()
+    running.communicate()
+    assert (tmp_path / NAME).exists()
+    FolderLock(tmp_path).release()
+    assert not (tmp_path / NAME).exists()
+
+
+def test_a_file_that_was_removed_meanwhile_does_not_count(tmp_path, monkeypatch):
+    opened = os.open
+    first = FolderLock(tmp_path)
+
+    def open_then_lose(path, *given):
+        handle = opened(path, *given)
+        # the holder gives the folder back between our opening of its file and our locking it
+        first.release()
+        return handle
+
+    monkeypatch.setattr(os, "open", open_then_lose)
+    second = FolderLock(tmp_path)
+    monkeypatch.undo()
+    with pytest.raises(InputFileError, match="another process"):
+        FolderLock(tmp_path)
+    second.release()
+
+
+@pytest.mark.skipif(folder_lock.fcntl is None, reason="no flock here")
+def test_a_file_system_without_locks_is_said(tmp_path, monkeypatch):
+    def refuse(handle, kind):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(folder_lock.fcntl, "flock", refuse)
+    with pytest.warns(SalstatsWarning, match=r"locks no files \(No locks available\)"):
+        held = FolderLock(tmp_path)
+    held.release()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_gone(tmp_path):
+    with pytest.raises(InputFileError, match=r"elsewhere: cannot write there \(No such file"):
+        FolderLock(tmp_path / "elsewhere")
+
+
+def test_a_link_in_its_place_is_not_followed(tmp_path):
+    (tmp_path / "target").write_text("mine")
+    (tmp_path / NAME).symlink_to(tmp_path / "target")
+    with pytest.raises(InputFileError, match="cannot write there"):
+        FolderLock(tmp_path)

@@ -1,0 +1,767 @@
+"""Writing a map folder: what lies in it, what a stopped run leaves, and what is refused."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from map_folders import (
+    ABSENT,
+    CASES,
+    SHAPE,
+    TASKS,
+    change,
+    keys,
+    prob,
+    saliency,
+    table,
+    truth,
+    write_map_folder,
+)  # fmt: skip
+
+import salstats.files.map_folder as writing
+from salstats.checks import InputFileError, SalstatsError, SalstatsWarning, ShapeError, ValueRangeError
+from salstats.files.map_folder import MapFolder, MapKey
+from salstats.images.masks import Rle, decode, encode
+from salstats.readers.map_folder import read_map_folder
+
+KEY = MapKey("a", "Edema", "gradcam")
+#: Names that are no names of files, or are alike where case or form of letters do not count.
+ODD_NAMES = (
+    "../../etc/x", "/abs", "a/b", "a\\b", "C:x", "with blank", "plus+and.dot", "\u00e4", "a\u0308", "A", "a",
+    "a-b", "con", ".hidden", "-", "\u2026", "x" * 500, "a,b", 'a "quoted" name', "~",
+)  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Where a map folder is to be."""
+    return tmp_path / "maps"
+
+
+def add(maps, key=KEY, array=None, **options):
+    """Add one map with what most tests do not care about."""
+    maps.add(key, np.eye(3) if array is None else array, **{"shape": SHAPE, **options})
+
+
+def names(folder):
+    """The names in a folder."""
+    return sorted(p.name for p in folder.iterdir())
+
+
+def files(folder):
+    """Every file below a folder that holds an array."""
+    return sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file() and p.suffix == ".npy")
+
+
+class TestWhatIsWritten:
+    def test_a_row_and_a_file_per_map(self, folder):
+        write_map_folder(folder)
+        header, rows = table(folder)
+        assert header == [
+            "case",
+            "task",
+            "method",
+            "prob",
+            "label",
+            "path",
+            "height",
+            "width",
+            "model",
+            "seed",
+        ]
+        assert [(r["case"], r["task"], r["method"]) for r in rows] == [tuple(k[:3]) for k in keys()]
+        assert sorted(r["path"] for r in rows) == files(folder)
+        for row in rows:
+            stored = np.load(folder / row["path"], allow_pickle=False)
+            assert stored.dtype == np.float32
+            np.testing.assert_array_equal(stored, saliency(row["case"], row["task"], row["method"]))
+            assert (row["height"], row["width"]) == ("40", "50")
+
+    def test_numbers_read_back_as_they_were(self, folder):
+        with MapFolder(folder) as maps:
+            add(maps, prob=0.1 + 0.2, label=1, patient="p1")
+            add(maps, KEY._replace(case="b"), label=np.nan)
+        _, (first, second) = table(folder)
+        assert float(first["prob"]) == 0.1 + 0.2
+        assert (first["label"], first["patient"]) == ("1", "p1")
+        assert (second["prob"], second["label"], second["patient"]) == ("", "", "")
+
+    def test_networks_and_seeds_are_other_maps(self, folder):
+        with MapFolder(folder) as maps:
+            for model in (None, "resnet"):
+                for seed in (None, 0, 1):
+                    add(maps, KEY._replace(model=model, seed=seed))
+            assert len(maps) == 6
+        assert len(files(folder)) == 6
+        with MapFolder(folder) as maps:
+            assert KEY._replace(model="resnet", seed=1) in maps
+            assert KEY._replace(model="resnet", seed="1") in maps
+            assert KEY._replace(model="resnet", seed=2) not in maps
+
+    def test_any_name_has_a_file_of_its_own_inside_the_folder(self, folder):
+        wanted = [MapKey(name, other, "m") for name in ODD_NAMES for other in ("t", "T/..")]
+        wanted += [MapKey("a", "t", name, model=name) for name in ODD_NAMES]
+        with MapFolder(folder) as maps:
+            for number, key in enumerate(wanted):
+                add(maps, key, np.full((1, 1), number))
+        found = files(folder)
+        # also where upper and lower case, or two forms of one letter, are the same name
+        assert len({name.lower() for name in found}) == len(wanted)
+        assert all(name.isascii() for name in found)
+        assert names(folder.parent) == ["maps"]
+        _, rows = table(folder)
+        assert [(r["case"], r["task"], r["method"], r["model"] or None) for r in rows] == [
+            k[:4] for k in wanted
+        ]
+        for number, row in enumerate(rows):
+            assert np.load(folder / row["path"])[0, 0] == number
+
+    def test_masks_of_truth_and_people_are_run_lengths_by_case_and_task(self, folder):
+        write_map_folder(folder, human=True)
+        held = json.loads((folder / "truth.json").read_text())
+        for case in CASES:
+            for task in TASKS:
+                assert (decode(Rle.from_coco(held[case][task])) == truth(case, task)).all()
+        shifted = json.loads((folder / "human.json").read_text())
+        assert (decode(Rle.from_coco(shifted["a"]["Edema"])) == np.roll(truth("a", "Edema"), 2, axis=1)).all()
+
+    def test_names_given_as_numbers_are_the_names_of_the_file(self, folder):
+        for _ in range(3):
+            with MapFolder(folder) as maps:
+                maps.write_masks({(1, 2): truth("a", "Edema")})
+        assert list(json.loads((folder / "truth.json").read_text())["1"]) == ["2"]
+
+    def test_masks_written_in_parts_come_together(self, folder):
+        with MapFolder(folder) as maps:
+            maps.write_masks({("a", "Edema"): truth("a", "Edema")})
+        with MapFolder(folder) as maps:
+            maps.write_masks({("a", "Mass"): encode(truth("a", "Mass")), ("c", "Mass"): truth("c", "Mass")})
+            maps.write_masks({("a", "Edema"): truth("a", "Edema")})
+        held = json.loads((folder / "truth.json").read_text())
+        assert {c: list(tasks) for c, tasks in held.items()} == {"a": ["Edema", "Mass"], "c": ["Mass"]}
+
+    def test_nothing_else_is_left_in_the_folder(self, folder):
+        write_map_folder(folder, human=True)
+        assert names(folder) == ["human.json", "maps", "maps.csv", "truth.json"]
+
+    def test_a_row_stands_in_the_table_as_soon_as_its_map_is_made(self, folder):
+        with MapFolder(folder) as maps:
+            for number in range(3):
+                add(maps, KEY._replace(case=str(number)), patient="p" if number else None)
+                assert [r["case"] for r in table(folder)[1]] == [str(n) for n in range(number + 1)]
+        assert [r["patient"] for r in table(folder)[1]] == ["", "p", "p"]
+
+    def test_rows_of_maps_made_together_come_together_but_within_a_second(self, folder, monkeypatch):
+        now = [0.0]
+        monkeypatch.setattr(writing.time, "monotonic", lambda: now[0])
+        n_rows = []
+        with MapFolder(folder) as maps:
+            with maps.together():
+                for number in range(4):
+                    now[0] += 0.4
+                    add(maps, KEY._replace(case=str(number)))
+                    n_rows.append((folder / "maps.csv").read_text().count("gradcam/"))
+            assert n_rows == [0, 0, 3, 3]
+            assert len(table(folder)[1]) == 4
+
+    def test_the_table_is_added_to_and_not_written_anew(self, folder):
+        with MapFolder(folder) as maps:
+            add(maps)
+            before = (folder / "maps.csv").stat()
+            for number in range(9):
+                add(maps, KEY._replace(case=str(number)))
+        assert (folder / "maps.csv").stat().st_ino == before.st_ino
+
+    def test_rows_that_change_wait_until_writing_all_is_a_small_part_of_the_time(self, folder, monkeypatch):
+        write_map_folder(folder)
+        for name in files(folder):
+            (folder / name).unlink()
+        written = []
+        with MapFolder(folder) as maps:
+            monkeypatch.setattr("salstats.files.map_table._TIMES", 1e9)
+            for key in keys():
+                add(maps, key, prob=0.5)
+                written.append((folder / "maps.csv").stat().st_ino)
+        assert len(set(written)) == 1
+        assert {r["prob"] for r in table(folder)[1]} == {"0.5"}
+        assert len(table(folder)[1]) == len(keys())
+
+
+class TestGoingOn:
+    def test_a_second_run_finds_what_is_there(self, folder):
+        write_map_folder(folder)
+        with MapFolder(folder) as maps:
+            assert all(key in maps for key in keys())
+            assert list(maps) == keys()
+            assert KEY._replace(case="other") not in maps
+
+    @pytest.mark.parametrize("overwrite", [False, True])
+    def test_maps_without_a_row_stay_and_are_said(self, folder, overwrite):
+        write_map_folder(folder)
+        held = {name: (folder / name).read_bytes() for name in files(folder)}
+        header = (folder / "maps.csv").read_text().split()[0]
+        (folder / "maps.csv").write_text(header + "\n")
+        with pytest.warns(SalstatsWarning, match=f"no row for maps in the folder: {len(held)},"):
+            maps = MapFolder(folder, overwrite=overwrite)
+        with maps:
+            assert keys()[0] not in maps
+            assert {name: (folder / name).read_bytes() for name in files(folder)} == held
+            add(maps, keys()[0])
+        assert np.load(folder / table(folder)[1][0]["path"]).shape == (3, 3)
+
+    def test_maps_without_a_row_are_of_a_series_that_has_settings(self, folder):
+        with MapFolder(folder, settings={"gradcam:resnet": "layer4"}) as maps:
+            add(maps, KEY._replace(model="resnet"))
+        (folder / "maps.csv").write_text("case,task,method,path\n")
+        with pytest.raises(InputFileError, match=r"'gradcam:resnet' were made with 'layer4', now .*'layer3'"):
+            MapFolder(folder, settings={"gradcam:resnet": "layer3"})
+        with (
+            pytest.warns(SalstatsWarning, match="no row for maps"),
+            MapFolder(folder, settings={"gradcam:resnet": "layer4", "ig": "50 steps"}) as maps,
+        ):
+            add(maps, KEY._replace(model="resnet"))
+
+    @pytest.mark.parametrize("cut", [1, 12, 60, 100])
+    def test_a_row_that_was_cut_is_none(self, folder, cut):
+        write_map_folder(folder)
+        whole = (folder / "maps.csv").read_bytes()
+        (folder / "maps.csv").write_bytes(whole[:-cut])
+        with pytest.warns(SalstatsWarning, match="no row for maps"):
+            maps = MapFolder(folder)
+        with maps:
+            missing = [key for key in keys() if key not in maps]
+            assert 1 <= len(missing) <= 2
+            for key in missing:
+                case, task, method = key[:3]
+                label = int((case, task) != ABSENT)
+                add(maps, key, saliency(case, task, method), prob=prob(case, task), label=label)
+        assert (folder / "maps.csv").read_bytes() == whole
+
+    def test_a_table_of_another_program_may_end_without_a_line_break(self, folder):
+        folder.mkdir()
+        np.save(folder / "mine.npy", np.eye(3))
+        (folder / "maps.csv").write_text("path,case,task,method\nmine.npy,a,Edema,gradcam")
+        with MapFolder(folder) as maps:
+            assert KEY in maps
+            add(maps, KEY._replace(case="b"))
+        assert [r["case"] for r in table(folder)[1]] == ["a", "b"]
+
+    def test_a_full_disk_leaves_whole_rows(self, folder, monkeypatch):
+        limit = """
+            import resource, signal, sys
+            import numpy as np
+            from salstats.files.map_folder import MapFolder, MapKey
+
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+            with MapFolder(sys.argv[1]) as maps:
+                for number in range(30):
+                    maps.add(MapKey(f"c{number}", "t", "m"), np.eye(3), shape=(8, 8))
+        """
+        done = subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(limit), str(folder)], capture_output=True, text=True
+        )
+        assert "InputFileError: cannot write" in done.stderr
+        _, rows = table(folder)
+        assert 5 < len(rows) < 30
+        assert (folder / "maps.csv").read_text().endswith("\n")
+        with (
+            pytest.warns(SalstatsWarning, match="no row for maps"),
+            MapFolder(folder) as maps,
+        ):
+            assert len(maps) == len(rows)
+
+    @pytest.mark.parametrize("damage", ["cut", "empty", "gone", "longer", "no array"])
+    def test_a_damaged_map_is_not_there_and_is_made_again(self, folder, damage):
+        with MapFolder(folder) as maps:
+            add(maps)
+        file = folder / files(folder)[0]
+        content = file.read_bytes()
+        if damage == "gone":
+            file.unlink()
+        else:
+            file.write_bytes(
+                {"cut": content[:-1], "empty": b"", "longer": content + b"\0", "no array": b"a" * 200}[damage]
+            )
+        with MapFolder(folder) as maps:
+            assert KEY not in maps
+            add(maps)
+        assert file.read_bytes() == content
+        assert len(table(folder)[1]) == 1
+
+    def test_temporary_files_are_removed_and_other_files_stay(self, folder):
+        write_map_folder(folder)
+        place = folder / "maps" / "gradcam"
+        for left in (folder / ".salstats-abcdefg1.csv", place / ".salstats-abcdefg2.npy"):
+            left.write_text("half")
+        mine = [folder / "notes.txt", place / "mine.npy", folder / ".hidden", place / ".salstats-notes.txt"]
+        for file in mine:
+            file.write_text("mine")
+        with MapFolder(folder) as maps:
+            assert all(key in maps for key in keys())
+        assert [f.read_text() for f in mine] == ["mine"] * 4
+        left = [p.name for p in folder.rglob(".salstats-*")]
+        assert left == [".salstats-notes.txt"]
+
+    def test_a_map_whose_writing_breaks_off_is_not_there(self, folder, monkeypatch):
+        def full_disk(stream, array, **options):
+            stream.write(b"half a map")
+            raise OSError(28, "No space left on device")
+
+        with MapFolder(folder) as maps:
+            add(maps)
+            monkeypatch.setattr(writing.np, "save", full_disk)
+            with pytest.raises(InputFileError, match=r"cannot write .*\.npy: No space left on device"):
+                add(maps, KEY._replace(case="b"))
+            assert KEY._replace(case="b") not in maps
+        assert len(files(folder)) == len(table(folder)[1]) == 1
+
+    def test_an_error_in_the_block_keeps_what_is_complete(self, folder):
+        def run():
+            with MapFolder(folder) as maps:
+                add(maps)
+                raise KeyError
+
+        with pytest.raises(KeyError):
+            run()
+        with MapFolder(folder) as maps:
+            assert KEY in maps
+
+    def test_a_table_made_elsewhere_is_added_to_with_its_own_columns(self, folder):
+        folder.mkdir()
+        np.save(folder / "mine.npy", np.eye(3))
+        (folder / "maps.csv").write_text("case,task,method,path,age\na,Edema,gradcam,mine.npy,61\n")
+        with MapFolder(folder) as maps:
+            assert KEY in maps
+            add(maps, KEY._replace(case="b"))
+        frame = pd.read_csv(folder / "maps.csv")
+        assert frame["age"].tolist()[0] == 61
+        assert frame["path"][0] == "mine.npy"
+        with MapFolder(folder, overwrite=True) as maps:
+            assert len(maps) == 0
+        # only files made here are removed
+        assert (folder / "mine.npy").exists()
+        assert files(folder) == ["mine.npy"]
+
+    def test_a_table_that_pandas_wrote_anew_says_the_same(self, folder):
+        seeded = MapKey("a", "Edema", "rise", "net", "3")
+        with MapFolder(folder) as maps:
+            add(maps, seeded)
+            add(maps, MapKey("b", "Edema", "gradcam", "net"))
+        frame = pd.read_csv(folder / "maps.csv")
+        # beside empty cells pandas writes whole numbers as 3.0
+        frame.loc[1, ["height", "width"]] = np.nan
+        frame.to_csv(folder / "maps.csv", index=False)
+        assert ",40.0,50.0,net,3.0" in (folder / "maps.csv").read_text()
+        with MapFolder(folder) as maps:
+            assert seeded in maps
+            add(maps, KEY)
+            maps.write_masks({("a", "Edema"): truth("a", "Edema"), ("b", "Edema"): truth("a", "Edema")})
+        assert [str(s) for s in read_map_folder(folder).series] == ["rise:net:3", "gradcam:net", "gradcam"]
+
+    @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL here")
+    def test_a_run_that_is_killed_again_and_again_ends_as_one_that_was_not(self, folder, tmp_path):
+        script = textwrap.dedent("""
+            import sys, time
+            import numpy as np
+            from salstats.files.map_folder import MapFolder, MapKey
+
+            made = 0
+            with MapFolder(sys.argv[1]) as maps:
+                for number in range(60):
+                    key = MapKey(f"c{number}", "t", "m")
+                    if key not in maps:
+                        made += 1
+                        array = np.random.default_rng(number).random((40, 40))
+                        maps.add(key, array, shape=(80, 80), prob=number / 60)
+                        time.sleep(float(sys.argv[2]))
+            print(made)
+        """)
+        command = [sys.executable, "-c", script]
+        whole = tmp_path / "whole"
+        subprocess.run([*command, str(whole), "0"], check=True, capture_output=True)
+        made, killed = 0, 0
+        for enough in (5, 20, 35):
+            running = subprocess.Popen([*command, str(folder), "0.01"], stdout=subprocess.DEVNULL)
+            until = time.monotonic() + 60
+            while len(files(folder) if folder.exists() else []) < enough and running.poll() is None:
+                assert time.monotonic() < until, "the run makes no maps"
+                time.sleep(0.005)
+            running.kill()
+            killed += running.wait() == -signal.SIGKILL
+            for name in files(folder):
+                if not name.rpartition("/")[2].startswith("."):
+                    assert np.load(folder / name, allow_pickle=False).shape == (40, 40)
+            n_rows = len(pd.read_csv(folder / "maps.csv"))
+            n_files = sum(not name.rpartition("/")[2].startswith(".") for name in files(folder))
+            # the one that was being made may have no row yet
+            assert enough - 2 <= n_files - 1 <= n_rows < 60
+            made = n_rows
+        assert killed == 3
+        assert made > 0
+        ended = subprocess.run([*command, str(folder), "0"], check=True, capture_output=True, text=True)
+        assert int(ended.stdout) == 60 - made
+        assert (folder / "maps.csv").read_bytes() == (whole / "maps.csv").read_bytes()
+        assert files(folder) == files(whole)
+        for name in files(whole):
+            assert (folder / name).read_bytes() == (whole / name).read_bytes()
+        assert names(folder) == names(whole) == ["maps", "maps.csv"]
+
+    @pytest.mark.parametrize(
+        "header",
+        [
+            "{'descr': '<f8', 'fortran_order': False, 'shape': ()}",
+            "{'descr': '<f8', 'fortran_order': False, 'shape': (0, 2)}",
+            "{'descr': '<f8', 'fortran_order': False, 'shape': (-2, -2)}",
+            "{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296)}",
+            "{'descr': '|O', 'fortran_order': False, 'shape': (2, 2)}",
+            "{'descr': '<c16', 'fortran_order': False, 'shape': (2, 2)}",
+            "-" * 9000 + "1",
+            "(" * 9000,
+        ],
+        ids=["no axis", "no pixel", "negative", "overflow", "objects", "complex", "deep", "open"],
+    )
+    def test_a_file_that_is_no_map_is_made_again(self, folder, header):
+        write_map_folder(folder)
+        _, rows = table(folder)
+        n_bytes = {"()": 8, "(0, 2)": 0, "(429": 0, "'<c16'": 64}
+        size = next((n for part, n in n_bytes.items() if part in header), 32)
+        text = header.encode()
+        start = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
+        (folder / rows[0]["path"]).write_bytes(start + bytes(size))
+        with MapFolder(folder) as maps:
+            assert KEY not in maps
+            add(maps)
+            assert KEY in maps
+
+    def test_a_pipe_or_a_folder_in_the_place_of_a_map_is_none(self, folder):
+        write_map_folder(folder)
+        _, rows = table(folder)
+        for row, make in zip(rows, (os.mkfifo, os.mkdir), strict=False):
+            (folder / row["path"]).unlink()
+            make(folder / row["path"])
+        with MapFolder(folder) as maps:
+            assert [key in maps for key in keys()[:3]] == [False, False, True]
+
+    def test_empty_lines_at_the_end_of_a_table_are_no_rows(self, folder):
+        write_map_folder(folder)
+        with (folder / "maps.csv").open("a") as stream:
+            stream.write("\n\n")
+        with MapFolder(folder) as maps:
+            assert len(maps) == len(keys())
+
+
+class TestSettings:
+    def test_the_same_settings_go_on(self, folder):
+        for case in ("a", "b"):
+            with MapFolder(folder, settings={"gradcam": "layer4"}) as maps:
+                add(maps, KEY._replace(case=case))
+        assert len(table(folder)[1]) == 2
+
+    def test_other_settings_are_refused_with_both(self, folder):
+        with MapFolder(folder, settings={"gradcam:resnet": "layer4"}) as maps:
+            add(maps, KEY._replace(model="resnet"))
+        with pytest.raises(InputFileError, match=r"'gradcam:resnet' were made with 'layer4', now .*'layer3'"):
+            MapFolder(folder, settings={"gradcam:resnet": "layer3"})
+        with MapFolder(folder, settings={"gradcam:resnet": "layer4"}) as maps:
+            assert len(maps) == 1
+
+    def test_what_is_said_of_a_task_is_compared_where_it_has_maps(self, folder):
+        settings = {KEY.series: "layer4", (KEY.series, "Edema"): "output 1"}
+        with MapFolder(folder, settings={KEY.series: "layer4"}) as maps:
+            add(maps)
+        # a folder that did not tell so much yet
+        with MapFolder(folder, settings=settings) as maps:
+            assert KEY in maps
+        other = {KEY.series: "layer4", (KEY.series, "Mass"): "output 2"}
+        with MapFolder(folder, settings=other) as maps:
+            add(maps, KEY._replace(task="Mass"))
+        with pytest.raises(
+            InputFileError, match=r"'gradcam', task 'Edema', were made with 'output 1', now .*'output 2'"
+        ):
+            MapFolder(folder, settings={**settings, (KEY.series, "Edema"): "output 2"})
+        with MapFolder(folder, settings={**settings, (KEY.series, "Fracture"): "output 7"}) as maps:
+            assert len(maps) == 2
+
+    def test_maps_whose_settings_nobody_knows_are_refused(self, folder):
+        with MapFolder(folder) as maps:
+            add(maps)
+        with pytest.raises(InputFileError, match="'gradcam' do not say how they were made"):
+            MapFolder(folder, settings={"gradcam": "layer4"})
+
+    def test_another_series_has_settings_of_its_own(self, folder):
+        with MapFolder(folder, settings={KEY.series: "layer4"}) as maps:
+            add(maps)
+        with MapFolder(folder, settings={"ig": "50 steps"}) as maps:
+            add(maps, KEY._replace(method="ig"))
+        assert json.loads((folder / "settings.json").read_text()) == {"gradcam": "layer4", "ig": "50 steps"}
+
+    def test_overwriting_drops_the_maps_of_the_series_named_and_no_others(self, folder):
+        with MapFolder(folder, settings={"gradcam": "layer4", "ig": "50 steps"}) as maps:
+            add(maps)
+            add(maps, KEY._replace(method="ig"))
+        with MapFolder(folder, settings={"gradcam": "layer3"}, overwrite=True) as maps:
+            assert KEY not in maps
+            assert KEY._replace(method="ig") in maps
+            assert len(files(folder)) == 1
+            add(maps, array=np.ones((2, 2)))
+        assert np.load(folder / table(folder)[1][1]["path"]).shape == (2, 2)
+        assert json.loads((folder / "settings.json").read_text()) == {"gradcam": "layer3", "ig": "50 steps"}
+
+    def test_overwriting_without_settings_drops_all_maps_but_not_the_masks(self, folder):
+        write_map_folder(folder)
+        with MapFolder(folder, overwrite=True) as maps:
+            assert len(maps) == 0
+        assert files(folder) == []
+        assert (folder / "truth.json").exists()
+
+    def test_a_map_of_a_series_without_settings_is_refused(self, folder):
+        with (
+            MapFolder(folder, settings={"gradcam": "layer4"}) as maps,
+            pytest.raises(SalstatsError, match=r"method 'ig': settings= has no entry .*gradcam"),
+        ):
+            add(maps, KEY._replace(method="ig"))
+
+
+class TestRefused:
+    @pytest.mark.parametrize(
+        ("array", "error", "said"),
+        [
+            ([[0, np.nan]], ValueRangeError, "1 of 2 pixels of the map are NaN or infinite"),
+            ([[np.inf, -np.inf]], ValueRangeError, "2 of 2 pixels of the map are NaN or infinite"),
+            ([[1e300, 0]], ValueRangeError, "1 of 2 pixels of the map are too large for float32"),
+            (np.zeros((1, 2, 2)), ShapeError, r"must have shape .*not \(1, 2, 2\)"),
+            (np.zeros((0, 2)), ShapeError, r"and a pixel, not \(0, 2\)"),
+            (np.zeros((2, 2), complex), ValueRangeError, "real numbers, not complex128"),
+            (np.array([["a"]]), ValueRangeError, "real numbers, not <U1"),
+            ([[1], [1, 2]], ShapeError, "all rows of one length"),
+        ],
+    )
+    def test_what_is_no_map_by_case_task_and_method(self, folder, array, error, said):
+        with MapFolder(folder) as maps:
+            with pytest.raises(error, match=rf"case 'a', task 'Edema', method 'gradcam:resnet': .*{said}"):
+                add(maps, KEY._replace(model="resnet"), array)
+            assert len(maps) == 0
+        assert files(folder) == []
+
+    @pytest.mark.parametrize(
+        ("options", "said"),
+        [
+            ({"prob": 1.5}, "prob must lie from 0 to 1, not 1.5"),
+            ({"label": 2}, "label must be 0 or 1, not 2"),
+            ({"prob": None}, "prob must lie from 0 to 1, not None; NaN where"),
+            ({"prob": "0.5"}, "prob must lie from 0 to 1, not '0.5'"),
+            ({"label": None}, "label must be 0 or 1, not None; NaN where"),
+            ({"label": [0, 1]}, "label must be 0 or 1, not"),
+            ({"patient": ""}, "patient '' is no name"),
+            ({"patient": "NA"}, "patient 'NA' is no name"),
+            ({"patient": " p"}, "patient ' p' is no name"),
+            ({"patient": "\ud800"}, "patient .* is no name"),
+            ({"shape": (0, 5)}, "two positive whole numbers"),
+        ],
+    )
+    def test_numbers_out_of_range(self, folder, options, said):
+        with MapFolder(folder) as maps, pytest.raises(ValueRangeError, match=said):
+            add(maps, **options)
+
+    @pytest.mark.parametrize("part", ["case", "task", "method", "model", "seed"])
+    @pytest.mark.parametrize("name", ["", " a", "a\n", "a\0"])
+    def test_names_that_nobody_can_read(self, folder, part, name):
+        with MapFolder(folder) as maps, pytest.raises(SalstatsError, match=f"{part} .* is no name"):
+            add(maps, KEY._replace(**{part: name}))
+
+    def test_a_model_that_tables_take_for_unknown(self, folder):
+        with MapFolder(folder) as maps, pytest.raises(SalstatsError, match=r"model 'NA' .* leave it out"):
+            add(maps, KEY._replace(model="NA"))
+
+    def test_maps_of_people(self, folder):
+        with (
+            MapFolder(folder) as maps,
+            pytest.raises(SalstatsError, match="'human' is what people are"),
+        ):
+            add(maps, KEY._replace(method="human"))
+
+    def test_a_map_that_is_there(self, folder):
+        with MapFolder(folder) as maps:
+            add(maps)
+            with pytest.raises(SalstatsError, match=r"case 'a', .* is there already"):
+                add(maps, array=np.ones((2, 2)))
+        assert np.load(folder / files(folder)[0]).shape == (3, 3)
+
+    def test_two_sizes_of_one_image(self, folder):
+        with MapFolder(folder) as maps:
+            add(maps)
+        with MapFolder(folder) as maps, pytest.raises(ShapeError, match=r"40 x 50 .* and 50 x 40 here"):
+            add(maps, KEY._replace(task="Mass"), shape=(50, 40))
+
+    def test_a_mask_of_another_size_than_its_image(self, folder):
+        with MapFolder(folder) as maps:
+            add(maps)
+            with pytest.raises(ShapeError, match=r"truth, case 'a', .* 40 x 50 .* and 3 x 3 here"):
+                maps.write_masks({("a", "Edema"): np.eye(3, dtype=bool)})
+            maps.write_masks({("b", "Edema"): np.eye(3, dtype=bool)})
+            with pytest.raises(ShapeError, match=r"case 'b', .* 3 x 3 .* and 40 x 50 here"):
+                add(maps, KEY._replace(case="b"))
+
+    def test_another_mask_of_the_same_case_and_task(self, folder):
+        with MapFolder(folder) as maps:
+            maps.write_masks({("a", "t"): np.eye(3, dtype=bool)})
+            with pytest.raises(InputFileError, match=r"truth.json: another mask of case 'a', task 't'"):
+                maps.write_masks({("a", "t"): np.ones((3, 3), bool)})
+        with MapFolder(folder, overwrite=True) as maps:
+            maps.write_masks({("a", "t"): np.ones((3, 3), bool)})
+        held = json.loads((folder / "truth.json").read_text())
+        assert decode(Rle.from_coco(held["a"]["t"])).all()
+
+    def test_masks_beside_a_folder_of_masks(self, folder):
+        with MapFolder(folder) as maps:
+            (folder / "truth").mkdir()
+            with pytest.raises(InputFileError, match=r"truth: a folder of masks"):
+                maps.write_masks({("a", "t"): np.eye(3, dtype=bool)})
+
+    @pytest.mark.parametrize("masks", [{"a": np.eye(2)}, {("a",): np.eye(2)}, [np.eye(2)]])
+    def test_masks_without_case_and_task(self, folder, masks):
+        with MapFolder(folder) as maps, pytest.raises(SalstatsError, match=r"masks must map \(case, task\)"):
+            maps.write_masks(masks)
+        assert names(folder) == ["maps.csv"]
+
+    def test_settings_that_are_none(self, folder):
+        with pytest.raises(SalstatsError, match="settings must map series to text, not list"):
+            MapFolder(folder, settings=["gradcam"])
+
+    @pytest.mark.parametrize("name", ["x" * 300, "x\0y"])
+    def test_a_name_that_no_folder_can_have(self, tmp_path, name):
+        with pytest.raises(InputFileError, match="cannot write maps into"):
+            MapFolder(tmp_path / name)
+
+    @pytest.mark.parametrize("name", ["maps.csv", "truth.json", "settings.json"])
+    def test_a_pipe_is_never_waited_for(self, folder, name):
+        write_map_folder(folder)
+        (folder / name).unlink(missing_ok=True)
+        os.mkfifo(folder / name)
+        with (
+            pytest.raises(InputFileError, match=f"{name}: no plain file"),
+            MapFolder(folder) as maps,
+        ):
+            maps.write_masks({("a", "Edema"): truth("a", "Edema")})
+
+    @pytest.mark.parametrize(
+        ("content", "said"),
+        [
+            ("[" * 100_000, "nested too deeply"),
+            ('{"a": 5}', "case 'a': not an object of tasks"),
+            ('{"a": {}, "a": {}}', "'a' stands twice in one object"),
+        ],
+    )
+    def test_masks_that_are_damaged_are_left_as_they_are(self, folder, content, said):
+        write_map_folder(folder)
+        (folder / "truth.json").write_text(content)
+        with MapFolder(folder) as maps, pytest.raises(InputFileError, match=f"truth.json.*{said}"):
+            maps.write_masks({("new", "Edema"): truth("a", "Edema")})
+        assert (folder / "truth.json").read_text() == content
+
+    @pytest.mark.parametrize("link", ["maps", "maps/gradcam"])
+    def test_a_link_that_leads_out_of_the_folder(self, folder, tmp_path, link):
+        with MapFolder(folder):
+            pass
+        (tmp_path / "elsewhere").mkdir()
+        (folder / link).parent.mkdir(exist_ok=True)
+        (folder / link).symlink_to(tmp_path / "elsewhere")
+        with MapFolder(folder) as maps, pytest.raises(InputFileError, match="leaves the folder"):
+            add(maps)
+        assert not list((tmp_path / "elsewhere").iterdir())
+
+    def test_a_closed_folder(self, folder):
+        with MapFolder(folder) as maps:
+            pass
+        maps.close()
+        with pytest.raises(SalstatsError, match="closed; write within"):
+            add(maps)
+
+
+class TestTheFolder:
+    def test_a_file(self, folder):
+        folder.write_text("mine")
+        with pytest.raises(InputFileError, match="it is a file; name a folder"):
+            MapFolder(folder)
+        assert folder.read_text() == "mine"
+
+    def test_one_whose_parent_is_not_there(self, folder):
+        with pytest.raises(InputFileError, match=r"the folder .*maps does not exist"):
+            MapFolder(folder / "below")
+
+    @pytest.mark.parametrize("overwrite", [False, True])
+    def test_one_that_holds_other_files(self, folder, overwrite):
+        folder.mkdir()
+        (folder / "thesis.tex").write_text("mine")
+        with pytest.raises(InputFileError, match=r"holds 'thesis.tex' and no maps.csv"):
+            MapFolder(folder, overwrite=overwrite)
+        assert names(folder) == ["thesis.tex"]
+
+    def test_one_that_may_not_be_written_in(self, folder, monkeypatch):
+        folder.mkdir()
+        monkeypatch.setattr(os, "access", lambda path, mode: False)
+        with pytest.raises(InputFileError, match="no right to write in it"):
+            MapFolder(folder)
+
+    def test_one_that_has_the_truth_already(self, folder):
+        folder.mkdir()
+        (folder / "truth.json").write_text("{}")
+        with MapFolder(folder) as maps:
+            assert len(maps) == 0
+
+    @pytest.mark.parametrize(
+        ("content", "said"),
+        [
+            ("", "has no column 'case'"),
+            ("case,task,method\n", "has no column 'path'"),
+            ("case,task,method,path,path\n", "has a column twice"),
+            ("case,task,method,path\na,b,c\n", "row 2: 3 cells, the header has 4"),
+            (
+                "case,task,method,path\na,b,c,d\na,b,c,e\n",
+                "row 3: case 'a', task 'b', .* has a row already",
+            ),
+            ("case,task,method,path\na,,c,d\n", "row 2: task '' of a map is no name"),
+            ('case,task,method,path\na,b,c,"d\n', "cannot be read as a table"),
+        ],
+    )
+    def test_one_whose_table_is_damaged_stays_as_it_is(self, folder, content, said):
+        folder.mkdir()
+        (folder / "maps.csv").write_text(content)
+        with pytest.raises(InputFileError, match=rf"maps.csv.*{said}"):
+            MapFolder(folder)
+        assert (folder / "maps.csv").read_text() == content
+        assert names(folder) == ["maps.csv"]
+
+    def test_rows_that_lead_out_of_it_are_neither_looked_at_nor_removed(self, folder, tmp_path):
+        write_map_folder(folder)
+        outside = tmp_path / f"x~{'0' * 16}.npy"
+        outside.write_bytes((folder / files(folder)[0]).read_bytes())
+        change(folder, 2, path=f"../{outside.name}")
+        for options in ({}, {"overwrite": True}):
+            with pytest.raises(InputFileError, match="leaves the folder"):
+                MapFolder(folder, **options)
+        assert outside.exists()
+
+    def test_two_writers_at_once(self, folder):
+        with MapFolder(folder) as maps:
+            add(maps)
+            with pytest.raises(InputFileError, match=r"another process .* is writing here"):
+                MapFolder(folder)
+            add(maps, KEY._replace(case="b"))
+        with MapFolder(folder) as maps:
+            assert len(maps) == 2
+
+    def test_a_writer_in_another_process(self, folder):
+        code = f"from salstats.files.map_folder import MapFolder; MapFolder({str(folder)!r})"
+        with MapFolder(folder):
+            done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+            assert "another process (or another MapFolder of this one) is writing here" in done.stderr
+        assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

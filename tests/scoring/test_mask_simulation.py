@@ -1,0 +1,236 @@
+"""The simulations of agreement: on the oracle's masks the oracle's curves, on our own what the text says."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from salstats.checks import SalstatsError, ValueRangeError
+from salstats.scoring.mask_simulation import (
+    LINEAR,
+    PIECEWISE,
+    SIMULATIONS,
+    MaskSeries,
+    count_masks,
+    score_masks,
+    simulate_masks,
+)
+
+# sums of the same numbers in another order
+ROUNDING = 1e-12
+FORMS = ("product", "mean")
+
+
+@pytest.fixture(scope="module")
+def oracle(shared):
+    """The oracle's results, by simulation and step from 1."""
+    results = pd.read_csv(shared / "oracles" / "mrxai" / "results.csv")
+    return results.assign(step=results["step"] + 1).set_index(["simulation", "step"])
+
+
+@pytest.fixture(scope="module")
+def theirs(shared, oracle):
+    """The oracle's masks as series."""
+    with np.load(shared / "oracles" / "mrxai" / "masks.npz") as masks:
+        return {
+            name: MaskSeries(
+                masks[f"{name}__truth"],
+                tuple(masks[f"{name}__{i}"] for i in range(9)),
+                tuple(oracle.loc[name, "shift"]),
+                tuple(oracle.loc[name, "scale"]),
+            )
+            for name in SIMULATIONS
+        }
+
+
+@pytest.fixture(scope="module")
+def their_scores(theirs):
+    return score_masks(theirs, hd95_rule="pooled")
+
+
+@pytest.fixture(scope="module")
+def series():
+    return simulate_masks()
+
+
+@pytest.fixture(scope="module")
+def scores(series):
+    return score_masks(series)
+
+
+def curve(scores, metric, *, form=None, size_penalty=None, simulation=None):
+    """One measure by simulation and step, or by step of one simulation."""
+    rows = scores[scores["metric"] == metric]
+    if form is not None:
+        rows = rows[(rows["form"] == form) & (rows["size_penalty"] == size_penalty)]
+    found = rows.set_index(["simulation", "step"])["score"]
+    return found if simulation is None else found.loc[simulation].to_numpy()
+
+
+# --- the oracle ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("metric", "column"),
+    [
+        ("dice", "dice__medpy_dc"),
+        ("iou", "jaccard__medpy_jc"),
+        ("hausdorff", "hd__medpy_conn1"),
+        ("hausdorff", "hd__surface_distance_100"),
+        ("hd95", "hd95__medpy_conn1_pooled"),
+        ("assd", "assd__medpy_conn1_pooled"),
+    ],
+)
+def test_overlap_and_distances_are_the_oracles(their_scores, oracle, metric, column):
+    got = curve(their_scores, metric)
+    assert len(got) == 54
+    np.testing.assert_allclose(got, oracle.loc[got.index, column], rtol=ROUNDING)
+
+
+def test_the_steps_are_the_oracles(oracle):
+    for name, plan in SIMULATIONS.items():
+        np.testing.assert_allclose(plan.shifts, oracle.loc[name, "shift"], rtol=ROUNDING)
+        np.testing.assert_allclose(plan.scales, oracle.loc[name, "scale"], rtol=ROUNDING)
+
+
+def test_the_masks_are_counted_as_the_oracle_counts(theirs, oracle):
+    counted = count_masks(theirs).set_index(["simulation", "step"])
+    for ours, column in (("n_truth", "n_truth"), ("n_mask", "n_expl"), ("n_overlap", "n_inter")):
+        np.testing.assert_array_equal(counted[ours], oracle.loc[counted.index, column])
+
+
+def test_the_size_ratio_is_the_oracles(their_scores, oracle):
+    # with the penalty over without is the ratio alone
+    penalised, plain = (
+        curve(their_scores, "pdc", form="product", size_penalty=p) for p in ("with", "without")
+    )
+    np.testing.assert_allclose(penalised / plain, oracle.loc[plain.index, "r"], rtol=ROUNDING)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_distance_of_the_centres_is_the_oracles(their_scores, theirs, oracle, form):
+    # the oracle takes the greatest distance to the corner pixels' centres, we to the outer corners
+    plain = curve(their_scores, "pdc", form=form, size_penalty="without")
+    dice = oracle.loc[plain.index, "dice__medpy_dc"]
+    d = 2 * plain / (1 + dice) if form == "product" else 2 * plain - dice
+    for name, one in theirs.items():
+        rows, cols = np.nonzero(one.truth)
+        far = max(
+            np.hypot(rows.mean() - row, cols.mean() - col) for row in (-0.5, 255.5) for col in (-0.5, 255.5)
+        )
+        # a difference of two numbers near 1
+        np.testing.assert_allclose((1 - d.loc[name]) * far, oracle.loc[name, "dist_centroids"], atol=1e-10)
+
+
+@pytest.mark.parametrize(("form", "column"), [("product", "pdc_mult"), ("mean", "pdc_add")])
+def test_the_penalised_dice_is_the_oracles_but_for_the_corner(their_scores, oracle, form, column):
+    got = curve(their_scores, "pdc", form=form, size_penalty="with")
+    want = oracle.loc[got.index, column]
+    # the outer corner is half a diagonal of a pixel further than the corner pixel's centre, of about 182
+    np.testing.assert_allclose(got, want, rtol=0, atol=np.hypot(0.5, 0.5) / 180)
+    assert (got >= want - ROUNDING).all()
+
+
+# --- what the text says, on our own shape -------------------------------------------------------------------
+
+
+def test_the_frame_has_a_row_for_each_measure_of_each_step(scores):
+    assert len(scores) == len(SIMULATIONS) * 9 * 9
+    assert not scores.duplicated(["simulation", "step", "metric", "form", "size_penalty"]).any()
+    assert scores["score"].notna().all()
+    distances = scores["metric"].isin(["hausdorff", "hd95", "assd"])
+    assert (scores.loc[distances, "distance_unit"] == "px").all()
+    assert scores.loc[~distances, "distance_unit"].isna().all()
+
+
+@pytest.mark.parametrize("metric", ["dice", "iou", "hausdorff", "hd95", "assd"])
+def test_a_shift_is_symmetric_and_best_at_none(scores, metric):
+    found = curve(scores, metric, simulation="distance")
+    np.testing.assert_allclose(found, found[::-1], rtol=ROUNDING)
+    assert found[4] == (1.0 if metric in ("dice", "iou") else 0.0)
+    assert (np.delete(found, 4) < 1).all() if found[4] else (np.delete(found, 4) > 0).all()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_penalised_dice_falls_with_the_shift_also_without_overlap(scores, form):
+    found = curve(scores, "pdc", form=form, size_penalty="with", simulation="distance")
+    np.testing.assert_allclose(found, found[::-1], rtol=ROUNDING)
+    assert found[4] == 1
+    assert (np.diff(found[4:]) < 0).all()
+    dice = curve(scores, "dice", simulation="distance")
+    assert dice[0] == dice[1] == 0
+    assert 0 < found[0] < found[1]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("size_penalty", ["with", "without"])
+def test_the_penalised_dice_lies_above_0_and_at_most_at_1(scores, form, size_penalty):
+    found = curve(scores, "pdc", form=form, size_penalty=size_penalty)
+    assert (found > 0).all()
+    assert (found <= 1).all()
+
+
+def test_the_mean_form_is_never_the_smaller_one_and_the_same_without_overlap(scores):
+    product, mean = (curve(scores, "pdc", form=form, size_penalty="with") for form in FORMS)
+    assert (mean >= product - ROUNDING).all()
+    none = curve(scores, "dice") == 0
+    assert none.sum() > 5
+    np.testing.assert_allclose(mean[none], product[none], rtol=ROUNDING)
+
+
+@pytest.mark.parametrize("name", ["size_piecewise", "both_piecewise", "both_linear_truthmid", "distance"])
+def test_the_fifth_mask_is_the_truth(series, scores, name):
+    np.testing.assert_array_equal(series[name].masks[4], series[name].truth)
+    rows = scores[(scores["simulation"] == name) & (scores["step"] == 5)]
+    distance = rows["distance_unit"].notna()
+    assert (rows.loc[distance, "score"] == 0).all()
+    assert (rows.loc[~distance, "score"] == 1).all()
+
+
+@pytest.mark.parametrize("name", ["size_linear", "both_linear_truth1"])
+def test_no_equal_step_is_the_truth(series, name):
+    assert 1.0 not in LINEAR
+    np.testing.assert_allclose(np.diff(LINEAR), np.diff(LINEAR)[0])
+    assert not any(np.array_equal(mask, series[name].truth) for mask in series[name].masks)
+
+
+def test_piecewise_steps_reach_the_same_ends_through_1():
+    assert PIECEWISE[0] == LINEAR[0] == 0.6
+    assert PIECEWISE[-1] == LINEAR[-1] == 1.7
+    assert PIECEWISE[4] == 1
+    np.testing.assert_allclose(np.diff(PIECEWISE)[:4], 0.1)
+    np.testing.assert_allclose(np.diff(PIECEWISE)[4:], 0.175)
+
+
+def test_sizes_lower_the_penalised_dice_below_dice_only_with_the_penalty(scores):
+    dice = curve(scores, "dice", simulation="size_piecewise")
+    others = np.arange(9) != 4
+    for form, size_penalty, below in (("product", "with", True), ("product", "without", False)):
+        found = curve(scores, "pdc", form=form, size_penalty=size_penalty, simulation="size_piecewise")
+        assert ((found < dice) == below)[others].all()
+
+
+def test_the_directed_percentile_is_that_of_the_metric(series, scores):
+    from salstats.metrics.distance import hd95
+
+    one = series["both_piecewise"]
+    got = curve(scores, "hd95", simulation="both_piecewise")
+    np.testing.assert_array_equal(got, [hd95(mask, one.truth) for mask in one.masks])
+
+
+# --- what cannot be -----------------------------------------------------------------------------------------
+
+
+def test_an_unknown_simulation_is_refused():
+    with pytest.raises(ValueRangeError, match="did you mean 'size_linear'"):
+        simulate_masks(simulations=["size_lineer"])
+
+
+def test_a_shape_that_leaves_the_image_is_refused():
+    with pytest.raises(ValueRangeError, match="leaves the image of 100 x 100"):
+        simulate_masks(simulations=["distance"], shape=(100, 100))
+
+
+def test_masks_without_their_steps_are_refused():
+    mask = np.eye(3, dtype=bool)
+    with pytest.raises(SalstatsError, match="2 masks need as many shifts and scales, not 1 and 2"):
+        MaskSeries(mask, (mask, mask), (0.0,), (1.0, 1.0))

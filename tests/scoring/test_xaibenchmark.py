@@ -1,0 +1,123 @@
+"""A study scored by xaibenchmark's rules: the oracle's stack, laid out on disk as the benchmark has it."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+import salstats as ss
+from salstats.checks import SalstatsError, ValueRangeError
+from salstats.images.map_steps import resize
+from salstats.metrics import xaibenchmark
+from salstats.readers.saliency_bench import read_saliency_bench
+from salstats.scoring.cases import ABSENT, EMPTY, NO_MAP
+from salstats.scoring.xaibenchmark import score_xaibenchmark
+
+#: Means of the same 14 numbers in another order.
+EXACT = 1e-14
+
+
+@pytest.fixture(scope="module")
+def on_disk(shared, tmp_path_factory):
+    """The oracle's stack as images, annotations and maps; its names by case."""
+    folder = tmp_path_factory.mktemp("bench")
+    stack = np.load(shared / "oracles" / "xaibenchmark" / "inputs" / "stack.npz", allow_pickle=False)
+    (folder / "image" / "thing").mkdir(parents=True)
+    (folder / "attention_label").mkdir()
+    (folder / "maps").mkdir()
+    rows = []
+    for i, (saliency, truth) in enumerate(zip(stack["maps"], stack["gts"], strict=True)):
+        Image.fromarray(np.zeros((50, 70, 3), np.uint8)).save(folder / "image" / "thing" / f"i{i:02d}.png")
+        np.save(folder / "maps" / f"i{i:02d}.npy", saliency)
+        rows.append((f"i{i:02d}.png", json.dumps(truth.tolist())))
+    pd.DataFrame(rows, columns=["img_idx", "attention"]).to_csv(
+        folder / "attention_label" / "a.csv", index=False
+    )
+    return folder
+
+
+@pytest.fixture
+def study(on_disk):
+    with pytest.warns(ss.checks.SalstatsWarning, match="mark nothing"):
+        return read_saliency_bench(on_disk, maps={"cam": on_disk / "maps"})
+
+
+@pytest.fixture
+def expected(shared):
+    table = pd.read_csv(shared / "oracles" / "xaibenchmark" / "expected" / "xaibenchmark.csv")
+    return table[table["truth"] == "int_truth"]
+
+
+def test_every_score_from_disk_is_the_oracles(study, expected):
+    wide = score_xaibenchmark(study).pivot(index="case", columns="metric", values="score")
+    rows = expected[expected["index"] >= 0]
+    assert len(wide) == len(rows)
+    for metric in xaibenchmark.SCORES:
+        np.testing.assert_array_equal(wide[metric], rows[metric])
+
+
+def test_the_packages_mean_is_that_of_the_scores_it_does_not_leave_out(study, expected):
+    scores = score_xaibenchmark(study)
+    kept = scores[~scores["reason"].isin([ABSENT, NO_MAP])]
+    found = kept.groupby("metric")["score"].agg(lambda s: s.mean(skipna=False))
+    (whole,) = expected[expected["index"] == -1].to_dict("records")
+    for metric in xaibenchmark.SCORES:
+        np.testing.assert_allclose(found[metric], whole[metric], rtol=0, atol=EXACT, equal_nan=True)
+
+
+def test_it_says_why_a_score_is_undefined(study):
+    scores = score_xaibenchmark(study)
+    lacking = scores[scores["score"].isna()]
+    assert set(lacking["reason"]) == {ABSENT, EMPTY}
+    assert set(lacking.loc[lacking["reason"] == EMPTY, "metric"]) == {"precision"}
+    assert scores.loc[scores["score"].notna(), "reason"].isna().all()
+
+
+def test_it_is_a_scores_frame_that_can_be_summarised(study):
+    with pytest.warns(ss.checks.SalstatsWarning, match="rest on 1"):
+        means = ss.summarize(score_xaibenchmark(study), by=["metric", "method"], n_replicates=50)
+    assert means["n_missing"].tolist() == [1, 1, 3, 1]
+
+
+def test_patients_stand_beside_their_cases():
+    truth = np.eye(4, dtype=bool)
+    maps = {(case, "cat", "cam"): np.eye(4) * 0.4 for case in "abc"}
+    study = ss.study_from_arrays({(case, "cat"): truth for case in "abc"}, maps)
+    patients = {"a": "p1", "b": "p1", "c": "p2"}
+    study = replace(study, cases=tuple(replace(c, patient=patients[c.case]) for c in study))
+    scores = score_xaibenchmark(study, metrics="iou")
+    assert scores["patient"].tolist() == ["p1", "p1", "p2"]
+    assert (
+        "patient"
+        not in score_xaibenchmark(
+            ss.study_from_arrays({("a", "cat"): truth}, {("a", "cat", "cam"): maps["a", "cat", "cam"]})
+        ).columns
+    )
+
+
+def test_a_map_of_another_size_is_resized_to_the_truth():
+    truth = np.zeros((8, 10), bool)
+    truth[2:6, 3:9] = True
+    small = np.random.default_rng(0).normal(size=(3, 4))
+    study = ss.study_from_arrays({("a", "t"): truth}, {("a", "t", "cam"): small})
+    found = score_xaibenchmark(study, metrics="iou")["score"].item()
+    assert found == xaibenchmark.iou(resize(small, truth.shape), truth)
+
+
+def test_a_missing_map_is_a_row(on_disk, tmp_path):
+    np.save(tmp_path / "i00.npy", np.ones((3, 3)))
+    with pytest.warns(ss.checks.SalstatsWarning, match="mark nothing"):
+        study = read_saliency_bench(on_disk, maps=tmp_path)
+    assert score_xaibenchmark(study, metrics="hit")["reason"].value_counts()[NO_MAP] == 14
+
+
+def test_a_study_without_maps_or_truths_and_an_unknown_metric(on_disk, study):
+    with pytest.warns(ss.checks.SalstatsWarning, match="mark nothing"):
+        bare = read_saliency_bench(on_disk)
+    with pytest.raises(SalstatsError, match="has no maps to score"):
+        score_xaibenchmark(bare)
+    with pytest.raises(ValueRangeError, match="metric='dice'"):
+        score_xaibenchmark(study, metrics=["iou", "dice"])

@@ -1,0 +1,316 @@
+"""Covariance kernels against their definitions and against other implementations."""
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from scipy import special
+
+from salstats.stats.models.covariance import (
+    bias_reduced,
+    cluster_robust,
+    cluster_sums,
+    heteroscedastic,
+    hotelling_df,
+    unidentified,
+    wald_statistic,
+    zero_variances,
+)
+from salstats.stats.models.fitting import estimable_columns, fit_model, separates
+
+# the same few hundred products summed in another order
+RTOL = 1e-11
+NAMES = ["(Intercept)", "x", "z"]
+
+
+@pytest.fixture(scope="module")
+def example():
+    """40 rows in 9 clusters of unequal size, one of a single row."""
+    rng = np.random.default_rng(5)
+    clusters = np.repeat(np.arange(9), [1, 2, 3, 4, 5, 6, 6, 6, 7])
+    matrix = np.column_stack([np.ones(40), rng.normal(size=40), clusters % 2 + rng.normal(size=40)])
+    response = matrix @ [0.2, 0.5, -0.3] + rng.normal(size=9)[clusters] + rng.normal(size=40)
+    order = rng.permutation(40)
+    return matrix[order], response[order], clusters[order]
+
+
+def _fit(example, family="gaussian"):
+    matrix, response, _ = example
+    return fit_model(matrix, response, NAMES, family, intercept=True)
+
+
+@pytest.mark.parametrize("kind", ["hc0", "hc1", "hc2", "hc3"])
+def test_heteroscedastic_errors_of_a_linear_model_equal_statsmodels(example, kind):
+    matrix, response, _ = example
+    fit = _fit(example)
+    theirs = sm.OLS(response, matrix).fit(cov_type=kind.upper()).cov_params()
+    ours = heteroscedastic(fit.matrix, fit.residual, fit.bread, fit.leverage, kind)
+    np.testing.assert_allclose(ours, theirs, rtol=RTOL)
+
+
+def test_cluster_robust_errors_equal_statsmodels_and_the_sum_over_clusters(example):
+    matrix, response, clusters = example
+    fit = _fit(example)
+    ours = cluster_robust(fit.matrix, fit.residual, fit.bread, clusters)
+    theirs = sm.OLS(response, matrix).fit(cov_type="cluster", cov_kwds={"groups": clusters}).cov_params()
+    np.testing.assert_allclose(ours, theirs, rtol=RTOL)
+    meat = sum(
+        np.outer(s, s) for s in ((matrix * fit.residual[:, None])[clusters == g].sum(0) for g in range(9))
+    )
+    by_hand = 9 / 8 * 39 / 37 * fit.bread @ meat @ fit.bread
+    np.testing.assert_allclose(ours, by_hand, rtol=RTOL)
+
+
+def test_clusters_of_one_row_give_hc1(example):
+    fit = _fit(example)
+    ours = cluster_robust(fit.matrix, fit.residual, fit.bread, np.arange(40))
+    hc1 = heteroscedastic(fit.matrix, fit.residual, fit.bread, fit.leverage, "hc1")
+    np.testing.assert_allclose(ours, hc1, rtol=RTOL)
+
+
+def test_cr2_equals_its_definition_with_matrices_written_out(example):
+    matrix, _, clusters = example
+    fit = _fit(example)
+    hat = matrix @ fit.bread @ matrix.T
+    annihilator = np.eye(40) - hat
+    meat = np.zeros((3, 3))
+    columns = {j: [] for j in range(3)}
+    for g in range(9):
+        rows = np.flatnonzero(clusters == g)
+        values, vectors = np.linalg.eigh(annihilator[np.ix_(rows, rows)])
+        root = vectors @ np.diag(values**-0.5) @ vectors.T
+        score = matrix[rows].T @ root @ fit.residual[rows]
+        meat += np.outer(score, score)
+        for j in range(3):
+            columns[j].append(annihilator[:, rows] @ root @ matrix[rows] @ fit.bread[:, j])
+    forms = [np.column_stack(columns[j]).T @ np.column_stack(columns[j]) for j in range(3)]
+    by_hand = [np.trace(b) ** 2 / np.trace(b @ b) for b in forms]
+    covariance, df = bias_reduced(fit.matrix, fit.residual, fit.bread, clusters)
+    np.testing.assert_allclose(covariance, fit.bread @ meat @ fit.bread, rtol=RTOL)
+    np.testing.assert_allclose(df, by_hand, rtol=RTOL)
+
+
+def test_cr2_of_single_rows_is_hc2(example):
+    fit = _fit(example)
+    covariance, _ = bias_reduced(fit.matrix, fit.residual, fit.bread, np.arange(40))
+    hc2 = heteroscedastic(fit.matrix, fit.residual, fit.bread, fit.leverage, "hc2")
+    np.testing.assert_allclose(covariance, hc2, rtol=RTOL)
+
+
+def _written_out(matrix, clusters):
+    """(I - H), and (I - H_gg)^(-1/2) X_g with the rows of each cluster, by eigenvalues."""
+    annihilator = np.eye(len(matrix)) - matrix @ np.linalg.inv(matrix.T @ matrix) @ matrix.T
+    parts = []
+    for g in range(clusters.max() + 1):
+        rows = np.flatnonzero(clusters == g)
+        values, vectors = np.linalg.eigh(annihilator[np.ix_(rows, rows)])
+        parts.append((rows, vectors @ np.diag(values**-0.5) @ vectors.T @ matrix[rows]))
+    return annihilator, parts
+
+
+def test_hotelling_df_equals_the_variances_of_a_random_matrix_written_out(example):
+    # Pustejovsky and Tipton 2018: eta = q (q + 1) / sum over s, t of Var(D_st), errors independent
+    matrix, _, clusters = example
+    fit = _fit(example)
+    annihilator, parts = _written_out(matrix, clusters)
+    tested, q = [0, 2], 2
+    values, vectors = np.linalg.eigh(fit.bread[np.ix_(tested, tested)])
+    root = vectors @ np.diag(values**-0.5) @ vectors.T
+    forms = np.zeros((q, q, 40, 40))
+    for rows, adjusted in parts:
+        p = annihilator[:, rows] @ adjusted @ fit.bread[:, tested] @ root
+        forms += np.einsum("is,jt->stij", p, p)
+    total = 0.0
+    for s in range(q):
+        for t in range(q):
+            # D_st = e'Fe of normal errors has variance 2 tr(S S), S the symmetric part of F
+            symmetric = (forms[s, t] + forms[s, t].T) / 2
+            assert np.trace(symmetric) == pytest.approx(float(s == t), abs=1e-12)
+            total += 2 * np.trace(symmetric @ symmetric)
+    eta = hotelling_df(fit.matrix, fit.bread, clusters, tested)
+    assert eta == pytest.approx(q * (q + 1) / total, rel=RTOL)
+
+
+def test_hotelling_df_of_one_coefficient_is_satterthwaites(example):
+    fit = _fit(example)
+    _, df = bias_reduced(fit.matrix, fit.residual, fit.bread, example[2])
+    for j in range(3):
+        assert hotelling_df(fit.matrix, fit.bread, example[2], [j]) == pytest.approx(df[j], rel=RTOL)
+    assert np.isnan(hotelling_df(fit.matrix, fit.bread, np.zeros(40, dtype=int), [1]))
+
+
+def test_cr2_of_several_coefficients_keeps_its_level_where_cr1_does_not():
+    rng = np.random.default_rng(20261201)
+    n_clusters, q, n_studies = 20, 3, 400
+    clusters = np.repeat(np.arange(n_clusters), 4)
+    tested = [1, 2, 3]
+    block = np.ix_(tested, tested)
+    rejected = {"cluster": 0, "cr2": 0}
+    for _ in range(n_studies):
+        matrix = np.column_stack([np.ones(80), rng.normal(size=(n_clusters, q))[clusters]])
+        response = rng.normal(size=n_clusters)[clusters] + rng.normal(size=80)
+        fit = fit_model(matrix, response, list("iabc"), "gaussian", intercept=True)
+        b, classical = fit.coefficients[tested], fit.dispersion * fit.bread[block]
+        cr1 = cluster_robust(fit.matrix, fit.residual, fit.bread, clusters)[block]
+        f = wald_statistic(b, cr1, classical)
+        rejected["cluster"] += special.fdtrc(q, n_clusters - 1, f) < 0.05
+        cr2 = bias_reduced(fit.matrix, fit.residual, fit.bread, clusters)[0][block]
+        eta = hotelling_df(fit.matrix, fit.bread, clusters, tested)
+        f = wald_statistic(b, cr2, classical) * (eta - q + 1) / eta
+        rejected["cr2"] += special.fdtrc(q, eta - q + 1, f) < 0.05
+    # 400 studies at 5 %: 20, and 35 in one of a thousand runs
+    assert rejected["cr2"] <= 35
+    assert rejected["cluster"] >= 50
+
+
+def test_coefficients_that_depend_on_one_cluster_alone_are_found():
+    rng = np.random.default_rng(1)
+    clusters = np.repeat(np.arange(6), 5)
+    x, one = rng.normal(size=30), np.ones(30)
+    own = (clusters[:, None] == np.arange(6)).astype(float)
+
+    def found(*columns):
+        matrix = np.column_stack(columns)
+        result = unidentified(matrix, np.linalg.inv(matrix.T @ matrix), clusters)
+        scale = 10.0 ** np.linspace(-6, 6, matrix.shape[1])
+        rescaled = np.linalg.inv(matrix.T @ matrix) / np.outer(scale, scale)
+        np.testing.assert_array_equal(unidentified(matrix * scale, rescaled, clusters), result)
+        return result.tolist()
+
+    assert found(one, x) == [False, False]
+    # one treated cluster: the others give the intercept and the slope
+    assert found(one, own[:, 3], x) == [False, True, False]
+    # its slope by itself too; x is then the slope of the others
+    assert found(one, own[:, 3], x, own[:, 3] * x) == [False, True, False, True]
+    # fixed effects of the clusters leave a slope within clusters
+    assert found(one, *own[:, 1:].T, x) == [True] * 6 + [False]
+    # five covariates of clusters and an intercept are six indicators in disguise
+    assert all(found(one, *(own @ rng.normal(size=(6, 5))).T))
+    assert not any(found(one, *(own @ rng.normal(size=(6, 4))).T))
+
+
+def test_cr2_of_the_coefficients_that_a_clusters_indicator_leaves_is_cr2_without_the_cluster():
+    rng = np.random.default_rng(1)
+    clusters = np.repeat(np.arange(6), 5)
+    treated = clusters == 5
+    x, response = rng.normal(size=(2, 30))
+    matrix = np.column_stack([np.ones(30), x, treated, treated * x])
+    fit = fit_model(matrix, response, ["(Intercept)", "x", "t", "tx"], "gaussian", intercept=True)
+    assert unidentified(fit.matrix, fit.bread, clusters).tolist() == [False, False, True, True]
+    covariance, df = bias_reduced(fit.matrix, fit.residual, fit.bread, clusters)
+    rest = fit_model(matrix[:25, :2], response[:25], NAMES[:2], "gaussian", intercept=True)
+    expected, expected_df = bias_reduced(rest.matrix, rest.residual, rest.bread, clusters[:25])
+    np.testing.assert_allclose(covariance[:2, :2], expected, rtol=1e-9)
+    np.testing.assert_allclose(df[:2], expected_df, rtol=1e-9)
+
+
+def test_a_row_of_leverage_one_counts_for_its_own_coefficient_only():
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=12)
+    matrix = np.column_stack([np.ones(12), x, np.arange(12) == 7])
+    response = rng.normal(size=12)
+    fit = fit_model(matrix, response, NAMES, "gaussian", intercept=True)
+    assert unidentified(fit.matrix, fit.bread, None).tolist() == [False, False, True]
+    rest = np.arange(12) != 7
+    without = fit_model(matrix[rest, :2], response[rest], NAMES[:2], "gaussian", intercept=True)
+    for kind in ("hc0", "hc2", "hc3"):
+        ours = heteroscedastic(fit.matrix, fit.residual, fit.bread, fit.leverage, kind)[:2, :2]
+        theirs = sm.OLS(response[rest], matrix[rest, :2]).fit(cov_type=kind.upper()).cov_params()
+        np.testing.assert_allclose(ours, theirs, rtol=1e-10)
+    np.testing.assert_allclose(fit.coefficients[:2], without.coefficients, rtol=1e-10)
+
+
+def test_a_zero_variance_is_known_on_the_scale_of_the_classical_one():
+    bread = np.diag([1.0, 1e-12, 1e12])
+    variances = np.array([1e-22, 1e-13, 1e-9])
+    assert zero_variances(variances, bread, 1.0, 1.0).tolist() == [True, False, True]
+    assert zero_variances(variances * 1e-18, bread, 1e-18, 1e-18).tolist() == [True, False, True]
+    # residuals are rounded to 1e-16 of what is fitted
+    assert zero_variances(np.array([1e-13]), bread[:1, :1], 1.0, 1e18).tolist() == [True]
+    assert zero_variances(np.array([np.nan]), bread[:1, :1], 1.0, 1.0).tolist() == [False]
+
+
+def test_a_single_cluster_has_no_covariance(example):
+    fit = _fit(example)
+    one = np.zeros(40, dtype=int)
+    assert np.isnan(cluster_robust(fit.matrix, fit.residual, fit.bread, one)).all()
+    assert np.isnan(bias_reduced(fit.matrix, fit.residual, fit.bread, one)[0]).all()
+
+
+def test_cluster_sums_adds_the_rows_of_each_cluster():
+    rows = np.arange(8.0).reshape(4, 2)
+    np.testing.assert_array_equal(cluster_sums(rows, np.array([1, 0, 1, 1])), [[2, 3], [10, 13]])
+
+
+def test_wald_statistic_is_f_and_nan_where_the_covariance_is_singular():
+    covariance = np.array([[2.0, 0.5], [0.5, 1.0]])
+    b = np.array([1.0, -2.0])
+    expected = b @ np.linalg.inv(covariance) @ b / 2
+    for classical in (np.eye(2), covariance, np.array([[1.0, -0.9], [-0.9, 3.0]])):
+        assert wald_statistic(b, covariance, classical) == pytest.approx(expected, rel=RTOL)
+        assert np.isnan(wald_statistic(b, np.ones((2, 2)), classical))
+        assert np.isnan(wald_statistic(b, np.full((2, 2), np.nan), classical))
+        assert np.isnan(wald_statistic(b, np.diag([1.0, 0.0]), classical))
+        # of full rank, but nothing except rounding
+        assert np.isnan(wald_statistic(b, 1e-31 * covariance, classical))
+    assert np.isnan(wald_statistic(b[:0], covariance[:0, :0], np.eye(0)))
+
+
+def test_wald_statistic_does_not_depend_on_the_scale_of_a_variable():
+    covariance = np.array([[2.0, 0.5], [0.5, 1.0]])
+    b = np.array([1.0, -2.0])
+    for scale in (np.array([1e-9, 1e9]), np.array([1e-20, 1e-20])):
+        square = np.outer(scale, scale)
+        scaled = wald_statistic(scale * b, covariance * square, np.eye(2) * square)
+        assert scaled == pytest.approx(wald_statistic(b, covariance, np.eye(2)), rel=RTOL)
+
+
+def test_estimable_columns_keeps_the_first_of_those_that_depend_on_each_other():
+    rng = np.random.default_rng(0)
+    a, b, c = rng.normal(size=(3, 20))
+    one = np.ones(20)
+    matrix = np.column_stack([one, 5 * one, a, a + 2, b, a - b, 1e-8 * c, c + 3 * a - 1])
+    assert estimable_columns(matrix).tolist() == [0, 2, 4, 6]
+    assert estimable_columns(matrix[:3]).tolist() == [0, 2, 4]
+    assert estimable_columns(np.zeros((5, 2))).tolist() == []
+
+
+def test_separation_is_found_exactly():
+    x = np.array([1.0, 2, 3, 4, 5, 6])
+    matrix = np.column_stack([np.ones(6), x])
+    assert separates(matrix, (x > 3).astype(float))
+    assert separates(matrix, np.ones(6))
+    assert separates(matrix, np.array([0, 0, 0, 1, 1, 1.0]))
+    assert not separates(matrix, np.array([0, 1, 0, 1, 0, 1.0]))
+    assert not separates(matrix, np.array([0.2, 0.3, 0.1, 0.9, 0.5, 0.4]))
+    assert not separates(matrix, np.array([0, 0, 0.5, 1, 0.5, 0.9]))
+    overlap_at_a_point = np.array([0, 0, 0, 1, 1, 1.0])
+    assert separates(np.column_stack([np.ones(6), [1, 2, 3, 3, 4, 5.0]]), overlap_at_a_point)
+
+
+def test_logit_fit_reaches_the_maximum_whatever_the_scale_of_its_columns(example):
+    matrix, response, _ = example
+    hit = (response > 0).astype(float)
+    fit = fit_model(matrix, hit, NAMES, "binomial", intercept=True)
+    np.testing.assert_allclose(matrix.T @ (hit - fit.fitted), 0, atol=1e-10)
+    scale = np.array([1, 1e-6, 1e6])
+    scaled = fit_model(matrix * scale, hit, NAMES, "binomial", intercept=True)
+    np.testing.assert_allclose(scaled.coefficients * scale, fit.coefficients, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("n", "n_clusters"), [(40, 12), (3000, 900)], ids=["written out", "many clusters"])
+def test_a_combination_has_the_degrees_of_freedom_of_its_coefficient_in_another_basis(n, n_clusters):
+    rng = np.random.default_rng(4)
+    clusters = np.concatenate([np.arange(n_clusters), rng.integers(0, n_clusters, n - n_clusters)])
+    matrix = np.column_stack([np.ones(n), 100 * rng.normal(size=n) + clusters, rng.random(n) < 0.3])
+    bread, residual = np.linalg.inv(matrix.T @ matrix), np.ones(n)
+    combination = np.array([1.0, 20.0, 0.4])
+    # b = T g with g[0] = c'b
+    basis = np.vstack([combination, [0, 1, 0], [0, 0, 1]])
+    turned = matrix @ np.linalg.inv(basis)
+    expected = bias_reduced(turned, residual, basis @ bread @ basis.T, clusters)[1][0]
+    contrasts = np.vstack([combination, -3 * combination, np.eye(3)])
+    covariance, df = bias_reduced(matrix, residual, bread, clusters, contrasts)
+    np.testing.assert_allclose(df[:2], expected, rtol=1e-9)
+    own_covariance, own = bias_reduced(matrix, residual, bread, clusters)
+    np.testing.assert_allclose(df[2:], own, rtol=1e-12)
+    np.testing.assert_array_equal(covariance, own_covariance)

@@ -1,0 +1,372 @@
+"""A formula says what to fit and can do nothing else."""
+
+import contextlib
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import salstats as ss
+from salstats.checks import ColumnError, FormulaError, SalstatsError, ValueRangeError
+from salstats.stats.models.design import build_design, read_variable
+from salstats.stats.models.formulas import MAX_LENGTH, parse_formula
+
+ROWS = pd.DataFrame(
+    {
+        "y": [0.1, 0.4, 0.3, 0.8, 0.5, 0.9],
+        "a": [1.0, 2.0, 3.0, 4.0, 5.0, 7.0],
+        "b": [2.0, 1.0, 4.0, 3.0, 6.0, 6.0],
+        "site": ["n", "s", "s", "n", "w", "w"],
+        "side": ["l", "l", "r", "r", "l", "r"],
+    }
+)
+
+
+def terms(text):
+    formula = parse_formula(text)
+    return [":".join(f.name for f in term) for term in formula.terms], formula.intercept
+
+
+def names(text, frame=ROWS):
+    formula = parse_formula(text)
+    variables = {c: read_variable(frame, c) for c in formula.columns}
+    return list(build_design(formula, variables, np.arange(len(frame))).names)
+
+
+# what R's attr(terms(y ~ ...), "term.labels") gives for the same right side, spelling of powers apart
+R_TERMS = [
+    ("y ~ a", ["a"], True),
+    ("y ~ 1", [], True),
+    ("y ~ a - 1", ["a"], False),
+    ("y ~ 0 + a", ["a"], False),
+    ("y ~ -1 + a", ["a"], False),
+    ("y ~ a + 0", ["a"], False),
+    ("y ~ a - 1 + 1", ["a"], True),
+    ("y ~ a*b", ["a", "b", "a:b"], True),
+    ("y ~ a*b - a", ["b", "a:b"], True),
+    ("y ~ a:b + a", ["a", "a:b"], True),
+    ("y ~ a/b", ["a", "a:b"], True),
+    ("y ~ (a + b)/site", ["a", "b", "a:b:site"], True),
+    ("y ~ (a + b + site)^2", ["a", "b", "site", "a:b", "a:site", "b:site"], True),
+    ("y ~ (a + b + site)**2 - a:b", ["a", "b", "site", "a:site", "b:site"], True),
+    ("y ~ b %in% a", ["b:a"], True),
+    ("y ~ a*b*site", ["a", "b", "site", "a:b", "a:site", "b:site", "a:b:site"], True),
+    ("y ~ (a + b)*site - site", ["a", "b", "a:site", "b:site"], True),
+    ("y ~ a + a", ["a"], True),
+    ("y ~ a:b + b:a", ["a:b"], True),
+    ("y ~ log(a)*b", ["log(a)", "b", "log(a):b"], True),
+]
+
+
+@pytest.mark.parametrize(("text", "labels", "intercept"), R_TERMS)
+def test_operators_expand_as_in_r(text, labels, intercept):
+    assert terms(text) == (labels, intercept)
+
+
+# what R's colnames(model.matrix(...)) gives, intercept included
+R_COLUMNS = [
+    ("y ~ site", ["(Intercept)", "sites", "sitew"]),
+    ("y ~ site - 1", ["siten", "sites", "sitew"]),
+    ("y ~ a + site - 1", ["a", "siten", "sites", "sitew"]),
+    ("y ~ site + side - 1", ["siten", "sites", "sitew", "sider"]),
+    ("y ~ a:site", ["(Intercept)", "a:siten", "a:sites", "a:sitew"]),
+    ("y ~ a*site", ["(Intercept)", "a", "sites", "sitew", "a:sites", "a:sitew"]),
+    (
+        "y ~ site:side",
+        ["(Intercept)", *(f"site{s}:side{d}" for d in "lr" for s in "nsw")],
+    ),
+    (
+        "y ~ site + site:side",
+        ["(Intercept)", "sites", "sitew", "siten:sider", "sites:sider", "sitew:sider"],
+    ),
+    ("y ~ side*site", ["(Intercept)", "sider", "sites", "sitew", "sider:sites", "sider:sitew"]),
+]
+
+
+@pytest.mark.parametrize(("text", "columns"), R_COLUMNS)
+def test_columns_are_coded_and_named_as_in_r(text, columns):
+    assert names(text) == columns
+
+
+def test_reference_level_is_first_in_sorted_order_a_categoricals_first_or_the_one_named():
+    frame = ROWS.assign(grade=pd.Categorical(ROWS["site"], categories=["w", "n", "s"]))
+    assert names("y ~ site", frame)[1:] == ["sites", "sitew"]
+    assert names("y ~ grade", frame)[1:] == ["graden", "grades"]
+    assert names('y ~ C(site, Treatment("s"))', frame)[1:] == ["C(site)n", "C(site)w"]
+    assert names("y ~ C(site, Treatment(reference='w'))", frame)[1:] == ["C(site)n", "C(site)s"]
+    with pytest.raises(ColumnError, match=r"no level 'x' .* \(levels: 'n', 's', 'w'\)"):
+        names('y ~ C(site, Treatment("x"))', frame)
+
+
+def test_numbers_become_categories_in_c_with_levels_as_r_prints_them():
+    frame = ROWS.assign(seed=[1.0, 2.0, 10.0, 1.0, 2.0, 10.0])
+    assert names("y ~ C(seed)", frame) == ["(Intercept)", "C(seed)2", "C(seed)10"]
+
+
+def test_transforms_give_what_their_names_say():
+    formula = parse_formula("y ~ log(a) + log1p(a) + sqrt(a) + exp(a) + logit(y / 2) + scale(a) + center(a)")
+    formula = formula.__class__(formula.text, formula.response, formula.terms, True)
+    variables = {c: read_variable(ROWS, c) for c in formula.columns}
+    matrix = build_design(formula, variables, np.arange(6)).matrix
+    a, half = ROWS["a"].to_numpy(), ROWS["y"].to_numpy() / 2
+    expected = [
+        np.log(a),
+        np.log1p(a),
+        np.sqrt(a),
+        np.exp(a),
+        np.log(half / (1 - half)),
+        (a - a.mean()) / np.sqrt(((a - a.mean()) ** 2).sum() / 5),
+        a - a.mean(),
+    ]
+    np.testing.assert_allclose(matrix[:, 1:], np.column_stack(expected), rtol=1e-14, atol=1e-15)
+
+
+def test_arithmetic_is_protected_inside_i_and_braces():
+    for text in ("y ~ I(2 * a ** 2 - b / -4 + 1)", "y ~ {2 * a ** 2 - b / -4 + 1}"):
+        formula = parse_formula(text)
+        variables = {c: read_variable(ROWS, c) for c in formula.columns}
+        matrix = build_design(formula, variables, np.arange(6)).matrix
+        a, b = ROWS["a"], ROWS["b"]
+        np.testing.assert_array_equal(matrix[:, 1], 2 * a**2 - b / -4 + 1)
+
+
+# {ran} is the path of a file that only a formula that runs as code can make
+MALICIOUS = [
+    "y ~ __import__('os').system('touch {ran}')",
+    "y ~ I(__import__('os').system('touch {ran}'))",
+    "y ~ {{__import__('os').system('touch {ran}')}}",
+    "y ~ I(a + __import__('os').system('touch {ran}'))",
+    "y ~ log(open('{ran}', 'w').write('x'))",
+    "y ~ I(open('{ran}', 'w'))",
+    "y ~ open('{ran}', 'w')",
+    "y ~ eval('1')",
+    "y ~ exec(\"open('{ran}', 'w')\")",
+    "y ~ Q(open('{ran}', 'w').name)",
+    "y ~ C(a, open('{ran}', 'w'))",
+    "y ~ C(a, Treatment(open('{ran}', 'w')))",
+    "y ~ C(a, contr.treatment('x'))",
+    "__import__('os').system('touch {ran}') ~ a",
+    "I(open('{ran}', 'w')) ~ a",
+    "y ~ I((lambda: open('{ran}', 'w'))())",
+    "y ~ I([open('{ran}', 'w') for i in a][0])",
+    "y ~ I([a for a in (1,)])",
+    "y ~ I({{open('{ran}', 'w')}})",
+    "y ~ I(a.to_csv('{ran}'))",
+    "y ~ a.to_csv('{ran}')",
+    "y ~ I(a.__class__)",
+    "y ~ I(a[0])",
+    "y ~ a[open('{ran}', 'w')]",
+    "y ~ I(a)(open('{ran}', 'w'))",
+    "y ~ I(f'{{open(1)}}')",
+    "y ~ I(a if open('{ran}', 'w') else b)",
+    "y ~ I(a and open('{ran}', 'w'))",
+    "y ~ I((x := open('{ran}', 'w')))",
+    "y ~ I(*open('{ran}', 'w'))",
+    "y ~ I(**open('{ran}', 'w'))",
+    "y ~ scale(a, open('{ran}', 'w'))",
+    "y ~ scale(a, center=open('{ran}', 'w'))",
+    "y ~ log(a, 2)",
+    "y ~ np.log(a)",
+    "y ~ poly(a, 2)",
+    "y ~ bs(a, df=3)",
+    "y ~ lag(a)",
+    "y ~ hashed(a)",
+    "y ~ `__import__('os').system('touch {ran}')`",
+    "y ~ Q('x' + 'y')",
+    "y ~ Q(f'{{a}}')",
+    "y ~ Q(b'a')",
+    "y ~ Q()",
+    "y ~ I()",
+    "y ~ I(a, b)",
+    "y ~ I('a')",
+    "y ~ 'a'",
+    '"y" ~ a',
+    "y ~ I(True)",
+    "y ~ I(None)",
+    "y ~ I(...)",
+    "y ~ I(a + 1j)",
+    "y ~ I(2)",
+    "y ~ {{3}}",
+    "y ~ I(a < b)",
+    "y ~ I(a // b)",
+    "y ~ I(a % b)",
+    "y ~ I(a ^ 2)",
+    "y ~ I(~a)",
+    "y ~ I(not a)",
+    "y ~ I(a @ b)",
+    "y ~ I(C(a))",
+    "y ~ log(C(site))",
+    "C(y) ~ a",
+    "y ~ I(a); import os",
+    "y ~ a\x00",
+    "y ~ a\u202eb",
+    "y ~ I(\uff41)",
+    "y ~ .",
+    "y ~ a + .",
+    "y ~ a | b",
+    "y ~ [a ~ b]",
+    "y ~ a ~ b",
+    "y ~ 2",
+    "y ~ a:2",
+    "y ~ 2*a",
+    "y ~ a**b",
+    "y ~ a**2.5",
+    "y ~ a**0",
+    "y ~ (a",
+    "y ~ a)",
+    "y ~ ()",
+    "y ~ a b",
+    "y ~ a +",
+    "y ~ a & b",
+    "y ~ a; b",
+    "y ~ a = 3",
+    "y ~ @a",
+    "y ~ $a",
+    "y ~ a #",
+    "y ~ {{",
+    "y ~ lambda: 1",
+    "y ~ I(a",
+    "y ~ 'a",
+    "y + a ~ b",
+    "1 ~ a",
+    "y ~ y",
+    "y ~ a - a - 1",
+    "y ~",
+    "~ a",
+    "y",
+    "",
+    "   ",
+    "~",
+    "y ~ I(" + "9" * 400 + " * a)",
+    "y ~ I(1e999 * a)",
+]
+
+
+@pytest.mark.parametrize("text", MALICIOUS)
+def test_what_a_formula_may_not_say_is_refused_and_nothing_runs(text, tmp_path):
+    ran = tmp_path / "ran"
+    formula = text.replace("{ran}", str(ran)).replace("{{", "{").replace("}}", "}")
+    with pytest.raises((FormulaError, ColumnError)) as refusal:
+        ss.regress(ROWS, formula)
+    assert not ran.exists()
+    assert "\n" not in str(refusal.value)
+    assert "\x1b" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("thing", [None, 3, b"y ~ a", ["y ~ a", 3], ROWS])
+def test_only_text_is_a_formula(thing):
+    with pytest.raises(SalstatsError):
+        ss.regress(ROWS, thing)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "y ~ (a + side)**20",
+        "y ~ (a + b + nothing)**20",
+        "y ~ ((((a + b)**20)**20)**20)**20",
+        "y ~ (a + b)**999999999999",
+        "y ~ " + "*".join(f"c{i}" for i in range(60)),
+        "y ~ (" + " + ".join(f"c{i}" for i in range(60)) + ")**9",
+        "y ~ " + "(" * 900 + "a" + ")" * 900,
+        "y ~ I(" + "(" * 300 + "a" + ")" * 300 + ")",
+        "y ~ I(" + "-" * 900 + "a)",
+        "y ~ " + "log(" * 200 + "a" + ")" * 200,
+        "y ~ " + "+".join(["a"] * 900),
+        "y ~ " + "-" * 1500 + "a",
+        "y ~ I(9 ** 9 ** 9 ** 9 ** 9 * a)",
+        "y ~ a" + " " * 1900 + "b",
+        "y ~ " + "a/" * 500 + "a",
+        "y ~ " + "x" * MAX_LENGTH,
+    ],
+)
+def test_a_formula_made_to_hang_is_answered_at_once(text):
+    start = time.perf_counter()
+    with contextlib.suppress(SalstatsError):
+        ss.regress(ROWS, text)
+    assert time.perf_counter() - start < 2
+
+
+def test_columns_named_like_transforms_neither_break_nor_hijack_them():
+    frame = ROWS.assign(log=ROWS["b"], C=ROWS["a"], scale=[1, 0, 0, 1, 1, 0], I=ROWS["a"] * ROWS["b"])
+    plain = ss.regress(ROWS.assign(z=[1, 0, 0, 1, 1, 0]), "y ~ log(a) + b + z")
+    named = ss.regress(frame, "y ~ log(a) + log + scale")
+    np.testing.assert_array_equal(plain["estimate"], named["estimate"])
+    assert named["term"].tolist() == ["(Intercept)", "log(a)", "log", "scale"]
+    np.testing.assert_array_equal(
+        ss.regress(frame, "y ~ log(log)")["estimate"], ss.regress(ROWS, "y ~ log(b)")["estimate"]
+    )
+    np.testing.assert_array_equal(
+        ss.regress(frame, "y ~ I(I)")["estimate"], ss.regress(ROWS, "y ~ I(a * b)")["estimate"]
+    )
+
+
+def test_any_column_name_is_reached_by_q_and_backticks():
+    frame = ROWS.rename(columns={"a": "max width", "b": "x.y"})
+    for text in ('y ~ Q("max width") + Q("x.y")', "y ~ `max width` + x.y"):
+        result = ss.regress(frame, text)
+        assert result["term"].tolist() == ["(Intercept)", "max width", "x.y"]
+        np.testing.assert_array_equal(result["estimate"], ss.regress(ROWS, "y ~ a + b")["estimate"])
+    assert ss.regress(frame, 'y ~ log(Q("max width"))')["term"][1] == "log(max width)"
+
+
+def test_an_unknown_name_is_answered_with_the_closest_ones():
+    scores = pd.DataFrame(
+        {
+            "case": list("abc"),
+            "method": "m",
+            "metric": "iou",
+            "score": [0.1, 0.2, 0.4],
+            "area_ratio": [1, 2, 3],
+        }
+    )
+    with pytest.raises(ColumnError, match=r"'area_ration' .* did you mean 'area_ratio'\?.* metrics: 'iou'"):
+        ss.regress(scores, "iou ~ area_ration")
+    with pytest.raises(ColumnError, match=r"'iuo' in 'iuo ~ area_ratio' is neither a column nor a metric"):
+        ss.regress(scores, "iuo ~ area_ratio")
+
+
+@pytest.mark.parametrize(("name", "meant"), [("IoU", "iou"), ("Area_Ratio", "area_ratio")])
+def test_a_name_in_another_case_is_answered_with_ours(name, meant):
+    scores = pd.DataFrame({"case": ["a"], "method": "cam", "metric": "iou", "score": 0.5, "area_ratio": 1.0})
+    with pytest.raises(ColumnError, match=f"did you mean '{meant}'"):
+        ss.regress(scores, f"{name} ~ 1")
+    with pytest.raises(ColumnError, match=f"did you mean '{meant}'"):
+        ss.correlate(scores, name, "score")
+
+
+@pytest.mark.parametrize(
+    ("text", "unit"), [("iou ~ prob + (1|reader)", "reader"), ("iou ~ (prob || patient/reader)", "patient")]
+)
+def test_random_effects_are_answered_with_what_would_do(text, unit):
+    with pytest.raises(FormulaError, match=rf"random effect.*with unit='{unit}'.*MixedLM.*tidy\(\)"):
+        parse_formula(text)
+    assert parse_formula('iou ~ Q("a|b")').columns == ("iou", "a|b")
+
+
+def test_a_transform_that_is_undefined_somewhere_is_an_error_not_a_missing_row():
+    with pytest.raises(ValueRangeError, match=r"log\(a\) is undefined or infinite in 1 of 6 rows .* a is 0"):
+        ss.regress(ROWS.assign(a=[0.0, 1, 2, 3, 4, 5]), "y ~ log(a)")
+    with pytest.raises(ValueRangeError, match="logit"):
+        ss.regress(ROWS.assign(y=[0.0, 0.1, 0.2, 0.3, 0.4, 1.0]), "logit(y) ~ a")
+
+
+def test_text_in_arithmetic_and_dates_are_refused():
+    with pytest.raises(ColumnError, match="'site' holds text"):
+        ss.regress(ROWS, "y ~ log(site)")
+    with pytest.raises(ColumnError, match="'site' holds text"):
+        ss.regress(ROWS, "site ~ a")
+    with pytest.raises(ColumnError, match="a model takes numbers or text"):
+        ss.regress(ROWS.assign(day=pd.Timestamp("2020-01-01")), "y ~ day")
+
+
+def test_a_formula_of_too_many_columns_is_refused_before_it_fills_memory():
+    n = 3000
+    frame = pd.DataFrame({"y": np.arange(n) / n, "a": [f"a{i}" for i in range(n)]})
+    with pytest.raises(FormulaError, match="3000 levels"):
+        ss.regress(frame, "y ~ a")
+    frame["a"] = [f"a{i % 100}" for i in range(n)]
+    frame["b"] = [f"b{i % 101}" for i in range(n)]
+    with pytest.raises(FormulaError, match="more than 2000 columns"):
+        ss.regress(frame, "y ~ a * b")

@@ -1,0 +1,192 @@
+"""Which cases tools are compared on, what counts as a failure, and what it costs at worst."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from salstats.checks import ColumnError, SalstatsError, ValueRangeError
+from salstats.scoring.cases import ABSENT, EMPTY, NO_MAP
+from salstats.studies.mrxai2025.cases import (
+    FALSE_ALARM,
+    MISSED,
+    NO_PROB,
+    NO_ROW,
+    NOBODY,
+    UNSAID,
+    at_worst,
+    failed,
+    keep_cases,
+)
+
+NAN = float("nan")
+
+
+def scores_of(cells, **columns):
+    """A scores frame of tools a and b: case -> (Dice of a, of b), further columns by case."""
+    rows = [
+        {"case": case, "method": method, "metric": "dice", "score": score}
+        | {name: values.get(case) for name, values in columns.items()}
+        for case, pair in cells.items()
+        for method, score in zip("ab", pair, strict=True)
+    ]
+    return pd.DataFrame(rows)
+
+
+def reasons(scored):
+    return scored.everything.groupby("case")["reason"].agg(lambda r: r.iloc[0]).to_dict()
+
+
+def test_a_case_is_compared_where_the_finding_is_there_and_the_model_says_so():
+    cells = {"right": (0.5, 0.6), "missed": (0.1, 0.2), "absent": (NAN, NAN), "alarm": (NAN, NAN)}
+    label = {"right": 1, "missed": 1, "absent": 0, "alarm": 0}
+    prob = {"right": 0.5, "missed": 0.49, "absent": 0.1, "alarm": 0.5}
+    scored = keep_cases(scores_of(cells, label=label, prob=prob), reference="a")
+    assert set(scored.kept["case"]) == {"right"}
+    assert scored.by_model
+    why = reasons(scored)
+    assert (why["missed"], why["absent"], why["alarm"]) == (MISSED, ABSENT, FALSE_ALARM)
+    assert scored.everything.query("case == 'missed'")["score"].isna().all()
+
+
+def test_the_cut_off_decides_who_is_missed():
+    given = scores_of({"x": (0.5, 0.6), "y": (0.1, 0.2)}, prob={"x": 0.5, "y": 0.3})
+    assert set(keep_cases(given, reference="a", cutoff=0.2).kept["case"]) == {"x", "y"}
+    assert set(keep_cases(given, reference="a", cutoff=0.4).kept["case"]) == {"x"}
+
+
+def test_a_case_without_probability_is_left_out_where_others_have_one():
+    scored = keep_cases(scores_of({"x": (0.5, 0.6), "y": (0.1, 0.2)}, prob={"x": 0.9}), reference="a")
+    assert reasons(scored)["y"] == NO_PROB
+
+
+def test_without_probabilities_nobody_is_left_out_for_the_models_mistakes():
+    scored = keep_cases(scores_of({"x": (0.5, 0.6), "y": (0.1, 0.2)}), reference="a")
+    assert not scored.by_model
+    assert set(scored.kept["case"]) == {"x", "y"}
+
+
+def test_what_score_says_of_an_absent_finding_needs_no_label():
+    given = scores_of({"x": (0.5, 0.6), "y": (NAN, NAN)}, reason={"y": ABSENT})
+    assert reasons(keep_cases(given, reference="a"))["y"] == ABSENT
+
+
+def test_a_case_that_is_undefined_for_all_without_reason_is_left_out_and_said():
+    given = scores_of({"x": (0.5, 0.6), "y": (NAN, NAN)})
+    assert reasons(keep_cases(given, reference="a"))["y"] == NOBODY
+
+
+def test_an_undefined_score_without_reason_counts_as_empty():
+    kept = keep_cases(scores_of({"x": (0.5, 0.6), "y": (NAN, 0.2)}), reference="a").kept
+    assert kept.loc[kept["score"].isna(), "reason"].to_list() == [UNSAID]
+    assert failed(kept).set_index(["case", "method"])["empty"].to_dict() == {
+        ("x", "a"): False, ("x", "b"): False, ("y", "a"): True, ("y", "b"): False,
+    }  # fmt: skip
+
+
+def test_a_row_that_is_not_there_is_an_explanation_not_given():
+    given = scores_of({"x": (0.5, 0.6), "y": (0.1, 0.2)}).query("not (case == 'y' and method == 'b')")
+    kept = keep_cases(given, reference="a").kept
+    assert len(kept) == 4
+    assert kept.loc[kept["score"].isna(), "reason"].to_list() == [NO_ROW]
+    found = failed(kept).set_index(["case", "method"]).loc[("y", "b")]
+    assert (bool(found["empty"]), bool(found["not_given"])) == (False, True)
+
+
+def test_an_empty_mask_that_was_scored_is_taken_out_and_counted():
+    # as a file of score(undefined="worst") has it
+    given = scores_of({"x": (0.5, 0.6), "y": (0.0, 0.2)}).assign(empty_mask=[False, False, True, False])
+    kept = keep_cases(given, reference="a").kept
+    assert kept.query("case == 'y' and method == 'a'")["score"].isna().item()
+    assert kept.query("case == 'y' and method == 'a'")["reason"].item() == EMPTY
+    assert failed(kept)["empty"].sum() == 1
+
+
+def test_at_worst_overlap_is_0_and_a_distance_the_diagonal():
+    rows = [
+        {
+            "case": "x",
+            "method": m,
+            "metric": metric,
+            "score": score,
+            "reason": reason,
+            "height": 30,
+            "width": 40,
+        }
+        for m, reason in (("a", None), ("b", EMPTY), ("c", NO_MAP))
+        for metric, score in (("dice", 0.5), ("pdc", 0.6), ("hausdorff", 4.0), ("nss", 1.0))
+    ]
+    kept = pd.DataFrame(rows).assign(height=30, width=40)
+    kept["score"] = kept["score"].where(kept["reason"].isna())
+    worst = at_worst(kept).pivot(index="metric", columns="method", values="score")
+    assert worst["a"].to_dict() == {"dice": 0.5, "pdc": 0.6, "hausdorff": 4.0, "nss": 1.0}
+    for method in "bc":
+        assert worst.loc[["dice", "pdc", "hausdorff"], method].to_list() == [0.0, 0.0, 50.0]
+        # the lowest NSS is not known
+        assert np.isnan(worst.loc["nss", method])
+    given = at_worst(kept, pd.Series({"x": 7.0})).query("metric == 'hausdorff' and method == 'b'")
+    assert given["score"].item() == 7.0
+
+
+def test_a_distance_in_mm_has_no_diagonal_in_pixels():
+    kept = pd.DataFrame(
+        [{"case": "x", "method": "a", "metric": "hausdorff", "score": NAN, "reason": EMPTY, "height": 3,
+          "width": 4, "distance_unit": "mm"}]
+    )  # fmt: skip
+    assert at_worst(kept)["score"].isna().all()
+
+
+def test_what_is_undefined_for_another_reason_stays_undefined():
+    kept = pd.DataFrame(
+        [{"case": "x", "method": "a", "metric": "dice", "score": NAN, "reason": "true negative"}]
+    )
+    assert at_worst(kept)["score"].isna().all()
+    assert not failed(kept)[["empty", "not_given"]].any(axis=None)
+
+
+def test_the_scores_given_are_not_changed():
+    given = scores_of({"x": (0.5, 0.6), "y": (0.1, 0.2)}, prob={"x": 0.9, "y": 0.1})
+    before = given.copy()
+    keep_cases(given, reference="a")
+    pd.testing.assert_frame_equal(given, before)
+
+
+@pytest.mark.parametrize("column", ["task", "model", "seed", "reader"])
+def test_several_sets_are_refused(column):
+    given = scores_of({"x": (0.5, 0.6), "y": (0.1, 0.2)})
+    given[column] = ["1", "1", "2", "2"]
+    with pytest.raises(SalstatsError, match=f"several values of '{column}'"):
+        keep_cases(given, reference="a")
+
+
+def test_two_probabilities_of_a_case_are_refused():
+    given = scores_of({"x": (0.5, 0.6)}).assign(prob=[0.4, 0.9])
+    with pytest.raises(ColumnError, match="case 'x' has several values of 'prob'"):
+        keep_cases(given, reference="a")
+
+
+def test_an_unknown_reference_is_refused():
+    with pytest.raises(ValueRangeError, match="reference='c' is not known"):
+        keep_cases(scores_of({"x": (0.5, 0.6)}), reference="c")
+
+
+def test_one_tool_has_nothing_to_be_compared_with():
+    given = scores_of({"x": (0.5, 0.6)}).query("method == 'a'")
+    with pytest.raises(SalstatsError, match="one method only, 'a'"):
+        keep_cases(given, reference="a")
+
+
+def test_no_case_left_is_said():
+    with pytest.raises(SalstatsError, match="no case is left: of 1"):
+        keep_cases(scores_of({"x": (0.5, 0.6)}, prob={"x": 0.1}), reference="a")
+
+
+@pytest.mark.parametrize("cutoff", [-0.1, 1.1, NAN])
+def test_a_cut_off_is_a_probability(cutoff):
+    with pytest.raises(SalstatsError, match="cut-off must be a probability"):
+        keep_cases(scores_of({"x": (0.5, 0.6)}), reference="a", cutoff=cutoff)
+
+
+def test_distances_in_two_units_are_refused():
+    given = scores_of({"x": (0.5, 0.6), "y": (0.1, 0.2)}).assign(distance_unit=["px", "px", "mm", "mm"])
+    with pytest.raises(SalstatsError, match="distances in several units"):
+        keep_cases(given, reference="a")

@@ -1,0 +1,241 @@
+"""Tools compared from a scores frame: Table 1, differences, and what failures would cost."""
+
+import html
+import re
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import salstats as ss
+from salstats.checks import SalstatsWarning
+from salstats.display.export.figure_files import size_inches
+from salstats.display.plots.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM
+from salstats.stats.empty_shares import empty_shares
+from salstats.studies.mrxai2025.cases import keep_cases
+from salstats.studies.mrxai2025.comparison import comparison_items
+from salstats.studies.mrxai2025.estimates import Choice, means, sensitivity
+
+# sums of the same numbers in another order
+ROUNDING = 1e-12
+CHOICE = Choice("gradcam", 600)
+
+
+def drawn_scores(fails=True, n_patients=20, metrics=("dice", "hausdorff", "pdc")):
+    """Scores drawn at random: LIME is above Grad-CAM by .1 where it marks anything, and often it does not."""
+    rng = np.random.default_rng(8)
+    rows = []
+    for i in range(n_patients):
+        for j in (0, 1):
+            easy = rng.uniform(0.2, 0.6)
+            for method, better in (("gradcam", 0.0), ("lime", 0.1), ("rex", 0.05)):
+                dice = easy + better + rng.normal(0, 0.04)
+                empty = fails and method == "lime" and j == 0 and i % 3 < 2
+                values = {"dice": dice, "hausdorff": 40 * (1 - dice), "pdc": 0.4 + dice / 2}
+                rows += [
+                    {
+                        "case": f"p{i:02d}_{j}",
+                        "patient": f"p{i:02d}",
+                        "method": method,
+                        "metric": metric,
+                        "score": np.nan if empty else values[metric],
+                        "reason": "empty mask" if empty else None,
+                        "height": 60,
+                        "width": 80,
+                        "distance_unit": "px" if metric == "hausdorff" else None,
+                    }
+                    for metric in metrics
+                ]
+    return pd.DataFrame(rows)
+
+
+def items_of(scores, choice=CHOICE, **given):
+    scored = keep_cases(scores, reference=choice.reference)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SalstatsWarning)
+        return {item.key: item for item in comparison_items(scored, choice, **given)}
+
+
+def words(item):
+    return re.sub(r"\s+", " ", html.unescape(item.table.as_raw_html()))
+
+
+@pytest.fixture(scope="module")
+def scores():
+    return drawn_scores()
+
+
+@pytest.fixture(scope="module")
+def printed(shared):
+    return pd.read_csv(shared / "data" / "published" / "mrxai2025_dice.csv")
+
+
+@pytest.fixture(scope="module")
+def items(scores, printed):
+    return items_of(scores, printed=printed)
+
+
+def test_the_printed_means_stand_beside_dice_of_the_tools_that_the_study_has(items, printed):
+    found = items["table_1"].frame.dropna(subset="printed_mean").set_index("method")
+    assert set(found["metric"]) == {"dice"}
+    of = printed.set_index("method")
+    for ours, theirs in (("gradcam", "Grad-CAM"), ("rex", "ReX")):
+        assert found.loc[ours, "printed_mean"] == of.loc[theirs, "dice_mean"]
+        assert found.loc[ours, "printed_sd"] == of.loc[theirs, "dice_sd"]
+    assert len(found) == 2
+    text = words(items["table_1"])
+    assert "Printed mean (SD)" in text
+    assert "0.42 (0.20)" in text
+    assert "0.33 (0.22)" in text
+
+
+def test_without_printed_means_there_is_no_column_for_them(scores):
+    table = items_of(scores)["table_1"]
+    assert "Printed" not in words(table)
+    assert table.frame["printed_mean"].isna().all()
+
+
+@pytest.mark.parametrize("name", ["Grad-CAM", "grad_cam", "GradCAM"])
+def test_a_tool_is_known_by_its_letters(scores, printed, name):
+    renamed = scores.replace({"method": {"gradcam": name}})
+    found = means(keep_cases(renamed, reference=name).kept, Choice(name, 50), printed)
+    assert found.dropna(subset="printed_mean")["method"].to_list().count(name) == 1
+
+
+def test_a_mean_of_printed_tools_is_unchanged_by_what_is_printed(scores, printed):
+    kept = keep_cases(scores, reference="gradcam").kept
+    with_, without = (means(kept, CHOICE, p) for p in (printed, None))
+    pd.testing.assert_series_equal(with_["estimate"], without["estimate"])
+
+
+def test_empty_shares_are_those_of_the_public_function(scores, items):
+    want = empty_shares(scores, unit="patient").set_index("method")
+    got = items["empty"].frame.set_index("method")
+    for column in ("estimate", "conf_low", "conf_high", "n", "n_units"):
+        np.testing.assert_allclose(got[column], want.loc[got.index, column], rtol=ROUNDING)
+
+
+@pytest.mark.filterwarnings("ignore:.*at the floor:salstats.checks.SalstatsWarning")
+@pytest.mark.parametrize("interval", ["t", "percentile"])
+def test_differences_are_those_of_the_public_function(scores, interval):
+    want = ss.difference(
+        scores, reference="gradcam", by="metric", unit="patient", adjust="holm", interval=interval,
+        n_replicates=600,
+    )  # fmt: skip
+    scored = keep_cases(scores, reference="gradcam")
+    made = {i.key: i for i in comparison_items(scored, Choice("gradcam", 600, interval))}
+    pd.testing.assert_frame_equal(made["differences"].frame, want)
+    assert set(made["table_1"].frame["interval"]) == {interval}
+    assert ("with 600 replicates P is" in made["differences"].note) == (interval == "percentile")
+
+
+def test_a_failing_tool_loses_its_lead_at_worst_and_is_named(items):
+    rows = items["sensitivity"].frame.set_index(["metric", "method"])
+    assert rows.loc[("dice", "lime"), "verdict"] == "higher"
+    assert rows.loc[("dice", "lime"), "worst_verdict"] != "higher"
+    assert rows.loc[("hausdorff", "lime"), "worst_verdict"] == "higher"
+    assert not rows.xs("rex", level="method")["changed"].any()
+    note = items["sensitivity"].note
+    assert "the verdict changes for Dice of LIME (higher \u2192" in note
+    assert "ReX (" not in note
+    assert "lower \u2192 higher" in words(items["sensitivity"])
+
+
+def test_the_worst_mean_is_that_of_zeros(scores):
+    kept = keep_cases(scores, reference="gradcam").kept
+    got = sensitivity(kept, CHOICE).set_index(["metric", "method"])["worst_mean"]
+    for metric, worst in (("dice", 0.0), ("pdc", 0.0), ("hausdorff", 100.0)):
+        own = scores.query("metric == @metric and method == 'lime'")["score"].fillna(worst)
+        np.testing.assert_allclose(got[(metric, "lime")], own.mean(), rtol=ROUNDING)
+
+
+def test_without_failures_nothing_changes_and_nothing_is_drawn():
+    sensitive = items_of(drawn_scores(fails=False))["sensitivity"]
+    assert sensitive.figure is None
+    assert not sensitive.frame["changed"].any()
+    assert "no verdict changes" in sensitive.note
+    assert sensitive.note.startswith("0 explanations are empty")
+
+
+def test_a_distance_whose_worst_is_not_known_is_left_out_and_said(scores):
+    found = items_of(scores.drop(columns=["height", "width"]))["sensitivity"]
+    assert set(found.frame["metric"]) == {"dice", "pdc"}
+    assert "without a known worst score: Hausdorff distance (px)" in found.note
+
+
+def test_distances_alone_without_sizes_leave_the_table_empty_and_say_why():
+    alone = drawn_scores(metrics=("hausdorff",)).drop(columns=["height", "width"])
+    found = items_of(alone)["sensitivity"]
+    assert found.frame.empty
+    assert "without a known worst score" in found.note
+    assert found.figure is None
+    assert "LIME" not in words(found)
+
+
+def test_the_penalised_dice_is_called_a_reconstruction_wherever_it_stands(items):
+    for key, item in items.items():
+        if key in ("cases", "empty"):
+            continue
+        assert words(item).count("is a reconstruction from the text") == 1, key
+
+
+def test_without_penalised_dice_nothing_is_said_of_it():
+    for item in items_of(drawn_scores(metrics=("dice",))).values():
+        assert "reconstruction" not in words(item) + item.note
+
+
+def test_no_size_penalty_is_said_only_where_it_is_known(scores, items):
+    assert not any("alpha" in item.note for item in items.values())
+    known = items_of(scores, Choice("gradcam", 50, unpenalised=True))
+    for key, item in known.items():
+        assert ("no size penalty here (alpha = beta = 0)" in item.note) == (key not in ("cases", "empty"))
+
+
+def test_patients_are_resampled_where_they_are_known(scores, items):
+    assert set(items["table_1"].frame["unit"]) == {"patient"}
+    without = items_of(scores.drop(columns="patient"))["table_1"]
+    assert set(without.frame["unit"]) == {"case"}
+    assert "no patients are known" in without.note
+
+
+def test_figures_fit_a_column_or_a_page(items):
+    for item in items.values():
+        width, height = size_inches(item.figure)
+        assert round(width * MM_PER_INCH) in (COLUMN_MM, PAGE_MM), item.key
+        assert height * MM_PER_INCH <= 240, item.key
+
+
+def test_many_failing_tools_still_fit_a_page(scores):
+    lime = scores.query("method == 'lime'")
+    more = [lime.assign(method=f"lime{i}", score=lime["score"] + 0.01 * i) for i in range(7)]
+    figure = items_of(pd.concat([scores, *more], ignore_index=True))["sensitivity"].figure
+    assert size_inches(figure)[1] * MM_PER_INCH <= 240
+    # whole metrics are left to the table, no tool is
+    assert set(figure.data["method"]) == {"lime", *(f"lime{i}" for i in range(7))}
+
+
+def test_means_of_different_cases_are_said_to_be_no_comparison(items):
+    said = "Where n differs, means are of different cases"
+    assert said in words(items["table_1"])
+    assert said not in words(items_of(drawn_scores(fails=False))["table_1"])
+
+
+def test_every_tool_says_how_many_scores_its_boxes_are_of(scores, items):
+    n = scores.dropna(subset="score").groupby(["method", "metric"]).size().groupby("method").first()
+    shown = _tick_labels(items["figure_7"].figure)
+    assert f"LIME (n = {n['lime']})" in shown
+    assert f"ReX (n = {n['rex']})" in shown
+    assert n["lime"] < n["rex"]
+
+
+def _tick_labels(figure):
+    """The labels of a figure's rows."""
+    return next(list(s.labels) for s in figure.scales if "y" in s.aesthetics)
+
+
+def test_the_sensitivity_table_names_its_tests_and_what_a_diagonal_says(items):
+    text = words(items["sensitivity"])
+    n_tests = items["sensitivity"].frame["verdict"].notna().sum()
+    assert f"Holm's correction in each run ({n_tests} tests)" in text
+    assert "says above all how often a tool failed" in text
