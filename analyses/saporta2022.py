@@ -36,7 +36,6 @@ Example: python analyses/saporta2022.py --data CheXlocalize --split val --valida
 
 import argparse
 import sys
-import warnings
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -45,7 +44,7 @@ from typing import Any
 import pandas as pd
 
 import salstats as ss
-from salstats.checks import SalstatsError, SalstatsWarning, quoted, run_of_command
+from salstats.checks import SalstatsError, quoted, run_of_command, warn
 from salstats.cli.options import by_method, in_flags, split
 from salstats.display.plots.image_sources import check_images
 from salstats.files.checkpoints import checked_folder
@@ -120,7 +119,7 @@ def make_frames(study: Study, options: argparse.Namespace) -> Frames:
     there = held_by(study, validation, thresholds=options.threshold is not None)
     for sentence in missing_parts(there):
         print(sentence, flush=True)
-        warnings.warn(sentence, SalstatsWarning, stacklevel=2)
+        warn(sentence)
 
     given = by_method(**{name: getattr(options, name) for name in MASKS})
     if given and main is None:
@@ -172,11 +171,9 @@ def warn_shared(study: Study, validation: Study) -> int:
     """Return how many cases are tuned on and scored, with a warning where there are any."""
     shared = {c.case for c in study} & {c.case for c in validation}
     if shared:
-        warnings.warn(
+        warn(
             f"{len(shared)} of {len(study)} cases of --data are in --validation too: what is tuned on them "
-            "is too good here (Extended Data 1, and cut-offs in Extended Data 4, Table 3 and S2)",
-            SalstatsWarning,
-            stacklevel=2,
+            "is too good here (Extended Data 1, and cut-offs in Extended Data 4, Table 3 and S2)"
         )
     return len(shared)
 
@@ -186,11 +183,7 @@ def chosen(sweep: pd.DataFrame, column: str, otherwise: object, study: Study) ->
     best = sweep.query("chosen").set_index("task")[column].to_dict()
     unknown = [t for t in study.tasks if t not in best]
     if unknown:
-        warnings.warn(
-            f"the validation study has no {column} for {', '.join(unknown)}: {otherwise!r} is used",
-            SalstatsWarning,
-            stacklevel=2,
-        )
+        warn(f"the validation study has no {column} for {', '.join(unknown)}: {otherwise!r} is used")
     return {task: best.get(task, otherwise) for task in study.tasks}
 
 

@@ -2,7 +2,6 @@
 
 import re
 import shlex
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -11,11 +10,11 @@ import pandas as pd
 
 from salstats.checks import (
     ColumnError,
-    SalstatsWarning,
     check_columns,
     check_frame,
     check_numeric,
     quoted,
+    warn,
 )
 from salstats.metrics.registry import known_metric
 
@@ -184,11 +183,9 @@ def _warn_of_percentages(frame: pd.DataFrame, name: str) -> None:
         # numbers a little above 1 may be anything
         percent = own.median() > 1 and 30 < own.max() <= 100
         if known and (known.low, known.high) == (0, 1) and percent:
-            warnings.warn(
+            warn(
                 f"{metric} of {name} should lie between 0 and 1, and most of its scores lie above (up to "
-                f"{own.max():g}): a percentage? divide by 100",
-                SalstatsWarning,
-                stacklevel=4,
+                f"{own.max():g}): a percentage? divide by 100"
             )
 
 
@@ -323,11 +320,9 @@ def join_features(scores: pd.DataFrame, features: pd.DataFrame, *, name: str = "
     if (rows < 0).any():
         lost = left[rows < 0].drop_duplicates()
         known = len(left.drop_duplicates())
-        warnings.warn(
+        warn(
             f"{name} has nothing on {len(lost)} of {known} {' and '.join(on)}s "
-            f"(first: {', '.join(lost.iloc[0].astype('str'))}); their covariates are empty",
-            SalstatsWarning,
-            stacklevel=2,
+            f"(first: {', '.join(lost.iloc[0].astype('str'))}); their covariates are empty"
         )
     # row -1 is in no frame, so that reindexing leaves its cells empty
     added = features.drop(columns=on).reset_index(drop=True).reindex(rows).set_axis(scores.index)

@@ -1,8 +1,8 @@
 """A network with a module for every step, which DeepLIFT and LRP once needed."""
 
-import warnings
-
 from torch import nn
+
+from salstats.checks import warn
 
 
 def separate_modules(model: nn.Module) -> nn.Module:
@@ -24,9 +24,7 @@ def separate_modules(model: nn.Module) -> nn.Module:
     DeprecationWarning
         Always.
     """
-    warnings.warn(
-        "separate_modules() is no longer needed: DeepLIFT and LRP take a network as it is",
-        DeprecationWarning,
-        stacklevel=2,
+    warn(
+        "separate_modules() is no longer needed: DeepLIFT and LRP take a network as it is", DeprecationWarning
     )
     return model

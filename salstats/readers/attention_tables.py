@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from salstats.checks import InputFileError, SalstatsWarning, ValueRangeError, check_plain
+from salstats.checks import InputFileError, ValueRangeError, check_plain, warn
 from salstats.images import masks
 from salstats.images.masks import Rle
 
@@ -331,8 +331,4 @@ def warn_beyond(names: Sequence[str]) -> None:
     """Warn once of images with boxes that reach beyond them."""
     if names:
         more = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
-        warnings.warn(
-            f"case {min(names)!r}{more}: boxes reach beyond their image and are cut off at its edge",
-            SalstatsWarning,
-            stacklevel=4,
-        )
+        warn(f"case {min(names)!r}{more}: boxes reach beyond their image and are cut off at its edge")

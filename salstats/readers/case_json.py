@@ -1,6 +1,5 @@
 """Read JSON files of case -> task -> masks, outlines or points, each value checked where it stands."""
 
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from salstats.checks import InputFileError, SalstatsError, SalstatsWarning, hidden
+from salstats.checks import InputFileError, SalstatsError, hidden, warn
 from salstats.files.inputs import read_json
 from salstats.images.polygons import vertices_of
 from salstats.images.run_lengths import check_shape, short
@@ -183,4 +182,4 @@ def _warn(places: list[str], what: str) -> None:
     """Warn once, with how many places and the first."""
     if places:
         more = f" (and {len(places) - 1} more)" if len(places) > 1 else ""
-        warnings.warn(f"{places[0]}{more}: {what}", SalstatsWarning, stacklevel=5)
+        warn(f"{places[0]}{more}: {what}")

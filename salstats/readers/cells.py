@@ -2,7 +2,6 @@
 
 import datetime
 import re
-import warnings
 from collections.abc import Iterable
 from decimal import Decimal
 from numbers import Real
@@ -10,7 +9,7 @@ from numbers import Real
 import numpy as np
 import pandas as pd
 
-from salstats.checks import LARGEST, ColumnError, SalstatsWarning, hidden
+from salstats.checks import LARGEST, ColumnError, hidden, warn
 from salstats.readers.table_options import TableOptions
 
 _TRUTH = {"True": 1.0, "TRUE": 1.0, "true": 1.0, "False": 0.0, "FALSE": 0.0, "false": 0.0}
@@ -188,11 +187,9 @@ def covariate(column: pd.Series, file: object, options: TableOptions, first_row:
     if len(long) and (sizes[np.isfinite(sizes)] % 1 == 0).all():
         if _are_exact(column.iloc[long]):
             return covariate_text(column).mask(missing)
-        warnings.warn(
+        warn(
             f"{file}, row {long[0] + first_row}, column {column.name!r}: {column.iloc[long[0]]} is rounded, "
-            "as whole numbers beyond 2^53 are; if it is a name, store the column as text",
-            SalstatsWarning,
-            stacklevel=5,
+            "as whole numbers beyond 2^53 are; if it is a name, store the column as text"
         )
     zeros_lead = not _is_number(column) and bool(_strings(column).str.fullmatch(_LEADING_ZERO).any())
     if not odd.any():
@@ -206,12 +203,10 @@ def covariate(column: pd.Series, file: object, options: TableOptions, first_row:
         )
     if (present & ~odd).sum() >= _MOSTLY * present.sum() and not zeros_lead:
         position = int(np.flatnonzero(odd)[0])
-        warnings.warn(
+        warn(
             f"{file}, row {position + first_row}, column {column.name!r}: {str(column.iloc[position])!r} is "
             f"not a number, though {(present & ~odd).sum()} of {present.sum()} cells are; the column is read "
-            "as text (na= says what stands for missing)",
-            SalstatsWarning,
-            stacklevel=5,
+            "as text (na= says what stands for missing)"
         )
     words = covariate_text(column).mask(missing)
     _warn_of_look_alikes(words, file)
@@ -228,11 +223,9 @@ def _warn_of_look_alikes(words: pd.Series, file: object) -> None:
     if len(twice):
         first = twice.iloc[0]
         other = twice[seen[twice.index].eq(seen[twice.index[0]])].iloc[1]
-        warnings.warn(
+        warn(
             f"{file}, column {words.name!r}: {first!r} and {other!r} look the same and are two values; one "
-            f"{hidden(first) or hidden(other)}",
-            SalstatsWarning,
-            stacklevel=6,
+            f"{hidden(first) or hidden(other)}"
         )
 
 

@@ -2,11 +2,10 @@
 
 import os
 import re
-import warnings
 from collections.abc import Iterable
 from pathlib import Path
 
-from salstats.checks import InputFileError, SalstatsWarning, quoted
+from salstats.checks import InputFileError, quoted, warn
 from salstats.readers.chexlocalize_maps import SUFFIX
 
 #: What a file is -> the names it may have, beside which `_val`, `_test`, `_sample` may stand.
@@ -87,11 +86,9 @@ def find_maps(folder: Path, split: str | None = None) -> list[Path]:
         found += [here / name for name in names if _is_map(name)]
     if linked:
         more = f" (and {len(linked) - 1} more)" if len(linked) > 1 else ""
-        warnings.warn(
+        warn(
             f"{min(linked)}{more}: a link to another folder, which was not searched for maps; "
-            "give it as maps= if it holds some",
-            SalstatsWarning,
-            stacklevel=3,
+            "give it as maps= if it holds some"
         )
     return sorted(found)
 

@@ -1,13 +1,12 @@
 """Read image-level labels as the CheXpert tables have them."""
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from salstats.checks import ColumnError, SalstatsWarning
+from salstats.checks import ColumnError, warn
 from salstats.readers.tables import TableOptions, number_column, read_table
 
 #: Columns that are no labels.
@@ -81,11 +80,7 @@ def read_labels(path: Path, task_name: Callable[[str], str]) -> Labels:
         n_uncertain += int((values == -1).sum())
         columns[task] = np.where(values == -1, np.nan, values)
     if n_uncertain:
-        warnings.warn(
-            f"{path}: {n_uncertain} labels are uncertain (-1) and count as not known",
-            SalstatsWarning,
-            stacklevel=4,
-        )
+        warn(f"{path}: {n_uncertain} labels are uncertain (-1) and count as not known")
     rows = np.column_stack(list(columns.values())).tolist() if columns else [[] for _ in cases]
     values_of = {case: dict(zip(columns, row, strict=True)) for case, row in zip(cases, rows, strict=True)}
     return Labels(path, values_of, tuple(columns))

@@ -1,7 +1,6 @@
 """Put the files of a study in the CheXlocalize format together: what each case is, and who answers."""
 
 import re
-import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from salstats.checks import InputFileError, SalstatsError, SalstatsWarning, quoted
+from salstats.checks import InputFileError, SalstatsError, quoted, warn
 from salstats.images.masks import Rle, empty, polygons_rle
 from salstats.readers.case_json import (
     CaseFile,
@@ -160,11 +159,9 @@ class Parts:
         if wanted is None:
             left_out = sorted(there - marked - set(TASKS))
             if left_out:
-                warnings.warn(
+                warn(
                     f"no truth has task {quoted(left_out)}, whose maps are left out; tasks= names what is to "
-                    "be read",
-                    SalstatsWarning,
-                    stacklevel=4,
+                    "be read"
                 )
             return (*(t for t in TASKS if t in there), *sorted(marked - set(TASKS)))
         for task in wanted:

@@ -1,20 +1,12 @@
 """Read recordings of gaze in the format of the REFLACX release, and the maps to compare them with."""
 
-import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from salstats.checks import (
-    InputFileError,
-    SalstatsError,
-    SalstatsWarning,
-    check_choice,
-    check_count,
-    quoted,
-)
+from salstats.checks import InputFileError, SalstatsError, check_choice, check_count, quoted, warn
 from salstats.gaze_study import DISCARDED, GazeCase, GazeStudy, Recording, exclusions
 from salstats.readers.gaze_files import (
     CHEST_BOX,
@@ -203,7 +195,7 @@ def read_gaze(
     study = GazeStudy(tuple(cases), tuple(held), str(folder))
     said = left_out(study)
     if said:
-        warnings.warn(said, SalstatsWarning, stacklevel=2)
+        warn(said)
     return study
 
 
@@ -213,11 +205,9 @@ def _say_unlisted(folder: Path, recordings: set[str]) -> None:
         p.name for p in folder.iterdir() if p.name not in recordings and (p / FIXATIONS).is_file()
     )
     if places:
-        warnings.warn(
+        warn(
             f"{folder}: {len(places)} folder{'s' if len(places) > 1 else ''} with {FIXATIONS} in no metadata "
-            f"and not read (first: {places[0]})",
-            SalstatsWarning,
-            stacklevel=3,
+            f"and not read (first: {places[0]})"
         )
 
 

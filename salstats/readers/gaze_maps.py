@@ -1,7 +1,6 @@
 """The maps that are compared with gaze: which file is of which image, and how it becomes a map."""
 
 import re
-import warnings
 from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -14,10 +13,10 @@ from salstats.checks import (
     PIXEL,
     InputFileError,
     SalstatsError,
-    SalstatsWarning,
     check_plain,
     check_size,
     quoted,
+    warn,
 )
 from salstats.gaze_study import GazeCase, GivenMap, MapSeries
 from salstats.images.hulls import convex_hull, from_padded_square, inner_regions
@@ -115,11 +114,7 @@ def _say_stretched(
         ),
     ):
         if stretched:
-            warnings.warn(
-                f"{', '.join(stretched)}: {what} ({next(iter(stretched.values()))}); {advice}",
-                SalstatsWarning,
-                stacklevel=4,
-            )
+            warn(f"{', '.join(stretched)}: {what} ({next(iter(stretched.values()))}); {advice}")
 
 
 def _sources(given: Sources | None, option: str) -> dict[MapSeries, PathLike]:
@@ -193,11 +188,9 @@ def _files_of(
             f"p{cases[0].phase}_t{cases[0].trial or 0}{lost[0].suffix}"
         )
     if lost:
-        warnings.warn(
+        warn(
             f"{folder}: {len(lost)} of {len(files)} files {'is' if len(lost) == 1 else 'are'} of no image of "
-            f"the study (first: {lost[0].name})",
-            SalstatsWarning,
-            stacklevel=5,
+            f"the study (first: {lost[0].name})"
         )
     return found
 

@@ -1,7 +1,6 @@
 """Covariates from other files, joined to scores on case and task."""
 
 import os
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, quoted
+from salstats.checks import ColumnError, SalstatsError, quoted, warn
 from salstats.frames import IDENTIFIER_COLUMNS, KEY_COLUMNS, join_features
 from salstats.readers.cases import combine_case, lacks_case
 from salstats.readers.cells import covariate, covariate_text
@@ -113,11 +112,7 @@ def _stack_covariate(
     texts = [task for task in tasks if isinstance(values[task].dtype, pd.StringDtype)]
     if texts and len(texts) < len(tasks):
         number = next(task for task in tasks if task not in texts)
-        warnings.warn(
-            f"{file}: column {texts[0]!r} holds text and {number!r} numbers; {name} is read as text",
-            SalstatsWarning,
-            stacklevel=4,
-        )
+        warn(f"{file}: column {texts[0]!r} holds text and {number!r} numbers; {name} is read as text")
         values = {task: covariate_text(column) for task, column in values.items()}
     kept = typed(raw[[c for c in ("dataset", "case") if c in raw.columns]], file, options, first_row)
     parts = []

@@ -1,7 +1,6 @@
 """Maps and masks that other tools wrote, one file a case: PNG, TIFF, NPY, NPZ or a run-length code."""
 
 import os
-import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,10 +11,10 @@ from salstats.checks import (
     PIXEL,
     InputFileError,
     SalstatsError,
-    SalstatsWarning,
     check_plain,
     check_size,
     quoted,
+    warn,
 )
 from salstats.files.inputs import read_json
 from salstats.images import masks
@@ -108,11 +107,7 @@ def files_below(folder: Path) -> list[Path]:
         found += [here / name for name in names if not name.startswith(".")]
     if linked:
         more = f" (and {len(linked) - 1} more)" if len(linked) > 1 else ""
-        warnings.warn(
-            f"{min(linked)}{more}: a link to another folder, which was not searched",
-            SalstatsWarning,
-            stacklevel=4,
-        )
+        warn(f"{min(linked)}{more}: a link to another folder, which was not searched")
     return sorted(found)
 
 

@@ -1,13 +1,12 @@
 """Read a study from a map folder: a table of maps, a file each, and masks of the truth and of people."""
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 
-from salstats.checks import InputFileError, SalstatsError, SalstatsWarning, check_plain, quoted
+from salstats.checks import InputFileError, SalstatsError, check_plain, quoted, warn
 from salstats.files.map_table import TABLE
 from salstats.images.masks import Rle, empty
 from salstats.readers.case_json import check_name, read_segmentations
@@ -377,4 +376,4 @@ def _shown(shape: tuple[int, int]) -> str:
 
 def _warn(message: str) -> None:
     """Warn at the line that called the reader."""
-    warnings.warn(message, SalstatsWarning, stacklevel=4)
+    warn(message)

@@ -1,6 +1,5 @@
 """The rows of a map folder's table, each cell checked where it stands."""
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from salstats.checks import InputFileError, SalstatsError, SalstatsWarning, quoted
+from salstats.checks import InputFileError, SalstatsError, quoted, warn
 from salstats.files.map_table import NEEDED, TABLE, UNKNOWN, MapKey, checked_key, file_inside
 from salstats.images.map_steps import may_cover
 from salstats.images.run_lengths import check_shape
@@ -106,12 +105,10 @@ def warn_turned(rows: Sequence[MapRow], shapes: Mapping[str, tuple[int, int] | N
         seen.add(row.key.series)
         grid = _grid(row.file)
         if len(grid) == 2 and not may_cover(grid, shape) and may_cover(grid[::-1], shape):
-            warnings.warn(
+            warn(
                 f"{folder / TABLE}, row {row.number}: the map is {grid[0]} x {grid[1]} and its image "
                 f"{shape[0]} x {shape[1]} (height x width); it looks turned: the first axis of an array runs "
-                "from the top down",
-                SalstatsWarning,
-                stacklevel=4,
+                "from the top down"
             )
 
 

@@ -1,6 +1,5 @@
 """Read a study in the layout of the public lower-grade-glioma MRI set: image and mask side by side."""
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from salstats.checks import InputFileError, SalstatsWarning
+from salstats.checks import InputFileError, warn
 from salstats.files.inputs import read_json
 from salstats.images.masks import Rle, area
 from salstats.readers.case_json import check_name
@@ -330,4 +329,4 @@ def _first(names: list[str], word: str) -> str:
 
 def _warn(message: str) -> None:
     """Warn at the line that called the reader."""
-    warnings.warn(message, SalstatsWarning, stacklevel=4)
+    warn(message)

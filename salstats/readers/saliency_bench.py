@@ -1,6 +1,5 @@
 """Read a data set in the layout of Saliency-Bench: images by class, and tables of annotations."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -13,11 +12,11 @@ from salstats.checks import (
     PIXEL,
     InputFileError,
     SalstatsError,
-    SalstatsWarning,
     check_choice,
     check_plain,
     check_size,
     quoted,
+    warn,
 )
 from salstats.images import masks
 from salstats.readers.attention_tables import (
@@ -403,4 +402,4 @@ def _more(names: Sequence[object]) -> str:
 
 def _warn(message: str) -> None:
     """Warn at the line that called the reader."""
-    warnings.warn(message, SalstatsWarning, stacklevel=4)
+    warn(message)

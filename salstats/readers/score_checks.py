@@ -1,6 +1,5 @@
 """What must hold of scores that were read: complete, each once, within the range of their metric."""
 
-import warnings
 from collections.abc import Mapping
 from numbers import Real
 from pathlib import Path
@@ -8,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, SalstatsWarning, ValueRangeError, check_choice, quoted
+from salstats.checks import ColumnError, ValueRangeError, check_choice, quoted, warn
 from salstats.frames import KEY_COLUMNS, SCORES_COLUMNS, combined_codes, repeat_hint
 from salstats.metrics.registry import METRICS, Metric
 
@@ -92,12 +91,10 @@ def warn_of_range(scores: pd.DataFrame, origin: pd.DataFrame) -> None:
         place, n_scores = origin.iloc[int(rows[0])], int(scores["metric"].eq(name).sum())
         by_100 = f"scale={{{name!r}: 0.01}} (--scale {name}=0.01)"
         percentage = metric.low == 0 and metric.high == 1 and 1 < values[rows].max() <= 100
-        warnings.warn(
+        warn(
             f"{place['file']}, row {place['row']}: {name} {values[rows[0]]:g} lies outside its range "
             f"{_range_text(metric)} ({rows.size} of {n_scores} scores do)"
-            + (f"; a percentage? divide by 100 with {by_100}" if percentage else ""),
-            SalstatsWarning,
-            stacklevel=3,
+            + (f"; a percentage? divide by 100 with {by_100}" if percentage else "")
         )
 
 

@@ -1,7 +1,6 @@
 """The shapes that files of scores have: long, a score per column, a task per column."""
 
 import re
-import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, quoted
+from salstats.checks import ColumnError, SalstatsError, quoted, warn
 from salstats.frames import IDENTIFIER_COLUMNS
 from salstats.readers.cases import add_patient, check_case_columns, check_pattern, combine_case, lacks_case
 from salstats.readers.cells import covariate, covariate_text, identifier_text, score_column
@@ -280,20 +279,16 @@ def below_each_other(parts: list[pd.DataFrame], files: list[Path]) -> pd.DataFra
     for name in dict.fromkeys(c for part in parts for c in part.columns if c not in IDENTIFIER_COLUMNS):
         has = [name in part.columns for part in parts]
         if not all(has):
-            warnings.warn(
+            warn(
                 f"column {name!r} is in {files[has.index(True)]} but not in {files[has.index(False)]}; "
-                "it is empty for the scores of the latter",
-                SalstatsWarning,
-                stacklevel=3,
+                "it is empty for the scores of the latter"
             )
         texts = [isinstance(p[name].dtype, pd.StringDtype) for p in parts if name in p.columns]
         if any(texts) and not all(texts):
             with_it = [f for part, f in zip(parts, files, strict=True) if name in part.columns]
-            warnings.warn(
+            warn(
                 f"column {name!r} holds text in {with_it[texts.index(True)]} and numbers in "
-                f"{with_it[texts.index(False)]}; it is read as text",
-                SalstatsWarning,
-                stacklevel=3,
+                f"{with_it[texts.index(False)]}; it is read as text"
             )
             parts = [p.assign(**{name: covariate_text(p[name])}) if name in p.columns else p for p in parts]
     return pd.concat(parts, ignore_index=True)

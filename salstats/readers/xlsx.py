@@ -8,7 +8,7 @@ from zipfile import ZipFile
 
 import pandas as pd
 
-from salstats.checks import SHEET_CELL, InputFileError, SalstatsWarning, check_size, limit, quoted
+from salstats.checks import SHEET_CELL, InputFileError, check_size, limit, quoted, warn
 from salstats.readers.table_options import TableOptions, check_header
 
 #: Formulas and merged cells in a sheet's XML, with or without a namespace prefix.
@@ -36,11 +36,9 @@ def read_xlsx(file: Path, options: TableOptions) -> pd.DataFrame:
             f"{file}: not an XLSX workbook, or a damaged one ({error}); a text file must be named .csv"
         ) from error
     for name, (cell, shown) in zeros.items():
-        warnings.warn(
+        warn(
             f"{file}, cell {cell}: column {name!r} holds numbers shown as {shown}; their leading zeros "
-            "are not in the file and are lost; store the column as text to keep them",
-            SalstatsWarning,
-            stacklevel=5,
+            "are not in the file and are lost; store the column as text to keep them"
         )
     return pd.DataFrame({n: pd.Series(c, dtype=object) for n, c in zip(header, columns, strict=True)})
 

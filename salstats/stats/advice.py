@@ -1,11 +1,9 @@
 """Warnings about results that stand but deserve a look: what to look at, and what would do instead."""
 
-import warnings
-
 import numpy as np
 import pandas as pd
 
-from salstats.checks import SalstatsWarning
+from salstats.checks import warn
 from salstats.metrics.registry import known_metric
 from salstats.stats.grouping import group_label, group_list
 
@@ -58,21 +56,17 @@ def warn_few_units(
         span = f"{low}" if low == high else f"{low} to {high}"
         advice = f"analytic ones hold better: {_ANALYTIC[term]}" if resampled else "more cases are needed"
         what = "resampling" if resampled else "estimating a variance from"
-        warnings.warn(
+        warn(
             f"{kind} intervals or their tests rest on {span} units for {_named(keys, few)}; {what} fewer "
-            f"than {least} gives intervals too short and p-values too small: {advice}",
-            SalstatsWarning,
-            stacklevel=5,
+            f"than {least} gives intervals too short and p-values too small: {advice}"
         )
     # among many small units a few large ones decide
     unequal = ~few & (effective < FEW_UNITS) & (effective < smallest / 2)
     if unequal.any():
-        warnings.warn(
+        warn(
             f"units differ so much in size that they are worth {effective[unequal].min():.0f} equal ones for "
             f"{_named(keys, unequal)}; intervals come out too short: average each unit first, or take "
-            "regress('score ~ 1', errors='cr2')",
-            SalstatsWarning,
-            stacklevel=5,
+            "regress('score ~ 1', errors='cr2')"
         )
 
 
@@ -113,11 +107,9 @@ def warn_beyond_range(estimates: pd.DataFrame, keys: pd.DataFrame) -> None:
         row, metrics = rows.iloc[0], [known_metric(m) for m in rows["metric"].unique()]
         shares = row["term"] == "mean" and any(m is not None and (m.low, m.high) == (0, 1) for m in metrics)
         inside = "percentile limits stay inside" + ", and of 0/1 scores interval='wilson' or 'exact'" * shares
-        warnings.warn(
+        warn(
             f"{row['interval']} limits hold values that are impossible ({row['conf_low']:.4g} to "
-            f"{row['conf_high']:.4g}) for {_named(keys, beyond)}: this interval knows no bounds; {inside}",
-            SalstatsWarning,
-            stacklevel=4,
+            f"{row['conf_high']:.4g}) for {_named(keys, beyond)}: this interval knows no bounds; {inside}"
         )
 
 
@@ -125,12 +117,10 @@ def warn_undefined(n_undefined: np.ndarray, n_replicates: int, keys: pd.DataFram
     """Warn where more than 1 % of the replicates are undefined."""
     many = n_undefined > UNDEFINED_SHARE * n_replicates
     if many.any():
-        warnings.warn(
+        warn(
             f"{n_undefined.max()} of {n_replicates} replicates are undefined for {_named(keys, many)} and "
             "left out of the interval (no defined score was drawn, or the reference is 0), so it speaks only "
-            "of the others; there are too few defined scores to resample",
-            SalstatsWarning,
-            stacklevel=5,
+            "of the others; there are too few defined scores to resample"
         )
 
 
@@ -149,24 +139,18 @@ def warn_limits(
         flat = (high - low <= ROUNDING * scale) & ~np.isnan(estimate)
     if flat.any():
         other = "for 0/1 scores take interval='wilson' or 'exact', else " if term == "mean" else ""
-        warnings.warn(
+        warn(
             f"the {kind} interval has width 0 for {_named(keys, flat)}: all scores or replicates are equal; "
-            f"{other}more cases are needed",
-            SalstatsWarning,
-            stacklevel=5,
+            f"{other}more cases are needed"
         )
     lost = (np.isnan(low) | np.isnan(high)) & ~np.isnan(estimate)
     if lost.any():
-        warnings.warn(
+        warn(
             f"no {kind} limits for {_named(keys, lost)}: a sample of one unit, no variance, or all "
-            "replicates on one side of the estimate",
-            SalstatsWarning,
-            stacklevel=5,
+            "replicates on one side of the estimate"
         )
     if conf_set is not None and np.isinf(low).any():
-        warnings.warn(
+        warn(
             f"Fieller's set is unbounded for {_named(keys, np.isinf(low))}: the reference's mean does not "
-            "differ from 0; conf_set says what the set holds",
-            SalstatsWarning,
-            stacklevel=5,
+            "differ from 0; conf_set says what the set holds"
         )

@@ -1,6 +1,5 @@
 """How well a score tells positives from negatives: the area under the ROC curve, by group."""
 
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
@@ -8,13 +7,13 @@ import pandas as pd
 from scipy import special
 
 from salstats.checks import (
-    SalstatsWarning,
     ValueRangeError,
     check_by,
     check_choice,
     check_frame,
     check_level,
     check_numeric,
+    warn,
 )
 from salstats.frames import estimates_frame
 from salstats.stats.absent import absent_column, absent_observations
@@ -180,11 +179,9 @@ def auroc(
     _warn(keys, estimate, variance, np.array(tied), exact)
     if interval == "delong" and (n > n_units).any():
         worst = int(np.argmax(n / np.maximum(n_units, 1)))
-        warnings.warn(
+        warn(
             f"interval='delong' takes rows for independent, but {group_label(keys, worst)} has {n[worst]} "
-            f"rows of {n_units[worst]} units; interval='logit' gives limits that keep a unit's rows together",
-            SalstatsWarning,
-            stacklevel=2,
+            f"rows of {n_units[worst]} units; interval='logit' gives limits that keep a unit's rows together"
         )
     columns = {
         "term": "auroc",
@@ -250,4 +247,4 @@ def _warn(
     ):
         if groups.any():
             names = group_list([group_label(keys, int(g)) for g in np.flatnonzero(groups)])
-            warnings.warn(f"{message}: {names}", SalstatsWarning, stacklevel=3)
+            warn(f"{message}: {names}")

@@ -1,12 +1,11 @@
 """Which groups an "Average" row is made of, and what makes a mean over rows misleading."""
 
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, SalstatsWarning
+from salstats.checks import ColumnError, warn
 from salstats.frames import ColumnCodes
 from salstats.stats.cells import AVERAGE, index_groups, pool_over
 from salstats.stats.grouping import group_label, group_list
@@ -68,11 +67,7 @@ def _warn_different_members(
             rest = group_label(pooled.drop(columns=average), row)
             lacking.append(f"{rest}: {', '.join(sorted(absent))}")
     if lacking:
-        warnings.warn(
-            f"averages over {average} are not over the same: nothing is defined for {group_list(lacking)}",
-            SalstatsWarning,
-            stacklevel=5,
-        )
+        warn(f"averages over {average} are not over the same: nothing is defined for {group_list(lacking)}")
 
 
 def warn_uneven_rows(codes: ColumnCodes, by: Sequence[str]) -> None:
@@ -100,10 +95,8 @@ def warn_uneven_rows(codes: ColumnCodes, by: Sequence[str]) -> None:
     np.maximum.at(most, group_of_case, per_case)
     uneven = np.flatnonzero(least < most)
     if len(uneven):
-        warnings.warn(
+        warn(
             f"cases have {least[uneven].min()} to {most[uneven].max()} rows each ({', '.join(repeated)}) in "
             f"{group_list([group_label(names, int(g)) for g in uneven])}; every row counts, so a case with "
-            "more rows counts more: average each case first if that is not meant",
-            SalstatsWarning,
-            stacklevel=5,
+            "more rows counts more: average each case first if that is not meant"
         )

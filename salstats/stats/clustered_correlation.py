@@ -1,15 +1,11 @@
 """Spearman correlations whose intervals resample units, where rows of a patient are not independent."""
 
-import warnings
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
 
-from salstats.checks import (
-    SalstatsError,
-    SalstatsWarning,
-)
+from salstats.checks import SalstatsError, warn
 from salstats.frames import combined_codes, estimates_frame
 from salstats.stats.absent import absent_column, absent_observations
 from salstats.stats.advice import FEW_UNITS, UNDEFINED_SHARE
@@ -211,19 +207,15 @@ def _warn_few(keys: pd.DataFrame, n_units: np.ndarray, n_undefined: np.ndarray, 
 
     few = (n_units > 0) & (n_units < FEW_UNITS)
     if few.any():
-        warnings.warn(
+        warn(
             f"Spearman's percentile intervals rest on fewer than {FEW_UNITS} units (the fewest: "
-            f"{n_units[few].min()}) for {named(few)}; they come out too short, and p-values too small",
-            SalstatsWarning,
-            stacklevel=3,
+            f"{n_units[few].min()}) for {named(few)}; they come out too short, and p-values too small"
         )
     many = (n_undefined > UNDEFINED_SHARE * n_replicates) & (n_units > 0)
     if many.any():
-        warnings.warn(
+        warn(
             f"{n_undefined[many].max()} of {n_replicates} replicates have no correlation for {named(many)} "
-            "and are left out of the interval, so it speaks only of the others; a variable hardly varies",
-            SalstatsWarning,
-            stacklevel=3,
+            "and are left out of the interval, so it speaks only of the others; a variable hardly varies"
         )
 
 

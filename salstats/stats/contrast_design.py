@@ -1,12 +1,11 @@
 """The cells and memberships behind a comparison of methods with a reference."""
 
-import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
-from salstats.checks import SalstatsWarning
+from salstats.checks import warn
 from salstats.frames import ColumnCodes, combined_codes
 from salstats.stats.absent import absent_pairs
 from salstats.stats.averages import average_over, warn_uneven_rows
@@ -66,11 +65,9 @@ def contrast_design(
         and "task" not in by
         and scores.get("task", pd.Series(dtype=object)).nunique() > 1
     ):
-        warnings.warn(
+        warn(
             "with pairs='available' a method and the reference are averaged over their own mixes of tasks; "
-            "add 'task' to by=, or take pairs='complete'",
-            SalstatsWarning,
-            stacklevel=4,
+            "add 'task' to by=, or take pairs='complete'"
         )
     if pairs == "complete":
         method, benchmark = (cells_of(np.where(complete, v, np.nan)) for v in (own, other))

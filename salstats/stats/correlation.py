@@ -1,6 +1,5 @@
 """Correlation of two columns or metrics, by group, with tests and limits."""
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -8,12 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from salstats.checks import (
-    SalstatsWarning,
-    ValueRangeError,
-    check_choice,
-    check_level,
-)
+from salstats.checks import ValueRangeError, check_choice, check_level, warn
 from salstats.frames import combined_codes, estimates_frame
 from salstats.stats.absent import absent_column, absent_observations
 from salstats.stats.adjust import adjust as adjust_estimates
@@ -297,14 +291,12 @@ def _warn_of_gaps(what: str, undefined: list[str], perfect: list[str], test: str
     """Warn of groups without a correlation, of strata left out and of correlations of -1 or 1."""
     if undefined:
         how = "left out of the combined correlation" if stratified else "undefined (NaN)"
-        warnings.warn(f"{what} is {how} for {group_list(undefined)}", SalstatsWarning, stacklevel=3)
+        warn(f"{what} is {how} for {group_list(undefined)}")
     if perfect:
         p_value = "p_value and limits are" if test == "pearson" else "p_value is exact and limits are"
-        warnings.warn(
+        warn(
             f"{what} is -1 or 1, where its approximate test has no variance left ({p_value} NaN), for "
-            f"{group_list(perfect)}",
-            SalstatsWarning,
-            stacklevel=3,
+            f"{group_list(perfect)}"
         )
 
 
@@ -313,11 +305,9 @@ def _warn_of_repeats(keys: pd.DataFrame, n: np.ndarray, n_units: np.ndarray, uni
     repeated = np.flatnonzero(n > n_units)
     if len(repeated):
         worst = int(repeated[np.argmax(n[repeated] / n_units[repeated])])
-        warnings.warn(
+        warn(
             f"in {len(repeated)} of {len(n)} groups rows repeat a {units.name} ({group_label(keys, worst)}: "
             f"{n[worst]} rows of {n_units[worst]}); p-values and limits take rows for independent and are "
             f"likely too small and too narrow: average to one row per {units.name} first, or use "
-            "regress(errors='cluster')",
-            SalstatsWarning,
-            stacklevel=3,
+            "regress(errors='cluster')"
         )

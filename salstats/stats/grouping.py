@@ -1,12 +1,11 @@
 """Which rows form a group, for functions that work through groups one at a time."""
 
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, SalstatsWarning, quoted
+from salstats.checks import ColumnError, quoted, warn
 from salstats.stats.cells import OVERALL, append_keys, display_order, index_groups, pool_over
 
 
@@ -53,11 +52,9 @@ def warn_pooled_methods(frame: pd.DataFrame, by: Sequence[str]) -> None:
     if "method" in frame.columns and "method" not in by:
         methods = [str(m) for m in pd.unique(frame["method"].dropna())]
         if len(methods) > 1:
-            warnings.warn(
+            warn(
                 f"rows of {len(methods)} methods ({quoted(methods)}) are taken together; "
-                "add 'method' to by=, or keep one of them",
-                SalstatsWarning,
-                stacklevel=4,
+                "add 'method' to by=, or keep one of them"
             )
 
 
@@ -67,11 +64,9 @@ def warn_pooled_by_default(frame: pd.DataFrame, asked: object, by: Sequence[str]
     several = {c: n for c, n in several.items() if n > 1}
     if asked is None and several:
         what = " and ".join(f"{n} values of {c!r}" for c, n in several.items())
-        warnings.warn(
+        warn(
             f"scores of {what} are taken together; name them in by= to have each for itself, or say by= "
-            "without them if that is meant",
-            SalstatsWarning,
-            stacklevel=3,
+            "without them if that is meant"
         )
 
 

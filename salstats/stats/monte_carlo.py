@@ -1,12 +1,10 @@
 """P-values counted from replicates: how small they can be, and how sure they are."""
 
-import warnings
-
 import numpy as np
 import pandas as pd
 from scipy import special
 
-from salstats.checks import SalstatsWarning, check_numeric
+from salstats.checks import check_numeric, warn
 
 # 1 - 0.95 is not 0.05 in binary: values this close count as equal
 ROUNDING = 1e-9
@@ -47,12 +45,10 @@ def warn_of_floors(family: pd.DataFrame) -> None:
         row = int(np.nanargmax(bound))
         # the floor falls as replicates rise
         enough = int(np.ceil(bound[row] / _PRINTED * (family["n_replicates"].iloc[row] + 1)))
-        warnings.warn(
+        warn(
             f"{int(bounds.sum())} adjusted p-values are at the floor of their replicates, and so only bounds "
             f"(the largest is P < {bound[row]:.3g}, see p_adjusted_floor); about {enough} replicates would "
-            f"take it below {_PRINTED}, and test='t' has no floor",
-            SalstatsWarning,
-            stacklevel=3,
+            f"take it below {_PRINTED}, and test='t' has no floor"
         )
 
 
@@ -71,13 +67,11 @@ def warn_if_undecided(family: pd.DataFrame, alpha: np.ndarray) -> None:
         smallest = p <= p_floors(family) * (1 + ROUNDING)
         undecided = np.where(adjusted < alpha, (high >= alpha) & ~smallest, low < alpha)
     if undecided.any():
-        warnings.warn(
+        warn(
             f"{int(undecided.sum())} adjusted p-values lie within Monte-Carlo error of "
             f"{alpha[undecided][0]:.3g} with {replicates[undecided][0]:.0f} replicates: another seed may "
             "decide otherwise; "
-            f"{10 * replicates[undecided][0]:.0f} would settle most",
-            SalstatsWarning,
-            stacklevel=3,
+            f"{10 * replicates[undecided][0]:.0f} would settle most"
         )
 
 
@@ -97,11 +91,9 @@ def warn_if_replicates_are_few(family: pd.DataFrame, alpha: np.ndarray, procedur
     enough = int(np.floor(excess[row] * (replicates[row] + 1) - 1 + ROUNDING)) + 1
     # what may help a test of this size; nothing with bonferroni
     others = {"bonferroni": "", "holm": " as the smallest of them"}
-    warnings.warn(
+    warn(
         f"with {replicates[row]:.0f} replicates the smallest p-value possible is {smallest[row]:.3g}, which "
         f"in a family of {size[row]} tests does not get below {alpha[row]:.3g} after {procedure}"
-        f"{others.get(procedure, ' unless others are small too')}; {enough} replicates or more would do",
-        SalstatsWarning,
-        stacklevel=3,
+        f"{others.get(procedure, ' unless others are small too')}; {enough} replicates or more would do"
     )
     return True

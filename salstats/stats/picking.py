@@ -1,12 +1,11 @@
 """Cases to show: the worst, the typical and the best by their score, by rule instead of by hand."""
 
-import warnings
 from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, check_by, check_choice, quoted
+from salstats.checks import ColumnError, SalstatsError, check_by, check_choice, quoted, warn
 from salstats.frames import DEFAULT_BY, KEY_COLUMNS, case_key, check_scores
 from salstats.metrics.registry import direction
 from salstats.stats.grouping import group_label, group_list, row_groups
@@ -115,11 +114,7 @@ def pick_cases(
             rows.append(int(of_group[position]))
             chosen.append((name, target))
     if empty:
-        warnings.warn(
-            f"no case is picked for {group_list(empty)}: every score is undefined",
-            SalstatsWarning,
-            stacklevel=2,
-        )
+        warn(f"no case is picked for {group_list(empty)}: every score is undefined")
     picked = frame.iloc[rows].reset_index(drop=True)
     return picked.assign(
         pick=pd.Series([name for name, _ in chosen], dtype="str"),

@@ -1,13 +1,12 @@
 """How sure a ranking of methods is: ranks, and rankings, when the cases are drawn again."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 from scipy.stats import rankdata
 
-from salstats.checks import ColumnError, SalstatsWarning, ValueRangeError, check_by, check_choice
+from salstats.checks import ColumnError, ValueRangeError, check_by, check_choice, warn
 from salstats.frames import ColumnCodes, coded_scores, estimates_frame
 from salstats.metrics.registry import direction
 from salstats.stats import intervals
@@ -327,12 +326,10 @@ def _warn_few(n_units: np.ndarray, group_codes: np.ndarray, keys: pd.DataFrame, 
     few = [g for g in range(len(keys)) if n_units[group_codes == g].min() < FEW_UNITS]
     if few:
         least = min(int(n_units[group_codes == g].min()) for g in few)
-        warnings.warn(
+        warn(
             f"rankings rest on few units (column {unit!r}; {least} at the least) for "
             f"{group_list([group_label(keys, g) for g in few])}; drawing fewer than {FEW_UNITS} again shows "
-            "a ranking steadier than it is",
-            SalstatsWarning,
-            stacklevel=3,
+            "a ranking steadier than it is"
         )
 
 

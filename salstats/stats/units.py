@@ -1,12 +1,11 @@
 """What is resampled: the unit of a frame, and its codes."""
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, SalstatsWarning, check_columns
+from salstats.checks import ColumnError, check_columns, warn
 from salstats.frames import ID_NAME, ColumnCodes, case_key
 
 
@@ -58,11 +57,9 @@ def resolve_unit(
         row = int(np.flatnonzero(frame[unit].isna().to_numpy())[0])
         raise ColumnError(f"column {unit!r} of {name} is empty in row {row}; every row needs its unit")
     if unit == "case" and clusters:
-        warnings.warn(
+        warn(
             f"unit='case' treats cases as independent, but {clusters} patients have several; "
-            "unit='patient' keeps a patient's cases together",
-            SalstatsWarning,
-            stacklevel=3,
+            "unit='patient' keeps a patient's cases together"
         )
     # ids of cases and patients may be used again in another data set; a reader or a site is the same there
     columns = ["dataset", unit] if "dataset" in frame.columns and unit in ("case", "patient") else [unit]
@@ -94,11 +91,9 @@ def warn_unnamed_units(frame: pd.DataFrame) -> None:
             continue
         known = frame[frame[column].notna()]
         if known[column].nunique() < (known["case"].nunique() if taken == "cases" else len(known)):
-            warnings.warn(
+            warn(
                 f"column {str(column)!r} repeats, but {taken} are taken for independent, since only columns "
-                f"named 'case' and 'patient' are known as units; rename it to {ours!r}",
-                SalstatsWarning,
-                stacklevel=4,
+                f"named 'case' and 'patient' are known as units; rename it to {ours!r}"
             )
             return
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, SalstatsWarning, check_by, check_columns
+from salstats.checks import ColumnError, SalstatsWarning, check_by, check_columns, warn
 from salstats.frames import DEFAULT_BY, KEY_COLUMNS, ColumnCodes, coded_scores, estimates_frame
 from salstats.stats.cells import Cells, index_groups, ratio, sum_cells
 from salstats.stats.estimand import Estimand
@@ -192,11 +192,9 @@ def warn_of_means(values: Iterable[object], over: str) -> None:
     distinct = set(values)
     found = sorted(str(v) for v in distinct if v in MEANS)
     if found and len(distinct) > 1:
-        warnings.warn(
+        warn(
             f"{over} has the value {found[0]!r}: if it is a mean over the others it is no repetition of "
-            "them, and all looks steadier than it is; leave it out",
-            SalstatsWarning,
-            stacklevel=3,
+            "them, and all looks steadier than it is; leave it out"
         )
 
 

@@ -1,7 +1,6 @@
 """What an analysis writes: results as frame, table and figure, in a folder that is whole or not there."""
 
 import csv
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ import pandas as pd
 import plotnine as p9
 from great_tables import GT
 
-from salstats.checks import SalstatsError, SalstatsWarning
+from salstats.checks import SalstatsError, SalstatsWarning, warn
 from salstats.display.export.figure_jobs import FigureJobs
 from salstats.display.export.output_folder import checked_folder, replacing_folder
 from salstats.display.export.table_files import save_table_as
@@ -61,7 +60,7 @@ class NotMade(SalstatsWarning):
 
 def not_made(name: str, reason: str) -> None:
     """Warn that a result is not made, and why; `write_results` prints it too."""
-    warnings.warn(f"{name}: not made, {reason}", NotMade, stacklevel=2)
+    warn(f"{name}: not made, {reason}", NotMade)
 
 
 @contextmanager

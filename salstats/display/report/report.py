@@ -1,7 +1,6 @@
 """The report: run what the columns allow, and write one folder with a page."""
 
 import os
-import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,11 +11,11 @@ from salstats.checks import (
     ColumnError,
     InputFileError,
     SalstatsError,
-    SalstatsWarning,
     check_choice,
     check_columns,
     check_count,
     check_level,
+    warn,
 )
 from salstats.display.export.figure_jobs import FigureJobs
 from salstats.display.plots.image_sources import ImageSource, check_images
@@ -195,7 +194,7 @@ def report(
         made = compose(used, done, settings, names, title, inputs, only, shown)
         warned = write_folder(made, folder, figures)
     for text in (*done.warnings, *warned):
-        warnings.warn(text, SalstatsWarning, stacklevel=2)
+        warn(text)
     return done.frames
 
 

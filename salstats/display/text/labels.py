@@ -1,7 +1,6 @@
 """What columns and their values are called in print, and in which order they stand."""
 
 import re
-import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
@@ -9,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from salstats.checks import FormulaError, SalstatsError, SalstatsWarning, quoted
+from salstats.checks import FormulaError, SalstatsError, quoted, warn
 from salstats.display.text.format import MISSING
 from salstats.metrics.registry import METRICS, known_metric
 from salstats.stats.cells import AVERAGE, OVERALL
@@ -207,11 +206,7 @@ def _warn_of_unknown(keys: Sequence[str], frame: pd.DataFrame) -> None:
     close = {key: get_close_matches(key.casefold(), spelled, n=1, cutoff=0.8) for key in unknown}
     slips = [f"{key!r} (did you mean {spelled[found[0]]!r}?)" for key, found in close.items() if found]
     if slips or (unknown and len(unknown) == len(keys)):
-        warnings.warn(
-            f"labels= names {', '.join(slips) or quoted(unknown)}: no column and no value of what is shown",
-            SalstatsWarning,
-            stacklevel=4,
-        )
+        warn(f"labels= names {', '.join(slips) or quoted(unknown)}: no column and no value of what is shown")
 
 
 def _in_terms(frame: pd.DataFrame) -> set[str]:

@@ -1,19 +1,12 @@
 """One model per formula and group: options checked, rows chosen, fitted, and what went wrong said once."""
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from salstats.checks import (
-    ColumnError,
-    SalstatsError,
-    SalstatsWarning,
-    ValueRangeError,
-    check_choice,
-)
+from salstats.checks import ColumnError, SalstatsError, ValueRangeError, check_choice, warn
 from salstats.frames import case_key, combined_codes
 from salstats.stats.absent import is_absent
 from salstats.stats.grouping import warn_pooled_methods
@@ -207,7 +200,7 @@ def fit_models(
             of_formula.append(models[-1])
         if inference:
             _note_references(of_formula, notes)
-    warn_of(notes, stacklevel=4)
+    warn_of(notes)
     return models, options, unit_name
 
 
@@ -303,13 +296,13 @@ def _note_repeats(units: Units, rows: np.ndarray, label: str, notes: Notes) -> N
         ).append(f"{label}: {len(rows)} rows of {n_units} {units.name}s")
 
 
-def warn_of(notes: Notes, stacklevel: int = 3) -> None:
+def warn_of(notes: Notes) -> None:
     """Warn once for each kind of note, with its first models."""
     for kind, found in notes.items():
         more = f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
         models = f"{len(found)} model{'s' * (len(found) > 1)}"
         message = f"{kind} in {models}: {'; '.join(found[:_SHOWN])}{more}"
-        warnings.warn(message, SalstatsWarning, stacklevel=stacklevel)
+        warn(message)
 
 
 def covariance(

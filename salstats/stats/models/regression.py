@@ -1,6 +1,5 @@
 """Regression of scores: the terms of linear and logit models."""
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,7 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from salstats.checks import SalstatsWarning, check_level, quoted
+from salstats.checks import check_level, quoted, warn
 from salstats.frames import estimates_frame, text_column
 from salstats.stats.adjust import adjust as adjust_estimates
 from salstats.stats.adjust import check_procedure
@@ -265,11 +264,7 @@ def _warn_not_logarithmic(formulas: Sequence[Formula]) -> None:
     """Warn where exponentiated coefficients have no meaning."""
     plain = dict.fromkeys(f.text for f in formulas if not f.response.name.startswith(_LOG_SCALE))
     if plain:
-        warnings.warn(
-            f"exponentiate=True, but the left side of {quoted(plain)} is not on a log or logit scale",
-            SalstatsWarning,
-            stacklevel=3,
-        )
+        warn(f"exponentiate=True, but the left side of {quoted(plain)} is not on a log or logit scale")
 
 
 def _terms(model: Model, errors: str, level: float, notes: Notes) -> dict[str, np.ndarray]:

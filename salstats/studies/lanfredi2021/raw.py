@@ -1,13 +1,12 @@
 """Every result of recordings in the study's format, from scores to figures, in its order."""
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
-from salstats.checks import SalstatsError, SalstatsWarning, check_count
+from salstats.checks import SalstatsError, check_count, warn
 from salstats.display.tables.describe import table_describe
 from salstats.display.tables.layout import Column, Table, build
 from salstats.display.text.format import count_text, counted, fixed_text, joined
@@ -74,11 +73,9 @@ def study_phases(folder: Path) -> list[int] | None:
     left_out = [phase for phase in there if int(phase) not in STUDY_PHASES]
     if not left_out or left_out == there:
         return None
-    warnings.warn(
+    warn(
         f"{folder}: phase {joined(left_out)} is left out of the scores and of the centre bias, since the "
-        f"study used phases 1 and 2 (--phases {','.join(there)} reads all)",
-        SalstatsWarning,
-        stacklevel=2,
+        f"study used phases 1 and 2 (--phases {','.join(there)} reads all)"
     )
     return [int(phase) for phase in there if phase not in left_out]
 
@@ -136,9 +133,7 @@ def _defined(rows: pd.DataFrame) -> pd.DataFrame:
         labels = Labels(RAW_LABELS)
         names = joined([labels.value("metric", m) for m in dict.fromkeys(lost["metric"])])
         why = ", ".join(f"{n} {reason}" for reason, n in lost["reason"].value_counts().items())
-        warnings.warn(
-            f"{names}: no score is defined ({why}), so no table has them", SalstatsWarning, stacklevel=2
-        )
+        warn(f"{names}: no score is defined ({why}), so no table has them")
     return rows[rows["metric"].isin(known)].reset_index(drop=True)
 
 

@@ -1,13 +1,12 @@
 """Tables 1 to 4 from scores of recordings: each mean with the study's interval and with cases as clusters."""
 
-import warnings
 from collections.abc import Iterator, Sequence
 
 import pandas as pd
 import plotnine as p9
 from great_tables import GT
 
-from salstats.checks import SalstatsWarning
+from salstats.checks import warn
 from salstats.display.plots.intervals import plot_intervals
 from salstats.display.tables.estimates import table_estimates
 from salstats.display.text.format import counted
@@ -132,10 +131,8 @@ def _split(rows: pd.DataFrame) -> Iterator[Item]:
     """Yield Table 2: the interobserver baseline and one saliency method on normal and abnormal images."""
     known = rows[rows["subset"].notna()]
     if known["score"].isna().all():
-        warnings.warn(
-            "Table 2 is left out: no image has labels of which a majority of readers says normal or abnormal",
-            SalstatsWarning,
-            stacklevel=2,
+        warn(
+            "Table 2 is left out: no image has labels of which a majority of readers says normal or abnormal"
         )
         return
     main, mixing = main_method(known[known["score"].notna()])

@@ -1,12 +1,11 @@
 """Which cases the tools are compared on, which explanations failed, and what a failure costs at worst."""
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, check_choice, check_numeric, quoted
+from salstats.checks import ColumnError, SalstatsError, check_choice, check_numeric, quoted, warn
 from salstats.frames import KEY_COLUMNS, case_key, check_scores
 from salstats.metrics.registry import known_metric
 from salstats.scoring.cases import ABSENT, EMPTY, NO_MAP, NO_MASK, NOT_FINITE
@@ -99,11 +98,9 @@ def keep_cases(scores: pd.DataFrame, *, reference: str, cutoff: float = 0.5) -> 
     if "empty_mask" in frame.columns:
         # an empty mask may have been scored, as with undefined="worst" or on the full slice
         if "undefined" in frame.columns and frame["undefined"].notna().any():
-            warnings.warn(
+            warn(
                 "scores at the worst that empty masks were given are taken out; the sensitivity table puts "
-                "them there itself",
-                SalstatsWarning,
-                stacklevel=2,
+                "them there itself"
             )
         marked = frame["empty_mask"].astype("boolean").fillna(False).to_numpy(dtype=bool)
         frame["score"] = frame["score"].where(~marked)

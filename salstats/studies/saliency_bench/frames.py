@@ -1,6 +1,5 @@
 """The frames behind the tables: scores made ready, means, correlations between metrics, rankings."""
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -8,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, quoted
+from salstats.checks import ColumnError, SalstatsError, quoted, warn
 from salstats.datasets import load_published
 from salstats.stats.correlation import correlate
 from salstats.stats.rankings import rank_stability
@@ -107,11 +106,9 @@ def _warn_of_seeds(scores: pd.DataFrame) -> None:
             kinds.setdefault(tuple(sorted(rows["seed"].astype("str").unique())), ", ".join(map(str, cell)))
         if len(kinds) > 1:
             shown = "; ".join(f"{cell}: {quoted(seeds)}" for seeds, cell in kinds.items())
-            warnings.warn(
+            warn(
                 f"means are over all seeds, and method {method!r} does not have the same everywhere "
-                f"({shown}); keep the rows of one seed, or of those that all have",
-                SalstatsWarning,
-                stacklevel=3,
+                f"({shown}); keep the rows of one seed, or of those that all have"
             )
             return
 
