@@ -13,29 +13,30 @@ from pyarrow import parquet
 from study_files import CASES, write_study
 
 import salstats as ss
-from salstats import checks as inputs
+from salstats import checks
 from salstats.checks import InputFileError, SalstatsError, ValueRangeError
 from salstats.cli.app import run
+from salstats.files.inputs import read_json
 from salstats.images import masks
 
 
 def set_limit(monkeypatch, n_bytes):
-    monkeypatch.setenv(inputs.LIMIT, repr(n_bytes / 2**30))
+    monkeypatch.setenv(checks.LIMIT, repr(n_bytes / 2**30))
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "nan", "many", ""])
 def test_a_limit_that_is_none_is_an_error(monkeypatch, text):
-    monkeypatch.setenv(inputs.LIMIT, text)
-    with pytest.raises(SalstatsError, match=inputs.LIMIT):
-        inputs.limit()
+    monkeypatch.setenv(checks.LIMIT, text)
+    with pytest.raises(SalstatsError, match=checks.LIMIT):
+        checks.limit()
 
 
 def test_a_file_larger_than_the_limit_is_not_read(tmp_path, monkeypatch):
     (tmp_path / "a.json").write_text(json.dumps({"a": 1}))
-    assert inputs.read_json(tmp_path / "a.json") == {"a": 1}
+    assert read_json(tmp_path / "a.json") == {"a": 1}
     set_limit(monkeypatch, 7)
-    with pytest.raises(InputFileError, match=rf"a\.json: its content would take .* {inputs.LIMIT} raises it"):
-        inputs.read_json(tmp_path / "a.json")
+    with pytest.raises(InputFileError, match=rf"a\.json: its content would take .* {checks.LIMIT} raises it"):
+        read_json(tmp_path / "a.json")
 
 
 @pytest.mark.parametrize("option", ["truth", "annotations", "human", "human-annotations", "points", "labels"])
@@ -61,12 +62,12 @@ def test_a_pipe_of_scores_is_refused(tmp_path, ending):
 def test_a_truth_that_says_it_is_huge_is_refused_before_it_is_made(tmp_path):
     truth = {"a": {"Edema": {"size": [46340, 46340], "counts": [46340 * 46340]}}}
     (tmp_path / "gt_segmentations.json").write_text(json.dumps(truth))
-    with pytest.raises(InputFileError, match=rf"case a, task Edema: .*46340 x 46340 would.*{inputs.LIMIT}"):
+    with pytest.raises(InputFileError, match=rf"case a, task Edema: .*46340 x 46340 would.*{checks.LIMIT}"):
         ss.read_chexlocalize(tmp_path)
 
 
 def test_the_limit_of_images_can_be_raised_and_lowered(monkeypatch):
-    set_limit(monkeypatch, 99 * inputs.PIXEL)
+    set_limit(monkeypatch, 99 * checks.PIXEL)
     assert masks.area(masks.empty((9, 11))) == 0
     with pytest.raises(ValueRangeError, match="would take"):
         masks.empty((10, 10))
@@ -91,7 +92,7 @@ def test_rows_that_a_parquet_file_only_states_are_not_made(tmp_path, monkeypatch
     parquet.write_table(table, tmp_path / "a.parquet")
     assert (tmp_path / "a.parquet").stat().st_size < 3000
     assert len(ss.read_data(tmp_path / "a.parquet")) == 20_000
-    set_limit(monkeypatch, 30_000 * inputs.CELL)
+    set_limit(monkeypatch, 30_000 * checks.CELL)
     with pytest.raises(InputFileError, match="its 20000 rows of 2 columns would take"):
         ss.read_data(tmp_path / "a.parquet")
 
@@ -134,7 +135,7 @@ def test_cells_far_to_the_right_of_a_sheet_are_counted(tmp_path, monkeypatch):
         book.active.append(["a", row])
         book.active.cell(row, 16_384).number_format = "0.00"
     book.save(tmp_path / "wide.xlsx")
-    set_limit(monkeypatch, 30 * 16_384 * inputs.SHEET_CELL)
+    set_limit(monkeypatch, 30 * 16_384 * checks.SHEET_CELL)
     with pytest.raises(InputFileError, match="cells down to row 32 would take"):
         ss.read_data(tmp_path / "wide.xlsx")
 
@@ -143,7 +144,7 @@ def test_a_header_of_very_many_columns_is_refused_by_their_number(tmp_path, monk
     for n in (50, 51):
         names = ["case", *(f"c{i}" for i in range(n - 1))]
         (tmp_path / f"{n}.csv").write_text(f"{','.join(names)}\n{','.join('1' * n)}\n")
-    set_limit(monkeypatch, 50 * inputs.COLUMN)
+    set_limit(monkeypatch, 50 * checks.COLUMN)
     assert ss.read_data(tmp_path / "50.csv").shape == (1, 50)
     with pytest.raises(InputFileError, match="its 51 columns would take"):
         ss.read_data(tmp_path / "51.csv")

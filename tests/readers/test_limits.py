@@ -9,7 +9,8 @@ import pytest
 import salstats as ss
 from salstats.checks import FormulaError, InputFileError, SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.cli.app import run
-from salstats.stats import covariance, resampling
+from salstats.stats import resampling
+from salstats.stats.models import covariance
 
 
 def study(n_cases=60, **columns):

@@ -11,7 +11,7 @@ from PIL import Image, ImageChops
 
 import salstats as ss
 from salstats.checks import SalstatsError
-from salstats.display import browser, table_png
+from salstats.display.export import browser, table_png
 
 #: What a pixel may be off where a browser rounds.
 PIXELS = 1

@@ -13,8 +13,8 @@ from tests_support import full_disk
 
 import salstats as ss
 from salstats.checks import InputFileError, SalstatsError
-from salstats.display import theme
 from salstats.display.export.figure_files import FIGURE_SUFFIXES, save_figure_as
+from salstats.display.plots import theme
 from salstats.display.plots.theme import (
     PALETTE,
     REFERENCE,

@@ -9,7 +9,7 @@ from great_tables import GT
 
 import salstats as ss
 from salstats.checks import InputFileError, SalstatsError
-from salstats.display import table_files
+from salstats.display.export import table_files
 from salstats.display.export.table_files import save_table_as
 from salstats.display.export.table_markup import table_grid, table_html
 
