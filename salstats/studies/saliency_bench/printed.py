@@ -9,9 +9,13 @@ from salstats.datasets import load_published
 from salstats.display.tables import notes
 from salstats.display.tables.layout import Column, Table, build
 from salstats.display.text.format import counted, fixed_text
-from salstats.stats.printed_correlations import check_correlations, digit_changes, shared_changes
 from salstats.studies.items import Item
 from salstats.studies.saliency_bench.frames import PRINTED
+from salstats.studies.saliency_bench.printed_correlations import (
+    check_correlations,
+    digit_changes,
+    shared_changes,
+)
 from salstats.studies.saliency_bench.words import TABLE_ID, in_order, labels_of
 
 #: All that follows from it.

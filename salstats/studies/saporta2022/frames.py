@@ -11,11 +11,6 @@ from salstats.frames import ESTIMATE_COLUMNS, join_features
 from salstats.scoring.cases import ABSENT, NO_MASK, NO_POINT
 from salstats.stats.absent import NOTHING_THERE
 from salstats.stats.adjust import adjust
-from salstats.stats.as_published import (
-    correlate_as_published,
-    percent_decrease_as_published,
-    summarize_as_published,
-)
 from salstats.stats.clustered_correlation import correlate_clustered
 from salstats.stats.contrasts import percent_decrease
 from salstats.stats.correlation import correlate
@@ -23,6 +18,11 @@ from salstats.stats.models.regression import regress
 from salstats.stats.rescaling import normalize
 from salstats.stats.summary import summarize
 from salstats.studies.items import made_if_possible, not_made
+from salstats.studies.saporta2022.as_published import (
+    correlate_as_published,
+    percent_decrease_as_published,
+    summarize_as_published,
+)
 from salstats.studies.saporta2022.needs import PEOPLE, held
 from salstats.study import HUMAN
 

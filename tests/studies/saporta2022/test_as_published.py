@@ -7,7 +7,7 @@ from saporta_frames import METHOD, read_oracle
 
 import salstats as ss
 from salstats.checks import SalstatsError
-from salstats.stats.as_published import (
+from salstats.studies.saporta2022.as_published import (
     correlate_as_published,
     percent_decrease_as_published,
     printed_as_published,

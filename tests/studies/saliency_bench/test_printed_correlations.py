@@ -6,7 +6,11 @@ import pytest
 
 from salstats.checks import ColumnError, ValueRangeError
 from salstats.datasets import load_published
-from salstats.stats.printed_correlations import check_correlations, digit_changes, shared_changes
+from salstats.studies.saliency_bench.printed_correlations import (
+    check_correlations,
+    digit_changes,
+    shared_changes,
+)
 
 DATASETS = [f"set {i}" for i in range(8)]
 METRICS = ("miou", "pg", "iauc")
