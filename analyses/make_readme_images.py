@@ -15,8 +15,8 @@ from PIL import Image
 
 import salstats as ss
 from salstats.checks import SalstatsError
-from salstats.display.report.examples import Examples
 from salstats.display.text.labels import Labels
+from salstats.from_study import examples_of
 
 WIDTH_MM, DPI, TABLE_PX = 183, 120, 1100
 ONLY = {"dataset": "textured", "model": "residual"}
@@ -67,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         iou, labels=labels, title="Decrease of IoU from the simulated annotator (handwritten digits)"
     )
     examples = ss.datasets.digits_examples()
-    gallery = Examples(ss.read_study(examples), examples / "images")
+    gallery = examples_of(ss.read_study(examples), examples / "images")
     picks = gallery.picks(scores, "gradcam", "iou")
     overlays = gallery.figure(picks, scores, Labels(labels))
     try:

@@ -46,8 +46,8 @@ import pandas as pd
 import salstats as ss
 from salstats.checks import SalstatsError, quoted, run_of_command, warn
 from salstats.cli.options import by_method, in_flags, split
-from salstats.display.plots.image_sources import check_images
 from salstats.files.checkpoints import checked_folder
+from salstats.readers.case_images import check_images
 from salstats.readers.chexlocalize import METHOD
 from salstats.readers.chexlocalize_files import SPLITS, split_of
 from salstats.readers.chexlocalize_study import PATIENT

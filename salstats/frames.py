@@ -16,7 +16,7 @@ from salstats.checks import (
     quoted,
     warn,
 )
-from salstats.metrics.registry import known_metric
+from salstats.metrics.registry import METRICS, Metric, known_metric
 
 #: What tells one observation from another, where the column is there.
 KEY_COLUMNS = ("dataset", "case", "task", "method", "metric", "reader", "model", "seed")
@@ -356,3 +356,38 @@ def text_column(values: Iterable[str | None]) -> Any:
 def whole_column(values: Iterable[int | None]) -> Any:
     """Return whole numbers as a column that may have missing ones."""
     return pd.array(list(values), dtype="Int64")
+
+
+#: How far outside its range a score may lie by rounding alone, also in single precision.
+_ROUNDING = 1e-6
+
+
+def warn_of_range(scores: pd.DataFrame, origin: pd.DataFrame) -> None:
+    """Warn, once per metric that the package knows, of scores outside its range."""
+    values = scores["score"].to_numpy()
+    # every range holds 0 ... 1, so that most files are done here
+    beyond = np.flatnonzero((values < -_ROUNDING) | (values > 1 + _ROUNDING))
+    names = scores["metric"].iloc[beyond]
+    for name in pd.unique(names):
+        metric = METRICS.get(str(name).lower())
+        if metric is None:
+            continue
+        rows = beyond[names.eq(name).to_numpy()]
+        rows = rows[(values[rows] < metric.low - _ROUNDING) | (values[rows] > metric.high + _ROUNDING)]
+        if not rows.size:
+            continue
+        place, n_scores = origin.iloc[int(rows[0])], int(scores["metric"].eq(name).sum())
+        by_100 = f"scale={{{name!r}: 0.01}} (--scale {name}=0.01)"
+        percentage = metric.low == 0 and metric.high == 1 and 1 < values[rows].max() <= 100
+        warn(
+            f"{place['file']}, row {place['row']}: {name} {values[rows[0]]:g} lies outside its range "
+            f"{_range_text(metric)} ({rows.size} of {n_scores} scores do)"
+            + (f"; a percentage? divide by 100 with {by_100}" if percentage else "")
+        )
+
+
+def _range_text(metric: Metric) -> str:
+    """Range of a metric in words."""
+    if np.isinf(metric.high):
+        return f"{metric.low:g} or more"
+    return f"{metric.low:g} ... {metric.high:g}"

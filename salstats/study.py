@@ -225,6 +225,51 @@ class Study:
         )
 
 
+@dataclass(frozen=True)
+class Picture:
+    """One case, task and method as it is printed: small arrays that a figure draws, and how they were made.
+
+    Attributes
+    ----------
+    case, task : str
+    method : str, optional
+        Whose answer it shows, None for the truth alone.
+    series : tuple of Series
+        Those of the method; several only where they are people's.
+    shape : tuple of int
+        (height, width) of the image, whose pixels outlines and points are in.
+    grey : ndarray of float, shape (rows, cols), optional
+        The image from 0 to 1; None where there is none.
+    saliency : ndarray of float, shape (rows, cols), optional
+        The map scaled to 0 ... 1; None where there is none to be shown.
+    printed : tuple of int
+        (rows, cols) of both.
+    lines : dict of str to list of ndarray, shape (n, 2)
+        Outlines (row, col) of `truth`, `human` and `mask`, those that there are.
+    points : dict of str to ndarray, shape (n, 2)
+        `peak` of the map and the `marked` points of people, as (row, col).
+    note : str
+        Why the method has nothing to show; empty where it has.
+    threshold, smooth, cutoff
+        What made the mask of the map; None where it was not made so.
+    """
+
+    case: str
+    task: str
+    method: str | None
+    series: tuple[Series, ...]
+    shape: tuple[int, int]
+    printed: tuple[int, int]
+    grey: np.ndarray | None
+    saliency: np.ndarray | None
+    lines: Mapping[str, list[np.ndarray]]
+    points: Mapping[str, np.ndarray]
+    note: str = ""
+    threshold: float | str | None = None
+    smooth: int | None = None
+    cutoff: float | None = None
+
+
 def chosen_names(wanted: Iterable[str] | None, there: list[str], word: str, source: str) -> set[Any]:
     """Return the names wanted, all of which must be there."""
     if wanted is None:

@@ -11,13 +11,14 @@ ROOT = Path(salstats.__file__).parent
 #: From the ground up: each imports itself and what stands before it.
 FLOORS = (
     *("checks", "jobs", "images", "metrics", "study", "frames", "gaze_study", "files", "readers", "datasets"),
-    *("stats", "scoring", "display", "explain", "studies", "cli", "__main__"),
+    *("stats", "scoring", "display", "from_study", "explain", "studies", "cli", "__main__"),
 )
 #: What a folder may not know although it stands lower, and libraries it does without.
 FORBIDDEN = {
     "images": {"pandas", "plotnine"},
     "metrics": {"pandas", "plotnine"},
     "stats": {"salstats.images", "salstats.readers", "salstats.datasets", "cv2", "plotnine", "great_tables"},
+    "display": {"salstats.images", "salstats.readers", "salstats.scoring", "salstats.datasets"},
 }
 #: What the extra `explain` brings: no other folder may want it.
 OF_THE_EXTRA = {"torch", "torchvision", "pytorch_grad_cam", "captum", "sklearn", "skimage"}

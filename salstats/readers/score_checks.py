@@ -7,16 +7,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, ValueRangeError, check_choice, quoted, warn
+from salstats.checks import ColumnError, ValueRangeError, check_choice, quoted
 from salstats.frames import KEY_COLUMNS, SCORES_COLUMNS, combined_codes, repeat_hint
-from salstats.metrics.registry import METRICS, Metric
 
 #: Identifiers of which no cell may be empty.
 REQUIRED_TEXT = ("case", "method", "metric", "task")
 #: Identifiers that say whose a case is: given for every row, or for none.
 ALL_OR_NONE = ("patient", "dataset")
-#: How far outside its range a score may lie by rounding alone, also in single precision.
-_ROUNDING = 1e-6
 
 
 def check_complete(frame: pd.DataFrame, file: Path, rows: np.ndarray) -> None:
@@ -72,34 +69,3 @@ def scaled(scores: pd.DataFrame, scale: float | Mapping[str, float] | None) -> p
     values, factor = scores["score"], scores["metric"].map(factors).fillna(1.0).astype("float64")
     # 57 * 0.01 is not 0.57, 57 / 100 is
     return scores.assign(score=np.where(factor < 1, values / (1 / factor), values * factor))
-
-
-def warn_of_range(scores: pd.DataFrame, origin: pd.DataFrame) -> None:
-    """Warn, once per metric that the package knows, of scores outside its range."""
-    values = scores["score"].to_numpy()
-    # every range holds 0 ... 1, so that most files are done here
-    beyond = np.flatnonzero((values < -_ROUNDING) | (values > 1 + _ROUNDING))
-    names = scores["metric"].iloc[beyond]
-    for name in pd.unique(names):
-        metric = METRICS.get(str(name).lower())
-        if metric is None:
-            continue
-        rows = beyond[names.eq(name).to_numpy()]
-        rows = rows[(values[rows] < metric.low - _ROUNDING) | (values[rows] > metric.high + _ROUNDING)]
-        if not rows.size:
-            continue
-        place, n_scores = origin.iloc[int(rows[0])], int(scores["metric"].eq(name).sum())
-        by_100 = f"scale={{{name!r}: 0.01}} (--scale {name}=0.01)"
-        percentage = metric.low == 0 and metric.high == 1 and 1 < values[rows].max() <= 100
-        warn(
-            f"{place['file']}, row {place['row']}: {name} {values[rows[0]]:g} lies outside its range "
-            f"{_range_text(metric)} ({rows.size} of {n_scores} scores do)"
-            + (f"; a percentage? divide by 100 with {by_100}" if percentage else "")
-        )
-
-
-def _range_text(metric: Metric) -> str:
-    """Return the range of a metric in words."""
-    if np.isinf(metric.high):
-        return f"{metric.low:g} or more"
-    return f"{metric.low:g} ... {metric.high:g}"

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import InputFileError, SalstatsError
-from salstats.frames import check_nesting
+from salstats.frames import check_nesting, warn_of_range
 from salstats.readers.joins import Join, join_tables, joined_columns, read_joined
-from salstats.readers.score_checks import check_filled, check_repeats, scaled, warn_of_range
+from salstats.readers.score_checks import check_filled, check_repeats, scaled
 from salstats.readers.shapes import Targets, below_each_other, check_layout, read_columns, read_shape, typed
 from salstats.readers.tables import NA_STRINGS, PathLike, TableOptions
 

@@ -1,12 +1,59 @@
-"""Pictures as a layer: arrays of colours drawn in their place, without a row of data for each pixel."""
+"""Pictures as a layer: a map laid over its image, drawn in its place without a row of data for each pixel."""
 
 from typing import Any
 
+import matplotlib as mpl
+import numpy as np
 import pandas as pd
 import plotnine as p9
 from matplotlib.image import AxesImage
 
 from salstats.checks import SalstatsError
+
+#: Ground where there is no image, 0 (black) to 1.
+GROUND = 0.45
+#: Part of the colour scale that is used: its dark end would only hide the image.
+_COLOURS, _FIRST, _LAST = "inferno", 0.30, 0.95
+#: How much of the image the largest saliency covers, and from which saliency on this is so.
+_COVER, _FULL = 0.62, 0.5
+
+
+def tinted(grey: np.ndarray, saliency: np.ndarray | None) -> np.ndarray:
+    """Return the picture of an image with a map over it.
+
+    Parameters
+    ----------
+    grey : ndarray of float, shape (rows, cols)
+        From 0, black, to 1.
+    saliency : ndarray of float, shape (rows, cols), optional
+        From 0, which leaves the image as it is, to 1.
+
+    Returns
+    -------
+    ndarray of uint8, shape (rows, cols, 3)
+    """
+    picture = np.repeat(grey[:, :, None].astype(np.float64), 3, axis=2)
+    if saliency is not None:
+        cover = cover_of(saliency)[:, :, None]
+        picture = (1 - cover) * picture + cover * colours_of(saliency)
+    return np.asarray(np.round(255 * np.clip(picture, 0, 1)), dtype=np.uint8)
+
+
+def cover_of(saliency: np.ndarray) -> np.ndarray:
+    """Return how much of the image each saliency covers, 0 to 1."""
+    return np.asarray(_COVER * np.clip(saliency / _FULL, 0, 1))
+
+
+def colours_of(saliency: np.ndarray) -> np.ndarray:
+    """Return the colour of each saliency, 0 to 1 in red, green and blue along the last axis."""
+    return np.asarray(mpl.colormaps[_COLOURS](_FIRST + (_LAST - _FIRST) * saliency)[..., :3])
+
+
+def scale_colours(n: int = 21) -> list[str]:
+    """Return the colours of the scale from 0 to 1 as they look over a middle grey."""
+    steps = np.linspace(0, 1, n)[None, :]
+    mixed = tinted(np.full(steps.shape, GROUND), steps)[0]
+    return [f"#{r:02X}{g:02X}{b:02X}" for r, g, b in mixed]
 
 
 class geom_picture(p9.geoms.geom.geom):

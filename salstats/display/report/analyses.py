@@ -1,7 +1,7 @@
 """What a report computes: which analyses the columns at hand allow, and their frames."""
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,11 +9,10 @@ import pandas as pd
 
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, check_columns, quoted
-from salstats.display.report.model import Settings
+from salstats.display.report.model import Choices, Settings
 from salstats.display.text.labels import HUMAN, Labels
-from salstats.frames import DEFAULT_BY, IDENTIFIER_COLUMNS
+from salstats.frames import DEFAULT_BY, IDENTIFIER_COLUMNS, warn_of_range
 from salstats.metrics.registry import has_true_zero, known_metric
-from salstats.readers.score_checks import warn_of_range
 from salstats.stats.units import resolve_unit
 
 #: Columns that are never covariates of a score.
@@ -73,15 +72,9 @@ class Analyses:
                 self.warnings.append(text)
 
 
-def settings_for(
-    scores: pd.DataFrame,
-    *,
-    reference: str | None,
-    unit: str | None,
-    covariates: str | Sequence[str] | None,
-    **choices: Any,
-) -> Settings:
-    """Return the settings of a report on these scores, with what nobody chose filled in."""
+def settings_for(scores: pd.DataFrame, choices: Choices) -> Settings:
+    """Settings of a report on these scores, with what nobody chose filled in."""
+    reference, covariates = choices.reference, choices.covariates
     methods = scores["method"].astype(str)
     if reference is not None and reference not in set(methods):
         raise SalstatsError(
@@ -96,7 +89,7 @@ def settings_for(
             )
     if not scores["score"].notna().any():
         raise SalstatsError(f"none of the {len(scores)} scores is defined, so there is nothing to report")
-    units = resolve_unit(scores, unit)
+    units = resolve_unit(scores, choices.unit)
     if units.n < 2:
         raise SalstatsError(
             f"there is one {units.name} only, so nothing can be said of others; a report needs two or more"
@@ -122,8 +115,14 @@ def settings_for(
     return Settings(
         reference=reference,
         unit=units.name,
+        level=choices.level,
+        interval=choices.interval,
+        n_replicates=choices.n_replicates,
+        seed=choices.rng,
+        test=choices.test,
+        adjust=choices.adjust,
+        style=choices.style,
         covariates=tuple(covariates),
-        **choices,
     )
 
 

@@ -1,13 +1,60 @@
 """What a report is made of, before anything is written."""
 
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from salstats.checks import InputFileError, SalstatsError, check_choice, check_count, check_level
+from salstats.display.text.format import STYLES
+from salstats.stats.adjust import check_procedure
+from salstats.stats.contrasts import DIFFERENCE_INTERVALS
+from salstats.stats.paired import TESTS
+
 #: Bootstrap replicates of a report: what is printed should not hang on the seed. Of 10,000 replicates the
 #: Monte-Carlo error of a 95 % limit is 3 % of the standard error, of 1,000 it is 8 %.
 N_REPLICATES = 10_000
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What a report was asked for: the arguments of `report` of these names, each allowed by itself."""
+
+    reference: str | None = None
+    unit: str | None = None
+    covariates: str | Sequence[str] | None = None
+    only: Mapping[str, Any] | None = None
+    level: float = 0.95
+    interval: str = "percentile"
+    n_replicates: int = N_REPLICATES
+    rng: int = 0
+    test: str = "t"
+    adjust: str = "holm"
+    style: str = "nature"
+    labels: Mapping[str, Any] | None = None
+    title: str = "Statistical report on saliency maps"
+    inputs: Sequence[str | os.PathLike[str]] = ()
+
+    def __post_init__(self) -> None:
+        """Raise where one of them is none of its choices."""
+        check_choice(self.style, tuple(STYLES), "style")
+        check_level(self.level)
+        check_choice(self.interval, DIFFERENCE_INTERVALS, "interval")
+        check_choice(self.test, TESTS, "test")
+        check_procedure(self.adjust, "adjust")
+        for file in self.inputs:
+            if not Path(file).is_file():
+                raise InputFileError(f"inputs names {file}, which is no file")
+        if not isinstance(self.title, str) or not self.title.isprintable():
+            raise SalstatsError(f"title must be a line of text, not {self.title!r}")
+        check_count(self.n_replicates, "n_replicates")
+        if not isinstance(self.rng, int):
+            raise SalstatsError(
+                f"a report takes a seed, so that it can be made again: rng must be an int, not {self.rng!r}"
+            )
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ import plotnine as p9
 
 from salstats.checks import SalstatsError, ShapeError
 from salstats.display.plots import panels as shared
-from salstats.display.plots.overlay_layers import printed_shape, resized
 from salstats.display.plots.panel_grid import caption_chars, wrapped_titles
 from salstats.display.plots.picture import geom_picture
 from salstats.display.plots.theme import PAGE_MM, TEXT_PT, figure_size, theme_salstats
+from salstats.images.pictures import printed_shape, resized
 
 _COLOURS = "inferno"
 _EDGE_MM, _GAP_MM, _LINE_MM, _BAR_MM = 1.5, 2.0, 1.3 * TEXT_PT * shared.MM_PER_PT, 7.5

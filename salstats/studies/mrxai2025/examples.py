@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 
-from salstats.display.plots.gallery import plot_gallery
-from salstats.display.plots.image_sources import ImageSource
 from salstats.display.tables import notes
 from salstats.display.tables.layout import Column, Table, build
 from salstats.display.text.format import fixed_text
 from salstats.display.text.labels import Labels
+from salstats.from_study import plot_gallery
+from salstats.readers.case_images import ImageSource
 from salstats.stats.picking import pick_cases
 from salstats.studies.items import Item
 from salstats.studies.mrxai2025.cases import Scored

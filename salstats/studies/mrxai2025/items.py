@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from salstats.display.plots.image_sources import ImageSource
+from salstats.readers.case_images import ImageSource
 from salstats.scoring.distances import Spacing, distance_rule
 from salstats.scoring.mask_simulation import simulate_masks
 from salstats.studies.items import Item

@@ -8,7 +8,6 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.display.plots import panels
-from salstats.display.plots.overlay_layers import outlines
 from salstats.display.plots.panel_grid import caption_chars, wrapped_text
 from salstats.display.plots.theme import (
     GUIDE,
@@ -19,6 +18,7 @@ from salstats.display.plots.theme import (
     theme_salstats,
 )
 from salstats.display.text.format import MINUS, fixed_text
+from salstats.images.pictures import outlines
 from salstats.scoring.distances import DISTANCES
 from salstats.scoring.mask_simulation import MaskSeries
 from salstats.studies.mrxai2025.words import ABBREVIATED, RECONSTRUCTED, VARIANTS, steps_note

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from salstats.display.plots.gallery import plot_gallery
-from salstats.display.plots.image_sources import ImageSource
 from salstats.display.tables.layout import Column, Table, build
 from salstats.display.text.format import fixed_text
 from salstats.display.text.labels import Labels
+from salstats.from_study import plot_gallery
+from salstats.readers.case_images import ImageSource
 from salstats.stats.picking import pick_cases
 from salstats.studies.items import Item, made_if_possible
 from salstats.studies.saporta2022.finding_pictures import figure_3

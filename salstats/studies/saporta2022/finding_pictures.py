@@ -5,17 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from salstats.display.plots.image_sources import ImageSource, check_images
-from salstats.display.plots.overlay_figure import (
+from salstats.display.plots.overlay import (
     EDGE_MM,
     GAP_MM,
     STRIP_LINE_MM,
     Placed,
     Sheet,
+    image_note,
     overlay_figure,
+    ratio,
 )
-from salstats.display.plots.overlay_panels import Drawn, Panel, case_of, make_panel
-from salstats.display.plots.overlay_words import image_note, ratio
 from salstats.display.plots.panel_grid import caption_chars
 from salstats.display.plots.panels import caption
 from salstats.display.plots.theme import COLUMN_MM
@@ -24,11 +23,13 @@ from salstats.display.text.format import fixed_text
 from salstats.display.text.labels import Labels
 from salstats.images.masks import decode
 from salstats.images.shapes import dominant_rectangle
+from salstats.readers.case_images import ImageSource, check_images
 from salstats.scoring.masking import OTSU, mask_rule
+from salstats.scoring.pictures import Look, picture
 from salstats.studies.items import Item
 from salstats.studies.saporta2022.frames import FEATURES, Frames
 from salstats.studies.saporta2022.words import feature
-from salstats.study import Study
+from salstats.study import Picture, Study
 
 ENDS = {"low": "Smallest", "high": "Largest"}
 _SIDE_MM = STRIP_LINE_MM + 1.5
@@ -52,7 +53,7 @@ def figure_3(study: Study, frames: Frames, images: ImageSource | None) -> Item:
     width = COLUMN_MM
     room = (width - 2 * EDGE_MM - _SIDE_MM - (len(ENDS) - 1) * GAP_MM) / len(ENDS)
     rule = mask_rule(study.select(methods=set()), threshold=OTSU)
-    how = Drawn(rule, check_images(images), False, 1.25 * room)
+    how = Look(rule, check_images(images), False, 1.25 * room)
     panels = [_with_rectangle(study, r.case, r.task, how) for r in rows.itertuples()]
     placed = [
         Placed(panel, r.feature, r.end, _corner(r.task, r.value, labels))
@@ -86,10 +87,10 @@ def figure_3(study: Study, frames: Frames, images: ImageSource | None) -> Item:
     )
 
 
-def _with_rectangle(study: Study, case: str, task: str, how: Drawn) -> Panel:
+def _with_rectangle(study: Study, case: str, task: str, how: Look) -> Picture:
     """Return a finding on its image, with the smallest rectangle around its dominant instance."""
-    found = case_of(study, case)
-    panel = make_panel(found, task, None, (), how)
+    found = study.select(cases=[case]).cases[0]
+    panel = picture(found, task, None, (), how)
     corners: np.ndarray = dominant_rectangle(decode(found.truths[task].read()))
     return replace(panel, lines={**panel.lines, "mask": [corners]})
 

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from display.plots.estimate_figures import caption, drawn_texts, layers, scale
 from display.plots.overlay_study import GRADCAM, PEOPLE, SHAPE, answer, box, hill, study
-from PIL import Image
 
 from salstats.checks import InputFileError, SalstatsError, ShapeError, ValueRangeError
-from salstats.display.plots.image_sources import read_grey
-from salstats.display.plots.overlay import plot_overlay
+from salstats.display.plots.overlay import bar_length
 from salstats.display.plots.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM
+from salstats.from_study import plot_overlay
 from salstats.images.masks import encode
 from salstats.study import Case, Series, Study
 
@@ -189,45 +188,6 @@ def test_no_figure_holds_more_pixels_than_are_printed():
     assert len(path) < 200
 
 
-def test_images_are_found_by_the_names_of_cases(tmp_path):
-    grey = Image.fromarray(np.full((30, 40), 51, dtype=np.uint8))
-    grey.save(tmp_path / "case7.png")
-    nested = tmp_path / "valid" / "patient1" / "study2"
-    nested.mkdir(parents=True)
-    grey.save(nested / "view1_frontal.png")
-    for case in ("case7", "patient1_study2_view1_frontal"):
-        # an image may have been stored smaller than the masks
-        found = read_grey(tmp_path, case, (60, 80), (15, 20))
-        np.testing.assert_allclose(found, np.full((15, 20), 0.2), atol=1e-6)
-    assert read_grey({"a": tmp_path / "case7.png"}, "a", (60, 80), (15, 20)).shape == (15, 20)
-    assert read_grey({}, "a", (60, 80), (15, 20)) is None
-    assert read_grey(None, "a", (60, 80), (15, 20)) is None
-
-
-def test_sixteen_bits_and_colours_are_read(tmp_path):
-    steps = np.linspace(1000, 3000, 40).astype(np.uint16)
-    Image.fromarray(np.tile(steps, (30, 1))).save(tmp_path / "deep.png")
-    found = read_grey(tmp_path, "deep", (30, 40), (30, 40))
-    np.testing.assert_allclose(found[0], (steps - 1000) / 2000, atol=1e-6)
-    colour = np.zeros((30, 40, 3), dtype=np.uint8)
-    colour[:, :, 1] = 255
-    Image.fromarray(colour).save(tmp_path / "green.png")
-    # Pillow's grey of pure green is 150 of 255
-    np.testing.assert_allclose(read_grey(tmp_path, "green", (30, 40), (30, 40)), 150 / 255, atol=1e-6)
-
-
-def test_the_sample_s_radiographs_are_read_at_the_size_they_are_printed(shared):
-    folder = shared / "data" / "chexlocalize_sample"
-    case = "patient64541_study1_view1_frontal"
-    small = read_grey(folder, case, (2320, 2828), (232, 283))
-    whole = np.asarray(Image.open(folder / "valid/patient64541/study1/view1_frontal.jpg").convert("L"))
-    assert whole.shape == (2320, 2828)
-    # means of blocks of ten pixels; the file is decoded at an eighth of its size, which rounds
-    blocks = whole[:, :2820].reshape(232, 10, 282, 10).mean(axis=(1, 3)) / 255
-    assert np.corrcoef(small[:, :282].ravel(), blocks.ravel())[0, 1] > 0.99
-    assert abs(small.mean() - whole.mean() / 255) < 0.005
-
-
 def test_an_image_that_cannot_be_is_named(tmp_path):
     (tmp_path / "a.png").write_bytes(b"no image")
     with pytest.raises(InputFileError, match=r"the image of case a, .*a\.png, cannot be read"):
@@ -244,15 +204,6 @@ def test_an_image_that_cannot_be_is_named(tmp_path):
         plot_overlay(STUDY, "a", "Edema", images={"a": np.full(SHAPE, np.nan)})
     with pytest.raises(ShapeError, match=r"case a has shape \(60,\)"):
         plot_overlay(STUDY, "a", "Edema", images={"a": np.zeros(60)})
-
-
-def test_a_case_s_name_leads_to_no_file_outside_the_folder(tmp_path):
-    inside = tmp_path / "images"
-    inside.mkdir()
-    Image.fromarray(np.zeros((60, 80), dtype=np.uint8)).save(tmp_path / "secret.png")
-    for case in ("../secret", str(tmp_path / "secret")):
-        with pytest.raises(InputFileError, match="no image of case"):
-            read_grey(inside, case, SHAPE, SHAPE)
 
 
 @pytest.mark.parametrize(
@@ -317,3 +268,12 @@ def test_a_stored_mask_stands_before_one_made_of_the_map():
     case = replace(STUDY.cases[0], predictions=(stored,))
     figure = plot_overlay(replace(STUDY, cases=(case,)), "a", "Edema")
     np.testing.assert_allclose(extent(points_of(figure, "geom_path", "mask")), [0.5, 9.5, 0.5, 9.5])
+
+
+@pytest.mark.parametrize(
+    ("width", "per_unit", "length"),
+    [(2828, 1, 500), (300, 1, 50), (80, 1, 20), (2828, 1 / 0.139, 100), (2, 1, 0.5)],
+)
+def test_a_scale_bar_is_a_round_number_of_about_a_quarter_of_the_width(width, per_unit, length):
+    assert bar_length(width, per_unit) == pytest.approx(length)
+    assert 0.1 < length * per_unit / width <= 0.3

@@ -1,20 +1,8 @@
-"""What overlays are drawn from: worked by hand on small arrays."""
+"""Pictures at the size they are printed: worked by hand on small arrays."""
 
 import numpy as np
-import pytest
 
-from salstats.display.plots.overlay_layers import (
-    GROUND,
-    bar_length,
-    colours_of,
-    cover_of,
-    grey_of,
-    outlines,
-    printed_shape,
-    resized,
-    scale_colours,
-    tinted,
-)
+from salstats.images.pictures import grey_of, outlines, printed_shape, resized
 
 
 def test_a_picture_has_the_pixels_that_are_printed_and_no_more_than_a_thousand():
@@ -30,33 +18,6 @@ def test_a_shrunk_image_holds_the_means_of_its_pixels():
     np.testing.assert_allclose(resized(image, (2, 2)), [[2.5, 4.5], [10.5, 12.5]])
     # a map that grows is laid over the image by the middles of its pixels
     np.testing.assert_allclose(resized(np.array([[0.0, 1.0]]), (1, 4)), [[0, 0.25, 0.75, 1]])
-
-
-def test_saliency_of_zero_leaves_the_image_as_it_is():
-    grey = np.array([[0.0, 0.5, 1.0]])
-    plain = tinted(grey, None)
-    np.testing.assert_array_equal(plain, np.repeat([[[0], [128], [255]]], 3, axis=2))
-    np.testing.assert_array_equal(tinted(grey, np.zeros((1, 3))), plain)
-    assert plain.dtype == np.uint8
-
-
-def test_more_saliency_is_lighter_and_covers_no_less():
-    steps = np.linspace(0, 1, 11)
-    light = colours_of(steps) @ [0.2126, 0.7152, 0.0722]
-    assert (np.diff(light) > 0).all()
-    assert (np.diff(cover_of(steps)) >= 0).all()
-    assert cover_of(np.array(1.0)) < 1
-    # over black and over white the largest saliency is still told from none
-    for ground in (0.0, 1.0):
-        low, high = tinted(np.full((1, 2), ground), np.array([[0.0, 1.0]]))[0].astype(int)
-        assert np.abs(high - low).max() > 80
-
-
-def test_the_scale_shows_the_colours_of_the_picture():
-    colours = scale_colours(3)
-    over_grey = tinted(np.full((1, 3), GROUND), np.array([[0.0, 0.5, 1.0]]))[0]
-    assert colours == ["#{:02X}{:02X}{:02X}".format(*c) for c in over_grey]
-    assert len(set(colours)) == 3
 
 
 def test_outlines_run_through_the_middles_of_the_outermost_pixels():
@@ -89,15 +50,6 @@ def test_outlines_stay_within_a_printed_pixel_of_the_mask_s():
     assert (np.abs(radius - 149.5) < 1.5).all()
     middles = (simple[1:] + simple[:-1]) / 2
     assert np.hypot(*(middles - 200.5).T).min() > 149.5 - 4.5
-
-
-@pytest.mark.parametrize(
-    ("width", "per_unit", "length"),
-    [(2828, 1, 500), (300, 1, 50), (80, 1, 20), (2828, 1 / 0.139, 100), (2, 1, 0.5)],
-)
-def test_a_scale_bar_is_a_round_number_of_about_a_quarter_of_the_width(width, per_unit, length):
-    assert bar_length(width, per_unit) == pytest.approx(length)
-    assert 0.1 < length * per_unit / width <= 0.3
 
 
 def test_images_become_grey_from_0_to_1():

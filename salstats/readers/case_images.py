@@ -10,7 +10,7 @@ import numpy as np
 from PIL import Image, UnidentifiedImageError
 
 from salstats.checks import InputFileError, SalstatsError, ShapeError, ValueRangeError, check_plain
-from salstats.display.plots.overlay_layers import grey_of, resized
+from salstats.images.pictures import grey_of, resized
 
 #: Where images come from: a folder, or a file or an array for each case.
 ImageSource = str | os.PathLike[str] | Mapping[str, str | os.PathLike[str] | np.ndarray]

@@ -1,1 +1,0 @@
-"""The embedded digits study: handwritten digits on cluttered canvases, from seeds to scores."""

@@ -1,0 +1,81 @@
+"""Images and masks at the size they are printed: shrunk, scaled to 0 ... 1, grey, outlined."""
+
+import cv2
+import numpy as np
+
+#: Pixels that a picture has at most on its long side, and those of a mm in print (300 dots per inch).
+MOST_PIXELS, PIXELS_PER_MM = 1000, 300 / 25.4
+#: Distance in printed pixels that an outline may be off where it is simplified.
+_OFF = 0.35
+
+
+def printed_shape(shape: tuple[int, int], long_mm: float) -> tuple[int, int]:
+    """Return (rows, cols) of a picture of an image of some shape whose long side is printed so long."""
+    most = min(MOST_PIXELS, round(long_mm * PIXELS_PER_MM), max(shape))
+    scale = max(most, 1) / max(shape)
+    rows, cols = (max(round(side * scale), 1) for side in shape)
+    return rows, cols
+
+
+def resized(image: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    """Return an array of float32 at another shape: means of pixels where it shrinks, else bilinear."""
+    rows, cols = shape
+    smaller = rows <= image.shape[0] and cols <= image.shape[1]
+    way = cv2.INTER_AREA if smaller else cv2.INTER_LINEAR
+    found: np.ndarray = cv2.resize(
+        np.ascontiguousarray(image, dtype=np.float32), (cols, rows), interpolation=way
+    )
+    return found
+
+
+def scaled(saliency: np.ndarray) -> np.ndarray:
+    """Return a map brought to 0 to 1; one that is the same everywhere is 0."""
+    low, high = float(saliency.min()), float(saliency.max())
+    if high <= low:
+        return np.zeros(saliency.shape)
+    return np.asarray((saliency.astype(np.float64) - low) / (high - low))
+
+
+def grey_of(array: np.ndarray) -> np.ndarray:
+    """Return an image as grey from 0 to 1: bytes by 255, other numbers by their own range.
+
+    Parameters
+    ----------
+    array : ndarray, shape (M, N), (M, N, 3) or (M, N, 4)
+        Grey, or colours in red, green, blue (and opacity, which is left out).
+    """
+    image = array.astype(np.float32)
+    if image.ndim == 3:
+        # luma of the television standard, as Pillow's mode "L"
+        image = image[:, :, :3] @ np.array([0.299, 0.587, 0.114], dtype=np.float32)
+    return image / 255 if array.dtype == np.uint8 else scaled(image)
+
+
+def outlines(mask: np.ndarray, pixel: float = 1.0) -> list[np.ndarray]:
+    """Return the outlines of a mask, those of holes too, as closed lines.
+
+    Parameters
+    ----------
+    mask : ndarray of bool, shape (M, N)
+    pixel : float
+        Size of a printed pixel in pixels of the mask: what is smaller need not be kept.
+
+    Returns
+    -------
+    list of ndarray of float, shape (n, 2)
+        Points (row, col) through the middles of the outermost pixels, pixel (0, 0) from 0 to 1; the last
+        is the first again. A single pixel is outlined at its edges.
+    """
+    found, _ = cv2.findContours(
+        np.ascontiguousarray(mask, dtype=np.uint8), cv2.RETR_CCOMP, cv2.CHAIN_APPROX_NONE
+    )
+    lines = []
+    for contour in found:
+        if len(contour) == 1:
+            col, row = contour[0, 0]
+            corners = np.array([(0, 0), (0, 1), (1, 1), (1, 0), (0, 0)], dtype=np.float64)
+            lines.append(corners + np.array([row, col]))
+            continue
+        kept = cv2.approxPolyDP(contour, _OFF * pixel, True)[:, 0, ::-1].astype(np.float64) + 0.5
+        lines.append(np.vstack([kept, kept[:1]]))
+    return lines
