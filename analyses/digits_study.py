@@ -28,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     options = parser.parse_args(argv)
     try:
-        from salstats.explain.digits.building import QUICK, build_study
+        from digits.building import QUICK, build_study
 
         build_study(options.output, plan=QUICK if options.quick else None, jobs=options.jobs)
     except (SalstatsError, ModuleNotFoundError, OSError) as error:

@@ -17,4 +17,4 @@ from .ensembles import EnsembleMaps as EnsembleMaps
 from .ensembles import explain_ensemble as explain_ensemble
 from .map_runs import make_maps as make_maps
 from .rewiring import separate_modules as separate_modules
-from .digits.trained import digits_network as digits_network
+from .digits import digits_network as digits_network

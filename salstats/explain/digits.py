@@ -1,6 +1,7 @@
-"""Two small networks that look for the ten digits, their weights in plain files."""
+"""The trained networks of the embedded digits study; `analyses/digits` trains them."""
 
 import os
+from functools import partial
 from pathlib import Path
 from zipfile import BadZipFile
 
@@ -9,7 +10,9 @@ import torch
 from torch import nn
 
 from salstats.checks import InputFileError, check_choice
-from salstats.files.outputs import replacing
+from salstats.datasets import digits_examples
+from salstats.explain.networks import Network
+from salstats.images.preparation import Preparation
 
 ARCHITECTURES = ("plain", "residual")
 N_DIGITS = 10
@@ -52,27 +55,12 @@ class DigitNetwork(nn.Module):
         return logits
 
 
-def make_network(architecture: str, rng: np.random.Generator) -> DigitNetwork:
-    """Return an untrained network with weights drawn from `rng`, float64.
-
-    Parameters
-    ----------
-    architecture : {"plain", "residual"}
-        "plain": five convolutions, one after another. "residual": a convolution and two residual blocks.
-    rng : Generator
-    """
+def make_network(architecture: str) -> DigitNetwork:
+    """An untrained network; no generator is drawn from."""
     check_choice(architecture, ARCHITECTURES, "architecture")
-    # modules draw their first numbers from the global generator: they are replaced below, and it is put back
+    # modules draw their first numbers from the global generator: it is put back
     with torch.random.fork_rng(devices=[]):
-        network = DigitNetwork(nn.Sequential(*_modules(architecture))).double()
-    with torch.no_grad():
-        for module in network.modules():
-            if isinstance(module, nn.Conv2d | nn.Linear):
-                shape = tuple(module.weight.shape)
-                scale = np.sqrt(2 / np.prod(shape[1:]))
-                module.weight.copy_(torch.from_numpy(scale * rng.standard_normal(shape)))
-        network.output.bias.zero_()
-    return network
+        return DigitNetwork(nn.Sequential(*_modules(architecture)))
 
 
 def _modules(architecture: str) -> list[nn.Module]:
@@ -91,18 +79,6 @@ def _convolution(n_in: int, n_out: int, *, kernel: int = 3, stride: int = 1) -> 
     return [convolution, nn.BatchNorm2d(n_out), nn.ReLU()]
 
 
-def as_input(images: np.ndarray) -> np.ndarray:
-    """Return canvases (n, 64, 64) of uint8 as a network takes them: (n, 1, 64, 64), 0 to 1, float32."""
-    return (images[:, None] / np.float32(255)).astype(np.float32)
-
-
-def write_weights(network: nn.Module, file: Path) -> None:
-    """Write a network's numbers as float32 arrays in an .npz, which needs no torch to be read."""
-    state = {name: t.numpy().astype(np.float32) for name, t in network.state_dict().items() if t.ndim}
-    with replacing(file) as temporary, temporary.open("wb") as handle:
-        np.savez_compressed(handle, **state)
-
-
 def read_network(architecture: str, file: str | os.PathLike[str]) -> DigitNetwork:
     """Return a trained network, float32 and in evaluation mode.
 
@@ -111,7 +87,7 @@ def read_network(architecture: str, file: str | os.PathLike[str]) -> DigitNetwor
     InputFileError
         The file cannot be read, or its arrays are not those of the architecture.
     """
-    network = make_network(architecture, np.random.default_rng(0)).float()
+    network = make_network(architecture)
     try:
         # numpy leaves a damaged file open, unless it was opened here
         with Path(file).open("rb") as handle, np.load(handle, allow_pickle=False) as arrays:
@@ -124,3 +100,50 @@ def read_network(architecture: str, file: str | os.PathLike[str]) -> DigitNetwor
     except RuntimeError as error:
         raise InputFileError(f"{file}: the weights are not those of a {architecture!r} network") from error
     return network.eval()
+
+
+def digits_network(architecture: str = "residual", *, seed: int = 0) -> Network:
+    """Return a trained network of the embedded study, which finds handwritten digits on a canvas.
+
+    Parameters
+    ----------
+    architecture : {"residual", "plain"}
+        Two residual blocks, or five convolutions one after another.
+    seed : {0, 1, 2}
+        Which training.
+
+    Returns
+    -------
+    Network
+        For `make_maps` and `explain_ensemble`; `.open()` gives the torch.nn.Module. It takes grey canvases of
+        64 x 64 pixels, from 0 to 1; its ten outputs are the tasks "digit 0" to "digit 9", each with a
+        probability of its own.
+
+    Raises
+    ------
+    ValueRangeError
+        No such architecture or training.
+
+    See Also
+    --------
+    salstats.datasets.digits_examples : canvases, and where they lie.
+
+    Examples
+    --------
+    >>> from salstats import explain as ex
+    >>> network = ex.digits_network("plain")
+    >>> network.tasks["digit 7"], network.open().output.out_features
+    (7, 10)
+    """
+    check_choice(architecture, ARCHITECTURES, "architecture")
+    folder = digits_examples().parent / "weights"
+    seeds = sorted(file.stem.rpartition("-")[2] for file in folder.glob(f"{architecture}-*.npz"))
+    name = check_choice(str(seed), seeds, "seed")
+    return Network(
+        architecture,
+        partial(read_network, architecture, folder / f"{architecture}-{name}.npz"),
+        seed=name,
+        tasks={f"digit {i}": i for i in range(10)},
+        probability="sigmoid",
+        preparation=Preparation((64, 64), channels=1),
+    )

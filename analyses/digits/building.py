@@ -16,16 +16,11 @@ import numpy as np
 import pandas as pd
 import torch
 
-from salstats import __version__
-from salstats.checks import InputFileError, SalstatsWarning, check_count
-from salstats.explain.digits.canvas_sets import CanvasSet, make_test_set, make_training_canvases
-from salstats.explain.digits.canvases import DESIGNS, MAIN_DESIGN, SIDE
-from salstats.explain.digits.digit_images import PARTS
-from salstats.explain.digits.examples import PROB_DECIMALS, write_examples
-from salstats.explain.digits.networks import ARCHITECTURES, WIDTHS, read_network, write_weights
-from salstats.explain.digits.scored_maps import (
+from digits.canvases import DESIGNS, MAIN_DESIGN, PARTS, SIDE
+from digits.maps import (
     BATCH_SIZE,
     METHODS,
+    PROB_DECIMALS,
     STEPS,
     method_maps,
     predictions,
@@ -33,8 +28,13 @@ from salstats.explain.digits.scored_maps import (
     score_annotator,
     score_insertion,
     score_maps,
+    write_examples,
 )
-from salstats.explain.digits.training import Schedule, train
+from digits.sets import CanvasSet, make_test_set, make_training_canvases
+from digits.training import Schedule, train, write_weights
+from salstats import __version__
+from salstats.checks import InputFileError, SalstatsWarning, check_count
+from salstats.explain.digits import ARCHITECTURES, WIDTHS, read_network
 from salstats.files.outputs import check_parent
 from salstats.jobs import ending_with_us
 from salstats.readers.arrays import study_from_arrays

@@ -9,11 +9,13 @@ import salstats as ss
 pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")
 
+from digits.canvases import DESIGNS, PARTS, SIDE, DigitImages, load_parts, make_canvases  # noqa: E402
+from digits.sets import (  # noqa: E402
+    draw_again,
+    make_test_set,
+    make_training_canvases,
+)
 from salstats.checks import ValueRangeError  # noqa: E402
-from salstats.explain.digits.annotator import draw_again  # noqa: E402
-from salstats.explain.digits.canvas_sets import make_test_set, make_training_canvases  # noqa: E402
-from salstats.explain.digits.canvases import DESIGNS, SIDE, make_canvases  # noqa: E402
-from salstats.explain.digits.digit_images import PARTS, DigitImages, load_parts  # noqa: E402
 
 NAMES = [d.name for d in DESIGNS]
 

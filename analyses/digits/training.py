@@ -2,13 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import torch
 from torch import nn
 
-from salstats.explain.digits.canvases import SIDE, Canvas
-from salstats.explain.digits.networks import N_DIGITS, DigitNetwork, make_network
+from digits.canvases import SIDE, Canvas
+from salstats.explain.digits import N_DIGITS, DigitNetwork, make_network
+from salstats.files.outputs import replacing
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,26 @@ class Schedule:
 _INSIDE = 0.6
 
 
+def first_weights(architecture: str, rng: np.random.Generator) -> DigitNetwork:
+    """An untrained network with weights drawn from `rng`, float64."""
+    network = make_network(architecture).double()
+    with torch.no_grad():
+        for module in network.modules():
+            if isinstance(module, nn.Conv2d | nn.Linear):
+                shape = tuple(module.weight.shape)
+                scale = np.sqrt(2 / np.prod(shape[1:]))
+                module.weight.copy_(torch.from_numpy(scale * rng.standard_normal(shape)))
+        network.output.bias.zero_()
+    return network
+
+
+def write_weights(network: nn.Module, file: Path) -> None:
+    """Write a network's numbers as float32 arrays in an .npz, which needs no torch to be read."""
+    state = {name: t.numpy().astype(np.float32) for name, t in network.state_dict().items() if t.ndim}
+    with replacing(file) as temporary, temporary.open("wb") as handle:
+        np.savez_compressed(handle, **state)
+
+
 def train(
     architecture: str, canvases: Sequence[Canvas], *, seed: int, schedule: Schedule | None = None
 ) -> DigitNetwork:
@@ -56,7 +78,7 @@ def train(
     """
     plan = schedule or Schedule()
     rng = np.random.default_rng([2026, seed])
-    network = make_network(architecture, rng)
+    network = first_weights(architecture, rng)
     network.train()
     pixels = np.stack([c.image for c in canvases])[:, None] / 255.0
     there = np.array([[d in c.truth for d in range(N_DIGITS)] for c in canvases], dtype=float)

@@ -1,14 +1,22 @@
+"""The trained networks of the embedded study: their maps are those embedded, their grids as named."""
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import ValueRangeError
+from salstats.checks import InputFileError, ValueRangeError
 
 pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")
 
-from salstats.explain.digits.trained import digits_network  # noqa: E402
+from salstats.explain.digits import (  # noqa: E402
+    ARCHITECTURES,
+    LAST_GRID,
+    MIDDLE_GRID,
+    digits_network,
+    read_network,
+)
 from salstats.explain.map_runs import make_maps  # noqa: E402
 
 #: Single precision, on any processor, of maps with values up to 1 and more.
@@ -35,3 +43,25 @@ def test_the_readmes_call_makes_the_maps_that_are_embedded(tmp_path):
 def test_what_was_not_trained_is_named(architecture, seed, said):
     with pytest.raises(ValueRangeError, match=said):
         digits_network(architecture, seed=seed)
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_the_grids_are_an_eighth_and_a_quarter_of_the_canvas(architecture):
+    network = digits_network(architecture).open()
+    shapes = {}
+    for name in (LAST_GRID, MIDDLE_GRID[architecture]):
+        network.get_submodule(name).register_forward_hook(
+            lambda *given, name=name: shapes.update({name: tuple(given[2].shape[2:])})
+        )
+    network(torch.zeros(1, 1, 64, 64))
+    assert shapes == {LAST_GRID: (8, 8), MIDDLE_GRID[architecture]: (16, 16)}
+
+
+def test_weights_of_another_network_and_damaged_ones_are_refused_in_one_line(tmp_path):
+    file = ss.datasets.data_folder() / "digits" / "weights" / "plain-0.npz"
+    with pytest.raises(InputFileError, match=r"plain-0\.npz: .* 'residual'"):
+        read_network("residual", file)
+    damaged = tmp_path / "damaged.npz"
+    damaged.write_bytes(file.read_bytes()[:1000])
+    with pytest.raises(InputFileError, match=r"damaged\.npz"):
+        read_network("plain", damaged)
