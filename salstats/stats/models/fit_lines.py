@@ -1,8 +1,6 @@
 """The line of a fitted model: its mean along one covariate, with a pointwise band."""
 
-import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +10,7 @@ from scipy import special
 from salstats.checks import ColumnError, ValueRangeError, check_count, check_level, quoted
 from salstats.frames import ESTIMATE_COLUMNS, estimates_frame
 from salstats.stats.models.covariance import bias_reduced, zero_variances
-from salstats.stats.models.design import Variable, build_design, evaluate, level_name, read_variable
+from salstats.stats.models.design import Variable, is_categorical, level_name, read_variable
 from salstats.stats.models.fitting import RANK_TOLERANCE
 from salstats.stats.models.formulas import Factor, Formula
 from salstats.stats.models.models import (
@@ -215,7 +213,7 @@ def _right_side(formula: Formula, variables: Mapping[str, Variable]) -> tuple[li
     for term in formula.terms:
         for factor in term:
             for column in factor.columns:
-                if factor.categorical or variables[column].levels is not None:
+                if is_categorical(factor, variables):
                     factors.setdefault(column, factor)
                 else:
                     numeric[column] = None
@@ -262,8 +260,8 @@ def _held(
         elif column not in factors:
             held[column] = float(values.mean())
         else:
-            value = values[_reference_row(factors[column], variables, model.rows)]
-            held[column] = variable.levels[int(value)] if variable.levels is not None else float(value)
+            reference = model.design.levels[factors[column].key][:1]
+            held[column] = float(reference[0]) if variable.levels is None else variable.names(reference)[0]
     return held
 
 
@@ -276,28 +274,11 @@ def _given(
             raise ValueRangeError(f"hold must give a number for {column!r}, not {given!r}")
         return float(given)
     present = np.unique(values)
-    if variable.levels is None:
-        levels = [level_name(v) for v in present]
-    else:
-        levels = [variable.levels[int(code)] for code in present]
+    levels = variable.names(present)
     if level_name(given) not in levels:
         raise ValueRangeError(f"{label}: {column!r} has no level {given!r} to hold; levels: {quoted(levels)}")
     position = levels.index(level_name(given))
     return float(present[position]) if variable.levels is None else levels[position]
-
-
-def _reference_row(factor: Factor, variables: Mapping[str, Variable], rows: np.ndarray) -> int:
-    """Return the position of the first row that has a factor's reference level."""
-    variable = variables[factor.columns[0]]
-    if variable.levels is not None:
-        codes = variable.values[rows]
-        if factor.reference is not None:
-            return int(np.argmax(codes == variable.levels.index(factor.reference)))
-        return int(np.argmin(codes))
-    values = evaluate(factor, variables, rows)
-    if factor.reference is not None:
-        return int(np.argmax([level_name(v) == factor.reference for v in values]))
-    return int(np.argmin(values))
 
 
 def _points(
@@ -310,65 +291,26 @@ def _points(
     """Return the model matrix at the values given, its estimated columns; NaN where there is no mean."""
     fit = model.fit
     assert fit is not None
-    n = len(model.rows)
-    extended = {}
-    for column, variable in variables.items():
-        own = variable.values[model.rows]
-        # the left side does not matter: the first row's is a valid one
-        new = values.get(column, own[0])
-        if isinstance(new, str):
-            assert variable.levels is not None
-            new = float(variable.levels.index(new))
-        extended[column] = Variable(np.concatenate([own, np.broadcast_to(new, n_points)]), variable.levels)
-    # below the model's rows, so that levels and the names of terms are the model's
-    frozen = _frozen(model.formula, extended, np.arange(n))
-    matrix = build_design(frozen, extended, np.arange(n + n_points)).matrix
-    points = matrix[n:][:, fit.kept]
+    given = {}
+    for column, value in values.items():
+        levels = variables[column].levels
+        code = float(levels.index(value)) if levels is not None else value
+        given[column] = Variable(np.broadcast_to(np.asarray(code, dtype=np.float64), n_points), levels)
+    matrix = model.design.at(given, np.arange(n_points))
+    points = matrix[:, fit.kept]
     aliased = np.setdiff1d(np.arange(matrix.shape[1]), fit.kept)
     if len(aliased):
-        weights = np.linalg.lstsq(fit.matrix, matrix[:n][:, aliased], rcond=None)[0]
-        apart = np.abs(matrix[n:][:, aliased] - points @ weights)
-        unknown = (apart > RANK_TOLERANCE * np.abs(matrix[:, aliased]).max(axis=0)).any(axis=1)
+        own = model.design.matrix[:, aliased]
+        weights = np.linalg.lstsq(fit.matrix, own, rcond=None)[0]
+        apart = np.abs(matrix[:, aliased] - points @ weights)
+        size = np.maximum(np.abs(own).max(axis=0), np.abs(matrix[:, aliased]).max(axis=0))
+        unknown = (apart > RANK_TOLERANCE * size).any(axis=1)
         if unknown.any():
             notes.setdefault(
                 "means that cannot be estimated (NaN), as terms depend on each other,", []
             ).append(f"{model.label}: {int(unknown.sum())} of {n_points} values")
             points = np.where(unknown[:, None], np.nan, points)
     return np.asarray(points)
-
-
-def _frozen(formula: Formula, variables: Mapping[str, Variable], rows: np.ndarray) -> Formula:
-    """Return a formula whose `center` and `scale` have the mean and deviation of `rows` written in."""
-    terms = tuple(
-        tuple(replace(f, expression=_with_constants(f.expression, f, variables, rows)) for f in term)
-        for term in formula.terms
-    )
-    return replace(formula, terms=terms)
-
-
-def _with_constants(
-    node: ast.expr, factor: Factor, variables: Mapping[str, Variable], rows: np.ndarray
-) -> ast.expr:
-    """Return a node of a checked tree without `center` and `scale`."""
-
-    def inside(child: ast.expr) -> ast.expr:
-        return _with_constants(child, factor, variables, rows)
-
-    if isinstance(node, ast.BinOp):
-        return ast.BinOp(inside(node.left), node.op, inside(node.right))
-    if isinstance(node, ast.UnaryOp):
-        return ast.UnaryOp(node.op, inside(node.operand))
-    if not isinstance(node, ast.Call):
-        return node
-    argument = inside(node.args[0])
-    name = node.func.id if isinstance(node.func, ast.Name) else ""
-    if name not in ("center", "scale"):
-        return ast.Call(node.func, [argument], [])
-    values = evaluate(replace(factor, expression=argument), variables, rows)
-    result = ast.BinOp(argument, ast.Sub(), ast.Constant(float(values.mean())))
-    # a constant stays constant, as when the model was fitted
-    deviation = float(values.std(ddof=1)) or 1.0
-    return result if name == "center" else ast.BinOp(result, ast.Div(), ast.Constant(deviation))
 
 
 def _deviations(model: Model, points: np.ndarray, errors: str, notes: Notes) -> tuple[np.ndarray, np.ndarray]:

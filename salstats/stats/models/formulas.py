@@ -1,10 +1,12 @@
-"""A formula is data: it is parsed, checked against a list of what it may say, and never run as code."""
+"""A formula is data: formulaic parses it, and what is not on a short list is refused before it is built."""
 
 import ast
+import math
 import re
+import sys
 import unicodedata
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,10 +21,9 @@ TRANSFORMS = ("I", "log", "log1p", "sqrt", "exp", "logit", "scale", "center")
 QUOTE, CATEGORY = "Q", "C"
 MAX_LENGTH = 2000
 MAX_TERMS = 500
-MAX_DEPTH = 40
-MAX_POWER = 20
-_ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow)
-_SIGNS = (ast.UAdd, ast.USub)
+#: Products that formulaic forms for a power.
+_MAX_PRODUCTS = 100_000
+_ALLOWED = (ast.BinOp, ast.UnaryOp, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.UAdd, ast.USub)
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`")
 _KNOWN = ", ".join((CATEGORY, QUOTE, *TRANSFORMS))
 
@@ -35,8 +36,8 @@ class Factor:
     ----------
     name : str
         How it is called in the names of terms: `area_ratio`, `log(area_ratio)`, `C(seed)`.
-    expression : ast.expr
-        Checked tree: a `Name` is a column, a `Call` one of TRANSFORMS, the rest arithmetic on numbers.
+    code : str
+        The checked expression, in which `alias` stands for each column and all numbers are floats.
     columns : tuple of str
         The columns (or metrics) it needs.
     categorical : bool
@@ -46,7 +47,7 @@ class Factor:
     """
 
     name: str
-    expression: ast.expr
+    code: str
     columns: tuple[str, ...]
     categorical: bool = False
     reference: str | None = None
@@ -54,7 +55,12 @@ class Factor:
     @property
     def key(self) -> str:
         """What makes two factors the same one."""
-        return f"{self.categorical} {self.reference} {ast.dump(self.expression)}"
+        return f"{self.categorical} {self.reference} {self.code}"
+
+    @property
+    def is_column(self) -> bool:
+        """Whether it is a column as it stands."""
+        return self.code == alias(self.columns[0])
 
 
 @dataclass(frozen=True)
@@ -85,13 +91,13 @@ class Formula:
         return tuple(dict.fromkeys(c for factor in factors for c in factor.columns))
 
 
-_Term = tuple[Factor, ...]
-_Terms = dict[frozenset[str], _Term]
-_INTERCEPT: frozenset[str] = frozenset()
+def alias(column: str) -> str:
+    """A name for a column that is plain to Python and no transform's, whatever the column is called."""
+    return f"c{column.encode(errors='surrogatepass').hex()}"
 
 
 def parse_formula(text: object) -> Formula:
-    """Return a formula parsed and checked; nothing in it is evaluated.
+    """A formula parsed and checked; nothing in it is evaluated.
 
     Parameters
     ----------
@@ -111,10 +117,10 @@ def parse_formula(text: object) -> Formula:
 
     Notes
     -----
-    formulaic's parser splits the text into operators and factors without evaluating either. The
-    operators `+ - * / : ^ ** %in%` are then expanded here, on sets of terms whose size is bounded, so that
-    `(a + b + c)**20` costs nothing; the syntax tree of each factor, `I(...)` and `{...}` included, is
-    compared with the list node by node. What is left is interpreted by `design.evaluate`, not by Python.
+    formulaic makes a tree of operators and factors. It is walked first: operators are compared with those
+    known here, the number of terms is bounded, and the syntax tree of each factor, `I(...)` and `{...}`
+    included, is compared with the list node by node. Then formulaic expands the operators. `%in%` is R's,
+    the product alone; formulaic's adds the term on its right.
 
     Examples
     --------
@@ -122,31 +128,33 @@ def parse_formula(text: object) -> Formula:
     ['log(b)', 'a:log(b)']
     """
     formula = _check_text(text)
-    tree = _parsed(formula)
+    shown = _short(formula)
+    parser = DefaultFormulaParser(feature_flags={"TWOSIDED"})
+    tree = _parsed(parser.get_ast, formula, shown)
     if getattr(getattr(tree, "operator", None), "symbol", None) != "~" or len(tree.args) != 2:
-        raise FormulaError(f"formula {_short(formula)} needs a left side, as in 'iou ~ area_ratio'")
-    response = _response(tree.args[0], formula)
-    terms: _Terms = {_INTERCEPT: ()}
-    try:
-        _accumulate(terms, tree.args[1], 1, formula)
-    except RecursionError:
-        raise FormulaError(f"formula {_short(formula)} is nested too deeply") from None
-    intercept = terms.pop(_INTERCEPT, None) is not None
+        raise FormulaError(f"formula {shown} needs a left side, as in 'iou ~ area_ratio'")
+    response = _response(tree.args[0], shown)
+    leaves = _check_operators(tree.args[1], parser, shown)
+    factors = {leaf.token: _factor(leaf, shown) for leaf in leaves if leaf.kind.value != "value"}
+    terms: dict[frozenset[str], tuple[Factor, ...]] = {}
+    for term in _parsed(parser.get_terms_from_ast, tree.args[1], shown).root:
+        of_term = {f.key: f for f in (factors[part.expr] for part in term.factors if part.expr != "1")}
+        terms.setdefault(frozenset(of_term), tuple(of_term.values()))
+    intercept = terms.pop(frozenset(), None) is not None
     if any(response.key in term for term in terms):
-        raise FormulaError(f"formula {_short(formula)} has its left side {response.name!r} on the right too")
-    ordered = tuple(sorted(terms.values(), key=len))
-    if not ordered and not intercept:
-        raise FormulaError(f"formula {_short(formula)} has nothing on its right side; 'iou ~ 1' is the mean")
-    return Formula(formula, response, ordered, intercept)
+        raise FormulaError(f"formula {shown} has its left side {response.name!r} on the right too")
+    if not terms and not intercept:
+        raise FormulaError(f"formula {shown} has nothing on its right side; 'iou ~ 1' is the mean")
+    return Formula(formula, response, tuple(sorted(terms.values(), key=len)), intercept)
 
 
 def _short(formula: str) -> str:
-    """Return a formula for a message, cut where it is long."""
+    """A formula for a message, cut where it is long."""
     return repr(formula if len(formula) <= 80 else formula[:77] + "...")
 
 
 def _check_text(text: object) -> str:
-    """Return the formula's text if it is one that is worth parsing."""
+    """The formula's text, if it is one that is worth parsing."""
     if not isinstance(text, str):
         raise FormulaError(f"a formula is text such as 'iou ~ area_ratio', not {type(text).__name__}")
     formula = text.strip()
@@ -169,255 +177,200 @@ def _check_text(text: object) -> str:
             f"errors='cr2' or 'cluster' with unit={unit!r}, or fit it by statsmodels' MixedLM and give the "
             "result to tidy()"
         )
-    if formula and "~" not in formula:
+    left, tilde, right = formula.partition("~")
+    if formula and not tilde:
         raise FormulaError(
             f"formula {_short(formula)} needs a ~ between its left and right side, as in 'iou ~ area_ratio'"
         )
-    if not formula or formula.startswith("~"):
+    if not left:
         raise FormulaError(f"formula {_short(formula)} needs a left side, as in 'iou ~ area_ratio'")
-    if formula.endswith("~"):
+    if not right:
         raise FormulaError(f"formula {_short(formula)} has nothing on its right side; 'iou ~ 1' is the mean")
     return formula
 
 
-def _parsed(formula: str) -> Any:
-    """Return formulaic's tree of operators and factors; it parses and does not evaluate."""
-    parser = DefaultFormulaParser(include_intercept=False, feature_flags={"TWOSIDED"})
+def _parsed(step: Callable[..., Any], what: object, shown: str) -> Any:
+    """What a step of formulaic's parser gives, its errors as one sentence."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)
-            return parser.get_ast(formula, context={})
-    except FormulaicError as error:
-        reason = str(error).splitlines()[0]
+            return step(what, context={})
     except (
+        FormulaicError,
         SyntaxError,
         ValueError,
-        IndexError,
-        KeyError,
+        LookupError,
         AttributeError,
         RecursionError,
         MemoryError,
     ) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-    raise FormulaError(f"formula {_short(formula)} cannot be read: {reason}")
+    raise FormulaError(f"formula {shown} cannot be read: {reason}")
 
 
-def _response(tree: Any, formula: str) -> Factor:
-    """Return the left side, which is one factor."""
+def _check_operators(tree: Any, parser: DefaultFormulaParser, shown: str) -> list[Any]:
+    """The leaves of a tree of which every operator is known and that expands to few enough terms."""
+    product = next(operator for operator in parser.operator_resolver.operators if operator.symbol == ":")
+    pending, nodes = [tree], []
+    while pending:
+        node = pending.pop()
+        nodes.append(node)
+        is_power = hasattr(node, "operator") and node.operator.symbol in ("**", "^")
+        pending += node.args[:1] if is_power else getattr(node, "args", ())
+    size: dict[int, int] = {}
+    # what an operator is applied to comes before it
+    for node in reversed(nodes):
+        if not hasattr(node, "operator"):
+            if node.kind.value == "value" and node.token != "1":
+                raise FormulaError(
+                    f"{node.token} in {shown} is not a term: only 0 and 1 stand alone, "
+                    "other numbers go inside I(...), as in I(2 * x)"
+                )
+            size[id(node)] = 1
+            continue
+        symbol, sizes = node.operator.symbol, [size.get(id(arg), 0) for arg in node.args]
+        if symbol in ("**", "^"):
+            size[id(node)] = _n_powers(sizes[0], node.args[1], shown)
+        elif symbol in ("+", "-", "*", ":", "/", "in"):
+            products = math.prod(sizes) if symbol in ("*", ":", "in") else 0
+            size[id(node)] = products + (sum(sizes) if symbol not in (":", "in") else 0)
+        else:
+            raise FormulaError(f"formula {shown} uses {symbol!r}; name each column instead")
+        if symbol == "in":
+            node.operator = product
+        if size[id(node)] > MAX_TERMS:
+            raise FormulaError(f"formula {shown} has more than {MAX_TERMS} terms; name those that matter")
+    return [node for node in nodes if not hasattr(node, "operator")]
+
+
+def _n_powers(n_terms: int, exponent: Any, shown: str) -> int:
+    """How many terms (a + b + ...)^n has."""
+    digits = getattr(exponent, "token", "")
+    if hasattr(exponent, "operator") or not digits.isdecimal() or int(digits[:9]) < 1:
+        raise FormulaError(
+            f"a power in {shown} must be a whole number from 1; for the power of a column write I(x ** 2)"
+        )
+    power = int(digits[:9])
+    if power * math.log(n_terms) > math.log(_MAX_PRODUCTS) or power > MAX_TERMS:
+        raise FormulaError(f"the power {power} in {shown} is too high for {n_terms} terms")
+    return sum(math.comb(n_terms, k) for k in range(1, min(power, n_terms) + 1))
+
+
+def _response(tree: Any, shown: str) -> Factor:
+    """The left side, which is one factor."""
     if hasattr(tree, "operator"):
         raise FormulaError(
-            f"the left side of {_short(formula)} must be one metric or column; put arithmetic inside I(...)"
+            f"the left side of {shown} must be one metric or column; put arithmetic inside I(...)"
         )
     if tree.kind.value == "value":
-        raise FormulaError(f"the left side of {_short(formula)} must be a metric or a column")
-    factor = _factor(tree, formula)
+        raise FormulaError(f"the left side of {shown} must be a metric or a column")
+    factor = _factor(tree, shown)
     if factor.categorical:
-        raise FormulaError(f"the left side of {_short(formula)} must be numeric, not {factor.name}")
+        raise FormulaError(f"the left side of {shown} must be numeric, not {factor.name}")
     return factor
 
 
-def _accumulate(terms: _Terms, tree: Any, sign: int, formula: str) -> None:
-    """Add to `terms`, or take out of it, what a tree stands for."""
-    symbol = tree.operator.symbol if hasattr(tree, "operator") else None
-    if symbol in ("+", "-"):
-        *first, last = tree.args
-        for part in first:
-            _accumulate(terms, part, sign, formula)
-        _accumulate(terms, last, sign if symbol == "+" else -sign, formula)
-        return
-    for key, term in _expanded(tree, formula).items():
-        if sign > 0:
-            terms.setdefault(key, term)
-        else:
-            terms.pop(key, None)
-    _check_number(terms, formula)
-
-
-def _expanded(tree: Any, formula: str) -> _Terms:
-    """Return the terms that a tree stands for."""
-    if not hasattr(tree, "operator"):
-        return _leaf(tree, formula)
-    symbol = tree.operator.symbol
-    if symbol in ("+", "-"):
-        terms: _Terms = {}
-        _accumulate(terms, tree, 1, formula)
-        return terms
-    if symbol not in ("*", ":", "/", "in", "**", "^"):
-        raise FormulaError(f"formula {_short(formula)} uses {symbol!r}; name each column instead")
-    if symbol in ("**", "^"):
-        return _power(_expanded(tree.args[0], formula), tree.args[1], formula)
-    left, right = (_expanded(part, formula) for part in tree.args)
-    if symbol in (":", "in"):
-        return _products(left, right, formula)
-    if symbol == "*":
-        return left | right | _products(left, right, formula)
-    # a / b is a + a:b, and (a + b) / c is a + b + a:b:c
-    whole: _Terms = {_INTERCEPT: ()}
-    for key, term in left.items():
-        whole = _products(whole, {key: term}, formula)
-    return left | _products(whole, right, formula)
-
-
-def _products(left: _Terms, right: _Terms, formula: str) -> _Terms:
-    """Return the product of every term of `left` with every term of `right`."""
-    if len(left) * len(right) > MAX_TERMS**2:
-        raise _too_many(formula)
-    products: _Terms = {}
-    for first in left.values():
-        for second in right.values():
-            factors = {f.key: f for f in (*first, *second)}
-            products.setdefault(frozenset(factors), tuple(factors.values()))
-    _check_number(products, formula)
-    return products
-
-
-def _power(terms: _Terms, exponent: Any, formula: str) -> _Terms:
-    """Return (a + b + ...)^n: all products of up to n of them."""
-    digits = getattr(exponent, "token", "")
-    if hasattr(exponent, "operator") or not digits.isdecimal() or not 1 <= int(digits[:9]) <= MAX_POWER:
-        raise FormulaError(
-            f"a power in {_short(formula)} must be a number from 1 to {MAX_POWER}; "
-            "for the power of a column write I(x ** 2)"
-        )
-    result = dict(terms)
-    for _ in range(int(digits) - 1):
-        larger = result | _products(result, terms, formula)
-        if len(larger) == len(result):
-            break
-        result = larger
-    return result
-
-
-def _check_number(terms: _Terms, formula: str) -> None:
-    """Raise FormulaError where a formula has grown beyond what anyone fits."""
-    if len(terms) > MAX_TERMS:
-        raise _too_many(formula)
-
-
-def _too_many(formula: str) -> FormulaError:
-    """Return the error for a formula of too many terms."""
-    return FormulaError(f"formula {_short(formula)} has more than {MAX_TERMS} terms; name those that matter")
-
-
-def _leaf(token: Any, formula: str) -> _Terms:
-    """Return the term that a number or a factor stands for."""
-    if token.kind.value == "value":
-        if token.token == "1":
-            return {_INTERCEPT: ()}
-        raise FormulaError(
-            f"{token.token} in {_short(formula)} is not a term: only 0 and 1 stand alone, "
-            "other numbers go inside I(...), as in I(2 * x)"
-        )
-    factor = _factor(token, formula)
-    return {frozenset((factor.key,)): (factor,)}
-
-
-def _factor(token: Any, formula: str) -> Factor:
-    """Return a factor from formulaic's token, its syntax tree checked."""
+def _factor(token: Any, shown: str) -> Factor:
+    """A factor from formulaic's token, its syntax tree checked."""
     if token.kind.value == "name":
-        return Factor(token.token, ast.Name(token.token, ast.Load()), (token.token,))
-    code = token.token
+        return Factor(token.token, alias(token.token), (token.token,))
+    code = _short(token.token)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)
-            tree = ast.parse(code, mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+            tree = ast.parse(token.token, mode="eval").body
+        reference = None
+        categorical = _called(tree) == CATEGORY
+        if categorical:
+            tree, reference = _category(tree, shown)
+        reader = _Reader(code, shown)
+        tree = reader.visit(tree)
+        name = ast.unparse(tree)
+        columns = tuple(dict.fromkeys(node.id for node in reader.columns))
+        for column in reader.columns:
+            column.id = alias(column.id)
+        for constant in reader.numbers:
+            constant.value = float(constant.value)
+        rebuilt = ast.unparse(tree)
+    except (RecursionError, MemoryError):
+        raise FormulaError(f"formula {shown} is nested too deeply") from None
+    except (SyntaxError, ValueError) as error:
+        if isinstance(error, FormulaError):
+            raise
         raise FormulaError(
-            f"{_short(code)} in {_short(formula)} cannot be read; a column whose name is not a plain word "
+            f"{code} in {shown} cannot be read; a column whose name is not a plain word "
             'is reached by Q("...") inside a call'
         ) from None
-    reference = None
-    categorical = isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id == CATEGORY
-    if categorical:
-        assert isinstance(tree, ast.Call)
-        tree, reference = _category(tree, formula)
-    expression = _checked(tree, code, formula, 0)
-    columns = tuple(dict.fromkeys(_columns(expression)))
     if not columns:
-        raise FormulaError(f"{_short(code)} in {_short(formula)} names no column")
-    name = ast.unparse(expression)
-    return Factor(f"{CATEGORY}({name})" if categorical else name, expression, columns, categorical, reference)
+        raise FormulaError(f"{code} in {shown} names no column")
+    return Factor(f"{CATEGORY}({name})" if categorical else name, rebuilt, columns, categorical, reference)
 
 
-def _category(call: ast.Call, formula: str) -> tuple[ast.expr, str | None]:
-    """Return what is inside `C(...)` and the reference level of a Treatment, if one is given."""
-    if not 1 <= len(call.args) <= 2 or call.keywords or isinstance(call.args[0], ast.Starred):
-        raise FormulaError(f'C in {_short(formula)} is C(x) or C(x, Treatment("level"))')
-    if len(call.args) == 1:
-        return call.args[0], None
-    treatment = call.args[1]
-    if isinstance(treatment, ast.Call) and isinstance(treatment.func, ast.Name):
-        values = [*treatment.args, *(k.value for k in treatment.keywords if k.arg == "reference")]
-        named = [k for k in treatment.keywords if k.arg != "reference"]
-        if treatment.func.id == "Treatment" and len(values) == 1 and not named:
-            level = values[0]
-            if isinstance(level, ast.Constant) and isinstance(level.value, str | int | float):
-                return call.args[0], str(level.value)
-    raise FormulaError(f'C in {_short(formula)} is C(x) or C(x, Treatment("level"))')
+def _called(node: ast.AST) -> str | None:
+    """The name that a node calls, if it is a call of one."""
+    return node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else None
 
 
-def _checked(node: ast.expr, code: str, formula: str, depth: int) -> ast.expr:
-    """Return a tree rebuilt from what is allowed, or raise FormulaError at the first thing that is not."""
-    if depth > MAX_DEPTH:
-        raise FormulaError(f"formula {_short(formula)} is nested too deeply")
-    if isinstance(node, ast.Name):
-        return ast.Name(node.id, ast.Load())
-    if isinstance(node, ast.Constant):
-        return ast.Constant(_number(node.value, formula))
-    if isinstance(node, ast.BinOp) and isinstance(node.op, _ARITHMETIC):
-        left, right = (_checked(n, code, formula, depth + 1) for n in (node.left, node.right))
-        return ast.BinOp(left, node.op, right)
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitXor):
-        raise FormulaError(f"write ** for a power in {_short(code)}; ^ means something else there")
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, _SIGNS):
-        return ast.UnaryOp(node.op, _checked(node.operand, code, formula, depth + 1))
-    if isinstance(node, ast.Call):
-        return _checked_call(node, code, formula, depth)
-    raise FormulaError(
-        f"{_short(code)} in {_short(formula)} is not allowed ({type(node).__name__}): a formula holds column "
-        f'names (Q("...") for any name), + - * / **, numbers, and {_KNOWN}'
-    )
+def _category(call: Any, shown: str) -> tuple[ast.expr, str | None]:
+    """What is inside `C(...)`, a column, and the reference level of a Treatment, if one is given."""
+    column, *rest = [*call.args, None] if not call.args else call.args
+    level = None
+    if len(rest) == 1 and _called(rest[0]) == "Treatment":
+        values = [*rest[0].args, *(k.value for k in rest[0].keywords if k.arg == "reference")]
+        if len(values) == 1 == len(rest[0].args) + len(rest[0].keywords):
+            level = getattr(values[0], "value", None)
+    is_column = isinstance(column, ast.Name) or _called(column) == QUOTE
+    is_level = isinstance(level, str | int | float) and not isinstance(level, bool)
+    if call.keywords or not is_column or (rest and not is_level):
+        raise FormulaError(f'C in {shown} is C(x) or C(x, Treatment("level")), x a column')
+    return column, str(level) if rest else None
 
 
-def _checked_call(node: ast.Call, code: str, formula: str, depth: int) -> ast.expr:
-    """Return a call of a named transform rebuilt, or the column that Q names."""
-    name = node.func.id if isinstance(node.func, ast.Name) else None
-    if name == CATEGORY:
-        raise FormulaError(f"C(...) in {_short(formula)} must stand by itself, outside other transforms")
-    if name not in (QUOTE, *TRANSFORMS):
-        called = repr(name) if name else "an expression"
-        raise FormulaError(f"{_short(formula)} calls {called}; a formula may call {_KNOWN}")
-    if len(node.args) != 1 or node.keywords or isinstance(node.args[0], ast.Starred):
-        raise FormulaError(f"{name} in {_short(formula)} takes exactly one argument and no options")
-    argument = node.args[0]
-    if name == QUOTE:
-        if not isinstance(argument, ast.Constant) or not isinstance(argument.value, str):
-            raise FormulaError(f'Q in {_short(formula)} takes a name in quotes, as in Q("max width")')
-        return ast.Name(argument.value, ast.Load())
-    return ast.Call(ast.Name(name, ast.Load()), [_checked(argument, code, formula, depth + 1)], [])
+class _Reader(ast.NodeTransformer):
+    """Walks the syntax tree of a factor: refuses what is not listed, and puts the column that Q names."""
 
+    def __init__(self, code: str, shown: str) -> None:
+        self.code, self.shown = code, shown
+        self.columns: list[ast.Name] = []
+        self.numbers: list[Any] = []
 
-def _number(value: object, formula: str) -> float:
-    """Return a constant if it is a finite real number."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise FormulaError(f"{value!r} in {_short(formula)} is not a number; text is allowed in Q(...) only")
-    try:
-        number = float(value)
-    except OverflowError:
-        number = float("inf")
-    if number in (float("inf"), float("-inf")):
-        raise FormulaError(f"a number in {_short(formula)} is too large")
-    return number if isinstance(value, float) else value
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        if isinstance(node, _ALLOWED):
+            return super().generic_visit(node)
+        if isinstance(node, ast.BitXor):
+            raise FormulaError(f"write ** for a power in {self.code}; ^ means something else there")
+        raise FormulaError(
+            f"{self.code} in {self.shown} is not allowed ({type(node).__name__}): a formula holds column "
+            f'names (Q("...") for any name), + - * / **, numbers, and {_KNOWN}'
+        )
 
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        self.columns.append(node)
+        return node
 
-def _columns(node: ast.expr) -> Iterable[str]:
-    """Yield the columns of a checked tree, from left to right."""
-    if isinstance(node, ast.Name):
-        yield node.id
-    elif isinstance(node, ast.BinOp):
-        yield from _columns(node.left)
-        yield from _columns(node.right)
-    elif isinstance(node, ast.UnaryOp):
-        yield from _columns(node.operand)
-    elif isinstance(node, ast.Call):
-        yield from _columns(node.args[0])
+    def visit_Constant(self, node: ast.Constant) -> ast.AST:
+        if isinstance(node.value, bool) or not isinstance(node.value, int | float):
+            raise FormulaError(
+                f"{node.value!r} in {self.shown} is not a number; text is allowed in Q(...) only"
+            )
+        if abs(node.value) > sys.float_info.max:
+            raise FormulaError(f"a number in {self.shown} is too large")
+        self.numbers.append(node)
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        name = _called(node)
+        if name == CATEGORY:
+            raise FormulaError(f"C(...) in {self.shown} must stand by itself, outside other transforms")
+        if name not in (QUOTE, *TRANSFORMS):
+            called = repr(name) if name else "an expression"
+            raise FormulaError(f"{self.shown} calls {called}; a formula may call {_KNOWN}")
+        if len(node.args) != 1 or node.keywords:
+            raise FormulaError(f"{name} in {self.shown} takes exactly one argument and no options")
+        if name != QUOTE:
+            node.args = [self.visit(node.args[0])]
+            return node
+        column = node.args[0]
+        if not isinstance(column, ast.Constant) or not isinstance(column.value, str):
+            raise FormulaError(f'Q in {self.shown} takes a name in quotes, as in Q("max width")')
+        return self.visit_Name(ast.Name(column.value, ast.Load()))

@@ -1,6 +1,5 @@
 """The rows of a model: metrics as columns, the gap to a reference, and the groups."""
 
-import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -122,12 +121,12 @@ def _metrics_as_columns(scores: pd.DataFrame, metrics: Sequence[str]) -> pd.Data
 
 def _gap_frame(data: pd.DataFrame, formula: Formula, metrics: Sequence[str], reference: str) -> pd.DataFrame:
     """Return the model frame whose left side is reference - method."""
-    if not isinstance(formula.response.expression, ast.Name):
+    if not formula.response.is_column:
         raise FormulaError(
             f"reference={reference!r} needs a metric by itself on the left side, since the gap is "
             f"formed first; {formula.response.name} is not one"
         )
-    left = formula.response.expression.id
+    left = formula.response.columns[0]
     check_columns(data, ["case", "method"], "data")
     if left in metrics:
         scores = data[data["metric"] == left]
