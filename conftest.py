@@ -12,8 +12,8 @@ collect_ignore_glob = [] if _IS_THERE else ["salstats/explain/*"]
 
 
 def pytest_collection_modifyitems(items):
-    """Under CI a missing extra is a failure, unless it was left out on purpose."""
+    """Under CI a missing extra is a failure."""
     import pytest
 
-    if not _IS_THERE and os.environ.get("CI") and not os.environ.get("SALSTATS_WITHOUT_TORCH"):
+    if not _IS_THERE and os.environ.get("CI"):
         raise pytest.UsageError("the extra 'explain' is not installed; pip install '.[test]' brings it")

@@ -1,9 +1,7 @@
-"""Everything but `salstats.explain` works where torch is not installed."""
+"""Nothing but `salstats.explain` asks for torch; `.ci/without_torch` runs each stage where it is missing."""
 
 import subprocess
 import sys
-
-import pytest
 
 #: Run before anything else: finders say that what the extra brings is not there.
 WITHOUT = """
@@ -36,8 +34,7 @@ def test_the_extra_is_gone_in_these_tests(tmp_path):
 def test_every_public_name_loads(tmp_path):
     code = "import salstats as ss\nprint(len([getattr(ss, name) for name in ss.__all__]))"
     done = run(code, tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert int(done.stdout) > 60
+    assert int(done.stdout or 0) > 60, done.stderr
 
 
 def test_explain_says_what_to_install(tmp_path):
@@ -45,25 +42,6 @@ def test_explain_says_what_to_install(tmp_path):
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].endswith("pip install 'salstats[explain]' brings it")
     assert "torch, pytorch_grad_cam, captum" in done.stderr
-
-
-def test_maps_become_scores(tmp_path):
-    code = """
-import numpy as np, salstats as ss
-truth = np.zeros((8, 8), bool); truth[2:5, 2:5] = True
-scores = ss.score(ss.study_from_arrays({("a", "Edema"): truth}, {("a", "Edema", "cam"): truth * 0.9}))
-print(scores["score"].tolist())
-"""
-    assert run(code, tmp_path).stdout.strip() == "[1.0, 1.0]"
-
-
-@pytest.mark.slow
-def test_the_demo_runs(tmp_path):
-    done = run(
-        "from salstats.cli.app import main\nsys.argv = ['salstats', 'demo', '-o', 'out']\nmain()", tmp_path
-    )
-    assert done.returncode == 0, done.stderr
-    assert (tmp_path / "out" / "index.html").is_file()
 
 
 def test_importing_the_package_does_not_import_the_extra(tmp_path):

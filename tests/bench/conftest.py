@@ -1,3 +1,4 @@
+import sys
 from pathlib import Path
 
 import cv2
@@ -8,11 +9,16 @@ HERE = Path(__file__).parent
 
 @pytest.fixture
 def one_thread():
-    """OpenCV on one core."""
-    before = cv2.getNumThreads()
-    cv2.setNumThreads(1)
+    """OpenCV, and torch where a test has imported it, on one core."""
+    libraries = [(cv2.getNumThreads, cv2.setNumThreads)]
+    if torch := sys.modules.get("torch"):
+        libraries.append((torch.get_num_threads, torch.set_num_threads))
+    before = [get() for get, _ in libraries]
+    for _, put in libraries:
+        put(1)
     yield
-    cv2.setNumThreads(before)
+    for (_, put), n in zip(libraries, before, strict=True):
+        put(n)
 
 
 def pytest_collection_modifyitems(items):

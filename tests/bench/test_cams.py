@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-pytestmark = [pytest.mark.torch, pytest.mark.slow]
+pytestmark = [pytest.mark.torch, pytest.mark.usefixtures("one_thread")]
 torch = pytest.importorskip("torch", reason="needs the explain extra")
 nn = torch.nn
 
@@ -20,14 +20,6 @@ TURNS = 6
 N_TARGETS, BATCH = 10, 16
 #: Single precision, through a network.
 SINGLE = 1e-4
-
-
-@pytest.fixture(autouse=True)
-def torch_on_one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def resnet50():

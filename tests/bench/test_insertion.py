@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-pytestmark = [pytest.mark.torch, pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
+pytestmark = [pytest.mark.torch, pytest.mark.usefixtures("one_thread")]
 torch = pytest.importorskip("torch", reason="needs the explain extra")
 
 from salstats.explain.faithfulness import insertion  # noqa: E402
@@ -15,14 +15,6 @@ TOLERANCE = 1e-5
 #: Turns that a disturbed machine may take; the fastest runs of both sides count.
 TURNS = 12
 STEPS = 50
-
-
-@pytest.fixture(autouse=True)
-def torch_on_one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def three_layers():

@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-pytestmark = [pytest.mark.torch, pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
+pytestmark = [pytest.mark.torch, pytest.mark.usefixtures("one_thread")]
 torch = pytest.importorskip("torch", reason="needs the explain extra")
 captum = pytest.importorskip("captum.attr", reason="needs the explain extra")
 
@@ -17,14 +17,6 @@ TIMES_FASTER = 4
 TURNS = 10
 #: Differences of outputs in single precision.
 SINGLE = 1e-5
-
-
-@pytest.fixture(autouse=True)
-def torch_on_one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def test_ten_targets_cost_one_set_of_passes():
