@@ -16,7 +16,6 @@ depend on the device or the batch where these do not:
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -148,10 +147,9 @@ def _grid(output: Any, request: Request) -> np.ndarray:
 
 
 def _formula(kind: type, *numbers: np.ndarray | None, eigen_smooth: bool = False) -> np.ndarray:
-    """Return maps by the library's formula, of activations and gradients alone."""
-    formula: Any = object.__new__(kind)
-    # its hooks, of which there are none, are taken away with it
-    formula.activations_and_grads = SimpleNamespace(release=lambda: None)
+    """Maps by the library's formula, of activations and gradients alone."""
+    # it is given no layer to look at, and of the model it asks for a parameter
+    formula = kind(torch.nn.ParameterList([torch.zeros(1)]), target_layers=[])
     # what is not finite is found, and its image named, where maps are checked
     with np.errstate(all="ignore"):
         return np.asarray(formula.get_cam_image(None, None, None, *numbers, eigen_smooth))

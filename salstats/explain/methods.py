@@ -28,7 +28,7 @@ class Method:
     kind : str
         "cam", "gradient", "perturbation", "attention" or "activation".
     library : str
-        What computes it: "grad-cam", "captum" or "salstats".
+        What computes it: "grad-cam", "captum" or "salstats" (with scikit-learn where a model is fitted).
     run : str
         Where its runner is, "module:function"; see `Request`.
     source : str
@@ -164,8 +164,8 @@ _ROWS = (
         "lime",
         "LIME",
         PERTURBATION,
-        "captum",
-        "salstats.explain.perturbations:run_lime",
+        "salstats",
+        "salstats.explain.superpixels:run_lime",
         "Ribeiro et al. (2016), doi:10.1145/2939672.2939778",
         hooks=False,
         random=True,
@@ -185,8 +185,8 @@ _ROWS = (
         "kernel_shap",
         "KernelSHAP",
         PERTURBATION,
-        "captum",
-        "salstats.explain.perturbations:run_kernel_shap",
+        "salstats",
+        "salstats.explain.superpixels:run_kernel_shap",
         "Lundberg & Lee (2017), arXiv:1705.07874",
         hooks=False,
         random=True,
@@ -200,7 +200,7 @@ _ROWS = (
         "RISE",
         PERTURBATION,
         "salstats",
-        "salstats.explain.rise:run_rise",
+        "salstats.explain.perturbations:run_rise",
         "Petsiuk et al. (2018), arXiv:1806.07421",
         hooks=False,
         random=True,

@@ -1,29 +1,22 @@
-"""Methods that look at outputs only: Occlusion, LIME and KernelSHAP.
+"""Occlusion and RISE, which look at the outputs for an image of which parts are hidden.
 
-What they explain is the network's output as it is (a logit, as a rule). One set of forward passes serves all
-targets of an image. `mixed_precision` reaches these passes. `baseline` is what a hidden pixel shows: "zero",
-"mean" (of each channel of the image), "blur" (as in `insertion`), a number, or an array of shape (channels,)
-or (channels, height, width).
+Occlusion explains the network's output as it is (a logit, as a rule), RISE the probability. One set of
+forward passes serves all targets of an image. `mixed_precision` reaches these passes. `baseline` is what a
+hidden pixel shows: "zero", "mean" (of each channel of the image), "blur" (as in `insertion`), a number, or an
+array of shape (channels,) or (channels, height, width).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
 import numpy as np
 import torch
-from captum._utils.models.linear_model import SkLearnLasso, SkLearnLinearRegression
-from captum._utils.models.model import Model
-from captum.attr import Lime
-from captum.attr._core.lime import get_exp_kernel_similarity_function
 
-from salstats.checks import ValueRangeError, check_count
+from salstats.checks import ShapeError, ValueRangeError, check_choice, check_count
 from salstats.explain.attributions import baselines_of
+from salstats.explain.forward import PROBABILITIES, to_probabilities
 from salstats.explain.request import Request
-from salstats.explain.superpixels import superpixels_of
-
-#: Weight of the two samples that a KernelSHAP model must fit: captum's stand-in for infinity.
-_MUST_FIT = 1_000_000.0
 
 
 def run_occlusion(request: Request) -> torch.Tensor:
@@ -103,183 +96,159 @@ def _pair(value: Any, option: str) -> tuple[int, int]:
     return rows, columns
 
 
-def run_lime(request: Request) -> torch.Tensor:
-    """Return what each superpixel adds to the target's output, in a sparse linear model of it.
-
-    captum's LIME: random half of the superpixels hidden, samples weighted by how alike they are to the image
-    (cosine), a Lasso fitted to the outputs. Every superpixel is hidden or shown as one.
-
-    Parameters
-    ----------
-    request : Request
-        Options: `segments`, `n_segments`, see `superpixels_of`; `n_samples` (1000); `alpha` (0.01), weight of
-        the Lasso's penalty, in the units of the output: larger leaves fewer superpixels; `kernel_width` (1),
-        of the weights; `baseline` ("zero").
-
-    Returns
-    -------
-    Tensor, shape (b, 1, height, width)
-
-    Raises
-    ------
-    ShapeError, ValueRangeError
-        The baseline or the superpixels fit no image, or a number is out of range.
-
-    References
-    ----------
-    Ribeiro, M. T., Singh, S. and Guestrin, C. (2016). "Why should I trust you?": explaining the predictions
-    of any classifier. Proceedings of the 22nd ACM SIGKDD, 1135-1144. doi:10.1145/2939672.2939778
-    """
-    alpha, width = (_positive(request.options[name], name) for name in ("alpha", "kernel_width"))
-    return _surrogates(
-        request,
-        lambda generator, n_samples, n_features: generator.random((n_samples, n_features)) < 0.5,
-        # cyclic descent draws nothing, but without a seed of its own it moves the global generator
-        lambda: SkLearnLasso(alpha=alpha, random_state=0),
-        get_exp_kernel_similarity_function("cosine", kernel_width=width),
-    )
-
-
-def run_kernel_shap(request: Request) -> torch.Tensor:
-    """Return the Shapley value of each superpixel, estimated by a weighted linear model.
-
-    captum's KernelSHAP: the number of superpixels shown is drawn from the Shapley kernel, which ones at
-    random; the samples with none and with all are always there and outweigh the others. Every superpixel is
-    hidden or shown as one.
-
-    Parameters
-    ----------
-    request : Request
-        Options: `segments`, `n_segments`, see `superpixels_of`; `n_samples` (1000), at least two more than
-        there are superpixels; `baseline` ("zero").
-
-    Returns
-    -------
-    Tensor, shape (b, 1, height, width)
-        The superpixels' values add up to the target's output for the image less that for the baseline.
-
-    Raises
-    ------
-    ShapeError, ValueRangeError
-        The baseline or the superpixels fit no image, or there are fewer samples than superpixels need.
-
-    References
-    ----------
-    Lundberg, S. M. and Lee, S.-I. (2017). A unified approach to interpreting model predictions. Advances in
-    Neural Information Processing Systems 30, 4765-4774. arXiv:1705.07874
-    """
-    return _surrogates(
-        request, shapley_samples, SkLearnLinearRegression, _shapley_weight, n_extra=2, n_least=2
-    )
-
-
-def shapley_samples(generator: np.random.Generator, n_samples: int, n_features: int) -> np.ndarray:
-    """Return which superpixels each sample shows: all, none, then as drawn; shape (n_samples, n_features)."""
-    numbers = np.arange(1, n_features)
-    share = 1 / (numbers * (n_features - numbers))
-    shown = generator.choice(numbers, size=n_samples, p=share / share.sum())
-    shown[:2] = n_features, 0
-    ranks = generator.random((n_samples, n_features)).argsort(axis=1).argsort(axis=1)
-    return np.asarray(ranks < shown[:, None])
-
-
-def _shapley_weight(image: Any, changed: Any, shown: torch.Tensor, **_: Any) -> torch.Tensor:
-    """Return the weight of a sample: that of the kernel is in how samples are drawn."""
-    n_shown = int(shown.sum())
-    return torch.tensor([1.0 if 0 < n_shown < shown.numel() else _MUST_FIT])
-
-
-def _surrogates(
-    request: Request,
-    draw: Callable[[np.random.Generator, int, int], np.ndarray],
-    linear_model: Callable[[], Any],
-    similarity: Callable[..., Any],
-    *,
-    n_extra: int = 0,
-    n_least: int = 1,
-) -> torch.Tensor:
-    """Return the coefficients of a linear model of the outputs, laid on the superpixels."""
-    n_samples = check_count(request.options["n_samples"], "n_samples", 2)
-    shape = request.images.shape[2:]
-    maps = torch.empty((len(request.images), 1, *shape), dtype=torch.float32)
-    for places in request.groups():
-        image = request.images[places[:1]]
-        segments = superpixels_of(image[0], request.options["segments"], request.options["n_segments"])
-        n_features = int(segments.max()) + 1
-        if n_features < n_least:
-            raise ValueRangeError("an image of one superpixel has nothing to compare; n_segments=49 is usual")
-        if n_samples < n_features + n_extra:
-            raise ValueRangeError(
-                f"n_samples={n_samples} are too few for {n_features} superpixels; take {20 * n_features} "
-                "or more, or fewer superpixels"
-            )
-        samples = draw(request.generator(places[0]), n_samples, n_features)
-        data = _Data()
-        passes: list[torch.Tensor] = []
-        # captum reads its samples in an order that it draws, and starts its linear models at random
-        with torch.random.fork_rng(devices=[]):
-            Lime(_kept(request, passes), data, similarity, _one_by_one(samples, image.device)).attribute(
-                image,
-                baselines=baselines_of(image, request.options["baseline"]),
-                # of all outputs, which are kept
-                target=0,
-                feature_mask=torch.as_tensor(segments, device=image.device)[None, None],
-                n_samples=n_samples,
-                perturbations_per_eval=request.batch_size,
-                return_input_shape=False,
-            )
-            outputs = torch.cat(passes).float()
-            for place, target in zip(places, request.targets[places].tolist(), strict=True):
-                fitted = linear_model()
-                fitted.fit([(data.samples, outputs[:, target], data.weights)])
-                maps[place, 0] = fitted.representation().flatten()[torch.from_numpy(segments)]
-    return maps
-
-
-def _one_by_one(samples: np.ndarray, device: torch.device) -> Callable[..., Iterator[torch.Tensor]]:
-    """Return what gives captum its samples, in their order."""
-
-    def generate(image: Any, **_: Any) -> Iterator[torch.Tensor]:
-        for sample in samples:
-            yield torch.as_tensor(sample[None], device=device).long()
-
-    return generate
-
-
-class _Data(Model):
-    """Stands where captum expects a linear model, and keeps what it would be fitted to."""
-
-    def fit(self, train_data: Any, **_: Any) -> None:
-        """Keep samples, shape (n_samples, n_features), and their weights, shape (n_samples,)."""
-        self.samples, _, self.weights = train_data.dataset.tensors
-
-    def representation(self) -> torch.Tensor:
-        """Return no coefficients."""
-        return torch.zeros(self.samples.shape[1])
-
-    def __call__(self, x: Any) -> Any:
-        """Predict nothing."""
-        raise NotImplementedError
-
-
-def _kept(request: Request, passes: list[torch.Tensor]) -> Callable[[torch.Tensor], torch.Tensor]:
-    """Return forward passes whose outputs are kept."""
-
-    def outputs(images: torch.Tensor) -> torch.Tensor:
-        passes.append(request.outputs(images))
-        return passes[-1]
-
-    return outputs
-
-
 def _chunks(items: list[Any], size: int) -> Iterator[list[Any]]:
     """Yield so many items at a time."""
     for start in range(0, len(items), size):
         yield items[start : start + size]
 
 
-def _positive(value: Any, option: str) -> float:
-    """Return a positive number."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < np.inf:
-        raise ValueRangeError(f"{option} must be a positive number, not {value!r}")
-    return float(value)
+def run_rise(request: Request) -> torch.Tensor:
+    """Return the mean of random masks, weighted by the target's probability behind each.
+
+    Each mask is a grid of cells that are kept or hidden at random, enlarged bilinearly by one cell more than
+    the image has and shifted at random by less than a cell. Masks are made a batch at a time, and one set of
+    passes serves all targets of an image. `mixed_precision` reaches the passes.
+
+    Parameters
+    ----------
+    request : Request
+        Options: `n_masks` (4000); `cells` (7), along each side; `keep` (0.5), probability that a cell is
+        kept; `probability` ("softmax", "sigmoid" or "none": outputs as they are); `baseline` ("zero"), what a
+        hidden pixel shows.
+
+    Returns
+    -------
+    Tensor, shape (b, 1, height, width)
+        Divided by `keep * n_masks`, as in the paper: by the expected number of masks that show a pixel, not
+        by the number that did. Where a pixel plays no part it is the mean weight of all masks, and not 0.
+
+    Raises
+    ------
+    ShapeError, ValueRangeError
+        The baseline fits no image, or a number is out of range.
+
+    References
+    ----------
+    Petsiuk, V., Das, A. and Saenko, K. (2018). RISE: randomized input sampling for explanation of black-box
+    models. British Machine Vision Conference. arXiv:1806.07421
+    """
+    n_masks = check_count(request.options["n_masks"], "n_masks")
+    cells = check_count(request.options["cells"], "cells", 2)
+    keep = request.options["keep"]
+    if isinstance(keep, bool) or not isinstance(keep, int | float) or not 0 < keep < 1:
+        raise ValueRangeError(f"keep must lie strictly between 0 and 1, not {keep!r}; 0.5 is usual")
+    probability = check_choice(request.options["probability"], PROBABILITIES, "probability")
+    height, width = (int(side) for side in request.images.shape[2:])
+    if cells > min(height, width):
+        raise ValueRangeError(f"cells={cells} along a side of {min(height, width)} pixels; take fewer")
+    maps = torch.empty((len(request.images), 1, height, width), dtype=torch.float64)
+    for places in request.groups():
+        image = request.images[places[:1]]
+        hidden = baselines_of(image, request.options["baseline"])
+        contrast = image - hidden
+        targets = request.targets[places].cpu()
+        grids, shifts = draw_masks(request.generator(places[0]), n_masks, cells, keep, (height, width))
+        # in half precision weights and sums would be rounded too much; MPS has no double
+        number = torch.promote_types(torch.float32, image.dtype)
+        exact = number if image.device.type == "mps" else torch.float64
+        total = torch.zeros((len(places), height * width), dtype=exact, device=image.device)
+        for start in range(0, n_masks, request.batch_size):
+            part = slice(start, start + request.batch_size)
+            masks = make_masks(grids[part], shifts[part], (height, width), device=image.device).to(number)
+            outputs = request.outputs(hidden + masks[:, None].to(image) * contrast)
+            weights = to_probabilities(outputs, probability)[:, targets]
+            total += weights.T.to(masks) @ masks.flatten(1)
+        maps[places, 0] = (total.cpu().double() / (keep * n_masks)).reshape(-1, height, width)
+    return maps
+
+
+def draw_masks(
+    generator: np.random.Generator, n_masks: int, cells: int, keep: float, shape: tuple[int, int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the cells that each mask keeps, and its shift in pixels.
+
+    Parameters
+    ----------
+    generator : numpy.random.Generator
+    n_masks, cells : int
+        How many masks, and cells along each side.
+    keep : float
+        Probability that a cell is kept.
+    shape : tuple of int
+        (height, width) of the image.
+
+    Returns
+    -------
+    grids : ndarray of bool, shape (n_masks, cells, cells)
+    shifts : ndarray of int64, shape (n_masks, 2)
+        (rows, columns), from 0 to a cell's side less 1.
+    """
+    grids = generator.random((n_masks, cells, cells)) < keep
+    shifts = generator.integers([_cell(side, cells) for side in shape], size=(n_masks, 2))
+    return grids, shifts
+
+
+def make_masks(
+    grids: Any, shifts: Any, shape: tuple[int, int], *, device: torch.device | None = None
+) -> torch.Tensor:
+    """Return masks for an image, from cells that are kept and shifts.
+
+    Parameters
+    ----------
+    grids : ndarray of bool, shape (n, cells, cells)
+    shifts : ndarray of int, shape (n, 2)
+        (rows, columns), from 0 to a cell's side less 1. A cell's side is that of the image divided by the
+        number of cells, rounded up.
+    shape : tuple of int
+        (height, width) of the image.
+    device : torch.device, optional
+        Where the masks are made; by default on the CPU.
+
+    Returns
+    -------
+    Tensor of float32, shape (n, height, width)
+        From 0, hidden, to 1, kept.
+
+    Raises
+    ------
+    ShapeError
+        Grids are not square, or there is not one shift for each.
+
+    Notes
+    -----
+    Bilinear with half-pixel centres, from `cells` to `cells + 1` cells' sides, as in the authors' code
+    (eclique/RISE, `explanations.py`, commit ac419cd), which mirrors the outermost half cell where here its
+    value is kept. The expectation of each pixel is exactly the probability that a cell is kept.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from salstats.explain.perturbations import make_masks
+    >>> make_masks(np.array([[[True, False], [True, False]]]), np.array([[0, 0]]), (4, 4))[0, 0]
+    tensor([1.0000, 1.0000, 0.6667, 0.3333])
+    """
+    kept, moved = torch.as_tensor(grids, dtype=torch.float32, device=device), np.asarray(shifts)
+    if kept.ndim != 3 or kept.shape[1] != kept.shape[2] or moved.shape != (len(kept), 2):
+        raise ShapeError(
+            f"grids must have shape (n, cells, cells) and shifts (n, 2), not {tuple(kept.shape)} and "
+            f"{moved.shape}"
+        )
+    rows, columns = (
+        torch.as_tensor(
+            _weights(side, kept.shape[1])[at[:, None] + np.arange(side)], dtype=torch.float32, device=device
+        )
+        for side, at in zip(shape, moved.T, strict=True)
+    )
+    return rows @ kept @ columns.transpose(1, 2)
+
+
+def _cell(side: int, cells: int) -> int:
+    """Return a cell's side in pixels."""
+    return -(-side // cells)
+
+
+def _weights(side: int, cells: int) -> np.ndarray:
+    """Return what each cell of a row gives to each pixel of the enlarged row, shape (pixels, cells)."""
+    n_pixels = (cells + 1) * _cell(side, cells)
+    centres = np.clip((np.arange(n_pixels) + 0.5) * cells / n_pixels - 0.5, 0, cells - 1)
+    return np.asarray(np.maximum(1 - np.abs(centres[:, None] - np.arange(cells)), 0))

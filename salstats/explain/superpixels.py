@@ -1,15 +1,164 @@
-"""Superpixels: the parts of an image that LIME and KernelSHAP hide and show."""
+"""LIME and KernelSHAP: linear models of the outputs for an image of which superpixels are hidden.
+
+What they explain is the network's output as it is (a logit, as a rule). One set of forward passes serves all
+targets of an image. `mixed_precision` reaches these passes; `baseline` is as in `perturbations`.
+"""
 
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import torch
+from torch.nn.functional import cosine_similarity
 
 from salstats.checks import ShapeError, ValueRangeError, check_choice, check_count
+from salstats.explain.attributions import baselines_of
+from salstats.explain.request import Request
 
+#: Weight of the two samples that a KernelSHAP model must fit: captum's stand-in for infinity.
+_MUST_FIT = 1_000_000.0
 #: Between nearness in place and in value, of images scaled to 0 to 1: scikit-image's advice for gray images.
 _COMPACTNESS = 0.1
+
+
+def run_lime(request: Request) -> torch.Tensor:
+    """Return what each superpixel adds to the target's output, in a sparse linear model of it.
+
+    As captum's LIME: random half of the superpixels hidden, samples weighted by how alike they are to the
+    image (cosine), a Lasso fitted to the outputs. Every superpixel is hidden or shown as one.
+
+    Parameters
+    ----------
+    request : Request
+        Options: `segments`, `n_segments`, see `superpixels_of`; `n_samples` (1000); `alpha` (0.01), weight of
+        the Lasso's penalty, in the units of the output: larger leaves fewer superpixels; `kernel_width` (1),
+        of the weights; `baseline` ("zero").
+
+    Returns
+    -------
+    Tensor, shape (b, 1, height, width)
+
+    Raises
+    ------
+    ShapeError, ValueRangeError
+        The baseline or the superpixels fit no image, or a number is out of range.
+
+    References
+    ----------
+    Ribeiro, M. T., Singh, S. and Guestrin, C. (2016). "Why should I trust you?": explaining the predictions
+    of any classifier. Proceedings of the 22nd ACM SIGKDD, 1135-1144. doi:10.1145/2939672.2939778
+    """
+    alpha, width = (_positive(request.options[name], name) for name in ("alpha", "kernel_width"))
+
+    def draw(generator: np.random.Generator, n_samples: int, n_features: int) -> np.ndarray:
+        return generator.random((n_samples, n_features)) < 0.5
+
+    def fit(shown: np.ndarray, outputs: np.ndarray, cosines: np.ndarray) -> np.ndarray:
+        from sklearn.linear_model import Lasso
+
+        weights = np.exp(-((1 - cosines) ** 2) / (2 * width**2))
+        # cyclic descent draws nothing, but without a seed of its own it moves the global generator
+        return np.asarray(Lasso(alpha=alpha, random_state=0).fit(shown, outputs, weights).coef_)
+
+    return _surrogates(request, draw, fit)
+
+
+def run_kernel_shap(request: Request) -> torch.Tensor:
+    """Return the Shapley value of each superpixel, estimated by a weighted linear model.
+
+    As captum's KernelSHAP: the number of superpixels shown is drawn from the Shapley kernel, which ones at
+    random; the samples with none and with all are always there and outweigh the others. Every superpixel is
+    hidden or shown as one.
+
+    Parameters
+    ----------
+    request : Request
+        Options: `segments`, `n_segments`, see `superpixels_of`; `n_samples` (1000), at least two more than
+        there are superpixels; `baseline` ("zero").
+
+    Returns
+    -------
+    Tensor, shape (b, 1, height, width)
+        The superpixels' values add up to the target's output for the image less that for the baseline.
+
+    Raises
+    ------
+    ShapeError, ValueRangeError
+        The baseline or the superpixels fit no image, or there are fewer samples than superpixels need.
+
+    References
+    ----------
+    Lundberg, S. M. and Lee, S.-I. (2017). A unified approach to interpreting model predictions. Advances in
+    Neural Information Processing Systems 30, 4765-4774. arXiv:1705.07874
+    """
+
+    def fit(shown: np.ndarray, outputs: np.ndarray, cosines: np.ndarray) -> np.ndarray:
+        from sklearn.linear_model import LinearRegression
+
+        # the kernel's own weights are in how samples are drawn
+        n_shown = shown.sum(axis=1)
+        weights = np.where((n_shown > 0) & (n_shown < shown.shape[1]), 1, _MUST_FIT).astype(np.float32)
+        return np.asarray(LinearRegression().fit(shown, outputs, weights).coef_)
+
+    return _surrogates(request, shapley_samples, fit, n_extra=2, n_least=2)
+
+
+def shapley_samples(generator: np.random.Generator, n_samples: int, n_features: int) -> np.ndarray:
+    """Return which superpixels each sample shows: all, none, then as drawn; shape (n_samples, n_features)."""
+    numbers = np.arange(1, n_features)
+    share = 1 / (numbers * (n_features - numbers))
+    shown = generator.choice(numbers, size=n_samples, p=share / share.sum())
+    shown[:2] = n_features, 0
+    ranks = generator.random((n_samples, n_features)).argsort(axis=1).argsort(axis=1)
+    return np.asarray(ranks < shown[:, None])
+
+
+def _surrogates(
+    request: Request,
+    draw: Callable[[np.random.Generator, int, int], np.ndarray],
+    fit: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray],
+    *,
+    n_extra: int = 0,
+    n_least: int = 1,
+) -> torch.Tensor:
+    """Coefficients of a linear model of the outputs, laid on the superpixels.
+
+    `draw` gives which superpixels each sample shows, `fit` the coefficients of samples, outputs and the
+    cosines between samples and image.
+    """
+    n_samples = check_count(request.options["n_samples"], "n_samples", 2)
+    maps = torch.empty((len(request.images), 1, *request.images.shape[2:]), dtype=torch.float32)
+    for places in request.groups():
+        image = request.images[places[:1]]
+        segments = superpixels_of(image[0], request.options["segments"], request.options["n_segments"])
+        n_features = int(segments.max()) + 1
+        if n_features < n_least:
+            raise ValueRangeError("an image of one superpixel has nothing to compare; n_segments=49 is usual")
+        if n_samples < n_features + n_extra:
+            raise ValueRangeError(
+                f"n_samples={n_samples} are too few for {n_features} superpixels; take {20 * n_features} "
+                "or more, or fewer superpixels"
+            )
+        shown = draw(request.generator(places[0]), n_samples, n_features)
+        outputs, cosines = _of_samples(request, image, segments, shown)
+        for place, target in zip(places, request.targets[places].tolist(), strict=True):
+            coefficients = fit(shown.astype(np.float32), outputs[:, target], cosines)
+            maps[place, 0] = torch.from_numpy(coefficients[segments])
+    return maps
+
+
+def _of_samples(
+    request: Request, image: torch.Tensor, segments: np.ndarray, shown: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Outputs for an image of which each sample shows some superpixels, and each sample's cosine with it."""
+    baseline = baselines_of(image, request.options["baseline"])
+    of_pixels = torch.as_tensor(segments, device=image.device)
+    outputs, cosines = [], []
+    for part in torch.as_tensor(shown, device=image.device).split(request.batch_size):
+        changed = torch.where(part[:, of_pixels][:, None], image, baseline)
+        outputs.append(request.outputs(changed).float())
+        cosines.append(cosine_similarity(image.flatten(1).float(), changed.flatten(1).float()).cpu())
+    return torch.cat(outputs).numpy(), torch.cat(cosines).numpy()
 
 
 def superpixels_of(
@@ -89,3 +238,10 @@ def _slic(image: torch.Tensor, n_segments: int) -> np.ndarray:
 def _array(segments: Any) -> np.ndarray:
     """Return an array, wherever it lies."""
     return segments.cpu().numpy() if isinstance(segments, torch.Tensor) else np.asarray(segments)
+
+
+def _positive(value: Any, option: str) -> float:
+    """Return a positive number."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < np.inf:
+        raise ValueRangeError(f"{option} must be a positive number, not {value!r}")
+    return float(value)

@@ -1,3 +1,5 @@
+"""Occlusion against captum and its definition; RISE against the expectation of its masks."""
+
 import numpy as np
 import pytest
 
@@ -6,44 +8,19 @@ from salstats.checks import ShapeError, ValueRangeError
 pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")
 captum = pytest.importorskip("captum.attr", reason="needs the explain extra")
-from captum._utils.models.linear_model import SkLearnLasso  # noqa: E402
-from explain.runner_requests import ask, noise, seeded, state  # noqa: E402
+from explain.runner_requests import Counting, ask, noise, seeded, state  # noqa: E402
 
 from salstats.explain.making import explain  # noqa: E402
-from salstats.explain.perturbations import shapley_samples  # noqa: E402
-from salstats.explain.superpixels import grid  # noqa: E402
+from salstats.explain.perturbations import draw_masks, make_masks  # noqa: E402
 
 nn = torch.nn
 
 #: Single precision: outputs are compared as differences of two passes.
 SINGLE = 1e-5
-#: captum fits its linear models in single precision, two samples weighing a million times the others.
-FITTED = 1e-3
-
-SURROGATES = ("lime", "kernel_shap")
-METHODS = ("occlusion", *SURROGATES)
-SMALL = {
-    "occlusion": {"window": 4, "stride": 3},
-    "lime": {"n_segments": 12, "n_samples": 60, "alpha": 1e-4},
-    "kernel_shap": {"n_segments": 12, "n_samples": 60},
-}
-
-
-def linear(shape, n_outputs=3):
-    return seeded(lambda: nn.Sequential(nn.Flatten(), nn.Linear(int(np.prod(shape)), n_outputs)))
-
-
-class Counting(nn.Module):
-    """A small CNN that counts the images it sees."""
-
-    def __init__(self):
-        super().__init__()
-        self.conv, self.head = nn.Conv2d(2, 4, 3), nn.Linear(4, 3)
-        self.n_images = 0
-
-    def forward(self, x):
-        self.n_images += len(x)
-        return self.head(torch.relu(self.conv(x)).mean(dim=(2, 3)))
+#: Standard deviations of a Monte Carlo mean; the largest of some hundreds of pixels is within five.
+SIGMAS = 5.0
+SMALL = {"occlusion": {"window": 4, "stride": 3}, "rise": {"n_masks": 41, "cells": 4}}
+METHODS = tuple(SMALL)
 
 
 def cnn():
@@ -103,10 +80,107 @@ def test_occlusion_is_its_definition(baseline):
 
 def test_occlusion_of_a_linear_network_by_one_pixel_is_weight_times_value():
     shape = (2, 4, 5)
-    model, x = linear(shape), images(2, shape)
+    model, x = seeded(lambda: nn.Sequential(nn.Flatten(), nn.Linear(40, 3))), images(2, shape)
     expected = (model[1].weight[2].reshape(shape) * x).sum(dim=1)
     found = ask("occlusion", model, x, 2, window=1, stride=1)
     assert torch.allclose(found[:, 0], expected.double(), atol=SINGLE)
+
+
+class OnePixel(nn.Module):
+    """Its outputs are pixels of the image."""
+
+    def __init__(self, *places):
+        super().__init__()
+        self.places = places
+
+    def forward(self, x):
+        return torch.stack([x[:, 0, row, column] for row, column in self.places], dim=1)
+
+
+def enlarged_weights(side, cells):
+    """What each cell gives to each pixel of an enlarged row, by NumPy's own interpolation."""
+    n_pixels = (cells + 1) * -(-side // cells)
+    centres = (np.arange(n_pixels) + 0.5) * cells / n_pixels - 0.5
+    return np.stack([np.interp(centres, np.arange(cells), row) for row in np.eye(cells)], axis=1)
+
+
+def mean_product(side, cells, place):
+    """Mean over shifts of the sum over cells of a place's weight times each other pixel's."""
+    weights = enlarged_weights(side, cells)
+    shifts = range(-(-side // cells))
+    return np.mean([weights[s : s + side] @ weights[s + place] for s in shifts], axis=0)
+
+
+def test_of_one_pixel_the_map_is_the_covariance_of_masks_and_peaks_there():
+    place, cells, keep, n_masks = (9, 8), 4, 0.4, 8000
+    x = torch.full((1, 1, 16, 18), 2.0)
+    options = {"n_masks": n_masks, "cells": cells, "keep": keep, "probability": "none", "batch_size": 200}
+    found = ask("rise", OnePixel(place), x, 0, **options)[0, 0].numpy()
+    # E[M(q) M(p)] / keep: cells are independent, so it is keep + (1 - keep) times the shared weight
+    shared = np.outer(mean_product(16, cells, place[0]), mean_product(18, cells, place[1]))
+    expected = 2.0 * (keep + (1 - keep) * shared)
+    # a product of two masks lies between 0 and 1, so its deviation is at most 1/2
+    assert np.abs(found - expected).max() < SIGMAS * 2.0 * 0.5 / (keep * np.sqrt(n_masks))
+    assert np.unravel_index(found.argmax(), found.shape) == place
+
+
+def test_the_mean_of_masks_is_the_probability_that_a_cell_is_kept():
+    grids, shifts = draw_masks(np.random.default_rng(0), 4000, 5, 0.3, (13, 17))
+    means = make_masks(grids, shifts, (13, 17)).mean(dim=0).numpy()
+    assert np.abs(means - 0.3).max() < SIGMAS * np.sqrt(0.3 * 0.7 / 4000)
+
+
+@pytest.mark.parametrize(("shape", "cells"), [((16, 16), 4), ((13, 17), 5), ((7, 30), 7)])
+def test_masks_are_enlarged_grids_shifted(shape, cells):
+    grids, shifts = draw_masks(np.random.default_rng(1), 20, cells, 0.5, shape)
+    found = make_masks(grids, shifts, shape)
+    sides = [-(-side // cells) for side in shape]
+    for mask, cells_kept, (down, right) in zip(found, grids, shifts, strict=True):
+        enlarged = nn.functional.interpolate(
+            torch.as_tensor(cells_kept[None, None], dtype=torch.float32),
+            size=[(cells + 1) * side for side in sides],
+            mode="bilinear",
+        )[0, 0]
+        expected = enlarged[down : down + shape[0], right : right + shape[1]]
+        assert torch.allclose(mask, expected, atol=SINGLE)
+    assert (shifts.min(axis=0) == 0).all()
+    assert (shifts.max(axis=0) <= np.array(sides) - 1).all()
+
+
+def test_the_map_is_linear_in_the_outputs():
+    x = noise(1, 1, 12, 12).abs()
+
+    class Both(nn.Module):
+        def forward(self, images):
+            one = OnePixel((3, 3), (8, 6))(images)
+            return torch.cat([one, 2 * one[:, :1] - 3 * one[:, 1:]], dim=1)
+
+    options = {"n_masks": 100, "cells": 4, "probability": "none"}
+    first, second, both = ask("rise", Both(), x.expand(3, -1, -1, -1), [0, 1, 2], seeds=[0] * 3, **options)
+    assert torch.allclose(both, 2 * first - 3 * second, atol=SINGLE)
+
+
+@pytest.mark.parametrize("probability", ["softmax", "sigmoid", "none"])
+def test_masks_are_weighted_by_the_probability_behind_them(probability):
+    model = seeded(lambda: nn.Sequential(nn.Conv2d(2, 3, 3), nn.ReLU(), nn.Flatten(), nn.Linear(300, 4)))
+    x = noise(1, 2, 12, 12)
+    grids, shifts = draw_masks(np.random.default_rng(0), 30, 3, 0.6, (12, 12))
+    masks = make_masks(grids, shifts, (12, 12))
+    with torch.no_grad():
+        outputs = model(masks[:, None] * x)
+    weights = {"softmax": outputs.softmax(dim=1), "sigmoid": outputs.sigmoid(), "none": outputs}[probability]
+    expected = (weights[:, 2, None, None] * masks).sum(dim=0) / (0.6 * 30)
+    found = ask("rise", model, x, 2, n_masks=30, cells=3, keep=0.6, probability=probability)
+    assert torch.allclose(found[0, 0], expected.double(), atol=SINGLE)
+
+
+def test_hidden_pixels_show_the_baseline():
+    # the only pixel is the baseline where it is hidden, so it is 3 whatever the mask
+    x = torch.full((1, 1, 8, 8), 3.0)
+    found = ask("rise", OnePixel((2, 2)), x, 0, n_masks=50, cells=4, probability="none", baseline=3.0)
+    grids, shifts = draw_masks(np.random.default_rng(0), 50, 4, 0.5, (8, 8))
+    expected = 3 * make_masks(grids, shifts, (8, 8)).sum(dim=0) / 25
+    assert torch.allclose(found[0, 0], expected.double(), atol=SINGLE)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -122,141 +196,13 @@ def test_one_set_of_passes_serves_all_targets_of_an_image(method):
         assert torch.allclose(together[target], alone[0], atol=SINGLE)
 
 
-@pytest.mark.parametrize("method", SURROGATES)
-def test_hidden_images_are_made_once_for_all_targets(method, monkeypatch):
-    made = []
-
-    class Counted(captum.Lime):
-        def attribute(self, *args, **options):
-            made.append(options["n_samples"])
-            return super().attribute.__wrapped__(self, *args, **options)
-
-    monkeypatch.setattr("salstats.explain.perturbations.Lime", Counted)
-    found = ask(method, cnn(), images(1)[[0, 0, 0]], [0, 1, 2], seeds=[4] * 3, **SMALL[method])
-    assert made == [SMALL[method]["n_samples"]]
-    alone = ask(method, cnn(), images(1), 1, seeds=[4], **SMALL[method])
-    assert torch.allclose(found[1], alone[0], atol=FITTED)
-
-
-def test_kernel_shap_of_a_linear_network_is_exact():
-    shape = (2, 5, 7)
-    model, x = linear(shape), images(2, shape)
-    segments = grid((5, 7), 6)
-    baseline = noise(*shape, seed=5)
-    parts = (model[1].weight[1].reshape(shape) * (x - baseline)).sum(dim=1).detach().numpy()
-    found = ask("kernel_shap", model, x, 1, n_segments=6, n_samples=80, baseline=baseline.numpy())
-    for image, part in zip(found[:, 0].numpy(), parts, strict=True):
-        for segment in range(6):
-            values = image[segments == segment]
-            assert np.ptp(values) == 0
-            assert values[0] == pytest.approx(part[segments == segment].sum(), abs=FITTED)
-
-
-def test_kernel_shap_is_the_shapley_value_of_three_superpixels():
-    class Product(nn.Module):
-        """1 where both left parts are shown, and 2 for the right one."""
-
-        def forward(self, x):
-            a, b, c = x[:, 0, 0, 0], x[:, 0, 1, 0], x[:, 0, 0, 1]
-            return torch.stack([a * b + 2 * c], dim=1)
-
-    segments = np.array([[0, 2], [1, 2]])
-    # the product is shared by halves; the regression is exact only with all subsets in proportion, which 4000
-    # draws come near
-    found = ask("kernel_shap", Product(), torch.ones(1, 1, 2, 2), 0, segments=segments, n_samples=4000)
-    assert np.allclose(found[0, 0], [[0.5, 2.0], [0.5, 2.0]], atol=0.02)
-
-
-def test_kernel_shap_adds_up_to_the_difference_of_outputs():
-    model, x = cnn(), images(2)
-    found = ask("kernel_shap", model, x, 2, n_segments=9, n_samples=100)[:, 0].numpy()
-    with torch.no_grad():
-        difference = (model(x) - model(torch.zeros_like(x)))[:, 2].numpy()
-    cells = grid((11, 13), 9)
-    sums = [sum(image[cells == cell][0] for cell in range(9)) for image in found]
-    assert np.allclose(sums, difference, atol=FITTED)
-
-
-def test_shapley_samples_have_the_kernels_sizes():
-    samples = shapley_samples(np.random.default_rng(0), 40002, 5)
-    assert samples[0].all()
-    assert not samples[1].any()
-    sizes = np.bincount(samples[2:].sum(axis=1), minlength=6)
-    assert sizes[0] == sizes[5] == 0
-    kernel = np.array([1 / (k * (5 - k)) for k in range(1, 5)])
-    # binomial counts: 5 standard deviations
-    assert np.allclose(sizes[1:5] / 40000, kernel / kernel.sum(), atol=5 * 0.5 / 200)
-    # each superpixel as often as any other
-    assert np.allclose(samples[2:].mean(axis=0), 0.5, atol=5 * 0.5 / 200)
-
-
-def test_lime_finds_the_sign_of_what_superpixels_do():
-    class Parts(nn.Module):
-        def forward(self, x):
-            return torch.stack([3 * x[:, 0, :2].sum(dim=(1, 2)) - 2 * x[:, 0, 2:].sum(dim=(1, 2))], dim=1)
-
-    found = ask("lime", Parts(), torch.ones(1, 1, 4, 4), 0, n_segments=4, n_samples=200)[0, 0].numpy()
-    assert (found[:2] > 0).all()
-    assert (found[2:] < 0).all()
-    # four pixels each, of weights 3 and -2, but for what the penalty takes
-    assert np.allclose(
-        found, np.repeat([[12.0], [-8.0]], 2, axis=0).repeat(4, axis=1).reshape(4, 4), atol=0.3
-    )
-
-
-def test_a_larger_penalty_leaves_fewer_superpixels():
-    model, x = cnn(), images(1)
-    full, sparse = (
-        len(np.unique(ask("lime", model, x, 0, n_segments=12, n_samples=200, alpha=alpha)))
-        for alpha in (1e-5, 0.005)
-    )
-    assert full == 12
-    assert sparse < 12
-
-
-@pytest.mark.parametrize("method", SURROGATES)
-def test_surrogates_are_captums_with_the_same_samples(method):
-    model, x = cnn(), images(1)
-    options = SMALL[method]
-    generator = np.random.default_rng(0)
-    cells = torch.as_tensor(grid((11, 13), 12))[None, None]
-    if method == "kernel_shap":
-        samples = shapley_samples(generator, 60, 12)
-        reference = captum.KernelShap(model)
-    else:
-        samples = generator.random((60, 12)) < 0.5
-        reference = captum.Lime(model, interpretable_model=SkLearnLasso(alpha=1e-4))
-
-    def given(image, **_):
-        for sample in samples:
-            yield torch.as_tensor(sample[None]).long()
-
-    # captum draws from torch's global generator: its samples are replaced, all else is its own
-    reference.perturb_func = given
-    expected = reference.attribute(x, target=1, feature_mask=cells, n_samples=60, perturbations_per_eval=9)
-    found = ask(method, model, x, 1, **options)
-    assert torch.allclose(found[:, 0], expected[:, 0].double(), atol=FITTED)
-
-
-@pytest.mark.parametrize("method", SURROGATES)
-def test_seeds_decide_on_surrogates(method):
-    model, x = cnn(), images(2)
-    options = SMALL[method]
-    first, again, other = (
-        ask(method, model, x, 0, seeds=seeds, **options) for seeds in ((3, 4), (3, 4), (5, 4))
-    )
-    assert torch.equal(first, again)
-    assert not torch.equal(first[0], other[0])
-    assert torch.equal(first[1], other[1])
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_maps_do_not_depend_on_other_images_or_the_size_of_batches(method):
     model, x = cnn(), images()
     together = ask(method, model, x, [0, 1, 2], **SMALL[method])
     for place in range(3):
         alone = ask(method, model, x[place : place + 1], place, seeds=[place], batch_size=3, **SMALL[method])
-        assert torch.allclose(together[place], alone[0], atol=FITTED)
+        assert torch.allclose(together[place], alone[0], atol=SINGLE)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -278,31 +224,59 @@ def test_torchscript_is_taken(method):
     x = images()
     scripted = torch.jit.trace(plain, x[:1])
     expected, found = (explain(model, x, 1, method=method, **SMALL[method]) for model in (plain, scripted))
-    assert np.allclose(found, expected, atol=FITTED)
+    assert np.allclose(found, expected, atol=SINGLE)
+
+
+def test_seeds_decide_on_rise():
+    options = {"probability": "sigmoid", **SMALL["rise"]}
+    first, again, other = (
+        ask("rise", cnn(), images(2), 1, seeds=s, **options) for s in ((1, 2), (1, 2), (9, 2))
+    )
+    assert torch.equal(first, again)
+    assert not torch.allclose(first[0], other[0])
+    assert torch.equal(first[1:], other[1:])
 
 
 @pytest.mark.parametrize(
-    ("method", "options", "kind", "message"),
+    ("method", "options", "message"),
     [
-        (
-            "occlusion",
-            {"window": 12, "stride": 4},
-            ValueRangeError,
-            r"window=\(12, 12\) is larger than the image",
-        ),
-        ("occlusion", {"window": 3, "stride": 4}, ValueRangeError, "pixels would be left unseen"),
-        ("occlusion", {"window": 0}, ValueRangeError, "window must be a whole number of at least 1"),
-        ("occlusion", {"window": (3, 3, 3)}, ValueRangeError, "window must be a number of pixels or"),
-        ("occlusion", {"window": 4, "stride": 2.5}, ValueRangeError, "stride must be a whole number"),
-        ("lime", {"baseline": np.zeros(3)}, ShapeError, "baseline has shape"),
-        ("lime", {"alpha": 0}, ValueRangeError, "alpha must be a positive number, not 0"),
-        ("lime", {"kernel_width": -1}, ValueRangeError, "kernel_width must be a positive number"),
-        ("lime", {"n_samples": 5}, ValueRangeError, "n_samples=5 are too few for 49 superpixels"),
-        ("kernel_shap", {"n_samples": 50}, ValueRangeError, "n_samples=50 are too few for 49 superpixels"),
-        ("kernel_shap", {"n_segments": 1}, ValueRangeError, "an image of one superpixel"),
+        ("occlusion", {"window": 12, "stride": 4}, r"window=\(12, 12\) is larger than the image"),
+        ("occlusion", {"window": 3, "stride": 4}, "stride"),
+        ("occlusion", {"window": 0}, "window"),
+        ("occlusion", {"window": (3, 3, 3)}, "window"),
+        ("occlusion", {"window": 4, "stride": 2.5}, "stride"),
+        ("rise", {"n_masks": 0}, "n_masks"),
+        ("rise", {"cells": 1}, "cells"),
+        ("rise", {"cells": 12}, "cells=12 along a side of 11 pixels"),
+        ("rise", {"keep": 1.0}, "keep"),
+        ("rise", {"probability": "logit"}, "probability"),
+        ("rise", {"baseline": "gray"}, "baseline"),
     ],
 )
-def test_bad_options_are_named(method, options, kind, message):
-    size = (2, 21, 21) if method != "occlusion" else (2, 11, 13)
-    with pytest.raises(kind, match=message):
-        ask(method, cnn(), images(1, size), 0, **options)
+def test_bad_options_are_named(method, options, message):
+    with pytest.raises(ValueRangeError, match=message):
+        ask(method, cnn(), images(1), 0, **options)
+
+
+def test_masks_need_square_grids_and_a_shift_each():
+    with pytest.raises(ShapeError, match="grids must have shape"):
+        make_masks(np.zeros((2, 3, 4)), np.zeros((2, 2), int), (8, 8))
+    with pytest.raises(ShapeError, match="shifts"):
+        make_masks(np.zeros((2, 3, 3)), np.zeros((1, 2), int), (8, 8))
+
+
+def test_sums_over_masks_are_not_in_the_half_precision_of_the_network():
+    class Sure(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.one = torch.nn.Parameter(torch.ones(1, 1))
+
+        def forward(self, images):
+            return self.one.expand(len(images), 1)
+
+    options = {"n_masks": 200, "cells": 3, "probability": "none"}
+    half, single = (
+        ask("rise", Sure().to(kind), noise(1, 1, 9, 9).to(kind), 0, **options)
+        for kind in (torch.bfloat16, torch.float32)
+    )
+    assert torch.allclose(half, single, atol=SINGLE)
