@@ -304,6 +304,5 @@ def too_large(n_bytes: float) -> str:
 
 def check_size(n_bytes: float, what: object) -> None:
     """Raise InputFileError where something that a file asks for is too large."""
-    wrong = too_large(n_bytes)
-    if wrong:
-        raise InputFileError(f"{what} {wrong}")
+    if n_bytes > limit():
+        raise InputFileError(f"{what} {too_large(n_bytes)}")

@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ from salstats.checks import (
     quoted,
     warn,
 )
-from salstats.metrics.registry import METRICS, Metric, known_metric
+from salstats.metrics.registry import Metric, known_metric
 
 #: What tells one observation from another, where the column is there.
 KEY_COLUMNS = ("dataset", "case", "task", "method", "metric", "reader", "model", "seed")
@@ -48,6 +48,8 @@ ESTIMATE_COLUMNS = (
     "n_absent",
     "p_floor",
 )
+#: How far outside its range a score may lie by rounding alone, also in single precision.
+_ROUNDING = 1e-6
 #: What people call the columns that we call `patient` and `case`.
 ID_NAME = re.compile(
     r"(patient|subject|pat|case|image|img|study)[ _.-]?(id|no|nr|number|uid|name)?", re.IGNORECASE
@@ -174,19 +176,53 @@ def coded_scores(scores: object, name: str = "scores") -> ColumnCodes:
     return coded
 
 
+def warn_of_range(frame: pd.DataFrame, place: Callable[[int], str]) -> None:
+    """Warn, once per metric that the package knows, of scores outside its range.
+
+    `place` says where the score of a row comes from.
+    """
+    values = frame["score"].to_numpy(dtype=np.float64)
+    for name, metric, rows in _outside(frame):
+        n_scores = int(frame["metric"].eq(name).sum())
+        percentage = metric.low == 0 and metric.high == 1 and 1 < values[rows].max() <= 100
+        span = f"{metric.low:g} or more" if np.isinf(metric.high) else f"{metric.low:g} ... {metric.high:g}"
+        warn(
+            f"{place(int(rows[0]))}: {name} {values[rows[0]]:g} lies outside its range {span} "
+            f"({rows.size} of {n_scores} scores do)"
+            + (
+                f"; a percentage? divide by 100 with scale={{{name!r}: 0.01}} (--scale {name}=0.01)"
+                if percentage
+                else ""
+            )
+        )
+
+
 def _warn_of_percentages(frame: pd.DataFrame, name: str) -> None:
     """Warn where most scores of a metric from 0 to 1 lie between 1 and 100."""
-    if not (frame["score"].to_numpy(dtype=np.float64) > 1).any():
-        return
-    for metric, own in frame.groupby("metric", observed=True)["score"]:
-        known = known_metric(metric)
+    for metric, known, _ in _outside(frame):
+        own = frame.loc[frame["metric"].eq(metric), "score"]
         # numbers a little above 1 may be anything
-        percent = own.median() > 1 and 30 < own.max() <= 100
-        if known and (known.low, known.high) == (0, 1) and percent:
+        if (known.low, known.high) == (0, 1) and own.median() > 1 and 30 < own.max() <= 100:
             warn(
                 f"{metric} of {name} should lie between 0 and 1, and most of its scores lie above (up to "
                 f"{own.max():g}): a percentage? divide by 100"
             )
+
+
+def _outside(frame: pd.DataFrame) -> Iterator[tuple[str, Metric, np.ndarray]]:
+    """Each known metric with scores outside its range, and their rows."""
+    values = frame["score"].to_numpy(dtype=np.float64)
+    # every range holds 0 ... 1, so that most frames are done here
+    beyond = np.flatnonzero((values < -_ROUNDING) | (values > 1 + _ROUNDING))
+    names = frame["metric"].iloc[beyond]
+    for name in pd.unique(names):
+        metric = known_metric(name)
+        if metric is None:
+            continue
+        rows = beyond[names.eq(name).to_numpy()]
+        rows = rows[(values[rows] < metric.low - _ROUNDING) | (values[rows] > metric.high + _ROUNDING)]
+        if rows.size:
+            yield str(name), metric, rows
 
 
 def check_nesting(frame: pd.DataFrame, name: str = "scores", codes: ColumnCodes | None = None) -> None:
@@ -356,38 +392,3 @@ def text_column(values: Iterable[str | None]) -> Any:
 def whole_column(values: Iterable[int | None]) -> Any:
     """Return whole numbers as a column that may have missing ones."""
     return pd.array(list(values), dtype="Int64")
-
-
-#: How far outside its range a score may lie by rounding alone, also in single precision.
-_ROUNDING = 1e-6
-
-
-def warn_of_range(scores: pd.DataFrame, origin: pd.DataFrame) -> None:
-    """Warn, once per metric that the package knows, of scores outside its range."""
-    values = scores["score"].to_numpy()
-    # every range holds 0 ... 1, so that most files are done here
-    beyond = np.flatnonzero((values < -_ROUNDING) | (values > 1 + _ROUNDING))
-    names = scores["metric"].iloc[beyond]
-    for name in pd.unique(names):
-        metric = METRICS.get(str(name).lower())
-        if metric is None:
-            continue
-        rows = beyond[names.eq(name).to_numpy()]
-        rows = rows[(values[rows] < metric.low - _ROUNDING) | (values[rows] > metric.high + _ROUNDING)]
-        if not rows.size:
-            continue
-        place, n_scores = origin.iloc[int(rows[0])], int(scores["metric"].eq(name).sum())
-        by_100 = f"scale={{{name!r}: 0.01}} (--scale {name}=0.01)"
-        percentage = metric.low == 0 and metric.high == 1 and 1 < values[rows].max() <= 100
-        warn(
-            f"{place['file']}, row {place['row']}: {name} {values[rows[0]]:g} lies outside its range "
-            f"{_range_text(metric)} ({rows.size} of {n_scores} scores do)"
-            + (f"; a percentage? divide by 100 with {by_100}" if percentage else "")
-        )
-
-
-def _range_text(metric: Metric) -> str:
-    """Range of a metric in words."""
-    if np.isinf(metric.high):
-        return f"{metric.low:g} or more"
-    return f"{metric.low:g} ... {metric.high:g}"

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from salstats.checks import InputFileError, SalstatsError, check_choice, quoted
-from salstats.readers.cases import check_pattern
+from salstats.readers.cells import PathLike
 from salstats.readers.chexlocalize_files import SPLITS, check_splits, find_files, find_maps
 from salstats.readers.chexlocalize_maps import task_name
 from salstats.readers.chexlocalize_study import PATIENT, Parts
 from salstats.readers.series_names import Sources, series_of, sources
-from salstats.readers.table_options import PathLike
+from salstats.readers.shapes import check_pattern
 from salstats.study import Series, Study
 
 #: What maps are called where nobody says it.

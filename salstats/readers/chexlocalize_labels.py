@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 
 from salstats.checks import ColumnError, warn
-from salstats.readers.tables import TableOptions, number_column, read_table
+from salstats.readers.tables import read_known
 
 #: Columns that are no labels.
 _NO_TASKS = ("Path", "case", "Study", "Sex", "Age", "Frontal/Lateral", "AP/PA")
@@ -23,7 +23,7 @@ class Labels:
 
 
 def case_of(path: str) -> str:
-    """Return the case that an image's path stands for: patient, study and view.
+    """The case that an image's path stands for: patient, study and view.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def case_of(path: str) -> str:
 
 
 def read_labels(path: Path, task_name: Callable[[str], str]) -> Labels:
-    """Return the labels of a table with a column `Path` or `case` and one column for each task.
+    """The labels of a table with a column `Path` or `case` and one column for each task.
 
     An empty cell is not known, and so is -1 (uncertain), of which a warning tells the number.
 
@@ -47,36 +47,27 @@ def read_labels(path: Path, task_name: Callable[[str], str]) -> Labels:
     ColumnError
         There is no column `Path` or `case`, a case stands twice, or a label is not 0, 1, -1 or empty.
     """
-    options = TableOptions()
-    table = read_table(path, options)
-    first_row = int(table.attrs.get("first_row", 2))
+    table = read_known(path, ColumnError)
     name = next((n for n in ("Path", "case") if n in table.columns), None)
     if name is None:
         raise ColumnError(f"{path} has no column 'Path' (of images) or 'case'; labels need one")
-    cells = table[name].astype("str")
-    cases = cells.map(case_of) if name == "Path" else cells
-    for bad, what in ((cases.eq("") | cells.eq(""), "is empty"), (cases.duplicated(), "stands twice")):
-        if bad.any():
-            row = int(np.flatnonzero(bad.to_numpy())[0])
-            raise ColumnError(f"{path}, row {row + first_row}: case {cases.iloc[row]!r} {what}")
+    cells = table.cells.rename(columns={name: "case"})
+    if name == "Path":
+        cells = cells.assign(case=cells["case"].astype("str").map(case_of))
+    cases = table.with_cells(cells).cases()
     columns: dict[str, np.ndarray] = {}
     n_uncertain = 0
     for column in table.columns:
         if column in _NO_TASKS:
             continue
-        task = task_name(str(column))
+        task = task_name(column)
         if task in columns:
             raise ColumnError(f"{path}: column {column!r} is another name of {task!r}, which is there too")
-        numbers, bad = number_column(table[column], options)
-        values = numbers.to_numpy(copy=True)
-        wrong = ~np.isin(values, (0, 1, -1)) & ~np.isnan(values)
-        if bad is None and wrong.any():
-            bad = int(np.flatnonzero(wrong)[0])
-        if bad is not None:
-            raise ColumnError(
-                f"{path}, row {bad + first_row}, column {column!r}: {table[column].iloc[bad]!r} is no label; "
-                "labels are 0, 1, -1 (uncertain) or empty"
-            )
+        values = table.numbers(
+            column,
+            lambda v: ~np.isin(v, (0, 1, -1)) & ~np.isnan(v),
+            "is no label; labels are 0, 1, -1 (uncertain) or empty",
+        )
         n_uncertain += int((values == -1).sum())
         columns[task] = np.where(values == -1, np.nan, values)
     if n_uncertain:

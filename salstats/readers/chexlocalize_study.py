@@ -20,6 +20,7 @@ from salstats.readers.case_json import (
     read_segmentations,
     warn_of_points,
 )
+from salstats.readers.cells import PathLike
 from salstats.readers.chexlocalize_labels import Labels, read_labels
 from salstats.readers.chexlocalize_maps import (
     CLASSES,
@@ -29,7 +30,6 @@ from salstats.readers.chexlocalize_maps import (
     split_name,
     task_name,
 )
-from salstats.readers.table_options import PathLike
 from salstats.study import HUMAN, Case, Prediction, Series, Study, Truth
 
 #: Finds the patient in the release's case ids, such as patient64541_study1_view1_frontal.

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from salstats.checks import InputFileError, SalstatsError, check_choice, check_count, quoted, warn
 from salstats.gaze_study import DISCARDED, GazeCase, GazeStudy, Recording, exclusions
+from salstats.readers.cells import PathLike
 from salstats.readers.gaze_files import (
     CHEST_BOX,
     FIXATIONS,
@@ -22,7 +23,6 @@ from salstats.readers.gaze_files import (
 )
 from salstats.readers.gaze_maps import MIXINGS, given_maps
 from salstats.readers.series_names import Sources
-from salstats.readers.table_options import PathLike
 
 
 def read_gaze(

@@ -2,13 +2,12 @@
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from salstats.checks import PIXEL, InputFileError, check_size, quoted
 from salstats.gaze_study import (
@@ -22,10 +21,9 @@ from salstats.gaze_study import (
 )
 from salstats.images.center_bias import Box
 from salstats.images.fixations import Fixations
-from salstats.readers.case_tables import read_plain
-from salstats.readers.cells import identifier_text, number_column, parse_numbers
+from salstats.readers.cells import parse_numbers
 from salstats.readers.reading_labels import MAJORITY_GROUPS
-from salstats.readers.table_options import TableOptions
+from salstats.readers.tables import Table, read_known
 
 METADATA = re.compile(r"metadata_phase_(\d+)\.csv")
 FIXATIONS, CHEST_BOX = "fixations.csv", "chest_bounding_box.csv"
@@ -40,6 +38,7 @@ _NAMES = (
     "image_size_x",
     "image_size_y",
 )
+_SIZES = ("image_size_y", "image_size_x")
 _FLAG = "eye_tracking_data_discarded"
 _FLAGS = {"true": True, "false": False, "1": True, "0": False}
 #: Findings in the readers' own words; all other labels are certainties from 0 to 5, or 0 and 1.
@@ -129,38 +128,26 @@ def read_metadata(file: Path) -> list[Reading]:
     ColumnError
         A name has blanks around it or holds what nobody sees.
     """
-    table = read_plain(file, may_be_empty=True)
-    _check_columns(table, file, [c for c in _NAMES if c != "split"])
-    first_row = int(table.attrs.get("first_row", 2))
-    names = {
-        column: _names(table[column], file, first_row)
-        for column in ("id", "image", "dicom_id", "subject_id", _FLAG)
-    }
+    table = read_known(file, may_be_empty=True)
+    table.check_columns([c for c in _NAMES if c != "split"])
+    names = {column: table.filled(column) for column in ("id", "image", "dicom_id", "subject_id", _FLAG)}
     for position, name in enumerate(names["id"]):
         # a name is joined to the folder's path, so it must not lead out of it
         if name in (".", "..") or any(kind(name).name != name for kind in (PurePosixPath, PureWindowsPath)):
-            raise InputFileError(
-                f"{file}, row {position + first_row}, column 'id': {name!r} is no plain name of a folder"
-            )
-    discarded = [
-        _flag(text, f"{file}, row {position + first_row}, column {_FLAG!r}")
-        for position, text in enumerate(names[_FLAG])
-    ]
-    sizes = _numbers(table, file, ["image_size_y", "image_size_x"])
+            raise InputFileError(f"{table.place(position, 'id')}: {name!r} is no plain name of a folder")
+    discarded = [_flag(text, table.place(position, _FLAG)) for position, text in enumerate(names[_FLAG])]
+    sizes = table.finite(_SIZES)
     odd = (sizes < 1) | (sizes % 1 != 0)
     if odd.any():
         position, column = (int(i) for i in np.argwhere(odd)[0])
         raise InputFileError(
-            f"{file}, row {position + first_row}, column {('image_size_y', 'image_size_x')[column]!r}: "
-            f"{sizes[position, column]:g} is no number of pixels"
+            f"{table.place(position, _SIZES[column])}: {sizes[position, column]:g} is no number of pixels"
         )
     if len(sizes):
         largest = int(sizes.prod(axis=1).argmax())
         height, width = sizes[largest]
-        check_size(
-            height * width * PIXEL, f"{file}, row {largest + first_row}: {height:g} x {width:g} pixels"
-        )
-    labels = _labels(table, file, first_row)
+        check_size(height * width * PIXEL, f"{table.place(largest)}: {height:g} x {width:g} pixels")
+    labels = _labels(table)
     return [
         Reading(
             recording=names["id"][i],
@@ -171,31 +158,21 @@ def read_metadata(file: Path) -> list[Reading]:
             shape=(int(sizes[i, 0]), int(sizes[i, 1])),
             labels={label: float(values[i]) for label, values in labels.items()},
             file=file,
-            row=i + first_row,
+            row=i + table.first_row,
         )
         for i in range(len(table))
     ]
 
 
-def _names(column: pd.Series, file: Path, first_row: int) -> list[str]:
-    """Return a column of names, none of which may be empty."""
-    text = identifier_text(column, file, first_row)
-    empty = text.eq("").to_numpy()
-    if empty.any():
-        row = int(np.flatnonzero(empty)[0]) + first_row
-        raise InputFileError(f"{file}, row {row}, column {column.name!r}: empty; every row needs one")
-    return [str(name) for name in text]
-
-
 def _flag(text: str, place: str) -> bool:
-    """Return a flag."""
+    """A flag in words."""
     if text.lower() not in _FLAGS:
         raise InputFileError(f"{place}: {text!r} is no flag; it is True or False")
     return _FLAGS[text.lower()]
 
 
-def _labels(table: pd.DataFrame, file: Path, first_row: int) -> dict[str, np.ndarray]:
-    """Return the columns of labels.
+def _labels(table: Table) -> dict[str, np.ndarray]:
+    """The columns of labels.
 
     One that holds anything but labels, as an age does, is none unless it has the name of one; `Other` is in
     words.
@@ -204,19 +181,19 @@ def _labels(table: pd.DataFrame, file: Path, first_row: int) -> dict[str, np.nda
     for column in table.columns:
         if column in _NAMES:
             continue
-        numbers, _, odd = parse_numbers(table[column], TableOptions())
+        numbers, _, odd = parse_numbers(table.cells[column], table.options)
         values = numbers.to_numpy(copy=True)
         if column == _IN_WORDS:
             values[odd], odd = 1.0, np.zeros(len(values), dtype=bool)
         wrong = odd | (values < 0) | (values > _LARGEST_LABEL)
         if not wrong.any():
-            labels[str(column)] = values
+            labels[column] = values
         elif column in MAJORITY_GROUPS["abnormal"]:
             position = int(np.flatnonzero(wrong)[0])
-            shown = repr(table[column].iloc[position]) if odd[position] else f"{values[position]:g}"
+            shown = repr(table.cells[column].iloc[position]) if odd[position] else f"{values[position]:g}"
             raise InputFileError(
-                f"{file}, row {position + first_row}, column {column!r}: {shown} is no label; labels are 0 "
-                f"to {_LARGEST_LABEL}, or all of them True and False"
+                f"{table.place(position, column)}: {shown} is no label; labels are 0 to {_LARGEST_LABEL}, or "
+                "all of them True and False"
             )
     return labels
 
@@ -236,11 +213,11 @@ def read_looks(file: Path) -> Looks:
         begins; a degree has no pixels; the part of the image that is shown ends before it begins; a row
         stands twice.
     """
-    table = read_plain(file, may_be_empty=True)
+    table = read_known(file, may_be_empty=True)
     columns = [name if name in table.columns else old for name, old in _POSITIONS.items()]
     if any(c not in table.columns for c in columns):
-        _check_columns(table, file, list(_POSITIONS))
-    numbers = _numbers(table, file, [*columns, *_TIMES, *_DEGREES, *_SHOWN])
+        table.check_columns(_POSITIONS)
+    numbers = table.finite([*columns, *_TIMES, *_DEGREES, *_SHOWN])
     points, times, sd, shown = np.split(numbers, (2, 4, 6), axis=1)
     with np.errstate(over="ignore"):
         looks = Looks(points, times[:, 1] - times[:, 0], sd, shown, _n_overlapping(times))
@@ -254,17 +231,14 @@ def read_looks(file: Path) -> Looks:
     ):
         if wrong.any():
             position = int(np.flatnonzero(wrong)[0])
-            row = position + int(table.attrs["first_row"])
-            raise InputFileError(
-                f"{file}, row {row}, column {column!r}: {table[column].iloc[position]!r}; {what}"
-            )
+            cell = table.cells[column].iloc[position]
+            raise InputFileError(f"{table.place(position, column)}: {cell!r}; {what}")
     if np.unique(times[:, 0]).size < len(times):
         first = np.unique(numbers, axis=0, return_index=True)[1]
         again = np.setdiff1d(np.arange(len(numbers)), first)
         if again.size:
             raise InputFileError(
-                f"{file}, row {again[0] + int(table.attrs['first_row'])}: a fixation that stands in a row "
-                "above already; remove one"
+                f"{table.place(again[0])}: a fixation that stands in a row above already; remove one"
             )
     return looks
 
@@ -309,8 +283,7 @@ def read_box(file: Path, shape: tuple[int, int]) -> tuple[Box | None, str | None
         return None, NO_BOX
     if not file.is_file():
         raise InputFileError(f"{file}: a link to a file that is not there, or no plain file")
-    table = read_plain(file, may_be_empty=True)
-    edges = _numbers(table, file, _EDGES)
+    edges = read_known(file, may_be_empty=True).finite(_EDGES)
     if not len(edges):
         return None, NO_BOX
     if len(edges) > 1:
@@ -321,29 +294,3 @@ def read_box(file: Path, shape: tuple[int, int]) -> tuple[Box | None, str | None
     if box.top < 0 or box.left < 0 or box.bottom > shape[0] or box.right > shape[1]:
         return None, BOX_OUTSIDE
     return box, None
-
-
-def _check_columns(table: pd.DataFrame, file: Path, columns: Sequence[str]) -> None:
-    """Raise where a column is missing."""
-    for column in columns:
-        if column not in table.columns:
-            raise InputFileError(f"{file} has no column {column!r} (columns: {quoted(table.columns)})")
-
-
-def _numbers(table: pd.DataFrame, file: Path, columns: Sequence[str]) -> np.ndarray:
-    """Return columns as float64, one beside the other; every cell must be a finite number."""
-    _check_columns(table, file, columns)
-    n = len(table)
-    # all columns at once: a call for each takes longer than reading the file
-    cells = pd.concat([table[column] for column in columns], ignore_index=True)
-    numbers, bad = number_column(cells, TableOptions())
-    values = numbers.to_numpy()
-    infinite = np.flatnonzero(~np.isfinite(values))
-    if infinite.size:
-        bad = int(infinite[0]) if bad is None else min(bad, int(infinite[0]))
-    if bad is not None:
-        row = bad % n + int(table.attrs.get("first_row", 2))
-        raise InputFileError(
-            f"{file}, row {row}, column {columns[bad // n]!r}: {str(cells.iloc[bad])!r} is no number"
-        )
-    return np.ascontiguousarray(values.reshape(len(columns), n).T)

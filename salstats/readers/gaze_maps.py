@@ -23,9 +23,9 @@ from salstats.images.hulls import convex_hull, from_padded_square, inner_regions
 from salstats.images.map_steps import may_cover, resize_in_range
 from salstats.images.maps import is_finite
 from salstats.images.mixing import RULES, mix_classes
+from salstats.readers.cells import PathLike
 from salstats.readers.map_files import MAP_SUFFIXES, MASK_SUFFIXES, find_case_files, read_map, read_mask
 from salstats.readers.series_names import Sources, sources
-from salstats.readers.table_options import PathLike
 
 #: What the left-out reader and the hull of the lungs are called.
 INTEROBSERVER, CONVEX = "interobserver", "convex"

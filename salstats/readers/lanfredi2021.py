@@ -1,6 +1,7 @@
 """Read the published workbooks of the gaze study of Bigolin Lanfredi et al. (2021)."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,8 @@ import pandas as pd
 
 from salstats.checks import InputFileError, check_choice
 from salstats.frames import check_scores
-from salstats.readers.tables import TableOptions, number_column, read_table
+from salstats.readers.cells import TableOptions
+from salstats.readers.tables import Table, read_table
 
 #: Name of each method's column in the workbooks, without `score_`, and what it is called in a frame.
 METHODS = {
@@ -109,18 +111,18 @@ def read_lanfredi2021(folder: str | os.PathLike[str], *, sheet: str = "threshold
     check_choice(sheet, SHEETS, "sheet")
     name, sheet_name, mixing, prefix = _SHEETS[sheet]
     file = workbook(folder, name)
-    table = read_table(file, TableOptions(sheet=sheet_name))
+    table = replace(read_table(file, TableOptions(sheet=sheet_name)), error=InputFileError)
     second = name == NORMAL_ABNORMAL
     seeds = "model number" if second else "model"
     flags = [f"{label}_majority" for label in LABELS] if second else []
     numbers = ["trial", "phase", seeds, *(["index_image"] if second else []), *flags]
-    values = _numbers(table, file, [*numbers, *(f"score_{source}" for source in METHODS)])
-    _check_present(table, file, ["metric"])
+    values = _numbers(table, [*numbers, *(f"score_{source}" for source in METHODS)])
+    table.check_columns(["metric"], "it is not the published workbook")
     whole = {column: values[column].astype("int64") for column in numbers}
     case = (prefix + whole["phase"].astype("str") + "_t" + whole["trial"].astype("str").str.zfill(3)).rename(
         "case"
     )
-    metric = table["metric"].astype("str")
+    metric = table.text("metric").astype("str")
     reading = _readings(file, pd.DataFrame({"case": case, "seed": whole[seeds], "metric": metric}))
     if second:
         reading = whole["index_image"]
@@ -178,12 +180,13 @@ def read_lanfredi2021_classification(folder: str | os.PathLike[str]) -> pd.DataF
     salstats.checks.InputFileError: ...: no such file; salstats.datasets.fetch_lanfredi2021() downloads ...
     """
     file = workbook(folder, CLASSIFICATION)
-    table = read_table(file, TableOptions(sheet="results_all_models"))
-    values = _numbers(table, file, ["modeln", "auc"])
-    _check_present(table, file, ["model"])
-    model = table["model"].map({"sononet": "woag", "ag_sononet": "wag"})
+    table = replace(read_table(file, TableOptions(sheet="results_all_models")), error=InputFileError)
+    values = _numbers(table, ["modeln", "auc"])
+    table.check_columns(["model"], "it is not the published workbook")
+    names = table.text("model")
+    model = names.map({"sononet": "woag", "ag_sononet": "wag"})
     if model.isna().any():
-        other = table["model"][model.isna()].iloc[0]
+        other = names[model.isna()].iloc[0]
         raise InputFileError(f"{file}: model {other!r} is neither 'sononet' nor 'ag_sononet'")
     seed = values["modeln"].astype("int64").astype("str")
     return pd.DataFrame({"model": model.astype("str"), "seed": seed, "auroc": values["auc"]})
@@ -200,28 +203,10 @@ def workbook(folder: str | os.PathLike[str], name: str) -> Path:
     return file
 
 
-def _check_present(table: pd.DataFrame, file: Path, columns: list[str]) -> None:
-    """Raise where the sheet lacks a column."""
-    missing = [column for column in columns if column not in table.columns]
-    if missing:
-        raise InputFileError(f"{file} has no column {missing[0]!r}; it is not the published workbook")
-
-
-def _numbers(table: pd.DataFrame, file: Path, columns: list[str]) -> pd.DataFrame:
-    """Return columns as float64; every cell must be a number, for the study has no missing score."""
-    _check_present(table, file, columns)
-    numbers = {}
-    for column in columns:
-        values, bad = number_column(table[column], TableOptions())
-        if bad is None and values.isna().any():
-            bad = int(np.flatnonzero(values.isna())[0])
-        if bad is not None:
-            row = bad + int(table.attrs.get("first_row", 2))
-            raise InputFileError(
-                f"{file}, row {row}, column {column!r}: {table[column].iloc[bad]!r} is no number"
-            )
-        numbers[column] = values
-    return pd.DataFrame(numbers)
+def _numbers(table: Table, columns: list[str]) -> pd.DataFrame:
+    """Columns of numbers; every cell must be one, for the study has no missing score."""
+    table.check_columns(columns, "it is not the published workbook")
+    return pd.DataFrame(table.finite(columns), columns=columns)
 
 
 def _readings(file: Path, keys: pd.DataFrame) -> pd.Series:

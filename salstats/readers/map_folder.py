@@ -10,9 +10,9 @@ from salstats.checks import InputFileError, SalstatsError, check_plain, quoted, 
 from salstats.files.map_table import TABLE
 from salstats.images.masks import Rle, empty
 from salstats.readers.case_json import check_name, read_segmentations
+from salstats.readers.cells import PathLike
 from salstats.readers.map_files import MASK_SUFFIXES, find_case_files, read_map, read_rle
 from salstats.readers.map_rows import MapRow, read_map_rows, warn_turned
-from salstats.readers.table_options import PathLike
 from salstats.study import HUMAN, Case, Content, Prediction, Series, Study, Truth
 
 

@@ -6,16 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from salstats.checks import InputFileError, SalstatsError, quoted, warn
+from salstats.checks import InputFileError, SalstatsError, warn
 from salstats.files.map_table import NEEDED, TABLE, UNKNOWN, MapKey, checked_key, file_inside
 from salstats.images.map_steps import may_cover
 from salstats.images.run_lengths import check_shape
-from salstats.readers.case_tables import read_plain
-from salstats.readers.cells import identifier_text, number_column
 from salstats.readers.map_files import MAP_SUFFIXES
-from salstats.readers.tables import TableOptions
+from salstats.readers.tables import Table, read_known
 
 _NAN = float("nan")
 #: Pixels of a side at most, of which there may be as many in all.
@@ -61,24 +58,19 @@ def read_map_rows(folder: Path) -> list[MapRow]:
     table = folder / TABLE
     if not folder.is_dir():
         raise InputFileError(f"{folder}: {'not a folder' if folder.exists() else 'no such folder'}")
-    frame = read_plain(table)
-    first = int(frame.attrs["first_row"])
-    missing = [name for name in NEEDED if name not in frame.columns]
-    if missing:
-        raise InputFileError(
-            f"{table} has no column {missing[0]!r} (columns: {quoted(frame.columns)}); a table of maps has "
-            f"{', '.join(NEEDED)}"
-        )
-    cells = _Cells(frame, table, first)
-    names = {name: cells.text(name) for name in NEEDED}
-    model, seed, patient = (cells.unknown(name) for name in ("model", "seed", "patient"))
-    prob = cells.numbers("prob", lambda v: (v >= 0) & (v <= 1), "a probability lies from 0 to 1")
-    label = cells.numbers("label", lambda v: (v == 0) | (v == 1), "a label is 0 or 1")
-    sizes = [cells.numbers(name, _whole, "a size is in whole pixels, from 1") for name in ("height", "width")]
+    cells = read_known(table)
+    cells.check_columns(NEEDED, f"a table of maps has {', '.join(NEEDED)}")
+    names = {name: cells.filled(name) for name in NEEDED}
+    model, seed, patient = (_unknown(cells, name) for name in ("model", "seed", "patient"))
+    prob = _numbers(cells, "prob", lambda v: (v >= 0) & (v <= 1), "a probability lies from 0 to 1")
+    label = _numbers(cells, "label", lambda v: (v == 0) | (v == 1), "a label is 0 or 1")
+    sizes = [
+        _numbers(cells, name, _whole, "a size is in whole pixels, from 1") for name in ("height", "width")
+    ]
     rows: list[MapRow] = []
     seen: dict[MapKey, int] = {}
-    for place in range(len(frame)):
-        where = f"{table}, row {place + first}"
+    for place, number in enumerate(cells.rows.tolist()):
+        where = cells.place(place)
         try:
             named = MapKey(*(names[name][place] for name in NEEDED[:3]))
             key = checked_key(named._replace(model=model[place], seed=seed[place]))
@@ -86,12 +78,10 @@ def read_map_rows(folder: Path) -> list[MapRow]:
             raise InputFileError(f"{where}: {error}") from error
         if key in seen:
             raise InputFileError(f"{where}: {key} has row {seen[key]} already; remove one of them")
-        seen[key] = place + first
+        seen[key] = number
         file = _map_file(folder, names["path"][place], where)
         shape = _shape(sizes[0][place], sizes[1][place], where)
-        rows.append(
-            MapRow(key, place + first, file, float(prob[place]), float(label[place]), shape, patient[place])
-        )
+        rows.append(MapRow(key, number, file, float(prob[place]), float(label[place]), shape, patient[place]))
     return rows
 
 
@@ -123,43 +113,19 @@ def _grid(file: Path) -> tuple[int, ...]:
         return ()
 
 
-@dataclass(frozen=True)
-class _Cells:
-    """The columns of a table, with the words that name a cell."""
+def _unknown(cells: Table, name: str) -> list[str | None]:
+    """A column of names that may be unknown, or be missing altogether."""
+    if name not in cells.columns:
+        return [None] * len(cells)
+    return [None if text in UNKNOWN else text for text in cells.text(name)]
 
-    frame: pd.DataFrame
-    table: Path
-    first: int
 
-    def text(self, name: str) -> list[str]:
-        """Return a column of names, none of which is empty."""
-        found: list[str] = identifier_text(self.frame[name], self.table, self.first).to_list()
-        if "" in found:
-            row = found.index("") + self.first
-            raise InputFileError(f"{self.table}, row {row}, column {name!r}: empty; every row needs one")
-        return found
-
-    def unknown(self, name: str) -> list[str | None]:
-        """Return a column of names that may be unknown, or be missing altogether."""
-        if name not in self.frame.columns:
-            return [None] * len(self.frame)
-        found = identifier_text(self.frame[name], self.table, self.first).to_list()
-        return [None if text in UNKNOWN else text for text in found]
-
-    def numbers(self, name: str, allowed: Callable[[np.ndarray], np.ndarray], what: str) -> np.ndarray:
-        """Return a column of numbers that are allowed, or NaN."""
-        if name not in self.frame.columns:
-            return np.full(len(self.frame), np.nan)
-        found, odd = number_column(self.frame[name], TableOptions())
-        values = found.to_numpy(dtype=np.float64)
-        bad = np.flatnonzero(~(np.isnan(values) | allowed(values))) if odd is None else [odd]
-        if len(bad):
-            given = str(self.frame[name].iloc[int(bad[0])])
-            raise InputFileError(
-                f"{self.table}, row {int(bad[0]) + self.first}, column {name!r}: {given!r} is not allowed; "
-                f"{what}, and an empty cell is unknown"
-            )
-        return values
+def _numbers(cells: Table, name: str, allowed: Callable[[np.ndarray], np.ndarray], what: str) -> np.ndarray:
+    """A column of numbers that are allowed, or NaN."""
+    if name not in cells.columns:
+        return np.full(len(cells), np.nan)
+    said = f"is not allowed; {what}, and an empty cell is unknown"
+    return cells.numbers(name, lambda v: ~(np.isnan(v) | allowed(v)), said)
 
 
 def _whole(values: np.ndarray) -> np.ndarray:

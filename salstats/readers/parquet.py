@@ -7,13 +7,13 @@ from typing import Any
 import pandas as pd
 
 from salstats.checks import CELL, ColumnError, InputFileError, SalstatsError, check_size
-from salstats.readers.table_options import check_header
+from salstats.readers.cells import check_header
 
 #: What pandas calls the row labels of a frame that has no name for them.
 _ROW_LABELS = re.compile(r"__index_level_\d+__")
 
 
-def read_parquet(file: Path) -> pd.DataFrame:
+def read_parquet(file: Path, data: bytes) -> pd.DataFrame:
     """Return a Parquet file's columns: text as text, whole numbers exact even beside empty cells.
 
     Row labels that pandas stored without a name are no data and are left out.
@@ -22,8 +22,8 @@ def read_parquet(file: Path) -> pd.DataFrame:
     from pyarrow import parquet
 
     try:
-        # ParquetFile reads this one file only; unknown extension types come back as their storage
-        opened = parquet.ParquetFile(file, page_checksum_verification=True)
+        # unknown extension types come back as their storage
+        opened = parquet.ParquetFile(pa.BufferReader(data), page_checksum_verification=True)
         pandas_made = bool(opened.schema_arrow.pandas_metadata)
         names = [n for n in opened.schema_arrow.names if not (pandas_made and _ROW_LABELS.fullmatch(n))]
         check_header(file, names)
@@ -35,7 +35,8 @@ def read_parquet(file: Path) -> pd.DataFrame:
         check_size(size, f"{file}: its {said.num_rows} rows of {said.num_columns} columns")
         # and one text for any number of cells: they are not written out before their length is known
         texts = [f.name for f in opened.schema_arrow if _is_text(f.type)]
-        table = parquet.ParquetFile(file, page_checksum_verification=True, read_dictionary=texts).read()
+        source = pa.BufferReader(data)
+        table = parquet.ParquetFile(source, page_checksum_verification=True, read_dictionary=texts).read()
         table.validate(full=True)
     except SalstatsError:
         raise

@@ -11,9 +11,9 @@ import numpy as np
 
 from salstats.checks import InputFileError
 from salstats.files.inputs import read_bytes
+from salstats.readers.cells import PathLike
 from salstats.readers.pickle_arrays import ARRAYS, product, whole_numbers
 from salstats.readers.pickle_machine import DamagedPickleError, UnsafePickleError, run
-from salstats.readers.table_options import PathLike
 
 __all__ = ["UnsafePickleError", "read_pickle"]
 

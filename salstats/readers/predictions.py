@@ -4,8 +4,9 @@ from pathlib import Path
 
 import numpy as np
 
-from salstats.readers.case_tables import numbers_of, read_case_table
-from salstats.readers.table_options import PathLike
+from salstats.checks import ColumnError
+from salstats.readers.cells import PathLike
+from salstats.readers.tables import read_known
 
 
 def read_predictions(path: PathLike) -> dict[str, tuple[float, float]]:
@@ -39,12 +40,11 @@ def read_predictions(path: PathLike) -> dict[str, tuple[float, float]]:
     ...     read_predictions(file)
     {'a_1': (0.9, 1.0), 'a_2': (0.25, nan)}
     """
-    file = Path(path)
-    table, cases = read_case_table(file, ("prob",), "predictions have case and prob, and may have label")
-    probs = numbers_of(table, "prob", file, lambda v: (v < 0) | (v > 1), "is not between 0 and 1")
+    table = read_known(Path(path), ColumnError)
+    table.check_columns(("case", "prob"), "predictions have case and prob, and may have label")
+    cases = table.cases()
+    probs = table.numbers("prob", lambda v: (v < 0) | (v > 1), "is not between 0 and 1")
     labels = np.full(len(table), np.nan)
     if "label" in table.columns:
-        labels = numbers_of(
-            table, "label", file, lambda v: ~np.isin(v, (0, 1)) & ~np.isnan(v), "is not 0 or 1"
-        )
+        labels = table.numbers("label", lambda v: ~np.isin(v, (0, 1)) & ~np.isnan(v), "is not 0 or 1")
     return dict(zip(cases, zip(probs.tolist(), labels.tolist(), strict=True), strict=True))

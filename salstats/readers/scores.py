@@ -2,17 +2,24 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from salstats.checks import InputFileError, SalstatsError
-from salstats.frames import check_nesting, warn_of_range
+from salstats.checks import (
+    ColumnError,
+    InputFileError,
+    SalstatsError,
+    ValueRangeError,
+    check_choice,
+)
+from salstats.frames import KEY_COLUMNS, check_nesting, combined_codes, repeat_hint, warn_of_range
+from salstats.readers.cells import NA_STRINGS, PathLike, TableOptions
 from salstats.readers.joins import Join, join_tables, joined_columns, read_joined
-from salstats.readers.score_checks import check_filled, check_repeats, scaled
-from salstats.readers.shapes import Targets, below_each_other, check_layout, read_columns, read_shape, typed
-from salstats.readers.tables import NA_STRINGS, PathLike, TableOptions
+from salstats.readers.shapes import Targets, below_each_other, check_filled, check_layout, named, shaped
+from salstats.readers.tables import read_table
 
 
 def read_scores(
@@ -116,20 +123,21 @@ def read_scores(
     files = _files(path)
     layout = check_layout(rename, case, patient_from, columns, wide, tasks)
     methods, metrics = _per_file(method, files, "method"), _per_file(metric, files, "metric")
-    joined = read_joined(join, options)
-    elsewhere = joined_columns(joined)
+    joined = [] if join is None else read_joined(join, options)
+    elsewhere = joined_columns(joined) if joined else ()
     parts, origins = [], []
     for file, its_method, its_metric in zip(files, methods, metrics, strict=True):
-        part, rows = read_shape(file, layout, its_method, its_metric, options, elsewhere)
+        part, rows = shaped(read_table(file, options), layout, its_method, its_metric, elsewhere)
         parts.append(part)
         origins.append(pd.DataFrame({"file": str(file), "row": rows}))
     scores = below_each_other(parts, files) if len(parts) > 1 else parts[0]
     origin = pd.concat(origins, ignore_index=True)
-    check_repeats(scores, origin)
+    _check_repeats(scores, origin)
     check_nesting(scores, ", ".join(f.name for f in files))
-    scores = scaled(scores, scale)
-    warn_of_range(scores, origin)
-    return join_tables(scores, joined, layout, options)
+    if scale is not None:
+        scores = _scaled(scores, scale)
+    warn_of_range(scores, lambda row: f"{origin['file'].iloc[row]}, row {origin['row'].iloc[row]}")
+    return join_tables(scores, joined, layout) if joined else scores
 
 
 def read_data(
@@ -179,15 +187,15 @@ def read_data(
     options = TableOptions(sep, decimal, encoding, na, sheet)
     (file,) = _files(path)
     layout = check_layout(rename, case, patient_from)
-    joined = read_joined(join, options)
-    raw, first_row = read_columns(file, layout, options, joined_columns(joined))
-    data = typed(raw, file, options, first_row, layout.case)
-    check_filled(data, file, np.arange(len(data)) + first_row)
-    return join_tables(data, joined, layout, options)
+    joined = [] if join is None else read_joined(join, options)
+    table = named(read_table(file, options), layout, joined_columns(joined) if joined else ())
+    data = table.typed(layout.case)
+    check_filled(data, table, table.rows)
+    return join_tables(data, joined, layout) if joined else data
 
 
 def _files(path: PathLike | Sequence[PathLike]) -> list[Path]:
-    """Return paths as a list."""
+    """Paths as a list."""
     if isinstance(path, pd.DataFrame):
         raise SalstatsError("path must name a file; a DataFrame needs no reading")
     files = [Path(p) for p in ([path] if isinstance(path, str | os.PathLike) else path)]
@@ -197,7 +205,7 @@ def _files(path: PathLike | Sequence[PathLike]) -> list[Path]:
 
 
 def _per_file(value: str | Sequence[str] | None, files: list[Path], option: str) -> list[str | None]:
-    """Return one value per file."""
+    """One value per file."""
     if value is None or isinstance(value, str):
         return [value] * len(files)
     if len(value) == 1:
@@ -205,3 +213,31 @@ def _per_file(value: str | Sequence[str] | None, files: list[Path], option: str)
     if len(value) != len(files):
         raise SalstatsError(f"{option}= names {len(value)} values for {len(files)} files; give one per file")
     return list(value)
+
+
+def _check_repeats(scores: pd.DataFrame, origin: pd.DataFrame) -> None:
+    """Raise when an observation stands twice, naming both places."""
+    keys = [c for c in KEY_COLUMNS if c in scores.columns]
+    codes = combined_codes(scores, keys)
+    if np.bincount(codes).max(initial=0) <= 1:
+        return
+    second = int(np.flatnonzero(pd.Series(codes).duplicated().to_numpy())[0])
+    first = int(np.flatnonzero(codes == codes[second])[0])
+    shown = ", ".join(f"{c} {scores[c].iloc[first]}" for c in keys)
+    here, there = origin.iloc[second], origin.iloc[first]
+    place = f"row {there['row']}" if here["file"] == there["file"] else f"{there['file']}, row {there['row']}"
+    hint = repeat_hint(scores, keys, first, second)
+    raise ColumnError(f"{here['file']}, row {here['row']}: the same observation as {place} ({shown}){hint}")
+
+
+def _scaled(scores: pd.DataFrame, scale: float | Mapping[str, float]) -> pd.DataFrame:
+    """Scores multiplied by a number, or those of each metric by its own."""
+    metrics = list(scores["metric"].unique())
+    factors = dict(scale) if isinstance(scale, Mapping) else dict.fromkeys(metrics, scale)
+    for metric, factor in factors.items():
+        check_choice(metric, metrics, "scale: metric")
+        if isinstance(factor, bool) or not isinstance(factor, Real) or not 0 < factor < np.inf:
+            raise ValueRangeError(f"scale={scale!r} must be a number above 0, such as 0.01 for percentages")
+    values, factor = scores["score"], scores["metric"].map(factors).fillna(1.0).astype("float64")
+    # 57 * 0.01 is not 0.57, 57 / 100 is
+    return scores.assign(score=np.where(factor < 1, values / (1 / factor), values * factor))

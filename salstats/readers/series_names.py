@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from salstats.checks import SalstatsError
-from salstats.readers.table_options import PathLike
+from salstats.readers.cells import PathLike
 from salstats.study import HUMAN, Series
 
 Sources = PathLike | Mapping[str, PathLike]

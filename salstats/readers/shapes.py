@@ -3,21 +3,21 @@
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from salstats.checks import ColumnError, SalstatsError, quoted, warn
-from salstats.frames import IDENTIFIER_COLUMNS
-from salstats.readers.cases import add_patient, check_case_columns, check_pattern, combine_case, lacks_case
-from salstats.readers.cells import covariate, covariate_text, identifier_text, score_column
-from salstats.readers.score_checks import ALL_OR_NONE, REQUIRED_TEXT, check_complete
-from salstats.readers.tables import TableOptions, check_mapping, read_table
+from salstats.frames import IDENTIFIER_COLUMNS, SCORES_COLUMNS
+from salstats.readers.cells import covariate_text
+from salstats.readers.tables import REQUIRED_TEXT, Table
 
 #: What a column of scores is about: its method, and its metric where no column says it.
 Targets = Mapping[str, tuple[str | None, str]] | Mapping[str, str]
 Target = tuple[str | None, str | None]
+#: Identifiers that say whose a case is: given for every row, or for none.
+ALL_OR_NONE = ("patient", "dataset")
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def check_layout(
     wide: str | None = None,
     tasks: str | Sequence[str] | None = None,
 ) -> Layout:
-    """Return the options that say what a file's columns are, checked as far as they can be without it."""
+    """The options that say what a file's columns are, checked as far as they can be without it."""
     if columns and wide:
         raise SalstatsError("give columns= (a score per column) or wide= (a task per column), not both")
     if wide not in (None, "task"):
@@ -55,139 +55,208 @@ def check_layout(
         columns=_check_targets(columns or {}),
         wide=wide is not None,
         tasks=[tasks] if isinstance(tasks, str) else tasks,
-        case=check_case_columns(case),
+        case=_check_case_columns(case),
         patient_from=check_pattern(patient_from),
     )
 
 
 def _check_targets(columns: Targets) -> dict[str, Target]:
-    """Return method and metric of each column of scores; None where only the other is given."""
+    """Method and metric of each column of scores; None where only the other is given."""
     targets: dict[str, Target] = {}
-    taken: dict[Target, str] = {}
-    kinds = {
-        "a method only"
-        if isinstance(t, str)
-        else "a metric only"
-        if t and t[0] is None
-        else "(method, metric)"
-        for t in columns.values()
-    }
+    kinds = set()
+    for name, given in columns.items():
+        method, metric = (given, None) if isinstance(given, str) else _pair(name, given)
+        if not all(isinstance(part, str) and part.strip() for part in (method, metric) if part is not None):
+            raise _no_target(name, given)
+        what = "method" if isinstance(given, str) else "method and metric"
+        kinds.add(
+            "a method only" if metric is None else "a metric only" if method is None else "(method, metric)"
+        )
+        same = next((other for other, target in targets.items() if target == (method, metric)), None)
+        if same is not None:
+            raise SalstatsError(f"columns= gives {same!r} and {name!r} the same {what} {given!r}")
+        targets[name] = (method, metric)
     if len(kinds) > 1:
         raise SalstatsError(
             f"columns= gives some columns {' and others '.join(sorted(kinds, reverse=True))}; "
             "give all of them the same"
         )
-    for name, target in columns.items():
-        pair = (target, None) if isinstance(target, str) else target
-        given = [g for g in pair if g is not None] if isinstance(pair, tuple | list) else []
-        if (
-            not isinstance(pair, tuple | list)
-            or len(pair) != 2
-            or (pair[1] is None and not isinstance(target, str))
-            or not given
-            or not all(isinstance(g, str) and g.strip() for g in given)
-        ):
-            raise SalstatsError(
-                f"columns={{{name!r}: ...}} must give (method, metric), or a method, not {target!r}"
-            )
-        targets[name] = (pair[0], pair[1])
-        other = taken.setdefault(targets[name], name)
-        if other != name:
-            what = "method" if isinstance(target, str) else "method and metric"
-            raise SalstatsError(f"columns= gives {other!r} and {name!r} the same {what} {target!r}")
     return targets
 
 
-def read_columns(
-    file: Path, layout: Layout, options: TableOptions, elsewhere: Collection[str] = ()
-) -> tuple[pd.DataFrame, int]:
-    """Return a file's cells as they stand under the names that the layout gives, and its first row's number.
+def _pair(name: str, given: Any) -> Target:
+    """(method, metric) of a column, the metric of which is there."""
+    if not isinstance(given, tuple | list) or len(given) != 2 or given[1] is None:
+        raise _no_target(name, given)
+    return given[0], given[1]
+
+
+def _no_target(name: str, given: object) -> SalstatsError:
+    """The error of a column that is about nothing."""
+    return SalstatsError(f"columns={{{name!r}: ...}} must give (method, metric), or a method, not {given!r}")
+
+
+def _check_case_columns(case: str | Sequence[str] | None) -> list[str]:
+    """The columns that together name a case; none where the file has a column `case`."""
+    if case is None:
+        return []
+    parts = [case] if isinstance(case, str) else list(case)
+    if not parts or not all(isinstance(part, str) and part for part in parts):
+        raise SalstatsError(f"case={case!r} must name the columns that together name a case")
+    if len(set(parts)) < len(parts):
+        raise SalstatsError(f"case= names a column twice: {quoted(parts)}")
+    return parts
+
+
+def check_pattern(pattern: str | None) -> re.Pattern[str] | None:
+    """The regular expression of `patient_from=`, which must have one group."""
+    if pattern is None:
+        return None
+    try:
+        compiled = re.compile(pattern)
+    except (re.error, TypeError) as error:
+        raise SalstatsError(f"patient_from={pattern!r} is no regular expression ({error})") from error
+    if compiled.groups != 1:
+        raise SalstatsError(
+            f"patient_from={pattern!r} has {compiled.groups or 'no'} groups; it needs one, in parentheses, "
+            r"around the patient, as in '(patient\d+)' ('(?:...)' is no group)"
+        )
+    return compiled
+
+
+def named(table: Table, layout: Layout, elsewhere: Collection[str] = ()) -> Table:
+    """A table under the names that a layout gives, with its columns `case` and `patient`.
 
     `elsewhere` are columns that `rename=` may name although this file lacks them.
     """
-    raw, first_row = renamed(read_table(file, options), layout.rename, file, elsewhere)
-    raw = combine_case(raw, layout.case, file, first_row)
-    if "case" not in raw.columns and (layout.wide or layout.patient_from):
-        raise lacks_case(raw, file, options, layout.tasks or ())
-    return add_patient(raw, layout.patient_from, file, first_row), first_row
+    table = combine_case(table.renamed(layout.rename, elsewhere), layout.case)
+    if "case" not in table.columns and (layout.wide or layout.patient_from):
+        raise lacks_case(table, layout.tasks or ())
+    return _with_patient(table, layout.patient_from)
 
 
-def renamed(
-    raw: pd.DataFrame, rename: Mapping[str, str], file: Path, elsewhere: Collection[str] = ()
-) -> tuple[pd.DataFrame, int]:
-    """Return a table with columns renamed, none of them twice, and its first row's number."""
-    check_mapping(rename, raw, file, "rename", elsewhere)
-    first_row = int(raw.attrs["first_row"])
-    raw = raw.rename(columns=dict(rename))
-    raw.attrs = {}
-    twice = raw.columns[raw.columns.duplicated()]
-    if len(twice):
-        raise ColumnError(f"{file}: after rename, column {twice[0]!r} is there twice")
-    return raw, first_row
+def combine_case(table: Table, parts: Sequence[str]) -> Table:
+    """A table with a column `case`, such as "1_2", before the columns that make it."""
+    if not parts:
+        return table
+    table.check_named(parts, "case")
+    if "case" in table.columns and "case" not in parts:
+        raise ColumnError(f"{table.file} has a column 'case' already; leave case= out or rename that column")
+    texts = pd.DataFrame({part: table.filled(part) for part in parts}, dtype="str")
+    case = texts[parts[0]]
+    for part in parts[1:]:
+        case = case + "_" + texts[part]
+    distinct = texts.drop_duplicates()
+    names = case.loc[distinct.index]
+    alike = names[names.duplicated()]
+    if len(alike):
+        first, second = distinct[names.eq(alike.iloc[0])].iloc[:2].to_numpy().tolist()
+        raise ColumnError(
+            f"{table.file}: case {alike.iloc[0]!r} would stand for both {quoted(first)} and {quoted(second)} "
+            f"of columns {quoted(parts)}; rename the values that hold '_'"
+        )
+    combined = table.cells.drop(columns="case", errors="ignore")
+    place = next(position for position, name in enumerate(table.columns) if name in parts)
+    combined.insert(place, "case", case)
+    return table.with_cells(combined)
 
 
-def read_shape(
-    file: Path,
+def _with_patient(table: Table, pattern: re.Pattern[str] | None) -> Table:
+    """A table with a column `patient` after `case`, taken from the case id."""
+    if pattern is None:
+        return table
+    shown = f"patient_from={pattern.pattern!r}"
+    if "patient" in table.columns:
+        raise ColumnError(
+            f"{table.file} has a column 'patient' already; leave {shown} out or rename that column"
+        )
+    patients = []
+    for position, case in enumerate(table.filled("case")):
+        found = pattern.search(case)
+        if found is None or not found.group(1):
+            raise ColumnError(f"{table.place(position)}: {shown} finds no patient in case {case!r}")
+        patients.append(found.group(1))
+    cells = table.cells.copy(deep=False)
+    cells.insert(table.columns.index("case") + 1, "patient", pd.Series(patients, cells.index, dtype="str"))
+    return table.with_cells(cells)
+
+
+def lacks_case(table: Table, tasks: Sequence[str] = (), *, joined: bool = False) -> ColumnError:
+    """The error of a table without `case`, with the column that may be it: the first of text."""
+    guess = table.first_text_column(leave={*IDENTIFIER_COLUMNS, *tasks}) or "..."
+    reaches = " (it reaches joined files too)" if joined else ""
+    return ColumnError(
+        f"{table.file} has no column 'case' (columns: {quoted(table.columns)}); "
+        f"rename={{{guess!r}: 'case'}} says which column it is{reaches}"
+    )
+
+
+def shaped(
+    table: Table,
     layout: Layout,
     method: str | None,
     metric: str | None,
-    options: TableOptions,
     elsewhere: Collection[str] = (),
 ) -> tuple[pd.DataFrame, np.ndarray]:
-    """Return a file's scores, whatever its shape, and the file's row number of each."""
-    raw, first_row = read_columns(file, layout, options, elsewhere)
-    if layout.columns:
-        frame, times = _stack_columns(raw, layout, metric, file, options, first_row)
-    elif layout.wide:
-        frame, times = _stack_tasks(raw, layout, file, options, first_row)
-    else:
-        frame, times = _long(raw, layout, file, options, first_row), 1
-    targets = list(layout.columns.values())
-    for position, (name, value) in enumerate((("method", method), ("metric", metric))):
+    """A file's scores, whatever its shape, and the file's row number of each."""
+    table = named(table, layout, elsewhere)
+    about = _score_columns(table, layout, metric)
+    kept = table.with_cells(table.cells.drop(columns=list(about))).typed(layout.case)
+    parts = [kept]
+    if about:
+        hint = "; if this column is no task, name the tasks with tasks=" if layout.wide else ""
+        parts = [
+            kept.assign(**_constants(kept, names), score=table.scores(column, hint))
+            for column, names in about.items()
+        ]
+    frame = pd.concat(parts, ignore_index=True) if len(parts) > 1 else parts[0]
+    said = next(iter(about.values()), {})
+    for name, value in (("method", method), ("metric", metric)):
         if value is None:
             continue
-        if targets and targets[0][position] is not None:
+        if name in said:
             raise SalstatsError(f"columns= gives each column its {name}; leave {name}= out")
         if name in frame.columns:
             raise ColumnError(
-                f"{file} has a column {name!r} already; leave {name}={value!r} out or rename it"
+                f"{table.file} has a column {name!r} already; leave {name}={value!r} out or rename it"
             )
         if not value.strip():
             raise SalstatsError(f"{name}= is empty")
-        frame[name] = pd.Series(value, index=frame.index, dtype="str")
-    rows = np.tile(np.arange(len(raw)) + first_row, times)
-    check_complete(frame, file, rows)
+        frame = frame.assign(**_constants(frame, {name: value}))
+    rows = np.tile(table.rows, len(parts))
+    _check_complete(frame, table, rows)
     lead = [c for c in ("case", "task", "method", "metric", "score") if c in frame.columns]
     return frame[[*lead, *(c for c in frame.columns if c not in lead)]], rows
 
 
-def _long(
-    raw: pd.DataFrame, layout: Layout, file: Path, options: TableOptions, first_row: int
-) -> pd.DataFrame:
-    """Return a long file typed."""
-    if "score" not in raw.columns:
+def _constants(frame: pd.DataFrame, names: Mapping[str, str]) -> dict[str, pd.Series]:
+    """Columns that say the same of every row."""
+    return {name: pd.Series(value, index=frame.index, dtype="str") for name, value in names.items()}
+
+
+def _score_columns(table: Table, layout: Layout, metric: str | None) -> dict[str, dict[str, str]]:
+    """The columns of scores of a wide file, each with what it is about; none of a long one."""
+    if layout.wide:
+        return _task_columns(table, layout)
+    if layout.columns:
+        return _method_columns(table, layout, metric)
+    if "score" not in table.columns:
         raise ColumnError(
-            f"{file} has no column 'score' (columns: {quoted(raw.columns)}); rename= one to it; for a wide "
-            "file give columns={'column': ('method', 'metric')} (--score column=method:metric; "
+            f"{table.file} has no column 'score' (columns: {quoted(table.columns)}); rename= one to it; for "
+            "a wide file give columns={'column': ('method', 'metric')} (--score column=method:metric; "
             "column=:metric where a column names the method) or wide='task'"
         )
-    return typed(raw, file, options, first_row, layout.case)
+    return {}
 
 
-def _stack_columns(
-    raw: pd.DataFrame,
-    layout: Layout,
-    metric: str | None,
-    file: Path,
-    options: TableOptions,
-    first_row: int,
-) -> tuple[pd.DataFrame, int]:
-    """Return a file with a score per column as one row per score, and the number of its columns."""
-    columns = layout.columns
-    check_mapping(columns, raw, file, "columns")
+def _method_columns(table: Table, layout: Layout, metric: str | None) -> dict[str, dict[str, str]]:
+    """The columns that `columns=` names, with the method and metric of each."""
+    file, columns = table.file, layout.columns
+    table.check_named(columns, "columns")
+    others = [c for c in table.columns if c not in columns]
     name, (its_method, its_metric) = next(iter(columns.items()))
-    if its_metric is None and metric is None and "metric" not in raw.columns:
-        if "method" in raw.columns:
+    if its_metric is None and metric is None and "metric" not in table.columns:
+        if "method" in table.columns:
             raise ColumnError(
                 f"{file} names a method in each row, and columns= gives methods; give metrics, as in "
                 f"columns={{{name!r}: (None, {name!r})}} (--score {name}=:{name})"
@@ -197,77 +266,68 @@ def _stack_columns(
             "metric='...', or give each column both as in "
             f"columns={{{name!r}: ({its_method!r}, 'iou')}} (--score {name}={its_method}:iou)"
         )
-    kept = typed(raw.drop(columns=list(columns)), file, options, first_row, layout.case)
-    made = ("score",) if its_method is None else ("method", "score")
-    clash = [c for c in made if c in kept.columns]
-    if clash:
-        hint = f", or give metrics only (--score {name}=:{its_metric})" if clash == ["method"] else ""
-        raise ColumnError(f"{file} has a column {clash[0]!r} beside columns=; rename it{hint}")
-    if its_metric is not None and "metric" in kept.columns:
+    for clash in ("method", "score") if its_method is not None else ("score",):
+        if clash in others:
+            hint = f", or give metrics only (--score {name}=:{its_metric})" if clash == "method" else ""
+            raise ColumnError(f"{file} has a column {clash!r} beside columns=; rename it{hint}")
+    if its_metric is not None and "metric" in others:
         raise ColumnError(
             f"{file} has a column 'metric' beside columns=; give each column its method only, as in "
             f"columns={{{name!r}: {its_method or 'gradcam'!r}}} (--score {name}={its_method or 'gradcam'}), "
             "or rename it"
         )
-    parts = []
-    for name, (its_method, its_metric) in columns.items():
-        part = kept.copy()
-        if its_method is not None:
-            part["method"] = pd.Series(its_method, index=part.index, dtype="str")
-        if its_metric is not None:
-            part["metric"] = pd.Series(its_metric, index=part.index, dtype="str")
-        part["score"] = score_column(raw[name], file, options, first_row)
-        parts.append(part)
-    return pd.concat(parts, ignore_index=True), len(columns)
+    return {
+        column: {n: v for n, v in zip(("method", "metric"), pair, strict=True) if v is not None}
+        for column, pair in columns.items()
+    }
 
 
-def _stack_tasks(
-    raw: pd.DataFrame, layout: Layout, file: Path, options: TableOptions, first_row: int
-) -> tuple[pd.DataFrame, int]:
-    """Return a file with a task per column as one row per score, and the number of tasks."""
-    if "task" in raw.columns:
+def _task_columns(table: Table, layout: Layout) -> dict[str, dict[str, str]]:
+    """The columns that are tasks, with the task of each."""
+    file, tasks = table.file, layout.tasks
+    if "task" in table.columns:
         raise ColumnError(f"{file} has a column 'task', so it is not wide by task; leave wide='task' out")
-    tasks = layout.tasks
     if tasks is None:
-        tasks = [c for c in raw.columns if c not in (*IDENTIFIER_COLUMNS, *layout.case)]
-    check_mapping(tasks, raw, file, "tasks")
-    if not len(tasks):
-        raise ColumnError(f"{file} has no task columns (columns: {quoted(raw.columns)})")
+        tasks = [c for c in table.columns if c not in (*IDENTIFIER_COLUMNS, *layout.case)]
+    table.check_named(tasks, "tasks")
+    if not tasks:
+        raise ColumnError(f"{file} has no task columns (columns: {quoted(table.columns)})")
     twice = [task for i, task in enumerate(tasks) if task in tasks[:i]]
     if twice:
         raise SalstatsError(f"tasks= names {twice[0]!r} twice")
-    kept = typed(raw.drop(columns=list(tasks)), file, options, first_row, layout.case)
-    if "score" in kept.columns:
+    if "score" in table.columns and "score" not in tasks:
         raise ColumnError(f"{file} has a column 'score' beside its task columns; rename it")
-    parts = []
-    for task in tasks:
-        part = kept.copy()
-        part["task"] = pd.Series(task, index=part.index, dtype="str")
-        hint = "; if this column is no task, name the tasks with tasks="
-        part["score"] = score_column(raw[task], file, options, first_row, hint)
-        parts.append(part)
-    return pd.concat(parts, ignore_index=True), len(tasks)
+    return {task: {"task": task} for task in tasks}
 
 
-def typed(
-    raw: pd.DataFrame, file: Path, options: TableOptions, first_row: int, names: Sequence[str] = ()
-) -> pd.DataFrame:
-    """Return identifiers and `names` as text as it stands, scores as finite numbers, others as covariates."""
-    columns = {}
-    for name in raw.columns:
-        if name in IDENTIFIER_COLUMNS or name in names:
-            text = identifier_text(raw[name], file, first_row)
-            # an empty reader or seed is one that does not apply; the other keys are checked later
-            columns[name] = text if name in REQUIRED_TEXT else text.where(text.ne(""))
-        elif name == "score" and "case" in raw.columns:
-            columns[name] = score_column(raw[name], file, options, first_row)
-        else:
-            columns[name] = covariate(raw[name], file, options, first_row)
-    return pd.DataFrame(columns, index=raw.index)
+def _check_complete(frame: pd.DataFrame, table: Table, rows: np.ndarray) -> None:
+    """Raise when a column of the key is missing or one of its cells is empty."""
+    for name in SCORES_COLUMNS:
+        if name not in frame.columns:
+            spelled = [c for c in frame.columns if str(c).strip().casefold() == name]
+            if spelled:
+                hint = f"; did you mean {spelled[0]!r}? rename={{{spelled[0]!r}: {name!r}}} says so"
+            elif name in ("method", "metric"):
+                hint = f"; say what the file is about with {name}='...'"
+            else:
+                hint = f"; rename={{'...': {name!r}}} says which column it is"
+            raise ColumnError(f"{table.file} has no column {name!r} (columns: {quoted(frame.columns)}){hint}")
+    check_filled(frame, table, rows)
 
 
-def below_each_other(parts: list[pd.DataFrame], files: list[Path]) -> pd.DataFrame:
-    """Return the scores of several files as one frame, or raise where they do not go together."""
+def check_filled(frame: pd.DataFrame, table: Table, rows: np.ndarray) -> None:
+    """Raise when a cell is empty of a column in which none may be."""
+    for name in (*REQUIRED_TEXT, *ALL_OR_NONE):
+        if name not in frame.columns:
+            continue
+        empty = (frame[name].isna() if name in ALL_OR_NONE else frame[name].eq("")).to_numpy()
+        if empty.any() and not (name in ALL_OR_NONE and empty.all()):
+            row = rows[int(np.flatnonzero(empty)[0])]
+            raise ColumnError(f"{table.file}, row {row}, column {name!r}: empty; every row needs one")
+
+
+def below_each_other(parts: list[pd.DataFrame], files: Sequence[object]) -> pd.DataFrame:
+    """The scores of several files as one frame; an error where they do not go together."""
     first = parts[0]
     for part, file in zip(parts[1:], files[1:], strict=True):
         for name in ("task", *ALL_OR_NONE):

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import numpy as np
 
-from salstats.readers.case_tables import numbers_of, read_case_table
-from salstats.readers.table_options import PathLike
+from salstats.checks import ColumnError
+from salstats.readers.cells import PathLike
+from salstats.readers.tables import read_known
 
 _COLUMNS = ("row_mm", "col_mm")
 _SAID = "is no size; it is a positive number, mm per pixel"
@@ -41,12 +42,12 @@ def read_spacing(path: PathLike) -> dict[str, tuple[float, float]]:
     ...     read_spacing(file)
     {'a': (0.5, 0.25)}
     """
-    file = Path(path)
-    table, cases = read_case_table(file, _COLUMNS, f"it needs case, {' and '.join(_COLUMNS)}")
-    sizes = [numbers_of(table, column, file, _is_no_size, _SAID).tolist() for column in _COLUMNS]
-    return dict(zip(cases, zip(*sizes, strict=True), strict=True))
+    table = read_known(Path(path), ColumnError)
+    table.check_columns(("case", *_COLUMNS), f"it needs case, {' and '.join(_COLUMNS)}")
+    sizes = [table.numbers(column, _is_no_size, _SAID).tolist() for column in _COLUMNS]
+    return dict(zip(table.cases(), zip(*sizes, strict=True), strict=True))
 
 
 def _is_no_size(values: np.ndarray) -> np.ndarray:
-    """Return which numbers are no size of a pixel."""
+    """Which numbers are no size of a pixel."""
     return np.asarray(~(np.isfinite(values) & (values > 0)))

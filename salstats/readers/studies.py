@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from salstats.checks import InputFileError, SalstatsError, check_choice, quoted
+from salstats.readers.cells import PathLike
 from salstats.readers.chexlocalize import read_chexlocalize
 from salstats.readers.chexlocalize_files import holds_study
 from salstats.readers.gaze_files import holds_gaze
 from salstats.readers.map_folder import holds_maps, read_map_folder
 from salstats.readers.mrxai2025 import holds_pairs, read_mrxai2025
 from salstats.readers.saliency_bench import holds_saliency_bench, read_saliency_bench
-from salstats.readers.table_options import PathLike
 from salstats.study import Study
 
 #: Format -> its reader, and what tells whether a folder is in it.

@@ -1,26 +1,42 @@
-"""Read a table file strictly: every cell as text, nothing guessed, nothing dropped in silence."""
+"""Tables of files, read strictly: every cell as it stands, and each column as what it is asked for."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
-from salstats.checks import InputFileError, check_plain, did_you_mean, quoted
-from salstats.readers.cells import number_column
+from salstats.checks import (
+    LARGEST,
+    ColumnError,
+    InputFileError,
+    SalstatsError,
+    check_plain,
+    did_you_mean,
+    hidden,
+    quoted,
+    warn,
+)
+from salstats.files.inputs import read_bytes
+from salstats.frames import IDENTIFIER_COLUMNS
+from salstats.readers.cells import (
+    EXACT,
+    PathLike,
+    TableOptions,
+    are_exact,
+    covariate_text,
+    is_decimal_comma,
+    is_number,
+    look_alike,
+    name_of,
+    parse_numbers,
+    strings,
+    warn_of_look_alikes,
+)
 from salstats.readers.parquet import read_parquet
-from salstats.readers.table_options import NA_STRINGS, PathLike, TableOptions
 from salstats.readers.text import read_text
 from salstats.readers.xlsx import read_xlsx
-
-__all__ = [
-    "NA_STRINGS",
-    "TABLE_SUFFIXES",
-    "PathLike",
-    "TableOptions",
-    "check_mapping",
-    "number_column",
-    "read_table",
-]
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".xlsx")
 #: First bytes of files that are not what a name may say: bytes, the right ending, what it is.
@@ -34,9 +50,261 @@ _SIGNATURES = (
     ),
     (b"\x1f\x8b", None, "compressed by gzip; unpack it"),
 )
+#: Identifiers of which no cell may be empty.
+REQUIRED_TEXT = ("case", "method", "metric", "task")
+#: Beyond this they are measurements: no name has so many digits.
+_NO_NAME = 2.0**64
+#: What a spreadsheet makes of a long number when it writes text.
+_ROUNDED = r"\d(?:\.\d+)?[eE]\+\d\d"
+_LEADING_ZERO = r"0\d+"
+#: From this share of numbers on, other cells of a column are more likely slips than names.
+_MOSTLY = 0.5
 
 
-def read_table(path: PathLike, options: TableOptions | None = None) -> pd.DataFrame:
+@dataclass(frozen=True)
+class Table:
+    """The cells of a table file as they stand, under the names of its header.
+
+    Attributes
+    ----------
+    file : Path
+    cells : DataFrame
+        Text; numbers, too, where the file is Parquet or XLSX. An empty cell is "" (text) or NaN.
+    first_row : int
+        The file's number of the first data row: 2 below a header, 1 in Parquet.
+    options : TableOptions
+    error : type
+        What is raised where a column or a cell is not what it should be.
+    """
+
+    file: Path
+    cells: pd.DataFrame
+    first_row: int = 2
+    options: TableOptions = field(default_factory=TableOptions)
+    error: type[SalstatsError] = ColumnError
+
+    def __len__(self) -> int:
+        """Number of rows."""
+        return len(self.cells)
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the header."""
+        return list(self.cells.columns)
+
+    @property
+    def rows(self) -> np.ndarray:
+        """The file's number of each row."""
+        return np.arange(len(self.cells)) + self.first_row
+
+    def place(self, position: int, column: str | None = None) -> str:
+        """What a row or a cell is called in messages."""
+        named = "" if column is None else f", column {column!r}"
+        return f"{self.file}, row {position + self.first_row}{named}"
+
+    def with_cells(self, cells: pd.DataFrame) -> "Table":
+        """The same file with other columns."""
+        return replace(self, cells=cells)
+
+    def renamed(self, rename: Mapping[str, str], elsewhere: Collection[str] = ()) -> "Table":
+        """The table with columns renamed; `elsewhere` are columns that it may lack."""
+        self.check_named(rename, "rename", elsewhere)
+        cells = self.cells.rename(columns=dict(rename))
+        twice = cells.columns[cells.columns.duplicated()]
+        if len(twice):
+            raise ColumnError(f"{self.file}: after rename, column {twice[0]!r} is there twice")
+        return self.with_cells(cells)
+
+    def check_named(self, names: Iterable[str], option: str, elsewhere: Collection[str] = ()) -> None:
+        """Raise where an option names a column that the file lacks, unless it is one `elsewhere`."""
+        for name in names:
+            if name not in self.cells.columns and name not in elsewhere:
+                raise InputFileError(
+                    f"{self.file}: {option} names column {name!r}, which it lacks"
+                    f"{did_you_mean(name, self.columns)} (columns: {quoted(self.columns)})"
+                )
+
+    def check_columns(self, columns: Iterable[str], wanted: str = "") -> None:
+        """Raise where a column is missing; `wanted` says what the table has."""
+        for column in columns:
+            if column not in self.cells.columns:
+                hint = f"; {wanted}" if wanted else ""
+                raise self.error(
+                    f"{self.file} has no column {column!r} (columns: {quoted(self.columns)}){hint}"
+                )
+
+    def text(self, column: str) -> pd.Series:
+        """A column of names, cell by cell as it stands; whole numbers lose a trailing '.0'.
+
+        A missing cell is "". Raises ColumnError for a date (a spreadsheet turns an id such as 1-2 into one),
+        for a number too large to be exact (or written like 1.2E+16, with its digits lost), for blanks around
+        a name and for characters nobody sees.
+        """
+        cells = self.cells[column]
+        if isinstance(cells.dtype, pd.StringDtype) or pd.api.types.is_integer_dtype(cells):
+            text = cells.astype("str").fillna("")
+        else:
+            names = [name_of(value) for value in cells]
+            if None in names:
+                position = names.index(None)
+                value = cells.iloc[position]
+                number = isinstance(value, float | np.floating)
+                what = "is a number too large to be exact" if number else "is a date or time"
+                raise ColumnError(
+                    f"{self.place(position, column)}: {value} {what}, not a name; store the column as text"
+                )
+            text = pd.Series(names, index=cells.index, name=column, dtype="str")
+        distinct = pd.Series(pd.unique(text), dtype="str")
+        odd = distinct[distinct.str.fullmatch(_ROUNDED) | look_alike(distinct)]
+        if len(odd):
+            position = int(np.flatnonzero(text.isin(odd).to_numpy())[0])
+            value = text.iloc[position]
+            what = hidden(value)
+            said = (
+                f"{what}; remove it" if what else "is a number rounded by a spreadsheet; write all its digits"
+            )
+            raise ColumnError(f"{self.place(position, column)}: {value!r} {said} in the file")
+        return text
+
+    def filled(self, column: str) -> list[str]:
+        """A column of names, none of them empty."""
+        names = self.text(column).to_list()
+        if "" in names:
+            raise self.error(f"{self.place(names.index(''), column)}: empty; every row needs one")
+        return names
+
+    def cases(self) -> list[str]:
+        """The column `case`, no case of which is empty or stands twice."""
+        names = self.text("case")
+        for bad, what in ((names.eq(""), "is empty"), (names.duplicated(), "stands twice")):
+            if bad.any():
+                position = int(np.flatnonzero(bad.to_numpy())[0])
+                raise self.error(f"{self.place(position)}: case {names.iloc[position]!r} {what}")
+        return names.to_list()
+
+    def numbers(
+        self,
+        column: str,
+        wrong: Callable[[np.ndarray], np.ndarray] | None = None,
+        said: str = "is not a number",
+    ) -> np.ndarray:
+        """A column as float64, NaN where it is empty; what is no number, or a wrong one, is an error."""
+        numbers, _, odd = parse_numbers(self.cells[column], self.options)
+        values = numbers.to_numpy(copy=True)
+        bad = odd if wrong is None else odd | wrong(values)
+        if bad.any():
+            position = int(np.flatnonzero(bad)[0])
+            cell = str(self.cells[column].iloc[position])
+            raise self.error(f"{self.place(position, column)}: {cell!r} {said}")
+        return values
+
+    def finite(self, columns: Sequence[str]) -> np.ndarray:
+        """Columns of which every cell is a finite number, as (rows, columns)."""
+        self.check_columns(columns)
+        n = len(self)
+        # all columns at once: a call for each takes longer than reading a small file
+        cells = pd.concat([self.cells[column] for column in columns], ignore_index=True)
+        numbers, _, odd = parse_numbers(cells, self.options)
+        values = numbers.to_numpy()
+        bad = np.flatnonzero(odd | ~np.isfinite(values))
+        if bad.size:
+            place = self.place(int(bad[0]) % n, columns[int(bad[0]) // n])
+            raise self.error(f"{place}: {str(cells.iloc[bad[0]])!r} is no number")
+        return np.ascontiguousarray(values.reshape(len(columns), n).T)
+
+    def scores(self, column: str, hint: str = "") -> pd.Series:
+        """A column of scores: finite, or NaN where undefined."""
+        cells, options = self.cells[column], self.options
+        numbers, _, odd = parse_numbers(cells, options)
+        far = np.flatnonzero(np.abs(numbers.to_numpy()) > LARGEST)
+        if far.size:
+            what = "infinite" if np.isinf(numbers.iloc[far[0]]) else f"beyond {LARGEST:g}"
+            raise ColumnError(
+                f"{self.place(int(far[0]), column)}: the score is {what}; an undefined score is an empty cell"
+            )
+        if odd.any():
+            position = int(np.flatnonzero(odd)[0])
+            value = str(cells.iloc[position])
+            if options.decimal == "." and is_decimal_comma(cells.iloc[[position]]).all():
+                hint = "; for decimal commas read it with decimal=','"
+            elif options.decimal == "," and "." in value:
+                hint = "; with decimal=',' it may hold no point (nor thousands separators)"
+            raise ColumnError(
+                f"{self.place(position, column)}: {value!r} is not a number{hint} "
+                f"(missing is one of {', '.join(repr(s) for s in options.na)})"
+            )
+        return numbers
+
+    def covariate(self, column: str) -> pd.Series:
+        """A column as numbers where every cell is one, else as text with NA strings as missing.
+
+        A column with a cell such as "007" is text: a number would lose its zeros; so is one of whole numbers
+        beyond 2^53, which would lose their last digits (a warning says where the file has lost them already).
+        Dates are text (ISO 8601). Numbers with decimal commas are an error that names the option, and so are
+        those beyond what a float holds; text among numbers gives a warning.
+        """
+        cells = self.cells[column]
+        numbers, missing, odd = parse_numbers(cells, self.options)
+        sizes = np.abs(numbers.to_numpy())
+        beyond = np.flatnonzero(odd & np.isinf(sizes))
+        if beyond.size:
+            raise ColumnError(
+                f"{self.place(beyond[0], column)}: {str(cells.iloc[beyond[0]])!r} is beyond what a number "
+                "can be (1.8e308); an undefined value is an empty cell"
+            )
+        long = np.flatnonzero((sizes >= EXACT) & (sizes < _NO_NAME))
+        if long.size and (sizes[np.isfinite(sizes)] % 1 == 0).all():
+            if are_exact(cells.iloc[long]):
+                return covariate_text(cells).mask(missing)
+            warn(
+                f"{self.place(long[0], column)}: {cells.iloc[long[0]]} is rounded, as whole numbers beyond "
+                "2^53 are; if it is a name, store the column as text"
+            )
+        zeros_lead = not is_number(cells) and bool(strings(cells).str.fullmatch(_LEADING_ZERO).any())
+        if not odd.any():
+            return covariate_text(cells).mask(missing) if zeros_lead else numbers
+        position, n_present = int(np.flatnonzero(odd)[0]), int((~missing).sum())
+        if self.options.decimal == "." and is_decimal_comma(cells[odd]).all():
+            raise ColumnError(
+                f"{self.place(position, column)}: {cells.iloc[position]!r} has a decimal comma; read the "
+                "file with decimal=','"
+            )
+        n_numbers = int((~missing & ~odd).sum())
+        if n_numbers >= _MOSTLY * n_present and not zeros_lead:
+            warn(
+                f"{self.place(position, column)}: {str(cells.iloc[position])!r} is not a number, though "
+                f"{n_numbers} of {n_present} cells are; the column is read as text (na= says what stands for "
+                "missing)"
+            )
+        words = covariate_text(cells).mask(missing)
+        warn_of_look_alikes(words, self.file)
+        return words
+
+    def typed(self, names: Sequence[str] = ()) -> pd.DataFrame:
+        """Identifiers and `names` as text as it stands, scores as finite numbers, others as covariates."""
+        made = {}
+        for column in self.cells.columns:
+            if column in IDENTIFIER_COLUMNS or column in names:
+                text = self.text(column)
+                # an empty reader or seed is one that does not apply; the other keys are checked later
+                made[column] = text if column in REQUIRED_TEXT else text.where(text.ne(""))
+            elif column == "score" and "case" in self.cells.columns:
+                made[column] = self.scores(column)
+            else:
+                made[column] = self.covariate(column)
+        return pd.DataFrame(made, index=self.cells.index)
+
+    def first_text_column(self, leave: Collection[str] = ()) -> str | None:
+        """The first column that holds text, not numbers (also with decimal commas)."""
+        for name in self.columns:
+            if name not in leave:
+                _, _, odd = parse_numbers(self.cells[name], self.options)
+                if odd.any() and not is_decimal_comma(self.cells[name][odd]).all():
+                    return name
+        return None
+
+
+def read_table(path: PathLike, options: TableOptions | None = None, *, may_be_empty: bool = False) -> Table:
     """Read a CSV, TSV, Parquet or XLSX file with every cell exactly as it stands.
 
     Parameters
@@ -45,72 +313,47 @@ def read_table(path: PathLike, options: TableOptions | None = None) -> pd.DataFr
         The file; its ending says what it is.
     options : TableOptions, optional
         Separator, encoding, sheet.
+    may_be_empty : bool
+        Whether a header without a data row will do.
 
     Returns
     -------
-    DataFrame
-        Text columns; numeric columns too from Parquet and XLSX. An empty cell is "" (text) or NaN.
-        `frame.attrs["first_row"]` is the file's row number of the first data row: 2 below a header,
-        1 in Parquet.
+    Table
 
     Raises
     ------
     InputFileError
-        No such file; a folder; empty; another ending; another encoding; control characters; no data
-        rows; a row with more or fewer cells than the header; a blank line in the middle; a quotation
+        No such file; a folder; empty; too large; another ending; another encoding; control characters; no
+        data rows; a row with more or fewer cells than the header; a blank line in the middle; a quotation
         mark left open; a header that stands twice or is empty; a formula without a value.
     """
     options = options or TableOptions()
     file = Path(path)
-    suffix = _check_file(file)
-    if suffix == ".parquet":
-        frame = read_parquet(file)
-    elif suffix == ".xlsx":
-        frame = read_xlsx(file, options)
-    else:
-        frame = read_text(file, options, default_sep="\t" if suffix == ".tsv" else ",")
-    frame.attrs.setdefault("first_row", 1 if suffix == ".parquet" else 2)
-    if frame.empty:
-        raise InputFileError(f"{file} has a header but no data rows")
-    return frame
-
-
-def _check_file(file: Path) -> str:
-    """Return the ending of a file that is there, is not empty, and is what its name says."""
-    try:
-        if not file.exists():
-            raise InputFileError(f"{file}: no such file")
-        check_plain(file)
-        suffix = file.suffix.lower()
-        if suffix not in TABLE_SUFFIXES:
-            raise InputFileError(
-                f"{file}: cannot tell what {suffix or 'a file without an ending'} is; "
-                f"name it {', '.join(TABLE_SUFFIXES)}"
-            )
-        if file.stat().st_size == 0:
-            raise InputFileError(f"{file} is empty")
-        with file.open("rb") as stream:
-            start = stream.read(4)
-    except OSError as error:
-        raise InputFileError(f"{file}: cannot be read ({error.strerror or error})") from error
+    check_plain(file)
+    suffix = file.suffix.lower()
+    if suffix not in TABLE_SUFFIXES and file.exists():
+        raise InputFileError(
+            f"{file}: cannot tell what {suffix or 'a file without an ending'} is; "
+            f"name it {', '.join(TABLE_SUFFIXES)}"
+        )
+    data = read_bytes(file)
     for signature, right, what in _SIGNATURES:
-        if start.startswith(signature) and suffix != right:
+        if data.startswith(signature) and suffix != right:
             raise InputFileError(f"{file} is not what its ending says but {what}")
-    return suffix
+    if suffix == ".parquet":
+        table = Table(file, read_parquet(file, data), 1, options)
+    elif suffix == ".xlsx":
+        table = Table(file, read_xlsx(file, data, options), 2, options)
+    else:
+        cells, first_row = read_text(file, data, options, options.sep or ("\t" if suffix == ".tsv" else ","))
+        table = Table(file, cells, first_row, options)
+    if table.cells.empty and not may_be_empty:
+        raise InputFileError(f"{file} has a header but no data rows")
+    return table
 
 
-def check_mapping(
-    names: Iterable[str] | None,
-    frame: pd.DataFrame,
-    file: object,
-    option: str,
-    elsewhere: Collection[str] = (),
-) -> None:
-    """Raise when an option names a column that the file lacks, unless it is a column `elsewhere`."""
-    for name in names or ():
-        if name not in frame.columns and name not in elsewhere:
-            hint = did_you_mean(name, frame.columns)
-            raise InputFileError(
-                f"{file}: {option} names column {name!r}, which it lacks{hint} "
-                f"(columns: {quoted(frame.columns)})"
-            )
+def read_known(
+    file: Path, error: type[SalstatsError] = InputFileError, *, may_be_empty: bool = False
+) -> Table:
+    """Read a table of a known format; `error` is what a wrong column or cell of it raises."""
+    return replace(read_table(file, TableOptions(known=True), may_be_empty=may_be_empty), error=error)

@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import InputFileError
-from salstats.files.inputs import read_bytes
-from salstats.readers.table_options import TableOptions, check_header
+from salstats.readers.cells import TableOptions, check_header
 
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 #: Beyond ASCII: C1 controls, which a wrong encoding makes of quotes and dashes, and a stray byte-order mark.
@@ -28,21 +27,20 @@ _BYTE_ORDER_MARKS = (
 _OTHER_SEPARATORS = ((";", "';'"), ("\t", "'\\t'"), ("|", "'|'"), (",", "','"))
 
 
-def read_text(file: Path, options: TableOptions, default_sep: str) -> pd.DataFrame:
-    """Return a delimited text file with every cell as text; `attrs["first_row"]` as in `read_table`."""
+def read_text(file: Path, data: bytes, options: TableOptions, sep: str) -> tuple[pd.DataFrame, int]:
+    """The cells of a delimited text file, and its number of the first data row."""
     from pyarrow import csv as arrow_csv
     from pyarrow import lib as arrow_lib
     from pyarrow import string
 
-    content = _utf8(file, options.encoding)
+    content = _utf8(file, data, options)
     leading = len(content) - len(content.lstrip(b"\n"))
-    content = content[leading:]
     if not content.strip():
         raise InputFileError(f"{file} holds nothing but blank lines")
     # pyarrow takes a header without its line end for no file at all
-    content += b"" if content.endswith(b"\n") else b"\n"
-    sep = options.sep or default_sep
-    header = _header(file, content.split(b"\n", 1)[0].decode("utf-8"), sep)
+    content = content.strip(b"\n") + b"\n"
+    header = _header(file, content.split(b"\n", 1)[0].decode("utf-8"), sep, options)
+    check_header(file, header)
     _check_quotes(file, content, sep)
     _check_blank_lines(file, content, leading)
     bad_rows: list = []
@@ -69,40 +67,42 @@ def read_text(file: Path, options: TableOptions, default_sep: str) -> pd.DataFra
         raise InputFileError(f"{file}: cannot be read as a table ({error})") from error
     if bad_rows:
         row = bad_rows[0]
+        where = f"{file}, row {row.number + leading}"
         hint = "a cell that holds the separator must be quoted"
         if sep == options.decimal:
             hint = "sep and decimal are both ','; numbers with decimal commas need another sep, such as ';'"
         raise InputFileError(
-            f"{file}, row {row.number + leading}: {row.actual_columns} cells where the header has "
-            f"{row.expected_columns}: {str(row.text)[:60]!r}; {hint}"
+            f"{where}: {row.actual_columns} cells where the header has {row.expected_columns}: "
+            f"{str(row.text)[:60]!r}; {hint}"
         )
-    frame = table.to_pandas(types_mapper={string(): pd.StringDtype(na_value=np.nan)}.get)
-    frame.attrs["first_row"] = 2 + leading
-    return frame
+    cells = table.to_pandas(types_mapper={string(): pd.StringDtype(na_value=np.nan)}.get)
+    return cells, 2 + leading
 
 
-def _utf8(file: Path, encoding: str) -> bytes:
-    """Return the file's content as UTF-8 without a byte-order mark, lines ending in a line feed."""
-    data = read_bytes(file)
+def _utf8(file: Path, data: bytes, options: TableOptions) -> bytes:
+    """The file's content as UTF-8 without a byte-order mark, lines ending in a line feed."""
+    encoding = options.encoding
     try:
         known = codecs.lookup(encoding).name
     except (LookupError, UnicodeError) as error:
         raise InputFileError(
             f"encoding={encoding!r} is not known; utf-8, latin-1 and cp1252 are usual"
         ) from error
-    for mark, marked in _BYTE_ORDER_MARKS:
-        if data.startswith(mark):
-            if not known.startswith(marked):
-                raise InputFileError(f"{file} is {marked.upper()}, not {encoding}; use encoding={marked!r}")
-            break
+    marked = next((name for mark, name in _BYTE_ORDER_MARKS if data.startswith(mark)), known)
+    if not known.startswith(marked):
+        advice = options.advice(f"use encoding={marked!r}")
+        raise InputFileError(f"{file} is {marked.upper()}, not {encoding}{advice}")
     try:
         text = data.decode(encoding)
     except LookupError as error:
         raise InputFileError(f"encoding={encoding!r} is not a text encoding") from error
     except UnicodeDecodeError as error:
-        raise InputFileError(
-            f"{file}, line {_line(data, error.start)}: byte 0x{data[error.start]:02x} is not {encoding}; "
+        advice = options.advice(
             "read the file with encoding='latin-1' or encoding='cp1252' if that is what it is"
+        )
+        raise InputFileError(
+            f"{file}, line {_line(data, error.start)}: byte 0x{data[error.start]:02x} is not {encoding}"
+            f"{advice}"
         ) from error
     except UnicodeError as error:
         raise InputFileError(f"encoding={encoding!r} cannot be read ({error})") from error
@@ -110,60 +110,52 @@ def _utf8(file: Path, encoding: str) -> bytes:
     content = text.replace("\r\n", "\n").replace("\r", "\n").encode("utf-8", "surrogatepass")
     found = _CONTROL.search(content)
     if found:
-        hint = "; is it UTF-16 (encoding='utf-16')?" if found.group() == b"\x00" else ""
+        advice = options.advice("is it UTF-16 (encoding='utf-16')?") if found.group() == b"\x00" else ""
         raise InputFileError(
             f"{file}, line {_line(content, found.start())}: control character 0x{found.group()[0]:02x}; "
-            f"damaged, or not a table{hint}"
+            f"damaged, or not a table{advice}"
         )
     beyond = None if content.isascii() else _CONTROL_BEYOND_ASCII.search(text)
     if beyond:
+        advice = options.advice(f"is encoding={encoding!r} right (cp1252 is usual on Windows)?")
         raise InputFileError(
             f"{file}, line {len(text[: beyond.start() + 1].splitlines())}: control character "
-            f"U+{ord(beyond.group()):04X}; is encoding={encoding!r} right (cp1252 is usual on Windows)?"
+            f"U+{ord(beyond.group()):04X}{advice}"
         )
     return content
 
 
 def _line(data: bytes, position: int) -> int:
-    """Return the number of the line that a position lies in."""
+    """The number of the line that a position lies in."""
     return len(data[: position + 1].splitlines())
 
 
-def _header(file: Path, line: str, sep: str) -> list[str]:
-    """Return the column names, or raise when they are of a wrong separator, none, or twice."""
+def _header(file: Path, line: str, sep: str, options: TableOptions) -> list[str]:
+    """The column names; an error where they are of another separator."""
+    unreadable: csv.Error | None = None
     try:
         header = next(csv.reader([line], delimiter=sep, strict=True))
     except csv.Error as error:
         # of "case";"task" the csv module says that a ',' was expected
-        _check_separator(file, line, sep)
+        header, unreadable = [], error
+    for other, name in _OTHER_SEPARATORS if len(header) < 2 else ():
+        if other != sep and _n_columns(line, other) > 1:
+            decimal = " (and decimal=',' if its numbers have decimal commas)" if other == ";" else ""
+            advice = options.advice(f"read it with sep={name}{decimal}")
+            raise InputFileError(f"{file}: the header is one column {line[:50]!r}{advice}")
+    if unreadable is not None:
         raise InputFileError(
-            f"{file}: the header cannot be read ({error}); is a quotation mark left open?"
-        ) from error
-    if len(header) == 1:
-        for other, name in _OTHER_SEPARATORS:
-            if other != sep and other in header[0]:
-                raise _other_separator(file, header[0], other, name)
-    check_header(file, header)
+            f"{file}: the header cannot be read ({unreadable}); is a quotation mark left open?"
+        ) from unreadable
     return header
 
 
-def _check_separator(file: Path, line: str, sep: str) -> None:
-    """Raise when a header that cannot be read is one of several columns with another separator."""
-    for other, name in _OTHER_SEPARATORS:
-        if other == sep:
-            continue
-        try:
-            n_columns = len(next(csv.reader([line], delimiter=other, strict=True)))
-        except csv.Error:
-            continue
-        if n_columns > 1:
-            raise _other_separator(file, line, other, name)
-
-
-def _other_separator(file: Path, header: str, sep: str, name: str) -> InputFileError:
-    """Return the error of a file that has another separator, with how to read it."""
-    hint = " (and decimal=',' if its numbers have decimal commas)" if sep == ";" else ""
-    return InputFileError(f"{file}: the header is one column {header[:50]!r}; read it with sep={name}{hint}")
+def _n_columns(line: str, sep: str) -> int:
+    """How many columns a header has with a separator; 0 where it cannot be read."""
+    try:
+        return len(next(csv.reader([line], delimiter=sep, strict=True)))
+    except csv.Error:
+        return 0
 
 
 def _check_quotes(file: Path, content: bytes, sep: str) -> None:

@@ -7,10 +7,9 @@ import pandas as pd
 
 from salstats.checks import ColumnError, ValueRangeError, check_choice
 from salstats.images.maps import LARGEST_BOX
-from salstats.readers.cells import identifier_text
+from salstats.readers.cells import PathLike
 from salstats.readers.chexlocalize_maps import task_name
-from salstats.readers.table_options import PathLike, TableOptions
-from salstats.readers.tables import number_column, read_table
+from salstats.readers.tables import Table, read_known
 
 #: What a table may say -> the columns that say it; the second of `cutoff` is the release's.
 COLUMNS = {"threshold": ("threshold",), "cutoff": ("cutoff", "prob_threshold"), "smooth": ("smooth",)}
@@ -62,41 +61,34 @@ def read_thresholds(path: PathLike, *, what: str | None = None) -> dict[tuple[st
     """
     if what is not None:
         check_choice(what, tuple(COLUMNS), "what")
-    options = TableOptions()
-    table = read_table(path, options)
-    first_row = int(table.attrs.get("first_row", 2))
-    file = Path(path)
-    kind, column = _value_column(table, file, what)
-    if "task" not in table.columns:
-        raise ColumnError(f"{file} has no column 'task'; each task has its own {kind}")
-    tasks = identifier_text(table["task"], file, first_row).map(task_name)
-    methods = _methods(table, file, first_row)
-    values = _numbers(table, column, file, first_row, options)
-    counts = _counting(table, file, first_row, tasks, methods, options)
+    table = read_known(Path(path), ColumnError)
+    kind, column = _value_column(table, what)
+    table.check_columns(["task"], f"each task has its own {kind}")
+    tasks = [task_name(task) for task in table.filled("task")]
+    keys = list(zip(tasks, _methods(table), strict=True))
+    values = table.numbers(column)
     chosen: dict[tuple[str, str | None], float] = {}
-    for row, key in enumerate(zip(tasks, methods, strict=True)):
-        if not key[0]:
-            raise ColumnError(f"{file}, row {row + first_row}, column 'task': empty; every row needs one")
-        if not counts[row]:
-            continue
+    for row in np.flatnonzero(_counting(table, keys)).tolist():
+        key = keys[row]
         if key in chosen:
             raise ColumnError(
-                f"{file}, row {row + first_row}: a second {kind} for {_named(key)}; one row each, or a "
-                f"column {_MIOU!r} or 'chosen' that says which"
+                f"{table.place(row)}: a second {kind} for {_named(key)}; one row each, or a column {_MIOU!r} "
+                "or 'chosen' that says which"
             )
         if np.isnan(values[row]):
-            raise ColumnError(f"{file}, row {row + first_row}: {_named(key)} has no defined {kind}")
-        chosen[key] = _checked(float(values[row]), kind, f"{file}, row {row + first_row}, column {column!r}")
-    for key in dict.fromkeys(zip(tasks, methods, strict=True)):
+            raise ColumnError(f"{table.place(row)}: {_named(key)} has no defined {kind}")
+        chosen[key] = _checked(float(values[row]), kind, table.place(row, column))
+    for key in dict.fromkeys(keys):
         if key not in chosen:
             raise ColumnError(
-                f"{file}: {_named(key)} has no defined {kind}; leave the task out, or give it a value"
+                f"{table.file}: {_named(key)} has no defined {kind}; leave the task out, or give it a value"
             )
     return chosen
 
 
-def _value_column(table: pd.DataFrame, file: Path, what: str | None) -> tuple[str, str]:
-    """Return what a table says and the column that says it."""
+def _value_column(table: Table, what: str | None) -> tuple[str, str]:
+    """What a table says and the column that says it."""
+    file = table.file
     found = [(kind, name) for kind, names in COLUMNS.items() for name in names if name in table.columns]
     wanted = [name for kind, names in COLUMNS.items() if what in (None, kind) for name in names]
     if not found:
@@ -108,65 +100,38 @@ def _value_column(table: pd.DataFrame, file: Path, what: str | None) -> tuple[st
     return found[0]
 
 
-def _methods(table: pd.DataFrame, file: Path, first_row: int) -> list[str | None]:
-    """Return the series of each row, None where the table does not tell methods apart."""
+def _methods(table: Table) -> list[str] | list[None]:
+    """The series of each row, None where the table does not tell methods apart."""
     columns = [c for c in _SERIES if c in table.columns]
     if not columns:
         return [None] * len(table)
     if "method" not in columns:
-        raise ColumnError(f"{file} has a column {columns[0]!r} but no column 'method'")
-    texts = [identifier_text(table[c], file, first_row).to_list() for c in columns]
-    names: list[str | None] = []
-    for row, parts in enumerate(zip(*texts, strict=True)):
-        if not parts[0]:
-            raise ColumnError(f"{file}, row {row + first_row}, column 'method': empty; every row needs one")
-        names.append(":".join(part for part in parts if part))
-    return names
+        raise ColumnError(f"{table.file} has a column {columns[0]!r} but no column 'method'")
+    texts = [table.filled("method"), *(table.text(c) for c in columns[1:])]
+    return [":".join(filter(None, parts)) for parts in zip(*texts, strict=True)]
 
 
-def _numbers(
-    table: pd.DataFrame, column: str, file: Path, first_row: int, options: TableOptions
-) -> np.ndarray:
-    """Return a column as float64, NaN where it is empty."""
-    numbers, bad = number_column(table[column], options)
-    if bad is not None:
-        raise ColumnError(
-            f"{file}, row {bad + first_row}, column {column!r}: {table[column].iloc[bad]!r} is not a number"
-        )
-    return numbers.to_numpy()
-
-
-def _counting(
-    table: pd.DataFrame,
-    file: Path,
-    first_row: int,
-    tasks: pd.Series,
-    methods: list[str | None],
-    options: TableOptions,
-) -> np.ndarray:
-    """Return which rows count: those chosen, or the first maximum of the mean IoU, or all."""
+def _counting(table: Table, keys: list[tuple[str, str | None]]) -> np.ndarray:
+    """Which rows count: those chosen, or the first maximum of the mean IoU, or all."""
     if "chosen" in table.columns:
-        flags = table["chosen"].astype("str").str.lower().map(_CHOSEN)
+        flags = table.cells["chosen"].astype("str").str.lower().map(_CHOSEN)
         if flags.isna().any():
             row = int(np.flatnonzero(flags.isna())[0])
-            raise ColumnError(
-                f"{file}, row {row + first_row}, column 'chosen': {table['chosen'].iloc[row]!r} is neither "
-                "True nor False"
-            )
+            given = table.cells["chosen"].iloc[row]
+            raise ColumnError(f"{table.place(row, 'chosen')}: {given!r} is neither True nor False")
         return flags.to_numpy(dtype=bool)
     if _MIOU not in table.columns:
         return np.ones(len(table), dtype=bool)
-    means = pd.Series(_numbers(table, _MIOU, file, first_row, options))
-    keys = pd.Series(list(zip(tasks, methods, strict=True)))
+    means = pd.Series(table.numbers(_MIOU))
     counts = np.zeros(len(table), dtype=bool)
     defined = means[means.notna()]
     if len(defined):
-        counts[defined.groupby(keys[defined.index]).idxmax().to_numpy()] = True
+        counts[defined.groupby(pd.Series(keys)[defined.index]).idxmax().to_numpy()] = True
     return counts
 
 
 def _checked(value: float, kind: str, where: str) -> float:
-    """Return a value within its range."""
+    """A value within its range."""
     if kind == "smooth":
         if not 0 <= value <= LARGEST_BOX or value % 1:
             raise ValueRangeError(
@@ -178,5 +143,5 @@ def _checked(value: float, kind: str, where: str) -> float:
 
 
 def _named(key: tuple[str, str | None]) -> str:
-    """Return a task, and its method where there is one, for a message."""
+    """A task, and its method where there is one, for a message."""
     return f"task {key[0]}" if key[1] is None else f"task {key[0]}, method {key[1]}"

@@ -23,8 +23,8 @@ from salstats.checks import (
     SalstatsWarning,
     ValueRangeError,
 )
-from salstats.readers.table_options import check_header
-from salstats.readers.tables import TableOptions, read_table
+from salstats.readers.cells import TableOptions, check_header
+from salstats.readers.tables import read_table
 
 HEADER = "case,task,method,metric,score"
 GOOD = f"{HEADER}\n007,Edema,gradcam,iou,0.5\n"
@@ -219,10 +219,10 @@ def test_a_file_that_may_not_be_read_is_named(text_file, monkeypatch):
 
 
 def test_text_reads_every_cell_as_text(text_file):
-    frame = read_table(text_file("a,b\n1,\nNA,0.50\n"))
+    frame = read_table(text_file("a,b\n1,\nNA,0.50\n")).cells
     assert {str(t) for t in frame.dtypes} == {"str"}
     assert frame.to_numpy().tolist() == [["1", ""], ["NA", "0.50"]]
-    assert read_table(text_file("a;b\n1;2\n"), TableOptions(sep=";")).columns.tolist() == ["a", "b"]
+    assert read_table(text_file("a;b\n1;2\n"), TableOptions(sep=";")).columns == ["a", "b"]
 
 
 def test_floats_survive_text_to_the_last_bit(text_file):
@@ -444,7 +444,7 @@ def test_other_files_named_xlsx_are_refused(text_file, workbook_file):
 def test_blank_lines_in_a_quoted_cell_take_no_longer_one_by_one(text_file):
     notes = "\n\nx" * 150_000
     with quick(4):
-        frame = read_table(text_file(f'case,note\na,"{notes}"\n'))
+        frame = read_table(text_file(f'case,note\na,"{notes}"\n')).cells
     assert frame["note"].str.len().tolist() == [450_000]
     with pytest.raises(InputFileError, match="line 5: a blank line"):
         read_table(text_file('case,note\na,"x\n\ny"\n\nb,c\n'))

@@ -151,8 +151,7 @@ def metric_order(scores: pd.DataFrame) -> list[str]:
 def run_analyses(scores: pd.DataFrame, settings: Settings) -> Analyses:
     """Return every analysis that the columns of `scores` allow."""
     done = Analyses()
-    origin = pd.DataFrame({"file": "scores", "row": range(1, len(scores) + 1)})
-    done.watch(lambda: warn_of_range(scores, origin))
+    done.watch(lambda: warn_of_range(scores, lambda row: f"scores, row {row + 1}"))
     by = [c for c in DEFAULT_BY if c in scores.columns]
     average = "task" if several(scores, "task") else None
     drawn: dict[str, Any] = {
