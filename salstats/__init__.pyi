@@ -20,7 +20,7 @@ from .files.map_folder import MapFolder as MapFolder
 from .files.map_folder import MapKey as MapKey
 from .scoring.repeatability import map_repeatability as map_repeatability
 from .scoring.scores import score as score
-from .scoring.scores import features as features
+from .scoring.features import features as features
 from .scoring.xaibenchmark import score_xaibenchmark as score_xaibenchmark
 from .scoring.tuning import tune as tune
 from .scoring.segmenting import segment as segment

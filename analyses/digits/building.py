@@ -39,7 +39,7 @@ from salstats.files.outputs import check_parent
 from salstats.jobs import ending_with_us
 from salstats.readers.arrays import study_from_arrays
 from salstats.scoring.cases import ABSENT
-from salstats.scoring.scores import features
+from salstats.scoring.features import features
 from salstats.stats.auroc import auroc
 
 #: Trainings of each architecture; the first is the study's, all of them are the ensemble.

@@ -18,6 +18,7 @@ survives, or NaN, and medpy and SimpleITK raise an error; where both are, SciPy 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 
 import cv2
 import numpy as np
@@ -27,6 +28,7 @@ from scipy.spatial import KDTree
 from salstats.checks import ShapeError, ValueRangeError, check_choice
 from salstats.images.boundaries import boundary, bounding_box
 from salstats.images.masks import Rle, check_mask, decode
+from salstats.metrics.records import Metric
 
 POINTS = ("boundary", "boundary8", "foreground")
 RULES = ("directed", "pooled")
@@ -417,3 +419,29 @@ def assd(
     """
     check_choice(undefined, UNDEFINED, "undefined")
     return surface_distances(mask, truth, spacing=spacing, points=points).assd(undefined=undefined)
+
+
+_BOUNDARY = "boundary pixels (4 neighbours), as"
+_RELOADED = "Maier-Hein et al. 2024, doi:10.1038/s41592-023-02151-z"
+_NEEDS, _SAID = ("distances",), "distance_options"
+#: The rules of "hd95" in words.
+_RULES_SAID = {
+    "directed": "the larger of the two directed percentiles",
+    "pooled": "the percentile of both directions together",
+}
+
+HAUSDORFF = Metric(
+    "hausdorff", "Hausdorff distance", 0, inf, -1, True,
+    f"{_BOUNDARY} medpy and MONAI; Huttenlocher et al. 1993, doi:10.1109/34.232073",
+    _NEEDS, SurfaceDistances.hausdorff, column=_SAID,
+)  # fmt: skip
+HD95 = Metric(
+    "hd95", "95th-percentile Hausdorff distance", 0, inf, -1, True,
+    f"the larger of two directed percentiles over {_BOUNDARY} MONAI; {_RELOADED}",
+    _NEEDS, SurfaceDistances.hd95, words=lambda rule: _RULES_SAID[rule], column=_SAID,
+)  # fmt: skip
+ASSD = Metric(
+    "assd", "Average symmetric surface distance", 0, inf, -1, True,
+    f"both directions pooled over {_BOUNDARY} medpy and MONAI; {_RELOADED}",
+    _NEEDS, SurfaceDistances.assd, column=_SAID,
+)  # fmt: skip

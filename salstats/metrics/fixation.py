@@ -35,15 +35,18 @@ see there.
 `RankedMap` does one map against many densities with one sort.
 """
 
+from collections.abc import Sequence
+from math import inf
 from typing import Any
 
 import numpy as np
 
 from salstats.checks import check_count, check_generator
 from salstats.images.maps import check_saliency
-from salstats.metrics.densities import as_density, check_density, check_not_negative
+from salstats.metrics.densities import Densities, as_density, check_density, check_not_negative
 from salstats.metrics.fixation_points import auc_judd, auc_points, information_gain, nss, sauc_points
 from salstats.metrics.ranks import RankedMap, sampled_auc
+from salstats.metrics.records import Metric
 
 __all__ = [
     "MIT_EPSILON",
@@ -62,6 +65,8 @@ __all__ = [
     "sncc",
 ]
 
+#: Flat indices of the positives and negatives drawn for each density.
+Draws = Sequence[tuple[np.ndarray, np.ndarray]]
 #: What the MIT benchmark's code adds inside the divergence: Matlab's eps.
 MIT_EPSILON = float(np.finfo(np.float64).eps)
 
@@ -390,3 +395,52 @@ def _sampled(
         for density in (negatives, positives)
     )
     return sampled_auc(values, above, below)
+
+
+def _sncc_of(ranked: RankedMap, densities: Densities, center_bias: Densities) -> np.ndarray:
+    """`sncc` with each of the densities."""
+    return ranked.ncc(densities) - ranked.ncc(center_bias)
+
+
+def _auc_of(ranked: RankedMap, densities: Densities, *, draws: Draws | None = None) -> np.ndarray:
+    """`auc` with each of the densities, or between the pixels drawn for each."""
+    if draws is not None:
+        return np.array([sampled_auc(ranked.values, *drawn) for drawn in draws])
+    return ranked.auc(densities)
+
+
+def _sauc_of(
+    ranked: RankedMap, densities: Densities, center_bias: Densities, *, draws: Draws | None = None
+) -> np.ndarray:
+    """`sauc` with each of the densities, or between the pixels drawn for each."""
+    if draws is not None:
+        return np.array([sampled_auc(ranked.values, *drawn) for drawn in draws])
+    return ranked.sauc(densities, center_bias.values[0])
+
+
+_LANFREDI = "Bigolin Lanfredi et al. 2021, doi:10.48550/arXiv.2112.11716"
+_BYLINSKII = "pysaliency; Bylinskii et al. 2019, doi:10.1109/TPAMI.2018.2815601"
+_DENSITIES = ("ranked", "densities")
+_SHUFFLED = (*_DENSITIES, "center_bias")
+_AUC_IN_FULL = "area under the receiver operating characteristic curve"
+_NCC_IN_FULL = "normalized cross-correlation"
+
+NCC = Metric("ncc", "NCC", -1, 1, 1, False, _LANFREDI, _DENSITIES, RankedMap.ncc, full=_NCC_IN_FULL)
+SNCC = Metric(
+    "sncc", "sNCC", -2, 2, 1, False, _LANFREDI, _SHUFFLED, _sncc_of, full=f"shuffled {_NCC_IN_FULL}"
+)
+AUC = Metric(
+    "auc", "AUC", 0, 1, 1, False, f"{_LANFREDI}: its expectation, exactly", _DENSITIES, _auc_of,
+    full=_AUC_IN_FULL,
+)  # fmt: skip
+SAUC = Metric(
+    "sauc", "sAUC", 0, 1, 1, False, f"{_LANFREDI}: its expectation, exactly", _SHUFFLED, _sauc_of,
+    full=f"shuffled {_AUC_IN_FULL}",
+)  # fmt: skip
+SIM = Metric("sim", "Similarity", 0, 1, 1, True, _BYLINSKII, ("laid", "density"), sim)
+KL = Metric(
+    "kl", "KL divergence", 0, inf, -1, True, _BYLINSKII, ("laid", "density"), kl,
+    "KL divergence in nats; 2^-52 is added where a map is 0, and there decides the score.",
+    full="Kullback-Leibler divergence",
+)  # fmt: skip
+EMD = Metric("emd", "Earth mover's distance", 0, inf, -1, True)

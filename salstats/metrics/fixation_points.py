@@ -1,13 +1,15 @@
 """How a map scores at fixations, as in saliency prediction: kernels of map and points."""
 
+from math import inf
 from typing import Any
 
 import numpy as np
 
 from salstats.checks import ShapeError, ValueRangeError, check_choice
 from salstats.images.maps import check_saliency
-from salstats.metrics.densities import as_density, check_density, is_constant
-from salstats.metrics.ranks import auc_of_values
+from salstats.metrics.densities import Densities, as_density, check_density, is_constant
+from salstats.metrics.ranks import RankedMap, auc_of_values
+from salstats.metrics.records import Metric
 
 _NAN = float("nan")
 
@@ -348,3 +350,34 @@ def _check_jitter(jitter: Any, shape: tuple[int, ...]) -> np.ndarray:
     if array.dtype.kind not in "biuf" or not np.isfinite(array).all():
         raise ValueRangeError("jitter must hold finite numbers")
     return array.astype(np.float64)
+
+
+def _auc_points_of(ranked: RankedMap, points: np.ndarray) -> float:
+    """`auc_points` of a map that is sorted already."""
+    return ranked.auc_at(_pixels(points, ranked.shape))
+
+
+def _gain_of(saliency: np.ndarray, points: Any, center_bias: Densities, *, floor: float = 0.0) -> float:
+    """`information_gain` over the centre bias, `floor` being a share of the map's range above 0."""
+    low, high = min(float(saliency.min()), 0.0), float(saliency.max())
+    return information_gain(saliency, points, center_bias.values[0], minimum=floor * (high - low))
+
+
+_BYLINSKII = "pysaliency; Bylinskii et al. 2019, doi:10.1109/TPAMI.2018.2815601"
+
+AUC_POINTS = Metric(
+    "auc_points", "AUC of points", 0, 1, 1, False, _BYLINSKII, ("ranked", "points"), _auc_points_of
+)
+SAUC_POINTS = Metric(
+    "sauc_points", "sAUC of points", 0, 1, 1, False, _BYLINSKII, ("laid", "points", "others"), sauc_points
+)
+AUC_JUDD = Metric("auc_judd", "AUC-Judd", 0, 1, 1, False, _BYLINSKII, ("laid", "points"), auc_judd)
+NSS = Metric(
+    "nss", "NSS", -inf, inf, 1, False, "pysaliency; Peters et al. 2005, doi:10.1016/j.visres.2005.03.019",
+    ("laid", "points"), nss, full="normalized scanpath saliency",
+)  # fmt: skip
+INFORMATION_GAIN = Metric(
+    "information_gain", "Information gain", -inf, inf, 1, False,
+    "pysaliency; Kümmerer et al. 2015, doi:10.1073/pnas.1510393112",
+    ("laid", "points", "center_bias"), _gain_of, "Information gain in bits per fixation over the baseline.",
+)  # fmt: skip

@@ -16,14 +16,18 @@ scikit-learn returns 0 for each NaN above; MONAI also leaves IoU and Dice undefi
 empty.
 """
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from salstats.checks import ShapeError, check_choice
+from salstats.checks import ShapeError
 from salstats.images import masks
 from salstats.images.masks import Rle, check_mask
+from salstats.metrics.records import Metric
+
+#: Leaves undefined what has nothing to divide by, and only that.
+_MEDPY = "medpy (medpy.metric.binary)"
+_COUNTS = ("counts",)
 
 
 class Counts(NamedTuple):
@@ -119,114 +123,6 @@ def iou_from_counts(counted: Counts) -> np.ndarray:
     return _ratio(tp, tp + fp + fn)
 
 
-def dice_from_counts(counted: Counts) -> np.ndarray:
-    """Return Dice's coefficient, `2 tp / (2 tp + fp + fn)`: the F1 score; NaN where both are empty.
-
-    Takes and returns what `iou_from_counts` does; `dice = 2 iou / (1 + iou)`.
-
-    Examples
-    --------
-    >>> from salstats.metrics.overlap import Counts, dice_from_counts
-    >>> dice_from_counts(Counts(1, 1, 2, 4))
-    array(0.4)
-    """
-    tp, fp, fn, _ = _float(counted)
-    return _ratio(2 * tp, 2 * tp + fp + fn)
-
-
-def precision_from_counts(counted: Counts) -> np.ndarray:
-    """Return the share of the mask that is true, `tp / (tp + fp)`; NaN where the mask is empty.
-
-    Takes and returns what `iou_from_counts` does.
-
-    Examples
-    --------
-    >>> from salstats.metrics.overlap import Counts, precision_from_counts
-    >>> precision_from_counts(Counts(1, 1, 2, 4))
-    array(0.5)
-    """
-    tp, fp, _, _ = _float(counted)
-    return _ratio(tp, tp + fp)
-
-
-def recall_from_counts(counted: Counts) -> np.ndarray:
-    """Return the share of the truth that is marked, `tp / (tp + fn)`; NaN where the truth is empty.
-
-    Also called sensitivity. Takes and returns what `iou_from_counts` does.
-
-    Examples
-    --------
-    >>> from salstats.metrics.overlap import Counts, recall_from_counts
-    >>> recall_from_counts(Counts(1, 1, 3, 4))
-    array(0.25)
-    """
-    tp, _, fn, _ = _float(counted)
-    return _ratio(tp, tp + fn)
-
-
-def specificity_from_counts(counted: Counts) -> np.ndarray:
-    """Return the share of the background left unmarked, `tn / (tn + fp)`; NaN where the truth is full.
-
-    Takes and returns what `iou_from_counts` does.
-
-    Examples
-    --------
-    >>> from salstats.metrics.overlap import Counts, specificity_from_counts
-    >>> specificity_from_counts(Counts(1, 1, 2, 4))
-    array(0.8)
-    """
-    _, fp, _, tn = _float(counted)
-    return _ratio(tn, tn + fp)
-
-
-def _float(counted: Counts) -> list[np.ndarray]:
-    """Return the four counts in float64, exact up to 2**53 pixels."""
-    return [np.asarray(n, dtype=np.float64) for n in counted]
-
-
-def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    """Return part / whole, NaN where the whole is 0."""
-    return np.divide(part, whole, out=np.full(np.shape(whole), np.nan), where=whole != 0)
-
-
-#: The rates by the names that the `metric` column has.
-RATES: dict[str, Callable[[Counts], np.ndarray]] = {
-    "iou": iou_from_counts,
-    "dice": dice_from_counts,
-    "precision": precision_from_counts,
-    "recall": recall_from_counts,
-    "specificity": specificity_from_counts,
-}
-
-
-def rate(metric: str, counted: Counts) -> np.ndarray:
-    """Return a rate by its name.
-
-    Parameters
-    ----------
-    metric : {"iou", "dice", "precision", "recall", "specificity"}
-    counted : Counts
-        Numbers or arrays.
-
-    Returns
-    -------
-    ndarray of float64
-        From 0 to 1, in the shape of the counts; NaN where the denominator is 0.
-
-    Raises
-    ------
-    ValueRangeError
-        The name is not one of these.
-
-    Examples
-    --------
-    >>> from salstats.metrics.overlap import Counts, rate
-    >>> rate("iou", Counts(1, 1, 2, 4))
-    array(0.25)
-    """
-    return RATES[check_choice(metric, tuple(RATES), "metric")](counted)
-
-
 def iou(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> float:
     """Return intersection over union of a mask and the truth; NaN where both are empty.
 
@@ -240,6 +136,27 @@ def iou(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> float:
     0.5
     """
     return float(iou_from_counts(counts(mask, truth)))
+
+
+IOU = Metric(
+    "iou", "IoU", 0, 1, 1, True, "CheXlocalize (rajpurkarlab/cheXlocalize, eval.py, commit 2a79492)",
+    _COUNTS, iou_from_counts, full="intersection over union",
+)  # fmt: skip
+
+
+def dice_from_counts(counted: Counts) -> np.ndarray:
+    """Return Dice's coefficient, `2 tp / (2 tp + fp + fn)`: the F1 score; NaN where both are empty.
+
+    Takes and returns what `iou_from_counts` does; `dice = 2 iou / (1 + iou)`.
+
+    Examples
+    --------
+    >>> from salstats.metrics.overlap import Counts, dice_from_counts
+    >>> dice_from_counts(Counts(1, 1, 2, 4))
+    array(0.4)
+    """
+    tp, fp, fn, _ = _float(counted)
+    return _ratio(2 * tp, 2 * tp + fp + fn)
 
 
 def dice(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> float:
@@ -257,6 +174,24 @@ def dice(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> float:
     return float(dice_from_counts(counts(mask, truth)))
 
 
+DICE = Metric("dice", "Dice", 0, 1, 1, True, _MEDPY, _COUNTS, dice_from_counts)
+
+
+def precision_from_counts(counted: Counts) -> np.ndarray:
+    """Return the share of the mask that is true, `tp / (tp + fp)`; NaN where the mask is empty.
+
+    Takes and returns what `iou_from_counts` does.
+
+    Examples
+    --------
+    >>> from salstats.metrics.overlap import Counts, precision_from_counts
+    >>> precision_from_counts(Counts(1, 1, 2, 4))
+    array(0.5)
+    """
+    tp, fp, _, _ = _float(counted)
+    return _ratio(tp, tp + fp)
+
+
 def precision(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> float:
     """Return the share of a mask that is true; NaN where the mask is empty.
 
@@ -270,6 +205,24 @@ def precision(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> float:
     0.5
     """
     return float(precision_from_counts(counts(mask, truth)))
+
+
+PRECISION = Metric("precision", "Precision", 0, 1, 1, True, _MEDPY, _COUNTS, precision_from_counts)
+
+
+def recall_from_counts(counted: Counts) -> np.ndarray:
+    """Return the share of the truth that is marked, `tp / (tp + fn)`; NaN where the truth is empty.
+
+    Also called sensitivity. Takes and returns what `iou_from_counts` does.
+
+    Examples
+    --------
+    >>> from salstats.metrics.overlap import Counts, recall_from_counts
+    >>> recall_from_counts(Counts(1, 1, 3, 4))
+    array(0.25)
+    """
+    tp, _, fn, _ = _float(counted)
+    return _ratio(tp, tp + fn)
 
 
 def recall(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> float:
@@ -287,6 +240,24 @@ def recall(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> float:
     return float(recall_from_counts(counts(mask, truth)))
 
 
+RECALL = Metric("recall", "Recall", 0, 1, 1, True, _MEDPY, _COUNTS, recall_from_counts)
+
+
+def specificity_from_counts(counted: Counts) -> np.ndarray:
+    """Return the share of the background left unmarked, `tn / (tn + fp)`; NaN where the truth is full.
+
+    Takes and returns what `iou_from_counts` does.
+
+    Examples
+    --------
+    >>> from salstats.metrics.overlap import Counts, specificity_from_counts
+    >>> specificity_from_counts(Counts(1, 1, 2, 4))
+    array(0.8)
+    """
+    _, fp, _, tn = _float(counted)
+    return _ratio(tn, tn + fp)
+
+
 def specificity(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> float:
     """Return the share of the background that a mask leaves unmarked; NaN where the truth is full.
 
@@ -300,3 +271,16 @@ def specificity(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> float:
     0.5
     """
     return float(specificity_from_counts(counts(mask, truth)))
+
+
+SPECIFICITY = Metric("specificity", "Specificity", 0, 1, 1, True, _MEDPY, _COUNTS, specificity_from_counts)
+
+
+def _float(counted: Counts) -> list[np.ndarray]:
+    """Return the four counts in float64, exact up to 2**53 pixels."""
+    return [np.asarray(n, dtype=np.float64) for n in counted]
+
+
+def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    """Return part / whole, NaN where the whole is 0."""
+    return np.divide(part, whole, out=np.full(np.shape(whole), np.nan), where=whole != 0)

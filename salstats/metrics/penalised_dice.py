@@ -10,6 +10,7 @@ from salstats.images.boundaries import bounding_box
 from salstats.images.masks import Rle, area
 from salstats.metrics.distance import UNDEFINED, mask_pair
 from salstats.metrics.overlap import Counts, dice_from_counts
+from salstats.metrics.records import Metric
 
 FORMS = ("product", "mean")
 COMPONENTS = ("mean", "whole")
@@ -241,3 +242,18 @@ def _check_penalty(value: object, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 <= value < np.inf:
         raise ValueRangeError(f"{name} must be a finite number of at least 0 (no penalty), not {value!r}")
     return float(value)
+
+
+def _in_words(alpha: float, beta: float, form: str, components: str) -> str:
+    """The options in words, as they stand beside scores."""
+    whole = ", mask as a whole" if components == "whole" else ""
+    return f"{form} form, penalties {alpha:g} (too small) and {beta:g} (too large){whole}"
+
+
+PDC = Metric(
+    "pdc", "Penalised Dice (rebuilt)", 0, 1, 1, True,
+    "a reconstruction of Blake et al. 2025 (MRxaI, CEUR-WS Vol-4059, paper 9)", ("mask", "truth"), pdc,
+    "Penalised Dice is a reconstruction from the text of Blake et al. 2025 (MRxaI, CEUR-WS Vol-4059, "
+    "paper 9); the printed equation is not at hand.",
+    words=_in_words, column="pdc_options",
+)  # fmt: skip

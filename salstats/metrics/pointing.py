@@ -11,6 +11,7 @@ import numpy as np
 from salstats.checks import ShapeError, ValueRangeError
 from salstats.images.maps import SaliencyOnImage
 from salstats.images.masks import Rle, contains, encode, runs
+from salstats.metrics.records import Metric
 
 
 def hit(saliency: SaliencyOnImage | np.ndarray | tuple[int, int] | None, truth: Rle | np.ndarray) -> float:
@@ -164,3 +165,15 @@ def _laid(saliency: SaliencyOnImage | np.ndarray, truth: Rle) -> SaliencyOnImage
     if saliency.shape != truth.shape:
         raise ShapeError(f"truth {truth.shape} must have the image's shape, {saliency.shape}")
     return saliency
+
+
+HIT = Metric(
+    "hit", "Hit rate", 0, 1, 1, True,
+    "CheXlocalize (rajpurkarlab/cheXlocalize, eval.py, commit 2a79492): the first maximum",
+    ("peak", "runs"), points_hit,
+)  # fmt: skip
+HIT_ANY = Metric(
+    "hit_any", "Hit rate (any maximum)", 0, 1, 1, True,
+    "Saliency-Bench (XAIdataset/XAIdataset.github.io, commit c8641d9): any maximum",
+    ("peaks", "runs"), points_hit,
+)  # fmt: skip

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from salstats.checks import ShapeError, ValueRangeError
+from salstats.metrics.records import Metric
 
 #: Pixels that are compared at a time, in float64: small enough for the processor's cache.
 _STRIP = 65_536
@@ -98,3 +99,28 @@ def _mean(values: np.ndarray) -> float:
     """Return the mean of what is defined; NaN where nothing is."""
     defined = values[~np.isnan(values)]
     return float(defined.mean()) if defined.size else float("nan")
+
+
+def map_sd(alike: Agreement) -> float:
+    """The standard deviation between maps, mean over the pixels."""
+    return alike.sd
+
+
+def map_iou(alike: Agreement) -> float:
+    """The overlap of two masks, mean over all pairs."""
+    return alike.iou
+
+
+def map_ncc(alike: Agreement) -> float:
+    """The correlation of two maps, mean over all pairs."""
+    return alike.ncc
+
+
+_BETWEEN = "salstats: all pairs of maps of one case that differ in the seed"
+_NEEDS = ("agreement",)
+#: What all pairs have in common where there is no score.
+WHY_UNDEFINED = {"map_iou": "empty masks", "map_ncc": "constant maps"}
+
+MAP_SD = Metric("map_sd", "SD between maps", 0, 1, -1, True, _BETWEEN, _NEEDS, map_sd)
+MAP_IOU = Metric("map_iou", "IoU between maps", 0, 1, 1, True, _BETWEEN, _NEEDS, map_iou)
+MAP_NCC = Metric("map_ncc", "NCC between maps", -1, 1, 1, False, _BETWEEN, _NEEDS, map_ncc)

@@ -1,4 +1,4 @@
-"""What `score` was asked for beyond overlap: distances in pixels or mm, the Penalised Dice, empty masks."""
+"""How `score` computes metrics: distances in pixels or mm, options of single metrics, empty masks."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -8,31 +8,30 @@ from typing import Any
 import numpy as np
 
 from salstats.checks import SalstatsError, ValueRangeError, check_choice, quoted
+from salstats.images.masks import encode
+from salstats.metrics.distance import surface_distances
+from salstats.metrics.overlap import counts
+from salstats.metrics.records import Metric
+from salstats.metrics.registry import METRICS
 
 #: Metrics that have a unit.
-DISTANCES = ("hausdorff", "hd95", "assd")
-DISTANCE = (*DISTANCES, "pdc")
+DISTANCES = tuple(m.name for m in METRICS.values() if m.is_length)
 WORST = "worst"
-_PDC_OPTIONS = ("alpha", "beta", "form", "components")
-
-#: Kernels' options of distances, as `metrics.distance` has them, and in words.
+#: Which pixels distances run between, as `metrics.distance` has them, and in words.
 _POINTS = {
     "boundary": "boundary pixels (4 neighbours)",
     "boundary8": "boundary pixels (8 neighbours)",
     "foreground": "all pixels of both masks",
 }
-_HD95 = {
-    "directed": ", the larger of the two directed percentiles",
-    "pooled": ", the percentile of both directions together",
-}
 
 #: One number or two (row, col) for all images, or by case, or a file.
 Spacing = float | Sequence[float] | Mapping[str, Any] | str | os.PathLike[str] | None
+Options = Mapping[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
 class DistanceRule:
-    """How masks are compared by distance and size.
+    """How metrics are computed, beyond what makes a mask.
 
     Attributes
     ----------
@@ -40,70 +39,37 @@ class DistanceRule:
         Size of a pixel in mm along rows and columns, by case; None stands for all. Empty: in pixels.
     undefined : {"nan", "worst"}
         What an empty mask scores against a finding.
-    pdc : mapping
-        Options of the Penalised Dice.
     points : {"boundary", "boundary8", "foreground"}
         Which pixels distances run between.
-    hd95_rule : {"directed", "pooled"}
-        What the 95th percentile is of.
-    shows_empty : bool
-        Whether the scores say which masks were empty.
+    options : mapping of str to mapping
+        Options of single metrics, by metric.
     """
 
     spacing: Mapping[str | None, tuple[float, float]]
     undefined: str
-    pdc: Mapping[str, Any]
     points: str
-    hd95_rule: str
-    shows_empty: bool
+    options: Options
 
-    @property
-    def unit(self) -> str:
-        """The unit of distances."""
-        return "mm" if self.spacing else "px"
+    def steps(self, case: str) -> tuple[float, float] | None:
+        """The size of a case's pixel; None for distances in pixels."""
+        return self.spacing.get(case, self.spacing.get(None))
 
-    def options_of(self, metric: str) -> str | None:
-        """Return how a distance is measured, in words, as it stands beside its scores; None for others."""
-        if metric not in DISTANCES:
-            return None
-        return f"between {_POINTS[self.points]}{_HD95[self.hd95_rule] if metric == 'hd95' else ''}"
-
-    @property
-    def pdc_options(self) -> str:
-        """The options of the Penalised Dice in words, as they stand beside its scores."""
-        chosen = {"form": "product", "alpha": 1, "beta": 1, "components": "mean", **self.pdc}
-        return (
-            f"{chosen['form']} form, penalties {chosen['alpha']:g} (too small) and {chosen['beta']:g} "
-            f"(too large){', mask as a whole' if chosen['components'] == 'whole' else ''}"
-        )
-
-    def scores(
-        self, mask: np.ndarray, truth: np.ndarray, metrics: Sequence[str], case: str
-    ) -> dict[str, float]:
-        """Return the scores of a mask and a truth that both mark something."""
-        # they load SciPy, which overlap alone does without
-        from salstats.metrics.distance import surface_distances
-        from salstats.metrics.penalised_dice import pdc
-
-        found: dict[str, float] = {}
-        if set(metrics) & set(DISTANCES):
-            distances = surface_distances(mask, truth, spacing=self._steps(case), points=self.points)
-            chosen = {"hd95": {"rule": self.hd95_rule}}
-            found |= {m: getattr(distances, m)(**chosen.get(m, {})) for m in metrics if m in DISTANCES}
-        if "pdc" in metrics:
-            found["pdc"] = float(pdc(mask, truth, **self.pdc))
-        return found
-
-    def worst(self, metric: str, shape: tuple[int, int], case: str) -> float:
-        """Return the score of an empty mask against a finding: the image's diagonal, or 0."""
-        if metric not in DISTANCES:
-            return 0.0
-        row, col = self._steps(case) or (1.0, 1.0)
+    def diagonal(self, shape: tuple[int, int], case: str) -> float:
+        """The diagonal of a case's image."""
+        row, col = self.steps(case) or (1.0, 1.0)
         return float(np.hypot(shape[0] * row, shape[1] * col))
 
-    def _steps(self, case: str) -> tuple[float, float] | None:
-        """Return the size of a case's pixel; None for distances in pixels."""
-        return self.spacing.get(case, self.spacing.get(None))
+    def beside(self, metric: Metric) -> dict[str, str | None]:
+        """What stands beside the scores of a metric, by column: unit, options in words, the worst score."""
+        said = metric.said(self.options.get(metric.name, {}))
+        if "distances" in metric.needs:
+            said = ", ".join(filter(None, (f"between {_POINTS[self.points]}", said)))
+        shown = self.undefined == WORST and (metric.of_mask or "saliency" in metric.needs)
+        return {
+            metric.column: said,
+            "distance_unit": ("mm" if self.spacing else "px") if metric.is_length else None,
+            "undefined": WORST if shown else None,
+        }
 
 
 def distance_rule(
@@ -112,11 +78,10 @@ def distance_rule(
     *,
     spacing: Spacing = None,
     undefined: str = "nan",
-    pdc: Mapping[str, Any] | None = None,
     points: str = "boundary",
-    hd95_rule: str = "directed",
+    options: Options | None = None,
 ) -> DistanceRule:
-    """Return a rule from the options of `score`, checked against the cases before any is scored.
+    """A rule from the options of `score`, checked against the cases before any is scored.
 
     Raises
     ------
@@ -125,32 +90,27 @@ def distance_rule(
     ValueRangeError
         An option is out of range.
     """
-    asked = [m for m in metrics if m in DISTANCE]
-    if spacing is not None and not set(asked) & set(DISTANCES):
+    asked = [METRICS[m] for m in metrics]
+    with_distance = any("distances" in m.needs for m in asked)
+    if spacing is not None and not with_distance:
         raise SalstatsError(f"spacing= is the unit of {', '.join(DISTANCES)}; none of them is asked for")
-    if pdc is not None and "pdc" not in asked:
-        raise SalstatsError(f"{_named(pdc)} holds options of the metric 'pdc', which is not asked for")
     check_choice(undefined, ("nan", WORST), "undefined")
     given = f"points={points!r} (--distance-points)"
     if points not in _POINTS:
         raise ValueRangeError(f"{given} is not known; choose one of {', '.join(_POINTS)}")
-    check_choice(hd95_rule, tuple(_HD95), "hd95_rule")
-    if points != "boundary" and not set(asked) & set(DISTANCES):
+    if points != "boundary" and not with_distance:
         raise SalstatsError(f"{given} is what {', '.join(DISTANCES)} run between; none of them is asked for")
-    if hd95_rule != "directed" and "hd95" not in asked:
-        raise SalstatsError("hd95_rule= is an option of the metric 'hd95', which is not asked for")
-    return DistanceRule(
-        spacing=_spacing(spacing, cases),
-        undefined=undefined,
-        pdc=_pdc_options(pdc),
-        points=points,
-        hd95_rule=hd95_rule,
-        shows_empty=bool(asked) or undefined == WORST,
-    )
+    checked = {name: _checked(name, own) for name, own in (options or {}).items()}
+    for name, own in checked.items():
+        if name not in metrics:
+            raise SalstatsError(
+                f"{_named(name, own)} holds options of the metric {name!r}, which is not asked for"
+            )
+    return DistanceRule(_spacing(spacing, cases), undefined, points, checked)
 
 
 def _spacing(given: Spacing, cases: Sequence[str]) -> dict[str | None, tuple[float, float]]:
-    """Return the size of a pixel by case, or of all under None."""
+    """The size of a pixel by case, or of all under None."""
     if given is None:
         return {}
     if isinstance(given, str | os.PathLike):
@@ -170,7 +130,7 @@ def _spacing(given: Spacing, cases: Sequence[str]) -> dict[str | None, tuple[flo
 
 
 def _steps(given: Any, name: str) -> tuple[float, float]:
-    """Return the size of a pixel along rows and columns, from one number or two."""
+    """The size of a pixel along rows and columns, from one number or two."""
     if isinstance(given, np.ndarray):
         given = given.tolist()
     values = list(given) if isinstance(given, Sequence) and not isinstance(given, str | bytes) else [given]
@@ -186,28 +146,33 @@ def _steps(given: Any, name: str) -> tuple[float, float]:
     return numbers[0], numbers[-1]
 
 
-def _pdc_options(given: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return options of the Penalised Dice, which its kernel takes."""
-    if given is None:
-        return {}
+def _checked(name: str, given: Any) -> dict[str, Any]:
+    """Options of a metric, which its kernel takes."""
+    metric = METRICS.get(name)
+    if metric is None or not metric.of_mask or not metric.options:
+        there = [m.name for m in METRICS.values() if m.of_mask and m.options]
+        raise ValueRangeError(f"options= is for metrics that have some ({quoted(there)}), not {name!r}")
     if not isinstance(given, Mapping):
-        raise ValueRangeError(f"pdc must be a mapping of options, such as {{'alpha': 0}}, not {given!r}")
+        raise ValueRangeError(f"{name} must be a mapping of options, such as {{'alpha': 0}}, not {given!r}")
     for option in given:
-        if option not in _PDC_OPTIONS:
-            raise ValueRangeError(f"pdc has no option {option!r}; it has {quoted(_PDC_OPTIONS)}")
-    from salstats.metrics.penalised_dice import pdc
-
-    # the kernel's own checks, before any work
+        if option not in metric.options:
+            raise ValueRangeError(f"{name} has no option {option!r}; it has {quoted(metric.options)}")
+    assert metric.kernel is not None
+    # the kernel's own checks on one pixel, before any work
     pixel = np.ones((1, 1), dtype=bool)
+    trial = {
+        "counts": counts(pixel, pixel), "distances": surface_distances(pixel, pixel), "mask": pixel,
+        "truth": pixel, "runs": encode(pixel),
+    }  # fmt: skip
     for option, value in given.items():
         try:
-            pdc(pixel, pixel, **{option: value})
+            metric.kernel(*(trial[need] for need in metric.needs), **{option: value})
         except SalstatsError as error:
-            raise ValueRangeError(f"{_named({option: value})}: {error}") from error
+            raise ValueRangeError(f"{_named(name, {option: value})}: {error}") from error
     return dict(given)
 
 
-def _named(pdc: Any) -> str:
-    """Return options of the Penalised Dice as they are given, and as flags."""
-    flags = ", ".join(f"--pdc-{option}" for option in pdc) if isinstance(pdc, Mapping) else ""
-    return f"pdc={pdc!r}" + (f" ({flags})" if flags else "")
+def _named(metric: str, options: Mapping[str, Any]) -> str:
+    """Options of a metric as they are given, and as flags."""
+    flags = ", ".join(f"--{metric}-{option}" for option in options)
+    return f"{metric}={dict(options)!r}" + (f" ({flags})" if flags else "")

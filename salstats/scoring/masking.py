@@ -6,15 +6,52 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from salstats.checks import SalstatsError, ValueRangeError, quoted
 from salstats.images.maps import LARGEST_BOX, SaliencyOnImage
-from salstats.study import HUMAN, Content, Series, Study
+from salstats.study import HUMAN, Series, Study
 
 OTSU = "otsu"
 #: A value for all, one for each task, method, or task and method (None: for every one).
 Key = tuple[str | None, str | None]
 Values = Mapping[Key, Any]
 Given = float | int | str | os.PathLike[str] | Mapping[Any, Any] | None
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What makes a mask of one series' maps of one task.
+
+    Attributes
+    ----------
+    threshold : "otsu" or float
+    cutoff : float, optional
+        Probability below which a mask is empty; None where none applies.
+    smooth : int, optional
+        Side of the box filter in pixels.
+    colormap : str, optional
+    """
+
+    threshold: Any
+    cutoff: float | None
+    smooth: int | None
+    colormap: str | None
+
+    def on_image(self, saliency: np.ndarray, shape: tuple[int, int]) -> SaliencyOnImage:
+        """A map on its image, ready to be asked for its peak and its mask."""
+        return SaliencyOnImage(saliency, shape, smooth=self.smooth, colormap=self.colormap)
+
+    def keeps(self, prob: float) -> bool:
+        """Whether a mask stays: its probability reaches the cut-off, or none applies."""
+        return self.cutoff is None or prob >= self.cutoff
+
+    def columns(self, *, from_map: bool = True) -> dict[str, Any]:
+        """How a mask came about, by column; of a stored one there is only a cut-off, if any."""
+        if not from_map:
+            return {"cutoff": self.cutoff}
+        text = self.threshold if isinstance(self.threshold, str) else repr(float(self.threshold))
+        return {"threshold": text, "cutoff": self.cutoff, "smooth": self.smooth}
 
 
 @dataclass(frozen=True)
@@ -34,31 +71,22 @@ class MaskRule:
     smooth: Values
     colormap: str | None = None
 
-    def on_image(
-        self, content: Content, task: str, series: Series, shape: tuple[int, int]
-    ) -> SaliencyOnImage:
-        """Return a map on its image, ready to be asked for its peak and its mask."""
-        assert content.saliency is not None
-        smooth = value_of(self.smooth, task, series)
-        return SaliencyOnImage(
-            content.saliency,
-            shape,
-            smooth=int(smooth) if smooth else None,
+    def setting(self, task: str, series: Series, *, of_people: bool = False) -> Setting:
+        """What makes the masks of a series and task; no cut-off applies to people's, unless that is asked."""
+        exempt = series.method == HUMAN and not of_people
+        smooth = int(value_of(self.smooth, task, series) or 0) or None
+        return Setting(
+            threshold=value_of(self.threshold, task, series),
+            cutoff=None if exempt else value_of(self.cutoff, task, series),
+            smooth=smooth,
             colormap=self.colormap if smooth else None,
         )
 
-    def is_kept(self, prob: float, task: str, series: Series) -> bool:
-        """Return whether a mask stays: its probability reaches the cut-off, or none applies, as to people."""
-        cutoff = self.cutoff_of(task, series)
-        return cutoff is None or prob >= cutoff
-
-    def cutoff_of(self, task: str, series: Series) -> float | None:
-        """Return the cut-off of a series' masks; None where none applies."""
-        return None if series.method == HUMAN else value_of(self.cutoff, task, series)
-
 
 def value_of(values: Values, task: str, series: Series) -> Any:
-    """Return the value for a task and series, the one most its own; None where there is none."""
+    """The value for a task and series, the one most its own; None where there is none."""
+    if values.keys() <= {(None, None)}:
+        return values.get((None, None))
     names = (str(series), series.method, None)
     keys: tuple[Key, ...] = (*((task, name) for name in names), *((None, name) for name in names))
     return next((values[key] for key in keys if key in values), None)

@@ -13,7 +13,7 @@ from salstats.images.masks import decode
 from salstats.images.pictures import outlines, printed_shape, resized, scaled
 from salstats.readers.case_images import ImageSource, read_grey
 from salstats.scoring.cases import EMPTY, NO_MAP, NO_MASK, NOT_FINITE
-from salstats.scoring.masking import MaskRule, value_of
+from salstats.scoring.masking import MaskRule
 from salstats.study import HUMAN, Case, Content, Picture, Series, Study
 
 CONSTANT = "constant map"
@@ -126,10 +126,8 @@ def picture(case: Case, task: str, method: str | None, series: Sequence[Series],
         if peak is not None:
             points["peak"] = peak
         if saliency is not None and content is not None and content.mask is None:
-            made = {
-                name: value_of(getattr(look.rule, name), task, machine) for name in ("threshold", "smooth")
-            }
-            made["cutoff"] = look.rule.cutoff_of(task, machine)
+            setting = look.rule.setting(task, machine)
+            made = {name: getattr(setting, name) for name in ("threshold", "smooth", "cutoff")}
     elif series and not lines.get("human") and not marked:
         note = EMPTY if masks else NO_MASK
     return Picture(
@@ -160,12 +158,13 @@ def _answer(
     if content.saliency is not None:
         if not is_finite(content.saliency):
             return NOT_FINITE, None, None, None
-        laid = rule.on_image(content, task, series, shape)
+        made = rule.setting(task, series)
+        laid = made.on_image(content.saliency, shape)
         if laid.peak is None:
             return CONSTANT, None, None, None
         peak = np.array([laid.peak], dtype=np.float64) + 0.5
-        if mask is None and rule.is_kept(content.prob, task, series):
-            mask = laid.mask(value_of(rule.threshold, task, series))
+        if mask is None and made.keeps(content.prob):
+            mask = laid.mask(made.threshold)
     return "" if mask is not None and mask.any() else EMPTY, content.saliency, mask, peak
 
 

@@ -10,23 +10,28 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import InputFileError, SalstatsError, check_choice
-from salstats.frames import text_column
 from salstats.images.map_steps import box_filter, rescale, resize
 from salstats.images.maps import is_finite
 from salstats.jobs import in_pieces
-from salstats.metrics.repeats import Agreement, agreement
-from salstats.scoring.masking import OTSU, Given, MaskRule, mask_rule, value_of
+from salstats.metrics.registry import METRICS, computed_from
+from salstats.metrics.repeats import WHY_UNDEFINED, Agreement, agreement
+from salstats.scoring.masking import OTSU, Given, MaskRule, mask_rule
+from salstats.scoring.rows import NAME, NUMBER, TEXT, WHOLE, frame_of, without_empty
 from salstats.scoring.scores import study_of
 from salstats.stats.within_case import warn_of_means
 from salstats.study import Case, Content, Prediction, Series, Study
 
 #: What may tell repetitions apart.
 OVER = ("seed", "model")
-#: The metrics, in the order of the rows, and the field of `Agreement` that each is.
-METRICS = {"map_sd": "sd", "map_iou": "iou", "map_ncc": "ncc"}
-#: Why one is undefined.
-TOO_FEW, CONSTANT, EMPTY = "fewer than two maps", "constant maps", "empty masks"
-_REASONS = {"map_iou": EMPTY, "map_ncc": CONSTANT}
+#: The metrics, in the order of the rows.
+BETWEEN_MAPS = computed_from(["agreement"])
+#: Why there is nothing to compare.
+TOO_FEW = "fewer than two maps"
+_COLUMNS = {
+    "case": NAME, "patient": TEXT, "task": NAME, "method": NAME, "model": TEXT, "seed": TEXT, "reader": TEXT,
+    "metric": NAME, "score": NUMBER, "reason": TEXT, "n_maps": WHOLE, "over": NAME, "threshold": NAME,
+    "smooth": NUMBER,
+}  # fmt: skip
 _OPTIONAL = ("patient", "model", "seed", "reader", "smooth")
 
 
@@ -139,23 +144,7 @@ def map_repeatability(
     work = partial(_rows, rule=rule)
     pieces = in_pieces(work, study.cases, jobs=jobs, progress=progress, label="Comparing maps")
     rows = [row for piece in pieces for row in piece]
-    frame = pd.DataFrame(
-        {
-            "case": [r["case"] for r in rows],
-            "patient": text_column(r["patient"] for r in rows),
-            "task": [r["task"] for r in rows],
-            "method": [r["series"].method for r in rows],
-            **{n: text_column(getattr(r["series"], n) for r in rows) for n in ("model", "seed", "reader")},
-            "metric": [r["metric"] for r in rows],
-            "score": np.array([r["score"] for r in rows], dtype=np.float64),
-            "reason": text_column(r["reason"] for r in rows),
-            "n_maps": np.array([r["n_maps"] for r in rows], dtype=np.int64),
-            "over": over,
-            "threshold": [r["threshold"] for r in rows],
-            "smooth": np.array([r["smooth"] for r in rows], dtype=np.float64),
-        }
-    )
-    return frame.drop(columns=[c for c in _OPTIONAL if frame[c].isna().all()])
+    return without_empty(frame_of([{**row, "over": over} for row in rows], _COLUMNS), _OPTIONAL)
 
 
 def _groups(study: Study, over: str) -> tuple[tuple[Series, tuple[Series, ...]], ...]:
@@ -177,19 +166,23 @@ def _rows(cases: Sequence[Case], rule: RepeatRule) -> list[dict[str, Any]]:
             for common, members in rule.groups:
                 found = [answers[task, s] for s in members if (task, s) in answers]
                 alike, n_maps = _compare(case, task, found, rule.mask)
-                threshold = value_of(rule.mask.threshold, task, members[0])
-                for metric, field in METRICS.items():
-                    score = float("nan") if alike is None else float(getattr(alike, field))
-                    reason = None
-                    if np.isnan(score):
-                        reason = TOO_FEW if alike is None else _REASONS[metric]
-                    rows.append({
-                        "case": case.case, "patient": case.patient, "task": task, "series": common,
-                        "metric": metric, "score": score, "reason": reason, "n_maps": n_maps,
-                        "threshold": threshold if isinstance(threshold, str) else repr(float(threshold)),
-                        "smooth": value_of(rule.mask.smooth, task, members[0]) or np.nan,
-                    })  # fmt: skip
+                shared = {
+                    "case": case.case, "patient": case.patient, "task": task, "method": common.method,
+                    "model": common.model, "seed": common.seed, "reader": common.reader, "n_maps": n_maps,
+                    **rule.mask.setting(task, members[0]).columns(),
+                }  # fmt: skip
+                for name in BETWEEN_MAPS:
+                    score, reason = (float("nan"), TOO_FEW) if alike is None else _scored(name, alike)
+                    rows.append({**shared, "metric": name, "score": score, "reason": reason})
     return rows
+
+
+def _scored(name: str, alike: Agreement) -> tuple[float, str | None]:
+    """Return a metric of maps that are compared, or NaN and the reason."""
+    kernel = METRICS[name].kernel
+    assert kernel is not None
+    score = kernel(alike)
+    return score, WHY_UNDEFINED[name] if np.isnan(score) else None
 
 
 def _compare(
@@ -201,12 +194,13 @@ def _compare(
         content = prediction.read()
         if content.saliency is None or not is_finite(content.saliency):
             continue
-        laid = rule.on_image(content, task, prediction.series, _shape(case, content, prediction))
+        made = rule.setting(task, prediction.series)
+        laid = made.on_image(content.saliency, _shape(case, content, prediction))
         drawn = rescale(resize(np.asarray(content.saliency), laid.shape))
         if laid.is_constant:
             drawn = np.zeros_like(drawn)
         maps.append(drawn if laid.smooth is None else box_filter(drawn, laid.smooth))
-        masks.append(laid.mask(value_of(rule.threshold, task, prediction.series)))
+        masks.append(laid.mask(made.threshold))
     return (agreement(maps, masks) if len(maps) > 1 else None), len(maps)
 
 

@@ -1,4 +1,4 @@
-"""From a study to its scores and features: every case, task and method, in order, in parallel."""
+"""From a study to its scores: every case, task and method, in order, in parallel."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -6,57 +6,38 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from salstats import __version__
-from salstats.checks import SalstatsError, check_choice
+from salstats.checks import SalstatsError, ValueRangeError, check_choice
 from salstats.files.checkpoints import checked_folder, kept
-from salstats.frames import text_column
-from salstats.images import masks
-from salstats.images.shapes import shape_features
 from salstats.jobs import in_pieces
-from salstats.metrics.registry import chosen_metrics
+from salstats.metrics.registry import METRICS, chosen_metrics
 from salstats.scoring.cases import (
     FULL,
-    OVERLAP,
-    POINTING,
     PREDICTED_POSITIVE,
+    SCORED,
     TRUE_POSITIVE,
-    UNMASKED,
     ScoreRule,
-    score_cases,
+    case_rows,
 )
-from salstats.scoring.distances import DISTANCE, WORST, Spacing, distance_rule
+from salstats.scoring.distances import Options, Spacing, distance_rule
 from salstats.scoring.masking import OTSU, Given, mask_rule
+from salstats.scoring.rows import COUNT, NAME, NUMBER, TEXT, TRUTH, frame_of, without_empty
 from salstats.study import Case, Study
 
-#: Pixels beside an overlap score.
-PIXELS = ("tp", "fp", "fn", "tn")
+_COLUMNS = {
+    "case": NAME, "patient": TEXT, "task": NAME, "method": NAME, "model": TEXT, "seed": TEXT, "reader": TEXT,
+    "metric": NAME, "score": NUMBER, "reason": TEXT, "prob": NUMBER, "label": NUMBER,
+    "tp": COUNT, "fp": COUNT, "fn": COUNT, "tn": COUNT, "slice": TEXT, "threshold": TEXT, "cutoff": NUMBER,
+    "smooth": NUMBER, "distance_unit": TEXT, "distance_options": TEXT, "pdc_options": TEXT,
+    "metric_options": TEXT, "undefined": TEXT, "empty_mask": TRUTH,
+}  # fmt: skip
 #: Columns that a study may be without.
-_OPTIONAL = (
-    "patient", "model", "seed", "reader", "prob", "label", *PIXELS, "threshold", "cutoff", "smooth",
-    "distance_unit", "distance_options", "pdc_options", "undefined", "empty_mask",
-)  # fmt: skip
-SLICES = (TRUE_POSITIVE, FULL, PREDICTED_POSITIVE)
-FEATURE_COLUMNS = (
-    "case",
-    "task",
-    "n_instances",
-    "area_ratio",
-    "elongation",
-    "irrectangularity",
-    "area_px",
-    "perimeter_px",
-    "height",
-    "width",
+_OPTIONAL = tuple(
+    c for c in _COLUMNS if c not in ("case", "task", "method", "metric", "score", "reason", "slice")
 )
-#: Features of a finding that is not there.
-_ABSENT = {
-    **dict.fromkeys(("n_instances", "area_px"), 0),
-    "area_ratio": 0.0,
-    **dict.fromkeys(("elongation", "irrectangularity", "perimeter_px"), float("nan")),
-}
+SLICES = (TRUE_POSITIVE, FULL, PREDICTED_POSITIVE)
 
 
 def score(
@@ -74,6 +55,7 @@ def score(
     pdc: Mapping[str, Any] | None = None,
     points: str = "boundary",
     hd95_rule: str = "directed",
+    options: Options | None = None,
     jobs: int | None = None,
     resume: str | os.PathLike[str] | None = None,
     progress: bool = False,
@@ -89,7 +71,8 @@ def score(
         What a reader returned, or the folder to read.
     metrics : str or sequence of str
         Of "iou", "dice", "precision", "recall", "specificity" (overlap), "hausdorff", "hd95", "assd"
-        (distance), "pdc", "hit", "hit_any", "energy".
+        (distance), "pdc", "hit", "hit_any", "energy", and whatever else `metrics.registry.METRICS` holds that
+        needs no more than a map or mask and its truth.
     threshold : "otsu", float, mapping or path
         What makes a map, scaled to [0, 1], a mask: Otsu's level, or a number that it must exceed. A mapping
         from task, from (task, method) or from (None, method), to a number; or a file as `tune` or the
@@ -126,6 +109,9 @@ def score(
     hd95_rule : {"directed", "pooled"}
         What "hd95" is: the larger of the two directed percentiles (MONAI), or the percentile of both
         directions together (medpy).
+    options : mapping of str to mapping, optional
+        Options of single metrics, as their functions have them: `{"pdc": {"alpha": 0}}`; `pdc` and
+        `hd95_rule` are short for two of these.
     jobs : int, optional
         Processes; -1 for one per core. None takes what `joblib.parallel_config` says.
     resume : path, optional
@@ -163,6 +149,8 @@ def score(
             What they run between, and the rule of "hd95", in words.
         pdc_options
             Form and penalties of "pdc", beside it.
+        metric_options
+            Options of another metric that has some, in words.
         undefined
             "worst" beside scores of masks and energy, where that was asked for.
         empty_mask
@@ -197,8 +185,8 @@ def score(
     is not at hand; see `metrics.penalised_dice`. Both need a mask and a finding, so that a false positive
     has no distance on any slice ("finding absent").
 
-    "energy" is the share of the map's positive part that lies in the truth; see `metrics.energy`. Threshold,
-    cutoff and smooth leave it as it is; masks and people have none ("no map").
+    "energy" is the share of the map's positive part that lies in the truth; see `metrics.energy_inside`.
+    Threshold, cutoff and smooth leave it as it is; masks and people have none ("no map").
 
     Examples
     --------
@@ -212,9 +200,7 @@ def score(
     1    a  Edema    cam    hit    1.0  <NA>  <NA>
     """
     study = study_of(study)
-    names = chosen_metrics(
-        metrics, (*OVERLAP, *DISTANCE, *UNMASKED), "is not computed from maps and masks here"
-    )
+    names = chosen_metrics(metrics, SCORED, "is not computed from maps and masks here")
     cases = [c for c in study if c.annotated or slice != TRUE_POSITIVE]
     rule = ScoreRule(
         tasks=study.tasks,
@@ -228,9 +214,8 @@ def score(
             [c.case for c in cases],
             spacing=spacing,
             undefined=undefined,
-            pdc=pdc,
             points=points,
-            hd95_rule=hd95_rule,
+            options=_options(options, pdc=pdc, hd95_rule=hd95_rule),
         ),
     )
     if not study.series:
@@ -244,75 +229,7 @@ def score(
         setting = f"salstats {__version__} score {rule}"
         work = partial(kept, work=work, folder=checked_folder(resume), setting=setting)
     pieces = in_pieces(work, cases, jobs=jobs, progress=progress, label="Scoring cases")
-    scores = pd.concat(pieces, ignore_index=True)
-    unknown = [c for c in _OPTIONAL if scores[c].isna().all()]
-    return scores.drop(columns=unknown)
-
-
-def features(
-    study: Study | str | os.PathLike[str], *, jobs: int | None = None, progress: bool = False
-) -> pd.DataFrame:
-    """Return size and shape of every finding of a study's truth.
-
-    Parameters
-    ----------
-    study : Study or path
-        What a reader returned, or the folder to read.
-    jobs : int, optional
-        Processes; -1 for one per core. None takes what `joblib.parallel_config` says.
-    progress : bool
-        Show a bar on stderr.
-
-    Returns
-    -------
-    DataFrame
-        One row per case that the truth holds and task, in their order.
-
-        case, task
-            Names.
-        n_instances
-            Outlines that the annotator drew, where they are known, else connected components (8
-            neighbours); 0 where the finding is absent.
-        area_ratio
-            Share of the image's pixels.
-        elongation
-            Longer by shorter side of the smallest rectangle around the dominant instance; NaN where there
-            is none or it has no width.
-        irrectangularity
-            1 - area of the dominant instance / area of that rectangle.
-        area_px, perimeter_px
-            Of the whole mask.
-        height, width
-            Of the image, in pixels.
-
-    Raises
-    ------
-    SalstatsError
-        The truth holds no case.
-
-    See Also
-    --------
-    join_features : adds them to scores.
-
-    Notes
-    -----
-    Definitions in `salstats.images.shapes.shape_features`.
-
-    Examples
-    --------
-    >>> import numpy as np, salstats as ss
-    >>> truth = np.zeros((40, 40), bool)
-    >>> truth[5:15, 5:25] = True
-    >>> ss.features(ss.study_from_arrays({("a", "Edema"): truth}, {})).iloc[0, 2:6].round(3).to_list()
-    [1.0, 0.125, 2.111, 0.0]
-    """
-    study = study_of(study)
-    cases = [c for c in study if c.annotated]
-    if not cases:
-        raise SalstatsError(f"{study.source}: the truth holds no case, so there are no findings to describe")
-    work = partial(_feature_rows, tasks=study.tasks)
-    pieces = in_pieces(work, cases, jobs=jobs, progress=progress, label="Measuring findings")
-    return pd.DataFrame([row for piece in pieces for row in piece], columns=list(FEATURE_COLUMNS))
+    return without_empty(pd.concat(pieces, ignore_index=True), _OPTIONAL)
 
 
 def study_of(study: Study | str | os.PathLike[str], **of_map_folder: Any) -> Study:
@@ -329,60 +246,20 @@ def study_of(study: Study | str | os.PathLike[str], **of_map_folder: Any) -> Stu
     )
 
 
+def _options(given: Options | None, *, pdc: Mapping[str, Any] | None, hd95_rule: str) -> Options:
+    """Options of single metrics by metric, with those that have an argument of their own."""
+    if given is not None and not isinstance(given, Mapping):
+        raise ValueRangeError(f"options must be a mapping by metric, such as {{'pdc': {{}}}}, not {given!r}")
+    found: dict[str, Any] = {} if hd95_rule == "directed" else {"hd95": {"rule": hd95_rule}}
+    if pdc is not None:
+        found["pdc"] = pdc
+    return {**found, **(given or {})}
+
+
 def _scores_of(cases: tuple[Case, ...], rule: ScoreRule) -> pd.DataFrame:
-    """Return the scores of a piece of the cases, with every column that a study may have."""
-    rows = score_cases(cases, rule)
-    columns: dict[str, Any] = {
-        "case": [r.case for r in rows],
-        "patient": text_column(r.patient for r in rows),
-        "task": [r.task for r in rows],
-        "method": [r.series.method for r in rows],
-        "model": text_column(r.series.model for r in rows),
-        "seed": text_column(r.series.seed for r in rows),
-        "reader": text_column(r.series.reader for r in rows),
-        "metric": [r.metric for r in rows],
-        "score": np.array([r.score for r in rows], dtype=np.float64),
-        "reason": text_column(r.reason for r in rows),
-        "prob": np.array([r.prob for r in rows], dtype=np.float64),
-        "label": np.array([r.label for r in rows], dtype=np.float64),
+    """The scores of a piece of the cases, with every column that a study may have."""
+    beside = {
+        name: {"metric": name, "slice": rule.slice, **rule.distance.beside(METRICS[name])}
+        for name in rule.metrics
     }
-    for place, name in enumerate(PIXELS):
-        pixels = [None if r.counts is None else int(r.counts[place]) for r in rows]
-        columns[name] = pd.array(pixels, dtype="Int64")
-    columns["slice"] = text_column(rule.slice for _ in rows)
-    columns["threshold"] = text_column(r.made.threshold for r in rows)
-    for name in ("cutoff", "smooth"):
-        columns[name] = np.array([getattr(r.made, name) for r in rows], dtype=np.float64)
-    columns["distance_unit"] = text_column(r.unit for r in rows)
-    columns["distance_options"] = text_column(rule.distance.options_of(r.metric) for r in rows)
-    said = rule.distance.pdc_options
-    columns["pdc_options"] = text_column(said if r.metric == "pdc" else None for r in rows)
-    worst = rule.distance.undefined if rule.distance.undefined == WORST else None
-    columns["undefined"] = text_column(None if r.metric in POINTING else worst for r in rows)
-    columns["empty_mask"] = pd.array([r.empty for r in rows], dtype="boolean")
-    return pd.DataFrame(columns)
-
-
-def _feature_rows(cases: tuple[Case, ...], tasks: tuple[str, ...]) -> list[tuple[Any, ...]]:
-    """Return the features of a piece of the cases."""
-    rows = []
-    for case in cases:
-        for task in tasks:
-            truth = case.truths.get(task)
-            rle = None if truth is None else truth.read()
-            height, width = _size(case) if rle is None else rle.shape
-            if truth is None or rle is None or not masks.area(rle):
-                found = _ABSENT
-            else:
-                # no outline although the mask marks something: the two files disagree, the mask counts
-                found = shape_features(masks.decode(rle), n_instances=truth.n_instances or None)
-            named = {"case": case.case, "task": task, "height": height, "width": width, **found}
-            rows.append(tuple(named[c] for c in FEATURE_COLUMNS))
-    return rows
-
-
-def _size(case: Case) -> tuple[int, int]:
-    """Return the size of an annotated case, which its truth says."""
-    if case.shape is None:
-        raise SalstatsError(f"case {case.case!r}: nothing says how large its image is")
-    return case.shape
+    return frame_of([row for case in cases for row in case_rows(case, rule, beside)], _COLUMNS)

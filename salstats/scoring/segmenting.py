@@ -12,7 +12,7 @@ from salstats.images import masks
 from salstats.images.maps import is_finite
 from salstats.images.masks import Rle
 from salstats.jobs import in_pieces
-from salstats.scoring.masking import OTSU, Given, MaskRule, mask_rule, value_of
+from salstats.scoring.masking import OTSU, Given, MaskRule, mask_rule
 from salstats.scoring.scores import study_of
 from salstats.study import Case, Series, Study
 
@@ -148,9 +148,9 @@ def _masks_of(cases: tuple[Case, ...], *, series: Series, rule: MaskRule) -> Mas
                 raise SalstatsError(
                     f"{prediction.source}: nothing says how large the image of case {case.case!r} is"
                 )
-            if rule.is_kept(content.prob, task, series):
-                on_image = rule.on_image(content, task, series, shape)
-                mask = masks.encode(on_image.mask(value_of(rule.threshold, task, series)))
+            made = rule.setting(task, series)
+            if made.keeps(content.prob):
+                mask = masks.encode(made.on_image(content.saliency, shape).mask(made.threshold))
             else:
                 mask = masks.empty(shape)
             found.setdefault(case.case, {})[task] = mask

@@ -3,9 +3,9 @@
 import operator
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,10 +14,11 @@ from salstats.checks import SalstatsError, ValueRangeError, check_choice
 from salstats.images import masks
 from salstats.images.maps import LARGEST_BOX, is_finite
 from salstats.jobs import in_pieces
-from salstats.metrics.overlap import Counts, rate
-from salstats.scoring.masking import OTSU, Given, MaskRule, mask_rule, value_of
+from salstats.metrics.overlap import Counts
+from salstats.metrics.registry import METRICS
+from salstats.scoring.masking import OTSU, Given, MaskRule, mask_rule
 from salstats.scoring.scores import study_of
-from salstats.study import Case, Content, Prediction, Series, Study
+from salstats.study import Case, Prediction, Series, Study
 
 #: What is tried, unless the caller says: exact tenths, not sums of 0.1.
 GRIDS: dict[str, tuple[float, ...]] = {
@@ -195,31 +196,27 @@ def _counts(
         return None
     reference = masks.empty(shape) if truth is None else truth
     task, series = prediction.task, prediction.series
+    made = rule.setting(task, series)
     if what == "smooth":
-        level = value_of(rule.threshold, task, series)
-        return np.array([_smoothed(content, task, series, reference, v, level, rule) for v in values])
-    on_image = rule.on_image(content, task, series, shape)
+        settings = [replace(made, smooth=int(v) or None, colormap=None) for v in values]
+        tried = (s.on_image(content.saliency, reference.shape) for s in settings)
+        return np.array([on_image.counts(reference, made.threshold) for on_image in tried])
+    on_image = made.on_image(content.saliency, shape)
     if what == "threshold":
         return np.asarray(on_image.counts_at(reference, values))
     if np.isnan(content.prob):
         return None
-    kept = Counts(*on_image.counts(reference, value_of(rule.threshold, task, series)))
+    kept = Counts(*on_image.counts(reference, made.threshold))
     cut = kept.emptied()
     return np.array([kept if keeps(content.prob, v) else cut for v in values])
-
-
-def _smoothed(
-    content: Content, task: str, series: Series, truth: masks.Rle, size: float, level: Any, rule: MaskRule
-) -> Counts:
-    """Return the counts of a map under one box filter."""
-    smoothed = MaskRule(rule.threshold, {}, {(None, None): size})
-    return Counts(*smoothed.on_image(content, task, series, truth.shape).counts(truth, level))
 
 
 def _rates(counts: np.ndarray, what: str, metric: str) -> np.ndarray:
     """Return scores from counts (values, 4); on the true-positive slice an empty mask has none."""
     tp, fp, fn, tn = counts.T
-    scores = np.asarray(rate(metric, Counts(tp, fp, fn, tn)), dtype=np.float64)
+    kernel = METRICS[metric].kernel
+    assert kernel is not None
+    scores = np.asarray(kernel(Counts(tp, fp, fn, tn)), dtype=np.float64)
     return scores if what == "cutoff" else np.where(tp + fp == 0, np.nan, scores)
 
 

@@ -83,8 +83,8 @@ def summarize(
           where there is any, those of `n_missing` that are of absent findings;
         - with intervals from replicates: `n_undefined` replicates without a defined score, `bias` (mean of
           the replicates - estimate), `n_replicates` drawn;
-        - `distance_unit`, `distance_options`, `pdc_options`, `curve_options`, `center_bias`, `n_samples`,
-          `floor`, `human_label` where the scores say how they were made.
+        - `distance_unit`, `distance_options`, `pdc_options`, `metric_options`, `curve_options`,
+          `center_bias`, `n_samples`, `floor`, `human_label` where the scores say how they were made.
 
     Raises
     ------

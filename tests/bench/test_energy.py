@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from salstats.images.masks import decode, encode
-from salstats.metrics.energy import energy
+from salstats.metrics.energy_inside import energy
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

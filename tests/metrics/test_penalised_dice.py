@@ -384,7 +384,7 @@ def test_a_full_mask_and_a_full_truth():
 
 def test_the_registry_has_its_range_and_says_what_it_is():
     known = METRICS["pdc"]
-    assert (known.low, known.high, known.larger_is_better, known.needs) == (0, 1, True, "mask")
+    assert (known.low, known.high, known.larger_is_better, known.needs) == (0, 1, True, ("mask", "truth"))
     assert "reconstruction" in known.source
     assert "reconstruction" in known.note
     text = " ".join(pdc.__doc__.split())

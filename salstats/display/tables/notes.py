@@ -265,6 +265,7 @@ def metric_note(frame: pd.DataFrame) -> str:
 _HOW = {
     "distance_options": "{metrics}: {value}.",
     "pdc_options": "{metrics}: {value}.",
+    "metric_options": "{metrics}: {value}.",
     "curve_options": "{metrics}: {value}.",
     "center_bias": "{metrics}: corrected by the centre bias of {value} images.",
     "n_samples": "{metrics}: sampled, {value} pixels drawn on either side.",

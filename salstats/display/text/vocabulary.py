@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from salstats.metrics.registry import METRICS
+
 
 @dataclass(frozen=True)
 class Interval:
@@ -101,31 +103,18 @@ COEFFICIENTS = {
     "kendall": Coefficient("Kendall", "\u03c4-b", "normal approximation"),
 }
 #: Metrics by their names, in full.
-METRICS_IN_FULL = {
-    "iou": "intersection over union",
-    "ncc": "normalized cross-correlation",
-    "sncc": "shuffled normalized cross-correlation",
-    "auc": "area under the receiver operating characteristic curve",
-    "sauc": "shuffled area under the receiver operating characteristic curve",
-    "nss": "normalized scanpath saliency",
-    "kl": "Kullback-Leibler divergence",
-}
+METRICS_IN_FULL = {metric.name: metric.full for metric in METRICS.values() if metric.full}
 #: Abbreviations that tables use themselves; a label of the user's is the user's to spell out.
 ABBREVIATIONS = {
     "AIC": "Akaike information criterion",
-    "AUC": METRICS_IN_FULL["auc"],
     "AUROC": METRICS_IN_FULL["auc"],
     "BIC": "Bayesian information criterion",
     "CI": "confidence interval",
-    "IoU": METRICS_IN_FULL["iou"],
     "KL": "Kullback-Leibler",
-    "NCC": METRICS_IN_FULL["ncc"],
-    "NSS": METRICS_IN_FULL["nss"],
     "Q1": "first quartile",
     "Q3": "third quartile",
     "SD": "standard deviation",
-    "sAUC": METRICS_IN_FULL["sauc"],
-    "sNCC": METRICS_IN_FULL["sncc"],
+    **{m.label: m.full for m in METRICS.values() if m.full and m.label.isalpha()},
 }
 
 

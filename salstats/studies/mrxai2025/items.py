@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.readers.case_images import ImageSource
-from salstats.scoring.distances import Spacing, distance_rule
+from salstats.scoring.distances import DISTANCES, Spacing, distance_rule
 from salstats.scoring.mask_simulation import simulate_masks
 from salstats.studies.items import Item
 from salstats.studies.mrxai2025.cases import Scored
@@ -67,6 +67,6 @@ def make_comparison(
 def diagonals_of(study: Study, spacing: Spacing = None) -> pd.Series:
     """Return the diagonal of each case's image, by case, in pixels or, with `spacing`, in mm."""
     sized = {c.case: c.shape for c in study if c.shape is not None}
-    rule = distance_rule(["hausdorff"], list(sized), spacing=spacing)
-    found = {case: rule.worst("hausdorff", shape, case) for case, shape in sized.items()}
+    rule = distance_rule(DISTANCES, list(sized), spacing=spacing)
+    found = {case: rule.diagonal(shape, case) for case, shape in sized.items()}
     return pd.Series(found, dtype=np.float64)

@@ -6,7 +6,7 @@ import pytest
 
 from salstats.checks import ShapeError, ValueRangeError
 from salstats.images.masks import encode
-from salstats.metrics.energy import energy
+from salstats.metrics.energy_inside import energy
 
 #: Sums of at most some thousand float64 numbers from 0 to 1 in two orders, and their ratio.
 ROUNDING = 1e-12

@@ -6,6 +6,7 @@ import numpy as np
 
 from salstats.images.maps import check_saliency
 from salstats.images.masks import Rle, decode, encode, runs
+from salstats.metrics.records import Metric
 
 
 def energy(saliency: Any, truth: Rle | np.ndarray) -> float:
@@ -51,7 +52,7 @@ def energy(saliency: Any, truth: Rle | np.ndarray) -> float:
     Examples
     --------
     >>> import numpy as np
-    >>> from salstats.metrics.energy import energy
+    >>> from salstats.metrics.energy_inside import energy
     >>> truth = np.array([[0, 1], [0, 0]])
     >>> energy(np.array([[1.0, 3.0], [-2.0, 0.0]]), truth)
     0.75
@@ -154,3 +155,10 @@ def _sum_inside(
         return np.asarray(above[at, sample - first] + (n_more - part_more) * here + part_more * after)
 
     return float((down_to(bottom, bottom - 1) - down_to(top, top)).sum())
+
+
+ENERGY = Metric(
+    "energy", "Energy inside", 0, 1, 1, True,
+    "Wang et al. 2020 (Score-CAM), doi:10.1109/CVPRW50498.2020.00020: of the map's positive part, cut "
+    "before the resize", ("saliency", "runs"), energy,
+)  # fmt: skip

@@ -1,0 +1,111 @@
+"""What a metric is: a kernel on arrays, and the facts that stand beside its values."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from inspect import signature
+from math import inf
+from types import MappingProxyType
+from typing import Any
+
+#: What a kernel can take. Scoring makes each of these once for all metrics that need it. The order is that of
+#: the metrics in tables and figures.
+NEEDS = {
+    "counts": "pixels by what mask and truth say of them, an `overlap.Counts`",
+    "peak": "the map's first maximum, or the points that a person marked, shape (n, 2)",
+    "peaks": "every maximum of the map, or the points that a person marked, shape (n, 2)",
+    "saliency": "the map at its own size",
+    "distances": "distances between mask and truth in pixels or mm, a `distance.SurfaceDistances`",
+    "mask": "the mask, an ndarray of bool",
+    "densities": "where people look, `densities.Densities`; the kernel returns a score for each",
+    "points": "fixations, shape (n, 2)",
+    "density": "where people look, one density",
+    "prob": "the network's probability while pixels are changed (the extra `explain`)",
+    "agreement": "how alike several maps of one case are, a `repeats.Agreement`",
+    # what goes with these
+    "truth": "the truth, an ndarray of bool",
+    "runs": "the truth, an `Rle`",
+    "laid": "the map at its image's size, an ndarray of float64",
+    "ranked": "the same, sorted: a `ranks.RankedMap`",
+    "others": "fixations on other images, shape (n, 2)",
+    "center_bias": "where people look whatever the image, `densities.Densities` of one",
+    "fraction": "the share of pixels changed",
+}
+#: Needs for which a mask is made.
+OF_MASK = frozenset({"counts", "distances", "mask"})
+#: Not an option of one metric: what an empty mask scores is decided for all of them.
+_SHARED = "undefined"
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric: its kernel, and what must be known to show and to read its values.
+
+    Attributes
+    ----------
+    name : str
+        Name in the `metric` column.
+    label : str
+        Name for tables and figures.
+    low, high : float
+        Range of the score; infinite where unbounded.
+    direction : {1, -1}
+        1 where more is better, -1 where less is.
+    true_zero : bool
+        Whether 0 means "none of it", so that a ratio of two means can be read. A correlation or an AUC has
+        no such zero (chance is 0 or 0.5), and its percentage decrease means nothing.
+    source : str
+        Whose definition is followed where definitions differ, with the DOI of the paper where there is one;
+        empty for a metric that is not computed here.
+    needs : tuple of str
+        What the kernel takes, in the order of its arguments: keys of `NEEDS`; empty for a metric that is not
+        computed here.
+    kernel : callable, optional
+        Takes the needs; its keyword-only parameters are the metric's options, with their defaults.
+    note : str
+        What must be said wherever its values are shown; mostly empty.
+    full : str
+        What an abbreviation stands for.
+    words : callable, optional
+        Takes the options as keywords and says them in words, for the column `column`.
+    column : str
+        Where scores say those words.
+    """
+
+    name: str
+    label: str
+    low: float
+    high: float
+    direction: int
+    true_zero: bool
+    source: str = ""
+    needs: tuple[str, ...] = ()
+    kernel: Callable[..., Any] | None = None
+    note: str = ""
+    full: str = ""
+    words: Callable[..., str] | None = None
+    column: str = "metric_options"
+    options: Mapping[str, Any] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        given = signature(self.kernel).parameters.values() if self.kernel is not None else ()
+        options = {p.name: p.default for p in given if p.kind is p.KEYWORD_ONLY and p.name != _SHARED}
+        object.__setattr__(self, "options", MappingProxyType(options))
+
+    @property
+    def larger_is_better(self) -> bool:
+        """Whether more is better."""
+        return self.direction > 0
+
+    @property
+    def of_mask(self) -> bool:
+        """Whether a mask is compared, rather than a map or points."""
+        return not OF_MASK.isdisjoint(self.needs)
+
+    @property
+    def is_length(self) -> bool:
+        """Whether its values are in pixels or mm."""
+        return "distances" in self.needs and self.high == inf
+
+    def said(self, options: Mapping[str, Any]) -> str | None:
+        """The options in words; None where there is nothing to say."""
+        return None if self.words is None else self.words(**{**self.options, **options})

@@ -1,0 +1,116 @@
+"""Size and shape of every finding of a study's truth."""
+
+import os
+from functools import partial
+from typing import Any
+
+import pandas as pd
+
+from salstats.checks import SalstatsError
+from salstats.images import masks
+from salstats.images.shapes import shape_features
+from salstats.jobs import in_pieces
+from salstats.scoring.scores import study_of
+from salstats.study import Case, Study
+
+FEATURE_COLUMNS = (
+    "case", "task", "n_instances", "area_ratio", "elongation", "irrectangularity", "area_px", "perimeter_px",
+    "height", "width",
+)  # fmt: skip
+#: Features of a finding that is not there.
+_ABSENT = {
+    **dict.fromkeys(("n_instances", "area_px"), 0),
+    "area_ratio": 0.0,
+    **dict.fromkeys(("elongation", "irrectangularity", "perimeter_px"), float("nan")),
+}
+
+
+def features(
+    study: Study | str | os.PathLike[str], *, jobs: int | None = None, progress: bool = False
+) -> pd.DataFrame:
+    """Size and shape of every finding of a study's truth.
+
+    Parameters
+    ----------
+    study : Study or path
+        What a reader returned, or the folder to read.
+    jobs : int, optional
+        Processes; -1 for one per core. None takes what `joblib.parallel_config` says.
+    progress : bool
+        Show a bar on stderr.
+
+    Returns
+    -------
+    DataFrame
+        One row per case that the truth holds and task, in their order.
+
+        case, task
+            Names.
+        n_instances
+            Outlines that the annotator drew, where they are known, else connected components (8
+            neighbours); 0 where the finding is absent.
+        area_ratio
+            Share of the image's pixels.
+        elongation
+            Longer by shorter side of the smallest rectangle around the dominant instance; NaN where there
+            is none or it has no width.
+        irrectangularity
+            1 - area of the dominant instance / area of that rectangle.
+        area_px, perimeter_px
+            Of the whole mask.
+        height, width
+            Of the image, in pixels.
+
+    Raises
+    ------
+    SalstatsError
+        The truth holds no case.
+
+    See Also
+    --------
+    join_features : adds them to scores.
+
+    Notes
+    -----
+    Definitions in `salstats.images.shapes.shape_features`.
+
+    Examples
+    --------
+    >>> import numpy as np, salstats as ss
+    >>> truth = np.zeros((40, 40), bool)
+    >>> truth[5:15, 5:25] = True
+    >>> ss.features(ss.study_from_arrays({("a", "Edema"): truth}, {})).iloc[0, 2:6].round(3).to_list()
+    [1.0, 0.125, 2.111, 0.0]
+    """
+    study = study_of(study)
+    cases = [c for c in study if c.annotated]
+    if not cases:
+        raise SalstatsError(f"{study.source}: the truth holds no case, so there are no findings to describe")
+    work = partial(_feature_rows, tasks=study.tasks)
+    pieces = in_pieces(work, cases, jobs=jobs, progress=progress, label="Measuring findings")
+    return pd.DataFrame([row for piece in pieces for row in piece], columns=list(FEATURE_COLUMNS))
+
+
+def _feature_rows(cases: tuple[Case, ...], tasks: tuple[str, ...]) -> list[tuple[Any, ...]]:
+    """Return the features of a piece of the cases."""
+    rows = []
+    for case in cases:
+        for task in tasks:
+            truth = case.truths.get(task)
+            rle = None if truth is None else truth.read()
+            height, width = _size(case) if rle is None else rle.shape
+            if truth is None or rle is None or not masks.area(rle):
+                found = _ABSENT
+            else:
+                # no outline although the mask marks something: the two files disagree, the mask counts
+                found = shape_features(masks.decode(rle), n_instances=truth.n_instances or None)
+            named = {"case": case.case, "task": task, "height": height, "width": width, **found}
+            rows.append(tuple(named[c] for c in FEATURE_COLUMNS))
+    return rows
+
+
+def _size(case: Case) -> tuple[int, int]:
+    """Return the size of an annotated case, which its truth says."""
+    if case.shape is None:
+        raise SalstatsError(f"case {case.case!r}: nothing says how large its image is")
+    return case.shape
