@@ -13,8 +13,7 @@ from tests_support import quick
 
 import salstats as ss
 from salstats.checks import SalstatsWarning
-from salstats.cli.app import app, run
-from salstats.cli.options import in_flags
+from salstats.cli.app import in_flags, make_app, run
 
 COMMANDS = [
     "score",
@@ -117,7 +116,7 @@ def test_the_example_of_the_help_runs_as_it_stands(capsys, monkeypatch, folder, 
 
 
 def test_every_command_of_the_app_is_tested_here():
-    assert {command.name for command in app.registered_commands} == set(COMMANDS)
+    assert {command.name for command in make_app("").registered_commands} == set(COMMANDS)
 
 
 def test_help_lists_every_command(capsys):
@@ -459,7 +458,11 @@ def test_a_failure_while_writing_leaves_no_file(capsys, folder, monkeypatch):
     ],
 )
 def test_messages_spell_options_as_flags(message, expected):
-    assert in_flags(message) == expected
+    flags = {
+        "n_replicates": "--replicates",
+        **{n: f"--{n}" for n in ("sep", "decimal", "interval", "classes")},
+    }
+    assert in_flags(message, flags) == expected
 
 
 def test_warnings_do_not_add_lines_to_an_error(capsys, folder):

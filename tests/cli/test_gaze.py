@@ -17,7 +17,7 @@ from gaze_files import (
     write_release,
 )
 
-from salstats.cli.app import run
+from salstats.cli.app import in_flags, run
 from salstats.files.frame_files import write_frame
 from salstats.gaze_study import recordings
 from salstats.readers.gaze import read_gaze
@@ -217,7 +217,6 @@ def test_maps_may_not_take_the_name_of_class_maps_that_are_mixed(folder, capsys)
 
 
 def test_columns_keep_their_names_in_messages_and_options_are_flags():
-    from salstats.cli.options import in_flags
-
-    assert in_flags("n_readers must be 2 or more") == "--readers must be 2 or more"
-    assert in_flags("4 models: ncc ~ n_readers, method cam") == "4 models: ncc ~ n_readers, method cam"
+    flags = {"n_readers": "--readers"}
+    assert in_flags("n_readers must be 2 or more", flags) == "--readers must be 2 or more"
+    assert in_flags("4 models: ncc ~ n_readers, method cam", flags) == "4 models: ncc ~ n_readers, method cam"

@@ -1,0 +1,164 @@
+"""The commands: each names the public function that it calls, what it reads, and an example for its help.
+
+Options, their help and their defaults are those of the function, see `signatures`; what is added or called
+otherwise on the command line is said here.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from salstats.cli import runs
+from salstats.cli.signatures import Option, argument, descriptions, option, options_of
+from salstats.cli.sources import GAZE, SCORES, STUDY, TABLE, Run, Source
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command.
+
+    Attributes
+    ----------
+    name, example : str
+        What it is called, and what stands below its help.
+    function : str
+        The public function that it calls.
+    source : Source
+        What it reads.
+    arguments : dict
+        Parameter -> metavar of those that are told by their place.
+    flags : dict
+        Parameter -> option, where it is another word.
+    without : tuple of str
+        Parameters that are no options here.
+    more : tuple of Option
+        Options that the function does not have.
+    out : str
+        Help of `-o` where it must be given.
+    run : callable
+        What it does.
+    """
+
+    name: str
+    function: str
+    source: Source
+    example: str
+    arguments: Mapping[str, str] = field(default_factory=dict)
+    flags: Mapping[str, str] = field(default_factory=dict)
+    without: tuple[str, ...] = ()
+    more: tuple[Option, ...] = ()
+    out: str = ""
+    run: Callable[[Run, Source], None] = runs.write_frame_of
+
+
+def _flag(name: str, help_text: str, kind: Any = str | None) -> Option:
+    """Make an option that the function does not have, without a value of its own."""
+    return option(name, kind, None, help_text)
+
+
+COMMANDS = (
+    Command(
+        "score",
+        "score",
+        STUDY,
+        "study -o scores.csv --metrics iou,hit --jobs 2",
+        flags={"points": "distance-points"},
+        without=("pdc",),
+        run=runs.run_score,
+        more=(
+            _flag("pdc_form", "pdc: product (default) or mean."),
+            _flag(
+                "pdc_alpha", "pdc: penalty on a mask that is too small (default: 1; 0 is none).", float | None
+            ),
+            _flag(
+                "pdc_beta", "pdc: penalty on a mask that is too large (default: 1; 0 is none).", float | None
+            ),
+        ),
+    ),
+    Command("features", "features", STUDY, "study -o features.csv", run=runs.run_features),
+    Command("tune", "tune", STUDY, "study -o thresholds.csv --what threshold", run=runs.run_tune),
+    Command(
+        "segment",
+        "segment",
+        STUDY,
+        "study -o masks.json",
+        flags={"method": "of"},
+        out="Write .json, as the CheXlocalize release.",
+        run=runs.run_segment,
+    ),
+    Command(
+        "rates", "pooled_rates", SCORES, "scores.csv --by method,task -o rates.csv", flags={"rates": "rate"}
+    ),
+    Command(
+        "gaze",
+        "score_gaze",
+        GAZE,
+        "gaze -o scores.csv --maps gradcam=maps --metrics ncc,auc --jobs 2",
+        run=runs.run_gaze,
+        more=(
+            _flag("recordings", "Also write the recordings, used and left out, to this file.", Path | None),
+        ),
+    ),
+    Command("read", "read_scores", SCORES, "scores.csv --sep , -o long.parquet", run=runs.run_read),
+    Command("summarize", "summarize", SCORES, "scores.csv --by metric,method --unit patient -o means.csv"),
+    Command(
+        "decrease", "percent_decrease", SCORES, "scores.csv --reference human --average task -o decrease.csv"
+    ),
+    Command("difference", "difference", SCORES, "scores.csv --reference human --test t --adjust holm"),
+    Command(
+        "regress",
+        "regress",
+        TABLE,
+        'scores.csv "iou ~ area_ratio" --normalize area_ratio --errors cluster',
+        arguments={"formula": "FORMULA..."},
+        run=runs.run_regress,
+        more=(
+            _flag("normalize", "Covariates to bring to 0 ... 1 (min-max) first.", list[str] | None),
+            _flag("within", "Normalize within groups of this column."),
+        ),
+    ),
+    Command(
+        "correlate",
+        "correlate",
+        TABLE,
+        "scores.csv iou prob --by method,task --test spearman",
+        arguments={"x": "X", "y": "Y"},
+    ),
+    Command("describe", "describe", SCORES, "scores.csv --by metric,method"),
+    Command(
+        "auroc",
+        "auroc",
+        TABLE,
+        "scores.csv prob label --by task",
+        arguments={"score": "SCORE", "label": "LABEL"},
+    ),
+    Command(
+        "report",
+        "report",
+        SCORES,
+        "scores.csv --reference human -o report",
+        flags={"labels": "label"},
+        without=("inputs", "study", "images", "overwrite"),
+        out="Folder to make.",
+        run=runs.run_report,
+    ),
+)
+
+
+def options(command: Command, function: Callable[..., Any]) -> list[Option]:
+    """List the options of a command in the order of its help, with those for reading last."""
+    described = descriptions(function)
+    many = [str, list[str]]
+    places = [
+        argument(name, metavar, many[metavar.endswith("...")], described.get(name, ""))
+        for name, metavar in command.arguments.items()
+    ]
+    output = ("-o", "--output")
+    text = command.out or "Write .csv, .parquet or .xlsx; else print a table."
+    kind, default = (Path, inspect.Parameter.empty) if command.out else (Path | None, None)
+    out = option("out", kind, default, text, *output)
+    replace = option("overwrite", bool, False, "Replace the output if it exists.", "--overwrite")
+    own = [] if command.name == "read" else options_of(function, without=command.without, flags=command.flags)
+    return [*places, *own, *command.more, out, replace]

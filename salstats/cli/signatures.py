@@ -1,0 +1,211 @@
+"""Options made from the signature and docstring of the public function that a command calls."""
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+
+import typer
+
+from salstats.cli.values import (
+    by_method,
+    equations,
+    joined,
+    numbers,
+    pairs,
+    scale,
+    score_columns,
+    spacing,
+    split,
+)
+
+#: Parameters whose flag is another word.
+_FLAGS = {"n_replicates": "replicates", "rng": "seed", "n_samples": "samples", "n_readers": "readers"}
+#: Parameters whose text has a form of its own: how it is read, and an example for messages.
+_FORMS: dict[str, tuple[Callable[..., Any], str]] = {
+    "rename": (pairs, "case_id=case"),
+    "columns": (score_columns, "human_iou=human:iou"),
+    "scale": (scale, "0.01 or iou=0.01"),
+    "join": (joined, "features.csv or elongation=FILE"),
+    "maps": (equations, "gradcam:densenet=DIR"),
+    "masks": (equations, "gradcam=FILE.json"),
+    "class_maps": (equations, "gradcam=DIR"),
+    "labels": (equations, "gradcam=Grad-CAM"),
+    "only": (equations, "dataset=NIH"),
+    "threshold": (by_method, "gradcam=0.4"),
+    "cutoff": (by_method, "gradcam=0.3"),
+    "smooth": (by_method, "ig=100"),
+    "spacing": (spacing, "0.5 or 0.5x0.7"),
+}
+#: Parameters that are for Python: arrays and objects, and the bar of progress, which commands show.
+_PYTHON_ONLY = {"draws", "bias", "progress"}
+#: Of these the text stays one, whatever it may be in Python.
+_ONE_TEXT = {"spacing"}
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option of a command, and the keyword argument that it becomes.
+
+    Attributes
+    ----------
+    name : str
+        The parameter of the function.
+    flag : str
+        The option, such as "--replicates"; "" for an argument that is told by its place.
+    parameter : inspect.Parameter
+        What typer is told: type, default and help.
+    value : callable
+        From what typer gives to what the function takes.
+    """
+
+    name: str
+    flag: str
+    parameter: inspect.Parameter
+    value: Callable[[Any], Any]
+
+
+def options_of(
+    function: Callable[..., Any],
+    *,
+    without: Iterable[str] = (),
+    flags: Mapping[str, str] | None = None,
+    panel: str | None = None,
+) -> list[Option]:
+    """Make an option of each keyword-only parameter.
+
+    Parameters
+    ----------
+    function : callable
+        A public function with a numpydoc docstring.
+    without : list of str
+        Parameters that are no options.
+    flags : dict, optional
+        Parameter -> flag, where it is another word than the parameter.
+    panel : str, optional
+        Heading in the help. Options below one have no default of their own: only those given are passed on.
+    """
+    described = descriptions(function)
+    made = []
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind is not parameter.KEYWORD_ONLY or name in {*without, *_PYTHON_ONLY}:
+            continue
+        word = (flags or {}).get(name) or _FLAGS.get(name) or name.replace("_", "-")
+        made.append(_option(parameter, f"--{word}", described.get(name, ""), panel))
+    return made
+
+
+def argument(name: str, metavar: str, kind: Any, help_text: str) -> Option:
+    """Make an argument that is told by its place."""
+    told = typer.Argument(metavar=metavar, help=help_text)
+    # options may have the same name
+    key = f"argument_{name}"
+    parameter = inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, told])
+    return Option(name, "", parameter, lambda given: given)
+
+
+def option(
+    name: str, kind: Any, default: Any, help_text: str, *flags: str, panel: str | None = None
+) -> Option:
+    """Make an option that the function does not have."""
+    names = flags or (f"--{name.replace('_', '-')}",)
+    told = typer.Option(*names, help=help_text, rich_help_panel=panel)
+    parameter = inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, told], default=default
+    )
+    return Option(name, names[-1], parameter, lambda given: given)
+
+
+def _option(parameter: inspect.Parameter, flag: str, text: str, panel: str | None) -> Option:
+    """Make the option of one parameter."""
+    name, default = parameter.name, parameter.default
+    kinds = _members(parameter.annotation)
+    value: Callable[[Any], Any] = lambda given: given  # noqa: E731
+    kind: Any
+    if bool in kinds:
+        kind = bool | None if type(None) in kinds else bool
+        flag = flag if default is False else f"{flag}/--no-{flag[2:]}"
+    elif name in _FORMS and name not in _ONE_TEXT and _takes_many(kinds):
+        read, example = _FORMS[name]
+        kind, value = list[str] | None, partial(read, flag=flag, example=example)
+    elif name in _ONE_TEXT:
+        kind, value = str | None, partial(_FORMS[name][0], flag=flag, example=_FORMS[name][1])
+    elif number := next((k for k in (int, float) if _is_list_of(kinds, k)), None):
+        kind, value = list[str] | None, partial(numbers, flag=flag, kind=number)
+    elif _takes_many(kinds):
+        kind, value = list[str] | None, split
+    else:
+        kind = next((k for k in (int, float, str) if k in kinds), Path)
+        kind = kind | None if default is None else kind
+    if name in _FORMS and (name in _ONE_TEXT or _takes_many(kinds)):
+        # the docstring says how dicts are written in Python
+        said = (
+            text.rstrip(".")
+            if _FORMS[name][0] in (by_method, spacing)
+            else re.split(r"[:;.](?: |$)", text)[0]
+        )
+        text = f"{said}; such as {_FORMS[name][1]}."
+    if kind == list[str] | None and isinstance(default, tuple) and default and not panel:
+        text = f"{text} (default: {','.join(map(str, default))})"
+    if panel or kind == list[str] | None:
+        default = None
+        kind = kind | None
+    names = ("--metrics", "--metric") if name == "metrics" else (flag,)
+    told = typer.Option(*names, help=text, rich_help_panel=panel)
+    made = inspect.Parameter(
+        flag.partition("/")[0][2:].replace("-", "_"), inspect.Parameter.KEYWORD_ONLY,
+        annotation=Annotated[kind, told], default=default,
+    )  # fmt: skip
+    return Option(name, flag.partition("/")[0], made, lambda given: None if given is None else value(given))
+
+
+def _members(annotation: Any) -> list[Any]:
+    """List the types of a union, or the one there is."""
+    if get_origin(annotation) in (Union, UnionType):
+        return [kind for part in get_args(annotation) for kind in _members(part)]
+    return [annotation]
+
+
+def _takes_many(kinds: Sequence[Any]) -> bool:
+    """Whether a parameter takes a list or a dict."""
+    many = (Sequence, Iterable, Mapping, list, dict)
+    return any(get_origin(kind) in many for kind in kinds)
+
+
+def _is_list_of(kinds: Sequence[Any], kind: type) -> bool:
+    """Whether a parameter takes a list of numbers of a kind."""
+    return any(get_origin(k) in (Sequence, Iterable) and get_args(k) == (kind,) for k in kinds)
+
+
+def summary(function: Callable[..., Any]) -> str:
+    """Give the first line of a docstring."""
+    return plain((inspect.getdoc(function) or "").split("\n")[0])
+
+
+def descriptions(function: Callable[..., Any]) -> dict[str, str]:
+    """Give what a docstring says of each parameter, in one line, followed where it names another function."""
+    import salstats as ss
+
+    doc = inspect.getdoc(function) or ""
+    section = re.search(r"^Parameters\n-+\n(.*?)(?=^\w[^\n]*\n-+\n|\Z)", doc, re.M | re.S)
+    described: dict[str, str] = {}
+    entries = r"^(\*{0,2}\w[^\n:]*?)(?: : ([^\n]*))?\n((?:[ \t]+[^\n]*\n|\n)*)"
+    for names, kind, body in re.findall(entries, section[1] if section else "", re.M):
+        text = " ".join(body.split())
+        elsewhere = re.match(r"As (?:for|in) `(\w+)`", text)
+        choices = re.match(r"{(.*)}", kind)
+        if choices:
+            text = f"{choices[1].replace(chr(34), '')}. {text}"
+        for name in names.split(", "):
+            of = getattr(ss, elsewhere[1], None) if elsewhere else None
+            described[name] = (of and of is not function and descriptions(of).get(name)) or plain(text)
+    return described
+
+
+def plain(text: str) -> str:
+    """Take the markup out of a docstring's text; typer would read brackets as markup of its own."""
+    return re.sub(r"`+", "", text).replace("[", r"\[")

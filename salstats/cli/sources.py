@@ -1,0 +1,160 @@
+"""What commands read: scores, tables, studies and recordings, each with its options and its reader."""
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from salstats.cli.signatures import Option, option, options_of
+from salstats.cli.values import split
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Run:
+    """One call of a command.
+
+    Attributes
+    ----------
+    path : Path
+        The file or folder that is read.
+    reading, options : dict
+        Keyword arguments of the reader and of the function, those that were given.
+    arguments : list
+        Arguments of the function that stand by their place, after what is read.
+    out, overwrite
+        Where to write, and whether in the place of a file.
+    function : callable
+        The public function.
+    """
+
+    path: Path
+    reading: dict[str, Any]
+    options: dict[str, Any]
+    arguments: list[Any]
+    out: Path | None
+    overwrite: bool
+    function: Callable[..., Any]
+
+    def call(self, data: Any, **options: Any) -> Any:
+        """Call the public function on what was read."""
+        return self.function(data, *self.arguments, **self.options, **options)
+
+    def deliver(self, frame: "pd.DataFrame") -> None:
+        """Write a frame to its file, or print it; say what must be said of its metrics."""
+        from salstats.display.tables.notes import metric_note
+
+        note = metric_note(frame)
+        if note:
+            typer.echo(note, err=True)
+        if self.out is not None:
+            from salstats.files.frame_files import write_frame
+
+            write_frame(frame, self.out, overwrite=self.overwrite)
+            return
+        from salstats.display.text.console import console_table
+
+        print(console_table(frame))
+
+
+def read_scores(run: Run) -> "pd.DataFrame":
+    """Read files of scores."""
+    import salstats as ss
+
+    reading = dict(run.reading)
+    return ss.read_scores([run.path, *reading.pop("also", [])], **reading)
+
+
+def read_table(run: Run) -> "pd.DataFrame":
+    """Read files of scores, or one tidy table that is none."""
+    import salstats as ss
+
+    if set(run.reading) - set(inspect.signature(ss.read_data).parameters):
+        return read_scores(run)
+    if "~" in run.path.name and not run.path.exists():
+        raise typer.BadParameter(f"{str(run.path)!r} is a formula; the file comes first: SCORES FORMULA")
+    return ss.read_data(run.path, **run.reading)
+
+
+def read_study(run: Run) -> Any:
+    """Read a study of whatever format."""
+    import salstats as ss
+
+    return ss.read_study(run.path, **run.reading)
+
+
+def read_recordings(run: Run) -> Any:
+    """Read recordings of gaze."""
+    import salstats as ss
+
+    return ss.read_gaze(run.path, **run.reading)
+
+
+def _score_options() -> list[Option]:
+    """Make the options of every command that reads scores."""
+    import salstats as ss
+
+    panel = "Reading the file"
+    also = option("also", list[str] | None, None, "A further file of scores.", panel=panel)
+    made = options_of(ss.read_scores, flags={"columns": "score"}, panel=panel)
+    readers = {"sep": lambda given: "\t" if given in ("\\t", "tab") else given, "na": _missing}
+    return [
+        Option(also.name, also.flag, also.parameter, split),
+        *(Option(o.name, o.flag, o.parameter, readers.get(o.name, o.value)) for o in made),
+    ]
+
+
+def _missing(given: Sequence[str] | None) -> list[str] | None:
+    """Read what stands for missing, as an empty cell always does."""
+    return None if given is None else ["", *(split(given) or [])]
+
+
+def _study_options() -> list[Option]:
+    """Make the options of every command that reads a study: those of all formats, named by format."""
+    from salstats.readers.studies import _FORMATS
+
+    panel = "Reading the study"
+    names = ", ".join(_FORMATS)
+    made = [option("format", str | None, None, f"{names} (default: told by the files' names).", panel=panel)]
+    known: dict[str, Option] = {}
+    formats: dict[str, list[str]] = {}
+    for name, (reader, _) in _FORMATS.items():
+        # where the kernels of other commands have an option of the name, it is Python's alone
+        for one in options_of(reader, without=("threshold", "shares", "rng", "without_truth"), panel=panel):
+            known.setdefault(one.name, one)
+            formats.setdefault(one.name, []).append(name)
+    for name, one in known.items():
+        if "chexlocalize" not in formats[name]:
+            told = one.parameter.annotation.__metadata__[0]
+            told.help = f"{', '.join(formats[name])}: {told.help}"
+        made.append(one)
+    return made
+
+
+def _gaze_options() -> list[Option]:
+    """Make the options for reading recordings."""
+    import salstats as ss
+
+    return options_of(ss.read_gaze, panel="Reading the recordings")
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a command reads: an argument, the options for reading it, and the reader."""
+
+    metavar: str
+    help: str
+    options: Callable[[], list[Option]]
+    read: Callable[[Run], Any]
+
+
+_FILE = "CSV, TSV, Parquet or XLSX file."
+SCORES = Source("SCORES", _FILE, _score_options, read_scores)
+TABLE = Source("SCORES", _FILE, _score_options, read_table)
+STUDY = Source("STUDY", "Folder of maps and annotations.", _study_options, read_study)
+GAZE = Source("FOLDER", "Recordings: metadata_phase_*.csv, ID/fixations.csv.", _gaze_options, read_recordings)

@@ -1,0 +1,104 @@
+"""What options of the command line say in Python: text in, values out."""
+
+import csv
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+
+#: Endings of tables that can be read.
+_TABLES = (".csv", ".tsv", ".txt", ".parquet", ".xlsx")
+
+
+def split(values: Sequence[str] | None) -> list[str] | None:
+    """Split a repeated or comma-separated option; a name with a comma stands in double quotes."""
+    if values is None:
+        return None
+    try:
+        rows = list(csv.reader(values, skipinitialspace=True))
+    except csv.Error as error:
+        raise typer.BadParameter(f"{','.join(values)!r} is no list ({error})") from error
+    parts = [part.strip() for row in rows for part in row or [""]]
+    if not all(parts):
+        raise typer.BadParameter(f"an empty name in {','.join(values)!r}")
+    return parts
+
+
+def numbers(values: Sequence[str], flag: str, kind: Callable[[str], float]) -> list[float]:
+    """Split an option that takes numbers."""
+    try:
+        return [kind(value) for value in split(values) or []]
+    except ValueError:
+        what = "whole numbers" if kind is int else "numbers"
+        raise typer.BadParameter(f"{flag} takes {what}; got {','.join(values)!r}") from None
+
+
+def equations(values: Sequence[str], flag: str, example: str) -> dict[str, str]:
+    """Read a repeated option such as `gradcam=Grad-CAM, resized`; commas are its own."""
+    named: dict[str, str] = {}
+    for text in values:
+        name, equals, value = text.partition("=")
+        if not (name and equals and value):
+            raise typer.BadParameter(f"{flag} {text!r} should read like {example}")
+        if name in named:
+            raise typer.BadParameter(f"{flag} names {name!r} twice")
+        named[name] = value
+    return named
+
+
+def pairs(values: Sequence[str], flag: str, example: str) -> dict[str, str]:
+    """Read an option such as `case_id=case`, repeated or comma-separated."""
+    return equations(split(values) or [], flag, example)
+
+
+def by_method(values: Sequence[str], flag: str, example: str) -> str | dict[tuple[None, str], str]:
+    """Read a value or file for all, or `ig=100,lrp=80` by (None, method)."""
+    if len(values) == 1 and ("=" not in values[0] or Path(values[0]).exists()):
+        return values[0]
+    return {(None, method): value for method, value in pairs(values, flag, example).items()}
+
+
+def spacing(text: str, flag: str, example: str) -> float | tuple[float, ...] | Path:
+    """Read the size of a pixel: one number, two, or the path of a table."""
+    try:
+        sizes = tuple(float(part) for part in text.split("x"))
+    except ValueError:
+        if Path(text).suffix in _TABLES or Path(text).exists():
+            return Path(text)
+        raise typer.BadParameter(
+            f"{flag} {text!r} should be mm per pixel, such as {example} (rows x columns), or a file"
+        ) from None
+    return sizes[0] if len(sizes) == 1 else sizes
+
+
+def score_columns(values: Sequence[str], flag: str, example: str) -> dict[str, Any]:
+    """Read column=method:metric, column=method or column=:metric."""
+    targets: dict[str, Any] = {}
+    for name, target in pairs(values, flag, example).items():
+        method, colon, metric = target.partition(":")
+        if not (method or metric) or (colon and not metric):
+            raise typer.BadParameter(f"{flag} '{name}={target}' should read like {example}")
+        targets[name] = (method or None, metric) if colon else method
+    return targets
+
+
+def scale(values: Sequence[str], flag: str, example: str) -> float | dict[str, float]:
+    """Read what scores are multiplied by: all, or those of each metric."""
+    parts = split(values) or []
+    try:
+        if len(parts) == 1 and "=" not in parts[0]:
+            return float(parts[0])
+        return {metric: float(factor) for metric, factor in equations(parts, flag, example).items()}
+    except ValueError as error:
+        raise typer.BadParameter(f"{flag} {','.join(values)!r} is no number ({error})") from error
+
+
+def joined(values: Sequence[str], flag: str, example: str) -> list[str | dict[str, str]]:
+    """Read files to join, or covariates and their files with a task per column."""
+    files: list[str | dict[str, str]] = []
+    for text in split(values) or []:
+        name, equals, path = text.partition("=")
+        # a path may hold "=" itself
+        files.append({name: path} if equals and path and not Path(text).exists() else text)
+    return files
