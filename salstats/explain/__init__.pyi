@@ -16,5 +16,5 @@ from .networks import load_checkpoint as load_checkpoint
 from .ensembles import EnsembleMaps as EnsembleMaps
 from .ensembles import explain_ensemble as explain_ensemble
 from .map_runs import make_maps as make_maps
-from .rewiring import separate_modules as separate_modules
+from .gradients import separate_modules as separate_modules
 from .digits import digits_network as digits_network

@@ -25,7 +25,7 @@ from torch.nn.functional import interpolate
 
 from salstats.checks import SalstatsError, ShapeError, check_choice
 from salstats.explain.forward import check_flag, check_outputs, without_parameter_gradients
-from salstats.explain.reductions import join_layers
+from salstats.explain.reductions import join_layers, reduce_channels
 from salstats.explain.request import Request
 from salstats.explain.tapping import tapped
 
@@ -288,3 +288,21 @@ def _oriented(maps: np.ndarray, activations: np.ndarray) -> np.ndarray:
     means -= means.mean(axis=(1, 2), keepdims=True)
     falls = (maps * means).sum(axis=(1, 2)) < 0
     return np.where(falls[:, None, None], -maps, maps)
+
+
+def run_activation(request: Request) -> torch.Tensor:
+    """Return what a layer gives for each image; of several layers the mean, on the grid of the input."""
+    grids: list[torch.Tensor] = []
+
+    def note(name: str, output: torch.Tensor) -> None:
+        grid = output if request.reshape is None else request.reshape(output)
+        # what follows may change the output in place
+        grids.append(grid.detach().clone())
+
+    with tapped(request.layers, note):
+        request.pass_once(request.images)
+    if len(grids) == 1:
+        return grids[0]
+    height, width = request.images.shape[-2:]
+    maps = [reduce_channels(grid, request.channels) for grid in grids]
+    return torch.from_numpy(join_layers(maps, request.sign, (height, width)))[:, None]

@@ -8,11 +8,11 @@ import numpy as np
 import torch
 
 from salstats.checks import SalstatsError, check_choice, check_generator
-from salstats.explain.constant_maps import said_together
 from salstats.explain.forward import BATCH_SIZE, check_images, predict
 from salstats.explain.making import explain
 from salstats.explain.methods import check_method
 from salstats.explain.networks import Network, network_outputs
+from salstats.explain.reductions import said_together
 from salstats.images.map_steps import resize
 from salstats.images.mixing import mix_classes
 

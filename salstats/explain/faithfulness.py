@@ -11,7 +11,6 @@ from torch import nn
 
 from salstats.checks import SalstatsError, check_choice
 from salstats.explain.curves import curves_frame
-from salstats.explain.folder_maps import maps_of_folder
 from salstats.explain.forward import (
     BATCH_SIZE,
     PROBABILITIES,
@@ -21,11 +20,19 @@ from salstats.explain.forward import (
     check_targets,
     evaluating,
 )
-from salstats.explain.named_maps import Keys, check_keys, check_maps, warn_other_shape
+from salstats.explain.named_maps import Keys, check_keys, check_maps, maps_of_folder, warn_other_shape
 from salstats.explain.networks import Network
-from salstats.explain.pixel_order import CONSTANT, step_sizes
-from salstats.explain.step_images import KERNEL, SIGMA, Ordered, check_baseline
-from salstats.explain.stepping import Stepping, probabilities, raise_nan
+from salstats.explain.stepping import (
+    CONSTANT,
+    KERNEL,
+    SIGMA,
+    Ordered,
+    Stepping,
+    check_baseline,
+    probabilities,
+    raise_nan,
+    step_sizes,
+)
 from salstats.jobs import counting, with_bar
 from salstats.study import Series
 

@@ -9,7 +9,6 @@ import torch
 from torch import nn
 
 from salstats.checks import SalstatsError, ShapeError, ValueRangeError, check_choice, check_generator, quoted
-from salstats.explain.constant_maps import say_constant
 from salstats.explain.forward import (
     BATCH_SIZE,
     check_batch_size,
@@ -18,11 +17,11 @@ from salstats.explain.forward import (
     check_targets,
     dtype_of,
     evaluating,
+    keep_freed_memory,
     pass_size,
     ran_out_of_memory,
 )
 from salstats.explain.layers import Layer, VitGrid, check_reached, last_stage, named_layers, watch
-from salstats.explain.layout import keep_freed_memory
 from salstats.explain.methods import (
     ACTIVATION,
     GRADIENT,
@@ -33,7 +32,15 @@ from salstats.explain.methods import (
     without_hooks,
 )
 from salstats.explain.presets import preset_arguments
-from salstats.explain.reductions import CHANNELS, RESOLUTIONS, SIGNS, finish, keep_sign, reduce_channels
+from salstats.explain.reductions import (
+    CHANNELS,
+    RESOLUTIONS,
+    SIGNS,
+    finish,
+    keep_sign,
+    reduce_channels,
+    say_constant,
+)
 from salstats.explain.request import Request, Reshape, equal_images
 from salstats.images.maps import check_box
 from salstats.jobs import with_bar

@@ -13,13 +13,12 @@ import torch
 from torch import nn
 
 from salstats.checks import check_count
-from salstats.explain.case_images import Image, ReadyImages, chunks
-from salstats.explain.constant_maps import said_together
+from salstats.explain.case_images import Image, ReadyImages, Shown, chunks
 from salstats.explain.ensembles import added, scaled
 from salstats.explain.forward import BATCH_SIZE, evaluating
 from salstats.explain.map_plans import Known, Plan, checked_plan, digests_of
-from salstats.explain.network_maps import Shown
 from salstats.explain.networks import Network
+from salstats.explain.reductions import said_together
 from salstats.files.map_folder import MapFolder, MapKey
 from salstats.images.geometry import Geometry
 from salstats.images.masks import Rle

@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,10 +13,17 @@ from torch import nn
 from salstats.checks import SalstatsError, ShapeError, check_choice, check_level
 from salstats.explain.forward import BATCH_SIZE, check_batch_size, check_images, check_targets, evaluating
 from salstats.explain.named_maps import check_keys, check_maps
-from salstats.explain.pixel_order import CONSTANT, step_sizes
-from salstats.explain.step_images import KERNEL, SIGMA, Ordered, check_baseline
-from salstats.explain.step_search import Climb, Halve
-from salstats.explain.stepping import Stepping, probabilities, raise_nan
+from salstats.explain.stepping import (
+    CONSTANT,
+    KERNEL,
+    SIGMA,
+    Ordered,
+    Stepping,
+    check_baseline,
+    probabilities,
+    raise_nan,
+    step_sizes,
+)
 
 #: How the first sufficient step is found.
 SEARCHES = ("exact", "bisection")
@@ -167,9 +174,12 @@ def minimal_mask(
         names = [keys.text(i) for i in range(len(stack))]
         first = rule.kept(none, wanted, names, np.zeros(len(stack), np.int64))
         last = rule.kept(whole, wanted, names, np.full(len(stack), sizes[-1]))
-        kind = Climb if search == "exact" else Halve
         found = [
-            _Found(image, maps_of[image], kind(len(sizes) - 1, bool(first[image]), bool(last[image])))
+            _Found(
+                image,
+                maps_of[image],
+                Search(len(sizes) - 1, bool(first[image]), bool(last[image]), search == "bisection"),
+            )
             for image in range(len(stack))
             for maps_of in named.values()
         ]
@@ -202,12 +212,72 @@ def minimal_mask(
 
 
 @dataclass
+class Search:
+    """The first step that suffices, found by asking about several steps at a time.
+
+    Steps between `_low`, which does not suffice, and `_high` are asked about until these are neighbours. In
+    order the answer is the first step that suffices, whatever the others do. By bisection the step before the
+    answer does not suffice, and there is none where the last step does not.
+
+    Attributes
+    ----------
+    n_steps : int
+        Steps are 0 to n_steps.
+    first, last : bool
+        Whether step 0 and step n_steps suffice.
+    bisect : bool
+    answer : int or None
+        None where no step suffices or it is not known yet.
+    done : bool
+    """
+
+    n_steps: int
+    first: bool
+    last: bool
+    bisect: bool = False
+    answer: int | None = field(default=None, init=False)
+    done: bool = field(default=False, init=False)
+    _low: int = field(default=0, init=False, repr=False)
+    _high: int = field(default=0, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._high = self.n_steps
+        if self.first:
+            self.answer, self.done = 0, True
+        elif self.bisect and not self.last:
+            self.done = True
+        else:
+            self._close()
+
+    def ask(self, room: int) -> np.ndarray:
+        """Steps to ask about next, ascending, `room` at most; by bisection they cut the interval evenly."""
+        wide = self._high - self._low
+        n = min(room, wide - 1)
+        return self._low + np.arange(1, n + 1) * (wide if self.bisect else n + 1) // (n + 1)
+
+    def tell(self, steps: Sequence[int] | np.ndarray, enough: Sequence[bool] | np.ndarray) -> None:
+        """Take in which of the steps asked about suffice."""
+        place = int(np.argmax(enough)) if np.any(enough) else len(steps)
+        if place < len(steps):
+            self._high = int(steps[place])
+        if place > 0:
+            self._low = int(steps[place - 1])
+        self._close()
+
+    def _close(self) -> None:
+        """End where nothing lies between the two."""
+        if self._high - self._low == 1:
+            self.answer = self._high if self._high < self.n_steps or self.last else None
+            self.done = True
+
+
+@dataclass
 class _Found:
     """The search for one map's mask, and what it took."""
 
     image: int
     saliency: np.ndarray
-    search: Climb | Halve
+    search: Search
     has_order: bool = True
     n_passes: int = 0
     ordered: Ordered | None = None

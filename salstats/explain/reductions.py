@@ -1,10 +1,14 @@
-"""From raw attributions to maps: channels reduced, sign kept, layers joined, resized, smoothed."""
+"""From raw attributions to maps: channels reduced, sign kept, layers joined, resized and smoothed."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 import numpy as np
 import torch
 
+from salstats.checks import warn
 from salstats.images.map_steps import box_filter, resize
 
 #: How the channels of a pixel become one number.
@@ -115,3 +119,40 @@ def finish(maps: np.ndarray, shape: tuple[int, int], resolution: str, smooth: in
         laid = values.astype(np.float32) if values.shape == size else resize(values, size)
         finished[place] = laid if smooth == 1 else box_filter(laid, smooth)
     return finished
+
+
+#: (maps, constant maps) of each method, where several calls of `explain` belong together.
+_COUNTS: ContextVar[tuple[Counter[str], Counter[str]] | None] = ContextVar("_COUNTS", default=None)
+
+
+@contextmanager
+def said_together() -> Iterator[None]:
+    """Let calls of `explain` that are made meanwhile say together, at the end, how many maps are constant."""
+    counts: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
+    token = _COUNTS.set(counts)
+    try:
+        yield
+    finally:
+        _COUNTS.reset(token)
+    for method, n_constant in counts[1].items():
+        _warn(method, n_constant, counts[0][method])
+
+
+def say_constant(method: str, maps: np.ndarray) -> None:
+    """Warn of maps, shape (n, height, width), that are constant; or count them, to be said together."""
+    n_constant = int((maps.max(axis=(1, 2)) == maps.min(axis=(1, 2))).sum())
+    counts = _COUNTS.get()
+    if counts is not None:
+        counts[0][method] += len(maps)
+        counts[1][method] += n_constant
+    else:
+        _warn(method, n_constant, len(maps))
+
+
+def _warn(method: str, n_constant: int, n: int) -> None:
+    """Say that maps are constant, if any is."""
+    if n_constant:
+        warn(
+            f"method {method!r}: {n_constant} of {n} maps have one value everywhere and point at nothing; "
+            "they are kept, and scored as empty masks"
+        )

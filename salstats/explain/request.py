@@ -9,8 +9,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from salstats.explain.forward import forward
-from salstats.explain.layout import outputs_of
+from salstats.explain.forward import forward, outputs_of
 
 #: Turns what a layer gives, (b, tokens, channels), into a grid (b, channels, height, width).
 Reshape = Callable[[torch.Tensor], torch.Tensor]

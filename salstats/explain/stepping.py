@@ -1,19 +1,236 @@
-"""A network asked about images whose pixels are shown step by step: what all such questions share."""
+"""Images whose pixels are shown step by step: in which order, over what, and the network's outputs."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import torch
+from scipy.ndimage import gaussian_filter
 from torch import nn
+from torch.nn.functional import conv2d
 
-from salstats.checks import ValueRangeError
-from salstats.explain.forward import dtype_of, to_probabilities
-from salstats.explain.layout import outputs_of
-from salstats.explain.pixel_order import pixel_ranks
+from salstats.checks import ShapeError, ValueRangeError, check_choice, check_count
+from salstats.explain.forward import dtype_of, outputs_of, to_probabilities
 from salstats.explain.request import bytes_of
-from salstats.explain.step_images import Baseline, Ordered, batches
+from salstats.images.map_steps import resize
+from salstats.images.maps import SaliencyOnImage, check_saliency
+
+#: Why a map has no order.
+CONSTANT = "constant map"
+
+
+def pixel_ranks(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray | None:
+    """Return each pixel's place in the order of salience; None for a constant map, which has no order.
+
+    Parameters
+    ----------
+    saliency : ndarray of float, shape (m, n)
+        Finite; larger means more salient. Laid over the image as `score` does: bilinear, half-pixel centres.
+    shape : tuple of int
+        (height, width) of the image.
+
+    Returns
+    -------
+    ndarray of int32, shape (height, width), or None
+        0 for the most salient pixel, which comes first. Equal values follow each other in row-major order.
+
+    Raises
+    ------
+    ShapeError, ValueRangeError
+        The map does not have two dimensions, or is not finite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from salstats.explain.stepping import pixel_ranks
+    >>> pixel_ranks(np.array([[0.1, 0.9], [0.5, 0.5]]), (2, 2))
+    array([[3, 0],
+           [1, 2]], dtype=int32)
+    """
+    values = check_saliency(saliency)
+    if SaliencyOnImage(values, shape).is_constant:
+        return None
+    if values.shape != shape:
+        # stretched first, so that single precision neither overflows nor loses a small difference
+        lowest = values.min()
+        values = resize((values - lowest) / (values.max() - lowest), shape)
+    order = np.argsort(-values.ravel(), kind="stable")
+    ranks = np.empty(order.size, np.int32)
+    ranks[order] = np.arange(order.size, dtype=np.int32)
+    return ranks.reshape(shape)
+
+
+def step_sizes(n_pixels: int, steps: int, chunk: int | None) -> np.ndarray:
+    """Return after how many pixels the model is asked: from 0 to all of them.
+
+    Parameters
+    ----------
+    n_pixels : int
+        Of the image.
+    steps : int
+        Number of steps; no more than there are pixels are taken.
+    chunk : int, optional
+        Pixels of a step instead; the last step takes what is left.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_steps + 1,)
+
+    Examples
+    --------
+    >>> from salstats.explain.stepping import step_sizes
+    >>> step_sizes(10, 4, None), step_sizes(10, 4, 4)
+    (array([ 0,  2,  5,  7, 10]), array([ 0,  4,  8, 10]))
+    """
+    if chunk is not None:
+        return np.append(np.arange(0, n_pixels, check_count(chunk, "chunk")), n_pixels)
+    n_steps = min(check_count(steps, "steps"), n_pixels)
+    return np.arange(n_steps + 1) * n_pixels // n_steps
+
+
+#: What stands where a pixel is not shown.
+BASELINES = ("blur", "zero", "mean")
+#: Side and standard deviation in pixels of the blur: the evaluation of RISE.
+KERNEL, SIGMA = 11, 5.0
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """What stands where a pixel is not shown.
+
+    Attributes
+    ----------
+    name : str
+        "blur", "zero", "mean" or "array".
+    values : Tensor, optional
+        Those given as an array: of shape (1, channels, 1 or height, 1 or width), or (n, ...).
+    kernel : int
+        Side of the blur in pixels, odd.
+    sigma : float
+        Standard deviation of the blur in pixels.
+    """
+
+    name: str
+    values: torch.Tensor | None = None
+    kernel: int = KERNEL
+    sigma: float = SIGMA
+
+    @property
+    def differs(self) -> bool:
+        """Whether each image has a baseline of its own that is not made of its pixels."""
+        return self.values is not None and len(self.values) > 1
+
+    @property
+    def text(self) -> str:
+        """What frames say of it."""
+        return f"blur ({self.kernel} px, SD {self.sigma:g} px)" if self.name == "blur" else self.name
+
+    def of(self, images: torch.Tensor, places: Any) -> torch.Tensor:
+        """Return the baselines of images, which stand at some places of all images."""
+        if self.name == "zero":
+            return torch.zeros_like(images)
+        if self.name == "mean":
+            return images.mean(dim=(2, 3), keepdim=True).expand_as(images)
+        if self.name == "blur":
+            return _blurred(images, self.kernel, self.sigma)
+        assert self.values is not None
+        values = self.values[places] if self.differs else self.values
+        return values.to(images).expand_as(images)
+
+
+def check_baseline(baseline: Any, shape: tuple[int, ...], kernel: int, sigma: float) -> Baseline:
+    """Return what stands where a pixel is not shown, for images of a shape (n, channels, height, width)."""
+    if isinstance(baseline, str):
+        check_choice(baseline, BASELINES, "baseline")
+        if (
+            isinstance(kernel, bool)
+            or not isinstance(kernel, int | np.integer)
+            or kernel < 1
+            or not kernel % 2
+        ):
+            raise ValueRangeError(f"kernel must be an odd number of pixels, not {kernel!r}")
+        if not sigma > 0 or not np.isfinite(sigma):
+            raise ValueRangeError(f"sigma must be a positive number of pixels, not {sigma!r}")
+        return Baseline(baseline, kernel=int(kernel), sigma=float(sigma))
+    array = baseline.detach().cpu().numpy() if isinstance(baseline, torch.Tensor) else np.asarray(baseline)
+    if array.dtype.kind not in "biuf" or not np.isfinite(array).all():
+        raise ValueRangeError("baseline must hold finite numbers, or be one of " + ", ".join(BASELINES))
+    fits = {(): (1, 1, 1, 1), shape[1:2]: (1, shape[1], 1, 1), shape[1:]: (1, *shape[1:]), shape: shape}
+    if array.shape not in fits:
+        raise ShapeError(
+            f"baseline has shape {array.shape}; it must be a number or of shape (channels,), "
+            f"(channels, height, width) or that of the images, {tuple(shape)}"
+        )
+    return Baseline("array", torch.tensor(array.reshape(fits[array.shape]), dtype=torch.float64))
+
+
+def _blurred(images: torch.Tensor, kernel: int, sigma: float) -> torch.Tensor:
+    """Return images blurred channel by channel; outside of them is zero."""
+    impulse = np.zeros((kernel, kernel))
+    impulse[kernel // 2, kernel // 2] = 1
+    # what of the Gaussian lies outside the kernel is folded back into it, so that it sums to 1
+    weights = torch.from_numpy(gaussian_filter(impulse, sigma, mode="reflect")).to(images)
+    n_channels = images.shape[1]
+    return conv2d(
+        images, weights.expand(n_channels, 1, kernel, kernel), padding=kernel // 2, groups=n_channels
+    )
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """An image whose pixels have an order; all on the device.
+
+    Attributes
+    ----------
+    first, last : Tensor of float, shape (channels, height, width)
+        The image before the first step and after the last: baseline and image, or the other way round.
+    ranks : Tensor of int32, shape (height, width)
+        See `pixel_ranks`.
+    """
+
+    first: torch.Tensor
+    last: torch.Tensor
+    ranks: torch.Tensor
+
+    def write(self, out: torch.Tensor, counts: torch.Tensor) -> None:
+        """Write the images in which so many pixels are changed; one comparison makes each."""
+        changed = self.ranks < counts[:, None, None]
+        torch.where(changed[:, None], self.last, self.first, out=out)
+
+
+def batches(pieces: Iterable[tuple[Ordered, torch.Tensor]], batch_size: int) -> Iterator[torch.Tensor]:
+    """Yield the images of consecutive pieces, `batch_size` at a time; the next batch takes the same memory.
+
+    Parameters
+    ----------
+    pieces : iterable of (Ordered, Tensor of int, shape (k,))
+        An image, and after how many pixels to show it.
+    batch_size : int
+        Images in a batch; the last has what is left.
+    """
+    buffer: torch.Tensor | None = None
+    filled = 0
+    for ordered, counts in pieces:
+        if buffer is None:
+            # as `outputs_of` shows images on a CPU
+            on_cpu = ordered.last.device.type == "cpu"
+            buffer = torch.empty(
+                (batch_size, *ordered.last.shape),
+                dtype=ordered.last.dtype,
+                device=ordered.last.device,
+                memory_format=torch.channels_last if on_cpu else torch.contiguous_format,
+            )
+        done = 0
+        while done < len(counts):
+            n = min(batch_size - filled, len(counts) - done)
+            ordered.write(buffer[filled : filled + n], counts[done : done + n])
+            filled, done = filled + n, done + n
+            if filled == batch_size:
+                yield buffer
+                filled = 0
+    if buffer is not None and filled:
+        yield buffer[:filled]
 
 
 @dataclass

@@ -1,25 +1,25 @@
+"""CAMs against pytorch-grad-cam called directly; activations against what a module gives."""
+
 import contextlib
 import io
 
 import numpy as np
 import pytest
 
-from salstats.checks import SalstatsError, ValueRangeError
+from salstats.checks import SalstatsError, ShapeError, ValueRangeError
 from salstats.images.map_steps import rescale, resize
 
 pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")
-nn = torch.nn
-
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
+nn = torch.nn
 #: Single precision through two small networks, in another order of summation.
 ROUNDING = 1e-5
 #: The library adds 1e-7 to each layer's range before it takes the mean; ranges here are 1e-3 and more.
 LIBRARY_RANGE = 1e-3
 #: Eight bits of precision in the network's passes.
 HALF = 0.05
-
 METHODS = (
     "gradcam",
     "gradcam++",
@@ -96,9 +96,6 @@ def hooks_of(model):
     )
 
 
-# what the definitions say
-
-
 @pytest.mark.parametrize("sign", ["positive", "signed"])
 def test_gradcam_of_a_pooling_network_is_its_class_weights_times_the_activations(sign):
     model, images = cnn(), pictures()
@@ -166,9 +163,6 @@ def test_ablationcam_weights_a_channel_by_the_fall_of_the_output_where_it_is_zer
         grid = grid[1:].T.reshape(12, 4, 4)
     falls = np.array([(whole - output_without(k)) / whole for k in range(len(grid))])
     np.testing.assert_allclose(made[0], np.einsum("k,kij->ij", falls, grid), atol=ROUNDING)
-
-
-# agreement with the library
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -251,9 +245,6 @@ def test_the_default_layer_of_a_densenet_is_the_librarys_where_relu_is_a_module(
     np.testing.assert_allclose([rescale(m) for m in made], expected, atol=ROUNDING)
 
 
-# one pass for all targets
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_targets_of_an_image_share_its_passes(method):
     model, images = cnn(), pictures(3)
@@ -315,9 +306,6 @@ def test_eigen_smooth_agrees_with_the_library():
     expected = cam(images, [ClassifierOutputTarget(1)] * 3, eigen_smooth=True)
     np.testing.assert_allclose([rescale(m) for m in made], expected, atol=ROUNDING)
     assert np.abs(made - explain(model, images, 1, method="gradcam", layer="3")).max() > ROUNDING
-
-
-# what the library leaves to chance
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -414,9 +402,6 @@ def test_eigencam_is_turned_where_its_activations_are_larger_if_asked():
 def test_an_unknown_orientation_is_an_error():
     with pytest.raises(ValueRangeError, match="orient='up' is not known"):
         explain(cnn(), pictures(1), 0, method="eigencam", layer="3", orient="up")
-
-
-# the model and the screen
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -587,9 +572,6 @@ def test_half_precision_gives_nearly_the_same_map(method):
     assert 0 < np.abs(exact - half).max() < HALF * exact.max()
 
 
-# what is undefined
-
-
 class Root(nn.Module):
     def forward(self, x):
         return x.sqrt()
@@ -620,3 +602,107 @@ class DeadBranch(nn.Module):
 def test_a_layer_that_the_output_does_not_depend_on_is_an_error(method):
     with pytest.raises(SalstatsError, match="does not depend on every layer"):
         explain(DeadBranch(), pictures(1), 0, method=method, layer=["dead", "inner.3"])
+
+
+#: Single precision.
+SINGLE = 1e-6
+
+
+class Gate(nn.Module):
+    """An attention gate on the mean of the channels; returns what it lets through and, if asked, the gate."""
+
+    def __init__(self, both=False):
+        super().__init__()
+        self.weigh = nn.Sigmoid()
+        self.both = both
+
+    def forward(self, x):
+        gate = self.weigh(x.mean(dim=1, keepdim=True))
+        return (x * gate, gate) if self.both else x * gate
+
+
+class Gated(nn.Module):
+    def __init__(self, both=False):
+        super().__init__()
+        self.small, self.gate, self.head = nn.AvgPool2d(2), Gate(both), nn.Linear(3, 2)
+        self.both = both
+
+    def forward(self, x):
+        given = self.gate(self.small(x))
+        return self.head((given[0] if self.both else given).mean(dim=(2, 3)))
+
+
+def activation(*args, **options):
+    return explain(*args, method="activation", **options)
+
+
+@pytest.fixture
+def stack():
+    return np.random.default_rng(0).normal(size=(5, 3, 8, 6)).astype(np.float32)
+
+
+def expected_gate(stack):
+    pooled = stack.reshape(5, 3, 4, 2, 3, 2).mean(axis=(3, 5))
+    return 1 / (1 + np.exp(-pooled.mean(axis=1)))
+
+
+def test_a_gates_output_is_a_map(stack):
+    made = activation(Gated(), stack, 0, layer="gate.weigh", resolution="network", batch_size=2)
+    np.testing.assert_allclose(made, expected_gate(stack), atol=SINGLE)
+
+
+def test_a_gates_map_is_resized_to_the_image(stack):
+    made = activation(Gated(), stack, 0, layer="gate.weigh")
+    np.testing.assert_allclose(made, [resize(g, (8, 6)) for g in expected_gate(stack)], atol=SINGLE)
+
+
+def test_reshape_picks_the_map_where_a_module_gives_several(stack):
+    made = activation(
+        Gated(both=True), stack, 0, layer="gate", reshape=lambda given: given[1], resolution="network"
+    )
+    np.testing.assert_allclose(made, expected_gate(stack), atol=SINGLE)
+    with pytest.raises(ShapeError, match="layer 'gate' gives tuple, no grid"):
+        activation(Gated(both=True), stack, 0, layer="gate")
+
+
+def test_channels_and_sign_are_reduced_as_said(stack):
+    made = activation(Gated(), stack, 0, layer="small", resolution="network", channels="max", sign="positive")
+    pooled = stack.reshape(5, 3, 4, 2, 3, 2).mean(axis=(3, 5))
+    np.testing.assert_allclose(made, np.maximum(pooled.max(axis=1), 0), atol=SINGLE)
+
+
+def test_several_modules_are_averaged_after_scaling(stack):
+    made = activation(Gated(), stack, 0, layer=["gate.weigh", "small"])
+    pooled = stack.reshape(5, 3, 4, 2, 3, 2).mean(axis=(3, 5)).mean(axis=1)
+    for one, gate, small in zip(made, expected_gate(stack), pooled, strict=True):
+        parts = [resize(m / np.abs(m).max(), (8, 6)) for m in (gate, small)]
+        np.testing.assert_allclose(one, (parts[0] + parts[1]) / 2, atol=SINGLE)
+
+
+def test_an_activation_does_not_change_with_an_in_place_step_behind_it(stack):
+    model = nn.Sequential(nn.Conv2d(3, 4, 1), nn.ReLU(inplace=True), nn.AdaptiveAvgPool2d(1), nn.Flatten())
+    made = activation(model, stack, 0, layer="0", resolution="network")
+    with torch.no_grad():
+        expected = model[0](torch.tensor(stack)).mean(dim=1)
+    np.testing.assert_allclose(made, expected, atol=SINGLE)
+    assert (made < 0).any()
+
+
+def test_a_network_that_views_its_numbers_in_the_usual_order_is_shown_an_image_once(stack):
+    class Viewed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.small, self.head = nn.AvgPool2d(2), nn.Linear(36, 2)
+
+        def forward(self, x):
+            return self.head(self.small(x).view(len(x), -1))
+
+    made = activation(Viewed(), stack, 0, layer="small", resolution="network")
+    pooled = stack.reshape(5, 3, 4, 2, 3, 2).mean(axis=(3, 5))
+    np.testing.assert_allclose(made, pooled.mean(axis=1), atol=SINGLE)
+
+
+def test_no_hook_stays(stack):
+    model = Gated()
+    activation(model, stack, 0, layer="gate.weigh")
+    assert not any(m._forward_hooks for m in model.modules())

@@ -2,14 +2,15 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")
-
 from explain.stepping_models import Counting, linear, small_cnn  # noqa: E402
 
 from salstats.checks import SalstatsError, ShapeError, ValueRangeError  # noqa: E402
-from salstats.explain.minimal_masks import minimal_mask  # noqa: E402
+from salstats.explain.minimal_masks import Search, minimal_mask  # noqa: E402
 from salstats.images.map_steps import resize  # noqa: E402
 
 SEARCHES = ("exact", "bisection")
@@ -194,3 +195,67 @@ def test_what_cannot_be_done_is_refused(options, error, message):
 def test_one_output_has_no_largest():
     with pytest.raises(ShapeError, match="a network with one output always keeps its class"):
         minimal_mask(linear(np.ones(36)), ones(), orders(1))
+
+
+pytest.importorskip("torch", reason="needs the explain extra")
+ANSWERS = st.lists(st.booleans(), min_size=2, max_size=40)
+ROOMS = st.lists(st.integers(1, 9), min_size=1, max_size=6)
+
+
+def plain(enough):
+    """The first step that suffices, one after the other."""
+    return next((step for step, kept in enumerate(enough) if kept), None)
+
+
+def searched(enough, rooms, *, bisect=False):
+    """The answer of a search, and the steps it asked about, with rooms that change from batch to batch."""
+    search, asked = Search(len(enough) - 1, enough[0], enough[-1], bisect), []
+    while not search.done:
+        room = rooms[len(asked) % len(rooms)]
+        steps = search.ask(room)
+        assert 1 <= len(steps) <= room
+        assert all(0 < step < len(enough) - 1 for step in steps)
+        assert (np.diff(steps) > 0).all()
+        assert not set(steps) & set(asked), "a step is asked about twice"
+        asked += steps.tolist()
+        search.tell(steps, [enough[step] for step in steps])
+    return search.answer, asked
+
+
+@given(ANSWERS, ROOMS)
+@settings(max_examples=300, deadline=None, derandomize=True)
+def test_exact_search_is_the_plain_one_whatever_the_model_does(enough, rooms):
+    answer, asked = searched(enough, rooms)
+    assert answer == plain(enough)
+    # none before the answer is left out, and not a batch more is asked
+    before = range(1, len(enough) - 1 if answer is None else min(answer, len(enough) - 1))
+    assert set(before) <= set(asked)
+    assert len(asked) < len(before) + 1 + max(rooms)
+
+
+@given(st.integers(1, 60), st.integers(0, 61), ROOMS)
+@settings(max_examples=300, deadline=None, derandomize=True)
+def test_bisection_is_the_plain_search_where_the_model_is_monotone(n_steps, turn, rooms):
+    enough = [step >= turn for step in range(n_steps + 1)]
+    answer, _ = searched(enough, rooms, bisect=True)
+    assert answer == plain(enough)
+    assert searched(enough, rooms)[0] == answer
+
+
+@given(ANSWERS, ROOMS)
+@settings(max_examples=300, deadline=None, derandomize=True)
+def test_bisection_finds_a_step_that_suffices_after_one_that_does_not(enough, rooms):
+    answer, _ = searched(enough, rooms, bisect=True)
+    if enough[0]:
+        assert answer == 0
+    elif not enough[-1]:
+        assert answer is None
+    else:
+        assert enough[answer]
+        assert not enough[answer - 1]
+
+
+def test_bisection_asks_as_often_as_a_logarithm():
+    for turn in range(1, 1025, 31):
+        _, asked = searched([step >= turn for step in range(1025)], [1], bisect=True)
+        assert len(asked) == 10

@@ -7,7 +7,7 @@ pytestmark = pytest.mark.torch
 pytest.importorskip("torch", reason="needs the explain extra")
 
 from salstats.checks import ValueRangeError  # noqa: E402
-from salstats.explain.pixel_order import pixel_ranks, step_sizes  # noqa: E402
+from salstats.explain.stepping import pixel_ranks, step_sizes  # noqa: E402
 from salstats.images.maps import SaliencyOnImage  # noqa: E402
 
 

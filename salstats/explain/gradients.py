@@ -1,4 +1,4 @@
-"""Gradient methods: Integrated Gradients, Input x Gradient (captum), DeepLIFT and GradientSHAP.
+"""Gradient methods: Integrated Gradients and Input x Gradient (captum), DeepLIFT, GradientSHAP and LRP.
 
 All run in the network's own precision, whatever `mixed_precision` says: half precision loses small gradients.
 `baseline` is the image without evidence, in the numbers that the network takes: "zero", "mean" (of each
@@ -13,11 +13,11 @@ import torch
 from captum.attr import InputXGradient, IntegratedGradients
 from torch import nn
 
-from salstats.checks import ShapeError, ValueRangeError, check_count
+from salstats.checks import ShapeError, ValueRangeError, check_count, warn
 from salstats.explain.forward import check_outputs
-from salstats.explain.multipliers import EXACT, NEARLY, Rescale, check_sums, of_targets, pass_back
+from salstats.explain.multipliers import EXACT, NEARLY, Relevance, Rescale, check_sums, of_targets, pass_back
 from salstats.explain.request import Request
-from salstats.explain.step_images import KERNEL, SIGMA, check_baseline
+from salstats.explain.stepping import KERNEL, SIGMA, check_baseline
 
 
 def baselines_of(images: torch.Tensor, baseline: Any) -> torch.Tensor:
@@ -230,3 +230,79 @@ def _gradients(model: nn.Module, images: torch.Tensor, targets: torch.Tensor) ->
 def _leaf(images: torch.Tensor) -> torch.Tensor:
     """Return a copy that gradients are taken by; captum warns where it has to ask for them itself."""
     return images.detach().clone().requires_grad_()
+
+
+def run_lrp(request: Request) -> torch.Tensor:
+    """Return the relevance of each pixel: the target's output, handed back step by step.
+
+    The epsilon rule wherever numbers are mixed: convolutions, linear layers, batch normalisation, sums,
+    averages and pooled maxima. Activations that give 0 of 0 (ReLU, tanh, SiLU, GELU) hand on what they get,
+    and so does what only rearranges numbers. So it takes networks of these steps (VGG, ResNet, DenseNet,
+    Inception), and none with layer normalisation, attention or gates (ViT, Swin, ConvNeXt, EfficientNet).
+
+    Parameters
+    ----------
+    request : Request
+        Option: `epsilon` (1e-9), added to the size of each output that relevance is divided by.
+
+    Returns
+    -------
+    Tensor, shape (b, channels, height, width)
+        With the share of the biases, also those of batch normalisation, adds up to the target's output, but
+        for what epsilon keeps.
+
+    Raises
+    ------
+    SalstatsError
+        A step has no rule, such as a product of two things that come from the image: named.
+    ValueRangeError
+        `epsilon` is not a positive number.
+
+    Warns
+    -----
+    SalstatsWarning
+        With the share of biases sums are more than 10 % off: epsilon keeps much, or a step is no such one.
+
+    References
+    ----------
+    Bach, S. et al. (2015). On pixel-wise explanations for non-linear classifier decisions by layer-wise
+    relevance propagation. PLoS ONE 10, e0130140. doi:10.1371/journal.pone.0130140
+    """
+    epsilon = request.options["epsilon"]
+    if isinstance(epsilon, bool) or not isinstance(epsilon, int | float) or not 0 < epsilon < np.inf:
+        raise ValueRangeError(f"epsilon must be a positive number, not {epsilon!r}")
+    relevance = Relevance(float(epsilon))
+    multipliers, outputs = pass_back(request.model, request.images, request.targets, relevance)
+    found = multipliers * request.images
+    check_sums(
+        found.sum() + relevance.of_biases, outputs.sum(), outputs, NEARLY,
+        f"LRP: with epsilon={epsilon:g} the relevance of pixels and biases is more than {NEARLY:.0%} off the "
+        "outputs" + relevance.named(),
+        refuse=False,
+    )  # fmt: skip
+    return found
+
+
+def separate_modules(model: nn.Module) -> nn.Module:
+    """Return the network itself: DeepLIFT and LRP take any network as it is.
+
+    They once needed a module of its own for each activation, pooling and addition.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+
+    Returns
+    -------
+    torch.nn.Module
+        `model`.
+
+    Warns
+    -----
+    DeprecationWarning
+        Always.
+    """
+    warn(
+        "separate_modules() is no longer needed: DeepLIFT and LRP take a network as it is", DeprecationWarning
+    )
+    return model
