@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from salstats.checks import InputFileError, check_choice
+from salstats.files.inputs import data_folder
 from salstats.readers import lanfredi2021
 from salstats.readers.scores import read_scores
 
@@ -20,32 +21,6 @@ LANFREDI2021_SHA256 = {
     lanfredi2021.CLASSIFICATION: "d4e039cade448cd57f5546b2e2b62602960a6c21a5b668946f6f9e29462eec74",
 }
 _TIMEOUT_S = 30
-
-
-def data_folder() -> Path:
-    """Return the folder of the embedded data.
-
-    Returns
-    -------
-    Path
-        `salstats/_data` in an installed package, `data` beside the package in a checkout. What each file
-        is and where it comes from stands in its `README.md`.
-
-    Raises
-    ------
-    InputFileError
-        Neither is there: the installation is incomplete.
-
-    Examples
-    --------
-    >>> (data_folder() / "README.md").is_file()
-    True
-    """
-    package = Path(__file__).resolve().parents[1]
-    for folder in (package / "_data", package.parent / "data"):
-        if (folder / "published").is_dir():
-            return folder
-    raise InputFileError(f"{package / '_data'}: the embedded data are not there; install salstats again")
 
 
 def load_simulated() -> pd.DataFrame:

@@ -7,6 +7,33 @@ from typing import Any
 from salstats.checks import InputFileError, check_plain, check_size
 
 
+def data_folder() -> Path:
+    """Folder of the embedded data.
+
+    Returns
+    -------
+    Path
+        `salstats/_data` in an installed package, `data` beside the package in a checkout. What each file
+        is and where it comes from stands in its `README.md`.
+
+    Raises
+    ------
+    InputFileError
+        Neither is there: the installation is incomplete.
+
+    Examples
+    --------
+    >>> from salstats.files.inputs import data_folder
+    >>> (data_folder() / "README.md").is_file()
+    True
+    """
+    package = Path(__file__).resolve().parents[1]
+    for folder in (package / "_data", package.parent / "data"):
+        if (folder / "published").is_dir():
+            return folder
+    raise InputFileError(f"{package / '_data'}: the embedded data are not there; install salstats again")
+
+
 def read_bytes(file: Path) -> bytes:
     """Return the content of a file that is there, plain, not empty and not too large.
 

@@ -9,7 +9,7 @@ from loky import cpu_count
 
 import salstats as ss
 from salstats.display.report.analyses import run_analyses, settings_for
-from salstats.display.report.model import N_REPLICATES
+from salstats.display.report.model import Choices
 
 N_ROWS = 100_000
 # the figure to reach
@@ -38,7 +38,7 @@ def test_a_report_takes_less_than_three_times_its_statistics(scores, tmp_path):
     assert len(scores) == N_ROWS
 
     def statistics():
-        settings = settings_for(scores, reference=None, unit=None, covariates=None, n_replicates=N_REPLICATES)
+        settings = settings_for(scores, Choices())
         assert len(run_analyses(scores, settings).frames) == 10
 
     def whole():

@@ -120,15 +120,6 @@ def test_an_unknown_published_name_is_answered_with_the_names_there_are():
         datasets.load_published("lanfredi")
 
 
-def test_data_folder_is_found_inside_an_installed_package(tmp_path, monkeypatch):
-    (tmp_path / "salstats" / "_data" / "published").mkdir(parents=True)
-    monkeypatch.setattr(datasets, "__file__", str(tmp_path / "salstats" / "datasets" / "embedded.py"))
-    assert datasets.data_folder() == tmp_path / "salstats" / "_data"
-    shutil.rmtree(tmp_path / "salstats" / "_data")
-    with pytest.raises(InputFileError, match="the embedded data are not there"):
-        datasets.data_folder()
-
-
 def test_fetch_brings_the_three_workbooks_once(server, tmp_path):
     folder = datasets.fetch_lanfredi2021(tmp_path / "new" / "here", base_url=server.url)
     assert folder == tmp_path / "new" / "here"

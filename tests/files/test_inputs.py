@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import zipfile
 
 import numpy as np
@@ -16,6 +17,7 @@ import salstats as ss
 from salstats import checks
 from salstats.checks import InputFileError, SalstatsError, ValueRangeError
 from salstats.cli.app import run
+from salstats.files import inputs
 from salstats.files.inputs import read_json
 from salstats.images import masks
 
@@ -155,3 +157,12 @@ def test_a_pipe_given_as_an_image_of_a_figure_is_refused(tmp_path):
     study = ss.study_from_arrays({("a", "Edema"): np.eye(6, dtype=bool)}, {("a", "Edema", "cam"): np.eye(6)})
     with pytest.raises(InputFileError, match=r"a\.png: no plain file"):
         ss.plot_overlay(study, case="a", task="Edema", images={"a": tmp_path / "a.png"})
+
+
+def test_data_folder_is_found_inside_an_installed_package(tmp_path, monkeypatch):
+    (tmp_path / "salstats" / "_data" / "published").mkdir(parents=True)
+    monkeypatch.setattr(inputs, "__file__", str(tmp_path / "salstats" / "files" / "inputs.py"))
+    assert inputs.data_folder() == tmp_path / "salstats" / "_data"
+    shutil.rmtree(tmp_path / "salstats" / "_data")
+    with pytest.raises(InputFileError, match="the embedded data are not there"):
+        inputs.data_folder()

@@ -35,22 +35,28 @@ def write_report(
 ) -> dict[str, pd.DataFrame]:
     """Write a report into a checked folder; its frames, and warnings once everything is written."""
     check_count(jobs, "jobs")
-    used = chosen_rows(check_scores(scores), choices.only)
-    check_tasks(used)
-    check_units(used)
-    settings = settings_for(used, choices)
-    names = reference_first(choices.labels, settings.reference, used)
-    for column in ("metric", "method", "task"):
-        if column in used.columns:
-            # two values of one label would share a place in every table
-            names.categorical(used[[column]].drop_duplicates(), column)
+    used, settings, labels = settled(scores, choices)
     with FigureJobs(jobs) as figures:
         done = run_analyses(used, settings)
-        made = compose(used, done, settings, names, choices, examples)
+        made = compose(used, done, settings, labels, choices, examples)
         warned = write_folder(made, folder, figures)
     for text in (*done.warnings, *warned):
         warn(text)
     return done.frames
+
+
+def settled(scores: pd.DataFrame, choices: Choices) -> tuple[pd.DataFrame, Settings, Labels]:
+    """Rows that a report is on, its settings and labels, all checked before any work."""
+    used = chosen_rows(check_scores(scores), choices.only)
+    check_tasks(used)
+    check_units(used)
+    settings = settings_for(used, choices)
+    labels = reference_first(choices.labels, settings.reference, used)
+    for column in ("metric", "method", "task"):
+        if column in used.columns:
+            # two values of one label would share a place in every table
+            labels.categorical(used[[column]].drop_duplicates(), column)
+    return used, settings, labels
 
 
 def chosen_rows(scores: pd.DataFrame, only: Mapping[str, Any] | None) -> pd.DataFrame:

@@ -9,7 +9,6 @@ import pytest
 from display.report.chromium import Chromium, find_chromium
 
 import salstats as ss
-from salstats.cli.demo import run_demo
 from salstats.display.export.figure_files import save_figure
 from salstats.display.export.table_grid import Cell, Grid, Row, Run
 from salstats.display.plots.theme import PALETTE, theme_salstats
@@ -22,17 +21,28 @@ LONG_TASK = "Enlarged cardiomediastinum " + "with a name that a spreadsheet neve
 
 
 @pytest.fixture(scope="session")
-def demo(tmp_path_factory) -> tuple[Path, dict[str, pd.DataFrame]]:
-    """The folder of the demo and the frames it returned."""
-    folder = tmp_path_factory.mktemp("demo") / "demo"
-    return folder, run_demo(folder)
-
-
-@pytest.fixture(scope="session")
 def simulated(tmp_path_factory) -> tuple[Path, dict[str, pd.DataFrame]]:
     """The folder of a report on the simulated study, which has patients, and the frames it returned."""
     folder = tmp_path_factory.mktemp("simulated") / "report"
-    return folder, ss.report(ss.datasets.load_simulated(), folder, title="A simulated study")
+    return folder, ss.report(
+        ss.datasets.load_simulated(), folder, title="A simulated study", n_replicates=999, jobs=1
+    )
+
+
+@pytest.fixture(scope="session")
+def small() -> pd.DataFrame:
+    """Two tasks, 70 cases, iou only, no covariates."""
+    scores = ss.datasets.load_simulated()
+    kept = scores["case"].isin(scores["case"].unique()[:70]) & scores["task"].isin(["Edema", "Atelectasis"])
+    frame = scores[kept & (scores["metric"] == "iou")]
+    return frame[["case", "patient", "task", "method", "metric", "score"]].reset_index(drop=True)
+
+
+@pytest.fixture(scope="session")
+def some() -> pd.DataFrame:
+    """All columns of 60 cases, iou only."""
+    scores = ss.datasets.load_simulated()
+    return scores[scores["case"].isin(scores["case"].unique()[:60]) & (scores["metric"] == "iou")]
 
 
 @pytest.fixture(scope="session")

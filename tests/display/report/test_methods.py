@@ -23,9 +23,11 @@ import salstats as ss
 from salstats.display.report import inference_words, methods, methods_models
 from salstats.display.report.methods import methods_references, methods_text
 from salstats.display.report.provenance import versions
-from salstats.display.report.references import REFERENCES
+from salstats.display.report.references import references
 from salstats.display.report.scores_made import masks_made
 from salstats.display.text.labels import Labels
+
+REFERENCES = references()
 
 
 def told(settings=SETTINGS, labels=None, **frames):

@@ -1,0 +1,94 @@
+"""What a report holds follows from the columns."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from report_text import frames_of, sentences_of, settings_of
+
+import salstats as ss
+from salstats.checks import ColumnError
+
+#: Covariates of the embedded study.
+COVARIATES = {"n_instances", "area_ratio", "elongation", "irrectangularity"}
+
+
+def test_without_a_reference_there_is_no_comparison(small):
+    assert set(frames_of(small[small["method"] != "human"])) == {"flow", "describe", "means"}
+
+
+def test_human_is_the_reference_unless_another_is_named(small):
+    assert set(frames_of(small)["decrease"]["reference"]) == {"human"}
+    frames = frames_of(small, reference="occlusion")
+    assert set(frames["decrease"]["reference"]) == {"occlusion"}
+    assert "human" in set(frames["decrease"]["method"])
+
+
+def test_one_method_and_no_task_give_a_report(small):
+    one = small[(small["method"] == "gradcam") & (small["task"] == "Edema")].drop(columns="task")
+    assert len(frames_of(one)["means"]) == 1
+
+
+@pytest.mark.parametrize("metric", ["ncc", "my_score"])
+def test_a_metric_without_a_true_zero_has_differences_but_no_decrease(small, metric):
+    frames = frames_of(small.assign(metric=metric))
+    assert "difference" in frames
+    assert "decrease" not in frames
+
+
+def test_covariates_are_those_that_vary_or_those_named(some):
+    assert set(settings_of(some.assign(constant=1.0)).covariates) == COVARIATES
+    frames = frames_of(some, covariates=["elongation"])
+    assert set(frames["regression"]["term"]) == {"elongation"}
+    with pytest.raises(ColumnError, match="'dose' does not vary"):
+        settings_of(some.assign(dose=1.0), covariates="dose")
+    with pytest.raises(ColumnError, match="task"):
+        settings_of(some, covariates=["task"])
+
+
+def test_pixels_and_settings_of_the_masks_are_no_covariates_unless_named(some):
+    case = pd.factorize(some["case"] + some["task"])[0]
+    pixels = dict.fromkeys(("tp", "fp", "fn", "tn", "height", "width", "area_px", "perimeter_px"), case % 7)
+    made = some.assign(**pixels, threshold=case % 5 / 10, cutoff=case % 3 / 10)
+    assert set(settings_of(made).covariates) == COVARIATES
+    assert settings_of(made, covariates=["area_px"]).covariates == ("area_px",)
+
+
+def test_a_row_number_is_no_covariate(small):
+    assert settings_of(small.reset_index(names="Unnamed: 0")).covariates == ()
+
+
+def test_a_covariate_that_does_not_vary_within_tasks_has_no_slope(some):
+    some = some.assign(prevalence=some["task"].map(lambda t: len(t) / 10))
+    slopes = frames_of(some, covariates=["prevalence", "elongation"])["regression"].set_index("term")
+    assert slopes.loc["prevalence", "estimate"].isna().all()
+    assert slopes.loc["elongation", "estimate"].notna().all()
+
+
+def test_a_method_that_always_fails_is_worse_although_its_decrease_has_no_interval(small):
+    score = (small["score"] > 0.3).astype(float).where(small["score"].notna())
+    hits = small.assign(metric="hit", score=score)
+    hits.loc[(hits["method"] == "gradcam") & hits["score"].notna(), "score"] = 0.0
+    row = frames_of(hits)["decrease"].query("method == 'gradcam' and task == 'Average'").iloc[0]
+    assert row["estimate"] == 100
+    assert row["verdict"] == "lower"
+    assert "Grad-CAM scored worse than the human benchmark" in sentences_of(hits)
+
+
+def test_the_t_interval_takes_fieller_for_decreases(small):
+    frames = frames_of(small, interval="t")
+    assert set(frames["means"]["interval"]) == set(frames["difference"]["interval"]) == {"t"}
+    assert set(frames["decrease"]["interval"]) == {"fieller"}
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda s: s.assign(score=0.5),
+        lambda s: s.assign(score=np.where(s["method"] == "human", np.nan, s["score"])),
+    ],
+    ids=["all equal", "reference missing"],
+)
+def test_scores_that_say_little_still_give_a_report(small, spoil):
+    text = sentences_of(spoil(small))
+    assert not any(word in text.split() for word in ("nan", "NaN", "inf"))
+    assert ss.__version__ in text

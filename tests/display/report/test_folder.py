@@ -1,0 +1,89 @@
+"""A report's folder: complete or not there, and never in the place of somebody else's files."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from report_text import files, page_text
+
+import salstats as ss
+from salstats.checks import InputFileError
+from salstats.display.export.figure_jobs import FigureJobs
+from salstats.display.report.folder import check_folder, write_folder
+from salstats.display.report.model import Item, Report, Section
+
+
+def write(folder, title="First", *, overwrite=False):
+    """Write a report of one table."""
+    frame = ss.describe(ss.datasets.load_simulated(), by=["metric", "method"])
+    item = Item("description", "Table 1", "Scores", ss.table_describe(frame), frame)
+    report = Report(title, (), (Section("cases", "Cases", items=(item,)),), (), ())
+    folder = check_folder(Path(folder), overwrite=overwrite)
+    with FigureJobs(1) as figures:
+        return write_folder(report, folder, figures)
+
+
+def test_an_earlier_report_is_replaced_only_when_asked_and_other_files_never(tmp_path):
+    out = tmp_path / "out"
+    write(out)
+    assert {"index.html", "report.json", "tables/description.csv", "frames/description.csv"} <= files(out)
+    with pytest.raises(InputFileError, match="--overwrite"):
+        write(out)
+    write(out, "Second", overwrite=True)
+    assert "Second" in page_text(out)
+    (out / "figures" / "thesis.pdf").write_text("mine")
+    with pytest.raises(InputFileError, match=r"other files \(figures/thesis.pdf\)"):
+        write(out, overwrite=True)
+    assert (out / "figures" / "thesis.pdf").read_text() == "mine"
+
+
+def test_a_folder_that_no_report_made_is_left_alone(tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "index.html").write_text("mine")
+    with pytest.raises(InputFileError, match="other files"):
+        ss.report(pd.DataFrame(), tmp_path / "out", overwrite=True)
+    assert (tmp_path / "out" / "index.html").read_text() == "mine"
+
+
+def test_a_report_that_fails_leaves_the_earlier_one(tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    write(out)
+    before = files(out)
+
+    def broken(*args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("salstats.display.report.folder.render_page", broken)
+    with pytest.raises(InputFileError, match="No space left"):
+        write(out, overwrite=True)
+    assert files(out) == before
+    assert list(tmp_path.iterdir()) == [out]
+
+
+def test_the_earlier_report_comes_back_where_the_new_one_cannot_take_its_place(tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    write(out)
+    before = files(out)
+    rename = Path.rename
+
+    def refusing(self, target):
+        if self.name == "made":
+            raise OSError(5, "Input/output error")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", refusing)
+    with pytest.raises(InputFileError, match="Input/output"):
+        write(out, overwrite=True)
+    assert files(out) == before
+
+
+def test_folders_that_cannot_be_made_or_replaced_are_named(tmp_path, monkeypatch):
+    with pytest.raises(InputFileError, match="does not exist"):
+        write(tmp_path / "no" / "out")
+    write(tmp_path / "real")
+    (tmp_path / "real" / "mine").symlink_to(tmp_path)
+    with pytest.raises(InputFileError, match=r"other files \(mine\)"):
+        write(tmp_path / "real", overwrite=True)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputFileError, match="current folder"):
+        write(".")

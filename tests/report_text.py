@@ -1,0 +1,57 @@
+"""What a report says, without writing it; and the words of a page."""
+
+from html.parser import HTMLParser
+
+from salstats.display.report.analyses import run_analyses
+from salstats.display.report.model import Choices
+from salstats.display.report.report import compose, settled
+
+
+def settings_of(scores, **options):
+    """The settings of a report on scores."""
+    return settled(scores, Choices(**options))[1]
+
+
+def frames_of(scores, **options):
+    """The frames of a report on scores."""
+    used, settings, _ = settled(scores, Choices(**{"n_replicates": 199} | options))
+    return run_analyses(used, settings).frames
+
+
+def sentences_of(scores, **options):
+    """Every sentence of a report on scores as one text."""
+    choices = Choices(**{"n_replicates": 199} | options)
+    used, settings, labels = settled(scores, choices)
+    report = compose(used, run_analyses(used, settings), settings, labels, choices)
+    results = [text for section in report.sections for text in section.sentences]
+    return " ".join([*report.summary, *results, *report.methods, *report.warnings])
+
+
+class _Text(HTMLParser):
+    """The words of a page, without scripts and styles."""
+
+    def __init__(self):
+        super().__init__()
+        self.words, self._hidden = [], 0
+
+    def handle_starttag(self, tag, attributes):
+        self._hidden += tag in ("script", "style")
+
+    def handle_endtag(self, tag):
+        self._hidden -= tag in ("script", "style")
+
+    def handle_data(self, data):
+        if not self._hidden:
+            self.words.append(data)
+
+
+def page_text(folder):
+    """The words of a folder's page."""
+    parser = _Text()
+    parser.feed((folder / "index.html").read_text(encoding="utf-8"))
+    return " ".join(" ".join(parser.words).split())
+
+
+def files(folder):
+    """The files of a folder, by their paths in it."""
+    return {f.relative_to(folder).as_posix() for f in folder.rglob("*") if f.is_file()}
