@@ -77,11 +77,11 @@ class Plan:
     seeds: tuple[int, ...] = SEEDS
 
     def test_set(self, design: str) -> CanvasSet:
-        """Return the canvases of a design that are scored."""
+        """Canvases of a design that are scored."""
         return make_test_set(design, self.n_main if design == MAIN_DESIGN else self.n_other)
 
     def test_sets(self) -> list[CanvasSet]:
-        """Return the canvases of every design."""
+        """Canvases of every design."""
         return [self.test_set(d.name) for d in DESIGNS]
 
 
@@ -200,13 +200,13 @@ class Run:
         return self.tests.design
 
     def predictions(self) -> pd.DataFrame:
-        """Return every digit's probability, rounded, with the names of the run."""
+        """Every digit's probability, rounded, with the names of the run."""
         frame = predictions(self.tests, self.probs)
         return _named(frame.round({"prob": PROB_DECIMALS}), self.design, self.architecture, str(self.seed))
 
 
 def _named(frame: pd.DataFrame, design: str, architecture: str, seed: str) -> pd.DataFrame:
-    """Return a frame with the columns that say whose numbers these are."""
+    """A frame with the columns that say whose numbers these are."""
     return frame.assign(dataset=design, model=architecture, seed=seed)
 
 
@@ -241,7 +241,7 @@ def _run(design: str, architecture: str, seed: int, plan: Plan, folder: Path) ->
 
 
 def _ensemble_probabilities(runs: Sequence[Run], plan: Plan) -> list[pd.DataFrame]:
-    """Return the mean probability over the trainings, by data set and architecture."""
+    """Mean probability over the trainings, by data set and architecture."""
     frames = []
     for design in (d.name for d in DESIGNS):
         for architecture in ARCHITECTURES:
@@ -252,7 +252,7 @@ def _ensemble_probabilities(runs: Sequence[Run], plan: Plan) -> list[pd.DataFram
 
 
 def study_scores(runs: Sequence[Run], probs: pd.DataFrame, shapes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
-    """Return all scores as one frame, with probability, label and covariates beside each.
+    """All scores as one frame, with probability, label and covariates beside each.
 
     Rows of the first training, which are the study, stand for every case and task, also where the digit is
     not there and a score is undefined; those of the other trainings and of their mean where it is there.
@@ -283,7 +283,7 @@ def study_scores(runs: Sequence[Run], probs: pd.DataFrame, shapes: pd.DataFrame,
 
 
 def study_features(plan: Plan) -> pd.DataFrame:
-    """Return the features of every digit of every canvas, rounded, with `dataset` first."""
+    """Features of every digit of every canvas, rounded, with `dataset` first."""
     frames = []
     for design in (d.name for d in DESIGNS):
         tests = plan.test_set(design)
@@ -303,7 +303,7 @@ def write_sums(folder: Path) -> None:
 
 
 def settings(plan: Plan) -> dict[str, Any]:
-    """Return what the study was made with, and by which versions."""
+    """What the study was made with, and by which versions."""
     packages = ("numpy", "scipy", "pandas", "torch", "grad-cam", "captum", "scikit-learn")
     return {
         "what": "real handwritten digits (scikit-learn's copy of the UCI data) on cluttered canvases, real "

@@ -32,12 +32,12 @@ class DigitImages:
     index: np.ndarray
 
     def of(self, digit: int) -> np.ndarray:
-        """Return the images of one digit."""
+        """Images of one digit."""
         return self.images[self.digits == digit]
 
 
 def load_parts() -> dict[str, DigitImages]:
-    """Return the 1797 handwritten digits, divided into parts that share no image.
+    """1797 handwritten digits, divided into parts that share no image.
 
     Returns
     -------
@@ -140,7 +140,7 @@ class Canvas:
 def make_canvases(
     digits: DigitImages, design: str, n: int, *, rng: np.random.Generator, prefix: str = ""
 ) -> list[Canvas]:
-    """Return n canvases of a design, with digits drawn from `digits` alone.
+    """N canvases of a design, with digits drawn from `digits` alone.
 
     The same generator gives the same canvases, pixel for pixel.
     """
@@ -150,7 +150,7 @@ def make_canvases(
 
 
 def _make_canvas(digits: DigitImages, design: Design, rng: np.random.Generator, name: str) -> Canvas:
-    """Return one canvas."""
+    """One canvas."""
     ground = _ground(design, rng)
     ink = np.zeros((SIDE, SIDE))
     taken = np.zeros((SIDE, SIDE), dtype=bool)
@@ -174,7 +174,7 @@ def _make_canvas(digits: DigitImages, design: Design, rng: np.random.Generator, 
 
 
 def _which(design: Design, rng: np.random.Generator) -> list[int]:
-    """Return the digits to place; on every fourth canvas one of them comes twice."""
+    """Digits to place; on every fourth canvas one of them comes twice."""
     n = int(rng.integers(design.n_digits[0], design.n_digits[1] + 1))
     drawn = [int(d) for d in rng.choice(10, size=n, replace=False)]
     if rng.random() < 0.25:
@@ -183,7 +183,7 @@ def _which(design: Design, rng: np.random.Generator) -> list[int]:
 
 
 def _draw_digit(images: np.ndarray, design: Design, rng: np.random.Generator) -> np.ndarray:
-    """Return one digit's ink from 0 to 1: enlarged, stretched and turned, cut to what it covers."""
+    """One digit's ink from 0 to 1: enlarged, stretched and turned, cut to what it covers."""
     image = images[rng.integers(len(images))] / 16.0
     height = rng.uniform(*design.size)
     # wide for its height and narrow are as likely, so that elongation has a range
@@ -193,7 +193,7 @@ def _draw_digit(images: np.ndarray, design: Design, rng: np.random.Generator) ->
 
 
 def _warp(image: np.ndarray, height: float, width: float, angle: float) -> np.ndarray:
-    """Return an 8 x 8 digit of a given size and turn, by bilinear interpolation of doubled pixels."""
+    """An 8 x 8 digit of a given size and turn, by bilinear interpolation of doubled pixels."""
     # cubic splines of the 8 x 8 grid first: strokes of bilinear pixels look like stairs
     smooth = ndimage.zoom(image, 3, order=3, mode="grid-constant", grid_mode=True).clip(0, 1)
     cos, sin = np.cos(angle), np.sin(angle)
@@ -213,7 +213,7 @@ def _warp(image: np.ndarray, height: float, width: float, angle: float) -> np.nd
 
 
 def _outline(drawn: np.ndarray) -> np.ndarray:
-    """Return what counts as the digit: its ink and a margin, holes filled, in one piece."""
+    """What counts as the digit: its ink and a margin, holes filled, in one piece."""
     shape = ndimage.binary_dilation(drawn >= INK, structure=np.ones((3, 3)), iterations=MARGIN)
     shape = ndimage.binary_fill_holes(shape)
     pieces, n = ndimage.label(shape, structure=np.ones((3, 3)))
@@ -223,7 +223,7 @@ def _outline(drawn: np.ndarray) -> np.ndarray:
 
 
 def _free_place(shape: Sequence[int], taken: np.ndarray, rng: np.random.Generator) -> tuple[int, int] | None:
-    """Return a corner where a box fits and meets no other digit, or None if none is found."""
+    """A corner where a box fits and meets no other digit, or None if none is found."""
     for _ in range(_TRIES):
         row, col = (int(rng.integers(0, SIDE - s + 1)) if s <= SIDE else -1 for s in shape)
         if min(row, col) >= 0 and not taken[row : row + shape[0], col : col + shape[1]].any():
@@ -232,7 +232,7 @@ def _free_place(shape: Sequence[int], taken: np.ndarray, rng: np.random.Generato
 
 
 def _ground(design: Design, rng: np.random.Generator) -> np.ndarray:
-    """Return the ground: dark, and cloudy where the design says so."""
+    """Ground: dark, and cloudy where the design says so."""
     ground = np.full((SIDE, SIDE), rng.uniform(0.05, 0.15))
     clouds = sum(
         weight * _unit(ndimage.gaussian_filter(rng.normal(size=(SIDE, SIDE)), width, mode="wrap"))
@@ -242,12 +242,12 @@ def _ground(design: Design, rng: np.random.Generator) -> np.ndarray:
 
 
 def _unit(values: np.ndarray) -> np.ndarray:
-    """Return values brought to 0 to 1."""
+    """Values brought to 0 to 1."""
     return (values - values.min()) / (values.max() - values.min())
 
 
 def _fragment(digits: DigitImages, taken: np.ndarray, design: Design, rng: np.random.Generator) -> np.ndarray:
-    """Return a canvas with a corner of some digit where no digit is."""
+    """A canvas with a corner of some digit where no digit is."""
     ink = np.zeros((SIDE, SIDE))
     image = digits.images[rng.integers(len(digits.images))]
     row, col = rng.integers(0, 2, size=2) * 4
@@ -266,7 +266,7 @@ def _fragment(digits: DigitImages, taken: np.ndarray, design: Design, rng: np.ra
 
 
 def _stroke(taken: np.ndarray, design: Design, rng: np.random.Generator) -> np.ndarray:
-    """Return a canvas with one straight stroke, which ends where a digit begins."""
+    """A canvas with one straight stroke, which ends where a digit begins."""
     start = rng.uniform(0, SIDE, size=2)
     angle = rng.uniform(0, 2 * np.pi)
     length = rng.uniform(8, 24)

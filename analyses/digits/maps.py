@@ -51,7 +51,7 @@ class MapMethod:
     options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
     def layer(self, architecture: str) -> str | None:
-        """Return the layer a CAM is taken from, None for other methods."""
+        """Layer a CAM is taken from, None for other methods."""
         return {"last": LAST_GRID, "middle": MIDDLE_GRID[architecture], "pixels": None}[self.grid]
 
 
@@ -68,7 +68,7 @@ METHODS = (
 
 
 def method_maps(network: DigitNetwork, architecture: str, tests: CanvasSet) -> dict[str, np.ndarray]:
-    """Return the maps of every method, in the order of `tests.keys`, each on the method's own grid."""
+    """Maps of every method, in the order of `tests.keys`, each on the method's own grid."""
     images, targets = tests.asked
     # a canvas has the random numbers of its place in the whole set, whichever of them are asked for
     seeds = [int(case.rpartition("-")[2]) for case, _ in tests.keys]
@@ -89,12 +89,12 @@ def method_maps(network: DigitNetwork, architecture: str, tests: CanvasSet) -> d
 
 
 def probabilities(network: DigitNetwork, tests: CanvasSet) -> np.ndarray:
-    """Return the probability of every digit on every canvas: (n_canvases, 10)."""
+    """Probability of every digit on every canvas: (n_canvases, 10)."""
     return predict(network, tests.images, probability="sigmoid", batch_size=BATCH_SIZE)
 
 
 def score_maps(tests: CanvasSet, maps: Mapping[str, np.ndarray]) -> pd.DataFrame:
-    """Return how well maps lie on the digits: `COLUMNS`, also where a digit is not there."""
+    """How well maps lie on the digits: `COLUMNS`, also where a digit is not there."""
     made = {
         (*key, method): m for method, stack in maps.items() for key, m in zip(tests.keys, stack, strict=True)
     }
@@ -103,7 +103,7 @@ def score_maps(tests: CanvasSet, maps: Mapping[str, np.ndarray]) -> pd.DataFrame
 
 
 def score_annotator(tests: CanvasSet) -> pd.DataFrame:
-    """Return how well the simulated annotator's masks and points lie on the digits."""
+    """How well the simulated annotator's masks and points lie on the digits."""
     drawn = tests.annotations()
     study = study_from_arrays(
         tests.truth,
@@ -117,7 +117,7 @@ def score_annotator(tests: CanvasSet) -> pd.DataFrame:
 
 
 def score_insertion(network: DigitNetwork, tests: CanvasSet, maps: Mapping[str, np.ndarray]) -> pd.DataFrame:
-    """Return the area under the insertion curve of every map."""
+    """Area under the insertion curve of every map."""
     images, targets = tests.asked
     cases, tasks = zip(*tests.keys, strict=True)
     curves = insertion(
@@ -135,7 +135,7 @@ def score_insertion(network: DigitNetwork, tests: CanvasSet, maps: Mapping[str, 
 
 
 def predictions(tests: CanvasSet, probs: np.ndarray) -> pd.DataFrame:
-    """Return probability and label of every digit of every canvas: `case, task, prob, label`."""
+    """Probability and label of every digit of every canvas: `case, task, prob, label`."""
     n = len(tests.canvases)
     return pd.DataFrame(
         {
@@ -159,7 +159,7 @@ PROB_DECIMALS = 6
 
 
 def chosen_examples(tests: CanvasSet) -> CanvasSet:
-    """Return the canvases of a data set that are examples."""
+    """Canvases of a data set that are examples."""
     few = [c.name for c in tests.canvases if len(c.truth) <= MOST_DIGITS[tests.design]]
     return tests.some(few[: N_EXAMPLES[tests.design]])
 
@@ -194,6 +194,6 @@ def write_examples(folder: Path, weights: Path, test_sets: Iterable[CanvasSet]) 
 
 
 def _words(grid: str, options: dict[str, object]) -> str:
-    """Return a method's settings in words."""
+    """A method's settings in words."""
     said = [] if grid == "pixels" else [f"the {grid} grid of the network"]
     return ", ".join(said + [f"{name} {value}" for name, value in options.items()])

@@ -37,7 +37,7 @@ class Drawn:
 
 
 def draw_again(truth: np.ndarray, rng: np.random.Generator) -> Drawn:
-    """Return the annotation of a simulated person for the mask of one digit.
+    """Annotation of a simulated person for the mask of one digit.
 
     Every instance is moved, drawn tighter or wider, or missed; the point lies near the middle of what was
     drawn. It is made from the truth and no person ever saw the canvas: it stands where a human benchmark
@@ -68,7 +68,7 @@ def draw_again(truth: np.ndarray, rng: np.random.Generator) -> Drawn:
 
 
 def _shift(mask: np.ndarray, rows: int, cols: int) -> np.ndarray:
-    """Return a mask moved by whole pixels; what leaves the canvas is cut off."""
+    """A mask moved by whole pixels; what leaves the canvas is cut off."""
     height, width = mask.shape
     moved = np.zeros_like(mask)
     moved[max(rows, 0) : height + min(rows, 0), max(cols, 0) : width + min(cols, 0)] = mask[
@@ -78,7 +78,7 @@ def _shift(mask: np.ndarray, rows: int, cols: int) -> np.ndarray:
 
 
 def _widen(mask: np.ndarray, by: int) -> np.ndarray:
-    """Return a mask one pixel wider or tighter; one that would vanish is left as it is."""
+    """A mask one pixel wider or tighter; one that would vanish is left as it is."""
     if by > 0:
         return ndimage.binary_dilation(mask)
     tight = ndimage.binary_erosion(mask) if by < 0 else mask
@@ -86,7 +86,7 @@ def _widen(mask: np.ndarray, by: int) -> np.ndarray:
 
 
 def _middle(mask: np.ndarray) -> np.ndarray:
-    """Return the (row, col) that lies deepest in a mask, the first of several."""
+    """(row, col) that lies deepest in a mask, the first of several."""
     depth = ndimage.distance_transform_edt(np.pad(mask, 1))[1:-1, 1:-1]
     return np.array(np.unravel_index(np.argmax(depth), mask.shape), dtype=float)
 
@@ -138,26 +138,26 @@ class CanvasSet:
         return np.array([[d in c.truth for d in range(N_DIGITS)] for c in self.canvases])
 
     def annotations(self) -> dict[tuple[str, str], Drawn]:
-        """Return what the simulated annotator drew, by case and task."""
+        """What the simulated annotator drew, by case and task."""
         place = [d.name for d in DESIGNS].index(self.design)
         rng = np.random.default_rng([_ANNOTATOR, place])
         return {key: draw_again(mask, rng) for key, mask in self.truth.items()}
 
     def some(self, names: Sequence[str]) -> "CanvasSet":
-        """Return the canvases of these names only."""
+        """Canvases of these names only."""
         return CanvasSet(self.design, tuple(c for c in self.canvases if c.name in names))
 
 
 @cache
 def make_test_set(design: str, n: int) -> CanvasSet:
-    """Return n canvases of a design with digits that no network was trained on."""
+    """N canvases of a design with digits that no network was trained on."""
     rng = np.random.default_rng([_TEST, [d.name for d in DESIGNS].index(design)])
     return CanvasSet(design, tuple(make_canvases(load_parts()["test"], design, n, rng=rng)))
 
 
 @cache
 def make_training_canvases(n: int) -> tuple[Canvas, ...]:
-    """Return n canvases of every design for training, the same for all networks."""
+    """N canvases of every design for training, the same for all networks."""
     digits = load_parts()["train"]
     made: list[Canvas] = []
     for place, design in enumerate(DESIGNS):

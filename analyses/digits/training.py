@@ -62,7 +62,7 @@ def write_weights(network: nn.Module, file: Path) -> None:
 def train(
     architecture: str, canvases: Sequence[Canvas], *, seed: int, schedule: Schedule | None = None
 ) -> DigitNetwork:
-    """Return a network trained on canvases, float64, in evaluation mode.
+    """A network trained on canvases, float64, in evaluation mode.
 
     Windows of half the side come first: with one digit or two on them, they say which ink means which
     digit, and cost a quarter. All is in float64, so that the rounding of another processor stays far below
@@ -106,7 +106,7 @@ def train(
 def _windows(
     pixels: np.ndarray, canvases: Sequence[Canvas], side: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return a random window of every canvas, and which digits lie in it."""
+    """A random window of every canvas, and which digits lie in it."""
     corners = rng.integers(0, SIDE - side + 1, size=(len(canvases), 2))
     images = np.empty((len(canvases), 1, side, side))
     labels = np.zeros((len(canvases), N_DIGITS))

@@ -27,47 +27,20 @@ _ROW_SUM = 0.02
 
 
 def run_attention_rollout(request: Request) -> torch.Tensor:
-    """Return how much attention to each patch reaches the class token through all layers.
+    """How much attention to each patch reaches the class token through all layers; (b, 1, rows, columns).
 
     The attention of each layer is mixed with the identity, for the connection that skips it, scaled so that
-    rows add up to 1, and multiplied from the first layer to the last. It looks at no output: the map is the
-    same for every target.
+    rows add up to 1, and multiplied from the first layer to the last (Abnar & Zuidema 2020). It looks at no
+    output: the map is the same for every target. From 0 to 1: shares of the class token, whose own is left
+    out.
 
-    Parameters
-    ----------
-    request : Request
-        Options: `modules` (None), names of the modules that give attention of shape (b, heads, tokens,
-        tokens); by default every nn.MultiheadAttention, or every module like timm's with `attn_drop`.
-        `heads` ("mean", "max" or "min"), how heads become one. `discard` (0), share of the smallest
-        attention of each layer that is left out; attention to the first token stays. `residual` (0.5), weight
-        of the identity. `n_prefix` (1), tokens before those of patches, of which the first is the class
-        token; 0: none, the mean over all tokens is taken. `grid` (None), (rows, columns) of patches; by
-        default in the proportions of the image.
-
-    Returns
-    -------
-    Tensor, shape (b, 1, rows, columns)
-        From 0 to 1: shares of the class token, whose own is left out.
-
-    Raises
-    ------
-    SalstatsError
-        No module gives attention, or what one gives is none: named, with what to do.
-    ShapeError
-        The tokens make no such grid, or their number changes between layers.
-    ValueRangeError
-        An option has a value it may not have.
-
-    Notes
-    -----
-    `heads="mean"`, `discard=0` is the paper's. The other choices are those of common implementations for
-    vision transformers.
-
-    References
-    ----------
-    Abnar, S. and Zuidema, W. (2020). Quantifying attention flow in transformers. Proceedings of the 58th
-    Annual Meeting of the Association for Computational Linguistics, 4190-4197.
-    doi:10.18653/v1/2020.acl-main.385
+    Options: `modules` (None), names of the modules that give attention of shape (b, heads, tokens, tokens);
+    by default every nn.MultiheadAttention, or every module like timm's with `attn_drop`. `heads` ("mean", the
+    paper's, "max" or "min"), how heads become one. `discard` (0), share of the smallest attention of each
+    layer that is left out; attention to the first token stays. `residual` (0.5), weight of the identity.
+    `n_prefix` (1), tokens before those of patches, of which the first is the class token; 0: none, the mean
+    over all tokens is taken. `grid` (None), (rows, columns) of patches; by default in the proportions of the
+    image.
     """
     options = request.options
     heads = check_choice(options["heads"], HEADS, "heads")
@@ -93,35 +66,11 @@ def run_attention_rollout(request: Request) -> torch.Tensor:
 
 
 def rollout(layers: Sequence[torch.Tensor], *, discard: float = 0.0, residual: float = 0.5) -> torch.Tensor:
-    """Return the attention of several layers, multiplied from the first to the last.
+    """Attention of several layers, each (b, tokens, tokens), multiplied from the first to the last; float64.
 
-    Parameters
-    ----------
-    layers : sequence of Tensor, shape (b, tokens, tokens)
-        Rows attend to columns.
-    discard : float
-        Share of the smallest attention of each layer that is left out, from 0 to less than 1. The first
-        column stays.
-    residual : float
-        Weight of the identity, from 0 to less than 1.
-
-    Returns
-    -------
-    Tensor of float64, shape (b, tokens, tokens)
-        Rows add up to 1.
-
-    Raises
-    ------
-    ShapeError
-        The number of tokens changes between layers.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from salstats.explain.attention import rollout
-    >>> rollout([torch.tensor([[[0.5, 0.5], [0.0, 1.0]]])])
-    tensor([[[0.7500, 0.2500],
-             [0.0000, 1.0000]]], dtype=torch.float64)
+    Rows attend to columns, and add up to 1. `discard` is the share of the smallest attention of each layer
+    that is left out (the first column stays), `residual` the weight of the identity; both from 0 to less than
+    1.
     """
     joint: torch.Tensor | None = None
     for layer in layers:
@@ -142,7 +91,7 @@ def rollout(layers: Sequence[torch.Tensor], *, discard: float = 0.0, residual: f
 
 
 def _discarded(attention: torch.Tensor, share: float) -> torch.Tensor:
-    """Return attention without its smallest values; the first column stays."""
+    """Attention without its smallest values; the first column stays."""
     flat = attention.flatten(1)
     n = int(share * flat.shape[1])
     order = flat.argsort(dim=1, stable=True)[:, :n]
@@ -152,7 +101,7 @@ def _discarded(attention: torch.Tensor, share: float) -> torch.Tensor:
 
 
 def _sources(model: nn.Module, names: Any) -> dict[str, nn.Module]:
-    """Return the modules that give attention, by their names."""
+    """Modules that give attention, by their names."""
     every = dict(model.named_modules())
     if names is not None:
         asked = [names] if isinstance(names, str) else list(names)
@@ -179,7 +128,7 @@ def _sources(model: nn.Module, names: Any) -> dict[str, nn.Module]:
 
 
 def _is_fused_kind(module: nn.Module) -> bool:
-    """Return whether a module is of timm's kind, which skips its attention weights where it can."""
+    """Whether a module is of timm's kind, which skips its attention weights where it can."""
     return hasattr(module, "fused_attn") and isinstance(getattr(module, "attn_drop", None), nn.Module)
 
 
@@ -256,7 +205,7 @@ class _Recorder:
 
 
 def _grid(n_patches: int, image: tuple[int, ...], grid: Any, n_prefix: int) -> tuple[int, int]:
-    """Return rows and columns of patches: those given, or in the image's proportions."""
+    """Rows and columns of patches: those given, or in the image's proportions."""
     if grid is not None:
         rows, columns = (check_count(side, "grid") for side in grid)
     else:
@@ -271,7 +220,7 @@ def _grid(n_patches: int, image: tuple[int, ...], grid: Any, n_prefix: int) -> t
 
 
 def _share(value: Any, option: str) -> float:
-    """Return a number from 0 to less than 1."""
+    """A number from 0 to less than 1."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.floating) or not 0 <= value < 1:
         raise ValueRangeError(f"{option} must lie from 0 to less than 1, not {value!r}")
     return float(value)

@@ -133,13 +133,13 @@ def _look(request: Request, *, gradients: bool = False) -> _Seen:
 
 
 def _outputs(request: Request, images: torch.Tensor, n: int) -> torch.Tensor:
-    """Return the n rows of outputs of one pass."""
+    """N rows of outputs of one pass."""
     with torch.autocast(images.device.type, enabled=request.mixed_precision):
         return check_outputs(request.model(images.clone()), n)
 
 
 def _grid(output: Any, request: Request) -> np.ndarray:
-    """Return a copy of what a layer gives, or of its gradient, as a grid in a type that NumPy has."""
+    """A copy of what a layer gives, or of its gradient, as a grid in a type that NumPy has."""
     grid = output if request.reshape is None else request.reshape(output)
     half = grid.dtype in (torch.float16, torch.bfloat16)
     copied: np.ndarray = grid.detach().to("cpu", torch.float32 if half else grid.dtype, copy=True).numpy()
@@ -156,7 +156,7 @@ def _formula(kind: type, *numbers: np.ndarray | None, eigen_smooth: bool = False
 
 
 def _by_gradients(kind: type, request: Request) -> torch.Tensor:
-    """Return the maps of a method of activations and gradients: a backward pass for each target."""
+    """Maps of a method of activations and gradients: a backward pass for each target."""
     smooth = check_flag(request.options.get("eigen_smooth", False), "eigen_smooth")
     with without_parameter_gradients(request.model):
         seen = _look(request, gradients=True)
@@ -186,7 +186,7 @@ _Weigh = Callable[[Request, _Seen, str], Iterator[np.ndarray]]
 
 
 def _by_weights(weigh: _Weigh, request: Request) -> torch.Tensor:
-    """Return the maps of a method that weighs channels by passes of its own, which serve all targets."""
+    """Maps of a method that weighs channels by passes of its own, which serve all targets."""
     seen = _look(request)
     maps = _empty(seen, request)
     with torch.no_grad(), np.errstate(all="ignore"):
@@ -240,7 +240,7 @@ def _ablation_weights(request: Request, seen: _Seen, name: str) -> Iterator[np.n
 def _outputs_after(
     request: Request, name: str, image: torch.Tensor, changed: torch.Tensor, n_images: int
 ) -> torch.Tensor:
-    """Return the outputs for what a layer is made to give, one row each, on the CPU."""
+    """Outputs for what a layer is made to give, one row each, on the CPU."""
     with tapped({name: request.layers[name]}, lambda *_: changed.clone()):
         return _outputs(request, image.repeat(n_images, 1, 1, 1), len(changed)).cpu()
 
@@ -253,7 +253,7 @@ def _goes_on(
     expected: torch.Tensor,
     whole: torch.Tensor,
 ) -> bool:
-    """Return whether a network to which one image was shown takes several outputs of a layer, and rightly."""
+    """Whether a network to which one image was shown takes several outputs of a layer, and rightly."""
     try:
         found = _outputs_after(request, name, image, changed, 1)
     # whatever a network raises that counts its images
@@ -263,13 +263,13 @@ def _goes_on(
 
 
 def _empty(seen: _Seen, request: Request) -> dict[str, np.ndarray]:
-    """Return room for the maps of each layer, shape (b, m, k)."""
+    """Room for the maps of each layer, shape (b, m, k)."""
     grids = {name: grid.shape[2:] for name, grid in seen.activations.items()}
     return {name: np.empty((len(request.images), *shape), np.float32) for name, shape in grids.items()}
 
 
 def _joined(seen: _Seen, maps: dict[str, np.ndarray], request: Request) -> torch.Tensor:
-    """Return the map of one layer as it is, or the mean of several on the grid of the input."""
+    """Map of one layer as it is, or the mean of several on the grid of the input."""
     no_output = torch.isnan(seen.outputs.detach()).any(dim=1).cpu().numpy()
     for name, made in maps.items():
         # the library's principal components take NaN for 0
@@ -283,7 +283,7 @@ def _joined(seen: _Seen, maps: dict[str, np.ndarray], request: Request) -> torch
 
 
 def _oriented(maps: np.ndarray, activations: np.ndarray) -> np.ndarray:
-    """Return components turned so that they rise where the activations do."""
+    """Components turned so that they rise where the activations do."""
     means = activations.mean(axis=1, dtype=np.float64)
     means -= means.mean(axis=(1, 2), keepdims=True)
     falls = (maps * means).sum(axis=(1, 2)) < 0
@@ -291,7 +291,7 @@ def _oriented(maps: np.ndarray, activations: np.ndarray) -> np.ndarray:
 
 
 def run_activation(request: Request) -> torch.Tensor:
-    """Return what a layer gives for each image; of several layers the mean, on the grid of the input."""
+    """What a layer gives for each image; of several layers the mean, on the grid of the input."""
     grids: list[torch.Tensor] = []
 
     def note(name: str, output: torch.Tensor) -> None:

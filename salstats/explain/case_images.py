@@ -28,13 +28,7 @@ Image = np.ndarray | str | os.PathLike[str] | Callable[[], np.ndarray]
 def chunks(
     images: Mapping[str, Image] | Iterable[tuple[str, Image]], size: int
 ) -> Iterator[list[tuple[str, Image]]]:
-    """Yield the names and images of some cases at a time; an image may come when it is asked for.
-
-    Raises
-    ------
-    SalstatsError
-        There is no case, an item is no pair, or a case comes twice.
-    """
+    """Names and images of some cases at a time; an image may come when it is asked for."""
     if not isinstance(images, Iterable):
         raise SalstatsError(
             f"images must be a mapping of a case's name to its image, or pairs of these, not "
@@ -49,7 +43,7 @@ def chunks(
 
 
 def _checked(pair: Any, seen: set[str]) -> tuple[str, Image]:
-    """Return a case's name and image."""
+    """A case's name and image."""
     if not isinstance(pair, tuple) or len(pair) != 2:
         raise SalstatsError(
             f"images must give pairs of a case's name and its image, not {type(pair).__name__}"
@@ -69,7 +63,7 @@ class ReadyImages:
         self._ready: dict[tuple[str, Preparation | None], tuple[np.ndarray, Geometry]] = {}
 
     def get(self, case: str, preparation: Preparation | None) -> tuple[np.ndarray, Geometry]:
-        """Return an image as a network takes it, channels first, and where its pixels lie there."""
+        """An image as a network takes it, channels first, and where its pixels lie there."""
         key = (case, preparation)
         found = self._ready.get(key)
         if found is None:
@@ -86,7 +80,7 @@ class ReadyImages:
 
 
 def _read(image: Image) -> np.ndarray:
-    """Return the numbers of an image."""
+    """Numbers of an image."""
     if isinstance(image, str | os.PathLike):
         return read_picture(image)
     given = image() if callable(image) else image
@@ -94,7 +88,7 @@ def _read(image: Image) -> np.ndarray:
 
 
 def _ready(image: np.ndarray, preparation: Preparation | None) -> tuple[np.ndarray, Geometry]:
-    """Return an image as a network takes it, and its geometry."""
+    """An image as a network takes it, and its geometry."""
     if preparation is not None:
         return preparation.apply(image)
     if image.ndim != 3 or not image.size:
@@ -136,7 +130,7 @@ class Shown:
     images: Mapping[str, np.ndarray]
 
     def probs(self) -> dict[Pair, float]:
-        """Return the probability of each case and task."""
+        """Probability of each case and task."""
         found = self._named(self._predicted, list(self.images), lambda case: f"case {case!r}")
         check_task_outputs(self.network, self.outputs, found.shape[1])
         return {
@@ -146,12 +140,12 @@ class Shown:
         }
 
     def maps(self, making: Making, seed: int | None, pairs: Sequence[Pair]) -> np.ndarray:
-        """Return the map of each case and task, at the method's own grid."""
+        """Map of each case and task, at the method's own grid."""
         explained = partial(self._explained, making, seed)
         return self._named(explained, pairs, lambda pair: f"case {pair[0]!r}, task {pair[1]!r}")
 
     def _predicted(self, cases: Sequence[str]) -> np.ndarray:
-        """Return the probabilities of cases; an error does not know the case."""
+        """Probabilities of cases; an error does not know the case."""
         return predict(
             self.model,
             np.stack([self.images[case] for case in cases]),
@@ -161,7 +155,7 @@ class Shown:
         )
 
     def _explained(self, making: Making, seed: int | None, pairs: Sequence[Pair]) -> np.ndarray:
-        """Return maps; an error does not know the case."""
+        """Maps; an error does not know the case."""
         drawn = self.plan.seed if seed is None else seed
         seeds = [case_seed(drawn, self.member, case) for case, _ in pairs] if making.row.random else None
         return explain(
@@ -179,7 +173,7 @@ class Shown:
     def _named(
         self, work: Callable[[Sequence[Any]], np.ndarray], items: Sequence[Any], name: Callable[[Any], str]
     ) -> np.ndarray:
-        """Return what `work` makes of all items; an error names the first that it is about."""
+        """What `work` makes of all items; an error names the first that it is about."""
         try:
             with self._memory_named():
                 return work(items)

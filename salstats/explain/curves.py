@@ -27,24 +27,10 @@ def curves_frame(
     probability: str,
     reason: np.ndarray,
 ) -> pd.DataFrame:
-    """Return curves as a frame of one row per curve and step.
+    """Curves as a frame of one row per curve and step, as `insertion` describes it.
 
-    Parameters
-    ----------
-    keys : mapping of str to ndarray, shape (n_curves,)
-        Columns that name the curves.
-    metric : {"insertion", "deletion"}
-    sizes : ndarray of int, shape (n_steps + 1,)
-        Pixels changed after each step, from 0 to all.
-    values : ndarray of float, shape (n_curves, n_steps + 1)
-        Probabilities.
-    target, reason : ndarray, shape (n_curves,)
-    baseline, probability : str
-
-    Returns
-    -------
-    DataFrame
-        As `insertion` describes.
+    `keys` are the columns that name the curves; `sizes` the pixels changed after each step, from 0 to all;
+    `values` the probabilities, (n_curves, n_steps + 1).
     """
     n_curves, n_points = values.shape
     each = {name: np.repeat(column, n_points) for name, column in keys.items()}
@@ -66,7 +52,7 @@ def curves_frame(
 
 
 def curve_scores(curves: pd.DataFrame) -> pd.DataFrame:
-    """Return the area under each insertion and deletion curve, as scores.
+    """Area under each insertion and deletion curve, as scores.
 
     By the trapezoid over the fraction of pixels that are changed, so that the area is a mean probability.
 

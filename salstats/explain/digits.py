@@ -34,7 +34,7 @@ class ResidualBlock(nn.Module):
         self.rectify = nn.ReLU()
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the sum of both ways, rectified."""
+        """Sum of both ways, rectified."""
         rectified: torch.Tensor = self.rectify(self.main(x) + self.short(x))
         return rectified
 
@@ -50,7 +50,7 @@ class DigitNetwork(nn.Module):
         self.output = nn.Linear(WIDTHS[-1], N_DIGITS)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the logits of the ten digits."""
+        """Logits of the ten digits."""
         logits: torch.Tensor = self.output(self.flat(self.pool(self.features(x))))
         return logits
 
@@ -64,7 +64,7 @@ def make_network(architecture: str) -> DigitNetwork:
 
 
 def _modules(architecture: str) -> list[nn.Module]:
-    """Return what makes the features."""
+    """What makes the features."""
     first, second, third = WIDTHS
     modules = _convolution(1, first, kernel=5, stride=2)
     if architecture == "residual":
@@ -74,13 +74,13 @@ def _modules(architecture: str) -> list[nn.Module]:
 
 
 def _convolution(n_in: int, n_out: int, *, kernel: int = 3, stride: int = 1) -> list[nn.Module]:
-    """Return a convolution, its normalisation and its own rectifier."""
+    """A convolution, its normalisation and its own rectifier."""
     convolution = nn.Conv2d(n_in, n_out, kernel, stride, kernel // 2, bias=False)
     return [convolution, nn.BatchNorm2d(n_out), nn.ReLU()]
 
 
 def read_network(architecture: str, file: str | os.PathLike[str]) -> DigitNetwork:
-    """Return a trained network, float32 and in evaluation mode.
+    """A trained network, float32 and in evaluation mode.
 
     Raises
     ------
@@ -103,7 +103,7 @@ def read_network(architecture: str, file: str | os.PathLike[str]) -> DigitNetwor
 
 
 def digits_network(architecture: str = "residual", *, seed: int = 0) -> Network:
-    """Return a trained network of the embedded study, which finds handwritten digits on a canvas.
+    """A trained network of the embedded study, which finds handwritten digits on a canvas.
 
     Parameters
     ----------

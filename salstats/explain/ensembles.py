@@ -22,7 +22,7 @@ SCALES = ("none", "max", "range")
 
 @dataclass(frozen=True, eq=False)
 class EnsembleMaps:
-    """What an ensemble makes of images.
+    """Mean maps and probabilities of an ensemble.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class EnsembleMaps:
     def mixed(
         self, *, rule: str = "thresholded", threshold: Any = 0.5, no_finding: int | None = None
     ) -> np.ndarray:
-        """Return one map per image, of all tasks, mixed by their probabilities.
+        """One map per image, of all tasks, mixed by their probabilities.
 
         Parameters
         ----------
@@ -82,7 +82,7 @@ def explain_ensemble(
     rng: int | np.random.Generator = 0,
     **options: Any,
 ) -> EnsembleMaps:
-    """Return the mean of the maps and of the probabilities of several networks.
+    """Mean of the maps and of the probabilities of several networks.
 
     Networks whose `load` is a callable are loaded one after the other, and each is dropped before the next.
 
@@ -190,7 +190,7 @@ def check_task_outputs(network: Network, outputs: Mapping[str, int], n_outputs: 
 
 
 def scaled(saliency: np.ndarray, scale: str) -> np.ndarray:
-    """Return a map in float64, scaled so that maps of several networks can be added."""
+    """A map in float64, scaled so that maps of several networks can be added."""
     values = saliency.astype(np.float64)
     if scale == "range":
         values -= values.min()
@@ -199,13 +199,13 @@ def scaled(saliency: np.ndarray, scale: str) -> np.ndarray:
 
 
 def added(total: np.ndarray, maps: np.ndarray) -> np.ndarray:
-    """Return the sum of maps (..., m, n); of different sizes, it has the larger one's."""
+    """Sum of maps (..., m, n); of different sizes, it has the larger one's."""
     shape = tuple(max(a, b) for a, b in zip(total.shape[-2:], maps.shape[-2:], strict=True))
     return at_size(total, shape) + at_size(maps, shape)
 
 
 def at_size(maps: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """Return maps (..., m, n) at another size, themselves where they have it."""
+    """Maps (..., m, n) at another size, themselves where they have it."""
     if maps.shape[-2:] == shape:
         return maps
     flat = maps.reshape(-1, *maps.shape[-2:])

@@ -60,7 +60,7 @@ def insertion(
     mixed_precision: bool = False,
     progress: bool = False,
 ) -> pd.DataFrame:
-    """Return the insertion curve of each map: the target's probability as salient pixels are put in.
+    """Insertion curve of each map: the target's probability as salient pixels are put in.
 
     Pixels come in the order of salience, the most salient first, into a blurred or blank image, until the
     whole image is there. A map that finds what the network looks at makes the probability rise early: a
@@ -191,7 +191,7 @@ def deletion(
     mixed_precision: bool = False,
     progress: bool = False,
 ) -> pd.DataFrame:
-    """Return the deletion curve of each map: the target's probability as salient pixels are taken out.
+    """Deletion curve of each map: the target's probability as salient pixels are taken out.
 
     The pixels go in the order of salience, the most salient first, until only the baseline is left. A map
     that finds what the network looks at makes the probability fall early: a smaller area is better.
@@ -283,7 +283,7 @@ def _asked(
     blank: _Blank,
     how: _How,
 ) -> pd.DataFrame:
-    """Return the curves of maps that are arrays or lie in a folder."""
+    """Curves of maps that are arrays or lie in a folder."""
     network = model if isinstance(model, Network) else None
     if how.probability is None:
         how = how._replace(probability=PROBABILITY if network is None else network.probability)
@@ -304,12 +304,12 @@ def _asked(
 
 
 def _module(model: nn.Module | Network) -> nn.Module:
-    """Return the module, loaded."""
+    """Module, loaded."""
     return model.open() if isinstance(model, Network) else model
 
 
 def _outputs(network: Network | None, keys: Keys) -> list[int]:
-    """Return the output of each image's task."""
+    """Output of each image's task."""
     known = {} if network is None else network.tasks or {}
     tasks = keys.tasks or []
     if not tasks or any(task not in known for task in tasks):
@@ -322,7 +322,7 @@ def _outputs(network: Network | None, keys: Keys) -> list[int]:
 def _of_folder(
     metric: str, network: Network, images: Any, folder: str | os.PathLike[str], blank: _Blank, how: _How
 ) -> pd.DataFrame:
-    """Return the curves of a network's maps in a folder, a case at a time."""
+    """Curves of a network's maps in a folder, a case at a time."""
     module, quiet, pieces = network.open(), how._replace(progress=False), []
     cases = maps_of_folder(network, module, images, folder)
     with (
@@ -338,7 +338,7 @@ def _of_folder(
 
 
 def _curves(metric: str, model: nn.Module, given: _Given, blank: _Blank, how: _How) -> pd.DataFrame:
-    """Return the curves of all maps; those of an image follow each other."""
+    """Curves of all maps; those of an image follow each other."""
     baseline = check_baseline(blank.baseline, tuple(given.images.shape), blank.kernel, blank.sigma)
     size, probability = check_batch_size(how.batch_size), str(how.probability)
     warn_other_shape({str(one): maps for one, maps in given.maps.items()}, given.images.shape[2:], given.keys)
@@ -373,7 +373,7 @@ def _curves(metric: str, model: nn.Module, given: _Given, blank: _Blank, how: _H
 
 
 def _end(outputs: torch.Tensor, wanted: np.ndarray, probability: str, keys: Keys, n: int) -> np.ndarray:
-    """Return the targets' probabilities for images of which none or all pixels are changed."""
+    """Targets' probabilities for images of which none or all pixels are changed."""
     probs = probabilities(outputs, wanted, probability)
     if np.isnan(probs).any():
         raise_nan(keys.text(int(np.flatnonzero(np.isnan(probs))[0])), n)

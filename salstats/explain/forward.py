@@ -35,7 +35,7 @@ def predict(
     device: str | torch.device | None = None,
     mixed_precision: bool = False,
 ) -> np.ndarray:
-    """Return what a model makes of images, one row per image.
+    """Outputs or probabilities of a model, one row per image.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def predict(
 
 
 def pass_size(batch_size: Any, images: torch.Tensor, device: torch.device) -> int:
-    """Return how many images of this size a pass shows: on a CPU no more than have `PIXELS` pixels."""
+    """How many images of this size a pass shows: on a CPU no more than have `PIXELS` pixels."""
     size = check_batch_size(batch_size)
     return size if device.type != "cpu" else max(1, min(size, PIXELS // images[0, 0].numel()))
 
@@ -106,7 +106,7 @@ def forward(
     device: torch.device,
     mixed_precision: bool = False,
 ) -> torch.Tensor:
-    """Return the outputs of a model that is in evaluation mode, float64 on the CPU, shape (n, n_outputs)."""
+    """Outputs of a model that is in evaluation mode, float64 on the CPU, shape (n, n_outputs)."""
     size = check_batch_size(batch_size)
     kind = dtype_of(model)
     pieces = []
@@ -125,7 +125,7 @@ def forward(
 
 
 def call(model: nn.Module, images: torch.Tensor) -> torch.Tensor:
-    """Return the outputs for one batch, one row for each image."""
+    """Outputs for one batch, one row for each image."""
     try:
         outputs = model(images)
     except SalstatsError:
@@ -146,14 +146,14 @@ def call(model: nn.Module, images: torch.Tensor) -> torch.Tensor:
 
 
 def ran_out_of_memory(error: BaseException) -> bool:
-    """Return whether an error says that a device's memory is too small."""
+    """Whether an error says that a device's memory is too small."""
     if isinstance(error, MemoryError | torch.OutOfMemoryError):
         return True
     return isinstance(error, RuntimeError) and any(words in str(error) for words in _NO_MEMORY)
 
 
 def to_probabilities(outputs: torch.Tensor, probability: str) -> torch.Tensor:
-    """Return outputs as probabilities."""
+    """Outputs as probabilities."""
     if probability == "softmax":
         return outputs.softmax(dim=1)
     return outputs.sigmoid() if probability == "sigmoid" else outputs
@@ -233,19 +233,19 @@ def _check_parameters(model: nn.Module) -> None:
 
 
 def _home(model: nn.Module) -> torch.device:
-    """Return the device of a model; one without numbers is on the CPU."""
+    """Device of a model; one without numbers is on the CPU."""
     held: torch.Tensor | None = next(iter([*model.parameters(), *model.buffers()]), None)
     return torch.device("cpu") if held is None else held.device
 
 
 def dtype_of(model: nn.Module) -> torch.dtype:
-    """Return the type of number that a model computes with."""
+    """Type of number that a model computes with."""
     kinds = (p.dtype for p in model.parameters() if p.dtype.is_floating_point)
     return next(kinds, torch.float32)
 
 
 def check_device(device: str | torch.device) -> torch.device:
-    """Return a device that is there; "auto" is CUDA, else MPS, else the CPU."""
+    """A device that is there; "auto" is CUDA, else MPS, else the CPU."""
     if device == "auto":
         name = "cuda" if torch.cuda.is_available() else "mps" if torch.mps.is_available() else "cpu"
         return torch.device(name)
@@ -264,14 +264,14 @@ def check_device(device: str | torch.device) -> torch.device:
 
 
 def check_batch_size(batch_size: Any) -> int:
-    """Return a number of images from 1 up."""
+    """A number of images from 1 up."""
     if isinstance(batch_size, bool) or not isinstance(batch_size, int | np.integer) or batch_size < 1:
         raise ValueRangeError(f"batch_size must be a whole number from 1 up, not {batch_size!r}")
     return int(batch_size)
 
 
 def check_images(images: Any) -> torch.Tensor:
-    """Return images as a tensor of shape (n, channels, height, width), finite, where they lie."""
+    """Images as a tensor of shape (n, channels, height, width), finite, where they lie."""
     stack = images if isinstance(images, torch.Tensor) else _tensor(images)
     if stack.layout != torch.strided or stack.is_meta:
         raise ValueRangeError("images must be a plain tensor that holds all its numbers, images.to_dense()")
@@ -295,7 +295,7 @@ def check_images(images: Any) -> torch.Tensor:
 
 
 def _tensor(images: Any) -> torch.Tensor:
-    """Return an array or nested sequences as a tensor."""
+    """An array or nested sequences as a tensor."""
     if isinstance(images, list | tuple) and any(isinstance(one, torch.Tensor) for one in images):
         images = [one.detach().cpu() if isinstance(one, torch.Tensor) else one for one in images]
     try:
@@ -315,14 +315,14 @@ def _tensor(images: Any) -> torch.Tensor:
 
 
 def check_flag(value: Any, name: str) -> bool:
-    """Return an option that is True or False."""
+    """An option that is True or False."""
     if not isinstance(value, bool | np.bool_):
         raise ValueRangeError(f"{name} must be True or False, not {value!r}")
     return bool(value)
 
 
 def check_outputs(outputs: Any, n: int) -> torch.Tensor:
-    """Return what a model gave for n images, if it is one row of outputs for each."""
+    """What a model gave for n images, if it is one row of outputs for each."""
     if not isinstance(outputs, torch.Tensor) or outputs.ndim != 2 or len(outputs) != n:
         shape = tuple(outputs.shape) if isinstance(outputs, torch.Tensor) else type(outputs).__name__
         raise ShapeError(
@@ -338,7 +338,7 @@ def check_outputs(outputs: Any, n: int) -> torch.Tensor:
 def check_targets(
     targets: int | Sequence[int] | np.ndarray | torch.Tensor, n: int, n_outputs: int
 ) -> np.ndarray:
-    """Return one output's index per image, int64."""
+    """One output's index per image, int64."""
     try:
         given = targets.detach().cpu().numpy() if isinstance(targets, torch.Tensor) else np.asarray(targets)
     except ValueError as error:
@@ -379,7 +379,7 @@ def outputs_of(
     device: torch.device,
     mixed_precision: bool = False,
 ) -> torch.Tensor:
-    """Return the outputs for many images, as `forward` does; on a CPU faster.
+    """Outputs for many images, as `forward` does; on a CPU faster.
 
     A pass on the CPU has no more pixels than `pass_size` says, and its images have channels last in memory
     where that pays and the network takes them so. Neither changes more than rounding.

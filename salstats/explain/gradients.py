@@ -21,60 +21,22 @@ from salstats.explain.stepping import KERNEL, SIGMA, check_baseline
 
 
 def baselines_of(images: torch.Tensor, baseline: Any) -> torch.Tensor:
-    """Return the baseline of each image, in the images' shape."""
+    """Baseline of each image, in the images' shape."""
     made = check_baseline(baseline, (1, *images.shape[1:]), KERNEL, SIGMA)
     return made.of(images, slice(None)).contiguous()
 
 
 def run_input_x_gradient(request: Request) -> torch.Tensor:
-    """Return each pixel's value times the gradient of the target by it.
-
-    Parameters
-    ----------
-    request : Request
-        No options.
-
-    Returns
-    -------
-    Tensor, shape (b, channels, height, width)
-        For a linear network w*x.
-
-    References
-    ----------
-    Shrikumar, A. et al. (2016). Not just a black box: learning important features through propagating
-    activation differences. arXiv:1605.01713
-    """
+    """Value of each pixel times the gradient of the target by it (Shrikumar et al. 2016)."""
     return InputXGradient(request.model).attribute(_leaf(request.images), target=request.targets).detach()
 
 
 def run_integrated_gradients(request: Request) -> torch.Tensor:
-    """Return the gradient of the target, integrated from the baseline to the image, times their difference.
+    """Gradient of the target, integrated from the baseline to the image, times their difference.
 
-    Parameters
-    ----------
-    request : Request
-        Options: `baseline` ("zero"); `n_steps` (50), points of Gauss-Legendre quadrature.
-
-    Returns
-    -------
-    Tensor, shape (b, channels, height, width)
-        Adds up to the target's output for the image less that for the baseline, but for the error of the
-        quadrature.
-
-    Raises
-    ------
-    ShapeError, ValueRangeError
-        The baseline fits no image, or `n_steps` is not a whole number from 1 up.
-
-    Warns
-    -----
-    SalstatsWarning
-        On average the sums are more than 10 % off.
-
-    References
-    ----------
-    Sundararajan, M., Taly, A. and Yan, Q. (2017). Axiomatic attribution for deep networks. Proceedings of
-    the 34th International Conference on Machine Learning, PMLR 70, 3319-3328. arXiv:1703.01365
+    Adds up to the target's output for the image less that for the baseline, but for the error of the
+    quadrature (Sundararajan et al. 2017); a warning says where the sums are more than 10 % off.
+    Options: `baseline` ("zero"); `n_steps` (50), points of Gauss-Legendre quadrature.
     """
     steps = check_count(request.options["n_steps"], "n_steps")
     baselines = baselines_of(request.images, request.options["baseline"])
@@ -99,34 +61,15 @@ def run_integrated_gradients(request: Request) -> torch.Tensor:
 
 
 def run_deeplift(request: Request) -> torch.Tensor:
-    """Return what each pixel contributes to the target's difference from its output for the baseline.
+    """What each pixel contributes to the target's difference from its output for the baseline.
 
-    The rescale rule of DeepLIFT, exact at each step (see `Rescale`), also for pooled maxima of windows that
-    overlap, for products such as those of squeeze-and-excitation or attention, softmax and normalisation by
-    layers or groups. One pass is made of the baselines and one of the images, for a whole batch.
-
-    Parameters
-    ----------
-    request : Request
-        Option: `baseline` ("zero").
-
-    Returns
-    -------
-    Tensor, shape (b, channels, height, width)
-        Adds up to the target's output for the image less that for the baseline.
-
-    Raises
-    ------
-    SalstatsError
-        It does not add up: the network calls functions that are not linear and have no rule, which are named.
-    ShapeError, ValueRangeError
-        The baseline fits no image.
-
-    References
-    ----------
-    Shrikumar, A., Greenside, P. and Kundaje, A. (2017). Learning important features through propagating
-    activation differences. Proceedings of the 34th International Conference on Machine Learning, PMLR 70,
-    3145-3153. arXiv:1704.02685
+    The rescale rule of DeepLIFT (Shrikumar et al. 2017), exact at each step (see `Rescale`), also for pooled
+    maxima of windows that overlap, for products such as those of squeeze-and-excitation or attention, softmax
+    and normalisation by layers or groups. One pass is made of the baselines and one of the images, for a
+    whole batch. Adds up to the target's output for the image less that for the baseline; where it does not,
+    because the network calls functions that are not linear and have no rule, it is refused and these are
+    named.
+    Option: `baseline` ("zero").
     """
     baselines = baselines_of(request.images, request.options["baseline"])
     rescale = Rescale()
@@ -145,32 +88,14 @@ def run_deeplift(request: Request) -> torch.Tensor:
 
 
 def run_gradient_shap(request: Request) -> torch.Tensor:
-    """Return the mean of gradient times difference at random points between baselines and the noisy image.
+    """Mean of gradient times difference at random points between baselines and the noisy image.
 
-    captum's formula. captum draws from the global random generators, so the draws are made here, from those
-    of each image: first the baselines' places, then the points, then the noise.
-
-    Parameters
-    ----------
-    request : Request
-        Options: `baseline` ("zero"), also an array (m, channels, height, width) of which one is drawn for
-        each point; `n_samples` (20), points; `stdev` (0), standard deviation of the noise in the numbers that
-        the network takes.
-
-    Returns
-    -------
-    Tensor, shape (b, channels, height, width)
-        On average adds up to the target's output for the image less its mean for the baselines.
-
-    Raises
-    ------
-    ShapeError, ValueRangeError
-        The baseline fits no image, `n_samples` is not a whole number from 1 up, or `stdev` is negative.
-
-    References
-    ----------
-    Lundberg, S. M. and Lee, S.-I. (2017). A unified approach to interpreting model predictions. Advances in
-    Neural Information Processing Systems 30, 4765-4774. arXiv:1705.07874
+    captum's formula (Lundberg & Lee 2017). captum draws from the global random generators, so the draws are
+    made here, from those of each image: first the baselines' places, then the points, then the noise. On
+    average it adds up to the target's output for the image less its mean for the baselines.
+    Options: `baseline` ("zero"), also an array (m, channels, height, width) of which one is drawn for each
+    point; `n_samples` (20), points; `stdev` (0), standard deviation of the noise in the numbers that the
+    network takes.
     """
     n_samples = check_count(request.options["n_samples"], "n_samples")
     stdev = request.options["stdev"]
@@ -200,7 +125,7 @@ def run_gradient_shap(request: Request) -> torch.Tensor:
 
 
 def _distribution(image: torch.Tensor, baseline: Any) -> torch.Tensor:
-    """Return the baselines of which one is drawn for each point, shape (m, channels, height, width)."""
+    """Baselines of which one is drawn for each point, shape (m, channels, height, width)."""
     if not isinstance(baseline, str) and np.ndim(baseline) == 4:
         given = (
             baseline.detach() if isinstance(baseline, torch.Tensor) else torch.as_tensor(np.asarray(baseline))
@@ -218,7 +143,7 @@ def _distribution(image: torch.Tensor, baseline: Any) -> torch.Tensor:
 
 
 def _gradients(model: nn.Module, images: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    """Return the gradient of each image's target by its pixels; parameters keep theirs."""
+    """Gradient of each image's target by its pixels; parameters keep theirs."""
     with torch.enable_grad():
         leaf = _leaf(images)
         outputs = check_outputs(model(leaf), len(leaf))
@@ -228,45 +153,20 @@ def _gradients(model: nn.Module, images: torch.Tensor, targets: torch.Tensor) ->
 
 
 def _leaf(images: torch.Tensor) -> torch.Tensor:
-    """Return a copy that gradients are taken by; captum warns where it has to ask for them itself."""
+    """A copy that gradients are taken by; captum warns where it has to ask for them itself."""
     return images.detach().clone().requires_grad_()
 
 
 def run_lrp(request: Request) -> torch.Tensor:
-    """Return the relevance of each pixel: the target's output, handed back step by step.
+    """Relevance of each pixel: the target's output, handed back step by step (Bach et al. 2015).
 
     The epsilon rule wherever numbers are mixed: convolutions, linear layers, batch normalisation, sums,
     averages and pooled maxima. Activations that give 0 of 0 (ReLU, tanh, SiLU, GELU) hand on what they get,
     and so does what only rearranges numbers. So it takes networks of these steps (VGG, ResNet, DenseNet,
-    Inception), and none with layer normalisation, attention or gates (ViT, Swin, ConvNeXt, EfficientNet).
-
-    Parameters
-    ----------
-    request : Request
-        Option: `epsilon` (1e-9), added to the size of each output that relevance is divided by.
-
-    Returns
-    -------
-    Tensor, shape (b, channels, height, width)
-        With the share of the biases, also those of batch normalisation, adds up to the target's output, but
-        for what epsilon keeps.
-
-    Raises
-    ------
-    SalstatsError
-        A step has no rule, such as a product of two things that come from the image: named.
-    ValueRangeError
-        `epsilon` is not a positive number.
-
-    Warns
-    -----
-    SalstatsWarning
-        With the share of biases sums are more than 10 % off: epsilon keeps much, or a step is no such one.
-
-    References
-    ----------
-    Bach, S. et al. (2015). On pixel-wise explanations for non-linear classifier decisions by layer-wise
-    relevance propagation. PLoS ONE 10, e0130140. doi:10.1371/journal.pone.0130140
+    Inception), and none with layer normalisation, attention or gates (ViT, Swin, ConvNeXt, EfficientNet): a
+    step without a rule is named. With the share of the biases it adds up to the target's output, but for what
+    epsilon keeps; a warning says where the sums are more than 10 % off.
+    Option: `epsilon` (1e-9), added to the size of each output that relevance is divided by.
     """
     epsilon = request.options["epsilon"]
     if isinstance(epsilon, bool) or not isinstance(epsilon, int | float) or not 0 < epsilon < np.inf:
@@ -284,7 +184,7 @@ def run_lrp(request: Request) -> torch.Tensor:
 
 
 def separate_modules(model: nn.Module) -> nn.Module:
-    """Return the network itself: DeepLIFT and LRP take any network as it is.
+    """The network itself: DeepLIFT and LRP take any network as it is.
 
     They once needed a module of its own for each activation, pooling and addition.
 

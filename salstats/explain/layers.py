@@ -38,7 +38,7 @@ class Pass:
 
 
 def layer_names(model: nn.Module) -> list[str]:
-    """Return the names of a network's modules, in the order of `named_modules()`.
+    """Names of a network's modules, in the order of `named_modules()`.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def layer_names(model: nn.Module) -> list[str]:
 
 
 def find_layer(model: nn.Module, images: Any) -> str:
-    """Return the name of the layer that a CAM takes where none is named: the last convolutional stage.
+    """Name of the layer that a CAM takes where none is named: the last convolutional stage.
 
     That is the last one, in the order of one forward pass, from the last convolution on, whose output still
     has the last convolution's grid: its activation, or the block that holds it; a grid that was pooled and
@@ -107,7 +107,7 @@ def find_layer(model: nn.Module, images: Any) -> str:
 
 
 def last_stage(model: nn.Module, shown: Pass) -> str:
-    """Return the name of the last convolutional stage from a pass in which everything was watched."""
+    """Name of the last convolutional stage from a pass in which everything was watched."""
     modules = dict(model.named_modules())
     seen = [(name, output) for name, output in shown.seen if name]
     convolutions = [at for at, (name, _) in enumerate(seen) if isinstance(modules.get(name), nn.Conv2d)]
@@ -162,22 +162,7 @@ def watch(model: nn.Module, image: torch.Tensor, layers: Mapping[str, nn.Module]
 
 
 def named_layers(model: nn.Module, layer: Layer) -> dict[str, nn.Module]:
-    """Return the layers that were asked for: the module of each, by name.
-
-    Parameters
-    ----------
-    model : torch.nn.Module
-    layer : str, torch.nn.Module, or a sequence of these
-
-    Returns
-    -------
-    dict of str to torch.nn.Module
-
-    Raises
-    ------
-    SalstatsError
-        A name the model does not have, a module that is not in it, one layer twice, or none.
-    """
+    """Module of each layer that was asked for, by name."""
     if not isinstance(layer, str | nn.Module | Iterable):
         raise SalstatsError(f"layer must be a name or a module of the network, not {type(layer).__name__}")
     asked = [layer] if isinstance(layer, str | nn.Module) else list(layer)
@@ -197,7 +182,7 @@ def named_layers(model: nn.Module, layer: Layer) -> dict[str, nn.Module]:
 
 
 def _name_of(modules: Mapping[str, nn.Module], layer: Any) -> str:
-    """Return the name of a layer in the model."""
+    """Name of a layer in the model."""
     if isinstance(layer, nn.Module):
         name = next((name for name, module in modules.items() if module is layer), None)
         if name is None:
@@ -220,15 +205,7 @@ def _name_of(modules: Mapping[str, nn.Module], layer: Any) -> str:
 def check_reached(
     shown: Pass, layers: Mapping[str, nn.Module], reshape: Reshape | None
 ) -> dict[str, nn.Module]:
-    """Return the layers in the order in which a pass reaches them, if each gives one grid.
-
-    Raises
-    ------
-    SalstatsError
-        A layer that the pass does not reach, or reaches more than once.
-    ShapeError
-        What a layer gives is no grid, (b, channels, height, width), also after `reshape`.
-    """
+    """Layers in the order in which a pass reaches them, if it reaches each once and each gives one grid."""
     order = [name for name, _ in shown.seen if name in layers]
     for name in layers:
         if name not in order:
@@ -264,7 +241,7 @@ def _check_grid(output: Any, name: str, reshape: Reshape | None, image: tuple[in
 
 
 def _has_proportions(grid: tuple[int, int], image: tuple[int, int]) -> bool:
-    """Return whether a grid has the proportions of an image, but for one row or column."""
+    """Whether a grid has the proportions of an image, but for one row or column."""
     return abs(grid[0] * image[1] - grid[1] * image[0]) <= max(image)
 
 
@@ -277,7 +254,7 @@ class VitGrid:
     n_prefix: int = 1
 
     def __call__(self, tokens: torch.Tensor) -> torch.Tensor:
-        """Return (b, channels, height, width) of (b, tokens, channels) or (b, height, width, channels)."""
+        """(b, channels, height, width) of (b, tokens, channels) or (b, height, width, channels)."""
         if not isinstance(tokens, torch.Tensor) or tokens.ndim not in (3, 4):
             got = tuple(tokens.shape) if isinstance(tokens, torch.Tensor) else type(tokens).__name__
             raise ShapeError(
@@ -297,7 +274,7 @@ class VitGrid:
         return patches.reshape(len(tokens), height, width, tokens.shape[2]).permute(0, 3, 1, 2)
 
     def _sides(self, n_tokens: int) -> tuple[int, int]:
-        """Return the sides of the grid; square where neither is said."""
+        """Sides of the grid; square where neither is said."""
         if self.height is not None:
             return self.height, self.width or n_tokens // self.height
         if self.width is not None:
@@ -307,7 +284,7 @@ class VitGrid:
 
 
 def vit_grid(height: int | None = None, width: int | None = None, *, n_prefix: int = 1) -> VitGrid:
-    """Return what lays the tokens of a transformer's layer on a grid, for `explain(reshape=)`.
+    """A layout for the tokens of a transformer's layer on a grid, for `explain(reshape=)`.
 
     Parameters
     ----------

@@ -77,7 +77,7 @@ def explain(
     progress: bool = False,
     **options: Any,
 ) -> np.ndarray:
-    """Return a saliency map for each image and the output that it is asked about.
+    """Saliency map of each image, for the output that it is asked about.
 
     A map depends on its image, its target and its random numbers only: not on the other images, and not on
     the batch size but for rounding. The model is in evaluation mode meanwhile and afterwards as it was:
@@ -261,7 +261,7 @@ def explain(
 
 
 def _check_model(model: Any, row: Method) -> Any:
-    """Return the model that is looked into, if the method can."""
+    """Model that is looked into, if the method can."""
     if type(model).__name__ == "OptimizedModule":
         # torch.compile: the module behind it has the layers' own names, and calls hooks
         model = model._orig_mod
@@ -284,7 +284,7 @@ def _check_model(model: Any, row: Method) -> Any:
 
 
 def _check_reshape(reshape: Any) -> Reshape | None:
-    """Return what makes a grid of a layer's output."""
+    """What makes a grid of a layer's output."""
     if isinstance(reshape, str):
         check_choice(reshape, ("vit",), "reshape")
         return VitGrid()
@@ -295,14 +295,14 @@ def _check_reshape(reshape: Any) -> Reshape | None:
 
 
 def _groups(row: Method, images: torch.Tensor, seeds: np.ndarray | None) -> list[list[int]]:
-    """Return the places of equal images where that matters: for shared passes and shared random numbers."""
+    """Places of equal images where that matters: for shared passes and shared random numbers."""
     if row.kind == GRADIENT and not row.random:
         return [[place] for place in range(len(images))]
     return equal_images(images, seeds)
 
 
 def _check_seeds(seeds: Sequence[int] | np.ndarray | None, n: int) -> np.ndarray | None:
-    """Return the seeds that are given, one per image."""
+    """Seeds that are given, one per image."""
     if seeds is None:
         return None
     given = np.asarray(seeds)
@@ -314,7 +314,7 @@ def _check_seeds(seeds: Sequence[int] | np.ndarray | None, n: int) -> np.ndarray
 
 
 def _drawn(n: int, groups: list[list[int]], rng: int | np.random.Generator) -> np.ndarray:
-    """Return one seed per image, made of the call's and the first equal image's place."""
+    """One seed per image, made of the call's and the first equal image's place."""
     generator = check_generator(rng)
     seed = int(generator.integers(2**63)) if isinstance(rng, np.random.Generator) else int(rng)
     drawn = np.zeros(n, np.uint64)
@@ -331,7 +331,7 @@ def _look(
     layer: Layer | None,
     reshape: Reshape | None,
 ) -> tuple[dict[str, nn.Module], int]:
-    """Return the layers, in the order a pass reaches them, and the number of outputs: from one pass."""
+    """Layers, in the order a pass reaches them, and the number of outputs: from one pass."""
     named: dict[str, nn.Module] = {}
     if layer is not None:
         named = named_layers(model, layer)
@@ -350,20 +350,20 @@ def _look(
 
 
 def _places(groups: list[list[int]]) -> list[list[int]]:
-    """Return groups by where they stand one behind the other."""
+    """Groups by where they stand one behind the other."""
     ends = np.cumsum([len(group) for group in groups]).tolist()
     return [list(range(end - len(group), end)) for group, end in zip(groups, ends, strict=True)]
 
 
 def _runner(row: Method) -> Runner:
-    """Return the function that computes a method."""
+    """Function that computes a method."""
     module, name = row.run.split(":")
     runner: Runner = getattr(import_module(module), name)
     return runner
 
 
 def _run(runner: Runner, request: Request, row: Method) -> torch.Tensor:
-    """Return what a method gives for a batch."""
+    """What a method gives for a batch."""
     try:
         return runner(request)
     except (RuntimeError, MemoryError) as error:

@@ -77,23 +77,23 @@ class Plan:
     seed: int
 
     def draws(self, making: Making) -> tuple[int | None, ...]:
-        """Return the seeds of a method's maps; None for the run's own, which is in no column."""
+        """Seeds of a method's maps; None for the run's own, which is in no column."""
         return self.seeds if making.row.random and self.seeds else (None,)
 
     def series(self, network: Network, making: Making, seed: int | None) -> Series:
-        """Return who made a map."""
+        """Who made a map."""
         if self.ensemble is not None:
             return Series(making.name, self.ensemble, None if seed is None else str(seed))
         own = network.seed if seed is None else seed
         return Series(making.name, network.name, None if own is None else str(own))
 
     def key(self, case: str, task: str, network: Network, making: Making, seed: int | None) -> MapKey:
-        """Return the name of a map."""
+        """Name of a map."""
         series = self.series(network, making, seed)
         return MapKey(case, task, series.method, series.model, series.seed)
 
     def settings(self, digests: Mapping[int, str]) -> dict[Series | tuple[Series, str], str]:
-        """Return how the maps of each series are made, in words; `digests` are those of the members.
+        """How the maps of each series are made, in words; `digests` are those of the members.
 
         Beside them stand the outputs of each task, which may be other ones in another run.
         """
@@ -122,7 +122,7 @@ class Plan:
         return found
 
     def _together(self, digests: Mapping[int, str]) -> str:
-        """Return what tells an ensemble from another: its members, and what each answers for."""
+        """What tells an ensemble from another: its members, and what each answers for."""
         tasks = [sorted(outputs) for _, outputs in self.members]
         # lists of their own make another ensemble of every task; one list for all tasks may get tasks later
         listed = tasks if any(t != tasks[0] for t in tasks) else []
@@ -145,7 +145,7 @@ def checked_plan(
     seeds: Sequence[int] | None,
     rng: int,
 ) -> Plan:
-    """Return what a run was asked for, checked before anything is loaded."""
+    """What a run was asked for, checked before anything is loaded."""
     members = network_outputs(networks, tasks)
     names = [methods] if isinstance(methods, str) else list(dict.fromkeys(methods))
     if not names:
@@ -191,7 +191,7 @@ def checked_plan(
 
 
 def _seeds(seeds: Any) -> tuple[int, ...]:
-    """Return seeds, each once; none where there are none."""
+    """Seeds, each once; none where there are none."""
     if seeds is None:
         return ()
     given = np.asarray(seeds)
@@ -201,13 +201,13 @@ def _seeds(seeds: Any) -> tuple[int, ...]:
 
 
 def _making(name: str, options: Mapping[str, Any]) -> Making:
-    """Return a method of the run; its entry in the options may say what computes it under another name."""
+    """A method of the run; its entry in the options may say what computes it under another name."""
     own = dict(options)
     return Making(str(name), check_method(own.pop("method", name)), own)
 
 
 def case_seed(seed: int, member: int, case: str) -> int:
-    """Return the seed of a case's random numbers: the same in every run, whatever else is made.
+    """Seed of a case's random numbers: the same in every run, whatever else is made.
 
     It knows neither task nor method: passes that serve all tasks can be shared, and networks that are not
     an ensemble are compared on the same draws.
@@ -265,14 +265,14 @@ class Known:
 
 
 def _mapping(given: Any, name: str) -> Mapping[Any, Any]:
-    """Return a mapping, empty where there is none."""
+    """A mapping, empty where there is none."""
     if not isinstance(given, Mapping | None):
         raise SalstatsError(f"{name} must be a mapping, not {type(given).__name__}")
     return given or {}
 
 
 def digests_of(members: Sequence[tuple[Network, Any]], opened: Any) -> dict[int, str]:
-    """Return what tells each network from another; `opened` loads one."""
+    """What tells each network from another; `opened` loads one."""
 
     def digest(network: Network) -> str:
         module: nn.Module = opened(network)

@@ -200,7 +200,7 @@ class _Opened:
         self._module: nn.Module | None = None
 
     def open(self, network: Network) -> nn.Module:
-        """Return a network, loaded; the one before it is dropped first."""
+        """A network, loaded; the one before it is dropped first."""
         if self._module is None or self._network is not network:
             self.close()
             module = network.open()
@@ -309,7 +309,7 @@ class _Run:
                 )
 
     def _on_frame(self, key: MapKey, saliency: np.ndarray, prob: float, geometry: Geometry) -> _Made:
-        """Return a map of the network's input as one of the whole image."""
+        """A map of the network's input as one of the whole image."""
         if self.plan.ensemble is not None:
             saliency = scaled(saliency, self.plan.scale)
         if self.plan.resolution == "image":
@@ -322,7 +322,7 @@ class _Run:
 def _of_one_shape(
     cases: Sequence[str], ready: ReadyImages, network: Network
 ) -> list[dict[str, tuple[np.ndarray, Geometry]]]:
-    """Return the images of cases as a network takes them, those of one shape together."""
+    """Images of cases as a network takes them, those of one shape together."""
     found: dict[tuple[int, ...], dict[str, tuple[np.ndarray, Geometry]]] = {}
     for case in cases:
         image, geometry = ready.get(case, network.preparation)
@@ -331,7 +331,7 @@ def _of_one_shape(
 
 
 def _sum(total: _Made | None, made: _Made) -> _Made:
-    """Return the sum of maps and probabilities, in float64."""
+    """Sum of maps and probabilities, in float64."""
     own = made.saliency.astype(np.float64)
     if total is None:
         return _Made(made.key, own, made.prob, made.shape)

@@ -65,7 +65,7 @@ class Method:
 
 
 def _cam(name: str, label: str, source: str, *, by_target: bool = True, **options: Any) -> Method:
-    """Return the row of a method of pytorch-grad-cam."""
+    """Row of a method of pytorch-grad-cam."""
     run = f"salstats.explain.cams:run_{name.replace('++', 'plusplus')}"
     own = MappingProxyType(options)
     return Method(name, label, CAM, "grad-cam", run, source, layer=True, by_target=by_target, options=own)
@@ -236,7 +236,7 @@ METHODS: Mapping[str, Method] = MappingProxyType({row.name: row for row in _ROWS
 
 
 def list_methods() -> pd.DataFrame:
-    """Return the methods that `explain` knows, one row each.
+    """The methods that `explain` knows, one row each.
 
     Returns
     -------
@@ -283,12 +283,12 @@ def list_methods() -> pd.DataFrame:
 
 
 def check_method(name: object) -> Method:
-    """Return the row of a method."""
+    """Row of a method."""
     return METHODS[check_choice(name, tuple(METHODS), "method")]
 
 
 def check_options(method: Method, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a method, its defaults filled in."""
+    """Options of a method, its defaults filled in."""
     unknown = [name for name in options if name not in method.options]
     if unknown:
         has = f"it has {quoted(method.options)}" if method.options else "it has none of its own"
@@ -297,5 +297,5 @@ def check_options(method: Method, options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def without_hooks() -> list[str]:
-    """Return the methods that need no more of a model than its outputs."""
+    """Methods that need no more of a model than its outputs."""
     return [row.name for row in METHODS.values() if not row.hooks]

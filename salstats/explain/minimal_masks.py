@@ -68,7 +68,7 @@ def minimal_mask(
     device: str | torch.device | None = None,
     mixed_precision: bool = False,
 ) -> MinimalMasks:
-    """Return the fewest most salient pixels of each map on which the network keeps its class.
+    """The fewest most salient pixels of each map on which the network keeps its class.
 
     Pixels are put onto the baseline in the order of salience, chunk by chunk, until the network gives the
     class that it gives the whole image. The pixels shown by then are the mask. None may be enough, where
@@ -284,7 +284,7 @@ class _Found:
 
 
 def _targets(targets: Any, whole: torch.Tensor, probability: str) -> np.ndarray:
-    """Return the class of each image: as asked for, or what the network makes of the whole image."""
+    """Class of each image: as asked for, or what the network makes of the whole image."""
     if probability == "softmax" and whole.shape[1] < 2:
         raise ShapeError(
             "a network with one output always keeps its class; probability='sigmoid' looks at its probability"
@@ -304,7 +304,7 @@ class _Rule:
     def kept(
         self, outputs: torch.Tensor, targets: np.ndarray, names: Sequence[str], counts: np.ndarray
     ) -> np.ndarray:
-        """Return for each row of outputs whether its target is kept; NaN is an error that names the row."""
+        """For each row of outputs whether its target is kept; NaN is an error that names the row."""
         bad = outputs.isnan().any(dim=1).numpy()
         if bad.any():
             at = int(np.flatnonzero(bad)[0])
@@ -340,7 +340,7 @@ def _run(
 
 
 def _mask(one: _Found, sizes: np.ndarray) -> np.ndarray:
-    """Return the mask of a finished search, and let go of its image."""
+    """Mask of a finished search, and let go of its image."""
     assert one.ordered is not None
     n = 0 if one.search.answer is None else int(sizes[one.search.answer])
     ranks, one.ordered = one.ordered.ranks, None

@@ -27,7 +27,7 @@ _ROUNDING = 1e4
 
 
 def _names(text: str) -> frozenset[str]:
-    """Return the names in a text."""
+    """Names in a text."""
     return frozenset(text.split())
 
 
@@ -82,7 +82,7 @@ class _Pass(TorchFunctionMode):
         return args[0].copy_(made)
 
     def step(self, name: str, func: Function, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        """Return what a function gives, with its multipliers."""
+        """What a function gives, with its multipliers."""
         made = func(*args, **options)
         given = made if isinstance(made, tuple) else (made,)
         if name not in (*_RULES, *_MADE_OF, *_LINEAR) and _of_image(given):
@@ -90,7 +90,7 @@ class _Pass(TorchFunctionMode):
         return made
 
     def named(self) -> str:
-        """Return what a message says of the functions of which nothing is known."""
+        """What a message says of the functions of which nothing is known."""
         return f"; it calls {quoted(self.unknown)}, for which there is no rule" if self.unknown else ""
 
 
@@ -107,7 +107,7 @@ class Rescale(_Pass):
         self.refers = True
 
     def step(self, name: str, func: Function, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        """Return what a function gives; note what it takes from the baselines, or use that."""
+        """What a function gives; note what it takes from the baselines, or use that."""
         if name in _MADE_OF:
             with self:
                 return _MADE_OF[name](*args, **options)
@@ -145,7 +145,7 @@ class Relevance(_Pass):
         self.of_biases = 0.0
 
     def step(self, name: str, func: Function, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        """Return what a function gives."""
+        """What a function gives."""
         made = super().step(name, func, args, options)
         if not isinstance(made, torch.Tensor) or not made.requires_grad:
             return made
@@ -170,21 +170,21 @@ class Relevance(_Pass):
         return made
 
     def _passed(self, biases: torch.Tensor, share: torch.Tensor, gradient: torch.Tensor) -> torch.Tensor:
-        """Return the gradient that goes on, and count what the biases keep."""
+        """Gradient that goes on, and count what the biases keep."""
         passed = gradient * share
         self.of_biases += (passed * biases).sum().item()
         return passed
 
 
 def _of_image(args: tuple[Any, ...]) -> bool:
-    """Return whether a function takes numbers that come from the image: those have gradients, no others."""
+    """Whether a function takes numbers that come from the image: those have gradients, no others."""
     return any(isinstance(one, torch.Tensor) and one.requires_grad for one in args)
 
 
 def _sloped(
     x: torch.Tensor, made: torch.Tensor, reference: torch.Tensor, of_reference: torch.Tensor
 ) -> torch.Tensor:
-    """Return what was made of x, with the slope from the reference as its gradient.
+    """What was made of x, with the slope from the reference as its gradient.
 
     Where they differ by less than half of the digits it is the gradient: a slope would be rounding.
     """
@@ -199,7 +199,7 @@ def _sloped(
 def _elementwise(
     func: Function, args: tuple[Any, ...], options: dict[str, Any], noted: tuple[torch.Tensor, ...]
 ) -> torch.Tensor:
-    """Return what a function makes of each number, with its slope."""
+    """What a function makes of each number, with its slope."""
     made, of_reference = (func(one, *args[1:], **options) for one in (args[0], noted[0]))
     return _sloped(args[0], made, noted[0], of_reference)
 
@@ -211,7 +211,7 @@ def _product(
     options: dict[str, Any],
     noted: tuple[torch.Tensor, ...],
 ) -> torch.Tensor:
-    """Return a product; the change of each factor counts by the mean of the other."""
+    """A product; the change of each factor counts by the mean of the other."""
     made: torch.Tensor
     if len(noted) < 2:
         made = func(*args, **options)
@@ -228,7 +228,7 @@ def _max_pool(
     options: dict[str, Any],
     noted: tuple[torch.Tensor, ...],
 ) -> torch.Tensor:
-    """Return the maxima: a rise belongs to the image's maximum, a fall to the one that the baseline had.
+    """Maxima: a rise belongs to the image's maximum, a fall to the one that the baseline had.
 
     The difference there is at least as large, so that no multiplier leaves 0 to 1, and windows may overlap.
     """
@@ -257,7 +257,7 @@ def _max_pool(
 def _softmax(
     func: Function, args: tuple[Any, ...], options: dict[str, Any], noted: tuple[torch.Tensor, ...]
 ) -> torch.Tensor:
-    """Return shares; their change goes by the logarithmic mean of both, less the mean change of all."""
+    """Shares; their change goes by the logarithmic mean of both, less the mean change of all."""
     own, reference = args[0].detach(), noted[0]
     dim = options["dim"] if "dim" in options else args[1]
     logs, of_reference = own.log_softmax(dim), reference.log_softmax(dim)
@@ -279,7 +279,7 @@ _RULES: dict[str, Callable[..., torch.Tensor]] = {
 
 
 def _standardized(x: torch.Tensor, dims: tuple[int, ...], eps: float) -> torch.Tensor:
-    """Return numbers less their mean, divided by their standard deviation."""
+    """Numbers less their mean, divided by their standard deviation."""
     centred = x - x.mean(dims, keepdim=True)
     return centred * ((centred * centred).mean(dims, keepdim=True) + eps).rsqrt()
 
@@ -287,7 +287,7 @@ def _standardized(x: torch.Tensor, dims: tuple[int, ...], eps: float) -> torch.T
 def _layer_norm(
     x: torch.Tensor, shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5, *_: Any
 ) -> torch.Tensor:
-    """Return what torch's function of that name does."""
+    """What torch's function of that name does."""
     made = _standardized(x, tuple(range(-len(shape), 0)), eps)
     made = made if weight is None else made * weight
     return made if bias is None else made + bias
@@ -296,7 +296,7 @@ def _layer_norm(
 def _group_norm(
     x: torch.Tensor, groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5, *_: Any
 ) -> torch.Tensor:
-    """Return what torch's function of that name does."""
+    """What torch's function of that name does."""
     made = _standardized(x.reshape(len(x), groups, -1), (-1,), eps).reshape(x.shape)
     each = (-1, *(1,) * (x.ndim - 2))
     made = made if weight is None else made * weight.reshape(each)
@@ -310,7 +310,7 @@ _MADE_OF: dict[str, Function] = {"layer_norm": _layer_norm, "group_norm": _group
 def pass_back(
     model: nn.Module, images: torch.Tensor, targets: torch.Tensor, mode: _Pass
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the multipliers of each pixel, and the targets' outputs."""
+    """Multipliers of each pixel, and the targets' outputs."""
     with without_parameter_gradients(model):
         leaf = images.detach().clone().requires_grad_()
         # no leaf: a network may change its images in place
@@ -323,7 +323,7 @@ def pass_back(
 
 
 def of_targets(outputs: Any, targets: torch.Tensor) -> torch.Tensor:
-    """Return each image's output."""
+    """Each image's output."""
     return check_outputs(outputs, len(targets)).gather(1, targets[:, None].long())[:, 0]
 
 
@@ -338,15 +338,8 @@ def check_sums(
 ) -> None:
     """Warn, or raise SalstatsError, where sums are on average not within a share of what they have to be.
 
-    Parameters
-    ----------
-    found, expected : Tensor, shape (b,)
-    outputs : Tensor, shape (b,)
-        Of rounding, they say the size.
-    within : float
-    message : str
-        The same for every batch, so that it is shown once.
-    refuse : bool
+    `outputs` are those of which the sums are made: of rounding, they say the size. The message is the same
+    for every batch, so that it is shown once.
     """
     rounding = _ROUNDING * torch.finfo(outputs.dtype).eps
     gap = (found.double() - expected.double()).abs().sum()

@@ -38,28 +38,18 @@ class Keys:
     tasks: list[str] | None = None
 
     def text(self, place: int) -> str:
-        """Return what an image is called in a message."""
+        """What an image is called in a message."""
         of_task = f", task {self.tasks[place]}" if self.tasks is not None else ""
         return f"case {self.cases[place]}{of_task}"
 
     def columns(self, places: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the key columns of rows that belong to some images."""
+        """Key columns of rows that belong to some images."""
         given = {"case": self.cases} | ({} if self.tasks is None else {"task": self.tasks})
         return {name: np.array(values, dtype=object)[places] for name, values in given.items()}
 
 
 def check_keys(cases: Sequence[Any] | None, tasks: Sequence[Any] | None, n: int) -> Keys:
-    """Return what each of n images is; without names they are counted from 0.
-
-    Raises
-    ------
-    ShapeError
-        Not one name per image.
-    ValueRangeError
-        An empty name.
-    SalstatsError
-        Two images of one case, or of one case and task.
-    """
+    """What each of n images is, by default counted from 0; no two may be one case, or case and task."""
     keys = Keys(
         [str(i) for i in range(n)] if cases is None else _names(cases, n, "cases"),
         None if tasks is None else _names(tasks, n, "tasks"),
@@ -74,7 +64,7 @@ def check_keys(cases: Sequence[Any] | None, tasks: Sequence[Any] | None, n: int)
 
 
 def _names(given: Sequence[Any], n: int, what: str) -> list[str]:
-    """Return one name per image as text."""
+    """One name per image as text."""
     if isinstance(given, str) or not isinstance(given, Sized) or len(given) != n:
         listed = isinstance(given, Sized) and not isinstance(given, str)
         shown = len(given) if listed else repr(given)
@@ -86,14 +76,7 @@ def _names(given: Sequence[Any], n: int, what: str) -> list[str]:
 
 
 def check_maps(maps: Any, method: str | None, keys: Keys) -> dict[str, list[np.ndarray]]:
-    """Return the maps of each method, one per image.
-
-    Raises
-    ------
-    SalstatsError
-        No maps at all; `method` beside maps that name their methods; and with its case and method a map
-        that is not finite or has not two dimensions.
-    """
+    """Maps of each method, one per image, all finite; an error names case and method."""
     if isinstance(maps, Mapping):
         if method is not None:
             raise SalstatsError(
@@ -117,7 +100,7 @@ def check_maps(maps: Any, method: str | None, keys: Keys) -> dict[str, list[np.n
 
 
 def _one_per_image(given: Any, method: str, n: int) -> list[np.ndarray]:
-    """Return the maps of a method as arrays on the CPU."""
+    """Maps of a method as arrays on the CPU."""
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise ShapeError(f"maps of method {method} must be one per image, not {type(given).__name__}")
     try:
@@ -167,26 +150,11 @@ class CaseMaps:
 def maps_of_folder(
     network: Network, module: nn.Module, images: Any, folder: str | os.PathLike[str]
 ) -> list["FolderCase"]:
-    """Return the cases of a map folder that have maps of a network, in the order of the table.
+    """Cases of a map folder that have maps of a network, in the order of the table.
 
-    Parameters
-    ----------
-    network : Network
-        Its maps are those of its name, and seed where it has one; a folder without a column `model` has
-        maps of one network.
-    module : torch.nn.Module
-        The network, loaded.
-    images : mapping of str to image
-        As for `make_maps`.
-    folder : path
-
-    Raises
-    ------
-    SalstatsError
-        The folder has no maps of the network, the network does not know a task, or a case has no image.
-    InputFileError
-        The folder is none, see `read_map_folder`, or its settings say that its maps were made from another
-        network.
+    A network's maps are those of its name, and seed where it has one; a folder without a column `model` has
+    maps of one network. `images` are as for `make_maps`. Settings that say another network made the maps are
+    an error.
     """
     if not isinstance(images, Mapping):
         raise SalstatsError("images must map each case of the folder to its image, as make_maps takes them")
@@ -214,7 +182,7 @@ def maps_of_folder(
 
 
 def _is_of(series: Series, network: Network) -> bool:
-    """Return whether a network made the maps of a series."""
+    """Whether a network made the maps of a series."""
     own_seed = None if network.seed is None else str(network.seed)
     return series.model in (None, network.name) and own_seed in (None, series.seed)
 

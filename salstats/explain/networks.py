@@ -104,11 +104,11 @@ class Network:
             )
 
     def __str__(self) -> str:
-        """Return its name, with the seed of its training where it has one."""
+        """Its name, with the seed of its training where it has one."""
         return self.name if self.seed is None else f"{self.name}:{self.seed}"
 
     def open(self) -> nn.Module:
-        """Return the network, loaded.
+        """Network, loaded.
 
         Raises
         ------
@@ -123,7 +123,7 @@ class Network:
         return module
 
     def arguments(self, name: str, row: Method, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what `explain` is given for a method: what the network says itself, and options.
+        """What `explain` is given for a method: what the network says itself, and options.
 
         Options of this network go before those of all; a method that looks at probabilities gets the
         network's rule.
@@ -145,7 +145,7 @@ class Network:
         return own | given
 
     def digest(self, module: nn.Module) -> str:
-        """Return a text that changes with the weights, the modules and their options, and the preparation."""
+        """A text that changes with the weights, the modules and their options, and the preparation."""
         total = hashlib.sha256(repr((self.probability, self.preparation)).encode())
         for name, part in module.named_modules():
             # weights do not show a stride; modules of others may say where they lie in memory
@@ -166,7 +166,7 @@ def load_checkpoint(
     *,
     prefix: str | None = None,
 ) -> nn.Module:
-    """Return a new network with the weights of a file.
+    """A new network with the weights of a file.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ def load_checkpoint(
 
 
 def _weights(held: Any, file: Path) -> dict[str, torch.Tensor]:
-    """Return the mapping of names to weights in what a file holds."""
+    """Mapping of names to weights in what a file holds."""
     found = held
     for key in _WEIGHTS:
         if isinstance(held, Mapping) and isinstance(held.get(key), Mapping):
@@ -258,7 +258,7 @@ def _weights(held: Any, file: Path) -> dict[str, torch.Tensor]:
 
 
 def _is_plain(value: Any, wanted: torch.Tensor) -> bool:
-    """Return whether a weight is a tensor that a network can take over as it is."""
+    """Whether a weight is a tensor that a network can take over as it is."""
     if not isinstance(value, torch.Tensor) or value.is_meta:
         return False
     return value.layout == wanted.layout and value.is_complex() <= wanted.is_complex()
@@ -290,20 +290,11 @@ def network_outputs(
     networks: Sequence[Network] | Mapping[str, Sequence[Network]],
     tasks: Iterable[str] | Mapping[str, int] | None,
 ) -> list[tuple[Network, dict[str, int]]]:
-    """Return each network once, with the output of each task that it answers for.
+    """Each network once, with the output of each task that it answers for.
 
-    Parameters
-    ----------
-    networks : sequence of Network, or mapping of task to a sequence of them
-        All for all tasks; or for each task its own list.
-    tasks : sequence of str, mapping of str to int, or None
-        Tasks in their order; as a mapping also the outputs of networks that do not say them. None: all
-        tasks of the networks, or of the mapping.
-
-    Raises
-    ------
-    SalstatsError
-        No network, two of one name and seed, no task, or a network that does not know a task.
+    `networks` are all for all tasks, or for each task its own list. `tasks` stand in their order; as a
+    mapping also with the outputs of networks that do not say them; None: all tasks of the networks, or of the
+    mapping.
     """
     lists = networks if isinstance(networks, Mapping) else None
     listed = [n for group in lists.values() for n in group] if lists is not None else list(_flat(networks))
@@ -342,7 +333,7 @@ def network_outputs(
 
 
 def _output(value: Any, task: str, network: Network) -> int:
-    """Return the index of a task's output."""
+    """Index of a task's output."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise SalstatsError(
             f"network {str(network)!r}: task {task!r} is output {value!r}, which is no whole number"
@@ -351,12 +342,12 @@ def _output(value: Any, task: str, network: Network) -> int:
 
 
 def _flat(networks: Any) -> Iterable[Any]:
-    """Return networks, also where one came alone."""
+    """Networks, also where one came alone."""
     return [networks] if isinstance(networks, Network) else networks
 
 
 def said(value: Any) -> str:
-    """Return a text of an option that is the same in every run, and another for another option."""
+    """A text of an option that is the same in every run, and another for another option."""
     if isinstance(value, np.ndarray):
         return said(torch.as_tensor(np.ascontiguousarray(value)))
     if isinstance(value, torch.Tensor):
@@ -375,6 +366,6 @@ def said(value: Any) -> str:
 
 
 def _bytes(tensor: torch.Tensor) -> bytes:
-    """Return type, shape and numbers of a tensor as bytes."""
+    """Type, shape and numbers of a tensor as bytes."""
     plain = tensor.detach().cpu().contiguous().reshape(-1)
     return f"{plain.dtype}{tuple(tensor.shape)}".encode() + plain.view(torch.uint8).numpy().tobytes()

@@ -20,34 +20,14 @@ from salstats.explain.request import Request
 
 
 def run_occlusion(request: Request) -> torch.Tensor:
-    """Return how much the target's output falls when a window hides a pixel, mean over the windows.
+    """Fall of the target's output when a window hides a pixel, mean over windows; (b, 1, height, width).
 
     Windows start at the first row and column and move by the stride until the image is covered; the last may
-    be cut off. captum's definition and, to rounding, its numbers. captum computes each target by itself and
-    builds full-size masks: its Occlusion takes 12 times as long for ten targets of an image of 64 x 64
-    pixels, and most of the time of one of 224 x 224 pixels.
-
-    Parameters
-    ----------
-    request : Request
-        Options: `window`, side in pixels of the network's input, or (height, width); `stride`, pixels, or
-        (rows, columns); `baseline` ("zero").
-
-    Returns
-    -------
-    Tensor, shape (b, 1, height, width)
-        The same for all channels, which are hidden together.
-
-    Raises
-    ------
-    ShapeError, ValueRangeError
-        The baseline fits no image; the window is larger than the image; or a stride is larger than the
-        window, which would leave pixels unseen.
-
-    References
-    ----------
-    Zeiler, M. D. and Fergus, R. (2014). Visualizing and understanding convolutional networks. Computer
-    Vision - ECCV 2014, 818-833. doi:10.1007/978-3-319-10590-1_53
+    be cut off (Zeiler & Fergus 2014). captum's definition and, to rounding, its numbers. captum computes each
+    target by itself and builds full-size masks: its Occlusion takes 12 times as long for ten targets of an
+    image of 64 x 64 pixels, and most of the time of one of 224 x 224 pixels.
+    Options: `window`, side in pixels of the network's input, or (height, width); `stride`, pixels, or (rows,
+    columns), no larger than the window; `baseline` ("zero").
     """
     shape = (int(request.images.shape[2]), int(request.images.shape[3]))
     window = _pair(request.options["window"], "window")
@@ -82,13 +62,13 @@ def run_occlusion(request: Request) -> torch.Tensor:
 
 
 def _spans(length: int, side: int, step: int) -> list[slice]:
-    """Return where windows lie along a side, the last cut off at the end."""
+    """Where windows lie along a side, the last cut off at the end."""
     n_steps = -(-(length - side) // step)
     return [slice(step * i, min(step * i + side, length)) for i in range(n_steps + 1)]
 
 
 def _pair(value: Any, option: str) -> tuple[int, int]:
-    """Return a number of pixels for rows and one for columns."""
+    """A number of pixels for rows and one for columns."""
     values = tuple(value) if isinstance(value, list | tuple | np.ndarray) else (value, value)
     if len(values) != 2:
         raise ValueRangeError(f"{option} must be a number of pixels or (rows, columns), not {value!r}")
@@ -103,34 +83,14 @@ def _chunks(items: list[Any], size: int) -> Iterator[list[Any]]:
 
 
 def run_rise(request: Request) -> torch.Tensor:
-    """Return the mean of random masks, weighted by the target's probability behind each.
+    """Mean of random masks, weighted by the target's probability behind each; (b, 1, height, width).
 
     Each mask is a grid of cells that are kept or hidden at random, enlarged bilinearly by one cell more than
-    the image has and shifted at random by less than a cell. Masks are made a batch at a time, and one set of
-    passes serves all targets of an image. `mixed_precision` reaches the passes.
-
-    Parameters
-    ----------
-    request : Request
-        Options: `n_masks` (4000); `cells` (7), along each side; `keep` (0.5), probability that a cell is
-        kept; `probability` ("softmax", "sigmoid" or "none": outputs as they are); `baseline` ("zero"), what a
-        hidden pixel shows.
-
-    Returns
-    -------
-    Tensor, shape (b, 1, height, width)
-        Divided by `keep * n_masks`, as in the paper: by the expected number of masks that show a pixel, not
-        by the number that did. Where a pixel plays no part it is the mean weight of all masks, and not 0.
-
-    Raises
-    ------
-    ShapeError, ValueRangeError
-        The baseline fits no image, or a number is out of range.
-
-    References
-    ----------
-    Petsiuk, V., Das, A. and Saenko, K. (2018). RISE: randomized input sampling for explanation of black-box
-    models. British Machine Vision Conference. arXiv:1806.07421
+    the image has and shifted at random by less than a cell (Petsiuk et al. 2018). Masks are made a batch at a
+    time. Divided by `keep * n_masks`, as in the paper: by the expected number of masks that show a pixel, not
+    by the number that did. Where a pixel plays no part it is the mean weight of all masks, and not 0.
+    Options: `n_masks` (4000); `cells` (7), along each side; `keep` (0.5), probability that a cell is kept;
+    `probability` ("softmax", "sigmoid" or "none": outputs as they are); `baseline` ("zero").
     """
     n_masks = check_count(request.options["n_masks"], "n_masks")
     cells = check_count(request.options["cells"], "cells", 2)
@@ -165,24 +125,7 @@ def run_rise(request: Request) -> torch.Tensor:
 def draw_masks(
     generator: np.random.Generator, n_masks: int, cells: int, keep: float, shape: tuple[int, int]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the cells that each mask keeps, and its shift in pixels.
-
-    Parameters
-    ----------
-    generator : numpy.random.Generator
-    n_masks, cells : int
-        How many masks, and cells along each side.
-    keep : float
-        Probability that a cell is kept.
-    shape : tuple of int
-        (height, width) of the image.
-
-    Returns
-    -------
-    grids : ndarray of bool, shape (n_masks, cells, cells)
-    shifts : ndarray of int64, shape (n_masks, 2)
-        (rows, columns), from 0 to a cell's side less 1.
-    """
+    """Cells that each mask keeps, (n, cells, cells), and its shift by less than a cell, (n, 2)."""
     grids = generator.random((n_masks, cells, cells)) < keep
     shifts = generator.integers([_cell(side, cells) for side in shape], size=(n_masks, 2))
     return grids, shifts
@@ -191,41 +134,12 @@ def draw_masks(
 def make_masks(
     grids: Any, shifts: Any, shape: tuple[int, int], *, device: torch.device | None = None
 ) -> torch.Tensor:
-    """Return masks for an image, from cells that are kept and shifts.
+    """Masks for an image of a shape, from 0, hidden, to 1, kept: float32 (n, height, width).
 
-    Parameters
-    ----------
-    grids : ndarray of bool, shape (n, cells, cells)
-    shifts : ndarray of int, shape (n, 2)
-        (rows, columns), from 0 to a cell's side less 1. A cell's side is that of the image divided by the
-        number of cells, rounded up.
-    shape : tuple of int
-        (height, width) of the image.
-    device : torch.device, optional
-        Where the masks are made; by default on the CPU.
-
-    Returns
-    -------
-    Tensor of float32, shape (n, height, width)
-        From 0, hidden, to 1, kept.
-
-    Raises
-    ------
-    ShapeError
-        Grids are not square, or there is not one shift for each.
-
-    Notes
-    -----
     Bilinear with half-pixel centres, from `cells` to `cells + 1` cells' sides, as in the authors' code
     (eclique/RISE, `explanations.py`, commit ac419cd), which mirrors the outermost half cell where here its
-    value is kept. The expectation of each pixel is exactly the probability that a cell is kept.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from salstats.explain.perturbations import make_masks
-    >>> make_masks(np.array([[[True, False], [True, False]]]), np.array([[0, 0]]), (4, 4))[0, 0]
-    tensor([1.0000, 1.0000, 0.6667, 0.3333])
+    value is kept. A cell's side is that of the image divided by the number of cells, rounded up. The
+    expectation of each pixel is exactly the probability that a cell is kept.
     """
     kept, moved = torch.as_tensor(grids, dtype=torch.float32, device=device), np.asarray(shifts)
     if kept.ndim != 3 or kept.shape[1] != kept.shape[2] or moved.shape != (len(kept), 2):
@@ -243,12 +157,12 @@ def make_masks(
 
 
 def _cell(side: int, cells: int) -> int:
-    """Return a cell's side in pixels."""
+    """A cell's side in pixels."""
     return -(-side // cells)
 
 
 def _weights(side: int, cells: int) -> np.ndarray:
-    """Return what each cell of a row gives to each pixel of the enlarged row, shape (pixels, cells)."""
+    """What each cell of a row gives to each pixel of the enlarged row, shape (pixels, cells)."""
     n_pixels = (cells + 1) * _cell(side, cells)
     centres = np.clip((np.arange(n_pixels) + 0.5) * cells / n_pixels - 0.5, 0, cells - 1)
     return np.asarray(np.maximum(1 - np.abs(centres[:, None] - np.arange(cells)), 0))

@@ -60,7 +60,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
 
 
 def list_presets() -> pd.DataFrame:
-    """Return the choices of studies that `explain(preset=)` knows, one row per argument.
+    """The choices of studies that `explain(preset=)` knows, one row per argument.
 
     Returns
     -------
@@ -99,7 +99,7 @@ def list_presets() -> pd.DataFrame:
 
 
 def preset_arguments(preset: str, method: str, network: str | None = None) -> dict[str, Any]:
-    """Return what a study's maps of a method were made with, as arguments of `explain`.
+    """Arguments of `explain` with which a study made its maps of a method.
 
     Parameters
     ----------
@@ -153,5 +153,5 @@ def preset_arguments(preset: str, method: str, network: str | None = None) -> di
 
 
 def _plain(network: str) -> str:
-    """Return the letters and digits of a network's name in lower case."""
+    """Letters and digits of a network's name in lower case."""
     return "".join(c for c in str(network).lower() if c.isalnum())

@@ -20,26 +20,7 @@ RESOLUTIONS = ("image", "network")
 
 
 def reduce_channels(attributions: torch.Tensor, channels: str) -> np.ndarray:
-    """Return one number per pixel.
-
-    Parameters
-    ----------
-    attributions : Tensor, shape (n, channels, height, width)
-    channels : {"sum", "mean", "max", "abs_max"}
-        "max": the largest value. "abs_max": the largest absolute value, which has no sign.
-
-    Returns
-    -------
-    ndarray of float64, shape (n, height, width)
-
-    Examples
-    --------
-    >>> import torch
-    >>> from salstats.explain.reductions import reduce_channels
-    >>> pixel = torch.tensor([1.0, -4.0, 0.0]).reshape(1, 3, 1, 1)
-    >>> [reduce_channels(pixel, rule).item() for rule in ("sum", "mean", "max", "abs_max")]
-    [-3.0, -1.0, 1.0, 4.0]
-    """
+    """One number per pixel, float64 (n, height, width); "abs_max" is the largest size, without its sign."""
     # MPS has no double precision: first to the CPU
     values = attributions.detach().cpu().double()
     if channels == "abs_max":
@@ -50,42 +31,19 @@ def reduce_channels(attributions: torch.Tensor, channels: str) -> np.ndarray:
 
 
 def keep_sign(maps: np.ndarray, sign: str) -> np.ndarray:
-    """Return maps whose negative values are 0 ("positive"), turned ("absolute") or kept ("signed").
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from salstats.explain.reductions import keep_sign
-    >>> [keep_sign(np.array([-2.0, 1.0]), rule).tolist() for rule in ("positive", "absolute", "signed")]
-    [[0.0, 1.0], [2.0, 1.0], [-2.0, 1.0]]
-    """
+    """Maps whose negative values are 0 ("positive"), turned ("absolute") or kept ("signed")."""
     if sign == "positive":
         return np.maximum(maps, 0)
     return np.abs(maps) if sign == "absolute" else maps
 
 
 def join_layers(maps: Sequence[np.ndarray], sign: str, shape: tuple[int, int]) -> np.ndarray:
-    """Return the mean of the maps of several layers, each scaled by its own range.
+    """Mean of the raw maps of several layers, each scaled by its own range; float32 (n, *shape).
 
-    Parameters
-    ----------
-    maps : sequence of ndarray of float, shape (n, m, k)
-        One per layer, of any grid, raw.
-    sign : {"positive", "absolute", "signed"}
-        Applied first. A map is then stretched to [0, 1]; one with "signed" is divided by its largest
-        absolute value, so that 0 stays 0.
-    shape : tuple of int
-        (height, width) that each is resized to before the mean.
-
-    Returns
-    -------
-    ndarray of float32, shape (n, height, width)
-        A layer whose map is constant counts as 0.
-
-    Notes
-    -----
-    The rule of pytorch-grad-cam but for its 1e-7 added to each range, which shrinks maps of small values,
-    as networks with many outputs have them.
+    The sign rule comes first. A map is then stretched to [0, 1]; one with "signed" is divided by its largest
+    absolute value, so that 0 stays 0. A constant map counts as 0. This is the rule of pytorch-grad-cam but
+    for its 1e-7 added to each range, which shrinks maps of small values, as networks with many outputs have
+    them.
     """
     joined = np.zeros((len(maps[0]), *shape), np.float32)
     for layer in maps:
@@ -97,21 +55,10 @@ def join_layers(maps: Sequence[np.ndarray], sign: str, shape: tuple[int, int]) -
 
 
 def finish(maps: np.ndarray, shape: tuple[int, int], resolution: str, smooth: int = 1) -> np.ndarray:
-    """Return maps at the resolution asked for, smoothed there.
+    """Maps at the resolution asked for, smoothed there by a box filter; float32.
 
-    Parameters
-    ----------
-    maps : ndarray of float, shape (n, m, k)
-    shape : tuple of int
-        (height, width) of the network's input.
-    resolution : {"image", "network"}
-        "image": `shape`; bilinear, half-pixel centres, no antialiasing, as `score` resizes.
-    smooth : int
-        Side of a box filter in pixels of the resolution, 1 for none; the border is mirrored about its pixels.
-
-    Returns
-    -------
-    ndarray of float32, shape (n, height, width)
+    "image" is `shape`, of the network's input: bilinear, half-pixel centres, no antialiasing, as `score`
+    resizes. The border of the filter is mirrored about its pixels; a side of 1 is none.
     """
     size = maps.shape[1:] if resolution == "network" else shape
     finished = np.empty((len(maps), *size), np.float32)

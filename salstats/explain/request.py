@@ -16,12 +16,12 @@ Reshape = Callable[[torch.Tensor], torch.Tensor]
 
 
 def bytes_of(image: torch.Tensor) -> bytes:
-    """Return the numbers of an image as bytes, also of types that NumPy does not have."""
+    """Numbers of an image as bytes, also of types that NumPy does not have."""
     return image.cpu().contiguous().view(torch.uint8).numpy().tobytes()
 
 
 def equal_images(images: torch.Tensor, seeds: Sequence[int] | np.ndarray | None = None) -> list[list[int]]:
-    """Return the places of equal images, those of equal seeds where they have some."""
+    """Places of equal images, those of equal seeds where they have some."""
     found: dict[tuple[int, bytes], list[int]] = {}
     last: tuple[int, list[int]] | None = None
     for place, image in enumerate(images):
@@ -76,7 +76,7 @@ class Request:
     sign: str = "signed"
 
     def outputs(self, images: torch.Tensor) -> torch.Tensor:
-        """Return the outputs for any images, in batches, without gradients: float64, (n, n_outputs), CPU."""
+        """Outputs for any images, in batches, without gradients: float64, (n, n_outputs), CPU."""
         return outputs_of(
             self.model,
             images,
@@ -99,9 +99,9 @@ class Request:
         )
 
     def generator(self, image: int) -> np.random.Generator:
-        """Return the random numbers of an image: always the same ones."""
+        """Random numbers of an image: always the same ones."""
         return np.random.default_rng(self.seeds[image])
 
     def groups(self) -> list[list[int]]:
-        """Return places of equal images, so that passes that serve all outputs are made once."""
+        """Places of equal images, so that passes that serve all outputs are made once."""
         return equal_images(self.images, self.seeds) if self.equal is None else self.equal

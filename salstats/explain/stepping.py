@@ -21,32 +21,10 @@ CONSTANT = "constant map"
 
 
 def pixel_ranks(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray | None:
-    """Return each pixel's place in the order of salience; None for a constant map, which has no order.
+    """Place of each pixel in the order of salience, int32; None for a constant map, which has no order.
 
-    Parameters
-    ----------
-    saliency : ndarray of float, shape (m, n)
-        Finite; larger means more salient. Laid over the image as `score` does: bilinear, half-pixel centres.
-    shape : tuple of int
-        (height, width) of the image.
-
-    Returns
-    -------
-    ndarray of int32, shape (height, width), or None
-        0 for the most salient pixel, which comes first. Equal values follow each other in row-major order.
-
-    Raises
-    ------
-    ShapeError, ValueRangeError
-        The map does not have two dimensions, or is not finite.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from salstats.explain.stepping import pixel_ranks
-    >>> pixel_ranks(np.array([[0.1, 0.9], [0.5, 0.5]]), (2, 2))
-    array([[3, 0],
-           [1, 2]], dtype=int32)
+    0 is the most salient pixel. A map of another size is laid over the image as `score` does: bilinear,
+    half-pixel centres. Equal values follow each other in row-major order.
     """
     values = check_saliency(saliency)
     if SaliencyOnImage(values, shape).is_constant:
@@ -62,26 +40,9 @@ def pixel_ranks(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray | No
 
 
 def step_sizes(n_pixels: int, steps: int, chunk: int | None) -> np.ndarray:
-    """Return after how many pixels the model is asked: from 0 to all of them.
+    """Numbers of pixels after which the model is asked: `steps` even steps, or steps of `chunk` pixels.
 
-    Parameters
-    ----------
-    n_pixels : int
-        Of the image.
-    steps : int
-        Number of steps; no more than there are pixels are taken.
-    chunk : int, optional
-        Pixels of a step instead; the last step takes what is left.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_steps + 1,)
-
-    Examples
-    --------
-    >>> from salstats.explain.stepping import step_sizes
-    >>> step_sizes(10, 4, None), step_sizes(10, 4, 4)
-    (array([ 0,  2,  5,  7, 10]), array([ 0,  4,  8, 10]))
+    From 0 to all; no more steps than pixels, and the last one of a chunk takes what is left.
     """
     if chunk is not None:
         return np.append(np.arange(0, n_pixels, check_count(chunk, "chunk")), n_pixels)
@@ -127,7 +88,7 @@ class Baseline:
         return f"blur ({self.kernel} px, SD {self.sigma:g} px)" if self.name == "blur" else self.name
 
     def of(self, images: torch.Tensor, places: Any) -> torch.Tensor:
-        """Return the baselines of images, which stand at some places of all images."""
+        """Baselines of images, which stand at some places of all images."""
         if self.name == "zero":
             return torch.zeros_like(images)
         if self.name == "mean":
@@ -140,7 +101,7 @@ class Baseline:
 
 
 def check_baseline(baseline: Any, shape: tuple[int, ...], kernel: int, sigma: float) -> Baseline:
-    """Return what stands where a pixel is not shown, for images of a shape (n, channels, height, width)."""
+    """What stands where a pixel is not shown, for images of a shape (n, channels, height, width)."""
     if isinstance(baseline, str):
         check_choice(baseline, BASELINES, "baseline")
         if (
@@ -166,7 +127,7 @@ def check_baseline(baseline: Any, shape: tuple[int, ...], kernel: int, sigma: fl
 
 
 def _blurred(images: torch.Tensor, kernel: int, sigma: float) -> torch.Tensor:
-    """Return images blurred channel by channel; outside of them is zero."""
+    """Images blurred channel by channel; outside of them is zero."""
     impulse = np.zeros((kernel, kernel))
     impulse[kernel // 2, kernel // 2] = 1
     # what of the Gaussian lies outside the kernel is folded back into it, so that it sums to 1
@@ -200,15 +161,7 @@ class Ordered:
 
 
 def batches(pieces: Iterable[tuple[Ordered, torch.Tensor]], batch_size: int) -> Iterator[torch.Tensor]:
-    """Yield the images of consecutive pieces, `batch_size` at a time; the next batch takes the same memory.
-
-    Parameters
-    ----------
-    pieces : iterable of (Ordered, Tensor of int, shape (k,))
-        An image, and after how many pixels to show it.
-    batch_size : int
-        Images in a batch; the last has what is left.
-    """
+    """Images of consecutive pieces, `batch_size` at a time; the next batch takes the same memory."""
     buffer: torch.Tensor | None = None
     filled = 0
     for ordered, counts in pieces:
@@ -263,7 +216,7 @@ class Stepping:
         return int(height), int(width)
 
     def outputs(self, batch: torch.Tensor) -> torch.Tensor:
-        """Return the outputs for images of one batch: float64 on the CPU, (b, n_outputs)."""
+        """Outputs for images of one batch: float64 on the CPU, (b, n_outputs)."""
         return outputs_of(
             self.model,
             batch,
@@ -273,7 +226,7 @@ class Stepping:
         )
 
     def ends(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the outputs for the whole images and for their baselines; equal images are asked once."""
+        """Outputs for the whole images and for their baselines; equal images are asked once."""
         first, inverse = _distinct(self.images, each=self.baseline.differs)
         whole, blank = [], []
         for start in range(0, len(first), self.batch_size):
@@ -284,7 +237,7 @@ class Stepping:
         return torch.cat(whole)[inverse], torch.cat(blank)[inverse]
 
     def ordered(self, place: int, saliency: np.ndarray, *, deleting: bool = False) -> Ordered | None:
-        """Return an image with the order of its pixels; None where the map has no order."""
+        """An image with the order of its pixels; None where the map has no order."""
         ranks = pixel_ranks(saliency, self.shape)
         if ranks is None:
             return None
@@ -298,23 +251,23 @@ class Stepping:
             yield self.outputs(batch)
 
     def counts(self, sizes: np.ndarray) -> torch.Tensor:
-        """Return numbers of pixels as the device compares them."""
+        """Numbers of pixels as the device compares them."""
         return torch.from_numpy(sizes.astype(np.int32)).to(self.device)
 
     def _image(self, place: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return an image and its baseline; those asked for last are kept."""
+        """An image and its baseline; those asked for last are kept."""
         if self._held is None or self._held[0] != place:
             image = self._on_device(self.images[place : place + 1])
             self._held = (place, image[0], self.baseline.of(image, [place])[0].contiguous())
         return self._held[1:]
 
     def _on_device(self, images: torch.Tensor) -> torch.Tensor:
-        """Return images on the device, in the model's type of number."""
+        """Images on the device, in the model's type of number."""
         return images.to(device=self.device, dtype=dtype_of(self.model))
 
 
 def _distinct(images: torch.Tensor, *, each: bool) -> tuple[list[int], list[int]]:
-    """Return the first places of images that differ, and which of them every image is."""
+    """First places of images that differ, and which of them every image is."""
     if each:
         return list(range(len(images))), list(range(len(images)))
     known: dict[bytes, int] = {}
@@ -330,7 +283,7 @@ def _distinct(images: torch.Tensor, *, each: bool) -> tuple[list[int], list[int]
 
 
 def probabilities(outputs: torch.Tensor, targets: np.ndarray, probability: str) -> np.ndarray:
-    """Return the probability of each row's target, float64; NaN where the model gave it."""
+    """Probability of each row's target, float64; NaN where the model gave it."""
     rows = to_probabilities(outputs, probability)
     return np.asarray(rows[torch.arange(len(rows)), torch.from_numpy(targets)].numpy())
 

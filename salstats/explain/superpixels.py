@@ -22,31 +22,14 @@ _COMPACTNESS = 0.1
 
 
 def run_lime(request: Request) -> torch.Tensor:
-    """Return what each superpixel adds to the target's output, in a sparse linear model of it.
+    """Share of each superpixel in the target's output, by a sparse linear model; (b, 1, height, width).
 
-    As captum's LIME: random half of the superpixels hidden, samples weighted by how alike they are to the
-    image (cosine), a Lasso fitted to the outputs. Every superpixel is hidden or shown as one.
-
-    Parameters
-    ----------
-    request : Request
-        Options: `segments`, `n_segments`, see `superpixels_of`; `n_samples` (1000); `alpha` (0.01), weight of
-        the Lasso's penalty, in the units of the output: larger leaves fewer superpixels; `kernel_width` (1),
-        of the weights; `baseline` ("zero").
-
-    Returns
-    -------
-    Tensor, shape (b, 1, height, width)
-
-    Raises
-    ------
-    ShapeError, ValueRangeError
-        The baseline or the superpixels fit no image, or a number is out of range.
-
-    References
-    ----------
-    Ribeiro, M. T., Singh, S. and Guestrin, C. (2016). "Why should I trust you?": explaining the predictions
-    of any classifier. Proceedings of the 22nd ACM SIGKDD, 1135-1144. doi:10.1145/2939672.2939778
+    As captum's LIME (Ribeiro et al. 2016): random half of the superpixels hidden, samples weighted by how
+    alike they are to the image (cosine), a Lasso fitted to the outputs. Every superpixel is hidden or shown
+    as one.
+    Options: `segments`, `n_segments`, see `superpixels_of`; `n_samples` (1000); `alpha` (0.01), weight of the
+    Lasso's penalty, in the units of the output: larger leaves fewer superpixels; `kernel_width` (1), of the
+    weights; `baseline` ("zero").
     """
     alpha, width = (_positive(request.options[name], name) for name in ("alpha", "kernel_width"))
 
@@ -64,32 +47,14 @@ def run_lime(request: Request) -> torch.Tensor:
 
 
 def run_kernel_shap(request: Request) -> torch.Tensor:
-    """Return the Shapley value of each superpixel, estimated by a weighted linear model.
+    """Shapley value of each superpixel, estimated by a weighted linear model; (b, 1, height, width).
 
-    As captum's KernelSHAP: the number of superpixels shown is drawn from the Shapley kernel, which ones at
-    random; the samples with none and with all are always there and outweigh the others. Every superpixel is
-    hidden or shown as one.
-
-    Parameters
-    ----------
-    request : Request
-        Options: `segments`, `n_segments`, see `superpixels_of`; `n_samples` (1000), at least two more than
-        there are superpixels; `baseline` ("zero").
-
-    Returns
-    -------
-    Tensor, shape (b, 1, height, width)
-        The superpixels' values add up to the target's output for the image less that for the baseline.
-
-    Raises
-    ------
-    ShapeError, ValueRangeError
-        The baseline or the superpixels fit no image, or there are fewer samples than superpixels need.
-
-    References
-    ----------
-    Lundberg, S. M. and Lee, S.-I. (2017). A unified approach to interpreting model predictions. Advances in
-    Neural Information Processing Systems 30, 4765-4774. arXiv:1705.07874
+    As captum's KernelSHAP (Lundberg & Lee 2017): the number of superpixels shown is drawn from the Shapley
+    kernel, which ones at random; the samples with none and with all are always there and outweigh the others,
+    so that the values add up to the target's output for the image less that for the baseline. Every
+    superpixel is hidden or shown as one.
+    Options: `segments`, `n_segments`, see `superpixels_of`; `n_samples` (1000), at least two more than there
+    are superpixels; `baseline` ("zero").
     """
 
     def fit(shown: np.ndarray, outputs: np.ndarray, cosines: np.ndarray) -> np.ndarray:
@@ -104,7 +69,7 @@ def run_kernel_shap(request: Request) -> torch.Tensor:
 
 
 def shapley_samples(generator: np.random.Generator, n_samples: int, n_features: int) -> np.ndarray:
-    """Return which superpixels each sample shows: all, none, then as drawn; shape (n_samples, n_features)."""
+    """Which superpixels each sample shows: all, none, then as drawn; shape (n_samples, n_features)."""
     numbers = np.arange(1, n_features)
     share = 1 / (numbers * (n_features - numbers))
     shown = generator.choice(numbers, size=n_samples, p=share / share.sum())
@@ -166,30 +131,12 @@ def superpixels_of(
     segments: str | np.ndarray | Callable[[np.ndarray], np.ndarray] = "grid",
     n_segments: int = 49,
 ) -> np.ndarray:
-    """Return which superpixel each pixel of an image belongs to.
+    """Superpixel of each pixel of an image (channels, height, width), counted from 0 without gaps.
 
-    Parameters
-    ----------
-    image : Tensor, shape (channels, height, width)
-        In the network's numbers.
-    segments : "grid", "slic", ndarray of int, shape (height, width), or callable
-        "grid": nearly square cells, the same for all images; sides that do not divide give cells that differ
-        by a pixel. "slic": scikit-image's SLIC, by place and value. An array gives them for all images;
-        a callable takes an image (channels, height, width) and returns them.
-    n_segments : int
-        About how many, for "grid" and "slic".
-
-    Returns
-    -------
-    ndarray of int64, shape (height, width)
-        Counted from 0 without gaps.
-
-    Raises
-    ------
-    ShapeError
-        An array has another shape than the image.
-    ValueRangeError
-        An array does not hold whole numbers, or the name is not known.
+    `segments` is "grid": nearly square cells, the same for all images; sides that do not divide give cells
+    that differ by a pixel. "slic": scikit-image's SLIC, by place and value. An array gives them for all
+    images; a callable takes an image and returns them. `n_segments` says about how many, for "grid" and
+    "slic".
     """
     shape = (int(image.shape[1]), int(image.shape[2]))
     if isinstance(segments, str):
@@ -209,7 +156,7 @@ def superpixels_of(
 
 
 def grid(shape: tuple[int, int], n_segments: int) -> np.ndarray:
-    """Return cells, nearly square and about so many, counted row by row."""
+    """Cells, nearly square and about so many, counted row by row."""
     height, width = shape
     n_rows = min(max(round((n_segments * height / width) ** 0.5), 1), height)
     n_columns = min(max(round(n_segments / n_rows), 1), width)
@@ -219,7 +166,7 @@ def grid(shape: tuple[int, int], n_segments: int) -> np.ndarray:
 
 
 def _slic(image: torch.Tensor, n_segments: int) -> np.ndarray:
-    """Return SLIC superpixels."""
+    """SLIC superpixels."""
     from skimage.segmentation import slic
 
     values = image.detach().cpu().double().numpy()
@@ -236,12 +183,12 @@ def _slic(image: torch.Tensor, n_segments: int) -> np.ndarray:
 
 
 def _array(segments: Any) -> np.ndarray:
-    """Return an array, wherever it lies."""
+    """An array, wherever it lies."""
     return segments.cpu().numpy() if isinstance(segments, torch.Tensor) else np.asarray(segments)
 
 
 def _positive(value: Any, option: str) -> float:
-    """Return a positive number."""
+    """A positive number."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < np.inf:
         raise ValueRangeError(f"{option} must be a positive number, not {value!r}")
     return float(value)

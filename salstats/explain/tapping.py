@@ -17,15 +17,10 @@ Take = Callable[[str, Any], Any]
 
 @contextmanager
 def tapped(layers: Mapping[str, nn.Module], take: Take) -> Iterator[None]:
-    """Let `take` have what layers give in the passes that are made meanwhile.
+    """Let `take` have what layers give in the passes made meanwhile; what it returns takes its place.
 
-    Parameters
-    ----------
-    layers : mapping of str to torch.nn.Module
-        The module of each; the functions that are called on what it gives, one on the other, stand in the
-        name behind `THEN`.
-    take : callable
-        Name and output to None, or to what takes the output's place.
+    The functions that are called on what a module gives, one on the other, stand in a layer's name behind
+    `THEN`.
     """
     starts = {name.partition(THEN)[0]: module for name, module in layers.items()}
 
