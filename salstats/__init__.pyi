@@ -32,6 +32,7 @@ from .scoring.gaze_sampling import sampling_spread as sampling_spread
 from .scoring.gaze_sampling import sampled_scores as sampled_scores
 from .stats.adjust import adjust as adjust
 from .stats.rescaling import normalize as normalize
+from .stats.models.fit import fit as fit
 from .stats.models.regression import regress as regress
 from .stats.models.joint_tests import joint_test as joint_test
 from .stats.models.fit_summaries import fit_statistics as fit_statistics

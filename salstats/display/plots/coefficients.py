@@ -5,6 +5,8 @@ import pandas as pd
 from salstats.checks import SalstatsError
 from salstats.display.plots.captions import distinct
 from salstats.display.text.format import joined
+from salstats.stats.models.families import FAMILIES
+from salstats.stats.models.linear import GAUSSIAN
 
 #: On an axis of logarithms a bar reaches at most this far from the estimates.
 _FARTHEST = 1000.0
@@ -56,11 +58,9 @@ def bars_on_log_axis(frame: pd.DataFrame) -> tuple[pd.DataFrame, str]:
 
 def effect_text(frame: pd.DataFrame, ratio: bool) -> str:
     """Return what the coefficients of models are."""
-    families = set(distinct(frame, "family"))
-    logit = bool(families) and families <= {"binomial", "fractional"}
-    if ratio:
-        return "Odds ratio" if logit else "Exponentiated coefficient"
-    return "Log odds ratio" if logit else "Coefficient"
+    links = {FAMILIES.get(str(name), GAUSSIAN).link for name in distinct(frame, "family")}
+    link = links.pop() if len(links) == 1 else GAUSSIAN.link
+    return link.ratio if ratio else link.effect
 
 
 def errors_note(frame: pd.DataFrame) -> str:

@@ -10,7 +10,6 @@ import plotnine as p9
 from salstats.checks import (
     SalstatsError,
     check_by,
-    check_choice,
     check_columns,
     check_frame,
     check_numeric,
@@ -33,7 +32,7 @@ from salstats.display.plots.theme import (
 )
 from salstats.display.text.format import count_text, joined
 from salstats.display.text.labels import Labels
-from salstats.stats.models.fitting import FAMILIES
+from salstats.stats.models.families import family_of
 from salstats.stats.models.residual_checks import normal_quantiles, quartile_line, smooth_curve
 
 #: Models that a figure has room for.
@@ -71,7 +70,7 @@ def plot_residuals(
     by : str or sequence of str, optional
         The grouping columns that the models were fitted by; by default `method` where there is one, as in
         `augment`. Each model has a row of four panels; there is room for eight.
-    family : {"gaussian", "binomial", "fractional"}
+    family : str
         The family of the models. The standardised residuals of the logit families are Pearson's, and are
         called so; those of 0/1 outcomes lie on two curves and are not normal, whatever the model.
     labels : Mapping, optional
@@ -105,7 +104,7 @@ def plot_residuals(
     """
     frame = check_frame(augmented, "augmented")
     check_columns(frame, _NUMBERS, "augmented")
-    check_choice(family, FAMILIES, "family")
+    linear = family_of(family).linear
     groups = check_by(frame, by, ("method",), "augmented")
     _check_one_formula(frame)
     numbers = pd.DataFrame({name: check_numeric(frame, name, "augmented") for name in _NUMBERS})
@@ -118,7 +117,7 @@ def plot_residuals(
             f"augmented holds {n_models} models, and a figure has room for {_MOST_MODELS}; keep fewer of "
             f"{quoted(groups)}"
         )
-    titles = _titles(list(rows["group"].cat.categories), family)
+    titles = _titles(list(rows["group"].cat.categories), linear)
     flat = [title for of_model in titles.values() for title in of_model]
     single = n_models == 1
     chosen = width if width is not None else COLUMN_MM if single else PAGE_MM
@@ -126,7 +125,7 @@ def plot_residuals(
     parts = [_model_parts(part, titles[str(group)]) for group, part in rows.groupby("group", observed=True)]
     points, curves, lines = (_joined(frames, flat) for frames in zip(*parts, strict=True))
     height = grid.panel_height(_SHARE)
-    text = panels.caption([*_captions(rows, family), note], caption_chars(grid.width))
+    text = panels.caption([*_captions(rows, linear), note], caption_chars(grid.width))
     return (
         p9.ggplot(points, p9.aes("across", "up"))
         + _layers(points, curves, lines, grid, height)
@@ -177,9 +176,9 @@ def _name(frame: pd.DataFrame, row: int, groups: list[str]) -> str:
     return ", ".join(str(frame[c].iloc[row]) for c in ["case", *(["task"] if several else [])])
 
 
-def _titles(groups: list[str], family: str) -> dict[str, list[str]]:
+def _titles(groups: list[str], linear: bool) -> dict[str, list[str]]:
     """Return the titles of each model's panels: lettered for one model, after its name for several."""
-    standardised = "tandardised residual" if family == "gaussian" else "tandardised Pearson residual"
+    standardised = "tandardised residual" if linear else "tandardised Pearson residual"
     what = [
         "Residual against fitted mean",
         f"S{standardised} against normal quantile",
@@ -296,13 +295,13 @@ def _shortened(text: str, width: float) -> str:
     return panels.plain(short)
 
 
-def _captions(rows: pd.DataFrame, family: str) -> list[str]:
+def _captions(rows: pd.DataFrame, linear: bool) -> list[str]:
     """Return the sentences under the figure."""
     n_without = int(rows["std_residual"].isna().sum())
     return [
         "Curves: robust local lines (LOWESS); straight line: through the quartiles.",
         "Named: largest Cook's distances.",
-        "Pearson residuals of a logit model need not be normal." if family != "gaussian" else "",
+        "" if linear else "Pearson residuals of a logit model need not be normal.",
         f"Without a standardised residual (leverage 1): {count_text(n_without)} row{'s' * (n_without > 1)}."
         if n_without
         else "",

@@ -13,11 +13,12 @@ from salstats.display.text.format import MINUS
 from salstats.display.text.labels import Labels
 from salstats.display.text.terms import side_text, variables_in
 from salstats.stats.adjust import INTERCEPT
+from salstats.stats.models.families import FAMILIES
+from salstats.stats.models.linear import GAUSSIAN
 
 Frames: TypeAlias = pd.DataFrame | Sequence[pd.DataFrame] | Mapping[str, pd.DataFrame]
 #: Column with the names of frames that were given by name.
 NAME = "_name"
-_LOGIT = ("binomial", "fractional")
 
 
 def combine(frames: Frames, needed: Sequence[str], name: str) -> pd.DataFrame:
@@ -123,10 +124,8 @@ def _check_cells(frame: pd.DataFrame, cells: list[tuple[str, ...]]) -> None:
 
 def _kind(row: Mapping[Hashable, object]) -> str:
     """Return what an estimate of a row is."""
-    logit = row.get("family") in _LOGIT
-    if row.get("exponentiated") is True or row.get("exponentiated") == 1:
-        return "Odds ratio" if logit else "Exponentiated coefficient"
-    return "Log odds ratio" if logit else "Coefficient"
+    link = FAMILIES.get(str(row.get("family")), GAUSSIAN).link
+    return link.ratio if row.get("exponentiated") in (True, 1) else link.effect
 
 
 def _outcome(formula: object, labels: Labels) -> str:

@@ -27,13 +27,9 @@ from salstats.display.text.format import MINUS, STYLES, interval_text, joined
 from salstats.display.text.labels import LAST, Labels
 from salstats.display.text.terms import normalized_note, side_text, term_rows, with_reference_rows
 from salstats.stats.adjust import INTERCEPT
+from salstats.stats.models.families import FAMILIES
 from salstats.stats.models.tidying import is_coefficient
 
-_FAMILIES = {
-    "gaussian": "linear",
-    "binomial": "logistic",
-    "fractional": "fractional logistic",
-}
 _ERRORS = {
     "classical": "classical standard errors",
     "cluster": "standard errors clustered by UNIT (CR1)",
@@ -284,7 +280,7 @@ def _has_gap(frame: pd.DataFrame) -> bool:
 def _model_note(whole: pd.DataFrame, models: Mapping[Place, Sequence[int]], adjusted_for: str) -> str:
     """Return the kind of model, how many terms each has, what else is in it, and its standard errors."""
     families = list(dict.fromkeys(whole["family"].dropna())) if "family" in whole.columns else []
-    kinds = joined([_FAMILIES.get(str(f), str(f)) for f in families])
+    kinds = joined([FAMILIES[f].label if f in FAMILIES else str(f) for f in families])
     text = f"{kinds} regression".strip()
     text = text[0].upper() + text[1:]
     columns = model_columns(whole)

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-#: What `errors=` may be; `hc0` ... `hc3` after MacKinnon and White, `cluster` is CR1.
-ERRORS = ("classical", "hc0", "hc1", "hc2", "hc3", "cluster", "cr2")
+#: Of what `errors=` may be, those of rows that depend on each other; `cluster` is CR1.
 CLUSTERED = ("cluster", "cr2")
 #: What rows leave free of a direction (1 - leverage), below which they determine it by themselves.
 _SATURATED = 1e-10
@@ -24,7 +23,7 @@ _SINGULAR = 1e-10
 
 
 def unidentified(matrix: np.ndarray, bread: np.ndarray, clusters: np.ndarray | None) -> np.ndarray:
-    """Return which coefficients depend on errors that residuals cannot show.
+    """Which coefficients depend on errors that residuals cannot show.
 
     Parameters
     ----------
@@ -71,7 +70,7 @@ def unidentified(matrix: np.ndarray, bread: np.ndarray, clusters: np.ndarray | N
 def zero_variances(
     variances: np.ndarray, bread: np.ndarray, dispersion: float, mean_square: float
 ) -> np.ndarray:
-    """Return which variances are zero but for rounding.
+    """Which variances are zero but for rounding.
 
     Parameters
     ----------
@@ -94,27 +93,26 @@ def zero_variances(
 
 
 def cluster_rows(clusters: np.ndarray) -> list[np.ndarray]:
-    """Return the positions of each cluster's rows."""
+    """The positions of each cluster's rows."""
     ends = np.cumsum(np.bincount(clusters))
     return np.split(np.argsort(clusters, kind="stable"), ends[:-1])
 
 
 def heteroscedastic(
-    matrix: np.ndarray, residual: np.ndarray, bread: np.ndarray, leverage: np.ndarray, kind: str
+    scores: np.ndarray, bread: np.ndarray, leverage: np.ndarray, df_residual: float, kind: str
 ) -> np.ndarray:
-    """Return a covariance that holds when errors differ in variance.
+    """A covariance that holds when errors differ in variance.
 
     Parameters
     ----------
-    matrix : ndarray of float, shape (n, k)
-        Model matrix.
-    residual : ndarray of float, shape (n,)
-        Outcome minus fitted mean, so that `matrix * residual` are the score contributions (also of a
-        logit model).
+    scores : ndarray of float, shape (n, k)
+        What each row adds to the equations that the coefficients solve.
     bread : ndarray of float, shape (k, k)
         Inverse of X'WX.
     leverage : ndarray of float, shape (n,)
         Diagonal of the (weighted) hat matrix.
+    df_residual : float
+        n - k.
     kind : str
         `hc0` no correction, `hc1` n / (n - k), `hc2` 1 / (1 - h), `hc3` 1 / (1 - h)^2.
 
@@ -135,23 +133,22 @@ def heteroscedastic(
     MacKinnon JG, White H. Some heteroskedasticity-consistent covariance matrix estimators with improved
     finite sample properties. J Econometrics 1985;29:305-325. https://doi.org/10.1016/0304-4076(85)90158-7
     """
-    n, k = matrix.shape
     own = 1 - leverage <= _SATURATED
-    squared = np.where(own, 0.0, residual**2)
+    squared = np.where(own, 0.0, 1.0)
     if kind in ("hc2", "hc3"):
         squared = squared / (1 - np.where(own, 0.0, leverage)) ** (1 if kind == "hc2" else 2)
-    covariance = bread @ (matrix.T * squared) @ matrix @ bread
-    return np.asarray(covariance * (n / (n - k)) if kind == "hc1" else covariance)
+    covariance = bread @ (scores.T * squared) @ scores @ bread
+    return np.asarray(covariance * (len(scores) / df_residual) if kind == "hc1" else covariance)
 
 
 def cluster_robust(
-    matrix: np.ndarray, residual: np.ndarray, bread: np.ndarray, clusters: np.ndarray
+    scores: np.ndarray, bread: np.ndarray, clusters: np.ndarray, df_residual: float
 ) -> np.ndarray:
-    """Return CR1: the covariance when rows of one cluster depend on each other, with Stata's correction.
+    """CR1: the covariance when rows of one cluster depend on each other, with Stata's correction.
 
     Parameters
     ----------
-    matrix, residual, bread : ndarray
+    scores, bread, df_residual
         As in `heteroscedastic`.
     clusters : ndarray of int, shape (n,)
         Codes 0 ... G - 1.
@@ -166,16 +163,15 @@ def cluster_robust(
     Cameron AC, Miller DL. A practitioner's guide to cluster-robust inference. J Hum Resour
     2015;50:317-372. https://doi.org/10.3368/jhr.50.2.317
     """
-    n, k = matrix.shape
     n_clusters = int(clusters.max()) + 1
     if n_clusters < 2:
-        return np.full((k, k), np.nan)
-    half = bread @ cluster_sums(matrix * residual[:, None], clusters).T
-    return np.asarray(n_clusters / (n_clusters - 1) * (n - 1) / (n - k) * (half @ half.T))
+        return np.full_like(bread, np.nan)
+    half = bread @ cluster_sums(scores, clusters).T
+    return np.asarray(n_clusters / (n_clusters - 1) * (len(scores) - 1) / df_residual * (half @ half.T))
 
 
 def cluster_sums(rows: np.ndarray, clusters: np.ndarray) -> np.ndarray:
-    """Return the sum of the rows of each cluster, shape (G, k)."""
+    """The sum of the rows of each cluster, shape (G, k)."""
     sums = np.zeros((int(clusters.max()) + 1, rows.shape[1]))
     np.add.at(sums, clusters, rows)
     return sums
@@ -188,12 +184,16 @@ def bias_reduced(
     clusters: np.ndarray,
     contrasts: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return CR2 of a linear model and the Satterthwaite degrees of freedom of each coefficient.
+    """CR2 of a linear model and the Satterthwaite degrees of freedom of each coefficient.
 
     Parameters
     ----------
-    matrix, residual, bread : ndarray
-        As in `heteroscedastic`, of a linear model without weights.
+    matrix : ndarray of float, shape (n, k)
+        Model matrix of a linear model without weights.
+    residual : ndarray of float, shape (n,)
+        Outcome minus fitted mean.
+    bread : ndarray of float, shape (k, k)
+        Inverse of X'X.
     clusters : ndarray of int, shape (n,)
         Codes 0 ... G - 1.
     contrasts : ndarray of float, shape (q, k), optional
@@ -245,7 +245,7 @@ def bias_reduced(
 
 
 def _satterthwaite(own: np.ndarray, sums: np.ndarray, bread: np.ndarray) -> float:
-    """Return tr(B)^2 / tr(B^2) of B = diag(own) - sums M sums', `own` (G,) and `sums` (G, k)."""
+    """tr(B)^2 / tr(B^2) of B = diag(own) - sums M sums', `own` (G,) and `sums` (G, k)."""
     if len(own) <= _DIRECT:
         form = np.diag(own) - sums @ bread @ sums.T
         return float(np.trace(form) ** 2 / (form**2).sum())
@@ -259,7 +259,7 @@ def _satterthwaite(own: np.ndarray, sums: np.ndarray, bread: np.ndarray) -> floa
 def _adjusted(
     matrix: np.ndarray, groups: Sequence[np.ndarray]
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Yield (I - H_gg)^(-1/2) X_g of clusters of one size: their numbers, rows and values (g, i, k)."""
+    """(I - H_gg)^(-1/2) X_g of clusters of one size: their numbers, rows and values (g, i, k)."""
     basis = np.linalg.qr(matrix)[0]
     sizes = np.array([len(rows) for rows in groups])
     for size in np.unique(sizes):
@@ -276,7 +276,7 @@ def _adjusted(
 
 
 def hotelling_df(matrix: np.ndarray, bread: np.ndarray, clusters: np.ndarray, tested: Sequence[int]) -> float:
-    """Return the degrees of freedom eta of the Wishart distribution closest to CR2's of some coefficients.
+    """The degrees of freedom eta of the Wishart distribution closest to CR2's of some coefficients.
 
     Parameters
     ----------
@@ -328,7 +328,7 @@ def hotelling_df(matrix: np.ndarray, bread: np.ndarray, clusters: np.ndarray, te
 
 
 def wald_statistic(coefficients: np.ndarray, covariance: np.ndarray, classical: np.ndarray) -> float:
-    """Return b' V^-1 b / q.
+    """B' V^-1 b / q.
 
     Parameters
     ----------

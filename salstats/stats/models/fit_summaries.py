@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from salstats.checks import ColumnError, quoted
-from salstats.stats.models.fitting import Fit
-from salstats.stats.models.models import Model, fit_models, model_keys
+from salstats.checks import ColumnError, ValueRangeError, quoted
+from salstats.stats.models.family import Family, Solution
+from salstats.stats.models.models import Fitted, fit_models, model_keys
 
 _STATISTICS = (
     "r_squared",
@@ -37,7 +37,7 @@ def fit_statistics(
     reference: str | None = None,
     overall: bool = False,
 ) -> pd.DataFrame:
-    """Return how well models fit, one row per model: broom's `glance`, with R's conventions.
+    """How well models fit, one row per model: `fit(...).glance()`, broom's, with R's conventions.
 
     Parameters
     ----------
@@ -67,6 +67,8 @@ def fit_statistics(
             The same of the model with an intercept alone; logit families only, as in broom.
         nobs, n_missing
             Rows used, and left out because a variable of the formula is missing.
+        what a family estimates beside its coefficients
+            By its name, such as `precision`.
 
     Raises
     ------
@@ -97,25 +99,24 @@ def fit_statistics(
        r_squared  sigma  statistic   aic  nobs
     0      0.784  0.097     14.561 -7.39     6
     """
-    models, options, _ = fit_models(
-        data,
-        formula,
-        by=by,
-        family=family,
-        errors="classical",
-        unit=None,
-        reference=reference,
-        overall=overall,
-        inference=False,
+    fitted = fit_models(data, formula, by=by, family=family, reference=reference, overall=overall)
+    return glance(fitted)
+
+
+def glance(fitted: Fitted) -> pd.DataFrame:
+    """The rows of `fit_statistics`, of models that are fitted."""
+    family = fitted.options.family
+    solutions = [model.solution for model in fitted.models]
+    others = dict.fromkeys(name for one in solutions if one is not None for name in one.parameters)
+    rows = pd.DataFrame(
+        [{} if one is None else _statistics(one, family) for one in solutions],
+        columns=[*_STATISTICS, *others],
+        index=range(len(solutions)),
+        dtype=np.float64,
     )
-    rows = [_glance(m.fit) if m.fit is not None else dict.fromkeys(_STATISTICS, np.nan) for m in models]
-    result = pd.concat(
-        [model_keys(models, options, [1] * len(models)), pd.DataFrame(rows, columns=list(_STATISTICS))],
-        axis=1,
-    )
-    result["nobs"] = [len(m.rows) for m in models]
-    result["n_missing"] = [m.n_missing for m in models]
-    return result
+    counts = {"nobs": [len(m.rows) for m in fitted.models], "n_missing": [m.n_missing for m in fitted.models]}
+    result = pd.concat([model_keys(fitted), rows[list(_STATISTICS)]], axis=1).assign(**counts)
+    return result.assign(**{name: rows[name] for name in others})
 
 
 def augment(
@@ -126,7 +127,7 @@ def augment(
     family: str = "gaussian",
     reference: str | None = None,
 ) -> pd.DataFrame:
-    """Return the rows a model used, with fitted values, residuals and influence beside them.
+    """The rows a model used, with fitted values, residuals and influence: `fit(...).augment()`.
 
     Parameters
     ----------
@@ -192,76 +193,69 @@ def augment(
     2    0.2   3.0    0.33     -0.13       0.3           0.383        -1.337
     3    0.5   4.0    0.44      0.06       0.7           1.037         0.943
     """
-    models, _, _ = fit_models(
-        data,
-        formula,
-        by=by,
-        family=family,
-        errors="classical",
-        unit=None,
-        reference=reference,
-        overall=False,
-        inference=False,
-    )
-    parts: dict[str, list[Model]] = {}
-    for position, model in enumerate(models):
-        # the models of one formula follow each other and share a frame
-        new = position == 0 or model.frame is not models[position - 1].frame
-        parts.setdefault(f"{len(parts)}" if new else f"{len(parts) - 1}", []).append(model)
-    return pd.concat([_augmented(group) for group in parts.values()], ignore_index=True)
+    return observations(fit_models(data, formula, by=by, family=family, reference=reference))
 
 
-def _augmented(models: list[Model]) -> pd.DataFrame:
-    """Return the rows of the models of one formula, in the order of their frame."""
-    frame = models[0].frame
-    taken = [c for c in ("formula", *_OBSERVATION) if c in frame.columns]
-    if taken:
-        raise ColumnError(f"the data has a column {quoted(taken)} already; rename it")
-    values = np.full((len(frame), len(_OBSERVATION)), np.nan)
-    used = np.zeros(len(frame), dtype=bool)
-    for model in models:
-        if model.fit is not None:
-            values[model.rows] = _observations(model.fit)
-            used[model.rows] = True
-    result = frame.loc[used].reset_index(drop=True)
-    result.insert(0, "formula", models[0].formula.text)
-    return pd.concat([result, pd.DataFrame(values[used], columns=list(_OBSERVATION))], axis=1)
+def observations(fitted: Fitted) -> pd.DataFrame:
+    """The rows of `augment`, of models that are fitted."""
+    if fitted.options.overall:
+        raise ValueRangeError("with overall=True a row belongs to two models; fit without it to augment")
+    frames = {id(model.frame): model.frame for model in fitted.models}
+    parts = []
+    for number, frame in frames.items():
+        models = [model for model in fitted.models if id(model.frame) == number]
+        taken = [c for c in ("formula", *_OBSERVATION) if c in frame.columns]
+        if taken:
+            raise ColumnError(f"the data has a column {quoted(taken)} already; rename it")
+        values = np.full((len(frame), len(_OBSERVATION)), np.nan)
+        used = np.zeros(len(frame), dtype=bool)
+        for model in models:
+            if model.solution is not None:
+                values[model.rows] = _influence(model.solution, fitted.options.family)
+                used[model.rows] = True
+        result = frame.loc[used].reset_index(drop=True)
+        result.insert(0, "formula", models[0].formula.text)
+        parts.append(pd.concat([result, pd.DataFrame(values[used], columns=list(_OBSERVATION))], axis=1))
+    return pd.concat(parts, ignore_index=True)
 
 
-def _observations(fit: Fit) -> np.ndarray:
-    """Return fitted, residual, leverage, Cook's distance and standardised residual, shape (n, 5)."""
-    free = np.where(1 - fit.leverage > 1e-10, 1 - fit.leverage, np.nan)
-    standardised = fit.residual / np.sqrt(fit.dispersion * fit.weights * free)
-    cooks = standardised**2 * fit.leverage / (free * fit.rank)
-    return np.column_stack([fit.fitted, fit.residual, fit.leverage, cooks, standardised])
+def _influence(solution: Solution, family: Family) -> np.ndarray:
+    """Fitted, residual, leverage, Cook's distance and standardised residual, shape (n, 5)."""
+    leverage, residual = solution.leverage, solution.residual
+    free = np.where(1 - leverage > 1e-10, 1 - leverage, np.nan)
+    standardised = residual / np.sqrt(solution.dispersion * family.variance(solution.fitted) * free)
+    cooks = standardised**2 * leverage / (free * solution.rank)
+    return np.column_stack([solution.fitted, residual, leverage, cooks, standardised])
 
 
-def _glance(fit: Fit) -> dict[str, float]:
-    """Return the statistics of one fit."""
-    gaussian = fit.family == "gaussian"
-    n_parameters = fit.rank + gaussian
-    row = dict.fromkeys(_STATISTICS, np.nan) | {
-        "log_lik": fit.log_likelihood,
-        "aic": -2 * fit.log_likelihood + 2 * n_parameters,
-        "bic": -2 * fit.log_likelihood + n_parameters * np.log(fit.n),
-        "deviance": fit.deviance,
-        "df_residual": float(fit.n - fit.rank),
+def _statistics(solution: Solution, family: Family) -> dict[str, float]:
+    """The statistics of one model."""
+    n, rank, intercept = solution.n, solution.rank, solution.intercept
+    n_parameters = rank + family.n_spread
+    row = {
+        "log_lik": solution.log_likelihood,
+        "aic": -2 * solution.log_likelihood + 2 * n_parameters,
+        "bic": -2 * solution.log_likelihood + n_parameters * np.log(n),
+        "deviance": solution.deviance,
+        "df_residual": solution.df_residual,
+        **solution.parameters,
     }
-    if not gaussian:
-        return row | {"null_deviance": fit.null_deviance, "df_null": float(fit.n - fit.intercept)}
-    row["sigma"] = float(np.sqrt(fit.dispersion))
-    df = fit.rank - fit.intercept
+    if not family.linear:
+        return row | {"null_deviance": solution.null_deviance, "df_null": float(n - intercept)}
+    row["sigma"] = float(np.sqrt(solution.dispersion))
+    df = rank - intercept
     if df == 0:
         return row | {"r_squared": 0.0, "adj_r_squared": 0.0}
-    if np.isnan(fit.dispersion):
+    if np.isnan(solution.dispersion):
         return row
-    explained = float(((fit.fitted - (fit.fitted.mean() if fit.intercept else 0.0)) ** 2).sum())
-    share = explained / (explained + fit.deviance)
-    statistic = explained / df / fit.dispersion
+    centre = solution.fitted.mean() if intercept else 0.0
+    explained = float(((solution.fitted - centre) ** 2).sum())
+    share = explained / (explained + solution.deviance)
+    statistic = explained / df / solution.dispersion
     return row | {
         "r_squared": share,
-        "adj_r_squared": 1 - (1 - share) * (fit.n - fit.intercept) / (fit.n - fit.rank),
+        "adj_r_squared": 1 - (1 - share) * (n - intercept) / (n - rank),
         "statistic": statistic,
-        "p_value": float(special.fdtrc(df, fit.n - fit.rank, statistic)),
+        "p_value": float(special.fdtrc(df, n - rank, statistic)),
         "df": float(df),
     }

@@ -13,15 +13,16 @@ from salstats.stats.adjust import check_procedure
 from salstats.stats.models.covariance import CLUSTERED, hotelling_df, wald_statistic
 from salstats.stats.models.formulas import Formula, parse_formula
 from salstats.stats.models.models import (
+    Fitted,
     Model,
+    ModelOptions,
     Notes,
-    covariance,
     fit_models,
     model_counts,
     model_keys,
-    note_few_clusters,
     warn_of,
 )
+from salstats.stats.models.standard_errors import covariance, note_few_clusters
 
 
 def joint_test(
@@ -37,7 +38,7 @@ def joint_test(
     adjust: str = "none",
     overall: bool = False,
 ) -> pd.DataFrame:
-    """Return the Wald test that all coefficients of some terms are zero, one row per model.
+    """Wald test that all coefficients of some terms are zero, one row per model: `fit(...).joint(terms)`.
 
     This tests a subgroup's interaction as a whole: `joint_test(scores, "iou ~ method * site",
     "method:site", errors="cr2")` asks whether the methods differ in the same way at every site.
@@ -119,41 +120,32 @@ def joint_test(
     0  size:site    10.7143  1.0   0.0307  8          0          4.0
     """
     check_procedure(adjust, "adjust")
-    models, options, unit_name = fit_models(
-        data,
-        formula,
-        by=by,
-        family=family,
-        errors=errors,
-        unit=unit,
-        reference=reference,
-        overall=overall,
+    fitted = fit_models(
+        data, formula, by=by, family=family, errors=errors, unit=unit, reference=reference, overall=overall
     )
-    names, positions = [], []
-    for model in models:
-        name, position = _positions(model.formula, terms)
+    return joint_tests(fitted, terms, adjust=adjust)
+
+
+def joint_tests(
+    fitted: Fitted, terms: str | Sequence[str] | None = None, *, adjust: str = "none"
+) -> pd.DataFrame:
+    """The rows of `joint_test`, of models that are fitted."""
+    check_procedure(adjust, "adjust")
+    notes: Notes = dict(fitted.doubts)
+    names, tests = [], []
+    for model in fitted.models:
+        name, positions = _positions(model.formula, terms)
         names.append(name)
-        positions.append(position)
-    notes: Notes = {}
-    tests = np.asarray([_joint(m, options.errors, p, notes) for m, p in zip(models, positions, strict=True)])
+        tests.append(_joint(model, fitted.options, positions, notes))
     warn_of(notes)
-    ones = [1] * len(models)
-    result = estimates_frame(
-        model_keys(models, options, ones),
-        {
-            "term": names,
-            "statistic": tests[:, 0],
-            "df": tests[:, 1],
-            "p_value": tests[:, 3],
-            **model_counts(models, ones, unit_name),
-        },
-        {"df_residual": tests[:, 2]},
-    )
+    statistic, df, df_residual, p_value = np.asarray(tests).T
+    columns = {"term": names, "statistic": statistic, "df": df, "p_value": p_value}
+    result = estimates_frame(model_keys(fitted), columns | model_counts(fitted), {"df_residual": df_residual})
     return result if adjust.lower() == "none" else adjust_estimates(result, procedure=adjust)
 
 
 def _positions(formula: Formula, terms: str | Sequence[str] | None) -> tuple[str, list[int]]:
-    """Return the name of what is tested and the positions of its terms in a formula."""
+    """The name of what is tested and the positions of its terms in a formula."""
     known = {frozenset(f.key for f in term): i for i, term in enumerate(formula.terms)}
     shown = [":".join(f.name for f in term) for term in formula.terms]
     if not shown:
@@ -174,43 +166,35 @@ def _positions(formula: Formula, terms: str | Sequence[str] | None) -> tuple[str
 
 
 def _joint(
-    model: Model, errors: str, positions: Sequence[int], notes: Notes
+    model: Model, options: ModelOptions, positions: Sequence[int], notes: Notes
 ) -> tuple[float, float, float, float]:
-    """Return F, its two degrees of freedom (NaN for infinity) and the p-value."""
-    fit = model.fit
-    if fit is None:
+    """F, its two degrees of freedom (NaN for infinity) and the p-value."""
+    solution, errors = model.solution, options.errors
+    if solution is None:
         return (float("nan"),) * 4
-    tested = [i for i, column in enumerate(fit.kept) if model.design.assign[column] in positions]
+    tested = [i for i, column in enumerate(solution.kept) if model.design.assign[column] in positions]
     q = len(tested)
     if not q:
         return float("nan"), 0.0, float("nan"), float("nan")
-    values, df = covariance(model, errors, notes, tested)
+    values, df = covariance(model, options, notes, tested)
     block = np.ix_(tested, tested)
     undefined = np.isnan(values[block]).any()
-    statistic = wald_statistic(
-        fit.coefficients[fit.kept[tested]], values[block], fit.dispersion * fit.bread[block]
-    )
+    classical = solution.dispersion * solution.bread[block]
+    statistic = wald_statistic(solution.coefficients[tested], values[block], classical)
     if errors == "cluster" and not np.isnan(statistic):
-        note_few_clusters(model, q, notes)
+        note_few_clusters(model, options, q, notes)
     residual_df = float(df[0])
     if np.isinf(residual_df):
         return statistic, float(q), float("nan"), float(special.chdtrc(q, q * statistic))
     if errors == "cr2":
-        statistic, residual_df = _hotelling(model, tested, statistic)
+        assert model.clusters is not None
+        # CR2's b' V^-1 b / q is Hotelling's T^2 over q
+        eta = hotelling_df(solution.matrix, solution.bread, model.clusters, tested)
+        residual_df = eta - q + 1
+        known = residual_df > 0 and not np.isnan(statistic)
+        statistic, residual_df = (statistic * residual_df / eta, residual_df) if known else (np.nan, np.nan)
     if np.isnan(statistic) and not undefined and errors in CLUSTERED:
         notes.setdefault("no joint test (NaN) with so few clusters", []).append(
             f"{model.label}: {model.n_units} clusters for {q} coefficients"
         )
     return statistic, float(q), residual_df, float(special.fdtrc(q, residual_df, statistic))
-
-
-def _hotelling(model: Model, tested: Sequence[int], statistic: float) -> tuple[float, float]:
-    """Return F and its denominator degrees of freedom, for CR2's b' V^-1 b / q."""
-    assert model.fit is not None
-    assert model.clusters is not None
-    q = len(tested)
-    eta = hotelling_df(model.fit.matrix, model.fit.bread, model.clusters, tested)
-    df = eta - q + 1
-    if np.isnan(statistic) or df <= 0:
-        return float("nan"), float("nan")
-    return statistic * df / eta, df

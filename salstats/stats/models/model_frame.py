@@ -1,7 +1,6 @@
 """The rows of a model: metrics as columns, the gap to a reference, and the groups."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -11,43 +10,17 @@ from salstats.checks import (
     FormulaError,
     check_by,
     check_columns,
-    check_frame,
     did_you_mean,
     quoted,
 )
-from salstats.frames import KEY_COLUMNS, SCORES_COLUMNS, check_scores, combined_codes
+from salstats.frames import KEY_COLUMNS, check_scores, combined_codes
 from salstats.stats.absent import ABSENT, absent_pairs
-from salstats.stats.grouping import row_groups
 from salstats.stats.models.formulas import Formula
 from salstats.stats.pairing import pair_with_reference
 
 
-@dataclass(frozen=True)
-class Group:
-    """The rows of one model.
-
-    Attributes
-    ----------
-    key : tuple
-        Its values of the grouping columns.
-    rows : ndarray of int
-        Positions in the model frame.
-    """
-
-    key: tuple[object, ...]
-    rows: np.ndarray
-
-
-def check_data(data: object) -> pd.DataFrame:
-    """Return `data` if it is a frame, and a valid scores frame where it has the columns of one."""
-    frame = check_frame(data, "data")
-    if set(SCORES_COLUMNS) <= set(frame.columns):
-        check_scores(frame, "data")
-    return frame
-
-
 def model_frame(data: pd.DataFrame, formula: Formula, reference: str | None) -> pd.DataFrame:
-    """Return the rows a formula speaks of, with its metrics as columns.
+    """The rows a formula speaks of, with its metrics as columns.
 
     Parameters
     ----------
@@ -82,7 +55,7 @@ def model_frame(data: pd.DataFrame, formula: Formula, reference: str | None) -> 
 
 
 def _metrics_needed(data: pd.DataFrame, formula: Formula) -> list[str]:
-    """Return the names of a formula that are metrics, the left side's first."""
+    """The names of a formula that are metrics, the left side's first."""
     has_metrics = {"metric", "score"} <= set(data.columns)
     known = [str(m) for m in pd.unique(data["metric"].dropna())] if has_metrics else []
     needed = []
@@ -101,7 +74,7 @@ def _metrics_needed(data: pd.DataFrame, formula: Formula) -> list[str]:
 
 
 def _metrics_as_columns(scores: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
-    """Return one row per key with a column per metric."""
+    """One row per key with a column per metric."""
     of_metrics = scores[scores["metric"].isin(metrics)]
     rank = of_metrics["metric"].astype("str").map({m: i for i, m in enumerate(metrics)}).to_numpy()
     ordered = of_metrics.iloc[np.argsort(rank, kind="stable")]
@@ -120,7 +93,7 @@ def _metrics_as_columns(scores: pd.DataFrame, metrics: Sequence[str]) -> pd.Data
 
 
 def _gap_frame(data: pd.DataFrame, formula: Formula, metrics: Sequence[str], reference: str) -> pd.DataFrame:
-    """Return the model frame whose left side is reference - method."""
+    """The model frame whose left side is reference - method."""
     if not formula.response.is_column:
         raise FormulaError(
             f"reference={reference!r} needs a metric by itself on the left side, since the gap is "
@@ -158,7 +131,7 @@ def _gap_frame(data: pd.DataFrame, formula: Formula, metrics: Sequence[str], ref
 def grouping_columns(
     data: pd.DataFrame, formulas: Sequence[Formula], by: str | Sequence[str] | None
 ) -> list[str]:
-    """Return the grouping columns: those asked for, or `method` where it is a column that no formula uses."""
+    """The grouping columns: those asked for, or `method` where it is a column that no formula uses."""
     if by is None and any("method" in formula.columns for formula in formulas):
         return []
     columns = check_by(data, by, ("method",), "data")
@@ -169,9 +142,3 @@ def grouping_columns(
                 f"{quoted(both)} is in by and in {formula.text!r}; within a group it does not vary"
             )
     return columns
-
-
-def split(frame: pd.DataFrame, by: Sequence[str], *, overall: bool) -> list[Group]:
-    """Return the groups of a model frame in sorted order; see `grouping.row_groups`."""
-    keys, rows = row_groups(frame, by, overall=overall)
-    return [Group(tuple(keys.iloc[group]), positions) for group, positions in enumerate(rows)]

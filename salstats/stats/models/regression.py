@@ -1,28 +1,18 @@
-"""Regression of scores: the terms of linear and logit models."""
+"""Coefficients of models: one row per term."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import special
 
 from salstats.checks import check_level, quoted, warn
 from salstats.frames import estimates_frame, text_column
 from salstats.stats.adjust import adjust as adjust_estimates
 from salstats.stats.adjust import check_procedure
 from salstats.stats.models.design import INTERCEPT
-from salstats.stats.models.formulas import Formula
-from salstats.stats.models.models import (
-    Model,
-    Notes,
-    covariance,
-    fit_models,
-    model_counts,
-    model_keys,
-    note_few_clusters,
-    warn_of,
-)
+from salstats.stats.models.models import Fitted, Model, Notes, fit_models, model_counts, model_keys, warn_of
+from salstats.stats.models.standard_errors import covariance, inferred
 
 _LOG_SCALE = ("log(", "log1p(", "logit(")
 
@@ -41,7 +31,7 @@ def regress(
     adjust: str = "none",
     overall: bool = False,
 ) -> pd.DataFrame:
-    """Return the coefficients of regression models, one row per term.
+    """Coefficients of regression models, one row per term: `fit(...).tidy()`.
 
     A positive estimate means that the left side is larger where the term is. Rows in which a variable of
     the formula is missing are left out, as in R's `lm`, and counted.
@@ -60,7 +50,7 @@ def regress(
         A model for each group. By default `method`, where it is a column that the formula does not use.
     family : str
         `gaussian`, `binomial` (logit, outcome 0 or 1), `fractional` (quasi-binomial logit for an outcome in
-        [0, 1], exact 0 and 1 included).
+        [0, 1], exact 0 and 1 included), or another of `salstats.stats.models.families.FAMILIES`.
     errors : str, optional
         `classical`, `hc0`, `hc1`, `hc2`, `hc3`, `cluster` (CR1), `cr2` (gaussian only, and there the one
         to take for clusters: with few of them, or terms that vary between them, `cluster` gives p-values
@@ -202,108 +192,62 @@ def regress(
     """
     check_level(level)
     check_procedure(adjust, "adjust")
-    models, options, unit_name = fit_models(
-        data,
-        formula,
-        by=by,
-        family=family,
-        errors=errors,
-        unit=unit,
-        reference=reference,
-        overall=overall,
+    fitted = fit_models(
+        data, formula, by=by, family=family, errors=errors, unit=unit, reference=reference, overall=overall
     )
-    if exponentiate and family == "gaussian":
-        _warn_not_logarithmic([m.formula for m in models])
-    notes: Notes = {}
-    parts = [_terms(model, options.errors, level, notes) for model in models]
+    return coefficients(fitted, level=level, exponentiate=exponentiate, adjust=adjust)
+
+
+def coefficients(
+    fitted: Fitted, *, level: float = 0.95, exponentiate: bool = False, adjust: str = "none"
+) -> pd.DataFrame:
+    """The rows of `regress`, of models that are fitted."""
+    check_level(level)
+    check_procedure(adjust, "adjust")
+    options = fitted.options
+    if exponentiate and options.family.linear:
+        formulas = dict.fromkeys(m.formula for m in fitted.models)
+        plain = [f.text for f in formulas if not f.response.name.startswith(_LOG_SCALE)]
+        if plain:
+            warn(f"exponentiate=True, but the left side of {quoted(plain)} is not on a log or logit scale")
+    notes: Notes = dict(fitted.doubts)
+    parts = []
+    for model in fitted.models:
+        part = np.full((3, max(len(model.design.names), 1)), np.nan)
+        if model.solution is not None:
+            values, df = covariance(model, options, notes)
+            part[:, model.solution.kept] = model.solution.coefficients, np.sqrt(np.diag(values)), df
+        parts.append(part)
     warn_of(notes)
-    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    estimate, std_error, df = np.concatenate(parts, axis=1)
+    columns = inferred(estimate, std_error, df, level)
     if exponentiate:
         with np.errstate(over="ignore"):
-            for name in ("estimate", "conf_low", "conf_high"):
-                columns[name] = np.exp(columns[name])
-    repeats = [len(part["term"]) for part in parts]
-    counted = model_counts(models, repeats, unit_name)
-    normal = np.isinf(columns["df"])
-    columns["interval"] = np.where(normal, "wald", "t")
-    columns["df"] = np.where(normal, np.nan, columns["df"])
-    made = {"family": family, "errors": options.errors, "exponentiated": exponentiate}
+            columns |= {c: np.exp(columns[c]) for c in ("estimate", "conf_low", "conf_high")}
+    # a model without columns has one row
+    columns["term"] = [name for model in fitted.models for name in model.design.names or (INTERCEPT,)]
+    repeats = [part.shape[1] for part in parts]
+    made = {"family": options.family.name, "errors": options.errors, "exponentiated": exponentiate}
     result = estimates_frame(
-        model_keys(models, options, repeats),
-        {**columns, "conf_level": float(level), **counted},
-        made | _of_variables(models, data),
+        model_keys(fitted, repeats),
+        {**columns, **model_counts(fitted, repeats)},
+        made | _of_variables(fitted.models, fitted.normalized),
     )
     return result if adjust.lower() == "none" else adjust_estimates(result, procedure=adjust)
 
 
-def _of_variables(models: Sequence[Model], data: pd.DataFrame) -> dict[str, Any]:
-    """Return the columns on the variables of terms: reference levels, and covariates from 0 to 1."""
-    runs = {str(c) for c in data.columns if pd.api.types.is_float_dtype(data[c]) and _is_normalized(data[c])}
+def _of_variables(models: Sequence[Model], normalized: frozenset[str]) -> dict[str, Any]:
+    """The columns on the variables of terms: reference levels, and covariates from 0 to 1."""
     against: list[str | None] = []
-    normalized: list[bool] = []
+    runs: list[bool] = []
     for model in models:
         design = model.design
-        # a model without columns has one row
         for position in design.assign or (-1,):
             term = model.formula.terms[position] if position >= 0 else ()
             name = term[0].name if len(term) == 1 else ""
             level = design.references.get(name)
             # without an intercept the first factor has all its levels
             against.append(None if f"{name}{level}" in design.names else level)
-            normalized.append(name in runs)
+            runs.append(name in normalized)
     columns: dict[str, Any] = {"reference_level": text_column(against)} if any(against) else {}
-    return columns | ({"normalized": normalized} if any(normalized) else {})
-
-
-def _is_normalized(values: pd.Series) -> bool:
-    """Return whether numbers run from 0 to 1 and are no mere yes or no."""
-    return bool(values.min() == 0 and values.max() == 1 and values.between(0, 1, inclusive="neither").any())
-
-
-def _warn_not_logarithmic(formulas: Sequence[Formula]) -> None:
-    """Warn where exponentiated coefficients have no meaning."""
-    plain = dict.fromkeys(f.text for f in formulas if not f.response.name.startswith(_LOG_SCALE))
-    if plain:
-        warn(f"exponentiate=True, but the left side of {quoted(plain)} is not on a log or logit scale")
-
-
-def _terms(model: Model, errors: str, level: float, notes: Notes) -> dict[str, np.ndarray]:
-    """Return the columns of one model's terms; df is infinite for the normal distribution."""
-    names = np.asarray(model.design.names or (INTERCEPT,), dtype=object)
-    columns = {name: np.full(len(names), np.nan) for name in ("estimate", "std_error", "df")}
-    fit = model.fit
-    if fit is not None:
-        values, df = covariance(model, errors, notes)
-        columns["estimate"] = fit.coefficients
-        columns["std_error"][fit.kept] = np.sqrt(np.diag(values))
-        columns["df"][fit.kept] = df
-        if errors == "cluster" and not np.isnan(values).all():
-            note_few_clusters(model, 1, notes)
-    estimate, std_error, degrees = columns["estimate"], columns["std_error"], columns["df"]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        statistic = estimate / std_error
-    half = student_quantile(degrees, (1 + level) / 2) * std_error
-    return {
-        "term": names,
-        "estimate": estimate,
-        "std_error": std_error,
-        "statistic": statistic,
-        "df": degrees,
-        "p_value": 2 * student_tail(degrees, np.abs(statistic)),
-        "conf_low": estimate - half,
-        "conf_high": estimate + half,
-    }
-
-
-def student_tail(df: np.ndarray, statistic: np.ndarray) -> np.ndarray:
-    """Return P(T > statistic) of Student's t, of the normal distribution where df is infinite."""
-    normal = np.isinf(df)
-    return np.where(normal, special.ndtr(-statistic), special.stdtr(np.where(normal, 1.0, df), -statistic))
-
-
-def student_quantile(df: np.ndarray, probability: float) -> np.ndarray:
-    """Return the quantile of Student's t, of the normal distribution where df is infinite."""
-    normal = np.isinf(df)
-    return np.where(
-        normal, special.ndtri(probability), special.stdtrit(np.where(normal, 1.0, df), probability)
-    )
+    return columns | ({"normalized": runs} if any(runs) else {})

@@ -12,6 +12,8 @@ import pandas as pd
 from salstats.checks import ColumnError, InputFileError, SalstatsError, check_columns, check_level
 from salstats.frames import ESTIMATE_COLUMNS, estimates_frame, text_column
 from salstats.stats.models.design import INTERCEPT
+from salstats.stats.models.models import Fitted
+from salstats.stats.models.regression import coefficients
 
 #: Columns of broom's tidiers that are called otherwise here.
 _BROOM = {
@@ -35,13 +37,13 @@ _LAG = re.compile(r"\.L\d+")
 
 
 def tidy(fit: object, *, level: float = 0.95) -> pd.DataFrame:
-    """Return fitted models or a table of coefficients from elsewhere as an estimates frame.
+    """Fitted models or a table of coefficients from elsewhere as an estimates frame.
 
     Parameters
     ----------
-    fit : statsmodels results, DataFrame, str or path
-        What `fit()` of a statsmodels model returned (OLS, WLS, GLM, Logit, GEE, MixedLM, ...), a table in
-        broom's columns (`term, estimate, std.error, statistic, p.value, conf.low, conf.high`), or a CSV
+    fit : Fit, statsmodels results, DataFrame, str or path
+        What `fit` made, or `fit()` of a statsmodels model (OLS, WLS, GLM, Logit, GEE, MixedLM, ...); a table
+        in broom's columns (`term, estimate, std.error, statistic, p.value, conf.low, conf.high`), or a CSV
         file of one.
     level : float
         Confidence level: of the limits that are made for a statsmodels result, or of those in a table that
@@ -107,6 +109,8 @@ def tidy(fit: object, *, level: float = 0.95) -> pd.DataFrame:
     1         size       0.5        0.2     0.02
     """
     check_level(level)
+    if isinstance(fit, Fitted):
+        return coefficients(fit, level=level)
     if isinstance(fit, str | os.PathLike):
         return _from_table(_read(Path(fit)), str(fit), level)
     if isinstance(fit, pd.DataFrame):

@@ -15,7 +15,8 @@ from salstats.stats.models.covariance import (
     wald_statistic,
     zero_variances,
 )
-from salstats.stats.models.fitting import estimable_columns, fit_model, separates
+from salstats.stats.models.families import FAMILIES, estimable_columns, fit_model
+from salstats.stats.models.logit import separates
 
 # the same few hundred products summed in another order
 RTOL = 1e-11
@@ -35,7 +36,7 @@ def example():
 
 def _fit(example, family="gaussian"):
     matrix, response, _ = example
-    return fit_model(matrix, response, NAMES, family, intercept=True)
+    return fit_model(matrix, response, NAMES, FAMILIES[family], intercept=True)
 
 
 @pytest.mark.parametrize("kind", ["hc0", "hc1", "hc2", "hc3"])
@@ -43,14 +44,14 @@ def test_heteroscedastic_errors_of_a_linear_model_equal_statsmodels(example, kin
     matrix, response, _ = example
     fit = _fit(example)
     theirs = sm.OLS(response, matrix).fit(cov_type=kind.upper()).cov_params()
-    ours = heteroscedastic(fit.matrix, fit.residual, fit.bread, fit.leverage, kind)
+    ours = heteroscedastic(fit.scores, fit.bread, fit.leverage, fit.df_residual, kind)
     np.testing.assert_allclose(ours, theirs, rtol=RTOL)
 
 
 def test_cluster_robust_errors_equal_statsmodels_and_the_sum_over_clusters(example):
     matrix, response, clusters = example
     fit = _fit(example)
-    ours = cluster_robust(fit.matrix, fit.residual, fit.bread, clusters)
+    ours = cluster_robust(fit.scores, fit.bread, clusters, fit.df_residual)
     theirs = sm.OLS(response, matrix).fit(cov_type="cluster", cov_kwds={"groups": clusters}).cov_params()
     np.testing.assert_allclose(ours, theirs, rtol=RTOL)
     meat = sum(
@@ -62,8 +63,8 @@ def test_cluster_robust_errors_equal_statsmodels_and_the_sum_over_clusters(examp
 
 def test_clusters_of_one_row_give_hc1(example):
     fit = _fit(example)
-    ours = cluster_robust(fit.matrix, fit.residual, fit.bread, np.arange(40))
-    hc1 = heteroscedastic(fit.matrix, fit.residual, fit.bread, fit.leverage, "hc1")
+    ours = cluster_robust(fit.scores, fit.bread, np.arange(40), fit.df_residual)
+    hc1 = heteroscedastic(fit.scores, fit.bread, fit.leverage, fit.df_residual, "hc1")
     np.testing.assert_allclose(ours, hc1, rtol=RTOL)
 
 
@@ -92,7 +93,7 @@ def test_cr2_equals_its_definition_with_matrices_written_out(example):
 def test_cr2_of_single_rows_is_hc2(example):
     fit = _fit(example)
     covariance, _ = bias_reduced(fit.matrix, fit.residual, fit.bread, np.arange(40))
-    hc2 = heteroscedastic(fit.matrix, fit.residual, fit.bread, fit.leverage, "hc2")
+    hc2 = heteroscedastic(fit.scores, fit.bread, fit.leverage, fit.df_residual, "hc2")
     np.testing.assert_allclose(covariance, hc2, rtol=RTOL)
 
 
@@ -148,9 +149,9 @@ def test_cr2_of_several_coefficients_keeps_its_level_where_cr1_does_not():
     for _ in range(n_studies):
         matrix = np.column_stack([np.ones(80), rng.normal(size=(n_clusters, q))[clusters]])
         response = rng.normal(size=n_clusters)[clusters] + rng.normal(size=80)
-        fit = fit_model(matrix, response, list("iabc"), "gaussian", intercept=True)
+        fit = fit_model(matrix, response, list("iabc"), FAMILIES["gaussian"], intercept=True)
         b, classical = fit.coefficients[tested], fit.dispersion * fit.bread[block]
-        cr1 = cluster_robust(fit.matrix, fit.residual, fit.bread, clusters)[block]
+        cr1 = cluster_robust(fit.scores, fit.bread, clusters, fit.df_residual)[block]
         f = wald_statistic(b, cr1, classical)
         rejected["cluster"] += special.fdtrc(q, n_clusters - 1, f) < 0.05
         cr2 = bias_reduced(fit.matrix, fit.residual, fit.bread, clusters)[0][block]
@@ -194,10 +195,10 @@ def test_cr2_of_the_coefficients_that_a_clusters_indicator_leaves_is_cr2_without
     treated = clusters == 5
     x, response = rng.normal(size=(2, 30))
     matrix = np.column_stack([np.ones(30), x, treated, treated * x])
-    fit = fit_model(matrix, response, ["(Intercept)", "x", "t", "tx"], "gaussian", intercept=True)
+    fit = fit_model(matrix, response, ["(Intercept)", "x", "t", "tx"], FAMILIES["gaussian"], intercept=True)
     assert unidentified(fit.matrix, fit.bread, clusters).tolist() == [False, False, True, True]
     covariance, df = bias_reduced(fit.matrix, fit.residual, fit.bread, clusters)
-    rest = fit_model(matrix[:25, :2], response[:25], NAMES[:2], "gaussian", intercept=True)
+    rest = fit_model(matrix[:25, :2], response[:25], NAMES[:2], FAMILIES["gaussian"], intercept=True)
     expected, expected_df = bias_reduced(rest.matrix, rest.residual, rest.bread, clusters[:25])
     np.testing.assert_allclose(covariance[:2, :2], expected, rtol=1e-9)
     np.testing.assert_allclose(df[:2], expected_df, rtol=1e-9)
@@ -208,12 +209,12 @@ def test_a_row_of_leverage_one_counts_for_its_own_coefficient_only():
     x = rng.normal(size=12)
     matrix = np.column_stack([np.ones(12), x, np.arange(12) == 7])
     response = rng.normal(size=12)
-    fit = fit_model(matrix, response, NAMES, "gaussian", intercept=True)
+    fit = fit_model(matrix, response, NAMES, FAMILIES["gaussian"], intercept=True)
     assert unidentified(fit.matrix, fit.bread, None).tolist() == [False, False, True]
     rest = np.arange(12) != 7
-    without = fit_model(matrix[rest, :2], response[rest], NAMES[:2], "gaussian", intercept=True)
+    without = fit_model(matrix[rest, :2], response[rest], NAMES[:2], FAMILIES["gaussian"], intercept=True)
     for kind in ("hc0", "hc2", "hc3"):
-        ours = heteroscedastic(fit.matrix, fit.residual, fit.bread, fit.leverage, kind)[:2, :2]
+        ours = heteroscedastic(fit.scores, fit.bread, fit.leverage, fit.df_residual, kind)[:2, :2]
         theirs = sm.OLS(response[rest], matrix[rest, :2]).fit(cov_type=kind.upper()).cov_params()
         np.testing.assert_allclose(ours, theirs, rtol=1e-10)
     np.testing.assert_allclose(fit.coefficients[:2], without.coefficients, rtol=1e-10)
@@ -232,7 +233,7 @@ def test_a_zero_variance_is_known_on_the_scale_of_the_classical_one():
 def test_a_single_cluster_has_no_covariance(example):
     fit = _fit(example)
     one = np.zeros(40, dtype=int)
-    assert np.isnan(cluster_robust(fit.matrix, fit.residual, fit.bread, one)).all()
+    assert np.isnan(cluster_robust(fit.scores, fit.bread, one, fit.df_residual)).all()
     assert np.isnan(bias_reduced(fit.matrix, fit.residual, fit.bread, one)[0]).all()
 
 
@@ -290,10 +291,10 @@ def test_separation_is_found_exactly():
 def test_logit_fit_reaches_the_maximum_whatever_the_scale_of_its_columns(example):
     matrix, response, _ = example
     hit = (response > 0).astype(float)
-    fit = fit_model(matrix, hit, NAMES, "binomial", intercept=True)
+    fit = fit_model(matrix, hit, NAMES, FAMILIES["binomial"], intercept=True)
     np.testing.assert_allclose(matrix.T @ (hit - fit.fitted), 0, atol=1e-10)
     scale = np.array([1, 1e-6, 1e6])
-    scaled = fit_model(matrix * scale, hit, NAMES, "binomial", intercept=True)
+    scaled = fit_model(matrix * scale, hit, NAMES, FAMILIES["binomial"], intercept=True)
     np.testing.assert_allclose(scaled.coefficients * scale, fit.coefficients, rtol=1e-9)
 
 

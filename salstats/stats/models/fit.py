@@ -1,0 +1,284 @@
+"""A fit: models that are fitted once and asked many things."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from salstats.checks import SalstatsError
+from salstats.stats.models.fit_summaries import glance, observations
+from salstats.stats.models.joint_tests import joint_tests
+from salstats.stats.models.margins import marginal_contrasts, marginal_means, marginal_slopes
+from salstats.stats.models.models import Fitted, fit_models
+from salstats.stats.models.predictions import predictions
+from salstats.stats.models.regression import coefficients
+
+
+def fit(
+    data: pd.DataFrame,
+    formula: str | Sequence[str],
+    *,
+    by: str | Sequence[str] | None = None,
+    family: str = "gaussian",
+    errors: str | None = None,
+    unit: str | None = None,
+    reference: str | None = None,
+    overall: bool = False,
+) -> "Fit":
+    """Regression models of a formula in every group, fitted once and asked many things.
+
+    Parameters
+    ----------
+    data, formula, by, family, errors, unit, reference, overall
+        As for `regress`.
+
+    Returns
+    -------
+    Fit
+        `tidy()`, `glance()`, `augment()`, `joint()`, `predict()`, `means()`, `contrasts()` and `slopes()`
+        are frames of it; it never changes.
+
+    Raises
+    ------
+    FormulaError, ColumnError, ValueRangeError
+        As for `regress`.
+
+    Warns
+    -----
+    SalstatsWarning
+        Models without estimates, or with terms that cannot be told apart. What is in doubt where something
+        is inferred is told by what infers it.
+
+    Notes
+    -----
+    Marginal means, contrasts and slopes are on the scale of the score: of the logit families they are
+    averages of fitted probabilities or fractions, not of logits, and neither are they made at an average
+    case. Over what is averaged says `average`:
+
+    - `"grid"`: every combination of the levels of the other factors counts alike, numbers are held at their
+      mean over the model's rows. This is R's emmeans, for the logit families after
+      `regrid(transform = "response")`.
+    - `"rows"`: the model's own rows as they are, but for the variable in question, which each is given in
+      turn (with `by`, the rows of that level). This is R's `marginaleffects::avg_predictions`,
+      `avg_comparisons` and `avg_slopes`, Stata's `margins`.
+
+    For a linear model of one factor without interactions the two agree. Standard errors are by the delta
+    method, sqrt(g'V g) with V the covariance by `errors` and g the derivative of the average by the
+    coefficients; the rows averaged over are taken as given. Degrees of freedom are those of the fit: n - k,
+    G - 1, with `cr2` Satterthwaite's of the combination g, none (the normal distribution) for binomial
+    models. Limits are estimate ± quantile × standard error, which may leave 0 to 1 where `predict`'s, made
+    on the logit scale, do not.
+
+    References
+    ----------
+    Searle SR, Speed FM, Milliken GA. Population marginal means in the linear model: an alternative to least
+    squares means. Am Stat 1980;34:216-221. https://doi.org/10.1080/00031305.1980.10483031
+
+    Arel-Bundock V, Greifer N, Heiss A. How to interpret statistical models using marginaleffects for R and
+    Python. J Stat Softw 2024;111(9):1-32. https://doi.org/10.18637/jss.v111.i09
+
+    Examples
+    --------
+    >>> import salstats as ss
+    >>> scores = ss.datasets.load_simulated()
+    >>> model = ss.fit(scores, "iou ~ method * task + prob", errors="cr2")
+    >>> model
+    Fit of 'iou ~ method * task + prob': 1 gaussian model, errors='cr2'
+    >>> model.means("method")[["method", "estimate", "std_error", "conf_low", "conf_high"]].round(3)
+          method  estimate  std_error  conf_low  conf_high
+    0    gradcam     0.300      0.006     0.287      0.312
+    1      human     0.481      0.006     0.469      0.493
+    2  occlusion     0.269      0.006     0.257      0.281
+    """
+    return Fit(
+        **vars(
+            fit_models(
+                data,
+                formula,
+                by=by,
+                family=family,
+                errors=errors,
+                unit=unit,
+                reference=reference,
+                overall=overall,
+            )
+        )
+    )
+
+
+class Fit(Fitted):
+    """Models of one formula or several, one in each group, as `fit` makes them."""
+
+    def __repr__(self) -> str:
+        options, formulas = self.options, list(dict.fromkeys(m.formula.text for m in self.models))
+        models = f"{len(self.models)} {options.family.name} model{'s' * (len(self.models) > 1)}"
+        by = f" by {', '.join(options.by)}" if options.by else ""
+        return f"Fit of {', '.join(map(repr, formulas))}: {models}{by}, errors={options.errors!r}"
+
+    def tidy(self, *, level: float = 0.95, exponentiate: bool = False, adjust: str = "none") -> pd.DataFrame:
+        """Coefficients, one row per term, with the options and columns of `regress`."""
+        return coefficients(self, level=level, exponentiate=exponentiate, adjust=adjust)
+
+    def glance(self) -> pd.DataFrame:
+        """How well the models fit, one row per model, with the columns of `fit_statistics`."""
+        return glance(self)
+
+    def augment(self) -> pd.DataFrame:
+        """The rows used, with fitted values, residuals and influence: the columns of `augment`."""
+        return observations(self)
+
+    def joint(self, terms: str | Sequence[str] | None = None, *, adjust: str = "none") -> pd.DataFrame:
+        """Wald test that all coefficients of some terms are zero, with the columns of `joint_test`."""
+        return joint_tests(self, terms, adjust=adjust)
+
+    def predict(self, at: Mapping[str, Any] | pd.DataFrame, *, level: float = 0.95) -> pd.DataFrame:
+        """Fitted means at values of the variables, with limits for each mean by itself.
+
+        Parameters
+        ----------
+        at : mapping or DataFrame
+            A value or several of variables on the right side, `{"prob": [0.2, 0.8], "task": "Edema"}`, which
+            are crossed; or a table with a row for each mean. Variables that are not named are held: numbers
+            at their mean over the model's rows, text and `C(...)` at their reference level.
+        level : float
+            Confidence level of each pair of limits.
+
+        Returns
+        -------
+        DataFrame
+            In order of model and value, with `by..., reference, formula` as in `regress`, then the variables
+            of the right side, then `estimate, std_error, df, conf_low, conf_high, conf_level, interval` and
+            what follows as in `fit_line`: for the logit families limits are made on the logit scale.
+
+        Raises
+        ------
+        ValueRangeError
+            A name that is not on the right side; a level that the model does not have; text for a number.
+        """
+        return predictions(self, at, level=level)
+
+    def means(
+        self,
+        term: str,
+        by: str | Sequence[str] = (),
+        *,
+        average: str = "grid",
+        level: float = 0.95,
+    ) -> pd.DataFrame:
+        """Marginal mean of each level of a factor, on the scale of the score.
+
+        Parameters
+        ----------
+        term : str
+            A column of text, or one in `C(...)`, on the right side of the formula.
+        by : str or sequence of str
+            Other such columns, whose levels are taken one at a time.
+        average : {"grid", "rows"}
+            Over what the means are averaged; see `fit`.
+        level : float
+            Confidence level.
+
+        Returns
+        -------
+        DataFrame
+            In order of model, then the levels of `by` and `term` (the reference first), with columns
+            `by..., reference, formula` as in `regress`, then those of `by` and `term`, then `estimate,
+            std_error, df, conf_low, conf_high, conf_level, interval`, and `unit, n, n_missing, n_units`,
+            `family, errors, average`. A mean that the data do not determine is NaN.
+
+        Raises
+        ------
+        ValueRangeError
+            `term` or a name of `by` is no factor of the formula; an unknown `average`.
+        """
+        return marginal_means(self, term, _columns(by), average, level)
+
+    def contrasts(
+        self,
+        term: str,
+        *,
+        reference: object = None,
+        by: str | Sequence[str] = (),
+        average: str = "grid",
+        level: float = 0.95,
+        adjust: str = "none",
+    ) -> pd.DataFrame:
+        """Differences of the marginal means of a factor's levels, on the scale of the score.
+
+        Parameters
+        ----------
+        term, by, average, level
+            As for `means`.
+        reference : str or number, optional
+            The level that is taken away from each other one; by default every pair, the later level minus
+            the earlier.
+        adjust : str
+            `none`, or a procedure of `adjust()`; the family is the rows shown.
+
+        Returns
+        -------
+        DataFrame
+            As `means`, a row for each difference: `reference_level` behind the level says what was taken
+            away, and `statistic, p_value` (`p_adjusted`) stand where they do in `regress`.
+
+        Raises
+        ------
+        ValueRangeError
+            As `means`; `reference` is no level.
+        """
+        return marginal_contrasts(self, term, _columns(by), reference, average, level, adjust)
+
+    def slopes(
+        self,
+        covariate: str,
+        by: str | Sequence[str] = (),
+        *,
+        average: str = "rows",
+        level: float = 0.95,
+        adjust: str = "none",
+    ) -> pd.DataFrame:
+        """Marginal slope along a covariate: how the mean score moves with one unit more of it.
+
+        Parameters
+        ----------
+        covariate : str
+            A column of numbers on the right side, which may stand in transforms and interactions.
+        by, average, level
+            As for `means`; by default the average is over the model's rows, the average marginal effect.
+        adjust : str
+            `none`, or a procedure of `adjust()`; the family is the rows shown.
+
+        Returns
+        -------
+        DataFrame
+            As `means`, with the covariate as `term`, and `statistic, p_value` (`p_adjusted`) as in `regress`.
+
+        Raises
+        ------
+        ValueRangeError
+            `covariate` is no number of the formula; as `means`.
+
+        Notes
+        -----
+        Derivatives are differences at 1 and 2 steps of 1/10,000 of the covariate's range on either side,
+        weighted so that they are exact for polynomials of degree four.
+        """
+        return marginal_slopes(self, covariate, _columns(by), average, level, adjust)
+
+    def variance_components(self) -> pd.DataFrame:
+        """Variances of random effects; there are none here, and this says so.
+
+        Raises
+        ------
+        SalstatsError
+            Always: the models have fixed effects alone.
+        """
+        raise SalstatsError(
+            f"a {self.options.family.name} fit has no random effects, so no variance components; fit them by "
+            "statsmodels' MixedLM and give the result to tidy()"
+        )
+
+
+def _columns(by: str | Sequence[str]) -> tuple[str, ...]:
+    """Names of columns, one or several."""
+    return (by,) if isinstance(by, str) else tuple(by)

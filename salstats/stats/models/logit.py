@@ -1,0 +1,181 @@
+"""The logit model by maximum (quasi-)likelihood, the kernel of the families `binomial` and `fractional`."""
+
+import warnings
+
+import numpy as np
+from scipy import optimize, special
+
+from salstats.stats.models.family import Family, Link, NotEstimableError, Solution, decomposed
+
+#: Pearson's dispersion, residual variance over mu (1 - mu), of a perfect fit: IRLS leaves 1e-12.
+_PERFECT = 1e-20
+_CONVERGED = 1e-12
+_MAX_ITERATIONS = 100
+_NEARLY_CERTAIN = 1e-8
+
+
+def logit(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> Solution:
+    """A logit model of zeros and ones.
+
+    Raises
+    ------
+    NotEstimableError
+        A constant outcome, or another separation of zeros from ones; no convergence.
+    """
+    return _logit(matrix, response, intercept, quasi=False)
+
+
+def fractional_logit(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> Solution:
+    """The same of fractions, with Pearson's dispersion and no likelihood."""
+    return _logit(matrix, response, intercept, quasi=True)
+
+
+def _logit(matrix: np.ndarray, response: np.ndarray, intercept: bool, quasi: bool) -> Solution:
+    """The estimates, from which the two families differ in what they say of the spread."""
+    n, rank = matrix.shape
+    coefficients, fitted, converged = _iterated(matrix, response)
+    extreme = fitted.min() < _NEARLY_CERTAIN or fitted.max() > 1 - _NEARLY_CERTAIN
+    if (not converged or extreme) and separates(matrix, response):
+        what = "the outcome is constant" if response.min() == response.max() else "terms separate it"
+        raise NotEstimableError(f"the logit model has no finite estimates, {what}")
+    if not converged:
+        raise NotEstimableError(f"the logit model did not converge in {_MAX_ITERATIONS} iterations")
+    weights = fitted * (1 - fitted)
+    _, _, bread, leverage = decomposed(matrix * np.sqrt(weights)[:, None])
+    residual = response - fitted
+    dispersion = float((residual**2 / weights).sum() / (n - rank)) if quasi else 1.0
+    likelihood = (special.xlogy(response, fitted) + special.xlog1py(1 - response, -fitted)).sum()
+    return Solution(
+        coefficients=coefficients,
+        matrix=matrix,
+        response=response,
+        fitted=fitted,
+        weights=weights,
+        bread=bread,
+        scores=matrix * residual[:, None],
+        leverage=leverage,
+        dispersion=dispersion if dispersion > _PERFECT else float("nan"),
+        df_residual=float(n - rank),
+        deviance=_deviance(response, fitted),
+        null_deviance=_deviance(response, np.full(n, response.mean() if intercept else 0.5)),
+        log_likelihood=float("nan") if quasi else float(likelihood),
+        intercept=intercept,
+    )
+
+
+def _iterated(matrix: np.ndarray, response: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
+    """Coefficients, fitted means and whether statsmodels' IRLS converged to rounding."""
+    # imported here: it takes a second, and linear models do without
+    from statsmodels.genmod.families import Binomial
+    from statsmodels.genmod.generalized_linear_model import GLM
+
+    # columns of equal size, so that one tolerance means the same for each coefficient
+    size = np.abs(matrix).max(axis=0)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        # what they would say (separation, no convergence) is diagnosed from the result
+        warnings.simplefilter("ignore")
+        result = GLM(response, matrix / size, family=Binomial()).fit(
+            maxiter=_MAX_ITERATIONS, tol=_CONVERGED, rtol=_CONVERGED, tol_criterion="params"
+        )
+    coefficients = np.asarray(result.params) / size
+    fitted = special.expit(matrix @ coefficients)
+    return coefficients, fitted, bool(result.converged) and bool(np.isfinite(fitted).all())
+
+
+def _deviance(response: np.ndarray, fitted: np.ndarray) -> float:
+    """The binomial deviance, for fractions too."""
+    saturated = special.xlogy(response, response) + special.xlog1py(1 - response, -response)
+    reached = special.xlogy(response, fitted) + special.xlog1py(1 - response, -fitted)
+    return float(2 * (saturated - reached).sum())
+
+
+def separates(matrix: np.ndarray, response: np.ndarray) -> bool:
+    """Whether some direction puts all ones on one side and all zeros on the other.
+
+    Parameters
+    ----------
+    matrix : ndarray of float, shape (n, k)
+        Model matrix.
+    response : ndarray of float, shape (n,)
+        Outcome in [0, 1].
+
+    Returns
+    -------
+    bool
+        True where the likelihood has no finite maximum: a linear program finds b with x'b >= 0 for
+        y = 1, x'b <= 0 for y = 0, x'b = 0 for fractions between, and not all x'b = 0.
+
+    References
+    ----------
+    Konis K. Linear programming algorithms for detecting separated data in binary logistic regression
+    models. DPhil thesis, University of Oxford 2007.
+    https://ora.ox.ac.uk/objects/uuid:8f9ee0d0-d78e-4101-9ab4-f9cbceed2a2a
+    """
+    scaled = matrix / np.abs(matrix).max(axis=0)
+    sign = np.where(response == 1, 1.0, -1.0)
+    between = (response > 0) & (response < 1)
+    outward = (scaled * sign[:, None])[~between]
+    if not len(outward):
+        return False
+    program = optimize.linprog(
+        -outward.sum(axis=0),
+        A_ub=-outward,
+        b_ub=np.zeros(len(outward)),
+        A_eq=scaled[between] if between.any() else None,
+        b_eq=np.zeros(int(between.sum())) if between.any() else None,
+        bounds=(-1, 1),
+    )
+    return bool(program.status == 0 and -program.fun > 1e-6)
+
+
+def _not_binary(response: np.ndarray) -> str | None:
+    """What is not 0 or 1."""
+    bad = response[~np.isin(response, (0, 1))]
+    if not len(bad):
+        return None
+    return f"needs an outcome of 0 and 1, not {bad[0]:g}; for scores in [0, 1] use family='fractional'"
+
+
+def _no_fraction(response: np.ndarray) -> str | None:
+    """What lies outside 0 to 1."""
+    bad = response[(response < 0) | (response > 1)]
+    return f"needs an outcome in [0, 1], not {bad[0]:g}" if len(bad) else None
+
+
+def bernoulli_variance(mean: np.ndarray) -> np.ndarray:
+    """Mu (1 - mu)."""
+    return np.asarray(mean * (1 - mean))
+
+
+LOGIT = Link(
+    name="logit",
+    mean=special.expit,
+    slope=lambda predictor: bernoulli_variance(special.expit(predictor)),
+    effect="Log odds ratio",
+    ratio="Odds ratio",
+)
+
+BINOMIAL = Family(
+    name="binomial",
+    label="logistic",
+    link=LOGIT,
+    variance=bernoulli_variance,
+    check=_not_binary,
+    solve=logit,
+    errors=("classical", "hc0", "hc1", "hc2", "hc3", "cluster"),
+    normal=True,
+    n_spread=0,
+)
+
+FRACTIONAL = Family(
+    name="fractional",
+    label="fractional logistic",
+    link=LOGIT,
+    variance=bernoulli_variance,
+    check=_no_fraction,
+    solve=fractional_logit,
+    # nobody believes its variance
+    errors=("hc1", "classical", "hc0", "hc2", "hc3", "cluster"),
+    normal=False,
+    n_spread=0,
+)

@@ -1,0 +1,198 @@
+"""Marginal means, contrasts and slopes of models, on the scale of the score."""
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from salstats.checks import ValueRangeError, check_choice, check_level, quoted
+from salstats.stats.adjust import adjust as adjust_estimates
+from salstats.stats.adjust import check_procedure
+from salstats.stats.models.models import Fitted, Model, Notes, warn_of
+from salstats.stats.models.predictions import (
+    Codes,
+    code_of,
+    held_values,
+    prediction_frame,
+    right_side,
+    rows_at,
+    shown,
+)
+from salstats.stats.models.standard_errors import inferred, of_combinations
+
+AVERAGES = ("grid", "rows")
+#: Distance of the points that a slope is taken from, as a share of the range of the covariate.
+_STEP = 1e-4
+#: Weights of the means at -2, -1, 1 and 2 steps: the derivative of a polynomial of degree four.
+_STENCIL = {-2: 1 / 12, -1: -8 / 12, 1: 8 / 12, 2: -1 / 12}
+#: What is known of a margin: its value, and how it moves with each coefficient.
+Margin = tuple[float, np.ndarray]
+
+
+def marginal_means(fitted: Fitted, term: str, by: Sequence[str], average: str, level: float) -> pd.DataFrame:
+    """The rows of `Fit.means`."""
+    parts, notes = [], dict(fitted.doubts)
+    for model in fitted.models:
+        cells = _cells(model, term, by)
+        parts.append((model, cells, [_mean(fitted, model, cell, by, average, notes) for cell in cells]))
+    frame = _frame(fitted, parts, average, level, notes)
+    return frame.drop(columns=["statistic", "p_value"])
+
+
+def marginal_contrasts(
+    fitted: Fitted,
+    term: str,
+    by: Sequence[str],
+    reference: object,
+    average: str,
+    level: float,
+    adjust: str,
+) -> pd.DataFrame:
+    """The rows of `Fit.contrasts`."""
+    check_procedure(adjust, "adjust")
+    parts, notes = [], dict(fitted.doubts)
+    for model in fitted.models:
+        against = None if reference is None else code_of(model, term, reference)
+        cells, margins = [], []
+        for _, group in itertools.groupby(_cells(model, term, by), lambda cell: [cell[c] for c in by]):
+            own = list(group)
+            means = [_mean(fitted, model, cell, by, average, notes) for cell in own]
+            for i, j in itertools.combinations(range(len(own)), 2):
+                first, second = own[i][term], own[j][term]
+                if against is None or against in (first, second):
+                    later, earlier = (j, i) if against in (None, first) else (i, j)
+                    cells.append(own[later] | {"reference_level": own[earlier][term]})
+                    (high, upper), (low, lower) = means[later], means[earlier]
+                    margins.append((high - low, upper - lower))
+        parts.append((model, cells, margins))
+    frame = _frame(fitted, parts, average, level, notes, term)
+    return frame if adjust.lower() == "none" else adjust_estimates(frame, procedure=adjust)
+
+
+def marginal_slopes(
+    fitted: Fitted, covariate: str, by: Sequence[str], average: str, level: float, adjust: str
+) -> pd.DataFrame:
+    """The rows of `Fit.slopes`."""
+    check_procedure(adjust, "adjust")
+    parts, notes = [], dict(fitted.doubts)
+    for model in fitted.models:
+        numeric = right_side(model)[0]
+        if covariate not in numeric:
+            raise ValueRangeError(
+                f"{covariate!r} is no number on the right side of {model.formula.text!r}, along which there "
+                f"is a slope; choose one of {quoted(numeric)}"
+            )
+        cells = _cells(model, None, by)
+        margins = [_slope(fitted, model, cell, covariate, by, average, notes) for cell in cells]
+        parts.append((model, cells, margins))
+    frame = _frame(fitted, parts, average, level, notes)
+    frame.insert(frame.columns.get_loc("estimate"), "term", covariate)
+    return frame if adjust.lower() == "none" else adjust_estimates(frame, procedure=adjust)
+
+
+def _cells(model: Model, term: str | None, by: Sequence[str]) -> list[dict[str, float]]:
+    """Every combination of the levels of some factors, those of the last one varying fastest."""
+    factors = right_side(model)[1]
+    columns = [*by, *([] if term is None else [term])]
+    for column in columns:
+        if column not in factors:
+            known = f"choose from {quoted(factors)}" if factors else "it has none"
+            raise ValueRangeError(
+                f"{column!r} is no factor (a column of text, or C(...)) on the right side of "
+                f"{model.formula.text!r}; {known}"
+            )
+    levels = [model.design.levels[factors[column].key].tolist() for column in columns]
+    return [dict(zip(columns, values, strict=True)) for values in itertools.product(*levels)]
+
+
+def _population(model: Model, cell: dict[str, float], by: Sequence[str], average: str) -> Codes:
+    """The values over which a mean is averaged: of a balanced grid, or of the model's rows."""
+    held, factors = held_values(model), right_side(model)[1]
+    if average == "grid":
+        free = {c: model.design.levels[f.key] for c, f in factors.items() if c not in cell}
+        grid = np.meshgrid(*free.values(), indexing="ij") if free else []
+        n = grid[0].size if grid else 1
+        spread = {c: values.ravel() for c, values in zip(free, grid, strict=True)}
+        return {c: spread.get(c, np.full(n, cell.get(c, value))) for c, value in held.items()}
+    observed = {c: model.variables[c].values[model.rows] for c in held}
+    inside = np.ones(len(model.rows), dtype=bool)
+    for column in by:
+        inside &= observed[column] == cell[column]
+    return {c: np.full(inside.sum(), cell[c]) if c in cell else v[inside] for c, v in observed.items()}
+
+
+def _averaged(fitted: Fitted, model: Model, codes: Codes, notes: Notes) -> Margin:
+    """The mean over values, and its derivative by each coefficient."""
+    solution, link = model.solution, fitted.options.family.link
+    assert solution is not None
+    if codes and not len(next(iter(codes.values()))):
+        return np.nan, np.full(solution.rank, np.nan)
+    points = rows_at(model, codes, notes)
+    predictor = points @ solution.coefficients
+    gradient = (link.slope(predictor)[:, None] * points).mean(axis=0)
+    return float(link.mean(predictor).mean()), gradient
+
+
+def _mean(
+    fitted: Fitted, model: Model, cell: dict[str, float], by: Sequence[str], average: str, notes: Notes
+) -> Margin:
+    """The marginal mean of a cell."""
+    if model.solution is None:
+        return np.nan, np.empty(0)
+    return _averaged(fitted, model, _population(model, cell, by, average), notes)
+
+
+def _slope(
+    fitted: Fitted,
+    model: Model,
+    cell: dict[str, float],
+    covariate: str,
+    by: Sequence[str],
+    average: str,
+    notes: Notes,
+) -> Margin:
+    """The marginal slope of a cell, by differences about each value of the covariate."""
+    solution = model.solution
+    if solution is None:
+        return np.nan, np.empty(0)
+    codes = _population(model, cell, by, average)
+    step = _STEP * np.ptp(model.variables[covariate].values[model.rows])
+    if not step:
+        return np.nan, np.full(solution.rank, np.nan)
+    estimate, gradient = 0.0, np.zeros(solution.rank)
+    for steps, weight in _STENCIL.items():
+        moved = codes | {covariate: codes[covariate] + steps * step}
+        mean, derivative = _averaged(fitted, model, moved, notes)
+        estimate, gradient = estimate + weight / step * mean, gradient + weight / step * derivative
+    return estimate, gradient
+
+
+def _frame(
+    fitted: Fitted,
+    parts: Sequence[tuple[Model, list[dict[str, float]], list[Margin]]],
+    average: str,
+    level: float,
+    notes: Notes,
+    term: str | None = None,
+) -> pd.DataFrame:
+    """Margins of several models as one frame; the level in `reference_level` is of `term`."""
+    check_level(level)
+    check_choice(average, AVERAGES, "average")
+    columns: list[dict[str, Any]] = []
+    keys: list[pd.DataFrame] = []
+    for model, cells, margins in parts:
+        estimate = np.array([value for value, _ in margins])
+        std_error = df = np.full(len(margins), np.nan)
+        if model.solution is not None and margins:
+            combinations = np.array([gradient for _, gradient in margins])
+            std_error, df = of_combinations(model, fitted.options, combinations, notes)
+        made = inferred(estimate, std_error, df, level)
+        columns.append({**made, "df": df, "conf_level": np.full(len(margins), level)})
+        names = list(cells[0]) if cells else []
+        of = {name: term if name == "reference_level" else name for name in names}
+        values = {n: shown(model, str(of[n]), np.array([cell[n] for cell in cells])) for n in names}
+        keys.append(pd.DataFrame(values, index=range(len(cells))))
+    warn_of(notes)
+    return prediction_frame(fitted, columns, pd.concat(keys, ignore_index=True), {"average": average})

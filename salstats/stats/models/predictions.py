@@ -1,0 +1,169 @@
+"""What models predict: the rows of a design matrix at values that are asked for, and the means there."""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from salstats.checks import ColumnError, ValueRangeError, check_level, quoted
+from salstats.frames import ESTIMATE_COLUMNS, estimates_frame
+from salstats.stats.models.design import Variable, is_categorical, level_name
+from salstats.stats.models.families import RANK_TOLERANCE
+from salstats.stats.models.formulas import Factor
+from salstats.stats.models.models import (
+    Fitted,
+    Model,
+    ModelOptions,
+    Notes,
+    model_counts,
+    model_keys,
+    warn_of,
+)
+from salstats.stats.models.standard_errors import of_combinations, student_quantile
+
+Codes = dict[str, np.ndarray]
+"""Values of columns: numbers, or the codes of levels."""
+
+
+def predictions(fitted: Fitted, at: Mapping[str, Any] | pd.DataFrame, *, level: float) -> pd.DataFrame:
+    """The rows of `Fit.predict`."""
+    check_level(level)
+    notes: Notes = dict(fitted.doubts)
+    parts: list[dict[str, Any]] = []
+    values: list[pd.DataFrame] = []
+    for model in fitted.models:
+        if isinstance(at, pd.DataFrame):
+            rows = at.reset_index(drop=True)
+        else:
+            # text is one value, not its letters
+            lists = [v if np.ndim(v) and not isinstance(v, str) else [v] for v in at.values()]
+            rows = pd.DataFrame(list(itertools.product(*lists)), columns=list(at), dtype=object)
+        _check_asked(model, list(rows.columns))
+        held = held_values(model)
+        codes = {
+            column: np.array([code_of(model, column, v) for v in rows[column]], dtype=np.float64)
+            if column in rows.columns
+            else np.full(len(rows), held[column])
+            for column in held
+        }
+        parts.append(means_at(model, fitted.options, codes, level, notes))
+        values.append(pd.DataFrame({column: shown(model, column, codes[column]) for column in held}))
+    warn_of(notes)
+    return prediction_frame(fitted, parts, pd.concat(values, ignore_index=True), {})
+
+
+def right_side(model: Model) -> tuple[list[str], dict[str, Factor]]:
+    """The columns of the right side that are numbers, and those of a factor with that factor."""
+    numeric: dict[str, None] = {}
+    factors: dict[str, Factor] = {}
+    for factor in (factor for term in model.formula.terms for factor in term):
+        for column in factor.columns:
+            if is_categorical(factor, model.variables):
+                factors.setdefault(column, factor)
+            else:
+                numeric[column] = None
+    return [column for column in numeric if column not in factors], factors
+
+
+def held_values(model: Model) -> dict[str, float]:
+    """Where each column of the right side is held: numbers at their mean, factors at their reference."""
+    numeric, factors = right_side(model)
+    means = {c: model.variables[c].values[model.rows] for c in numeric}
+    held = {c: float(values.mean()) if len(values) else np.nan for c, values in means.items()}
+    levels = {c: model.design.levels[factor.key] for c, factor in factors.items()}
+    return held | {c: float(values[0]) if len(values) else np.nan for c, values in levels.items()}
+
+
+def code_of(model: Model, column: str, given: object) -> float:
+    """A value that was asked for, which a factor must have among its levels."""
+    variable, factor = model.variables[column], right_side(model)[1].get(column)
+    if factor is None:
+        if not isinstance(given, int | float | np.number) or not np.isfinite(given):
+            raise ValueRangeError(f"{column!r} must be a number, not {given!r}")
+        return float(given)
+    present = model.design.levels[factor.key]
+    levels = variable.names(present)
+    if level_name(given) not in levels:
+        raise ValueRangeError(f"{model.label}: {column!r} has no level {given!r}; levels: {quoted(levels)}")
+    return float(present[levels.index(level_name(given))])
+
+
+def shown(model: Model, column: str, codes: np.ndarray) -> list[Any]:
+    """Values as they are shown: numbers, or levels."""
+    variable = model.variables[column]
+    if variable.levels is None:
+        return codes.tolist()
+    return [None if np.isnan(code) else variable.levels[int(code)] for code in codes]
+
+
+def _check_asked(model: Model, asked: Sequence[str]) -> None:
+    """Raise where values of something else than the right side's columns are given."""
+    numeric, factors = right_side(model)
+    unknown = [name for name in asked if name not in numeric and name not in factors]
+    if unknown:
+        raise ValueRangeError(
+            f"at names {quoted(unknown)}, which is not on the right side of {model.formula.text!r}; "
+            f"choose from {quoted([*numeric, *factors])}"
+        )
+
+
+def rows_at(model: Model, codes: Codes, notes: Notes) -> np.ndarray:
+    """The model matrix at values, its estimated columns; NaN where there is no mean."""
+    solution = model.solution
+    assert solution is not None
+    n = len(next(iter(codes.values()))) if codes else 1
+    given = {column: Variable(values, model.variables[column].levels) for column, values in codes.items()}
+    matrix = model.design.at(given, np.arange(n))
+    points = matrix[:, solution.kept]
+    aliased = np.setdiff1d(np.arange(matrix.shape[1]), solution.kept)
+    if len(aliased):
+        own = model.design.matrix[:, aliased]
+        weights = np.linalg.lstsq(solution.matrix, own, rcond=None)[0]
+        apart = np.abs(matrix[:, aliased] - points @ weights)
+        size = np.maximum(np.abs(own).max(axis=0), np.abs(matrix[:, aliased]).max(axis=0))
+        unknown = (apart > RANK_TOLERANCE * size).any(axis=1)
+        if unknown.any():
+            notes.setdefault(
+                "means that cannot be estimated (NaN), as terms depend on each other,", []
+            ).append(f"{model.label}: {int(unknown.sum())} of {n} values")
+            points = np.where(unknown[:, None], np.nan, points)
+    return np.asarray(points)
+
+
+def means_at(
+    model: Model, options: ModelOptions, codes: Codes, level: float, notes: Notes
+) -> dict[str, np.ndarray]:
+    """Means at values, with limits that are made on the scale of the linear predictor; df may be infinite."""
+    solution, link = model.solution, options.family.link
+    names = ("estimate", "std_error", "df", "conf_low", "conf_high")
+    if solution is None:
+        n = len(next(iter(codes.values()))) if codes else 1
+        return {name: np.full(n, np.nan) for name in names}
+    points = rows_at(model, codes, notes)
+    predictor = points @ solution.coefficients
+    std_error, df = of_combinations(model, options, points, notes)
+    half = student_quantile(df, (1 + level) / 2) * std_error
+    low, high = link.mean(predictor - half), link.mean(predictor + half)
+    columns = (link.mean(predictor), std_error * link.slope(predictor), df, low, high)
+    return dict(zip(names, columns, strict=True)) | {"conf_level": np.full(len(points), level)}
+
+
+def prediction_frame(
+    fitted: Fitted, parts: Sequence[Mapping[str, Any]], keys: pd.DataFrame, special: Mapping[str, Any]
+) -> pd.DataFrame:
+    """Estimates of several models as one frame, `keys` behind the grouping columns."""
+    repeats = [len(part["estimate"]) for part in parts]
+    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    normal = np.isinf(columns["df"])
+    columns["interval"] = np.where(normal, "wald", "t")
+    columns["df"] = np.where(normal, np.nan, columns["df"])
+    before = model_keys(fitted, repeats)
+    variables = [*before.columns, *keys.columns, *special]
+    taken = [c for c in variables if c in (*ESTIMATE_COLUMNS, "family", "errors") or variables.count(c) > 1]
+    if taken:
+        raise ColumnError(f"{quoted(set(taken))} is a column of the result and of the model; rename it")
+    made = {"family": fitted.options.family.name, "errors": fitted.options.errors}
+    counted = model_counts(fitted, repeats)
+    return estimates_frame(pd.concat([before, keys], axis=1), {**columns, **counted}, made | dict(special))

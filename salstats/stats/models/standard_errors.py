@@ -1,0 +1,173 @@
+"""The covariance of a model's coefficients by its errors, and what cannot be estimated of it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from salstats.stats.models.covariance import (
+    CLUSTERED,
+    bias_reduced,
+    cluster_robust,
+    heteroscedastic,
+    unidentified,
+    zero_variances,
+)
+from salstats.stats.models.models import Model, ModelOptions, Notes
+
+_SHOWN = 5
+#: Clusters per tested coefficient below which CR1 rejects too often.
+_FEW_CLUSTERS = 20
+
+
+def covariance(
+    model: Model, options: ModelOptions, notes: Notes, tested: Sequence[int] | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """The covariance of a model's estimated coefficients and the degrees of freedom of each.
+
+    Parameters
+    ----------
+    model : Model
+        With a solution.
+    options : ModelOptions
+        Its family and errors.
+    notes : dict
+        What cannot be estimated is added to it.
+    tested : sequence of int, optional
+        Positions of the coefficients that notes are about; by default all.
+
+    Returns
+    -------
+    covariance : ndarray of float, shape (r, r)
+        NaN where it is undefined.
+    df : ndarray of float, shape (r,)
+        Degrees of freedom of Student's t; infinite for the normal distribution.
+    """
+    solution, errors = model.solution, options.errors
+    assert solution is not None
+    df = np.full(solution.rank, np.inf if options.family.normal else solution.df_residual)
+    if np.isnan(solution.dispersion):
+        return np.full_like(solution.bread, np.nan), df
+    if errors == "classical":
+        return solution.dispersion * solution.bread, df
+    clusters = model.clusters if errors in CLUSTERED else None
+    bread, free = solution.bread, solution.df_residual
+    if clusters is None:
+        values = heteroscedastic(solution.scores, bread, solution.leverage, free, errors)
+    elif errors == "cr2":
+        values, df = bias_reduced(solution.matrix, solution.residual, bread, clusters)
+    else:
+        values = cluster_robust(solution.scores, bread, clusters, free)
+        df = np.full(solution.rank, model.n_units - 1 or np.nan)
+    if clusters is not None and model.n_units < 2:
+        notes.setdefault(f"no {errors} errors (NaN), since there is a single cluster,", []).append(
+            model.label
+        )
+        return values, df
+    alone = unidentified(solution.matrix * np.sqrt(solution.weights)[:, None], bread, clusters)
+    mean_square = float((solution.fitted**2).mean())
+    zero = zero_variances(np.diag(values), bread, solution.dispersion, mean_square)
+    unknown = alone | zero
+    values[unknown] = values[:, unknown] = np.nan
+    if errors == "cr2":
+        df[unknown] = np.nan
+    one = "row" if clusters is None else "cluster"
+    kinds = {
+        f"no {errors} errors (NaN), since one {one} determines a coefficient by itself,": alone,
+        f"no {errors} errors (NaN), since they would be zero but for rounding,": zero & ~alone,
+    }
+    for kind, which in kinds.items():
+        told = [i for i in (range(solution.rank) if tested is None else tested) if which[i]]
+        names = [model.design.names[solution.kept[i]] for i in told]
+        if names:
+            more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+            notes.setdefault(kind, []).append(f"{model.label}: {', '.join(names[:_SHOWN])}{more}")
+    if errors == "cluster" and tested is None and not np.isnan(values).all():
+        note_few_clusters(model, options, 1, notes)
+    return values, df
+
+
+def note_few_clusters(model: Model, options: ModelOptions, n_tested: int, notes: Notes) -> None:
+    """Note a model with so few clusters that CR1 rejects too often."""
+    if model.n_units >= _FEW_CLUSTERS * n_tested:
+        return
+    better = (
+        "errors='cr2' is made for them"
+        if "cr2" in options.family.errors
+        else "errors='cr2' of a linear model is made for them"
+    )
+    together = "" if n_tested == 1 else f" for {n_tested} coefficients"
+    notes.setdefault(
+        f"few clusters, with which errors='cluster' gives p-values that are too small ({better}),", []
+    ).append(f"{model.label}: {model.n_units} clusters{together}")
+
+
+def of_combinations(
+    model: Model, options: ModelOptions, combinations: np.ndarray, notes: Notes
+) -> tuple[np.ndarray, np.ndarray]:
+    """The standard errors of linear combinations of a model's coefficients, and their degrees of freedom.
+
+    Parameters
+    ----------
+    model, options, notes
+        As in `covariance`.
+    combinations : ndarray of float, shape (q, r)
+        One a row; NaN for one that has no value.
+
+    Returns
+    -------
+    std_error, df : ndarray of float, shape (q,)
+        NaN where it is undefined; with `cr2` the degrees of freedom are Satterthwaite's of the combination.
+    """
+    solution = model.solution
+    assert solution is not None
+    values, of_coefficients = covariance(model, options, notes)
+    unknown = np.isnan(np.diag(values))
+    variance = np.einsum("ij,jk,ik->i", combinations, np.where(np.isnan(values), 0.0, values), combinations)
+    variance[(combinations[:, unknown] != 0).any(axis=1)] = np.nan
+    if np.isfinite(solution.dispersion):
+        scale = np.diag(np.einsum("ij,jk,ik->i", combinations, solution.bread, combinations))
+        mean_square = float((solution.fitted**2).mean())
+        variance[zero_variances(variance, scale, solution.dispersion, mean_square)] = np.nan
+    known = np.isfinite(variance)
+    df = np.full(len(combinations), np.nan)
+    if options.errors != "cr2":
+        df[:] = of_coefficients[0]
+    elif known.any():
+        assert model.clusters is not None
+        parts = solution.matrix, solution.residual, solution.bread, model.clusters
+        df[known] = bias_reduced(*parts, combinations[known])[1]
+    return np.sqrt(np.where(known, variance, np.nan)), df
+
+
+def student_tail(df: np.ndarray, statistic: np.ndarray) -> np.ndarray:
+    """P(T > statistic) of Student's t, of the normal distribution where df is infinite."""
+    normal = np.isinf(df)
+    return np.where(normal, special.ndtr(-statistic), special.stdtr(np.where(normal, 1.0, df), -statistic))
+
+
+def student_quantile(df: np.ndarray, probability: float) -> np.ndarray:
+    """The quantile of Student's t, of the normal distribution where df is infinite."""
+    normal = np.isinf(df)
+    return np.where(
+        normal, special.ndtri(probability), special.stdtrit(np.where(normal, 1.0, df), probability)
+    )
+
+
+def inferred(estimate: np.ndarray, std_error: np.ndarray, df: np.ndarray, level: float) -> dict[str, Any]:
+    """The columns of estimates that follow from their errors; df is infinite for the normal distribution."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        statistic = estimate / std_error
+    half = student_quantile(df, (1 + level) / 2) * std_error
+    return {
+        "estimate": estimate,
+        "std_error": std_error,
+        "statistic": statistic,
+        "df": np.where(np.isinf(df), np.nan, df),
+        "p_value": 2 * student_tail(df, np.abs(statistic)),
+        "conf_low": estimate - half,
+        "conf_high": estimate + half,
+        "conf_level": float(level),
+        "interval": np.where(np.isinf(df), "wald", "t"),
+    }

@@ -1,0 +1,113 @@
+"""A fit is made once, never changes, and gives what the short forms give."""
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import salstats as ss
+from salstats.checks import SalstatsError, SalstatsWarning, ValueRangeError
+from salstats.stats.models import models
+
+FORMULAS = ["iou ~ prob * task", "iou ~ area_ratio"]
+OPTIONS = {"by": "method", "errors": "cluster", "unit": "patient"}
+
+
+@pytest.fixture(scope="module")
+def fit(synth1_scores):
+    return ss.fit(synth1_scores, FORMULAS, **OPTIONS)
+
+
+def test_a_fit_gives_the_frames_of_the_short_forms(synth1_scores, fit):
+    pd.testing.assert_frame_equal(
+        fit.tidy(level=0.9, adjust="holm"),
+        ss.regress(synth1_scores, FORMULAS, **OPTIONS, level=0.9, adjust="holm"),
+    )
+    few = pytest.warns(SalstatsWarning, match="few clusters")
+    with few:
+        together = fit.joint()
+    with few:
+        pd.testing.assert_frame_equal(together, ss.joint_test(synth1_scores, FORMULAS, **OPTIONS))
+    pd.testing.assert_frame_equal(fit.glance(), ss.fit_statistics(synth1_scores, FORMULAS, by="method"))
+    pd.testing.assert_frame_equal(fit.augment(), ss.augment(synth1_scores, FORMULAS, by="method"))
+    pd.testing.assert_frame_equal(ss.tidy(fit, level=0.9), fit.tidy(level=0.9))
+
+
+def test_models_are_fitted_once_however_much_is_asked(synth1_scores, monkeypatch):
+    fitted = []
+    once = models.fit_model
+    monkeypatch.setattr(models, "fit_model", lambda *a, **k: fitted.append(1) or once(*a, **k))
+    fit = ss.fit(synth1_scores, "iou ~ prob + task", **OPTIONS)
+    for ask in (fit.tidy, fit.glance, fit.augment, lambda: fit.joint("task")):
+        ask()
+    fit.means("task"), fit.contrasts("task"), fit.slopes("prob"), fit.predict({"prob": 0.5})
+    assert len(fitted) == 2
+
+
+def test_a_fit_is_frozen_and_says_what_it_is(fit):
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        fit.models = ()
+    assert repr(fit) == (
+        "Fit of 'iou ~ prob * task', 'iou ~ area_ratio': 4 gaussian models by method, errors='cluster'"
+    )
+
+
+def test_predictions_at_values_equal_the_line(synth1_scores):
+    scores = synth1_scores.drop(columns="patient")
+    line = ss.fit_line(scores, "iou ~ prob + elongation", errors="cr2", n_points=3)
+    fit = ss.fit(scores, "iou ~ prob + elongation", errors="cr2")
+    for method, rows in line.groupby("method"):
+        there = fit.predict({"prob": rows["value"].tolist()})
+        there = there[there["method"] == method]
+        for name in ("estimate", "std_error", "df", "conf_low", "conf_high"):
+            np.testing.assert_allclose(there[name], rows[name], rtol=1e-12)
+        np.testing.assert_allclose(there["elongation"], rows["elongation"], rtol=1e-12)
+
+
+def test_values_are_crossed_or_come_as_a_table(synth1):
+    rows = synth1.drop(columns=["case", "patient"])
+    fit = ss.fit(rows, "iou ~ prob + task")
+    crossed = fit.predict({"task": ["Edema", "Cardiomegaly"], "prob": [0.2, 0.8]})
+    assert crossed["task"].tolist() == ["Edema"] * 2 + ["Cardiomegaly"] * 2
+    table = fit.predict(crossed[["prob", "task"]])
+    pd.testing.assert_frame_equal(table, crossed)
+    terms = fit.tidy().set_index("term")["estimate"]
+    edema = terms["(Intercept)"] + terms["taskEdema"] + 0.2 * terms["prob"]
+    assert crossed["estimate"][0] == pytest.approx(edema, rel=1e-12)
+    fitted = fit.augment()
+    again = fit.predict(fitted[["prob", "task"]])
+    np.testing.assert_allclose(again["estimate"], fitted["fitted"], rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("at", "message"),
+    [
+        ({"size": 1}, "'size'"),
+        ({"task": "Pneumonia"}, "no level 'Pneumonia'"),
+        ({"prob": "high"}, "'prob' must be a number"),
+    ],
+)
+def test_predictions_at_what_is_not_there_are_refused(synth1, at, message):
+    fit = ss.fit(synth1.drop(columns=["case", "patient"]), "iou ~ prob + task")
+    with pytest.raises(ValueRangeError, match=message):
+        fit.predict(at)
+
+
+def test_what_is_in_doubt_is_told_by_what_infers_it(synth1):
+    fit = ss.fit(synth1, "iou ~ prob + task")
+    fit.glance(), fit.augment()
+    for ask in (fit.tidy, fit.joint, lambda: fit.means("task"), lambda: fit.predict({"prob": 1})):
+        with pytest.warns(SalstatsWarning, match="rows of 180 patients"):
+            ask()
+
+
+def test_there_are_no_variance_components(fit):
+    with pytest.raises(SalstatsError, match="no random effects"):
+        fit.variance_components()
+
+
+def test_rows_of_models_that_overlap_are_not_augmented(synth1):
+    fit = ss.fit(synth1.drop(columns=["case", "patient"]), "iou ~ prob", by="task", overall=True)
+    with pytest.raises(SalstatsError, match="overall"):
+        fit.augment()

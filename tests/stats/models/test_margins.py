@@ -1,0 +1,181 @@
+"""Marginal means, contrasts and slopes against R's emmeans, and averages over rows written out in R."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from regression_oracle import logit_model, rows_of
+
+import salstats as ss
+from salstats.checks import SalstatsError, SalstatsWarning, ValueRangeError
+
+REFERENCE = Path(__file__).parents[2] / "reference" / "emmeans"
+# both sides solve by QR and average a few hundred products
+RTOL = 1e-9
+# IRLS stops at 1e-12 of a coefficient here and at 1e-14 of the deviance in R
+LOGIT_RTOL = 1e-7
+# ours are differences of means at steps of 1e-4 of the range
+SLOPE_RTOL = 1e-7
+
+FORMULAS = {
+    "crossed": ("score ~ {method} * site + x", "gaussian"),
+    "slopes": ("score ~ {method} * x + site", "gaussian"),
+    "logit": ("hit ~ {method} * x + site", "binomial"),
+}
+METHOD = 'C(method, Treatment("human"))'
+
+
+@pytest.fixture(scope="module")
+def scores():
+    return pd.read_csv(REFERENCE / "scores.csv")
+
+
+@pytest.fixture(scope="module")
+def of_r():
+    return pd.read_csv(REFERENCE / "margins.csv").fillna({"by": "", "level": "", "reference": ""})
+
+
+def fitted(scores, model, errors):
+    formula, family = FORMULAS[model]
+    unit = "patient" if errors in ("cluster", "cr2") else None
+    # rows of a patient are taken as independent on purpose where errors are not clustered
+    rows = scores if unit else scores.drop(columns="patient")
+    return ss.fit(rows, formula.format(method=METHOD), by=(), family=family, errors=errors, unit=unit)
+
+
+def ours(fit, kind, average, by):
+    """The frame that goes with a kind of R's rows."""
+    if kind == "mean":
+        return fit.means("method", by=by, average=average)
+    if kind == "contrast":
+        return fit.contrasts("method", reference="human", by=by, average=average)
+    if kind == "pairwise":
+        return fit.contrasts("method", by=by, average=average)
+    return fit.slopes("x", by=by, average=average)
+
+
+@pytest.mark.parametrize("model", FORMULAS)
+def test_margins_equal_those_of_r(scores, of_r, model):
+    expected = of_r[of_r["model"] == model]
+    assert len(expected) > 60
+    for errors, of_errors in expected.groupby("vcov"):
+        fit = fitted(scores, model, errors)
+        for (average, kind), rows in of_errors.groupby(["average", "kind"]):
+            sites = rows["by"].unique() if kind != "slope" else rows["level"].ne("").map({True: 1, False: 0})
+            for split in sorted({bool(s) for s in sites}):
+                column = "by" if kind != "slope" else "level"
+                theirs = rows[rows[column].ne("") == split]
+                by = () if not split else "site" if kind != "slope" else "method"
+                frame = ours(fit, kind, average, by).assign(reference=lambda d: d.get("reference_level", ""))
+                key = ["site"] * (by == "site") + ["method"] * (kind != "slope" or split) + ["reference"]
+                theirs = theirs.rename(columns={"by": "site", "level": "method"})
+                both = frame.merge(theirs, on=key, suffixes=("", "_r"), validate="1:1")
+                assert len(both) == len(frame) == len(theirs)
+                rtol = LOGIT_RTOL if model == "logit" else SLOPE_RTOL if kind == "slope" else RTOL
+                for name in ("estimate", "std_error"):
+                    np.testing.assert_allclose(
+                        both[name], both[f"{name}_r"], rtol=rtol, err_msg=f"{errors} {average} {kind} {by}"
+                    )
+                np.testing.assert_allclose(both["df"].fillna(np.inf), both["df_r"], rtol=1e-8)
+
+
+@pytest.mark.parametrize("errors", ["classical", "cluster"])
+def test_means_of_one_factor_equal_emmeans_and_contrasts_its_pairs(synth1, r_expected, errors):
+    expected = r_expected("lm_emmeans").query("adjust == 'none'")
+    rows = synth1 if errors == "cluster" else synth1.drop(columns=["case", "patient"])
+    fit = ss.fit(rows, "iou ~ n_instances + area_ratio + elongation + irrectangularity + task", errors=errors)
+    means = fit.means("task").merge(expected, left_on="task", right_on="level", suffixes=("", "_r"))
+    assert len(means) == 6
+    np.testing.assert_allclose(means["estimate"], means["estimate_r"], rtol=RTOL)
+    if errors == "classical":
+        np.testing.assert_allclose(means[["std_error", "df"]], means[["SE", "df_r"]], rtol=RTOL)
+        np.testing.assert_allclose(means[["conf_low", "conf_high"]], means[["lo", "hi"]], rtol=RTOL)
+        pairs = fit.contrasts("task")
+        pairs["level"] = pairs["reference_level"] + " - " + pairs["task"]
+        pairs = pairs.merge(expected, on="level", suffixes=("", "_r"))
+        assert len(pairs) == 15
+        np.testing.assert_allclose(-pairs["estimate"], pairs["estimate_r"], rtol=1e-8)
+        np.testing.assert_allclose(pairs["std_error"], pairs["SE"], rtol=RTOL)
+        np.testing.assert_allclose(pairs["p_value"], pairs["p"], rtol=1e-7)
+
+
+def test_average_marginal_effects_of_logit_models_equal_r(synth1, r_expected):
+    effects = r_expected("glm_ame")
+    for errors, vcov in (("hc0", "HC0"), ("cluster", "CL_HC1")):
+        for model, expected in effects[effects["vcov"] == vcov].groupby("model"):
+            formula, family = logit_model(model)
+            rows = rows_of(synth1, model)
+            if errors == "cluster":
+                rows = rows.join(synth1["patient"])
+            unit = "patient" if errors == "cluster" else None
+            fit = ss.fit(rows, formula, family=family, errors=errors, unit=unit)
+            for term, ame, std_error in expected[["term", "ame", "se"]].itertuples(index=False):
+                slope = fit.slopes(term).iloc[0]
+                assert slope["estimate"] == pytest.approx(ame, rel=LOGIT_RTOL)
+                assert slope["std_error"] == pytest.approx(std_error, rel=LOGIT_RTOL)
+
+
+def test_a_slope_follows_transforms_and_powers(scores):
+    rows = scores.drop(columns=["patient", "method"])
+    fit = ss.fit(rows, "score ~ log(x) + I(x ** 2)", by=())
+    _, log, square = fit.tidy()["estimate"]
+    by_hand = (log / rows["x"] + 2 * square * rows["x"]).mean()
+    assert fit.slopes("x")["estimate"][0] == pytest.approx(by_hand, rel=1e-6)
+    at_mean = log / rows["x"].mean() + 2 * square * rows["x"].mean()
+    assert fit.slopes("x", average="grid")["estimate"][0] == pytest.approx(at_mean, rel=SLOPE_RTOL)
+
+
+def test_frames_of_margins_name_what_is_compared_and_how(scores):
+    rows = scores.assign(half=np.where(np.arange(len(scores)) % 2, "a", "b"))
+    fit = ss.fit(rows, "score ~ method + site + x", by="half", errors="cr2", unit="patient")
+    means = fit.means("method", by="site")
+    assert means.columns.tolist() == [
+        *("half", "formula", "site", "method", "estimate", "std_error", "df", "conf_low", "conf_high"),
+        *("conf_level", "interval", "unit", "n", "n_missing", "n_units", "family", "errors", "average"),
+    ]
+    assert len(means) == 2 * 3 * 3
+    contrasts = fit.contrasts("method", reference="lime", adjust="holm", level=0.9)
+    assert contrasts["method"].tolist() == ["gradcam", "human"] * 2
+    assert set(contrasts["reference_level"]) == {"lime"}
+    assert {"p_value", "p_adjusted"} <= set(contrasts)
+    assert (contrasts["conf_level"] == 0.9).all()
+    slopes = fit.slopes("x", by="method")
+    assert slopes["term"].tolist() == ["x"] * 6
+
+
+def test_a_mean_that_the_data_do_not_determine_is_nan(scores):
+    lacking = scores[(scores["method"] != "lime") | (scores["site"] != "west")].drop(columns="patient")
+    with pytest.warns(SalstatsWarning, match="depend on earlier ones"):
+        fit = ss.fit(lacking, "score ~ method * site", by=())
+    with pytest.warns(SalstatsWarning, match="cannot be estimated"):
+        means = fit.means("method", by="site").set_index(["site", "method"])["estimate"]
+    assert means.index[means.isna()].tolist() == [("west", "lime")]
+    observed = lacking.groupby(["site", "method"])["score"].mean()
+    np.testing.assert_allclose(means.dropna(), observed.loc[means.dropna().index], rtol=RTOL)
+
+
+def test_models_without_estimates_have_margins_of_nan():
+    rows = pd.DataFrame({"score": [0.1, 0.2, np.nan], "method": ["a", "b", "a"], "x": [1.0, 2.0, 3.0]})
+    with pytest.warns(SalstatsWarning, match="no estimates"):
+        fit = ss.fit(rows, "score ~ method + x")
+    assert fit.means("method")["estimate"].isna().all()
+    assert fit.slopes("x")["estimate"].isna().all()
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda fit: fit.means("x"), "'x' is no factor"),
+        (lambda fit: fit.means("method", by="patient"), "'patient' is no factor"),
+        (lambda fit: fit.contrasts("method", reference="ig"), "has no level 'ig'"),
+        (lambda fit: fit.slopes("method"), "'method' is no number"),
+        (lambda fit: fit.means("method", average="cases"), "average"),
+        (lambda fit: fit.means("method", level=95), "level"),
+        (lambda fit: fit.slopes("x", adjust="tukey"), "adjust"),
+    ],
+)
+def test_what_cannot_be_asked_is_said(scores, ask, message):
+    fit = ss.fit(scores.drop(columns="patient"), "score ~ method + x", by=())
+    with pytest.raises((ValueRangeError, SalstatsError), match=message):
+        ask(fit)
