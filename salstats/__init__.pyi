@@ -25,7 +25,7 @@ from .scoring.xaibenchmark import score_xaibenchmark as score_xaibenchmark
 from .scoring.tuning import tune as tune
 from .scoring.segmenting import segment as segment
 from .scoring.segmenting import write_masks as write_masks
-from .gaze_study import recordings as recordings
+from .scoring.recordings import recordings as recordings
 from .readers.reading_labels import majority_labels as majority_labels
 from .scoring.gaze import score_gaze as score_gaze
 from .scoring.gaze_sampling import sampling_spread as sampling_spread

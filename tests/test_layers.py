@@ -10,7 +10,7 @@ import salstats
 ROOT = Path(salstats.__file__).parent
 #: From the ground up: each imports itself and what stands before it.
 FLOORS = (
-    *("checks", "jobs", "images", "metrics", "study", "frames", "gaze_study", "files", "readers", "datasets"),
+    *("checks", "jobs", "images", "metrics", "study", "frames", "files", "readers", "datasets"),
     *("stats", "scoring", "display", "from_study", "explain", "studies", "cli", "__main__"),
 )
 #: What a folder may not know although it stands lower, and libraries it does without.

@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 
 from salstats.checks import InputFileError, SalstatsError, check_choice, check_count, quoted, warn
-from salstats.gaze_study import DISCARDED, GazeCase, GazeStudy, Recording, exclusions
 from salstats.readers.cells import PathLike
 from salstats.readers.gaze_files import (
     CHEST_BOX,
@@ -23,6 +22,7 @@ from salstats.readers.gaze_files import (
 )
 from salstats.readers.gaze_maps import MIXINGS, given_maps
 from salstats.readers.series_names import Sources
+from salstats.study import DISCARDED, Case, Recording, Study, exclusions
 
 
 def read_gaze(
@@ -36,7 +36,7 @@ def read_gaze(
     mixing: str | Sequence[str] = MIXINGS,
     padded: bool | None = None,
     phases: int | Iterable[int] | None = None,
-) -> GazeStudy:
+) -> Study:
     r"""Read recordings of gaze in the format of the REFLACX release.
 
     Every file of fixations is read once, to find what is damaged before anything is scored and to count
@@ -85,7 +85,7 @@ def read_gaze(
 
     Returns
     -------
-    GazeStudy
+    Study
         Cases in the order of phases and image paths. A case is a `dicom_id`; where an image stands in
         several phases, each has a case, such as `ID_phase2`. The patient is the `subject_id`.
 
@@ -190,9 +190,10 @@ def read_gaze(
         mixing=rules, padded=padded,
     )  # fmt: skip
     cases = [
-        replace(c, maps=tuple(found[c.case] for found in held.values() if c.case in found)) for c in cases
+        replace(c, predictions=tuple(found[c.case] for found in held.values() if c.case in found))
+        for c in cases
     ]
-    study = GazeStudy(tuple(cases), tuple(held), str(folder))
+    study = Study(tuple(cases), (), tuple(held), str(folder))
     said = left_out(study)
     if said:
         warn(said)
@@ -211,7 +212,7 @@ def _say_unlisted(folder: Path, recordings: set[str]) -> None:
         )
 
 
-def left_out(study: GazeStudy) -> str:
+def left_out(study: Study) -> str:
     """Return in a sentence how many recordings and chest boxes are left out and why; "" where none is."""
     totals = (sum(len(c.recordings) for c in study), sum(len(c.used) for c in study))
     parts = []
@@ -268,7 +269,7 @@ def _check_readings(readings: Sequence[Reading]) -> None:
             )
 
 
-def _cases(folder: Path, readings: dict[int, list[Reading]]) -> tuple[list[GazeCase], dict[str, str]]:
+def _cases(folder: Path, readings: dict[int, list[Reading]]) -> tuple[list[Case], dict[str, str]]:
     """Return the cases without maps, and the image of each."""
     n_phases: dict[str, int] = defaultdict(int)
     for rows in readings.values():
@@ -292,7 +293,12 @@ def _cases(folder: Path, readings: dict[int, list[Reading]]) -> tuple[list[GazeC
                 )
             dicoms[name] = first.dicom
             looks = tuple(_recording(folder, r, i) for r, i in zip(own, _numbered(own), strict=True))
-            cases.append(GazeCase(name, first.patient, phase, trial if kept else None, first.shape, looks))
+            cases.append(
+                Case(
+                    name, first.shape, patient=first.patient, recordings=looks, phase=phase,
+                    trial=trial if kept else None,
+                )
+            )  # fmt: skip
             trial += kept
     return cases, dicoms
 

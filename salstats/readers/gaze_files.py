@@ -10,7 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from salstats.checks import PIXEL, InputFileError, check_size, quoted
-from salstats.gaze_study import (
+from salstats.images.center_bias import Box
+from salstats.images.fixations import Fixations
+from salstats.readers.cells import parse_numbers
+from salstats.readers.reading_labels import MAJORITY_GROUPS
+from salstats.readers.tables import Table, read_known
+from salstats.study import (
     BOX_EMPTY,
     BOX_OUTSIDE,
     NO_BOX,
@@ -19,11 +24,6 @@ from salstats.gaze_study import (
     OUT_OF_SIGHT,
     SHOWN_OUTSIDE,
 )
-from salstats.images.center_bias import Box
-from salstats.images.fixations import Fixations
-from salstats.readers.cells import parse_numbers
-from salstats.readers.reading_labels import MAJORITY_GROUPS
-from salstats.readers.tables import Table, read_known
 
 METADATA = re.compile(r"metadata_phase_(\d+)\.csv")
 FIXATIONS, CHEST_BOX = "fixations.csv", "chest_bounding_box.csv"

@@ -18,7 +18,6 @@ from salstats.checks import (
     quoted,
     warn,
 )
-from salstats.gaze_study import GazeCase, GivenMap, MapSeries
 from salstats.images.hulls import convex_hull, from_padded_square, inner_regions
 from salstats.images.map_steps import may_cover, resize_in_range
 from salstats.images.maps import is_finite
@@ -26,6 +25,7 @@ from salstats.images.mixing import RULES, mix_classes
 from salstats.readers.cells import PathLike
 from salstats.readers.map_files import MAP_SUFFIXES, MASK_SUFFIXES, find_case_files, read_map, read_mask
 from salstats.readers.series_names import Sources, sources
+from salstats.study import Case, Content, Prediction, Series, shape_of
 
 #: What the left-out reader and the hull of the lungs are called.
 INTEROBSERVER, CONVEX = "interobserver", "convex"
@@ -40,7 +40,7 @@ _NO_FINDING, _NOT_LETTERS = "nofinding", re.compile("[^a-z]")
 
 
 def given_maps(
-    cases: Sequence[GazeCase],
+    cases: Sequence[Case],
     dicoms: Mapping[str, str],
     *,
     maps: Sources | None,
@@ -50,55 +50,57 @@ def given_maps(
     clean_lungs: bool,
     mixing: Sequence[str],
     padded: bool | None,
-) -> dict[MapSeries, dict[str, GivenMap]]:
+) -> dict[Series, dict[str, Prediction]]:
     """Return the maps of each series by case, of the folders that `read_gaze` was given."""
-    found: dict[MapSeries, dict[str, GivenMap]] = {}
+    found: dict[Series, dict[str, Prediction]] = {}
+    shapes = {case.case: shape_of(case) for case in cases}
 
-    def add(series: MapSeries, option: str, made: dict[str, GivenMap]) -> None:
+    def add(series: Series, option: str, made: dict[str, Prediction]) -> None:
         names = {(s.name, s.model, s.seed) for s in found}
         if (series.name, series.model, series.seed) in names:
             raise SalstatsError(f"{option}= names {str(series)!r}, which is another series' name already")
         found[series] = made
 
-    def files_of(series: MapSeries, folder: PathLike, suffixes: Sequence[str]) -> dict[str, Path]:
+    def files_of(series: Series, folder: PathLike, suffixes: Sequence[str]) -> dict[str, Path]:
         return _files_of(Path(folder), suffixes, series.method, cases, dicoms)
 
     for series, folder in _sources(maps, "maps").items():
         files = files_of(series, folder, MAP_SUFFIXES)
-        add(series, "maps", _made(series, files, partial(_read_saliency, padded=bool(padded))))
+        add(series, "maps", _made(series, files, shapes, partial(_read_saliency, padded=bool(padded))))
     for series, folder in _sources(class_maps, "class_maps").items():
         files = files_of(series, folder, (".npz",))
         for rule in mixing:
             mixed = replace(series, mixing=rule)
             read = partial(_read_mixed, rule=rule, padded=bool(padded))
-            add(mixed, "class_maps", _made(mixed, files, read))
+            add(mixed, "class_maps", _made(mixed, files, shapes, read))
     _say_stretched(found, cases, padded)
     for series, folder in _sources(masks, "masks").items():
-        add(series, "masks", _made(series, files_of(series, folder, MASK_SUFFIXES), _read_marks))
+        add(series, "masks", _made(series, files_of(series, folder, MASK_SUFFIXES), shapes, _read_marks))
     if lungs is not None:
-        hull = MapSeries(CONVEX)
+        hull = Series(CONVEX)
         read = partial(_read_hull, clean=clean_lungs)
-        add(hull, "lungs", _made(hull, files_of(hull, lungs, MASK_SUFFIXES), read))
+        add(hull, "lungs", _made(hull, files_of(hull, lungs, MASK_SUFFIXES), shapes, read))
     return found
 
 
 def _say_stretched(
-    found: Mapping[MapSeries, Mapping[str, GivenMap]], cases: Sequence[GazeCase], padded: bool | None
+    found: Mapping[Series, Mapping[str, Prediction]], cases: Sequence[Case], padded: bool | None
 ) -> None:
     """Warn of methods whose maps will be stretched out of proportion, by the first map of each.
 
     Square maps only where nobody said how they lie. A map that cannot be read is said where it is scored.
     """
-    oblong_first = sorted(cases, key=lambda case: case.shape[0] == case.shape[1])
+    oblong_first = sorted(cases, key=lambda case: len(set(shape_of(case))) == 1)
     square, other = {}, {}
     for series, given in found.items():
         case = next(case for case in oblong_first if case.case in given)
         with suppress(InputFileError):
-            height, width = given[case.case].read(case.shape).shape
-            sizes = f"{height} x {width} to {case.shape[0]} x {case.shape[1]}"
-            if height != width and not may_cover((height, width), case.shape):
+            shape = shape_of(case)
+            height, width = np.shape(np.asarray(given[case.case].read().saliency))
+            sizes = f"{height} x {width} to {shape[0]} x {shape[1]}"
+            if height != width and not may_cover((height, width), shape):
                 other[series.name] = sizes
-            elif height == width and case.shape[0] != case.shape[1] and padded is None:
+            elif height == width and shape[0] != shape[1] and padded is None:
                 square[series.name] = sizes
     for stretched, what, advice in (
         (
@@ -117,7 +119,7 @@ def _say_stretched(
             warn(f"{', '.join(stretched)}: {what} ({next(iter(stretched.values()))}); {advice}")
 
 
-def _sources(given: Sources | None, option: str) -> dict[MapSeries, PathLike]:
+def _sources(given: Sources | None, option: str) -> dict[Series, PathLike]:
     """Return the folders of an option by series."""
     found = {}
     for named, folder in sources(given, METHOD, option).items():
@@ -126,16 +128,29 @@ def _sources(given: Sources | None, option: str) -> dict[MapSeries, PathLike]:
                 f"{option}={str(named)!r}: {INTEROBSERVER!r} is what the reader left out is called; name it "
                 "otherwise"
             )
-        found[MapSeries(named.method, named.model, named.seed)] = folder
+        found[Series(named.method, named.model, named.seed)] = folder
     return found
 
 
 def _made(
-    series: MapSeries, files: Mapping[str, Path], read: Callable[[Path, tuple[int, int]], np.ndarray]
-) -> dict[str, GivenMap]:
+    series: Series,
+    files: Mapping[str, Path],
+    shapes: Mapping[str, tuple[int, int]],
+    read: Callable[[Path, tuple[int, int]], np.ndarray],
+) -> dict[str, Prediction]:
     """Return the maps of one series by case."""
     # absolute: a process that works on it later may be in another folder
-    return {case: GivenMap(series, partial(read, file.absolute()), str(file)) for case, file in files.items()}
+    return {
+        case: Prediction("", series, partial(_content, read, file.absolute(), shapes[case]), str(file))
+        for case, file in files.items()
+    }
+
+
+def _content(
+    read: Callable[[Path, tuple[int, int]], np.ndarray], file: Path, shape: tuple[int, int]
+) -> Content:
+    """The map of a file, brought to an image of some shape as the series has it."""
+    return Content(saliency=read(file, shape))
 
 
 def _name_in_study(file: Path, cases: Container[str]) -> str | None:
@@ -152,7 +167,7 @@ def _files_of(
     folder: Path,
     suffixes: Sequence[str],
     method: str,
-    cases: Sequence[GazeCase],
+    cases: Sequence[Case],
     dicoms: Mapping[str, str],
 ) -> dict[str, Path]:
     """Return the file of each case: named after it, its image, or its phase and trial (p1_t0).

@@ -7,7 +7,7 @@ import pandas as pd
 
 from salstats.checks import SalstatsError, check_count, did_you_mean, quoted
 from salstats.frames import text_column, whole_column
-from salstats.gaze_study import GazeCase, GazeStudy, check_gaze
+from salstats.study import Case, Study, check_gaze
 
 #: The study's labels by where the finding is, as its scripts group them; the last group is any of its
 #: labels, support devices among them.
@@ -50,7 +50,7 @@ MAJORITY_GROUPS: Mapping[str, tuple[str, ...]] = {
 
 
 def majority_labels(
-    study: GazeStudy, *, groups: Mapping[str, Sequence[str]] | None = None, at_least: int = 3
+    study: Study, *, groups: Mapping[str, Sequence[str]] | None = None, at_least: int = 3
 ) -> pd.DataFrame:
     """Return what the majority of the readers of each image found, by where the finding is.
 
@@ -59,7 +59,7 @@ def majority_labels(
 
     Parameters
     ----------
-    study : GazeStudy
+    study : Study
         What `read_gaze` returned.
     groups : dict of str to sequence of str, optional
         Columns of labels by group. By default the study's: `pleural`, `parenchymal`, `cardiomediastinal`,
@@ -98,11 +98,11 @@ def majority_labels(
 
     Examples
     --------
-    >>> from salstats.gaze_study import GazeCase, GazeStudy, Recording
     >>> from salstats.readers.reading_labels import majority_labels
+    >>> from salstats.study import Case, Recording, Study
     >>> marks = [5.0, 3.0, 0.0, 1.0, float("nan")]
     >>> looks = tuple(Recording(f"P{i}", str(i), str, "", labels={"Edema": m}) for i, m in enumerate(marks))
-    >>> study = GazeStudy((GazeCase("image", "7", 1, 0, (90, 80), looks),))
+    >>> study = Study((Case("image", (90, 80), patient="7", recordings=looks),))
     >>> majority_labels(study, groups={"fluid": ["Edema"]})
         case patient  phase  n_readings  fluid
     0  image       7      1           5      1
@@ -124,12 +124,12 @@ def majority_labels(
     return frame
 
 
-def _readings(case: GazeCase) -> list[Mapping[str, float]]:
+def _readings(case: Case) -> list[Mapping[str, float]]:
     """Return the labels of every reader who gave some."""
     return [r.labels for r in case.recordings if r.labels]
 
 
-def _majority(case: GazeCase, labels: Sequence[str], at_least: int) -> int | None:
+def _majority(case: Case, labels: Sequence[str], at_least: int) -> int | None:
     """Return whether a majority found something in a group: 1, 0, or None where there is none."""
     votes = [
         any(read[label] != 0 and not np.isnan(read[label]) for label in labels if label in read)

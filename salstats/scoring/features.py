@@ -11,7 +11,7 @@ from salstats.images import masks
 from salstats.images.shapes import shape_features
 from salstats.jobs import in_pieces
 from salstats.scoring.scores import study_of
-from salstats.study import Case, Study
+from salstats.study import Case, Study, shape_of
 
 FEATURE_COLUMNS = (
     "case", "task", "n_instances", "area_ratio", "elongation", "irrectangularity", "area_px", "perimeter_px",
@@ -98,7 +98,7 @@ def _feature_rows(cases: tuple[Case, ...], tasks: tuple[str, ...]) -> list[tuple
         for task in tasks:
             truth = case.truths.get(task)
             rle = None if truth is None else truth.read()
-            height, width = _size(case) if rle is None else rle.shape
+            height, width = shape_of(case) if rle is None else rle.shape
             if truth is None or rle is None or not masks.area(rle):
                 found = _ABSENT
             else:
@@ -107,10 +107,3 @@ def _feature_rows(cases: tuple[Case, ...], tasks: tuple[str, ...]) -> list[tuple
             named = {"case": case.case, "task": task, "height": height, "width": width, **found}
             rows.append(tuple(named[c] for c in FEATURE_COLUMNS))
     return rows
-
-
-def _size(case: Case) -> tuple[int, int]:
-    """Return the size of an annotated case, which its truth says."""
-    if case.shape is None:
-        raise SalstatsError(f"case {case.case!r}: nothing says how large its image is")
-    return case.shape

@@ -15,45 +15,41 @@ from salstats.checks import (
     check_count,
     check_generator,
 )
-from salstats.frames import text_column
-from salstats.gaze_study import GazeCase, GazeStudy, check_gaze
 from salstats.images.center_bias import CenterBias
 from salstats.jobs import in_pieces, one_blas_thread
 from salstats.metrics.registry import chosen_metrics
 from salstats.scoring.gaze_cases import (
     ALL,
-    AREAS,
-    DENSITY,
     OTHERS,
-    POINTS,
-    SHUFFLED,
+    SCORED,
     GazeRule,
     density_of,
-    score_case,
+    gaze_rows,
+    is_shuffled,
 )
+from salstats.scoring.rows import COUNT, NAME, NUMBER, TEXT, WHOLE, frame_of, without_empty
+from salstats.study import Case, Study, check_gaze, shape_of
 
 DEFAULT = ("ncc", "sncc", "auc", "sauc")
+_COLUMNS = {
+    "case": NAME, "patient": TEXT, "phase": WHOLE, "method": NAME, "model": TEXT, "seed": TEXT,
+    "mixing": TEXT, "reader": TEXT, "recording": TEXT, "metric": NAME, "score": NUMBER, "reason": TEXT,
+    "n_readers": WHOLE, "truth": TEXT, "center_bias": TEXT, "n_unseen": COUNT, "n_samples": COUNT,
+    "floor": NUMBER,
+}  # fmt: skip
 #: Columns that a study may be without.
 _OPTIONAL = (
-    "patient",
-    "model",
-    "seed",
-    "mixing",
-    "reader",
-    "recording",
-    "center_bias",
-    "n_unseen",
-    "n_samples",
+    "patient", "model", "seed", "mixing", "reader", "recording", "center_bias", "n_unseen", "n_samples",
     "floor",
-)
+)  # fmt: skip
 #: Parts in which the centre bias is summed: always as many, so that its sums are the same for any number of
 #: processes; few, since each holds an array of the size of the frame.
 _BIAS_PARTS = 4
-Work = tuple[GazeCase, np.random.Generator | None]
+Work = tuple[Case, np.random.Generator | None]
 
 
 def score_gaze(
-    study: GazeStudy | str | os.PathLike[str],
+    study: Study | str | os.PathLike[str],
     *,
     metrics: str | Sequence[str] = DEFAULT,
     truth: str = OTHERS,
@@ -75,12 +71,12 @@ def score_gaze(
 
     Parameters
     ----------
-    study : GazeStudy or path
+    study : Study or path
         What `read_gaze` returned, or the folder to read.
     metrics : str or sequence of str
         Of "ncc", "sncc", "auc", "sauc", "sim", "kl" (of a map and a density) and "nss", "auc_points",
         "auc_judd", "information_gain" (of a map and the fixations of the same readers that lie inside the
-        image).
+        image), and whatever else `metrics.registry.METRICS` holds that needs no more than these.
     truth : {"others", "all"}
         "others": the mean over the readers but one, for each one. "all": the mean over all readers; then
         there is one row per map, and no `interobserver`.
@@ -184,11 +180,11 @@ def score_gaze(
 
     >>> from functools import partial
     >>> from salstats.scoring.gaze import score_gaze
-    >>> from salstats.gaze_study import GazeCase, GazeStudy, Recording
+    >>> from salstats.study import Case, Recording, Study
     >>> from salstats.images.fixations import Fixations
     >>> look = partial(Fixations, [(2, 3)], [0.5], [(2, 2)], [(0, 0, 8, 8)])
     >>> both = tuple(Recording(f"P{reader}", reader, look, "drawn here") for reader in "01")
-    >>> study = GazeStudy((GazeCase("image", "7", 1, 0, (8, 8), both),))
+    >>> study = Study((Case("image", (8, 8), patient="7", recordings=both),))
     >>> score_gaze(study, metrics="ncc").round(3)[["case", "method", "reader", "metric", "score"]]
         case         method reader metric  score
     0  image  interobserver      0    ncc    1.0
@@ -197,7 +193,7 @@ def score_gaze(
     study = gaze_study_of(study)
     rule = GazeRule(
         series=study.series,
-        metrics=chosen_metrics(metrics, (*DENSITY, *POINTS), "is not computed from a map and gaze here"),
+        metrics=chosen_metrics(metrics, SCORED, "is not computed from a map and gaze here"),
         truth=check_choice(truth, (OTHERS, ALL), "truth"),
         min_readers=check_count(min_readers, "min_readers", 2 if truth == OTHERS else 1),
         n_readers=None if n_readers is None else check_count(n_readers, "n_readers", min_readers),
@@ -213,7 +209,7 @@ def score_gaze(
             f"{study.source} has no maps: with truth='all' there is nothing to score; give maps to "
             "read_gaze(), or score the readers against one another with truth='others'"
         )
-    if bias is None and any(name in SHUFFLED for name in rule.metrics):
+    if bias is None and any(map(is_shuffled, rule.metrics)):
         bias = center_bias_of(study, jobs=jobs, progress=progress)
     draws = generator.spawn(len(study)) if n_samples is not None else [None] * len(study)
     pieces = in_pieces(
@@ -223,12 +219,10 @@ def score_gaze(
         progress=progress,
         label="Scoring images",
     )
-    scores = pd.concat(pieces, ignore_index=True)
-    unknown = [c for c in _OPTIONAL if scores[c].isna().all()]
-    return scores.drop(columns=unknown)
+    return without_empty(pd.concat(pieces, ignore_index=True), _OPTIONAL)
 
 
-def gaze_study_of(study: GazeStudy | str | os.PathLike[str]) -> GazeStudy:
+def gaze_study_of(study: Study | str | os.PathLike[str]) -> Study:
     """Return a study of gaze, read from its folder where a path came."""
     if isinstance(study, str | os.PathLike):
         from salstats.readers.gaze import read_gaze
@@ -245,12 +239,12 @@ def _share(floor: float) -> float:
     return float(floor)
 
 
-def center_bias_of(study: GazeStudy, *, jobs: int | None = None, progress: bool = False) -> CenterBias | None:
+def center_bias_of(study: Study, *, jobs: int | None = None, progress: bool = False) -> CenterBias | None:
     """Return the centre bias of a study: of all recordings used whose image has a chest box.
 
     Parameters
     ----------
-    study : GazeStudy
+    study : Study
     jobs : int, optional
         Processes, as for `score_gaze`; the sums are the same for any number.
     progress : bool
@@ -265,7 +259,7 @@ def center_bias_of(study: GazeStudy, *, jobs: int | None = None, progress: bool 
     if not cases:
         return None
     boxes = {c.case: c.box for c in cases if c.box is not None}
-    shapes = {c.case: c.shape for c in cases}
+    shapes = {c.case: shape_of(c) for c in cases}
     size = -(-len(cases) // _BIAS_PARTS)
     parts = [tuple(cases[i : i + size]) for i in range(0, len(cases), size)]
     work = partial(_summed, boxes=boxes, shapes=shapes)
@@ -276,7 +270,7 @@ def center_bias_of(study: GazeStudy, *, jobs: int | None = None, progress: bool 
     return bias
 
 
-def _summed(parts: tuple[tuple[GazeCase, ...], ...], boxes: Any, shapes: Any) -> list[CenterBias]:
+def _summed(parts: tuple[tuple[Case, ...], ...], boxes: Any, shapes: Any) -> list[CenterBias]:
     """Return the centre bias of each part of the images by itself."""
     found = []
     # several threads add up in another order, and other last digits come out
@@ -284,7 +278,7 @@ def _summed(parts: tuple[tuple[GazeCase, ...], ...], boxes: Any, shapes: Any) ->
         for cases in parts:
             bias = CenterBias(boxes, shapes)
             for case in cases:
-                bias.add(case.case, *(density_of(recording, case.shape) for recording in case.used))
+                bias.add(case.case, *(density_of(recording, shapes[case.case]) for recording in case.used))
             found.append(bias)
     return found
 
@@ -292,25 +286,5 @@ def _summed(parts: tuple[tuple[GazeCase, ...], ...], boxes: Any, shapes: Any) ->
 def _scores_of(work: tuple[Work, ...], rule: GazeRule, bias: CenterBias | None) -> pd.DataFrame:
     """Return the scores of a piece of the images, with every column that a study may have."""
     with one_blas_thread():
-        rows = [row for case, rng in work for row in score_case(case, rule, bias, rng)]
-    columns: dict[str, Any] = {
-        "case": [r.case.case for r in rows],
-        "patient": text_column(r.case.patient for r in rows),
-        "phase": np.array([r.case.phase for r in rows], dtype=np.int64),
-        "method": [r.series.name for r in rows],
-        "model": text_column(r.series.model for r in rows),
-        "seed": text_column(r.series.seed for r in rows),
-        "mixing": text_column(r.series.mixing for r in rows),
-        "reader": text_column(r.recording.reader if r.recording else None for r in rows),
-        "recording": text_column(r.recording.recording if r.recording else None for r in rows),
-        "metric": [r.metric for r in rows],
-        "score": np.array([r.score for r in rows], dtype=np.float64),
-        "reason": text_column(r.reason for r in rows),
-        "n_readers": np.array([r.n_readers for r in rows], dtype=np.int64),
-        "truth": text_column(rule.truth for _ in rows),
-        "center_bias": text_column(rule.center_bias if r.metric in SHUFFLED else None for r in rows),
-        "n_unseen": pd.array([r.n_unseen for r in rows], dtype="Int64"),
-        "n_samples": pd.array([rule.n_samples if r.metric in AREAS else None for r in rows], dtype="Int64"),
-        "floor": np.array([rule.floor if r.metric == "information_gain" else np.nan for r in rows]),
-    }
-    return pd.DataFrame(columns)
+        rows = [row for case, rng in work for row in gaze_rows(case, rule, bias, rng)]
+    return frame_of(rows, _COLUMNS)

@@ -1,42 +1,49 @@
-"""One image: every map of it compared with where its readers looked."""
+"""One image: every map of it compared with where its readers looked.
+
+As in `cases`, the walk knows no metric by name: `Comparison` makes what a record needs.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from salstats.checks import InputFileError, SalstatsError, ValueRangeError
-from salstats.gaze_study import NO_BOX, GazeCase, MapSeries, Recording
 from salstats.images.center_bias import CenterBias
 from salstats.images.fixations import Fixations, fixation_map
 from salstats.images.map_steps import resize_in_range
 from salstats.images.maps import is_finite
-from salstats.metrics import fixation as metric
 from salstats.metrics.densities import Densities
-from salstats.metrics.ranks import RankedMap, sampled_auc
+from salstats.metrics.ranks import RankedMap
+from salstats.metrics.records import Metric
+from salstats.metrics.registry import METRICS, computed_from
+from salstats.study import NO_BOX, Case, Recording, Series, shape_of
 
-#: Metrics that compare a map with a density, and those that compare it with points.
-DENSITY = ("ncc", "sncc", "auc", "sauc", "sim", "kl")
-POINTS = ("nss", "auc_points", "auc_judd", "information_gain")
-#: Those that need the centre bias.
-SHUFFLED = ("sncc", "sauc", "information_gain")
+#: The metrics that need no more than a map, where people look, and the centre bias.
+SCORED = computed_from(("laid", "ranked", "densities", "density", "points", "center_bias"))
 #: Those that can be drawn.
-AREAS = ("auc", "sauc")
-INTEROBSERVER = MapSeries("interobserver")
+AREAS = tuple(name for name in SCORED if "draws" in METRICS[name].options)
+INTEROBSERVER = Series("interobserver")
 OTHERS, ALL = "others", "all"
 #: Why a score is undefined.
 NO_MAP, NOT_FINITE, CONSTANT = "no map", "map is not finite", "constant map"
 NO_BIAS, NO_POINT = "no centre bias", "no fixation in the image"
 RULED_OUT, NOT_EXPECTED = "map is 0 at a fixation", "centre bias is 0 at a fixation"
 UNDEFINED = "undefined"
+Draws = list[tuple[np.ndarray, np.ndarray]]
+
+
+def is_shuffled(name: str) -> bool:
+    """Whether a metric is corrected by the centre bias."""
+    return "center_bias" in METRICS[name].needs
 
 
 @dataclass(frozen=True)
 class GazeRule:
     """What `score_gaze` was asked for."""
 
-    series: tuple[MapSeries, ...]
+    series: tuple[Series, ...]
     metrics: tuple[str, ...]
     truth: str
     min_readers: int
@@ -50,19 +57,6 @@ class GazeRule:
         if self.n_readers is not None and n != self.n_readers:
             return f"not {self.n_readers} readers"
         return f"fewer than {self.min_readers} readers" if n < self.min_readers else None
-
-
-class Row(NamedTuple):
-    """One score with all that stands beside it."""
-
-    case: GazeCase
-    series: MapSeries
-    recording: Recording | None
-    metric: str
-    score: float
-    reason: str | None
-    n_readers: int
-    n_unseen: int | None
 
 
 def density_of(recording: Recording, shape: tuple[int, int]) -> np.ndarray:
@@ -93,13 +87,13 @@ class Truths:
         Their fixations that lie inside the image.
     """
 
-    def __init__(self, case: GazeCase, rule: GazeRule) -> None:
+    def __init__(self, case: Case, rule: GazeRule) -> None:
         looks = [recording.read() for recording in case.used]
-        self.shape = case.shape
+        self.shape = shape = shape_of(case)
         # filled one by one: with five readers each stack is 200 MB
-        self.own = np.empty((len(looks), *case.shape))
+        self.own = np.empty((len(looks), *shape))
         for own, recording, look in zip(self.own, case.used, looks, strict=True):
-            own[:] = _density(recording, look, case.shape)
+            own[:] = _density(recording, look, shape)
         readers = range(len(looks))
         self.left_out: tuple[Recording | None, ...]
         if rule.truth == ALL:
@@ -107,14 +101,13 @@ class Truths:
         else:
             self.left_out = case.used
             groups = [[other for other in readers if other != reader] for reader in readers]
-        self.densities = np.zeros((len(groups), *case.shape))
+        self.densities = np.zeros((len(groups), *shape))
         for mean, group in zip(self.densities, groups, strict=True):
             for reader in group:
                 mean += self.own[reader]
             mean /= len(group)
         self.points = [
-            _inside(np.concatenate([looks[reader].points for reader in group]), case.shape)
-            for group in groups
+            _inside(np.concatenate([looks[reader].points for reader in group]), shape) for group in groups
         ]
 
     def __len__(self) -> int:
@@ -136,7 +129,7 @@ class Bias(NamedTuple):
     reason: str | None = None
 
 
-def bias_on(case: GazeCase, truths: Truths, bias: CenterBias | None, rule: GazeRule) -> Bias:
+def bias_on(case: Case, truths: Truths, bias: CenterBias | None, rule: GazeRule) -> Bias:
     """Return the centre bias on an image, of all images or of the others."""
     if case.box is None:
         return Bias(None, None, NO_BOX)
@@ -151,36 +144,45 @@ def bias_on(case: GazeCase, truths: Truths, bias: CenterBias | None, rule: GazeR
     return Bias(density, n_unseen)
 
 
-def score_case(
-    case: GazeCase, rule: GazeRule, bias: CenterBias | None, rng: np.random.Generator | None
-) -> list[Row]:
-    """Return the rows of one image, in the order of series, readers left out and metrics."""
-    series = [*rule.series, *([INTEROBSERVER] if rule.truth == OTHERS else [])]
+def gaze_rows(
+    case: Case, rule: GazeRule, bias: CenterBias | None, rng: np.random.Generator | None
+) -> list[dict[str, Any]]:
+    """The rows of one image, in the order of series, readers left out and metrics."""
     n = len(case.used)
     why = rule.too_few(n)
-    if why is not None:
-        left_out: Sequence[Recording | None] = case.used if rule.truth == OTHERS else ()
-        return [
-            Row(case, s, recording, name, np.nan, why, n, None)
-            for s in series
-            for recording in left_out or (None,)
-            for name in rule.metrics
-        ]
-    truths = Truths(case, rule)
-    compare = Comparison(case, truths, rule, bias, rng)
-    given = {m.series: m for m in case.maps}
-    rows: list[Row] = []
-    for s in series:
-        if s == INTEROBSERVER:
+    left_out: Sequence[Recording | None] = (case.used if rule.truth == OTHERS else ()) or (None,)
+    compare = None
+    if why is None:
+        truths = Truths(case, rule)
+        left_out, compare = truths.left_out, Comparison(case, truths, rule, bias, rng)
+    given = {p.series: p for p in case.predictions}
+    rows = []
+    for series in (*rule.series, *([INTEROBSERVER] if rule.truth == OTHERS else [])):
+        if compare is None:
+            found = [dict.fromkeys(rule.metrics, (np.nan, why)) for _ in left_out]
+        elif series == INTEROBSERVER:
             found = [compare.scores(truths.own[i], [i])[0] for i in range(len(truths))]
         else:
-            saliency = given[s].read(case.shape) if s in given else None
+            saliency = given[series].read().saliency if series in given else None
             found = compare.scores(saliency, range(len(truths)))
-        for recording, scores in zip(truths.left_out, found, strict=True):
-            rows += [
-                Row(case, s, recording, name, score, reason, n, compare.n_unseen(name))
-                for name, (score, reason) in scores.items()
-            ]
+        shared = {
+            "case": case.case, "patient": case.patient, "phase": case.phase, "method": series.name,
+            "model": series.model, "seed": series.seed, "mixing": series.mixing, "n_readers": n,
+            "truth": rule.truth,
+        }  # fmt: skip
+        for recording, scores in zip(left_out, found, strict=True):
+            who = {"reader": recording.reader, "recording": recording.recording} if recording else {}
+            for name, (score, reason) in scores.items():
+                row = {**shared, **who, "metric": name, "score": score, "reason": reason}
+                options = METRICS[name].options
+                if is_shuffled(name):
+                    row["center_bias"] = rule.center_bias
+                    row["n_unseen"] = None if compare is None else compare.bias.n_unseen
+                if "draws" in options:
+                    row["n_samples"] = rule.n_samples
+                if "floor" in options:
+                    row["floor"] = rule.floor
+                rows.append(row)
     return rows
 
 
@@ -192,115 +194,107 @@ def on_image(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray | None:
 
 
 class Comparison:
-    """The comparison of maps with the truths of one image; what all maps share is made once."""
+    """The comparison of maps with the truths of one image; what all maps share is made once.
+
+    Attributes
+    ----------
+    bias : Bias
+        The centre bias on the image, or why there is none; neither where no metric needs it.
+    """
 
     def __init__(
         self,
-        case: GazeCase,
+        case: Case,
         truths: Truths,
         rule: GazeRule,
         bias: CenterBias | None,
         rng: np.random.Generator | None,
     ) -> None:
-        self.shape, self.truths, self.rule = case.shape, truths, rule
-        needs_bias = any(name in SHUFFLED for name in rule.metrics)
-        self.bias = bias_on(case, truths, bias, rule) if needs_bias else Bias(None, None)
-        self.draws = _draws(truths, self.bias.density, rule, rng)
+        self.truths, self.rule, self.shape = truths, rule, truths.shape
+        shuffled = any(is_shuffled(name) for name in rule.metrics)
+        self.bias = bias_on(case, truths, bias, rule) if shuffled else Bias(None, None)
+        self._draws = _draws(truths, self.bias.density, rule, rng)
         # all of them at once, and each alone for the reader left out
         self._all = Densities(truths.densities, self.shape)
         self._each = [Densities(density, self.shape) for density in truths.densities]
         self._bias = None if self.bias.density is None else Densities(self.bias.density, self.shape)
 
-    def n_unseen(self, name: str) -> int | None:
-        """Return how many pixels the centre bias has not seen, beside the metrics that need it."""
-        return self.bias.n_unseen if name in SHUFFLED else None
-
     def scores(
         self, saliency: np.ndarray | None, which: Sequence[int]
     ) -> list[dict[str, tuple[float, str | None]]]:
-        """Return, for some of the truths, score and reason of each metric; NaN where there is a reason."""
+        """For some of the truths, score and reason of each metric; NaN where there is a reason."""
         laid = None if saliency is None else on_image(saliency, self.shape)
         ranked = None if laid is None else RankedMap(laid)
         if ranked is None or ranked.is_constant:
             why = NO_MAP if saliency is None else NOT_FINITE if ranked is None else CONSTANT
-            return [{name: (np.nan, why) for name in self.rule.metrics} for _ in which]
-        saliency = ranked.values
+            return [dict.fromkeys(self.rule.metrics, (np.nan, why)) for _ in which]
+        made = {
+            "laid": ranked.values, "ranked": ranked, "center_bias": self._bias,
+            "densities": self._each[which[0]] if len(which) == 1 else self._all,
+        }  # fmt: skip
         found: list[dict[str, tuple[float, str | None]]] = [{} for _ in which]
         for name in self.rule.metrics:
-            if name in SHUFFLED and self.bias.density is None:
+            metric = METRICS[name]
+            if is_shuffled(name) and self._bias is None:
                 pairs = [(np.nan, self.bias.reason)] * len(which)
-            elif name in POINTS:
-                pairs = [self._of_points(name, ranked, i) for i in which]
+            elif "densities" in metric.needs:
+                pairs = [(value, None) for value in self._value(metric, made, which)]
             else:
-                pairs = [(value, None) for value in self._of_densities(name, saliency, ranked, which)]
+                pairs = [self._of_one(metric, made, i) for i in which]
             for scores, (value, reason) in zip(found, pairs, strict=True):
                 score = float(value)
                 scores[name] = (score, reason or (UNDEFINED if np.isnan(score) else None))
         return found
 
-    def _of_densities(
-        self, name: str, saliency: np.ndarray, ranked: RankedMap, which: Sequence[int]
-    ) -> np.ndarray:
-        """Return a metric of a map against some of the densities."""
-        densities = self._each[which[0]] if len(which) == 1 else self._all
-        if name in AREAS and self.draws is not None:
-            return np.array([sampled_auc(saliency, *self.draws[name][i]) for i in which])
-        if name == "auc":
-            return ranked.auc(densities)
-        if name == "sauc":
-            return ranked.sauc(densities, self.bias.density)
-        if name in ("ncc", "sncc"):
-            values = ranked.ncc(densities)
-            return values - ranked.ncc(self._bias) if name == "sncc" else values
-        function = metric.sim if name == "sim" else metric.kl
-        return np.array([function(saliency, density) for density in densities.values])
+    def _value(self, metric: Metric, made: dict[str, Any], which: Sequence[int]) -> Any:
+        """What the kernel gives for some of the truths."""
+        options: dict[str, Any] = {}
+        if "floor" in metric.options:
+            options["floor"] = self.rule.floor
+        draws = self._draws.get(is_shuffled(metric.name))
+        if "draws" in metric.options and draws is not None:
+            options["draws"] = [draws[i] for i in which]
+        assert metric.kernel is not None
+        return metric.kernel(*[made[need] for need in metric.needs], **options)
 
-    def _of_points(self, name: str, ranked: RankedMap, truth: int) -> tuple[float, str | None]:
-        """Return a metric of a map against the points of a truth, or NaN and the reason."""
-        points, saliency = self.truths.points[truth], ranked.values
-        if not len(points):
+    def _of_one(self, metric: Metric, made: dict[str, Any], truth: int) -> tuple[float, str | None]:
+        """A metric of a map and one of the truths, or NaN and the reason."""
+        points = self.truths.points[truth]
+        if "points" in metric.needs and not len(points):
             return np.nan, NO_POINT
-        if name == "auc_points":
-            rows, cols = np.floor(points).astype(np.intp).T
-            return ranked.auc_at(rows * self.shape[1] + cols), None
-        if name == "nss":
-            return metric.nss(saliency, points), None
-        if name == "auc_judd":
-            return metric.auc_judd(saliency, points), None
-        low, high = min(float(saliency.min()), 0.0), float(saliency.max())
-        gain = metric.information_gain(
-            saliency, points, self.bias.density, minimum=self.rule.floor * (high - low)
-        )
+        of_one = {"points": points, "density": self.truths.densities[truth]}
+        value = self._value(metric, {**made, **of_one}, [truth])
         # a score is finite or missing
-        if np.isinf(gain):
-            return np.nan, RULED_OUT if gain < 0 else NOT_EXPECTED
-        return gain, None
+        if np.isinf(value):
+            return np.nan, RULED_OUT if value < 0 else NOT_EXPECTED
+        return value, None
 
 
 def _draws(
     truths: Truths, bias: np.ndarray | None, rule: GazeRule, rng: np.random.Generator | None
-) -> dict[str, list[tuple[np.ndarray, np.ndarray]]] | None:
-    """Return the pixels drawn for each truth, as flat indices: the same for every map of the image.
+) -> dict[bool, Draws]:
+    """The pixels drawn for each truth, as flat indices: the same for every map of the image.
 
-    Positives are drawn from the truth, negatives from all pixels (auc) or from the centre bias (sauc).
+    Positives are drawn from the truth, negatives from all pixels or, for shuffled metrics (True), from the
+    centre bias.
     """
     if rule.n_samples is None or rng is None:
-        return None
-    drawn: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
+        return {}
+    n = rule.n_samples
+    wanted = {is_shuffled(name) for name in rule.metrics if name in AREAS}
+    drawn: dict[bool, Draws] = {}
     # a generator of its own for each, so that draws do not depend on which metrics are asked for
-    for name, own in zip(AREAS, rng.spawn(len(AREAS)), strict=True):
-        negatives = None if name == "auc" else bias
-        if name not in rule.metrics or (name == "sauc" and bias is None):
-            continue
-        drawn[name] = [
-            (
-                drawn_pixels(density, rule.n_samples, own),
-                own.integers(density.size, size=rule.n_samples)
-                if negatives is None
-                else drawn_pixels(negatives, rule.n_samples, own),
-            )
-            for density in truths.densities
-        ]
+    for shuffled, own in zip((False, True), rng.spawn(2), strict=True):
+        if shuffled in wanted and not (shuffled and bias is None):
+            drawn[shuffled] = [
+                (
+                    drawn_pixels(density, n, own),
+                    own.integers(density.size, size=n)
+                    if bias is None or not shuffled
+                    else drawn_pixels(bias, n, own),
+                )
+                for density in truths.densities
+            ]
     return drawn
 
 

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import SalstatsError, check_choice, check_count, check_generator
-from salstats.gaze_study import GazeCase, GazeStudy, check_gaze
 from salstats.images.center_bias import CenterBias
 from salstats.metrics.ranks import RankedMap, auc_of_values
 from salstats.scoring.gaze import center_bias_of
@@ -21,6 +20,7 @@ from salstats.scoring.gaze_cases import (
     drawn_pixels,
     on_image,
 )
+from salstats.study import Case, Study, check_gaze
 
 #: Pixels drawn on either side; the study drew 1000.
 SIZES = (100, 300, 1000, 3000, 10000)
@@ -37,7 +37,7 @@ class _Sampled(NamedTuple):
 
 
 def sampling_spread(
-    study: GazeStudy,
+    study: Study,
     *,
     sizes: Sequence[int] = SIZES,
     n_replicates: int = 100,
@@ -55,7 +55,7 @@ def sampling_spread(
 
     Parameters
     ----------
-    study : GazeStudy
+    study : Study
         What `read_gaze` returned.
     sizes : sequence of int
         Pixels drawn on either side.
@@ -106,7 +106,7 @@ def sampling_spread(
     --------
     >>> import numpy as np
     >>> from salstats.scoring.gaze_sampling import sampling_spread
-    >>> from salstats.gaze_study import GazeCase, GazeStudy, Recording
+    >>> from salstats.study import Case, Recording, Study
     >>> from salstats.images.center_bias import Box
     >>> from salstats.images.fixations import Fixations
     >>> def look(row, col):
@@ -114,7 +114,7 @@ def sampling_spread(
     ...     return lambda: Fixations(np.array([[row, col]]), np.ones(1), np.full((1, 2), 8.0), shown)
     >>> box = Box(5.0, 5.0, 35.0, 45.0)
     >>> looks = tuple(Recording(f"P{i}", str(i), look(20.0, 20.0 + i), "", box=box) for i in range(2))
-    >>> study = GazeStudy((GazeCase("image", "7", 1, 0, (40, 50), looks),))
+    >>> study = Study((Case("image", (40, 50), patient="7", recordings=looks),))
     >>> spread = sampling_spread(study, sizes=(100, 10000), metrics="auc")
     >>> spread[["method", "reader", "n_samples"]]
               method reader  n_samples
@@ -154,7 +154,7 @@ def spread_of(samples: pd.DataFrame) -> pd.DataFrame:
 
 
 def sampled_scores(
-    study: GazeStudy,
+    study: Study,
     *,
     sizes: Sequence[int] = SIZES,
     n_replicates: int = 100,
@@ -196,7 +196,7 @@ def sampled_scores(
 
 
 def _samples(
-    study: GazeStudy,
+    study: Study,
     sizes: Sequence[int],
     n_replicates: int,
     metrics: str | Sequence[str],
@@ -240,7 +240,7 @@ def _samples(
 
 
 def _of_case(
-    case: GazeCase,
+    case: Case,
     rule: GazeRule,
     bias: CenterBias | None,
     sizes: Sequence[int],
@@ -249,7 +249,7 @@ def _of_case(
 ) -> Iterator[_Sampled]:
     """Yield the sampled values of one case, in the order of series, readers, metrics and sizes."""
     truths = Truths(case, rule)
-    negatives = {"auc": np.full(case.shape, 1 / np.prod(case.shape))}
+    negatives = {"auc": np.full(truths.shape, 1 / np.prod(truths.shape))}
     density = bias_on(case, truths, bias, rule).density
     if density is not None:
         negatives["sauc"] = density
@@ -266,12 +266,13 @@ def _of_case(
         )
         for size, to_readers, to_bias in zip(sizes, seeds[::2], seeds[1::2], strict=True)
     ]
-    given = {m.series: m for m in case.maps}
+    given = {p.series: p for p in case.predictions}
     for series in (*rule.series, INTEROBSERVER):
         parts = {name: getattr(series, name) for name in _SERIES}
         ranked = None
-        if series in given:
-            saliency = on_image(given[series].read(case.shape), case.shape)
+        held = given[series].read().saliency if series in given else None
+        if held is not None:
+            saliency = on_image(held, truths.shape)
             ranked = None if saliency is None else RankedMap(saliency)
         for i, recording in enumerate(truths.left_out):
             assert recording is not None

@@ -19,15 +19,21 @@ def _truths(values: Iterable[bool | None]) -> Any:
     return pd.array(list(values), dtype="boolean")
 
 
+def _flags(values: Iterable[bool]) -> Any:
+    """Whether something holds as a column, always known."""
+    return np.array(list(values), dtype=bool)
+
+
 def _whole(values: Iterable[int]) -> Any:
     """Whole numbers as a column, none missing."""
     return np.array(list(values), dtype=np.int64)
 
 
 #: How the values of a column are stored: names there are always, texts and counts may be missing.
-NAME, TEXT, NUMBER, COUNT, WHOLE, TRUTH = "name", "text", "number", "count", "whole", "truth"
+NAME, TEXT, NUMBER, COUNT, WHOLE, TRUTH, FLAG = "name", "text", "number", "count", "whole", "truth", "flag"
 _STORED: dict[str, Callable[[Iterable[Any]], Any]] = {
     NAME: list, TEXT: text_column, NUMBER: _numbers, COUNT: whole_column, WHOLE: _whole, TRUTH: _truths,
+    FLAG: _flags,
 }  # fmt: skip
 
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from salstats.gaze_study import GazeCase, GazeStudy, GivenMap, MapSeries, Recording
 from salstats.images.center_bias import Box
 from salstats.images.fixations import Fixations, fixation_map
 from salstats.scoring.gaze import center_bias_of, score_gaze
+from salstats.study import Case, Content, Prediction, Recording, Series, Study
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -41,15 +41,23 @@ def small(_):
     return np.random.default_rng(9).random((14, 14))
 
 
+def held(read):
+    return Content(saliency=read(SHAPE))
+
+
 @pytest.fixture(scope="module")
 def study():
     recordings = tuple(
         Recording(f"P{k}", str(k), partial(look, k), "drawn here", box=Box(20, 30, 470, 380))
         for k in range(N_READERS)
     )
-    series = MapSeries("smooth"), MapSeries("small")
-    maps = tuple(GivenMap(s, read, "drawn here") for s, read in zip(series, (smooth, small), strict=True))
-    return GazeStudy((GazeCase("image", "7", 1, 0, SHAPE, recordings, maps),), series)
+    series = Series("smooth"), Series("small")
+    maps = tuple(
+        Prediction("", s, partial(held, read), "drawn here")
+        for s, read in zip(series, (smooth, small), strict=True)
+    )
+    case = Case("image", SHAPE, predictions=maps, patient="7", recordings=recordings)
+    return Study((case,), series=series)
 
 
 def plain_scores(study):

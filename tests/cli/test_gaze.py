@@ -19,9 +19,9 @@ from gaze_files import (
 
 from salstats.cli.app import in_flags, run
 from salstats.files.frame_files import write_frame
-from salstats.gaze_study import recordings
 from salstats.readers.gaze import read_gaze
 from salstats.scoring.gaze import score_gaze
+from salstats.scoring.recordings import recordings
 
 
 @pytest.fixture

@@ -24,11 +24,12 @@ from gaze_files import (
 )
 
 from salstats.checks import ColumnError, InputFileError, SalstatsError, SalstatsWarning, ValueRangeError
-from salstats.gaze_study import GazeStudy, MapSeries, recordings
 from salstats.images.mixing import mix_classes
 from salstats.readers.gaze import read_gaze
 from salstats.readers.reading_labels import MAJORITY_GROUPS, majority_labels
 from salstats.readers.studies import read_study
+from salstats.scoring.recordings import recordings
+from salstats.study import Series, Study
 
 #: Stretched maps are in single precision.
 SINGLE = 1e-6
@@ -144,7 +145,7 @@ class TestWhatIsRead:
         assert [c.shape for c in study] == list(SHAPES.values())
         assert [c.patient for c in study] == ["s0", "s1", "s2"]
         assert [r.reader for r in study.cases[0].recordings] == ["0", "1", "2"]
-        assert repr(study) == f"<GazeStudy {release}: 3 cases, 9 recordings, maps: none>"
+        assert repr(study) == f"<Study {release}: 3 cases, 9 recordings, methods: none>"
         assert len(study.select(cases=["img-b"])) == 1
 
     def test_the_box_of_a_case_is_the_mean_of_its_readers(self, release):
@@ -573,14 +574,14 @@ class TestMaps:
         folder = write_maps(tmp_path / "maps")
         (folder / "img-b.npy").rename(folder / "p1_t001.npy")
         study = read_gaze(release, maps={"cam:resnet:2": folder})
-        assert study.series == (MapSeries("cam", "resnet", "2"),)
+        assert study.series == (Series("cam", "resnet", "2"),)
         for place, case in enumerate(study):
-            (made,) = case.maps
+            (made,) = case.predictions
             expected = np.random.default_rng([0, place]).random(case.shape)
-            np.testing.assert_array_equal(made.read(case.shape), expected)
+            np.testing.assert_array_equal(made.read().saliency, expected)
 
     def test_one_folder_is_called_saliency(self, release, tmp_path):
-        assert read_gaze(release, maps=write_maps(tmp_path / "maps")).series == (MapSeries("saliency"),)
+        assert read_gaze(release, maps=write_maps(tmp_path / "maps")).series == (Series("saliency"),)
 
     def test_a_case_of_two_phases_has_the_map_of_its_image(self, release, tmp_path):
         rows = [[f"Q{row[0]}", *row[1:]] for row in metadata_rows() if row[4] == "img-b"]
@@ -589,13 +590,13 @@ class TestMaps:
             write_fixations(release / row[0], fixation_rows("img-b", 0))
             write_box(release / row[0], 1, 1, 9, 9)
         study = read_gaze(release, maps=write_maps(tmp_path / "maps"))
-        sources = [c.maps[0].source for c in study if "img-b" in c.case]
+        sources = [c.predictions[0].source for c in study if "img-b" in c.case]
         assert sources == [str(tmp_path / "maps" / "img-b.npy")] * 2
 
     def test_a_map_that_is_not_there_leaves_its_case_without(self, release, tmp_path):
         folder = write_maps(tmp_path / "maps")
         (folder / "img-b.npy").unlink()
-        assert [len(c.maps) for c in read_gaze(release, maps={"cam": folder})] == [1, 0, 1]
+        assert [len(c.predictions) for c in read_gaze(release, maps={"cam": folder})] == [1, 0, 1]
 
     def test_files_of_no_image_are_said(self, release, tmp_path):
         folder = write_maps(tmp_path / "maps")
@@ -640,7 +641,7 @@ class TestMaps:
         (tmp_path / "maps").mkdir()
         np.save(tmp_path / "maps" / "img-a.npy", ramp)
         case = read_gaze(release, maps=tmp_path / "maps", padded=True).cases[0]
-        on_image = case.maps[0].read(case.shape)
+        on_image = case.predictions[0].read().saliency
         assert on_image.shape == (30, 40)
         np.testing.assert_allclose(on_image[:, 7], (np.arange(5, 35) + 0.5) / 2 - 0.5, atol=SINGLE)
 
@@ -649,7 +650,7 @@ class TestMaps:
         folder = write_maps(tmp_path / "maps")
         np.save(folder / "img-a.npy", small)
         case = read_gaze(release, maps=folder, padded=True).cases[0]
-        np.testing.assert_array_equal(case.maps[0].read(case.shape), small)
+        np.testing.assert_array_equal(case.predictions[0].read().saliency, small)
 
     @pytest.mark.parametrize("padded", [None, True, False])
     def test_maps_of_other_proportions_are_said_once_per_method(self, release, tmp_path, padded):
@@ -678,11 +679,11 @@ class TestMaps:
                 (place / f"{trial}{name}.png").write_bytes(b"a picture of it")
             (place / f"{trial}or.png").write_bytes(b"the image")
         for case in read_gaze(release, maps=dict.fromkeys(("gradcam_wag", "am1", "am2"), folder)):
-            found = [given.read(case.shape) for given in case.maps]
+            found = [given.read().saliency for given in case.predictions]
             assert {tuple(saliency[0, :2]) for saliency in found} == {places[case.case]}
             assert [saliency[-1, -1] for saliency in found] == [1, 2, 3]
         one = read_gaze(release, phases=1, maps={"am2": folder / "phase_1_0.98"})
-        assert [case.maps[0].read(case.shape)[-1, -1] for case in one] == [3, 3]
+        assert [case.predictions[0].read().saliency[-1, -1] for case in one] == [3, 3]
 
     def test_square_maps_that_are_stretched_are_said_once_per_method(self, release, tmp_path):
         folders = {name: tmp_path / name for name in ("cam:a:1", "cam:a:2", "ig", "own")}
@@ -705,11 +706,11 @@ class TestMaps:
         for image, shape in SHAPES.items():
             np.save(folder / f"{image}.npy", np.eye(*shape, dtype=np.uint8) * 255)
         case = read_gaze(release, masks={"lime": folder}).cases[0]
-        np.testing.assert_array_equal(case.maps[0].read(case.shape), np.eye(*case.shape))
+        np.testing.assert_array_equal(case.predictions[0].read().saliency, np.eye(*case.shape))
         np.save(folder / "img-a.npy", np.eye(8, dtype=bool))
         case = read_gaze(release, masks={"lime": folder}).cases[0]
         with pytest.raises(InputFileError, match=r"the mask is 8 x 8 .height x width., its image 30 x 40"):
-            case.maps[0].read(case.shape)
+            case.predictions[0].read()
 
 
 class TestLungs:
@@ -725,9 +726,9 @@ class TestLungs:
         for case in study:
             name = f"hull_p{case.phase}_t{case.trial}"
             if name in expected.files:
-                np.testing.assert_array_equal(case.maps[0].read(case.shape), expected[name])
+                np.testing.assert_array_equal(case.predictions[0].read().saliency, expected[name])
                 n_compared += 1
-        assert study.series == (MapSeries("convex"),)
+        assert study.series == (Series("convex"),)
         assert n_compared >= 6
 
     def test_a_mask_of_the_image_s_size_is_taken_as_it_is(self, release, tmp_path):
@@ -735,7 +736,7 @@ class TestLungs:
         mask[4, 6] = mask[4, 16] = mask[14, 6] = True
         np.save(tmp_path / "img-a.npy", mask)
         case = read_gaze(release, lungs=tmp_path, clean_lungs=False).cases[0]
-        hull = case.maps[0].read(case.shape)
+        hull = case.predictions[0].read().saliency
         assert hull[4, 6:17].all()
         assert not hull[14, 8:].any()
 
@@ -743,18 +744,18 @@ class TestLungs:
         mask = np.zeros(SHAPES["img-a"], bool)
         mask[4:20, 6:18] = True
         np.save(tmp_path / "img-a.npy", mask)
-        alone = read_gaze(release, lungs=tmp_path).cases[0].maps[0].read(mask.shape)
+        alone = read_gaze(release, lungs=tmp_path).cases[0].predictions[0].read().saliency
         mask[25, 30] = True
         np.save(tmp_path / "img-a.npy", mask)
         for clean in (True, False):
             case = read_gaze(release, lungs=tmp_path, clean_lungs=clean).cases[0]
-            assert np.array_equal(case.maps[0].read(case.shape), alone) is clean
+            assert np.array_equal(case.predictions[0].read().saliency, alone) is clean
 
     def test_a_mask_of_another_shape_is_refused(self, release, tmp_path):
         np.save(tmp_path / "img-a.npy", np.zeros((10, 12), bool))
         case = read_gaze(release, lungs=tmp_path).cases[0]
         with pytest.raises(InputFileError, match="the mask is 10 x 12"):
-            case.maps[0].read(case.shape)
+            case.predictions[0].read()
 
 
 class TestClassMaps:
@@ -768,14 +769,14 @@ class TestClassMaps:
     def test_every_rule_of_mixing_is_a_series(self, release, tmp_path):
         study = read_gaze(release, class_maps={"cam": self.write(tmp_path / "m")})
         assert [s.mixing for s in study.series] == ["thresholded", "weighted", "uniform"]
-        for made in study.cases[0].maps:
+        for made in study.cases[0].predictions:
             expected = mix_classes(self.MAPS, [0.1, 0.7, 0.4], rule=made.series.mixing)
-            np.testing.assert_array_equal(made.read((30, 40)), expected)
+            np.testing.assert_array_equal(made.read().saliency, expected)
 
     def test_one_rule_of_mixing(self, release, tmp_path):
         folder = self.write(tmp_path / "m")
         study = read_gaze(release, class_maps={"cam": folder}, mixing="uniform")
-        assert study.series == (MapSeries("cam", mixing="uniform"),)
+        assert study.series == (Series("cam", mixing="uniform"),)
         with pytest.raises(ValueRangeError, match="mixing='mean' is not known"):
             read_gaze(release, class_maps={"cam": folder}, mixing="mean")
 
@@ -789,12 +790,12 @@ class TestClassMaps:
             more = {} if names is None else {"classes": names}
             folder = self.write(tmp_path / "m", probs=low, **more)
             study = read_gaze(release, class_maps={"cam": folder}, mixing="thresholded")
-            np.testing.assert_array_equal(study.cases[0].maps[0].read((30, 40)), self.MAPS[expected])
+            np.testing.assert_array_equal(study.cases[0].predictions[0].read().saliency, self.MAPS[expected])
 
     def test_names_without_no_finding_make_no_other_class_of_it(self, release, tmp_path):
         folder = self.write(tmp_path / "m", probs=[0.1, 0.2, 0.3], classes=np.array([b"Edema", b"b", b"c"]))
         study = read_gaze(release, class_maps={"cam": folder}, mixing="thresholded")
-        assert not study.cases[0].maps[0].read((30, 40)).any()
+        assert not study.cases[0].predictions[0].read().saliency.any()
 
     @pytest.mark.parametrize(
         ("changed", "said"),
@@ -815,20 +816,20 @@ class TestClassMaps:
     def test_a_damaged_file(self, release, tmp_path, changed, said):
         study = read_gaze(release, class_maps={"cam": self.write(tmp_path / "m", **changed)})
         with pytest.raises(InputFileError, match=f"img-a.npz: .*{said}"):
-            study.cases[0].maps[0].read((30, 40))
+            study.cases[0].predictions[0].read()
 
     def test_more_numbers_than_memory_is_for(self, release, tmp_path, monkeypatch):
         study = read_gaze(release, class_maps={"cam": self.write(tmp_path / "m", maps=self.MAPS > 5)})
         monkeypatch.setenv("SALSTATS_LIMIT_GB", str(100 / 2**30))
         with pytest.raises(InputFileError, match="would take"):
-            study.cases[0].maps[0].read((30, 40))
+            study.cases[0].predictions[0].read()
 
     def test_an_array_that_is_not_there(self, release, tmp_path):
         self.write(tmp_path / "m")
         np.savez(tmp_path / "m" / "img-a.npz", maps=self.MAPS)
         study = read_gaze(release, class_maps={"cam": tmp_path / "m"})
         with pytest.raises(InputFileError, match=r"img-a.npz: has no array 'probs' .arrays: 'maps'"):
-            study.cases[0].maps[0].read((30, 40))
+            study.cases[0].predictions[0].read()
 
     @pytest.mark.parametrize("padded", [False, True])
     def test_a_class_that_is_not_finite_makes_a_map_that_is_not(self, release, tmp_path, padded):
@@ -836,21 +837,21 @@ class TestClassMaps:
         maps[2, 1, 1] = np.nan
         folder = self.write(tmp_path / "m", maps=maps)
         study = read_gaze(release, class_maps={"cam": folder}, padded=padded)
-        for made in study.cases[0].maps:
-            assert np.isnan(made.read((30, 40))).all()
+        for made in study.cases[0].predictions:
+            assert np.isnan(made.read().saliency).all()
 
     def test_no_class_weighs_anything(self, release, tmp_path):
         folder = self.write(tmp_path / "m", probs=[0.0, 0.0, 0.0])
         study = read_gaze(release, class_maps={"cam": folder}, mixing="weighted")
         with pytest.raises(InputFileError, match=r"img-a.npz: all probs are 0"):
-            study.cases[0].maps[0].read((30, 40))
+            study.cases[0].predictions[0].read()
 
     def test_a_file_cut_short(self, release, tmp_path):
         file = self.write(tmp_path / "m") / "img-a.npz"
         file.write_bytes(file.read_bytes()[:-50])
         study = read_gaze(release, class_maps={"cam": tmp_path / "m"})
         with pytest.raises(InputFileError, match=r"img-a.npz: not an .npz of arrays, or damaged"):
-            study.cases[0].maps[0].read((30, 40))
+            study.cases[0].predictions[0].read()
 
 
 class TestMajorityLabels:
@@ -899,13 +900,13 @@ class TestMajorityLabels:
 
 def test_a_study_of_another_kind_is_refused():
     for function in (recordings, majority_labels):
-        with pytest.raises(SalstatsError, match=r"must be a GazeStudy, not dict; read one with read_gaze"):
+        with pytest.raises(SalstatsError, match=r"dict is no study of gaze.*read_gaze"):
             function({})
 
 
 def test_a_name_that_the_study_lacks(release):
     study = read_gaze(release)
-    assert isinstance(study, GazeStudy)
+    assert isinstance(study, Study)
     with pytest.raises(SalstatsError, match="has no case 'img-z'"):
         study.select(cases="img-z")
     with pytest.raises(SalstatsError, match="has no method 'cam'"):
@@ -917,8 +918,8 @@ def test_some_cases_and_methods_in_the_study_s_own_order(release, tmp_path):
     study = read_gaze(release, maps={"cam": maps, "ig": maps})
     some = study.select(cases=["img-c", "img-a"], methods="ig")
     assert [c.case for c in some] == ["img-a", "img-c"]
-    assert some.series == (MapSeries("ig"),)
-    assert [m.series.method for c in some for m in c.maps] == ["ig", "ig"]
+    assert some.series == (Series("ig"),)
+    assert [m.series.method for c in some for m in c.predictions] == ["ig", "ig"]
     assert some.source == study.source
 
 

@@ -545,7 +545,7 @@ class TestArguments:
             score_gaze(drawn, **options)
 
     def test_what_is_no_study(self, drawn):
-        with pytest.raises(SalstatsError, match=r"must be a GazeStudy, not int; read one with read_gaze\(\)"):
+        with pytest.raises(SalstatsError, match=r"int is no study of gaze.*read_gaze\(\)"):
             score_gaze(7)
         with pytest.raises(SalstatsError, match="has no case"):
             score_gaze(drawn.select(cases=[]))

@@ -1,6 +1,7 @@
 """Sampled areas scatter around the exact ones as far as the reference's do, and by 1 / sqrt(n)."""
 
 from dataclasses import replace
+from functools import partial
 
 import gaze_files
 import numpy as np
@@ -9,12 +10,12 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from salstats.checks import SalstatsError, ValueRangeError
-from salstats.gaze_study import GivenMap, MapSeries
 from salstats.metrics.fixation import sampled_auc
 from salstats.readers.gaze import read_gaze
 from salstats.scoring.gaze import score_gaze
 from salstats.scoring.gaze_cases import drawn_pixels
 from salstats.scoring.gaze_sampling import sampled_areas, sampled_scores, sampling_spread, spread_of
+from salstats.study import Content, Prediction, Series
 
 KEYS = ["case", "method", "reader", "metric"]
 # the oracle's fixation maps are float32 (epsilon 1.2e-7), ours float64
@@ -142,16 +143,14 @@ def test_samples_of_a_case_and_metric_do_not_depend_on_what_else_is_asked_for(st
 
 
 def test_a_map_that_says_nothing_has_no_spread(study):
-    def constant(shape):
-        return np.ones(shape)
-
-    def broken(shape):
-        return np.full(shape, np.nan)
-
-    kinds = {"flat": constant, "nan": broken}
-    series = tuple(MapSeries(name) for name in (*kinds, "missing"))
-    maps = tuple(GivenMap(MapSeries(name), read, "drawn") for name, read in kinds.items())
-    case = replace(study.cases[0], maps=maps)
+    shape = study.cases[0].shape
+    kinds = {"flat": np.ones(shape), "nan": np.full(shape, np.nan)}
+    series = tuple(Series(name) for name in (*kinds, "missing"))
+    maps = tuple(
+        Prediction("", Series(name), partial(Content, saliency=drawn), "drawn")
+        for name, drawn in kinds.items()
+    )
+    case = replace(study.cases[0], predictions=maps)
     drawn = replace(study, cases=(case, *study.cases[1:]), series=series)
     spread = sampling_spread(drawn, sizes=[10], n_replicates=3, cases="img-a").set_index("method")
     assert spread.loc[[*kinds, "missing"], ["sd", "mean", "exact"]].isna().all(axis=None)

@@ -5,13 +5,13 @@ import pandas as pd
 
 from salstats.display.tables.layout import Column, Table, build
 from salstats.display.text.format import counted, fixed_text
-from salstats.gaze_study import GazeCase, GazeStudy
 from salstats.images.center_bias import CenterBias
 from salstats.scoring.gaze_cases import ALL, GazeRule, Truths, bias_on, on_image
 from salstats.stats.picking import pick_cases
 from salstats.studies.items import Item
 from salstats.studies.lanfredi2021.pictures import plot_pictures, share_per_pixel
 from salstats.studies.lanfredi2021.raw_tables import main_method, row_names, without_blanks
+from salstats.study import Case, Study, shape_of
 
 HULL = "convex"
 
@@ -25,12 +25,12 @@ def example_case(rows: pd.DataFrame) -> pd.DataFrame:
     return pick_cases(means, at="median", by=["method", "metric"])
 
 
-def example(study: GazeStudy, pick: pd.DataFrame, center_bias: str, bias: CenterBias | None) -> Item:
+def example(study: Study, pick: pd.DataFrame, center_bias: str, bias: CenterBias | None) -> Item:
     """Return the case picked: mean fixation map, centre bias, the map and the hull of the lungs.
 
     Parameters
     ----------
-    study : GazeStudy
+    study : Study
     pick : DataFrame
         Of `example_case`.
     center_bias : {"all", "others"}
@@ -80,10 +80,11 @@ def example(study: GazeStudy, pick: pd.DataFrame, center_bias: str, bias: Center
     )
 
 
-def _map_of(study: GazeStudy, case: GazeCase, method: str, mixing: str) -> np.ndarray | None:
+def _map_of(study: Study, case: Case, method: str, mixing: str) -> np.ndarray | None:
     """Return the first map of a method at the size of the image; None where there is none to show."""
     wanted = [s for s in study.series if s.method == method]
     wanted = [s for s in wanted if s.mixing == mixing] or wanted
-    given = {m.series: m for m in case.maps}
-    found = (on_image(given[s].read(case.shape), case.shape) for s in wanted if s in given)
+    given = {p.series: p for p in case.predictions}
+    maps = (given[s].read().saliency for s in wanted if s in given)
+    found = (on_image(saliency, shape_of(case)) for saliency in maps if saliency is not None)
     return next((saliency for saliency in found if saliency is not None), None)

@@ -11,12 +11,12 @@ from salstats.display.tables.describe import table_describe
 from salstats.display.tables.layout import Column, Table, build
 from salstats.display.text.format import count_text, counted, fixed_text, joined
 from salstats.display.text.labels import Labels
-from salstats.gaze_study import GazeStudy, recordings
 from salstats.images.center_bias import CenterBias
 from salstats.readers.gaze_files import find_phases
 from salstats.readers.reading_labels import majority_labels
 from salstats.scoring.gaze import center_bias_of, score_gaze
 from salstats.scoring.gaze_sampling import sampled_scores, spread_of
+from salstats.scoring.recordings import recordings
 from salstats.stats.description import describe
 from salstats.studies.items import Item
 from salstats.studies.lanfredi2021.bias_choice import bias_choice
@@ -35,6 +35,7 @@ from salstats.studies.lanfredi2021.raw_tables import (
     without_blanks,
 )
 from salstats.studies.lanfredi2021.spread import plot_samples, plot_spread
+from salstats.study import Study
 
 #: The phases whose images several radiologists read: those of the study's maps, scores and centre bias.
 STUDY_PHASES = (1, 2)
@@ -80,7 +81,7 @@ def study_phases(folder: Path) -> list[int] | None:
     return [int(phase) for phase in there if phase not in left_out]
 
 
-def make_items(study: GazeStudy, choice: Choice, *, jobs: int = 1, progress: bool = False) -> Iterator[Item]:
+def make_items(study: Study, choice: Choice, *, jobs: int = 1, progress: bool = False) -> Iterator[Item]:
     """Yield the results of a study; what cannot be made for want of files is left out."""
     # said before the hours of scoring, not after
     check_count(choice.n_replicates, "n_replicates", 2)
@@ -137,7 +138,7 @@ def _defined(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[rows["metric"].isin(known)].reset_index(drop=True)
 
 
-def _recordings(study: GazeStudy) -> Item:
+def _recordings(study: Study) -> Item:
     """Return all recordings, counted by why they are left out."""
     frame = recordings(study)
     counts = frame["reason"].fillna("used").value_counts()
@@ -208,7 +209,7 @@ def _labels(labels: pd.DataFrame, rows: pd.DataFrame) -> Item:
                 slice="all images")  # fmt: skip
 
 
-def _spread(study: GazeStudy, pick: pd.DataFrame, choice: Choice, bias: CenterBias | None) -> Iterator[Item]:
+def _spread(study: Study, pick: pd.DataFrame, choice: Choice, bias: CenterBias | None) -> Iterator[Item]:
     """Yield what sampling pixels costs on the example: the SD by sample size, and the values themselves."""
     case = str(pick["case"].iloc[0])
     samples = sampled_scores(
