@@ -116,16 +116,18 @@ def _missing(given: Sequence[str] | None) -> list[str] | None:
 
 def _study_options() -> list[Option]:
     """Make the options of every command that reads a study: those of all formats, named by format."""
-    from salstats.readers.studies import _FORMATS
+    from salstats.readers.formats import FORMATS
 
     panel = "Reading the study"
-    names = ", ".join(_FORMATS)
+    names = ", ".join(FORMATS)
     made = [option("format", str | None, None, f"{names} (default: told by the files' names).", panel=panel)]
     known: dict[str, Option] = {}
     formats: dict[str, list[str]] = {}
-    for name, (reader, _) in _FORMATS.items():
+    for name, record in FORMATS.items():
         # where the kernels of other commands have an option of the name, it is Python's alone
-        for one in options_of(reader, without=("threshold", "shares", "rng", "without_truth"), panel=panel):
+        for one in options_of(
+            record.read, without=("threshold", "shares", "rng", "without_truth"), panel=panel
+        ):
             known.setdefault(one.name, one)
             formats.setdefault(one.name, []).append(name)
     for name, one in known.items():

@@ -1,11 +1,12 @@
 """Read a study in the format of the CheXlocalize release: maps, masks, outlines, points and labels."""
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from salstats.checks import InputFileError, SalstatsError, check_choice, quoted
 from salstats.readers.cells import PathLike
-from salstats.readers.chexlocalize_files import SPLITS, check_splits, find_files, find_maps
+from salstats.readers.chexlocalize_files import PATTERNS, SPLITS, check_splits, find_files, find_maps, is_map
 from salstats.readers.chexlocalize_maps import task_name
 from salstats.readers.chexlocalize_study import PATIENT, Parts
 from salstats.readers.series_names import Sources, series_of, sources
@@ -175,3 +176,12 @@ def _wanted(tasks: Sequence[str] | None) -> list[str] | None:
 def _first(files: Mapping[str, Path]) -> Path:
     """Return the file that a study is named after."""
     return next(iter(files.values()))
+
+
+def recognise(folder: Path) -> bool:
+    """Whether a folder's names are those of a study in this format: its truth, or maps below."""
+    kinds = ("truth", "annotations", "human", "human_annotations", "points")
+    names = [p.name for p in folder.iterdir() if p.is_file()]
+    if any(PATTERNS[kind].fullmatch(name) for kind in kinds for name in names):
+        return True
+    return any(is_map(name) for _, _, below in os.walk(folder) for name in below)

@@ -83,7 +83,7 @@ def find_maps(folder: Path, split: str | None = None) -> list[Path]:
         of_split = next(filter(None, (split_of(part) for part in here.relative_to(folder).parts)), None)
         if split is not None and of_split not in (None, split):
             continue
-        found += [here / name for name in names if _is_map(name)]
+        found += [here / name for name in names if is_map(name)]
     if linked:
         more = f" (and {len(linked) - 1} more)" if len(linked) > 1 else ""
         warn(
@@ -111,15 +111,6 @@ def check_splits(folder: Path, files: Iterable[Path], maps: Iterable[Path]) -> N
         )
 
 
-def holds_study(folder: Path) -> bool:
-    """Return whether a folder's names are those of a study in this format: its truth, or maps below."""
-    kinds = ("truth", "annotations", "human", "human_annotations", "points")
-    names = [p.name for p in folder.iterdir() if p.is_file()]
-    if any(PATTERNS[kind].fullmatch(name) for kind in kinds for name in names):
-        return True
-    return any(_is_map(name) for _, _, below in os.walk(folder) for name in below)
-
-
-def _is_map(name: str) -> bool:
+def is_map(name: str) -> bool:
     """Return whether a file is a map by its name; hidden ones are not."""
     return name.endswith(SUFFIX) and not name.startswith(".")

@@ -113,8 +113,8 @@ def read_map_folder(
     return study
 
 
-def holds_maps(folder: Path) -> bool:
-    """Return whether a folder has the table of a map folder."""
+def recognise(folder: Path) -> bool:
+    """Whether a folder has the table of a map folder."""
     return (folder / TABLE).is_file()
 
 

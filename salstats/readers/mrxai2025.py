@@ -164,8 +164,8 @@ def read_mrxai2025(
     return Study(tuple(cases), (task,), series, str(here))
 
 
-def holds_pairs(folder: Path) -> bool:
-    """Return whether a folder holds masks as this layout has them: */*_mask.tif."""
+def recognise(folder: Path) -> bool:
+    """Whether a folder holds masks as this layout has them: */*_mask.tif."""
     return any(
         file.stem.endswith(_MASK) and file.suffix.lower() in _SUFFIXES
         for place in _patients(folder)

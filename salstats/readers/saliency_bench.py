@@ -223,8 +223,8 @@ def read_saliency_bench(
     return Study(tuple(cases), tasks, tuple(given), str(here))
 
 
-def holds_saliency_bench(folder: Path) -> bool:
-    """Return whether a folder holds a data set in this layout: image/CLASS and attention_label/*.csv."""
+def recognise(folder: Path) -> bool:
+    """Whether a folder holds a data set in this layout: image/CLASS and attention_label/*.csv."""
     labels, images = folder / LABELS, folder / IMAGES
     return (
         labels.is_dir()

@@ -1,29 +1,14 @@
 """Read a study of whatever format its folder is in."""
 
 import inspect
-from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from salstats.checks import InputFileError, SalstatsError, check_choice, quoted
 from salstats.readers.cells import PathLike
-from salstats.readers.chexlocalize import read_chexlocalize
-from salstats.readers.chexlocalize_files import holds_study
+from salstats.readers.formats import FORMATS, Format
 from salstats.readers.gaze_files import holds_gaze
-from salstats.readers.map_folder import holds_maps, read_map_folder
-from salstats.readers.mrxai2025 import holds_pairs, read_mrxai2025
-from salstats.readers.saliency_bench import holds_saliency_bench, read_saliency_bench
 from salstats.study import Study
-
-#: Format -> its reader, and what tells whether a folder is in it.
-_FORMATS: dict[str, tuple[Callable[..., Study], Callable[[Path], bool]]] = {
-    # first: a table of maps says what a folder is, whatever lies beside it
-    "maps": (read_map_folder, holds_maps),
-    "chexlocalize": (read_chexlocalize, holds_study),
-    "mrxai2025": (read_mrxai2025, holds_pairs),
-    "saliency_bench": (read_saliency_bench, holds_saliency_bench),
-}
-FORMATS = tuple(_FORMATS)
 
 
 def read_study(path: PathLike, *, format: str | None = None, **options: Any) -> Study:
@@ -33,11 +18,10 @@ def read_study(path: PathLike, *, format: str | None = None, **options: Any) -> 
     ----------
     path : path
         The folder.
-    format : {"maps", "chexlocalize", "mrxai2025", "saliency_bench"}, optional
-        The format, where it is to be said.
+    format : str, optional
+        The format's name, where it is to be said; one of `salstats.readers.formats.FORMATS`.
     **options
-        Options of the format's reader: `read_map_folder`, `read_chexlocalize`, `read_mrxai2025` or
-        `read_saliency_bench`.
+        Options of the format's reader, such as `read_map_folder` or `read_chexlocalize`.
 
     Returns
     -------
@@ -59,28 +43,28 @@ def read_study(path: PathLike, *, format: str | None = None, **options: Any) -> 
     """
     folder = Path(path)
     if format is not None:
-        check_choice(format, FORMATS, "format")
+        found: Format | None = FORMATS[check_choice(format, tuple(FORMATS), "format")]
     elif not folder.is_dir():
         raise InputFileError(f"{folder}: {'not a folder' if folder.exists() else 'no such folder'}")
-    for name, (reader, fits) in _FORMATS.items():
-        if name == format or (format is None and fits(folder)):
-            _check_options(options, reader, name)
-            return reader(folder, **options)
+    else:
+        found = next((each for each in FORMATS.values() if each.recognise(folder)), None)
+    if found is not None:
+        parameters = inspect.signature(found.read).parameters.values()
+        known = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
+        for option in options:
+            if option not in known:
+                raise SalstatsError(
+                    f"format {found.name!r} has no option {option}= (options: {quoted(known)})"
+                )
+        study: Study = found.read(folder, **options)
+        return study
     if holds_gaze(folder):
         raise InputFileError(
             f"{folder} holds recordings of gaze; read them with read_gaze() and score maps against them with "
             "score_gaze() (salstats gaze)"
         )
+    signs = ", ".join(each.signs for each in FORMATS.values())
     raise InputFileError(
-        f"{folder}: in no format that is known by its files' names (such as maps.csv, "
-        "gt_segmentations*.json, gt_annotations*.json, */*_mask.tif or attention_label/*.csv); say it with "
-        f"format= ({', '.join(FORMATS)})"
+        f"{folder}: in no format that is known by its files' names (such as {signs}); say it with format= "
+        f"({', '.join(FORMATS)})"
     )
-
-
-def _check_options(options: Iterable[str], reader: Callable[..., Study], name: str) -> None:
-    """Raise where a format's reader lacks an option."""
-    known = [p.name for p in inspect.signature(reader).parameters.values() if p.kind is p.KEYWORD_ONLY]
-    for option in options:
-        if option not in known:
-            raise SalstatsError(f"format {name!r} has no option {option}= (options: {quoted(known)})")

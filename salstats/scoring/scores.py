@@ -237,10 +237,10 @@ def study_of(study: Study | str | os.PathLike[str], **of_map_folder: Any) -> Stu
     if isinstance(study, Study):
         return study
     if isinstance(study, str | os.PathLike):
-        from salstats.readers.map_folder import holds_maps
+        from salstats.readers.formats import FORMATS
         from salstats.readers.studies import read_study
 
-        return read_study(study, **(of_map_folder if holds_maps(Path(study)) else {}))
+        return read_study(study, **(of_map_folder if FORMATS["maps"].recognise(Path(study)) else {}))
     raise SalstatsError(
         f"study must be a Study or a folder, not {type(study).__name__}; read one with read_chexlocalize()"
     )

@@ -12,7 +12,7 @@ from PIL import Image
 import salstats as ss
 from salstats.checks import InputFileError, SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.images.masks import area, decode
-from salstats.readers.saliency_bench import holds_saliency_bench, read_saliency_bench
+from salstats.readers.saliency_bench import read_saliency_bench, recognise
 from salstats.study import Series
 
 GRID = (224, 224)
@@ -111,11 +111,11 @@ class TestTiny:
         assert "annotations of 1 of 12 images mark nothing (first: stripe_2)" in said[1]
 
     def test_the_format_is_known_by_its_folders(self, tiny, tmp_path):
-        assert holds_saliency_bench(tiny)
-        assert not holds_saliency_bench(tiny / "image")
+        assert recognise(tiny)
+        assert not recognise(tiny / "image")
         (tmp_path / "image").mkdir()
         (tmp_path / "attention_label").mkdir()
-        assert not holds_saliency_bench(tmp_path)
+        assert not recognise(tmp_path)
 
 
 class TestClasses:

@@ -1,0 +1,41 @@
+"""Formats are records: what reads a study, its help and its messages come from them."""
+
+import inspect
+from pathlib import Path
+
+import pytest
+
+import salstats as ss
+from salstats.checks import InputFileError, SalstatsError, ValueRangeError
+from salstats.readers.formats import FORMATS
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_record_leads_to_a_reader_that_says_whether_a_folder_is_its_own(name, tmp_path):
+    record = FORMATS[name]
+    assert record.name == name
+    assert not record.recognise(tmp_path)
+    folder, *options = inspect.signature(record.read).parameters.values()
+    assert folder.name == "folder"
+    assert all(p.kind is p.KEYWORD_ONLY for p in options)
+
+
+def test_a_study_is_read_by_the_format_that_knows_its_files():
+    folder = ss.datasets.digits_examples()
+    assert [name for name, record in FORMATS.items() if record.recognise(Path(folder))] == ["maps"]
+    assert ss.read_study(folder).tasks == ss.read_study(folder, format="maps").tasks
+
+
+def test_a_folder_in_no_format_is_told_the_signs_of_all(tmp_path):
+    with pytest.raises(InputFileError, match="no format") as error:
+        ss.read_study(tmp_path)
+    assert all(
+        record.signs in str(error.value) and record.name in str(error.value) for record in FORMATS.values()
+    )
+
+
+def test_a_format_or_an_option_that_is_none_is_refused(tmp_path):
+    with pytest.raises(ValueRangeError, match="format='dicom' is not known"):
+        ss.read_study(tmp_path, format="dicom")
+    with pytest.raises(SalstatsError, match="'maps' has no option pixels="):
+        ss.read_study(tmp_path, format="maps", pixels="image")
