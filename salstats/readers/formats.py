@@ -61,5 +61,6 @@ _ROWS = (
     Format(
         "saliency_bench", "Saliency-Bench", "attention_label/*.csv", "saliency_bench", "read_saliency_bench"
     ),
+    Format("coco", "COCO annotations and results", "instances*.json, *.coco.json", "coco", "read_coco"),
 )
 FORMATS = {row.name: row for row in _ROWS}
