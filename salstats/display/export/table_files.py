@@ -1,4 +1,4 @@
-"""Tables to files: HTML, LaTeX, Word, CSV and PNG, all from what the table itself shows."""
+"""Tables to files: HTML and PNG as great-tables shows them; LaTeX, Word and CSV from a table's record."""
 
 import os
 from collections.abc import Iterable
@@ -6,28 +6,31 @@ from pathlib import Path
 
 from great_tables import GT
 
-from salstats.checks import InputFileError
+from salstats.checks import InputFileError, SalstatsError
 from salstats.display.export.browser import find_browser
-from salstats.display.export.table_csv import grid_csv
-from salstats.display.export.table_grid import Grid
-from salstats.display.export.table_html import table_page
-from salstats.display.export.table_latex import grid_latex
-from salstats.display.export.table_markup import html_grid, table_html
+from salstats.display.export.table_csv import csv_text
+from salstats.display.export.table_html import great_html, html_page
+from salstats.display.export.table_latex import latex_table
+from salstats.display.export.table_rows import Rows, rows_of
+from salstats.display.tables.layout import PaperTable
 from salstats.files.outputs import check_target, replacing
 
 TABLE_SUFFIXES = (".html", ".tex", ".docx", ".csv", ".png")
+#: Written from what great-tables shows, so that any of its tables will do.
+_OF_ANY_TABLE = (".html", ".png")
 
 
 def save_table(table: GT, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
     r"""Write a table as HTML, LaTeX, Word, CSV or PNG.
 
-    Every format is written from the HTML that the table gives, so that what was added to the table
-    (`.tab_header()`, `.tab_footnote()`, `.tab_style()` ...) is in all of them.
+    LaTeX, Word and CSV are written from the record that a table of this package carries: its cells with
+    what is bold or underlined, headings, groups, title and notes, those of `.tab_header()` and
+    `.tab_source_note()` included.
 
     Parameters
     ----------
     table : GT
-        Any great-tables table.
+        A table of a `table_...` function; for `.html` and `.png` any great-tables table.
     path : str or path
         Where to, by its ending:
 
@@ -51,13 +54,9 @@ def save_table(table: GT, path: str | os.PathLike[str], *, overwrite: bool = Fal
         Another ending; the folder does not exist or may not be written in; the file exists and
         `overwrite` is False.
     SalstatsError
-        Not a great-tables table; for `.png`, no browser, or a table too long for one picture.
-
-    Notes
-    -----
-    Bold, italics, underlining, strike-through, raised and lowered text, alignment, indentation and the
-    colours given to single cells are kept in `.tex` and `.docx`; fonts and decoration of the whole table
-    are not, and of links only the text is. A picture inside a cell becomes its alternative text.
+        Not a great-tables table; for `.tex`, `.docx` and `.csv`, a table that was made otherwise, or that
+        great-tables changed since in a way that its record does not hold, such as by `.tab_style()`; for
+        `.png`, no browser, or a table too long for one picture.
 
     Examples
     --------
@@ -74,41 +73,62 @@ def save_table(table: GT, path: str | os.PathLike[str], *, overwrite: bool = Fal
     return target
 
 
-def save_table_as(table: GT, targets: Iterable[Path]) -> Grid:
-    """Write a table to several files whose names end in their formats; return it as rows of cells.
-
-    The table is rendered once.
-    """
+def save_table_as(table: GT, targets: Iterable[Path]) -> None:
+    """Write a table to several files whose names end in their formats; it is rendered once."""
     targets = list(targets)
-    if any(target.suffix.lower() == ".png" for target in targets):
+    suffixes = {target.suffix.lower() for target in targets}
+    if ".png" in suffixes:
         find_browser()
-    html = table_html(table)
-    grid = html_grid(html)
+    page = html_page(great_html(table), getattr(table, "record", None))
+    rows = None if suffixes <= set(_OF_ANY_TABLE) else table_rows(table)
     for target in targets:
         try:
             with replacing(target) as temporary:
-                _write(html, grid, target, temporary)
+                _write(page, rows, target, temporary)
         except OSError as error:
             raise InputFileError(f"cannot write {target}: {error.strerror or error}") from error
-    return grid
 
 
-def _write(html: str, grid: Grid, target: Path, temporary: Path) -> None:
+def table_rows(table: GT) -> Rows:
+    """Return a table of this package as rows of cells.
+
+    Raises
+    ------
+    SalstatsError
+        It was made otherwise, or great-tables changed more of it than its heading, notes and look.
+    """
+    formats = ", ".join(suffix for suffix in TABLE_SUFFIXES if suffix not in _OF_ANY_TABLE)
+    if not isinstance(table, PaperTable):
+        raise SalstatsError(
+            f"{formats} are written of the tables that salstats makes; of another great-tables table write "
+            ".html or .png, or use its own as_latex()"
+        )
+    changed = table.beyond_record()
+    if changed:
+        raise SalstatsError(
+            f"{formats} cannot show what was changed of this table with great-tables ({', '.join(changed)}); "
+            "write .html or .png, or change it by the options of the function that made it"
+        )
+    return rows_of(table.record)
+
+
+def _write(page: str, rows: Rows | None, target: Path, temporary: Path) -> None:
     """Write one file in the format of its ending."""
     suffix = target.suffix.lower()
-    if suffix == ".html":
-        temporary.write_text(table_page(html, grid.title), encoding="utf-8", newline="\n")
+    if rows is None or suffix in _OF_ANY_TABLE:
+        if suffix == ".html":
+            temporary.write_text(page, encoding="utf-8", newline="\n")
+        else:
+            from salstats.display.export.table_png import page_png
+
+            page_png(page, temporary)
     elif suffix == ".tex":
-        temporary.write_text(grid_latex(grid, label=target.stem), encoding="utf-8", newline="\n")
+        temporary.write_text(latex_table(rows, label=target.stem), encoding="utf-8", newline="\n")
     elif suffix == ".csv":
         # with a byte order mark, or Excel takes a dash for three other signs
-        temporary.write_text(grid_csv(grid), encoding="utf-8-sig", newline="\n")
-    elif suffix == ".docx":
-        # imported late: python-docx takes a while to load, and few sessions write Word documents
-        from salstats.display.export.table_word import grid_docx
-
-        temporary.write_bytes(grid_docx(grid))
+        temporary.write_text(csv_text(rows), encoding="utf-8-sig", newline="\n")
     else:
-        from salstats.display.export.table_png import page_png
+        # imported late: python-docx takes a while to load, and few sessions write Word documents
+        from salstats.display.export.table_word import word_document
 
-        page_png(table_page(html, grid.title), temporary)
+        temporary.write_bytes(word_document(rows))

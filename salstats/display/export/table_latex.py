@@ -1,21 +1,20 @@
 """A table as LaTeX that compiles everywhere: booktabs rules, notes below, nothing scaled."""
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from salstats.display.export.table_grid import Cell, Grid, Row, Slot, head_rows, layout, plain, set_apart
-from salstats.display.export.table_latex_text import beyond_pdflatex, latex_runs
+from salstats.display.export.latex_text import beyond_pdflatex, latex_text
+from salstats.display.export.table_rows import Align, Cell, Row, Rows, placed
 from salstats.display.export.table_widths import (
     INDENT,
     Breaks,
     Column,
     Setting,
-    breaks_in,
-    cell_width,
     columns_of,
     first_fit,
-    wrapped,
+    number_lines,
+    text_width,
 )
 
 #: A table of more rows goes over several pages.
@@ -23,11 +22,23 @@ _ROWS_OF_A_PAGE = 45
 #: Width of the text in LaTeX's own article class, upright and turned, in points. Columns that wrap are
 #: given as shares of the line, so that they grow where the line is wider.
 _LINE, _TURNED_LINE = 345.0, 550.0
-#: TeX's own small type is this much wider than Helvetica, by which widths are measured.
+#: TeX's own small type is this much wider than the one that widths are measured by.
 _WIDER = 1.1
-#: Sizes of type: name, points, and the space at each side of a column.
-_Size = tuple[str, float, float]
-_SMALL, _FOOTNOTE, _SCRIPT = ("small", 9.0, 6.0), ("footnotesize", 8.0, 4.0), ("scriptsize", 7.0, 2.0)
+#: What to try: line, name and size of type, space at each side of a column, what may be broken.
+_TRIES: list[tuple[float, str, float, float, Breaks]] = [
+    (_LINE, "small", 9.0, 6.0, "text"),
+    (_LINE, "footnotesize", 8.0, 4.0, "text"),
+    (_LINE, "footnotesize", 8.0, 4.0, "numbers"),
+    (_TURNED_LINE, "small", 9.0, 6.0, "text"),
+    (_TURNED_LINE, "footnotesize", 8.0, 4.0, "text"),
+    (_TURNED_LINE, "footnotesize", 8.0, 4.0, "numbers"),
+    (_TURNED_LINE, "scriptsize", 7.0, 2.0, "numbers"),
+    (_TURNED_LINE, "scriptsize", 7.0, 2.0, "limits"),
+]
+_SETTINGS = [
+    Setting(line, points * _WIDER, gap, breaks, line == _TURNED_LINE, name)
+    for line, name, points, gap, breaks in _TRIES
+]
 _TURN = {"left": r"\raggedright", "center": r"\centering", "right": r"\raggedleft"}
 #: What a command in the finished text needs, in the order to load.
 _PACKAGES = (
@@ -36,43 +47,56 @@ _PACKAGES = (
     (r"\\begin\{longtable\}", r"\usepackage{longtable}"),
     (r"\\begin\{sidewaystable\}", r"\usepackage{rotating}"),
     (r"\\begin\{landscape\}", r"\usepackage{pdflscape}"),
-    (r"\\cellcolor|\\textcolor", r"\usepackage[table]{xcolor}"),
-    (r"\\sout\{", r"\usepackage[normalem]{ulem}"),
-    (r"\\(checkmark|blacks|square|blackt|triangle|bigstar|blackl|lozenge)", r"\usepackage{amssymb}"),
-    (r"\\(quote\w+base|guil\w+)|[ÐðÞþĄąĐđĘęĮįŊŋŲų]", r"\usepackage[T1]{fontenc} % with pdfLaTeX"),
+    (r"\\(checkmark|square|bigstar)", r"\usepackage{amssymb}"),
+    ("[ÐðÞþĄąĐđĘęĮįŊŋŲų«»\u201a\u201e\u2039\u203a]", r"\usepackage[T1]{fontenc} % with pdfLaTeX"),
 )
+#: The number that a title begins with.
+_NUMBERED = re.compile(r"^Table \w+[.:] (?=\S)")
 
 
 @dataclass(frozen=True)
 class _Plan:
-    """How a table is set: its columns, and their widths in ems."""
+    """How a table is set: its columns, their sides and their widths in ems."""
 
-    columns: tuple[Column, ...]
-    widths: tuple[float, ...]
+    columns: Sequence[Column]
+    aligns: Sequence[Align]
+    widths: Sequence[float]
     setting: Setting
 
-    def wraps(self, index: int) -> bool:
+    def wraps(self, column: int) -> bool:
         """Whether a column is narrower than its longest line."""
-        return self.widths[index] < self.columns[index].natural - 1e-6
+        return self.widths[column] < self.columns[column].natural - 1e-6
 
     def room(self, span: range) -> float:
-        """Return the width of columns that stand side by side in ems, with the space between them."""
-        gaps = 2 * self.setting.gap * (len(span) - 1)
-        return sum(self.widths[index] for index in span) + gaps / self.setting.points
+        """Return the width of columns side by side in ems, with the space between them."""
+        between = 2 * self.setting.gap * (len(span) - 1) / self.setting.points
+        return sum(self.widths[column] for column in span) + between
 
     def share(self, span: range) -> str:
-        """Return the width of columns that stand side by side, as TeX measures it."""
-        share = sum(self.widths[index] for index in span) * self.setting.points / self.setting.line
+        """Return the width of columns side by side, as TeX measures it."""
+        share = sum(self.widths[column] for column in span) * self.setting.points / self.setting.line
         between = f"+{2 * (len(span) - 1)}\\tabcolsep" if len(span) > 1 else ""
         return f"\\dimexpr {share:.4f}\\linewidth{between}\\relax"
 
+    def spec(self, span: range, align: Align, wraps: bool, *, foot: bool = False) -> str:
+        """Return the specification of columns side by side: one letter, or a width where text wraps."""
+        if not wraps:
+            return align[0]
+        return f">{{{_TURN[align]}\\arraybackslash}}{'b' if foot else 'p'}{{{self.share(span)}}}"
 
-def grid_latex(grid: Grid, *, label: str = "") -> str:
+    @property
+    def specs(self) -> str:
+        """The specification of all columns."""
+        sides = enumerate(self.aligns)
+        return "".join(self.spec(range(i, i + 1), align, self.wraps(i)) for i, align in sides)
+
+
+def latex_table(rows: Rows, *, label: str = "") -> str:
     r"""Return a table as LaTeX to be read in with `\input`.
 
     Parameters
     ----------
-    grid : Grid
+    rows : Rows
         The table.
     label : str
         What `\ref{tab:...}` is to find it by; signs other than letters, digits and hyphens are left out.
@@ -83,65 +107,47 @@ def grid_latex(grid: Grid, *, label: str = "") -> str:
         A `table` (a `sidewaystable` where it is too wide for an upright page), or a `longtable` for more
         than 45 rows. The first lines name the packages it needs.
     """
-    plan = _planned(grid)
-    is_long = len(grid.body) > _ROWS_OF_A_PAGE
-    body = "\n".join(_long(grid, plan, label) if is_long else _floating(grid, plan, label))
-    return "\n".join([*_preamble(body), body, ""])
-
-
-def _preamble(body: str) -> list[str]:
-    """Return comments that say what a table needs."""
+    columns = columns_of(rows)
+    setting, widths = first_fit(columns, _SETTINGS)
+    plan = _Plan(columns, rows.aligns, widths, setting)
+    is_long = len(rows.body) > _ROWS_OF_A_PAGE
+    body = "\n".join(_long(rows, plan, label) if is_long else _floating(rows, plan, label))
     needed = [f"% {package}" for sign, package in _PACKAGES if re.search(sign, body)]
     beyond = beyond_pdflatex(body)
     if beyond:
         needed.append(f"% XeLaTeX or LuaLaTeX with a font that has {' '.join(beyond[:40])}: pdfLaTeX has not")
-    return ["% Needs in the preamble:", *needed]
+    return "\n".join(["% Needs in the preamble:", *needed, body, ""])
 
 
-def _planned(grid: Grid) -> _Plan:
-    """Return how a table is set: upright if it fits, in smaller type, with intervals broken, then turned."""
-    settings = []
-    for line, turned in ((_LINE, False), (_TURNED_LINE, True)):
-        tries: list[tuple[_Size, Breaks]] = [(_SMALL, "text"), (_FOOTNOTE, "text"), (_FOOTNOTE, "numbers")]
-        if turned:
-            tries += [(_SCRIPT, "numbers"), (_SCRIPT, "anywhere")]
-        for (name, points, gap), breaks in tries:
-            settings.append(Setting(line, points * _WIDER, gap, breaks, turned, name))
-    columns = columns_of(grid)
-    setting, widths = first_fit(columns, settings)
-    return _Plan(tuple(columns), tuple(widths), setting)
-
-
-def _floating(grid: Grid, plan: _Plan, label: str) -> list[str]:
+def _floating(rows: Rows, plan: _Plan, label: str) -> list[str]:
     """Return a table that stands on one page."""
     name = "sidewaystable" if plan.setting.turned else "table"
     return [
         f"\\begin{{{name}}}",
         "\\centering",
-        *_caption(grid, label, end="\n\\smallskip"),
+        *_caption(rows, label, end="\n\\smallskip"),
         *_type(plan),
-        f"\\begin{{tabular}}{{{_columns(plan)}}}",
+        f"\\begin{{tabular}}{{{plan.specs}}}",
         "\\toprule",
-        *_head(grid, plan),
-        *_body(grid, plan, keep=False),
+        *_head(rows, plan),
+        *_body(rows, plan),
         "\\bottomrule",
         "\\end{tabular}",
-        *_notes(grid),
+        *_notes(rows),
         f"\\end{{{name}}}",
     ]
 
 
-def _long(grid: Grid, plan: _Plan, label: str) -> list[str]:
+def _long(rows: Rows, plan: _Plan, label: str) -> list[str]:
     """Return a table that goes over several pages, its head repeated on each."""
-    head = ["\\toprule", *_head(grid, plan)]
-    captioned = _caption(grid, label, end=r" \\")
-    again = [r"\caption[]{(continued)} \\"] if grid.title else []
+    head = ["\\toprule", *_head(rows, plan)]
+    again = [r"\caption[]{(continued)} \\"] if rows.title else []
     found = [
         "{",
         *_type(plan),
         "\\setlength{\\LTcapwidth}{\\linewidth}",
-        f"\\begin{{longtable}}{{{_columns(plan)}}}",
-        *captioned,
+        f"\\begin{{longtable}}{{{plan.specs}}}",
+        *_caption(rows, label, end=r" \\"),
         *head,
         "\\endfirsthead",
         *again,
@@ -149,9 +155,9 @@ def _long(grid: Grid, plan: _Plan, label: str) -> list[str]:
         "\\endhead",
         "\\bottomrule",
         "\\endfoot",
-        *_body(grid, plan, keep=True),
+        *_body(rows, plan),
         "\\end{longtable}",
-        *_notes(grid),
+        *_notes(rows),
         "}",
     ]
     return ["\\begin{landscape}", *found, "\\end{landscape}"] if plan.setting.turned else found
@@ -166,125 +172,95 @@ def _type(plan: _Plan) -> list[str]:
     ]
 
 
-#: The number that a title begins with.
-_NUMBERED = re.compile(r"^Table \w+[.:] (?=\S)")
-
-
-def _caption(grid: Grid, label: str, end: str) -> list[str]:
+def _caption(rows: Rows, label: str, end: str) -> list[str]:
     """Return title and subtitle as a caption, with a label to refer to; a comment where there is none."""
     known = re.sub(r"[^A-Za-z0-9-]+", "-", label).strip("-")
     named = f"\\label{{tab:{known}}}" if known else ""
-    title = grid.title
-    if title:
-        # LaTeX counts tables itself: "Table 2. Means" would read "Table 1: Table 2. Means"
-        title = (replace(title[0], text=_NUMBERED.sub("", title[0].text)), *title[1:])
-    texts = [latex_runs(runs) for runs in (title, grid.subtitle) if runs]
+    # LaTeX counts tables itself: "Table 2. Means" would read "Table 1: Table 2. Means"
+    title = _NUMBERED.sub("", rows.title)
+    if title and rows.subtitle and not title.endswith((".", "!", "?", ":")):
+        title += "."
+    texts = [latex_text(text) for text in (title, rows.subtitle) if text]
     if not texts:
         return [f"% \\caption{{}}{named}{end.replace(chr(10), ' ')}"]
-    if len(texts) == 2 and not plain(grid.title).rstrip().endswith((".", "!", "?", ":")):
-        texts[0] += "."
     return [f"\\caption{{{' '.join(texts)}}}{named}{end}"]
 
 
-def _notes(grid: Grid) -> list[str]:
+def _notes(rows: Rows) -> list[str]:
     """Return the notes below a table, each in a paragraph of its own."""
-    if not grid.notes:
+    if not rows.notes:
         return []
-    notes = [latex_runs(note, line_break=r"\newline ", wraps=True) + r"\par" for note in grid.notes]
-    return ["\\par\\smallskip", "{\\footnotesize\\raggedright", *notes, "}"]
+    return [
+        "\\par\\smallskip",
+        "{\\footnotesize\\raggedright",
+        *(latex_text(note) + r"\par" for note in rows.notes),
+        "}",
+    ]
 
 
-def _columns(plan: _Plan) -> str:
-    """Return the specification of all columns; LaTeX wants one even where there is none."""
-    columns = enumerate(plan.columns)
-    return "".join(_column(plan, range(i, i + 1), col.align, plan.wraps(i)) for i, col in columns) or "l"
+def _head(rows: Rows, plan: _Plan) -> Iterator[str]:
+    """Return the rows of headings, with a rule below every one that spans columns."""
+    for level, cells in enumerate(rows.head):
+        yield _row(cells, plan, in_head=True) + r" \\"
+        if level < len(rows.head) - 1:
+            over = [(column + 1, column + cell.columns) for column, cell in placed(cells) if cell.text]
+            yield "".join(f"\\cmidrule(lr){{{first}-{last}}}" for first, last in over)
+    yield "\\midrule"
 
 
-def _column(plan: _Plan, span: range, align: str, wraps: bool, *, foot: bool = False) -> str:
-    """Return the specification of columns side by side: one letter, or a width where text wraps."""
-    if not wraps:
-        return align[0]
-    return f">{{{_TURN[align]}\\arraybackslash}}{'b' if foot else 'p'}{{{plan.share(span)}}}"
-
-
-def _head(grid: Grid, plan: _Plan) -> list[str]:
-    """Return the rows of headings, with a rule below every spanner."""
-    found = []
-    rows = head_rows(grid)
-    for index, row in enumerate(rows):
-        found.append(_row(row, plan, in_head=True) + r" \\")
-        if index < len(rows) - 1:
-            ends = [(s.column + 1, s.column + s.cell.colspan) for s in row if s.cell.text]
-            found += ["".join(f"\\cmidrule(lr){{{first}-{last}}}" for first, last in ends)]
-    return [line for line in [*found, "\\midrule" if found else ""] if line]
-
-
-def _body(grid: Grid, plan: _Plan, keep: bool) -> list[str]:
-    """Return the rows of the body; `keep` keeps a group's label on the page of its first row."""
-    found: list[str] = []
+def _body(rows: Rows, plan: _Plan) -> Iterator[str]:
+    """Return the rows of the body; a group's label stays on the page of its first row."""
     before: Row | None = None
-    for row, slots in zip(grid.body, layout(grid.body, grid.n_columns), strict=True):
-        found += _rule_between(before, row, slots)
-        if row.kind == "group":
-            slots = set_apart(slots)
-        end = r" \\*" if keep and row.kind == "group" else r" \\"
-        if row.kind != "group" or any(cell.text for cell in row.cells):
-            found.append(_row(slots, plan) + end)
+    for row in rows.body:
+        if before is not None and not before.is_group:
+            if row.apart:
+                yield "\\midrule"
+            elif row.is_group or row.cells[0].rows > 1:
+                yield "\\addlinespace"
+        yield _row(row.cells, plan) + (r" \\*" if row.is_group else r" \\")
         before = row
-    return found
 
 
-def _rule_between(before: Row | None, row: Row, slots: Sequence[Slot]) -> list[str]:
-    """Return the rule or space between two rows of the body."""
-    if before is None:
-        return []
-    if row.kind == "group":
-        return ["\\addlinespace"]
-    if before.kind == "group":
-        return []
-    if row.kind != before.kind:
-        return ["\\midrule"]
-    opens_level = bool(slots) and slots[0].first and slots[0].cell.rowspan > 1
-    return ["\\addlinespace"] if opens_level else []
-
-
-def _row(slots: Iterable[Slot], plan: _Plan, *, in_head: bool = False) -> str:
+def _row(cells: Sequence[Cell], plan: _Plan, *, in_head: bool = False) -> str:
     """Return the cells of one row."""
-    return " & ".join(_cell(slot, plan, in_head) for slot in slots)
+    return " & ".join(_cell(cell, column, plan, in_head) for column, cell in placed(cells))
 
 
-def _cell(slot: Slot, plan: _Plan, in_head: bool) -> str:
+def _cell(cell: Cell, column: int, plan: _Plan, in_head: bool) -> str:
     """Return one cell; what spans rows stands in its first row only."""
-    cell = slot.cell
-    span = range(slot.column, min(slot.column + cell.colspan, len(plan.columns)))
-    alone = len(span) == 1
-    wraps = plan.wraps(slot.column) if alone and not in_head else cell_width(cell) > plan.room(span) + 1e-6
-    column = plan.columns[slot.column]
-    breaks = breaks_in(column, plan.widths[slot.column], plan.setting)
-    text = _text(cell, wraps, in_head, breaks) if slot.first else ""
-    if alone and not text:
+    span = range(column, column + cell.columns)
+    alone = cell.columns == 1
+    if alone and not (cell.text and cell.rows):
         return ""
-    if alone and cell.align == column.align and wraps == plan.wraps(slot.column) and not (in_head and wraps):
+    wraps = text_width(cell.text) > plan.room(span) if in_head or not alone else plan.wraps(column)
+    may_break = wraps and not in_head
+    lines = number_lines(cell.text, plan.columns[column], plan.widths[column]) if may_break else ()
+    text = _text(cell, lines or (cell.text,), wraps)
+    if (
+        alone
+        and cell.align == plan.aligns[column]
+        and wraps == plan.wraps(column)
+        and not (in_head and wraps)
+    ):
         return text
     # headings of several lines stand on the rule below them
-    spec = _column(plan, span, cell.align, wraps, foot=in_head)
-    return f"\\multicolumn{{{len(span)}}}{{{spec}}}{{{text}}}"
+    return f"\\multicolumn{{{len(span)}}}{{{plan.spec(span, cell.align, wraps, foot=in_head)}}}{{{text}}}"
 
 
-def _text(cell: Cell, wraps: bool, in_head: bool, breaks: Breaks) -> str:
-    """Return a cell's text, on several lines where it has them."""
-    if not cell.runs:
-        text = ""
-    elif wraps:
-        text = latex_runs(wrapped(cell.runs, breaks), line_break=r"\newline ", wraps=True)
-    elif "\n" in cell.text:
-        text = latex_runs(cell.runs, line_break=r" \\ ")
-        side, foot = cell.align[0], "b" if in_head else "t"
-        text = f"\\begin{{tabular}}[{foot}]{{@{{}}{side}@{{}}}}{text}\\end{{tabular}}"
-    else:
-        text = latex_runs(cell.runs)
-    if cell.indent and text:
-        depth = f"{cell.indent * INDENT:g}em"
-        hanging = f"\\hangindent={depth}\\relax" if wraps else ""
-        text = f"{hanging}\\hspace*{{{depth}}}{text}"
-    return (f"\\cellcolor[HTML]{{{cell.fill}}}" if cell.fill else "") + text
+def _text(cell: Cell, lines: Sequence[str], wraps: bool) -> str:
+    """Return the lines of a cell with its marks."""
+    parts = [latex_text(line) for line in lines]
+    if cell.underline:
+        # smashed, or the line would stand closer to the row below than to its own; TeX breaks no such text
+        words = [part.split(" ") if wraps else [part] for part in parts]
+        parts = [" ".join(f"\\underline{{\\smash{{{word}}}}}" for word in own) for own in words]
+    if cell.bold:
+        parts = [f"\\textbf{{{part}}}" for part in parts]
+    text = r"\newline ".join(parts)
+    if cell.pad:
+        text = f"\\phantom{{{latex_text(cell.pad)}}}{text}"
+    if cell.indent:
+        hanging = f"\\hangindent={INDENT:g}em\\relax" if wraps else ""
+        text = f"{hanging}\\hspace*{{{INDENT:g}em}}{text}"
+    # what begins so would be taken for an option of the line before
+    return "{}" + text if text.startswith(("[", "*")) else text

@@ -1,80 +1,72 @@
-"""How wide a table's columns are, and how they share a page that is too narrow for them."""
+"""How wide a table's columns are, and the setting in which they fit on a page."""
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, replace
 from typing import Literal
 
-from salstats.display.export.table_grid import Align, Cell, Grid, Run, Runs, Slot, layout, lines
+from salstats.display.export.table_rows import Cell, Rows, placed
 
-#: Where lines may end: between words, between an estimate and its interval too, or at every space.
-Breaks = Literal["text", "numbers", "anywhere"]
-#: Widths of Helvetica's characters in ems; what is not listed is as wide as most small letters. Signs of
-#: arithmetic are as wide as TeX's.
-_EMS = {
-    **dict.fromkeys("'|ijl", 0.22),
-    **dict.fromkeys(" !,./:;I[\\]ft\u00a0", 0.28),
-    **dict.fromkeys('"()*`r-', 0.34),
-    **dict.fromkeys("cksvxyzJ", 0.5),
-    **dict.fromkeys("+<=>~\u2212\u00d7±≤≥≠≈", 0.75),
-    **dict.fromkeys("&ABEKPSVXYCDHNRUTFLZ", 0.69),
-    **dict.fromkeys("GOQMmw", 0.8),
-    **dict.fromkeys("%@W—…", 0.95),
-}
-_OTHER = 0.556
-#: Words longer than this may also be broken behind a sign that joins their parts.
+#: Widths of Helvetica's narrow and wide signs, and of the others, in ems.
+_NARROW, _WIDE, _OTHER = 0.3, 0.74, 0.556
+_NARROW_SIGNS = " !'()*,-./:;I[]fijlrt|\u00a0"
+_WIDE_SIGNS = "%&+<=>@Mmw\u2212\u2014\u00d7"
+_BOLD = 1.08
+#: How far a label is set in from that of the row above it, in ems.
+INDENT = 1.0
+#: Columns of text are not made narrower than this many ems, headings not wider before they wrap.
+_NARROWEST, _WIDEST_HEADING = 9.0, 16.0
+#: A number, its interval or share behind it, and nothing else.
+_NUMBER = re.compile("([<>≤≥]? ?[-+\u2212\u2013]?\\.?\\d[^ ()]*|\u2014)(?: ([(\\[].*))?")
+#: Words longer than this may also be broken behind a sign that joins their parts, else into pieces.
 _LONG_WORD = 20
 _PARTS = re.compile(r"[^_/\-.:;=+]*[_/\-.:;=+]?")
-#: Parts longer than this are no language's words; they are broken into pieces of so many letters.
 _LONGEST_PART, _CHUNK = 30, 10
-#: A text column is not made narrower than this many ems while others can give.
-_NARROWEST_TEXT = 9.0
-#: A heading longer than this many ems is wrapped rather than have its columns made wider.
-_WIDEST_HEADING = 16.0
-#: How a number begins, a p-value and a missing one among them.
-_NUMBER = re.compile("[<>≤≥]? ?[-+\u2212\u2013]?\\.?\\d|\u2014")
-#: An interval in brackets, which stays on one line.
-_LIMITS = re.compile("\\((?=[^()]*\\d)(?:[-\\d.,;%\u2212\u2013\u2014∞]|to| )+\\)")
-_BEFORE_LIMITS = re.compile(f" (?={_LIMITS.pattern})")
+_NBSP = "\u00a0"
+#: Halving finds widths only so nearly.
+_CLOSE = 0.01
 
-
-#: Bold text is this much wider than plain text, raised text this much narrower.
-_BOLD, _RAISED = 1.08, 0.7
-#: How far one level of indentation goes, in ems.
-INDENT = 0.6
+#: What may be broken at most: text, intervals from their estimates too, limits from each other too.
+Breaks = Literal["text", "numbers", "limits"]
 
 
 @dataclass(frozen=True)
 class Column:
-    """Widths of a column in ems, and how it is aligned.
+    """Widths of a column in ems, the more of it is broken the smaller.
 
     Attributes
     ----------
     natural : float
-        Without any break.
+        Nothing is.
     text : float
-        With breaks in its heading, and in its cells only where they hold text rather than numbers.
+        Text is, numbers are not.
     numbers : float
-        With breaks between an estimate and its interval too.
-    anywhere : float
-        With a break at every space.
-    align : {"left", "center", "right"}
-        How most of its cells are aligned.
+        Intervals stand below their estimates.
+    limits : float
+        Limits of an interval stand below each other.
     """
 
     natural: float
     text: float
     numbers: float
-    anywhere: float
-    align: Align
+    limits: float
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One way to set a table: how wide the line is in points, the type on it, and where lines may break.
+    """One way to set a table.
 
-    `name` is what the format calls its size of type; `gap` is the space at each side of a column.
+    Attributes
+    ----------
+    line, points, gap : float
+        Width of the line, size of type and space at each side of a column, in points.
+    breaks : Breaks
+        What may be broken at most.
+    turned : bool
+        Whether the page is turned.
+    name : str
+        What a format calls the size of type.
     """
 
     line: float
@@ -85,52 +77,44 @@ class Setting:
     name: str = ""
 
     def room(self, n_columns: int) -> float:
-        """Return how many ems a line leaves for the text of its columns."""
+        """Return how many ems the line leaves for the text of its columns."""
         return (self.line - 2 * self.gap * n_columns) / self.points
 
 
 def text_width(text: str) -> float:
-    """Return the width of one line of text in ems, as Helvetica sets it."""
-    return sum(_EMS.get(letter) or _other_width(letter) for letter in text)
+    """Return the width of a line of text in ems, about as a sans serif sets it."""
+    return sum(map(_sign_width, text))
 
 
-def _other_width(letter: str) -> float:
-    """Return the width of a letter that is not in the list: none for accents, full for East Asian ones."""
-    if unicodedata.combining(letter):
+def _sign_width(sign: str) -> float:
+    """Return the width of one sign: none for accents, full for East Asian ones."""
+    if unicodedata.combining(sign):
         return 0.0
-    return 1.0 if unicodedata.east_asian_width(letter) in "WF" else _OTHER
+    if unicodedata.east_asian_width(sign) in "WF":
+        return 1.0
+    return _NARROW if sign in _NARROW_SIGNS else _WIDE if sign in _WIDE_SIGNS or sign.isupper() else _OTHER
 
 
-def cell_width(cell: Cell) -> float:
-    """Return the width of a cell's widest line in ems, its indentation included."""
-    widths = [sum(text_width(run.text) * _scale(run) for run in line) for line in lines(cell.runs)]
-    return cell.indent * INDENT + max(widths)
-
-
-def _scale(run: Run) -> float:
-    """Return how much wider or narrower than plain text a run is."""
-    return (_RAISED if run.superscript or run.subscript else 1.0) * (_BOLD if run.bold else 1.0)
-
-
-def unbroken(text: str) -> str:
-    r"""Return text whose intervals in brackets hold no space at which a line may end.
+def number_parts(text: str) -> tuple[str, ...]:
+    r"""Return the parts of a number with its interval between which a line may end, nothing for other text.
 
     Examples
     --------
-    >>> unbroken("0.566 (0.526, 0.606)*** (of 3)")
-    '0.566 (0.526,\xa00.606)*** (of 3)'
+    >>> number_parts("0.566 (0.526, 0.606)***"), number_parts("0.5"), number_parts("2 of 3 methods")
+    (('0.566', '(0.526,\xa00.606)***'), ('0.5',), ())
     """
-    return _LIMITS.sub(lambda found: found.group().replace(" ", "\u00a0"), text)
+    found = _NUMBER.fullmatch(text)
+    return tuple(part.replace(" ", _NBSP) for part in found.groups() if part) if found else ()
 
 
-def wrapped(runs: Runs, breaks: Breaks) -> Runs:
-    """Return text for a column in which it wraps: an interval goes below its estimate, not into two."""
-    found = runs
-    if breaks != "text":
-        found = tuple(replace(run, text=_BEFORE_LIMITS.sub("\n", run.text)) for run in found)
-    if breaks != "anywhere":
-        found = tuple(replace(run, text=unbroken(run.text)) for run in found)
-    return found
+def number_lines(text: str, column: Column, width: float) -> tuple[str, ...]:
+    """Return the lines of a number with its interval in a column of a width, nothing for other text."""
+    parts = number_parts(text)
+    if len(parts) < 2 or width >= column.text - _CLOSE:
+        return (" ".join(parts),) if parts else ()
+    if width >= column.numbers - _CLOSE:
+        return parts
+    return (parts[0], *(line for part in parts[1:] for line in part.split(_NBSP)))
 
 
 def word_parts(word: str) -> list[str]:
@@ -143,107 +127,80 @@ def word_parts(word: str) -> list[str]:
     """
     if len(word) <= _LONG_WORD:
         return [word]
-    parts = [part for part in _PARTS.findall(word) if part]
     return [
         part[i : i + _CHUNK] if len(part) > _LONGEST_PART else part
-        for part in parts
+        for part in _PARTS.findall(word)
+        if part
         for i in range(0, len(part) if len(part) > _LONGEST_PART else 1, _CHUNK)
     ]
 
 
-def columns_of(grid: Grid) -> list[Column]:
+def columns_of(rows: Rows) -> list[Column]:
     """Return the widths of every column of a table."""
-    head = [slot for row in layout(grid.head, grid.n_columns) for slot in row if slot.first]
-    rows = [row for row in grid.body if row.kind != "group"]
-    body = [slot for row in layout(rows, grid.n_columns) for slot in row if slot.first]
-    columns = [_column(_alone(head, index), _alone(body, index)) for index in range(grid.n_columns)]
-    return _widened(columns, [slot for slot in head + body if slot.cell.colspan > 1])
+    columns = [_widths(cell, heads=True) for cell in rows.head[-1]]
+    for row in rows.body:
+        if not row.is_group:
+            own = map(_widths, row.cells)
+            columns = [_wider(column, cell) for column, cell in zip(columns, own, strict=True)]
+    for cells in rows.head[:-1]:
+        for first, cell in placed(cells):
+            span = columns[first : first + cell.columns]
+            missing = _widths(cell, heads=True).natural - sum(column.natural for column in span)
+            if missing > 0:
+                columns[first : first + cell.columns] = [
+                    replace(column, natural=column.natural + missing / len(span)) for column in span
+                ]
+    return columns
 
 
-def _alone(slots: Sequence[Slot], index: int) -> list[Cell]:
-    """Return the cells with text that stand in one column alone."""
-    return [s.cell for s in slots if s.column == index and s.cell.colspan == 1 and s.cell.text]
+def _widths(cell: Cell, heads: bool = False) -> Column:
+    """Return the widths of one cell; a heading is wrapped rather than have its column wide."""
+    scale, indent = _BOLD if cell.bold else 1.0, INDENT * cell.indent
+
+    def ems(text: str) -> float:
+        return text_width(text) * scale + indent
+
+    natural = ems(cell.pad + cell.text)
+    parts = number_parts(cell.text)
+    if parts:
+        estimate, *interval = (cell.pad + parts[0], *parts[1:])
+        limits = [limit for part in interval for limit in part.split(_NBSP)]
+        return Column(
+            natural, natural, max(map(ems, (estimate, *interval))), max(map(ems, (estimate, *limits)))
+        )
+    longest = max((ems(part) for word in cell.text.split(" ") for part in word_parts(word)), default=indent)
+    if heads:
+        return Column(max(longest, min(natural, _WIDEST_HEADING)), *[longest] * 3)
+    return Column(natural, min(natural, max(longest, _NARROWEST)), longest, longest)
 
 
-def _column(headings: Sequence[Cell], cells: Sequence[Cell]) -> Column:
-    """Return the widths of a column from the cells that stand in it alone."""
-    every = [*headings, *cells]
-    own = cells or headings
-    aligns = [cell.align for cell in own]
-    align: Align = max(("left", "right", "center"), key=aligns.count)
-    widths = [_heading_width(cell) for cell in headings] + [cell_width(cell) for cell in cells]
-    natural = max(widths, default=1.0)
-    anywhere = max((_longest(cell) for cell in every), default=1.0)
-    numbers = max((_longest(cell, whole=True) for cell in every), default=1.0)
-    if 2 * sum(bool(_NUMBER.match(cell.text)) for cell in own) < len(own):
-        text = min(natural, max(numbers, _NARROWEST_TEXT))
-    else:
-        text = max([numbers, *(cell_width(cell) for cell in cells)])
-    return Column(natural, text, numbers, anywhere, align)
-
-
-def _heading_width(cell: Cell) -> float:
-    """Return the width a heading asks for: a long one is wrapped rather than have its columns wider."""
-    return max(_longest(cell), min(cell_width(cell), _WIDEST_HEADING))
-
-
-def _longest(cell: Cell, *, whole: bool = False) -> float:
-    """Return the width of the longest piece that is never broken; `whole` keeps intervals in one."""
-    widths = [
-        text_width(part) * _scale(run)
-        for run in cell.runs
-        for word in re.split(r"[ \n\t]+", unbroken(run.text) if whole else run.text)
-        for part in word_parts(word)
-    ]
-    return cell.indent * INDENT + max(widths, default=0.0)
-
-
-def _widened(columns: Sequence[Column], spanning: Iterable[Slot]) -> list[Column]:
-    """Return columns wide enough for the cells that span several of them."""
-    widened = list(columns)
-    for slot in spanning:
-        span = range(slot.column, min(slot.column + slot.cell.colspan, len(widened)))
-        missing = _heading_width(slot.cell) - sum(widened[index].natural for index in span)
-        if missing > 0:
-            for index in span:
-                column = widened[index]
-                widened[index] = replace(column, natural=column.natural + missing / len(span))
-    return widened
+def _wider(one: Column, other: Column) -> Column:
+    """Return the larger of each width."""
+    return Column(*map(max, astuple(one), astuple(other)))
 
 
 def first_fit(columns: Sequence[Column], settings: Sequence[Setting]) -> tuple[Setting, list[float]]:
-    """Return the first setting in which columns fit, and their widths in ems.
+    """Return the first setting in which columns fit, and their widths in ems; wide ones give first.
 
-    Where they fit in none, it is the last one, with columns too narrow for their longest words.
+    Where they fit in none, it is the last one, with columns narrower than their longest words.
     """
     for setting in settings:
-        widths = fitted(columns, setting)
-        if widths is not None:
-            return setting, widths
-    least = [column.anywhere for column in columns]
-    return settings[-1], [width * settings[-1].room(len(columns)) / sum(least) for width in least]
+        room = setting.room(len(columns))
+        natural = [column.natural for column in columns]
+        least = [float(getattr(column, setting.breaks)) for column in columns]
+        if sum(natural) <= room:
+            return setting, natural
+        if sum(least) <= room:
+            return setting, _shared(natural, least, room)
+    setting = settings[-1]
+    return setting, [width * setting.room(len(columns)) / sum(least) for width in least]
 
 
-def fitted(columns: Sequence[Column], setting: Setting) -> list[float] | None:
-    """Return columns' widths in ems in one setting, None where they do not fit; wide ones give first."""
-    least = [float(getattr(column, setting.breaks)) for column in columns]
-    room = setting.room(len(columns))
-    if sum(least) > room:
-        return None
-    if sum(column.natural for column in columns) <= room:
-        return [column.natural for column in columns]
-    low, high = 0.0, max(column.natural for column in columns)
-    for _ in range(40):  # halving finds the width at which wide columns are cut
+def _shared(natural: Sequence[float], least: Sequence[float], room: float) -> list[float]:
+    """Return widths cut at the same width, none below its least, that together take the room."""
+    low, high = 0.0, max(natural)
+    for _ in range(40):  # halving finds that width
         middle = (low + high) / 2
-        low, high = (middle, high) if sum(_cut(columns, least, middle)) <= room else (low, middle)
-    return _cut(columns, least, low)
-
-
-def breaks_in(column: Column, width: float, setting: Setting) -> Breaks:
-    """Return where lines may end in a column of this width: numbers stay whole where there is room."""
-    return setting.breaks if width < column.text - 0.01 else "text"
-
-
-def _cut(columns: Sequence[Column], least: Sequence[float], widest: float) -> list[float]:
-    """Return widths that are at most `widest`, but never less than the least."""
-    return [min(column.natural, max(widest, low)) for column, low in zip(columns, least, strict=True)]
+        widths = [min(own, max(middle, need)) for own, need in zip(natural, least, strict=True)]
+        low, high = (middle, high) if sum(widths) <= room else (low, middle)
+    return [min(own, max(low, need)) for own, need in zip(natural, least, strict=True)]

@@ -7,8 +7,8 @@ from pathlib import Path
 import salstats
 from salstats.display.export.figure_jobs import FigureJobs
 from salstats.display.export.output_folder import checked_folder, replacing_folder
-from salstats.display.export.table_files import save_table_as
-from salstats.display.export.table_grid import Grid
+from salstats.display.export.table_files import save_table_as, table_rows
+from salstats.display.export.table_rows import Rows
 from salstats.display.report.model import Report
 from salstats.display.report.page import render_page
 from salstats.files.frame_files import write_frame
@@ -57,12 +57,13 @@ def _write(report: Report, made: Path, jobs: FigureJobs) -> list[str]:
     for item in items:
         if not item.is_table:
             jobs.add(item.display, targets[item.key])
-    tables: dict[str, Grid] = {}
+    tables: dict[str, Rows] = {}
     files: dict[str, list[str]] = {}
     for item in items:
         if item.is_table:
             titled = item.display.tab_header(f"{item.number}. {item.title}")
-            tables[item.key] = save_table_as(titled, targets[item.key])
+            save_table_as(titled, targets[item.key])
+            tables[item.key] = table_rows(item.display)
         frame = write_frame(item.frame, made / "frames" / f"{item.key}.csv")
         files[item.key] = [f"{path.parent.name}/{path.name}" for path in (*targets[item.key], frame)]
     warned = [f"in the figures: {text}" for text in jobs.finish()]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib.resources import files as package_files
 
 import salstats
-from salstats.display.export.table_grid import Grid
+from salstats.display.export.table_rows import Rows
 from salstats.display.report.model import Item, Report, Section
 from salstats.display.report.page_items import item_anchor, item_block
 from salstats.display.report.page_pieces import copy_button, linked, scrolling, tools
@@ -26,7 +26,7 @@ INPUT = "Input"
 def render_page(
     report: Report,
     *,
-    tables: Mapping[str, Grid],
+    tables: Mapping[str, Rows],
     figures: Mapping[str, bytes],
     files: Mapping[str, Sequence[str]],
 ) -> str:
@@ -36,7 +36,7 @@ def render_page(
     ----------
     report : Report
         What the page says.
-    tables : Mapping of str to Grid
+    tables : Mapping of str to Rows
         Each table of the report by its key.
     figures : Mapping of str to bytes
         Each figure of the report by its key, as a PNG that says its resolution.
@@ -186,7 +186,7 @@ def _summary(report: Report) -> _Part:
 
 def _section(
     section: Section,
-    tables: Mapping[str, Grid],
+    tables: Mapping[str, Rows],
     figures: Mapping[str, bytes],
     files: Mapping[str, Sequence[str]],
 ) -> _Part:

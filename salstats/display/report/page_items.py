@@ -3,12 +3,11 @@
 import base64
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from urllib.parse import quote
 
-from salstats.display.export.table_grid import Cell, Grid, plain
-from salstats.display.export.table_html import grid_html
-from salstats.display.export.table_widths import columns_of, unbroken
+from salstats.display.export.table_html import html_table
+from salstats.display.export.table_rows import Rows
+from salstats.display.export.table_widths import columns_of
 from salstats.display.plots.panels import MM_PER_PT
 from salstats.display.plots.theme import MM_PER_INCH
 from salstats.display.report.model import Item
@@ -32,7 +31,7 @@ def item_anchor(item: Item) -> str:
 
 def item_block(
     item: Item,
-    tables: Mapping[str, Grid],
+    tables: Mapping[str, Rows],
     figures: Mapping[str, bytes],
     files: Mapping[str, Sequence[str]],
 ) -> Markup:
@@ -58,23 +57,17 @@ def _captions(*texts: str) -> list[Markup]:
     return [element("p", linked(text)) for text in texts if text]
 
 
-def _table(item: Item, grid: Grid) -> Markup:
+def _table(item: Item, rows: Rows) -> Markup:
     """Return a table under its number and title, in a region of its own that scrolls sideways."""
     anchor = item_anchor(item)
-    body = tuple(replace(row, cells=tuple(map(_unbroken, row.cells))) for row in grid.body)
-    html = Markup(grid_html(replace(grid, title=(), subtitle=(), body=body), identifier=anchor))
-    caption = element("figcaption", _heading(item), _captions(plain(grid.subtitle), item.caption))
+    html = Markup(html_table(rows, identifier=anchor))
+    caption = element("figcaption", _heading(item), _captions(rows.subtitle, item.caption))
     return element("figure", lines(caption, scrolling(html, _label(item))), id=anchor, tabindex=-1)
 
 
-def _unbroken(cell: Cell) -> Cell:
-    """Return a cell in which a line may end before an interval, but not inside it."""
-    return replace(cell, runs=tuple(replace(run, text=unbroken(run.text)) for run in cell.runs))
-
-
-def _sheet(grid: Grid) -> dict[str, str]:
+def _sheet(rows: Rows) -> dict[str, str]:
     """Return the attributes that turn a wide table's sheet in print, and make its type smaller."""
-    ems = sum(column.numbers + 1 for column in columns_of(grid))
+    ems = sum(column.numbers + 1 for column in columns_of(rows))
     if ems * _PRINT_PT * MM_PER_PT <= _UPRIGHT_MM:
         return {}
     points = max(_SMALLEST_PT, min(_PRINT_PT, _SIDEWAYS_MM / (ems * MM_PER_PT)))

@@ -1,6 +1,7 @@
 """Correlations as a table: by group, or a triangle of many variables."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -102,8 +103,7 @@ def table_correlation(
         about = _about(frame, placement.constant, names)
         slots = lay_out(frame, placement, names)
         table = estimates_grid(frame, placement, slots, names, heading, given, digits, style)
-    table.title = title
-    table.notes = [
+    below = [
         notes.paragraph(
             about,
             _stratum_note(frame, names),
@@ -115,7 +115,7 @@ def table_correlation(
         ),
         notes.paragraph(_test_note(frame, given), given.note, notes.dash_note(table.cells)),
     ]
-    return build(table, "salstats-correlation")
+    return build(replace(table, notes=below, title=title), "salstats-correlation")
 
 
 def _heading(frame: pd.DataFrame) -> str:

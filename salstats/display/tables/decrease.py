@@ -121,10 +121,9 @@ def table_decrease(
             if row >= 0 and len(differs) and differs[row]
         },
         apart=apart_rows(slots),
-        title=title,
     )
     said = [c for c in placement.constant if c != "method" or placement.rows != ("method",)]
-    table.notes = [
+    below = [
         notes.paragraph(
             notes.constant_note(frame, said, names),
             _mean_note(frame),
@@ -141,7 +140,7 @@ def table_decrease(
             notes.dash_note(table.cells),
         ),
     ]
-    return build(table, "salstats-decrease")
+    return build(replace(table, notes=below, title=title), "salstats-decrease")
 
 
 def _placement(frame: pd.DataFrame, wide: bool | None) -> Placement:

@@ -1,6 +1,7 @@
 """What scores look like, as a table: a paper's first one."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -93,9 +94,8 @@ def table_describe(
         columns=[Column(column.heading, align=column.align) for column in shown],
         cells=[[column.text(records[i]) for column in shown] for (i,) in slots.index],
         groups=[", ".join(group) for group in slots.groups] if placement.groups else [],
-        title=title,
     )
-    table.notes = [
+    below = [
         notes.paragraph(
             notes.constant_note(frame, placement.constant, names),
             "n, scores; undefined ones are left out." if "n_missing" in frame else "n, scores.",
@@ -105,7 +105,7 @@ def table_describe(
             notes.metric_note(frame),
         )
     ]
-    return build(table, "salstats-describe")
+    return build(replace(table, notes=below, title=title), "salstats-describe")
 
 
 def _row_column(frame: pd.DataFrame, keys: Sequence[str]) -> list[str]:

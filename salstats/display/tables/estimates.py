@@ -1,6 +1,7 @@
 """Means and other estimates as a table: methods beside each other, the best in bold."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -124,8 +125,7 @@ def table_estimates(
         if c != "metric" and c in frame and c not in placement.placed
     ]
     tested = f"{notes.source_of_p(frame)}." if given.note and notes.source_of_p(frame) else ""
-    table.title = title
-    table.notes = [
+    below = [
         notes.paragraph(
             notes.constant_note(frame, said, names),
             notes.interval_note(frame),
@@ -137,7 +137,7 @@ def table_estimates(
         ),
         notes.paragraph(best_said, underline_said, tested, given.note, notes.dash_note(table.cells)),
     ]
-    return build(table, "salstats-estimates")
+    return build(replace(table, notes=below, title=title), "salstats-estimates")
 
 
 def _best(

@@ -1,8 +1,9 @@
-"""A table's texts and marks made into a great-tables object: the look of every table."""
+"""A table as a record of its texts and marks, and as a great-tables object in the look of every table."""
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from html import escape
+from dataclasses import dataclass, field, replace
+from html import escape, unescape
 from itertools import groupby
 from typing import Any, Literal
 
@@ -10,7 +11,6 @@ import pandas as pd
 from great_tables import GT, html, loc, style
 
 from salstats.display.tables import notes
-from salstats.display.text.format import MISSING
 
 #: Ink of rules: thick above and below the table, thin between its parts.
 _RULE = {"style": "solid", "color": "currentColor"}
@@ -39,9 +39,9 @@ class Column:
     align: Literal["point", "left", "right"] = "point"
 
 
-@dataclass
+@dataclass(frozen=True)
 class Table:
-    """What a table says, in the order it says it.
+    """What a table says, in the order it says it; every format is written from this.
 
     Attributes
     ----------
@@ -63,9 +63,9 @@ class Table:
         Rows whose label is set in from that of the row above them.
     foot : set of int
         Rows of other numbers than those above, which are aligned among themselves.
-    notes : list of str
+    notes : sequence of str
         Paragraphs below the table; empty ones are left out.
-    title : str or None
+    title, subtitle : str or None
         Heading of the table.
     """
 
@@ -79,19 +79,74 @@ class Table:
     apart: set[int] = field(default_factory=set)
     indent: set[int] = field(default_factory=set)
     foot: set[int] = field(default_factory=set)
-    notes: list[str] = field(default_factory=list)
+    notes: Sequence[str] = ()
     title: str | None = None
+    subtitle: str | None = None
 
 
-def build(table: Table, table_id: str) -> GT:
+class PaperTable(GT):
+    """A great-tables table that carries the record it was made from, title and notes kept up to date."""
+
+    record: Table
+    #: What great-tables held when the table was made, by its own names.
+    _made: dict[str, Any]
+
+    def tab_header(self, title: Any, subtitle: Any = None, *args: Any, **kwargs: Any) -> "PaperTable":
+        """Return the table with another heading."""
+        headed = replace(self.record, title=_plain(title), subtitle=_plain(subtitle))
+        return _carrying(super().tab_header(title, subtitle, *args, **kwargs), headed)
+
+    def tab_source_note(self, source_note: Any) -> "PaperTable":
+        """Return the table with one more note below it."""
+        noted = replace(self.record, notes=(*self.record.notes, _plain(source_note)))
+        return _carrying(super().tab_source_note(source_note), noted)
+
+    def rm_header(self) -> "PaperTable":
+        """Return the table without its heading."""
+        return _carrying(super().rm_header(), replace(self.record, title=None, subtitle=None))
+
+    def rm_source_notes(self) -> "PaperTable":
+        """Return the table without its notes."""
+        return _carrying(super().rm_source_notes(), replace(self.record, notes=()))
+
+    def beyond_record(self) -> list[str]:
+        """Return what great-tables' methods changed since that the record does not hold: "styles"."""
+        return [
+            name.strip("_").replace("_", " ")
+            for name, value in self._made.items()
+            if name not in _LOOK_OR_RECORD and value is not vars(self)[name]
+        ]
+
+
+#: Parts of a great-tables object that its record holds too, or that are its look as a whole.
+_LOOK_OR_RECORD = {"_heading", "_source_notes", "_options", "_locale", "_google_font_imports", "_has_built"}
+
+
+def _carrying(table: PaperTable, record: Table) -> PaperTable:
+    """Return a table just made, with its record."""
+    # great-tables' objects are frozen
+    object.__setattr__(table, "record", record)
+    return table
+
+
+def _plain(text: Any) -> str:
+    """Return a title or note as text, what `md()` and `html()` mark in it left out."""
+    if text is None or isinstance(text, str):
+        return text or ""
+    without_tags = re.sub("<[^>]*>", "", re.sub(r"<(?:br|/p|/li)\b[^>]*>", " ", text.to_html()))
+    return " ".join(unescape(without_tags).split())
+
+
+def build(table: Table, table_id: str) -> PaperTable:
     """Return the table as a great-tables object."""
+    table = replace(table, notes=tuple(note for note in (*table.notes, _closing_note(table)) if note))
     stub = [f"stub{i}" for i in range(len(table.stubhead))]
     names = [f"cell{i}" for i in range(len(table.columns))]
     frame = pd.DataFrame([[*s, *c] for s, c in zip(table.stub, table.cells, strict=True)], dtype="object")
     frame.columns = pd.Index([*stub, *names])
     if table.groups:
         frame["group"] = table.groups
-    gt = GT(
+    gt: GT = GT(
         frame,
         rowname_col=stub if len(stub) > 1 else stub[0],
         groupname_col="group" if table.groups else None,
@@ -109,11 +164,15 @@ def build(table: Table, table_id: str) -> GT:
     gt = _spanners(gt, table.columns, names)
     gt = _styles(gt, table, stub, names)
     if table.title:
-        gt = gt.tab_header(table.title)
-    for note in (*table.notes, _closing_note(table)):
-        gt = gt.tab_source_note(note) if note else gt
+        gt = gt.tab_header(table.title, table.subtitle)
+    for note in table.notes:
+        gt = gt.tab_source_note(note)
     # long notes wrap at the table's width and do not widen it
-    return _look(gt.tab_style(style.css("max-width: 0; min-width: 30em;"), loc.source_notes()))
+    gt = _look(gt.tab_style(style.css("max-width: 0; min-width: 30em;"), loc.source_notes()))
+    made = PaperTable.__new__(PaperTable)
+    for name, value in (*vars(gt).items(), ("_made", dict(vars(gt)))):
+        object.__setattr__(made, name, value)
+    return _carrying(made, table)
 
 
 def _closing_note(table: Table) -> str:
@@ -144,7 +203,7 @@ def _styles(gt: GT, table: Table, stub: Sequence[str], names: Sequence[str]) -> 
     rule = style.borders(sides="top", weight=_THIN, **_RULE)
     for j, (name, column) in enumerate(zip(names, table.columns, strict=True)):
         texts = [row[j] for row in table.cells]
-        shifts = _shifts(texts, table.foot) if column.align == "point" else [0] * len(texts)
+        shifts = [len(pad) for pad in point_pads(table, j)]
         looks: dict[tuple[bool, bool, bool, str], list[int]] = {}
         for i, text in enumerate(texts):
             css = f"text-indent: {shifts[i]}ch;" if shifts[i] else ""
@@ -174,22 +233,23 @@ def _styles(gt: GT, table: Table, stub: Sequence[str], names: Sequence[str]) -> 
     return gt
 
 
-def _shifts(texts: Sequence[str], foot: set[int]) -> list[int]:
-    """Return by how many digits' widths each text moves right to put decimal points below each other."""
-    shifts = [0] * len(texts)
-    for part in (set(range(len(texts))) - foot, foot):
-        widths = {i: _whole_part(texts[i]) for i in part if texts[i]}
-        for i, width in widths.items():
-            shifts[i] = max(widths.values()) - width
-    return shifts
+def point_pads(table: Table, column: int) -> list[str]:
+    """Return what each text of a column lacks in front to have its decimal point below the others'."""
+    texts = [row[column] for row in table.cells]
+    pads = [""] * len(texts)
+    if table.columns[column].align != "point":
+        return pads
+    for part in (set(range(len(texts))) - table.foot, table.foot):
+        whole = {i: _whole_part(texts[i]) for i in sorted(part) if texts[i]}
+        widest = max(whole.values(), key=len, default="")
+        for i, own in whole.items():
+            pads[i] = widest[: len(widest) - len(own)]
+    return pads
 
 
-def _whole_part(text: str) -> int:
-    """Return how many characters of a leading number stand before its decimal point."""
-    if text in ("", MISSING):
-        return 1
-    number = text.split(" ", 1)[0].rstrip("*%")
-    return len(number.split(".", 1)[0])
+def _whole_part(text: str) -> str:
+    """Return what of a leading number stands before its decimal point."""
+    return text.split(" ", 1)[0].rstrip("*%").split(".", 1)[0]
 
 
 def _look(gt: GT) -> GT:

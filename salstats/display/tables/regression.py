@@ -1,6 +1,7 @@
 """Regressions as a table: outcomes beside each other, terms below each other, the fit at the foot."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -139,9 +140,8 @@ def table_regression(
     else:
         foot = fit_rows(frame, models, fit, others, names, digits)
         table = _terms_table(frame, arranged, groups, names, given.texts, foot, digits, style)
-    table.title = title
     constant = [c for c in keys if not varies(frame, c) and (c not in beside or not _has_gap(frame))]
-    table.notes = [
+    below = [
         notes.paragraph(
             _model_note(whole, models, _adjusted_for(frame, arranged, names)),
             notes.constant_note(frame, constant, names),
@@ -158,7 +158,7 @@ def table_regression(
             notes.dash_note(table.cells, n_references),
         ),
     ]
-    return build(table, "salstats-regression")
+    return build(replace(table, notes=below, title=title), "salstats-regression")
 
 
 def _split_keys(
@@ -210,29 +210,33 @@ def _terms_table(
     texts = _texts(frame, arranged, groups, stars, digits, style)
     n_columns = len(arranged.headings)
     rows = term_rows(frame, labels)
-    table = Table(("Term",), [], _headings(arranged, frame), [])
+    stub: list[tuple[str, ...]] = []
+    cells: list[list[str]] = []
+    labels_of_groups: list[str] = []
+    apart, indent, at_foot = set(), set(), set()
     for group, label in ordered_groups(frame, groups, labels).items():
-        start = len(table.stub)
+        start = len(stub)
         heading = ""
         for row in rows:
-            cells = [texts.get((group, row.term or "", j), "") for j in range(n_columns)]
+            own = [texts.get((group, row.term or "", j), "") for j in range(n_columns)]
             if row.term is None:
                 heading = row.text
-            elif any(cells):
+            elif any(own):
                 if row.level and heading:
-                    table.stub.append((heading,))
+                    stub.append((heading,))
+                    cells.append([""] * n_columns)
                     heading = ""
-                    table.cells.append([""] * n_columns)
-                table.indent |= {len(table.stub)} if row.level else set()
-                table.stub.append((row.text,))
-                table.cells.append(cells)
-        table.apart |= {len(table.stub)} if foot else set()
+                indent |= {len(stub)} if row.level else set()
+                stub.append((row.text,))
+                cells.append(own)
+        apart |= {len(stub)} if foot else set()
         for heading, statistics in foot:
-            table.foot.add(len(table.stub))
-            table.stub.append((heading,))
-            table.cells.append([statistics.get((group, j), "") for j in range(n_columns)])
-        table.groups += [label] * (len(table.stub) - start) if groups else []
-    return table
+            at_foot.add(len(stub))
+            stub.append((heading,))
+            cells.append([statistics.get((group, j), "") for j in range(n_columns)])
+        labels_of_groups += [label] * (len(stub) - start) if groups else []
+    columns = _headings(arranged, frame)
+    return Table(("Term",), stub, columns, cells, labels_of_groups, apart=apart, indent=indent, foot=at_foot)
 
 
 def _one_term_table(

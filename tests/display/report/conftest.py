@@ -10,10 +10,11 @@ from display.report.chromium import Chromium, find_chromium
 
 import salstats as ss
 from salstats.display.export.figure_files import save_figure
-from salstats.display.export.table_grid import Cell, Grid, Row, Run
+from salstats.display.export.table_rows import Rows, rows_of
 from salstats.display.plots.theme import PALETTE, theme_salstats
 from salstats.display.report.model import Item, Report, Section
 from salstats.display.report.page import render_page
+from salstats.display.tables.layout import Column, Table
 from salstats.display.text.format import interval_text, p_text
 
 #: A name of 120 characters and more.
@@ -46,20 +47,14 @@ def some() -> pd.DataFrame:
 
 
 @pytest.fixture(scope="session")
-def grid_of() -> Callable[..., Grid]:
+def rows_from() -> Callable[..., Rows]:
     """A function that makes a table whose first column names its rows and whose others hold text."""
 
-    def make(frame: pd.DataFrame, stub: str, *notes: str) -> Grid:
-        def text(value: object, **options: object) -> Cell:
-            return Cell((Run(str(value)),), **options)
-
-        names = [text(stub, header=True), *(text(n, align="right", header=True) for n in frame.columns)]
-        rows = [
-            Row((text(label, header=True), *(text(value, align="right") for value in values)))
-            for label, *values in frame.itertuples()
-        ]
-        runs = tuple((Run(note),) for note in notes)
-        return Grid((Row(tuple(names), "heading"),), tuple(rows), notes=runs, n_columns=len(names))
+    def make(frame: pd.DataFrame, stub: str, *notes: str, over: tuple[str, ...] = (), **options) -> Rows:
+        columns = [Column(str(name), over, "right") for name in frame.columns]
+        cells = [[str(value) for value in values] for _, *values in frame.itertuples()]
+        labels = [(str(label),) for label in frame.index]
+        return rows_of(Table((stub,), labels, columns, cells, notes=notes, **options))
 
     return make
 
@@ -77,7 +72,7 @@ def sample_means() -> pd.DataFrame:
 
 
 @pytest.fixture(scope="session")
-def sample_tables(sample_means, grid_of) -> dict[str, Grid]:
+def sample_tables(sample_means, rows_from) -> dict[str, Rows]:
     """A narrow table, one too wide for any screen, and one with a spanner and a group of rows."""
     columns = sample_means[["estimate", "conf_low", "conf_high"]]
     text = [interval_text(*row) for row in columns.itertuples(index=False, name=None)]
@@ -86,14 +81,10 @@ def sample_tables(sample_means, grid_of) -> dict[str, Grid]:
     wide.index = [LONG_TASK, *wide.index[1:]]
     p_values = [p_text(0.00001), p_text(0.04), "—"]
     slopes = pd.DataFrame({"b": ["−0.425"] * 3, "P": p_values}, index=["Elongation", "Size", "Age"])
-    plain = grid_of(slopes, "Covariate")
-    over = Cell((Run("Grad-CAM"),), colspan=2, align="center", header=True)
-    spanner = Row((Cell((), header=True), over), "spanner")
-    group = Row((Cell((Run("Edema", bold=True),), colspan=3, header=True),), "group")
     return {
-        "means": grid_of(narrow, "Task", "Mean IoU (95% CI), 200 bootstrap replicates of patients."),
-        "wide": grid_of(wide, "Task"),
-        "spanner": Grid((spanner, *plain.head), (group, *plain.body), n_columns=3),
+        "means": rows_from(narrow, "Task", "Mean IoU (95% CI), 200 bootstrap replicates of patients."),
+        "wide": rows_from(wide, "Task"),
+        "spanner": rows_from(slopes, "Covariate", over=("Grad-CAM",), groups=["Edema"] * 3),
     }
 
 

@@ -11,7 +11,6 @@ import pytest
 from lxml import html as lxml_html
 
 import salstats
-from salstats.display.export.table_grid import Run
 from salstats.display.report.model import Item, Report, Section
 from salstats.display.report.page import render_page
 
@@ -153,7 +152,7 @@ def test_a_line_ends_before_an_interval_and_never_inside_it(tree):
 
 def test_a_subtitle_stands_below_the_title(sample_tables, sample_report):
     item = replace(sample_report.sections[0].items[0], caption="And a caption.")
-    grid = replace(sample_tables["means"], subtitle=(Run("By patients,"), Run(" not cases", bold=True)))
+    grid = replace(sample_tables["means"], subtitle="By patients, not cases")
     tree = tree_of(replace(EMPTY, sections=(Section("a", "A", items=(item,)),)), tables={"means": grid})
     texts = [element.text_content() for element in tree.get_element_by_id("table-means").find("figcaption")]
     assert texts == ["Table 1. Mean IoU by task and method", "By patients, not cases", "And a caption."]
@@ -162,7 +161,7 @@ def test_a_subtitle_stands_below_the_title(sample_tables, sample_report):
 
 def test_a_title_that_the_table_has_itself_is_not_said_twice(sample_tables, sample_report):
     item = sample_report.sections[0].items[0]
-    grid = replace(sample_tables["means"], title=(Run(item.title),))
+    grid = replace(sample_tables["means"], title=item.title)
     tree = tree_of(replace(EMPTY, sections=(Section("a", "A", items=(item,)),)), tables={"means": grid})
     assert tree.get_element_by_id("table-means").text_content().count(item.title) == 1
 
@@ -324,8 +323,8 @@ def evil_report(sample_report):
     )
 
 
-def test_text_from_users_stays_text(evil_report, grid_of, sample_figures):
-    grid = grid_of(
+def test_text_from_users_stays_text(evil_report, rows_from, sample_figures):
+    grid = rows_from(
         pd.DataFrame({f"Column {EVIL}": [f"Cell {EVIL}"]}, index=[f"Row {EVIL}"]), "S", f"Note {EVIL}"
     )
     page = page_of(

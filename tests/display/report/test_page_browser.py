@@ -50,10 +50,10 @@ def test_page_of_a_whole_report(check, browser, simulated):
 
 
 @pytest.fixture(scope="module")
-def long_folder(sample_report, grid_of, sample_figures, tmp_path_factory):
+def long_folder(sample_report, rows_from, sample_figures, tmp_path_factory):
     """Words of 240 letters everywhere, 60 tasks, and text that looks like markup."""
     names = [f"<b>Task</b> {i} & 100% {WORD if i == 7 else ''}" for i in range(60)]
-    grid = grid_of(
+    grid = rows_from(
         pd.DataFrame({WORD: ["0.1"] * 60, "</td>": [f"日本 {WORD}"] * 60}, index=names), "Task", WORD
     )
     means, figure, small = sample_report.sections[0].items

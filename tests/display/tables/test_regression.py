@@ -9,7 +9,6 @@ import statsmodels.formula.api as smf
 
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsError
-from salstats.display.export.table_markup import table_grid
 
 FEATURES = ["n_instances", "area_ratio", "elongation"]
 
@@ -179,8 +178,8 @@ def test_a_factor_is_a_heading_with_its_levels_below_and_a_dash_for_the_referenc
     assert seen.rows["small"] == seen.rows["Gradients intégrés"] == ["—"]
     assert "—, reference level." in seen.note
     assert "5 tests" in seen.note
-    indents = {cell.text: cell.indent for row in table_grid(table).body for cell in row.cells[:1]}
-    assert [text for text, indent in indents.items() if not indent] == [
+    stub = table.record.stub
+    assert [text for i, (text,) in enumerate(stub) if i not in table.record.indent] == [
         *("Lesion size", "Model confidence", "Xai method", "Lesion size × Model confidence", "n")
     ]
 

@@ -3,7 +3,6 @@
 import re
 import unicodedata
 
-from salstats.display.export.table_grid import Run, Runs, lines
 from salstats.display.export.table_widths import word_parts
 
 #: Signs that mean something to TeX, or that its old font encoding shows as something else.
@@ -28,55 +27,18 @@ _SPACES = {
     "\u2009": r"\,",
     "\u200a": r"\,",
     "\u200b": r"\hspace{0pt}",
-    "\u2011": r"\mbox{-}",
     "\u202f": r"\,",
     **dict.fromkeys("\u200c\u200d\u200e\u200f\u2060\ufe0e\ufe0f\ufeff", ""),
 }
-_PUNCTUATION = {
-    "\u2010": "-",
-    "\u2012": "--",
-    "\u2013": "--",
-    "\u2014": "---",
-    "\u2018": "`",
-    "\u2019": "'",
-    "\u201a": r"\quotesinglbase{}",
-    "\u201c": "``",
-    "\u201d": "''",
-    "\u201e": r"\quotedblbase{}",
-    "\u2020": r"\textdagger{}",
-    "\u2021": r"\textdaggerdbl{}",
-    "\u2022": r"\textbullet{}",
-    "\u2026": r"\ldots{}",
-    "\u2030": r"\textperthousand{}",
-    "\u2032": r"$'$",
-    "\u2033": r"$''$",
-    "\u2122": r"\texttrademark{}",
-    "\u2039": r"\guilsinglleft{}",
-    "\u203a": r"\guilsinglright{}",
-    "«": r"\guillemotleft{}",
-    "»": r"\guillemotright{}",
-    "§": r"\textsection{}",
-    "¶": r"\textparagraph{}",
-    "©": r"\textcopyright{}",
-    "®": r"\textregistered{}",
-    "°": r"\textdegree{}",
-    "€": r"\texteuro{}",
-    "£": r"\textsterling{}",
-    "¥": r"\textyen{}",
-    "\ufffd": r"\textbf{?}",
-}
+#: Signs that pdfLaTeX knows in formulas only; what it knows in text (dashes, quotes, ± × °) stays.
 _MATHS = {
     "\u2212": "-",
-    "\u00d7": r"\times",
-    "±": r"\pm",
-    "∓": r"\mp",
-    "÷": r"\div",
-    "·": r"\cdot",
     "\u2217": r"\ast",
+    "\u2032": "'",
+    "\u2033": "''",
+    "∓": r"\mp",
     "≤": r"\leq",
-    "⩽": r"\leq",
     "≥": r"\geq",
-    "⩾": r"\geq",
     "≠": r"\neq",
     "≈": r"\approx",
     "≡": r"\equiv",
@@ -87,75 +49,40 @@ _MATHS = {
     "∞": r"\infty",
     "√": r"\surd",
     "∑": r"\sum",
-    "∏": r"\prod",
-    "∫": r"\int",
     "∂": r"\partial",
-    "∇": r"\nabla",
     "∆": r"\Delta",
     "∈": r"\in",
-    "∉": r"\notin",
     "∩": r"\cap",
     "\u222a": r"\cup",
     "⊂": r"\subset",
     "⊆": r"\subseteq",
     "∅": r"\emptyset",
-    "∀": r"\forall",
-    "∃": r"\exists",
-    "∧": r"\wedge",
-    "\u2228": r"\vee",
     "¬": r"\neg",
-    "⊥": r"\perp",
-    "∥": r"\parallel",
     "‖": r"\Vert",
-    "|": r"\vert",
     "←": r"\leftarrow",
     "→": r"\rightarrow",
     "↔": r"\leftrightarrow",
     "↑": r"\uparrow",
     "↓": r"\downarrow",
     "⇒": r"\Rightarrow",
-    "⇔": r"\Leftrightarrow",
     "\u2113": r"\ell",
     "µ": r"\mu",
     "ϵ": r"\epsilon",
     "ϑ": r"\vartheta",
     "ϕ": r"\phi",
+    "ε": r"\varepsilon",
+    "ς": r"\varsigma",
+    "φ": r"\varphi",
     "●": r"\bullet",
     "○": r"\circ",
     "✗": r"\times",
-    "✘": r"\times",
-}
-#: These need the package amssymb.
-_SYMBOLS = {
     "✓": r"\checkmark",
     "✔": r"\checkmark",
     "■": r"\blacksquare",
     "□": r"\square",
-    "▲": r"\blacktriangle",
-    "▼": r"\blacktriangledown",
-    "△": r"\triangle",
-    "▽": r"\triangledown",
     "★": r"\bigstar",
-    "◆": r"\blacklozenge",
-    "◇": r"\lozenge",
 }
-
-
-def _greek(letter: str) -> str:
-    """Return the command of a Greek letter, which is its Unicode name."""
-    name = unicodedata.name(letter).split()[-1].replace("LAMDA", "LAMBDA")
-    return f"\\{name.lower() if letter.islower() else name.title()}"
-
-
-_GREEK = {
-    **{
-        letter: _greek(letter)
-        for letter in "βδζηθκλμξπςτψωΓΔΘΛΞΠΣΦΨΩ\u03b1\u03b3\u03b9\u03c1\u03bd\u03c5\u03c7\u03c3\u03a5"
-    },
-    "ε": r"\varepsilon",
-    "ς": r"\varsigma",
-    "φ": r"\varphi",
-}
+_LIKE_GREEK = "βδζηθκλμξπςτψωΓΔΘΛΞΠΣΦΨΩ\u03b1\u03b3\u03b9\u03c1\u03bd\u03c5\u03c7\u03c3\u03a5"
 #: Greek letters that look like Latin ones have no command of their own.
 _LATIN = dict(
     zip(
@@ -170,15 +97,23 @@ _RAISED = {
     "⁻": r"\textsuperscript{$-$}",
     "⁺": r"\textsuperscript{+}",
 }
+
+
+def _greek(letter: str) -> str:
+    """Return the command of a Greek letter, which is its Unicode name."""
+    name = unicodedata.name(letter).split()[-1].replace("LAMDA", "LAMBDA")
+    return f"\\{name.lower() if letter.islower() else name.title()}"
+
+
 _SIGNS = {
     **_ASCII,
     **_SPACES,
-    **_PUNCTUATION,
     **_LATIN,
     **_RAISED,
-    **{sign: f"${command}$" for sign, command in {**_MATHS, **_SYMBOLS, **_GREEK}.items() if sign != "|"},
+    **{letter: f"${_greek(letter)}$" for letter in _LIKE_GREEK},
+    **{sign: f"${command}$" for sign, command in _MATHS.items()},
 }
-#: Accents over letters that Unicode has no single sign for, such as x̄.
+#: Letters with an accent of their own sign that pdfLaTeX's fonts lack, such as x̄, are set as both.
 _ACCENTS = {
     "\u0300": "`",
     "\u0301": "'",
@@ -193,9 +128,9 @@ _ACCENTS = {
     "\u0327": "c",
 }
 _LETTERS = re.compile(f"(.)([{''.join(_ACCENTS)}]?)", flags=re.DOTALL)
-#: Letters of Latin-1 and Latin Extended-A that pdfLaTeX's fonts lack, and some beyond that they have.
-_LACKING = set("ĦħĸĿŀŉŦŧſ")
-_KNOWN = set("ȘșȚț")
+#: What pdfLaTeX sets as it is, beyond Latin-1 and Latin Extended-A, and letters of those that it lacks.
+_KNOWN = set("ȘșȚț…‰€™\u2010\u2011\u2012\u2013\u2014\u2018\u2019\u201a\u201c\u201d\u201e†‡•\u2039\u203a")
+_LACKING = set("ħĦĸĿŀŉŦŧſ")
 #: Two of these in a row would become another sign.
 _LIGATING = "-',"
 
@@ -206,7 +141,7 @@ def latex_text(text: str) -> str:
     Examples
     --------
     >>> latex_text("50% of R&D_x"), latex_text("−0.42 ± β²"), latex_text("a--b")
-    ('50\\% of R\\&D\\_x', '$-$0.42 $\\pm$ $\\beta$\\textsuperscript{2}', 'a-{}-b')
+    ('50\\% of R\\&D\\_x', '$-$0.42 ± $\\beta$\\textsuperscript{2}', 'a-{}-b')
     """
     words = unicodedata.normalize("NFC", text).split(" ")
     return " ".join("\\allowbreak{}".join(_escaped(part) for part in word_parts(word)) for word in words)
@@ -214,8 +149,7 @@ def latex_text(text: str) -> str:
 
 def _escaped(text: str) -> str:
     """Return text sign by sign."""
-    found = ""
-    before = ""
+    found = before = ""
     for letter, accent in _LETTERS.findall("".join(map(_apart, text))):
         if accent and letter.isascii() and letter.isalpha():
             found += f"\\{_ACCENTS[accent]}{{{letter}}}"
@@ -230,43 +164,6 @@ def _apart(letter: str) -> str:
     """Return a letter that pdfLaTeX's fonts lack as letter and accent, where that is what it is."""
     parts = unicodedata.normalize("NFD", letter) if letter > "\u017f" else letter
     return parts if len(parts) == 2 and parts[0].isascii() and parts[1] in _ACCENTS else letter
-
-
-def latex_runs(runs: Runs, line_break: str = " ", *, wraps: bool = False) -> str:
-    """Return text with its styles; lines are joined by `line_break`.
-
-    Where text `wraps`, words are underlined one by one, because TeX does not break what is underlined.
-    """
-    parts = ["".join(_styled(run, wraps) for run in line) for line in lines(runs)]
-    return line_break.join(_guarded(part) for part in parts)
-
-
-def _guarded(text: str) -> str:
-    r"""Return text that does not begin with what `\\` before it would take for an option."""
-    return "{}" + text if text.startswith(("[", "*")) else text
-
-
-def _styled(run: Run, wraps: bool) -> str:
-    """Return one run; space at its ends stays outside its styles."""
-    text = latex_text(run.text)
-    inner = text.strip(" ")
-    if not inner:
-        return text
-    if run.underline:
-        # smashed, or the line would stand closer to the row below than to its own
-        words = inner.split(" ") if wraps else [inner]
-        inner = " ".join(f"\\underline{{\\smash{{{word}}}}}" for word in words)
-    for wanted, command in (
-        (run.superscript, r"\textsuperscript"),
-        (run.subscript, r"\textsubscript"),
-        (run.strike, r"\sout"),
-        (run.italic, r"\textit"),
-        (run.bold, r"\textbf"),
-        (run.color, rf"\textcolor[HTML]{{{run.color}}}"),
-    ):
-        if wanted:
-            inner = f"{command}{{{inner}}}"
-    return text.replace(text.strip(" "), inner, 1)
 
 
 def beyond_pdflatex(tex: str) -> str:
