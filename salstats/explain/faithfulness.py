@@ -9,13 +9,12 @@ import pandas as pd
 import torch
 from torch import nn
 
-from salstats.checks import SalstatsError, check_choice
+from salstats.checks import SalstatsError, check_choice, check_count
 from salstats.explain.curves import curves_frame
 from salstats.explain.forward import (
     BATCH_SIZE,
     PROBABILITIES,
     PROBABILITY,
-    check_batch_size,
     check_images,
     check_targets,
     evaluating,
@@ -340,11 +339,14 @@ def _of_folder(
 def _curves(metric: str, model: nn.Module, given: _Given, blank: _Blank, how: _How) -> pd.DataFrame:
     """Curves of all maps; those of an image follow each other."""
     baseline = check_baseline(blank.baseline, tuple(given.images.shape), blank.kernel, blank.sigma)
-    size, probability = check_batch_size(how.batch_size), str(how.probability)
+    size, probability = check_count(how.batch_size, "batch_size"), str(how.probability)
     warn_other_shape({str(one): maps for one, maps in given.maps.items()}, given.images.shape[2:], given.keys)
     sizes = step_sizes(given.images[0, 0].numel(), how.steps, how.chunk)
     with evaluating(model, how.device) as place:
-        asked = Stepping(model, given.images, baseline, place, size, how.mixed_precision)
+        asked = Stepping(
+            model=model, device=place, batch_size=size, mixed_precision=how.mixed_precision,
+            images=given.images, baseline=baseline,
+        )  # fmt: skip
         ends = asked.ends()
         if probability == "softmax" and ends[0].shape[1] < 2:
             raise SalstatsError(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 from weakref import WeakSet
@@ -10,7 +11,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from salstats.checks import SalstatsError, ShapeError, ValueRangeError, check_choice, warn
+from salstats.checks import SalstatsError, ShapeError, ValueRangeError, check_choice, check_count, warn
 
 #: What turns outputs into probabilities: one class per image, or several that are independent.
 PROBABILITIES = ("softmax", "sigmoid", "none")
@@ -22,8 +23,19 @@ BATCH_SIZE = 32
 #: back to the system after each pass and taken anew page by page, which halves the speed of a small network.
 #: What the gradients of DenseNet121 need is 1.2 GB.
 PIXELS = 8 * 224 * 224
+#: Modules that may take the statistics of a batch.
+_BATCH_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm)
 #: What devices say whose memory is too small.
 _NO_MEMORY = ("out of memory", "can't allocate memory", "not enough memory")
+#: The largest block that glibc can be taught to keep.
+_KEPT = 32 * 2**20 - 2**16
+#: A network's weights are laid in the order of its images anew in each pass, which pays where there are no
+#: more of them than so many for each pixel: ResNet18 at 112 pixels takes longer for 8 images, less for 32.
+_WEIGHTS = 32
+#: What torch says where a network's own `view` takes numbers in the usual order only.
+_VIEW = "view size is not compatible"
+#: Networks that have such a `view`, so that each is tried once.
+_USUAL_ORDER: WeakSet[nn.Module] = WeakSet()
 
 
 def predict(
@@ -79,7 +91,8 @@ def predict(
     stack = check_images(images)
     with evaluating(model, device) as place:
         size = pass_size(batch_size, stack, place)
-        outputs = forward(model, stack, batch_size=size, device=place, mixed_precision=mixed_precision)
+        passes = Passes(model=model, device=place, batch_size=size, mixed_precision=mixed_precision)
+        outputs = passes.forward(stack)
     # of an infinite output softmax makes NaN
     probs = to_probabilities(outputs, probability)
     undefined = torch.isnan(probs).any(dim=1)
@@ -94,34 +107,65 @@ def predict(
 
 def pass_size(batch_size: Any, images: torch.Tensor, device: torch.device) -> int:
     """How many images of this size a pass shows: on a CPU no more than have `PIXELS` pixels."""
-    size = check_batch_size(batch_size)
+    size = check_count(batch_size, "batch_size")
     return size if device.type != "cpu" else max(1, min(size, PIXELS // images[0, 0].numel()))
 
 
-def forward(
-    model: nn.Module,
-    images: torch.Tensor,
-    *,
-    batch_size: int = BATCH_SIZE,
-    device: torch.device,
-    mixed_precision: bool = False,
-) -> torch.Tensor:
-    """Outputs of a model that is in evaluation mode, float64 on the CPU, shape (n, n_outputs)."""
-    size = check_batch_size(batch_size)
-    kind = dtype_of(model)
-    pieces = []
-    with torch.no_grad(), torch.autocast(device.type, enabled=mixed_precision):
-        for start in range(0, len(images), size):
-            # a copy: some networks scale their input in place
-            batch = images[start : start + size].to(device=device, dtype=kind, copy=True)
-            pieces.append(call(model, batch).cpu().double())
-    widths = {piece.shape[1] for piece in pieces}
-    if len(widths) > 1:
-        raise ShapeError(
-            f"the model gives {min(widths)} outputs in one batch and {max(widths)} in another; each image "
-            "needs the same ones"
-        )
-    return torch.cat(pieces)
+@dataclass(frozen=True, kw_only=True)
+class Passes:
+    """How images pass through a model that is in evaluation mode.
+
+    Attributes
+    ----------
+    model : torch.nn.Module
+    device : torch.device
+        Where the model is.
+    batch_size : int
+        Images in a pass.
+    mixed_precision : bool
+    """
+
+    model: nn.Module
+    device: torch.device
+    batch_size: int = BATCH_SIZE
+    mixed_precision: bool = False
+
+    def forward(self, images: torch.Tensor, batch_size: int | None = None) -> torch.Tensor:
+        """Outputs for many images, float64 on the CPU, shape (n, n_outputs)."""
+        size, kind, pieces = batch_size or self.batch_size, dtype_of(self.model), []
+        with torch.no_grad(), torch.autocast(self.device.type, enabled=self.mixed_precision):
+            for start in range(0, len(images), size):
+                # a copy: some networks scale their input in place
+                batch = images[start : start + size].to(device=self.device, dtype=kind, copy=True)
+                pieces.append(call(self.model, batch).cpu().double())
+        widths = {piece.shape[1] for piece in pieces}
+        if len(widths) > 1:
+            raise ShapeError(
+                f"the model gives {min(widths)} outputs in one batch and {max(widths)} in another; each "
+                "image needs the same ones"
+            )
+        return torch.cat(pieces)
+
+    def outputs(self, images: torch.Tensor) -> torch.Tensor:
+        """Outputs as from `forward`; on a CPU faster, and different by rounding.
+
+        A pass on the CPU has no more pixels than `pass_size` says, and its images have channels last in
+        memory where that pays and the network takes them so.
+        """
+        if self.device.type != "cpu":
+            return self.forward(images)
+        keep_freed_memory()
+        size = pass_size(self.batch_size, images, self.device)
+        n_pixels = min(size, len(images)) * images[0, 0].numel()
+        pays = sum(p.numel() for p in self.model.parameters()) <= _WEIGHTS * n_pixels
+        if pays and self.model not in _USUAL_ORDER:
+            try:
+                return self.forward(images.contiguous(memory_format=torch.channels_last), size)
+            except (SalstatsError, RuntimeError) as error:
+                if _VIEW not in str(error):
+                    raise
+                _USUAL_ORDER.add(self.model)
+        return self.forward(images.contiguous(), size)
 
 
 def call(model: nn.Module, images: torch.Tensor) -> torch.Tensor:
@@ -224,7 +268,7 @@ def _check_parameters(model: nn.Module) -> None:
                 "its weights first"
             )
     for name, module in model.named_modules():
-        if isinstance(module, nn.modules.batchnorm._BatchNorm) and module.running_mean is None:
+        if isinstance(module, _BATCH_NORMS) and module.running_mean is None:
             warn(
                 f"layer {name!r}, {type(module).__name__}, has no running statistics: what the network gives "
                 "for an image depends on the others of its batch"
@@ -261,13 +305,6 @@ def check_device(device: str | torch.device) -> torch.device:
             f"device={str(device)!r} cannot be used ({reason}); 'auto' takes what is there"
         ) from error
     return place
-
-
-def check_batch_size(batch_size: Any) -> int:
-    """A number of images from 1 up."""
-    if isinstance(batch_size, bool) or not isinstance(batch_size, int | np.integer) or batch_size < 1:
-        raise ValueRangeError(f"batch_size must be a whole number from 1 up, not {batch_size!r}")
-    return int(batch_size)
 
 
 def check_images(images: Any) -> torch.Tensor:
@@ -358,48 +395,6 @@ def check_targets(
             f"0 to {n_outputs - 1}"
         )
     return every
-
-
-#: The largest block that glibc can be taught to keep.
-_KEPT = 32 * 2**20 - 2**16
-#: A network's weights are laid in the order of its images anew in each pass, which pays where there are no
-#: more of them than so many for each pixel: ResNet18 at 112 pixels takes longer for 8 images, less for 32.
-_WEIGHTS = 32
-#: What torch says where a network's own `view` takes numbers in the usual order only.
-_VIEW = "view size is not compatible"
-#: Networks that have such a `view`, so that each is tried once.
-_USUAL_ORDER: WeakSet[nn.Module] = WeakSet()
-
-
-def outputs_of(
-    model: nn.Module,
-    images: torch.Tensor,
-    *,
-    batch_size: int,
-    device: torch.device,
-    mixed_precision: bool = False,
-) -> torch.Tensor:
-    """Outputs for many images, as `forward` does; on a CPU faster.
-
-    A pass on the CPU has no more pixels than `pass_size` says, and its images have channels last in memory
-    where that pays and the network takes them so. Neither changes more than rounding.
-    """
-    if device.type != "cpu":
-        return forward(model, images, batch_size=batch_size, device=device, mixed_precision=mixed_precision)
-    keep_freed_memory()
-    size = pass_size(batch_size, images, device)
-    n_pixels = min(size, len(images)) * images[0, 0].numel()
-    pays = sum(p.numel() for p in model.parameters()) <= _WEIGHTS * n_pixels
-    if pays and model not in _USUAL_ORDER:
-        try:
-            last = images.contiguous(memory_format=torch.channels_last)
-            return forward(model, last, batch_size=size, device=device, mixed_precision=mixed_precision)
-        except (SalstatsError, RuntimeError) as error:
-            if _VIEW not in str(error):
-                raise
-            _USUAL_ORDER.add(model)
-    usual = images.contiguous()
-    return forward(model, usual, batch_size=size, device=device, mixed_precision=mixed_precision)
 
 
 @cache

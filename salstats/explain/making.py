@@ -8,10 +8,17 @@ import numpy as np
 import torch
 from torch import nn
 
-from salstats.checks import SalstatsError, ShapeError, ValueRangeError, check_choice, check_generator, quoted
+from salstats.checks import (
+    SalstatsError,
+    ShapeError,
+    ValueRangeError,
+    check_choice,
+    check_count,
+    check_generator,
+    quoted,
+)
 from salstats.explain.forward import (
     BATCH_SIZE,
-    check_batch_size,
     check_flag,
     check_images,
     check_targets,
@@ -193,7 +200,7 @@ def explain(
     box = check_box(chosen.pop("smooth", 1))
     own = check_options(row, chosen)
     check_choice(resolution, RESOLUTIONS, "resolution")
-    size = check_batch_size(batch_size)
+    size = check_count(batch_size, "batch_size")
     mixed_precision = check_flag(mixed_precision, "mixed_precision")
     model = _check_model(model, row)
     if not row.layer and layer is not None:
@@ -228,6 +235,7 @@ def explain(
             side_by_side = batch == [*range(len(stack))[together]]
             request = Request(
                 model=model,
+                device=place,
                 images=stack[together if side_by_side else batch].to(device=place, dtype=number),
                 targets=torch.as_tensor(wanted[batch], device=place),
                 seeds=tuple(int(drawn[i]) for i in batch),

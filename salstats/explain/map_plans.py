@@ -17,11 +17,12 @@ from salstats.checks import (
     ValueRangeError,
     check_choice,
     check_columns,
+    check_count,
     check_numeric,
     quoted,
 )
 from salstats.explain.ensembles import SCALES
-from salstats.explain.forward import check_batch_size, check_flag
+from salstats.explain.forward import check_flag
 from salstats.explain.methods import Method, check_method, check_options
 from salstats.explain.networks import Network, network_outputs, said
 from salstats.explain.reductions import RESOLUTIONS
@@ -183,7 +184,7 @@ def checked_plan(
         ensemble=ENSEMBLE if ensemble is True else ensemble or None,
         scale=check_choice(scale, SCALES, "scale"),
         resolution=check_choice(resolution, RESOLUTIONS, "resolution"),
-        batch_size=check_batch_size(batch_size),
+        batch_size=check_count(batch_size, "batch_size"),
         mixed_precision=check_flag(mixed_precision, "mixed_precision"),
         seeds=drawn,
         seed=int(rng),

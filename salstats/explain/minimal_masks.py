@@ -10,8 +10,8 @@ import pandas as pd
 import torch
 from torch import nn
 
-from salstats.checks import SalstatsError, ShapeError, check_choice, check_level
-from salstats.explain.forward import BATCH_SIZE, check_batch_size, check_images, check_targets, evaluating
+from salstats.checks import SalstatsError, ShapeError, check_choice, check_count, check_level
+from salstats.explain.forward import BATCH_SIZE, check_images, check_targets, evaluating
 from salstats.explain.named_maps import check_keys, check_maps
 from salstats.explain.stepping import (
     CONSTANT,
@@ -165,9 +165,16 @@ def minimal_mask(
     named = check_maps(maps, method, keys)
     blank = check_baseline(baseline, tuple(stack.shape), kernel, sigma)
     sizes = step_sizes(stack[0, 0].numel(), _STEPS, chunk)
-    size = check_batch_size(batch_size)
+    size = check_count(batch_size, "batch_size")
     with evaluating(model, device) as place:
-        asked = Stepping(model, stack, blank, place, size, mixed_precision)
+        asked = Stepping(
+            model=model,
+            device=place,
+            batch_size=size,
+            mixed_precision=mixed_precision,
+            images=stack,
+            baseline=blank,
+        )
         whole, none = asked.ends()
         wanted = _targets(targets, whole, probability)
         rule = _Rule(probability, cutoff)

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from salstats.explain.forward import forward, outputs_of
+from salstats.explain.forward import Passes
 
 #: Turns what a layer gives, (b, tokens, channels), into a grid (b, channels, height, width).
 Reshape = Callable[[torch.Tensor], torch.Tensor]
@@ -34,69 +34,46 @@ def equal_images(images: torch.Tensor, seeds: Sequence[int] | np.ndarray | None 
     return list(found.values())
 
 
-@dataclass(frozen=True)
-class Request:
-    """One batch, checked; the model is in evaluation mode and on its device.
+@dataclass(frozen=True, kw_only=True)
+class Request(Passes):
+    """One batch, checked.
 
     Attributes
     ----------
-    model : torch.nn.Module
     images : Tensor, shape (b, channels, height, width)
         On the device, of the model's type of number.
     targets : Tensor of int64, shape (b,)
         On the device.
     seeds : tuple of int
         One per image; equal images have equal ones.
-    batch_size : int
-        Images in a forward pass.
     layers : mapping of str to torch.nn.Module
         Those asked for, in the order of a pass, as `tapped` takes them; empty where the method has none.
     reshape : callable, optional
         What makes a grid of a layer's tokens.
     options : mapping
         Of the method, with its defaults filled in.
-    mixed_precision : bool
     equal : list of list of int, optional
         The places of equal images, where they are known.
     channels, sign : str
         What `explain` does with the result. A method with several layers needs them to join its maps.
     """
 
-    model: nn.Module
     images: torch.Tensor
     targets: torch.Tensor
     seeds: tuple[int, ...]
-    batch_size: int
     layers: Mapping[str, nn.Module] = field(default_factory=dict)
     reshape: Reshape | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
-    mixed_precision: bool = False
     equal: list[list[int]] | None = None
     channels: str = "sum"
     sign: str = "signed"
-
-    def outputs(self, images: torch.Tensor) -> torch.Tensor:
-        """Outputs for any images, in batches, without gradients: float64, (n, n_outputs), CPU."""
-        return outputs_of(
-            self.model,
-            images,
-            batch_size=self.batch_size,
-            device=self.images.device,
-            mixed_precision=self.mixed_precision,
-        )
 
     def pass_once(self, images: torch.Tensor) -> None:
         """Show the model images in one pass, without gradients, for hooks that note what modules give.
 
         `outputs` may cut a batch into several passes, and show the same images twice.
         """
-        forward(
-            self.model,
-            images,
-            batch_size=len(images),
-            device=self.images.device,
-            mixed_precision=self.mixed_precision,
-        )
+        self.forward(images, len(images))
 
     def generator(self, image: int) -> np.random.Generator:
         """Random numbers of an image: always the same ones."""

@@ -7,12 +7,11 @@ from typing import Any, NoReturn
 import numpy as np
 import torch
 from scipy.ndimage import gaussian_filter
-from torch import nn
 from torch.nn.functional import conv2d
 
 from salstats.checks import ShapeError, ValueRangeError, check_choice, check_count
-from salstats.explain.forward import dtype_of, outputs_of, to_probabilities
-from salstats.explain.request import bytes_of
+from salstats.explain.forward import Passes, dtype_of, to_probabilities
+from salstats.explain.request import equal_images
 from salstats.images.map_steps import resize
 from salstats.images.maps import SaliencyOnImage, check_saliency
 
@@ -186,28 +185,21 @@ def batches(pieces: Iterable[tuple[Ordered, torch.Tensor]], batch_size: int) -> 
         yield buffer[:filled]
 
 
-@dataclass
-class Stepping:
-    """A model in evaluation mode, its images, and what stands where a pixel is not shown.
+@dataclass(frozen=True, kw_only=True)
+class Stepping(Passes):
+    """A model, its images, and what stands where a pixel is not shown.
 
     Attributes
     ----------
-    model : torch.nn.Module
     images : Tensor, shape (n, channels, height, width)
         Wherever they lie; an image is on the device while it is looked at.
     baseline : Baseline
-    device : torch.device
-    batch_size : int
-    mixed_precision : bool
     """
 
-    model: nn.Module
     images: torch.Tensor
     baseline: Baseline
-    device: torch.device
-    batch_size: int
-    mixed_precision: bool = False
-    _held: tuple[int, torch.Tensor, torch.Tensor] | None = field(default=None, repr=False)
+    #: The image that was looked at last, with its place and baseline.
+    _held: list[tuple[int, torch.Tensor, torch.Tensor]] = field(default_factory=list, repr=False)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -215,19 +207,15 @@ class Stepping:
         height, width = self.images.shape[-2:]
         return int(height), int(width)
 
-    def outputs(self, batch: torch.Tensor) -> torch.Tensor:
-        """Outputs for images of one batch: float64 on the CPU, (b, n_outputs)."""
-        return outputs_of(
-            self.model,
-            batch,
-            batch_size=len(batch),
-            device=self.device,
-            mixed_precision=self.mixed_precision,
-        )
-
     def ends(self) -> tuple[torch.Tensor, torch.Tensor]:
         """Outputs for the whole images and for their baselines; equal images are asked once."""
-        first, inverse = _distinct(self.images, each=self.baseline.differs)
+        groups = [[place] for place in range(len(self.images))]
+        if not self.baseline.differs:
+            groups = equal_images(self.images)
+        inverse = np.empty(len(self.images), np.int64)
+        for turn, group in enumerate(groups):
+            inverse[group] = turn
+        first = [group[0] for group in groups]
         whole, blank = [], []
         for start in range(0, len(first), self.batch_size):
             places = first[start : start + self.batch_size]
@@ -255,31 +243,15 @@ class Stepping:
         return torch.from_numpy(sizes.astype(np.int32)).to(self.device)
 
     def _image(self, place: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """An image and its baseline; those asked for last are kept."""
-        if self._held is None or self._held[0] != place:
+        """An image and its baseline."""
+        if not self._held or self._held[0][0] != place:
             image = self._on_device(self.images[place : place + 1])
-            self._held = (place, image[0], self.baseline.of(image, [place])[0].contiguous())
-        return self._held[1:]
+            self._held[:] = [(place, image[0], self.baseline.of(image, [place])[0].contiguous())]
+        return self._held[0][1:]
 
     def _on_device(self, images: torch.Tensor) -> torch.Tensor:
         """Images on the device, in the model's type of number."""
         return images.to(device=self.device, dtype=dtype_of(self.model))
-
-
-def _distinct(images: torch.Tensor, *, each: bool) -> tuple[list[int], list[int]]:
-    """First places of images that differ, and which of them every image is."""
-    if each:
-        return list(range(len(images))), list(range(len(images)))
-    known: dict[bytes, int] = {}
-    first: list[int] = []
-    inverse: list[int] = []
-    for place, image in enumerate(images):
-        key = bytes_of(image)
-        if key not in known:
-            known[key] = len(first)
-            first.append(place)
-        inverse.append(known[key])
-    return first, inverse
 
 
 def probabilities(outputs: torch.Tensor, targets: np.ndarray, probability: str) -> np.ndarray:

@@ -17,6 +17,7 @@ def ask(method, model, images, targets, *, batch_size=8, seeds=None, **options):
     wanted = torch.as_tensor(np.broadcast_to(np.asarray(targets), len(stack)).copy())
     request = Request(
         model=model.eval(),
+        device=stack.device,
         images=stack,
         targets=wanted,
         seeds=tuple(range(len(stack))) if seeds is None else tuple(seeds),

@@ -11,7 +11,7 @@ from explain.runner_requests import noise, seeded  # noqa: E402
 from explain.tiny_networks import count_passes  # noqa: E402
 
 from salstats.explain.faithfulness import insertion  # noqa: E402
-from salstats.explain.forward import forward, outputs_of  # noqa: E402
+from salstats.explain.forward import Passes  # noqa: E402
 from salstats.explain.making import explain  # noqa: E402
 
 nn = torch.nn
@@ -267,7 +267,10 @@ def test_whole_numbers_are_taken_as_images():
     assert made.tolist() == [[0, 1, 2, 3]]
 
 
-CPU = torch.device("cpu")
+def passes(model, batch_size):
+    return Passes(model=model, device=torch.device("cpu"), batch_size=batch_size)
+
+
 #: Single precision, in another order of summation.
 REORDERED = 1e-5
 
@@ -294,15 +297,15 @@ def convolutions():
 @pytest.mark.parametrize("network", [convolutions, Viewed])
 def test_outputs_are_those_of_plain_passes(network):
     model, images = seeded(network), noise(5, 3, 6, 8)
-    made = outputs_of(model, images, batch_size=2, device=CPU)
-    assert torch.allclose(made, forward(model, images, batch_size=1, device=CPU), atol=REORDERED)
+    made = passes(model, 2).outputs(images)
+    assert torch.allclose(made, passes(model, 1).forward(images), atol=REORDERED)
 
 
 def test_a_network_that_views_its_numbers_in_the_usual_order_is_tried_once():
     model, images = seeded(Viewed), noise(4, 3, 6, 8)
-    outputs_of(model, images, batch_size=2, device=CPU)
+    passes(model, 2).outputs(images)
     assert model.orders == [False, True, True]
-    outputs_of(model, images.contiguous(memory_format=torch.channels_last), batch_size=4, device=CPU)
+    passes(model, 4).outputs(images.contiguous(memory_format=torch.channels_last))
     assert model.orders[3:] == [True]
 
 
@@ -316,15 +319,15 @@ def test_such_a_network_has_curves_and_maps():
 def test_other_faults_of_a_network_are_its_own():
     model = nn.Sequential(nn.Flatten(), nn.Linear(7, 2))
     with pytest.raises((SalstatsError, RuntimeError), match="shapes cannot be multiplied"):
-        outputs_of(model, noise(2, 3, 6, 8), batch_size=2, device=CPU)
+        passes(model, 2).outputs(noise(2, 3, 6, 8))
 
 
 def test_large_images_are_shown_few_at_a_time(monkeypatch):
     monkeypatch.setattr("salstats.explain.forward.PIXELS", 100)
     model = seeded(convolutions)
-    passes = count_passes(model)
-    outputs_of(model, noise(5, 3, 6, 8), batch_size=4, device=CPU)
-    assert passes == [2, 2, 1]
-    passes.clear()
-    outputs_of(model, noise(2, 3, 60, 80), batch_size=4, device=CPU)
-    assert passes == [1, 1]
+    seen = count_passes(model)
+    passes(model, 4).outputs(noise(5, 3, 6, 8))
+    assert seen == [2, 2, 1]
+    seen.clear()
+    passes(model, 4).outputs(noise(2, 3, 60, 80))
+    assert seen == [1, 1]

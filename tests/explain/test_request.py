@@ -10,6 +10,7 @@ def request_of(images, seeds, **options):
 
     return Request(
         model=torch.nn.Flatten(),
+        device=torch.device("cpu"),
         images=torch.tensor(images),
         targets=torch.zeros(len(images), dtype=torch.int64),
         seeds=tuple(seeds),
