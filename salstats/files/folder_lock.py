@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from filelock import FileLock, Timeout
+
 from salstats.checks import InputFileError, warn
 
 try:
@@ -16,8 +18,10 @@ except ImportError:  # Windows
 
 #: The file that is locked; it is removed when the lock is given back.
 NAME = ".salstats-lock"
-#: What a file system says whose file another process has locked.
-_TAKEN = (errno.EACCES, errno.EAGAIN)
+#: Seconds in which a lock may be given back while it is asked for.
+_PATIENCE = 0.2
+#: What a file system says that has no locks.
+_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 
 
 class FolderLock:
@@ -35,8 +39,8 @@ class FolderLock:
 
     Notes
     -----
-    A lock of the operating system on a file of the folder (`flock`), so that a killed process leaves no
-    lock behind. Where the file system has none a warning says so, and Windows is not guarded.
+    A lock of the operating system on a file of the folder, so that a killed process leaves no lock behind.
+    Where the file system has none a warning says so.
 
     Examples
     --------
@@ -54,60 +58,37 @@ class FolderLock:
 
     def __init__(self, folder: Path) -> None:
         file = folder / NAME
-        handle = _locked(folder, file)
-        self._finish = weakref.finalize(self, _release, handle, file, os.getpid())
+        # a lock by the file's mere being there would outlive a killed process
+        lock = FileLock(file, timeout=_PATIENCE, thread_local=False, fallback_to_soft=False)
+        try:
+            folder.stat()
+            lock.acquire()
+        except Timeout as error:
+            raise InputFileError(
+                f"{folder}: another process (or another MapFolder of this one) is writing here; wait until "
+                "it ends"
+            ) from error
+        except OSError as error:
+            if error.errno not in _NO_LOCKS:
+                raise InputFileError(f"{folder}: cannot write there ({error.strerror or error})") from error
+            warn(
+                f"{folder}: its file system locks no files ({error.strerror or error}); see to it that only "
+                "one process writes here"
+            )
+        self._finish = weakref.finalize(self, _release, lock, file, os.getpid())
 
     def release(self) -> None:
         """Give the folder back; a second time does nothing."""
         self._finish()
 
 
-def _locked(folder: Path, file: Path) -> int:
-    """Return an open file that is locked, and is still the one of that name."""
-    while True:
-        try:
-            handle = os.open(file, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
-        except OSError as error:
-            raise InputFileError(f"{folder}: cannot write there ({error.strerror or error})") from error
-        try:
-            if fcntl is not None:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            if error.errno in _TAKEN:
-                os.close(handle)
-                raise InputFileError(
-                    f"{folder}: another process (or another MapFolder of this one) is writing here; wait "
-                    "until it ends"
-                ) from error
-            warn(
-                f"{folder}: its file system locks no files ({error.strerror or error}); see to it that only "
-                "one process writes here"
-            )
-        # the last holder may have removed the file between our opening and our locking it
-        if _same(handle, file):
-            return handle
-        os.close(handle)
-
-
-def _same(handle: int, file: Path) -> bool:
-    """Return whether an open file is the one that has the name now."""
-    try:
-        there = file.stat()
-    except FileNotFoundError:
-        return False
-    return os.path.samestat(os.fstat(handle), there)
-
-
-def _release(handle: int, file: Path, process: int) -> None:
+def _release(lock: FileLock, file: Path, process: int) -> None:
     """Remove the file while it is still locked, then unlock it."""
     # a forked child has the open file too, and must not take the lock of its parent away
-    ours = os.getpid() == process and _same(handle, file)
-    if fcntl is None:  # Windows removes no open file
-        os.close(handle)
-    if ours:
-        file.unlink(missing_ok=True)
-    if fcntl is not None:
-        os.close(handle)
+    if os.getpid() == process:
+        with suppress(OSError):  # Windows removes no open file
+            file.unlink()
+        lock.release()
 
 
 @contextmanager

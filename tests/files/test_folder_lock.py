@@ -57,6 +57,24 @@ def test_it_ends_with_a_process_that_is_killed(tmp_path):
     assert not (tmp_path / NAME).exists()
 
 
+#: Takes the lock of a folder, forks, and says what the child's end has left of it.
+FORK = (
+    "import os, pathlib, sys; from salstats.files.folder_lock import FolderLock\n"
+    "held = FolderLock(pathlib.Path(sys.argv[1]))\n"
+    "child = os.fork()\n"
+    "if not child: sys.exit()\n"
+    "os.waitpid(child, 0)\n"
+    "try: FolderLock(pathlib.Path(sys.argv[1])); print('lost')\n"
+    "except ValueError: print('held')"
+)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_forked_child_does_not_take_it_away(tmp_path):
+    ran = subprocess.run([sys.executable, "-c", FORK, str(tmp_path)], capture_output=True, text=True)
+    assert ran.stdout == "held\n"
+
+
 def test_a_file_that_was_removed_meanwhile_does_not_count(tmp_path, monkeypatch):
     opened = os.open
     first = FolderLock(tmp_path)
