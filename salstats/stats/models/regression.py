@@ -49,13 +49,13 @@ def regress(
     by : str or sequence of str, optional
         A model for each group. By default `method`, where it is a column that the formula does not use.
     family : str
-        `gaussian`, `binomial` (logit, outcome 0 or 1), `fractional` (quasi-binomial logit for an outcome in
-        [0, 1], exact 0 and 1 included), or another of `salstats.stats.models.families.FAMILIES`.
+        Kind of model, such as `gaussian`, `binomial` (logit, outcome 0 or 1) or `fractional` (quasi-binomial
+        logit for an outcome in [0, 1], exact 0 and 1 included); an unknown name is answered with all.
     errors : str, optional
         `classical`, `hc0`, `hc1`, `hc2`, `hc3`, `cluster` (CR1), `cr2` (gaussian only, and there the one
         to take for clusters: with few of them, or terms that vary between them, `cluster` gives p-values
-        that are too small). By default classical, and for the fractional family `hc1`, since nobody
-        believes its variance.
+        that are too small), those that the family has. By default classical, and for the fractional family
+        `hc1`, since nobody believes its variance.
     unit : str, optional
         Column of the clusters; by default `patient` where it repeats over cases, else `case`.
     reference : str, optional
@@ -93,8 +93,8 @@ def regress(
             estimate / std_error.
         df
             Degrees of freedom of Student's t: n - k for the gaussian and fractional families, G - 1 with
-            `errors="cluster"`, Satterthwaite's with `cr2`. NaN means the normal distribution: the binomial
-            family, errors not clustered.
+            `errors="cluster"`, Satterthwaite's with `cr2`. NaN means the normal distribution: families of a
+            full likelihood, such as the binomial, errors not clustered.
         p_value
             Two-sided.
         p_adjusted
