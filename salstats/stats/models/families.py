@@ -6,11 +6,12 @@ from dataclasses import replace
 import numpy as np
 
 from salstats.checks import check_choice
+from salstats.stats.models.beta import BETA
 from salstats.stats.models.family import Family, NotEstimableError, Solution
 from salstats.stats.models.linear import GAUSSIAN
 from salstats.stats.models.logit import BINOMIAL, FRACTIONAL
 
-FAMILIES = {family.name: family for family in (GAUSSIAN, BINOMIAL, FRACTIONAL)}
+FAMILIES = {family.name: family for family in (GAUSSIAN, BINOMIAL, FRACTIONAL, BETA)}
 #: A column is aliased where what the earlier ones leave of it is smaller than this share: R's `lm`.
 RANK_TOLERANCE = 1e-7
 

@@ -1,0 +1,99 @@
+"""Beta regression against R's betareg and statsmodels' BetaModel."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from regression_oracle import FEATURES
+from statsmodels.othermod.betareg import BetaModel
+
+import salstats as ss
+from salstats.checks import SalstatsWarning, ValueRangeError
+
+# betareg was run to 1e-15 of its likelihood, which is flat there
+RTOL = 1e-7
+# statsmodels stops at a gradient of 1e-5
+THEIR_RTOL = 1e-4
+
+
+@pytest.fixture(scope="module")
+def squeezed(r_data, synth1):
+    """The rows of the oracle, iou squeezed into (0, 1)."""
+    rows = r_data("betareg_sv").rename(columns={"case_id": "case", "patient_id": "patient"})
+    return rows.merge(synth1.drop(columns="iou"), on=["case", "patient", "task"], validate="1:1")
+
+
+def rows_and_formula(squeezed, model):
+    if model == "sv":
+        return squeezed, f"y_sv ~ {FEATURES}"
+    inside = squeezed[(squeezed["iou"] > 0) & (squeezed["iou"] < 1)]
+    return inside, f"iou ~ {FEATURES}" + (" + task" if model == "interior_task" else "")
+
+
+@pytest.mark.parametrize("model", ["sv", "interior", "interior_task"])
+def test_coefficients_and_errors_equal_betareg(squeezed, r_expected, model):
+    table = r_expected("betareg_coef").query("type == 'ML' and `link.phi` == 'default' and model == @model")
+    expected = table[table["term"] != "(phi)"].reset_index(drop=True)
+    assert len(table) == len(expected) + 1
+    rows, formula = rows_and_formula(squeezed, model)
+    independent = rows.drop(columns=["case", "patient"])
+    n, k = len(rows), len(expected)
+    classical = ss.regress(independent, formula, family="beta")
+    assert classical["term"].tolist() == expected["term"].tolist()
+    names = {"estimate": "estimate", "std_error": "std.error", "statistic": "z", "conf_low": "lo"}
+    for ours, theirs in names.items():
+        np.testing.assert_allclose(classical[ours], expected[theirs], rtol=RTOL, err_msg=ours)
+    np.testing.assert_allclose(classical["p_value"], expected["p"], rtol=1e-5)
+    assert classical["df"].isna().all()
+    robust = ss.regress(independent, formula, family="beta", errors="hc0")
+    np.testing.assert_allclose(robust["std_error"], expected["se_sandwich"], rtol=RTOL)
+    clustered = ss.regress(rows, formula, family="beta", errors="cluster", unit="patient")
+    # R's vcovCL leaves (n - 1) / (n - k) out unless type = "HC1"; k counts the precision
+    stata = np.sqrt((n - 1) / (n - k - 1))
+    np.testing.assert_allclose(clustered["std_error"], stata * expected["se_cluster_patient"], rtol=RTOL)
+
+
+@pytest.mark.parametrize("model", ["sv", "interior", "interior_task"])
+def test_likelihood_and_precision_equal_betareg(squeezed, r_expected, model):
+    only = "type == 'ML' and `link.phi` == 'default' and model == @model"
+    expected = r_expected("betareg_fit").query(only).iloc[0]
+    precision = r_expected("betareg_coef").query(only).query("term == '(phi)'")["estimate"].item()
+    rows, formula = rows_and_formula(squeezed, model)
+    ours = ss.fit_statistics(rows, formula, family="beta").iloc[0]
+    assert ours["precision"] == pytest.approx(precision, rel=RTOL)
+    for name, theirs in {"log_lik": "logLik", "aic": "AIC", "bic": "BIC", "nobs": "n"}.items():
+        assert ours[name] == pytest.approx(expected[theirs], rel=1e-10)
+
+
+def test_estimates_equal_statsmodels(squeezed):
+    theirs = BetaModel.from_formula(f"y_sv ~ {FEATURES}", squeezed).fit(disp=0)
+    fit = ss.fit(squeezed.drop(columns=["case", "patient"]), f"y_sv ~ {FEATURES}", family="beta")
+    np.testing.assert_allclose(fit.tidy()["estimate"], theirs.params[:-1], rtol=THEIR_RTOL)
+    assert fit.glance()["precision"][0] == pytest.approx(np.exp(theirs.params.iloc[-1]), rel=THEIR_RTOL)
+    assert fit.glance()["log_lik"][0] == pytest.approx(theirs.llf, rel=1e-8)
+
+
+def test_margins_and_predictions_are_on_the_scores_scale(squeezed):
+    fit = ss.fit(squeezed.drop(columns=["case", "patient"]), "y_sv ~ prob + task", family="beta")
+    used = fit.augment()
+    mean = used["fitted"]
+    prob = fit.tidy().set_index("term")["estimate"]["prob"]
+    slope = fit.slopes("prob").iloc[0]
+    assert slope["estimate"] == pytest.approx((mean * (1 - mean)).mean() * prob, rel=1e-7)
+    assert fit.means("task", average="rows")["estimate"].between(0, 1).all()
+    precision = fit.glance()["precision"][0]
+    pearson = used["residual"] / np.sqrt(mean * (1 - mean) / (1 + precision) * (1 - used["leverage"]))
+    np.testing.assert_allclose(used["std_residual"], pearson, rtol=1e-10)
+
+
+def test_outcomes_of_0_or_1_and_errors_it_does_not_have_are_refused(synth1):
+    rows = synth1.drop(columns=["case", "patient"]).assign(iou=lambda d: d["iou"].clip(0, 1))
+    with pytest.raises(ValueRangeError, match=r"strictly between 0 and 1, not [01]; family='fractional'"):
+        ss.regress(rows.assign(iou=[0.0, *rows["iou"][1:]]), "iou ~ prob", family="beta")
+    with pytest.raises(ValueRangeError, match="errors='cr2'"):
+        ss.regress(rows, "iou ~ prob", family="beta", errors="cr2")
+
+
+def test_a_constant_outcome_has_no_estimates():
+    rows = pd.DataFrame({"score": 0.4, "x": np.arange(9.0)})
+    with pytest.warns(SalstatsWarning, match="constant"):
+        assert ss.regress(rows, "score ~ x", family="beta")["estimate"].isna().all()
