@@ -42,8 +42,8 @@ def tidy(fit: object, *, level: float = 0.95) -> pd.DataFrame:
     Parameters
     ----------
     fit : Fit, statsmodels results, DataFrame, str or path
-        What `fit` made, or `fit()` of a statsmodels model (OLS, WLS, GLM, Logit, GEE, MixedLM, ...); a table
-        in broom's columns (`term, estimate, std.error, statistic, p.value, conf.low, conf.high`), or a CSV
+        What `fit` made, or `fit()` of a statsmodels model (OLS, GLM, Logit, GEE, MixedLM, PHReg, ...); a
+        table in broom's columns (`term, estimate, std.error, statistic, p.value, conf.low, conf.high`), or a CSV
         file of one.
     level : float
         Confidence level: of the limits that are made for a statsmodels result, or of those in a table that
@@ -198,7 +198,8 @@ def _from_statsmodels(fit: Any, level: float) -> pd.DataFrame:
             **{name: frame[name].to_numpy() for name in frame},
             "conf_level": float(level),
             "interval": "t" if student else "wald",
-            "n": int(fit.nobs),
+            # results of survival models do not say it themselves
+            "n": int(fit.nobs if hasattr(fit, "nobs") else fit.model.nobs),
         },
         special,
     )

@@ -73,6 +73,18 @@ def test_statsmodels_gee_is_read_with_its_errors(synth1):
     assert "effect" not in table
 
 
+def test_statsmodels_phreg_is_read(readings):
+    rows = readings.assign(seen=readings["count"] > 0, side=np.where(readings["reader"] < 2, "a", "b"))
+    fit = smf.phreg("share ~ x + side", rows, status=rows["seen"].to_numpy(dtype=int)).fit()
+    table = ss.tidy(fit).set_index("term")
+    assert table.index.tolist() == ["sideb", "x"]
+    np.testing.assert_allclose(
+        table[["estimate", "std_error"]], np.column_stack([fit.params, fit.bse]), rtol=RTOL
+    )
+    assert (table["n"] == 120).all()
+    assert table["reference_level"].fillna("").tolist() == ["a", ""]
+
+
 @pytest.fixture(scope="module")
 def readings():
     """Scores of 30 patients by 4 readers, whose spreads are known, and a count."""
