@@ -73,9 +73,25 @@ class ColumnCodes:
         self._known: dict[str, CodedColumn] = {}
 
     def column(self, name: str) -> CodedColumn:
-        """Return a column as integers."""
-        if name not in self._known:
-            self._known[name] = code_column(self.frame[name])
+        """Return a column as integers; `blank` says whether one of its values is an empty text."""
+        if name in self._known:
+            return self._known[name]
+        column = self.frame[name]
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            codes = column.cat.codes.to_numpy(dtype=np.int64)
+            values = column.cat.categories
+            blank = bool((values == "").any()) and bool((column == "").any())
+        else:
+            raw, values = pd.factorize(column, sort=True)
+            codes = np.asarray(raw, dtype=np.int64)
+            # the empty text sorts before every other
+            blank = len(values) > 0 and isinstance(values[0], str) and values[0] == ""
+        n_codes = len(values)
+        missing = bool((codes < 0).any())
+        if missing:
+            codes = np.where(codes < 0, n_codes, codes)
+            n_codes += 1
+        self._known[name] = CodedColumn(codes, max(n_codes, 1), missing, blank)
         return self._known[name]
 
     def combined(self, columns: Sequence[str]) -> np.ndarray:
@@ -97,25 +113,6 @@ class ColumnCodes:
 def combined_codes(frame: pd.DataFrame, columns: Sequence[str]) -> np.ndarray:
     """Return one dense integer code per row for a combination of columns; see `ColumnCodes.combined`."""
     return ColumnCodes(frame).combined(columns)
-
-
-def code_column(column: pd.Series) -> CodedColumn:
-    """Return a column as integers; `blank` says whether one of its values is an empty text."""
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        codes = column.cat.codes.to_numpy(dtype=np.int64)
-        values = column.cat.categories
-        blank = bool((values == "").any()) and bool((column == "").any())
-    else:
-        raw, values = pd.factorize(column, sort=True)
-        codes = np.asarray(raw, dtype=np.int64)
-        # the empty text sorts before every other
-        blank = len(values) > 0 and isinstance(values[0], str) and values[0] == ""
-    n_codes = len(values)
-    missing = bool((codes < 0).any())
-    if missing:
-        codes = np.where(codes < 0, n_codes, codes)
-        n_codes += 1
-    return CodedColumn(codes, max(n_codes, 1), missing, blank)
 
 
 def _dense(codes: np.ndarray, n_codes: int) -> tuple[np.ndarray, int]:

@@ -40,6 +40,8 @@ class Factor:
         The checked expression, in which `alias` stands for each column and all numbers are floats.
     columns : tuple of str
         The columns (or metrics) it needs.
+    is_column : bool
+        Whether it is a column as it stands.
     categorical : bool
         Written as `C(...)`: categories even where the column is numeric.
     reference : str or None
@@ -49,6 +51,7 @@ class Factor:
     name: str
     code: str
     columns: tuple[str, ...]
+    is_column: bool = False
     categorical: bool = False
     reference: str | None = None
 
@@ -56,11 +59,6 @@ class Factor:
     def key(self) -> str:
         """What makes two factors the same one."""
         return f"{self.categorical} {self.reference} {self.code}"
-
-    @property
-    def is_column(self) -> bool:
-        """Whether it is a column as it stands."""
-        return self.code == alias(self.columns[0])
 
 
 @dataclass(frozen=True)
@@ -273,7 +271,7 @@ def _response(tree: Any, shown: str) -> Factor:
 def _factor(token: Any, shown: str) -> Factor:
     """A factor from formulaic's token, its syntax tree checked."""
     if token.kind.value == "name":
-        return Factor(token.token, alias(token.token), (token.token,))
+        return Factor(token.token, alias(token.token), (token.token,), is_column=True)
     code = _short(token.token)
     try:
         with warnings.catch_warnings():
@@ -303,7 +301,8 @@ def _factor(token: Any, shown: str) -> Factor:
         ) from None
     if not columns:
         raise FormulaError(f"{code} in {shown} names no column")
-    return Factor(f"{CATEGORY}({name})" if categorical else name, rebuilt, columns, categorical, reference)
+    shown_as = f"{CATEGORY}({name})" if categorical else name
+    return Factor(shown_as, rebuilt, columns, isinstance(tree, ast.Name), categorical, reference)
 
 
 def _called(node: ast.AST) -> str | None:

@@ -13,7 +13,7 @@ from salstats.checks import (
     did_you_mean,
     quoted,
 )
-from salstats.frames import KEY_COLUMNS, check_scores, combined_codes
+from salstats.frames import KEY_COLUMNS, ColumnCodes, check_scores
 from salstats.stats.absent import ABSENT, absent_pairs
 from salstats.stats.models.formulas import Formula
 from salstats.stats.pairing import pair_with_reference
@@ -78,7 +78,7 @@ def _metrics_as_columns(scores: pd.DataFrame, metrics: Sequence[str]) -> pd.Data
     of_metrics = scores[scores["metric"].isin(metrics)]
     rank = of_metrics["metric"].astype("str").map({m: i for i, m in enumerate(metrics)}).to_numpy()
     ordered = of_metrics.iloc[np.argsort(rank, kind="stable")]
-    codes = combined_codes(ordered, [c for c in KEY_COLUMNS if c in scores.columns and c != "metric"])
+    codes = ColumnCodes(ordered).combined([c for c in KEY_COLUMNS if c in scores.columns and c != "metric"])
     first = np.sort(np.unique(codes, return_index=True)[1])
     frame = ordered.iloc[first].drop(columns="score").reset_index(drop=True)
     values = ordered["score"].to_numpy(dtype=np.float64)

@@ -163,9 +163,18 @@ def fit_models(
         frame = model_frame(data, one, reference)
         _note_mixed_metrics(frame, one, options, notes)
         warn_pooled_methods(frame, [*options.by, *one.columns])
-        units = resolve_unit(frame, unit, "data") if used in CLUSTERED else None
+        units = repeated = None
+        named = [c for c in ("patient", "case") if c in frame.columns and not frame[c].isna().any()]
+        if used in CLUSTERED:
+            units = resolve_unit(frame, unit, "data")
+        elif named[:1] == ["patient"]:
+            repeated = resolve_unit(frame, None if "case" in frame.columns else "patient", "data")
+        elif named:
+            cases = combined_codes(frame, case_key(frame))
+            repeated = Units("case", cases, int(cases.max()) + 1)
+        else:
+            warn_unnamed_units(frame)
         options = replace(options, unit=None if units is None else units.name)
-        repeated = _default_units(frame) if units is None else None
         variables = {column: read_variable(frame, column) for column in one.columns}
         # in any other table a label or a reason says nothing of findings
         absent = is_absent(frame.assign(score=frame[one.columns[0]])) & is_scores
@@ -259,17 +268,6 @@ def _note_mixed_metrics(frame: pd.DataFrame, formula: Formula, options: ModelOpt
         notes.setdefault(
             "rows of several metrics used together (name one, or add 'metric' to by)", []
         ).append(f"{formula.text}: {', '.join(metrics)}")
-
-
-def _default_units(frame: pd.DataFrame) -> Units | None:
-    """The units that rows should not repeat if they are taken as independent, where known."""
-    if "patient" in frame.columns and not frame["patient"].isna().any():
-        return resolve_unit(frame, None if "case" in frame.columns else "patient", "data")
-    if "case" in frame.columns and not frame["case"].isna().any():
-        codes = combined_codes(frame, case_key(frame))
-        return Units("case", codes, int(codes.max()) + 1)
-    warn_unnamed_units(frame)
-    return None
 
 
 def _note_repeats(units: Units, rows: np.ndarray, label: str, notes: Notes) -> None:

@@ -43,8 +43,8 @@ def tidy(fit: object, *, level: float = 0.95) -> pd.DataFrame:
     ----------
     fit : Fit, statsmodels results, DataFrame, str or path
         What `fit` made, or `fit()` of a statsmodels model (OLS, GLM, Logit, GEE, MixedLM, PHReg, ...); a
-        table in broom's columns (`term, estimate, std.error, statistic, p.value, conf.low, conf.high`), or a CSV
-        file of one.
+        table in broom's columns (`term, estimate, std.error, statistic, p.value, conf.low, conf.high`), or
+        a CSV file of one.
     level : float
         Confidence level: of the limits that are made for a statsmodels result, or of those in a table that
         has limits and no `conf.level` (broom does not write it).
