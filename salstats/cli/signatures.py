@@ -2,6 +2,7 @@
 
 import inspect
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -15,6 +16,7 @@ from salstats.cli.values import (
     by_method,
     equations,
     joined,
+    metric_options,
     numbers,
     pairs,
     scale,
@@ -40,6 +42,7 @@ _FORMS: dict[str, tuple[Callable[..., Any], str]] = {
     "cutoff": (by_method, "gradcam=0.3"),
     "smooth": (by_method, "ig=100"),
     "spacing": (spacing, "0.5 or 0.5x0.7"),
+    "options": (metric_options, "pdc.alpha=0"),
 }
 #: Parameters that are for Python: arrays and objects, and the bar of progress, which commands show.
 _PYTHON_ONLY = {"draws", "bias", "progress"}
@@ -95,7 +98,10 @@ def options_of(
         if parameter.kind is not parameter.KEYWORD_ONLY or name in {*without, *_PYTHON_ONLY}:
             continue
         word = (flags or {}).get(name) or _FLAGS.get(name) or name.replace("_", "-")
-        made.append(_option(parameter, f"--{word}", described.get(name, ""), panel))
+        text = described.get(name, "")
+        # of metrics all are listed, from their records
+        known = getattr(sys.modules[function.__module__], "SCORED", ()) if name == "metrics" else ()
+        made.append(_option(parameter, f"--{word}", f"Of {', '.join(known)}." if known else text, panel))
     return made
 
 

@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,20 @@ def scale(values: Sequence[str], flag: str, example: str) -> float | dict[str, f
         return {metric: float(factor) for metric, factor in equations(parts, flag, example).items()}
     except ValueError as error:
         raise typer.BadParameter(f"{flag} {','.join(values)!r} is no number ({error})") from error
+
+
+def metric_options(values: Sequence[str], flag: str, example: str) -> dict[str, dict[str, Any]]:
+    """Read options of single metrics; what reads as a number is one."""
+    found: dict[str, dict[str, Any]] = {}
+    for name, text in pairs(values, flag, example).items():
+        metric, dot, option = name.partition(".")
+        if not (metric and dot and option):
+            raise typer.BadParameter(f"{flag} '{name}={text}' should read like {example}")
+        value: Any = text
+        with suppress(ValueError):
+            value = float(text)
+        found.setdefault(metric, {})[option] = value
+    return found
 
 
 def joined(values: Sequence[str], flag: str, example: str) -> list[str | dict[str, str]]:

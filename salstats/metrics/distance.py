@@ -20,27 +20,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 
-import cv2
 import numpy as np
-from scipy import ndimage
-from scipy.spatial import KDTree
 
 from salstats.checks import ShapeError, ValueRangeError, check_choice
 from salstats.images.boundaries import boundary, bounding_box
 from salstats.images.masks import Rle, check_mask, decode
+from salstats.images.nearest import nearest
 from salstats.metrics.records import Metric
 
 POINTS = ("boundary", "boundary8", "foreground")
 RULES = ("directed", "pooled")
 UNDEFINED = ("nan", "worst")
-
-#: Pixels for each point compared, from which on a search among the points is quicker than a transform.
-_PIXELS_PER_POINT = 100
-#: OpenCV's distances are of single precision. Their squares are whole numbers, and rounding finds the right
-#: one below this distance (wrong ones begin at 885 where Intel's library takes the root, else at 2048).
-_ROUNDED_BELOW = 512
-#: Diagonal of an array, squared, up to which sums of squares are whole numbers of single precision.
-_SQUARES_UP_TO = 2**24
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,14 +125,7 @@ def surface_distances(
 
     Notes
     -----
-    All distances are exact, and computed on the smallest box that holds both masks: by two Euclidean distance
-    transforms, one of each point set, looked up at the other's points; or, where the points are few for the
-    box (under one pixel in a hundred, as the outlines of large areas are), by a search for the nearest in a
-    k-d tree of either, which is quicker.
-
-    Squared distances in pixels are whole numbers, which OpenCV's single precision gives exactly below 512
-    pixels; farther points are searched for. Where the box's diagonal is over 4096 pixels, or rows and columns
-    are spaced differently, the transforms are SciPy's, in double precision.
+    Distances are exact, and computed on the smallest box that holds both masks; see `images.nearest`.
 
     Examples
     --------
@@ -164,9 +147,7 @@ def surface_distances(
     # background all round the box, as round the image
     ours, theirs = (_points(array[box], points) for array in (predicted, reference))
     size = box[0].stop - box[0].start, box[1].stop - box[1].start
-    return SurfaceDistances(
-        _nearest(ours, theirs, size, steps), _nearest(theirs, ours, size, steps), diagonal
-    )
+    return SurfaceDistances(nearest(ours, theirs, size, steps), nearest(theirs, ours, size, steps), diagonal)
 
 
 def mask_pair(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> tuple[np.ndarray, np.ndarray]:
@@ -214,39 +195,6 @@ def _points(mask: np.ndarray, points: str) -> np.ndarray:
     if points != "foreground":
         mask = boundary(mask, neighbours=4 if points == "boundary" else 8)
     return np.flatnonzero(mask)
-
-
-def _nearest(
-    asked: np.ndarray, held: np.ndarray, shape: tuple[int, int], steps: tuple[float, float]
-) -> np.ndarray:
-    """Return how far each of the pixels `asked` is from the nearest of `held`; NaN where there is none."""
-    if not held.size:
-        return np.full(asked.shape, np.nan)
-    height, width = shape
-    if _PIXELS_PER_POINT * (asked.size + held.size) < height * width:
-        return _searched(asked, held, width, steps)
-    others = np.ones(shape, np.uint8)
-    others.reshape(-1)[held] = 0
-    if steps[0] != steps[1] or height**2 + width**2 > _SQUARES_UP_TO:
-        return np.asarray(ndimage.distance_transform_edt(others, sampling=steps).ravel()[asked])
-    transform = cv2.distanceTransform(others, cv2.DIST_L2, cv2.DIST_MASK_PRECISE)
-    found = transform.reshape(-1)[asked].astype(np.float64)
-    squares = np.rint(found * found)
-    distances = np.sqrt(squares) * steps[0]
-    far = np.flatnonzero(squares >= _ROUNDED_BELOW**2)
-    if far.size:
-        distances[far] = _searched(asked[far], held, width, steps)
-    return distances
-
-
-def _searched(asked: np.ndarray, held: np.ndarray, width: int, steps: tuple[float, float]) -> np.ndarray:
-    """Return how far each of the pixels `asked` is from the nearest of `held`, by a search for it."""
-    # whole numbers of pixels where steps are equal, so that squares are exact
-    scale = np.array(steps) / steps[0]
-    places = (np.column_stack(np.divmod(at, width)) * scale for at in (held, asked))
-    # made quickly rather than well: it is asked once
-    tree = KDTree(next(places), leafsize=32, balanced_tree=False, compact_nodes=False)
-    return np.asarray(tree.query(next(places))[0] * steps[0])
 
 
 def hausdorff(

@@ -104,7 +104,7 @@ def distance_rule(
     for name, own in checked.items():
         if name not in metrics:
             raise SalstatsError(
-                f"{_named(name, own)} holds options of the metric {name!r}, which is not asked for"
+                f"{name}={own!r} holds options of the metric {name!r}, which is not asked for"
             )
     return DistanceRule(_spacing(spacing, cases), undefined, points, checked)
 
@@ -168,11 +168,5 @@ def _checked(name: str, given: Any) -> dict[str, Any]:
         try:
             metric.kernel(*(trial[need] for need in metric.needs), **{option: value})
         except SalstatsError as error:
-            raise ValueRangeError(f"{_named(name, {option: value})}: {error}") from error
+            raise ValueRangeError(f"{option}={value!r} of the metric {name!r}: {error}") from error
     return dict(given)
-
-
-def _named(metric: str, options: Mapping[str, Any]) -> str:
-    """Options of a metric as they are given, and as flags."""
-    flags = ", ".join(f"--{metric}-{option}" for option in options)
-    return f"{metric}={dict(options)!r}" + (f" ({flags})" if flags else "")

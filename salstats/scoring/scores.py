@@ -12,6 +12,7 @@ from salstats import __version__
 from salstats.checks import SalstatsError, ValueRangeError, check_choice
 from salstats.files.checkpoints import checked_folder, kept
 from salstats.jobs import in_pieces
+from salstats.metrics.distance import RULES
 from salstats.metrics.registry import METRICS, chosen_metrics
 from salstats.scoring.cases import (
     FULL,
@@ -71,8 +72,8 @@ def score(
         What a reader returned, or the folder to read.
     metrics : str or sequence of str
         Of "iou", "dice", "precision", "recall", "specificity" (overlap), "hausdorff", "hd95", "assd"
-        (distance), "pdc", "hit", "hit_any", "energy", and whatever else `metrics.registry.METRICS` holds that
-        needs no more than a map or mask and its truth.
+        (distance), "pdc", "hit", "hit_any", "energy" and what else `metrics.registry.METRICS` has that needs
+        no more than a map, mask or points and the truth.
     threshold : "otsu", float, mapping or path
         What makes a map, scaled to [0, 1], a mask: Otsu's level, or a number that it must exceed. A mapping
         from task, from (task, method) or from (None, method), to a number; or a file as `tune` or the
@@ -110,8 +111,8 @@ def score(
         What "hd95" is: the larger of the two directed percentiles (MONAI), or the percentile of both
         directions together (medpy).
     options : mapping of str to mapping, optional
-        Options of single metrics, as their functions have them: `{"pdc": {"alpha": 0}}`; `pdc` and
-        `hd95_rule` are short for two of these.
+        Options of single metrics, as `metrics` has them: `{"pdc": {"alpha": 0}}`. `pdc` and `hd95_rule` are
+        short for two of these.
     jobs : int, optional
         Processes; -1 for one per core. None takes what `joblib.parallel_config` says.
     resume : path, optional
@@ -215,7 +216,7 @@ def score(
             spacing=spacing,
             undefined=undefined,
             points=points,
-            options=_options(options, pdc=pdc, hd95_rule=hd95_rule),
+            options=_options(names, options, pdc=pdc, hd95_rule=hd95_rule),
         ),
     )
     if not study.series:
@@ -246,10 +247,15 @@ def study_of(study: Study | str | os.PathLike[str], **of_map_folder: Any) -> Stu
     )
 
 
-def _options(given: Options | None, *, pdc: Mapping[str, Any] | None, hd95_rule: str) -> Options:
+def _options(
+    metrics: Sequence[str], given: Options | None, *, pdc: Mapping[str, Any] | None, hd95_rule: str
+) -> Options:
     """Options of single metrics by metric, with those that have an argument of their own."""
     if given is not None and not isinstance(given, Mapping):
         raise ValueRangeError(f"options must be a mapping by metric, such as {{'pdc': {{}}}}, not {given!r}")
+    check_choice(hd95_rule, RULES, "hd95_rule")
+    if hd95_rule != "directed" and "hd95" not in metrics:
+        raise SalstatsError("hd95_rule= is an option of the metric 'hd95', which is not asked for")
     found: dict[str, Any] = {} if hd95_rule == "directed" else {"hd95": {"rule": hd95_rule}}
     if pdc is not None:
         found["pdc"] = pdc

@@ -395,6 +395,15 @@ class TestDistances:
         ss.write_frame(made, "expected.csv")
         assert (lgg / "out.csv").read_bytes() == (lgg / "expected.csv").read_bytes()
 
+    def test_options_of_single_metrics_are_named_with_them(self, lgg, capsys):
+        args = ["score", "lgg", "--masks", "lime=lime", "--metrics", "pdc"]
+        assert run([*args, "--options", "pdc.form=mean,pdc.alpha=0", "-o", "a.csv"]) == 0
+        assert run([*args, "--pdc-form", "mean", "--pdc-alpha", "0", "-o", "b.csv"]) == 0
+        assert (lgg / "a.csv").read_bytes() == (lgg / "b.csv").read_bytes()
+        capsys.readouterr()
+        assert run([*args, "--options", "alpha=0"]) == 2
+        assert re.search("--options 'alpha=0' should read like pdc.alpha=0", error_line(capsys))
+
     @pytest.mark.parametrize("spacing", ["2", "s.csv"])
     def test_spacing_is_a_number_or_a_file(self, lgg, spacing):
         pd.DataFrame({"case": tiff_files.CASES, "row_mm": 2, "col_mm": 2}).to_csv("s.csv", index=False)

@@ -413,7 +413,7 @@ class TestPdcOptions:
         [
             ({"gamma": 1}, "pdc has no option 'gamma'; it has 'alpha', 'beta', 'form', 'components'"),
             ({"undefined": "worst"}, "pdc has no option 'undefined'"),
-            ({"alpha": -1}, r"^pdc={'alpha': -1} \(--pdc-alpha\): alpha must be a finite number"),
+            ({"alpha": -1}, r"^alpha=-1 of the metric 'pdc': alpha must be a finite number"),
             ({"form": "sum"}, "form='sum' is not known"),
             (3, "pdc must be a mapping of options"),
         ],
@@ -448,9 +448,7 @@ class TestPdcOptions:
         )
 
     def test_options_without_the_metric_are_said(self, pairs):
-        with pytest.raises(
-            SalstatsError, match=r"--pdc-alpha. holds options of the metric 'pdc', which is not asked for"
-        ):
+        with pytest.raises(SalstatsError, match=r"holds options of the metric 'pdc', which is not asked for"):
             ss.score(people({"a": pairs["02_touching_squares_edge"]}), metrics="iou", pdc={"alpha": 0})
 
 
