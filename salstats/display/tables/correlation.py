@@ -9,11 +9,11 @@ from great_tables import GT
 
 from salstats.checks import SalstatsError, check_columns
 from salstats.display.tables import notes
-from salstats.display.tables.grid import check_display, estimates_grid
+from salstats.display.tables.grid import check_display, estimates_grid, interval_texts
 from salstats.display.tables.layout import Column, Table, build
 from salstats.display.tables.marks import Stars, numbers, stars_of
 from salstats.display.tables.placement import grouping_columns, key_of, lay_out, ordered_groups, place, varies
-from salstats.display.text.format import MISSING, interval_text
+from salstats.display.text.format import MISSING
 from salstats.display.text.labels import Labels
 from salstats.display.text.vocabulary import COEFFICIENTS
 
@@ -82,11 +82,12 @@ def table_correlation(
     Examples
     --------
     >>> import salstats as ss
+    >>> from great_tables import GT
     >>> iou = ss.datasets.load_simulated().query("metric == 'iou'")
     >>> first_views = iou[iou["case"] == iou.groupby("patient")["case"].transform("min")]
     >>> found = ss.correlate(first_views, "iou", "prob", by=["method", "task"])
-    >>> type(ss.table_correlation(found)).__name__
-    'GT'
+    >>> isinstance(ss.table_correlation(found), GT)
+    True
     """
     frame = check_display(correlations, digits, style, "correlations").reset_index(drop=True)
     check_columns(frame, ["x", "y"], "correlations")
@@ -94,15 +95,16 @@ def table_correlation(
     keys = [*grouping_columns(frame), *(["term"] if "term" in frame and varies(frame, "term") else [])]
     given = stars_of(frame, stars, n_tests, adjust)
     heading = _heading(frame)
+    texts = interval_texts(frame, digits, style, given.texts)
     if _is_triangle(frame, keys) if matrix is None else matrix:
-        table, constant = _triangle(frame, keys, names, heading, given, digits, style)
+        table, constant = _triangle(frame, keys, names, heading, texts)
         about = ""
     else:
         placement = place(frame, [*keys, "x", "y"], rows, columns, groups)
         constant = [c for c in placement.constant if c not in ("x", "y")]
         about = _about(frame, placement.constant, names)
         slots = lay_out(frame, placement, names)
-        table = estimates_grid(frame, placement, slots, names, heading, given, digits, style)
+        table = estimates_grid(frame, slots, names, heading, texts)
     below = [
         notes.paragraph(
             about,
@@ -176,9 +178,7 @@ def _triangle(
     keys: Sequence[str],
     labels: Labels,
     heading: str,
-    given: Stars,
-    digits: int,
-    style: str,
+    texts: Sequence[str],
 ) -> tuple[Table, list[str]]:
     """Return the lower triangle of each group, and the grouping columns that do not vary."""
     pairs = list(zip(frame["x"], frame["y"], strict=True))
@@ -187,19 +187,16 @@ def _triangle(
         raise SalstatsError("matrix=True needs the correlations of three variables and more")
     varying = [c for c in keys if varies(frame, c)]
     groups = ordered_groups(frame, varying, labels)
-    estimate, low, high = (numbers(frame, c) for c in ("estimate", "conf_low", "conf_high"))
-    texts: dict[tuple[Any, ...], str] = {}
+    cells: dict[tuple[Any, ...], str] = {}
     for i, pair in enumerate(pairs):
         group = key_of(frame, i, varying)
         later, earlier = sorted(map(variables.index, pair), reverse=True)
-        if (group, later, earlier) in texts:
+        if (group, later, earlier) in cells:
             raise SalstatsError(
                 f"{labels.value('x', pair[0])} and {labels.value('y', pair[1])} have two correlations in one "
                 "cell; keep one of them, or add the column they differ in to the grouping columns"
             )
-        texts[group, later, earlier] = interval_text(
-            estimate[i], low[i], high[i], digits, style, given.texts[i]
-        )
+        cells[group, later, earlier] = texts[i]
     named = [labels.value("x", v) for v in variables]
     down = [(group, later) for group in groups for later in range(1, len(variables))]
     table = Table(
@@ -207,7 +204,7 @@ def _triangle(
         stub=[(named[later],) for _, later in down],
         columns=[Column(name, (heading,)) for name in named[:-1]],
         cells=[
-            ["" if j >= later else texts.get((group, later, j), MISSING) for j in range(len(variables) - 1)]
+            ["" if j >= later else cells.get((group, later, j), MISSING) for j in range(len(variables) - 1)]
             for group, later in down
         ],
         groups=[groups[group] for group, _ in down] if varying else [],

@@ -10,11 +10,11 @@ from great_tables import GT
 
 from salstats.checks import check_choice, check_columns
 from salstats.display.tables import notes
-from salstats.display.tables.grid import apart_rows, check_display
+from salstats.display.tables.grid import check_display, interval_texts
 from salstats.display.tables.layout import Column, Table, build
 from salstats.display.tables.marks import numbers
 from salstats.display.tables.placement import Placement, Slots, grouping_columns, lay_out, varies
-from salstats.display.text.format import MISSING, count_text, fixed_text, interval_text, p_used, row_p_text
+from salstats.display.text.format import MISSING, count_text, fixed_text, p_used, row_p_text
 from salstats.display.text.labels import Labels
 from salstats.metrics.registry import direction
 
@@ -84,9 +84,10 @@ def table_decrease(
     Examples
     --------
     >>> import salstats as ss
+    >>> from great_tables import GT
     >>> decrease = ss.percent_decrease(ss.datasets.load_simulated(), reference="human", average="task")
-    >>> type(ss.table_decrease(decrease, sort="size")).__name__
-    'GT'
+    >>> isinstance(ss.table_decrease(decrease, sort="size"), GT)
+    True
     """
     frame = check_display(decrease, digits, style, "decrease").reset_index(drop=True)
     check_columns(frame, ["method", "reference", "reference_mean", "method_mean"], "decrease")
@@ -114,13 +115,13 @@ def table_decrease(
             [part.texts[i] if i >= 0 else MISSING for i in row for part in parts]
             for row in slots.index.tolist()
         ],
-        groups=[", ".join(group) for group in slots.groups] if placement.groups else [],
+        groups=slots.group_labels,
         underline={
             (i, j * len(parts) + gap)
             for (i, j), row in np.ndenumerate(slots.index)
             if row >= 0 and len(differs) and differs[row]
         },
-        apart=apart_rows(slots),
+        apart=slots.apart,
     )
     said = [c for c in placement.constant if c != "method" or placement.rows != ("method",)]
     below = [
@@ -190,11 +191,7 @@ class _Part:
 def _parts(frame: pd.DataFrame, n: bool, digits: int, percent_digits: int, style: str) -> list[_Part]:
     """Return the columns each method has."""
     percent = notes.single(frame, "term") == "percent_decrease"
-    limits = (numbers(frame, c) for c in ("estimate", "conf_low", "conf_high"))
-    gaps = [
-        interval_text(estimate, low, high, percent_digits if percent else digits, style)
-        for estimate, low, high in zip(*limits, strict=True)
-    ]
+    gaps = interval_texts(frame, percent_digits if percent else digits, style)
     interval = notes.ci_text(frame)
     heading = f"{'Decrease, %' if percent else 'Difference'}{f' ({interval})' if interval else ''}"
     parts = [_Part("n", [count_text(v) for v in numbers(frame, "n_pairs")], "right")] if n else []

@@ -74,9 +74,10 @@ def table_describe(
     Examples
     --------
     >>> import salstats as ss
+    >>> from great_tables import GT
     >>> described = ss.describe(ss.datasets.load_simulated(), by=["metric", "method"])
-    >>> type(ss.table_describe(described, title="Scores")).__name__
-    'GT'
+    >>> isinstance(ss.table_describe(described, title="Scores"), GT)
+    True
     """
     check_columns(check_frame(described, "described"), _NEEDED, "described")
     check_count(digits, "digits", 0)
@@ -93,7 +94,7 @@ def table_describe(
         stub=[row or ("All",) for row in slots.rows],
         columns=[Column(column.heading, align=column.align) for column in shown],
         cells=[[column.text(records[i]) for column in shown] for (i,) in slots.index],
-        groups=[", ".join(group) for group in slots.groups] if placement.groups else [],
+        groups=slots.group_labels,
     )
     below = [
         notes.paragraph(

@@ -9,7 +9,13 @@ from great_tables import GT
 
 from salstats.checks import check_columns
 from salstats.display.tables import notes
-from salstats.display.tables.grid import check_display, count_nouns, estimates_grid, value_heading
+from salstats.display.tables.grid import (
+    check_display,
+    count_nouns,
+    estimates_grid,
+    interval_texts,
+    value_heading,
+)
 from salstats.display.tables.layout import build
 from salstats.display.tables.marks import best_rows, differing_rows, stars_of
 from salstats.display.tables.placement import grouping_columns, lay_out, place, varies
@@ -97,10 +103,11 @@ def table_estimates(
     Examples
     --------
     >>> import salstats as ss
+    >>> from great_tables import GT
     >>> means = ss.summarize(ss.datasets.load_simulated(), by=["metric", "method"], n_replicates=200)
     >>> table = ss.table_estimates(means, exclude=["human"], labels={"gradcam": "Grad-CAM (ours)"})
-    >>> type(table).__name__
-    'GT'
+    >>> isinstance(table, GT)
+    True
     """
     frame = check_display(estimates, digits, style).reset_index(drop=True)
     check_columns(frame, ["n"] if n else [], "estimates, for n=True,")
@@ -116,9 +123,8 @@ def table_estimates(
         differing, untested = differing_rows(frame, keys, differences)
         underline_said = notes.underline_note(differences, len(differing), untested, names, adjust)
     heading = value_heading(frame, placement, names)
-    table = estimates_grid(
-        frame, placement, slots, names, heading, given, digits, style, n=n, bold=best, underline=differing
-    )
+    texts = interval_texts(frame, digits, style, given.texts)
+    table = estimates_grid(frame, slots, names, heading, texts, n=n, bold=best, underline=differing)
     said = [
         c
         for c in (*placement.constant, "reference")

@@ -8,7 +8,7 @@ import pandas as pd
 from salstats.checks import check_choice, check_columns, check_count, check_frame
 from salstats.display.tables import notes
 from salstats.display.tables.layout import Column, Table
-from salstats.display.tables.marks import Stars, numbers
+from salstats.display.tables.marks import numbers
 from salstats.display.tables.placement import Placement, Slots
 from salstats.display.text.format import MISSING, STYLES, count_text, interval_text
 from salstats.display.text.labels import Labels
@@ -43,6 +43,13 @@ def count_nouns(frame: pd.DataFrame) -> tuple[str, str]:
     return "score", "missing" if "formula" in frame.columns else "undefined"
 
 
+def interval_texts(frame: pd.DataFrame, digits: int, style: str, stars: Sequence[str] = ()) -> list[str]:
+    """Return each estimate with its interval and stars."""
+    limits = (numbers(frame, c) for c in ("estimate", "conf_low", "conf_high"))
+    rows = zip(*limits, stars or [""] * len(frame), strict=True)
+    return [interval_text(estimate, low, high, digits, style, star) for estimate, low, high, star in rows]
+
+
 def value_heading(frame: pd.DataFrame, placement: Placement, labels: Labels) -> str:
     """Return what a cell gives: "IoU, mean (95% CI)"."""
     term = notes.single(frame, "term")
@@ -55,23 +62,16 @@ def value_heading(frame: pd.DataFrame, placement: Placement, labels: Labels) -> 
 
 def estimates_grid(
     frame: pd.DataFrame,
-    placement: Placement,
     slots: Slots,
     labels: Labels,
     heading: str,
-    stars: Stars,
-    digits: int,
-    style: str,
+    texts: Sequence[str],
     *,
     n: bool = False,
     bold: Collection[int] = (),
     underline: Collection[int] = (),
 ) -> Table:
-    """Return the table of the estimates in their cells, with counts beside them where asked for."""
-    estimate, low, high = (numbers(frame, c) for c in ("estimate", "conf_low", "conf_high"))
-    texts = [
-        interval_text(estimate[i], low[i], high[i], digits, style, star) for i, star in enumerate(stars.texts)
-    ]
+    """Return the table of the estimates' texts in their cells, with counts beside them where asked for."""
     cells = [[texts[i] if i >= 0 else MISSING for i in row] for row in slots.index]
     heads = [
         Column(column[-1], (heading, *column[:-1])) if column else Column(heading) for column in slots.columns
@@ -81,14 +81,14 @@ def estimates_grid(
         by_cell = np.where(slots.index >= 0, numbers(frame, "n")[slots.index], np.nan)
         cells, heads, places = _with_counts(cells, heads, slots, by_cell, heading, labels.column("n"))
     return Table(
-        stubhead=tuple(stub_heading(c, labels) for c in placement.rows) or ("",),
+        stubhead=tuple(stub_heading(c, labels) for c in slots.placement.rows) or ("",),
         stub=[row or ("All",) for row in slots.rows],
         columns=heads,
         cells=cells,
-        groups=[", ".join(group) for group in slots.groups] if placement.groups else [],
+        groups=slots.group_labels,
         bold=_marked(slots, bold, places),
         underline=_marked(slots, underline, places),
-        apart=apart_rows(slots),
+        apart=slots.apart,
     )
 
 
@@ -129,12 +129,3 @@ def _with_counts(
         for counts, row in zip(by_cell, cells, strict=True)
     ]
     return cells, columns, list(range(1, len(columns), 2))
-
-
-def apart_rows(slots: Slots) -> set[int]:
-    """Return the first average or pooled row of each group that has others."""
-    return {
-        i
-        for i in range(1, len(slots.rows))
-        if slots.last[i] and not slots.last[i - 1] and slots.groups[i] == slots.groups[i - 1]
-    }

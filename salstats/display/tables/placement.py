@@ -120,6 +120,8 @@ class Slots:
 
     Attributes
     ----------
+    placement : Placement
+        Which column stands where.
     groups, rows : list of tuple of str
         Labels of each table row's group and of the row itself.
     columns : list of tuple of str
@@ -130,11 +132,26 @@ class Slots:
         Whether a table row is an average or pooled.
     """
 
+    placement: Placement
     groups: list[Key]
     rows: list[Key]
     columns: list[Key]
     index: np.ndarray
     last: list[bool]
+
+    @property
+    def group_labels(self) -> list[str]:
+        """Label of each table row's group, nothing where rows are not grouped."""
+        return [", ".join(group) for group in self.groups] if self.placement.groups else []
+
+    @property
+    def apart(self) -> set[int]:
+        """The first average or pooled row of each group that has others."""
+        return {
+            i
+            for i in range(1, len(self.rows))
+            if self.last[i] and not self.last[i - 1] and self.groups[i] == self.groups[i - 1]
+        }
 
 
 def lay_out(frame: pd.DataFrame, placement: Placement, labels: Labels) -> Slots:
@@ -156,6 +173,7 @@ def lay_out(frame: pd.DataFrame, placement: Placement, labels: Labels) -> Slots:
             )
         index[cell] = i
     return Slots(
+        placement=placement,
         groups=[tuple(texts[c][i] for c in placement.groups) for i in row_first],
         rows=[tuple(texts[c][i] for c in placement.rows) for i in row_first],
         columns=[tuple(texts[c][i] for c in placement.columns) for i in column_first],

@@ -11,6 +11,7 @@ from great_tables import GT
 from salstats.checks import ColumnError, check_choice, check_count, quoted
 from salstats.display.tables import notes
 from salstats.display.tables.fit_rows import Place, fit_rows, models_by_place
+from salstats.display.tables.grid import interval_texts
 from salstats.display.tables.layout import Column, Table, build
 from salstats.display.tables.marks import numbers, stars_of
 from salstats.display.tables.models import (
@@ -24,13 +25,15 @@ from salstats.display.tables.models import (
     terms_shown,
 )
 from salstats.display.tables.placement import grouping_columns, key_of, ordered_groups, varies
-from salstats.display.text.format import MINUS, STYLES, interval_text, joined
+from salstats.display.text.format import MINUS, STYLES, joined
 from salstats.display.text.labels import LAST, Labels
 from salstats.display.text.terms import normalized_note, side_text, term_rows, with_reference_rows
 from salstats.stats.adjust import INTERCEPT
 from salstats.stats.models.families import FAMILIES
 from salstats.stats.models.tidying import is_coefficient
 
+#: A group of rows, a term and a column of the table.
+Cell = tuple[tuple[str, ...], str, int]
 _ERRORS = {
     "classical": "classical standard errors",
     "cluster": "standard errors clustered by UNIT (CR1)",
@@ -111,11 +114,12 @@ def table_regression(
     Examples
     --------
     >>> import salstats as ss
+    >>> from great_tables import GT
     >>> scores = ss.normalize(ss.datasets.load_simulated(), ["elongation", "area_ratio"])
     >>> models = ["iou ~ elongation", "iou ~ area_ratio"]
     >>> terms = ss.regress(scores, models, errors="cluster")
-    >>> type(ss.table_regression(terms, fit=ss.fit_statistics(scores, models))).__name__
-    'GT'
+    >>> isinstance(ss.table_regression(terms, fit=ss.fit_statistics(scores, models)), GT)
+    True
     """
     check_count(digits, "digits", 0)
     check_choice(style, tuple(STYLES), "style")
@@ -135,11 +139,15 @@ def table_regression(
     arranged = arrange(frame, beside, groups, names)
     given = stars_of(frame, stars, n_tests, adjust)
     models = models_by_place(frame, arranged.of, groups)
+    texts = {
+        (key_of(frame, i, groups), str(frame["term"].iloc[i]), arranged.of[i]): text
+        for i, text in enumerate(interval_texts(frame, digits, style, given.texts))
+    }
     if groups and one_term:
-        table = _one_term_table(frame, arranged, groups, names, given.texts, digits, style)
+        table = _one_term_table(frame, arranged, groups, names, texts)
     else:
         foot = fit_rows(frame, models, fit, others, names, digits)
-        table = _terms_table(frame, arranged, groups, names, given.texts, foot, digits, style)
+        table = _terms_table(frame, arranged, groups, names, texts, foot)
     constant = [c for c in keys if not varies(frame, c) and (c not in beside or not _has_gap(frame))]
     below = [
         notes.paragraph(
@@ -178,36 +186,15 @@ def _split_keys(
     return beside, [c for c in keys if c not in beside and varies(frame, c)]
 
 
-def _texts(
-    frame: pd.DataFrame,
-    arranged: ModelColumns,
-    groups: Sequence[str],
-    stars: Sequence[str],
-    digits: int,
-    style: str,
-) -> dict[tuple[tuple[str, ...], str, int], str]:
-    """Return the text of each estimate by group, term and column."""
-    estimate, low, high = (numbers(frame, c) for c in ("estimate", "conf_low", "conf_high"))
-    return {
-        (key_of(frame, i, groups), str(frame["term"].iloc[i]), column): interval_text(
-            estimate[i], low[i], high[i], digits, style, stars[i]
-        )
-        for i, column in enumerate(arranged.of)
-    }
-
-
 def _terms_table(
     frame: pd.DataFrame,
     arranged: ModelColumns,
     groups: Sequence[str],
     labels: Labels,
-    stars: Sequence[str],
+    texts: Mapping[Cell, str],
     foot: Sequence[tuple[str, dict[Place, str]]],
-    digits: int,
-    style: str,
 ) -> Table:
     """Return the terms of each group in the order of labels, levels below their factor, and the foot."""
-    texts = _texts(frame, arranged, groups, stars, digits, style)
     n_columns = len(arranged.headings)
     rows = term_rows(frame, labels)
     stub: list[tuple[str, ...]] = []
@@ -244,12 +231,9 @@ def _one_term_table(
     arranged: ModelColumns,
     groups: Sequence[str],
     labels: Labels,
-    stars: Sequence[str],
-    digits: int,
-    style: str,
+    texts: Mapping[Cell, str],
 ) -> Table:
     """Return a row per group, where there is one term: it moves into the heading."""
-    texts = _texts(frame, arranged, groups, stars, digits, style)
     term = str(frame["term"].iloc[0])
     named = {row.term: row for row in term_rows(with_reference_rows(frame, model_columns(frame)), labels)}
     against = [row.text for key, row in named.items() if key not in (term, None)]
