@@ -150,13 +150,13 @@ class Shown:
             self.model,
             np.stack([self.images[case] for case in cases]),
             probability=self.network.probability,
-            batch_size=self.plan.batch_size,
-            mixed_precision=self.plan.mixed_precision,
+            batch_size=self.plan.how.batch_size,
+            mixed_precision=self.plan.how.mixed_precision,
         )
 
     def _explained(self, making: Making, seed: int | None, pairs: Sequence[Pair]) -> np.ndarray:
         """Maps; an error does not know the case."""
-        drawn = self.plan.seed if seed is None else seed
+        drawn = self.plan.how.seed if seed is None else seed
         seeds = [case_seed(drawn, self.member, case) for case, _ in pairs] if making.row.random else None
         return explain(
             self.model,
@@ -164,8 +164,8 @@ class Shown:
             [self.outputs[task] for _, task in pairs],
             method=making.row.name,
             resolution="network",
-            batch_size=self.plan.batch_size,
-            mixed_precision=self.plan.mixed_precision,
+            batch_size=self.plan.how.batch_size,
+            mixed_precision=self.plan.how.mixed_precision,
             seeds=seeds,
             **self.network.arguments(making.name, making.row, making.options),
         )
@@ -193,5 +193,5 @@ class Shown:
             if not ran_out_of_memory(error):
                 raise
             raise SalstatsError(
-                f"out of memory with batch_size={self.plan.batch_size}; a smaller batch_size needs less"
+                f"out of memory with batch_size={self.plan.how.batch_size}; a smaller batch_size needs less"
             ) from error

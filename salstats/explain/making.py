@@ -1,6 +1,7 @@
 """`explain`: maps of any method for a batch of images, in one shape and on one scale of choices."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
@@ -52,7 +53,6 @@ from salstats.explain.request import Request, Reshape, equal_images
 from salstats.images.maps import check_box
 from salstats.jobs import with_bar
 
-Runner = Callable[[Request], torch.Tensor]
 #: What torch says where a gradient is cut off.
 _NO_GRADIENT = (
     "does not require grad",
@@ -191,15 +191,9 @@ def explain(
     """
     row = check_method(method)
     said = {"channels": channels, "sign": sign, "smooth": smooth}
-    chosen = {} if preset is None else preset_arguments(preset, row.name, network)
-    chosen |= {name: value for name, value in said.items() if value is not None} | options
-    reduced = {
-        "channels": check_choice(chosen.pop("channels", row.channels), CHANNELS, "channels"),
-        "sign": check_choice(chosen.pop("sign", row.sign), SIGNS, "sign"),
-    }
-    box = check_box(chosen.pop("smooth", 1))
-    own = check_options(row, chosen)
-    check_choice(resolution, RESOLUTIONS, "resolution")
+    preferred = {} if preset is None else preset_arguments(preset, row.name, network)
+    preferred |= {name: value for name, value in said.items() if value is not None}
+    choices = _chosen(row, preferred | options, resolution)
     size = check_count(batch_size, "batch_size")
     mixed_precision = check_flag(mixed_precision, "mixed_precision")
     model = _check_model(model, row)
@@ -213,8 +207,6 @@ def explain(
     given_seeds = _check_seeds(seeds, len(stack))
     groups = _groups(row, stack, given_seeds)
     drawn = _drawn(len(stack), groups, rng) if given_seeds is None else given_seeds
-    runner = _runner(row)
-    shape = (int(stack.shape[2]), int(stack.shape[3]))
     made: np.ndarray | None = None
     # whatever the caller has switched off
     with torch.inference_mode(False), torch.enable_grad(), evaluating(model, device) as place:
@@ -230,33 +222,17 @@ def explain(
         parts = [asked[start : start + size] for start in range(0, len(asked), size)]
         for part in with_bar(parts, len(asked), row.label, progress=progress):
             batch = [place for group in part for place in group]
-            # images that lie side by side, as most often, are not copied
-            together = slice(batch[0], batch[-1] + 1)
-            side_by_side = batch == [*range(len(stack))[together]]
             request = Request(
-                model=model,
-                device=place,
-                images=stack[together if side_by_side else batch].to(device=place, dtype=number),
+                model=model, device=place, batch_size=size, mixed_precision=mixed_precision,
+                images=_batch(stack, batch).to(device=place, dtype=number),
                 targets=torch.as_tensor(wanted[batch], device=place),
                 seeds=tuple(int(drawn[i]) for i in batch),
-                batch_size=size,
-                layers=layers,
-                reshape=grid,
-                options=own,
-                mixed_precision=mixed_precision,
-                equal=_places(part),
-                **reduced,
-            )
-            raw = _run(runner, request, row)
-            if len(raw) != len(batch):
-                raise ShapeError(
-                    f"method {row.name!r} made {len(raw)} maps of {len(batch)} images; reshape= has to keep "
-                    "one grid for each image"
-                )
-            maps = reduce_channels(raw, reduced["channels"])
-            maps = keep_sign(maps, reduced["sign"])
+                layers=layers, reshape=grid, equal=_places(part),
+                options=choices.options, channels=choices.channels, sign=choices.sign,
+            )  # fmt: skip
+            maps = choices.reduced(_run(request, row))
             _check_maps(maps, row, batch, wanted)
-            finished = finish(maps, shape, resolution, box)
+            finished = finish(maps, (int(stack.shape[2]), int(stack.shape[3])), resolution, choices.smooth)
             if made is None:
                 made = np.empty((len(stack), *finished.shape[1:]), np.float32)
             made[batch] = finished
@@ -266,6 +242,38 @@ def explain(
             made[group] = made[group[0]]
     say_constant(row.name, made)
     return made
+
+
+@dataclass(frozen=True)
+class _Choices:
+    """How maps are made of what a method gives, and the method's own options."""
+
+    channels: str
+    sign: str
+    smooth: int
+    options: dict[str, Any]
+
+    def reduced(self, raw: torch.Tensor) -> np.ndarray:
+        """One number per pixel, the sign rule applied."""
+        return keep_sign(reduce_channels(raw, self.channels), self.sign)
+
+
+def _chosen(row: Method, given: Mapping[str, Any], resolution: str) -> _Choices:
+    """Options as they were given, checked; what nobody says is the method's own."""
+    own = dict(given)
+    check_choice(resolution, RESOLUTIONS, "resolution")
+    return _Choices(
+        channels=check_choice(own.pop("channels", row.channels), CHANNELS, "channels"),
+        sign=check_choice(own.pop("sign", row.sign), SIGNS, "sign"),
+        smooth=check_box(own.pop("smooth", 1)),
+        options=check_options(row, own),
+    )
+
+
+def _batch(images: torch.Tensor, places: list[int]) -> torch.Tensor:
+    """Some images; those that lie side by side, as most often, are not copied."""
+    together = slice(places[0], places[-1] + 1)
+    return images[together if places == [*range(len(images))[together]] else places]
 
 
 def _check_model(model: Any, row: Method) -> Any:
@@ -363,17 +371,11 @@ def _places(groups: list[list[int]]) -> list[list[int]]:
     return [list(range(end - len(group), end)) for group, end in zip(groups, ends, strict=True)]
 
 
-def _runner(row: Method) -> Runner:
-    """Function that computes a method."""
-    module, name = row.run.split(":")
-    runner: Runner = getattr(import_module(module), name)
-    return runner
-
-
-def _run(runner: Runner, request: Request, row: Method) -> torch.Tensor:
+def _run(request: Request, row: Method) -> torch.Tensor:
     """What a method gives for a batch."""
+    module, name = row.run.split(":")
     try:
-        return runner(request)
+        raw: torch.Tensor = getattr(import_module(module), name)(request)
     except (RuntimeError, MemoryError) as error:
         if ran_out_of_memory(error):
             raise SalstatsError(
@@ -387,6 +389,12 @@ def _run(runner: Runner, request: Request, row: Method) -> torch.Tensor:
                 "no_grad, detach, inference mode, whole numbers, or an input that is changed in place"
             ) from error
         raise
+    if len(raw) != len(request.images):
+        raise ShapeError(
+            f"method {row.name!r} made {len(raw)} maps of {len(request.images)} images; reshape= has to keep "
+            "one grid for each image"
+        )
+    return raw
 
 
 def _check_maps(maps: np.ndarray, row: Method, batch: list[int], targets: np.ndarray) -> None:

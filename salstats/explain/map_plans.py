@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -49,14 +49,11 @@ class Making:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What `make_maps` was asked for, checked.
+class How:
+    """How the maps of a run are made, whatever the network and the method.
 
     Attributes
     ----------
-    members : list of (Network, dict of str to int)
-        Networks with the outputs of the tasks that they answer for.
-    makings : tuple of Making
     ensemble : str, optional
         Name of the mean of all networks; None where each has maps of its own.
     scale, resolution, batch_size, mixed_precision
@@ -67,8 +64,6 @@ class Plan:
         Of random methods.
     """
 
-    members: list[tuple[Network, dict[str, int]]]
-    makings: tuple[Making, ...]
     ensemble: str | None
     scale: str
     resolution: str
@@ -77,14 +72,60 @@ class Plan:
     seeds: tuple[int, ...]
     seed: int
 
+    @classmethod
+    def checked(
+        cls,
+        *,
+        ensemble: bool | str,
+        scale: str,
+        resolution: str,
+        batch_size: int,
+        mixed_precision: bool,
+        seeds: Sequence[int] | None,
+        rng: int,
+    ) -> "How":
+        """The options of `make_maps` by those names, checked."""
+        if isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0:
+            raise ValueRangeError(
+                f"rng must be a whole number from 0 up, so that a second run draws the same, not {rng!r}"
+            )
+        if not isinstance(ensemble, bool | str):
+            raise SalstatsError(f"ensemble must be True, False or a name, not {ensemble!r}")
+        return cls(
+            ensemble=ENSEMBLE if ensemble is True else ensemble or None,
+            scale=check_choice(scale, SCALES, "scale"),
+            resolution=check_choice(resolution, RESOLUTIONS, "resolution"),
+            batch_size=check_count(batch_size, "batch_size"),
+            mixed_precision=check_flag(mixed_precision, "mixed_precision"),
+            seeds=_seeds(seeds),
+            seed=int(rng),
+        )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What `make_maps` was asked for, checked.
+
+    Attributes
+    ----------
+    members : list of (Network, dict of str to int)
+        Networks with the outputs of the tasks that they answer for.
+    makings : tuple of Making
+    how : How
+    """
+
+    members: list[tuple[Network, dict[str, int]]]
+    makings: tuple[Making, ...]
+    how: How
+
     def draws(self, making: Making) -> tuple[int | None, ...]:
         """Seeds of a method's maps; None for the run's own, which is in no column."""
-        return self.seeds if making.row.random and self.seeds else (None,)
+        return self.how.seeds if making.row.random and self.how.seeds else (None,)
 
     def series(self, network: Network, making: Making, seed: int | None) -> Series:
         """Who made a map."""
-        if self.ensemble is not None:
-            return Series(making.name, self.ensemble, None if seed is None else str(seed))
+        if self.how.ensemble is not None:
+            return Series(making.name, self.how.ensemble, None if seed is None else str(seed))
         own = network.seed if seed is None else seed
         return Series(making.name, network.name, None if own is None else str(own))
 
@@ -108,12 +149,12 @@ class Plan:
                     "sign": making.row.sign,
                     **network.arguments(making.name, making.row, making.options),
                 }
-                shown = f"network {digests[place]}" if self.ensemble is None else together
-                text = f"{making.row.name} {said(options)}, {shown}, resolution {self.resolution}"
-                if self.mixed_precision:
+                shown = f"network {digests[place]}" if self.how.ensemble is None else together
+                text = f"{making.row.name} {said(options)}, {shown}, resolution {self.how.resolution}"
+                if self.how.mixed_precision:
                     text += ", mixed precision"
                 for seed in self.draws(making):
-                    drawn = self.seed if seed is None else seed
+                    drawn = self.how.seed if seed is None else seed
                     seeded = f", seed {drawn}" if making.row.random else ""
                     series = self.series(network, making, seed)
                     found[series] = text + seeded
@@ -127,9 +168,9 @@ class Plan:
         tasks = [sorted(outputs) for _, outputs in self.members]
         # lists of their own make another ensemble of every task; one list for all tasks may get tasks later
         listed = tasks if any(t != tasks[0] for t in tasks) else []
-        text = repr((self.scale, [digests[place] for place in range(len(self.members))], listed))
+        text = repr((self.how.scale, [digests[place] for place in range(len(self.members))], listed))
         digest = hashlib.sha256(text.encode()).hexdigest()[:16]
-        return f"mean of {len(self.members)} networks {digest}, scale {self.scale}"
+        return f"mean of {len(self.members)} networks {digest}, scale {self.how.scale}"
 
 
 def checked_plan(
@@ -137,58 +178,31 @@ def checked_plan(
     tasks: Any,
     methods: str | Sequence[str],
     options: Mapping[str, Mapping[str, Any]] | None,
-    *,
-    ensemble: bool | str,
-    scale: str,
-    resolution: str,
-    batch_size: int,
-    mixed_precision: bool,
-    seeds: Sequence[int] | None,
-    rng: int,
+    how: How,
 ) -> Plan:
     """What a run was asked for, checked before anything is loaded."""
     members = network_outputs(networks, tasks)
     names = [methods] if isinstance(methods, str) else list(dict.fromkeys(methods))
     if not names:
         raise SalstatsError("methods is empty; see list_methods()")
-    wrong = options if not isinstance(options, Mapping | None) else None
-    for given in (options or {}).values() if wrong is None else ():
-        wrong = given if not isinstance(given, Mapping) else wrong
-    if wrong is not None:
-        raise SalstatsError(f"options must map each method to its options by name, not {wrong!r}")
-    options = dict(options or {})
-    unused = [name for name in options if name not in names]
-    if unused:
-        raise SalstatsError(f"options has an entry for {unused[0]!r}, which is not among methods")
+    options = _mapping(options, "options")
+    for name, given in options.items():
+        if name not in names:
+            raise SalstatsError(f"options has an entry for {name!r}, which is not among methods")
+        if not isinstance(given, Mapping):
+            raise SalstatsError(f"options must map each method to its options by name, not {given!r}")
     makings = tuple(_making(name, options.get(name, {})) for name in names)
     for making in makings:
         for network, _ in members:
-            given = network.arguments(making.name, making.row, making.options)
-            check_options(making.row, {k: v for k, v in given.items() if k not in _OF_EXPLAIN})
-    if isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0:
-        raise ValueRangeError(
-            f"rng must be a whole number from 0 up, so that a second run draws the same, not {rng!r}"
-        )
-    drawn = _seeds(seeds)
-    if not isinstance(ensemble, bool | str):
-        raise SalstatsError(f"ensemble must be True, False or a name, not {ensemble!r}")
+            asked = network.arguments(making.name, making.row, making.options)
+            check_options(making.row, {k: v for k, v in asked.items() if k not in _OF_EXPLAIN})
     trained = [network for network, _ in members if network.seed is not None]
-    if drawn and trained and not ensemble and any(making.row.random for making in makings):
+    if how.seeds and trained and how.ensemble is None and any(making.row.random for making in makings):
         raise SalstatsError(
             f"network {str(trained[0])!r} has the seed of its training, and seeds= asks for several draws; "
             "the column seed holds one of the two: give each training a name of its own"
         )
-    return Plan(
-        members=members,
-        makings=makings,
-        ensemble=ENSEMBLE if ensemble is True else ensemble or None,
-        scale=check_choice(scale, SCALES, "scale"),
-        resolution=check_choice(resolution, RESOLUTIONS, "resolution"),
-        batch_size=check_count(batch_size, "batch_size"),
-        mixed_precision=check_flag(mixed_precision, "mixed_precision"),
-        seeds=drawn,
-        seed=int(rng),
-    )
+    return Plan(members, makings, how)
 
 
 def _seeds(seeds: Any) -> tuple[int, ...]:
@@ -272,14 +286,11 @@ def _mapping(given: Any, name: str) -> Mapping[Any, Any]:
     return given or {}
 
 
-def digests_of(members: Sequence[tuple[Network, Any]], opened: Any) -> dict[int, str]:
+def digests_of(
+    members: Sequence[tuple[Network, Any]], opened: Callable[[Network], nn.Module]
+) -> dict[int, str]:
     """What tells each network from another; `opened` loads one."""
-
-    def digest(network: Network) -> str:
-        module: nn.Module = opened(network)
-        return network.digest(module)
-
-    return {place: digest(network) for place, (network, _) in enumerate(members)}
+    return {place: network.digest(opened(network)) for place, (network, _) in enumerate(members)}
 
 
 def check_made_by(

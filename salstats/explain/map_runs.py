@@ -16,7 +16,7 @@ from salstats.checks import check_count
 from salstats.explain.case_images import Image, ReadyImages, Shown, chunks
 from salstats.explain.ensembles import added, scaled
 from salstats.explain.forward import BATCH_SIZE, evaluating
-from salstats.explain.map_plans import Known, Plan, checked_plan, digests_of
+from salstats.explain.map_plans import How, Known, Plan, checked_plan, digests_of
 from salstats.explain.networks import Network
 from salstats.explain.reductions import said_together
 from salstats.files.map_folder import MapFolder, MapKey
@@ -158,10 +158,11 @@ def make_maps(
     0    a  Edema  gradcam  tiny    hit
     1    b  Edema  gradcam  tiny    hit
     """
-    plan = checked_plan(
-        networks, tasks, methods, options, ensemble=ensemble, scale=scale, resolution=resolution,
-        batch_size=batch_size, mixed_precision=mixed_precision, seeds=seeds, rng=rng,
+    how = How.checked(
+        ensemble=ensemble, scale=scale, resolution=resolution, batch_size=batch_size,
+        mixed_precision=mixed_precision, seeds=seeds, rng=rng,
     )  # fmt: skip
+    plan = checked_plan(networks, tasks, methods, options, how)
     known = Known.of(labels, patients)
     known.check_tasks([task for _, outputs in plan.members for task in outputs])
     at_once = check_count(cases_at_once, "cases_at_once")
@@ -237,7 +238,7 @@ class _Run:
         names = [name for name, _ in cases]
         self.known.check_patients(names)
         ready = ReadyImages(cases, keep=len(self.plan.members) > 1)
-        if self.plan.ensemble is None:
+        if self.plan.how.ensemble is None:
             for network, outputs in self.plan.members:
                 for batch in self._batches(names, ready, network, outputs, member=0):
                     self._write(batch)
@@ -260,7 +261,7 @@ class _Run:
     ) -> Iterator[list[_Made]]:
         """Yield what a network gives for the maps that are missing, a batch and method at a time."""
         # the same cases go together in every run, so that the last digits of a map are the same, too
-        step = max(1, self.plan.batch_size // len(outputs))
+        step = max(1, self.plan.how.batch_size // len(outputs))
         for first in range(0, len(names), step):
             group = names[first : first + step]
             missing = {
@@ -310,9 +311,9 @@ class _Run:
 
     def _on_frame(self, key: MapKey, saliency: np.ndarray, prob: float, geometry: Geometry) -> _Made:
         """A map of the network's input as one of the whole image."""
-        if self.plan.ensemble is not None:
-            saliency = scaled(saliency, self.plan.scale)
-        if self.plan.resolution == "image":
+        if self.plan.how.ensemble is not None:
+            saliency = scaled(saliency, self.plan.how.scale)
+        if self.plan.how.resolution == "image":
             saliency = geometry.to_image(saliency)
         elif not geometry.fills:
             saliency = geometry.to_image(saliency, shape=geometry.frame_shape)

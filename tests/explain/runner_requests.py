@@ -5,7 +5,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="needs the explain extra")
 
-from salstats.explain.making import _runner  # noqa: E402
+from salstats.explain.making import _run  # noqa: E402
 from salstats.explain.methods import METHODS, check_options  # noqa: E402
 from salstats.explain.request import Request  # noqa: E402
 
@@ -24,7 +24,7 @@ def ask(method, model, images, targets, *, batch_size=8, seeds=None, **options):
         batch_size=batch_size,
         options=check_options(row, options),
     )
-    return _runner(row)(request).detach().double()
+    return _run(request, row).detach().double()
 
 
 def seeded(make, seed=0):

@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch", reason="needs the explain extra")
 
 from explain.tiny_networks import OUTPUTS, cnn  # noqa: E402
 
-from salstats.explain.map_plans import Known, case_seed, checked_plan, digests_of  # noqa: E402
+from salstats.explain.map_plans import How, Known, case_seed, checked_plan, digests_of  # noqa: E402
 from salstats.explain.networks import Network  # noqa: E402
 
 
@@ -21,7 +21,8 @@ def plan_of(networks, methods=("gradcam", "rise"), **options):
         "ensemble": False, "scale": "none", "resolution": "network", "batch_size": 8,
         "mixed_precision": False, "seeds": None, "rng": 0,
     } | options  # fmt: skip
-    return checked_plan(networks, None, methods, given.pop("options", None), **given)
+    own = given.pop("options", None)
+    return checked_plan(networks, None, methods, own, How.checked(**given))
 
 
 def network(name="cnn", seed=None, **options):
