@@ -94,6 +94,23 @@ class ColumnCodes:
         self._known[name] = CodedColumn(codes, max(n_codes, 1), missing, blank)
         return self._known[name]
 
+    def take(self, rows: np.ndarray, columns: Sequence[str] | None = None) -> "ColumnCodes":
+        """Return the codes of some rows (and columns) without coding them again."""
+        names = list(self.frame.columns if columns is None else columns)
+        taken = ColumnCodes(self.frame[names].take(rows).reset_index(drop=True))
+        for name in self._known.keys() & set(names):
+            known = self._known[name]
+            codes = known.codes[rows]
+            missing = known.missing and bool((codes == known.n_codes - 1).any())
+            taken._known[name] = known._replace(codes=codes, missing=missing)
+        return taken
+
+    def with_scores(self, scores: pd.Series) -> "ColumnCodes":
+        """Return the codes of the same rows with other scores."""
+        other = ColumnCodes(self.frame.assign(score=scores))
+        other._known = {name: known for name, known in self._known.items() if name != "score"}
+        return other
+
     def combined(self, columns: Sequence[str]) -> np.ndarray:
         """Return one dense integer code per row for a combination of columns, in sorted order.
 
@@ -370,15 +387,23 @@ def _key_text(column: pd.Series) -> pd.Series:
 
 
 def estimates_frame(
-    keys: pd.DataFrame, columns: Mapping[str, Any], special: Mapping[str, Any] | None = None
+    keys: pd.DataFrame,
+    columns: Mapping[str, Any],
+    special: Mapping[str, Any] | None = None,
+    order: np.ndarray | None = None,
 ) -> pd.DataFrame:
-    """Return an estimates frame: grouping columns, those of ESTIMATE_COLUMNS given, special ones."""
+    """Return an estimates frame: grouping columns, those of ESTIMATE_COLUMNS given, special ones.
+
+    `order` says which row comes first, and so on.
+    """
     unknown = set(columns) - set(ESTIMATE_COLUMNS)
     assert not unknown, f"not columns of an estimates frame: {unknown}"
-    ordered = {name: columns[name] for name in ESTIMATE_COLUMNS if name in columns}
-    frame = keys.reset_index(drop=True)
-    added = pd.DataFrame({**ordered, **(special or {})}, index=frame.index)
-    return pd.concat([frame, added], axis=1)
+    ordered = {name: columns[name] for name in ESTIMATE_COLUMNS if name in columns} | dict(special or {})
+    grouping = {name: keys[name].array for name in keys.columns}
+    frame = pd.DataFrame(grouping | ordered, index=pd.RangeIndex(len(keys)))
+    if order is None or (order[1:] > order[:-1]).all():
+        return frame
+    return frame.take(order).reset_index(drop=True)
 
 
 def text_column(values: Iterable[str | None]) -> Any:

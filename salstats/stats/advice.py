@@ -5,7 +5,8 @@ import pandas as pd
 
 from salstats.checks import warn
 from salstats.metrics.registry import known_metric
-from salstats.stats.grouping import group_label, group_list
+from salstats.stats.design import named_groups
+from salstats.stats.estimands import ratio
 
 #: share of undefined replicates above which an interval deserves a look
 UNDEFINED_SHARE = 0.01
@@ -24,48 +25,32 @@ _ANALYTIC = {
 }
 
 
-def _named(keys: pd.DataFrame, which: np.ndarray) -> str:
-    """Return the names of the rows in question, for a message."""
-    return group_list([group_label(keys, int(row)) for row in np.flatnonzero(which)])
-
-
 def warn_few_units(
-    smallest: np.ndarray, effective: np.ndarray, keys: pd.DataFrame, kind: str, term: str, *, resampled: bool
+    smallest: np.ndarray, sizes: np.ndarray, keys: pd.DataFrame, kind: str, compared: str, *, resampled: bool
 ) -> None:
     """Warn where inference hangs on few units, or on few large ones.
 
-    Parameters
-    ----------
-    smallest : ndarray, shape (n_rows,)
-        Units of each row's smallest sample.
-    effective : ndarray, shape (n_rows,)
-        Units of equal size that a row's units are worth.
-    keys : DataFrame, n_rows rows
-        Grouping columns.
-    kind : str
-        The interval.
-    term : {"mean", "difference", "percent_decrease"}
-        What is estimated.
-    resampled : bool
-        Whether an interval or a p-value comes from replicates.
+    `smallest` is the number of units of each row's smallest sample, `sizes` (n_units, n_rows) are the defined
+    scores of each unit, `resampled` says whether an interval or a p-value comes from replicates.
     """
     least = FEW_UNITS if resampled else FEW_FOR_T
     few = (smallest < least) & (smallest > 0)
     if few.any():
         low, high = int(smallest[few].min()), int(smallest[few].max())
         span = f"{low}" if low == high else f"{low} to {high}"
-        advice = f"analytic ones hold better: {_ANALYTIC[term]}" if resampled else "more cases are needed"
+        advice = f"analytic ones hold better: {_ANALYTIC[compared]}" if resampled else "more cases are needed"
         what = "resampling" if resampled else "estimating a variance from"
         warn(
-            f"{kind} intervals or their tests rest on {span} units for {_named(keys, few)}; {what} fewer "
-            f"than {least} gives intervals too short and p-values too small: {advice}"
+            f"{kind} intervals or their tests rest on {span} units for {named_groups(keys, few)}; {what} "
+            f"fewer than {least} gives intervals too short and p-values too small: {advice}"
         )
-    # among many small units a few large ones decide
+    # among many small units a few large ones decide: what units of equal size they are worth
+    effective = ratio(sizes.sum(axis=0) ** 2, (sizes**2).sum(axis=0))
     unequal = ~few & (effective < FEW_UNITS) & (effective < smallest / 2)
     if unequal.any():
         warn(
             f"units differ so much in size that they are worth {effective[unequal].min():.0f} equal ones for "
-            f"{_named(keys, unequal)}; intervals come out too short: average each unit first, or take "
+            f"{named_groups(keys, unequal)}; intervals come out too short: average each unit first, or take "
             "regress('score ~ 1', errors='cr2')"
         )
 
@@ -99,7 +84,7 @@ def beyond_range(estimates: pd.DataFrame) -> np.ndarray:
     return np.asarray(judged & (below | above))
 
 
-def warn_beyond_range(estimates: pd.DataFrame, keys: pd.DataFrame) -> None:
+def warn_beyond_range(estimates: pd.DataFrame) -> None:
     """Warn of limits at values that what is estimated cannot have."""
     beyond = beyond_range(estimates)
     if beyond.any():
@@ -107,9 +92,11 @@ def warn_beyond_range(estimates: pd.DataFrame, keys: pd.DataFrame) -> None:
         row, metrics = rows.iloc[0], [known_metric(m) for m in rows["metric"].unique()]
         shares = row["term"] == "mean" and any(m is not None and (m.low, m.high) == (0, 1) for m in metrics)
         inside = "percentile limits stay inside" + ", and of 0/1 scores interval='wilson' or 'exact'" * shares
+        keys = estimates[estimates.columns[: estimates.columns.get_loc("term")]]
         warn(
             f"{row['interval']} limits hold values that are impossible ({row['conf_low']:.4g} to "
-            f"{row['conf_high']:.4g}) for {_named(keys, beyond)}: this interval knows no bounds; {inside}"
+            f"{row['conf_high']:.4g}) for {named_groups(keys, beyond)}: this interval knows no bounds; "
+            f"{inside}"
         )
 
 
@@ -118,39 +105,40 @@ def warn_undefined(n_undefined: np.ndarray, n_replicates: int, keys: pd.DataFram
     many = n_undefined > UNDEFINED_SHARE * n_replicates
     if many.any():
         warn(
-            f"{n_undefined.max()} of {n_replicates} replicates are undefined for {_named(keys, many)} and "
-            "left out of the interval (no defined score was drawn, or the reference is 0), so it speaks only "
-            "of the others; there are too few defined scores to resample"
+            f"{n_undefined.max()} of {n_replicates} replicates are undefined for {named_groups(keys, many)} "
+            "and left out of the interval (no defined score was drawn, or the reference is 0), so it speaks "
+            "only of the others; there are too few defined scores to resample"
         )
 
 
 def warn_limits(
     kind: str,
-    term: str,
-    low: np.ndarray,
-    high: np.ndarray,
+    compared: str,
+    limits: tuple[np.ndarray, np.ndarray],
     estimate: np.ndarray,
     scale: np.ndarray,
     keys: pd.DataFrame,
-    conf_set: np.ndarray | None,
+    *,
+    constant: bool = False,
 ) -> None:
-    """Warn of intervals of width 0, of limits that could not be found, and of unbounded sets."""
+    """Warn of limits that were not found, of unbounded sets, and of width 0 unless scores are `constant`."""
+    low, high = limits
     with np.errstate(invalid="ignore"):
         flat = (high - low <= ROUNDING * scale) & ~np.isnan(estimate)
-    if flat.any():
-        other = "for 0/1 scores take interval='wilson' or 'exact', else " if term == "mean" else ""
+    if flat.any() and not constant:
+        other = "for 0/1 scores take interval='wilson' or 'exact', else " if compared == "mean" else ""
         warn(
-            f"the {kind} interval has width 0 for {_named(keys, flat)}: all scores or replicates are equal; "
-            f"{other}more cases are needed"
+            f"the {kind} interval has width 0 for {named_groups(keys, flat)}: all scores or replicates are "
+            f"equal; {other}more cases are needed"
         )
     lost = (np.isnan(low) | np.isnan(high)) & ~np.isnan(estimate)
     if lost.any():
         warn(
-            f"no {kind} limits for {_named(keys, lost)}: a sample of one unit, no variance, or all "
+            f"no {kind} limits for {named_groups(keys, lost)}: a sample of one unit, no variance, or all "
             "replicates on one side of the estimate"
         )
-    if conf_set is not None and np.isinf(low).any():
+    if np.isinf(low).any():
         warn(
-            f"Fieller's set is unbounded for {_named(keys, np.isinf(low))}: the reference's mean does not "
-            "differ from 0; conf_set says what the set holds"
+            f"Fieller's set is unbounded for {named_groups(keys, np.isinf(low))}: the reference's mean does "
+            "not differ from 0; conf_set says what the set holds"
         )

@@ -16,14 +16,13 @@ from salstats.checks import (
     warn,
 )
 from salstats.frames import estimates_frame
-from salstats.stats.absent import absent_column, absent_observations
 from salstats.stats.adjust import adjust as adjust_estimates
 from salstats.stats.adjust import check_procedure
-from salstats.stats.grouping import group_label, group_list, row_groups, warn_pooled_methods
-from salstats.stats.roc import area_limits, roc_area, separation_p_value
-from salstats.stats.wide import find_units, unit_columns, wide_table
-
-AUROC_INTERVALS = ("logit", "delong", "obuchowski")
+from salstats.stats.carried import absent_column, absent_observations
+from salstats.stats.design import group_label, named_groups, row_groups, warn_pooled_methods
+from salstats.stats.intervals import Basis, find_interval, names_of
+from salstats.stats.roc import roc_area, separation_p_value
+from salstats.stats.wide import find_units, unit_columns, wide_codes
 
 
 def auroc(
@@ -38,7 +37,7 @@ def auroc(
     overall: bool = False,
     adjust: str = "none",
 ) -> pd.DataFrame:
-    """Return the area under the ROC curve of `score` for `label` in each group.
+    """Area under the ROC curve of `score` for `label` in each group.
 
     The area is the chance that a positive has a larger score than a negative, ties counting one half; 0.5
     is guessing. A name is a column of `data`, or else a metric of it.
@@ -141,20 +140,22 @@ def auroc(
     """
     frame = check_frame(data, "data")
     interval = "logit" if interval is None else interval
-    check_choice(interval, AUROC_INTERVALS, "interval")
+    record = find_interval(check_choice(interval, names_of("auroc"), "interval"), "auroc")
+    assert record is not None
     check_procedure(adjust, "adjust")
     level = check_level(level)
     of_metric = not {score, label} <= set(frame.columns)
     groups = check_by(frame, by, ("method", "task") if of_metric else ("task",), "data")
     carried = unit_columns(frame, unit)
-    table = wide_table(frame, [score, label], [*groups, *carried])
+    table_codes = wide_codes(frame, [score, label], [*groups, *carried])
+    table = table_codes.frame
     warn_pooled_methods(table, groups)
     values, labels = check_numeric(table, score, "data"), check_numeric(table, label, "data")
     _check_labels(labels, label)
-    units = find_units(table, unit)
+    units = find_units(table_codes, unit)
     codes = np.arange(len(table)) if units is None else units.codes
     complete = ~(np.isnan(values) | np.isnan(labels))
-    keys, rows_of = row_groups(table, groups, overall=overall)
+    keys, rows_of = row_groups(table_codes, groups, overall=overall)
 
     areas, n_units, clustered, tied = [], [], [], []
     for rows in rows_of:
@@ -173,9 +174,7 @@ def auroc(
     separated = (estimate == 0) | (estimate == 1)
     exact = separated & ~np.array(clustered)
     p_value[exact] = separation_p_value(n_positive[exact], n_negative[exact])
-    upper = (1 + level) / 2
-    quantile = np.where(clustered, special.stdtrit(df, upper), special.ndtri(upper))
-    low, high = area_limits(estimate, std_error, quantile, on_logit=interval == "logit")
+    low, high = record.limits(Basis("auroc", level, estimate, std_error, df))
     _warn(keys, estimate, variance, np.array(tied), exact)
     if interval == "delong" and (n > n_units).any():
         worst = int(np.argmax(n / np.maximum(n_units, 1)))
@@ -246,5 +245,4 @@ def _warn(
         (rest & (variance <= 0), f"Obuchowski's estimate of the variance is not above 0, {none}"),
     ):
         if groups.any():
-            names = group_list([group_label(keys, int(g)) for g in np.flatnonzero(groups)])
-            warn(f"{message}: {names}")
+            warn(f"{message}: {named_groups(keys, groups)}")

@@ -5,22 +5,14 @@ import pandas as pd
 from scipy import stats
 
 from salstats.checks import ColumnError, SalstatsError, check_level
-from salstats.stats.coefficients import RANK_TESTS
+from salstats.stats.intervals import RECORDS, find_interval
 
-#: Limits of the form estimate ± quantile × std_error.
-_SYMMETRIC = ("t", "wald", "normal", "delta")
-#: The same with a quantile of t where `df` is there, else the normal one; cut off at 0 and 1.
-_CUT_TO_SHARE = ("delong", "obuchowski")
-#: `fieller` names limits of a ratio too, which are none of these; here told apart by `term`.
-_FIELLER_OF_RANKS = "fieller of spearman or kendall"
-#: Symmetric on the scale of atanh, with a normal quantile.
-_ON_FISHER_Z = ("fisher", "bonett-wright", _FIELLER_OF_RANKS)
 # limits read from a file of 10 digits still pass, a t quantile of 200 df taken for a normal one does not
 _AGREES = 1e-6
 
 
 def bonferroni_limits(estimates: pd.DataFrame, n_tests: np.ndarray) -> dict[str, np.ndarray]:
-    """Return limits at level `1 - (1 - conf_level) / n_tests`, from those at `conf_level`.
+    """Limits at level `1 - (1 - conf_level) / n_tests`, from those at `conf_level`.
 
     Parameters
     ----------
@@ -65,52 +57,59 @@ def bonferroni_limits(estimates: pd.DataFrame, n_tests: np.ndarray) -> dict[str,
     new_level = 1 - (1 - old_level) / n_tests
     new_low, new_high = low.copy(), high.copy()
     to_change = ~(np.isnan(low) | np.isnan(high)) & (n_tests > 1)
-    if "term" in estimates.columns:
-        of_ranks = estimates["term"].isin(RANK_TESTS).to_numpy(dtype=bool)
-        names = np.where((names == "fieller") & of_ranks, _FIELLER_OF_RANKS, names)
-    for name in pd.unique(names[to_change]):
-        rows = np.flatnonzero(to_change & (names == name))
+    terms = (
+        estimates["term"].to_numpy() if "term" in estimates.columns else np.full(len(names), "", dtype=object)
+    )
+    scales = np.array([_scale_of(name, term) for name, term in zip(names, terms, strict=True)], dtype=object)
+    for scale, name in dict.fromkeys(zip(scales[to_change], names[to_change], strict=True)):
+        rows = np.flatnonzero(to_change & (names == name) & (scales == scale))
         part = {c: v[rows] for c, v in values.items()}
-        new_low[rows], new_high[rows] = _limits_of_kind(str(name), part, new_level[rows])
+        new_low[rows], new_high[rows] = _limits_on_scale(scale, str(name), part, new_level[rows])
     return {"conf_low": new_low, "conf_high": new_high, "conf_level": new_level}
 
 
-def _limits_of_kind(
-    name: str, rows: dict[str, np.ndarray], new_level: np.ndarray
+def _scale_of(name: object, term: object) -> str:
+    """Scale on which limits are symmetric, "" where there is none."""
+    record = find_interval(name, term)
+    return "" if record is None else record.scale
+
+
+def _limits_on_scale(
+    scale: str, name: str, rows: dict[str, np.ndarray], new_level: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the limits at the new level of rows whose interval was made one way."""
+    """Limits at the new level of rows whose interval was made one way."""
     old_level = rows["conf_level"]
     old, new = stats.norm.ppf((1 + old_level) / 2), stats.norm.ppf((1 + new_level) / 2)
     low, high = rows["conf_low"], rows["conf_high"]
-    if name in _ON_FISHER_Z:
+    if scale == "atanh":
         with np.errstate(divide="ignore"):
             z_low, z_high = _scaled(np.arctanh(low), np.arctanh(high), new / old)
         return np.tanh(z_low), np.tanh(z_high)
-    if name in (*_CUT_TO_SHARE, "logit") and "df" in rows:
+    if scale in ("share", "logit") and "df" in rows:
         df = rows["df"]
         old = np.where(np.isnan(df), old, stats.t.ppf((1 + old_level) / 2, df))
         new = np.where(np.isnan(df), new, stats.t.ppf((1 + new_level) / 2, df))
-    if name == "logit":
+    if scale == "logit":
         odds_low, odds_high = _scaled(stats.logistic.ppf(low), stats.logistic.ppf(high), new / old)
         return stats.logistic.cdf(odds_low), stats.logistic.cdf(odds_high)
-    if name not in _SYMMETRIC + _CUT_TO_SHARE:
+    if not scale:
         widest = int(np.argmax(new_level))
         alpha, new_alpha = 1 - old_level[widest], 1 - new_level[widest]
         raise SalstatsError(
             f"Bonferroni limits cannot be made from {name!r} limits, only from those of kind "
-            f"{', '.join((*_SYMMETRIC, *_CUT_TO_SHARE, *_ON_FISHER_Z, 'logit'))}; make the intervals again "
+            f"{', '.join(dict.fromkeys(r.name for r in RECORDS if r.scale))}; make the intervals again "
             f"with level={new_level[widest]:.6g} (1 - {alpha:.6g} / {alpha / new_alpha:.0f} tests)"
         )
     if "std_error" not in rows:
         raise ColumnError(f"intervals=True needs a column 'std_error' to widen {name!r} limits")
-    if name in _CUT_TO_SHARE:
+    if scale == "share":
         half = new * rows["std_error"]
         return np.clip(rows["estimate"] - half, 0, 1), np.clip(rows["estimate"] + half, 0, 1)
     return _scaled(low, high, _quantile_ratio(name, rows, new_level, old, new))
 
 
 def _scaled(low: np.ndarray, high: np.ndarray, ratio: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return limits about the same middle, their distance multiplied by `ratio`."""
+    """Limits about the same middle, their distance multiplied by `ratio`."""
     half = ratio * (high - low) / 2
     middle = (low + high) / 2
     return middle - half, middle + half
@@ -119,7 +118,7 @@ def _scaled(low: np.ndarray, high: np.ndarray, ratio: np.ndarray) -> tuple[np.nd
 def _quantile_ratio(
     name: str, rows: dict[str, np.ndarray], new_level: np.ndarray, old: np.ndarray, new: np.ndarray
 ) -> np.ndarray:
-    """Return new over old quantile, of t or normal, whichever the limits at hand were made with."""
+    """New over old quantile, of t or normal, whichever the limits at hand were made with."""
     half, std_error = (rows["conf_high"] - rows["conf_low"]) / 2, rows["std_error"]
     df = rows.get("df", np.full(len(half), np.nan))
     old_t = stats.t.ppf((1 + rows["conf_level"]) / 2, df)

@@ -6,11 +6,10 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_by
-from salstats.frames import KEY_COLUMNS, ColumnCodes, case_key, coded_scores
-from salstats.stats.absent import reasons
-from salstats.stats.cells import index_groups
-from salstats.stats.pairing import pair_with_reference
-from salstats.stats.units import resolve_unit
+from salstats.frames import ColumnCodes, case_key, coded_scores
+from salstats.stats.carried import reasons
+from salstats.stats.design import index_groups, resolve_unit
+from salstats.stats.pairing import pair_rows
 
 #: Stages in their order, and what a score or a pair is lost by where the scores do not say.
 FILE, ROWS, DEFINED, PAIRS = "file", "rows", "defined", "pairs"
@@ -26,7 +25,7 @@ def case_flow(
     unit: str | None = None,
     by: str | Sequence[str] | None = None,
 ) -> pd.DataFrame:
-    """Return how many cases, units and scores there are at each stage, and what is lost by which reason.
+    """How many cases, units and scores there are at each stage, and what is lost by which reason.
 
     From the file to the scores of each method and metric, to those that are defined, and with a reference
     to the complete pairs: what a flow diagram (STARD, CONSORT) shows.
@@ -109,13 +108,13 @@ def case_flow(
     codes = coded_scores(scores)
     columns = check_by(scores, by, ("metric", "method"))
     columns += [c for c in ("method",) if c not in columns]
-    units = resolve_unit(scores, unit, codes=codes)
+    units = resolve_unit(codes, unit)
     members = {"n_cases": codes.combined(case_key(scores)), "n_units": units.codes}
     if "task" in scores.columns and "task" not in columns:
         members["n_tasks"] = codes.column("task").codes
     expected = _expected(codes, reference)
     whose = scores[columns].iloc[expected["source"]].assign(method=expected["method"].to_numpy())
-    group, keys = index_groups(whose.reset_index(drop=True), columns)
+    group, keys = index_groups(ColumnCodes(whose.reset_index(drop=True)), columns)
     why = reasons(scores)
     file = _counts(members, np.arange(len(scores)))
     rows: list[dict[str, object]] = [{"step": 1, "stage": FILE, "excluded": False, **file}]
@@ -146,13 +145,11 @@ def _expected(codes: ColumnCodes, reference: str | None) -> pd.DataFrame:
     expected = pd.concat([present, _lacking(codes)], ignore_index=True)
     if reference is None:
         return expected
-    # pairing matches rows by key; given row numbers for scores it tells which rows it matched
-    keyed = scores[[c for c in KEY_COLUMNS if c in scores.columns]].assign(score=every.astype(np.float64))
-    pairs = pair_with_reference(keyed, reference)
-    own, partner = (pairs[c].fillna(-1).to_numpy().astype(np.int64) for c in ("score", "reference_score"))
-    method = pairs["method"].to_numpy(dtype=object)
-    source = np.where(own >= 0, own, partner)
-    paired = pd.DataFrame({"own": own, "partner": partner, "source": source, "method": method})
+    pairs = pair_rows(codes, reference)
+    method = scores["method"].to_numpy(dtype=object)[pairs.like]
+    paired = pd.DataFrame(
+        {"own": pairs.own, "partner": pairs.partner, "source": pairs.source, "method": method}
+    )
     return pd.concat([paired, expected[expected["method"] == reference]], ignore_index=True)
 
 
@@ -211,6 +208,6 @@ def _stages(
 
 
 def _counts(members: dict[str, np.ndarray], rows: np.ndarray) -> dict[str, int]:
-    """Return how many cases, units and tasks the rows have, and how many rows there are."""
+    """How many cases, units and tasks the rows have, and how many rows there are."""
     counts = {name: len(np.unique(values[rows])) for name, values in members.items()}
     return counts | {"n_rows": len(rows)}

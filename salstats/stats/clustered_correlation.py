@@ -5,15 +5,15 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pandas as pd
 
-from salstats.checks import SalstatsError, warn
-from salstats.frames import combined_codes, estimates_frame
-from salstats.stats.absent import absent_column, absent_observations
+from salstats.checks import SalstatsError, check_draws, warn
+from salstats.frames import estimates_frame
 from salstats.stats.advice import FEW_UNITS, UNDEFINED_SHARE
-from salstats.stats.coefficients import FEWEST_PAIRS, fisher_std_error, pool_fisher_z
-from salstats.stats.grouping import group_label, group_list, row_groups, warn_pooled_methods
-from salstats.stats.inference import bootstrap_floor, bootstrap_p_values, check_settings
-from salstats.stats.intervals import percentile
-from salstats.stats.resampling import weight_blocks
+from salstats.stats.carried import absent_column, absent_observations
+from salstats.stats.coefficients import FEWEST_PAIRS, fisher_std_error, pool_fisher_z, weighted_spearman
+from salstats.stats.design import named_groups, row_groups, warn_pooled_methods
+from salstats.stats.draws import weight_blocks
+from salstats.stats.inference import bootstrap_p_values, check_options, moments
+from salstats.stats.intervals import Basis
 from salstats.stats.wide import columns_to_correlate, find_units
 
 #: A correlation within rounding of -1 or 1 is one: its Fisher z has no use.
@@ -34,7 +34,7 @@ def correlate_clustered(
     rng: int | np.random.Generator = 0,
     draws: np.ndarray | None = None,
 ) -> pd.DataFrame:
-    """Return Spearman's correlation of `x` and `y` in each group, with intervals that resample units.
+    """Spearman's correlation of `x` and `y` in each group, with intervals that resample units.
 
     Parameters
     ----------
@@ -102,120 +102,75 @@ def correlate_clustered(
         method      term     unit    n  n_units  n_strata
     0  gradcam  spearman  patient  685      140         5
     """
-    groups, strata, table, first, second = columns_to_correlate(data, x, y, by, stratified, unit)
-    warn_pooled_methods(table, groups)
-    units = find_units(table, unit)
+    options = check_options("clustered_correlation", "percentile", level, n_replicates, rng, draws)
+    groups, strata, codes, first, second = columns_to_correlate(data, x, y, by, stratified, unit)
+    warn_pooled_methods(codes.frame, groups)
+    units = find_units(codes, unit)
     if units is None:
         raise SalstatsError("data have no column 'case' or 'patient' to resample; name one with unit=")
-    settings = check_settings("percentile", ("percentile",), level, n_replicates, rng, draws, units.n)
+    if options.draws is not None:
+        check_draws(options.draws, units.n)
     complete = ~(np.isnan(first) | np.isnan(second))
-    keys, rows_of = row_groups(table, groups, overall=overall)
-    codes = combined_codes(table, strata)
-    members = [list(_usable(first, second, rows[complete[rows]], codes, bool(strata))) for rows in rows_of]
-    estimate = np.array([_combined(first, second, parts, bool(strata)) for parts in members])
-    replicates = np.full((settings.n_replicates, len(members)), np.nan)
+    keys, rows_of = row_groups(codes, groups, overall=overall)
+    strata_codes = codes.combined(strata)
+    members = [
+        list(_usable(first, second, rows[complete[rows]], strata_codes, bool(strata))) for rows in rows_of
+    ]
+    estimate = np.array([_within(first, second, parts, bool(strata)) for parts in members])
+    replicates = np.full((options.n_replicates, len(members)), np.nan)
     for block, weights in weight_blocks(
-        units.n, settings.n_replicates, settings.rng, settings.draws, per_replicate=len(table)
+        units.n, options.n_replicates, options.rng, options.draws, per_replicate=len(codes.frame)
     ):
         for group, parts in enumerate(members):
             replicates[block, group] = _replicates(first, second, units.codes, weights, parts, bool(strata))
-    with np.errstate(invalid="ignore"):
-        low, high = percentile(replicates, settings.level)
+    basis = Basis("clustered_correlation", options.level, estimate, estimate, replicates=replicates)
+    low, high = options.interval.limits(basis)
     pairs = [np.concatenate(parts) if parts else np.array([], dtype=np.int64) for parts in members]
     n = np.array([len(own) for own in pairs])
-    defined = ~np.isnan(replicates)
+    mean, deviation, n_defined = moments(replicates)
+    p_value, floor = bootstrap_p_values(replicates)
+    n_undefined = options.n_replicates - n_defined
     n_units = np.array([len(np.unique(units.codes[own])) for own in pairs])
-    _warn_few(keys, n_units, (~defined).sum(axis=0), settings.n_replicates)
-    mean, deviation = _moments(replicates, defined)
+    _warn_few(keys, n_units, n_undefined, options.n_replicates)
     columns: dict[str, object] = {
         "term": "spearman",
         "estimate": estimate,
         "std_error": deviation,
-        "p_value": np.where(np.isnan(estimate), np.nan, bootstrap_p_values(replicates)),
+        "p_value": np.where(np.isnan(estimate), np.nan, p_value),
         "conf_low": low,
         "conf_high": high,
-        "conf_level": settings.level,
-        "interval": "percentile",
+        "conf_level": options.level,
+        "interval": options.interval.name,
         "unit": units.name,
         "n": n,
         "n_missing": np.array([len(rows) for rows in rows_of]) - n,
         "n_units": n_units,
-        "n_undefined": (~defined).sum(axis=0),
+        "n_undefined": n_undefined,
         "bias": mean - estimate,
-        "p_floor": np.where(np.isnan(estimate), np.nan, bootstrap_floor(replicates)),
+        "p_floor": np.where(np.isnan(estimate), np.nan, floor),
         **absent_column(keys, absent_observations(data, [x, y], groups), data),
     }
     special: dict[str, object] = {"x": x, "y": y}
     if stratified is not None:
         special |= {"stratum": stratified, "n_strata": [len(parts) for parts in members]}
-    return estimates_frame(keys, columns, special | {"n_replicates": settings.n_replicates})
-
-
-def weighted_spearman(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return Spearman's correlation of the rows, each taken as often as its weight says.
-
-    Parameters
-    ----------
-    x, y : ndarray of float, shape (n,)
-        Without NaN.
-    weights : ndarray of float, shape (n_replicates, n)
-        Whole numbers, 0 for a row that is left out.
-
-    Returns
-    -------
-    ndarray of float, shape (n_replicates,)
-        The correlation of mean ranks; NaN where `x` or `y` does not vary.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> x, y = np.array([1.0, 2, 3, 4]), np.array([1.0, 3, 2, 4])
-    >>> weighted_spearman(x, y, np.array([[1, 1, 1, 1], [2, 0, 0, 2], [4, 0, 0, 0]])).round(6)
-    array([0.8, 1. , nan])
-    """
-    total = weights.sum(axis=1)
-    (codes_x, ranks_x, variance_x), (codes_y, ranks_y, variance_y) = (
-        _centred_ranks(values, weights, total) for values in (x, y)
-    )
-    products = ranks_x[:, codes_x]
-    products *= ranks_y[:, codes_y]
-    covariance = np.einsum("ij,ij->i", products, weights)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        r: np.ndarray = np.where(
-            (variance_x > 0) & (variance_y > 0), covariance / np.sqrt(variance_x * variance_y), np.nan
-        )
-    return np.clip(r, -1, 1)
-
-
-def _centred_ranks(
-    values: np.ndarray, weights: np.ndarray, total: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return each row's value code, the mean rank of each value less the mean of all, and their variance."""
-    codes = np.unique(values, return_inverse=True)[1]
-    order = np.argsort(codes, kind="stable")
-    starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
-    sizes = np.add.reduceat(weights[:, order], starts, axis=1)
-    ranks = np.cumsum(sizes, axis=1) - (sizes + total[:, None]) / 2
-    return codes, ranks, np.einsum("ij,ij,ij->i", sizes, ranks, ranks)
+    return estimates_frame(keys, columns, special | options.columns())
 
 
 def _warn_few(keys: pd.DataFrame, n_units: np.ndarray, n_undefined: np.ndarray, n_replicates: int) -> None:
     """Warn where few units, or replicates without a correlation, leave little to resample."""
-
-    def named(which: np.ndarray) -> str:
-        return group_list([group_label(keys, int(row)) for row in np.flatnonzero(which)])
-
     few = (n_units > 0) & (n_units < FEW_UNITS)
     if few.any():
         warn(
             f"Spearman's percentile intervals rest on fewer than {FEW_UNITS} units (the fewest: "
-            f"{n_units[few].min()}) for {named(few)}; they come out too short, and p-values too small"
+            f"{n_units[few].min()}) for {named_groups(keys, few)}; they come out too short, and "
+            "p-values too small"
         )
     many = (n_undefined > UNDEFINED_SHARE * n_replicates) & (n_units > 0)
     if many.any():
         warn(
-            f"{n_undefined[many].max()} of {n_replicates} replicates have no correlation for {named(many)} "
-            "and are left out of the interval, so it speaks only of the others; a variable hardly varies"
+            f"{n_undefined[many].max()} of {n_replicates} replicates have no correlation for "
+            f"{named_groups(keys, many)} and are left out of the interval, so it speaks only of "
+            "the others; a variable hardly varies"
         )
 
 
@@ -234,12 +189,12 @@ def _usable(
 
 
 def _one(x: np.ndarray, y: np.ndarray) -> float:
-    """Return the correlation of the rows, each taken once."""
+    """Correlation of the rows, each taken once."""
     return float(weighted_spearman(x, y, np.ones((1, len(x))))[0])
 
 
-def _combined(first: np.ndarray, second: np.ndarray, parts: list[np.ndarray], stratified: bool) -> float:
-    """Return the correlation of one group."""
+def _within(first: np.ndarray, second: np.ndarray, parts: list[np.ndarray], stratified: bool) -> float:
+    """Correlation of one group."""
     r = np.array([_one(first[rows], second[rows]) for rows in parts])
     if not stratified:
         return float(r[0]) if len(r) else np.nan
@@ -255,7 +210,7 @@ def _replicates(
     parts: list[np.ndarray],
     stratified: bool,
 ) -> np.ndarray:
-    """Return the correlation of one group in each replicate of a block."""
+    """Correlation of one group in each replicate of a block."""
     if not parts:
         return np.full(len(weights), np.nan)
     found, sizes = [], []
@@ -270,13 +225,3 @@ def _replicates(
         z = np.where((n > FEWEST_PAIRS) & (np.abs(r) < _PERFECT), np.arctanh(r), np.nan)
         combined: np.ndarray = np.tanh(((n - 3) * z).sum(axis=0) / (n - 3).sum(axis=0))
     return combined
-
-
-def _moments(replicates: np.ndarray, defined: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return mean and SD of the defined replicates of each group."""
-    n = defined.sum(axis=0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean = np.where(defined, replicates, 0.0).sum(axis=0) / n
-        squares = np.where(defined, (replicates - mean) ** 2, 0.0).sum(axis=0)
-        deviation: np.ndarray = np.where(n > 1, np.sqrt(squares / (n - 1)), np.nan)
-    return mean, deviation

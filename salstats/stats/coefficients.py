@@ -6,7 +6,6 @@ import numpy as np
 from scipy import special, stats
 
 TESTS = ("spearman", "pearson", "kendall")
-CORRELATION_INTERVALS = ("fisher", "bonett-wright", "fieller")
 RANK_TESTS = ("spearman", "kendall")
 #: Pairs below which a coefficient is not given: two points always lie on a line.
 FEWEST_PAIRS = 3
@@ -206,3 +205,51 @@ def pool_fisher_z(r: np.ndarray, std_error: np.ndarray) -> Pooled:
     q, q_df = float((weights * (z - mean) ** 2).sum()), float(len(r) - 1)
     q_p_value = float(special.chdtrc(q_df, q)) if q_df > 0 else np.nan
     return Pooled(float(np.tanh(mean)), float(weights.sum() ** -0.5), q, q_df, q_p_value)
+
+
+def weighted_spearman(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return Spearman's correlation of the rows, each taken as often as its weight says.
+
+    Parameters
+    ----------
+    x, y : ndarray of float, shape (n,)
+        Without NaN.
+    weights : ndarray of float, shape (n_replicates, n)
+        Whole numbers, 0 for a row that is left out.
+
+    Returns
+    -------
+    ndarray of float, shape (n_replicates,)
+        The correlation of mean ranks; NaN where `x` or `y` does not vary.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x, y = np.array([1.0, 2, 3, 4]), np.array([1.0, 3, 2, 4])
+    >>> weighted_spearman(x, y, np.array([[1, 1, 1, 1], [2, 0, 0, 2], [4, 0, 0, 0]])).round(6)
+    array([0.8, 1. , nan])
+    """
+    total = weights.sum(axis=1)
+    (codes_x, ranks_x, variance_x), (codes_y, ranks_y, variance_y) = (
+        _centred_ranks(values, weights, total) for values in (x, y)
+    )
+    products = ranks_x[:, codes_x]
+    products *= ranks_y[:, codes_y]
+    covariance = np.einsum("ij,ij->i", products, weights)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        r: np.ndarray = np.where(
+            (variance_x > 0) & (variance_y > 0), covariance / np.sqrt(variance_x * variance_y), np.nan
+        )
+    return np.clip(r, -1, 1)
+
+
+def _centred_ranks(
+    values: np.ndarray, weights: np.ndarray, total: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return each row's value code, the mean rank of each value less the mean of all, and their variance."""
+    codes = np.unique(values, return_inverse=True)[1]
+    order = np.argsort(codes, kind="stable")
+    starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
+    sizes = np.add.reduceat(weights[:, order], starts, axis=1)
+    ranks = np.cumsum(sizes, axis=1) - (sizes + total[:, None]) / 2
+    return codes, ranks, np.einsum("ij,ij,ij->i", sizes, ranks, ranks)

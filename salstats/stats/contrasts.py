@@ -1,47 +1,29 @@
 """Methods against a reference: difference and percentage decrease, paired on the same cases."""
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
-from salstats.checks import (
-    SalstatsError,
-    ValueRangeError,
-    check_by,
-    check_choice,
-)
+from salstats.checks import SalstatsError, ValueRangeError, check_by, check_choice
 from salstats.frames import coded_scores, estimates_frame
 from salstats.metrics.registry import has_true_zero
-from salstats.stats import paired
-from salstats.stats.absent import absent_column
 from salstats.stats.adjust import adjust as adjust_estimates
 from salstats.stats.adjust import check_procedure
 from salstats.stats.advice import ROUNDING, UNDEFINED_SHARE, warn_beyond_range
-from salstats.stats.analytic import analytic_variance
-from salstats.stats.cells import display_order
-from salstats.stats.contrast_design import ContrastDesign, contrast_design
-from salstats.stats.estimand import influence_weights
-from salstats.stats.grouping import reference_in_every_group, warn_pooled_by_default
-from salstats.stats.how_scored import how_scored
-from salstats.stats.inference import (
-    Inference,
-    Settings,
-    bootstrap_floor,
-    bootstrap_p_values,
-    check_binary,
-    check_settings,
-    infer,
+from salstats.stats.carried import absent_column, how_scored
+from salstats.stats.comparisons import Comparison, compare
+from salstats.stats.design import (
+    check_one_metric,
+    display_order,
+    resolve_unit,
+    warn_pooled_by_default,
 )
-from salstats.stats.intervals import BOOTSTRAP
-from salstats.stats.monte_carlo import SIDES
-from salstats.stats.resampling import sign_blocks
-from salstats.stats.summary import check_one_metric
-from salstats.stats.units import Units, resolve_unit
+from salstats.stats.inference import Estimates, Options, check_options, infer
+from salstats.stats.paired_tests import TESTS, p_values_of_pairs
+from salstats.stats.pairing import reference_in_every_group
 
-DIFFERENCE_INTERVALS = (*BOOTSTRAP, "t")
-DECREASE_INTERVALS = (*BOOTSTRAP, "delta", "fieller")
 PAIRS = ("complete", "available")
 _BY = ("metric", "task")
 
@@ -63,7 +45,7 @@ def difference(
     test: str | None = None,
     adjust: str = "none",
 ) -> pd.DataFrame:
-    """Return the mean difference method - reference of each method, paired on the same cases.
+    """Mean difference method - reference of each method, paired on the same cases.
 
     Parameters
     ----------
@@ -123,7 +105,7 @@ def difference(
 
     Notes
     -----
-    Pairs are formed by key, see `pairing.pair_with_reference`. The two-sided bootstrap p-value is twice
+    Pairs are formed by key, see `pairing.pair_rows`. The two-sided bootstrap p-value is twice
     the smaller of (1 + count)/(B + 1), counting the replicates on either side of 0. Of the others, `t`
     is the paired t test with clustered errors, `wilcoxon` R's `wilcox.test` on each unit's mean
     difference, `mcnemar` the exact test for 0/1 scores of independent pairs (statistic: pairs where only
@@ -145,10 +127,12 @@ def difference(
       metric   method reference verdict
     0    hit  gradcam     human   lower
     """
-    return _contrast(
-        "difference", scores, reference, by, unit, interval, DIFFERENCE_INTERVALS, level, n_replicates, rng,
-        draws, pairs, average, overall, test, adjust,
-    )  # fmt: skip
+    options = check_options("difference", interval, level, n_replicates, rng, draws)
+    if average is not None and average.endswith("_mean"):
+        # the difference of averages is the average of differences
+        average = average if average in np.atleast_1d(by or ()) else average.removesuffix("_mean")
+    asked = Comparison(reference, [], pairs, average, overall)
+    return _contrast("difference", scores, asked, options, by=by, unit=unit, test=test, adjust=adjust)
 
 
 def percent_decrease(
@@ -169,7 +153,7 @@ def percent_decrease(
     adjust: str = "none",
     force: bool = False,
 ) -> pd.DataFrame:
-    """Return the percentage decrease of each method's mean from the reference's.
+    """Percentage decrease of each method's mean from the reference's.
 
     100 * (reference - method) / reference of the two means over the same cases: 0 is no decrease, 100
     a method that scores 0, negative a method above the reference. Undefined where the reference's mean
@@ -227,6 +211,7 @@ def percent_decrease(
        metric     task     method              term verdict
     23    iou  Average  occlusion  percent_decrease   lower
     """
+    options = check_options("percent_decrease", interval, level, n_replicates, rng, draws)
     if isinstance(scores, pd.DataFrame) and "metric" in scores.columns and not force:
         without = [m for m in pd.unique(scores["metric"]) if not has_true_zero(str(m))]
         if without:
@@ -234,182 +219,81 @@ def percent_decrease(
                 f"metric {without[0]!r} has no true zero, so a percentage of it means nothing; take "
                 "difference(), keep the other metrics, or pass force=True (--force)"
             )
-    return _contrast(
-        "percent_decrease", scores, reference, by, unit, interval, DECREASE_INTERVALS, level, n_replicates,
-        rng, draws, pairs, average, overall, test, adjust,
-    )  # fmt: skip
+    after = average is not None and average.endswith("_mean") and average not in np.atleast_1d(by or ())
+    if after and interval == "fieller":
+        raise SalstatsError(f"interval='fieller' is for one ratio, not for average={average!r}")
+    column = str(average).removesuffix("_mean") if after else average
+    asked = Comparison(reference, [], pairs, column, overall, after)
+    return _contrast("percent_decrease", scores, asked, options, by=by, unit=unit, test=test, adjust=adjust)
 
 
 def _contrast(
     kind: str,
     scores: pd.DataFrame,
-    reference: str,
+    asked: Comparison,
+    options: Options,
+    *,
     by: str | Sequence[str] | None,
     unit: str | None,
-    interval: str,
-    intervals: Sequence[str],
-    level: float,
-    n_replicates: int,
-    rng: int | np.random.Generator,
-    draws: np.ndarray | None,
-    pairs: str,
-    average: str | None,
-    overall: bool,
     test: str | None,
     adjust: str,
 ) -> pd.DataFrame:
-    """Check, build the design, infer, test and lay out the frame."""
+    """Check, compare, infer, test and lay out the frame."""
+    test = test or ("bootstrap" if options.resampled else "t")
+    check_choice(asked.pairs, PAIRS, "pairs")
+    check_choice(test, TESTS, "test")
+    check_procedure(adjust, "adjust")
+    if test == "signflip" and asked.pairs != "complete":
+        raise SalstatsError("test='signflip' flips pairs, so it needs pairs='complete'")
     if isinstance(scores, pd.DataFrame) and "method" in scores.columns:
-        scores = reference_in_every_group(scores, reference, by)
+        scores = reference_in_every_group(scores, asked.reference, by)
     codes = coded_scores(scores)
     columns = [c for c in check_by(scores, by, _BY) if c != "method"]
     warn_pooled_by_default(scores, by, columns)
-    check_choice(pairs, PAIRS, "pairs")
-    if test is not None:
-        check_choice(test, paired.TESTS, "test")
-    check_procedure(adjust, "adjust")
-    check_one_metric(scores, columns)
-    if test == "signflip" and pairs != "complete":
-        raise SalstatsError("test='signflip' flips pairs, so it needs pairs='complete'")
-    units = resolve_unit(scores, unit, codes=codes)
-    settings = check_settings(interval, intervals, level, n_replicates, rng, draws, units.n)
-    if test is None:
-        test = "bootstrap" if interval in BOOTSTRAP else "t"
-    after = average is not None and average.endswith("_mean") and average not in columns
-    if after and kind == "difference":
-        # the difference of averages is the average of differences
-        average, after = str(average).removesuffix("_mean"), False
-    if after and interval == "fieller":
-        raise SalstatsError(f"interval='fieller' is for one ratio, not for average={average!r}")
-    design = contrast_design(kind, codes, reference, columns, units, pairs, average, overall, after)
-    result = infer(design.cells, design.estimand, settings, design.keys, gaps=test == "bootstrap")
-    statistic, df, p_value, floor = _test(test, design, result, settings, units)
-    method_mean, reference_mean = design.estimand.row_levels(design.cells.means())
-    assert reference_mean is not None
-    used = (
-        design.estimand.first
-        if design.estimand.then is None
-        else design.estimand.first @ design.estimand.then
-    )
-    table: dict[str, Any] = {
-        "term": kind,
-        "estimate": result.estimate,
-        "std_error": result.std_error,
-        "statistic": statistic,
-        # of the test where it has a statistic, else of the interval
-        "df": df if not np.isnan(statistic).all() else result.df,
-        "p_value": p_value,
-        "conf_low": result.conf_low,
-        "conf_high": result.conf_high,
-        "conf_level": level,
-        "interval": interval,
-        "unit": units.name,
-        "n": (design.cells.counts.sum(axis=0) @ (used > 0)).astype(np.int64),
-        "n_missing": design.n_missing,
-        "n_units": result.n_units,
-        "n_undefined": result.n_undefined,
-        "bias": result.bias,
-    }
-    drawn = interval in BOOTSTRAP or test in ("bootstrap", "signflip")
-    if interval not in BOOTSTRAP:
-        del table["n_undefined"], table["bias"]
-    table |= absent_column(design.keys, design.absent, scores)
-    if floor is not None:
-        table["p_floor"] = np.where(np.isnan(p_value), np.nan, floor)
+    check_one_metric(codes, columns)
+    units = resolve_unit(codes, unit)
+    compared = compare(kind, codes, units, replace(asked, by=columns))
+    target = compared.target
+    found = infer(target, options, gaps=test == "bootstrap")
+    tested = p_values_of_pairs(test, compared, found, units)
+    method_mean, reference_mean = target.estimand.row_levels(target.cells.means())
+    table = found.columns(units.name) | absent_column(target.keys, compared.absent, scores)
+    # of the test where it has a statistic, else of the interval
+    table["df"] = found.df if np.isnan(tested.statistic).all() else tested.df
+    table |= {"statistic": tested.statistic, "p_value": tested.p_value}
     for name in ("statistic", "df", "p_value"):
         if np.isnan(table[name]).all():
             del table[name]
+    if tested.floor is not None:
+        table["p_floor"] = np.where(np.isnan(tested.p_value), np.nan, tested.floor)
+    drawn = options.resampled or tested.floor is not None
     special = {
         "reference_mean": reference_mean,
         "method_mean": method_mean,
-        "n_pairs": design.n_pairs,
-        "verdict": _verdicts(kind, result, method_mean - reference_mean, settings.n_replicates),
-        **({"conf_set": result.conf_set} if result.conf_set is not None else {}),
+        "n_pairs": compared.n_pairs,
+        "verdict": _verdicts(found, method_mean - reference_mean),
+        **({"conf_set": found.conf_set} if found.conf_set is not None else {}),
         "test": test,
-        **({"n_replicates": settings.n_replicates} if drawn else {}),
-        **how_scored(scores, design.keys),
+        **({"n_replicates": options.n_replicates} if drawn else {}),
+        **how_scored(scores, target.keys),
     }
-    frame = estimates_frame(design.keys, table, special)
-    warn_beyond_range(frame, design.keys)
-    frame = frame.iloc[display_order(design.keys)].reset_index(drop=True)
+    frame = estimates_frame(target.keys, table, special, display_order(target.keys))
+    if not options.interval.bounded:
+        warn_beyond_range(frame)
     if adjust.lower() != "none" and "p_value" in frame.columns:
         frame = adjust_estimates(frame, procedure=adjust)
     return frame
 
 
-def _verdicts(kind: str, result: Inference, gap: np.ndarray, n_replicates: int) -> np.ndarray:
-    """Return lower, higher or inconclusive, by whether the interval excludes 0.
+def _verdicts(found: Estimates, gap: np.ndarray) -> np.ndarray:
+    """Lower, higher or inconclusive, by whether the interval excludes 0.
 
     The side is that of the difference: a decrease from a negative mean is a method above it.
     """
-    excluded = (result.conf_low > 0) | (result.conf_high < 0)
-    if result.zero_in_gap is not None:
-        excluded |= result.zero_in_gap
-    excluded &= result.n_undefined <= UNDEFINED_SHARE * n_replicates
+    excluded = (found.conf_low > 0) | (found.conf_high < 0)
+    if found.zero_in_gap is not None:
+        excluded |= found.zero_in_gap
+    excluded &= found.n_undefined <= UNDEFINED_SHARE * found.options.n_replicates
     # an interval of width 0 says that nothing varies, not that nothing is uncertain
-    excluded &= ~(result.conf_high - result.conf_low <= ROUNDING * result.scale)
+    excluded &= ~(found.conf_high - found.conf_low <= ROUNDING * found.scale)
     return np.where(excluded & (gap < 0), "lower", np.where(excluded & (gap > 0), "higher", "inconclusive"))
-
-
-def _test(
-    test: str, design: ContrastDesign, result: Inference, settings: Settings, units: Units
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | float | None]:
-    """Return statistic, degrees of freedom and p-value of each row, NaN where the test has none.
-
-    Last comes the smallest p-value that replicates allow, None of a test without any.
-    """
-    n_rows = len(design.keys)
-    statistic, df, p_value = (np.full(n_rows, np.nan) for _ in range(3))
-    gap = design.estimand.gap()
-    means = design.cells.means()
-    scale = gap.scale(means)
-    # the mean of decreases is no function of one difference, and is tested as it stands
-    averaged = np.arange(n_rows) >= design.members.shape[1]
-    special = averaged & (design.estimand.then is not None)
-    if test == "bootstrap":
-        assert result.gap_replicates is not None
-        assert result.replicates is not None
-        replicates = np.where(special, result.replicates, result.gap_replicates)
-        p_value = bootstrap_p_values(replicates, ROUNDING * scale)
-        return statistic, df, np.where(result.smallest < 2, np.nan, p_value), bootstrap_floor(replicates)
-    if test == "t":
-        parts = []
-        for estimand in (gap, design.estimand):
-            variance, its_df = analytic_variance(design.cells, estimand)
-            negligible = np.sqrt(variance) <= ROUNDING * estimand.scale(means)
-            parts.append(paired.t_test(estimand.value(means), np.where(negligible, 0.0, variance), its_df))
-        statistic, df, p_value = (np.where(special, own, of_gap) for of_gap, own in zip(*parts, strict=True))
-        return statistic, df, p_value, None
-    if test == "signflip":
-        per_sum, _ = influence_weights(gap.gradient(means), means, design.cells.counts.sum(axis=0))
-        signs = sign_blocks(settings.n_replicates, units.n, settings.rng)
-        p_value = paired.sign_flip(design.cells.sums @ per_sum.T, signs, scale)
-        floor = SIDES[test] / (settings.n_replicates + 1)
-        return statistic, df, np.where(special | (result.smallest < 2), np.nan, p_value), floor
-    own = design.paired["score"].to_numpy(dtype=np.float64)
-    other = design.paired["reference_score"].to_numpy(dtype=np.float64)
-    its_units = design.paired["_unit"].to_numpy()
-    if test == "mcnemar":
-        for values in (own, other):
-            check_binary(values, "test", test)
-    for row in range(design.members.shape[1] if test != "none" else 0):
-        chosen = design.members[design.row_codes, row]
-        if not chosen.any():
-            continue
-        if test == "mcnemar":
-            if row >= len(design.members) and len(np.unique(its_units[chosen])) < chosen.sum():
-                # a case has several tasks: pooled over them its pairs are not independent
-                continue
-            paired.check_independent(its_units[chosen], design.keys, row, units.name)
-            statistic[row], p_value[row] = paired.mcnemar(own[chosen], other[chosen])
-        else:
-            gaps = _unit_means(own[chosen] - other[chosen], its_units[chosen])
-            gaps = np.where(np.abs(gaps) <= ROUNDING * scale[row], 0.0, gaps)
-            statistic[row], p_value[row] = paired.wilcoxon(gaps)
-    return statistic, df, p_value, None
-
-
-def _unit_means(values: np.ndarray, units: np.ndarray) -> np.ndarray:
-    """Return the mean of each unit's values."""
-    counts = np.bincount(units)
-    return np.bincount(units, weights=values)[counts > 0] / counts[counts > 0]

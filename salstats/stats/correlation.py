@@ -8,12 +8,11 @@ import pandas as pd
 from scipy import special
 
 from salstats.checks import ValueRangeError, check_choice, check_level, warn
-from salstats.frames import combined_codes, estimates_frame
-from salstats.stats.absent import absent_column, absent_observations
+from salstats.frames import estimates_frame
 from salstats.stats.adjust import adjust as adjust_estimates
 from salstats.stats.adjust import check_procedure
+from salstats.stats.carried import absent_column, absent_observations
 from salstats.stats.coefficients import (
-    CORRELATION_INTERVALS,
     FEWEST_PAIRS,
     TESTS,
     Coefficient,
@@ -23,8 +22,14 @@ from salstats.stats.coefficients import (
     interval_used,
     pool_fisher_z,
 )
-from salstats.stats.grouping import group_label, group_list, row_groups, warn_pooled_methods
-from salstats.stats.units import Units
+from salstats.stats.design import (
+    Units,
+    group_label,
+    group_list,
+    row_groups,
+    warn_pooled_methods,
+)
+from salstats.stats.intervals import names_of
 from salstats.stats.wide import columns_to_correlate, find_units
 
 
@@ -42,7 +47,7 @@ def correlate(
     adjust: str = "none",
     unit: str | None = None,
 ) -> pd.DataFrame:
-    """Return the correlation of `x` and `y` in each group.
+    """Correlation of `x` and `y` in each group.
 
     A name is a column of `data`, or else a metric of it: `correlate(scores, "iou", "prob")` asks whether
     the localisation is better where the model is surer, `correlate(scores, "iou", "dice")` how far two
@@ -162,17 +167,18 @@ def correlate(
     0  spearman    0.8857   0.0188    0.2637     0.9875  6
     """
     check_choice(test, TESTS, "test")
-    check_choice(interval, CORRELATION_INTERVALS, "interval")
-    if test == "pearson" and interval != "fisher":
+    check_choice(interval, names_of("spearman"), "interval")
+    if test == "pearson" and interval not in names_of(test):
         raise ValueRangeError(f"interval={interval!r} is for rank correlations; test='pearson' has 'fisher'")
     check_procedure(adjust, "adjust")
     level = check_level(level)
-    groups, strata, table, first, second = columns_to_correlate(data, x, y, by, stratified, unit)
+    groups, strata, codes, first, second = columns_to_correlate(data, x, y, by, stratified, unit)
+    table = codes.frame
     warn_pooled_methods(table, groups)
-    units = find_units(table, unit)
+    units = find_units(codes, unit)
     complete = ~(np.isnan(first) | np.isnan(second))
-    keys, rows_of = row_groups(table, groups, overall=overall)
-    stratum_codes = combined_codes(table, strata)
+    keys, rows_of = row_groups(codes, groups, overall=overall)
+    stratum_codes = codes.combined(strata)
     quantile = float(special.ndtri((1 + level) / 2))
 
     found, used, undefined, perfect = [], [], [], []

@@ -1,6 +1,5 @@
 """Mean insertion and deletion curves, with intervals at every step."""
 
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
@@ -8,7 +7,6 @@ import pandas as pd
 
 from salstats.checks import (
     SalstatsError,
-    SalstatsWarning,
     check_by,
     check_columns,
     check_frame,
@@ -16,15 +14,11 @@ from salstats.checks import (
     quoted,
 )
 from salstats.frames import KEY_COLUMNS, ColumnCodes, estimates_frame
-from salstats.stats.cells import display_order
-from salstats.stats.grouping import warn_pooled_by_default
-from salstats.stats.how_scored import how_scored
-from salstats.stats.inference import check_settings, infer
-from salstats.stats.intervals import BOOTSTRAP
-from salstats.stats.summary import mean_design
-from salstats.stats.units import resolve_unit
+from salstats.stats.carried import how_scored
+from salstats.stats.design import display_order, mean_of_rows_design, resolve_unit, warn_pooled_by_default
+from salstats.stats.estimands import mean_target
+from salstats.stats.inference import check_options, infer
 
-_INTERVALS = (*BOOTSTRAP, "t")
 #: Columns that say how curves were made.
 _HOW_MADE = ("baseline", "n_steps", "probability")
 
@@ -40,7 +34,7 @@ def mean_curves(
     rng: int | np.random.Generator = 0,
     draws: np.ndarray | None = None,
 ) -> pd.DataFrame:
-    """Return the mean of insertion and deletion curves at each step, with its interval there.
+    """Mean of insertion and deletion curves at each step, with its interval there.
 
     Parameters
     ----------
@@ -86,6 +80,7 @@ def mean_curves(
     0  gradcam       0.0      0.48  25
     1  gradcam       1.0      0.50  25
     """
+    options = check_options("curve", interval, level, n_replicates, rng, draws)
     check_columns(check_frame(curves, "curves"), ("case", "method", "metric", "fraction", "prob"), "curves")
     groups = check_by(curves, by, ("metric", "method"), "curves")
     warn_pooled_by_default(curves, by, groups)
@@ -94,29 +89,13 @@ def mean_curves(
     )
     codes = ColumnCodes(scores)
     _check_steps(scores, groups, codes)
-    units = resolve_unit(scores, unit, "curves", codes)
-    settings = check_settings(interval, _INTERVALS, level, n_replicates, rng, draws, units.n)
-    cells, estimand, keys, n_missing = mean_design(codes, [*groups, "fraction"], units, None, False)
-    with warnings.catch_warnings():
-        # a blank image is the same for every case: no spread there is nothing to look at
-        warnings.filterwarnings("ignore", "the .* interval has width 0", SalstatsWarning)
-        result = infer(cells, estimand, settings, keys)
-    table = {
-        "term": "mean",
-        "estimate": result.estimate,
-        "std_error": result.std_error,
-        **({"df": result.df} if interval == "t" else {}),
-        "conf_low": result.conf_low,
-        "conf_high": result.conf_high,
-        "conf_level": level,
-        "interval": interval,
-        "unit": units.name,
-        "n": cells.counts.sum(axis=0).astype(np.int64),
-        "n_missing": n_missing.astype(np.int64),
-        "n_units": result.n_units,
-    }
-    how = how_scored(curves, keys, _HOW_MADE)
-    return estimates_frame(keys, table, how).iloc[display_order(keys)].reset_index(drop=True)
+    design = mean_of_rows_design(codes, [*groups, "fraction"], resolve_unit(codes, unit, "curves"))
+    # a blank image is the same for every case: no spread there is nothing to look at
+    found = infer(mean_target(design), options, constant=True)
+    keys, table = found.target.keys, found.columns(design.units.name)
+    # one draw serves all steps, and what it leaves undefined stands in none of them
+    kept = {name: values for name, values in table.items() if name not in ("n_undefined", "bias")}
+    return estimates_frame(keys, kept, how_scored(curves, keys, _HOW_MADE), display_order(keys))
 
 
 def _check_steps(curves: pd.DataFrame, groups: Sequence[str], codes: ColumnCodes) -> None:

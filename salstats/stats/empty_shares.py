@@ -7,8 +7,8 @@ import pandas as pd
 
 from salstats.checks import ColumnError, check_by, check_choice
 from salstats.frames import KEY_COLUMNS, check_scores
-from salstats.stats.absent import NOTHING_THERE
-from salstats.stats.summary import summarize
+from salstats.stats.carried import NOTHING_THERE
+from salstats.stats.summaries import summarize
 from salstats.stats.wide import unit_columns
 
 #: Metrics that compare a mask with the truth.
@@ -27,7 +27,7 @@ def empty_shares(
     interval: str = "wilson",
     level: float = 0.95,
 ) -> pd.DataFrame:
-    """Return the share of masks that are empty although the finding is there, for each method.
+    """Share of masks that are empty although the finding is there, for each method.
 
     Distances and, on the true-positive slice, overlap leave such cases out. Beside their means stands how
     often that was; `score(undefined="worst")` shows what they are when it counts.

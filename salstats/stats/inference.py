@@ -1,11 +1,9 @@
-"""From cells and an estimand to estimates, standard errors and limits."""
+"""From a target to estimates, standard errors and limits: options, replicates, limits, bootstrap p-values."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from salstats.checks import (
     ValueRangeError,
@@ -15,64 +13,69 @@ from salstats.checks import (
     check_generator,
     check_level,
 )
-from salstats.stats import intervals
-from salstats.stats.advice import ROUNDING, warn_few_units, warn_limits, warn_undefined
-from salstats.stats.analytic import (
-    analytic_variance,
-    effective_units,
-    fieller_limits,
-    jackknife,
-    scale_slopes,
-    smallest_of_rows,
-    smallest_sample,
-    unit_sizes,
-)
-from salstats.stats.cells import Cells, ratio
-from salstats.stats.estimand import Estimand, influence_weights
+from salstats.stats import advice
+from salstats.stats.advice import ROUNDING
+from salstats.stats.draws import few_threads, weight_blocks
+from salstats.stats.estimands import Cells, Estimand, Target, ratio
+from salstats.stats.intervals import Basis, Interval, find_interval, names_of
 from salstats.stats.monte_carlo import SIDES
-from salstats.stats.resampling import few_threads, weight_blocks
+from salstats.stats.variances import (
+    analytic_variance,
+    drawn_variances,
+    jackknife,
+    levels_and_covariance,
+)
 
 
 @dataclass(frozen=True)
-class Settings:
-    """How to infer: what the public functions take, checked."""
+class Options:
+    """How to infer: what the public functions take, checked.
 
-    interval: str
+    `draws` (n_replicates, n_units), made elsewhere, decide the number of replicates.
+    """
+
+    interval: Interval
     level: float
     n_replicates: int
     rng: np.random.Generator = field(repr=False)
     draws: np.ndarray | None = None
 
+    @property
+    def resampled(self) -> bool:
+        """Whether the interval is made from replicates."""
+        return self.interval.kind == "bootstrap"
 
-def check_settings(
-    interval: str,
-    allowed: Sequence[str],
-    level: float,
-    n_replicates: int,
-    rng: int | np.random.Generator,
-    draws: object,
-    n_units: int,
-) -> Settings:
-    """Return checked settings; a given `draws` decides the number of replicates."""
-    check_choice(interval, allowed, "interval")
+    def columns(self) -> dict[str, int]:
+        """Column `n_replicates` of an estimates frame, where the interval is made from replicates."""
+        return {"n_replicates": self.n_replicates} if self.resampled else {}
+
+
+def check_options(
+    term: str, interval: str, level: float, n_replicates: int, rng: int | np.random.Generator, draws: object
+) -> Options:
+    """Checked options for what is estimated; whether draws are of as many units as there are shows later."""
+    record = find_interval(check_choice(interval, names_of(term), "interval"), term)
+    assert record is not None
     check_level(level)
     check_count(n_replicates, "n_replicates")
     generator = check_generator(rng)
     if draws is None:
-        return Settings(interval, level, n_replicates, generator)
-    matrix = check_draws(draws, n_units)
-    return Settings(interval, level, len(matrix), generator, matrix)
+        return Options(record, level, n_replicates, generator)
+    matrix = np.asarray(draws)
+    return Options(record, level, len(matrix) if matrix.ndim else 0, generator, matrix)
 
 
 @dataclass(frozen=True)
-class Inference:
+class Estimates:
     """Estimates with all that an estimates frame wants to know of them; arrays of shape (n_rows,)."""
 
+    target: Target
+    options: Options
     estimate: np.ndarray
     std_error: np.ndarray
+    df: np.ndarray
     conf_low: np.ndarray
     conf_high: np.ndarray
-    df: np.ndarray
     n_units: np.ndarray
     smallest: np.ndarray
     bias: np.ndarray
@@ -83,224 +86,123 @@ class Inference:
     conf_set: np.ndarray | None = None
     zero_in_gap: np.ndarray | None = None
 
+    def columns(self, unit: str) -> dict[str, Any]:
+        """Columns of an estimates frame."""
+        columns = {
+            "term": self.target.term,
+            "estimate": self.estimate,
+            "std_error": self.std_error,
+            "conf_low": self.conf_low,
+            "conf_high": self.conf_high,
+            "conf_level": self.options.level,
+            "interval": self.options.interval.name,
+            "unit": unit,
+            "n": self.target.estimand.count(self.target.cells),
+            "n_missing": self.target.n_missing,
+            "n_units": self.n_units,
+        }
+        if self.options.resampled:
+            columns |= {"n_undefined": self.n_undefined, "bias": self.bias}
+        if self.options.interval.kind == "t":
+            columns |= {"df": self.df}
+        return columns
 
-class _Limits(NamedTuple):
-    """Limits of intervals; of Fieller's sets also what they hold, and whether 0 lies in a gap of them."""
 
-    low: np.ndarray
-    high: np.ndarray
-    conf_set: np.ndarray | None = None
-    zero_in_gap: np.ndarray | None = None
-
-
-def infer(
-    cells: Cells, estimand: Estimand, settings: Settings, keys: pd.DataFrame, *, gaps: bool = False
-) -> Inference:
+def infer(target: Target, options: Options, *, gaps: bool = False, constant: bool = False) -> Estimates:
     """Estimate, resample and find the limits.
 
-    Parameters
-    ----------
-    cells : Cells
-        Sums and counts.
-    estimand : Estimand
-        What to estimate from them.
-    settings : Settings
-        Interval, level, draws.
-    keys : DataFrame, n_rows rows
-        The grouping columns of each estimate, for warnings.
-    gaps : bool
-        Draw replicates of the differences too (for a p-value), although the interval needs none.
+    With `gaps` replicates of the differences are drawn too (for a p-value), although the interval needs
+    none. Where scores that are `constant` are known and not uncertain, intervals of width 0 are no matter.
     """
-    kind = settings.interval
-    if kind == "order":
+    cells, estimand, record = target.cells, target.estimand, options.interval
+    if record.name == "order":
         estimand = replace(estimand, partial=True)
     means = cells.means()
     estimate, scale = estimand.value(means), estimand.scale(means)
-    sizes = unit_sizes(cells, estimand)
+    sizes = cells.counts @ estimand.cells_of_rows().astype(np.float64)
     n_units = (sizes > 0).sum(axis=0)
-    bootstrapped = kind in intervals.BOOTSTRAP
-    variance = df = np.full(len(estimate), np.nan)
-    if not bootstrapped or kind == "studentized":
+    std_error = variance = df = np.full(len(estimate), np.nan)
+    if not options.resampled or record.needs == "variances":
         variance, df = analytic_variance(cells, estimand)
-    std_error = np.sqrt(variance)
-    replicates, variances, gap_replicates = None, None, None
-    if bootstrapped or gaps:
-        replicates, variances, gap_replicates = replicate(
-            cells, estimand, settings, gaps=gaps, studentized=kind == "studentized"
-        )
+        std_error = np.sqrt(variance)
+    replicates = variances = gap_replicates = None
     bias, n_undefined = np.full(len(estimate), np.nan), np.zeros(len(estimate), dtype=np.int64)
-    if replicates is not None:
-        mean, spread, n_defined = _moments(replicates)
-        bias = mean - estimate
-        n_undefined = len(replicates) - n_defined
-        if bootstrapped:
+    if options.resampled or gaps:
+        replicates, variances, gap_replicates = replicate(
+            cells, estimand, options, gaps=gaps, variances=record.needs == "variances"
+        )
+        mean, spread, n_defined = moments(replicates)
+        bias, n_undefined = mean - estimate, len(replicates) - n_defined
+        if options.resampled:
             std_error, df = spread, np.full(len(estimate), np.nan)
     std_error = np.where(std_error <= ROUNDING * scale, 0.0, std_error)
-    limits = _limits(
-        cells,
-        estimand,
-        settings,
-        estimate,
-        std_error,
-        df,
-        n_units,
-        replicates,
-        variances,
-        variance,
-        bias,
-        scale,
-    )
-    low, high = limits.low, limits.high
-    smallest = smallest_of_rows(cells, estimand)
-    if kind not in ("wilson", "exact"):
+    # a proportion is a single cell per row: its size is that cell's
+    n = cells.counts.sum(axis=0) @ estimand.first if record.kind == "share" else np.empty(0)
+    none = np.empty(0)
+    basis = Basis(
+        target.term, options.level, estimate, std_error, df, variance, bias, n, n_units, ROUNDING * scale,
+        none if replicates is None else replicates, none if variances is None else variances,
+        jackknife(cells, estimand) if record.needs == "jackknife" else none,
+        levels_and_covariance(cells, estimand) if record.needs == "levels" else None,
+    )  # fmt: skip
+    low, high, *sets = record.limits(basis)
+    conf_set, zero_in_gap = sets or (None, None)
+    smallest = np.where(estimand.cells_of_rows(), cells.sample_units()[:, None], np.inf).min(axis=0)
+    if record.kind != "share":
         low, high = (np.where(smallest < 2, np.nan, limit) for limit in (low, high))
-        warn_few_units(
-            smallest, effective_units(sizes), keys, kind, estimand.kind, resampled=replicates is not None
-        )
-    if replicates is not None:
-        warn_undefined(n_undefined, len(replicates), keys)
-    warn_limits(kind, estimand.kind, low, high, estimate, scale, keys, limits.conf_set)
-    return Inference(
-        estimate,
-        std_error,
-        low,
-        high,
-        df,
-        n_units,
-        smallest,
-        bias,
-        n_undefined,
-        scale,
-        replicates,
-        gap_replicates,
-        limits.conf_set,
-        limits.zero_in_gap,
-    )
+    found = Estimates(
+        target, options, estimate, std_error, df, low, high, n_units, smallest, bias, n_undefined, scale,
+        replicates, gap_replicates, conf_set, zero_in_gap,
+    )  # fmt: skip
+    _warn(found, sizes, constant)
+    return found
 
 
-def _limits(
-    cells: Cells,
-    estimand: Estimand,
-    settings: Settings,
-    estimate: np.ndarray,
-    std_error: np.ndarray,
-    df: np.ndarray,
-    n_units: np.ndarray,
-    replicates: np.ndarray | None,
-    variances: np.ndarray | None,
-    variance: np.ndarray,
-    bias: np.ndarray,
-    scale: np.ndarray,
-) -> _Limits:
-    """Return the limits of the interval asked for."""
-    kind, level = settings.interval, settings.level
-    if kind == "percentile":
-        return _Limits(*intervals.percentile(_given(replicates), level))
-    if kind == "order":
-        return _Limits(*intervals.order(_given(replicates), level))
-    if kind == "basic":
-        return _Limits(*intervals.basic(_given(replicates), estimate, level))
-    if kind == "normal":
-        return _Limits(*intervals.normal(bias, std_error, estimate, level))
-    if kind == "bca":
-        return _Limits(*intervals.bca(_given(replicates), estimate, jackknife(cells, estimand), level))
-    if kind == "studentized":
-        rounding = ROUNDING * scale
-        return _Limits(
-            *intervals.studentized(_given(replicates), _given(variances), estimate, variance, rounding, level)
-        )
-    if kind in ("wilson", "exact"):
-        # a proportion is a single cell per row: its size is that cell's
-        n = cells.counts.sum(axis=0) @ estimand.first
-        size = intervals.effective_size(estimate, n, std_error**2, n_units, level)
-        return _Limits(*getattr(intervals, kind)(estimate, size, level))
-    if kind == "fieller":
-        return _Limits(*fieller_limits(cells, estimand, df, level))
-    return _Limits(*intervals.t_limits(estimate, std_error, df, level))
+def _warn(found: Estimates, sizes: np.ndarray, constant: bool) -> None:
+    """Warn of what deserves a look."""
+    keys, kind, resampled = found.target.keys, found.options.interval, found.replicates is not None
+    compared = found.target.estimand.kind
+    if kind.kind != "share":
+        advice.warn_few_units(found.smallest, sizes, keys, kind.name, compared, resampled=resampled)
+    if found.replicates is not None:
+        advice.warn_undefined(found.n_undefined, len(found.replicates), keys)
+    limits = found.conf_low, found.conf_high
+    advice.warn_limits(kind.name, compared, limits, found.estimate, found.scale, keys, constant=constant)
 
 
 def replicate(
-    cells: Cells, estimand: Estimand, settings: Settings, *, gaps: bool = False, studentized: bool = False
+    cells: Cells, estimand: Estimand, options: Options, *, gaps: bool = False, variances: bool = False
 ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
-    """Return the replicates of all estimates.
+    """Replicates of all estimates, shape (n_replicates, n_rows), NaN where undefined.
 
-    Parameters
-    ----------
-    cells, estimand, settings
-        As for `infer`.
-    gaps : bool
-        Also of the differences of the same levels.
-    studentized : bool
-        Also the delta-method variance of each replicate.
-
-    Returns
-    -------
-    replicates : ndarray, shape (n_replicates, n_rows)
-        NaN where undefined.
-    variances, gap_replicates : ndarray, shape (n_replicates, n_rows), or None
-        As asked for; the variance is that of `analytic_variance` with the units drawn.
+    If asked for, beside them their delta-method variances, as of `analytic_variance` with the units drawn,
+    and the replicates of the differences of the same levels.
     """
-    shape = (settings.n_replicates, estimand.n_rows)
+    shape, n_cells = (options.n_replicates, estimand.n_rows), cells.sums.shape[1]
+    draws = None if options.draws is None else check_draws(options.draws, len(cells.sums))
     replicates = np.empty(shape)
-    variances = np.empty(shape) if studentized else None
+    own_variances = np.empty(shape) if variances else None
     differences = np.empty(shape) if gaps else None
     gap = estimand.gap()
-    present = (cells.counts > 0).astype(np.float64)
     # one wide product instead of two: sums and counts side by side
-    both, n_cells = np.hstack([cells.sums, cells.counts]), cells.sums.shape[1]
-    room = estimand.n_rows * n_cells if studentized else 0
-    blocks = weight_blocks(len(cells.sums), settings.n_replicates, settings.rng, settings.draws, room)
+    both = np.hstack([cells.sums, cells.counts])
+    room = estimand.n_rows * n_cells if variances else 0
     with few_threads(*both.shape):
-        for rows, weights in blocks:
+        for rows, weights in weight_blocks(len(both), options.n_replicates, options.rng, draws, room):
             product = weights @ both
             totals = product[:, n_cells:]
-            means = ratio(product[:, :n_cells], totals)
+            with np.errstate(invalid="ignore", divide="ignore"):
+                means = product[:, :n_cells] / totals
             replicates[rows] = estimand.value(means)
             if differences is not None:
                 differences[rows] = gap.value(means)
-            if variances is not None:
-                drawn = smallest_sample(weights @ present, cells.sample)
-                slopes = scale_slopes(estimand.gradient(means), drawn)
-                per_sum, per_count = influence_weights(slopes, means, totals)
-                for row in range(estimand.n_rows):
-                    pull = per_sum[:, row] @ cells.sums.T - per_count[:, row] @ cells.counts.T
-                    variances[rows, row] = np.einsum("bu,bu,bu->b", weights, pull, pull)
-    return replicates, variances, differences
+            if own_variances is not None:
+                own_variances[rows] = drawn_variances(cells, estimand, weights, means, totals)
+    return replicates, own_variances, differences
 
 
-def bootstrap_p_values(replicates: np.ndarray, rounding: np.ndarray | float = 0.0) -> np.ndarray:
-    """Return two-sided p-values for 0: twice the smaller (1 + count) / (B + 1), at most 1.
-
-    Parameters
-    ----------
-    replicates : ndarray, shape (n_replicates, n_rows)
-        NaN where undefined; these are left out of the counts and of B.
-    rounding : ndarray, shape (n_rows,), or float
-        Replicates within this of 0 count on both sides.
-    """
-    n_defined = (~np.isnan(replicates)).sum(axis=0)
-    below, above = (replicates <= rounding).sum(axis=0), (replicates >= -rounding).sum(axis=0)
-    p = np.minimum(1.0, 2 * (1 + np.minimum(below, above)) / (n_defined + 1))
-    return np.where(n_defined > 0, p, np.nan)
-
-
-def bootstrap_floor(replicates: np.ndarray) -> np.ndarray:
-    """Return the smallest value that `bootstrap_p_values` can give with so many defined replicates."""
-    return np.minimum(1.0, SIDES["bootstrap"] / ((~np.isnan(replicates)).sum(axis=0) + 1))
-
-
-def check_binary(values: np.ndarray, option: str, choice: str) -> None:
-    """Raise when scores are not all 0 or 1."""
-    odd = ~np.isnan(values) & (values != 0) & (values != 1)
-    if odd.any():
-        raise ValueRangeError(
-            f"{option}={choice!r} is for 0/1 scores, and there is a score {values[odd][0]:g}; keep the 0/1 "
-            f"metrics, or take another {option}"
-        )
-
-
-def _moments(replicates: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return mean, SD (ddof 1) and number of the defined replicates of each row."""
+def moments(replicates: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Mean, SD (ddof 1) and number of the defined replicates of each row."""
     defined = ~np.isnan(replicates)
     n = defined.sum(axis=0)
     mean = ratio(np.where(defined, replicates, 0.0).sum(axis=0), n)
@@ -308,7 +210,26 @@ def _moments(replicates: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray
     return mean, np.sqrt(ratio((deviation**2).sum(axis=0), np.where(n > 1, n - 1.0, 0.0))), n
 
 
-def _given(array: np.ndarray | None) -> np.ndarray:
-    """Return an array that `infer` drew for the interval asked for."""
-    assert array is not None
-    return array
+def bootstrap_p_values(
+    replicates: np.ndarray, rounding: np.ndarray | float = 0.0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Two-sided p-values for 0: twice the smaller (1 + count) / (B + 1), at most 1; and the smallest.
+
+    Undefined replicates are left out of the counts and of B; those within `rounding` of 0 count on both
+    sides.
+    """
+    n_defined = (~np.isnan(replicates)).sum(axis=0)
+    below, above = (replicates <= rounding).sum(axis=0), (replicates >= -rounding).sum(axis=0)
+    p = np.minimum(1.0, 2 * (1 + np.minimum(below, above)) / (n_defined + 1))
+    floor = np.minimum(1.0, SIDES["bootstrap"] / (n_defined + 1))
+    return np.where(n_defined > 0, p, np.nan), floor
+
+
+def check_binary(values: np.ndarray, option: str, choice: str) -> None:
+    """Raise where scores are not all 0 or 1."""
+    odd = ~np.isnan(values) & (values != 0) & (values != 1)
+    if odd.any():
+        raise ValueRangeError(
+            f"{option}={choice!r} is for 0/1 scores, and there is a score {values[odd][0]:g}; keep the 0/1 "
+            f"metrics, or take another {option}"
+        )

@@ -1,284 +1,245 @@
-"""Limits of intervals, each a short function of numbers that are already there.
+"""Kinds of intervals as records: how each is made, of what, and how it is spoken of.
 
-Shapes: `n_rows` estimates, `n_replicates` replicates. Every function returns two arrays of shape
-`(n_rows,)`. A replicate that is NaN is undefined and left out, except where said.
+To add one, write its kernel in `limits` and its record in `RECORDS`: checks, notes under tables and Methods
+sentences read the record.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
 import numpy as np
-from scipy import stats
+from scipy import special
 
-from salstats.checks import ValueRangeError
+from salstats.stats import limits
+from salstats.stats.coefficients import fisher_limits
+from salstats.stats.limits import Limits
+from salstats.stats.roc import area_limits
 
-BOOTSTRAP = ("percentile", "order", "basic", "normal", "bca", "studentized")
-Limits = tuple[np.ndarray, np.ndarray]
+
+def _none() -> np.ndarray:
+    return np.empty(0)
 
 
-def quantiles(replicates: np.ndarray, probabilities: np.ndarray | list[float]) -> np.ndarray:
-    """Return NumPy's linear quantiles (R's type 7) of the defined replicates.
+@dataclass(frozen=True)
+class Basis:
+    """What limits can be made from; arrays of shape (n_rows,) where no other is given.
 
-    Parameters
+    Attributes
     ----------
-    replicates : ndarray, shape (n_replicates, n_rows)
-        NaN where undefined.
-    probabilities : list of float, or ndarray of shape (n_probabilities, n_rows)
-        The same for all rows, or one column per row.
-
-    Returns
-    -------
-    ndarray, shape (n_probabilities, n_rows)
-        NaN where a row has no defined replicate or its probability is NaN.
-    """
-    levels = np.asarray(probabilities, dtype=np.float64)
-    incomplete = np.isnan(replicates).any(axis=0)
-    if levels.ndim == 1:
-        out = np.full((len(levels), replicates.shape[1]), np.nan)
-        if (~incomplete).any():
-            out[:, ~incomplete] = np.quantile(replicates[:, ~incomplete], levels, axis=0)
-        per_row = np.broadcast_to(levels[:, None], out.shape)
-    else:
-        out = np.full(levels.shape, np.nan)
-        incomplete = np.ones_like(incomplete)
-        per_row = levels
-    for row in np.flatnonzero(incomplete):
-        defined = replicates[~np.isnan(replicates[:, row]), row]
-        wanted = per_row[:, row]
-        if len(defined) and not np.isnan(wanted).any():
-            out[:, row] = np.quantile(defined, wanted)
-    return out
-
-
-def percentile(replicates: np.ndarray, level: float) -> Limits:
-    """Return the percentile interval: the (1 - level)/2 quantiles of the replicates."""
-    low, high = quantiles(replicates, _tails(level))
-    return low, high
-
-
-def order(replicates: np.ndarray, level: float) -> Limits:
-    """Return the order statistics that the CheXlocalize scripts take (undefined replicates sort last).
-
-    With B replicates and a = 1 - level these are number `int(B*a/2)` and `int(B*(1 - a/2))`, counted
-    from 1, of the sorted replicates; the products are rounded to 9 digits before `int`.
-    """
-    n_replicates, alpha = len(replicates), 1 - level
-    low = int(round(n_replicates * alpha / 2, 9)) - 1
-    high = int(round(n_replicates * (1 - alpha / 2), 9)) - 1
-    if low < 0:
-        needed = int(np.ceil(round(2 / alpha, 9)))
-        raise ValueRangeError(
-            f"interval='order' needs at least {needed} replicates at level {level}, not {n_replicates}"
-        )
-    ordered = np.sort(replicates, axis=0)
-    return ordered[low], ordered[high]
-
-
-def basic(replicates: np.ndarray, estimate: np.ndarray, level: float) -> Limits:
-    """Return the basic interval: 2 * estimate minus the opposite percentile limits."""
-    low, high = percentile(replicates, level)
-    return 2 * estimate - high, 2 * estimate - low
-
-
-def normal(bias: np.ndarray, std_error: np.ndarray, estimate: np.ndarray, level: float) -> Limits:
-    """Return the normal interval of R's boot.ci: estimate - bias -+ z * SD of the replicates."""
-    reach = stats.norm.ppf((1 + level) / 2) * std_error
-    return estimate - bias - reach, estimate - bias + reach
-
-
-def bca_probabilities(
-    replicates: np.ndarray, estimate: np.ndarray, jackknife: np.ndarray, level: float
-) -> np.ndarray:
-    """Return the two quantile levels of the bias-corrected and accelerated interval.
-
-    Parameters
-    ----------
-    replicates : ndarray, shape (n_replicates, n_rows)
-        NaN where undefined.
-    estimate : ndarray, shape (n_rows,)
-        The estimates.
-    jackknife : ndarray, shape (n_units, n_rows)
-        The estimates without each unit; equal to the estimate for a unit that has no part in it.
+    term : str
+        What is estimated: "mean", "difference", "percent_decrease", "pooled_rate", ...
     level : float
         Confidence level.
-
-    Returns
-    -------
-    ndarray, shape (2, n_rows)
-        NaN where all replicates lie on one side of the estimate, or a unit cannot be left out.
-
-    Notes
-    -----
-    z0 = Phi^-1(share of replicates below the estimate, ties counted half);
-    a = sum(L^3) / (6 sum(L^2)^1.5) with L = estimate - jackknife, as `empinf(type = "jack")` of R's
-    boot. `boot.ci` itself takes regression estimates of L and interpolates quantiles on the normal
-    scale; rsample's `int_bca` counts ties as below.
-
-    References
-    ----------
-    Efron B. Better bootstrap confidence intervals. JASA 1987. doi:10.1080/01621459.1987.10478410
+    estimate, std_error, df, variance, bias : ndarray
+        NaN where they are not known; `variance` is that of the delta method. Of a correlation `std_error` is
+        that of its Fisher z.
+    n, n_units : ndarray
+        Defined scores and their units.
+    rounding : ndarray
+        Errors of this size are rounding.
+    replicates, variances : ndarray, shape (n_replicates, n_rows), optional
+        Replicates and their delta-method variances.
+    jackknife : ndarray, shape (n_units, n_rows), optional
+        The estimates without each unit.
+    levels : tuple of ndarray, optional
+        The means that a ratio is of, method then reference, and their covariance (n_rows, 2, 2).
     """
-    n_defined = (~np.isnan(replicates)).sum(axis=0)
-    below = (replicates < estimate).sum(axis=0) + 0.5 * (replicates == estimate).sum(axis=0)
-    pull = estimate - jackknife
-    spread = (pull**2).sum(axis=0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        shift = stats.norm.ppf(below / n_defined)
-        acceleration = np.where(spread > 0, (pull**3).sum(axis=0) / (6 * spread**1.5), 0.0)
-        acceleration = np.where(np.isnan(spread), np.nan, acceleration)
-        z = shift + stats.norm.ppf(_tails(level))[:, None]
-        probabilities: np.ndarray = stats.norm.cdf(shift + z / (1 - acceleration * z))
-    return np.where(np.isfinite(shift), probabilities, np.nan)
+
+    term: str
+    level: float
+    estimate: np.ndarray
+    std_error: np.ndarray
+    df: np.ndarray = field(default_factory=_none)
+    variance: np.ndarray = field(default_factory=_none)
+    bias: np.ndarray = field(default_factory=_none)
+    n: np.ndarray = field(default_factory=_none)
+    n_units: np.ndarray = field(default_factory=_none)
+    rounding: np.ndarray = field(default_factory=_none)
+    replicates: np.ndarray = field(default_factory=_none)
+    variances: np.ndarray = field(default_factory=_none)
+    jackknife: np.ndarray = field(default_factory=_none)
+    levels: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
 
-def bca(replicates: np.ndarray, estimate: np.ndarray, jackknife: np.ndarray, level: float) -> Limits:
-    """Return the bias-corrected and accelerated interval; see `bca_probabilities`."""
-    low, high = quantiles(replicates, bca_probabilities(replicates, estimate, jackknife, level))
-    return low, high
+@dataclass(frozen=True)
+class Interval:
+    """A kind of interval: how it is made, of what, and how it is spoken of.
 
-
-def studentized(
-    replicates: np.ndarray,
-    variances: np.ndarray,
-    estimate: np.ndarray,
-    variance: np.ndarray,
-    rounding: np.ndarray,
-    level: float,
-) -> Limits:
-    """Return the bootstrap-t interval.
-
-    `variances` (n_replicates, n_rows) and `variance` (n_rows,) are the delta-method variances of the
-    replicates and of the estimate. A replicate whose variance is rounding error (its root at most
-    `rounding`, shape (n_rows,)) lies infinitely far from the estimate in its own standard errors; where
-    that decides a limit, there is none.
-    """
-    deviation = replicates - estimate
-    flat = variances <= rounding**2
-    with np.errstate(divide="ignore", invalid="ignore"):
-        pivots = deviation / np.sqrt(np.where(flat, np.nan, variances))
-        far = np.where(np.abs(deviation) <= rounding, 0.0, np.sign(deviation) * np.inf)
-        pivots = np.where(flat, far, pivots)
-        low, high = quantiles(pivots, _tails(level))
-        root = np.sqrt(variance)
-        limits = estimate - root * high, estimate - root * low
-    lower, upper = (np.where(np.isfinite(limit), limit, np.nan) for limit in limits)
-    return lower, upper
-
-
-def t_limits(estimate: np.ndarray, std_error: np.ndarray, df: np.ndarray, level: float) -> Limits:
-    """Return estimate -+ t quantile * standard error; NaN where `df` is below 1."""
-    reach = t_quantile(df, level) * std_error
-    return estimate - reach, estimate + reach
-
-
-def t_quantile(df: np.ndarray, level: float) -> np.ndarray:
-    """Return the two-sided t quantile, NaN where `df` is below 1."""
-    q: np.ndarray = stats.t.ppf((1 + level) / 2, np.where(np.asarray(df) >= 1, df, np.nan))
-    return q
-
-
-def effective_size(
-    share: np.ndarray, n: np.ndarray, variance: np.ndarray, n_units: np.ndarray, level: float
-) -> np.ndarray:
-    """Return the effective sample size of a proportion from clusters.
-
-    n divided by the design effect (clustered variance over share * (1 - share) / (n - 1), at least 1)
-    and, as Korn & Graubard do, times (t quantile with n - 1 over that with n_units - 1) squared. At a
-    share of exactly 0 or 1 the design effect cannot be seen, and the number of units is taken.
-
-    References
+    Attributes
     ----------
-    Korn EL, Graubard BI. Confidence intervals for proportions with small expected number of positive
-    counts estimated from survey data. Survey Methodology 1998;24:193-201.
+    name : str
+        What `interval=` takes.
+    label : str
+        Its name in a table's note.
+    kind : {"bootstrap", "t", "share", "correlation", "area"}
+        From replicates; from a standard error and Student's t; of 0/1 scores; on Fisher's z; of areas.
+    limits : callable
+        Takes a `Basis`, gives lower and upper limits; of sets that may be unbounded also what each holds,
+        and whether 0 lies in a gap of it.
+    note : str
+        How it is described in a Methods section; `{unit}` is what is resampled or clustered.
+    of : tuple of str
+        What it is an interval of: terms of estimates frames.
+    brief : str
+        Its name in front of "intervals"; the label where it is empty.
+    needs : str
+        What has to be computed for it beyond the usual: "variances", "jackknife" or "levels".
+    clustered : bool
+        Whether it has to be said that it knows which rows belong to one unit.
+    scale : {"", "identity", "share", "atanh", "logit"}
+        Where its limits are estimate -+ quantile * standard error: nowhere; as they stand; so, cut off at 0
+        and 1; on Fisher's z; on the log odds.
+    bounded : bool
+        Whether its limits stay among the values that scores can take.
     """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        effect = np.maximum(variance / (share * (1 - share) / (n - 1)), 1)
-        widening = (t_quantile(n - 1, level) / t_quantile(n_units - 1, level)) ** 2
-    return np.where((share == 0) | (share == 1), n_units, n / effect * widening)
+
+    name: str
+    label: str
+    kind: str
+    limits: Callable[[Basis], tuple[np.ndarray, ...]]
+    note: str = ""
+    of: tuple[str, ...] = ()
+    brief: str = ""
+    needs: str = ""
+    clustered: bool = False
+    scale: str = ""
+    bounded: bool = False
 
 
-def wilson(share: np.ndarray, n: np.ndarray, level: float) -> Limits:
-    """Return Wilson's score interval for a proportion of `n` (which need not be whole).
+def _share(kernel: Callable[[np.ndarray, np.ndarray, float], Limits]) -> Callable[[Basis], Limits]:
+    """Limits of a proportion from its effective sample size."""
 
-    References
-    ----------
-    Wilson EB. JASA 1927. doi:10.1080/01621459.1927.10502953
-    """
-    z2 = stats.norm.ppf((1 + level) / 2) ** 2
-    with np.errstate(divide="ignore", invalid="ignore"):
-        centre = (share + z2 / (2 * n)) / (1 + z2 / n)
-        reach = np.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n**2))) / (1 + z2 / n)
-    # at 0 and 1 the limit is exact; rounding must not push it past
-    low, high = np.where(share == 0, 0.0, centre - reach), np.where(share == 1, 1.0, centre + reach)
-    return low, high
+    def of_share(b: Basis) -> Limits:
+        size = limits.effective_size(b.estimate, b.n, b.std_error**2, b.n_units, b.level)
+        return kernel(b.estimate, size, b.level)
+
+    return of_share
 
 
-def exact(share: np.ndarray, n: np.ndarray, level: float) -> Limits:
-    """Return Clopper and Pearson's interval for a proportion of `n` (which need not be whole).
-
-    References
-    ----------
-    Clopper CJ, Pearson ES. Biometrika 1934. doi:10.1093/biomet/26.4.404
-    """
-    hits, tail = share * n, (1 - level) / 2
-    with np.errstate(invalid="ignore"):
-        low = np.where(share <= 0, 0.0, stats.beta.ppf(tail, hits, n - hits + 1))
-        high = np.where(share >= 1, 1.0, stats.beta.ppf(1 - tail, hits + 1, n - hits))
-    return np.where(np.isnan(share), np.nan, low), np.where(np.isnan(share), np.nan, high)
+def _t(b: Basis) -> Limits:
+    return limits.t_limits(b.estimate, b.std_error, b.df, b.level)
 
 
-def fieller(
-    method: np.ndarray,
-    reference: np.ndarray,
-    covariance: np.ndarray,
-    df: np.ndarray,
-    level: float,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return Fieller's set for the percentage decrease 100 * (1 - method / reference).
-
-    Parameters
-    ----------
-    method, reference : ndarray, shape (n_rows,)
-        The two means.
-    covariance : ndarray, shape (n_rows, 2, 2)
-        Of (method, reference).
-    df : ndarray, shape (n_rows,)
-        Degrees of freedom of the t quantile.
-    level : float
-        Confidence level.
-
-    Returns
-    -------
-    low, high : ndarray, shape (n_rows,)
-        Limits of a bounded set; of an "outside" set, the edges of the gap that is left out.
-    form : ndarray of str, shape (n_rows,)
-        "bounded", "outside" (everything but the gap between low and high), "line" (everything, limits
-        infinite), "undefined".
-
-    Notes
-    -----
-    The set holds every decrease 100 * (1 - theta) for which a t test of method - theta * reference
-    does not reject: the roots of theta^2 (r^2 - t^2 v_r) - 2 theta (m r - t^2 c) + m^2 - t^2 v_m.
-    It is unbounded where the reference's mean does not differ from 0.
-
-    References
-    ----------
-    Fieller EC. Some problems in interval estimation. JRSS B 1954. doi:10.1111/j.2517-6161.1954.tb00159.x
-    """
-    t2 = t_quantile(df, level) ** 2
-    a = reference**2 - t2 * covariance[:, 1, 1]
-    b = method * reference - t2 * covariance[:, 0, 1]
-    c = method**2 - t2 * covariance[:, 0, 0]
-    inside = b**2 - a * c
-    with np.errstate(invalid="ignore", divide="ignore"):
-        root = np.sqrt(np.where(inside >= 0, inside, np.nan))
-        edges = np.sort(np.stack([100 * (1 - (b + root) / a), 100 * (1 - (b - root) / a)]), axis=0)
-    form = np.where(a > 0, "bounded", np.where(inside >= 0, "outside", "line"))
-    form = np.where(np.isnan(a) | np.isnan(b) | np.isnan(c) | (a == 0), "undefined", form)
-    edges = np.where(form == "undefined", np.nan, edges)
-    low = np.where(form == "line", -np.inf, edges[0])
-    high = np.where(form == "line", np.inf, edges[1])
-    return low, high, form
+def _delta(b: Basis) -> Limits:
+    kernel = limits.logit_t_limits if b.term == "pooled_rate" else limits.t_limits
+    return kernel(b.estimate, b.std_error, b.df, b.level)
 
 
-def _tails(level: float) -> np.ndarray:
-    """Return the two tail probabilities."""
-    tail = (1 - level) / 2
-    return np.array([tail, 1 - tail])
+def _fieller(b: Basis) -> tuple[np.ndarray, ...]:
+    """Limits, infinite where a set is unbounded; what the sets hold; whether 0 lies in a gap of them."""
+    assert b.levels is not None
+    low, high, form = limits.fieller(*b.levels, b.df, b.level)
+    held = form.astype(object)
+    for row in np.flatnonzero(form == "outside"):
+        held[row] = f"all but {low[row]:.6g} to {high[row]:.6g}"
+    held[form == "line"] = "everything"
+    unbounded = np.isin(form, ("outside", "line"))
+    in_gap = (form == "outside") & (low < 0) & (high > 0)
+    return np.where(unbounded, -np.inf, low), np.where(unbounded, np.inf, high), held, in_gap
+
+
+def _fisher(b: Basis) -> Limits:
+    return fisher_limits(b.estimate, b.std_error, float(special.ndtri((1 + b.level) / 2)))
+
+
+def _area(b: Basis, *, on_logit: bool = False) -> Limits:
+    upper = (1 + b.level) / 2
+    quantile = np.where(np.isnan(b.df), special.ndtri(upper), special.stdtrit(b.df, upper))
+    return area_limits(b.estimate, b.std_error, quantile, on_logit=on_logit)
+
+
+_MEANS = ("mean", "curve", "difference", "percent_decrease", "pooled_rate", "pooled_difference")
+_ROOT, _SQUARED, _MINUS = "\N{SQUARE ROOT}", "\N{SUPERSCRIPT TWO}", "\N{MINUS SIGN}"
+#: Every kind of interval, in the order in which lists of names have them.
+RECORDS = (
+    Interval(
+        "percentile", "percentile bootstrap", "bootstrap", lambda b: limits.percentile(b.replicates, b.level),
+        "percentile bootstrap intervals (Davison and Hinkley 1997)",
+        of=(*_MEANS, "within_case_sd", "rank", "clustered_correlation"), bounded=True,
+    ),
+    Interval(
+        "order", "bootstrap, order statistics of the replicates", "bootstrap",
+        lambda b: limits.order(b.replicates, b.level),
+        "bootstrap intervals between order statistics of the replicates",
+        of=_MEANS, brief="order-statistics bootstrap", bounded=True,
+    ),
+    Interval(
+        "basic", "basic bootstrap", "bootstrap", lambda b: limits.basic(b.replicates, b.estimate, b.level),
+        "basic bootstrap intervals (Davison and Hinkley 1997)", of=_MEANS,
+    ),
+    Interval(
+        "normal", "bootstrap, normal approximation", "bootstrap",
+        lambda b: limits.normal(b.bias, b.std_error, b.estimate, b.level),
+        "bias-corrected normal bootstrap intervals (Davison and Hinkley 1997)",
+        of=_MEANS, brief="normal bootstrap", scale="identity",
+    ),
+    Interval(
+        "bca", "bias-corrected and accelerated bootstrap", "bootstrap",
+        lambda b: limits.bca(b.replicates, b.estimate, b.jackknife, b.level),
+        "bias-corrected and accelerated bootstrap intervals (Efron 1987)",
+        of=(*_MEANS, "within_case_sd"), brief="BCa bootstrap", needs="jackknife", bounded=True,
+    ),
+    Interval(
+        "studentized", "studentized bootstrap", "bootstrap",
+        lambda b: limits.studentized(b.replicates, b.variances, b.estimate, b.variance, b.rounding, b.level),
+        "studentized bootstrap intervals (Davison and Hinkley 1997)", of=_MEANS, needs="variances",
+    ),
+    Interval(
+        "t", "Student's t", "t", _t, "from Student's t distribution with standard errors clustered by {unit}",
+        of=("mean", "curve", "difference", "regression"), brief="t", clustered=True, scale="identity",
+    ),
+    Interval(
+        "wilson", "Wilson score", "share", _share(limits.wilson),
+        "Wilson score intervals, with a design effect for several rows of one {unit}",
+        of=("mean",), clustered=True, bounded=True,
+    ),
+    Interval(
+        "exact", "Clopper-Pearson", "share", _share(limits.exact),
+        "Clopper-Pearson intervals, with a design effect for several rows of one {unit}",
+        of=("mean",), clustered=True, bounded=True,
+    ),
+    Interval(
+        "delta", "delta method", "t", _delta,
+        "from the delta method with standard errors clustered by {unit} and Student's t distribution",
+        of=("percent_decrease", "pooled_rate", "pooled_difference"),
+        brief="delta-method", clustered=True, scale="identity",
+    ),
+    Interval(
+        "fieller", "Fieller", "t", _fieller,
+        "Fieller sets with standard errors clustered by {unit} (Fieller 1954)",
+        of=("percent_decrease",), needs="levels", clustered=True,
+    ),
+    Interval("wald", "Wald", "t", _t, of=("regression",), scale="identity"),
+    Interval(
+        "fisher", "Fisher z transformation", "correlation", _fisher, f"1/{_ROOT}(n {_MINUS} 3)",
+        of=("spearman", "pearson"), brief="Fisher z", scale="atanh",
+    ),
+    Interval(
+        "bonett-wright", "Fisher z transformation, Bonett-Wright standard error", "correlation", _fisher,
+        f"{_ROOT}((1 + r{_SQUARED}/2)/(n {_MINUS} 3)) (Bonett and Wright 2000)",
+        of=("spearman",), brief="Bonett-Wright", scale="atanh",
+    ),
+    Interval(
+        "fieller", "Fisher z transformation, Fieller standard error", "correlation", _fisher,
+        f"{_ROOT}(1.06/(n {_MINUS} 3))", of=("spearman", "kendall"), scale="atanh",
+    ),
+    Interval(
+        "logit", "DeLong variance on the logit scale", "area", lambda b: _area(b, on_logit=True),
+        of=("auroc",), brief="logit", clustered=True, scale="logit",
+    ),
+    Interval("delong", "DeLong", "area", _area, of=("auroc",), scale="share"),
+    Interval("obuchowski", "Obuchowski", "area", _area, of=("auroc",), clustered=True, scale="share"),
+)  # fmt: skip
+#: Names of those made from replicates.
+BOOTSTRAP = tuple(r.name for r in RECORDS if r.kind == "bootstrap")
+
+
+def names_of(term: str) -> tuple[str, ...]:
+    """Names that `interval=` takes, by what is estimated."""
+    return tuple(r.name for r in RECORDS if term in r.of)
+
+
+def find_interval(name: object, term: object = None) -> Interval | None:
+    """Record of a name; two kinds may share one, and then what is estimated decides."""
+    named = [r for r in RECORDS if r.name == name]
+    return next((r for r in named if term in r.of), named[0] if named else None)

@@ -16,8 +16,8 @@ from salstats.checks import (
     check_level,
     check_numeric,
 )
-from salstats.frames import case_key, combined_codes
-from salstats.stats.cells import index_groups
+from salstats.frames import ColumnCodes, case_key
+from salstats.stats.design import index_groups
 
 #: Median, fourths, eighths, D, C, B, A, then Z backwards; M stands for the median only.
 LETTERS = "MFEDCBAZYXWVUTSRQPONLKJIHG"
@@ -34,7 +34,7 @@ def letter_values(
     level: float = 0.95,
     outside: bool = True,
 ) -> pd.DataFrame:
-    """Return letter values of covariates: median, fourths, eighths, ... and what lies outside them.
+    """Letter values of covariates: median, fourths, eighths, ... and what lies outside them.
 
     The i-th pair of letter values cuts off about 2^-i of the observations at each end. An observation is a
     case, or a case and task where there are tasks: a scores frame repeats it for every method and metric,
@@ -142,9 +142,10 @@ def _observations(
 ) -> tuple[dict[str, np.ndarray], pd.DataFrame, np.ndarray]:
     """Return each covariate with one value per observation, the groups' keys, and each one's group."""
     key = list(dict.fromkeys([*case_key(frame), *(c for c in ("task",) if c in frame.columns), *by]))
-    codes = combined_codes(frame, key) if "case" in frame.columns else np.arange(len(frame))
+    coded = ColumnCodes(frame)
+    codes = coded.combined(key) if "case" in frame.columns else np.arange(len(frame))
     first = np.unique(codes, return_index=True)[1]
-    group_codes, keys = index_groups(frame.iloc[first], by)
+    group_codes, keys = index_groups(coded.take(first), by)
     found = {}
     for covariate in covariates:
         values = check_numeric(frame, covariate, "frame")

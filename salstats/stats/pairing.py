@@ -1,21 +1,94 @@
-"""Put each score beside the reference's score on the same case, by key and never by position."""
+"""Each score beside the reference's score on the same case, by key and never by position."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from salstats.checks import ColumnError, SalstatsError, did_you_mean, quoted
-from salstats.frames import combined_codes
+from salstats.frames import ColumnCodes
 
 _ALWAYS = ("dataset", "case", "task", "metric")
 _WHERE_BOTH_HAVE_THEM = ("reader", "model", "seed")
 
 
-def pair_with_reference(scores: pd.DataFrame, reference: str) -> pd.DataFrame:
-    """Return the rows of every method but `reference`, with the reference's score beside each.
+@dataclass(frozen=True)
+class Pairs:
+    """Rows of scores of methods and of the reference for the same key.
+
+    Attributes
+    ----------
+    own, partner : ndarray of int, shape (n_pairs,)
+        Row of the method and row of the reference, -1 where there is none. First come all rows of the
+        methods in their order, then rows of the reference that a method lacks.
+    like : ndarray of int, shape (n_pairs,)
+        A row of the method, which tells its name also where `own` is -1.
+    """
+
+    own: np.ndarray
+    partner: np.ndarray
+    like: np.ndarray
+
+    @property
+    def source(self) -> np.ndarray:
+        """Row that tells the key of each pair: the method's where it has one, else the reference's."""
+        return np.where(self.own >= 0, self.own, self.partner)
+
+
+def pair_rows(codes: ColumnCodes, reference: str) -> Pairs:
+    """Pairs of every method with `reference`.
 
     Pairs are formed on data set, case, task and metric, and on reader, model and seed where both
     the reference and the methods have them: so one human score per case serves the five seeds of a
-    method, and where both were made per seed they meet seed by seed.
+    method, and where both were made per seed they meet seed by seed. A method that was never scored on a
+    task or metric lacks nothing there.
+
+    Raises
+    ------
+    SalstatsError
+        `reference` is not among the methods, or it is the only one.
+    ColumnError
+        The reference has two rows for one key.
+    """
+    scores = codes.frame
+    is_reference = (scores["method"] == reference).to_numpy()
+    _check_reference(scores, reference, is_reference)
+    on = [c for c in _ALWAYS if c in scores.columns]
+    on += [c for c in _WHERE_BOTH_HAVE_THEM if c in scores.columns and _both_have(scores[c], is_reference)]
+    keys = codes.combined(on)
+    n_keys = int(keys.max()) + 1
+    theirs = np.flatnonzero(is_reference)
+    repeated = np.flatnonzero(np.bincount(keys[theirs], minlength=n_keys) > 1)
+    position = np.full(n_keys, -1)
+    position[keys[theirs]] = theirs
+    if len(repeated):
+        row = int(position[repeated[0]])
+        shown = ", ".join(f"{c} {scores[c].iloc[row]}" for c in on)
+        raise ColumnError(
+            f"method {reference!r} has several rows for one key ({shown}), so a score has several to be "
+            "compared with; average them first, or keep one"
+        )
+    own = np.flatnonzero(~is_reference)
+    groups = codes.combined([c for c in ("task", "metric") if c in scores.columns])
+    methods = codes.column("method").codes
+    lacking, like = [], []
+    for method in pd.unique(methods[own]):
+        rows = own[methods[own] == method]
+        has_key, scored = np.zeros(n_keys, dtype=bool), np.zeros(int(groups.max()) + 1, dtype=bool)
+        has_key[keys[rows]] = scored[groups[rows]] = True
+        lacking.append(theirs[~has_key[keys[theirs]] & scored[groups[theirs]]])
+        like.append(np.full(len(lacking[-1]), rows[0]))
+    lacked = np.concatenate(lacking)
+    return Pairs(
+        np.concatenate([own, np.full(len(lacked), -1)]),
+        np.concatenate([position[keys[own]], lacked]),
+        np.concatenate([own, *like]),
+    )
+
+
+def pair_with_reference(scores: pd.DataFrame, reference: str) -> pd.DataFrame:
+    """Rows of every method but `reference`, with the reference's score beside each.
 
     Parameters
     ----------
@@ -35,76 +108,51 @@ def pair_with_reference(scores: pd.DataFrame, reference: str) -> pd.DataFrame:
     Raises
     ------
     SalstatsError
-        `reference` is not among the methods, or it is the only one.
-    ColumnError
-        The reference has two rows for one key.
+        As for `pair_rows`.
     """
-    methods = list(pd.unique(scores["method"]))
-    if reference not in methods:
+    pairs = pair_rows(ColumnCodes(scores), reference)
+    paired = scores.iloc[pairs.source].reset_index(drop=True)
+    values = scores["score"].to_numpy(dtype=np.float64)
+    paired["method"] = scores["method"].array.take(pairs.like)
+    paired["score"] = np.where(pairs.own >= 0, values[pairs.own], np.nan)
+    paired["reference_score"] = np.where(pairs.partner >= 0, values[pairs.partner], np.nan)
+    if "reason" in scores.columns:
+        paired["reference_reason"] = scores["reason"].array.take(pairs.partner, allow_fill=True)
+    return paired
+
+
+def reference_in_every_group(
+    scores: pd.DataFrame, reference: str, by: str | Sequence[str] | None
+) -> pd.DataFrame:
+    """Scores with the reference's rows beside every model and seed, where it has none itself.
+
+    People belong to no network: grouped by it they are the reference of each. Anything else stays as it is.
+    """
+    columns = () if by is None else (by,) if isinstance(by, str) else tuple(by)
+    for column in (c for c in ("model", "seed") if c in columns and c in scores.columns):
+        of_reference = scores["method"] == reference
+        held = scores[column]
+        if not of_reference.any() or held[of_reference].notna().any() or held[~of_reference].isna().any():
+            continue
+        shared, others = scores[of_reference], scores[~of_reference]
+        copies = [shared.assign(**{column: value}) for value in others[column].unique()]
+        scores = pd.concat([others, *copies], ignore_index=True)
+    return scores
+
+
+def _check_reference(scores: pd.DataFrame, reference: str, is_reference: np.ndarray) -> None:
+    """Raise SalstatsError unless the reference is one of several methods."""
+    if not is_reference.any():
+        methods = list(pd.unique(scores["method"]))
         hint = did_you_mean(reference, methods)
         raise SalstatsError(
             f"reference={reference!r} is not a method of these scores ({quoted(methods)}){hint}"
         )
-    others = [m for m in methods if m != reference]
-    if not others:
+    if is_reference.all():
         raise SalstatsError(f"{reference!r} is the only method of these scores; there is nothing to compare")
-    is_reference = (scores["method"] == reference).to_numpy()
-    on = [c for c in _ALWAYS if c in scores.columns]
-    on += [
-        c
-        for c in _WHERE_BOTH_HAVE_THEM
-        if c in scores.columns
-        and scores.loc[is_reference, c].notna().any()
-        and scores.loc[~is_reference, c].notna().any()
-    ]
-    codes = combined_codes(scores, on)
-    n_keys = int(codes.max()) + 1
-    reference_rows = np.flatnonzero(is_reference)
-    position = np.full(n_keys, -1)
-    position[codes[reference_rows]] = reference_rows
-    if (np.bincount(codes[reference_rows], minlength=n_keys) > 1).any():
-        key = int(np.flatnonzero(np.bincount(codes[reference_rows], minlength=n_keys) > 1)[0])
-        row = int(position[key])
-        shown = ", ".join(f"{c} {scores[c].iloc[row]}" for c in on)
-        raise ColumnError(
-            f"method {reference!r} has several rows for one key ({shown}), so a score has several to be "
-            "compared with; average them first, or keep one"
-        )
-    method_rows = np.flatnonzero(~is_reference)
-    values = scores["score"].to_numpy(dtype=np.float64)
-    partner = position[codes[method_rows]]
-    paired = scores.iloc[method_rows].copy()
-    paired["reference_score"] = np.where(partner >= 0, values[partner], np.nan)
-    if "reason" in scores.columns:
-        paired["reference_reason"] = scores["reason"].array.take(partner, allow_fill=True)
-    lacking = _reference_rows_without_partner(scores, others, codes, reference_rows, n_keys)
-    if len(lacking):
-        paired = pd.concat([paired, lacking], ignore_index=True)
-    return paired.reset_index(drop=True)
 
 
-def _reference_rows_without_partner(
-    scores: pd.DataFrame, others: list[str], codes: np.ndarray, reference_rows: np.ndarray, n_keys: int
-) -> pd.DataFrame:
-    """Return one row per method and reference row that the method lacks, its score undefined."""
-    parts = []
-    methods = scores["method"].to_numpy()
-    group_columns = [c for c in ("task", "metric") if c in scores.columns]
-    groups = combined_codes(scores, group_columns)
-    for method in others:
-        rows = np.flatnonzero(methods == method)
-        present = np.zeros(n_keys, dtype=bool)
-        present[codes[rows]] = True
-        # a method that was never scored on a task or metric is not compared there at all
-        scored = np.zeros(int(groups.max()) + 1, dtype=bool)
-        scored[groups[rows]] = True
-        missing = reference_rows[~present[codes[reference_rows]] & scored[groups[reference_rows]]]
-        if len(missing):
-            part = scores.iloc[missing].copy()
-            part["reference_score"] = part["score"]
-            part["score"] = np.nan
-            if "reason" in part.columns:
-                part["reference_reason"] = part["reason"]
-            part["method"] = method
-            parts.append(part)
-    return pd.concat(parts, ignore_index=True) if parts else scores.iloc[:0]
+def _both_have(column: pd.Series, is_reference: np.ndarray) -> bool:
+    """Return whether the reference and the methods fill in a column."""
+    given = column.notna().to_numpy()
+    return bool(given[is_reference].any() and given[~is_reference].any())

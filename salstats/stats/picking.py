@@ -6,10 +6,9 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import ColumnError, SalstatsError, check_by, check_choice, quoted, warn
-from salstats.frames import DEFAULT_BY, KEY_COLUMNS, case_key, check_scores
+from salstats.frames import DEFAULT_BY, KEY_COLUMNS, ColumnCodes, case_key, check_scores
 from salstats.metrics.registry import direction
-from salstats.stats.grouping import group_label, group_list, row_groups
-from salstats.stats.summary import check_one_metric
+from salstats.stats.design import check_one_metric, group_label, group_list, row_groups
 
 #: What each pick stands near to, of scores of which more is better. Extremes choose before the others.
 _TARGETS: dict[str, Callable[[np.ndarray], float]] = {
@@ -32,7 +31,7 @@ def pick_cases(
     task: str | None = None,
     by: str | Sequence[str] | None = None,
 ) -> pd.DataFrame:
-    """Return the rows of the cases whose scores are the worst, nearest the median or mean, and the best.
+    """Rows of the cases whose scores are the worst, nearest the median or mean, and the best.
 
     For figures that show examples: which cases they show follows from the scores and from nothing else.
 
@@ -98,9 +97,10 @@ def pick_cases(
     for column, value in (("metric", metric), ("method", method), ("task", task)):
         frame = _only(frame, column, value)
     columns = check_by(frame, by, DEFAULT_BY)
-    check_one_metric(frame, columns)
     frame = frame.reset_index(drop=True)
-    keys, groups = row_groups(frame, columns)
+    codes = ColumnCodes(frame)
+    check_one_metric(codes, columns)
+    keys, groups = row_groups(codes, columns)
     larger = [direction(name) >= 0 for name in frame["metric"]]
     rows: list[int] = []
     chosen: list[tuple[str, float]] = []

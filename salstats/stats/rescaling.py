@@ -7,13 +7,13 @@ import pandas as pd
 
 from salstats.checks import ValueRangeError, check_by, check_columns, check_frame, check_numeric
 from salstats.frames import combined_codes
-from salstats.stats.absent import ABSENT
+from salstats.stats.carried import ABSENT
 
 
 def normalize(
     data: pd.DataFrame, columns: str | Sequence[str], *, within: str | Sequence[str] | None = None
 ) -> pd.DataFrame:
-    """Return the frame with columns rescaled to run from 0 to 1 (min-max).
+    """Frame with columns rescaled to run from 0 to 1 (min-max).
 
     A coefficient of a rescaled covariate is the change from its smallest to its largest value, and so
     depends on the two most extreme rows.

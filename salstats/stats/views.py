@@ -14,8 +14,8 @@ from salstats.checks import (
     check_numeric,
     quoted,
 )
-from salstats.frames import KEY_COLUMNS
-from salstats.stats.cells import index_groups
+from salstats.frames import KEY_COLUMNS, ColumnCodes
+from salstats.stats.design import index_groups
 
 #: How the values of several views become one.
 RULES = ("max", "mean")
@@ -28,7 +28,7 @@ def over_views(
     by: str | Sequence[str] = "patient",
     rule: str = "max",
 ) -> pd.DataFrame:
-    """Return one row per patient of a frame with one per view.
+    """One row per patient of a frame with one per view.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def over_views(
     if shared:
         raise ColumnError(f"value {quoted(shared)} names what rows are told apart by, not a number")
     numbers = {v: check_numeric(frame, v, "frame") for v in values}
-    codes, found = index_groups(frame, keys)
+    codes, found = index_groups(ColumnCodes(frame), keys)
     grouped = pd.DataFrame(numbers).groupby(codes)
     # both leave out what is undefined
     combined = grouped.max() if rule == "max" else grouped.mean()

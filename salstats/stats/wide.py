@@ -16,9 +16,8 @@ from salstats.checks import (
     did_you_mean,
     quoted,
 )
-from salstats.frames import KEY_COLUMNS, SCORES_COLUMNS, check_scores
-from salstats.stats.cells import index_groups
-from salstats.stats.units import Units, check_unit, resolve_unit, warn_unnamed_units
+from salstats.frames import KEY_COLUMNS, SCORES_COLUMNS, ColumnCodes, coded_scores
+from salstats.stats.design import Units, check_unit, resolve_unit, warn_unnamed_units
 
 
 def is_scores_frame(frame: pd.DataFrame) -> bool:
@@ -27,7 +26,12 @@ def is_scores_frame(frame: pd.DataFrame) -> bool:
 
 
 def wide_table(data: pd.DataFrame, names: Sequence[str], keep: Sequence[str] = ()) -> pd.DataFrame:
-    """Return a table in which every one of `names` is a column.
+    """Table in which every one of `names` is a column; see `wide_codes`."""
+    return wide_codes(data, names, keep).frame
+
+
+def wide_codes(data: pd.DataFrame, names: Sequence[str], keep: Sequence[str] = ()) -> ColumnCodes:
+    """Table in which every one of `names` is a column, coded.
 
     Parameters
     ----------
@@ -41,12 +45,12 @@ def wide_table(data: pd.DataFrame, names: Sequence[str], keep: Sequence[str] = (
 
     Returns
     -------
-    DataFrame
-        Of a scores frame: one row per data set, case, task, method, reader, model and seed that has a score
-        of a metric wanted, NaN where it lacks another; without a metric among the names, one row per data
-        set, case, task and combination of `keep`, so that a covariate that stands beside every metric and
-        method is used once. A covariate that is missing in some rows of an observation is taken from the
-        others. With the name "score" the frame is returned as it is.
+    ColumnCodes
+        Its frame is, of a scores frame: one row per data set, case, task, method, reader, model and seed
+        that has a score of a metric wanted, NaN where it lacks another; without a metric among the names, one
+        row per data set, case, task and combination of `keep`, so that a covariate that stands beside
+        every metric and method is used once. A covariate that is missing in some rows of an observation
+        is taken from the others. With the name "score" the frame is returned as it is.
 
     Raises
     ------
@@ -57,8 +61,8 @@ def wide_table(data: pd.DataFrame, names: Sequence[str], keep: Sequence[str] = (
     frame = check_frame(data, "data")
     if not is_scores_frame(frame):
         check_columns(frame, names, "data")
-        return frame
-    check_scores(frame, "data")
+        return ColumnCodes(frame)
+    coded = coded_scores(frame, "data")
     metrics = [str(m) for m in pd.unique(frame["metric"])]
     wanted = [n for n in names if n not in frame.columns]
     for name in wanted:
@@ -75,14 +79,15 @@ def wide_table(data: pd.DataFrame, names: Sequence[str], keep: Sequence[str] = (
             "metric; name metrics only, or use 'score' with by='metric'"
         )
     if "score" in names:
-        return frame
+        return coded
     if wanted:
-        rows = frame[frame["metric"].isin(wanted).to_numpy()]
+        coded = coded.take(np.flatnonzero(frame["metric"].isin(wanted).to_numpy()))
         key = [c for c in KEY_COLUMNS if c in frame.columns and c != "metric"]
     else:
-        rows = frame
         key = list(dict.fromkeys([c for c in ("dataset", "case", "task") if c in frame.columns] + [*keep]))
-    codes, table = index_groups(rows, key)
+    rows, codes = coded.frame, coded.combined(key)
+    found = coded.take(np.unique(codes, return_index=True)[1], key)
+    table = found.frame
     for column in dict.fromkeys([*names, *keep]):
         if column not in key and column not in wanted:
             table[column] = _one_value(rows, codes, key, column)
@@ -92,7 +97,7 @@ def wide_table(data: pd.DataFrame, names: Sequence[str], keep: Sequence[str] = (
         here = metric_of_row == metric
         values[codes[here]] = scores[here]
         table[metric] = values
-    return table
+    return found
 
 
 def _one_value(rows: pd.DataFrame, codes: np.ndarray, key: list[str], column: str) -> Any:
@@ -121,8 +126,8 @@ def columns_to_correlate(
     by: str | Sequence[str] | None,
     stratified: str | None,
     unit: str | None,
-) -> tuple[list[str], list[str], pd.DataFrame, np.ndarray, np.ndarray]:
-    """Return grouping columns, strata, the table of both columns, and their numbers, NaN where missing."""
+) -> tuple[list[str], list[str], ColumnCodes, np.ndarray, np.ndarray]:
+    """Grouping columns, strata, the coded table of both columns, and their numbers, NaN where missing."""
     frame = check_frame(data, "data")
     if x == y:
         raise ValueRangeError(f"x and y are both {x!r}; name two columns or metrics")
@@ -131,8 +136,9 @@ def columns_to_correlate(
     if stratified in groups:
         raise ColumnError(f"stratified={stratified!r} is also in by={groups}; leave it out of one of them")
     carried = unit_columns(frame, unit)
-    table = wide_table(frame, [x, y], [*groups, *strata, *carried])
-    return groups, strata, table, check_numeric(table, x, "data"), check_numeric(table, y, "data")
+    codes = wide_codes(frame, [x, y], [*groups, *strata, *carried])
+    first, second = (check_numeric(codes.frame, name, "data") for name in (x, y))
+    return groups, strata, codes, first, second
 
 
 def unit_columns(frame: pd.DataFrame, unit: str | None) -> list[str]:
@@ -141,11 +147,12 @@ def unit_columns(frame: pd.DataFrame, unit: str | None) -> list[str]:
     return [c for c in ("patient", unit) if c is not None and c in frame.columns]
 
 
-def find_units(table: pd.DataFrame, unit: str | None) -> Units | None:
-    """Return the units of a table, or None where it has no column `case` or `patient` and none is named."""
+def find_units(codes: ColumnCodes, unit: str | None) -> Units | None:
+    """Units of a table, or None where it has no column `case` or `patient` and none is named."""
+    table = codes.frame
     if unit is None and "case" not in table.columns:
         if "patient" not in table.columns:
             warn_unnamed_units(table)
             return None
         unit = "patient"
-    return resolve_unit(table, unit, "data")
+    return resolve_unit(codes, unit, "data")

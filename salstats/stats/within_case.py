@@ -1,23 +1,17 @@
 """How much a score changes within a case when the map is made again: by another seed, or another training."""
 
-import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, SalstatsWarning, check_by, check_columns, warn
+from salstats.checks import ColumnError, check_by, check_columns, warn
 from salstats.frames import DEFAULT_BY, KEY_COLUMNS, ColumnCodes, coded_scores, estimates_frame
-from salstats.stats.cells import Cells, index_groups, ratio, sum_cells
-from salstats.stats.estimand import Estimand
-from salstats.stats.grouping import warn_pooled_methods
-from salstats.stats.inference import check_settings, infer
-from salstats.stats.summary import check_one_metric
-from salstats.stats.units import resolve_unit
+from salstats.stats.design import check_one_metric, index_groups, resolve_unit, warn_pooled_methods
+from salstats.stats.estimands import Cells, Estimand, Target, ratio, sum_cells
+from salstats.stats.inference import check_options, infer
 
-#: Intervals whose limits may be taken through a root: they ask for the order of the replicates only.
-INTERVALS = ("percentile", "bca")
 #: What this package calls a mean over trainings, as a seed or as a model.
 MEANS = ("mean", "ensemble")
 #: Two measurements of a case differ by less than this times the SD within a case, 19 times of 20.
@@ -36,7 +30,7 @@ def within_case_sd(
     rng: int | np.random.Generator = 0,
     draws: np.ndarray | None = None,
 ) -> pd.DataFrame:
-    """Return the standard deviation of a score within a case, over seeds or trainings, for each group.
+    """Standard deviation of a score within a case, over seeds or trainings, for each group.
 
     Small is repeatable: the same image, asked again, gets the same score. It is the root of the mean of the
     cases' variances, and NaN where no case of a group was scored twice.
@@ -120,6 +114,8 @@ def within_case_sd(
        estimate   n  over  n_repeats    icc
     0     0.091  24  seed        2.0  0.913
     """
+    # of these intervals the limits may be taken through a root: they ask for the order of replicates only
+    options = check_options("within_case_sd", interval, level, n_replicates, rng, draws)
     codes = coded_scores(scores)
     check_columns(scores, [over])
     columns = check_by(scores, by, [c for c in (*DEFAULT_BY, "model") if c != over])
@@ -127,14 +123,13 @@ def within_case_sd(
         raise ColumnError(f"over={over!r} is what is repeated, so it may not be in by ({', '.join(columns)})")
     if over not in KEY_COLUMNS[5:]:
         raise ColumnError(f"over={over!r} does not tell repetitions of a case apart; take 'seed' or 'model'")
-    check_one_metric(scores, columns)
+    check_one_metric(codes, columns)
     warn_pooled_methods(scores, columns)
     warn_of_means(scores[over].dropna(), over)
-    units = resolve_unit(scores, unit, codes=codes)
-    settings = check_settings(interval, INTERVALS, level, n_replicates, rng, draws, units.n)
+    units = resolve_unit(codes, unit)
     place, first = _places(codes, over)
     repeats = _repeats(scores["score"].to_numpy(dtype=np.float64), place, len(first))
-    group, keys = index_groups(scores, columns, codes)
+    group, keys = index_groups(codes, columns)
     _check_together(scores, columns, over, place, group != group[first][place])
     group = group[first]
     twice = np.bincount(group, repeats["df"] > 0, len(keys)).astype(np.int64)
@@ -144,16 +139,16 @@ def within_case_sd(
         )
     # what was made once has nothing to resample
     there = np.flatnonzero(twice)
-    sums = sum_cells(repeats["squares"], units.codes[first], units.n, group, keys)
-    counts = sum_cells(repeats["df"], units.codes[first], units.n, group, keys)
-    some = keys.iloc[there].reset_index(drop=True)
-    cells = Cells(
-        some, sums.sums[:, there], counts.sums[:, there], np.zeros(len(there), int), np.arange(len(there))
+    squares, counts = (
+        sum_cells(repeats[what], units.codes[first], units.n, group, len(keys)).sums[:, there]
+        for what in ("squares", "df")
     )
-    with warnings.catch_warnings():
-        # a method that does not depend on the seed has an SD of 0, which is known and not uncertain
-        warnings.filterwarnings("ignore", "the .* interval has width 0", SalstatsWarning)
-        result = infer(cells, Estimand("mean", np.eye(len(there))), settings, some)
+    none = np.zeros(len(there), dtype=np.int64)
+    cells = Cells(squares, counts, none, np.arange(len(there)))
+    some = keys.iloc[there].reset_index(drop=True)
+    target = Target("within_case_sd", cells, Estimand("mean", np.eye(len(there))), some, none)
+    # a method that does not depend on the seed has an SD of 0, which is known and not uncertain
+    result = infer(target, options, constant=True)
     assert result.replicates is not None
     roots = pd.DataFrame(np.sqrt(result.replicates))
     estimate = np.sqrt(result.estimate)
@@ -182,7 +177,7 @@ def within_case_sd(
         "over": over,
         **_spread(repeats, group, len(keys)),
         "repeatability": _REPEATABILITY * table["estimate"],
-        "n_replicates": settings.n_replicates,
+        **options.columns(),
     }
     return estimates_frame(keys, table, special)
 

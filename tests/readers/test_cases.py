@@ -5,7 +5,8 @@ import pytest
 
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsError
-from salstats.stats.units import resolve_unit
+from salstats.frames import ColumnCodes
+from salstats.stats.design import resolve_unit
 
 ROW = "method,metric,score"
 STUDY = "oracles/chexlocalize/study/expected"
@@ -40,7 +41,7 @@ def test_the_patient_in_the_name_of_a_case_stays_the_unit(text_file):
     frame = ss.read_scores(file, rename={"Patient ID": "patient"}, case=["patient", "Image"])
     assert frame["case"].tolist() == ["007_1", "007_2", "008_1"]
     assert frame["patient"].tolist() == ["007", "007", "008"]
-    assert resolve_unit(frame, None).name == "patient"
+    assert resolve_unit(ColumnCodes(frame), None).name == "patient"
 
 
 @pytest.mark.parametrize("column", ["patient", "Patient ID"])

@@ -9,7 +9,7 @@ import pytest
 import salstats as ss
 from salstats.checks import FormulaError, InputFileError, SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.cli.app import run
-from salstats.stats import resampling
+from salstats.stats import draws as resampling
 from salstats.stats.models import covariance
 
 

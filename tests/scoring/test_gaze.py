@@ -22,7 +22,7 @@ from salstats.images.map_steps import resize_in_range
 from salstats.metrics import fixation as metric
 from salstats.readers.gaze import read_gaze
 from salstats.scoring.gaze import center_bias_of, score_gaze
-from salstats.stats.summary import summarize
+from salstats.stats.summaries import summarize
 
 #: The reference sums its fixation maps in single precision, whose unit is 6e-8.
 SINGLE = 1e-7

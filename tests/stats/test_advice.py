@@ -51,7 +51,7 @@ def test_what_stays_inside_is_named_by_metric_and_whatever_n(metric, proportion)
     keys = pd.DataFrame({"metric": [metric]})
     frame = keys.assign(term="mean", estimate=0.9, conf_low=-1.2, conf_high=1.2, interval="t")
     with pytest.warns(SalstatsWarning, match="percentile limits stay inside") as said:
-        warn_beyond_range(frame, keys)
+        warn_beyond_range(frame)
     text = str(said[0].message)
     assert ("wilson" in text) == proportion
     assert "few" not in text

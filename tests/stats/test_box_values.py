@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.stats.box_values import box_values
+from salstats.stats.summaries import box_values
 
 
 def scores_of(values, **columns):

@@ -150,7 +150,7 @@ def test_paired_bootstrap_interval_equals_r(
 def test_bca_levels_are_those_of_boot_ci_with_its_jackknife(boot60, boot60_draws, r_expected, stat):
     # rsample centres the jackknife at its mean and boot.ci interpolates on the normal scale; the levels
     # are boot's, read off with boot's rule here
-    from salstats.stats import intervals
+    from salstats.stats import limits as kernels
 
     wide = boot60[boot60["metric"] == "iou"].pivot(index="case", columns="method", values="score")
     human, saliency = wide["human"].to_numpy(), wide["gradcam"].to_numpy()
@@ -160,7 +160,7 @@ def test_bca_levels_are_those_of_boot_ci_with_its_jackknife(boot60, boot60_draws
     else:
         estimate, jackknife = (h - s) / n, (h - s - human + saliency) / (n - 1)
     replicates = r_expected("boot_t")[[stat]].to_numpy()
-    levels = intervals.bca_probabilities(replicates, np.array([estimate]), jackknife[:, None], 0.95)
+    levels = kernels.bca_probabilities(replicates, np.array([estimate]), jackknife[:, None], 0.95)
     got = [r_quantile(replicates[:, 0], p) for p in levels[:, 0]]
     want = r_expected("boot_ci").query("stat == @stat and type == 'bca_jack' and conf == 0.95")
     np.testing.assert_allclose(got, want[["lo", "hi"]].to_numpy()[0], rtol=1e-9)

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from salstats.checks import ColumnError, SalstatsWarning
-from salstats.stats.description import describe
+from salstats.stats.summaries import describe
 
 # the same sums in another order
 ROUNDING = 1e-12

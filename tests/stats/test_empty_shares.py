@@ -7,7 +7,7 @@ from salstats.checks import ColumnError, SalstatsWarning, ValueRangeError
 from salstats.display.tables.marks import best_rows
 from salstats.scoring.cases import ABSENT, EMPTY, NEGATIVE, PREDICTED_NEGATIVE
 from salstats.stats import empty_shares as module
-from salstats.stats.absent import NOTHING_THERE
+from salstats.stats.carried import NOTHING_THERE
 from salstats.stats.empty_shares import empty_shares
 
 #: Cases a ... h; `sure` marks the finding in all, `shy` in six, `absent` cases hold no finding.

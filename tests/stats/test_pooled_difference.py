@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 
 from salstats.checks import SalstatsError
-from salstats.stats.pooled_difference import pooled_difference
-from salstats.stats.pooled_rates import pooled_rates
+from salstats.stats.rates import pooled_difference, pooled_rates
 
 RTOL = 1e-12
 N_PATIENTS = 30

@@ -7,8 +7,9 @@ import pandas as pd
 
 from salstats.display.plots.panels import has_limits
 from salstats.display.text.format import STYLES, count_text, joined, level_text
-from salstats.display.text.vocabulary import INTERVALS, NO_INTERVAL, limits_name, procedure_name
+from salstats.display.text.vocabulary import NO_INTERVAL, limits_name, procedure_name
 from salstats.stats.advice import beyond_range
+from salstats.stats.intervals import find_interval
 
 #: Labels of methods that are no names.
 _COMMON_NOUNS = ("Human benchmark", "Saliency method", "Interobserver", "Occlusion")
@@ -35,7 +36,8 @@ def interval_note(frame: pd.DataFrame) -> str:
 
 def _intervals(kind: str) -> str:
     """Return what intervals of a kind are called."""
-    return f"{INTERVALS[kind].brief if kind in INTERVALS else kind} intervals"
+    record = find_interval(kind)
+    return f"{kind if record is None else record.brief or record.label} intervals"
 
 
 def in_sentence(label: str) -> str:

@@ -11,7 +11,7 @@ from salstats.display.plots.flow_sheet import Line, Sheet
 from salstats.display.plots.theme import COLUMN_MM
 from salstats.display.text.format import count_text, counted, joined, plural
 from salstats.display.text.labels import Labels
-from salstats.stats.absent import ABSENT, UNDEFINED
+from salstats.stats.carried import ABSENT, UNDEFINED
 from salstats.stats.case_flow import DEFINED, FILE, NO_ROW, OF_REFERENCE, PAIRS, ROWS
 
 _COLUMNS = ("step", "stage", "method", "reason", "excluded", "unit", "n_cases", "n_units", "n_rows")

@@ -11,9 +11,9 @@ import salstats as ss
 from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, check_columns, quoted
 from salstats.display.report.model import Choices, Settings
 from salstats.display.text.labels import HUMAN, Labels
-from salstats.frames import DEFAULT_BY, IDENTIFIER_COLUMNS, warn_of_range
+from salstats.frames import DEFAULT_BY, IDENTIFIER_COLUMNS, ColumnCodes, warn_of_range
 from salstats.metrics.registry import has_true_zero, known_metric
-from salstats.stats.units import resolve_unit
+from salstats.stats.design import resolve_unit
 
 #: Columns that are never covariates of a score.
 _NOT_COVARIATES = (
@@ -89,7 +89,7 @@ def settings_for(scores: pd.DataFrame, choices: Choices) -> Settings:
             )
     if not scores["score"].notna().any():
         raise SalstatsError(f"none of the {len(scores)} scores is defined, so there is nothing to report")
-    units = resolve_unit(scores, choices.unit)
+    units = resolve_unit(ColumnCodes(scores), choices.unit)
     if units.n < 2:
         raise SalstatsError(
             f"there is one {units.name} only, so nothing can be said of others; a report needs two or more"

@@ -13,23 +13,9 @@ from salstats.display.report.wording import (
     unit_words,
 )
 from salstats.display.text.format import MINUS, count_text, counted, joined, level_text
-from salstats.stats.intervals import BOOTSTRAP
+from salstats.stats.intervals import BOOTSTRAP, find_interval
 
 TIMES = "\u00d7"
-#: Kinds of intervals: how they were made.
-_INTERVALS = {
-    "percentile": "percentile bootstrap intervals (Davison and Hinkley 1997)",
-    "order": "bootstrap intervals between order statistics of the replicates",
-    "basic": "basic bootstrap intervals (Davison and Hinkley 1997)",
-    "normal": "bias-corrected normal bootstrap intervals (Davison and Hinkley 1997)",
-    "bca": "bias-corrected and accelerated bootstrap intervals (Efron 1987)",
-    "studentized": "studentized bootstrap intervals (Davison and Hinkley 1997)",
-    "t": "from Student's t distribution with standard errors clustered by {unit}",
-    "delta": "from the delta method with standard errors clustered by {unit} and Student's t distribution",
-    "fieller": "Fieller sets with standard errors clustered by {unit} (Fieller 1954)",
-    "wilson": "Wilson score intervals, with a design effect for several rows of one {unit}",
-    "exact": "Clopper-Pearson intervals, with a design effect for several rows of one {unit}",
-}
 _FAMILYWISE, _DISCOVERY = "the family-wise error rate", "the false discovery rate"
 _POSITIVE = " for independent or positively dependent tests"
 #: Procedures: how they are cited, and what they control.
@@ -51,7 +37,9 @@ _PROCEDURES = {
 
 def interval_words(kind: str, nouns: Sequence[str], settings: Settings) -> str:
     """Return how the intervals of means and contrasts were made; `nouns` say of what."""
-    text = _INTERVALS[kind].format(unit=unit_words(settings.unit)[0])
+    record = find_interval(kind)
+    assert record is not None
+    text = record.note.format(unit=unit_words(settings.unit)[0])
     return f"The {level_text(settings.level)}% confidence intervals of {joined(nouns)} were {text}."
 
 

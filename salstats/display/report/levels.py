@@ -19,7 +19,7 @@ from salstats.display.report.wording import (
 )
 from salstats.display.text.format import count_range, count_text, counted, joined, percent_text
 from salstats.display.text.labels import Labels
-from salstats.stats.absent import NOTHING_THERE, UNDEFINED
+from salstats.stats.carried import NOTHING_THERE, UNDEFINED
 from salstats.stats.case_flow import DEFINED, FILE, PAIRS, ROWS
 
 

@@ -28,7 +28,7 @@ from salstats.display.text.format import MINUS, count_text, joined, level_text, 
 from salstats.display.text.labels import Labels
 from salstats.display.text.vocabulary import METRICS_IN_FULL
 from salstats.metrics.registry import Metric
-from salstats.stats.absent import UNDEFINED, missing_scores
+from salstats.stats.carried import UNDEFINED, missing_scores
 from salstats.stats.case_flow import FILE
 from salstats.stats.intervals import BOOTSTRAP
 from salstats.stats.models.covariance import CLUSTERED

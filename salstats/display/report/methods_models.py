@@ -17,6 +17,7 @@ from salstats.display.report.wording import (
 )
 from salstats.display.text.format import MINUS, joined
 from salstats.display.text.labels import Labels
+from salstats.stats.intervals import find_interval
 
 
 def regression_methods(frames: Mapping[str, pd.DataFrame], settings: Settings, labels: Labels) -> list[str]:
@@ -117,12 +118,9 @@ def _rank_correlations(frames: Mapping[str, pd.DataFrame], settings: Settings, l
 
 def _fisher(frame: pd.DataFrame) -> str:
     """Return the standard error on Fisher's z scale."""
-    errors = {
-        "fisher": f"1/√(n {MINUS} 3)",
-        "bonett-wright": f"√((1 + r²/2)/(n {MINUS} 3)) (Bonett and Wright 2000)",
-        "fieller": f"√(1.06/(n {MINUS} 3))",
-    }
-    return errors[str(frame["interval"].iloc[0])]
+    record = find_interval(frame["interval"].iloc[0], frame["term"].iloc[0])
+    assert record is not None
+    return record.note
 
 
 def _areas(frames: Mapping[str, pd.DataFrame], settings: Settings, labels: Labels) -> list[str]:

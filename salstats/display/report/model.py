@@ -11,8 +11,8 @@ import pandas as pd
 from salstats.checks import InputFileError, SalstatsError, check_choice, check_count, check_level
 from salstats.display.text.format import STYLES
 from salstats.stats.adjust import check_procedure
-from salstats.stats.contrasts import DIFFERENCE_INTERVALS
-from salstats.stats.paired import TESTS
+from salstats.stats.intervals import names_of
+from salstats.stats.paired_tests import TESTS
 
 #: Bootstrap replicates of a report: what is printed should not hang on the seed. Of 10,000 replicates the
 #: Monte-Carlo error of a 95 % limit is 3 % of the standard error, of 1,000 it is 8 %.
@@ -42,7 +42,7 @@ class Choices:
         """Raise where one of them is none of its choices."""
         check_choice(self.style, tuple(STYLES), "style")
         check_level(self.level)
-        check_choice(self.interval, DIFFERENCE_INTERVALS, "interval")
+        check_choice(self.interval, names_of("difference"), "interval")
         check_choice(self.test, TESTS, "test")
         check_procedure(self.adjust, "adjust")
         for file in self.inputs:

@@ -22,7 +22,7 @@ from salstats.display.report.wording import pooled_rows
 from salstats.display.text.format import count_text, joined, plural
 from salstats.display.text.labels import Labels
 from salstats.frames import check_scores
-from salstats.stats.absent import is_absent
+from salstats.stats.carried import is_absent
 
 
 def write_report(

@@ -19,13 +19,12 @@ from salstats.display.text.format import (
     plural,
 )
 from salstats.display.text.labels import LAST, Labels
-from salstats.display.text.vocabulary import ABBREVIATIONS, INTERVALS, NO_INTERVAL, PAIRED_TESTS, limits_name
+from salstats.display.text.vocabulary import ABBREVIATIONS, NO_INTERVAL, PAIRED_TESTS, limits_name
 from salstats.metrics.registry import METRICS
-from salstats.stats.absent import missing_scores
 from salstats.stats.advice import beyond_range
-from salstats.stats.cells import AVERAGE, OVERALL
-from salstats.stats.how_scored import SEVERAL
-from salstats.stats.intervals import BOOTSTRAP
+from salstats.stats.carried import SEVERAL, missing_scores
+from salstats.stats.design import AVERAGE, OVERALL
+from salstats.stats.intervals import find_interval
 
 #: Stands where limits hold impossible values.
 BEYOND = "Limits beyond the range of what is estimated are impossible values: the interval does not fit."
@@ -92,15 +91,13 @@ def _interval_kind(kind: str, frame: pd.DataFrame) -> str:
     """Return what an interval is called, with what was resampled or clustered."""
     rows = frame[frame["interval"] == kind]
     unit = single(rows, "unit")
-    known = INTERVALS.get(kind)
-    if known is not None and kind in BOOTSTRAP:
+    known = find_interval(kind, single(rows, "term"))
+    if known is not None and known.kind == "bootstrap":
         of = f" of {plural(str(unit))}" if unit is not None else ""
         replicates = single(rows, "n_replicates")
         how_many = f", {count_text(float(str(replicates)))} replicates" if replicates is not None else ""
-        return f"{known.name}{of}{how_many}"
-    if kind == "fieller" and single(rows, "term") in ("spearman", "kendall"):
-        return "Fisher z transformation, Fieller standard error"
-    name = kind if known is None else known.name
+        return f"{known.label}{of}{how_many}"
+    name = kind if known is None else known.label
     # a regression says what its errors are
     clustered = (
         known is not None

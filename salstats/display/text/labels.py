@@ -11,8 +11,8 @@ import pandas as pd
 from salstats.checks import FormulaError, SalstatsError, quoted, warn
 from salstats.display.text.format import MISSING
 from salstats.metrics.registry import METRICS, known_metric
-from salstats.stats.cells import AVERAGE, OVERALL
-from salstats.stats.how_scored import SEVERAL
+from salstats.stats.carried import SEVERAL
+from salstats.stats.design import AVERAGE, OVERALL
 from salstats.stats.models.formulas import parse_formula
 
 #: Between the variables of an interaction.

@@ -1,49 +1,13 @@
-"""What statistics are called in print: intervals, procedures, tests, correlations, abbreviations."""
+"""What statistics are called in print: procedures, tests, correlations, abbreviations.
+
+Intervals have their names in their records, see `salstats.stats.intervals`.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from salstats.metrics.registry import METRICS
 
-
-@dataclass(frozen=True)
-class Interval:
-    """What a kind of interval is called.
-
-    Attributes
-    ----------
-    name : str
-        Its name in a table's note.
-    brief : str
-        Its name in front of "intervals".
-    clustered : bool
-        Whether it knows which rows belong to one unit, where rows repeat units.
-    """
-
-    name: str
-    brief: str
-    clustered: bool = False
-
-
-INTERVALS = {
-    "percentile": Interval("percentile bootstrap", "percentile bootstrap"),
-    "order": Interval("bootstrap, order statistics of the replicates", "order-statistics bootstrap"),
-    "basic": Interval("basic bootstrap", "basic bootstrap"),
-    "normal": Interval("bootstrap, normal approximation", "normal bootstrap"),
-    "bca": Interval("bias-corrected and accelerated bootstrap", "BCa bootstrap"),
-    "studentized": Interval("studentized bootstrap", "studentized bootstrap"),
-    "t": Interval("Student's t", "t", clustered=True),
-    "wilson": Interval("Wilson score", "Wilson score", clustered=True),
-    "exact": Interval("Clopper-Pearson", "Clopper-Pearson", clustered=True),
-    "delta": Interval("delta method", "delta-method", clustered=True),
-    "fieller": Interval("Fieller", "Fieller", clustered=True),
-    "wald": Interval("Wald", "Wald"),
-    "delong": Interval("DeLong", "DeLong"),
-    "obuchowski": Interval("Obuchowski", "Obuchowski", clustered=True),
-    "logit": Interval("DeLong variance on the logit scale", "logit", clustered=True),
-    "fisher": Interval("Fisher z transformation", "Fisher z"),
-    "bonett-wright": Interval("Fisher z transformation, Bonett-Wright standard error", "Bonett-Wright"),
-}
 #: Estimates whose limits say where replicates lie and are no interval for a true value; see `rank_stability`.
 _OF_REPLICATES = {"rank"}
 NO_INTERVAL = "how far the ranking moves over replicates, no confidence interval for a true rank"

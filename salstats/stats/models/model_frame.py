@@ -14,7 +14,7 @@ from salstats.checks import (
     quoted,
 )
 from salstats.frames import KEY_COLUMNS, ColumnCodes, check_scores
-from salstats.stats.absent import ABSENT, absent_pairs
+from salstats.stats.carried import ABSENT, absent_pairs
 from salstats.stats.models.formulas import Formula
 from salstats.stats.pairing import pair_with_reference
 

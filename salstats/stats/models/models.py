@@ -15,16 +15,15 @@ from salstats.checks import (
     quoted,
     warn,
 )
-from salstats.frames import SCORES_COLUMNS, case_key, coded_scores, combined_codes
-from salstats.stats.absent import is_absent
-from salstats.stats.grouping import row_groups, warn_pooled_methods
+from salstats.frames import SCORES_COLUMNS, ColumnCodes, case_key, coded_scores, combined_codes
+from salstats.stats.carried import is_absent
+from salstats.stats.design import Units, resolve_unit, row_groups, warn_pooled_methods, warn_unnamed_units
 from salstats.stats.models.covariance import CLUSTERED
 from salstats.stats.models.design import Design, Variable, build_design, complete_rows, read_variable
 from salstats.stats.models.families import FAMILIES, family_of, fit_model
 from salstats.stats.models.family import Family, NotEstimableError, Solution
 from salstats.stats.models.formulas import Formula, parse_formula
 from salstats.stats.models.model_frame import grouping_columns, model_frame
-from salstats.stats.units import Units, resolve_unit, warn_unnamed_units
 
 Notes = dict[str, list[str]]
 """What went wrong: the kind, and the models (or why) of each."""
@@ -166,9 +165,11 @@ def fit_models(
         units = repeated = None
         named = [c for c in ("patient", "case") if c in frame.columns and not frame[c].isna().any()]
         if used in CLUSTERED:
-            units = resolve_unit(frame, unit, "data")
+            units = resolve_unit(ColumnCodes(frame), unit, "data")
         elif named[:1] == ["patient"]:
-            repeated = resolve_unit(frame, None if "case" in frame.columns else "patient", "data")
+            repeated = resolve_unit(
+                ColumnCodes(frame), None if "case" in frame.columns else "patient", "data"
+            )
         elif named:
             cases = combined_codes(frame, case_key(frame))
             repeated = Units("case", cases, int(cases.max()) + 1)
@@ -178,7 +179,7 @@ def fit_models(
         variables = {column: read_variable(frame, column) for column in one.columns}
         # in any other table a label or a reason says nothing of findings
         absent = is_absent(frame.assign(score=frame[one.columns[0]])) & is_scores
-        keys, groups = row_groups(frame, options.by, overall=overall)
+        keys, groups = row_groups(ColumnCodes(frame), options.by, overall=overall)
         of_formula = []
         for group, inside in enumerate(groups):
             key = tuple(keys.iloc[group])

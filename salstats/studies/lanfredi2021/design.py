@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from salstats.stats.summary import summarize
+from salstats.stats.summaries import summarize
 from salstats.studies.lanfredi2021.words import CHANCE, ROW, row_name
 
 

@@ -17,7 +17,7 @@ from salstats.readers.reading_labels import majority_labels
 from salstats.scoring.gaze import center_bias_of, score_gaze
 from salstats.scoring.gaze_sampling import sampled_scores, spread_of
 from salstats.scoring.recordings import recordings
-from salstats.stats.description import describe
+from salstats.stats.summaries import describe
 from salstats.studies.items import Item
 from salstats.studies.lanfredi2021.bias_choice import bias_choice
 from salstats.studies.lanfredi2021.example import example, example_case

@@ -11,8 +11,8 @@ from salstats.display.plots.intervals import plot_intervals
 from salstats.display.tables.estimates import table_estimates
 from salstats.display.text.format import counted
 from salstats.display.text.labels import Labels
-from salstats.stats.how_scored import HOW_SCORED
-from salstats.stats.summary import summarize
+from salstats.stats.carried import HOW_SCORED
+from salstats.stats.summaries import summarize
 from salstats.studies.items import Item
 from salstats.studies.lanfredi2021.design import beside_published
 from salstats.studies.lanfredi2021.printed import published_interval

@@ -20,8 +20,7 @@ from salstats.display.tables.layout import Column, Table, build
 from salstats.display.text.format import MISSING, count_range, count_text, fixed_text
 from salstats.display.text.labels import Labels
 from salstats.stats.case_flow import case_flow
-from salstats.stats.description import describe
-from salstats.stats.summary import summarize
+from salstats.stats.summaries import describe, summarize
 from salstats.studies.items import Item
 from salstats.studies.mrxai2025.cases import LEFT_OUT, Scored, failed
 from salstats.studies.mrxai2025.estimates import BY, Choice, differences, means, unit_of

@@ -8,8 +8,7 @@ import pandas as pd
 from salstats.checks import check_choice
 from salstats.display.text.labels import Labels
 from salstats.stats.contrasts import difference
-from salstats.stats.description import describe
-from salstats.stats.summary import summarize
+from salstats.stats.summaries import describe, summarize
 from salstats.studies.mrxai2025.cases import EMPTIES, NOT_GIVEN, at_worst, failed
 from salstats.studies.mrxai2025.words import NAMES
 

@@ -10,8 +10,8 @@ import pandas as pd
 from salstats.checks import ColumnError, SalstatsError, quoted, warn
 from salstats.datasets import load_published
 from salstats.stats.correlation import correlate
-from salstats.stats.rankings import rank_stability
-from salstats.stats.summary import summarize
+from salstats.stats.ranks import rank_stability
+from salstats.stats.summaries import summarize
 from salstats.studies.saliency_bench.words import METRICS
 from salstats.study import HUMAN
 

@@ -19,11 +19,11 @@ from salstats.checks import (
     check_frame,
     check_level,
 )
-from salstats.stats import intervals
-from salstats.stats.cells import AVERAGE
+from salstats.stats import limits
 from salstats.stats.contrasts import percent_decrease
 from salstats.stats.correlation import correlate
-from salstats.stats.summary import bootstrap, summarize
+from salstats.stats.design import AVERAGE
+from salstats.stats.summaries import bootstrap, summarize
 
 #: The quantile that the scripts write into their formula.
 PUBLISHED_QUANTILE = 1.96
@@ -340,5 +340,5 @@ def _decrease(
 
 def _order_limits(replicates: pd.Series, level: float) -> tuple[float, float]:
     """Return two order statistics of the replicates."""
-    low, high = intervals.order(replicates.to_numpy()[:, None], level)
+    low, high = limits.order(replicates.to_numpy()[:, None], level)
     return float(low[0]), float(high[0])

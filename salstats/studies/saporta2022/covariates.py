@@ -16,9 +16,9 @@ from salstats.display.tables.estimates import table_estimates
 from salstats.display.tables.layout import Column, Table, build
 from salstats.display.text.format import interval_text
 from salstats.scoring.cases import TRUE_POSITIVE
-from salstats.stats.description import describe
 from salstats.stats.letter_values import letter_values
 from salstats.stats.models.fit_lines import fit_line
+from salstats.stats.summaries import describe
 from salstats.studies.items import Item
 from salstats.studies.saporta2022.as_published import printed_as_published
 from salstats.studies.saporta2022.frames import (

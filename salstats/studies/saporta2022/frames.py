@@ -9,14 +9,14 @@ import pandas as pd
 from salstats.checks import SalstatsError, SalstatsWarning
 from salstats.frames import ESTIMATE_COLUMNS, join_features
 from salstats.scoring.cases import ABSENT, NO_MASK, NO_POINT
-from salstats.stats.absent import NOTHING_THERE
 from salstats.stats.adjust import adjust
+from salstats.stats.carried import NOTHING_THERE
 from salstats.stats.clustered_correlation import correlate_clustered
 from salstats.stats.contrasts import percent_decrease
 from salstats.stats.correlation import correlate
 from salstats.stats.models.regression import regress
 from salstats.stats.rescaling import normalize
-from salstats.stats.summary import summarize
+from salstats.stats.summaries import summarize
 from salstats.studies.items import made_if_possible, not_made
 from salstats.studies.saporta2022.as_published import (
     correlate_as_published,

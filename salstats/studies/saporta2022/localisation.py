@@ -15,10 +15,9 @@ from salstats.display.tables.estimates import table_estimates
 from salstats.scoring.cases import TRUE_POSITIVE
 from salstats.stats.advice import FEW_UNITS
 from salstats.stats.auroc import auroc
-from salstats.stats.cells import AVERAGE
 from salstats.stats.contrasts import difference
-from salstats.stats.pooled_difference import pooled_difference
-from salstats.stats.pooled_rates import pooled_rates
+from salstats.stats.design import AVERAGE
+from salstats.stats.rates import pooled_difference, pooled_rates
 from salstats.studies.items import Item
 from salstats.studies.saporta2022.frames import (
     Choice,

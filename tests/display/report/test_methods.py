@@ -26,6 +26,7 @@ from salstats.display.report.provenance import versions
 from salstats.display.report.references import references
 from salstats.display.report.scores_made import masks_made
 from salstats.display.text.labels import Labels
+from salstats.stats import intervals
 
 REFERENCES = references()
 
@@ -74,7 +75,7 @@ def test_every_citation_has_a_reference_and_every_reference_is_cited():
 
 
 def test_every_citation_that_may_be_written_has_a_reference():
-    sources = [inspect_source(module) for module in (methods, methods_models, inference_words)]
+    sources = [inspect_source(module) for module in (methods, methods_models, inference_words, intervals)]
     cited = re.findall(r"(?:[A-Z][a-z]+ and )?[A-Z][A-Za-z]+(?: et al\.)? (?:19|20)\d\d", "\n".join(sources))
     assert cited
     assert set(cited) == set(REFERENCES)

@@ -1,26 +1,35 @@
-"""Precision, recall and other rates of pixels pooled over cases: ratios of sums, with intervals by unit."""
+"""Rates of pixels pooled over cases, such as precision and recall: ratios of sums, with intervals by unit."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import expit, logit
 
-from salstats.checks import ColumnError, check_by, check_choice, check_columns, check_numeric, quoted
+from salstats.checks import (
+    ColumnError,
+    SalstatsError,
+    check_by,
+    check_choice,
+    check_columns,
+    check_numeric,
+    quoted,
+)
 from salstats.frames import KEY_COLUMNS, ColumnCodes, coded_scores, estimates_frame
-from salstats.stats import intervals
-from salstats.stats.averages import average_over, warn_uneven_rows
-from salstats.stats.cells import Cells, append_keys, display_order, index_groups, sum_cells, with_overall
-from salstats.stats.estimand import Estimand
-from salstats.stats.grouping import check_overall, warn_pooled_methods
-from salstats.stats.inference import Inference, check_settings, infer
-from salstats.stats.intervals import BOOTSTRAP
-from salstats.stats.units import resolve_unit
+from salstats.stats.design import (
+    OVERALL,
+    Design,
+    display_order,
+    index_groups,
+    mean_of_rows_design,
+    pool_over,
+    resolve_unit,
+)
+from salstats.stats.estimands import Cells, Estimand, Target, sum_cells, target_of_cells
+from salstats.stats.inference import Estimates, check_options, infer
 
 #: The pixels of a case: in both masks, in the prediction only, in the truth only, in neither.
 COUNT_COLUMNS = ("tp", "fp", "fn", "tn")
-POOLED_INTERVALS = (*BOOTSTRAP, "delta")
 #: How often tp, fp, fn and tn stand above the line of a rate, and below it.
 _RATES: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "precision": ((1, 0, 0, 0), (1, 1, 0, 0)),
@@ -46,7 +55,7 @@ def pooled_rates(
     average: str | None = None,
     overall: bool = False,
 ) -> pd.DataFrame:
-    """Return rates of pixels pooled over cases, with standard errors and intervals.
+    """Rates of pixels pooled over cases, with standard errors and intervals.
 
     A rate is a ratio of sums, such as all true-positive pixels over all pixels predicted, so that a large
     finding counts more than a small one; the mean of the cases' own rates comes from `summarize`. A case
@@ -128,74 +137,131 @@ def pooled_rates(
     0  precision  gradcam     0.545       30
     1     recall  gradcam     0.857       30
     """
-    names = check_rates(rates)
+    names = _check_rates(rates)
+    options = check_options("pooled_rate", interval, level, n_replicates, rng, draws)
     coded = coded_scores(scores)
     columns = [c for c in check_by(scores, by, _BY) if c != "metric"]
-    observations = pixel_counts(coded)
-    codes = ColumnCodes(observations)
-    units = resolve_unit(observations, unit, codes=codes)
-    settings = check_settings(interval, POOLED_INTERVALS, level, n_replicates, rng, draws, units.n)
-    warn_pooled_methods(observations, columns)
-    warn_uneven_rows(codes, columns)
-    groups, keys = index_groups(observations, columns, codes)
-    parts = [
-        sum_cells(observations[c].to_numpy(dtype=np.float64), units.codes, units.n, groups, keys)
-        for c in COUNT_COLUMNS
-    ]
-    cells, n_cases = rate_cells(parts, names)
-    members, belongs, pooled = average_over(cells.keys, average, cells.counts.sum(axis=0) > 0)
-    n_missing = cells.n_missing @ belongs
+    codes = ColumnCodes(_pixel_counts(coded))
+    design = mean_of_rows_design(codes, columns, resolve_unit(codes, unit))
+    cells, keys, n_cases = _rate_cells(design, names)
+    target = target_of_cells("pooled_rate", cells, keys, average, overall)
+    found = infer(target, options)
+    table = found.columns(design.units.name)
     if overall:
-        n_plain = len(cells.keys)
-        column = check_overall(columns)
-        n_cases = with_overall(replace(cells, n_missing=n_cases), column).n_missing
-        cells = with_overall(cells, column)
-        members = np.vstack([members, np.zeros((len(cells.keys) - n_plain, members.shape[1]))])
-    first = np.hstack([np.eye(len(cells.keys)), members])
-    all_keys = append_keys(cells.keys, pooled)
-    result = infer(cells, Estimand("mean", first), settings, all_keys)
-    bootstrapped = interval in BOOTSTRAP
-    low, high = result.conf_low, result.conf_high
-    if interval == "delta":
-        low, high = _logit_limits(result, settings.level)
-    table = {
-        "term": "pooled_rate",
-        "estimate": result.estimate,
-        "std_error": result.std_error,
-        **({} if bootstrapped else {"df": result.df}),
-        "conf_low": low,
-        "conf_high": high,
-        "conf_level": level,
-        "interval": interval,
-        "unit": units.name,
-        "n": (n_cases @ first).astype(np.int64),
-        "n_missing": np.concatenate([cells.n_missing, n_missing]).astype(np.int64),
-        "n_units": result.n_units,
-        **({"n_undefined": result.n_undefined, "bias": result.bias} if bootstrapped else {}),
+        n_cases = np.concatenate([n_cases, n_cases @ pool_over(keys, "task", OVERALL)[0]])
+    # cases, not pixels
+    table["n"] = (n_cases @ target.estimand.first).astype(np.int64)
+    return _laid_out(found, table, {})
+
+
+def pooled_difference(
+    scores: pd.DataFrame,
+    *,
+    reference: str,
+    rates: str | Sequence[str] = ("precision", "recall", "specificity"),
+    by: str | Sequence[str] | None = None,
+    unit: str | None = None,
+    interval: str = "percentile",
+    level: float = 0.95,
+    n_replicates: int = 1000,
+    rng: int | np.random.Generator = 0,
+    draws: np.ndarray | None = None,
+) -> pd.DataFrame:
+    """Difference method - reference of each pooled rate, over the cases that both have counts of.
+
+    Parameters
+    ----------
+    scores, rates, unit, level, n_replicates, rng, draws
+        As for `pooled_rates`.
+    interval : str
+        As for `pooled_rates`; `delta` is symmetric about the difference.
+    reference : str
+        The method to compare with, such as "human".
+    by : str or list of str, optional
+        Grouping columns besides `metric` and `method`; by default `task` where it is there.
+
+    Returns
+    -------
+    DataFrame
+        One row per rate, group and compared method: `metric`, the grouping columns, `method`, `reference`,
+        then as `difference` without a test: `term` ("difference"), `estimate`, `std_error`, `df` (with
+        `interval="delta"`), `conf_low`, `conf_high`, `conf_level`, `interval`, `unit`, `n` cases, `n_units`,
+        `reference_mean`, `method_mean` (the two rates), `verdict`; with intervals from replicates also
+        `n_undefined`, `bias`, `n_replicates`.
+
+    Raises
+    ------
+    SalstatsError
+        The reference is no method of the scores or the only one; see also `pooled_rates`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> counts = {"tp": [5, 1, 6, 2] * 15, "fp": [5, 0, 3, 0] * 15, "fn": [0, 1, 0, 0] * 15, "tn": 90}
+    >>> scores = pd.DataFrame({"case": [f"{i // 4}{i % 2}" for i in range(60)], "metric": "iou",
+    ...     "score": 0.5, "method": ["gradcam", "gradcam", "human", "human"] * 15, **counts})
+    >>> from salstats.stats.rates import pooled_difference
+    >>> found = pooled_difference(scores, reference="human", rates="recall")
+    >>> found[["metric", "method", "estimate"]].round(3)
+       metric   method  estimate
+    0  recall  gradcam    -0.143
+    """
+    names = _check_rates(rates)
+    options = check_options("pooled_difference", interval, level, n_replicates, rng, draws)
+    columns = [c for c in check_by(scores, by, ("task",)) if c not in ("metric", "method")]
+    pairs = _pairs_of_counts(_pixel_counts(coded_scores(scores)), reference)
+    codes = ColumnCodes(pairs)
+    by_method = [*columns, "method"]
+    design = Design(codes, by_method, *index_groups(codes, by_method), resolve_unit(codes, unit))
+    method, keys, n_cases = _rate_cells(design, names)
+    theirs, _, _ = _rate_cells(design, names, "_reference")
+    half = np.eye(len(keys))
+    estimand = Estimand("difference", np.vstack([half, 0 * half]), np.vstack([0 * half, half]))
+    keys = keys.assign(reference=reference)
+    target = Target("difference", method.beside(theirs), estimand, keys, method.n_missing)
+    found = infer(target, options)
+    table = found.columns(design.units.name) | {"n": n_cases.astype(np.int64)}
+    del table["n_missing"]
+    method_rate, reference_rate = estimand.row_levels(target.cells.means())
+    clear = (found.conf_low > 0) | (found.conf_high < 0)
+    side = np.where(found.estimate < 0, "lower", "higher")
+    special = {
+        "reference_mean": reference_rate,
+        "method_mean": method_rate,
+        "verdict": np.where(clear, side, "inconclusive"),
     }
-    special = {"n_replicates": settings.n_replicates} if bootstrapped else {}
-    frame = estimates_frame(all_keys, table, special).iloc[display_order(all_keys)].reset_index(drop=True)
+    return _laid_out(found, table, special)
+
+
+def _laid_out(found: Estimates, table: dict[str, Any], special: dict[str, Any]) -> pd.DataFrame:
+    """Estimates frame, rates in the order asked for."""
+    keys = found.target.keys
+    frame = estimates_frame(keys, table, special | found.options.columns(), display_order(keys))
     return frame.assign(metric=frame["metric"].astype("str"))
 
 
-def _logit_limits(result: Inference, level: float) -> intervals.Limits:
-    """Return limits that are symmetric on the logit scale; those of a rate of 0 or 1 stay as they are."""
-    rate = result.estimate
-    inside = (rate > 0) & (rate < 1) & (result.std_error > 0) & ~np.isnan(result.conf_low)
-    odds = logit(np.where(inside, rate, 0.5))
-    error = np.where(inside, result.std_error, 0.0) / np.where(inside, rate * (1 - rate), 1.0)
-    low, high = (expit(limit) for limit in intervals.t_limits(odds, error, result.df, level))
-    return np.where(inside, low, result.conf_low), np.where(inside, high, result.conf_high)
+def _pairs_of_counts(observations: pd.DataFrame, reference: str) -> pd.DataFrame:
+    """Counts of each method beside the reference's of the same case, task, reader, model and seed."""
+    methods = [str(m) for m in pd.unique(observations["method"])]
+    if reference not in methods or len(methods) < 2:
+        raise SalstatsError(
+            f"reference={reference!r} must be one of several methods; there are {quoted(methods)}"
+        )
+    key = [c for c in KEY_COLUMNS if c in observations.columns and c not in ("method", "metric")]
+    known = observations[observations[COUNT_COLUMNS[0]].notna()]
+    theirs = known[known["method"] == reference][key + list(COUNT_COLUMNS)]
+    own = known[known["method"] != reference]
+    return own.merge(theirs, on=key, suffixes=("", "_reference"), validate="m:1")
 
 
-def check_rates(rates: str | Sequence[str]) -> list[str]:
-    """Return the rates asked for as a list without repeats."""
+def _check_rates(rates: str | Sequence[str]) -> list[str]:
+    """Rates asked for as a list without repeats."""
     names = [rates] if isinstance(rates, str) else list(rates)
     return list(dict.fromkeys(check_choice(name, tuple(_RATES), "rates") for name in names))
 
 
-def pixel_counts(coded: ColumnCodes) -> pd.DataFrame:
-    """Return one row per case, task and method with its counts, NaN where none of its rows has any."""
+def _pixel_counts(coded: ColumnCodes) -> pd.DataFrame:
+    """One row per case, task and method with its counts, NaN where none of its rows has any."""
     scores = coded.frame
     check_columns(scores, COUNT_COLUMNS)
     counts = np.column_stack([check_numeric(scores, c) for c in COUNT_COLUMNS])
@@ -230,17 +296,27 @@ def _raise_at(scores: pd.DataFrame, wrong: np.ndarray, what: str) -> None:
         )
 
 
-def rate_cells(parts: Sequence[Cells], names: Sequence[str]) -> tuple[Cells, np.ndarray]:
-    """Return the cells of each rate in turn, whose "scores" are pixels, and the cases in each."""
-    keys, n_groups = parts[0].keys, len(parts[0].keys)
+def _rate_cells(
+    design: Design, names: Sequence[str], suffix: str = ""
+) -> tuple[Cells, pd.DataFrame, np.ndarray]:
+    """Cells of each rate in turn, whose "scores" are pixels, their keys, and the cases in each."""
+    units, n_groups = design.units, len(design.keys)
+    parts = [
+        sum_cells(
+            design.frame[f"{c}{suffix}"].to_numpy(dtype=np.float64),
+            units.codes,
+            units.n,
+            design.groups,
+            n_groups,
+        )
+        for c in COUNT_COLUMNS
+    ]
     above, below = (
         np.hstack([sum(w * p.sums for w, p in zip(_RATES[name][side], parts, strict=True)) for name in names])
         for side in (0, 1)
     )
+    keys = pd.concat([design.keys] * len(names), ignore_index=True)
     metric = pd.Categorical(np.repeat(list(names), n_groups), categories=list(names), ordered=True)
-    repeated = pd.concat([keys] * len(names), ignore_index=True)
-    repeated.insert(0, "metric", metric)
-    cells = Cells(
-        repeated, above, below, np.tile(parts[0].n_missing, len(names)), np.arange(len(names) * n_groups)
-    )
-    return cells, np.tile(parts[0].counts.sum(axis=0), len(names))
+    keys.insert(0, "metric", metric)
+    cells = Cells(above, below, np.tile(parts[0].n_missing, len(names)), np.arange(len(keys)))
+    return cells, keys, np.tile(parts[0].counts.sum(axis=0), len(names))

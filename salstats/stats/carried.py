@@ -1,4 +1,4 @@
-"""Findings that are not there: their rows stay in a frame, and no score of them is missing."""
+"""What scores say beside their values, carried into estimates: why some are missing, how they were made."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,29 +7,41 @@ import numpy as np
 import pandas as pd
 
 from salstats.frames import KEY_COLUMNS, SCORES_COLUMNS
-from salstats.stats.cells import AVERAGE, OVERALL
+from salstats.stats.design import AVERAGE, OVERALL
 
 ABSENT, NEGATIVE, UNDEFINED = "finding absent", "true negative", "undefined"
 #: Reasons of a score that there is nothing to give for.
 NOTHING_THERE = (ABSENT, NEGATIVE)
+#: Columns of a scores frame that say it, each for its own metrics.
+HOW_SCORED = (
+    "distance_unit", "distance_options", "pdc_options", "metric_options", "curve_options", "center_bias",
+    "n_samples", "floor", "undefined", "human_label",
+)  # fmt: skip
+#: Stands where scores of a metric were made in more than one way.
+SEVERAL = "several"
 
 
-def reasons(scores: pd.DataFrame) -> np.ndarray:
-    """Return for each row why its score is undefined, "" where it is defined."""
+def reasons(scores: pd.DataFrame, *, scored: bool = True) -> np.ndarray:
+    """Why the score of each row is undefined; "" where it is defined, unless `scored` is False."""
     found = np.full(len(scores), UNDEFINED, dtype=object)
     if "label" in scores.columns:
         found[(scores["label"] == 0).to_numpy(dtype=bool, na_value=False)] = ABSENT
     if "reason" in scores.columns:
         stated = (scores["reason"].notna() & scores["reason"].ne("")).to_numpy(dtype=bool, na_value=False)
         found[stated] = scores["reason"][stated].astype("str").to_numpy(dtype=object)
-    return np.where(scores["score"].isna().to_numpy(dtype=bool), found, "")
+    return np.where(scores["score"].isna().to_numpy(dtype=bool), found, "") if scored else found
+
+
+def nothing_there(scores: pd.DataFrame) -> np.ndarray:
+    """Return which rows have no score, if they have none, since the finding is absent."""
+    if not {"label", "reason"} & set(scores.columns):
+        return np.zeros(len(scores), dtype=bool)
+    return np.isin(reasons(scores, scored=False), NOTHING_THERE)
 
 
 def is_absent(scores: pd.DataFrame) -> np.ndarray:
     """Return which rows have no score since the finding is absent."""
-    if not {"label", "reason"} & set(scores.columns):
-        return np.zeros(len(scores), dtype=bool)
-    return np.isin(reasons(scores), NOTHING_THERE)
+    return nothing_there(scores) & scores["score"].isna().to_numpy(dtype=bool)
 
 
 def absent_pairs(pairs: pd.DataFrame) -> np.ndarray:
@@ -89,3 +101,44 @@ def missing_scores(estimates: pd.DataFrame) -> np.ndarray:
         for c in ("n_missing", "n_absent")
     )
     return np.broadcast_to(n_missing - np.nan_to_num(n_absent), len(estimates))
+
+
+def how_scored(
+    scores: pd.DataFrame, keys: pd.DataFrame, columns: Sequence[str] = HOW_SCORED
+) -> dict[str, list[Any]]:
+    """Return, for each row of an estimates frame, how the scores of its metric were made.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        A scores frame.
+    keys : DataFrame
+        The grouping columns of the estimates; without `metric` all scores count.
+    columns : sequence of str
+        Columns that say how scores were made.
+
+    Returns
+    -------
+    dict of str to list
+        For each of the columns that says something: its value, "several" where there are more
+        than one, and None where it says nothing of the metric.
+    """
+    found = {}
+    for column in columns:
+        if column not in scores.columns:
+            continue
+        said = scores.loc[scores[column].notna(), ["metric", column]].drop_duplicates()
+        if said.empty:
+            continue
+        if "metric" in keys.columns:
+            ways = {metric: _one(rows[column]) for metric, rows in said.groupby("metric")}
+            found[column] = [ways.get(metric) for metric in keys["metric"]]
+        else:
+            found[column] = [_one(said[column])] * len(keys)
+    return found
+
+
+def _one(values: pd.Series) -> Any:
+    """Return the one value there is, or that there are several."""
+    distinct = values.unique()
+    return distinct[0] if len(distinct) == 1 else SEVERAL

@@ -7,7 +7,7 @@ import pytest
 import salstats as ss
 from salstats.display.report.levels import undefined_scores
 from salstats.display.tables.notes import count_note
-from salstats.stats.absent import missing_scores
+from salstats.stats.carried import missing_scores
 
 #: Of each method and task 8 cases: 3 without the finding, 1 with an empty mask of the method alone, 4 scored.
 N, ABSENT, EMPTY = 8, 3, 1

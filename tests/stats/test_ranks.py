@@ -7,7 +7,7 @@ from scipy import stats
 
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsWarning, ValueRangeError
-from salstats.stats.rankings import kendall_tau, rank_stability, ranks_of
+from salstats.stats.ranks import kendall_tau, rank_stability, ranks_of
 
 #: The same sums in the same order, or rounding of a few of them.
 EXACT = 1e-12

@@ -8,9 +8,14 @@ import pytest
 
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsError, SalstatsWarning
+from salstats.frames import ColumnCodes
+from salstats.stats.design import resolve_unit
 from salstats.stats.pairing import pair_with_reference
-from salstats.stats.units import resolve_unit
 from salstats.stats.wide import find_units
+
+
+def units_of(table, unit):
+    return resolve_unit(ColumnCodes(table), unit)
 
 
 def frame(**columns):
@@ -35,31 +40,31 @@ def test_units_of_two_columns_are_refused_in_one_sentence(call):
 
 
 def test_units_are_numbered_in_sorted_order():
-    units = resolve_unit(frame(case=["b", "a", "c", "a"]), None)
+    units = units_of(frame(case=["b", "a", "c", "a"]), None)
     assert (units.name, units.n) == ("case", 3)
     assert units.codes.tolist() == [1, 0, 2, 0]
 
 
 def test_patient_is_the_unit_only_where_one_has_several_cases():
     once = frame(case=["a", "b"], patient=["p", "q"])
-    assert resolve_unit(once, None).name == "case"
-    assert resolve_unit(once.assign(patient="p"), None).name == "patient"
+    assert units_of(once, None).name == "case"
+    assert units_of(once.assign(patient="p"), None).name == "patient"
 
 
 def test_patients_under_another_name_are_asked_for():
     named = frame(case=["a", "b", "c"], **{"Patient ID": ["p", "p", "q"]})
     with pytest.warns(SalstatsWarning, match="'Patient ID' repeats.*rename it to 'patient'"):
-        assert resolve_unit(named, None).name == "case"
+        assert units_of(named, None).name == "case"
     unknown = frame(case=["a", "b", "c"], patient_id=[None, None, "q"])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert resolve_unit(unknown, None).name == "case"
-        assert find_units(unknown.drop(columns="case"), None) is None
+        assert units_of(unknown, None).name == "case"
+        assert find_units(ColumnCodes(unknown.drop(columns="case")), None) is None
 
 
 def test_cases_against_repeated_patients_warn():
     with pytest.warns(SalstatsWarning, match="1 patients have several"):
-        resolve_unit(frame(case=["a", "b"], patient=["p", "p"]), "case")
+        units_of(frame(case=["a", "b"], patient=["p", "p"]), "case")
 
 
 @pytest.mark.parametrize(
@@ -72,7 +77,7 @@ def test_cases_against_repeated_patients_warn():
 )
 def test_bad_units_say_what_is_wrong(columns, unit, message):
     with pytest.raises(ColumnError, match=message):
-        resolve_unit(frame(**columns), unit)
+        units_of(frame(**columns), unit)
 
 
 def scores(rows, columns=("case", "method", "score")):

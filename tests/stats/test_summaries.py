@@ -9,7 +9,7 @@ from tests_support import limits, r_quantile
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, ShapeError, ValueRangeError
 from salstats.frames import ESTIMATE_COLUMNS
-from salstats.stats import intervals
+from salstats.stats import limits as kernels
 
 # the oracles and the hand-worked examples are small on purpose; one test shows that this is said
 pytestmark = pytest.mark.filterwarnings("ignore:.*fewer than (20|5) gives:salstats.checks.SalstatsWarning")
@@ -58,7 +58,7 @@ def test_bca_levels_are_those_of_boot_ci_with_its_jackknife(boot60, boot60_draws
     iou = boot60.query("metric == 'iou' and method == 'gradcam'")["score"].to_numpy()
     replicates = r_expected("boot_t")[["mean_iou"]].to_numpy()
     jackknife = ((iou.sum() - iou) / (len(iou) - 1))[:, None]
-    levels = intervals.bca_probabilities(replicates, iou.mean(keepdims=True), jackknife, level)[:, 0]
+    levels = kernels.bca_probabilities(replicates, iou.mean(keepdims=True), jackknife, level)[:, 0]
     got = [r_quantile(replicates[:, 0], p) for p in levels]
     np.testing.assert_allclose(got, table[["lo", "hi"]].to_numpy()[0], rtol=1e-9)
 
@@ -100,18 +100,19 @@ def test_cluster_interval_equals_r(synth1_iou, synth1_draws, r_expected, interva
 @pytest.mark.parametrize("stat", ["mean_iou", "macro_mean_iou"])
 def test_cluster_bca_levels_are_those_of_boot_ci(synth1_iou, synth1_draws, r_expected, stat):
     # as for the plain bootstrap: boot.ci's own quantile rule is applied to our levels
-    from salstats.stats.cells import index_groups, sum_cells
-    from salstats.stats.estimand import Estimand
-    from salstats.stats.inference import jackknife
-    from salstats.stats.units import resolve_unit
+    from salstats.frames import ColumnCodes
+    from salstats.stats.design import index_groups, resolve_unit
+    from salstats.stats.estimands import Estimand, sum_cells
+    from salstats.stats.variances import jackknife
 
     gradcam = synth1_iou[synth1_iou["method"] == "gradcam"]
-    units = resolve_unit(gradcam, None)
-    codes, keys = index_groups(gradcam, ["task"] if stat == "macro_mean_iou" else ["method"])
-    cells = sum_cells(gradcam["score"].to_numpy(), units.codes, units.n, codes, keys)
+    coded = ColumnCodes(gradcam)
+    units = resolve_unit(coded, None)
+    codes, keys = index_groups(coded, ["task"] if stat == "macro_mean_iou" else ["method"])
+    cells = sum_cells(gradcam["score"].to_numpy(), units.codes, units.n, codes, len(keys))
     estimand = Estimand("mean", np.ones((len(keys), 1)))
     replicates = r_expected("cluster_boot_t")[[stat]].to_numpy()
-    levels = intervals.bca_probabilities(
+    levels = kernels.bca_probabilities(
         replicates, estimand.value(cells.means()), jackknife(cells, estimand), 0.95
     )
     want = r_expected("cluster_boot_ci").query("stat == @stat and type == 'bca_jack' and conf == 0.95")
@@ -201,7 +202,7 @@ def test_order_interval_equals_the_chexlocalize_summaries(shared, folder, stem, 
 
 def test_undefined_replicates_sort_last_under_the_order_rule():
     replicates = np.concatenate([np.arange(1, 999.0), [np.nan, np.nan]])[:, None]
-    low, high = intervals.order(replicates, 0.95)
+    low, high = kernels.order(replicates, 0.95)
     # numbers 25 and 975 of 1000, counted from 1
     assert (low.item(), high.item()) == (25, 975)
 
@@ -220,7 +221,7 @@ def test_draws_decide_the_replicates_in_sorted_unit_order():
 
 
 def test_draws_in_blocks_are_the_draws_at_once(monkeypatch):
-    from salstats.stats import resampling
+    from salstats.stats import draws as resampling
 
     scores = scores_of(np.linspace(0, 1, 23))
     whole = ss.bootstrap(scores, n_replicates=101)
@@ -305,7 +306,7 @@ def test_effective_size_follows_korn_and_graubard():
     share, n, units, variance = (np.array([v]) for v in (0.25, 200, 40, 0.0020))
     effect = 0.0020 / (0.25 * 0.75 / 199)
     factor = (stats.t.ppf(0.975, 199) / stats.t.ppf(0.975, 39)) ** 2
-    got = intervals.effective_size(share, n, variance, units, 0.95)
+    got = kernels.effective_size(share, n, variance, units, 0.95)
     np.testing.assert_allclose(got, 200 / effect * factor)
 
 

@@ -2,13 +2,11 @@
 
 import numpy as np
 
-from salstats.stats import intervals
-from salstats.stats.cells import Cells, ratio
-from salstats.stats.estimand import Estimand, influence_weights
+from salstats.stats.estimands import Cells, Estimand, ratio, smallest_sample
 
 
 def analytic_variance(cells: Cells, estimand: Estimand) -> tuple[np.ndarray, np.ndarray]:
-    """Return the delta-method variance of each estimate from sums over units, and its degrees of freedom.
+    """Delta-method variance of each estimate from sums over units, and its degrees of freedom.
 
     The influence of a unit is summed over the cells of a row, each cell's times sqrt(G / (G - 1)) with G
     the number of units its sample has; a row whose sample has one unit has no variance. The degrees of
@@ -21,7 +19,7 @@ def analytic_variance(cells: Cells, estimand: Estimand) -> tuple[np.ndarray, np.
         NaN where undefined.
     """
     slopes = estimand.gradient(cells.means())
-    n_units = _sample_units(cells)
+    n_units = cells.sample_units()
     per_sum, per_count = _scaled_weights(cells, slopes, n_units)
     influence = cells.sums @ per_sum.T - cells.counts @ per_count.T
     variance = (influence**2).sum(axis=0)
@@ -49,7 +47,7 @@ def analytic_variance(cells: Cells, estimand: Estimand) -> tuple[np.ndarray, np.
 
 
 def _shared_degrees_of_freedom(parts: np.ndarray, sizes: np.ndarray, shared: np.ndarray) -> float:
-    """Return the degrees of freedom of a sum of variances whose samples share units.
+    """Degrees of freedom of a sum of variances whose samples share units.
 
     (sum v_j)^2 / sum_jk v_j v_k T_jk / ((n_j - 1)(n_k - 1)), where T_jk is the trace of the product of
     the two centring matrices: m - m/n_j - m/n_k + m^2 / (n_j n_k) for m shared units. It is
@@ -64,79 +62,80 @@ def _shared_degrees_of_freedom(parts: np.ndarray, sizes: np.ndarray, shared: np.
 
 
 def scale_slopes(slopes: np.ndarray, n_units: np.ndarray) -> np.ndarray:
-    """Return derivatives times sqrt(G / (G - 1)) of their cells' units, shape (..., n_rows, n_cells).
+    """Derivatives times sqrt(G / (G - 1)) of their cells' units, shape (..., n_rows, n_cells).
 
     A cell that a row does not use stays out of it, also where its factor is undefined (G = 1).
     """
     return np.where(slopes != 0, slopes * np.sqrt(unit_factor(n_units))[..., None, :], 0.0)
 
 
-def smallest_of_rows(cells: Cells, estimand: Estimand) -> np.ndarray:
-    """Return the number of units of each row's smallest sample: what its inference hangs on."""
-    units = np.where(estimand.cells_of_rows(), _sample_units(cells)[:, None], np.inf)
-    return units.min(axis=0)
-
-
-def unit_sizes(cells: Cells, estimand: Estimand) -> np.ndarray:
-    """Return how many defined scores each unit has in each row, shape (n_units, n_rows)."""
-    return cells.counts @ estimand.cells_of_rows().astype(np.float64)
-
-
-def effective_units(sizes: np.ndarray) -> np.ndarray:
-    """Return how many units of equal size each row's units are worth: (sum n)^2 / sum n^2."""
-    return ratio(sizes.sum(axis=0) ** 2, (sizes**2).sum(axis=0))
-
-
-def _sample_units(cells: Cells) -> np.ndarray:
-    """Return the number of units of each cell's sample."""
-    return smallest_sample(np.count_nonzero(cells.counts, axis=0)[None].astype(np.float64), cells.sample)[0]
-
-
 def _scaled_weights(cells: Cells, slopes: np.ndarray, n_units: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the weights of sums and counts for influences that carry the factor of their sample."""
+    """Weights of sums and counts for influences that carry the factor of their sample."""
     return influence_weights(scale_slopes(slopes, n_units), cells.means(), cells.counts.sum(axis=0))
 
 
+def drawn_variances(
+    cells: Cells, estimand: Estimand, weights: np.ndarray, means: np.ndarray, totals: np.ndarray
+) -> np.ndarray:
+    """Delta-method variances of a block of replicates, shape (n_replicates, n_rows).
+
+    `weights` say how often each unit was drawn, `means` and `totals` (n_replicates, n_cells) are the cells'.
+    """
+    drawn = smallest_sample(weights @ (cells.counts > 0).astype(np.float64), cells.sample)
+    per_sum, per_count = influence_weights(scale_slopes(estimand.gradient(means), drawn), means, totals)
+    found = np.empty((len(weights), estimand.n_rows))
+    for row in range(estimand.n_rows):
+        pull = per_sum[:, row] @ cells.sums.T - per_count[:, row] @ cells.counts.T
+        found[:, row] = np.einsum("bu,bu,bu->b", weights, pull, pull)
+    return found
+
+
 def jackknife(cells: Cells, estimand: Estimand) -> np.ndarray:
-    """Return the estimates without each unit, shape (n_units, n_rows)."""
+    """Estimates without each unit, shape (n_units, n_rows)."""
     sums, counts = cells.sums.sum(axis=0), cells.counts.sum(axis=0)
     untouched = cells.counts == 0
     means = np.where(untouched, cells.means(), ratio(sums - cells.sums, counts - cells.counts))
     return estimand.value(means)
 
 
-def smallest_sample(n_units: np.ndarray, sample: np.ndarray) -> np.ndarray:
-    """Return for each cell the smallest number of units of its sample's cells, shape as `n_units`."""
-    smallest = np.full((len(n_units), int(sample.max()) + 1), np.inf)
-    for cell, number in enumerate(sample):
-        smallest[:, number] = np.minimum(smallest[:, number], n_units[:, cell])
-    return smallest[:, sample]
-
-
 def unit_factor(n_units: np.ndarray) -> np.ndarray:
-    """Return the factor G / (G - 1) of a variance from G units, NaN below 2."""
+    """Factor G / (G - 1) of a variance from G units, NaN below 2."""
     return ratio(n_units, np.where(n_units > 1, n_units - 1.0, np.nan))
 
 
-def fieller_limits(
-    cells: Cells, estimand: Estimand, df: np.ndarray, level: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return Fieller's limits, infinite where unbounded, what the sets hold, and whether 0 lies in a gap."""
+def levels_and_covariance(cells: Cells, estimand: Estimand) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Means that a ratio is of, method then reference, and their covariance (n_rows, 2, 2)."""
     assert estimand.second is not None
-    method, reference = estimand.levels(cells.means())
-    assert reference is not None
-    n_units, pulls = _sample_units(cells), []
+    method, reference = estimand.row_levels(cells.means())
+    n_units, pulls = cells.sample_units(), []
     for membership in (estimand.first, estimand.second):
         slopes = Estimand("mean", membership).gradient(cells.means())
         per_sum, per_count = _scaled_weights(cells, slopes, n_units)
         pulls.append(cells.sums @ per_sum.T - cells.counts @ per_count.T)
     both = np.stack(pulls, axis=2)
-    covariance = np.einsum("uri,urj->rij", both, both)
-    low, high, form = intervals.fieller(method, reference, covariance, df, level)
-    unbounded = np.isin(form, ("outside", "line"))
-    text = form.astype(object)
-    for row in np.flatnonzero(form == "outside"):
-        text[row] = f"all but {low[row]:.6g} to {high[row]:.6g}"
-    text[form == "line"] = "everything"
-    in_gap = (form == "outside") & (low < 0) & (high > 0)
-    return np.where(unbounded, -np.inf, low), np.where(unbounded, np.inf, high), text, in_gap
+    return method, reference, np.einsum("uri,urj->rij", both, both)
+
+
+def influence_weights(
+    slopes: np.ndarray, means: np.ndarray, totals: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Weights that turn a unit's sums and counts into its influence on each estimate.
+
+    The influence of a unit is the sum over cells of slope * (sum - count * mean) / total: what the
+    delta method squares and adds up. It is `sums @ a.T - counts @ b.T` with the two arrays returned.
+
+    Parameters
+    ----------
+    slopes : ndarray, shape (..., n_rows, n_cells)
+        Derivatives of the estimates by the cell means.
+    means, totals : ndarray, shape (..., n_cells)
+        Mean and number of defined scores of each cell.
+
+    Returns
+    -------
+    a, b : ndarray, shape (..., n_rows, n_cells)
+        Weights of the sums and of the counts.
+    """
+    per_score = ratio(slopes, np.where(totals == 0, np.nan, totals)[..., None, :])
+    per_score = np.where(slopes != 0, per_score, 0.0)
+    return per_score, per_score * np.nan_to_num(means)[..., None, :]

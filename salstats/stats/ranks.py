@@ -9,14 +9,12 @@ from scipy.stats import rankdata
 from salstats.checks import ColumnError, ValueRangeError, check_by, check_choice, warn
 from salstats.frames import ColumnCodes, coded_scores, estimates_frame
 from salstats.metrics.registry import direction
-from salstats.stats import intervals
-from salstats.stats.absent import absent_column, is_absent
 from salstats.stats.advice import FEW_UNITS, ROUNDING, warn_undefined
-from salstats.stats.cells import index_groups
-from salstats.stats.grouping import group_label, group_list
-from salstats.stats.inference import check_settings, replicate
-from salstats.stats.summary import mean_design
-from salstats.stats.units import resolve_unit
+from salstats.stats.carried import absent_column, is_absent
+from salstats.stats.design import group_label, group_list, index_groups, mean_of_rows_design, resolve_unit
+from salstats.stats.estimands import mean_target
+from salstats.stats.inference import check_options, replicate
+from salstats.stats.limits import percentile
 
 #: What has a ranking of its own by default: those that are present.
 RANKED_BY = ("metric", "dataset", "model")
@@ -38,7 +36,7 @@ def rank_stability(
     rng: int | np.random.Generator = 0,
     draws: np.ndarray | None = None,
 ) -> pd.DataFrame:
-    """Return the rank of each method by its mean score, and how it moves when the units are drawn again.
+    """Rank of each method by its mean score, and how it moves when the units are drawn again.
 
     Rank 1 is the best; methods of equal mean share the average of their ranks. Units are drawn once per
     replicate and the same draw serves every method, so that the ranks of a replicate are of the same cases.
@@ -119,7 +117,7 @@ def rank_stability(
     Examples
     --------
     >>> import salstats as ss
-    >>> from salstats.stats.rankings import rank_stability
+    >>> from salstats.stats.ranks import rank_stability
     >>> scores = ss.datasets.load_simulated()
     >>> ranks = rank_stability(scores, n_replicates=200)
     >>> ranks.loc[ranks["metric"] == "iou", ["method", "estimate", "share_first", "n"]]
@@ -128,20 +126,21 @@ def rank_stability(
     4      human       1.0          1.0  654
     5  occlusion       3.0          0.0  654
     """
+    options = check_options("rank", "percentile", level, n_replicates, rng, draws)
     codes = coded_scores(scores)
     groups = _groups(scores, by)
     if "method" in groups:
         raise ColumnError("by has 'method', which is what is ranked; leave it out")
     check_choice(pairs, PAIRS, "pairs")
     columns = [*groups, "method"]
-    units = resolve_unit(scores, unit, codes=codes)
-    settings = check_settings("percentile", ("percentile",), level, n_replicates, rng, draws, units.n)
+    units = resolve_unit(codes, unit)
     ranked = _complete(codes, groups) if pairs == "complete" else codes
-    cells, estimand, keys, n_missing = mean_design(ranked, columns, units, None, False)
+    target = mean_target(mean_of_rows_design(ranked, columns, units))
+    cells, keys = target.cells, target.keys
     signs = np.array([_sign(m, directions) for m in _metrics(keys, scores)])
-    group_codes, group_keys = index_groups(keys, groups)
+    group_codes, group_keys = index_groups(ColumnCodes(keys), groups)
     means = cells.means()
-    replicates, _, _ = replicate(cells, estimand, settings)
+    replicates, _, _ = replicate(cells, target.estimand, options)
     shape = (len(keys),)
     ranks, tau = np.full(shape, np.nan), np.full((3, *shape), np.nan)
     limits, shares = np.full((2, *shape), np.nan), np.full((3, *shape), np.nan)
@@ -150,7 +149,7 @@ def rank_stability(
     for group in range(len(group_keys)):
         rows = np.flatnonzero(group_codes == group)
         if np.isnan(means[rows]).any():
-            own = scores.loc[index_groups(scores, groups, codes)[0] == group].groupby("method", observed=True)
+            own = scores.loc[index_groups(codes, groups)[0] == group].groupby("method", observed=True)
             lacking = [str(m) for m, n in own["score"].count().items() if not n]
             raise ColumnError(_nothing_to_rank(lacking, len(rows), group_label(group_keys, group)))
         ranks[rows] = ranks_of(means[rows][None], signs[rows])[0]
@@ -161,7 +160,7 @@ def rank_stability(
         if not defined.any() or n_units[rows].min() < 2:
             continue
         drawn_ranks = ranks_of(drawn[defined], signs[rows])
-        limits[:, rows] = intervals.percentile(drawn_ranks, level)
+        limits[:, rows] = percentile(drawn_ranks, level)
         first = drawn_ranks == drawn_ranks.min(axis=1, keepdims=True)
         shares[:, rows] = (
             drawn_ranks.mean(axis=0),
@@ -170,7 +169,7 @@ def rank_stability(
         )
         tau[:, rows] = _tau_summary(kendall_tau(ranks[rows], drawn_ranks), level)[:, None]
     _warn_few(n_units, group_codes, group_keys, units.name)
-    warn_undefined(n_undefined, settings.n_replicates, keys)
+    warn_undefined(n_undefined, options.n_replicates, keys)
     table = {
         "term": "rank",
         "estimate": ranks,
@@ -180,7 +179,7 @@ def rank_stability(
         "interval": "percentile",
         "unit": units.name,
         "n": cells.counts.sum(axis=0).astype(np.int64),
-        "n_missing": n_missing.astype(np.int64),
+        "n_missing": target.n_missing,
         "n_units": n_units.astype(np.int64),
         "n_undefined": n_undefined,
         **absent_column(keys, scores.loc[is_absent(scores), columns], scores),
@@ -196,7 +195,7 @@ def rank_stability(
         "tau_high": tau[2],
         "larger_is_better": signs > 0,
         "pairs": pairs,
-        "n_replicates": settings.n_replicates,
+        "n_replicates": options.n_replicates,
     }
     return estimates_frame(keys, table, special)
 
@@ -259,7 +258,7 @@ def _tau_summary(tau: np.ndarray, level: float) -> np.ndarray:
     """Return mean and percentile limits of the defined correlations."""
     if np.isnan(tau).all():
         return np.full(3, np.nan)
-    low, high = intervals.percentile(tau[:, None], level)
+    low, high = percentile(tau[:, None], level)
     return np.array([np.nanmean(tau), low[0], high[0]])
 
 
@@ -280,7 +279,7 @@ def _groups(scores: pd.DataFrame, by: str | Sequence[str] | None) -> list[str]:
 def _complete(codes: ColumnCodes, groups: Sequence[str]) -> ColumnCodes:
     """Return the scores with those undefined of which some method of the group has no defined one."""
     frame = codes.frame
-    groups_of, _ = index_groups(frame, groups, codes)
+    groups_of, _ = index_groups(codes, groups)
     methods = codes.column("method")
     made = groups_of * methods.n_codes + methods.codes
     which = codes.combined(list(dict.fromkeys(c for c in (*_ALWAYS, *groups) if c in frame.columns)))
@@ -297,7 +296,7 @@ def _complete(codes: ColumnCodes, groups: Sequence[str]) -> ColumnCodes:
     n_scored = np.bincount(scored, minlength=int(which.max()) + 1)
     n_methods = np.bincount(np.unique(made) // methods.n_codes)
     complete = n_scored[which] == n_methods[groups_of]
-    return ColumnCodes(frame.assign(score=frame["score"].where(complete)))
+    return codes.with_scores(frame["score"].where(complete))
 
 
 def _metrics(keys: pd.DataFrame, scores: pd.DataFrame) -> list[str]:

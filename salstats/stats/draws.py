@@ -19,41 +19,15 @@ _WORTH_A_THREAD = 500_000_000
 
 
 def draw_units(n_replicates: int, n_units: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw units with replacement.
+    """Draw as many units as there are, with replacement: int32 positions of shape (n_replicates, n_units).
 
-    Parameters
-    ----------
-    n_replicates, n_units : int
-        Size of the matrix; every replicate draws as many units as there are.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    ndarray of int32, shape (n_replicates, n_units)
-        Positions of units in sorted order, from 0. Drawing it in blocks of rows from one generator gives
-        the same matrix.
+    Drawing the matrix in blocks of rows from one generator gives the same matrix.
     """
     return rng.integers(0, n_units, size=(n_replicates, n_units), dtype=np.int32)
 
 
 def draw_counts(draws: np.ndarray, n_units: int, out: np.ndarray | None = None) -> np.ndarray:
-    """Count how often each unit was drawn.
-
-    Parameters
-    ----------
-    draws : ndarray of int, shape (n_replicates, n_drawn)
-        Positions from 0.
-    n_units : int
-        Number of units.
-    out : ndarray of float64, shape (n_replicates, n_units), optional
-        Where to put them.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_replicates, n_units)
-        Weights of the units in each replicate; rows sum to `n_drawn`.
-    """
+    """Count how often each unit was drawn, float64 of shape (n_replicates, n_units), into `out` if given."""
     counts = np.empty((len(draws), n_units)) if out is None else out
     step = max(1, _CACHE_CELLS // n_units)
     for start in range(0, len(draws), step):
@@ -71,25 +45,10 @@ def weight_blocks(
     draws: np.ndarray | None = None,
     per_replicate: int = 0,
 ) -> Iterator[tuple[slice, np.ndarray]]:
-    """Yield the weights of all replicates, a block of replicates at a time.
+    """Yield which replicates, and the weights of the units in them, a block of replicates at a time.
 
-    Parameters
-    ----------
-    n_units, n_replicates : int
-        Size of the whole.
-    rng : numpy.random.Generator
-        Draws the units where `draws` is None.
-    draws : ndarray of int, shape (n_replicates, n_units), optional
-        Draws made elsewhere.
-    per_replicate : int
-        Numbers that the caller holds per replicate beside the weights, which a block must have room for.
-
-    Yields
-    ------
-    rows : slice
-        Which replicates.
-    weights : ndarray of float64, shape (rows, n_units)
-        See `draw_counts`. The next block is written over it.
+    The next block is written over the weights. With `draws` (n_replicates, n_units) nothing is drawn here;
+    `per_replicate` numbers are held by the caller beside the weights, and a block must have room for them.
     """
     step = min(_block_rows(n_units, per_replicate), n_replicates)
     room = np.empty((step, n_units))
@@ -100,13 +59,13 @@ def weight_blocks(
 
 
 def few_threads(n_units: int, n_columns: int) -> AbstractContextManager[None]:
-    """Return what keeps products of a block of weights with `n_columns` sums to one thread, if small."""
+    """Keep products of a block of weights with `n_columns` sums to one thread, if small."""
     small = _block_rows(n_units) * n_units * n_columns < _WORTH_A_THREAD
     return one_blas_thread() if small else nullcontext()
 
 
 def _block_rows(n_units: int, per_replicate: int = 0) -> int:
-    """Return how many replicates a block has."""
+    """Replicates of one block."""
     least = _BLOCK_ROWS if per_replicate <= n_units else 1
     return max(least, _BLOCK_CELLS // max(n_units, per_replicate))
 

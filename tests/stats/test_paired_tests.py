@@ -6,7 +6,7 @@ import pytest
 
 import salstats as ss
 from salstats.checks import SalstatsError, ValueRangeError
-from salstats.stats import paired
+from salstats.stats import paired_tests as paired
 
 RTOL = 1e-9
 # R's sets are small on purpose

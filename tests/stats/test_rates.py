@@ -12,7 +12,7 @@ from scipy import stats
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsWarning, ValueRangeError
 from salstats.frames import ESTIMATE_COLUMNS
-from salstats.stats.pooled_rates import pooled_rates
+from salstats.stats.rates import pooled_rates
 
 # sums of whole numbers are exact; one division and one quantile remain
 RTOL = 1e-12

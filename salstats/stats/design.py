@@ -1,0 +1,356 @@
+"""A frame as numbers: the unit and the group of each row, which groups are pooled, and what to say of them.
+
+A frame is coded once (`frames.ColumnCodes`); all that asks who is grouped or resampled asks the codes.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from salstats.checks import ColumnError, check_columns, quoted, warn
+from salstats.frames import ID_NAME, ColumnCodes, case_key
+
+#: What `by` rows hold that stand for several values of a column.
+AVERAGE = "Average"
+OVERALL = "Overall"
+
+
+@dataclass(frozen=True)
+class Units:
+    """What is resampled.
+
+    Attributes
+    ----------
+    name : str
+        The column that names the units.
+    codes : ndarray of int, shape (n_rows,)
+        Position of each row's unit among the distinct units in sorted order, from 0.
+    n : int
+        Number of distinct units.
+    """
+
+    name: str
+    codes: np.ndarray
+    n: int
+
+
+@dataclass(frozen=True)
+class Design:
+    """A frame's rows by unit and group.
+
+    Attributes
+    ----------
+    codes : ColumnCodes
+        The frame, coded.
+    by : list of str
+        Grouping columns.
+    groups : ndarray of int, shape (n_rows,)
+        Group of each row.
+    keys : DataFrame
+        Grouping columns of each group, sorted.
+    units : Units
+        What is resampled.
+    """
+
+    codes: ColumnCodes
+    by: list[str]
+    groups: np.ndarray
+    keys: pd.DataFrame
+    units: Units
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The frame itself."""
+        return self.codes.frame
+
+
+def mean_of_rows_design(codes: ColumnCodes, by: list[str], units: Units) -> Design:
+    """Design for a mean over rows, with a warning of what makes such a mean misleading."""
+    warn_pooled_methods(codes.frame, by)
+    warn_uneven_rows(codes, by)
+    return Design(codes, by, *index_groups(codes, by), units)
+
+
+def resolve_unit(codes: ColumnCodes, unit: str | None, name: str = "scores") -> Units:
+    """Units of a frame: `patient` where it repeats over cases, else `case`; or those asked for.
+
+    Choosing cases although patients have several warns with their number. Where there is a column
+    `dataset`, the same case or patient id in two data sets is two units. ColumnError where there is no such
+    column, an empty cell in it, or no column that could serve.
+    """
+    check_unit(unit)
+    frame = codes.frame
+    clusters = _patients_with_several_cases(codes)
+    if unit is None:
+        if clusters:
+            unit = "patient"
+        elif "case" in frame.columns:
+            unit = "case"
+            warn_unnamed_units(frame)
+        else:
+            raise ColumnError(f"{name} has no column 'case' or 'patient'; name the unit with unit=")
+    check_columns(frame, [unit], name)
+    if codes.column(unit).missing:
+        row = int(np.flatnonzero(frame[unit].isna().to_numpy())[0])
+        raise ColumnError(f"column {unit!r} of {name} is empty in row {row}; every row needs its unit")
+    if unit == "case" and clusters:
+        warn(
+            f"unit='case' treats cases as independent, but {clusters} patients have several; "
+            "unit='patient' keeps a patient's cases together"
+        )
+    # ids of cases and patients may be used again in another data set; a reader or a site is the same there
+    columns = ["dataset", unit] if "dataset" in frame.columns and unit in ("case", "patient") else [unit]
+    if any(isinstance(frame[c].dtype, pd.CategoricalDtype) for c in columns):
+        # draws count units in sorted order, whatever order the categories have
+        codes = ColumnCodes(frame[columns].astype("object"))
+    places = codes.combined(columns)
+    return Units(unit, places, int(places.max()) + 1)
+
+
+def check_unit(unit: object) -> None:
+    """Raise ColumnError where a unit is several columns, or no name."""
+    if unit is not None and not isinstance(unit, str):
+        raise ColumnError(
+            f"unit={unit!r} must be the name of one column: that whose rows belong together, such as "
+            "unit='patient'"
+        )
+
+
+def warn_unnamed_units(frame: pd.DataFrame) -> None:
+    """Warn where a column that looks like an id repeats, but is called neither `case` nor `patient`."""
+    if "patient" in frame.columns:
+        return
+    taken = "cases" if "case" in frame.columns else "rows"
+    for column in frame.columns:
+        match = ID_NAME.fullmatch(str(column))
+        ours = "patient" if match and match[1].lower() in ("patient", "subject", "pat") else "case"
+        if not match or ours in frame.columns:
+            continue
+        known = frame[frame[column].notna()]
+        if known[column].nunique() < (known["case"].nunique() if taken == "cases" else len(known)):
+            warn(
+                f"column {str(column)!r} repeats, but {taken} are taken for independent, since only columns "
+                f"named 'case' and 'patient' are known as units; rename it to {ours!r}"
+            )
+            return
+
+
+def _patients_with_several_cases(codes: ColumnCodes) -> int:
+    """Number of patients with more than one case."""
+    frame = codes.frame
+    if not {"patient", "case"} <= set(frame.columns) or frame["patient"].isna().all():
+        return 0
+    pairs = codes.combined(["patient", *case_key(frame)])
+    patients = codes.combined([*(c for c in ("dataset",) if c in frame.columns), "patient"])
+    first_of_pair = np.unique(pairs, return_index=True)[1]
+    return int((np.bincount(patients[first_of_pair]) > 1).sum())
+
+
+def index_groups(codes: ColumnCodes, by: Sequence[str]) -> tuple[np.ndarray, pd.DataFrame]:
+    """Group of each row, and the grouping columns of each group in sorted order."""
+    if not by:
+        return np.zeros(len(codes.frame), dtype=np.int64), pd.DataFrame(index=pd.RangeIndex(1))
+    groups = codes.combined(by)
+    first = np.empty(int(groups.max()) + 1, dtype=np.int64)
+    # the last assignment wins, so going backwards leaves each group's first row
+    first[groups[::-1]] = np.arange(len(groups) - 1, -1, -1)
+    return groups, pd.DataFrame({c: codes.frame[c].array.take(first) for c in by})
+
+
+def row_groups(
+    codes: ColumnCodes, by: Sequence[str], *, overall: bool = False
+) -> tuple[pd.DataFrame, list[np.ndarray]]:
+    """Grouping columns of each group in sorted order, and the rows of each, ascending.
+
+    With `overall` the groups pooled over tasks, `task` being "Overall", come after the tasks they are made
+    of.
+    """
+    groups, keys = index_groups(codes, by)
+    order = np.argsort(groups, kind="stable")
+    rows = np.split(order, np.cumsum(np.bincount(groups))[:-1])
+    if not overall:
+        return keys, rows
+    membership, pooled = pool_over(keys, check_overall(by), OVERALL)
+    rows += [np.sort(np.concatenate([rows[g] for g in np.flatnonzero(member)])) for member in membership.T]
+    keys = append_keys(keys, pooled)
+    shown = display_order(keys)
+    return keys.iloc[shown].reset_index(drop=True), [rows[i] for i in shown]
+
+
+def check_overall(by: Sequence[str]) -> str:
+    """Column that overall rows pool over."""
+    if "task" not in by:
+        raise ColumnError("overall=True adds rows pooled over tasks, so 'task' must be in by")
+    return "task"
+
+
+def check_one_metric(codes: ColumnCodes, by: Sequence[str]) -> None:
+    """Raise where scores of several metrics would be averaged together."""
+    if "metric" in by or codes.column("metric").n_codes == 1:
+        return
+    metrics = pd.unique(codes.frame["metric"])
+    if len(metrics) > 1:
+        raise ColumnError(
+            f"the scores hold {len(metrics)} metrics ({', '.join(map(str, metrics[:4]))}); "
+            "add 'metric' to by, or keep one of them"
+        )
+
+
+def pool_over(keys: pd.DataFrame, column: str, label: str) -> tuple[np.ndarray, pd.DataFrame]:
+    """Membership (n_groups, n_pooled) of groups in those pooled over `column`, and the keys of the latter.
+
+    The pooled keys hold `label` in `column`.
+    """
+    if (keys[column].astype("object") == label).any():
+        raise ColumnError(f"column {column!r} holds {label!r}, the name of the row to be added; rename it")
+    rest = [c for c in keys.columns if c != column]
+    groups, pooled = index_groups(ColumnCodes(keys), rest)
+    membership = np.zeros((len(keys), len(pooled)), dtype=np.int64)
+    membership[np.arange(len(keys)), groups] = 1
+    pooled[column] = label
+    return membership, pooled[list(keys.columns)]
+
+
+def append_keys(keys: pd.DataFrame, added: pd.DataFrame) -> pd.DataFrame:
+    """Grouping columns with rows added; categorical columns keep their order, new labels last."""
+    if not len(added):
+        return keys
+    keys, added = keys.copy(), added.copy()
+    for column in keys.columns:
+        if isinstance(keys[column].dtype, pd.CategoricalDtype):
+            known = keys[column].cat.categories
+            wider = [*known, *(v for v in pd.unique(added[column]) if v not in known)]
+            for frame in (keys, added):
+                frame[column] = pd.Categorical(frame[column].astype("object"), wider, ordered=True)
+    return pd.concat([keys, added], ignore_index=True)
+
+
+def display_order(keys: pd.DataFrame) -> np.ndarray:
+    """Order of rows: by the grouping columns in turn, "Overall" and "Average" last.
+
+    `keys` come from `index_groups`, and so in order, with pooled rows appended.
+    """
+    ranks_of = {OVERALL: 1, AVERAGE: 2}
+    special = []
+    for column in keys.columns:
+        labels = keys[column].to_numpy(dtype=object)
+        special.append(np.array([ranks_of.get(v, 0) if isinstance(v, str) else 0 for v in labels]))
+    if not any(ranks.any() for ranks in special):
+        return np.arange(len(keys))
+    codes = ColumnCodes(keys)
+    ordinary = [codes.combined([column]) for column in keys.columns]
+    # lexsort takes its first key last
+    return np.lexsort([k for pair in zip(special, ordinary, strict=True) for k in pair][::-1])
+
+
+def average_over(
+    keys: pd.DataFrame, average: str | None, defined: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, pd.DataFrame]:
+    """Groups that enter each "Average" row over the grouping column `average`, and the keys of these rows.
+
+    Groups that are not `defined` stay out of the average, and a warning names them. The two memberships
+    (n_groups, n_averages) say which groups enter an average (float64), and which would if they were defined
+    (int).
+    """
+    if average is None:
+        nothing = np.zeros((len(keys), 0))
+        return nothing, nothing.astype(np.int64), keys.iloc[:0]
+    if average in ("method", "metric"):
+        raise ColumnError(
+            f"average={average!r} would mix {average}s; average over tasks, readers or the like"
+        )
+    if average not in keys.columns:
+        raise ColumnError(f"average={average!r} is not a grouping column ({', '.join(keys.columns)})")
+    belongs, pooled = pool_over(keys, average, AVERAGE)
+    members = belongs * defined[:, None].astype(np.float64)
+    _warn_different_members(keys, average, members, pooled)
+    return members, belongs, pooled
+
+
+def _warn_different_members(
+    keys: pd.DataFrame, average: str, members: np.ndarray, pooled: pd.DataFrame
+) -> None:
+    """Warn where averages that stand side by side are not over the same tasks."""
+    values = keys[average].astype("str").to_numpy()
+    by_metric = "metric" in pooled.columns
+    metrics = keys["metric"].astype("str").to_numpy() if by_metric else np.zeros(len(keys))
+    lacking = []
+    for row in range(len(pooled)):
+        side_by_side = metrics == str(pooled["metric"].iloc[row]) if by_metric else metrics == 0
+        absent = set(values[side_by_side]) - set(values[members[:, row] > 0])
+        if absent:
+            rest = group_label(pooled.drop(columns=average), row)
+            lacking.append(f"{rest}: {', '.join(sorted(absent))}")
+    if lacking:
+        warn(f"averages over {average} are not over the same: nothing is defined for {group_list(lacking)}")
+
+
+def warn_uneven_rows(codes: ColumnCodes, by: Sequence[str]) -> None:
+    """Warn where cases of one group have different numbers of readers, models or seeds.
+
+    A mean is over rows, so a case with five seeds counts five times one with a single seed.
+    """
+    frame = codes.frame
+    repeated = [c for c in ("reader", "model", "seed") if c in frame.columns and c not in by]
+    # an undefined score does not count, so a case with four of five undefined counts once
+    defined = frame["score"].notna().to_numpy() if repeated else np.zeros(0, dtype=bool)
+    if not defined.any():
+        return
+    key = [*by, *(c for c in ("dataset", "case", "task", "method", "metric") if c in frame.columns)]
+    cases = codes.combined(list(dict.fromkeys(key)))
+    groups, names = index_groups(codes, by)
+    _, first, per_case = np.unique(cases[defined], return_index=True, return_counts=True)
+    group_of_case = groups[defined][first]
+    least = np.full(len(names), np.iinfo(np.int64).max)
+    most = np.zeros(len(names), dtype=np.int64)
+    np.minimum.at(least, group_of_case, per_case)
+    np.maximum.at(most, group_of_case, per_case)
+    uneven = least < most
+    if uneven.any():
+        warn(
+            f"cases have {least[uneven].min()} to {most[uneven].max()} rows each ({', '.join(repeated)}) in "
+            f"{named_groups(names, uneven)}; every row counts, so a case with "
+            "more rows counts more: average each case first if that is not meant"
+        )
+
+
+def warn_pooled_methods(frame: pd.DataFrame, by: Sequence[str]) -> None:
+    """Warn where rows of several methods are taken together: a human and a saliency method, say."""
+    if "method" in frame.columns and "method" not in by:
+        methods = [str(m) for m in pd.unique(frame["method"].dropna())]
+        if len(methods) > 1:
+            warn(
+                f"rows of {len(methods)} methods ({quoted(methods)}) are taken together; "
+                "add 'method' to by=, or keep one of them"
+            )
+
+
+def warn_pooled_by_default(frame: pd.DataFrame, asked: object, by: Sequence[str]) -> None:
+    """Warn where nobody said by=, and rows of several data sets or models are taken together."""
+    if asked is not None:
+        return
+    several = {c: frame[c].nunique() for c in ("dataset", "model") if c in frame.columns and c not in by}
+    what = " and ".join(f"{n} values of {c!r}" for c, n in several.items() if n > 1)
+    if what:
+        warn(
+            f"scores of {what} are taken together; name them in by= to have each for itself, or say by= "
+            "without them if that is meant"
+        )
+
+
+def group_label(keys: pd.DataFrame, group: int) -> str:
+    """Name of a group for a message, such as 'method gradcam, task Edema'."""
+    return ", ".join(f"{c} {keys[c].iloc[group]}" for c in keys.columns) or "all rows"
+
+
+def group_list(labels: Sequence[str], shown: int = 4) -> str:
+    """Names of the first few groups for a message, and how many more there are."""
+    more = f" and {len(labels) - shown} more" if len(labels) > shown else ""
+    return "; ".join(labels[:shown]) + more
+
+
+def named_groups(keys: pd.DataFrame, which: np.ndarray) -> str:
+    """Names of the groups in question (bool, one per group), for a message."""
+    return group_list([group_label(keys, int(group)) for group in np.flatnonzero(which)])

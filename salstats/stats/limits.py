@@ -1,0 +1,281 @@
+"""Limits of intervals as functions of numbers that are already there; `intervals.RECORDS` names them.
+
+Shapes: `n_rows` estimates, `n_replicates` replicates. Limits are two arrays of shape `(n_rows,)`. A replicate
+that is NaN is undefined and left out, except where said.
+"""
+
+import numpy as np
+from scipy import special, stats
+
+from salstats.checks import ValueRangeError
+
+Limits = tuple[np.ndarray, np.ndarray]
+
+
+def quantiles(replicates: np.ndarray, probabilities: np.ndarray | list[float]) -> np.ndarray:
+    """NumPy's linear quantiles (R's type 7) of the defined replicates.
+
+    Parameters
+    ----------
+    replicates : ndarray, shape (n_replicates, n_rows)
+        NaN where undefined.
+    probabilities : list of float, or ndarray of shape (n_probabilities, n_rows)
+        The same for all rows, or one column per row.
+
+    Returns
+    -------
+    ndarray, shape (n_probabilities, n_rows)
+        NaN where a row has no defined replicate or its probability is NaN.
+    """
+    levels = np.asarray(probabilities, dtype=np.float64)
+    incomplete = np.isnan(replicates).any(axis=0)
+    if levels.ndim == 1:
+        out = np.full((len(levels), replicates.shape[1]), np.nan)
+        if (~incomplete).any():
+            out[:, ~incomplete] = np.quantile(replicates[:, ~incomplete], levels, axis=0)
+        per_row = np.broadcast_to(levels[:, None], out.shape)
+    else:
+        out = np.full(levels.shape, np.nan)
+        incomplete = np.ones_like(incomplete)
+        per_row = levels
+    for row in np.flatnonzero(incomplete):
+        defined = replicates[~np.isnan(replicates[:, row]), row]
+        wanted = per_row[:, row]
+        if len(defined) and not np.isnan(wanted).any():
+            out[:, row] = np.quantile(defined, wanted)
+    return out
+
+
+def percentile(replicates: np.ndarray, level: float) -> Limits:
+    """Percentile interval: the (1 - level)/2 quantiles of the replicates."""
+    low, high = quantiles(replicates, _tails(level))
+    return low, high
+
+
+def order(replicates: np.ndarray, level: float) -> Limits:
+    """Order statistics that the CheXlocalize scripts take (undefined replicates sort last).
+
+    With B replicates and a = 1 - level these are number `int(B*a/2)` and `int(B*(1 - a/2))`, counted
+    from 1, of the sorted replicates; the products are rounded to 9 digits before `int`.
+    """
+    n_replicates, alpha = len(replicates), 1 - level
+    low = int(round(n_replicates * alpha / 2, 9)) - 1
+    high = int(round(n_replicates * (1 - alpha / 2), 9)) - 1
+    if low < 0:
+        needed = int(np.ceil(round(2 / alpha, 9)))
+        raise ValueRangeError(
+            f"interval='order' needs at least {needed} replicates at level {level}, not {n_replicates}"
+        )
+    ordered = np.sort(replicates, axis=0)
+    return ordered[low], ordered[high]
+
+
+def basic(replicates: np.ndarray, estimate: np.ndarray, level: float) -> Limits:
+    """Mirrored percentile limits: 2 * estimate minus the opposite percentile limits."""
+    low, high = percentile(replicates, level)
+    return 2 * estimate - high, 2 * estimate - low
+
+
+def normal(bias: np.ndarray, std_error: np.ndarray, estimate: np.ndarray, level: float) -> Limits:
+    """Limits of R's normal boot.ci: estimate - bias -+ z * SD of the replicates."""
+    reach = stats.norm.ppf((1 + level) / 2) * std_error
+    return estimate - bias - reach, estimate - bias + reach
+
+
+def bca_probabilities(
+    replicates: np.ndarray, estimate: np.ndarray, jackknife: np.ndarray, level: float
+) -> np.ndarray:
+    """Quantile levels of the bias-corrected and accelerated interval.
+
+    Shape (2, n_rows), NaN where all replicates lie on one side of the estimate, or a unit cannot be left
+    out. `jackknife` (n_units, n_rows) equals the estimate for a unit that has no part in it.
+
+    Notes
+    -----
+    z0 = Phi^-1(share of replicates below the estimate, ties counted half);
+    a = sum(L^3) / (6 sum(L^2)^1.5) with L = estimate - jackknife, as `empinf(type = "jack")` of R's
+    boot. `boot.ci` itself takes regression estimates of L and interpolates quantiles on the normal
+    scale; rsample's `int_bca` counts ties as below.
+
+    References
+    ----------
+    Efron B. Better bootstrap confidence intervals. JASA 1987. doi:10.1080/01621459.1987.10478410
+    """
+    n_defined = (~np.isnan(replicates)).sum(axis=0)
+    below = (replicates < estimate).sum(axis=0) + 0.5 * (replicates == estimate).sum(axis=0)
+    pull = estimate - jackknife
+    spread = (pull**2).sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shift = stats.norm.ppf(below / n_defined)
+        acceleration = np.where(spread > 0, (pull**3).sum(axis=0) / (6 * spread**1.5), 0.0)
+        acceleration = np.where(np.isnan(spread), np.nan, acceleration)
+        z = shift + stats.norm.ppf(_tails(level))[:, None]
+        probabilities: np.ndarray = stats.norm.cdf(shift + z / (1 - acceleration * z))
+    return np.where(np.isfinite(shift), probabilities, np.nan)
+
+
+def bca(replicates: np.ndarray, estimate: np.ndarray, jackknife: np.ndarray, level: float) -> Limits:
+    """Bias-corrected and accelerated interval; see `bca_probabilities`."""
+    low, high = quantiles(replicates, bca_probabilities(replicates, estimate, jackknife, level))
+    return low, high
+
+
+def studentized(
+    replicates: np.ndarray,
+    variances: np.ndarray,
+    estimate: np.ndarray,
+    variance: np.ndarray,
+    rounding: np.ndarray,
+    level: float,
+) -> Limits:
+    """Bootstrap-t interval.
+
+    `variances` (n_replicates, n_rows) and `variance` (n_rows,) are the delta-method variances of the
+    replicates and of the estimate. A replicate whose variance is rounding error (its root at most
+    `rounding`, shape (n_rows,)) lies infinitely far from the estimate in its own standard errors; where
+    that decides a limit, there is none.
+    """
+    deviation = replicates - estimate
+    flat = variances <= rounding**2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        pivots = deviation / np.sqrt(np.where(flat, np.nan, variances))
+        far = np.where(np.abs(deviation) <= rounding, 0.0, np.sign(deviation) * np.inf)
+        pivots = np.where(flat, far, pivots)
+        low, high = quantiles(pivots, _tails(level))
+        root = np.sqrt(variance)
+        limits = estimate - root * high, estimate - root * low
+    lower, upper = (np.where(np.isfinite(limit), limit, np.nan) for limit in limits)
+    return lower, upper
+
+
+def t_limits(estimate: np.ndarray, std_error: np.ndarray, df: np.ndarray, level: float) -> Limits:
+    """Limits estimate -+ t quantile * standard error; NaN where `df` is below 1."""
+    reach = t_quantile(df, level) * std_error
+    return estimate - reach, estimate + reach
+
+
+def t_quantile(df: np.ndarray, level: float) -> np.ndarray:
+    """Two-sided t quantile, NaN where `df` is below 1."""
+    q: np.ndarray = stats.t.ppf((1 + level) / 2, np.where(np.asarray(df) >= 1, df, np.nan))
+    return q
+
+
+def effective_size(
+    share: np.ndarray, n: np.ndarray, variance: np.ndarray, n_units: np.ndarray, level: float
+) -> np.ndarray:
+    """Effective sample size of a proportion from clusters.
+
+    n divided by the design effect (clustered variance over share * (1 - share) / (n - 1), at least 1)
+    and, as Korn & Graubard do, times (t quantile with n - 1 over that with n_units - 1) squared. At a
+    share of exactly 0 or 1 the design effect cannot be seen, and the number of units is taken.
+
+    References
+    ----------
+    Korn EL, Graubard BI. Confidence intervals for proportions with small expected number of positive
+    counts estimated from survey data. Survey Methodology 1998;24:193-201.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        effect = np.maximum(variance / (share * (1 - share) / (n - 1)), 1)
+        widening = (t_quantile(n - 1, level) / t_quantile(n_units - 1, level)) ** 2
+    return np.where((share == 0) | (share == 1), n_units, n / effect * widening)
+
+
+def wilson(share: np.ndarray, n: np.ndarray, level: float) -> Limits:
+    """Wilson's score interval for a proportion of `n` (which need not be whole).
+
+    References
+    ----------
+    Wilson EB. JASA 1927. doi:10.1080/01621459.1927.10502953
+    """
+    z2 = stats.norm.ppf((1 + level) / 2) ** 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        centre = (share + z2 / (2 * n)) / (1 + z2 / n)
+        reach = np.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n**2))) / (1 + z2 / n)
+    # at 0 and 1 the limit is exact; rounding must not push it past
+    low, high = np.where(share == 0, 0.0, centre - reach), np.where(share == 1, 1.0, centre + reach)
+    return low, high
+
+
+def exact(share: np.ndarray, n: np.ndarray, level: float) -> Limits:
+    """Clopper and Pearson's interval for a proportion of `n` (which need not be whole).
+
+    References
+    ----------
+    Clopper CJ, Pearson ES. Biometrika 1934. doi:10.1093/biomet/26.4.404
+    """
+    hits, tail = share * n, (1 - level) / 2
+    with np.errstate(invalid="ignore"):
+        low = np.where(share <= 0, 0.0, stats.beta.ppf(tail, hits, n - hits + 1))
+        high = np.where(share >= 1, 1.0, stats.beta.ppf(1 - tail, hits + 1, n - hits))
+    return np.where(np.isnan(share), np.nan, low), np.where(np.isnan(share), np.nan, high)
+
+
+def logit_t_limits(estimate: np.ndarray, std_error: np.ndarray, df: np.ndarray, level: float) -> Limits:
+    """Limits of a rate, symmetric on the logit scale; those of a rate of 0 or 1 have width 0."""
+    low, high = t_limits(estimate, std_error, df, level)
+    inside = (estimate > 0) & (estimate < 1) & (std_error > 0) & ~np.isnan(low)
+    rate = np.where(inside, estimate, 0.5)
+    error = np.where(inside, std_error, 0.0) / (rate * (1 - rate))
+    odds = (special.expit(limit) for limit in t_limits(special.logit(rate), error, df, level))
+    logit_low, logit_high = odds
+    return np.where(inside, logit_low, low), np.where(inside, logit_high, high)
+
+
+def fieller(
+    method: np.ndarray,
+    reference: np.ndarray,
+    covariance: np.ndarray,
+    df: np.ndarray,
+    level: float,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Fieller's set for the percentage decrease 100 * (1 - method / reference).
+
+    Parameters
+    ----------
+    method, reference : ndarray, shape (n_rows,)
+        The two means.
+    covariance : ndarray, shape (n_rows, 2, 2)
+        Of (method, reference).
+    df : ndarray, shape (n_rows,)
+        Degrees of freedom of the t quantile.
+    level : float
+        Confidence level.
+
+    Returns
+    -------
+    low, high : ndarray, shape (n_rows,)
+        Limits of a bounded set; of an "outside" set, the edges of the gap that is left out.
+    form : ndarray of str, shape (n_rows,)
+        "bounded", "outside" (everything but the gap between low and high), "line" (everything, limits
+        infinite), "undefined".
+
+    Notes
+    -----
+    The set holds every decrease 100 * (1 - theta) for which a t test of method - theta * reference
+    does not reject: the roots of theta^2 (r^2 - t^2 v_r) - 2 theta (m r - t^2 c) + m^2 - t^2 v_m.
+    It is unbounded where the reference's mean does not differ from 0.
+
+    References
+    ----------
+    Fieller EC. Some problems in interval estimation. JRSS B 1954. doi:10.1111/j.2517-6161.1954.tb00159.x
+    """
+    t2 = t_quantile(df, level) ** 2
+    a = reference**2 - t2 * covariance[:, 1, 1]
+    b = method * reference - t2 * covariance[:, 0, 1]
+    c = method**2 - t2 * covariance[:, 0, 0]
+    inside = b**2 - a * c
+    with np.errstate(invalid="ignore", divide="ignore"):
+        root = np.sqrt(np.where(inside >= 0, inside, np.nan))
+        edges = np.sort(np.stack([100 * (1 - (b + root) / a), 100 * (1 - (b - root) / a)]), axis=0)
+    form = np.where(a > 0, "bounded", np.where(inside >= 0, "outside", "line"))
+    form = np.where(np.isnan(a) | np.isnan(b) | np.isnan(c) | (a == 0), "undefined", form)
+    edges = np.where(form == "undefined", np.nan, edges)
+    low = np.where(form == "line", -np.inf, edges[0])
+    high = np.where(form == "line", np.inf, edges[1])
+    return low, high, form
+
+
+def _tails(level: float) -> np.ndarray:
+    """Return the two tail probabilities."""
+    tail = (1 - level) / 2
+    return np.array([tail, 1 - tail])

@@ -1,0 +1,196 @@
+"""Tests of paired scores: bootstrap, t, Wilcoxon, McNemar, sign flips."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from salstats.checks import SalstatsError
+from salstats.stats.advice import ROUNDING
+from salstats.stats.comparisons import Compared
+from salstats.stats.design import Units, group_label
+from salstats.stats.draws import few_threads, sign_blocks
+from salstats.stats.estimands import ratio
+from salstats.stats.inference import Estimates, bootstrap_p_values, check_binary
+from salstats.stats.monte_carlo import SIDES
+from salstats.stats.variances import analytic_variance, influence_weights
+
+TESTS = ("bootstrap", "t", "wilcoxon", "mcnemar", "signflip", "none")
+
+
+class Tested(NamedTuple):
+    """Statistic, degrees of freedom and p-value of each row, NaN where the test has none.
+
+    `floor` is the smallest p-value that replicates allow, None of a test without any.
+    """
+
+    statistic: np.ndarray
+    df: np.ndarray
+    p_value: np.ndarray
+    floor: np.ndarray | float | None = None
+
+
+def p_values_of_pairs(test: str, compared: Compared, found: Estimates, units: Units) -> Tested:
+    """Test equality of method and reference in each row."""
+    cells, estimand = compared.target.cells, compared.target.estimand
+    gap, means = estimand.gap(), cells.means()
+    scale, n_rows = gap.scale(means), estimand.n_rows
+    none = np.full(n_rows, np.nan)
+    # the mean of decreases is no function of one difference, and is tested as it stands
+    special = (np.arange(n_rows) >= compared.members.shape[1]) & (estimand.then is not None)
+    if test == "bootstrap":
+        assert found.replicates is not None
+        assert found.gap_replicates is not None
+        replicates = np.where(special, found.replicates, found.gap_replicates)
+        p_value, floor = bootstrap_p_values(replicates, ROUNDING * scale)
+        return Tested(none, none, np.where(found.smallest < 2, np.nan, p_value), floor)
+    if test == "t":
+        parts = []
+        for what in (gap, estimand):
+            variance, df = analytic_variance(cells, what)
+            negligible = np.sqrt(variance) <= ROUNDING * what.scale(means)
+            parts.append(t_test(what.value(means), np.where(negligible, 0.0, variance), df))
+        return Tested(*(np.where(special, own, of_gap) for of_gap, own in zip(*parts, strict=True)))
+    if test == "signflip":
+        n_replicates = found.options.n_replicates
+        per_sum, _ = influence_weights(gap.gradient(means), means, cells.counts.sum(axis=0))
+        signs = sign_blocks(n_replicates, units.n, found.options.rng)
+        p_value = sign_flip(cells.sums @ per_sum.T, signs, scale)
+        p_value = np.where(special | (found.smallest < 2), np.nan, p_value)
+        return Tested(none, none, p_value, SIDES[test] / (n_replicates + 1))
+    if test == "none":
+        return Tested(none, none, none)
+    return _test_of_single_rows(test, compared, scale, units.name)
+
+
+def _test_of_single_rows(test: str, compared: Compared, scale: np.ndarray, unit: str) -> Tested:
+    """Wilcoxon's or McNemar's test of each row that is no average of others."""
+    n_rows, keys = len(scale), compared.target.keys
+    statistic, p_value = np.full(n_rows, np.nan), np.full(n_rows, np.nan)
+    if test == "mcnemar":
+        for values in (compared.own, compared.other):
+            check_binary(values, "test", test)
+    n_groups, n_single = compared.members.shape
+    for row in range(n_single):
+        chosen = compared.members[compared.groups, row]
+        if not chosen.any():
+            continue
+        own, other, its_units = compared.own[chosen], compared.other[chosen], compared.units[chosen]
+        if test == "mcnemar":
+            if row >= n_groups and len(np.unique(its_units)) < len(its_units):
+                # a case has several tasks: pooled over them its pairs are not independent
+                continue
+            check_independent(its_units, keys, row, unit)
+            statistic[row], p_value[row] = mcnemar(own, other)
+        else:
+            counts = np.bincount(its_units)
+            gaps = np.bincount(its_units, weights=own - other)[counts > 0] / counts[counts > 0]
+            gaps = np.where(np.abs(gaps) <= ROUNDING * scale[row], 0.0, gaps)
+            statistic[row], p_value[row] = wilcoxon(gaps)
+    return Tested(statistic, np.full(n_rows, np.nan), p_value)
+
+
+def t_test(
+    estimate: np.ndarray, variance: np.ndarray, df: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Statistic, degrees of freedom and two-sided p-value of the paired t test.
+
+    `variance` is that of the mean difference, clustered where units have several pairs; with one pair
+    per unit and `df` = units - 1 this is the ordinary paired t test. Without variance there is no test.
+    """
+    df = np.where((df >= 1) & (variance > 0), df, np.nan)
+    statistic = ratio(estimate, np.sqrt(np.where(variance > 0, variance, np.nan)))
+    p: np.ndarray = 2 * stats.t.sf(np.abs(statistic), df)
+    return np.where(np.isnan(df), np.nan, statistic), df, p
+
+
+def wilcoxon(differences: np.ndarray) -> tuple[float, float]:
+    """Signed-rank statistic (sum of positive ranks) and its two-sided p-value.
+
+    Zeros are left out; exact below 50 differences without ties or zeros, else the normal approximation
+    with continuity correction: the defaults of R's `wilcox.test`.
+
+    Parameters
+    ----------
+    differences : ndarray of float64, shape (n,)
+        One per unit, finite.
+
+    References
+    ----------
+    Wilcoxon F. Biometrics Bulletin 1945. doi:10.2307/3001968
+    """
+    used = differences[differences != 0]
+    n = len(used)
+    if n == 0:
+        return 0.0, float("nan")
+    ranks = stats.rankdata(np.abs(used))
+    statistic = float(ranks[used > 0].sum())
+    ties = np.unique(ranks, return_counts=True)[1]
+    if n < 50 and n == len(differences) and (ties == 1).all():
+        result = stats.wilcoxon(used, method="exact")
+        return statistic, float(result.pvalue)
+    deviation = statistic - n * (n + 1) / 4
+    sigma = np.sqrt(n * (n + 1) * (2 * n + 1) / 24 - (ties**3 - ties).sum() / 48)
+    z = (deviation - np.sign(deviation) * 0.5) / sigma
+    return statistic, float(min(1.0, 2 * stats.norm.sf(abs(z))))
+
+
+def mcnemar(method: np.ndarray, reference: np.ndarray) -> tuple[float, float]:
+    """Number of pairs where only the method hits, and McNemar's exact two-sided p-value.
+
+    Parameters
+    ----------
+    method, reference : ndarray of float64, shape (n,)
+        Paired 0/1 scores.
+
+    References
+    ----------
+    McNemar Q. Psychometrika 1947. doi:10.1007/BF02295996
+    """
+    only_method = int(((method == 1) & (reference == 0)).sum())
+    only_reference = int(((method == 0) & (reference == 1)).sum())
+    discordant = only_method + only_reference
+    if discordant == 0:
+        return 0.0, 1.0
+    return float(only_method), float(stats.binomtest(only_method, discordant, 0.5).pvalue)
+
+
+def sign_flip(sums: np.ndarray, signs: Iterable[np.ndarray], scale: np.ndarray) -> np.ndarray:
+    """Two-sided p-values of sign-flip permutation tests of differences with mean 0.
+
+    Parameters
+    ----------
+    sums : ndarray, shape (n_units, n_rows)
+        Each unit's part of the mean difference (its rows are flipped together).
+    signs : iterable of ndarray of int, shape (rows, n_units)
+        -1 or 1, a block of replicates at a time.
+    scale : ndarray, shape (n_rows,)
+        Size of the means compared: sums that differ by less than 1e-12 of it are equal.
+
+    Returns
+    -------
+    ndarray, shape (n_rows,)
+        (1 + number of flips at least as far from 0 as the data) / (n_replicates + 1).
+    """
+    observed = np.abs(sums.sum(axis=0))
+    # a flip that gives the same sum in another order of summation must count as equal
+    least = observed - 1e-12 * scale
+    reached, n_replicates = np.zeros(sums.shape[1], dtype=np.int64), 0
+    with few_threads(*sums.shape):
+        for block in signs:
+            reached += (np.abs(block.astype(np.float64) @ sums) >= least).sum(axis=0)
+            n_replicates += len(block)
+    p: np.ndarray = (1 + reached) / (n_replicates + 1)
+    return p
+
+
+def check_independent(units: np.ndarray, keys: pd.DataFrame, row: int, unit: str) -> None:
+    """Raise when a unit has several pairs, which the exact McNemar test cannot bear."""
+    n_units = len(np.unique(units))
+    if len(units) > n_units:
+        raise SalstatsError(
+            f"test='mcnemar' needs independent pairs; {group_label(keys, row)} has {len(units)} in "
+            f"{n_units} units ({unit}); take test='t' or 'signflip', which keep a unit's pairs together"
+        )

@@ -1,0 +1,345 @@
+"""Scores of each group: means with intervals, the replicates behind them, descriptions, box plots."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from salstats.checks import SalstatsError, check_by
+from salstats.frames import DEFAULT_BY, ColumnCodes, coded_scores, estimates_frame
+from salstats.stats.advice import warn_beyond_range
+from salstats.stats.carried import absent_column, how_scored, is_absent
+from salstats.stats.design import (
+    check_one_metric,
+    display_order,
+    index_groups,
+    mean_of_rows_design,
+    resolve_unit,
+    warn_pooled_by_default,
+    warn_pooled_methods,
+)
+from salstats.stats.estimands import mean_target
+from salstats.stats.inference import check_binary, check_options, infer, replicate
+
+#: Whiskers of a box reach to the furthest score within this many interquartile ranges.
+REACH = 1.5
+
+
+def summarize(
+    scores: pd.DataFrame,
+    *,
+    by: str | Sequence[str] | None = None,
+    unit: str | None = None,
+    interval: str = "percentile",
+    level: float = 0.95,
+    n_replicates: int = 1000,
+    rng: int | np.random.Generator = 0,
+    draws: np.ndarray | None = None,
+    average: str | None = None,
+    overall: bool = False,
+) -> pd.DataFrame:
+    """Mean score of each group, with standard error and interval.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        A scores frame, see `read_scores`.
+    by : str or list of str, optional
+        Grouping columns; by default those of `metric, method, task` that are present.
+    unit : str, optional
+        Column that names what is resampled; by default `patient` where it repeats over cases, else
+        `case`. A unit's rows all come along.
+    interval : str
+        `percentile`, `order`, `basic`, `normal`, `bca`, `studentized` from replicates; `t` from the
+        cluster-robust standard error with units - 1 degrees of freedom; `wilson` and `exact` for 0/1
+        scores, with a design effect where units have several rows.
+    level : float
+        Confidence level.
+    n_replicates : int
+        Number of bootstrap replicates.
+    rng : int or numpy.random.Generator
+        Seed or generator of the draws.
+    draws : ndarray of int, shape (n_replicates, n_units), optional
+        Draws made elsewhere: positions of the distinct units in sorted order, from 0.
+    average : str, optional
+        A column of `by`: adds the unweighted mean of the group means over it, as rows "Average".
+    overall : bool
+        Adds rows pooled over tasks, `task` = "Overall"; `task` must be in `by`.
+
+    Returns
+    -------
+    DataFrame
+        One row per group, sorted by the grouping columns with Overall and Average last:
+
+        - the grouping columns;
+        - `term` ("mean"), `estimate`, `std_error` (SD of the replicates, or analytic);
+        - `df` with `interval="t"`;
+        - `conf_low`, `conf_high`, `conf_level`, `interval`, `unit`;
+        - `n` defined scores, `n_missing` undefined ones, `n_units` units with a defined score; `n_absent`,
+          where there is any, those of `n_missing` that are of absent findings;
+        - with intervals from replicates: `n_undefined` replicates without a defined score, `bias` (mean of
+          the replicates - estimate), `n_replicates` drawn;
+        - `distance_unit`, `distance_options`, `pdc_options`, `metric_options`, `curve_options`,
+          `center_bias`, `n_samples`, `floor`, `human_label` where the scores say how they were made.
+
+    Raises
+    ------
+    ColumnError
+        A column is missing or invalid, see `frames.check_scores`; several metrics would be averaged.
+    ValueRangeError
+        An unknown interval, a level outside (0, 1), fewer than one replicate.
+
+    Warns
+    -----
+    SalstatsWarning
+        Cases taken as units although patients repeat; methods taken together, or by default data sets or
+        models; cases with different numbers
+        of readers, models or seeds; fewer than 20 units (5 for `t`), or units of very unequal size; an
+        interval of width 0, or none; more than 1 % of the replicates undefined; averages over different
+        tasks.
+
+    Notes
+    -----
+    Units are drawn once per replicate and the same draw serves every group. The variance of a mean is
+    G/(G-1) times the sum over units of squared sums of residuals over n^2 (G units), which is what
+    lm(score ~ 1) with clustered errors gives, and the ordinary one where each unit has one row.
+
+    An average leaves out tasks without a defined score, and a replicate that drew none of one of its tasks
+    is undefined, so that all replicates estimate the same thing (`order`, the rule of the CheXlocalize
+    scripts, averages the tasks that are there). Its `t` interval adds up each unit's influence, with
+    G/(G-1) per task and degrees of freedom after Satterthwaite that know which units tasks share. A row
+    of which one task has a single unit has no limits.
+
+    References
+    ----------
+    Davison AC, Hinkley DV. Bootstrap Methods and their Application. Cambridge University Press 1997.
+    doi:10.1017/CBO9780511802843
+
+    Examples
+    --------
+    >>> import salstats as ss
+    >>> scores = ss.datasets.load_simulated()
+    >>> means = ss.summarize(scores, by=["metric", "method"])
+    >>> means[["metric", "method", "n", "n_units"]].head(2)
+      metric   method    n  n_units
+    0    hit  gradcam  685      140
+    1    hit    human  678      140
+    """
+    options = check_options("mean", interval, level, n_replicates, rng, draws)
+    codes = coded_scores(scores)
+    columns = check_by(scores, by, DEFAULT_BY)
+    warn_pooled_by_default(scores, by, columns)
+    if options.interval.kind == "share":
+        if average:
+            raise SalstatsError(f"interval={interval!r} is for one proportion, not for an average of several")
+        check_binary(scores["score"].to_numpy(dtype=np.float64), "interval", interval)
+    design = mean_of_rows_design(codes, columns, resolve_unit(codes, unit))
+    found = infer(mean_target(design, average, overall), options)
+    keys = found.target.keys
+    table = found.columns(design.units.name)
+    table |= absent_column(keys, scores.loc[is_absent(scores), columns], scores)
+    special = options.columns() | how_scored(scores, keys)
+    frame = estimates_frame(keys, table, special, display_order(keys))
+    if not options.interval.bounded:
+        warn_beyond_range(frame)
+    return frame
+
+
+def bootstrap(
+    scores: pd.DataFrame,
+    *,
+    by: str | Sequence[str] | None = None,
+    unit: str | None = None,
+    n_replicates: int = 1000,
+    rng: int | np.random.Generator = 0,
+    draws: np.ndarray | None = None,
+    average: str | None = None,
+    overall: bool = False,
+) -> pd.DataFrame:
+    """Bootstrap replicates of the mean score of each group.
+
+    Parameters
+    ----------
+    scores, by, unit, n_replicates, rng, draws, average, overall
+        As for `summarize`.
+
+    Returns
+    -------
+    DataFrame
+        One row per group and replicate, in the order of `summarize` and then of the replicates: the
+        grouping columns, `replicate` (from 0: the row of `draws`), `estimate` (NaN where no defined
+        score was drawn).
+
+    Raises
+    ------
+    SalstatsError
+        As for `summarize`.
+
+    Examples
+    --------
+    >>> import salstats as ss
+    >>> replicates = ss.bootstrap(ss.datasets.load_simulated(), by=["metric", "method"], n_replicates=200)
+    >>> list(replicates.columns), len(replicates)
+    (['metric', 'method', 'replicate', 'estimate'], 1200)
+    """
+    options = check_options("mean", "percentile", 0.95, n_replicates, rng, draws)
+    codes = coded_scores(scores)
+    columns = check_by(scores, by, DEFAULT_BY)
+    warn_pooled_by_default(scores, by, columns)
+    design = mean_of_rows_design(codes, columns, resolve_unit(codes, unit))
+    target = mean_target(design, average, overall)
+    replicates, _, _ = replicate(target.cells, target.estimand, options)
+    ordered, times = display_order(target.keys), options.n_replicates
+    rows = np.repeat(ordered, times)
+    return pd.DataFrame(
+        {
+            **{column: target.keys[column].array.take(rows) for column in columns},
+            "replicate": np.tile(np.arange(times), len(ordered)),
+            "estimate": replicates[:, ordered].ravel(order="F"),
+        }
+    )
+
+
+def describe(
+    scores: pd.DataFrame, *, by: str | Sequence[str] | None = None, unit: str | None = None
+) -> pd.DataFrame:
+    """Descriptive statistics of the scores of each group.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        A scores frame.
+    by : str or sequence of str, optional
+        Grouping columns; by default those of metric, method and task that are present.
+    unit : str, optional
+        What is counted in `n_units`: `patient` where that column repeats over cases, else `case`.
+
+    Returns
+    -------
+    DataFrame
+        The grouping columns, sorted, then
+
+        n, n_missing
+            Defined scores, and undefined ones (NaN); `n_absent`, where there is any, are those of them that
+            are of absent findings. All that follows is over the defined scores, and NaN
+            where there are none.
+        unit, n_units
+            The unit, and how many have a defined score.
+        mean, sd
+            `sd` with divisor n - 1; NaN for one score.
+        median, q1, q3
+            Quartiles by NumPy's linear rule (R's type 7); the interquartile range is q3 - q1.
+        min, max
+            Smallest and largest score.
+        n_zero, share_zero, n_one, share_one
+            Scores at exactly 0 and at exactly 1, and their share of n, 0 to 1: for a hit (0/1) the counts
+            of misses and hits, and their shares; for an overlap how much of it sits on the edges.
+        binary
+            True where every score is 0 or 1.
+
+    Raises
+    ------
+    ColumnError
+        Not a scores frame; a grouping column is missing or has empty cells.
+
+    Examples
+    --------
+    >>> import pandas as pd, salstats as ss
+    >>> scores = pd.DataFrame(
+    ...     {"case": ["a", "b", "c", "d"], "method": "gradcam", "metric": "hit", "score": [1.0, 0, 1, None]}
+    ... )
+    >>> ss.describe(scores)[["metric", "n", "n_missing", "mean", "median", "n_one", "share_one", "binary"]]
+      metric  n  n_missing      mean  median  n_one  share_one  binary
+    0    hit  3          1  0.666667     1.0      2   0.666667    True
+    """
+    coded = coded_scores(scores)
+    columns = check_by(scores, by, DEFAULT_BY)
+    check_one_metric(coded, columns)
+    warn_pooled_methods(scores, columns)
+    units = resolve_unit(coded, unit)
+    codes, keys = index_groups(coded, columns)
+    n_groups = len(keys)
+    values = scores["score"].to_numpy(dtype=np.float64)
+    defined = ~np.isnan(values)
+    rows = np.bincount(codes, minlength=n_groups)
+    codes, values = codes[defined], values[defined]
+
+    every_group = pd.RangeIndex(n_groups)
+    groups = pd.Series(values).groupby(codes)
+    summary = groups.agg(["mean", "std", "median", "min", "max"]).reindex(every_group)
+    n = np.bincount(codes, minlength=n_groups)
+    n_zero = np.bincount(codes[values == 0], minlength=n_groups)
+    n_one = np.bincount(codes[values == 1], minlength=n_groups)
+    seen = np.unique(codes * units.n + units.codes[defined])
+    with np.errstate(invalid="ignore"):
+        share_zero, share_one = n_zero / n, n_one / n
+    described = pd.DataFrame(
+        {
+            "n": n,
+            "n_missing": rows - n,
+            "unit": units.name,
+            "n_units": np.bincount(seen // units.n, minlength=n_groups),
+            "mean": summary["mean"],
+            "sd": summary["std"],
+            "median": summary["median"],
+            "q1": groups.quantile(0.25).reindex(every_group),
+            "q3": groups.quantile(0.75).reindex(every_group),
+            "min": summary["min"],
+            "max": summary["max"],
+            "n_zero": n_zero,
+            "share_zero": share_zero,
+            "n_one": n_one,
+            "share_one": share_one,
+            "binary": (n > 0) & (n_zero + n_one == n),
+        },
+        index=every_group,
+    )
+    absent = absent_column(keys, scores.loc[is_absent(scores), columns], scores)
+    made = pd.DataFrame({**absent, **how_scored(scores, keys)}, index=every_group)
+    return pd.concat([keys, described, made], axis=1)
+
+
+def box_values(
+    scores: pd.DataFrame, by: str | Sequence[str] | None = None
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Numbers of each group's box, and the scores that lie beyond its whiskers.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        A scores frame.
+    by : str or sequence of str, optional
+        Grouping columns, as for `describe`.
+
+    Returns
+    -------
+    boxes : DataFrame
+        What `describe` gives, with `whisker_low, whisker_high`, the furthest scores within 1.5 times
+        q3 - q1 of the quartiles and never inside the box, and `n_outside`, the scores beyond.
+    outside : DataFrame
+        The grouping columns and `score`, one row per score beyond the whiskers.
+
+    Raises
+    ------
+    ColumnError
+        As for `describe`.
+
+    Notes
+    -----
+    Quartiles are R's type 7, as in ggplot2's boxes; R's `boxplot` takes Tukey's fourths instead.
+    """
+    boxes = describe(scores, by=by)
+    columns = list(boxes.columns[: boxes.columns.get_loc("n")])
+    codes, _ = index_groups(ColumnCodes(scores), columns)
+    values = scores["score"].to_numpy(dtype=np.float64)
+    q1, q3 = boxes["q1"].to_numpy(), boxes["q3"].to_numpy()
+    reach = REACH * (q3 - q1)
+    below, above = values < (q1 - reach)[codes], values > (q3 + reach)[codes]
+    beyond = below | above
+    inside = pd.Series(np.where(beyond, np.nan, values)).groupby(codes)
+    outside = scores.loc[beyond, [*columns, "score"]].reset_index(drop=True)
+    return boxes.assign(
+        whisker_low=np.fmin(inside.min().to_numpy(), q1),
+        whisker_high=np.fmax(inside.max().to_numpy(), q3),
+        n_outside=np.bincount(codes[beyond], minlength=len(boxes)),
+    ), outside
