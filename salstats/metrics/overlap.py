@@ -276,6 +276,51 @@ def specificity(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> float:
 SPECIFICITY = Metric("specificity", "Specificity", 0, 1, 1, True, _MEDPY, _COUNTS, specificity_from_counts)
 
 
+def mcc_from_counts(counted: Counts) -> np.ndarray:
+    """Matthews' correlation of mask and truth over the pixels; NaN where either is empty or full.
+
+    `(tp tn - fp fn) / sqrt((tp + fp) (tp + fn) (tn + fp) (tn + fn))`, from -1 to 1: 0 is chance. Takes and
+    returns what `iou_from_counts` does.
+
+    References
+    ----------
+    Matthews BW. Comparison of the predicted and observed secondary structure of T4 phage lysozyme.
+    Biochimica et Biophysica Acta 1975. https://doi.org/10.1016/0005-2795(75)90109-9
+
+    Examples
+    --------
+    >>> from salstats.metrics.overlap import Counts, mcc_from_counts
+    >>> mcc_from_counts(Counts(2, 1, 1, 2))
+    array(0.33333333)
+    """
+    tp, fp, fn, tn = _float(counted)
+    # root by root: the product of four sums over a data set would leave the range of whole numbers
+    length = np.sqrt((tp + fp) * (tn + fn)) * np.sqrt((tp + fn) * (tn + fp))
+    return _ratio(tp * tn - fp * fn, length)
+
+
+def mcc(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> float:
+    """Matthews' correlation of a mask and the truth; NaN where either is empty or full.
+
+    Takes and raises what `counts` does; the formula is in `mcc_from_counts`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from salstats.metrics.overlap import mcc
+    >>> mcc(np.array([[1, 1, 0, 0]]), np.array([[1, 1, 0, 0]]))
+    1.0
+    """
+    return float(mcc_from_counts(counts(mask, truth)))
+
+
+MCC = Metric(
+    "mcc", "MCC", -1, 1, 1, False,
+    "Matthews 1975, doi:10.1016/0005-2795(75)90109-9; Maier-Hein et al. 2024, "
+    "doi:10.1038/s41592-023-02151-z", _COUNTS, mcc_from_counts, full="Matthews correlation coefficient",
+)  # fmt: skip
+
+
 def _float(counted: Counts) -> list[np.ndarray]:
     """Return the four counts in float64, exact up to 2**53 pixels."""
     return [np.asarray(n, dtype=np.float64) for n in counted]

@@ -169,3 +169,25 @@ def test_damaged_arguments_are_named(kernel):
         kernel(mask, mask * 0.5)
     with pytest.raises(ValueRangeError, match="mask must be of bool"):
         kernel(mask * 255, mask)
+
+
+def test_matthews_correlation_is_pearsons_over_the_pixels(pairs):
+    n_undefined = 0
+    for name, (mask, truth) in pairs.items():
+        found = overlap.mcc(encode(mask), truth)
+        if mask.min() == mask.max() or truth.min() == truth.max():
+            n_undefined += 1
+            assert np.isnan(found), name
+        else:
+            expected = np.corrcoef(mask.ravel(), truth.ravel())[0, 1]
+            assert found == pytest.approx(expected, rel=1e-12, abs=1e-15), name
+    assert n_undefined > 0
+
+
+def test_matthews_correlation_by_hand():
+    truth = np.array([[1, 1, 0, 0]])
+    assert [overlap.mcc(mask, truth) for mask in (truth, 1 - truth, np.array([[1, 0, 1, 0]]))] == [1, -1, 0]
+    # 2 / sqrt(1 * 2 * 2 * 3)
+    assert overlap.mcc(np.array([[1, 0, 0, 0]]), truth) == pytest.approx(2 / np.sqrt(12))
+    huge = Counts(*(np.int64(10**13) * n for n in (2, 1, 1, 2)))
+    assert overlap.mcc_from_counts(huge) == pytest.approx(1 / 3)
