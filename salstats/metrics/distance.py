@@ -31,6 +31,8 @@ from salstats.metrics.records import Metric
 POINTS = ("boundary", "boundary8", "foreground")
 RULES = ("directed", "pooled")
 UNDEFINED = ("nan", "worst")
+#: What "nsd" lets pass where nobody says more, in pixels or mm.
+TOLERANCE = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +78,17 @@ class SurfaceDistances:
             return self._of_nothing(undefined)
         n_points = self.to_truth.size + self.to_mask.size
         return float((self.to_truth.sum() + self.to_mask.sum()) / n_points)
+
+    def nsd(self, *, tolerance: float = TOLERANCE, undefined: str = "nan") -> float:
+        """The share of the points that lie within a tolerance, as `nsd` gives it."""
+        check_choice(undefined, UNDEFINED, "undefined")
+        if isinstance(tolerance, bool) or not isinstance(tolerance, int | float) or not 0 <= tolerance < inf:
+            raise ValueRangeError(f"tolerance must be a finite number of at least 0, not {tolerance!r}")
+        if self._is_empty:
+            one_is_empty = self.to_truth.size or self.to_mask.size
+            return 0.0 if undefined == "worst" and one_is_empty else float("nan")
+        near = np.count_nonzero(self.to_truth <= tolerance) + np.count_nonzero(self.to_mask <= tolerance)
+        return float(near / (self.to_truth.size + self.to_mask.size))
 
     @property
     def _is_empty(self) -> bool:
@@ -369,6 +382,65 @@ def assd(
     return surface_distances(mask, truth, spacing=spacing, points=points).assd(undefined=undefined)
 
 
+def nsd(
+    mask: np.ndarray | Rle,
+    truth: np.ndarray | Rle,
+    *,
+    tolerance: float = TOLERANCE,
+    spacing: float | Sequence[float] | None = None,
+    points: str = "boundary",
+    undefined: str = "nan",
+) -> float:
+    """Normalized surface distance: the share of both outlines that lies within a tolerance of the other.
+
+    More is better. Also called surface Dice: the tolerance is what readers differ by, and lets pass what
+    hardly matters.
+
+    Parameters
+    ----------
+    mask, truth, spacing, points
+        As for `surface_distances`.
+    tolerance : float, default 2
+        Largest distance that counts as agreement, in pixels or the unit of `spacing`.
+    undefined : {"nan", "worst"}, default "nan"
+        What an empty mask or truth gives: NaN, or 0 where exactly one is empty.
+
+    Returns
+    -------
+    float
+        From 0 to 1; NaN where mask or truth is empty.
+
+    Raises
+    ------
+    ShapeError, ValueRangeError
+        As in `hausdorff`, or the tolerance is negative or not finite.
+
+    Notes
+    -----
+    The points of both outlines are counted alike, as in MONAI (`compute_surface_dice` without subvoxels,
+    which gives the same numbers). Nikolov's implementation weights corners between pixels by the length of
+    the outline.
+
+    References
+    ----------
+    Nikolov S, Blackwell S, Zverovitch A, et al. Clinically applicable segmentation of head and neck anatomy
+    for radiotherapy. Journal of Medical Internet Research 2021. https://doi.org/10.2196/26151
+
+    Maier-Hein L, Reinke A, Godau P, et al. Metrics reloaded: recommendations for image analysis validation.
+    Nature Methods 2024. https://doi.org/10.1038/s41592-023-02151-z
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from salstats.metrics.distance import nsd
+    >>> mask, truth = np.array([[1, 1, 0, 0, 0]]), np.array([[1, 1, 0, 0, 1]])
+    >>> nsd(mask, truth), nsd(mask, truth, tolerance=3)
+    (0.8, 1.0)
+    """
+    found = surface_distances(mask, truth, spacing=spacing, points=points)
+    return found.nsd(tolerance=tolerance, undefined=undefined)
+
+
 _BOUNDARY = "boundary pixels (4 neighbours), as"
 _RELOADED = "Maier-Hein et al. 2024, doi:10.1038/s41592-023-02151-z"
 _NEEDS, _SAID = ("distances",), "distance_options"
@@ -392,4 +464,11 @@ ASSD = Metric(
     "assd", "Average symmetric surface distance", 0, inf, -1, True,
     f"both directions pooled over {_BOUNDARY} medpy and MONAI; {_RELOADED}",
     _NEEDS, SurfaceDistances.assd, column=_SAID,
+)  # fmt: skip
+NSD = Metric(
+    "nsd", "NSD", 0, 1, 1, True,
+    f"over {_BOUNDARY} MONAI; Nikolov et al. 2021, doi:10.2196/26151; {_RELOADED}",
+    _NEEDS, SurfaceDistances.nsd,
+    f"NSD at a tolerance of {TOLERANCE:g} pixels (mm where the size of a pixel is given), or as said.",
+    full="normalized surface distance", words=lambda tolerance: f"tolerance {tolerance:g}", column=_SAID,
 )  # fmt: skip

@@ -1,13 +1,16 @@
+from pathlib import Path
+
 import cv2
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.spatial.distance import cdist
 
+import salstats as ss
 from salstats.checks import ShapeError, ValueRangeError
 from salstats.images.boundaries import boundary
 from salstats.images.masks import encode
-from salstats.metrics.distance import assd, hausdorff, hd95, surface_distances
+from salstats.metrics.distance import assd, hausdorff, hd95, nsd, surface_distances
 from salstats.metrics.registry import METRICS
 
 KERNELS = {"hausdorff": hausdorff, "hd95": hd95, "assd": assd}
@@ -402,3 +405,55 @@ def test_an_unknown_rule_is_named():
         hd95(mask, mask, rule="pool")
     with pytest.raises(ValueRangeError, match="rule='pool' is not known"):
         surface_distances(mask, mask).hd95(rule="pool")
+
+
+class TestNsd:
+    def test_it_is_monais(self):
+        folder = Path(__file__).parents[1] / "reference" / "monai"
+        masks, expected = np.load(folder / "inputs.npz"), pd.read_csv(folder / "surface_dice.csv")
+        for row in expected.itertuples():
+            mask, truth = (masks[f"{row.pair}__{what}"] for what in ("mask", "truth"))
+            found = nsd(mask, truth, tolerance=row.tolerance, spacing=(row.row_mm, row.col_mm))
+            # MONAI counts in single precision
+            assert found == pytest.approx(row.surface_dice, rel=1e-6), row
+        assert expected["surface_dice"].between(0.01, 0.99).sum() > 50
+
+    def test_it_is_its_definition(self):
+        # outlines: 12 of a square of 4 x 4, moved by one column
+        truth = np.zeros((8, 8), bool)
+        truth[2:6, 2:6] = True
+        mask = np.roll(truth, 1, axis=1)
+        edges = [{p for p in np.ndindex(8, 8) if m[p]} - {(r, c) for r in (3, 4) for c in inner}
+                 for m, inner in ((mask, (4, 5)), (truth, (3, 4)))]  # fmt: skip
+        for tolerance in (0, 0.5, 1, 2):
+            near = sum(
+                any(np.hypot(r - s, c - d) <= tolerance for s, d in other)
+                for own, other in (edges, edges[::-1])
+                for r, c in own
+            )
+            assert nsd(mask, truth, tolerance=tolerance) == near / 24
+        assert nsd(mask, truth, tolerance=1) == 1 > nsd(mask, truth, tolerance=0.5) == 12 / 24
+
+    def test_nothing_marked_is_undefined_or_0(self):
+        none, some = np.zeros((3, 4), bool), np.eye(3, 4, dtype=bool)
+        assert all(np.isnan(nsd(*two)) for two in ((none, none), (none, some), (some, none)))
+        assert nsd(none, some, undefined="worst") == nsd(some, none, undefined="worst") == 0
+        assert np.isnan(nsd(none, none, undefined="worst"))
+
+    @pytest.mark.parametrize("tolerance", [-1, np.inf, np.nan, "2", True])
+    def test_what_is_no_tolerance(self, tolerance):
+        with pytest.raises(ValueRangeError, match="tolerance must be a finite number"):
+            nsd(np.eye(2), np.eye(2), tolerance=tolerance)
+
+    def test_a_study_is_scored_at_a_tolerance_and_says_so(self):
+        truth = np.zeros((30, 30), bool)
+        truth[5:20, 5:20] = True
+        drawn = np.roll(truth, 4, axis=0) * 0.9
+        study = ss.study_from_arrays({("a", "t"): truth}, {("a", "t", "cam"): drawn})
+        wide, plain = (ss.score(study, metrics="nsd", options=o) for o in ({"nsd": {"tolerance": 5}}, None))
+        assert wide["score"][0] == 1 > plain["score"][0] == nsd(drawn > 0, truth)
+        assert wide["distance_options"][0] == "between boundary pixels (4 neighbours), tolerance 5"
+        assert "distance_unit" not in wide.columns
+        several = pd.concat([plain.assign(case=f"c{i}", score=i / 9) for i in range(6)])
+        table = ss.table_estimates(ss.summarize(several, by=["metric"], interval="t"))
+        assert "normalized surface distance" in table.as_raw_html()
