@@ -49,7 +49,7 @@ _INSTEAD = "write .html or .docx instead"
 
 
 def find_browser() -> str:
-    """Return the path of Chromium, Chrome or Edge.
+    """The path of Chromium, Chrome or Edge.
 
     Raises
     ------

@@ -101,7 +101,7 @@ def save_figure(
 def size_inches(
     figure: p9.ggplot, width: float | None = None, height: float | None = None, unit: str = "mm"
 ) -> tuple[float, float]:
-    """Return a figure's size in inches: what is given, else what its theme says."""
+    """A figure's size in inches: what is given, else what its theme says."""
     if not isinstance(figure, p9.ggplot):
         raise SalstatsError(f"only a plotnine figure can be written, not {type(figure).__name__}")
     per_inch = MM_PER_INCH / _MM[check_choice(unit, tuple(_MM), "unit")]

@@ -38,7 +38,7 @@ class FigureJobs:
             self._pool.submit(_imported)
 
     def __enter__(self) -> "FigureJobs":
-        """Return the jobs."""
+        """The jobs."""
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -73,7 +73,7 @@ class FigureJobs:
 
 
 def _pool() -> Any:
-    """Return one further process, or None where there can be none."""
+    """One further process, or None where there can be none."""
     if multiprocessing.current_process().daemon:
         return None
     try:

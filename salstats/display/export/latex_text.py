@@ -100,7 +100,7 @@ _RAISED = {
 
 
 def _greek(letter: str) -> str:
-    """Return the command of a Greek letter, which is its Unicode name."""
+    """The command of a Greek letter, which is its Unicode name."""
     name = unicodedata.name(letter).split()[-1].replace("LAMDA", "LAMBDA")
     return f"\\{name.lower() if letter.islower() else name.title()}"
 
@@ -136,7 +136,7 @@ _LIGATING = "-',"
 
 
 def latex_text(text: str) -> str:
-    r"""Return one line of text as LaTeX; long words may break behind signs that join their parts.
+    r"""One line of text as LaTeX; long words may break behind signs that join their parts.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def latex_text(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Return text sign by sign."""
+    """Text sign by sign."""
     found = before = ""
     for letter, accent in _LETTERS.findall("".join(map(_apart, text))):
         if accent and letter.isascii() and letter.isalpha():
@@ -161,11 +161,11 @@ def _escaped(text: str) -> str:
 
 
 def _apart(letter: str) -> str:
-    """Return a letter that pdfLaTeX's fonts lack as letter and accent, where that is what it is."""
+    """A letter that pdfLaTeX's fonts lack as letter and accent, where that is what it is."""
     parts = unicodedata.normalize("NFD", letter) if letter > "\u017f" else letter
     return parts if len(parts) == 2 and parts[0].isascii() and parts[1] in _ACCENTS else letter
 
 
 def beyond_pdflatex(tex: str) -> str:
-    """Return the signs of a LaTeX text that pdfLaTeX cannot set, each once."""
+    """The signs of a LaTeX text that pdfLaTeX cannot set, each once."""
     return "".join(sorted({sign for sign in tex if sign in _LACKING or sign > "\u017f"} - _KNOWN))

@@ -19,7 +19,7 @@ _MADE, _FORMER = "made", "former"
 def checked_folder(
     folder: Path, *, written: Callable[[Path], set[str]], own: Sequence[str], overwrite: bool
 ) -> Path:
-    """Return the real path of a folder that may be made, or replaced with what an earlier run made.
+    """The real path of a folder that may be made, or replaced with what an earlier run made.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def checked_folder(
 
 
 def _found(folder: Path, own: Sequence[str]) -> list[str]:
-    """Return everything in a folder but a run's own subfolders; a link is one entry, never followed."""
+    """Everything in a folder but a run's own subfolders; a link is one entry, never followed."""
     subfolders = {folder / name for name in own}
     inside = (f for f in folder.rglob("*") if f.is_symlink() or not f.is_dir() or f not in subfolders)
     return sorted(f.relative_to(folder).as_posix() for f in inside)

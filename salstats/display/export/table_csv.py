@@ -12,7 +12,7 @@ _FORMULA = tuple("=+@\t\r")
 
 
 def csv_text(rows: Rows) -> str:
-    """Return a table as CSV: one row of headings, then its rows; title and notes are left out.
+    """A table as CSV: one row of headings, then its rows; title and notes are left out.
 
     A heading over several columns stands before those below it ("Grad-CAM: IoU"), the label of a group in
     a first column of its own, what spans rows in each of them.

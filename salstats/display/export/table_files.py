@@ -24,8 +24,8 @@ def save_table(table: GT, path: str | os.PathLike[str], *, overwrite: bool = Fal
     r"""Write a table as HTML, LaTeX, Word, CSV or PNG.
 
     LaTeX, Word and CSV are written from the record that a table of this package carries: its cells with
-    what is bold or underlined, headings, groups, title and notes, those of `.tab_header()` and
-    `.tab_source_note()` included.
+    what is bold or underlined, headings, groups, title and notes. What `.tab_header()` and
+    `.tab_source_note()` add is in it, and cells that `.tab_style()` makes bold or underlined.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def save_table(table: GT, path: str | os.PathLike[str], *, overwrite: bool = Fal
         `overwrite` is False.
     SalstatsError
         Not a great-tables table; for `.tex`, `.docx` and `.csv`, a table that was made otherwise, or that
-        great-tables changed since in a way that its record does not hold, such as by `.tab_style()`; for
+        great-tables changed since in a way that its record does not hold, such as colours; for
         `.png`, no browser, or a table too long for one picture.
 
     Examples
@@ -90,7 +90,7 @@ def save_table_as(table: GT, targets: Iterable[Path]) -> None:
 
 
 def table_rows(table: GT) -> Rows:
-    """Return a table of this package as rows of cells.
+    """A table of this package as rows of cells.
 
     Raises
     ------

@@ -20,7 +20,7 @@ _MADE_UP = re.compile(r'<div id="([a-z]{10})"')
 
 
 def html_table(rows: Rows, *, identifier: str) -> str:
-    """Return a table as HTML that a page styles: no inline styles, and no names but `identifier`'s own.
+    """A table as HTML that a page styles: no inline styles, and no names but `identifier`'s own.
 
     Parameters
     ----------
@@ -47,25 +47,25 @@ def html_table(rows: Rows, *, identifier: str) -> str:
 
 
 def _sections(body: Sequence[Row]) -> Iterator[list[Child]]:
-    """Return the rows of the body in sections, each a group with its label."""
+    """The rows of the body in sections, each a group with its label."""
     groups = [sum(row.is_group for row in body[: i + 1]) for i in range(len(body))]
     for _, section in groupby(zip(groups, body, strict=True), key=lambda pair: pair[0]):
         yield [_row(row.cells, "row", _kind(row)) for _, row in section]
 
 
 def _kind(row: Row) -> str | None:
-    """Return the class of a row of the body."""
+    """The class of a row of the body."""
     return "group" if row.is_group else "apart" if row.apart else None
 
 
 def _row(cells: Sequence[Cell], scope: str, kind: str | None = None) -> list[Child]:
-    """Return one row."""
+    """One row."""
     shown = [_cell(cell, scope, kind) for cell in cells if cell.rows]
     return [element("tr", shown, class_=kind), "\n"]
 
 
 def _cell(cell: Cell, scope: str, kind: str | None) -> Markup:
-    """Return one cell; an empty one names nothing."""
+    """One cell; an empty one names nothing."""
     names = cell.names and bool(cell.text)
     span = cell.columns if scope == "col" else cell.rows
     text: Child = " ".join(number_parts(cell.text)) or cell.text
@@ -81,7 +81,7 @@ def _cell(cell: Cell, scope: str, kind: str | None) -> Markup:
 
 
 def great_html(table: GT) -> str:
-    """Return a great-tables table's own HTML without script; what no file can hold is replaced."""
+    """A great-tables table's own HTML without script; what no file can hold is replaced."""
     if not isinstance(table, GT):
         raise SalstatsError(
             f"only a great-tables table (GT) can be written, not {type(table).__name__}; "
@@ -91,7 +91,7 @@ def great_html(table: GT) -> str:
 
 
 def html_page(html: str, record: Table | None) -> str:
-    """Return the HTML of a great-tables table as a page of its own that asks nothing of the network.
+    """The HTML of a great-tables table as a page of its own that asks nothing of the network.
 
     The page is called after the title in the table's record, where it has one.
 

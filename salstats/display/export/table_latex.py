@@ -68,18 +68,18 @@ class _Plan:
         return self.widths[column] < self.columns[column].natural - 1e-6
 
     def room(self, span: range) -> float:
-        """Return the width of columns side by side in ems, with the space between them."""
+        """The width of columns side by side in ems, with the space between them."""
         between = 2 * self.setting.gap * (len(span) - 1) / self.setting.points
         return sum(self.widths[column] for column in span) + between
 
     def share(self, span: range) -> str:
-        """Return the width of columns side by side, as TeX measures it."""
+        """The width of columns side by side, as TeX measures it."""
         share = sum(self.widths[column] for column in span) * self.setting.points / self.setting.line
         between = f"+{2 * (len(span) - 1)}\\tabcolsep" if len(span) > 1 else ""
         return f"\\dimexpr {share:.4f}\\linewidth{between}\\relax"
 
     def spec(self, span: range, align: Align, wraps: bool, *, foot: bool = False) -> str:
-        """Return the specification of columns side by side: one letter, or a width where text wraps."""
+        """The specification of columns side by side: one letter, or a width where text wraps."""
         if not wraps:
             return align[0]
         return f">{{{_TURN[align]}\\arraybackslash}}{'b' if foot else 'p'}{{{self.share(span)}}}"
@@ -92,7 +92,7 @@ class _Plan:
 
 
 def latex_table(rows: Rows, *, label: str = "") -> str:
-    r"""Return a table as LaTeX to be read in with `\input`.
+    r"""A table as LaTeX to be read in with `\input`.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def latex_table(rows: Rows, *, label: str = "") -> str:
 
 
 def _floating(rows: Rows, plan: _Plan, label: str) -> list[str]:
-    """Return a table that stands on one page."""
+    """A table that stands on one page."""
     name = "sidewaystable" if plan.setting.turned else "table"
     return [
         f"\\begin{{{name}}}",
@@ -139,7 +139,7 @@ def _floating(rows: Rows, plan: _Plan, label: str) -> list[str]:
 
 
 def _long(rows: Rows, plan: _Plan, label: str) -> list[str]:
-    """Return a table that goes over several pages, its head repeated on each."""
+    """A table that goes over several pages, its head repeated on each."""
     head = ["\\toprule", *_head(rows, plan)]
     again = [r"\caption[]{(continued)} \\"] if rows.title else []
     found = [
@@ -164,7 +164,7 @@ def _long(rows: Rows, plan: _Plan, label: str) -> list[str]:
 
 
 def _type(plan: _Plan) -> list[str]:
-    """Return the size of type and the space between columns."""
+    """The size of type and the space between columns."""
     return [
         f"\\{plan.setting.name}",
         "\\renewcommand{\\arraystretch}{1.1}",
@@ -173,7 +173,7 @@ def _type(plan: _Plan) -> list[str]:
 
 
 def _caption(rows: Rows, label: str, end: str) -> list[str]:
-    """Return title and subtitle as a caption, with a label to refer to; a comment where there is none."""
+    """Title and subtitle as a caption, with a label to refer to; a comment where there is none."""
     known = re.sub(r"[^A-Za-z0-9-]+", "-", label).strip("-")
     named = f"\\label{{tab:{known}}}" if known else ""
     # LaTeX counts tables itself: "Table 2. Means" would read "Table 1: Table 2. Means"
@@ -187,7 +187,7 @@ def _caption(rows: Rows, label: str, end: str) -> list[str]:
 
 
 def _notes(rows: Rows) -> list[str]:
-    """Return the notes below a table, each in a paragraph of its own."""
+    """The notes below a table, each in a paragraph of its own."""
     if not rows.notes:
         return []
     return [
@@ -199,7 +199,7 @@ def _notes(rows: Rows) -> list[str]:
 
 
 def _head(rows: Rows, plan: _Plan) -> Iterator[str]:
-    """Return the rows of headings, with a rule below every one that spans columns."""
+    """The rows of headings, with a rule below every one that spans columns."""
     for level, cells in enumerate(rows.head):
         yield _row(cells, plan, in_head=True) + r" \\"
         if level < len(rows.head) - 1:
@@ -209,7 +209,7 @@ def _head(rows: Rows, plan: _Plan) -> Iterator[str]:
 
 
 def _body(rows: Rows, plan: _Plan) -> Iterator[str]:
-    """Return the rows of the body; a group's label stays on the page of its first row."""
+    """The rows of the body; a group's label stays on the page of its first row."""
     before: Row | None = None
     for row in rows.body:
         if before is not None and not before.is_group:
@@ -222,12 +222,12 @@ def _body(rows: Rows, plan: _Plan) -> Iterator[str]:
 
 
 def _row(cells: Sequence[Cell], plan: _Plan, *, in_head: bool = False) -> str:
-    """Return the cells of one row."""
+    """The cells of one row."""
     return " & ".join(_cell(cell, column, plan, in_head) for column, cell in placed(cells))
 
 
 def _cell(cell: Cell, column: int, plan: _Plan, in_head: bool) -> str:
-    """Return one cell; what spans rows stands in its first row only."""
+    """One cell; what spans rows stands in its first row only."""
     span = range(column, column + cell.columns)
     alone = cell.columns == 1
     if alone and not (cell.text and cell.rows):
@@ -248,7 +248,7 @@ def _cell(cell: Cell, column: int, plan: _Plan, in_head: bool) -> str:
 
 
 def _text(cell: Cell, lines: Sequence[str], wraps: bool) -> str:
-    """Return the lines of a cell with its marks."""
+    """The lines of a cell with its marks."""
     parts = [latex_text(line) for line in lines]
     if cell.underline:
         # smashed, or the line would stand closer to the row below than to its own; TeX breaks no such text

@@ -75,7 +75,7 @@ def page_png(page: str, target: Path) -> None:
 
 
 def _cut(image: Image.Image, margin: int) -> Image.Image:
-    """Return a picture without the empty paper around what it shows, but for a margin."""
+    """A picture without the empty paper around what it shows, but for a margin."""
     shown = ImageChops.difference(image, Image.new("RGB", image.size, "white")).getbbox()
     if shown is None:
         return image.crop((0, 0, 2 * margin, 2 * margin))

@@ -81,7 +81,7 @@ class Rows:
 
 
 def rows_of(table: Table) -> Rows:
-    """Return a table's record as rows of cells, its texts as any file can hold them."""
+    """A table's record as rows of cells, its texts as any file can hold them."""
     aligns: list[Align] = ["right" if column.align == "right" else "left" for column in table.columns]
     stub: list[Align] = ["left"] * len(table.stubhead)
     return Rows(
@@ -95,7 +95,7 @@ def rows_of(table: Table) -> Rows:
 
 
 def placed(cells: Sequence[Cell]) -> Iterator[tuple[int, Cell]]:
-    """Return the cells of a row, each with its first column."""
+    """The cells of a row, each with its first column."""
     column = 0
     for cell in cells:
         yield column, cell
@@ -103,12 +103,12 @@ def placed(cells: Sequence[Cell]) -> Iterator[tuple[int, Cell]]:
 
 
 def _printed(text: str) -> str:
-    """Return a text on one line, what no file can hold replaced."""
+    """A text on one line, what no file can hold replaced."""
     return UNPRINTABLE.sub("\ufffd", _SPACE.sub(" ", text)).strip(" ")
 
 
 def _head(table: Table, aligns: Sequence[Align]) -> Iterator[tuple[Cell, ...]]:
-    """Return the rows of headings, the outermost first."""
+    """The rows of headings, the outermost first."""
     columns = table.columns
     for level in range(max((len(c.spanners) for c in columns), default=0)):
         over = []
@@ -124,7 +124,7 @@ def _head(table: Table, aligns: Sequence[Align]) -> Iterator[tuple[Cell, ...]]:
 
 
 def _body(table: Table, aligns: Sequence[Align]) -> Iterator[Row]:
-    """Return the rows of the body, groups in the order in which they come."""
+    """The rows of the body, groups in the order in which they come."""
     pads = [point_pads(table, j) for j in range(len(table.columns))]
     groups = table.groups or [""] * len(table.stub)
     first = {group: i for i, group in reversed(list(enumerate(groups)))}
@@ -151,7 +151,7 @@ def _body(table: Table, aligns: Sequence[Align]) -> Iterator[Row]:
 
 
 def _stub(labels: Sequence[tuple[str, ...]], place: int) -> list[Cell]:
-    """Return the labels of one row of a group; equal ones below each other span rows, but for the last."""
+    """The labels of one row of a group; equal ones below each other span rows, but for the last."""
     cells = []
     own = labels[place]
     for level, text in enumerate(own):

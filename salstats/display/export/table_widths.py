@@ -77,17 +77,17 @@ class Setting:
     name: str = ""
 
     def room(self, n_columns: int) -> float:
-        """Return how many ems the line leaves for the text of its columns."""
+        """How many ems the line leaves for the text of its columns."""
         return (self.line - 2 * self.gap * n_columns) / self.points
 
 
 def text_width(text: str) -> float:
-    """Return the width of a line of text in ems, about as a sans serif sets it."""
+    """The width of a line of text in ems, about as a sans serif sets it."""
     return sum(map(_sign_width, text))
 
 
 def _sign_width(sign: str) -> float:
-    """Return the width of one sign: none for accents, full for East Asian ones."""
+    """The width of one sign: none for accents, full for East Asian ones."""
     if unicodedata.combining(sign):
         return 0.0
     if unicodedata.east_asian_width(sign) in "WF":
@@ -96,7 +96,7 @@ def _sign_width(sign: str) -> float:
 
 
 def number_parts(text: str) -> tuple[str, ...]:
-    r"""Return the parts of a number with its interval between which a line may end, nothing for other text.
+    r"""The parts of a number with its interval between which a line may end, nothing for other text.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def number_parts(text: str) -> tuple[str, ...]:
 
 
 def number_lines(text: str, column: Column, width: float) -> tuple[str, ...]:
-    """Return the lines of a number with its interval in a column of a width, nothing for other text."""
+    """The lines of a number with its interval in a column of a width, nothing for other text."""
     parts = number_parts(text)
     if len(parts) < 2 or width >= column.text - _CLOSE:
         return (" ".join(parts),) if parts else ()
@@ -118,7 +118,7 @@ def number_lines(text: str, column: Column, width: float) -> tuple[str, ...]:
 
 
 def word_parts(word: str) -> list[str]:
-    """Return the parts of a word between which a line may end: one, unless the word is long.
+    """The parts of a word between which a line may end: one, unless the word is long.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def word_parts(word: str) -> list[str]:
 
 
 def columns_of(rows: Rows) -> list[Column]:
-    """Return the widths of every column of a table."""
+    """The widths of every column of a table."""
     columns = [_widths(cell, heads=True) for cell in rows.head[-1]]
     for row in rows.body:
         if not row.is_group:
@@ -154,7 +154,7 @@ def columns_of(rows: Rows) -> list[Column]:
 
 
 def _widths(cell: Cell, heads: bool = False) -> Column:
-    """Return the widths of one cell; a heading is wrapped rather than have its column wide."""
+    """The widths of one cell; a heading is wrapped rather than have its column wide."""
     scale, indent = _BOLD if cell.bold else 1.0, INDENT * cell.indent
 
     def ems(text: str) -> float:
@@ -175,12 +175,12 @@ def _widths(cell: Cell, heads: bool = False) -> Column:
 
 
 def _wider(one: Column, other: Column) -> Column:
-    """Return the larger of each width."""
+    """The larger of each width."""
     return Column(*map(max, astuple(one), astuple(other)))
 
 
 def first_fit(columns: Sequence[Column], settings: Sequence[Setting]) -> tuple[Setting, list[float]]:
-    """Return the first setting in which columns fit, and their widths in ems; wide ones give first.
+    """The first setting in which columns fit, and their widths in ems; wide ones give first.
 
     Where they fit in none, it is the last one, with columns narrower than their longest words.
     """
@@ -197,7 +197,7 @@ def first_fit(columns: Sequence[Column], settings: Sequence[Setting]) -> tuple[S
 
 
 def _shared(natural: Sequence[float], least: Sequence[float], room: float) -> list[float]:
-    """Return widths cut at the same width, none below its least, that together take the room."""
+    """Widths cut at the same width, none below its least, that together take the room."""
     low, high = 0.0, max(natural)
     for _ in range(40):  # halving finds that width
         middle = (low + high) / 2

@@ -105,7 +105,7 @@ class _Look:
 
 
 def word_document(rows: Rows) -> bytes:
-    """Return a table as a Word document: title, table and notes, on a turned page where it is wide."""
+    """A table as a Word document: title, table and notes, on a turned page where it is wide."""
     columns = columns_of(rows)
     settings = [s for s in _SETTINGS if s.turned or len(columns) <= _UPRIGHT_COLUMNS]
     setting, ems = first_fit(columns, settings)
@@ -150,14 +150,14 @@ def _set_text(document: Any, title: str) -> None:
 
 
 def _paragraph(text: str, points: float, *, after: int, keep: str, bold: bool = False) -> str:
-    """Return a paragraph outside the table, with space after it and what it is kept together with."""
+    """A paragraph outside the table, with space after it and what it is kept together with."""
     space = f'<w:spacing w:before="0" w:after="{20 * after}"/>'
     run = _run([text], points, bold=bold)
     return f"<w:p {nsdecls('w')}><w:pPr><w:{keep}/>{space}</w:pPr>{run}</w:p>"
 
 
 def _run(lines: Sequence[str], points: float, *, bold: bool = False, underline: bool = False) -> str:
-    """Return lines of text in one style."""
+    """Lines of text in one style."""
     styles = "<w:b/>" if bold else ""
     styles += f'<w:sz w:val="{round(2 * points)}"/>'
     styles += '<w:u w:val="single"/>' if underline else ""
@@ -166,7 +166,7 @@ def _run(lines: Sequence[str], points: float, *, bold: bool = False, underline: 
 
 
 def _table(rows: Rows, plan: _Plan) -> str:
-    """Return the table itself."""
+    """The table itself."""
     grid = "".join(f'<w:gridCol w:w="{width}"/>' for width in plan.widths)
     caption = f"<w:tblCaption w:val={quoteattr(rows.title[:255])}/>" if rows.title else ""
     return (
@@ -181,7 +181,7 @@ def _table(rows: Rows, plan: _Plan) -> str:
 
 
 def _head(rows: Rows, plan: _Plan) -> Iterator[str]:
-    """Return the rows of headings, which are repeated on every page."""
+    """The rows of headings, which are repeated on every page."""
     for level, cells in enumerate(rows.head):
         last = level == len(rows.head) - 1
         below = (_LIGHT if rows.body else _HEAVY) if last else 0
@@ -189,7 +189,7 @@ def _head(rows: Rows, plan: _Plan) -> Iterator[str]:
 
 
 def _body(rows: Rows, plan: _Plan) -> Iterator[str]:
-    """Return the rows of the body: a rule above rows set apart, space above a group."""
+    """The rows of the body: a rule above rows set apart, space above a group."""
     for index, row in enumerate(rows.body):
         look = _Look(
             top=_LIGHT if row.apart else 0,
@@ -201,14 +201,14 @@ def _body(rows: Rows, plan: _Plan) -> Iterator[str]:
 
 
 def _row(cells: Sequence[Cell], plan: _Plan, look: _Look) -> str:
-    """Return a row, which is never broken over two pages."""
+    """A row, which is never broken over two pages."""
     repeats = "<w:tblHeader/>" if look.heads else ""
     shown = "".join(_cell(cell, column, plan, look) for column, cell in placed(cells))
     return f"<w:tr><w:trPr><w:cantSplit/>{repeats}</w:trPr>{shown}</w:tr>"
 
 
 def _cell(cell: Cell, column: int, plan: _Plan, look: _Look) -> str:
-    """Return one cell."""
+    """One cell."""
     width = sum(plan.widths[column : column + cell.columns])
     rules = "".join(_rule(side, size) for side, size in (("top", look.top), ("bottom", look.bottom)) if size)
     properties = (
@@ -233,18 +233,18 @@ def _cell(cell: Cell, column: int, plan: _Plan, look: _Look) -> str:
 
 
 def _marked(cell: Cell, lines: Sequence[str], points: float) -> str:
-    """Return the lines of a cell with its marks, its number moved to where the decimal points stand."""
+    """The lines of a cell with its marks, its number moved to where the decimal points stand."""
     pad = _run([_FIGURE_SPACE * len(cell.pad)], points) if cell.pad else ""
     return pad + _run(lines, points, bold=cell.bold, underline=cell.underline)
 
 
 def _rule(side: str, size: int) -> str:
-    """Return a rule at one side of a cell or paragraph."""
+    """A rule at one side of a cell or paragraph."""
     return f'<w:{side} w:val="single" w:sz="{size}" w:space="1" w:color="000000"/>'
 
 
 def _packed(document: Any) -> bytes:
-    """Return a document as the bytes of its file, without the time at which it was made."""
+    """A document as the bytes of its file, without the time at which it was made."""
     made, again = io.BytesIO(), io.BytesIO()
     document.save(made)
     with zipfile.ZipFile(made) as old, zipfile.ZipFile(again, "w", zipfile.ZIP_DEFLATED) as new:

@@ -33,7 +33,7 @@ def table_correlation(
     style: str = "nature",
     title: str | None = None,
 ) -> GT:
-    """Return correlations with their intervals as a table for a paper.
+    """Correlations with their intervals as a table for a paper.
 
     Correlations of one pair by task and method have tasks as rows and methods as columns. Where `y` (`x`)
     varies it gives the rows (headings above the columns). Correlations of every pair of three variables
@@ -121,7 +121,7 @@ def table_correlation(
 
 
 def _heading(frame: pd.DataFrame) -> str:
-    """Return the name of the coefficient with what stands in brackets behind it."""
+    """The name of the coefficient with what stands in brackets behind it."""
     interval = notes.ci_text(frame)
     known = COEFFICIENTS.get(str(notes.single(frame, "term")))
     name = "Correlation" if known is None else known.heading
@@ -129,7 +129,7 @@ def _heading(frame: pd.DataFrame) -> str:
 
 
 def _about(frame: pd.DataFrame, constant: Sequence[str], labels: Labels) -> str:
-    """Return what is correlated, of the two what is the same everywhere."""
+    """What is correlated, of the two what is the same everywhere."""
     same = [labels.value(c, frame[c].iloc[0]) for c in ("x", "y") if c in constant]
     if not same:
         return ""
@@ -137,7 +137,7 @@ def _about(frame: pd.DataFrame, constant: Sequence[str], labels: Labels) -> str:
 
 
 def _stratum_note(frame: pd.DataFrame, labels: Labels) -> str:
-    """Return what correlations were made within."""
+    """What correlations were made within."""
     stratum = notes.single(frame, "stratum")
     if stratum is None:
         return ""
@@ -145,7 +145,7 @@ def _stratum_note(frame: pd.DataFrame, labels: Labels) -> str:
 
 
 def _repeats_note(frame: pd.DataFrame) -> str:
-    """Return that pairs of one unit count as independent, where there are several."""
+    """That pairs of one unit count as independent, where there are several."""
     unit = notes.single(frame, "unit")
     if unit is None or not (numbers(frame, "n_units") < numbers(frame, "n")).any():
         return ""
@@ -153,7 +153,7 @@ def _repeats_note(frame: pd.DataFrame) -> str:
 
 
 def _test_note(frame: pd.DataFrame, given: Stars) -> str:
-    """Return the test behind the stars."""
+    """The test behind the stars."""
     known = COEFFICIENTS.get(str(notes.single(frame, "term")))
     if not given.note or known is None:
         return ""
@@ -162,7 +162,7 @@ def _test_note(frame: pd.DataFrame, given: Stars) -> str:
 
 
 def _is_triangle(frame: pd.DataFrame, keys: Sequence[str]) -> bool:
-    """Return whether every pair of three variables and more is there, once in each group."""
+    """Whether every pair of three variables and more is there, once in each group."""
     pairs = {frozenset(pair) for pair in zip(frame["x"], frame["y"], strict=True)}
     n_variables = len({v for pair in pairs for v in pair})
     n_groups = len(frame[list(keys)].drop_duplicates()) if keys else 1
@@ -180,7 +180,7 @@ def _triangle(
     heading: str,
     texts: Sequence[str],
 ) -> tuple[Table, list[str]]:
-    """Return the lower triangle of each group, and the grouping columns that do not vary."""
+    """The lower triangle of each group, and the grouping columns that do not vary."""
     pairs = list(zip(frame["x"], frame["y"], strict=True))
     variables = labels.order("x", [v for pair in pairs for v in pair])
     if len(variables) < 3:

@@ -36,7 +36,7 @@ def table_decrease(
     style: str = "nature",
     title: str | None = None,
 ) -> GT:
-    """Return percentage decreases, or differences, from a reference as a table for a paper.
+    """Percentage decreases, or differences, from a reference as a table for a paper.
 
     One row per task (without tasks, per method), metrics and other grouping columns as groups of rows.
     Each method has the number of pairs, the reference's and its own mean, the decrease with its interval,
@@ -145,7 +145,7 @@ def table_decrease(
 
 
 def _placement(frame: pd.DataFrame, wide: bool | None) -> Placement:
-    """Return tasks as rows with methods beside each other, or as groups; without tasks methods as rows."""
+    """Tasks as rows with methods beside each other, or as groups; without tasks methods as rows."""
     keys = grouping_columns(frame)
     keys += [c for c in ("method", "reference", "term") if c in frame.columns and c not in keys]
     varying = [c for c in keys if varies(frame, c)]
@@ -160,7 +160,7 @@ def _placement(frame: pd.DataFrame, wide: bool | None) -> Placement:
 
 
 def _by_size(slots: Slots, estimates: np.ndarray, descending: bool) -> Slots:
-    """Return the rows of each group by their estimates, undefined ones behind, averages last."""
+    """The rows of each group by their estimates, undefined ones behind, averages last."""
     groups = list(dict.fromkeys(slots.groups))
 
     def place_of(i: int) -> tuple[int, bool, bool, float]:
@@ -189,7 +189,7 @@ class _Part:
 
 
 def _parts(frame: pd.DataFrame, n: bool, digits: int, percent_digits: int, style: str) -> list[_Part]:
-    """Return the columns each method has."""
+    """The columns each method has."""
     percent = notes.single(frame, "term") == "percent_decrease"
     gaps = interval_texts(frame, percent_digits if percent else digits, style)
     interval = notes.ci_text(frame)
@@ -207,7 +207,7 @@ def _parts(frame: pd.DataFrame, n: bool, digits: int, percent_digits: int, style
 
 
 def _columns(parts: list[_Part], frame: pd.DataFrame, above: tuple[str, ...], labels: Labels) -> list[Column]:
-    """Return the headings of one method's columns."""
+    """The headings of one method's columns."""
     own = above[-1] if above else labels.column("method")
     references = frame["reference"].unique()
     reference = (
@@ -218,13 +218,13 @@ def _columns(parts: list[_Part], frame: pd.DataFrame, above: tuple[str, ...], la
 
 
 def _mean_note(frame: pd.DataFrame) -> str:
-    """Return what the means are over."""
+    """What the means are over."""
     of_pairs = np.array_equal(numbers(frame, "n"), numbers(frame, "n_pairs"), equal_nan=True)
     return "Means are over the cases where both scores are defined." if of_pairs else ""
 
 
 def _underline_note(frame: pd.DataFrame, n_marked: int) -> str:
-    """Return what underlined means, or that nothing is."""
+    """What underlined means, or that nothing is."""
     if "verdict" not in frame.columns:
         return ""
     when = notes.significance(frame)

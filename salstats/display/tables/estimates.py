@@ -41,7 +41,7 @@ def table_estimates(
     style: str = "nature",
     title: str | None = None,
 ) -> GT:
-    """Return estimates with their intervals as a table for a paper.
+    """Estimates with their intervals as a table for a paper.
 
     Each grouping column of the frame finds a place. By default tasks are rows, methods columns and
     metrics groups of rows; without tasks methods are rows and metrics columns; what else varies (a data
@@ -154,7 +154,7 @@ def _best(
     labels: Labels,
     directions: Mapping[str, str] | None,
 ) -> tuple[set[int], str]:
-    """Return the rows of the best estimates and the note on them."""
+    """The rows of the best estimates and the note on them."""
     if isinstance(bold, bool):
         over = ["method"] if bold and "method" in keys else []
     else:
@@ -171,7 +171,7 @@ def _best(
 
 
 def _of_other_cases(frame: pd.DataFrame, within: Sequence[str]) -> bool:
-    """Return whether estimates that compete rest on different numbers of scores."""
+    """Whether estimates that compete rest on different numbers of scores."""
     if "n" not in frame.columns:
         return False
     counts = frame.groupby(list(within))["n"].nunique() if within else frame[["n"]].nunique()

@@ -29,7 +29,7 @@ _OF_LIKELIHOOD = ("log_lik", "aic")
 def models_by_place(
     frame: pd.DataFrame, column_of: Sequence[int], groups: Sequence[str]
 ) -> dict[Place, list[int]]:
-    """Return one row of each model that stands in a group and column."""
+    """One row of each model that stands in a group and column."""
     columns = model_columns(frame)
     found: dict[Place, dict[tuple[str, ...], int]] = {}
     for row, column in enumerate(column_of):
@@ -46,7 +46,7 @@ def fit_rows(
     labels: Labels,
     digits: int,
 ) -> list[tuple[str, dict[Place, str]]]:
-    """Return the rows at the foot: heading, and text by group and column, of columns with one model only.
+    """The rows at the foot: heading, and text by group and column, of columns with one model only.
 
     `parameters` are the rows of the models that are no coefficients; they come first.
     """
@@ -68,7 +68,7 @@ def fit_rows(
 def _parameters(
     frame: pd.DataFrame, parameters: pd.DataFrame, single: Mapping[Place, int], labels: Labels, digits: int
 ) -> dict[str, dict[Place, str]]:
-    """Return variances and the like by term; they may be small, so that `digits` of them are significant."""
+    """Variances and the like by term; they may be small, so that `digits` of them are significant."""
     # broom.mixed's `group` is of variances alone and tells no models apart
     columns = [c for c in model_columns(frame) if frame[c].notna().any()]
     own = [c for c in grouping_columns(frame) if c not in columns]
@@ -85,7 +85,7 @@ def _parameters(
 
 
 def _fit_of(frame: pd.DataFrame, fit: pd.DataFrame, single: Mapping[Place, int]) -> dict[Place, int | None]:
-    """Return the row of `fit` of each model."""
+    """The row of `fit` of each model."""
     shared = [c for c in model_columns(frame) if c in fit.columns]
     rows: dict[tuple[str, ...], int] = {}
     for i in range(len(fit)):
@@ -104,7 +104,7 @@ def _fit_of(frame: pd.DataFrame, fit: pd.DataFrame, single: Mapping[Place, int])
 def _statistics(
     fit: pd.DataFrame, found: Mapping[Place, int | None], n_heading: str, digits: int
 ) -> dict[str, dict[Place, str]]:
-    """Return the statistics of each model, n among them."""
+    """The statistics of each model, n among them."""
     values = {name: numbers(fit, name, "fit") for name in ("nobs", *_STATISTICS)}
     linear = ~np.isnan(values["r_squared"])
     rows: dict[str, dict[Place, str]] = {n_heading: {}, **{heading: {} for heading in _STATISTICS.values()}}

@@ -24,7 +24,7 @@ _TERMS = {
 
 
 def check_display(frame: pd.DataFrame, digits: int, style: str, name: str = "estimates") -> pd.DataFrame:
-    """Return a frame with estimates, options checked."""
+    """A frame with estimates, options checked."""
     check_columns(check_frame(frame, name), ["estimate"], name)
     check_count(digits, "digits", 0)
     check_choice(style, tuple(STYLES), "style")
@@ -32,7 +32,7 @@ def check_display(frame: pd.DataFrame, digits: int, style: str, name: str = "est
 
 
 def count_nouns(frame: pd.DataFrame) -> tuple[str, str]:
-    """Return what is counted in n and what its missing are."""
+    """What is counted in n and what its missing are."""
     if "n_pairs" in frame.columns:
         return "pair", "incomplete"
     if "n_positive" in frame.columns:
@@ -44,14 +44,14 @@ def count_nouns(frame: pd.DataFrame) -> tuple[str, str]:
 
 
 def interval_texts(frame: pd.DataFrame, digits: int, style: str, stars: Sequence[str] = ()) -> list[str]:
-    """Return each estimate with its interval and stars."""
+    """Each estimate with its interval and stars."""
     limits = (numbers(frame, c) for c in ("estimate", "conf_low", "conf_high"))
     rows = zip(*limits, stars or [""] * len(frame), strict=True)
     return [interval_text(estimate, low, high, digits, style, star) for estimate, low, high, star in rows]
 
 
 def value_heading(frame: pd.DataFrame, placement: Placement, labels: Labels) -> str:
-    """Return what a cell gives: "IoU, mean (95% CI)"."""
+    """What a cell gives: "IoU, mean (95% CI)"."""
     term = notes.single(frame, "term")
     what = _TERMS.get(str(term), labels.term(str(term)) if term is not None else "estimate")
     if "metric" in placement.constant:
@@ -71,7 +71,7 @@ def estimates_grid(
     bold: Collection[int] = (),
     underline: Collection[int] = (),
 ) -> Table:
-    """Return the table of the estimates' texts in their cells, with counts beside them where asked for."""
+    """The table of the estimates' texts in their cells, with counts beside them where asked for."""
     cells = [[texts[i] if i >= 0 else MISSING for i in row] for row in slots.index]
     heads = [
         Column(column[-1], (heading, *column[:-1])) if column else Column(heading) for column in slots.columns
@@ -93,12 +93,12 @@ def estimates_grid(
 
 
 def stub_heading(column: str, labels: Labels) -> str:
-    """Return the heading of row labels."""
+    """The heading of row labels."""
     return "Variable" if column in ("x", "y") else labels.column(column)
 
 
 def _marked(slots: Slots, rows: Collection[int], places: Sequence[int]) -> set[tuple[int, int]]:
-    """Return the cells of rows of the frame."""
+    """The cells of rows of the frame."""
     return {(i, places[j]) for (i, j), row in np.ndenumerate(slots.index) if row in rows}
 
 
@@ -110,7 +110,7 @@ def _with_counts(
     heading: str,
     n_heading: str,
 ) -> tuple[list[list[str]], list[Column], list[int]]:
-    """Return cells and headings with n, and where the estimates are now.
+    """Cells and headings with n, and where the estimates are now.
 
     n stands once where each row has one n, else before each column.
     """

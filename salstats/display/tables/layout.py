@@ -92,29 +92,45 @@ class PaperTable(GT):
     _made: dict[str, Any]
 
     def tab_header(self, title: Any, subtitle: Any = None, *args: Any, **kwargs: Any) -> "PaperTable":
-        """Return the table with another heading."""
+        """The table with another heading."""
         headed = replace(self.record, title=_plain(title), subtitle=_plain(subtitle))
         return _carrying(super().tab_header(title, subtitle, *args, **kwargs), headed)
 
     def tab_source_note(self, source_note: Any) -> "PaperTable":
-        """Return the table with one more note below it."""
+        """The table with one more note below it."""
         noted = replace(self.record, notes=(*self.record.notes, _plain(source_note)))
         return _carrying(super().tab_source_note(source_note), noted)
 
     def rm_header(self) -> "PaperTable":
-        """Return the table without its heading."""
+        """The table without its heading."""
         return _carrying(super().rm_header(), replace(self.record, title=None, subtitle=None))
 
     def rm_source_notes(self) -> "PaperTable":
-        """Return the table without its notes."""
+        """The table without its notes."""
         return _carrying(super().rm_source_notes(), replace(self.record, notes=()))
 
+    def tab_style(self, style: Any, locations: Any) -> "PaperTable":
+        """The table with cells in another style; the record takes what is bold or underlined."""
+        styled = super().tab_style(style, locations)
+        marks = dict(
+            mark for one in (style if isinstance(style, list) else [style]) for mark in _marks_of(one)
+        )
+        cells = {(info.rownum, str(info.colname)) for info in styled._styles[len(self._styles) :]}
+        in_body = all(row is not None and name.startswith("cell") for row, name in cells)
+        if not in_body or not set(marks.items()) <= set(_MARKS):
+            return styled
+        places = {(int(row or 0), int(name.removeprefix("cell"))) for row, name in cells}
+        marked = {_MARKS[mark]: getattr(self.record, _MARKS[mark]) | places for mark in marks.items()}
+        if self._made["_styles"] is self._styles:
+            object.__setattr__(styled, "_made", {**self._made, "_styles": styled._styles})
+        return _carrying(styled, replace(self.record, **marked))
+
     def beyond_record(self) -> list[str]:
-        """Return what great-tables' methods changed since that the record does not hold: "styles"."""
+        """What great-tables' methods changed since that the record does not hold: "styles"."""
         return [
             name.strip("_").replace("_", " ")
             for name, value in self._made.items()
-            if name not in _LOOK_OR_RECORD and value is not vars(self)[name]
+            if name not in _LOOK_OR_RECORD and not _same(value, vars(self)[name])
         ]
 
 
@@ -122,15 +138,29 @@ class PaperTable(GT):
 _LOOK_OR_RECORD = {"_heading", "_source_notes", "_options", "_locale", "_google_font_imports", "_has_built"}
 
 
+def _same(one: Any, other: Any) -> bool:
+    """Whether a part of a great-tables object is the one it was."""
+    return one is other or (isinstance(one, list) and one == other)
+
+
+#: Styles of great-tables that the record has marks for.
+_MARKS = {("weight", "bold"): "bold", ("decorate", "underline"): "underline"}
+
+
+def _marks_of(style: Any) -> list[tuple[str, Any]]:
+    """What a style of great-tables sets, and to what."""
+    return [(name, value) for name, value in vars(style).items() if value is not None]
+
+
 def _carrying(table: PaperTable, record: Table) -> PaperTable:
-    """Return a table just made, with its record."""
+    """A table just made, with its record."""
     # great-tables' objects are frozen
     object.__setattr__(table, "record", record)
     return table
 
 
 def _plain(text: Any) -> str:
-    """Return a title or note as text, what `md()` and `html()` mark in it left out."""
+    """A title or note as text, what `md()` and `html()` mark in it left out."""
     if text is None or isinstance(text, str):
         return text or ""
     without_tags = re.sub("<[^>]*>", "", re.sub(r"<(?:br|/p|/li)\b[^>]*>", " ", text.to_html()))
@@ -138,7 +168,7 @@ def _plain(text: Any) -> str:
 
 
 def build(table: Table, table_id: str) -> PaperTable:
-    """Return the table as a great-tables object."""
+    """The table as a great-tables object."""
     table = replace(table, notes=tuple(note for note in (*table.notes, _closing_note(table)) if note))
     stub = [f"stub{i}" for i in range(len(table.stubhead))]
     names = [f"cell{i}" for i in range(len(table.columns))]
@@ -176,14 +206,14 @@ def build(table: Table, table_id: str) -> PaperTable:
 
 
 def _closing_note(table: Table) -> str:
-    """Return the abbreviations a table uses and the version that made it."""
+    """The abbreviations a table uses and the version that made it."""
     texts = [*table.stubhead, *table.groups, *table.notes, *(label for row in table.stub for label in row)]
     texts += [text for column in table.columns for text in (column.heading, *column.spanners)]
     return notes.paragraph(notes.abbreviation_note(texts), notes.version_note())
 
 
 def _literal(text: str) -> Any:
-    """Return a heading as it is to be read: double braces are units to great-tables, and escape nothing."""
+    """A heading as it is to be read: double braces are units to great-tables, and escape nothing."""
     return html(escape(text).replace("{", "&#123;")) if "{{" in text else text
 
 
@@ -234,7 +264,7 @@ def _styles(gt: GT, table: Table, stub: Sequence[str], names: Sequence[str]) -> 
 
 
 def point_pads(table: Table, column: int) -> list[str]:
-    """Return what each text of a column lacks in front to have its decimal point below the others'."""
+    """What each text of a column lacks in front to have its decimal point below the others'."""
     texts = [row[column] for row in table.cells]
     pads = [""] * len(texts)
     if table.columns[column].align != "point":
@@ -248,7 +278,7 @@ def point_pads(table: Table, column: int) -> list[str]:
 
 
 def _whole_part(text: str) -> str:
-    """Return what of a leading number stands before its decimal point."""
+    """What of a leading number stands before its decimal point."""
     return text.split(" ", 1)[0].rstrip("*%").split(".", 1)[0]
 
 

@@ -23,7 +23,7 @@ from salstats.stats.adjust import INTERCEPT, check_procedure
 
 
 def numbers(frame: pd.DataFrame, column: str, name: str = "estimates") -> np.ndarray:
-    """Return a column as float, NaN where there is no such column; infinite limits are allowed."""
+    """A column as float, NaN where there is no such column; infinite limits are allowed."""
     if column not in frame.columns:
         return np.full(len(frame), np.nan)
     try:
@@ -34,7 +34,7 @@ def numbers(frame: pd.DataFrame, column: str, name: str = "estimates") -> np.nda
 
 
 def better_sign(metric: object, term: object, directions: Mapping[str, str] | None = None) -> int:
-    """Return 1 where a larger estimate is better, -1 where a smaller one is, 0 where nobody knows.
+    """1 where a larger estimate is better, -1 where a smaller one is, 0 where nobody knows.
 
     Estimates without a metric, such as areas under a curve, are better the larger; shares of empty masks
     and how much a score changes within a case are not.
@@ -82,7 +82,7 @@ def best_rows(
     exclude: Sequence[str],
     directions: Mapping[str, str] | None = None,
 ) -> Best:
-    """Return the best estimates over the values of `over`, ties all of them, none where none competes."""
+    """The best estimates over the values of `over`, ties all of them, none where none competes."""
     # a method may be left out of the best model of each method, too
     groups = frame[[c for c in keys if c in over or c == "method"]].astype("str")
     known = set(groups.to_numpy().ravel())
@@ -114,7 +114,7 @@ def best_rows(
 def differing_rows(
     frame: pd.DataFrame, keys: Sequence[str], differences: pd.DataFrame
 ) -> tuple[set[int], int]:
-    """Return the rows whose difference has a verdict, and how many estimates were compared with none."""
+    """The rows whose difference has a verdict, and how many estimates were compared with none."""
     check_frame(differences, "differences")
     check_columns(differences, ["method", "reference", "verdict"], "differences")
     their_keys = grouping_columns(differences)
@@ -158,7 +158,7 @@ class Stars:
 
 
 def stars_of(frame: pd.DataFrame, stars: bool, n_tests: int | None, adjust: str | None = None) -> Stars:
-    """Return stars by the adjusted p-values, else by the levels divided by the tests of the frame.
+    """Stars by the adjusted p-values, else by the levels divided by the tests of the frame.
 
     Intercepts are no tests and have no stars. With `n_tests` the p-values as they are count.
     """
@@ -185,7 +185,7 @@ def stars_of(frame: pd.DataFrame, stars: bool, n_tests: int | None, adjust: str 
 
 
 def tested_p_values(frame: pd.DataFrame) -> np.ndarray:
-    """Return the p-values, NaN for intercepts."""
+    """The p-values, NaN for intercepts."""
     p = numbers(frame, "p_value")
     if "term" in frame.columns:
         p = np.where(frame["term"].to_numpy() == INTERCEPT, np.nan, p)
@@ -193,12 +193,12 @@ def tested_p_values(frame: pd.DataFrame) -> np.ndarray:
 
 
 def is_adjusted(frame: pd.DataFrame) -> bool:
-    """Return whether a frame has adjusted p-values."""
+    """Whether a frame has adjusted p-values."""
     return _procedure(frame, None) != "none" and bool((~np.isnan(numbers(frame, "p_adjusted"))).any())
 
 
 def _procedure(frame: pd.DataFrame, adjust: str | None) -> str | None:
-    """Return the procedure behind `p_adjusted`, None where nobody says."""
+    """The procedure behind `p_adjusted`, None where nobody says."""
     if adjust is not None:
         return check_procedure(adjust, "adjust")
     named = frame["procedure"].dropna().unique() if "procedure" in frame.columns else []
@@ -206,7 +206,7 @@ def _procedure(frame: pd.DataFrame, adjust: str | None) -> str | None:
 
 
 def adjustment(frame: pd.DataFrame, adjust: str | None = None) -> str:
-    """Return what p-values were adjusted by: "Holm, 24 tests"."""
+    """What p-values were adjusted by: "Holm, 24 tests"."""
     procedure = _procedure(frame, adjust)
     name = [] if procedure is None else [procedure_name(procedure) or procedure]
     sizes = numbers(frame, "n_tests")

@@ -22,7 +22,7 @@ NAME = "_name"
 
 
 def combine(frames: Frames, needed: Sequence[str], name: str) -> pd.DataFrame:
-    """Return frames one below the other, with their names, if they have any, in a column in front."""
+    """Frames one below the other, with their names, if they have any, in a column in front."""
     if isinstance(frames, pd.DataFrame):
         parts: list[tuple[Hashable, pd.DataFrame]] = [(None, frames)]
     elif isinstance(frames, Mapping):
@@ -67,7 +67,7 @@ class ModelColumns:
 
 
 def arrange(frame: pd.DataFrame, shown: Sequence[str], groups: Sequence[str], labels: Labels) -> ModelColumns:
-    """Return the column of each row: by name, outcome, `shown` grouping columns and gap, then formula.
+    """The column of each row: by name, outcome, `shown` grouping columns and gap, then formula.
 
     The formula only counts where two models would have the same term in one cell: models of one
     outcome with one term each share a column.
@@ -89,7 +89,7 @@ def arrange(frame: pd.DataFrame, shown: Sequence[str], groups: Sequence[str], la
 
 
 def _levels(frame: pd.DataFrame, shown: Sequence[str], labels: Labels) -> dict[str, list[str]]:
-    """Return each level of the headings with its text for each row, the outermost first."""
+    """Each level of the headings with its text for each row, the outermost first."""
     levels = {"kind": [_kind(row) for row in frame.to_dict("records")]}
     if NAME in frame.columns:
         levels["name"] = [str(v) for v in frame[NAME]]
@@ -105,7 +105,7 @@ def _levels(frame: pd.DataFrame, shown: Sequence[str], labels: Labels) -> dict[s
 
 
 def _cells(levels: Mapping[str, list[str]], within: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Return what says in which cell each row stands: its column, group and term."""
+    """What says in which cell each row stands: its column, group and term."""
     return [(*place, *rest) for *place, rest in zip(*levels.values(), within, strict=True)]
 
 
@@ -123,18 +123,18 @@ def _check_cells(frame: pd.DataFrame, cells: list[tuple[str, ...]]) -> None:
 
 
 def _kind(row: Mapping[Hashable, object]) -> str:
-    """Return what an estimate of a row is."""
+    """What an estimate of a row is."""
     link = FAMILIES.get(str(row.get("family")), GAUSSIAN).link
     return link.ratio if row.get("exponentiated") in (True, 1) else link.effect
 
 
 def _outcome(formula: object, labels: Labels) -> str:
-    """Return the left side of a formula in labels."""
+    """The left side of a formula in labels."""
     return labels.term(str(formula).partition("~")[0].strip())
 
 
 def _source(frame: pd.DataFrame, row: int, shown: Sequence[str], labels: Labels) -> str:
-    """Return the values of the columns shown, a method with a reference as their difference."""
+    """The values of the columns shown, a method with a reference as their difference."""
     texts = []
     for column in shown:
         value = frame[column].iloc[row]
@@ -148,7 +148,7 @@ def _source(frame: pd.DataFrame, row: int, shown: Sequence[str], labels: Labels)
 
 
 def _gaps(frame: pd.DataFrame) -> np.ndarray:
-    """Return which rows are of models of the gap reference - method."""
+    """Which rows are of models of the gap reference - method."""
     if "reference" not in frame.columns:
         return np.zeros(len(frame), dtype=bool)
     return np.asarray(frame["reference"].notna())
@@ -157,7 +157,7 @@ def _gaps(frame: pd.DataFrame) -> np.ndarray:
 def _order(
     frame: pd.DataFrame, level: str, texts: list[str], shown: Sequence[str], labels: Labels
 ) -> dict[str, int]:
-    """Return the place of each text of a level: methods as labels have them, else as they come."""
+    """The place of each text of a level: methods as labels have them, else as they come."""
     if level != "source":
         return {text: i for i, text in enumerate(dict.fromkeys(texts))}
     ranks = [labels.categorical(frame, c).codes for c in shown]
@@ -168,7 +168,7 @@ def _order(
 
 
 def _is_said(frame: pd.DataFrame, level: str, levels: Mapping[str, list[str]]) -> bool:
-    """Return whether a level stands in the headings: what tells columns apart, and the outcome."""
+    """Whether a level stands in the headings: what tells columns apart, and the outcome."""
     texts = levels[level]
     if level == "outcome" and "name" in levels:
         return len(set(zip(levels["name"], texts, strict=True))) > len(set(levels["name"]))
@@ -176,7 +176,7 @@ def _is_said(frame: pd.DataFrame, level: str, levels: Mapping[str, list[str]]) -
 
 
 def terms_shown(frame: pd.DataFrame, keep: Sequence[str] | None, intercept: bool) -> list[str]:
-    """Return the terms that are shown, in the frame's order or that of `keep`."""
+    """The terms that are shown, in the frame's order or that of `keep`."""
     terms = [str(t) for t in dict.fromkeys(frame["term"])]
     if keep is not None:
         wanted = [keep] if isinstance(keep, str) else list(keep)
@@ -188,7 +188,7 @@ def terms_shown(frame: pd.DataFrame, keep: Sequence[str] | None, intercept: bool
 
 
 def hidden_variables(frame: pd.DataFrame) -> dict[str, tuple[str, ...]]:
-    """Return the variables of each formula that none of its rows is a term of."""
+    """The variables of each formula that none of its rows is a term of."""
     if "formula" not in frame.columns:
         return {}
     hidden = {}
@@ -199,6 +199,6 @@ def hidden_variables(frame: pd.DataFrame) -> dict[str, tuple[str, ...]]:
 
 
 def model_columns(frame: pd.DataFrame) -> list[str]:
-    """Return the columns that tell models apart."""
+    """The columns that tell models apart."""
     others = [c for c in ("reference", "formula") if c in frame.columns]
     return [*grouping_columns(frame), *others]

@@ -17,13 +17,13 @@ _ROWS = ("y", "task", "method")
 
 
 def grouping_columns(frame: pd.DataFrame) -> list[str]:
-    """Return the columns before `reference`, `formula`, `term` and `estimate`."""
+    """The columns before `reference`, `formula`, `term` and `estimate`."""
     names = [str(c) for c in frame.columns]
     return names[: min((names.index(c) for c in _AFTER_KEYS if c in names), default=0)]
 
 
 def varies(frame: pd.DataFrame, column: str) -> bool:
-    """Return whether a column has two values, a missing one counting as one."""
+    """Whether a column has two values, a missing one counting as one."""
     return bool(frame[column].nunique(dropna=False) > 1)
 
 
@@ -49,7 +49,7 @@ def place(
     columns: str | Sequence[str] | None = None,
     groups: str | Sequence[str] | None = None,
 ) -> Placement:
-    """Return where each grouping column stands: as asked for, the rest by what varies.
+    """Where each grouping column stands: as asked for, the rest by what varies.
 
     Rows are what was correlated with, else tasks, else methods. Methods stand in columns where they are
     not the rows, else metrics do. Metrics that have no place then, and tasks, make groups of rows. What
@@ -85,7 +85,7 @@ def place(
 
 
 def _asked(keys: Sequence[str], value: str | Sequence[str] | None, option: str) -> list[str] | None:
-    """Return the columns an option names."""
+    """The columns an option names."""
     if value is None:
         return None
     names = [value] if isinstance(value, str) else list(value)
@@ -99,18 +99,18 @@ def _asked(keys: Sequence[str], value: str | Sequence[str] | None, option: str) 
 
 
 def _row_column(candidates: Sequence[str]) -> list[str]:
-    """Return the column that gives the rows, metrics only where there is nothing else."""
+    """The column that gives the rows, metrics only where there is nothing else."""
     by_preference = [*(c for c in _ROWS if c in candidates), *_metric_last(candidates)]
     return by_preference[:1]
 
 
 def _first(free: Sequence[str], preferred: Sequence[str]) -> str | None:
-    """Return the first preferred column that is free."""
+    """The first preferred column that is free."""
     return next((c for c in preferred if c in free), None)
 
 
 def _metric_last(columns: Sequence[str]) -> list[str]:
-    """Return columns with `metric` behind the others."""
+    """Columns with `metric` behind the others."""
     return sorted(columns, key=lambda c: c == "metric")
 
 
@@ -155,7 +155,7 @@ class Slots:
 
 
 def lay_out(frame: pd.DataFrame, placement: Placement, labels: Labels) -> Slots:
-    """Return which row of the frame stands in which cell, rows and columns in the order of labels."""
+    """Which row of the frame stands in which cell, rows and columns in the order of labels."""
     ranks, texts = {}, {}
     for column in placement.placed:
         values = labels.categorical(frame, column)
@@ -183,13 +183,13 @@ def lay_out(frame: pd.DataFrame, placement: Placement, labels: Labels) -> Slots:
 
 
 def key_of(frame: pd.DataFrame, row: int, columns: Sequence[str]) -> tuple[str, ...]:
-    """Return a row's values of some columns as text, missing ones empty."""
+    """A row's values of some columns as text, missing ones empty."""
     values = (frame[c].iloc[row] for c in columns)
     return tuple("" if v is None or v != v else str(v) for v in values)
 
 
 def ordered_groups(frame: pd.DataFrame, columns: Sequence[str], labels: Labels) -> dict[tuple[str, ...], str]:
-    """Return the label of each combination of some columns' values, in the order of labels."""
+    """The label of each combination of some columns' values, in the order of labels."""
     if not columns:
         return {(): ""}
     first = frame.drop_duplicates(list(columns)).reset_index(drop=True)
@@ -201,7 +201,7 @@ def ordered_groups(frame: pd.DataFrame, columns: Sequence[str], labels: Labels) 
 
 
 def _positions(ranks: dict[str, np.ndarray], columns: Sequence[str], n: int) -> tuple[np.ndarray, list[int]]:
-    """Return each frame row's place among the distinct keys in order, and a frame row of each key."""
+    """Each frame row's place among the distinct keys in order, and a frame row of each key."""
     keys = [tuple(int(ranks[c][i]) for c in columns) for i in range(n)]
     order = {key: place for place, key in enumerate(sorted(set(keys)))}
     places = np.array([order[key] for key in keys], dtype=np.int64)
@@ -210,5 +210,5 @@ def _positions(ranks: dict[str, np.ndarray], columns: Sequence[str], n: int) -> 
 
 
 def _named(texts: dict[str, list[str]], placement: Placement, i: int) -> str:
-    """Return the keys of a frame row for a message."""
+    """The keys of a frame row for a message."""
     return ", ".join(f"{c} {texts[c][i]}" for c in placement.placed) or "the table"

@@ -56,7 +56,7 @@ def table_regression(
     style: str = "nature",
     title: str | None = None,
 ) -> GT:
-    """Return regressions as a table for a paper: terms as rows, models as columns.
+    """Regressions as a table for a paper: terms as rows, models as columns.
 
     Columns are the outcomes, within them the methods, and the gap "reference − method" of models with a
     reference. Models of one outcome with different terms (one model for each feature) share a column;
@@ -172,7 +172,7 @@ def table_regression(
 def _split_keys(
     frame: pd.DataFrame, keys: Sequence[str], columns: str | Sequence[str] | None
 ) -> tuple[list[str], list[str]]:
-    """Return the grouping columns that stand beside each other and those that make groups of rows."""
+    """The grouping columns that stand beside each other and those that make groups of rows."""
     if columns is None:
         beside = [c for c in keys if c == "method"]
     else:
@@ -194,7 +194,7 @@ def _terms_table(
     texts: Mapping[Cell, str],
     foot: Sequence[tuple[str, dict[Place, str]]],
 ) -> Table:
-    """Return the terms of each group in the order of labels, levels below their factor, and the foot."""
+    """The terms of each group in the order of labels, levels below their factor, and the foot."""
     n_columns = len(arranged.headings)
     rows = term_rows(frame, labels)
     stub: list[tuple[str, ...]] = []
@@ -233,7 +233,7 @@ def _one_term_table(
     labels: Labels,
     texts: Mapping[Cell, str],
 ) -> Table:
-    """Return a row per group, where there is one term: it moves into the heading."""
+    """A row per group, where there is one term: it moves into the heading."""
     term = str(frame["term"].iloc[0])
     named = {row.term: row for row in term_rows(with_reference_rows(frame, model_columns(frame)), labels)}
     against = [row.text for key, row in named.items() if key not in (term, None)]
@@ -250,7 +250,7 @@ def _one_term_table(
 
 
 def _headings(arranged: ModelColumns, frame: pd.DataFrame, of_term: str = "") -> list[Column]:
-    """Return the columns with what their estimates are above them."""
+    """The columns with what their estimates are above them."""
     columns = []
     for j, (kind, *others) in enumerate(arranged.headings):
         rows = frame[[column == j for column in arranged.of]]
@@ -261,12 +261,12 @@ def _headings(arranged: ModelColumns, frame: pd.DataFrame, of_term: str = "") ->
 
 
 def _has_gap(frame: pd.DataFrame) -> bool:
-    """Return whether a model is of the gap reference - method."""
+    """Whether a model is of the gap reference - method."""
     return "reference" in frame.columns and bool(frame["reference"].notna().any())
 
 
 def _model_note(whole: pd.DataFrame, models: Mapping[Place, Sequence[int]], adjusted_for: str) -> str:
-    """Return the kind of model, how many terms each has, what else is in it, and its standard errors."""
+    """The kind of model, how many terms each has, what else is in it, and its standard errors."""
     families = list(dict.fromkeys(whole["family"].dropna())) if "family" in whole.columns else []
     kinds = joined([FAMILIES[f].label if f in FAMILIES else str(f) for f in families])
     text = f"{kinds} regression".strip()
@@ -289,7 +289,7 @@ def _model_note(whole: pd.DataFrame, models: Mapping[Place, Sequence[int]], adju
 
 
 def _adjusted_for(frame: pd.DataFrame, arranged: ModelColumns, labels: Labels) -> str:
-    """Return what is in every model but in no row, nothing where the formulas are given."""
+    """What is in every model but in no row, nothing where the formulas are given."""
     hidden = hidden_variables(frame)
     if arranged.formulas or len(set(hidden.values())) != 1:
         return ""
@@ -298,7 +298,7 @@ def _adjusted_for(frame: pd.DataFrame, arranged: ModelColumns, labels: Labels) -
 
 
 def _formula_note(frame: pd.DataFrame, arranged: ModelColumns, labels: Labels) -> str:
-    """Return what Model 1 and so on are; all models where they are adjusted for different things."""
+    """What Model 1 and so on are; all models where they are adjusted for different things."""
     if arranged.formulas:
         parts = [f"Model {i + 1}: {formula}" for i, formula in enumerate(arranged.formulas)]
         return f"{'; '.join(parts)}."
@@ -309,14 +309,14 @@ def _formula_note(frame: pd.DataFrame, arranged: ModelColumns, labels: Labels) -
 
 
 def _gap_note(frame: pd.DataFrame) -> str:
-    """Return what a column with a minus is."""
+    """What a column with a minus is."""
     if not _has_gap(frame):
         return ""
     return f"A {MINUS} B: the difference of the two scores of a case is the outcome."
 
 
 def _test_note(frame: pd.DataFrame) -> str:
-    """Return the test behind the stars."""
+    """The test behind the stars."""
     if "df" not in frame.columns:
         return ""
     normal = np.isnan(numbers(frame, "df"))[~np.isnan(numbers(frame, "p_value"))]

@@ -34,12 +34,12 @@ _FLOORS = {"p_value": "p_floor", "p_adjusted": "p_adjusted_floor"}
 
 
 def _setting(value: Any) -> str:
-    """Return a setting as it was given: 0.95, not 0.9500."""
+    """A setting as it was given: 0.95, not 0.9500."""
     return f"{float(value):g}" if hasattr(value, "is_integer") and value == value else number_text(value)
 
 
 def console_table(frame: pd.DataFrame) -> str:
-    """Return a frame as text: aligned columns, numbers rounded, what never varies said once above.
+    """A frame as text: aligned columns, numbers rounded, what never varies said once above.
 
     Parameters
     ----------

@@ -66,7 +66,7 @@ STYLES = {
 
 
 def number_text(value: Any, digits: int = 4) -> str:
-    """Return a number with `digits` significant digits, whole numbers whole, missing as a dash.
+    """A number with `digits` significant digits, whole numbers whole, missing as a dash.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def number_text(value: Any, digits: int = 4) -> str:
 
 
 def column_text(values: Iterable[float], digits: int = 4) -> list[str]:
-    """Return numbers of one column with the same decimals: `digits` significant ones of the largest.
+    """Numbers of one column with the same decimals: `digits` significant ones of the largest.
 
     Whole numbers stay whole, missing is a dash.
 
@@ -109,7 +109,7 @@ def column_text(values: Iterable[float], digits: int = 4) -> list[str]:
 
 
 def fixed_text(value: Any, digits: int = 3) -> str:
-    """Return a number with `digits` decimals for print: a true minus, no negative zero.
+    """A number with `digits` decimals for print: a true minus, no negative zero.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def fixed_text(value: Any, digits: int = 3) -> str:
 
 
 def count_text(value: Any) -> str:
-    """Return a whole number with thousands set apart by a comma, missing as a dash.
+    """A whole number with thousands set apart by a comma, missing as a dash.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def count_text(value: Any) -> str:
 
 
 def count_range(values: Iterable[float]) -> str:
-    """Return a count, or the smallest and the largest where they differ; a dash where none is known.
+    """A count, or the smallest and the largest where they differ; a dash where none is known.
 
     Examples
     --------
@@ -151,7 +151,7 @@ def count_range(values: Iterable[float]) -> str:
 
 
 def plural(word: str) -> str:
-    """Return the plural of a noun or of a column's name.
+    """The plural of a noun or of a column's name.
 
     Examples
     --------
@@ -165,7 +165,7 @@ def plural(word: str) -> str:
 
 
 def counted(n: float, word: str, many: str = "") -> str:
-    """Return a count with its noun; `many` is the plural of words that do not end in a noun.
+    """A count with its noun; `many` is the plural of words that do not end in a noun.
 
     Examples
     --------
@@ -176,7 +176,7 @@ def counted(n: float, word: str, many: str = "") -> str:
 
 
 def counted_range(values: Iterable[float], word: str) -> str:
-    """Return a count or its range with its noun.
+    """A count or its range with its noun.
 
     Examples
     --------
@@ -188,7 +188,7 @@ def counted_range(values: Iterable[float], word: str) -> str:
 
 
 def percent_text(value: Any, digits: int = 1) -> str:
-    """Return a number that is in percent already, with its sign.
+    """A number that is in percent already, with its sign.
 
     Examples
     --------
@@ -200,7 +200,7 @@ def percent_text(value: Any, digits: int = 1) -> str:
 
 
 def p_text(value: Any, style: str = "nature", *, named: bool = False, floor: Any = None) -> str:
-    """Return a p-value as a style writes it.
+    """A p-value as a style writes it.
 
     Parameters
     ----------
@@ -245,7 +245,7 @@ def p_text(value: Any, style: str = "nature", *, named: bool = False, floor: Any
 
 
 def _p_decimals(value: float, digits: int) -> str:
-    """Return a p-value with as many decimals as it takes to see its size and its side of 0.05."""
+    """A p-value with as many decimals as it takes to see its size and its side of 0.05."""
     digits = max(digits, 3) if value < 0.01 else digits
     text = f"{value:.{digits}f}"
     while float(text) == STAR_LEVELS[0] and value < STAR_LEVELS[0] and digits < 8:
@@ -255,7 +255,7 @@ def _p_decimals(value: float, digits: int) -> str:
 
 
 def limits_text(low: Any, high: Any, digits: int = 3, style: str = "nature") -> str:
-    """Return the limits of an interval without brackets; a dash where both are missing.
+    """The limits of an interval without brackets; a dash where both are missing.
 
     Examples
     --------
@@ -269,7 +269,7 @@ def limits_text(low: Any, high: Any, digits: int = 3, style: str = "nature") -> 
 def interval_text(
     estimate: Any, low: Any, high: Any, digits: int = 3, style: str = "nature", stars: str = ""
 ) -> str:
-    """Return an estimate with its interval and stars, for a table's cell.
+    """An estimate with its interval and stars, for a table's cell.
 
     Without limits the estimate stands alone; without an estimate there is only a dash.
 
@@ -285,7 +285,7 @@ def interval_text(
 
 
 def star_text(p_value: Any, n_tests: int = 1) -> str:
-    """Return three stars, two, one or none for a p-value.
+    """Three stars, two, one or none for a p-value.
 
     Parameters
     ----------
@@ -304,7 +304,7 @@ def star_text(p_value: Any, n_tests: int = 1) -> str:
 
 
 def star_note(n_tests: int = 1, adjusted: str | None = None) -> str:
-    """Return the footnote that says what the stars mean.
+    """The footnote that says what the stars mean.
 
     Parameters
     ----------
@@ -332,7 +332,7 @@ def star_note(n_tests: int = 1, adjusted: str | None = None) -> str:
 
 
 def level_text(level: float) -> str:
-    """Return a confidence level in percent without its sign: 95, 99.9.
+    """A confidence level in percent without its sign: 95, 99.9.
 
     Examples
     --------
@@ -345,7 +345,7 @@ def level_text(level: float) -> str:
 def inline_text(
     estimates: pd.DataFrame, *, digits: int = 3, style: str = "nature", p_values: bool = False
 ) -> list[str]:
-    """Return estimates as they stand in running text, one text per row.
+    """Estimates as they stand in running text, one text per row.
 
     Parameters
     ----------
@@ -404,7 +404,7 @@ def inline_text(
 
 
 def row_p_text(row: Any, style: str = "nature", *, named: bool = False) -> str:
-    """Return what `p_used` gives as text, "<" where it is only a bound."""
+    """What `p_used` gives as text, "<" where it is only a bound."""
     adjusted = row.get("p_adjusted")
     is_adjusted = adjusted is not None and adjusted == adjusted
     floor = row.get("p_adjusted_floor" if is_adjusted else "p_floor")
@@ -412,7 +412,7 @@ def row_p_text(row: Any, style: str = "nature", *, named: bool = False) -> str:
 
 
 def p_used(row: Any) -> float:
-    """Return a row's adjusted p-value, else its p-value, else NaN."""
+    """A row's adjusted p-value, else its p-value, else NaN."""
     for name in ("p_adjusted", "p_value"):
         value = row.get(name, np.nan)
         if value is not None and value == value:
@@ -421,7 +421,7 @@ def p_used(row: Any) -> float:
 
 
 def joined(words: Sequence[str], last: str = "and") -> str:
-    """Return words as a list in a sentence.
+    """Words as a list in a sentence.
 
     Examples
     --------

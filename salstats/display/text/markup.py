@@ -22,7 +22,7 @@ Child = str | None | Iterable["Child"]
 
 
 def escaped(text: str) -> Markup:
-    """Return text as HTML, for content and attribute values alike.
+    """Text as HTML, for content and attribute values alike.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def escaped(text: str) -> Markup:
 
 
 def joined(children: Child) -> Markup:
-    """Return children in a row; text among them is escaped."""
+    """Children in a row; text among them is escaped."""
     if children is None:
         return Markup()
     if isinstance(children, Markup):
@@ -44,7 +44,7 @@ def joined(children: Child) -> Markup:
 
 
 def element(tag: str, *children: Child, **attributes: Any) -> Markup:
-    """Return an element; `class_` and `for_` lose their underscore, `aria_label` becomes `aria-label`.
+    """An element; `class_` and `for_` lose their underscore, `aria_label` becomes `aria-label`.
 
     An attribute that is None or False is left out, one that is True has no value.
 
@@ -66,5 +66,5 @@ def element(tag: str, *children: Child, **attributes: Any) -> Markup:
 
 
 def lines(*blocks: Child) -> Markup:
-    """Return blocks of a page, each on its own line; empty ones are left out."""
+    """Blocks of a page, each on its own line; empty ones are left out."""
     return Markup("\n".join(block for block in map(joined, blocks) if block))

@@ -41,7 +41,7 @@ class TermRow:
 
 @lru_cache(maxsize=512)
 def factors_of(formula: str) -> tuple[tuple[Factor, ...], ...]:
-    """Return the factors of each term of a formula, none where it is not one of ours."""
+    """The factors of each term of a formula, none where it is not one of ours."""
     try:
         return parse_formula(formula).terms
     except FormulaError:
@@ -49,7 +49,7 @@ def factors_of(formula: str) -> tuple[tuple[Factor, ...], ...]:
 
 
 def variables_in(formula: str, terms: Sequence[str] | None = None) -> list[str]:
-    """Return the columns on a formula's right side, or those that some of its terms are made of."""
+    """The columns on a formula's right side, or those that some of its terms are made of."""
     factors = {f.name: f.columns for term in factors_of(formula) for f in term}
     if terms is not None:
         names = {name for term in terms for name, _ in parts_of(term, formula)}
@@ -58,7 +58,7 @@ def variables_in(formula: str, terms: Sequence[str] | None = None) -> list[str]:
 
 
 def parts_of(term: str, formula: str, known: Mapping[str, Part] | None = None) -> tuple[Part, ...]:
-    """Return the variables of a term with their levels, as its formula or `known` levels tell them apart."""
+    """The variables of a term with their levels, as its formula or `known` levels tell them apart."""
     known = known or {}
     if term in known:
         return (known[term],)
@@ -80,19 +80,19 @@ def parts_of(term: str, formula: str, known: Mapping[str, Part] | None = None) -
 
 
 def variable_text(name: str, labels: Labels) -> str:
-    """Return the label of a variable as a formula spells it: `C(task)` is the task, `scale(prob)` per SD."""
+    """The label of a variable as a formula spells it: `C(task)` is the task, `scale(prob)` per SD."""
     scaled = re.fullmatch(r"scale\((\w+)\)", name)
     return f"{labels.column(scaled[1])}, per SD" if scaled else labels.term(_column(name))
 
 
 def side_text(formula: str, labels: Labels) -> str:
-    """Return the right side of a formula in labels, as it is where it is not one of ours."""
+    """The right side of a formula in labels, as it is where it is not one of ours."""
     terms = [TIMES.join(variable_text(f.name, labels) for f in term) for term in factors_of(formula)]
     return " + ".join(terms) or formula.partition("~")[2].strip()
 
 
 def with_reference_rows(frame: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
-    """Return a frame of terms with a row without numbers for each reference level, before its levels.
+    """A frame of terms with a row without numbers for each reference level, before its levels.
 
     `models` are the columns that tell models apart.
     """
@@ -111,7 +111,7 @@ def with_reference_rows(frame: pd.DataFrame, models: Sequence[str]) -> pd.DataFr
 
 
 def term_rows(frame: pd.DataFrame, labels: Labels) -> list[TermRow]:
-    """Return the rows of terms in the order they stand: as labels have them, levels below their factor."""
+    """The rows of terms in the order they stand: as labels have them, levels below their factor."""
     of = dict(reversed(list(zip(frame["term"].astype(str), _formulas(frame), strict=True))))
     levels_of = _levels(frame)
     below: dict[str, list[TermRow]] = {}
@@ -140,7 +140,7 @@ def term_rows(frame: pd.DataFrame, labels: Labels) -> list[TermRow]:
 
 
 def normalized_note(frame: pd.DataFrame, labels: Labels) -> str:
-    """Return which covariates run from 0 to 1, on which their coefficients depend."""
+    """Which covariates run from 0 to 1, on which their coefficients depend."""
     if "normalized" not in frame.columns:
         return ""
     names = [row.whole for row in term_rows(frame[frame["normalized"].eq(True)], labels)]
@@ -148,12 +148,12 @@ def normalized_note(frame: pd.DataFrame, labels: Labels) -> str:
 
 
 def _formulas(frame: pd.DataFrame) -> list[str]:
-    """Return the formula of each row, "" where there is none."""
+    """The formula of each row, "" where there is none."""
     return list(frame["formula"].fillna("").astype(str)) if "formula" in frame.columns else [""] * len(frame)
 
 
 def _levels(frame: pd.DataFrame) -> dict[str, Part]:
-    """Return the terms of which the frame says the factor, each with its factor and its level."""
+    """The terms of which the frame says the factor, each with its factor and its level."""
     if "factor" not in frame.columns:
         return {}
     said = frame.loc[frame["factor"].notna(), ["term", "factor"]].astype(str)
@@ -162,13 +162,13 @@ def _levels(frame: pd.DataFrame) -> dict[str, Part]:
 
 
 def _column(name: str) -> str:
-    """Return the column of a factor: `C(task)` and `C(task, Sum)` are of tasks."""
+    """The column of a factor: `C(task)` and `C(task, Sum)` are of tasks."""
     coded = re.fullmatch(r"C\(([^(),]+)(?:,.*)?\)", name)
     return coded[1] if coded else name
 
 
 def _texts(term: str, parts: Sequence[Part], labels: Labels) -> tuple[str, str]:
-    """Return the heading above a term, "" without a factor, and its text; a label of its own comes first."""
+    """The heading above a term, "" without a factor, and its text; a label of its own comes first."""
     given = labels.value("term", term)
     if given != Labels().value("term", term):
         return "", given

@@ -71,6 +71,22 @@ def test_what_a_user_added_is_in_every_format(tmp_path):
     assert (table_rows(bare).title, table_rows(bare).notes) == ("", ())
 
 
+def test_cells_that_a_user_made_bold_or_underlined_are_so_in_every_format(tmp_path):
+    strong = style.text(weight="bold", decorate="underline")
+    table = (
+        rich()
+        .tab_style(strong, loc.body("cell2", [0, 3]))
+        .tab_style([style.text(weight="bold")], loc.body("cell3"))
+    )
+    bold = [[cell.bold for cell in row.cells[3:]] for row in table_rows(table).body if not row.is_group]
+    assert bold == [[True, True], [False, True], [False, True], [True, True], [False, True]]
+    assert r"\textbf{\underline{\smash{1}}}" in ss.save_table(table, tmp_path / "t.tex").read_text()
+    assert table_rows(rich()).body[1].cells[3].bold is False
+    for where in (loc.stub(), loc.column_labels("cell2")):
+        with pytest.raises(SalstatsError, match="styles"):
+            table_rows(table.tab_style(strong, where).tab_style(strong, loc.body("cell0")))
+
+
 def test_the_record_goes_with_copies_and_looks():
     table = rich().tab_options(table_font_size="20px").opt_all_caps()
     for other in (copy.deepcopy(table), pickle.loads(pickle.dumps(table)), table.with_locale("de")):
