@@ -93,7 +93,7 @@ def check_distinct(frame: pd.DataFrame, columns: Sequence[str], name: str) -> No
 
 def one_term(frame: pd.DataFrame, name: str = "estimates") -> str | None:
     """Return the one term of a frame, None where it has no such column."""
-    if "formula" in frame.columns:
+    if {"formula", "term"} <= set(frame.columns):
         raise SalstatsError(f"{name} holds the coefficients of models; plot_regression() draws them")
     terms = list(frame["term"].dropna().unique()) if "term" in frame.columns else []
     if len(terms) > 1:

@@ -181,10 +181,10 @@ class Fit(Fitted):
         Returns
         -------
         DataFrame
-            In order of model, then the levels of `by` and `term` (the reference first), with columns
-            `by..., reference, formula` as in `regress`, then those of `by` and `term`, then `estimate,
-            std_error, df, conf_low, conf_high, conf_level, interval`, and `unit, n, n_missing, n_units`,
-            `family, errors, average`. A mean that the data do not determine is NaN.
+            In order of model, then the levels of `by` and `term` (the reference first), with columns: those
+            that the models are grouped by, those of `by` and `term`, `reference, formula` as in `regress`,
+            `estimate, std_error, df, conf_low, conf_high, conf_level, interval`, `unit, n, n_missing,
+            n_units` of the model, `family, errors, average`. A mean that the data do not determine is NaN.
 
         Raises
         ------

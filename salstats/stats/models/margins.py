@@ -195,4 +195,8 @@ def _frame(
         values = {n: shown(model, str(of[n]), np.array([cell[n] for cell in cells])) for n in names}
         keys.append(pd.DataFrame(values, index=range(len(cells))))
     warn_of(notes)
-    return prediction_frame(fitted, columns, pd.concat(keys, ignore_index=True), {"average": average})
+    levels = pd.concat(keys, ignore_index=True)
+    frame = prediction_frame(fitted, columns, levels, {"average": average})
+    # before the formula, where tables and figures look for what tells rows apart
+    first = [*fitted.options.by, *levels.columns]
+    return frame[[*first, *(c for c in frame.columns if c not in first)]]

@@ -49,7 +49,8 @@ def predictions(fitted: Fitted, at: Mapping[str, Any] | pd.DataFrame, *, level: 
             for column in held
         }
         parts.append(means_at(model, fitted.options, codes, level, notes))
-        values.append(pd.DataFrame({column: shown(model, column, codes[column]) for column in held}))
+        of_model = {column: shown(model, column, codes[column]) for column in held}
+        values.append(pd.DataFrame(of_model, index=range(len(rows))))
     warn_of(notes)
     return prediction_frame(fitted, parts, pd.concat(values, ignore_index=True), {})
 

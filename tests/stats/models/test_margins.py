@@ -131,7 +131,7 @@ def test_frames_of_margins_name_what_is_compared_and_how(scores):
     fit = ss.fit(rows, "score ~ method + site + x", by="half", errors="cr2", unit="patient")
     means = fit.means("method", by="site")
     assert means.columns.tolist() == [
-        *("half", "formula", "site", "method", "estimate", "std_error", "df", "conf_low", "conf_high"),
+        *("half", "site", "method", "formula", "estimate", "std_error", "df", "conf_low", "conf_high"),
         *("conf_level", "interval", "unit", "n", "n_missing", "n_units", "family", "errors", "average"),
     ]
     assert len(means) == 2 * 3 * 3
