@@ -1,6 +1,10 @@
 """Files we read: one door for each."""
 
 import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
@@ -34,26 +38,34 @@ def data_folder() -> Path:
     raise InputFileError(f"{package / '_data'}: the embedded data are not there; install salstats again")
 
 
-def read_bytes(file: Path) -> bytes:
-    """Return the content of a file that is there, plain, not empty and not too large.
+@contextmanager
+def opened(file: Path, *, in_parts: bool = False) -> Iterator[BufferedReader]:
+    """Open a file that is there, plain, not empty and, unless it is read in parts, not too large.
 
-    Raises InputFileError where it is not, or cannot be read.
+    Raises InputFileError that names it; in the block, too, where the system cannot read on.
     """
     try:
         check_plain(file)
-        check_size(file.stat().st_size, f"{file}: its content")
-        data = file.read_bytes()
+        with file.open("rb") as stream:
+            if not in_parts:
+                check_size(os.fstat(stream.fileno()).st_size, f"{file}: its content")
+            if not stream.peek(1):
+                raise InputFileError(f"{file} is empty")
+            yield stream
     except FileNotFoundError as error:
         raise InputFileError(f"{file}: no such file") from error
     except OSError as error:
         raise InputFileError(f"{file}: cannot be read ({error.strerror or error})") from error
-    if not data:
-        raise InputFileError(f"{file} is empty")
-    return data
+
+
+def read_bytes(file: Path) -> bytes:
+    """Content of a file that can be `opened`."""
+    with opened(file) as stream:
+        return stream.read()
 
 
 def read_json(file: Path) -> Any:
-    """Return the content of a JSON file in which no key stands twice; InputFileError where it is none."""
+    """Content of a JSON file in which no key stands twice; InputFileError where it is none."""
     data = read_bytes(file)
     if not data.strip():
         raise InputFileError(f"{file} is empty")
@@ -73,7 +85,7 @@ def read_json(file: Path) -> Any:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object whose keys differ."""
+    """An object whose keys differ."""
     made = dict(pairs)
     if len(made) < len(pairs):
         seen: set[str] = set()

@@ -5,13 +5,15 @@ import json
 import math
 import warnings
 from collections.abc import Iterator, Sequence
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from salstats.checks import InputFileError, ValueRangeError, check_plain, warn
+from salstats.checks import InputFileError, ValueRangeError, warn
+from salstats.files.inputs import opened
 from salstats.images import masks
 from salstats.images.masks import Rle
 
@@ -193,14 +195,14 @@ def resize_truth(mask: Rle, shape: tuple[int, int]) -> Rle:
 
 def _columns(file: Path) -> tuple[str, ...]:
     """Return the columns that hold a table's annotations."""
-    check_plain(file)
-    try:
-        with file.open(encoding="utf-8-sig", newline="") as stream:
-            header = next(csv.reader(stream), [])
-    except FileNotFoundError as error:
-        raise InputFileError(f"{file}: no such file") from error
-    except (OSError, ValueError, csv.Error) as error:
-        raise _unreadable(file, error) from error
+    with (
+        opened(file, in_parts=True) as stream,
+        TextIOWrapper(stream, encoding="utf-8-sig", newline="") as text,
+    ):
+        try:
+            header = next(csv.reader(text), [])
+        except (ValueError, csv.Error) as error:
+            raise _unreadable(file, error) from error
     if len(header) > _WIDEST:
         raise InputFileError(f"{file}: {len(header)} columns; remove what is no annotation")
     twice = next((name for name in header if header.count(name) > 1), None)

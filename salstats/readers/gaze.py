@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from salstats.checks import InputFileError, SalstatsError, check_choice, check_count, quoted, warn
+from salstats.images.fixations import Fixations
 from salstats.readers.cells import PathLike
 from salstats.readers.gaze_files import (
     CHEST_BOX,
@@ -39,9 +40,9 @@ def read_gaze(
 ) -> Study:
     r"""Read recordings of gaze in the format of the REFLACX release.
 
-    Every file of fixations is read once, to find what is damaged before anything is scored and to count
-    what cannot be used; the fixations themselves are read again when their image is scored. Maps are
-    opened only then.
+    Every file of fixations is read once, here: what is damaged is found before anything is scored, and what
+    cannot be used is counted. The study holds the fixations. Maps
+    are opened when they are scored.
 
     Parameters
     ----------
@@ -339,6 +340,8 @@ def _recording(folder: Path, reading: Reading, reader: str | None) -> Recording:
     box, no_box = read_box(place / CHEST_BOX, reading.shape)
     return replace(
         known,
+        # small beside any map: held, so that no file is read twice
+        read=partial(Fixations, *looks[:-1]),
         excluded=why_excluded(looks, reading.shape),
         box=box,
         box_excluded=no_box,

@@ -13,11 +13,11 @@ from salstats.checks import (
     PIXEL,
     InputFileError,
     SalstatsError,
-    check_plain,
     check_size,
     quoted,
     warn,
 )
+from salstats.files.inputs import opened
 from salstats.images.hulls import convex_hull, from_padded_square, inner_regions
 from salstats.images.map_steps import may_cover, resize_in_range
 from salstats.images.maps import is_finite
@@ -270,19 +270,19 @@ def _read_classes(file: Path) -> tuple[np.ndarray, np.ndarray, int | None]:
 
     That is the one called so, None where there are names without it, and the first where there are none.
     """
-    try:
-        # opened here, since NumPy leaves a damaged file open
-        check_plain(file)
-        with file.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
-            # an archive of a few bytes can unpack to any number of them
-            check_size(sum(info.file_size for info in archive.zip.infolist()), f"{file}: its content")
-            held = {name: archive[name] for name in ("maps", "probs", "classes") if name in archive.files}
-    except InputFileError:
-        raise
-    # what NumPy and zipfile raise on damaged files is not all of one kind
-    except Exception as error:
-        said = " ".join(str(error).split())[:200]
-        raise InputFileError(f"{file}: not an .npz of arrays, or damaged ({said})") from error
+    # opened here, since NumPy leaves a damaged file open
+    with opened(file) as stream:
+        try:
+            with np.load(stream, allow_pickle=False) as archive:
+                # an archive of a few bytes can unpack to any number of them
+                check_size(sum(info.file_size for info in archive.zip.infolist()), f"{file}: its content")
+                held = {name: archive[name] for name in ("maps", "probs", "classes") if name in archive.files}
+        except InputFileError:
+            raise
+        # what NumPy and zipfile raise on damaged files is not all of one kind
+        except Exception as error:
+            said = " ".join(str(error).split())[:200]
+            raise InputFileError(f"{file}: not an .npz of arrays, or damaged ({said})") from error
     for name in ("maps", "probs"):
         if name not in held:
             raise InputFileError(f"{file}: has no array {name!r} (arrays: {quoted(held) or 'none'})")

@@ -2,19 +2,28 @@
 
 import warnings
 import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
+from PIL.JpegImagePlugin import JpegImageFile
 from PIL.PngImagePlugin import PngImageFile
 from PIL.TiffImagePlugin import TiffImageFile
 
-from salstats.checks import PIXEL, InputFileError, check_plain, too_large
-from salstats.files.inputs import read_bytes
+from salstats.checks import PIXEL, InputFileError, check_size
+from salstats.files.inputs import opened
 
 SUFFIXES = (".png", ".tif", ".tiff")
 _PNG = b"\x89PNG\r\n\x1a\n"
-_TIFF = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
+#: Kind -> how a file of it begins, and what reads it.
+_KINDS: dict[str, tuple[tuple[bytes, ...], Any]] = {
+    "PNG": ((_PNG[:4],), PngImageFile),
+    "TIFF": ((b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"), TiffImageFile),
+    "JPEG": ((b"\xff\xd8\xff",), JpegImageFile),
+}
 #: Kinds of pixels that are one number each, as Pillow calls them.
 GREY = ("1", "L", "I;16", "I;16B", "I;16L", "I", "F")
 #: TIFF's tags, and their values that mean: black is the largest number; whole numbers below 0, too; rows
@@ -23,7 +32,7 @@ _PHOTOMETRIC, _WHITE_IS_ZERO, _SAMPLE_FORMAT, _SIGNED, _ORIENTATION, _UPRIGHT = 
 
 
 def image_shape(path: Path) -> tuple[int, int]:
-    """Return (height, width) of a PNG or TIFF, in colour or grey, from its header.
+    """(height, width) of a PNG, TIFF or JPEG, in colour or grey, from its header.
 
     Parameters
     ----------
@@ -36,15 +45,15 @@ def image_shape(path: Path) -> tuple[int, int]:
     Raises
     ------
     InputFileError
-        The file is missing, is neither PNG nor TIFF, is damaged, or holds several images, or one that is
+        The file is missing, is of another kind, is damaged, or holds several images, or one that is
         turned or too large.
     """
-    with _opened(path) as image:
+    with _image(path, tuple(_KINDS)) as (image, _):
         return image.height, image.width
 
 
 def read_grey(path: Path) -> np.ndarray:
-    """Return the pixels of a PNG or TIFF that is grey, as the file has them.
+    """Pixels of a PNG or TIFF that is grey, as the file has them.
 
     A colour image whose channels are equal is grey, and so is one with a palette of greys.
 
@@ -62,10 +71,10 @@ def read_grey(path: Path) -> np.ndarray:
     InputFileError
         As for `image_shape`; and where the image is in colour or has transparent pixels.
     """
-    with _opened(path) as image:
+    with _image(path, ("PNG", "TIFF")) as (image, stream):
         _check_kind(path, image)
         if isinstance(image, PngImageFile):
-            check_sums(path)
+            check_sums(path, stream)
         try:
             if image.mode in GREY and "transparency" not in image.info:
                 return np.array(image)
@@ -82,53 +91,42 @@ def read_grey(path: Path) -> np.ndarray:
     return np.ascontiguousarray(pixels[..., 0])
 
 
-def _opened(path: Path) -> Any:
-    """Return an image whose header alone was read."""
-    check_plain(path)
-    try:
-        with path.open("rb") as file:
-            start = file.read(8)
-    except FileNotFoundError as error:
-        raise InputFileError(f"{path}: no such file") from error
-    except OSError as error:
-        raise InputFileError(f"{path}: cannot be read ({error.strerror or error})") from error
-    if not start:
-        raise InputFileError(f"{path} is empty")
-    if start != _PNG and start[:4] not in _TIFF:
-        raise InputFileError(f"{path}: neither PNG nor TIFF, whatever its name says")
-    # Pillow warns of tags, which say nothing of the pixels, and of damage, which is an error soon
-    with warnings.catch_warnings():
+@contextmanager
+def _image(path: Path, kinds: Sequence[str]) -> Iterator[tuple[Any, BufferedReader]]:
+    """Open an image of one of some kinds, of which the header alone is read, and its file."""
+    with opened(path) as stream, warnings.catch_warnings():
+        # Pillow warns of tags, which say nothing of the pixels, and of damage, which is an error soon
         warnings.simplefilter("ignore")
+        start = stream.peek(4)
+        kind = next((kind for kind, (marks, _) in _KINDS.items() if start.startswith(marks)), "")
+        if kind not in kinds:
+            raise InputFileError(f"{path}: neither {' nor '.join(kinds)}, whatever its name says")
         try:
             # not Image.open, whose check of the size is a warning
-            image = PngImageFile(path) if start == _PNG else TiffImageFile(path)
+            image = _KINDS[kind][1](stream)
+            n_images = getattr(image, "n_frames", 1)
+            turned = getattr(image, "tag_v2", {}).get(_ORIENTATION, _UPRIGHT) != _UPRIGHT
         # what Pillow raises on damaged files is not all of one kind
         except Exception as error:
             raise _damaged(path, error) from error
-        try:
-            n_images = getattr(image, "n_frames", 1)
-            turned = getattr(image, "tag_v2", {}).get(_ORIENTATION, _UPRIGHT) != _UPRIGHT
-        except Exception as error:
-            image.close()
-            raise _damaged(path, error) from error
-    wrong = None
-    if n_images > 1:
-        wrong = f"holds {n_images} images; save each as a file of its own"
-    elif turned:
-        # programs differ in whether they turn it back
-        wrong = "its pixels are stored turned or mirrored (TIFF's orientation); save it upright"
-    # a small file can claim to hold any number of pixels
-    too_many = too_large(image.width * image.height * PIXEL)
-    wrong = wrong or (too_many and f"its {image.height} x {image.width} pixels {too_many}")
-    if wrong:
-        image.close()
-        raise InputFileError(f"{path}: {wrong}")
-    return image
+        if n_images > 1 and kind != "JPEG":
+            raise InputFileError(f"{path}: holds {n_images} images; save each as a file of its own")
+        if turned:
+            # programs differ in whether they turn it back
+            raise InputFileError(
+                f"{path}: its pixels are stored turned or mirrored (TIFF's orientation); save it upright"
+            )
+        # a small file can claim to hold any number of pixels
+        check_size(image.width * image.height * PIXEL, f"{path}: its {image.height} x {image.width} pixels")
+        yield image, stream
 
 
-def check_sums(path: Path) -> None:
+def check_sums(path: Path, stream: BinaryIO) -> None:
     """Raise where a part of a PNG has a wrong checksum, or its end is missing: Pillow reads such pixels."""
-    data = memoryview(read_bytes(path))
+    here = stream.tell()
+    stream.seek(0)
+    data = memoryview(stream.read())
+    stream.seek(here)
     start, kind = len(_PNG), b""
     while start < len(data) and kind != b"IEND":
         kind, end = bytes(data[start + 4 : start + 8]), start + 12 + int.from_bytes(data[start : start + 4])

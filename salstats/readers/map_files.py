@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -11,12 +11,11 @@ from salstats.checks import (
     PIXEL,
     InputFileError,
     SalstatsError,
-    check_plain,
     check_size,
     quoted,
     warn,
 )
-from salstats.files.inputs import read_json
+from salstats.files.inputs import opened, read_json
 from salstats.images import masks
 from salstats.images.masks import Rle
 from salstats.readers import grey_images
@@ -238,41 +237,37 @@ def _numbers(file: Path, suffixes: Sequence[str], what: str) -> np.ndarray:
 
 def _array(file: Path) -> np.ndarray:
     """Return the array of a NumPy file."""
-    check_plain(file)
-    try:
-        with file.open("rb") as stream:
-            start = stream.read(6)
+    with opened(file) as stream:
+        start = stream.peek(6)[:6]
+        try:
             # an archive that breaks off must not stay open
             if start[:2] == b"PK":
-                stream.seek(0)
                 with np.load(stream, allow_pickle=False) as archive:
                     return _only_array(file, archive)
-        if start != b"\x93NUMPY":
-            raise InputFileError(f"{file}: {'no NumPy file' if start else 'the file is empty'}")
-        # mapped, so that the header's size is held against the file's before memory is taken
-        loaded: Any = np.load(file, mmap_mode="r", allow_pickle=False)
-        check_size(loaded.size * PIXEL, f"{file}: its array of shape {loaded.shape}")
-        return np.array(loaded)
-    except FileNotFoundError as error:
-        raise InputFileError(f"{file}: no such file") from error
-    except SalstatsError:
-        raise
-    # what NumPy and zipfile raise on damaged files is not all of one kind
-    except Exception as error:
-        said = " ".join(str(error).split())
-        if "Python objects" in said:
-            return _saved_array(file)
-        if "Object arrays" in said:
-            raise InputFileError(
-                f"{file}: holds Python objects, which could run code and are not unpickled; save numbers"
-            ) from error
-        raise InputFileError(f"{file}: not a NumPy array, or damaged ({said[:200]})") from error
+            if start != b"\x93NUMPY":
+                raise InputFileError(f"{file}: no NumPy file")
+            # mapped, so that the header's size is held against the file's before memory is taken
+            loaded: Any = np.load(file, mmap_mode="r", allow_pickle=False)
+            check_size(loaded.size * PIXEL, f"{file}: its array of shape {loaded.shape}")
+            return np.array(loaded)
+        except SalstatsError:
+            raise
+        # what NumPy and zipfile raise on damaged files is not all of one kind
+        except Exception as error:
+            said = " ".join(str(error).split())
+            if "Python objects" in said:
+                return _saved_array(file, stream)
+            if "Object arrays" in said:
+                raise InputFileError(
+                    f"{file}: holds Python objects, which could run code and are not unpickled; save numbers"
+                ) from error
+            raise InputFileError(f"{file}: not a NumPy array, or damaged ({said[:200]})") from error
 
 
-def _saved_array(file: Path) -> np.ndarray:
+def _saved_array(file: Path, stream: BinaryIO) -> np.ndarray:
     """Return the one array of a dict that `numpy.save` took; what else is in it is not run."""
-    with file.open("rb") as stream:
-        head = stream.read(12)
+    stream.seek(0)
+    head = stream.read(12)
     # the version of the header, and its length in 2 or 4 bytes
     start = 10 if head[6] == 1 else 12
     held = read_pickle(file, skip=start + int.from_bytes(head[8:start], "little"))

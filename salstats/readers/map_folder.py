@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 
-from salstats.checks import InputFileError, SalstatsError, check_plain, quoted, warn
+from salstats.checks import InputFileError, SalstatsError, quoted, warn
 from salstats.files.map_table import TABLE
 from salstats.images.masks import Rle, empty
 from salstats.readers.case_json import check_name, read_segmentations
@@ -281,7 +281,6 @@ def _masks(folder: Path, name: str, given: PathLike | None) -> _Masks | None:
     if source.suffix.lower() != ".json":
         what = "no such file or folder" if not source.exists() else "neither a .json nor a folder"
         raise InputFileError(f"{source}: {what}; masks are in NAME.json, or in TASK/CASE.png")
-    check_plain(source)
     found = read_segmentations(source, str)
     values = {
         case: {task: Rle.from_coco(code, found.where(case, task)) for task, code in by_task.items()}

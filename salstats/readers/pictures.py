@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from salstats.checks import PIXEL, InputFileError, check_plain, check_size
+from salstats.checks import PIXEL, InputFileError, check_size
+from salstats.files.inputs import opened
 from salstats.readers.grey_images import GREY, check_sums
 
 _FORMATS = ("PNG", "JPEG", "TIFF", "BMP")
@@ -17,7 +18,7 @@ _ORIENTATION, _UPRIGHT = 274, (None, 0, 1)
 
 
 def read_picture(path: str | os.PathLike[str]) -> np.ndarray:
-    """Return the pixels of an image, as the file has them.
+    """Pixels of an image, as the file has them.
 
     Parameters
     ----------
@@ -48,32 +49,30 @@ def read_picture(path: str | os.PathLike[str]) -> np.ndarray:
            [0., 1.]])
     """
     file = Path(path)
-    check_plain(file)
-    try:
-        if file.suffix.lower() == ".npy":
-            # mapped, so that the header's size is held against the file's before memory is taken
-            mapped = np.lib.format.open_memmap(file, mode="r")
-            check_size(mapped.size * PIXEL / 3, f"{file}: its array of shape {mapped.shape}")
-            return np.array(mapped)
-        # Pillow warns of large files, which are refused below, and of tags, which say nothing of the pixels
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            with Image.open(file, formats=_FORMATS) as image:
-                if image.format == "PNG":
-                    check_sums(file)
-                return _pixels(file, image)
-    except InputFileError:
-        raise
-    except FileNotFoundError as error:
-        raise InputFileError(f"{file}: no such file") from error
-    # what Pillow and NumPy raise on damaged files is not all of one kind
-    except Exception as error:
-        said = " ".join(str(error).split())[:200] or type(error).__name__
-        raise InputFileError(f"{file}: not a whole image, or damaged ({said})") from error
+    with opened(file) as stream:
+        try:
+            if file.suffix.lower() == ".npy":
+                # mapped, so that the header's size is held against the file's before memory is taken
+                mapped = np.lib.format.open_memmap(file, mode="r")
+                check_size(mapped.size * PIXEL / 3, f"{file}: its array of shape {mapped.shape}")
+                return np.array(mapped)
+            # Pillow warns of large files, which are refused below, and of tags, which say nothing of pixels
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                with Image.open(stream, formats=_FORMATS) as image:
+                    if image.format == "PNG":
+                        check_sums(file, stream)
+                    return _pixels(file, image)
+        except InputFileError:
+            raise
+        # what Pillow and NumPy raise on damaged files is not all of one kind
+        except Exception as error:
+            said = " ".join(str(error).split())[:200] or type(error).__name__
+            raise InputFileError(f"{file}: not a whole image, or damaged ({said})") from error
 
 
 def _pixels(file: Path, image: Any) -> np.ndarray:
-    """Return the pixels of an open image, in grey or in red, green and blue."""
+    """Pixels of an open image, in grey or in red, green and blue."""
     n_images = getattr(image, "n_frames", 1)
     # before EXIF is looked for, for which a PNG is unpacked
     check_size(image.width * image.height * PIXEL, f"{file}: its {image.height} x {image.width} pixels")

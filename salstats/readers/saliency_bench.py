@@ -6,15 +6,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from PIL.JpegImagePlugin import JpegImageFile
 
 from salstats.checks import (
-    PIXEL,
     InputFileError,
     SalstatsError,
     check_choice,
-    check_plain,
-    check_size,
     quoted,
     warn,
 )
@@ -351,32 +347,16 @@ def _truth(
 ) -> tuple[tuple[int, int], Truth | None]:
     """Return the size that a case is compared at, and its truth."""
     if note is None:
-        return (usual if pixels == "annotation" and usual is not None else _size(image)), None
+        return (usual if pixels == "annotation" and usual is not None else image_shape(image)), None
     if note.mask is None:
-        shape = _size(image)
+        shape = image_shape(image)
         if reaches_beyond(note.boxes, shape):
             beyond.append(name)
         return shape, Truth.of(masks.encode(draw_boxes(note.boxes, shape)), len(note.boxes))
     if pixels == "annotation":
         return note.mask.shape, Truth.of(note.mask)
-    shape = _size(image)
+    shape = image_shape(image)
     return shape, Truth(partial(resize_truth, note.mask, shape))
-
-
-def _size(image: Path) -> tuple[int, int]:
-    """Return (height, width) of an image from its header."""
-    if image.suffix.lower() == ".png":
-        return image_shape(image)
-    check_plain(image)
-    try:
-        with JpegImageFile(image) as opened:
-            shape = (int(opened.height), int(opened.width))
-    # what Pillow raises on damaged files is not all of one kind
-    except Exception as error:
-        said = " ".join(str(error).split())[:200] or type(error).__name__
-        raise InputFileError(f"{image}: not a JPEG image, or damaged ({said})") from error
-    check_size(shape[0] * shape[1] * PIXEL, f"{image}: its {shape[0]} x {shape[1]} pixels")
-    return shape
 
 
 def _explanation(file: Path | None, shape: tuple[int, int], prob: float) -> Content:

@@ -113,7 +113,7 @@ class TestTables:
         with pytest.raises(InputFileError, match=r"row 202, img_idx 'z.png'"):
             read_annotations([file])
 
-    @pytest.mark.parametrize("text", ["", "a,b\n1,2\n", "img_idx,other\nx,1\n", "img_idx,x,y,w\nx,1,1,1\n"])
+    @pytest.mark.parametrize("text", ["\n", "a,b\n1,2\n", "img_idx,other\nx,1\n", "img_idx,x,y,w\nx,1,1,1\n"])
     def test_a_table_without_the_columns_is_refused(self, tmp_path, text):
         file = tmp_path / "a.csv"
         file.write_text(text)

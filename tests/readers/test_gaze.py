@@ -263,6 +263,16 @@ class TestWhatIsRead:
         assert majority_labels(study)["n_readings"].tolist() == [3, 3, 3]
 
 
+def test_fixations_are_read_once_and_held(release):
+    study = read_gaze(release)
+    looks = [recording for case in study for recording in case.used]
+    files = sorted(release.glob("*/fixations.csv"))
+    assert len(looks) == len(files) > 1
+    for file in files:
+        file.unlink()
+    assert [len(recording.read()) for recording in looks] == [r.n_fixations for r in looks]
+
+
 class TestWhatIsLeftOut:
     """Readable but of no use: counted, with a reason, and one warning."""
 

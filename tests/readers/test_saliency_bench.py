@@ -310,7 +310,7 @@ class TestBadInput:
         write(tmp_path, {"a": ["x.jpg"]}, noted(**{"x.jpg": [[1]]}))
         (tmp_path / "image" / "a" / "x.jpg").write_bytes(b"no image")
         assert len(read_saliency_bench(tmp_path)) == 1
-        with pytest.raises(InputFileError, match=r"x.jpg: not a JPEG image, or damaged"):
+        with pytest.raises(InputFileError, match=r"x.jpg: neither PNG nor TIFF nor JPEG"):
             read_saliency_bench(tmp_path, pixels="image")
 
     @pytest.mark.parametrize(

@@ -559,12 +559,9 @@ class TestArguments:
         assert scores["method"].unique().tolist() == ["interobserver"]
         assert len(scores) == 9
 
-    def test_files_that_are_damaged_after_they_were_read_are_named(self, release, tmp_path):
+    def test_a_map_that_is_damaged_after_the_study_was_read_is_named(self, release, tmp_path):
         maps = write_maps(tmp_path / "maps")
         study = read_gaze(release, maps=maps)
         (maps / "img-b.npy").write_bytes(b"\x93NUMPY")
         with pytest.raises(InputFileError, match=r"img-b.npy"):
-            score_gaze(study, metrics="ncc")
-        (release / recording_id("img-a", 1) / "fixations.csv").unlink()
-        with pytest.raises(InputFileError, match=r"P0R1/fixations.csv"):
             score_gaze(study, metrics="ncc")
