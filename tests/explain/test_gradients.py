@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from salstats.checks import SalstatsError, SalstatsWarning, ShapeError, ValueRangeError
+from salstats.checks import SalstatsWarning, ShapeError, ValueRangeError
 
 pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")
@@ -11,7 +11,6 @@ captum = pytest.importorskip("captum.attr", reason="needs the explain extra")
 from explain.runner_requests import ask, noise, seeded, state  # noqa: E402
 
 from salstats.explain.gradients import separate_modules  # noqa: E402
-from salstats.explain.making import explain  # noqa: E402
 
 nn = torch.nn
 #: Double precision, through a few layers.
@@ -162,35 +161,6 @@ def test_gradient_shap_takes_baselines_as_arrays_and_as_tensors_that_want_gradie
     assert torch.equal(as_array, as_tensor)
 
 
-def test_gradient_shap_does_not_depend_on_the_size_of_batches():
-    model, x = cnn(), images(1)
-    options = {"stdev": 0.2, "baseline": images(3, seed=5).numpy()}
-    single, all_at_once = (ask("gradient_shap", model, x, 0, batch_size=n, **options) for n in (1, 64))
-    assert torch.allclose(single, all_at_once, atol=ROUNDING)
-
-
-@pytest.mark.parametrize("method", GRADIENT_METHODS)
-def test_maps_do_not_depend_on_the_other_images(method):
-    model, x = cnn(), images()
-    together = ask(method, model, x, [0, 1, 2, 0])
-    for place, target in enumerate([0, 1, 2, 0]):
-        alone = ask(method, model, x[place : place + 1], target, seeds=[place])
-        assert torch.allclose(together[place], alone[0], atol=SINGLE)
-
-
-@pytest.mark.parametrize("method", GRADIENT_METHODS)
-def test_model_images_and_global_random_numbers_are_left_alone(method):
-    model, x = cnn(), images()
-    before, copy = state(model), x.clone()
-    torch_state, numpy_state = torch.random.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
-    ask(method, model, x, 0)
-    assert state(model) == before
-    assert torch.equal(x, copy)
-    assert not x.requires_grad
-    assert torch.equal(torch.random.get_rng_state(), torch_state)
-    assert np.array_equal(np.random.get_state()[1], numpy_state)  # noqa: NPY002
-
-
 def test_a_model_is_left_alone_after_deeplift_fails():
     model, x = cnn(), images()
     model[5] = nn.Sequential(nn.Flatten(), Failing())
@@ -229,16 +199,6 @@ class Failing(nn.Module):
 def test_bad_options_are_named(method, options, kind, message):
     with pytest.raises(kind, match=message):
         ask(method, cnn(), images(), 0, **options)
-
-
-@pytest.mark.parametrize("method", GRADIENT_METHODS)
-def test_explain_reduces_them_to_maps_of_the_image(method):
-    model, x = cnn(), images()
-    raw = ask(method, model, x, 1, seeds=range(4)).sum(dim=1)
-    found = explain(model, x, 1, method=method, channels="sum", sign="signed", seeds=range(4))
-    assert np.allclose(found, raw, atol=SINGLE)
-    with pytest.raises(SalstatsError, match="has no layer"):
-        explain(model, x, 1, method=method, layer="0")
 
 
 #: Double precision and divisions by outputs near 0, which 1e-9 keeps apart from 0.
@@ -351,37 +311,6 @@ def test_lrp_epsilon_takes_its_share():
     with pytest.warns(SalstatsWarning, match="epsilon=1 "):
         found = ask("lrp", model, x, 0, epsilon=1.0)
     assert torch.allclose(found, torch.tensor([[[[0.8, 2.4]]]]).double(), atol=ROUNDING)
-
-
-def test_lrp_maps_do_not_depend_on_the_other_squares():
-    model, x = no_bias(), squares()
-    together = ask("lrp", model, x, [0, 1, 2, 0])
-    for place, target in enumerate([0, 1, 2, 0]):
-        assert torch.allclose(
-            together[place], ask("lrp", model, x[place : place + 1], target)[0], atol=CONSERVED
-        )
-
-
-def test_lrp_the_model_is_left_alone():
-    model, x = no_bias(), squares()
-    before = state(model)
-    ask("lrp", model, x, 0)
-    assert state(model) == before
-
-
-def test_lrp_the_model_is_left_alone_after_an_error():
-    class Failing(nn.Module):
-        def forward(self, x):
-            if torch.is_grad_enabled():
-                raise RuntimeError("not now")
-            return x.view(len(x), -1)
-
-    model, x = no_bias(), squares()
-    model[9] = Failing()
-    before = state(model)
-    with pytest.raises(RuntimeError, match="not now"):
-        ask("lrp", model, x, 0)
-    assert state(model) == before
 
 
 @pytest.mark.parametrize("epsilon", [0, -1.0, "small", float("inf"), True])

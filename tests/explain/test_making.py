@@ -12,7 +12,10 @@ pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")
 nn = torch.nn
 
+from explain.runner_requests import state  # noqa: E402
 from explain.tiny_networks import count_passes  # noqa: E402
+
+from salstats.explain.methods import METHODS, without_hooks  # noqa: E402
 
 #: Single precision through two small networks.
 ROUNDING = 1e-5
@@ -494,32 +497,93 @@ def test_a_bar_counts_images_on_a_terminal(made_up, monkeypatch):
 
 #: Options that make a method quick, where it has them.
 QUICK = {"n_samples": 100, "n_masks": 50, "n_steps": 8, "window": 4, "stride": 2}
+#: All but attention rollout, which needs a transformer.
+EVERY = [name for name, row in METHODS.items() if row.kind != "attention"]
 
 
-@pytest.mark.parametrize(
-    "method",
-    [
-        "gradcam", "gradcam++", "eigencam", "scorecam", "layercam", "hirescam", "xgradcam", "ablationcam",
-        "activation", "integrated_gradients", "input_x_gradient", "deeplift", "gradient_shap", "lrp",
-        "occlusion", "lime", "kernel_shap", "rise",
-    ],
-)  # fmt: skip
-def test_every_method_gives_the_same_maps_whatever_the_batch_size_and_leaves_the_model_alone(method):
-    from salstats.explain.methods import METHODS
+def quick(method):
+    options = {name: value for name, value in QUICK.items() if name in METHODS[method].options}
+    return {"method": method} | options | ({"layer": "1"} if method == "activation" else {})
 
+
+def loud(*steps):
+    """The network with outputs so large that LIME's penalty leaves something of them."""
     model = cnn()
     with torch.no_grad():
-        # LIME's penalty leaves nothing of small outputs
         model[4].weight *= 100
-    model.train()
-    options = {name: value for name, value in QUICK.items() if name in METHODS[method].options}
-    options |= {"layer": "1"} if method == "activation" else {}
-    images = pictures(4)[[0, 1, 0, 3]]
-    whole = explain(model, images, [0, 1, 2, 3], method=method, **options)
-    small = explain(model, images, [0, 1, 2, 3], method=method, batch_size=1, **options)
+    return nn.Sequential(*model, *steps)
+
+
+def global_state():
+    return torch.random.get_rng_state().tolist(), np.random.get_state()[1].tolist()  # noqa: NPY002
+
+
+@pytest.mark.parametrize("method", EVERY)
+def test_every_method_gives_the_same_maps_whatever_the_batch_size_and_leaves_all_alone(method, capfd):
+    model, images = loud().train(), torch.tensor(pictures(4)[[0, 1, 0, 3]])
+    model[0].weight.requires_grad_(False)
+    model(images).sum().backward()
+    before, drawn, copy = state(model), global_state(), images.clone()
+    whole = explain(model, images, [0, 1, 2, 3], **quick(method))
+    small = explain(model, images, [0, 1, 2, 3], batch_size=1, **quick(method))
     assert whole.shape == (4, 16, 12)
     assert whole.max() > 0
     np.testing.assert_allclose(small, whole, atol=ROUNDING * whole.max())
-    assert all(m.training for m in model.modules())
-    assert not any(m._forward_hooks or m._forward_pre_hooks or m._backward_hooks for m in model.modules())
-    assert all(p.grad is None and p.requires_grad for p in model.parameters())
+    assert state(model) == before
+    assert not model[0].weight.requires_grad
+    assert global_state() == drawn
+    assert torch.equal(images, copy)
+    assert capfd.readouterr() == ("", "")
+
+
+class Fails(nn.Module):
+    """Passes one batch on, then fails."""
+
+    n_passes = 0
+
+    def forward(self, x):
+        self.n_passes += 1
+        if self.n_passes > 1:
+            raise RuntimeError("the network failed")
+        return x
+
+
+@pytest.mark.parametrize("method", EVERY)
+def test_every_method_leaves_the_model_alone_also_after_an_error(method):
+    model = loud(Fails()).train()
+    before = [one for one in state(model) if one[0] != "5"]
+    with pytest.raises((RuntimeError, SalstatsError), match="the network failed"):
+        explain(model, pictures(2), 1, **quick(method))
+    assert [one for one in state(model) if one[0] != "5"] == before
+
+
+class Scales(nn.Module):
+    """Scales what it is given, in place or not."""
+
+    def __init__(self, in_place):
+        super().__init__()
+        self.in_place = in_place
+
+    def forward(self, x):
+        return x.mul_(3) if self.in_place else x * 3
+
+
+# those that take gradients of the pixels say that they cannot, but for DeepLIFT and LRP
+@pytest.mark.parametrize(
+    "method", [m for m in EVERY if METHODS[m].kind != "gradient" or m in ("deeplift", "lrp")]
+)
+def test_a_network_that_scales_its_images_in_place_is_shown_them_unscaled_each_time(method):
+    options = quick(method) | ({"layer": "2"} if method == "activation" else {})
+    in_place, plain = (
+        explain(nn.Sequential(Scales(how), *loud()), pictures(2), 1, **options) for how in (True, False)
+    )
+    np.testing.assert_allclose(in_place, plain, rtol=ROUNDING, atol=ROUNDING * plain.max())
+
+
+@pytest.mark.parametrize("method", without_hooks())
+@pytest.mark.filterwarnings("ignore:.*torch.jit.trace:FutureWarning")
+def test_every_method_without_hooks_takes_torchscript(method):
+    model = loud().eval()
+    traced = torch.jit.trace(model, torch.tensor(pictures(1)))
+    expected, found = (explain(one, pictures(3), 1, **quick(method)) for one in (model, traced))
+    np.testing.assert_allclose(found, expected, atol=ROUNDING * expected.max())

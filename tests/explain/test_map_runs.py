@@ -150,7 +150,7 @@ def test_an_interrupted_run_goes_on_and_ends_with_the_same_bytes(folder, tmp_pat
 
 def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(folder, tmp_path):
     script = Path(__file__).with_name("interrupted_run.py")
-    run = subprocess.Popen([sys.executable, str(script), str(folder), "60"], stderr=subprocess.PIPE)
+    run = subprocess.Popen([sys.executable, str(script), str(folder), "24"], stderr=subprocess.PIPE)
     deadline = time.monotonic() + 120
     while not (folder / "maps.csv").exists() or len(table(folder)) < 8:
         assert run.poll() is None, run.stderr.read().decode()
@@ -159,15 +159,15 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(folder, tmp_path):
     run.send_signal(signal.SIGKILL)
     run.communicate()
     n_made = len(table(folder))
-    assert 8 <= n_made < 120
+    assert 8 <= n_made < 48
     model = cnn()
     passes = count_passes(model)
-    make_maps(folder, pictures(60), network_of(model), batch_size=4)
+    make_maps(folder, pictures(24), network_of(model), batch_size=4)
     n_resumed = sum(passes)
     passes.clear()
-    make_maps(tmp_path / "whole", pictures(60), network_of(model), batch_size=4)
+    make_maps(tmp_path / "whole", pictures(24), network_of(model), batch_size=4)
     assert content(folder) == content(tmp_path / "whole")
-    assert n_resumed <= sum(passes) * (120 - n_made) / 120
+    assert n_resumed <= sum(passes) * (48 - n_made) / 48
 
 
 def test_score_reads_what_was_made(folder):

@@ -8,9 +8,8 @@ from salstats.checks import ShapeError, ValueRangeError
 pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")
 captum = pytest.importorskip("captum.attr", reason="needs the explain extra")
-from explain.runner_requests import Counting, ask, noise, seeded, state  # noqa: E402
+from explain.runner_requests import Counting, ask, noise, seeded  # noqa: E402
 
-from salstats.explain.making import explain  # noqa: E402
 from salstats.explain.superpixels import grid, shapley_samples, superpixels_of  # noqa: E402
 
 nn = torch.nn
@@ -222,37 +221,6 @@ def test_one_set_of_passes_serves_all_targets_of_an_image(method):
     for target in range(3):
         alone = ask(method, model, x, target, **SMALL[method])
         assert torch.allclose(together[target], alone[0], atol=FITTED)
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_maps_do_not_depend_on_other_images_or_the_size_of_batches(method):
-    model, x = cnn(), images()
-    together = ask(method, model, x, [0, 1, 2], **SMALL[method])
-    for place in range(3):
-        alone = ask(method, model, x[place : place + 1], place, seeds=[place], batch_size=3, **SMALL[method])
-        assert torch.allclose(together[place], alone[0], atol=FITTED)
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_model_images_and_global_random_numbers_are_left_alone(method):
-    model, x = cnn(), images()
-    before, copy = state(model), x.clone()
-    torch_state, numpy_state = torch.random.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
-    ask(method, model, x, 0, **SMALL[method])
-    assert state(model) == before
-    assert torch.equal(x, copy)
-    assert torch.equal(torch.random.get_rng_state(), torch_state)
-    assert np.array_equal(np.random.get_state()[1], numpy_state)  # noqa: NPY002
-
-
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.filterwarnings("ignore:.*torch.jit.trace:FutureWarning")
-def test_torchscript_is_taken(method):
-    plain = seeded(lambda: nn.Sequential(nn.Conv2d(2, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(4 * 99, 3)))
-    x = images()
-    scripted = torch.jit.trace(plain, x[:1])
-    expected, found = (explain(model, x, 1, method=method, **SMALL[method]) for model in (plain, scripted))
-    assert np.allclose(found, expected, atol=FITTED)
 
 
 @pytest.mark.parametrize(
