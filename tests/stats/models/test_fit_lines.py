@@ -24,16 +24,6 @@ def rows():
     return pd.DataFrame({"score": score, "hit": hit, "x": x, "z": rng.normal(size=90), "centre": patient})
 
 
-def ols(rows):
-    """Statsmodels' linear model of score on x."""
-    return sm.OLS(rows["score"], sm.add_constant(rows[["x"]]))
-
-
-def theirs(model, line, **options):
-    """Statsmodels' own prediction at the values of a line."""
-    return model.fit(**options).get_prediction(sm.add_constant(line[["value"]].to_numpy())).summary_frame()
-
-
 def test_a_simple_regression_by_hand():
     table = pd.DataFrame({"score": [1.0, 3.0, 2.0, 4.0], "size": [0.0, 1.0, 2.0, 3.0]})
     line = ss.fit_line(table, "score ~ size", n_points=3)
@@ -73,32 +63,11 @@ def test_agrees_with_predict_of_r(synth1, r_expected):
     np.testing.assert_allclose(estimate + half, expected["ci_hi"], rtol=RTOL)
 
 
-@pytest.mark.parametrize("errors", ["classical", "hc0", "hc1", "hc2", "hc3"])
-def test_agrees_with_statsmodels_for_errors_of_rows(rows, errors):
-    line = ss.fit_line(rows, "score ~ x", errors=errors, level=0.9)
-    kind = "nonrobust" if errors == "classical" else errors.upper()
-    expected = theirs(ols(rows), line, cov_type=kind, use_t=True)
-    np.testing.assert_allclose(line["estimate"], expected["mean"], rtol=RTOL)
-    np.testing.assert_allclose(line["std_error"], expected["mean_se"], rtol=RTOL)
-    half = stats.t.ppf(0.95, 88) * expected["mean_se"]
-    np.testing.assert_allclose(line["conf_low"], expected["mean"] - half, rtol=RTOL)
-    np.testing.assert_allclose(line["conf_high"], expected["mean"] + half, rtol=RTOL)
-
-
-def test_agrees_with_statsmodels_for_clusters(rows):
-    line = ss.fit_line(rows, "score ~ x", errors="cluster", unit="centre")
-    groups = {"groups": rows["centre"]}
-    expected = theirs(ols(rows), line, cov_type="cluster", cov_kwds=groups, use_t=True)
-    np.testing.assert_allclose(line["std_error"], expected["mean_se"], rtol=RTOL)
-    assert (line["df"] == 29).all()
-    half = stats.t.ppf(0.975, 29) * expected["mean_se"]
-    np.testing.assert_allclose(line["conf_high"], expected["mean"] + half, rtol=RTOL)
-
-
 def test_agrees_with_statsmodels_for_the_logit(rows):
     line = ss.fit_line(rows, "hit ~ x", family="binomial")
     glm = sm.GLM(rows["hit"], sm.add_constant(rows[["x"]]), family=sm.families.Binomial())
-    expected = theirs(glm, line, tol=1e-12, tol_criterion="params")
+    fit = glm.fit(tol=1e-12, tol_criterion="params")
+    expected = fit.get_prediction(sm.add_constant(line[["value"]].to_numpy())).summary_frame()
     columns = ["mean", "mean_se", "mean_ci_lower", "mean_ci_upper"]
     np.testing.assert_allclose(line[BAND], expected[columns], rtol=RTOL)
     assert line["df"].isna().all()
@@ -108,6 +77,7 @@ def test_agrees_with_statsmodels_for_the_logit(rows):
 @pytest.mark.parametrize(
     ("family", "outcome", "errors", "unit"),
     [
+        ("gaussian", "score", "hc3", None),
         ("gaussian", "score", "cr2", "centre"),
         ("gaussian", "score", "cluster", "centre"),
         ("fractional", "share", "cluster", "centre"),
@@ -228,13 +198,6 @@ def test_equal_scores_have_a_line_without_band(rows):
     assert line[["std_error", "conf_low", "conf_high"]].isna().all(axis=None)
 
 
-def test_all_missing_is_one_row_of_nan(rows):
-    with pytest.warns(SalstatsWarning, match="no complete rows"):
-        line = ss.fit_line(rows.assign(score=np.nan), "score ~ x + z")
-    assert len(line) == 1
-    assert line["estimate"].isna().all()
-
-
 def test_an_unknown_error_of_a_term_leaves_the_mean_elsewhere_alone():
     rng = np.random.default_rng(2)
     rows = pd.DataFrame({"score": rng.normal(size=31), "x": rng.normal(size=31), "site": ["a"] * 30 + ["b"]})
@@ -248,12 +211,6 @@ def test_an_unknown_error_of_a_term_leaves_the_mean_elsewhere_alone():
         alone = ss.fit_line(rows, "score ~ x + site", errors="hc3", hold={"site": "b"})
     assert alone["estimate"].notna().all()
     assert alone["std_error"].isna().all()
-
-
-def test_the_data_are_not_changed(rows):
-    before = rows.copy()
-    ss.fit_line(rows, "score ~ x + z")
-    pd.testing.assert_frame_equal(rows, before)
 
 
 @pytest.mark.parametrize(
