@@ -175,15 +175,12 @@ def _check_text(text: object) -> str:
             f"errors='cr2' or 'cluster' with unit={unit!r}, or fit it by statsmodels' MixedLM and give the "
             "result to tidy()"
         )
-    left, tilde, right = formula.partition("~")
-    if formula and not tilde:
+    left, _, right = formula.partition("~")
+    if not left or not right:
         raise FormulaError(
-            f"formula {_short(formula)} needs a ~ between its left and right side, as in 'iou ~ area_ratio'"
+            f"formula {_short(formula)} needs a left and a right side, as in 'iou ~ area_ratio'; "
+            "'iou ~ 1' is the mean"
         )
-    if not left:
-        raise FormulaError(f"formula {_short(formula)} needs a left side, as in 'iou ~ area_ratio'")
-    if not right:
-        raise FormulaError(f"formula {_short(formula)} has nothing on its right side; 'iou ~ 1' is the mean")
     return formula
 
 
@@ -256,15 +253,11 @@ def _n_powers(n_terms: int, exponent: Any, shown: str) -> int:
 
 def _response(tree: Any, shown: str) -> Factor:
     """The left side, which is one factor."""
-    if hasattr(tree, "operator"):
+    factor = None if hasattr(tree, "operator") or tree.kind.value == "value" else _factor(tree, shown)
+    if factor is None or factor.categorical:
         raise FormulaError(
-            f"the left side of {shown} must be one metric or column; put arithmetic inside I(...)"
+            f"the left side of {shown} must be one metric or numeric column; put arithmetic inside I(...)"
         )
-    if tree.kind.value == "value":
-        raise FormulaError(f"the left side of {shown} must be a metric or a column")
-    factor = _factor(tree, shown)
-    if factor.categorical:
-        raise FormulaError(f"the left side of {shown} must be numeric, not {factor.name}")
     return factor
 
 
