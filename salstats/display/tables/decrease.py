@@ -16,6 +16,7 @@ from salstats.display.tables.marks import numbers
 from salstats.display.tables.placement import Placement, Slots, grouping_columns, lay_out, varies
 from salstats.display.text.format import MISSING, count_text, fixed_text, p_used, row_p_text
 from salstats.display.text.labels import Labels
+from salstats.display.text.vocabulary import TERMS
 from salstats.metrics.registry import direction
 
 #: Methods that stand beside each other before they become groups of rows.
@@ -193,7 +194,8 @@ def _parts(frame: pd.DataFrame, n: bool, digits: int, percent_digits: int, style
     percent = notes.single(frame, "term") == "percent_decrease"
     gaps = interval_texts(frame, percent_digits if percent else digits, style)
     interval = notes.ci_text(frame)
-    heading = f"{'Decrease, %' if percent else 'Difference'}{f' ({interval})' if interval else ''}"
+    term = TERMS["percent_decrease" if percent else "difference"]
+    heading = f"{term.heading} ({interval})" if interval else term.heading
     parts = [_Part("n", [count_text(v) for v in numbers(frame, "n_pairs")], "right")] if n else []
     parts += [
         _Part("reference", [fixed_text(v, digits) for v in numbers(frame, "reference_mean")]),

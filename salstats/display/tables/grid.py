@@ -12,15 +12,7 @@ from salstats.display.tables.marks import numbers
 from salstats.display.tables.placement import Placement, Slots
 from salstats.display.text.format import MISSING, STYLES, count_text, interval_text
 from salstats.display.text.labels import Labels
-
-#: What an estimate is called in a heading, by its term.
-_TERMS = {
-    "mean": "mean",
-    "auroc": "AUROC",
-    "difference": "difference",
-    "percent_decrease": "decrease, %",
-    "within_case_sd": "SD within a case",
-}
+from salstats.display.text.vocabulary import TERMS
 
 
 def check_display(frame: pd.DataFrame, digits: int, style: str, name: str = "estimates") -> pd.DataFrame:
@@ -53,7 +45,8 @@ def interval_texts(frame: pd.DataFrame, digits: int, style: str, stars: Sequence
 def value_heading(frame: pd.DataFrame, placement: Placement, labels: Labels) -> str:
     """What a cell gives: "IoU, mean (95% CI)"."""
     term = notes.single(frame, "term")
-    what = _TERMS.get(str(term), labels.term(str(term)) if term is not None else "estimate")
+    known = TERMS.get(str(term))
+    what = known.name if known else labels.term(str(term)) if term is not None else "estimate"
     if "metric" in placement.constant:
         what = f"{labels.value('metric', frame['metric'].iloc[0])}, {what}"
     interval = notes.ci_text(frame)

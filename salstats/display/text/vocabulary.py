@@ -66,6 +66,41 @@ COEFFICIENTS = {
     "pearson": Coefficient("Pearson", "r", "t test"),
     "kendall": Coefficient("Kendall", "\u03c4-b", "normal approximation"),
 }
+
+
+@dataclass(frozen=True)
+class Term:
+    """What an estimate of one term is called.
+
+    Attributes
+    ----------
+    name : str
+        Its name inside a heading.
+    digits : int
+        Decimals that a figure gives it.
+    contrast : bool
+        Whether it compares a method with a reference.
+    """
+
+    name: str
+    digits: int = 3
+    contrast: bool = False
+
+    @property
+    def heading(self) -> str:
+        """Its name where a heading begins with it: "Decrease, %"."""
+        return f"{self.name[0].upper()}{self.name[1:]}"
+
+
+TERMS = {
+    "mean": Term("mean"),
+    "auroc": Term("AUROC"),
+    "difference": Term("difference", contrast=True),
+    "percent_decrease": Term("decrease, %", digits=1, contrast=True),
+    "within_case_sd": Term("SD within a case"),
+}
+#: The terms that compare a method with a reference.
+CONTRASTS = tuple(name for name, term in TERMS.items() if term.contrast)
 #: Metrics by their names, in full.
 METRICS_IN_FULL = {metric.name: metric.full for metric in METRICS.values() if metric.full}
 #: Abbreviations that tables use themselves; a label of the user's is the user's to spell out.
