@@ -208,8 +208,21 @@ def descriptions(function: Callable[..., Any]) -> dict[str, str]:
             text = f"{choices[1].replace(chr(34), '')}. {text}"
         for name in names.split(", "):
             of = getattr(ss, elsewhere[1], None) if elsewhere else None
-            described[name] = (of and of is not function and descriptions(of).get(name)) or plain(text)
+            described[name] = (of and of is not function and descriptions(of).get(name)) or plain(
+                _named(text)
+            )
     return described
+
+
+def _named(text: str) -> str:
+    """Put the names of intervals in the place of the call that gives them."""
+
+    def names(call: re.Match[str]) -> str:
+        from salstats.stats.intervals import names_of
+
+        return f"One of {', '.join(names_of(call[1]))}"
+
+    return re.sub(r'A name of `intervals\.names_of\("(\w+)"\)`', names, text)
 
 
 def plain(text: str) -> str:

@@ -59,7 +59,8 @@ def difference(
     unit, level, n_replicates, rng, draws
         As for `summarize`.
     interval : str
-        `percentile`, `order`, `basic`, `normal`, `bca`, `studentized`, or `t` (cluster-robust).
+        A name of `intervals.names_of("difference")`: from replicates as for `summarize`, or `t`
+        (cluster-robust).
     pairs : {"complete", "available"}
         Average over the cases where both scores are defined, or each method over its own.
     average : str, optional
@@ -164,8 +165,9 @@ def percent_decrease(
     scores, reference, by, unit, level, n_replicates, rng, draws, pairs, overall, test, adjust
         As for `difference`.
     interval : str
-        `percentile`, `order`, `basic`, `normal`, `bca`, `studentized`; `delta` (delta method) and
-        `fieller`, both with t quantiles of units - 1 degrees of freedom and clustered errors.
+        A name of `intervals.names_of("percent_decrease")`: from replicates as for `summarize`; `delta`
+        (delta method) and `fieller`, both with t quantiles of units - 1 degrees of freedom and clustered
+        errors.
     average : str, optional
         A column of `by`, as `"task"`: adds the decrease *of the averages*, where in each replicate the
         reference and the method are averaged over tasks before the decrease is taken (saporta2022).

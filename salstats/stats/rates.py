@@ -74,7 +74,7 @@ def pooled_rates(
     unit, level, n_replicates, rng, draws
         As for `summarize`.
     interval : str
-        `percentile`, `order`, `basic`, `normal`, `bca`, `studentized` from replicates; `delta` from
+        A name of `intervals.names_of("pooled_rate")`: from replicates as for `summarize`; `delta` from
         linearisation: logit(rate) -+ t * SE / (rate * (1 - rate)), transformed back, with Student's t and
         units - 1 degrees of freedom. Its limits lie within 0 and 1.
     average : str, optional

@@ -50,9 +50,9 @@ def summarize(
         Column that names what is resampled; by default `patient` where it repeats over cases, else
         `case`. A unit's rows all come along.
     interval : str
-        `percentile`, `order`, `basic`, `normal`, `bca`, `studentized` from replicates; `t` from the
-        cluster-robust standard error with units - 1 degrees of freedom; `wilson` and `exact` for 0/1
-        scores, with a design effect where units have several rows.
+        A name of `intervals.names_of("mean")`. Those from replicates, such as `percentile` and `bca`; `t`
+        from the cluster-robust standard error with units - 1 degrees of freedom; `wilson` and `exact` for
+        0/1 scores, with a design effect where units have several rows.
     level : float
         Confidence level.
     n_replicates : int
