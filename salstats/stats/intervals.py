@@ -116,6 +116,17 @@ def _share(kernel: Callable[[np.ndarray, np.ndarray, float], Limits]) -> Callabl
     return of_share
 
 
+def _log_t(b: Basis) -> Limits:
+    if b.term != "percent_decrease":
+        return limits.studentized_log(b.replicates, b.variances, b.estimate, b.variance, b.rounding, b.level)
+    # of the ratio of the two means, 1 - decrease / 100
+    low, high = limits.studentized_log(
+        1 - b.replicates / 100, b.variances / 1e4, 1 - b.estimate / 100, b.variance / 1e4, b.rounding / 100,
+        b.level,
+    )  # fmt: skip
+    return 100 * (1 - high), 100 * (1 - low)
+
+
 def _t(b: Basis) -> Limits:
     return limits.t_limits(b.estimate, b.std_error, b.df, b.level)
 
@@ -183,6 +194,12 @@ RECORDS = (
         "studentized", "studentized bootstrap", "bootstrap",
         lambda b: limits.studentized(b.replicates, b.variances, b.estimate, b.variance, b.rounding, b.level),
         "studentized bootstrap intervals (Davison and Hinkley 1997)", of=_MEANS, needs="variances",
+    ),
+    Interval(
+        "bootstrap_t_log", "studentized bootstrap on the log scale", "bootstrap", _log_t,
+        "studentized bootstrap intervals on the log scale (Davison and Hinkley 1997)",
+        of=("mean", "curve", "percent_decrease", "pooled_rate"), brief="log-scale studentized bootstrap",
+        needs="variances",
     ),
     Interval(
         "t", "Student's t", "t", _t, "from Student's t distribution with standard errors clustered by {unit}",
