@@ -1,6 +1,19 @@
 """The torch side: saliency maps made from models, and how faithful they are. Needs `salstats[explain]`.
 
-Nothing else in the package needs torch; this part is imported only when it is asked for.
+Nothing else in the package needs torch; this part is imported only when it is asked for. Where things are:
+
+methods, presets             the record of each method, and what published studies chose
+cams, gradients, multipliers, perturbations, superpixels, attention
+                             what computes them; each takes a `Request` (request) and gives raw attributions
+networks, layers, tapping    a network with its tasks; its layers, and what they give in a pass
+forward                      passes through a model, and the checks of what they take and give
+making, reductions           `explain`: from attributions to maps
+ensembles                    means over trainings
+map_plans, case_images, map_runs
+                             `make_maps`: a whole study into a folder
+faithfulness, stepping, named_maps, curves, minimal_masks
+                             insertion, deletion, and the fewest pixels that keep a class
+digits                       the trained networks of the embedded study
 """
 
 from importlib.util import find_spec

@@ -170,7 +170,7 @@ class Relevance(_Pass):
         return made
 
     def _passed(self, biases: torch.Tensor, share: torch.Tensor, gradient: torch.Tensor) -> torch.Tensor:
-        """Gradient that goes on, and count what the biases keep."""
+        """The gradient that goes on; what the biases keep is counted."""
         passed = gradient * share
         self.of_biases += (passed * biases).sum().item()
         return passed

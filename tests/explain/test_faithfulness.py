@@ -1,7 +1,5 @@
 """Insertion and deletion curves: analytic answers, the plain loop, batches, and what is refused."""
 
-import io
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -186,11 +184,6 @@ def test_a_constant_map_has_no_order(some, curve):
     assert scores["score"].isna().tolist() == [True, False] * 4
 
 
-def test_nothing_but_constant_maps_is_no_error():
-    curves = insertion(one_pixel(0), ones(), np.zeros((1, 2, 2)), 0, probability="none")
-    assert curves["prob"].isna().all()
-
-
 def test_maps_of_several_sizes_stand_in_a_list(some):
     images, maps, targets = some
     mixed = [maps["ig"][0], maps["gradcam"][1], maps["ig"][2], torch.from_numpy(maps["gradcam"][3])]
@@ -260,31 +253,6 @@ def test_sigmoid_looks_at_each_output_for_itself(some):
     np.testing.assert_allclose(runs[0], runs[1], atol=TOLERANCE)
 
 
-def test_a_bar_counts_on_a_terminal_and_changes_nothing(some, monkeypatch):
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
-
-    images, maps, targets = some
-    monkeypatch.setattr("sys.stderr", Terminal())
-    with_bar = insertion(small_cnn(), images, maps, targets, steps=4, progress=True)
-    assert "Insertion" in sys.stderr.getvalue()
-    monkeypatch.setattr("sys.stderr", Terminal())
-    pd.testing.assert_frame_equal(with_bar, insertion(small_cnn(), images, maps, targets, steps=4))
-    assert not sys.stderr.getvalue()
-
-
-def test_the_model_is_left_as_it_was(some):
-    images, maps, targets = some
-    model = small_cnn().train()
-    model[1].eval()
-    before = {name: value.clone() for name, value in model.state_dict().items()}
-    insertion(model, images, maps, targets, steps=3)
-    assert [m.training for m in model] == [True, False, True, True, True, True, True]
-    assert all(torch.equal(before[name], value) for name, value in model.state_dict().items())
-    assert all(p.grad is None and p.requires_grad for p in model.parameters())
-
-
 @pytest.mark.filterwarnings("ignore:.torch.jit:FutureWarning", "ignore:.torch.jit:DeprecationWarning")
 def test_torchscript_models_are_taken(some):
     images, maps, targets = some
@@ -302,20 +270,6 @@ def test_a_model_exported_for_one_image_is_taken_one_image_at_a_time(some):
     np.testing.assert_allclose(curves["prob"], direct["prob"], atol=TOLERANCE)
 
 
-def test_steps_beyond_the_pixels_are_not_taken():
-    curves = insertion(one_pixel(0), ones(), ranked(1), 0, probability="none", steps=1000)
-    assert curves["n_pixels"].tolist() == list(range(17))
-    assert set(curves["n_steps"]) == {16}
-
-
-def test_a_damaged_map_names_its_case(some):
-    images, maps, targets = some
-    broken = maps["gradcam"].copy()
-    broken[2, 1, 1] = np.nan
-    with pytest.raises(ValueRangeError, match="case d, task t, method gradcam: 1 of 9 pixels"):
-        insertion(small_cnn(), images, {"gradcam": broken}, targets, cases=[*"abde"], tasks=["t"] * 4)
-
-
 @BOTH
 @pytest.mark.parametrize("lit", [0, 5, 16])
 def test_a_model_that_gives_nan_names_the_case_and_the_step(curve, lit):
@@ -327,12 +281,6 @@ def test_a_model_that_gives_nan_names_the_case_and_the_step(curve, lit):
     changed = lit if curve is insertion else 16 - lit
     with pytest.raises(ValueRangeError, match=f"case p: the model gave NaN with {changed} pixels changed"):
         curve(Failing(), ones(), ranked(2), 0, cases=["p"], baseline="zero", probability="sigmoid")
-
-
-def test_a_target_out_of_range_is_named(some):
-    images, maps, _ = some
-    with pytest.raises(ValueRangeError, match=r"target 3 \(image 1\) is out of range: the network has 3"):
-        insertion(small_cnn(), images, maps, [0, 3, 0, 0])
 
 
 @pytest.mark.parametrize(

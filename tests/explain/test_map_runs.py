@@ -148,6 +148,7 @@ def test_an_interrupted_run_goes_on_and_ends_with_the_same_bytes(folder, tmp_pat
     assert model.training
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(folder, tmp_path):
     script = Path(__file__).with_name("interrupted_run.py")
     run = subprocess.Popen([sys.executable, str(script), str(folder), "24"], stderr=subprocess.PIPE)
@@ -196,16 +197,6 @@ def test_score_reads_what_was_made(folder):
         0
     ]
     assert found == pytest.approx(expected, abs=0.01)
-
-
-def test_labels_may_be_a_frame(folder):
-    images = pictures(2)
-    labels = pd.DataFrame({"case": ["case01", "case00"], "task": "Mass", "label": [1, 0]})
-    make_maps(folder, images, network_of(cnn()), labels=labels)
-    rows = table(folder).set_index(["case", "task"])["label"]
-    assert rows["case01", "Mass"] == 1
-    assert rows["case00", "Mass"] == 0
-    assert np.isnan(rows["case00", "Edema"])
 
 
 @pytest.mark.parametrize("fit", ["stretch", "inside", "cover"])
@@ -543,12 +534,6 @@ def test_bad_requests_are_named_before_anything_is_written(folder, arguments, er
     assert not folder.exists()
 
 
-def test_patients_of_some_cases_only_are_named_before_any_map_is_made(folder):
-    with pytest.raises(SalstatsError, match="patients has no entry for case 'case01'"):
-        make_maps(folder, pictures(2), network_of(cnn()), patients={"case00": "p"})
-    assert not (folder / "maps").exists()
-
-
 def test_a_truth_of_another_size_than_its_image_is_named_before_maps_of_it_are_made(folder):
     truths = {("case00", "Edema"): np.ones((3, 3), bool)}
     with pytest.raises(ShapeError, match=r"case 'case00'.* the image is 3 x 3 .* beside other maps or masks"):
@@ -572,11 +557,3 @@ def test_bad_images_are_named(folder):
         make_maps(folder, {"a": "none.png"}, network)
     with pytest.raises(SalstatsError, match=r"network 'cnn': task 'Edema' is output 5, and it has 3"):
         make_maps(folder, pictures(1), Network("cnn", cnn()), tasks={"Edema": 5})
-
-
-def test_the_model_is_as_it_was(folder):
-    model = cnn().train()
-    make_maps(folder, pictures(2), network_of(model))
-    assert model.training
-    assert all(p.grad is None for p in model.parameters())
-    assert not any(m._forward_hooks or m._backward_hooks for m in model.modules())
