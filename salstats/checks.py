@@ -57,7 +57,7 @@ def warn(message: str, category: type[Warning] = SalstatsWarning) -> None:
 
 
 def quoted(names: Iterable[object]) -> str:
-    """Return names for a message: 'a', 'b', 'c'; a long list is cut after a dozen."""
+    """Names for a message: 'a', 'b', 'c'; a long list is cut after a dozen."""
     shown = [repr(str(n)) for n in names]
     rest = [f"and {len(shown) - 12} more"] if len(shown) > 13 else []
     return ", ".join([*shown[: 12 if rest else 13], *rest])
@@ -72,7 +72,7 @@ _SHAPELESS = re.compile(
 
 
 def hidden(name: str) -> str:
-    """Return what nobody sees of a name, for a message; "" where there is nothing of the kind.
+    """What nobody sees of a name, for a message; "" where there is nothing of the kind.
 
     A name with a blank around it or a character without a shape is another name, and looks the same.
     """
@@ -113,7 +113,7 @@ def mark_output(file: Path) -> None:
 
 
 def printable(text: str) -> str:
-    """Return text without what a terminal would do rather than show, as escapes."""
+    """Text without what a terminal would do rather than show, as escapes."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
@@ -134,7 +134,7 @@ def check_plain(file: Path) -> None:
 
 
 def _number(file: Path) -> tuple[int, int]:
-    """Return what a file is known by, also behind a link or another spelling of its name."""
+    """What a file is known by, also behind a link or another spelling of its name."""
     status = file.stat()
     return status.st_dev, status.st_ino
 
@@ -163,7 +163,7 @@ def check_columns(frame: pd.DataFrame, columns: Iterable[str], name: str = "scor
 
 
 def check_numeric(frame: pd.DataFrame, column: str, name: str = "scores") -> np.ndarray:
-    """Return a column as float64, raising ColumnError where it is not numeric or holds infinity."""
+    """A column as float64, raising ColumnError where it is not numeric or holds infinity."""
     values = frame[column]
     if not (pd.api.types.is_numeric_dtype(values) or pd.api.types.is_bool_dtype(values)):
         if pd.to_numeric(values, errors="coerce").notna().any():
@@ -191,7 +191,7 @@ def _which_case(frame: pd.DataFrame, row: int) -> str:
 def check_by(
     frame: pd.DataFrame, by: str | Sequence[str] | None, default: Sequence[str], name: str = "scores"
 ) -> list[str]:
-    """Return the grouping columns as a list: those asked for, or those of `default` that are present."""
+    """The grouping columns as a list: those asked for, or those of `default` that are present."""
     if by is None:
         return [c for c in default if c in frame.columns]
     columns = [by] if isinstance(by, str) else list(by)
@@ -218,21 +218,21 @@ def check_choice(value: object, choices: Sequence[str], option: str) -> str:
 
 
 def check_level(level: float, option: str = "level") -> float:
-    """Return a confidence level strictly between 0 and 1."""
+    """A confidence level strictly between 0 and 1."""
     if isinstance(level, bool) or not isinstance(level, int | float | np.floating) or not 0 < level < 1:
         raise ValueRangeError(f"{option} must lie strictly between 0 and 1, not {level!r}; 0.95 is usual")
     return float(level)
 
 
 def check_count(value: int, option: str, low: int = 1) -> int:
-    """Return a whole number of at least `low`."""
+    """A whole number of at least `low`."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < low:
         raise ValueRangeError(f"{option} must be a whole number of at least {low}, not {value!r}")
     return int(value)
 
 
 def check_generator(rng: int | np.random.Generator) -> np.random.Generator:
-    """Return a Generator from a seed or a Generator; the global generator is never used."""
+    """A Generator from a seed or a Generator; the global generator is never used."""
     if isinstance(rng, np.random.Generator):
         return rng
     if isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0:
@@ -241,7 +241,7 @@ def check_generator(rng: int | np.random.Generator) -> np.random.Generator:
 
 
 def check_draws(draws: Any, n_units: int) -> np.ndarray:
-    """Return an index matrix (n_replicates, n_units) whose entries count the sorted units from 0."""
+    """An index matrix (n_replicates, n_units) whose entries count the sorted units from 0."""
     array = np.asarray(draws)
     if array.ndim != 2 or array.shape[0] < 1 or array.shape[1] != n_units:
         raise ShapeError(
@@ -266,7 +266,7 @@ _GB = 1 << 30
 
 
 def limit() -> float:
-    """Return how many bytes a file may ask for: an image, a table, a pickle; 1 GB unless the user says more.
+    """How many bytes a file may ask for: an image, a table, a pickle; 1 GB unless the user says more.
 
     Raises
     ------
@@ -292,7 +292,7 @@ def limit() -> float:
 
 
 def too_large(n_bytes: float) -> str:
-    """Return what is wrong with something that takes so many bytes in memory; "" within the limit."""
+    """What is wrong with something that takes so many bytes in memory; "" within the limit."""
     most = limit()
     if n_bytes <= most:
         return ""

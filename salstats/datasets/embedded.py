@@ -24,7 +24,7 @@ _TIMEOUT_S = 30
 
 
 def load_simulated() -> pd.DataFrame:
-    """Return the embedded study-like data set, which is simulated.
+    """The embedded study-like data set, which is simulated.
 
     Made once with `simulate_scores` by `analyses/make_simulated_scores.py`: 140 patients, five findings,
     two saliency methods and a human benchmark. No number in it comes from a patient.
@@ -45,7 +45,7 @@ def load_simulated() -> pd.DataFrame:
 
 
 def load_digits_scores(*, seed: str | int | None = "0") -> pd.DataFrame:
-    """Return the scores of the embedded study of real networks and maps, with a simulated annotator.
+    """The scores of the embedded study of real networks and maps, with a simulated annotator.
 
     Handwritten digits, on cluttered canvases; two small networks looked for them; eight methods drew maps;
     each map was compared with the digit. Digits, networks and maps are real. The method `human` is not: a
@@ -118,7 +118,7 @@ def load_digits_scores(*, seed: str | int | None = "0") -> pd.DataFrame:
 
 
 def load_digits_features() -> pd.DataFrame:
-    """Return the features of every digit on every canvas of the digits study.
+    """The features of every digit on every canvas of the digits study.
 
     Returns
     -------
@@ -140,7 +140,7 @@ def load_digits_features() -> pd.DataFrame:
 
 
 def digits_examples() -> Path:
-    """Return the folder of a dozen canvases of the digits study, with truth, simulated annotator and maps.
+    """The folder of a dozen canvases of the digits study, with truth, simulated annotator and maps.
 
     Returns
     -------
@@ -157,12 +157,12 @@ def digits_examples() -> Path:
 
 
 def _digits() -> Path:
-    """Return the folder of the digits study."""
+    """The folder of the digits study."""
     return data_folder() / "digits"
 
 
 def published_names() -> list[str]:
-    """Return the names that `load_published` knows, in alphabetical order.
+    """The names that `load_published` knows, in alphabetical order.
 
     Examples
     --------
@@ -175,7 +175,7 @@ def published_names() -> list[str]:
 
 
 def load_published(name: str) -> pd.DataFrame:
-    """Return numbers as a study printed them.
+    """Numbers as a study printed them.
 
     Parameters
     ----------
@@ -299,7 +299,7 @@ def fetch_lanfredi2021(
 
 
 def _reason(error: Exception, sha256: str) -> str:
-    """Return in a few words why a download failed."""
+    """In a few words why a download failed."""
     from requests import exceptions
 
     if isinstance(error, exceptions.HTTPError) and error.response is not None:

@@ -63,7 +63,7 @@ class ScoreModel:
 def _slopes(
     prob: float, instances: float, area: float, elongation: float, irregular: float
 ) -> dict[str, float]:
-    """Return slopes by covariate."""
+    """Slopes by covariate."""
     return dict(zip(COVARIATES, (prob, instances, area, elongation, irregular), strict=True))
 
 
@@ -224,7 +224,7 @@ def simulation_truth(
     metrics: Sequence[str] = ("iou", "hit"),
     reference: str | None = None,
 ) -> pd.DataFrame:
-    """Return the true parameters of what `simulate_scores` draws with the same options.
+    """The true parameters of what `simulate_scores` draws with the same options.
 
     Parameters
     ----------
@@ -295,7 +295,7 @@ def simulation_truth(
 
 
 def _covariate_ranges() -> dict[str, tuple[float, float, float]]:
-    """Return low, high and mean of each covariate where the finding is there."""
+    """Low, high and mean of each covariate where the finding is there."""
     ranges = {
         name: (low, high, low + (high - low) * a / (a + b)) for name, (low, high, a, b) in _BETA.items()
     }
@@ -304,7 +304,7 @@ def _covariate_ranges() -> dict[str, tuple[float, float, float]]:
 
 
 def _draw_covariates(generator: np.random.Generator, label: np.ndarray) -> dict[str, np.ndarray]:
-    """Return covariates of every case and task; `prob` depends on the label."""
+    """Covariates of every case and task; `prob` depends on the label."""
     drawn: dict[str, np.ndarray] = {
         name: low + (high - low) * generator.beta(a, b, label.shape)
         for name, (low, high, a, b) in _BETA.items()
@@ -323,7 +323,7 @@ def _draw_score(
     effect: np.ndarray,
     label: np.ndarray,
 ) -> np.ndarray:
-    """Return one score per case and task; where the finding is absent it means nothing."""
+    """One score per case and task; where the finding is absent it means nothing."""
     ranges = _covariate_ranges()
     mean = model.mean + shift + model.patient * effect
     for name, slope in model.slopes.items():
@@ -342,7 +342,7 @@ def _checked_design(
     methods: Mapping[str, Mapping[str, ScoreModel]],
     metrics: Sequence[str],
 ) -> dict[str, float]:
-    """Return the shift of each task, after checking that every score stays within bounds."""
+    """The shift of each task, after checking that every score stays within bounds."""
     if isinstance(tasks, str) or isinstance(metrics, str):
         raise ValueRangeError("tasks and metrics are lists of names, not one name")
     shifts = dict(tasks) if isinstance(tasks, Mapping) else dict.fromkeys(tasks, 0.0)
@@ -401,7 +401,7 @@ def _check_share(value: float, option: str) -> None:
 def _lost_shares(
     missing: float | Mapping[str, float], methods: Mapping[str, Mapping[str, ScoreModel]]
 ) -> dict[str, float]:
-    """Return the share of lost outputs of every method."""
+    """The share of lost outputs of every method."""
     if not isinstance(missing, Mapping):
         _check_share(missing, "missing")
         return dict.fromkeys(methods, float(missing))
@@ -412,6 +412,6 @@ def _lost_shares(
 
 
 def _names(letter: str, n: int) -> list[str]:
-    """Return c001, c002, ... of equal width."""
+    """Names c001, c002, ... of equal width."""
     width = max(3, len(str(n)))
     return [f"{letter}{i:0{width}d}" for i in range(1, n + 1)]

@@ -16,7 +16,7 @@ _SUFFIX = ".parquet"
 
 
 def checked_folder(folder: str | os.PathLike[str]) -> Path:
-    """Return the folder of finished cases, made where it is not there yet."""
+    """The folder of finished cases, made where it is not there yet."""
     path = Path(folder)
     try:
         if path.exists() and not path.is_dir():
@@ -39,7 +39,7 @@ def checked_folder(folder: str | os.PathLike[str]) -> Path:
 def kept(
     cases: tuple[Case, ...], *, work: Callable[[tuple[Case, ...]], pd.DataFrame], folder: Path, setting: str
 ) -> pd.DataFrame:
-    """Return the frame of some cases: read where an earlier run finished a case, else made and kept.
+    """The frame of some cases: read where an earlier run finished a case, else made and kept.
 
     Each case has a file of its own, so that other cases and another number of jobs change nothing. It is
     named by the settings and by all that the case is scored from, the content of its maps included.
@@ -50,7 +50,7 @@ def kept(
 def _kept_case(
     case: Case, work: Callable[[tuple[Case, ...]], pd.DataFrame], folder: Path, setting: str
 ) -> pd.DataFrame:
-    """Return the frame of one case."""
+    """The frame of one case."""
     file = folder / f"{_digest(case, setting)}{_SUFFIX}"
     if not os.path.lexists(file):
         frame = work((case,))
@@ -69,7 +69,7 @@ def _kept_case(
 
 
 def _digest(case: Case, setting: str) -> str:
-    """Return a name that changes with everything a case's frame depends on."""
+    """A name that changes with everything a case's frame depends on."""
     digest = hashlib.sha256(setting.encode())
     truths = {task: (truth.read(), truth.n_instances) for task, truth in case.truths.items()}
     names = (case.case, case.patient, case.shape, case.annotated, dict(case.labels))

@@ -108,7 +108,7 @@ def held(file: Path) -> Iterator[None]:
 
 
 def is_abandoned(file: Path) -> bool:
-    """Return whether the process that held a file was killed; False where that cannot be known."""
+    """Whether the process that held a file was killed; False where that cannot be known."""
     if fcntl is None:
         return False
     try:

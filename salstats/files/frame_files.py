@@ -74,5 +74,5 @@ def put_frame(frame: pd.DataFrame, target: Path) -> None:
 
 
 def check_output(path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-    """Return the path of a frame's file, checked before any work is done for it."""
+    """The path of a frame's file, checked before any work is done for it."""
     return check_target(path, WRITABLE_SUFFIXES, overwrite=overwrite)

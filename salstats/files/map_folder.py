@@ -170,7 +170,7 @@ class MapFolder:
             )
 
     def _dropped(self, known: Mapping[str, str], places: set[str]) -> list[MapKey]:
-        """Return the maps that are to be made anew; raise where that was not allowed.
+        """The maps that are to be made anew; an error where that was not allowed.
 
         `places` are the names of folders that hold maps without a row: they are of a series, too.
         """
@@ -197,7 +197,7 @@ class MapFolder:
         return []
 
     def _without_a_row(self) -> list[Path]:
-        """Return the maps made here that have no row, and remove temporary files."""
+        """Maps made here that have no row; temporary files of killed runs are removed."""
         table = self.folder / TABLE
         paths = (file_inside(self.folder, row["path"], f"{table}, {key}") for key, row in self._rows.items())
         there = {os.path.realpath(path) for path in paths}
@@ -212,7 +212,7 @@ class MapFolder:
         return sorted(found)
 
     def __contains__(self, key: object) -> bool:
-        """Return whether a map is there, and complete."""
+        """Whether a map is there, and complete."""
         wanted = checked_key(key)  # type: ignore[arg-type]
         if wanted in self._complete:
             return True
@@ -226,7 +226,7 @@ class MapFolder:
         return True
 
     def __len__(self) -> int:
-        """Return the number of rows."""
+        """The number of rows."""
         return len(self._rows)
 
     def __iter__(self) -> Iterator[MapKey]:
@@ -370,7 +370,7 @@ class MapFolder:
             self._lock.release()
 
     def __enter__(self) -> "MapFolder":
-        """Return the folder itself."""
+        """The folder itself."""
         return self
 
     def __exit__(
@@ -411,12 +411,12 @@ def _check_folder(folder: Path) -> None:
 
 
 def settings_key(settings: Any) -> str:
-    """Return what settings are about: a series, or the task of one; no name holds a tabulator."""
+    """What settings are about: a series, or the task of one; no name holds a tabulator."""
     return "\t".join(map(str, settings)) if type(settings) is tuple else str(settings)
 
 
 def _places(folder: Path) -> list[Path]:
-    """Return the folders of the maps made here; links are left alone."""
+    """The folders of the maps made here; links are left alone."""
     if folder.is_symlink() or not folder.is_dir():
         return []
     return [Path(entry.path) for entry in os.scandir(folder) if entry.is_dir(follow_symlinks=False)]

@@ -18,7 +18,7 @@ Codes = dict[str, dict[str, dict[str, Any]]]
 
 
 def read_masks(file: Path) -> Codes:
-    """Return the masks of a file; none where it is not there."""
+    """The masks of a file; none where it is not there."""
     found = _read(file) if file.exists() else {}
     odd = [case for case, by_task in found.items() if not isinstance(by_task, dict)]
     if odd:
@@ -34,7 +34,7 @@ def with_masks(
     overwrite: bool,
     check_size: Callable[[str, tuple[int, int], str], None],
 ) -> Codes:
-    """Return masks together with those of a file; `check_size` takes case, shape and what a mask is called.
+    """Masks together with those of a file; `check_size` takes case, shape and what a mask is called.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def with_masks(
 
 
 def read_settings(file: Path) -> dict[str, str]:
-    """Return how the maps of each series are made; nothing where the file is not there."""
+    """How the maps of each series are made; nothing where the file is not there."""
     found = _read(file) if file.exists() else {}
     if not all(isinstance(text, str) for text in found.values()):
         raise InputFileError(f"{file}: not an object of series and their settings, as text")
@@ -80,7 +80,7 @@ def write_json(file: Path, content: Mapping[str, Any]) -> None:
 
 
 def _read(file: Path) -> dict[str, Any]:
-    """Return the object of a JSON file."""
+    """The object of a JSON file."""
     found = read_json(file)
     if not isinstance(found, dict):
         raise InputFileError(f"{file}: not an object")

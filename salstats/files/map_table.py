@@ -70,7 +70,7 @@ class MapKey(NamedTuple):
         return Series(self.method, self.model, None if self.seed is None else str(self.seed))
 
     def __str__(self) -> str:
-        """Return what messages call the map."""
+        """What messages call the map."""
         return f"case {self.case!r}, task {self.task!r}, method {str(self.series)!r}"
 
 
@@ -79,7 +79,7 @@ Row = dict[str, str]
 
 
 def checked_key(key: MapKey) -> MapKey:
-    """Return a key whose parts are names, as text; a seed of 3.0 is 3.
+    """A key whose parts are names, as text; a seed of 3.0 is 3.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def checked_key(key: MapKey) -> MapKey:
 
 
 def checked_name(value: Any, what: str) -> str:
-    """Return a case, a task or the like as text; raise SalstatsError where it cannot be read."""
+    """A case, a task or the like as text, none of it hidden."""
     text = "" if value is None else str(value)
     wrong = hidden(text) if text else "is empty"
     if wrong:
@@ -115,7 +115,7 @@ def checked_name(value: Any, what: str) -> str:
 
 
 def path_of(key: MapKey) -> str:
-    """Return the path of a map's file in its folder: no two keys have the same one on any file system.
+    """The path of a map's file in its folder: no two keys have the same one on any file system.
 
     Examples
     --------
@@ -129,17 +129,17 @@ def path_of(key: MapKey) -> str:
 
 
 def place_of(series: str) -> str:
-    """Return the name of the folder that the maps of a series lie in; two can have the same one."""
+    """The name of the folder that the maps of a series lie in; two can have the same one."""
     return "_".join(map(_slug, series.split(":")))
 
 
 def is_made_here(name: str) -> bool:
-    """Return whether a file's name is one of those that `path_of` gives."""
+    """Whether a file's name is one of those that `path_of` gives."""
     return _MADE.fullmatch(name) is not None
 
 
 def file_inside(folder: Path, path: str, where: str) -> Path:
-    """Return the file that a path of the table names, which must lie in the folder.
+    """The file that a path of the table names, which must lie in the folder.
 
     Parameters
     ----------
@@ -253,7 +253,7 @@ class MapTable:
             raise
 
     def _text(self, rows: Iterable[Row]) -> bytes:
-        """Return rows as they stand in the file."""
+        """Rows as they stand in the file."""
         written = io.StringIO()
         writer = csv.writer(written, lineterminator="\n")
         writer.writerows([row.get(c, "") for c in self._columns] for row in rows)
@@ -293,7 +293,7 @@ class MapTable:
 
 
 def _cells(text: str) -> list[list[str]]:
-    """Return the cells of a table, without a last row that its writer was stopped in: its map has no row."""
+    """The cells of a table, without a last row that its writer was stopped in: its map has no row."""
     whole, _, last = text.rpartition("\n")
     try:
         lines = list(csv.reader(io.StringIO(text, newline=""), strict=True))
@@ -308,7 +308,7 @@ def _cells(text: str) -> list[list[str]]:
 
 
 def key_of(row: Mapping[str, str]) -> MapKey:
-    """Return what the map of a row is."""
+    """What the map of a row is."""
     model, seed = (None if row.get(name, "") in UNKNOWN else row[name] for name in ("model", "seed"))
     return MapKey(row["case"], row["task"], row["method"], model, seed)
 
@@ -323,7 +323,7 @@ def shape_of(row: Mapping[str, str]) -> tuple[int, int] | None:
 
 
 def is_complete(file: Path) -> bool:
-    """Return whether a file is there and, where it is an array, one of a map and as long as it says."""
+    """Whether a file is there and, where it is an array, one of a map and as long as it says."""
     try:
         if not file.is_file():
             return False
@@ -346,7 +346,7 @@ def is_complete(file: Path) -> bool:
 
 
 def checked_map(saliency: Any, name: str) -> np.ndarray:
-    """Return a map in float32, finite and of two dimensions."""
+    """A map in float32, finite and of two dimensions."""
     try:
         array = np.asarray(saliency)
     except ValueError as error:
@@ -365,21 +365,21 @@ def checked_map(saliency: Any, name: str) -> np.ndarray:
 
 
 def checked_prob(prob: float, name: str) -> float:
-    """Return a probability, or NaN."""
+    """A probability, or NaN."""
     if not _is_number(prob) or (not np.isnan(prob) and not 0 <= prob <= 1):
         raise ValueRangeError(f"{name}: prob must lie from 0 to 1, not {prob!r}; NaN where it is unknown")
     return float(prob)
 
 
 def checked_label(label: float, name: str) -> str:
-    """Return a label as text, empty where it is unknown."""
+    """A label as text, empty where it is unknown."""
     if not _is_number(label) or (not np.isnan(label) and label not in (0, 1)):
         raise ValueRangeError(f"{name}: label must be 0 or 1, not {label!r}; NaN where it is unknown")
     return "" if np.isnan(label) else str(int(label))
 
 
 def checked_patient(patient: Any, name: str) -> str:
-    """Return a patient as text, empty where there is none."""
+    """A patient as text, empty where there is none."""
     if patient is None:
         return ""
     text = str(patient)
@@ -392,15 +392,15 @@ def checked_patient(patient: Any, name: str) -> str:
 
 
 def _is_number(value: Any) -> bool:
-    """Return whether a value is one real number."""
+    """Whether a value is one real number."""
     return np.ndim(value) == 0 and np.asarray(value).dtype.kind in "biuf"
 
 
 def number_text(value: float) -> str:
-    """Return a number as the shortest text that reads back as the same; nothing for NaN."""
+    """A number as the shortest text that reads back as the same; nothing for NaN."""
     return "" if np.isnan(value) else repr(float(value))
 
 
 def _slug(name: str) -> str:
-    """Return a name as a part of a file's name: plain letters, no dots or dashes in front."""
+    """A name as a part of a file's name: plain letters, no dots or dashes in front."""
     return _UNSAFE.sub("-", name).strip(".-")[:_LONGEST] or "x"

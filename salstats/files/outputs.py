@@ -16,7 +16,7 @@ _PREFIX, _TEMPORARY = ".salstats-", re.compile(r"\.salstats-[a-z0-9_]{8}(\.[a-z]
 
 
 def check_target(path: str | os.PathLike[str], suffixes: Sequence[str], *, overwrite: bool = False) -> Path:
-    """Return the path of an output file, checked before any work is done for it.
+    """The path of an output file, checked before any work is done for it.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def check_parent(target: Path) -> None:
 
 @contextmanager
 def replacing(target: Path) -> Iterator[Path]:
-    """Yield a temporary file beside the target that takes its place and mode once the block ends well."""
+    """A temporary file beside the target that takes its place and mode once the block ends well."""
     try:
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=_PREFIX, suffix=target.suffix.lower())
     except OSError as error:
@@ -80,7 +80,7 @@ def replacing(target: Path) -> Iterator[Path]:
 
 
 def mode_of(target: Path) -> int:
-    """Return the permissions of a file that is there, else those of a new one."""
+    """The permissions of a file that is there, else those of a new one."""
     try:
         return stat.S_IMODE(target.stat().st_mode)
     except OSError:
@@ -98,7 +98,7 @@ def remove_abandoned(folder: Path) -> None:
 
 
 def _umask() -> int:
-    """Return the process's umask, which can only be read by setting it."""
+    """The process's umask, which can only be read by setting it."""
     mask = os.umask(0)
     os.umask(mask)
     return mask

@@ -31,7 +31,7 @@ _PARTS = (("worksheet", "worksheets/sheet1.xml"), ("styles", "styles.xml"))
 
 
 def workbook(rows: Sequence[Sequence[Any]]) -> bytes:
-    """Return a workbook of one sheet: numbers exact, text as text, also where it begins with '='.
+    """A workbook of one sheet: numbers exact, text as text, also where it begins with '='.
 
     A whole number that a double does not hold is text, and so is infinity. The same rows are the same bytes.
 
@@ -82,7 +82,7 @@ def workbook(rows: Sequence[Sequence[Any]]) -> bytes:
 
 
 def _row(number: int, row: Iterable[Any], letters: Sequence[str]) -> str:
-    """Return a row of cells; None has none."""
+    """A row of cells; None has none."""
     cells = (
         f'<c r="{letter}{number}"{_cell(value)}</c>'
         for letter, value in zip(letters, row, strict=True)
@@ -92,7 +92,7 @@ def _row(number: int, row: Iterable[Any], letters: Sequence[str]) -> str:
 
 
 def _cell(value: Any) -> str:
-    """Return what stands in a cell behind its place."""
+    """What stands in a cell behind its place."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, bool):
@@ -115,7 +115,7 @@ def _cell(value: Any) -> str:
 
 
 def _styles() -> str:
-    """Return the styles of dates and times, behind the one that everything else has."""
+    """The styles of dates and times, behind the one that everything else has."""
     formats = "".join(
         f'<numFmt numFmtId="{163 + style}" formatCode={quoteattr(shown)}/>'
         for style, shown in enumerate(_SHOWN.values(), start=1)
@@ -135,7 +135,7 @@ def _styles() -> str:
 
 
 def _letters(place: int) -> str:
-    """Return what a column is called: A ... Z, AA ...
+    """What a column is called: A ... Z, AA ...
 
     >>> [_letters(place) for place in (0, 25, 26, 701, 702)]
     ['A', 'Z', 'AA', 'ZZ', 'AAA']

@@ -22,7 +22,7 @@ def study_from_arrays(
     prob: Mapping[Key, float] | None = None,
     patient: Mapping[str, str] | None = None,
 ) -> Study:
-    """Return a study from masks and maps in memory.
+    """A study from masks and maps in memory.
 
     Parameters
     ----------
@@ -106,12 +106,12 @@ def study_from_arrays(
 
 
 def _drawn(given: Mapping[Key, np.ndarray], name: str) -> dict[Key, np.ndarray]:
-    """Return masks as arrays of bool, checked."""
+    """Masks as arrays of bool, checked."""
     return {key: masks.check_mask(mask, f"{name}: {key}") for key, mask in given.items()}
 
 
 def _shapes(given: Mapping[str, Mapping[Key, np.ndarray]]) -> dict[str, tuple[int, int]]:
-    """Return the size of every case's image, on which its masks must agree."""
+    """The size of every case's image, on which its masks must agree."""
     shapes: dict[str, tuple[int, int]] = {}
     for name, drawn in given.items():
         for (case, task), mask in drawn.items():
@@ -140,12 +140,12 @@ def _check_map(key: tuple[str, str, str], saliency: np.ndarray) -> None:
 
 
 def _content(prob: float | None, saliency: np.ndarray) -> Content:
-    """Return a map with its probability."""
+    """A map with its probability."""
     return Content(saliency=np.asarray(saliency), prob=float("nan") if prob is None else float(prob))
 
 
 def _marked(mask: np.ndarray | None, points: np.ndarray | None) -> Content:
-    """Return what people marked of one task."""
+    """What people marked of one task."""
     return Content(
         mask=None if mask is None else masks.encode(mask),
         points=None if points is None else np.asarray(points, dtype=np.float64).reshape(-1, 2),

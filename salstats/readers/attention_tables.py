@@ -54,7 +54,7 @@ class Annotation(NamedTuple):
 
 
 def read_annotations(files: Sequence[Path], *, threshold: float | None = None) -> dict[str, Annotation]:
-    """Return the annotation of each image that the tables name.
+    """The annotation of each image that the tables name.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def read_annotations(files: Sequence[Path], *, threshold: float | None = None) -
 
 
 def parse_mask(text: str, where: str = "mask", threshold: float | None = None) -> Rle:
-    """Return the mask that a JSON array of rows holds; raises InputFileError, see `read_annotations`.
+    """The mask that a JSON array of rows holds; raises InputFileError, see `read_annotations`.
 
     Examples
     --------
@@ -131,7 +131,7 @@ def parse_mask(text: str, where: str = "mask", threshold: float | None = None) -
 
 
 def draw_boxes(boxes: Sequence[tuple[float, float, float, float]], shape: tuple[int, int]) -> np.ndarray:
-    """Return the mask of boxes: the pixels whose centres lie in one of them.
+    """The mask of boxes: the pixels whose centres lie in one of them.
 
     Parameters
     ----------
@@ -161,12 +161,12 @@ def draw_boxes(boxes: Sequence[tuple[float, float, float, float]], shape: tuple[
 
 
 def reaches_beyond(boxes: Sequence[tuple[float, float, float, float]], shape: tuple[int, int]) -> bool:
-    """Return whether a box has a part outside the image."""
+    """Whether a box has a part outside the image."""
     return any(x < 0 or y < 0 or x + w > shape[1] or y + h > shape[0] for x, y, w, h in boxes)
 
 
 def resize_truth(mask: Rle, shape: tuple[int, int]) -> Rle:
-    """Return a mask resized by the nearest pixel: each takes the one that its centre falls into.
+    """A mask resized by the nearest pixel: each takes the one that its centre falls into.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def resize_truth(mask: Rle, shape: tuple[int, int]) -> Rle:
 
 
 def _columns(file: Path) -> tuple[str, ...]:
-    """Return the columns that hold a table's annotations."""
+    """The columns that hold a table's annotations."""
     with (
         opened(file, in_parts=True) as stream,
         TextIOWrapper(stream, encoding="utf-8-sig", newline="") as text,
@@ -219,7 +219,7 @@ def _columns(file: Path) -> tuple[str, ...]:
 
 
 def _rows(file: Path, columns: Sequence[str]) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Yield the number of each row, the header's being 1, and its cells as text."""
+    """The number of each row, the header's being 1, and its cells as text."""
     try:
         # the csv module has one limit for the size of cells in the whole program; pandas has none
         with pd.read_csv(
@@ -243,19 +243,19 @@ def _rows(file: Path, columns: Sequence[str]) -> Iterator[tuple[int, tuple[str, 
 
 
 def _next(chunks: Iterator[pd.DataFrame]) -> pd.DataFrame | None:
-    """Return the next rows, None at the end; pandas' warning that it cuts the first row is an error."""
+    """The next rows, None at the end; pandas' warning that it cuts the first row is an error."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)
         return next(chunks, None)
 
 
 def _unreadable(file: Path, error: Exception) -> InputFileError:
-    """Return the error of a file that cannot be read as a table."""
+    """The error of a file that cannot be read as a table."""
     return InputFileError(f"{file}: cannot be read as CSV ({' '.join(str(error).split())[:200]})")
 
 
 def _digits(text: str) -> np.ndarray | None:
-    """Return an array of single digits, checked sign by sign; None where a text is something else."""
+    """An array of single digits, checked sign by sign; None where a text is something else."""
     raw = np.frombuffer(text.encode("utf-8", "replace").translate(None, _BLANKS), dtype=np.uint8)
     # [[d,d],[d,d]]: h rows of 2 w + 2 signs, the last of which closes instead of going on
     row = int(np.argmax(raw == _CLOSE)) + 1 if raw.size else 0
@@ -276,7 +276,7 @@ def _digits(text: str) -> np.ndarray | None:
 
 
 def _array(text: str, where: str) -> np.ndarray:
-    """Return an array of numbers in two dimensions that JSON holds."""
+    """An array of numbers in two dimensions that JSON holds."""
     try:
         rows = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -297,7 +297,7 @@ def _array(text: str, where: str) -> np.ndarray:
 
 
 def _kind(rows: Any) -> str:
-    """Return what a JSON value is, for a message."""
+    """What a JSON value is, for a message."""
     if not isinstance(rows, list):
         return type(rows).__name__
     lengths = sorted({len(r) for r in rows if isinstance(r, list)})
@@ -307,7 +307,7 @@ def _kind(rows: Any) -> str:
 def _boxes(
     columns: Sequence[str], cells: Sequence[str], where: str
 ) -> tuple[tuple[float, float, float, float], ...]:
-    """Return the boxes of a row as (x, y, width, height)."""
+    """The boxes of a row as (x, y, width, height)."""
     try:
         given: Any = json.loads(cells[0]) if len(cells) == 1 else [[float(cell) for cell in cells]]
         if not isinstance(given, list):

@@ -23,7 +23,7 @@ _ASPECT = 0.02
 
 
 def check_images(images: ImageSource | None) -> ImageSource | None:
-    """Return where images come from, if it is a folder that is there or a mapping."""
+    """Where images come from, if it is a folder that is there or a mapping."""
     if images is None or isinstance(images, Mapping):
         return images
     if not isinstance(images, str | os.PathLike):
@@ -38,7 +38,7 @@ def check_images(images: ImageSource | None) -> ImageSource | None:
 def read_grey(
     images: ImageSource | None, case: str, shape: tuple[int, int], printed: tuple[int, int]
 ) -> np.ndarray | None:
-    """Return the image of a case as grey from 0 to 1, None where there is none.
+    """The image of a case as grey from 0 to 1, None where there is none.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def read_grey(
 
 
 def _checked(array: np.ndarray, case: str) -> np.ndarray:
-    """Return an array given as an image as grey."""
+    """An array given as an image as grey."""
     if array.ndim not in (2, 3) or (array.ndim == 3 and array.shape[2] not in (3, 4)) or not array.size:
         raise ShapeError(
             f"the image of case {case} has shape {array.shape}; "
@@ -87,7 +87,7 @@ def _checked(array: np.ndarray, case: str) -> np.ndarray:
 
 
 def _find(folder: Path, case: str) -> Path:
-    """Return the file of a case in a folder."""
+    """The file of a case in a folder."""
     for path in _candidates(folder, case):
         if path.is_file():
             return path
@@ -99,7 +99,7 @@ def _find(folder: Path, case: str) -> Path:
 
 
 def _candidates(folder: Path, case: str) -> Iterator[Path]:
-    """Yield where the file of a case may be, never outside the folder."""
+    """Where the file of a case may be, never outside the folder."""
     stems = [
         s for s in (case, _layout(case)) if s and ".." not in Path(s).parts and not Path(s).is_absolute()
     ]
@@ -111,13 +111,13 @@ def _candidates(folder: Path, case: str) -> Iterator[Path]:
 
 
 def _layout(case: str) -> str:
-    """Return the path of a case in the folders of CheXpert, nothing for other names."""
+    """The path of a case in the folders of CheXpert, nothing for other names."""
     match = _CHEXPERT.fullmatch(case)
     return "/".join(match.groups()) if match else ""
 
 
 def _read(path: Path, case: str, printed: tuple[int, int]) -> np.ndarray:
-    """Return a file's image as grey, no smaller than printed."""
+    """A file's image as grey, no smaller than printed."""
     check_plain(path)
     try:
         with warnings.catch_warnings(), Image.open(path) as image:

@@ -34,16 +34,16 @@ class CaseFile:
     shapes: dict[str, tuple[int, int]]
 
     def where(self, case: str, task: str) -> str:
-        """Return what a value is, for messages."""
+        """What a value is, for messages."""
         return f"{self.file}, case {case}, task {task}"
 
     def tasks(self) -> set[str]:
-        """Return every task of the file."""
+        """Every task of the file."""
         return {task for values in self.values.values() for task in values}
 
 
 def read_segmentations(path: Path, task_name: Callable[[str], str]) -> CaseFile:
-    """Return masks in COCO's run-length code, whose runs are checked when a mask is read.
+    """Masks in COCO's run-length code, whose runs are checked when a mask is read.
 
     Raises InputFileError where the file is not JSON, where a mask has no size or no counts, and where two
     masks of a case have different sizes.
@@ -70,7 +70,7 @@ def read_segmentations(path: Path, task_name: Callable[[str], str]) -> CaseFile:
 
 
 def read_outlines(path: Path, task_name: Callable[[str], str]) -> CaseFile:
-    """Return outlines, each an array of vertices (x, y) cut to whole pixels, as they are drawn.
+    """Outlines, each an array of vertices (x, y) cut to whole pixels, as they are drawn.
 
     Raises InputFileError where the file is not JSON, an image has no size, or an outline is no list of
     at least two points. Warns once of those that reach beyond their image, where they are cut off.
@@ -101,7 +101,7 @@ def read_outlines(path: Path, task_name: Callable[[str], str]) -> CaseFile:
 
 
 def read_points(path: Path, task_name: Callable[[str], str]) -> CaseFile:
-    """Return marked points, each array of shape (n, 2) as (row, col); the file has (x, y)."""
+    """Marked points, each array of shape (n, 2) as (row, col); the file has (x, y)."""
 
     def check(value: Any, _: str, where: str) -> np.ndarray:
         if isinstance(value, list) and not value:
@@ -138,7 +138,7 @@ def _values(
     check: Callable[[Any, str, str], Any],
     shapes: dict[str, tuple[int, int]] | None = None,
 ) -> dict[str, dict[str, Any]]:
-    """Return case -> task -> checked value; sizes of images go to `shapes`."""
+    """Case -> task -> checked value; sizes of images go to `shapes`."""
     content = read_json(path)
     if not isinstance(content, dict):
         raise InputFileError(f"{path}: not an object of cases but {short(content)}")
@@ -163,7 +163,7 @@ def _values(
 
 
 def check_name(name: str, what: str) -> str:
-    """Return the name of a case or task, which must be there and hold nothing that nobody sees."""
+    """The name of a case or task, which must be there and hold nothing that nobody sees."""
     wrong = hidden(name) if name else "is empty"
     if wrong:
         raise InputFileError(f"{what} {name!r} is no name: it {wrong}")

@@ -164,7 +164,7 @@ def read_chexlocalize(
 
 
 def _wanted(tasks: Sequence[str] | None) -> list[str] | None:
-    """Return the tasks asked for, under the names they have in frames."""
+    """The tasks asked for, under the names they have in frames."""
     if tasks is None:
         return None
     names = [task_name(t) for t in ([tasks] if isinstance(tasks, str) else tasks)]
@@ -174,7 +174,7 @@ def _wanted(tasks: Sequence[str] | None) -> list[str] | None:
 
 
 def _first(files: Mapping[str, Path]) -> Path:
-    """Return the file that a study is named after."""
+    """The file that a study is named after."""
     return next(iter(files.values()))
 
 

@@ -23,7 +23,7 @@ SPLITS = ("val", "test")
 
 
 def split_of(name: str) -> str | None:
-    """Return the split that a file's or folder's name says, if any.
+    """The split that a file's or folder's name says, if any.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def split_of(name: str) -> str | None:
 
 
 def find_files(folder: Path, given: Iterable[str], split: str | None) -> dict[str, Path]:
-    """Return what the folder holds of `PATTERNS`, leaving out what is `given` already.
+    """What the folder holds of `PATTERNS`, leaving out what is `given` already.
 
     Raises InputFileError where it holds two files of one kind, or one that is a broken link, which would
     otherwise be left out unseen.
@@ -63,7 +63,7 @@ def find_files(folder: Path, given: Iterable[str], split: str | None) -> dict[st
 
 
 def find_maps(folder: Path, split: str | None = None) -> list[Path]:
-    """Return the maps in a folder and below, in the order of their paths.
+    """The maps in a folder and below, in the order of their paths.
 
     Links to files are followed, as stores of large files use them; links to folders are not, with a
     warning, so that the search stays within the folder and ends.
@@ -112,5 +112,5 @@ def check_splits(folder: Path, files: Iterable[Path], maps: Iterable[Path]) -> N
 
 
 def is_map(name: str) -> bool:
-    """Return whether a file is a map by its name; hidden ones are not."""
+    """Whether a file is a map by its name; hidden ones are not."""
     return name.endswith(SUFFIX) and not name.startswith(".")

@@ -44,7 +44,7 @@ _MOST, _LARGEST = 1000, 1e15
 
 
 def task_name(task: str) -> str:
-    """Return the name that a task has in frames.
+    """The name that a task has in frames.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def task_name(task: str) -> str:
 
 
 def split_name(file: Path, tasks: Iterable[str] = ()) -> tuple[str, str]:
-    """Return case and task of a map from its file's name, CASE_TASK_map.pkl.
+    """Case and task of a map from its file's name, CASE_TASK_map.pkl.
 
     The task is what follows the last underscore, unless the name ends with one of `tasks`, which may
     hold underscores themselves.
@@ -89,7 +89,7 @@ def read_answer(
     shape: tuple[int, int] | None = None,
     shape_source: str = "",
 ) -> Content:
-    """Return what a method or people answer for one task of one case.
+    """What a method or people answer for one task of one case.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def read_answer(
 
 
 def nothing_marked(map_file: Path, case: str) -> Rle:
-    """Return an empty mask of an image whose size only a map says."""
+    """An empty mask of an image whose size only a map says."""
     shape = map_shape(map_file, _read_info(map_file))
     if shape is None:
         raise InputFileError(
@@ -149,7 +149,7 @@ def nothing_marked(map_file: Path, case: str) -> Rle:
 
 
 def _read_info(file: Path) -> dict[str, Any]:
-    """Return the dict that a map's file is."""
+    """The dict that a map's file is."""
     info = read_pickle(file)
     if not isinstance(info, dict):
         raise InputFileError(f"{file}: holds {_shown(info)}, not a dict with a map")
@@ -157,7 +157,7 @@ def _read_info(file: Path) -> dict[str, Any]:
 
 
 def _saliency(file: Path, info: dict[str, Any]) -> np.ndarray:
-    """Return the map as (M, N), whatever axes of length one stand before."""
+    """The map as (M, N), whatever axes of length one stand before."""
     if "map" not in info:
         raise InputFileError(f"{file}: no entry 'map' (entries: {', '.join(map(str, info))[:200]})")
     saliency = info["map"]
@@ -186,7 +186,7 @@ def map_shape(file: Path, info: dict[str, Any]) -> tuple[int, int] | None:
 
 
 def _probability(file: Path, given: Any, task: str) -> float:
-    """Return the model's probability of the task; NaN where the file has none."""
+    """The model's probability of the task; NaN where the file has none."""
     if given is None:
         return float("nan")
     values = _flat(file, given, "prob")
@@ -205,7 +205,7 @@ def _probability(file: Path, given: Any, task: str) -> float:
 
 
 def _label(file: Path, given: Any) -> float:
-    """Return whether the finding is on the image, 0 or 1; NaN where the file does not say."""
+    """Whether the finding is on the image, 0 or 1; NaN where the file does not say."""
     if given is None:
         return float("nan")
     values = _flat(file, given, "gt")
@@ -218,7 +218,7 @@ def _label(file: Path, given: Any) -> float:
 
 
 def _flat(file: Path, given: Any, name: str) -> np.ndarray:
-    """Return a number, an array or a short list of numbers as an array of one axis."""
+    """A number, an array or a short list of numbers as an array of one axis."""
     if isinstance(given, np.ndarray) and given.dtype.kind in "iufb" and given.size <= _MOST:
         return given.astype(np.float64).ravel()
     values = [given] if isinstance(given, int | float) else given
@@ -230,7 +230,7 @@ def _flat(file: Path, given: Any, name: str) -> np.ndarray:
 
 
 def _shown(value: Any) -> str:
-    """Return a value for a message."""
+    """A value for a message."""
     if isinstance(value, np.ndarray):
         return f"an array of shape {value.shape} and type {value.dtype}"
     plain = value is None or isinstance(value, str | int | float | bool)

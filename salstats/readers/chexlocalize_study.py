@@ -57,7 +57,7 @@ class Parts:
         map_files: Mapping[Series, Sequence[Path]],
         wanted: Sequence[str] | None,
     ) -> "Parts":
-        """Return the parts of a study whose files fit together."""
+        """The parts of a study whose files fit together."""
         readers = {
             "truth": read_segmentations,
             "annotations": read_outlines,
@@ -82,15 +82,15 @@ class Parts:
         return cls(**read, labels=labels, masks=masks, maps=maps)
 
     def references(self) -> list[CaseFile]:
-        """Return the files that hold the truth, segmentations first."""
+        """The files that hold the truth, segmentations first."""
         return [part for part in (self.truth, self.annotations) if part is not None]
 
     def people(self) -> list[CaseFile]:
-        """Return the files that hold what people marked."""
+        """The files that hold what people marked."""
         return [p for p in (self.human, self.human_annotations, self.points) if p is not None]
 
     def shapes(self) -> dict[str, tuple[tuple[int, int], Path]]:
-        """Return the size of each image and the file that says it; all files that say it must agree."""
+        """The size of each image and the file that says it; all files that say it must agree."""
         shapes: dict[str, tuple[tuple[int, int], Path]] = {}
         for part in (*self.references(), *self.people(), *self.masks.values()):
             for case, shape in part.shapes.items():
@@ -103,7 +103,7 @@ class Parts:
         return shapes
 
     def study(self, source: str, wanted: Sequence[str] | None, pattern: re.Pattern[str] | None) -> Study:
-        """Return the study."""
+        """The study."""
         annotated = {case for part in self.references() for case in part.values}
         by_map: dict[str, dict[tuple[Series, str], Path]] = defaultdict(dict)
         for one, maps in self.maps.items():
@@ -148,7 +148,7 @@ class Parts:
         return Study(tuple(made), tasks, (*series, *people), source)
 
     def _tasks(self, wanted: Sequence[str] | None) -> tuple[str, ...]:
-        """Return the study's tasks in the release's order, then others by name.
+        """The study's tasks in the release's order, then others by name.
 
         Of the fourteen classes of a network the release marks ten; maps of others have nothing to be compared
         with.
@@ -190,7 +190,7 @@ class Parts:
                 )
 
     def _truths(self, case: str, tasks: Sequence[str]) -> dict[str, Truth]:
-        """Return the truth of each task that the files hold for a case."""
+        """The truth of each task that the files hold for a case."""
         outlines = self.annotations.values.get(case) if self.annotations else None
         truths = {}
         for task in tasks:
@@ -207,7 +207,7 @@ class Parts:
         map_file: Path | None,
         size: tuple[tuple[int, int], Path] | None,
     ) -> Prediction | None:
-        """Return what a method answers, a map, a mask or both; None where there is neither."""
+        """What a method answers, a map, a mask or both; None where there is neither."""
         masks = self.masks.get(series)
         mask = _mask_reader(masks, None, case, task)
         if map_file is None and mask is None:
@@ -229,7 +229,7 @@ class Parts:
     def _people_say(
         self, task: str, case: str, size: tuple[tuple[int, int], Path] | None, some_map: Path | None
     ) -> Prediction:
-        """Return what people answer: where their files hold nothing, they marked nothing."""
+        """What people answer: where their files hold nothing, they marked nothing."""
         shape = size[0] if size else None
         points = None
         if self.points is not None:
@@ -244,7 +244,7 @@ class Parts:
         return Prediction(task, Series(HUMAN), read, str(self.people()[0].file), has_saliency=False)
 
     def _labels_of(self, case: str, tasks: Sequence[str]) -> dict[str, float]:
-        """Return the labels of a case by task."""
+        """The labels of a case by task."""
         row = self.labels.values.get(case, {}) if self.labels else {}
         return {task: row[task] for task in tasks if task in row}
 
@@ -252,7 +252,7 @@ class Parts:
 def _mask_reader(
     masks: CaseFile | None, outlines: CaseFile | None, case: str, task: str
 ) -> Callable[[], Rle] | None:
-    """Return what reads the mask of a case and task: stored, or drawn where the case is not stored."""
+    """What reads the mask of a case and task: stored, or drawn where the case is not stored."""
     if masks is not None and case in masks.values:
         entry = masks.values[case].get(task)
         return None if entry is None else partial(Rle.from_coco, entry, masks.where(case, task))
@@ -264,7 +264,7 @@ def _mask_reader(
 def _named(
     files: Sequence[Path], known: set[str], wanted: Sequence[str] | None
 ) -> dict[tuple[str, str], Path]:
-    """Return maps by case and task, of which there may be one each."""
+    """Maps by case and task, of which there may be one each."""
     named: dict[tuple[str, str], Path] = {}
     for file in files:
         case, task = split_name(file, known)
@@ -291,7 +291,7 @@ def _check_task(task: str, known: set[str], where: str, wanted: Sequence[str] | 
 
 
 def _patients(cases: Sequence[str], pattern: re.Pattern[str] | None) -> dict[str, str]:
-    """Return the patient of each case; none where the pattern is the default's and fits nowhere."""
+    """The patient of each case; none where the pattern is the default's and fits nowhere."""
     if pattern is None:
         return {}
     found = {case: pattern.search(case) for case in cases}

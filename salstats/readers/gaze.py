@@ -214,7 +214,7 @@ def _say_unlisted(folder: Path, recordings: set[str]) -> None:
 
 
 def left_out(study: Study) -> str:
-    """Return in a sentence how many recordings and chest boxes are left out and why; "" where none is."""
+    """In a sentence how many recordings and chest boxes are left out and why; "" where none is."""
     totals = (sum(len(c.recordings) for c in study), sum(len(c.used) for c in study))
     parts = []
     for what, total, reasons in zip(
@@ -271,7 +271,7 @@ def _check_readings(readings: Sequence[Reading]) -> None:
 
 
 def _cases(folder: Path, readings: dict[int, list[Reading]]) -> tuple[list[Case], dict[str, str]]:
-    """Return the cases without maps, and the image of each."""
+    """The cases without maps, and the image of each."""
     n_phases: dict[str, int] = defaultdict(int)
     for rows in readings.values():
         for dicom in {r.dicom for r in rows}:
@@ -305,7 +305,7 @@ def _cases(folder: Path, readings: dict[int, list[Reading]]) -> tuple[list[Case]
 
 
 def _numbered(readings: Sequence[Reading]) -> list[str | None]:
-    """Return the number of each recording of an image among those that are not discarded."""
+    """The number of each recording of an image among those that are not discarded."""
     numbers: list[str | None] = []
     for reading in readings:
         n_before = sum(number is not None for number in numbers)
@@ -314,7 +314,7 @@ def _numbered(readings: Sequence[Reading]) -> list[str | None]:
 
 
 def _recording(folder: Path, reading: Reading, reader: str | None) -> Recording:
-    """Return a recording, its fixations checked and counted."""
+    """A recording, its fixations checked and counted."""
     place = folder / reading.recording
     file = place / FIXATIONS
     known = Recording(

@@ -80,12 +80,12 @@ class Looks(NamedTuple):
 
 
 def holds_gaze(folder: Path) -> bool:
-    """Return whether a folder's names are those of a release of gaze recordings."""
+    """Whether a folder's names are those of a release of gaze recordings."""
     return any(METADATA.fullmatch(p.name) for p in folder.iterdir())
 
 
 def find_phases(folder: Path, phases: Iterable[int] | None) -> dict[int, Path]:
-    """Return the metadata of each phase, or of the phases asked for.
+    """The metadata of each phase, or of the phases asked for.
 
     Raises InputFileError where the folder, or a phase of it, is not there.
     """
@@ -118,7 +118,7 @@ def find_phases(folder: Path, phases: Iterable[int] | None) -> dict[int, Path]:
 
 
 def read_metadata(file: Path) -> list[Reading]:
-    """Return the rows of a phase's metadata, in their order; none where it has a header only.
+    """The rows of a phase's metadata, in their order; none where it has a header only.
 
     Raises
     ------
@@ -199,12 +199,12 @@ def _labels(table: Table) -> dict[str, np.ndarray]:
 
 
 def read_fixations(file: Path) -> Fixations:
-    """Return the fixations of a recording that is used; takes and raises what `read_looks` does."""
+    """The fixations of a recording that is used; takes and raises what `read_looks` does."""
     return Fixations(*read_looks(file)[:-1])
 
 
 def read_looks(file: Path) -> Looks:
-    """Return the rows of a `fixations.csv`; none where it has a header only.
+    """The rows of a `fixations.csv`; none where it has a header only.
 
     Raises
     ------
@@ -244,13 +244,13 @@ def read_looks(file: Path) -> Looks:
 
 
 def _n_overlapping(times: np.ndarray) -> int:
-    """Return how many fixations begin before one that began earlier has ended."""
+    """How many fixations begin before one that began earlier has ended."""
     begins, ends = times[np.argsort(times[:, 0], kind="stable")].T
     return int((begins[1:] < np.maximum.accumulate(ends)[:-1]).sum())
 
 
 def why_excluded(looks: Looks, shape: tuple[int, int]) -> str | None:
-    """Return why the fixations of a recording make no map of their image; None where they do."""
+    """Why the fixations of a recording make no map of their image; None where they do."""
     if not len(looks.points):
         return NO_FIXATION
     # half to even, as the map has it
@@ -268,13 +268,13 @@ def why_excluded(looks: Looks, shape: tuple[int, int]) -> str | None:
 
 
 def is_outside(points: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-    """Return which points, as (row, col), lie in no pixel of an image; a pixel is what `floor` gives."""
+    """Which points, as (row, col), lie in no pixel of an image; a pixel is what `floor` gives."""
     pixels = np.floor(points)
     return np.asarray(((pixels < 0) | (pixels >= shape)).any(axis=1))
 
 
 def read_box(file: Path, shape: tuple[int, int]) -> tuple[Box | None, str | None]:
-    """Return a chest box, or why there is none that can be used.
+    """A chest box, or why there is none that can be used.
 
     Raises InputFileError where the file is there but damaged: a column is missing, a cell is no finite
     number, there is more than one row.

@@ -51,7 +51,7 @@ def given_maps(
     mixing: Sequence[str],
     padded: bool | None,
 ) -> dict[Series, dict[str, Prediction]]:
-    """Return the maps of each series by case, of the folders that `read_gaze` was given."""
+    """The maps of each series by case, of the folders that `read_gaze` was given."""
     found: dict[Series, dict[str, Prediction]] = {}
     shapes = {case.case: shape_of(case) for case in cases}
 
@@ -120,7 +120,7 @@ def _say_stretched(
 
 
 def _sources(given: Sources | None, option: str) -> dict[Series, PathLike]:
-    """Return the folders of an option by series."""
+    """The folders of an option by series."""
     found = {}
     for named, folder in sources(given, METHOD, option).items():
         if named.method == INTEROBSERVER:
@@ -138,7 +138,7 @@ def _made(
     shapes: Mapping[str, tuple[int, int]],
     read: Callable[[Path, tuple[int, int]], np.ndarray],
 ) -> dict[str, Prediction]:
-    """Return the maps of one series by case."""
+    """The maps of one series by case."""
     # absolute: a process that works on it later may be in another folder
     return {
         case: Prediction("", series, partial(_content, read, file.absolute(), shapes[case]), str(file))
@@ -154,7 +154,7 @@ def _content(
 
 
 def _name_in_study(file: Path, cases: Container[str]) -> str | None:
-    """Return a file's name, as p1_t0 where it lies in one of the study's own folders; None for a picture."""
+    """A file's name, as p1_t0 where it lies in one of the study's own folders; None for a picture."""
     phase, trial = _PHASE.fullmatch(file.absolute().parent.name), _IN_PHASE.fullmatch(file.stem)
     if phase is None or trial is None or file.stem in cases:
         return file.stem
@@ -170,7 +170,7 @@ def _files_of(
     cases: Sequence[Case],
     dicoms: Mapping[str, str],
 ) -> dict[str, Path]:
-    """Return the file of each case: named after it, its image, or its phase and trial (p1_t0).
+    """The file of each case: named after it, its image, or its phase and trial (p1_t0).
 
     Where files are named p1_t0_METHOD, too, a method that is among these has them, and any other the rest.
     """
@@ -211,12 +211,12 @@ def _files_of(
 
 
 def _read_saliency(file: Path, shape: tuple[int, int], *, padded: bool) -> np.ndarray:
-    """Return a map as its file has it, or, of a padded square, the part that is the image."""
+    """A map as its file has it, or, of a padded square, the part that is the image."""
     return _unpadded(read_map(file), shape) if padded else read_map(file)
 
 
 def _read_marks(file: Path, shape: tuple[int, int]) -> np.ndarray:
-    """Return a mask as a map of 0 and 1."""
+    """A mask as a map of 0 and 1."""
     mask = read_mask(file)
     _check_size(file, mask, shape)
     return mask.astype(np.float64)
@@ -232,7 +232,7 @@ def _check_size(file: Path, mask: np.ndarray, shape: tuple[int, int]) -> None:
 
 
 def _read_hull(file: Path, shape: tuple[int, int], *, clean: bool) -> np.ndarray:
-    """Return the convex hull of the lungs as a map of 0 and 1.
+    """The convex hull of the lungs as a map of 0 and 1.
 
     A square mask of another size than the image lies on the image padded to a square, as networks that
     segment lungs have it; its hull is taken there, and then brought to the image.
@@ -245,7 +245,7 @@ def _read_hull(file: Path, shape: tuple[int, int], *, clean: bool) -> np.ndarray
 
 
 def _unpadded(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-    """Return the image's part of a square map of the image padded to a square (bilinear), any other as is."""
+    """The image's part of a square map of the image padded to a square (bilinear), any other as is."""
     if saliency.shape == shape or saliency.shape[0] != saliency.shape[1] or not is_finite(saliency):
         return saliency
     side = max(shape)
@@ -254,7 +254,7 @@ def _unpadded(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
 
 
 def _read_mixed(file: Path, shape: tuple[int, int], *, rule: str, padded: bool) -> np.ndarray:
-    """Return one map of those of several classes."""
+    """One map of those of several classes."""
     maps, probs, no_finding = _read_classes(file)
     if not is_finite(maps):
         return np.full(maps.shape[1:], np.nan)
@@ -266,7 +266,7 @@ def _read_mixed(file: Path, shape: tuple[int, int], *, rule: str, padded: bool) 
 
 
 def _read_classes(file: Path) -> tuple[np.ndarray, np.ndarray, int | None]:
-    """Return maps (C, m, n) and probabilities (C,) of an .npz, and which class is that of no finding.
+    """Maps (C, m, n) and probabilities (C,) of an .npz, and which class is that of no finding.
 
     That is the one called so, None where there are names without it, and the first where there are none.
     """

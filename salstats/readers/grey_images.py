@@ -159,6 +159,6 @@ def _check_kind(path: Path, image: Any) -> None:
 
 
 def _damaged(path: Path, error: Exception) -> InputFileError:
-    """Return the error of a file that Pillow cannot read."""
+    """The error of a file that Pillow cannot read."""
     said = " ".join(str(error).split())[:200] or type(error).__name__
     return InputFileError(f"{path}: not a whole image, or damaged ({said})")

@@ -16,7 +16,7 @@ def split_images(
     shares: Sequence[float] = (0.7, 0.15, 0.15),
     rng: int | np.random.Generator = 0,
 ) -> dict[str, str]:
-    """Return the part of the data that each image belongs to, with every class spread evenly over them.
+    """The part of the data that each image belongs to, with every class spread evenly over them.
 
     Parameters
     ----------

@@ -193,7 +193,7 @@ def read_lanfredi2021_classification(folder: str | os.PathLike[str]) -> pd.DataF
 
 
 def workbook(folder: str | os.PathLike[str], name: str) -> Path:
-    """Return the path of a workbook, or raise InputFileError that says where to get it."""
+    """The path of a workbook; where it is missing, the error says where to get it."""
     file = Path(folder) / name
     if not file.is_file():
         raise InputFileError(
@@ -210,7 +210,7 @@ def _numbers(table: Table, columns: list[str]) -> pd.DataFrame:
 
 
 def _readings(file: Path, keys: pd.DataFrame) -> pd.Series:
-    """Return the position of each row among those of its case, seed and metric, from 0."""
+    """The position of each row among those of its case, seed and metric, from 0."""
     groups = keys.groupby(["case", "seed", "metric"], sort=False)
     sizes = groups.size()
     if sizes.nunique() != 1:

@@ -36,7 +36,7 @@ def find_case_files(
     suffixes: Sequence[str] = MASK_SUFFIXES,
     named: Callable[[Path], str | None] | None = None,
 ) -> dict[str, Path]:
-    """Return the file of each case in a folder and below: the case is the file's name without its ending.
+    """The file of each case in a folder and below: the case is the file's name without its ending.
 
     Links to files are followed, links to folders are not, with a warning, so that the search stays within
     the folder and ends. Names that begin with a dot are left out.
@@ -91,7 +91,7 @@ def find_case_files(
 
 
 def files_below(folder: Path) -> list[Path]:
-    """Return the files in a folder and below, sorted; hidden ones and links to folders are left out."""
+    """The files in a folder and below, sorted; hidden ones and links to folders are left out."""
     if not folder.is_dir():
         raise InputFileError(f"{folder}: {'not a folder' if folder.exists() else 'no such folder'}")
     found, linked = [], []
@@ -111,7 +111,7 @@ def files_below(folder: Path) -> list[Path]:
 
 
 def read_map(path: str | os.PathLike[str]) -> np.ndarray:
-    """Return a saliency map from a file, with the numbers that the file holds.
+    """A saliency map from a file, with the numbers that the file holds.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def read_map(path: str | os.PathLike[str]) -> np.ndarray:
 
 
 def read_mask(path: str | os.PathLike[str], *, threshold: float | None = None) -> np.ndarray:
-    """Return a mask from a file.
+    """A mask from a file.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ def read_mask(path: str | os.PathLike[str], *, threshold: float | None = None) -
 
 
 def read_rle(path: str | os.PathLike[str], *, threshold: float | None = None) -> Rle:
-    """Return the run-length code of a mask in a file; takes and raises what `read_mask` does."""
+    """The run-length code of a mask in a file; takes and raises what `read_mask` does."""
     file = Path(path)
     if file.suffix.lower() == ".json":
         return Rle.from_coco(read_json(file), str(file))
@@ -205,7 +205,7 @@ def read_rle(path: str | os.PathLike[str], *, threshold: float | None = None) ->
 
 
 def _marked(file: Path, numbers: np.ndarray) -> np.ndarray:
-    """Return where a mask marks, of numbers that are 0 and one other."""
+    """Where a mask marks, of numbers that are 0 and one other."""
     marked = np.asarray(numbers != 0)
     there = numbers[marked]
     if not there.size or (there[0] in _MARKS and (there == there[0]).all()):
@@ -219,7 +219,7 @@ def _marked(file: Path, numbers: np.ndarray) -> np.ndarray:
 
 
 def _numbers(file: Path, suffixes: Sequence[str], what: str) -> np.ndarray:
-    """Return the array of a file, of bool or real numbers, in two dimensions."""
+    """The array of a file, of bool or real numbers, in two dimensions."""
     suffix = file.suffix.lower()
     if suffix in grey_images.SUFFIXES:
         return read_grey(file)
@@ -236,7 +236,7 @@ def _numbers(file: Path, suffixes: Sequence[str], what: str) -> np.ndarray:
 
 
 def _array(file: Path) -> np.ndarray:
-    """Return the array of a NumPy file."""
+    """The array of a NumPy file."""
     with opened(file) as stream:
         start = stream.peek(6)[:6]
         try:
@@ -265,7 +265,7 @@ def _array(file: Path) -> np.ndarray:
 
 
 def _saved_array(file: Path, stream: BinaryIO) -> np.ndarray:
-    """Return the one array of a dict that `numpy.save` took; what else is in it is not run."""
+    """The one array of a dict that `numpy.save` took; what else is in it is not run."""
     stream.seek(0)
     head = stream.read(12)
     # the version of the header, and its length in 2 or 4 bytes
@@ -281,7 +281,7 @@ def _saved_array(file: Path, stream: BinaryIO) -> np.ndarray:
 
 
 def _only_array(file: Path, archive: Any) -> np.ndarray:
-    """Return the one array of an .npz."""
+    """The one array of an .npz."""
     if len(archive.files) != 1:
         raise InputFileError(
             f"{file}: holds {len(archive.files)} arrays ({quoted(archive.files) or 'none'}); one is wanted"

@@ -146,7 +146,7 @@ class _Parts:
     people: _Masks | None
 
     def study(self, tasks: Sequence[str]) -> Study:
-        """Return the study."""
+        """The study."""
         by_case: dict[str, list[MapRow]] = {}
         for row in self.rows:
             by_case.setdefault(row.key.case, []).append(row)
@@ -175,11 +175,11 @@ class _Parts:
         return Study(tuple(cases), tuple(tasks), (*series, *drawn), str(self.folder))
 
     def _where(self, row: MapRow) -> str:
-        """Return what a row is called."""
+        """What a row is called."""
         return f"{self.folder / TABLE}, row {row.number}"
 
     def _shape(self, case: str, rows: Sequence[MapRow]) -> tuple[int, int]:
-        """Return the size of an image; all that say it must agree."""
+        """The size of an image; all that say it must agree."""
         known: list[tuple[tuple[int, int], str]] = [
             (masks.shapes[case], str(masks.source))
             for masks in (self.truth, self.people)
@@ -201,7 +201,7 @@ class _Parts:
         return shape
 
     def _labels(self, rows: Sequence[MapRow], tasks: Sequence[str]) -> dict[str, float]:
-        """Return the labels of a case by task; rows that say one must agree."""
+        """The labels of a case by task; rows that say one must agree."""
         said: dict[str, MapRow] = {}
         for row in rows:
             if row.label != row.label:
@@ -215,7 +215,7 @@ class _Parts:
         return {task: said[task].label for task in tasks if task in said}
 
     def _patients(self, by_case: Mapping[str, Sequence[MapRow]]) -> dict[str, str]:
-        """Return the patient of each case: of all that have maps, or of none."""
+        """The patient of each case: of all that have maps, or of none."""
         said: dict[str, MapRow] = {}
         for row in self.rows:
             if row.patient is not None:
@@ -234,7 +234,7 @@ class _Parts:
         return {case: str(row.patient) for case, row in said.items()}
 
     def _people_say(self, case: str, tasks: Sequence[str], shape: tuple[int, int]) -> list[Prediction]:
-        """Return what people answer for the tasks of a case they looked at."""
+        """What people answer for the tasks of a case they looked at."""
         if self.people is None or case not in self.people.values:
             return []
         marked = self.people.values[case]
@@ -248,24 +248,24 @@ class _Parts:
 
 
 def _prediction(row: MapRow, shape: tuple[int, int]) -> Prediction:
-    """Return a map as a prediction that is read when it is scored."""
+    """A map as a prediction that is read when it is scored."""
     # another process may work in another folder
     read = partial(_content, row.file.absolute(), row.prob, row.label, shape)
     return Prediction(row.key.task, row.key.series, read, str(row.file))
 
 
 def _content(file: Path, prob: float, label: float, shape: tuple[int, int]) -> Content:
-    """Return a map and what its row says of it."""
+    """A map and what its row says of it."""
     return Content(saliency=read_map(file), prob=prob, label=label, shape=shape)
 
 
 def _drawn(mask: Rle | None, shape: tuple[int, int]) -> Content:
-    """Return a mask that people drew; none where they marked nothing."""
+    """A mask that people drew; none where they marked nothing."""
     return Content(mask=empty(shape) if mask is None else mask, shape=shape)
 
 
 def _masks(folder: Path, name: str, given: PathLike | None) -> _Masks | None:
-    """Return the masks that an option names, or that lie in the folder; None where there are none."""
+    """The masks that an option names, or that lie in the folder; None where there are none."""
     places = [folder / f"{name}.json", folder / name]
     if given is None:
         there = [place for place in places if place.exists()]
@@ -290,7 +290,7 @@ def _masks(folder: Path, name: str, given: PathLike | None) -> _Masks | None:
 
 
 def _masks_of_files(folder: Path) -> _Masks:
-    """Return the masks of a folder TASK/CASE.png."""
+    """The masks of a folder TASK/CASE.png."""
     values: dict[str, dict[str, Rle]] = {}
     shapes: dict[str, tuple[int, int]] = {}
     entries = sorted(p for p in folder.iterdir() if not p.name.startswith("."))
@@ -312,7 +312,7 @@ def _masks_of_files(folder: Path) -> _Masks:
 
 
 def _tasks(rows: Iterable[MapRow], *others: _Masks | None) -> list[str]:
-    """Return the tasks of the table in its order, then others by name."""
+    """The tasks of the table in its order, then others by name."""
     first = dict.fromkeys(row.key.task for row in rows)
     masks = [masks for masks in others if masks is not None]
     return [
@@ -322,7 +322,7 @@ def _tasks(rows: Iterable[MapRow], *others: _Masks | None) -> list[str]:
 
 
 def _wanted(tasks: Sequence[str], there: Sequence[str], folder: Path) -> list[str]:
-    """Return the tasks asked for, all of which are there."""
+    """The tasks asked for, all of which are there."""
     names = [tasks] if isinstance(tasks, str) else list(tasks)
     if not names or len(set(names)) < len(names):
         raise SalstatsError(f"tasks= must name each task once, not {quoted(names) or 'none'}")
@@ -369,7 +369,7 @@ def _check_cases(rows: Sequence[MapRow], truth: _Masks, people: _Masks | None, f
 
 
 def _shown(shape: tuple[int, int]) -> str:
-    """Return a size for a message."""
+    """A size for a message."""
     return f"{shape[0]} x {shape[1]}"
 
 

@@ -46,7 +46,7 @@ class MapRow:
 
 
 def read_map_rows(folder: Path) -> list[MapRow]:
-    """Return what the table of a map folder says, in its order, after a look at every cell.
+    """What the table of a map folder says, in its order, after a look at every cell.
 
     Raises
     ------
@@ -103,7 +103,7 @@ def warn_turned(rows: Sequence[MapRow], shapes: Mapping[str, tuple[int, int] | N
 
 
 def _grid(file: Path) -> tuple[int, ...]:
-    """Return the shape that an array's header says; nothing of files that are not one."""
+    """The shape that an array's header says; nothing of files that are not one."""
     if file.suffix.lower() != ".npy":
         return ()
     try:
@@ -129,12 +129,12 @@ def _numbers(cells: Table, name: str, allowed: Callable[[np.ndarray], np.ndarray
 
 
 def _whole(values: np.ndarray) -> np.ndarray:
-    """Return which numbers are positive whole ones."""
+    """Which numbers are positive whole ones."""
     return np.asarray((values >= 1) & (values <= MOST_SIDE) & (values == np.floor(values)))
 
 
 def _map_file(folder: Path, path: str, where: str) -> Path:
-    """Return the file of a map, which is there and of a kind that is read."""
+    """The file of a map, which is there and of a kind that is read."""
     file = file_inside(folder, path, where)
     if file.suffix.lower() not in MAP_SUFFIXES:
         raise InputFileError(f"{where}: path {path!r}: a map is read from {', '.join(MAP_SUFFIXES)}")
@@ -145,7 +145,7 @@ def _map_file(folder: Path, path: str, where: str) -> Path:
 
 
 def _shape(height: float, width: float, where: str) -> tuple[int, int] | None:
-    """Return the size of an image, of which both sides are known or none."""
+    """The size of an image, of which both sides are known or none."""
     if np.isnan(height) and np.isnan(width):
         return None
     if np.isnan(height) or np.isnan(width):

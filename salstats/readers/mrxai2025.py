@@ -174,7 +174,7 @@ def recognise(folder: Path) -> bool:
 
 
 def _patients(folder: Path) -> list[Path]:
-    """Return the folders of the patients; hidden ones and links are left out."""
+    """The folders of the patients; hidden ones and links are left out."""
     if not folder.is_dir():
         raise InputFileError(f"{folder}: {'not a folder' if folder.exists() else 'no such folder'}")
     return sorted(
@@ -183,7 +183,7 @@ def _patients(folder: Path) -> list[Path]:
 
 
 def _pairs(folder: Path) -> dict[str, tuple[Path, Path]]:
-    """Return image and mask of each case, in the order of their names."""
+    """Image and mask of each case, in the order of their names."""
     images: dict[str, Path] = {}
     marked: dict[str, Path] = {}
     patients = _patients(folder)
@@ -238,7 +238,7 @@ def _pairs(folder: Path) -> dict[str, tuple[Path, Path]]:
 
 
 def _truth(image: Path, mask: Path) -> tuple[tuple[int, int], Rle]:
-    """Return the size of an image and its truth, which must be of that size."""
+    """The size of an image and its truth, which must be of that size."""
     shape = image_shape(image)
     truth = read_rle(mask)
     if truth.shape != shape:
@@ -247,7 +247,7 @@ def _truth(image: Path, mask: Path) -> tuple[tuple[int, int], Rle]:
 
 
 def _masks_by_case(place: Path, task: str) -> Mapping[str, Path | Rle]:
-    """Return a tool's masks by case: files to be read later, or the codes of one JSON file."""
+    """A tool's masks by case: files to be read later, or the codes of one JSON file."""
     if place.suffix.lower() != ".json":
         return find_case_files(place, MASK_SUFFIXES)
     content = read_json(place)
@@ -291,7 +291,7 @@ def _check_predictions(
 def _explanation(
     case: str, shape: tuple[int, int], map_file: Path | None, mask: Path | Rle | None, prob: float
 ) -> Content:
-    """Return what a tool says of a case."""
+    """What a tool says of a case."""
     made = read_rle(mask) if isinstance(mask, Path) else mask
     if made is not None:
         _check_size(made, shape, f"{mask}, case {case}" if isinstance(mask, Path) else f"case {case}")
@@ -308,22 +308,22 @@ def _check_size(mask: Rle, shape: tuple[int, int], where: str) -> None:
 
 
 def _absolute(held: Any) -> Any:
-    """Return a path from the root on; anything else as it is."""
+    """A path from the root on; anything else as it is."""
     return held.absolute() if isinstance(held, Path) else held
 
 
 def _shown(shape: tuple[int, int]) -> str:
-    """Return a size for a message."""
+    """A size for a message."""
     return f"{shape[0]} x {shape[1]}"
 
 
 def _more(names: Sequence[object]) -> str:
-    """Return how many more there are than the first."""
+    """How many more there are than the first."""
     return f" (and {len(names) - 1} more)" if len(names) > 1 else ""
 
 
 def _first(names: list[str], word: str) -> str:
-    """Return the first of some names and how many more there are."""
+    """The first of some names and how many more there are."""
     return f"{word} {min(names)!r}{_more(names)}"
 
 

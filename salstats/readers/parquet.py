@@ -14,7 +14,7 @@ _ROW_LABELS = re.compile(r"__index_level_\d+__")
 
 
 def read_parquet(file: Path, data: bytes) -> pd.DataFrame:
-    """Return a Parquet file's columns: text as text, whole numbers exact even beside empty cells.
+    """A Parquet file's columns: text as text, whole numbers exact even beside empty cells.
 
     Row labels that pandas stored without a name are no data and are left out.
     """
@@ -72,14 +72,14 @@ def _check_columns(file: Path, schema: Any) -> None:
 
 
 def _is_text(kind: Any) -> bool:
-    """Return whether cells are text."""
+    """Whether cells are text."""
     from pyarrow import types
 
     return bool(types.is_string(kind) or types.is_large_string(kind))
 
 
 def _written_out(column: Any) -> int:
-    """Return the bytes of a column whose texts are stored once each, every cell with a text of its own."""
+    """The bytes of a column whose texts are stored once each, every cell with a text of its own."""
     from pyarrow import compute
 
     if not _is_text(column.type.value_type):

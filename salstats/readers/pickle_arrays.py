@@ -14,21 +14,21 @@ _NDARRAY = object()
 
 
 def _encode(text: object, encoding: object = "") -> bytes:
-    """Return bytes that a pickle of protocol 2 holds as text."""
+    """Bytes that a pickle of protocol 2 holds as text."""
     if not isinstance(text, str) or encoding not in ("latin1", "latin-1"):
         raise UnsafePickleError(f"refused to encode by {str(encoding)[:40]!r}; bytes are stored as latin1")
     return text.encode("latin-1")
 
 
 def _no_bytes(*arguments: object) -> bytes:
-    """Return the empty bytes, which a pickle of protocol 2 asks for by a call."""
+    """The empty bytes, which a pickle of protocol 2 asks for by a call."""
     if arguments:
         raise UnsafePickleError("refused to make bytes of anything")
     return b""
 
 
 def _dict(items: object = ()) -> dict[Any, Any]:
-    """Return a dict from pairs."""
+    """A dict from pairs."""
     if not isinstance(items, list | tuple):
         raise DamagedPickleError("a dict in it is not made of pairs")
     if not all(isinstance(item, list | tuple) and len(item) == 2 for item in items):
@@ -38,26 +38,26 @@ def _dict(items: object = ()) -> dict[Any, Any]:
 
 
 def _set(items: object = ()) -> set[Any]:
-    """Return a set from a list of plain values."""
+    """A set from a list of plain values."""
     if not isinstance(items, list | tuple):
         raise DamagedPickleError("a set in it is not made of plain values")
     return set(check_keys(items))
 
 
 def _frozenset(items: object = ()) -> frozenset[Any]:
-    """Return a frozen set from a list of plain values."""
+    """A frozen set from a list of plain values."""
     return frozenset(_set(items))
 
 
 def _complex(real: object, imag: object) -> complex:
-    """Return a complex number."""
+    """A complex number."""
     if not isinstance(real, float) or not isinstance(imag, float):
         raise DamagedPickleError("a complex number in it is not made of numbers")
     return complex(real, imag)
 
 
 def _dtype(name: object, *flags: object) -> Pending:
-    """Return an element type, to which the pickle may add the order of its bytes."""
+    """An element type, to which the pickle may add the order of its bytes."""
     if not isinstance(name, str) or not _DTYPE.fullmatch(name) or len(flags) > 2:
         raise UnsafePickleError(
             f"refused to load an array of element type {str(name)[:40]!r}; numbers would do"
@@ -75,7 +75,7 @@ def _dtype(name: object, *flags: object) -> Pending:
 
 
 def _array(data: object, dtype: object, shape: object, fortran: bool) -> np.ndarray:
-    """Return an array on the pickle's bytes, of which there must be exactly enough."""
+    """An array on the pickle's bytes, of which there must be exactly enough."""
     if isinstance(data, str):
         # a pickle written by Python 2
         data = data.encode("latin-1")
@@ -90,7 +90,7 @@ def _array(data: object, dtype: object, shape: object, fortran: bool) -> np.ndar
 
 
 def _reconstruct(kind: object, shape: object, code: object) -> Pending:
-    """Return an array without content; the state that follows brings it."""
+    """An array without content; the state that follows brings it."""
     if kind is not _NDARRAY:
         raise UnsafePickleError("refused to load a subclass of an array")
 
@@ -107,17 +107,17 @@ def _reconstruct(kind: object, shape: object, code: object) -> Pending:
 
 
 def _frombuffer(data: object, dtype: object, shape: object, order: object) -> np.ndarray:
-    """Return an array from its bytes, as protocol 5 has it."""
+    """An array from its bytes, as protocol 5 has it."""
     return _array(data, dtype, shape, order == "F")
 
 
 def _scalar(dtype: object, data: object = b"") -> Any:
-    """Return a number of NumPy as one of Python."""
+    """A number of NumPy as one of Python."""
     return _array(data, dtype, (), False).item()
 
 
 def whole_numbers(given: object, what: str) -> tuple[int, ...]:
-    """Return a tuple of whole numbers from 0, at most 32 of them."""
+    """A tuple of whole numbers from 0, at most 32 of them."""
     if not isinstance(given, tuple | list) or len(given) > 32:
         raise DamagedPickleError(f"{what} is not a tuple of whole numbers")
     if any(isinstance(n, bool) or not isinstance(n, int) or not 0 <= n < 1 << 48 for n in given):
@@ -126,7 +126,7 @@ def whole_numbers(given: object, what: str) -> tuple[int, ...]:
 
 
 def product(sizes: tuple[int, ...]) -> int:
-    """Return the number of elements of a shape, as a whole number of any size."""
+    """The number of elements of a shape, as a whole number of any size."""
     total = 1
     for size in sizes:
         total *= size
@@ -134,7 +134,7 @@ def product(sizes: tuple[int, ...]) -> int:
 
 
 def _under_both_names(functions: Mapping[str, Any]) -> dict[tuple[str, str], Any]:
-    """Return functions of NumPy's core, which version 2 renamed."""
+    """Functions of NumPy's core, which version 2 renamed."""
     table = {}
     for path, function in functions.items():
         module, _, name = path.rpartition(".")

@@ -58,7 +58,7 @@ _LARGEST_KEY = sys.hash_info.modulus
 
 
 def run(stream: io.BytesIO, table: Table, persistent: Callable[[Any], Any] | None = None) -> Any:
-    """Return what one pickle holds, and leave the stream behind its end.
+    """What one pickle holds; the stream is left behind its end.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ class _Machine:
             method(argument)
 
     def result(self) -> Any:
-        """Return the value that is left, once everything in it is complete."""
+        """The value that is left, once everything in it is complete."""
         if len(self.stack) != 1:
             raise DamagedPickleError("it ends with a stack that is not one value")
         if any(p.value is None for p in self.pending):
@@ -130,13 +130,13 @@ class _Machine:
         return self.pop()
 
     def pop(self) -> Any:
-        """Return the value on top."""
+        """The value on top."""
         if not self.stack or self.stack[-1] is _MARK:
             raise DamagedPickleError("it takes a value where there is none")
         return _complete(self.stack.pop())
 
     def pop_mark(self) -> list[Any]:
-        """Return the values above the last mark."""
+        """The values above the last mark."""
         items: list[Any] = []
         while True:
             if not self.stack:
@@ -147,7 +147,7 @@ class _Machine:
             items.append(_complete(item))
 
     def top(self, kind: type) -> Any:
-        """Return the container on top without taking it."""
+        """The container on top without taking it."""
         if not self.stack or not isinstance(self.stack[-1], kind):
             raise DamagedPickleError(f"it fills a {kind.__name__} where there is none")
         return self.stack[-1]
@@ -293,7 +293,7 @@ class _Machine:
 
 
 def _left(stream: io.BytesIO) -> int:
-    """Return how many bytes a stream has left."""
+    """How many bytes a stream has left."""
     here = stream.tell()
     end = stream.seek(0, io.SEEK_END)
     stream.seek(here)
@@ -301,12 +301,12 @@ def _left(stream: io.BytesIO) -> int:
 
 
 def _complete(value: Any) -> Any:
-    """Return what a pending object has become, or itself while it waits for its state."""
+    """What a pending object has become, or itself while it waits for its state."""
     return value.value if isinstance(value, Pending) and value.value is not None else value
 
 
 def check_keys(items: Sequence[Any]) -> Sequence[Any]:
-    """Return keys of a dict or set: plain values, or flat tuples of text and one number at most.
+    """Keys of a dict or set: plain values, or flat tuples of text and one number at most.
 
     Hashing a deep tuple would overflow C's stack, and keys whose hashes anyone can make equal would take a
     time that grows with the square of their number; the hashes of text are secret.
@@ -321,12 +321,12 @@ def check_keys(items: Sequence[Any]) -> Sequence[Any]:
 
 
 def _refused(module: str, name: str) -> UnsafePickleError:
-    """Return the error of a name outside the table."""
+    """The error of a name outside the table."""
     full = f"{module}.{name}"
     shown = full if full.isprintable() and len(full) < 100 else repr(full[:100])
     return UnsafePickleError(f"refused to load {shown}")
 
 
 def _shown(value: Any) -> str:
-    """Return what a value is, for a message."""
+    """What a value is, for a message."""
     return f"a value of type {type(value).__name__}"

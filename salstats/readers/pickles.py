@@ -99,7 +99,7 @@ def read_pickle(path: PathLike, *, skip: int = 0) -> Any:
 
 
 def _table(depth: int) -> dict[tuple[str, str], Any]:
-    """Return what a pickle may name, at a depth of pickles within storages."""
+    """What a pickle may name, at a depth of pickles within storages."""
 
     def load_from_bytes(data: object) -> np.ndarray:
         if not isinstance(data, bytes):
@@ -115,7 +115,7 @@ def _table(depth: int) -> dict[tuple[str, str], Any]:
 
 
 def _stream(data: bytes, depth: int) -> Any:
-    """Return what torch.save's older form holds: header, a pickle, and the storages that it points to."""
+    """What torch.save's older form holds: header, a pickle, and the storages that it points to."""
     stream = io.BytesIO(data)
     magic, protocol, system = (run(stream, {}) for _ in range(3))
     if magic != _MAGIC or protocol != _PROTOCOL or not isinstance(system, dict):
@@ -159,7 +159,7 @@ def _stream(data: bytes, depth: int) -> Any:
 
 
 def _archive(data: bytes) -> Any:
-    """Return what torch.save's zip archive holds. Nothing is unpacked to the disk."""
+    """What torch.save's zip archive holds. Nothing is unpacked to the disk."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             names = archive.namelist()
@@ -189,7 +189,7 @@ def _archive(data: bytes) -> Any:
 
 
 def _once(persistent: Callable[[Any], np.ndarray]) -> Callable[[Any], np.ndarray]:
-    """Return a lookup of storages that reads each only once."""
+    """A lookup of storages that reads each only once."""
     known: dict[str, tuple[list, np.ndarray]] = {}
 
     def lookup(given: Any) -> np.ndarray:
@@ -204,7 +204,7 @@ def _once(persistent: Callable[[Any], np.ndarray]) -> Callable[[Any], np.ndarray
 
 
 def _storage_id(given: Any) -> tuple[str, Any, int]:
-    """Return the key, the element type and the number of elements of a storage that a pickle points to."""
+    """The key, the element type and the number of elements of a storage that a pickle points to."""
     if not isinstance(given, tuple) or len(given) not in (5, 6) or given[0] != "storage":
         raise UnsafePickleError("refused to follow a persistent id that is no storage's")
     _, kind, key, location, numel, *_ = given
@@ -217,7 +217,7 @@ def _storage_id(given: Any) -> tuple[str, Any, int]:
 
 
 def _view(storage: np.ndarray, part: object) -> np.ndarray:
-    """Return the part of a storage that older versions of torch name by (key, offset, size)."""
+    """The part of a storage that older versions of torch name by (key, offset, size)."""
     if part is None:
         return storage
     if not isinstance(part, tuple) or len(part) != 3:
@@ -229,7 +229,7 @@ def _view(storage: np.ndarray, part: object) -> np.ndarray:
 
 
 def _rebuild_tensor(storage: object, offset: object, size: object, stride: object, *_: object) -> np.ndarray:
-    """Return a tensor as a view of its storage; what else comes along concerns gradients."""
+    """A tensor as a view of its storage; what else comes along concerns gradients."""
     if not isinstance(storage, np.ndarray) or storage.ndim != 1:
         raise UnsafePickleError("refused to make a tensor of something that is no storage")
     sizes, steps = (
@@ -254,14 +254,14 @@ def _rebuild_tensor(storage: object, offset: object, size: object, stride: objec
 
 
 def _rebuild_parameter(tensor: object, *_: object) -> np.ndarray:
-    """Return the tensor of a parameter."""
+    """The tensor of a parameter."""
     if not isinstance(tensor, np.ndarray):
         raise UnsafePickleError("refused to make a parameter of something that is no tensor")
     return tensor
 
 
 def _size(sizes: object = ()) -> tuple[int, ...]:
-    """Return the size of a tensor as a tuple."""
+    """The size of a tensor as a tuple."""
     return whole_numbers(sizes, "a size")
 
 
@@ -273,17 +273,17 @@ class _Storage:
 
 
 def _dtype(element: Any) -> np.dtype:
-    """Return the type that elements have here."""
+    """The type that elements have here."""
     return np.dtype("<f4") if element is _BFLOAT16 else element
 
 
 def _width(element: Any) -> int:
-    """Return the bytes of an element in the file."""
+    """The bytes of an element in the file."""
     return 2 if element is _BFLOAT16 else int(element.itemsize)
 
 
 def _numbers(content: bytes | memoryview, element: Any) -> np.ndarray:
-    """Return the elements of a storage."""
+    """The elements of a storage."""
     if element is _BFLOAT16:
         return (np.frombuffer(content, "<u2").astype("<u4") << 16).view("<f4")
     if element.kind == "b":

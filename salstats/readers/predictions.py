@@ -10,7 +10,7 @@ from salstats.readers.tables import read_known
 
 
 def read_predictions(path: PathLike) -> dict[str, tuple[float, float]]:
-    r"""Return the probability and the label of each case.
+    r"""The probability and the label of each case.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ MAJORITY_GROUPS: Mapping[str, tuple[str, ...]] = {
 def majority_labels(
     study: Study, *, groups: Mapping[str, Sequence[str]] | None = None, at_least: int = 3
 ) -> pd.DataFrame:
-    """Return what the majority of the readers of each image found, by where the finding is.
+    """What the majority of the readers of each image found, by where the finding is.
 
     A reader finds something in a group where any of its labels is marked with any certainty: neither 0 nor
     empty. Readers whose gaze was discarded have a voice, as in the study: their labels stand.
@@ -125,12 +125,12 @@ def majority_labels(
 
 
 def _readings(case: Case) -> list[Mapping[str, float]]:
-    """Return the labels of every reader who gave some."""
+    """The labels of every reader who gave some."""
     return [r.labels for r in case.recordings if r.labels]
 
 
 def _majority(case: Case, labels: Sequence[str], at_least: int) -> int | None:
-    """Return whether a majority found something in a group: 1, 0, or None where there is none."""
+    """Whether a majority found something in a group: 1, 0, or None where there is none."""
     votes = [
         any(read[label] != 0 and not np.isnan(read[label]) for label in labels if label in read)
         for read in _readings(case)
@@ -145,7 +145,7 @@ def _majority(case: Case, labels: Sequence[str], at_least: int) -> int | None:
 def _checked_groups(
     groups: Mapping[str, Sequence[str]], known: set[str], source: str
 ) -> dict[str, tuple[str, ...]]:
-    """Return groups given by the user: each of labels that the study has."""
+    """Groups given by the user: each of labels that the study has."""
     checked: dict[str, tuple[str, ...]] = {}
     for group, labels in groups.items():
         names = (labels,) if isinstance(labels, str) else tuple(labels)

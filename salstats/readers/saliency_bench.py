@@ -230,7 +230,7 @@ def recognise(folder: Path) -> bool:
 
 
 def _images(folder: Path) -> dict[str, _Image]:
-    """Return every image by case, in the order of the cases."""
+    """Every image by case, in the order of the cases."""
     root = folder / IMAGES
     if not root.is_dir():
         missing = "no such folder" if not folder.exists() else f"has no folder {IMAGES!r}"
@@ -263,7 +263,7 @@ def _images(folder: Path) -> dict[str, _Image]:
 def _classes(
     asked: str | Sequence[str] | None, images: Mapping[str, _Image], folder: Path
 ) -> tuple[str, ...]:
-    """Return the classes to read."""
+    """The classes to read."""
     there = sorted({image.label for image in images.values()})
     if asked is None:
         return tuple(there)
@@ -281,7 +281,7 @@ def _annotations(
     images: Mapping[str, _Image],
     threshold: float | None,
 ) -> dict[str, Annotation]:
-    """Return the annotation of each case that has one."""
+    """The annotation of each case that has one."""
     if asked is None:
         root = folder / LABELS
         files = sorted(root.glob("*.[cC][sS][vV]")) if root.is_dir() else []
@@ -327,12 +327,12 @@ def _warn_of_annotations(folder: Path, wanted: Mapping[str, _Image], noted: Mapp
 
 
 def _marks(note: Annotation) -> bool:
-    """Return whether an annotation marks anything."""
+    """Whether an annotation marks anything."""
     return bool(note.boxes) if note.mask is None else masks.area(note.mask) > 0
 
 
 def _usual_grid(noted: Mapping[str, Annotation]) -> tuple[int, int] | None:
-    """Return the size that all annotations share, None where there is no such."""
+    """The size that all annotations share, None where there is no such."""
     shapes = {note.mask.shape for note in noted.values() if note.mask is not None}
     return shapes.pop() if len(shapes) == 1 else None
 
@@ -345,7 +345,7 @@ def _truth(
     beyond: list[str],
     name: str,
 ) -> tuple[tuple[int, int], Truth | None]:
-    """Return the size that a case is compared at, and its truth."""
+    """The size that a case is compared at, and its truth."""
     if note is None:
         return (usual if pixels == "annotation" and usual is not None else image_shape(image)), None
     if note.mask is None:
@@ -360,7 +360,7 @@ def _truth(
 
 
 def _explanation(file: Path | None, shape: tuple[int, int], prob: float) -> Content:
-    """Return what a method says of a case."""
+    """What a method says of a case."""
     return Content(saliency=None if file is None else read_map(file), prob=prob, shape=shape)
 
 
@@ -376,7 +376,7 @@ def _check_cases(found: Mapping[str, Any], images: Mapping[str, Any], place: str
 
 
 def _more(names: Sequence[object]) -> str:
-    """Return how many more there are than the first."""
+    """How many more there are than the first."""
     return f" (and {len(names) - 1} more)" if len(names) > 1 else ""
 
 

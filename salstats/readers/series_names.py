@@ -10,7 +10,7 @@ Sources = PathLike | Mapping[str, PathLike]
 
 
 def sources(given: Sources | None, method: str, option: str) -> dict[Series, PathLike]:
-    """Return the places of maps or masks by series; one place alone is called `method`.
+    """The places of maps or masks by series; one place alone is called `method`.
 
     Raises
     ------
@@ -33,7 +33,7 @@ def sources(given: Sources | None, method: str, option: str) -> dict[Series, Pat
 
 
 def series_of(name: str, option: str) -> Series:
-    """Return the series that method[:model[:seed]] names."""
+    """The series that method[:model[:seed]] names."""
     parts = str(name).split(":")
     if len(parts) > 3 or not all(part.strip() for part in parts):
         raise SalstatsError(f"{option}={name!r} must be method, method:model or method:model:seed")

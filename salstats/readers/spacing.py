@@ -13,7 +13,7 @@ _SAID = "is no size; it is a positive number, mm per pixel"
 
 
 def read_spacing(path: PathLike) -> dict[str, tuple[float, float]]:
-    r"""Return the size of a pixel of each case.
+    r"""The size of a pixel of each case.
 
     Parameters
     ----------

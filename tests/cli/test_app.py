@@ -637,3 +637,13 @@ def test_text_of_a_file_cannot_tell_a_terminal_what_to_do(tmp_path, capsys):
         shown = "".join(capsys.readouterr())
         assert r"\x1b[31mred" in shown
         assert all(c.isprintable() or c == "\n" for c in shown)
+
+
+def test_no_memory_is_one_line(monkeypatch, tmp_path, capsys):
+    def fail(*args, **kwargs):
+        raise MemoryError("Unable to allocate 7 TiB")
+
+    ss.datasets.load_simulated().to_csv(tmp_path / "scores.csv", index=False)
+    monkeypatch.setattr(ss, "summarize", fail, raising=False)
+    assert run(["summarize", str(tmp_path / "scores.csv")]) == 2
+    assert capsys.readouterr().err.startswith("salstats: error: not enough memory for this (Unable")

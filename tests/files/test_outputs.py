@@ -8,6 +8,7 @@ import sys
 import pytest
 
 import salstats as ss
+from salstats.checks import InputFileError
 from salstats.files.outputs import check_target, replacing
 
 #: Begins a file, says so, and waits.
@@ -55,3 +56,10 @@ def test_a_run_leaves_its_own_files_alone_and_those_of_others(tmp_path):
     assert {p.name for p in tmp_path.iterdir()} == {
         *mine, ".salstats-abcdefgh", ".salstats-abcdefgi.csv", "out.csv",
     }  # fmt: skip
+
+
+def test_a_link_that_leads_nowhere_is_not_replaced(tmp_path):
+    (tmp_path / "means.csv").symlink_to(tmp_path / "elsewhere.csv")
+    with pytest.raises(InputFileError, match="the file exists"):
+        ss.write_frame(ss.datasets.load_simulated().head(2), tmp_path / "means.csv")
+    assert (tmp_path / "means.csv").is_symlink()

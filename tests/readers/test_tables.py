@@ -454,3 +454,56 @@ def test_names_of_a_header_are_compared_once(monkeypatch):
     monkeypatch.setenv(LIMIT, "10")
     with quick(3):
         check_header(Path("a.csv"), [f"c{i}" for i in range(100_000)])
+
+
+# what is too large or damaged
+
+
+def many_scores(n_cases):
+    """Scores of two methods."""
+    return pd.DataFrame(
+        {
+            "case": np.repeat([f"c{i:05d}" for i in range(n_cases)], 2),
+            "method": ["gradcam", "human"] * n_cases,
+            "metric": "iou",
+            "score": np.random.default_rng(0).random(2 * n_cases),
+        }
+    )
+
+
+def test_a_row_number_no_sheet_has_does_not_hang(tmp_path):
+    frame = pd.DataFrame({"case": ["a", "b"], "method": "g", "metric": "iou", "score": [0.1, 0.2]})
+    frame.to_excel(tmp_path / "good.xlsx", index=False)
+    with zipfile.ZipFile(tmp_path / "good.xlsx") as good, zipfile.ZipFile(tmp_path / "bad.xlsx", "w") as bad:
+        for name in good.namelist():
+            content = good.read(name)
+            if name.endswith("sheet1.xml"):
+                content = content.replace(b'<row r="3"', b'<row r="9223372036854775807"')
+            bad.writestr(name, content)
+    with pytest.raises(InputFileError, match="row number beyond what a sheet holds"):
+        ss.read_scores(tmp_path / "bad.xlsx")
+
+
+def test_a_damaged_parquet_file_is_an_error_of_ours_and_seldom_silent(tmp_path):
+    file = ss.write_frame(many_scores(100), tmp_path / "scores.parquet")
+    whole, content = ss.read_scores(file), file.read_bytes()
+    rng = np.random.default_rng(0)
+    silent = 0
+    for _ in range(60):
+        damaged = bytearray(content)
+        damaged[rng.integers(len(damaged))] ^= 1 << rng.integers(8)
+        (tmp_path / "damaged.parquet").write_bytes(bytes(damaged))
+        try:
+            read = ss.read_scores(tmp_path / "damaged.parquet")
+        except SalstatsError:
+            continue
+        silent += not read.equals(whole)
+    # page checksums see what is in the pages; without them two flips of three change numbers in silence
+    assert silent <= 2
+
+
+@pytest.mark.parametrize("encoding", ["undefined", "rot13", "\ud800"])
+def test_odd_encodings_are_errors_of_ours(tmp_path, encoding):
+    many_scores(4).to_csv(tmp_path / "scores.csv", index=False)
+    with pytest.raises(InputFileError, match=r"encoding|is not"):
+        ss.read_scores(tmp_path / "scores.csv", encoding=encoding)
