@@ -294,8 +294,11 @@ def limit() -> float:
 def too_large(n_bytes: float) -> str:
     """What is wrong with something that takes so many bytes in memory; "" within the limit."""
     most = limit()
-    if n_bytes <= most:
-        return ""
+    return "" if n_bytes <= most else _beyond(n_bytes, most)
+
+
+def _beyond(n_bytes: float, most: float) -> str:
+    """Say that something takes more memory than the limit."""
     return (
         f"would take {n_bytes / _GB:.3g} GB of memory, and {most / _GB:g} is the limit; the environment "
         f"variable {LIMIT} raises it"

@@ -61,19 +61,30 @@ def in_pieces(
     workers = joblib.effective_n_jobs(jobs)
     size = max(1, min(_LARGEST_PIECE, -(-len(items) // (_PIECES_PER_JOB * workers))))
     pieces = [tuple(items[i : i + size]) for i in range(0, len(items), size)]
-    # Ray's backend hands its results over at the end only
-    streams = workers == 1 or get_active_backend()[0].supports_return_generator
-    call = joblib.delayed(_on_one_core)
-    parallel = joblib.Parallel(n_jobs=jobs, return_as="generator" if streams else "list", **ending_with_us())
-    finished = parallel(call(work, piece) for piece in pieces)
-    try:
-        sizes = [len(p) for p in pieces]
-        return list(with_bar(finished, sum(sizes), label, progress=progress, sizes=sizes))
-    except TerminatedWorkerError as error:
-        raise SalstatsError(
-            f"one of {workers} processes was killed or crashed, most often for want of memory; fewer jobs "
-            "need less"
-        ) from error
+    results = []
+    with counting(len(items), label, progress=progress) as count:
+        if workers == 1:
+            for piece in pieces:
+                with _one_core(piece):
+                    results.append(work(piece))
+                count(len(piece))
+            return results
+        # Ray's backend hands its results over at the end only
+        streams = get_active_backend()[0].supports_return_generator
+        call = joblib.delayed(_on_one_core)
+        parallel = joblib.Parallel(
+            n_jobs=jobs, return_as="generator" if streams else "list", **ending_with_us()
+        )
+        try:
+            for piece, result in zip(pieces, parallel(call(work, p) for p in pieces), strict=True):
+                results.append(result)
+                count(len(piece))
+        except TerminatedWorkerError as error:
+            raise SalstatsError(
+                f"one of {workers} processes was killed or crashed, most often for want of memory; fewer "
+                "jobs need less"
+            ) from error
+    return results
 
 
 def end_with(parent: int) -> None:
@@ -101,12 +112,19 @@ def ending_with_us() -> dict[str, Any]:
 
 
 def _on_one_core(work: Callable[[tuple[Any, ...]], Any], piece: tuple[Any, ...]) -> Any:
-    """Return the result of one piece; OpenCV starts no threads meanwhile, `jobs` says how many cores work."""
+    """Return the result of one piece."""
+    with _one_core(piece):
+        return work(piece)
+
+
+@contextmanager
+def _one_core(piece: tuple[Any, ...]) -> Iterator[None]:
+    """Keep OpenCV from starting threads, `jobs` says how many cores work; name the cases that it fails on."""
     import cv2
 
     try:
         with one_opencv_thread():
-            return work(piece)
+            yield
     except cv2.error as error:
         said = " ".join(str(error).split())[:200]
         raise SalstatsError(

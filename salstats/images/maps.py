@@ -95,27 +95,25 @@ class SaliencyOnImage:
             raise ValueRangeError("colormap is a way to smooth: give smooth, the side of the box, as well")
 
     @cached_property
-    def _highest(self) -> tuple[float, np.ndarray]:
-        """The largest value on the image's pixels, and its first place."""
-        return maxima(self._saliency, self.shape, every=False)
+    def _extremes(self) -> tuple[float, float, tuple[int, int] | None]:
+        """The smallest and the largest value on the image's pixels, and where the latter is first.
 
-    @cached_property
-    def _lowest(self) -> float:
-        """The smallest value on the image's pixels."""
-        return -maxima(-self._saliency, self.shape, every=False)[0]
+        Nowhere on a constant map.
+        """
+        highest, places = maxima(self._saliency, self.shape, every=False)
+        lowest = -maxima(-self._saliency, self.shape, every=False)[0]
+        row, col = places[0].tolist()
+        return lowest, highest, None if highest - lowest <= rounding(self._saliency) else (row, col)
 
     @property
     def is_constant(self) -> bool:
         """Whether the map takes one value only on the image's pixels, but for rounding."""
-        return self._highest[0] - self._lowest <= rounding(self._saliency)
+        return self._extremes[2] is None
 
     @property
     def peak(self) -> tuple[int, int] | None:
         """The first maximum in row-major order, as (row, col), before smoothing; None for a constant map."""
-        if self.is_constant:
-            return None
-        row, col = self._highest[1][0].tolist()
-        return row, col
+        return self._extremes[2]
 
     @property
     def peaks(self) -> np.ndarray:
@@ -124,7 +122,7 @@ class SaliencyOnImage:
         ndarray of int64, shape (k, 2): (row, col) in row-major order; none for a constant map. Values that
         only rounding tells apart are equal; a plateau counts with all its pixels.
         """
-        if self.is_constant:
+        if self._extremes[2] is None:
             return np.empty((0, 2), np.int64)
         return maxima(self._saliency, self.shape)[1]
 
@@ -132,14 +130,14 @@ class SaliencyOnImage:
         """Return the map from 0 to `top`, transposed: its pixels lie in the order run lengths count them."""
         height, width = self.shape
         # interpolation is linear: stretched while it is small, by the extremes it has when it is large
-        lowest, highest = self._lowest, self._highest[0]
+        lowest, highest, peak = self._extremes
+        assert peak is not None
         small = self._saliency - lowest
         small /= highest - lowest
         small *= top
         values = resize(small.T, (width, height))
-        row, col = self._highest[1][0]
         # rounding must not cost the peak its grey level
-        values[col, row] = top
+        values[peak[1], peak[0]] = top
         return values
 
     @cached_property
@@ -150,10 +148,9 @@ class SaliencyOnImage:
             return values
         return box_filter(values, self.smooth)
 
-    def _grey(self) -> np.ndarray:
-        """Return the grey levels that Otsu's rule is asked about, transposed."""
-        if self.smooth is None:
-            return self._stretched(255).astype(np.uint8)
+    def _smoothed_grey(self) -> np.ndarray:
+        """Return the smoothed grey levels that Otsu's rule is asked about, transposed."""
+        assert self.smooth is not None
         if self.colormap is None:
             return grey_levels(self._columns)
         return jet_smoothed(self._stretched(255).astype(np.uint8), self.smooth)
@@ -163,10 +160,13 @@ class SaliencyOnImage:
         threshold = check_threshold(threshold)
         if threshold != "otsu" and self.colormap is not None:
             raise ValueRangeError(f"with a colormap the threshold must be 'otsu', not {threshold}")
-        if self.is_constant or threshold == 1:
+        if self._extremes[2] is None or threshold == 1:
             return np.zeros(self.shape[::-1], bool)
         if isinstance(threshold, str):
-            return refill(above_otsu(self._grey()))
+            plain = self.smooth is None
+            return refill(
+                above_otsu(self._stretched(255).astype(np.uint8) if plain else self._smoothed_grey())
+            )
         return threshold_mask(self._columns, threshold)
 
     def mask(self, threshold: float | str = "otsu") -> np.ndarray:
@@ -214,10 +214,11 @@ class SaliencyOnImage:
             As in `mask`.
         """
         starts, ends = self._runs(truth)
-        mask = self._mask_columns(threshold).reshape(-1)
-        tp = int(np.count_nonzero(_pieces(mask, starts, ends)))
-        n_mask, n_truth = int(np.count_nonzero(mask)), int((ends - starts).sum())
-        return tp, n_mask - tp, n_truth - tp, mask.size - n_mask - n_truth + tp
+        n_truth, size, tp, n_mask = int((ends - starts).sum()), self.shape[0] * self.shape[1], 0, 0
+        if self._extremes[2] is not None:
+            mask = self._mask_columns(threshold).reshape(-1)
+            tp, n_mask = int(np.count_nonzero(_pieces(mask, starts, ends))), int(np.count_nonzero(mask))
+        return tp, n_mask - tp, n_truth - tp, size - n_mask - n_truth + tp
 
     def counts_at(self, truth: Rle, thresholds: Sequence[float]) -> np.ndarray:
         """Return the counts at many thresholds from one pass over the map.
@@ -258,7 +259,7 @@ class SaliencyOnImage:
             raise ValueRangeError("counts_at takes fixed thresholds, and no colormap; for 'otsu' see counts")
         cuts = [float32_below(float(t)) for t in checked]
         n_mask, tp = np.zeros(len(cuts), np.int64), np.zeros(len(cuts), np.int64)
-        if not self.is_constant:
+        if self._extremes[2] is not None:
             inside = _pieces(self._columns.reshape(-1), starts, ends)
             tp[:] = [np.count_nonzero(inside > cut) for cut in cuts]
             for first in range(0, len(self._columns), _STRIP):
@@ -320,6 +321,8 @@ def check_box(size: Any) -> int:
 
 def check_threshold(threshold: Any) -> float | str:
     """Return a threshold if it is "otsu" or a number from 0 to 1."""
+    if threshold == "otsu":
+        return threshold
     if isinstance(threshold, str):
         return check_choice(threshold, ("otsu",), "threshold")
     if (

@@ -66,7 +66,8 @@ def otsu_level(grey: np.ndarray) -> int:
     >>> otsu_level(np.array([[10, 10, 12], [200, 210, 12]], np.uint8))
     12
     """
-    return int(_otsu(grey)[0])
+    _check_grey(grey)
+    return int(cv2.threshold(np.ascontiguousarray(grey), 0, 1, cv2.THRESH_BINARY | cv2.THRESH_OTSU)[0])
 
 
 def above_otsu(grey: np.ndarray) -> np.ndarray:
@@ -82,17 +83,17 @@ def above_otsu(grey: np.ndarray) -> np.ndarray:
     array([[0, 0, 0],
            [1, 1, 0]])
     """
-    return np.asarray(_otsu(grey)[1]).reshape(grey.shape).view(bool)
+    _check_grey(grey)
+    _, above = cv2.threshold(np.ascontiguousarray(grey), 0, 1, cv2.THRESH_BINARY | cv2.THRESH_OTSU)
+    return np.asarray(above).reshape(grey.shape).view(bool)
 
 
-def _otsu(grey: np.ndarray) -> tuple[float, np.ndarray]:
-    """Return the level, and 1 above it and 0 elsewhere."""
+def _check_grey(grey: np.ndarray) -> None:
+    """Raise unless an image is grey, of 8 bits."""
     if grey.ndim != 2 or not grey.size:
         raise ShapeError(f"a grey image must have shape (M, N) with at least one pixel, not {grey.shape}")
     if grey.dtype != np.uint8:
         raise ValueRangeError(f"a grey image must be of uint8, not {grey.dtype}; see grey_levels")
-    level, above = cv2.threshold(np.ascontiguousarray(grey), 0, 1, cv2.THRESH_BINARY | cv2.THRESH_OTSU)
-    return level, np.asarray(above)
 
 
 def refill(mask: np.ndarray) -> np.ndarray:

@@ -86,15 +86,11 @@ def rounding(saliency: np.ndarray) -> float:
 def _values(
     above: np.ndarray, below: np.ndarray, down: np.ndarray, cols: "_Axis", at_cols: np.ndarray
 ) -> np.ndarray:
-    """Return the values of pixels that lie between two rows of samples."""
+    """Values of pixels that lie between two rows of samples; exactly theirs where these are equal."""
     low, high, right = cols.low[at_cols], cols.high[at_cols], cols.part[at_cols]
-    first, second = _between(above[low], above[high], right), _between(below[low], below[high], right)
-    return _between(first, second, down)
-
-
-def _between(a: np.ndarray, b: np.ndarray, part: np.ndarray) -> np.ndarray:
-    """Return the value `part` of the way from a to b; exactly theirs where they are equal."""
-    return np.asarray(a + part * (b - a))
+    first = above[low] + right * (above[high] - above[low])
+    second = below[low] + right * (below[high] - below[low])
+    return np.asarray(first + down * (second - first))
 
 
 @dataclass(frozen=True)

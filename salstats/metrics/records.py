@@ -69,6 +69,12 @@ class Metric:
         Takes the options as keywords and says them in words, for the column `column`.
     column : str
         Where scores say those words.
+    options : mapping of str to Any
+        The kernel's options and their defaults.
+    of_mask : bool
+        Whether a mask is compared, rather than a map or points.
+    is_length : bool
+        Whether its values are in pixels or mm.
     """
 
     name: str
@@ -85,26 +91,20 @@ class Metric:
     words: Callable[..., str] | None = None
     column: str = "metric_options"
     options: Mapping[str, Any] = field(init=False, repr=False, compare=False)
+    of_mask: bool = field(init=False, repr=False, compare=False)
+    is_length: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         given = signature(self.kernel).parameters.values() if self.kernel is not None else ()
         options = {p.name: p.default for p in given if p.kind is p.KEYWORD_ONLY and p.name != _SHARED}
         object.__setattr__(self, "options", MappingProxyType(options))
+        object.__setattr__(self, "of_mask", not OF_MASK.isdisjoint(self.needs))
+        object.__setattr__(self, "is_length", "distances" in self.needs and self.high == inf)
 
     @property
     def larger_is_better(self) -> bool:
         """Whether more is better."""
         return self.direction > 0
-
-    @property
-    def of_mask(self) -> bool:
-        """Whether a mask is compared, rather than a map or points."""
-        return not OF_MASK.isdisjoint(self.needs)
-
-    @property
-    def is_length(self) -> bool:
-        """Whether its values are in pixels or mm."""
-        return "distances" in self.needs and self.high == inf
 
     def said(self, options: Mapping[str, Any]) -> str | None:
         """The options in words; None where there is nothing to say."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from salstats.checks import InputFileError
 from salstats.images import masks
-from salstats.images.maps import is_finite
+from salstats.images.maps import SaliencyOnImage, is_finite
 from salstats.metrics import overlap
 from salstats.metrics.distance import SurfaceDistances, surface_distances
 from salstats.metrics.overlap import Counts
@@ -55,6 +55,11 @@ class ScoreRule:
     def undefines_misses(self) -> bool:
         """Whether overlap scores of an empty mask are undefined."""
         return self.slice == TRUE_POSITIVE and self.misses == "undefined"
+
+    @cached_property
+    def settings(self) -> dict[tuple[str, Series], Setting]:
+        """What makes the masks of each task and series."""
+        return {(t, s): self.mask.setting(t, s) for t in self.tasks for s in self.series}
 
     @cached_property
     def lays(self) -> bool:
@@ -105,7 +110,9 @@ class Look:
             assert finding is not None
             self.content, self.finding = content, finding
             if content.saliency is not None and rule.lays:
-                self.laid = made.on_image(content.saliency, finding.runs.shape)
+                self.laid = SaliencyOnImage(
+                    content.saliency, finding.runs.shape, smooth=made.smooth, colormap=made.colormap
+                )
 
     @property
     def saliency(self) -> np.ndarray | None:
@@ -192,7 +199,7 @@ class Look:
         if lacks is not None:
             return _NAN, lacks
         worst = rule.distance.undefined == WORST
-        empty = of_mask and bool(self.is_empty)
+        empty = of_mask and self.counts.tp + self.counts.fp == 0
         if (
             empty
             and not (self.absent or worst)
@@ -241,7 +248,7 @@ def case_rows(case: Case, rule: ScoreRule, beside: Mapping[str, Mapping[str, Any
         for series in rule.series:
             held = contents.get(series)
             prob = _NAN if held is None else held.prob
-            made = rule.mask.setting(task, series)
+            made = rule.settings[task, series]
             look = Look(held, finding, made, rule)
             teller = sure if np.isnan(prob) and sure is not None else series
             said = contents[teller].prob if teller in contents else prob
@@ -255,7 +262,8 @@ def case_rows(case: Case, rule: ScoreRule, beside: Mapping[str, Mapping[str, Any
                 "label": label,
             }  # fmt: skip
             from_map = held is not None and held.saliency is not None and held.mask is None
-            of_mask: dict[str, Any] = {**made.columns(from_map=from_map)}
+            # of a stored mask there is only a cut-off, if any
+            of_mask: dict[str, Any] = {**made.columns} if from_map else {"cutoff": made.cutoff}
             if shows_empty and any(m.of_mask for m in metrics):
                 of_mask["empty_mask"] = look.is_empty
             for metric in metrics:

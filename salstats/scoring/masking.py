@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -46,10 +47,9 @@ class Setting:
         """Whether a mask stays: its probability reaches the cut-off, or none applies."""
         return self.cutoff is None or prob >= self.cutoff
 
-    def columns(self, *, from_map: bool = True) -> dict[str, Any]:
-        """How a mask came about, by column; of a stored one there is only a cut-off, if any."""
-        if not from_map:
-            return {"cutoff": self.cutoff}
+    @cached_property
+    def columns(self) -> dict[str, Any]:
+        """How a mask came about, by column."""
         text = self.threshold if isinstance(self.threshold, str) else repr(float(self.threshold))
         return {"threshold": text, "cutoff": self.cutoff, "smooth": self.smooth}
 

@@ -169,7 +169,7 @@ def _rows(cases: Sequence[Case], rule: RepeatRule) -> list[dict[str, Any]]:
                 shared = {
                     "case": case.case, "patient": case.patient, "task": task, "method": common.method,
                     "model": common.model, "seed": common.seed, "reader": common.reader, "n_maps": n_maps,
-                    **rule.mask.setting(task, members[0]).columns(),
+                    **rule.mask.setting(task, members[0]).columns,
                 }  # fmt: skip
                 for name in BETWEEN_MAPS:
                     score, reason = (float("nan"), TOO_FEW) if alike is None else _scored(name, alike)
