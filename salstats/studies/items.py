@@ -12,9 +12,9 @@ from great_tables import GT
 
 from salstats.checks import SalstatsError, SalstatsWarning, warn
 from salstats.display.export.figure_jobs import FigureJobs
-from salstats.display.export.output_folder import checked_folder, replacing_folder
 from salstats.display.export.table_files import save_table_as
 from salstats.files.frame_files import write_frame
+from salstats.files.output_folder import checked_folder, replacing_folder
 
 #: Lists the files; a folder without it is somebody else's.
 INDEX, WARNINGS = "outputs.csv", "warnings.txt"

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import salstats
 from salstats.display.export.figure_jobs import FigureJobs
-from salstats.display.export.output_folder import checked_folder, replacing_folder
 from salstats.display.export.table_files import save_table_as, table_rows
 from salstats.display.export.table_rows import Rows
 from salstats.display.report.model import Report
 from salstats.display.report.page import render_page
 from salstats.files.frame_files import write_frame
+from salstats.files.output_folder import checked_folder, replacing_folder
 
 #: Lists what a report wrote; a folder without it is somebody else's.
 MANIFEST = "report.json"

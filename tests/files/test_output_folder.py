@@ -9,13 +9,13 @@ import textwrap
 import pytest
 
 from salstats.checks import InputFileError
-from salstats.display.export.output_folder import checked_folder, replacing_folder
+from salstats.files.output_folder import checked_folder, replacing_folder
 
 #: Makes a folder anew and is killed at a renaming: python -c SCRIPT FOLDER WHICH.
 SCRIPT = textwrap.dedent("""
     import os, signal, sys
     from pathlib import Path
-    from salstats.display.export.output_folder import replacing_folder
+    from salstats.files.output_folder import replacing_folder
 
     renamed, rename = [], Path.rename
 
