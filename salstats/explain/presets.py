@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
@@ -16,46 +15,31 @@ class Choice:
 
     Attributes
     ----------
+    preset, method : str
     arguments : mapping of str to Any
-        For `explain`, whatever the network.
-    by_network : mapping of str to mapping
-        Further arguments for each of the study's networks, where they differ.
+        For `explain`; empty where the study has the method and nothing to say of it.
+    network : str, optional
+        The only network of the study that this holds for.
     """
 
+    preset: str
+    method: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
-    by_network: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    network: str | None = None
 
 
-@dataclass(frozen=True)
-class Preset:
-    """One study: its source, and its choices by method."""
-
-    source: str
-    choices: Mapping[str, Choice]
-
-
-#: name -> Preset.
-PRESETS: Mapping[str, Preset] = MappingProxyType(
-    {
-        "saporta2022": Preset(
-            "Saporta et al. (2022), doi:10.1038/s42256-022-00536-x",
-            {
-                "gradcam": Choice(),
-                "gradcam++": Choice(),
-                "integrated_gradients": Choice(
-                    by_network={
-                        "DenseNet121": {"smooth": 100},
-                        "ResNet152": {"smooth": 50},
-                        "Inception-v4": {"smooth": 50},
-                    }
-                ),
-                "eigencam": Choice(),
-                "deeplift": Choice({"smooth": 50}),
-                "lrp": Choice({"smooth": 80}),
-                "occlusion": Choice({"window": 40, "stride": 40}),
-            },
-        )
-    }
+#: preset -> the paper.
+SOURCES = {"saporta2022": "Saporta et al. (2022), doi:10.1038/s42256-022-00536-x"}
+CHOICES = (
+    Choice("saporta2022", "gradcam"),
+    Choice("saporta2022", "gradcam++"),
+    Choice("saporta2022", "integrated_gradients", {"smooth": 100}, network="DenseNet121"),
+    Choice("saporta2022", "integrated_gradients", {"smooth": 50}, network="ResNet152"),
+    Choice("saporta2022", "integrated_gradients", {"smooth": 50}, network="Inception-v4"),
+    Choice("saporta2022", "eigencam"),
+    Choice("saporta2022", "deeplift", {"smooth": 50}),
+    Choice("saporta2022", "lrp", {"smooth": 80}),
+    Choice("saporta2022", "occlusion", {"window": 40, "stride": 40}),
 )
 
 
@@ -84,16 +68,11 @@ def list_presets() -> pd.DataFrame:
     3     ResNet152   smooth    50
     4  Inception-v4   smooth    50
     """
-    rows = []
-    for name, preset in PRESETS.items():
-        for method, choice in preset.choices.items():
-            said: list[tuple[str | None, Mapping[str, Any]]] = [(None, choice.arguments)]
-            said += choice.by_network.items()
-            made: list[tuple[Any, ...]] = [
-                (network, *pair) for network, arguments in said for pair in arguments.items()
-            ]
-            for network, argument, value in made or [(None, None, None)]:
-                rows.append((name, method, network, argument, value, preset.source))
+    rows = [
+        (one.preset, one.method, one.network, *pair, SOURCES[one.preset])
+        for one in CHOICES
+        for pair in one.arguments.items() or [(None, None)]
+    ]
     columns = ["preset", "method", "network", "argument", "value", "source"]
     return pd.DataFrame(rows, columns=columns, dtype=object)
 
@@ -129,29 +108,34 @@ def preset_arguments(preset: str, method: str, network: str | None = None) -> di
     >>> preset_arguments("saporta2022", "integrated_gradients", "densenet-121")
     {'smooth': 100}
     """
-    choices = PRESETS[check_choice(preset, tuple(PRESETS), "preset")].choices
-    if method not in choices:
+    check_choice(preset, tuple(SOURCES), "preset")
+    choices = [one for one in CHOICES if one.preset == preset]
+    of_method = [one for one in choices if one.method == method]
+    if not of_method:
+        known = dict.fromkeys(one.method for one in choices)
         raise ValueRangeError(
             f"preset={preset!r} says nothing of method {method!r}; leave preset out, or name one of the "
-            f"study's methods: {quoted(choices)}"
+            f"study's methods: {quoted(known)}"
         )
-    choice = choices[method]
-    if not choice.by_network:
-        return dict(choice.arguments)
-    if network is None:
+    networks = {_plain(one.network): one.network for one in of_method if one.network is not None}
+    if networks and network is None:
         raise ValueRangeError(
             f"preset={preset!r} depends on the network for method {method!r}; say network=, one of "
-            f"{quoted(choice.by_network)}"
+            f"{quoted(networks.values())}"
         )
-    plain = {_plain(name): name for name in choice.by_network}
-    if _plain(network) not in plain:
+    asked = _plain(network)
+    if networks and asked not in networks:
         raise ValueRangeError(
-            f"network={network!r} is none of {quoted(choice.by_network)}, for which preset={preset!r} says "
+            f"network={network!r} is none of {quoted(networks.values())}, for which preset={preset!r} says "
             f"what method {method!r} takes; leave preset out and say so yourself"
         )
-    return {**choice.arguments, **choice.by_network[plain[_plain(network)]]}
+    found: dict[str, Any] = {}
+    for one in of_method:
+        if one.network is None or _plain(one.network) == asked:
+            found |= one.arguments
+    return found
 
 
-def _plain(network: str) -> str:
+def _plain(network: str | None) -> str:
     """Letters and digits of a network's name in lower case."""
     return "".join(c for c in str(network).lower() if c.isalnum())

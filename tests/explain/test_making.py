@@ -235,8 +235,9 @@ def test_a_preset_gives_the_options_and_what_is_said_wins(made_up, monkeypatch):
     from salstats.explain import presets
 
     requests = made_up(options={"window": 5, "stride": 5})
-    choice = presets.Choice({"window": 40, "stride": 20, "smooth": 3, "channels": "mean"})
-    monkeypatch.setattr(presets, "PRESETS", {"study": presets.Preset("none", {"made_up": choice})})
+    chosen = {"window": 40, "stride": 20, "smooth": 3, "channels": "mean"}
+    monkeypatch.setattr(presets, "SOURCES", {"study": "none"})
+    monkeypatch.setattr(presets, "CHOICES", [presets.Choice("study", "made_up", chosen)])
     images = pictures(2)
     made = explain(cnn(), images, 0, method="made_up", preset="study", stride=8)
     assert requests[-1].options == {"window": 40, "stride": 8}

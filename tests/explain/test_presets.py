@@ -50,16 +50,11 @@ def test_what_a_study_does_not_say_is_an_error(asked, message):
         presets().preset_arguments(*asked)
 
 
-def test_the_frame_holds_every_choice():
-    module = presets()
-    frame = module.list_presets()
+def test_the_frame_has_a_row_for_each_argument_and_for_methods_without_any():
+    frame = presets().list_presets()
     assert list(frame.columns) == ["preset", "method", "network", "argument", "value", "source"]
-    for (preset, method), rows in frame.groupby(["preset", "method"]):
-        networks = [n for n in rows["network"].unique() if n is not None] or [None]
-        for network in networks:
-            said = rows[rows["network"].isna() | (rows["network"] == network)].dropna(subset=["argument"])
-            expected = dict(zip(said["argument"], said["value"], strict=True))
-            assert module.preset_arguments(preset, method, network) == expected
+    assert frame.loc[frame["argument"].isna(), "method"].tolist() == ["gradcam", "gradcam++", "eigencam"]
+    assert frame.loc[frame["method"] == "occlusion", "argument"].tolist() == ["window", "stride"]
 
 
 def test_every_choice_is_an_argument_of_its_method():
