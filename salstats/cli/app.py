@@ -12,6 +12,8 @@ from typing import Annotated, Any
 
 import typer
 
+from salstats.cli.reproduce import reproduce
+
 #: Characters of a message at most.
 _LONGEST = 2000
 _ABOUT = "Statistics for saliency maps: maps or files of per-case scores in, tidy tables out."
@@ -140,6 +142,13 @@ def make_app(wanted: str, flags: dict[str, str] | None = None) -> typer.Typer:
             body
         )
     app.command("demo", epilog="Example: salstats demo -o salstats-demo")(demo)
+    # a study has options of its own, which are not typer's
+    own = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
+    app.command(
+        "reproduce",
+        context_settings={**own, "obj": {} if flags is None else flags},
+        epilog="Example: salstats reproduce saporta2022 --data CheXlocalize --split val -o out",
+    )(reproduce)
     return app
 
 

@@ -1,33 +1,21 @@
-"""What the analyses share: errors in one line, folders by name, results written with what was warned of."""
+"""How options of the studies are read: folders by name, lists, values by method."""
 
 import argparse
-import warnings
-from collections.abc import Callable, Iterable
+import csv
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any
 
-from salstats.checks import SalstatsError, SalstatsWarning
-from salstats.display.export.figure_jobs import FigureJobs
+from salstats.checks import SalstatsError
 from salstats.display.text.labels import Labels
-from salstats.studies.items import INDEX, WARNINGS, Item, NotMade, write_items
+from salstats.studies.engine import FEWEST_REPLICATES
 
-
-class OneLine(argparse.ArgumentParser):
-    """The parser of an analysis, whose errors are one line that begins with its name."""
-
-    def __init__(self, name: str, description: str | None) -> None:
-        super().__init__(
-            prog=f"{name}.py", description=description, formatter_class=argparse.RawDescriptionHelpFormatter
-        )
-        self.name = name
-
-    def error(self, message: str) -> NoReturn:
-        """Say what is wrong and stop."""
-        self.exit(2, f"{self.name}: {message}\n")
+#: How a folder of a series is given by name.
+SERIES = "METHOD[:MODEL[:SEED]]=DIR"
 
 
 def named_folder(form: str, *, unnamed: bool = False) -> Callable[[str], tuple[str, str]]:
-    """Return a reader of both sides of NAME=DIR, whose error says the `form` that is wanted.
+    """A reader of both sides of NAME=DIR, whose error says the `form` that is wanted.
 
     With `unnamed`, DIR alone has an empty name: it is a folder of folders, see `folders`.
     """
@@ -44,7 +32,7 @@ def named_folder(form: str, *, unnamed: bool = False) -> Callable[[str], tuple[s
 
 
 def folders(given: Iterable[tuple[str, str]], flag: str) -> dict[str, str] | None:
-    """Return the folders of an option by name, each named once.
+    """The folders of an option by name, each named once.
 
     A folder without a name holds one for each series, called METHOD or METHOD_MODEL. A method that is known
     may hold underscores itself; else the last one cuts.
@@ -66,8 +54,42 @@ def folders(given: Iterable[tuple[str, str]], flag: str) -> dict[str, str] | Non
     return named or None
 
 
+def names_in(values: Sequence[str] | None) -> list[str] | None:
+    """A repeated or comma-separated option as a list; a name with a comma stands in double quotes."""
+    if values is None:
+        return None
+    parts = [part.strip() for row in csv.reader(values, skipinitialspace=True) for part in row or [""]]
+    if not all(parts):
+        raise SalstatsError(f"an empty name in {','.join(values)!r}")
+    return parts
+
+
+def of_methods(**given: list[str] | None) -> dict[str, Any]:
+    """The options of masks that are given: a value or file for all, or ig=100,lrp=80 by (None, method)."""
+    options: dict[str, Any] = {}
+    for name, values in given.items():
+        if values is None:
+            continue
+        if len(values) == 1 and ("=" not in values[0] or Path(values[0]).exists()):
+            options[name] = values[0]
+            continue
+        options[name] = {}
+        for text in names_in(values) or []:
+            method, equals, value = text.partition("=")
+            if not (method and equals and value) or (None, method) in options[name]:
+                raise SalstatsError(f"--{name} {text!r} should read like ig=100, each method once")
+            options[name][None, method] = value
+    return options
+
+
+def check_replicates(n_replicates: int) -> None:
+    """Raise where intervals could not be made of so few replicates."""
+    if n_replicates < FEWEST_REPLICATES:
+        raise SalstatsError(f"--replicates must be at least {FEWEST_REPLICATES}, not {n_replicates}")
+
+
 def _below(folder: Path) -> dict[str, str]:
-    """Return the folders in a folder by the series that their names say."""
+    """The folders in a folder by the series that their names say."""
     return {
         _series_name(p.name): str(p)
         for p in sorted(folder.iterdir())
@@ -76,7 +98,7 @@ def _below(folder: Path) -> dict[str, str]:
 
 
 def _series_name(folder: str) -> str:
-    """Return method[:model] from the name of a folder."""
+    """method[:model] of the name of a folder."""
     parts = folder.split("_")
     heads = ["_".join(parts[:n]) for n in range(len(parts), 0, -1)]
     labels = Labels()
@@ -85,23 +107,3 @@ def _series_name(folder: str) -> str:
     method = next(known, heads[min(1, len(heads) - 1)])
     model = folder[len(method) + 1 :]
     return f"{method}:{model}" if model else method
-
-
-def write_results(make: Callable[[], Iterable[Item]], folder: Path, *, jobs: int) -> None:
-    """Write the items that `make` returns, and the warnings that came meanwhile; print where they are.
-
-    What could not be made is printed too; where that is everything, SalstatsError is raised.
-    """
-    with warnings.catch_warnings(record=True) as caught, FigureJobs(jobs) as figures:
-        warnings.simplefilter("always", SalstatsWarning)
-        items = list(make())
-        said = [str(w.message) for w in caught if issubclass(w.category, SalstatsWarning)]
-        not_made = dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, NotMade))
-        if not items:
-            raise SalstatsError("; ".join(not_made) or "no result can be made")
-        write_items(items, folder, warned=said, figures=figures)
-    for sentence in not_made:
-        print(sentence)
-    print(f"{len(items)} items in {folder}; {INDEX} lists their files.")
-    if (folder / WARNINGS).is_file():
-        print(f"Warnings stand in {WARNINGS}.")

@@ -32,6 +32,7 @@ COMMANDS = [
     "auroc",
     "report",
     "demo",
+    "reproduce",
 ]
 #: Each command with the arguments that it needs.
 MINIMAL = {

@@ -1,1 +1,142 @@
-"""The results of lanfredi2021: its printed numbers from its workbooks, and its tables from raw recordings."""
+"""Bigolin Lanfredi et al. (2021): saliency maps against where radiologists looked."""
+
+import argparse
+import sys
+from pathlib import Path
+
+import salstats as ss
+from salstats.checks import check_count
+from salstats.studies.engine import Item, Opened, Parser, Study
+from salstats.studies.lanfredi2021.pictures import example, sampled_values, sampling_spread
+from salstats.studies.lanfredi2021.recordings import (
+    all_recordings,
+    all_scores,
+    bias_choice,
+    every_mean,
+    findings,
+    table,
+    table_2,
+)
+from salstats.studies.lanfredi2021.scored import PLAIN, SHUFFLED, Choice, load, study_phases
+from salstats.studies.lanfredi2021.workbooks import (
+    LAYOUTS,
+    NETWORKS_PRINTED,
+    design,
+    networks,
+    printed_table,
+    read_workbooks,
+    tables_printed,
+)
+from salstats.studies.options import SERIES, folders, named_folder
+
+_ABOUT = """\
+With --data: Tables 1 to 4 and the classification AUC of Appendix A from the study's workbooks, each
+compared with what it printed (exit 1 where a number differs, the row named; printed.csv), and the same
+means with intervals that take a case's 25 rows (5 readings x 5 networks) as one cluster: how sure the study
+is about other images, given its readings and its networks. The workbooks: python -c "from salstats import
+datasets; print(datasets.fetch_lanfredi2021())"
+
+With --raw: recordings in the REFLACX format (metadata_phase_*.csv, ID/fixations.csv,
+ID/chest_bounding_box.csv) and folders of maps. Every map, and each left-out reader (interobserver), is
+scored against the mean map of the other readers. Of a whole release phases 1 and 2 are read, as the study
+did: a third, of one reading an image, would make most of the centre bias. --phases 1,2,3 reads it, too. AUC
+and sAUC are exact; --samples N draws pixels as the study does (it drew 1000 + 1000).
+
+Example: salstats reproduce lanfredi2021 --data ../shared/data/lanfredi2021 -o out/lanfredi2021
+Example: salstats reproduce lanfredi2021 --raw main_data --maps gradcam_wag:ag:1=maps -o out/gaze --readers 5
+"""
+_ALL = "all images"
+#: Of the workbooks, in the order of the files.
+PRINTED_ITEMS = (
+    *(
+        Item(f"table{n}", f"Table {n}: {layout.title}", printed_table(n), slice=_ALL,
+             printed=tables_printed(n))
+        for n, layout in LAYOUTS.items()
+    ),
+    Item("networks", "Appendix A: classification AUC of the networks", networks, slice="test images",
+         printed=NETWORKS_PRINTED),
+    Item("design", "Intervals with cases as clusters beside the study's", design, slice=_ALL),
+)  # fmt: skip
+#: Of recordings.
+RAW_ITEMS = (
+    Item("recordings", "Recordings", all_recordings, slice="all recordings"),
+    Item("scores", "Scores of each map against the mean map of the readers not left out", all_scores,
+         slice=_ALL),
+    Item("labels", "Findings by the majority of readers", findings, slice=_ALL),
+    Item("means_shuffled", "Every method, shuffled metrics", every_mean(SHUFFLED), slice=_ALL),
+    Item("means_centre", "Every method, metrics that reward the centre", every_mean(PLAIN), slice=_ALL),
+    Item("table1", f"Table 1: {LAYOUTS['1'].title}", table("1"), slice=_ALL),
+    Item("table2", "Table 2: Normal and abnormal images", table_2,
+         slice="normal and abnormal images, by the majority of readers"),
+    Item("table3", f"Table 3: {LAYOUTS['3'].title}", table("3"), slice=_ALL),
+    Item("table4", f"Table 4: {LAYOUTS['4'].title}", table("4"), slice=_ALL),
+    Item("center_bias_choice", "Centre bias of all cases, or of all others", bias_choice, slice=_ALL),
+    Item("example", "Example: where readers looked, their habit, a map and the lungs", example,
+         slice="one case"),
+    Item("sampling_spread", "Spread of sampled AUC by sample size", sampling_spread),
+    Item("sampled_values", "Sampled values around the exact one", sampled_values),
+)  # fmt: skip
+
+
+def _whole_numbers(text: str) -> list[int]:
+    """Whole numbers with commas between."""
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} should read like 1,2") from None
+
+
+def _add_options(parser: Parser) -> None:
+    """Add the options of both kinds of data."""
+    given = parser.add_mutually_exclusive_group(required=True)
+    given.add_argument("--data", type=Path, metavar="DIR", help="folder of the workbooks")
+    given.add_argument("--raw", type=Path, metavar="DIR", help="folder of the recordings")
+    add = parser.add_argument_group("with --raw").add_argument
+    for name, what in (
+        ("--maps", "maps of a method, a file per image"),
+        ("--class-maps", "maps of all classes, with probabilities, to be mixed in each way"),
+        ("--masks", "masks of a method, scored as maps of 0 and 1"),
+    ):
+        add(name, type=named_folder(SERIES), action="append", default=[], metavar=SERIES,
+            help=f"{what}; may be repeated")  # fmt: skip
+    add("--lungs", type=Path, metavar="DIR", help="lung segmentations, whose convex hull is the baseline")
+    add("--padded", action=argparse.BooleanOptionalAction,
+        help="square maps are of the image padded to a square, or stretched to one")  # fmt: skip
+    add("--phases", type=_whole_numbers, action="extend", metavar="N,N",
+        help="only these phases (1,2 where there are any of them)")  # fmt: skip
+    add("--readers", type=int, metavar="N", help="score only images with exactly N readers (5 in the study)")
+    add("--center-bias", choices=("all", "others"), default="all",
+        help="mean of all cases' maps as in the study, or of all other cases' (all)")  # fmt: skip
+    add("--samples", type=int, metavar="N", help="draw N + N pixels for AUC and sAUC (exact)")
+    add("--seed", type=int, default=0, metavar="N", help="seed of the draws (0)")
+    add("--replicates", type=int, default=100, metavar="N", help="samples behind each SD (100)")
+
+
+def _open(options: argparse.Namespace) -> Opened:
+    """Read the workbooks, or find the recordings, which are scored later."""
+    if options.data is not None:
+        books = read_workbooks(options.data)
+        return Opened(PRINTED_ITEMS, frozenset(), lambda: books)
+    check_count(options.replicates, "n_replicates", 2)
+    study = ss.read_gaze(
+        options.raw,
+        maps=folders(options.maps, "--maps"),
+        masks=folders(options.masks, "--masks"),
+        class_maps=folders(options.class_maps, "--class-maps"),
+        lungs=options.lungs,
+        padded=options.padded,
+        phases=options.phases or study_phases(options.raw),
+    )
+    choice = Choice(options.readers, options.center_bias, options.samples, options.seed, options.replicates)
+    progress = sys.stderr.isatty()
+    return Opened(RAW_ITEMS, frozenset(), lambda: load(study, choice, jobs=options.jobs, progress=progress))
+
+
+STUDY = Study(
+    key="lanfredi2021",
+    source="Bigolin Lanfredi et al. 2021, Comparing radiologists' gaze and saliency maps generated by "
+    "interpretability methods for chest x-rays, arXiv:2112.11716",
+    about=_ABOUT,
+    add_options=_add_options,
+    open=_open,
+)

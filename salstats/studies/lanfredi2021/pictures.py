@@ -1,27 +1,160 @@
-"""One case as pictures: where readers looked, where they look on any image, a map, and the lungs' hull."""
+"""Pictures of one case, and what sampling pixels costs on it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import plotnine as p9
 
-from salstats.checks import SalstatsError, ShapeError
-from salstats.display.plots import panels as shared
-from salstats.display.plots.panel_grid import caption_chars, wrapped_titles
+from salstats.checks import SalstatsError, ShapeError, check_columns
+from salstats.display.plots import panels
+from salstats.display.plots.jitter import even_share
+from salstats.display.plots.panel_grid import PanelGrid, caption_chars, panel_grid, wrapped_titles
 from salstats.display.plots.picture import geom_picture
-from salstats.display.plots.theme import PAGE_MM, TEXT_PT, figure_size, theme_salstats
+from salstats.display.plots.theme import (
+    COLUMN_MM,
+    PAGE_MM,
+    PALETTE,
+    REFERENCE,
+    TEXT_PT,
+    figure_size,
+    theme_salstats,
+)
+from salstats.display.tables.layout import Column, Table, build
+from salstats.display.text.format import count_text, counted, fixed_text
+from salstats.display.text.labels import Labels
 from salstats.images.pictures import printed_shape, resized
+from salstats.scoring.gaze_cases import ALL, GazeRule, Truths, bias_on, on_image
+from salstats.scoring.gaze_sampling import spread_of
+from salstats.studies.engine import Made
+from salstats.studies.lanfredi2021.scored import (
+    RAW_LABELS,
+    Recordings,
+    base_methods,
+    row_names,
+    without_blanks,
+)
+from salstats.studies.lanfredi2021.workbooks import LABELS
+from salstats.study import Case, Study, shape_of
 
+HULL = "convex"
 _COLOURS = "inferno"
-_EDGE_MM, _GAP_MM, _LINE_MM, _BAR_MM = 1.5, 2.0, 1.3 * TEXT_PT * shared.MM_PER_PT, 7.5
+_EDGE_MM, _GAP_MM, _LINE_MM, _BAR_MM = 1.5, 2.0, 1.3 * TEXT_PT * panels.MM_PER_PT, 7.5
 #: Below this width two pictures stand beside each other, else four.
 _WIDE_MM = 130.0
+#: Part of the distance between two sizes that their points take.
+_SPREAD = 0.5
+_SHARE = 0.8
+_NEEDED = ("method", "metric", "n_samples", "exact")
+
+
+def example(given: Recordings) -> Made:
+    """The case picked: mean fixation map, centre bias, the map and the hull of the lungs."""
+    study, pick, center_bias = given.study, given.pick, given.choice.center_bias
+    row = pick.iloc[0]
+    case = next(c for c in study if c.case == row["case"])
+    rule = GazeRule(
+        series=study.series,
+        metrics=("sauc",),
+        truth=ALL,
+        min_readers=1,
+        n_readers=None,
+        center_bias=center_bias,
+        n_samples=None,
+    )
+    truths = Truths(case, rule)
+    density = bias_on(case, truths, given.bias, rule).density
+    name = row_names(pick)[0]
+    pictures = {"Mean fixation map": truths.densities[0]}
+    if density is not None:
+        pictures["Centre bias"] = density
+    # the hull once, where it is the method itself
+    for method, title in {row["method"]: name, HULL: "Hull of the lungs"}.items():
+        shown = _map_of(study, case, method, row["mixing"])
+        if shown is not None:
+            pictures[title] = share_per_pixel(shown)
+    note = (
+        f"Case {case.case}, {counted(len(case.used), 'reader')}. Every picture sums to 1; maps are taken "
+        "above their least value."
+    )
+    table = Table(
+        ("Case",),
+        [(case.case,)],
+        [Column("Method", align="left"), Column("sAUC, mean over readers"), Column("Median of cases")],
+        [[name, fixed_text(row["score"], 3), fixed_text(row["target"], 3)]],
+    )
+    return Made(
+        without_blanks(pick),
+        build(table, "lanfredi2021"),
+        plot_pictures(pictures, note=note),
+        note=f"the case whose mean sAUC of {name} is nearest to the median; ties by name",
+    )
+
+
+def _map_of(study: Study, case: Case, method: str, mixing: str) -> np.ndarray | None:
+    """The first map of a method at the size of the image; None where there is none to show."""
+    wanted = [s for s in study.series if s.method == method]
+    wanted = [s for s in wanted if s.mixing == mixing] or wanted
+    given = {p.series: p for p in case.predictions}
+    maps = (given[s].read().saliency for s in wanted if s in given)
+    found = (on_image(saliency, shape_of(case)) for saliency in maps if saliency is not None)
+    return next((saliency for saliency in found if saliency is not None), None)
+
+
+def sampling_spread(given: Recordings) -> Made:
+    """The standard deviation of sampled areas by sample size, on the example."""
+    spread = spread_of(given.samples)
+    mean = spread.groupby(["metric", "n_samples"])["sd"].mean().unstack()
+    labels = Labels(RAW_LABELS)
+    table = Table(
+        ("Pixels drawn on either side",),
+        [(count_text(size),) for size in mean.columns],
+        [Column(labels.value("metric", m)) for m in mean.index],
+        [[fixed_text(mean.loc[m, size], 4) for m in mean.index] for size in mean.columns],
+        notes=["Standard deviation of the sampled value, mean over methods and readers."],
+    )
+    return Made(
+        spread,
+        build(table, "lanfredi2021"),
+        plot_spread(spread),
+        slice=f"case {given.pick['case'].iloc[0]}",
+        note="pixels drawn with replacement, as the study does (1,000 on either side)",
+    )
+
+
+def sampled_values(given: Recordings) -> Made | None:
+    """The sampled areas of one map against one truth around the exact ones."""
+    method, mixing = given.pick[["method", "mixing"]].iloc[0]
+    samples = base_methods(given.samples)
+    own = samples[samples["method"] == method]
+    if "mixing" in own and mixing in RAW_LABELS["mixing"] and (own["mixing"] == mixing).any():
+        own = own[own["mixing"] == mixing]
+    keys = [c for c in ("model", "seed", "mixing", "reader") if c in own]
+    first = own[keys].iloc[0]
+    shown = own[(own[keys].fillna("") == first.fillna("")).all(axis=1)].reset_index(drop=True)
+    if shown["estimate"].isna().all():
+        return None
+    labels = Labels(RAW_LABELS)
+    sizes = shown.groupby(["metric", "n_samples"])["estimate"].describe()[["mean", "std", "min", "max"]]
+    table = Table(
+        ("Metric", "Pixels drawn on either side"),
+        [(labels.value("metric", m), count_text(n)) for m, n in sizes.index],
+        [Column("Mean"), Column("SD"), Column("Smallest"), Column("Largest"), Column("Exact")],
+        [
+            [
+                *(fixed_text(v, 4) for v in row),
+                fixed_text(shown.loc[shown["metric"] == key[0], "exact"].iloc[0], 4),
+            ]
+            for key, row in zip(sizes.index, sizes.to_numpy(), strict=True)
+        ],
+    )
+    case = given.pick["case"].iloc[0]
+    return Made(shown, build(table, "lanfredi2021"), plot_samples(shown), slice=f"case {case}")
 
 
 def share_per_pixel(values: np.ndarray) -> np.ndarray:
-    """Return a map as shares of its sum above its least value; a constant one is the same everywhere.
+    """A map as shares of its sum above its least value; a constant one is the same everywhere.
 
     A density, whose least value may be above 0, is to be divided by its sum instead.
     """
@@ -79,8 +212,8 @@ def plot_pictures(pictures: Mapping[str, np.ndarray], *, note: str = "", width: 
         }
     )
     key = pd.DataFrame({"picture": titles[[0, 0]], "share": [0.0, largest / 10.0**power], "at": 0.0})
-    text = shared.caption([note], caption_chars(width, 3)) if note else ""
-    height = 2 * _EDGE_MM + nrow * tall + strips + (nrow - 1) * _GAP_MM + _BAR_MM + shared.caption_mm(text)
+    text = panels.caption([note], caption_chars(width, 3)) if note else ""
+    height = 2 * _EDGE_MM + nrow * tall + strips + (nrow - 1) * _GAP_MM + _BAR_MM + panels.caption_mm(text)
     exponent = f" \u00d7 10{_superscript(power)}" if power else ""
     guide = p9.guide_colorbar(
         position="bottom",
@@ -129,7 +262,167 @@ def plot_pictures(pictures: Mapping[str, np.ndarray], *, note: str = "", width: 
 
 
 def _superscript(power: int) -> str:
-    """Return a whole number in superscript."""
+    """A whole number in superscript."""
     return str(power).translate(
         str.maketrans("-0123456789", "\u207b\u2070¹²³\u2074\u2075\u2076\u2077\u2078\u2079")
     )
+
+
+def plot_spread(spread: pd.DataFrame, *, width: float = COLUMN_MM) -> p9.ggplot:
+    """The standard deviation of sampled AUC and sAUC by sample size, both axes logarithmic.
+
+    Parameters
+    ----------
+    spread : DataFrame
+        Of `sampling_spread`. Over cases, readers, models and mixings the mean is shown.
+    width : float
+        Of the figure in mm.
+
+    Returns
+    -------
+    ggplot
+        Its `data` are the means: `panel, name, n_samples, sd`. A dashed line has the slope that samples of
+        independent pixels have, SD = constant / sqrt(n), through the middle of the values.
+    """
+    check_columns(spread, [*_NEEDED, "sd"], "spread")
+    labels = Labels(LABELS)
+    rows = spread[spread["sd"] > 0]
+    if rows.empty:
+        raise SalstatsError("spread has nothing to draw: no sampled value differs from another")
+    means = rows.groupby(["metric", "method", "n_samples"], as_index=False)["sd"].mean()
+    methods = labels.order("method", means["method"])
+    # a page has room for whole names
+    whole = {m: panels.plain(labels.value("method", m)) for m in methods}
+    texts = panels.method_labels(labels, methods) if width <= COLUMN_MM else whole
+    means["name"] = pd.Categorical([texts[m] for m in means["method"]], list(texts.values()), ordered=True)
+    means["panel"] = labels.categorical(means, "metric")
+    grid = panel_grid(list(means["panel"].cat.categories), width=width)
+    line = _root_line(means)
+    sizes = sorted(means["n_samples"].unique())
+    marks = panels.mark_scales(texts)
+    if width > COLUMN_MM:
+        ncol = panels.legend_columns(list(texts.values()), width - 3)
+        marks.append(p9.guides(**{g: p9.guide_legend(ncol=ncol, byrow=True) for g in ("color", "shape")}))
+    legend = -(-len(texts) // panels.legend_columns(list(texts.values()), width - 3)) * _legend_line(texts)
+    note = panels.caption([_of(rows), "Dashed: 1 / √n.", _missing(spread)], caption_chars(width))
+    tall = grid.panel_height(_SHARE)
+    ends = (float(means["sd"].min()), float(means["sd"].max()))
+    return (
+        p9.ggplot(means, p9.aes("n_samples", "sd", color="name", shape="name"))
+        + p9.geom_line(size=0.4, show_legend=False)
+        + p9.geom_point(size=1.4, stroke=0)
+        + p9.geom_line(
+            p9.aes("n_samples", "sd"), line, color=REFERENCE, size=0.4, linetype="dashed", inherit_aes=False
+        )
+        + p9.scale_x_log10(
+            breaks=sizes, labels=_fitting(sizes, grid.panel_width), minor_breaks=[], expand=(0.09, 0)
+        )
+        + p9.scale_y_log10(
+            breaks=panels.log_breaks(ends, tall), labels=panels.log_texts, minor_breaks=[], expand=(0.04, 0)
+        )
+        + p9.labs(x="Pixels drawn on either side", y="SD of the sampled value", caption=note)
+        + theme_salstats()
+        + marks
+        + p9.theme(legend_key_width=9, legend_key_height=8)
+        + _single(grid)
+        + figure_size(width, grid.height(tall) + legend + panels.caption_mm(note))
+    )
+
+
+def plot_samples(samples: pd.DataFrame, *, width: float = COLUMN_MM) -> p9.ggplot:
+    """Return sampled values of one map against one truth by sample size, the exact value as a line.
+
+    Parameters
+    ----------
+    samples : DataFrame
+        Of `sampled_scores`, the rows of one case, series and reader.
+    width : float
+        Of the figure in mm.
+
+    Returns
+    -------
+    ggplot
+        Its `data` are the values with the place at which they are drawn.
+    """
+    check_columns(samples, [*_NEEDED, "case", "reader", "replicate", "estimate"], "samples")
+    rows = samples[samples["estimate"].notna()].reset_index(drop=True)
+    if rows.empty:
+        raise SalstatsError("samples has nothing to draw: every sampled value is undefined")
+    keys = [c for c in ("case", "method", "model", "seed", "mixing", "reader") if c in rows]
+    if len(rows[keys].drop_duplicates()) > 1:
+        raise SalstatsError("samples holds several maps or readers; keep the rows of one")
+    labels = Labels(LABELS)
+    sizes = sorted(rows["n_samples"].unique())
+    place = rows["n_samples"].map({size: i for i, size in enumerate(sizes)})
+    share = even_share([rows["metric"], rows["n_samples"]])
+    rows["at"] = place + _SPREAD * (share - 0.5)
+    rows["panel"] = labels.categorical(rows, "metric")
+    grid = panel_grid(list(rows["panel"].cat.categories), width=width, free=True)
+    exact = rows.drop_duplicates("panel")[["panel", "exact"]]
+    first = rows.iloc[0]
+    note = panels.caption(
+        [
+            f"{labels.value('method', first['method'])}, case {first['case']}, reader {first['reader']} left "
+            f"out: {counted(rows['replicate'].nunique(), 'sample')} of each size.",
+            "Line: exact value.",
+        ],
+        caption_chars(width),
+    )
+    tall = grid.panel_height(_SHARE)
+    return (
+        p9.ggplot(rows, p9.aes("at", "estimate"))
+        + p9.geom_point(color=PALETTE[0], size=0.7, stroke=0, alpha=0.5)
+        + p9.geom_hline(p9.aes(yintercept="exact"), exact, color=REFERENCE, size=0.5)
+        + p9.scale_x_continuous(
+            breaks=range(len(sizes)),
+            labels=_fitting(sizes, grid.panel_width),
+            minor_breaks=[],
+            limits=(-0.5, len(sizes) - 0.5),
+            expand=(0.02, 0),
+        )
+        + p9.scale_y_continuous(minor_breaks=[], labels=panels.tick_texts)
+        + p9.labs(x="Pixels drawn on either side", y="Sampled value", caption=note)
+        + theme_salstats()
+        + _single(grid)
+        + figure_size(width, grid.height(tall) + panels.caption_mm(note))
+    )
+
+
+def _single(grid: PanelGrid) -> list[object]:
+    """The panels; a single one has its title too, which says the metric."""
+    return grid.facets("panel") or [p9.facet_wrap("panel")]
+
+
+def _root_line(means: pd.DataFrame) -> pd.DataFrame:
+    """The ends of a line constant / sqrt(n) in each panel, through the middle of its values."""
+    ends = np.array([means["n_samples"].min(), means["n_samples"].max()], dtype=np.float64)
+    parts = []
+    for panel, rows in means.groupby("panel", observed=True):
+        constant = np.exp(np.log(rows["sd"] * np.sqrt(rows["n_samples"])).mean())
+        parts.append(pd.DataFrame({"panel": panel, "n_samples": ends, "sd": constant / np.sqrt(ends)}))
+    line = pd.concat(parts, ignore_index=True)
+    return line.assign(panel=pd.Categorical(line["panel"], means["panel"].cat.categories, ordered=True))
+
+
+def _of(rows: pd.DataFrame) -> str:
+    """The sentence on what the means are over."""
+    parts = [counted(rows[c].nunique(), c) for c in ("case", "reader") if c in rows]
+    return f"Mean SD over {' and '.join(parts)}." if parts else ""
+
+
+def _missing(spread: pd.DataFrame) -> str:
+    """The sentence on what cannot be drawn."""
+    n = int((~(spread["sd"] > 0)).sum())
+    return f"Not drawn: {counted(n, 'row')} without spread." if n else ""
+
+
+def _legend_line(texts: dict[str, str]) -> float:
+    """The height of a row of the legend in mm."""
+    return max(panels.row_height_mm(0, t.count("\n") + 1) for t in texts.values())
+
+
+def _fitting(sizes: Sequence[float], room: float) -> list[str]:
+    """Return sizes of samples as text, every other one left out where they have no room in mm."""
+    texts = [count_text(size) for size in sizes]
+    fits = sum(panels.text_mm(text) + 1.5 for text in texts) <= room
+    return texts if fits else [text if i % 2 == 0 else "" for i, text in enumerate(texts)]

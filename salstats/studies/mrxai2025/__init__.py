@@ -1,1 +1,243 @@
-"""Every table and figure of Blake et al. 2025 (MRxaI, CEUR-WS 4059, paper 9) from its masks or scores."""
+"""Blake et al. (2025), MRxaI: explanation tools compared on brain MRI, and simulations of the measures."""
+
+import argparse
+import sys
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import salstats as ss
+from salstats.checks import SalstatsError
+from salstats.datasets import load_published
+from salstats.scoring.distances import DISTANCES, Spacing, distance_rule
+from salstats.studies.engine import Item, Opened, Parser
+from salstats.studies.engine import Study as Published
+from salstats.studies.mrxai2025.cases import keep_cases
+from salstats.studies.mrxai2025.comparison import (
+    Comparison,
+    cases,
+    compared,
+    empties,
+    failures,
+    figure_7,
+    figure_8,
+    paired,
+    table_1,
+)
+from salstats.studies.mrxai2025.estimates import Choice
+from salstats.studies.mrxai2025.simulations import Simulations, curves_of, masks_of
+from salstats.studies.options import check_replicates, named_folder
+from salstats.study import Study
+
+_ABOUT = """\
+With --simulations, which needs no data: Figs. 1 to 6, one irregular shape that is shifted, too small or too
+large, or both, drawn as masks and as curves of every measure.
+
+With --data or --scores: which cases are compared (those with the finding that the model gets right), Table
+1 (mean and SD, beside the printed ones), Fig. 7 (box plots), the share of empty explanations, paired
+differences from --reference with patients as clusters and Holm's correction, and the same with failed
+explanations at the worst score; with --data also Fig. 8, the worst, median, mean and best case by the
+Penalised Dice of the tool called rex, as in the study (without it by Dice of --reference), or by --pick.
+
+--data is a folder with one folder per patient, in it NAME.tif and NAME_mask.tif. The explanations come from
+tools outside: --masks are read as they are, of --maps a mask is made (--threshold). --predictions is a
+table with columns case, prob and, where it is there, label. The Hausdorff distance is over all pixels of
+both masks, as in the study's equation 3 (--points boundary: over outlines, as salstats score has it; the
+two differ where a mask has holes). The Penalised Dice is a reconstruction from the study's text; of tools
+it has no size penalty, as printed.
+
+Example: salstats reproduce mrxai2025 --simulations -o out
+Example: salstats reproduce mrxai2025 --data lgg --masks rex=rex --maps gradcam=cams -o out
+"""
+#: How a folder is given by name.
+_FORM = "TOOL=DIR"
+METRICS = ("dice", "iou", "hausdorff", "pdc")
+#: No penalty of size, as printed.
+UNPENALISED = {"alpha": 0.0, "beta": 0.0}
+#: Of the Hausdorff distance: all pixels of both sets, equation 3.
+STUDY_POINTS = "foreground"
+#: Options that belong to --data.
+_OF_DATA = ("masks", "maps", "predictions", "spacing", "points", "pick")
+_DRAWN, _SIZED, _BOTH = (
+    ("distance",),
+    ("size_linear", "size_piecewise"),
+    ("both_linear_truth1", "both_linear_truthmid", "both_piecewise"),
+)
+_SHIFTED, _SIZE = "an explanation that is shifted", "an explanation that is too small or too large"
+_EITHER = "an explanation that is shifted and of another size"
+#: The simulations, in the order of the files.
+SIMULATION_ITEMS = tuple(
+    Item(f"figure_{number}", f"Fig. {number}: {what}", make, slice="drawn masks")
+    for number, what, make in (
+        (1, f"masks of {_SHIFTED}", masks_of(*_DRAWN)),
+        (2, f"measures of {_SHIFTED}", curves_of(*_DRAWN)),
+        (3, f"masks of {_SIZE}", masks_of(*_SIZED)),
+        (4, f"measures of {_SIZE}", curves_of(*_SIZED)),
+        (5, f"masks of {_EITHER}", masks_of(*_BOTH)),
+        (6, f"measures of {_EITHER}", curves_of(*_BOTH)),
+    )
+)
+#: Of tools; Fig. 8 needs the study itself.
+FILES = "images and masks of --data"
+COMPARISON_ITEMS = (
+    Item("cases", "Cases that the tools are compared on", compared(cases)),
+    Item("table_1", "Table 1: mean (SD) of each tool and metric", compared(table_1)),
+    Item("figure_7", "Fig. 7: scores of each tool and metric", compared(figure_7)),
+    Item("empty", "Empty explanations: share of each tool", compared(empties)),
+    Item("differences", "Paired differences from the reference", compared(paired)),
+    Item("sensitivity", "Failed explanations left out, or at the worst score", compared(failures)),
+    Item("examples", "Fig. 8: examples", lambda data: figure_8(data.comparison), needs=(FILES,)),
+)
+
+
+@dataclass(frozen=True)
+class Data:
+    """What was asked for: the simulations are drawn when one of them is made."""
+
+    comparison: Comparison | None = None
+
+    @cached_property
+    def simulations(self) -> Simulations:
+        """Masks of every kind of simulation."""
+        return Simulations()
+
+
+def _number_or(text: str) -> float | str:
+    """A number, or the text where it is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _tool_and_metric(text: str) -> tuple[str, str]:
+    """Both sides of TOOL:METRIC."""
+    tool, _, metric = text.rpartition(":")
+    if not tool or not metric:
+        raise argparse.ArgumentTypeError(f"{text!r} is not TOOL:METRIC")
+    return tool, metric
+
+
+def _add_options(parser: Parser) -> None:
+    """Add where the tools' explanations or scores come from, and how they are compared."""
+    add = parser.add_argument
+    add("--simulations", action="store_true", help="the simulations, which need no data")
+    add("--data", type=Path, metavar="DIR", help="the study: images and truths, a folder per patient")
+    add("--scores", type=Path, metavar="FILE", help="scores of tools, where they are there already")
+    for name, what in (("--masks", "masks of a tool, as they are"), ("--maps", "maps of a method")):
+        add(name, type=named_folder(_FORM), action="append", default=[], metavar=_FORM,
+            help=f"{what}, a file per case; may be repeated")  # fmt: skip
+    add("--predictions", type=Path, metavar="FILE", help="the model's probability of each case")
+    add("--cutoff", type=float, default=0.5, metavar="P", help="probability of a positive answer (0.5)")
+    add("--threshold", type=_number_or, default="otsu", metavar="T", help="makes a map a mask (otsu)")
+    add("--spacing", type=_number_or, metavar="MM|FILE",
+        help="size of a pixel: mm, or a table with case, row_mm, col_mm (distances in pixels)")  # fmt: skip
+    add("--points", choices=("foreground", "boundary", "boundary8"),
+        help="what the Hausdorff distance runs between (foreground: all pixels, as the study)")  # fmt: skip
+    add("--pick", type=_tool_and_metric, metavar="TOOL:METRIC",
+        help="whose scores pick the examples of --data (rex:pdc, as in the study)")  # fmt: skip
+    add("--reference", default="gradcam", metavar="TOOL", help="the tool compared with (gradcam)")
+    add("--interval", default="t", choices=("t", "percentile", "bca", "studentized"),
+        help="of means and differences (t: patients as clusters, also with few of them)")  # fmt: skip
+    add("--replicates", type=int, default=1000, metavar="N", help="bootstrap replicates (1000)")
+
+
+def check_options(options: argparse.Namespace) -> None:
+    """Raise where options do not go together."""
+    if options.data is not None and options.scores is not None:
+        raise SalstatsError("--data is scored here, --scores are scores already; name one of them")
+    if options.data is None and options.scores is None and not options.simulations:
+        raise SalstatsError("nothing to do: name --simulations, --data or --scores")
+    if options.data is None and any(getattr(options, name) for name in _OF_DATA):
+        raise SalstatsError(f"{', '.join(f'--{name}' for name in _OF_DATA)} belong to --data")
+    if options.data is not None and not options.masks + options.maps:
+        raise SalstatsError("--data needs explanations: --masks TOOL=DIR or --maps TOOL=DIR")
+    check_replicates(options.replicates)
+    for name in ("masks", "maps"):
+        tools = [tool for tool, _ in getattr(options, name)]
+        if len(set(tools)) < len(tools):
+            raise SalstatsError(f"--{name} names a tool twice ({', '.join(tools)})")
+
+
+def score_data(study: Study, options: argparse.Namespace) -> pd.DataFrame:
+    """The scores of the study's four metrics."""
+    return ss.score(
+        study,
+        metrics=METRICS,
+        threshold=options.threshold,
+        spacing=options.spacing,
+        pdc=UNPENALISED,
+        points=options.points or STUDY_POINTS,
+        jobs=options.jobs,
+        progress=sys.stderr.isatty(),
+    )
+
+
+def images_of(study: Study, folder: Path) -> dict[str, Path]:
+    """The image of each case, which lies beside its mask."""
+    found = {path.stem: path for path in folder.glob("*/*") if path.suffix.lower() in (".tif", ".tiff")}
+    return {c.case: found[c.case] for c in study if c.case in found}
+
+
+def diagonals_of(study: Study, spacing: Spacing = None) -> pd.Series:
+    """The diagonal of each case's image, by case, in pixels or, with `spacing`, in mm."""
+    sized = {c.case: c.shape for c in study if c.shape is not None}
+    rule = distance_rule(DISTANCES, list(sized), spacing=spacing)
+    found = {case: rule.diagonal(shape, case) for case, shape in sized.items()}
+    return pd.Series(found, dtype=np.float64)
+
+
+def compare(study: Study | None, options: argparse.Namespace) -> Comparison:
+    """The tools' scores of a study, or of a file, on the cases that are compared."""
+    choice = Choice(
+        options.reference,
+        options.replicates,
+        options.interval,
+        unpenalised=study is not None,
+        pick=options.pick,
+    )
+    scores = ss.read_scores(options.scores) if study is None else score_data(study, options)
+    scored = keep_cases(scores, reference=options.reference, cutoff=options.cutoff)
+    printed = load_published("mrxai2025_dice")
+    if study is None:
+        return Comparison(scored, choice, printed)
+    return Comparison(
+        scored,
+        choice,
+        printed,
+        study=study,
+        diagonals=diagonals_of(study, options.spacing),
+        images=images_of(study, options.data),
+        # scale bars are of square pixels of one size
+        spacing=float(options.spacing) if isinstance(options.spacing, int | float) else None,
+    )
+
+
+def _open(options: argparse.Namespace) -> Opened:
+    """Read the study, where one is named; it is scored later."""
+    check_options(options)
+    drawn = SIMULATION_ITEMS if options.simulations else ()
+    if options.data is None and options.scores is None:
+        return Opened(drawn, frozenset(), Data)
+    study = None
+    if options.data is not None:
+        study = ss.read_mrxai2025(
+            options.data,
+            masks=dict(options.masks) or None,
+            maps=dict(options.maps) or None,
+            predictions=options.predictions,
+        )
+    there = frozenset() if study is None else frozenset({FILES})
+    return Opened((*drawn, *COMPARISON_ITEMS), there, lambda: Data(compare(study, options)))
+
+
+STUDY = Published(
+    key="mrxai2025",
+    source="Blake et al. 2025, MRxaI: black-box explainability for image classifiers in a medical setting",
+    about=_ABOUT,
+    add_options=_add_options,
+    open=_open,
+)

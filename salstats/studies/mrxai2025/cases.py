@@ -7,10 +7,14 @@ import pandas as pd
 
 from salstats.checks import ColumnError, SalstatsError, check_choice, check_numeric, quoted, warn
 from salstats.frames import KEY_COLUMNS, case_key, check_scores
-from salstats.metrics.registry import known_metric
+from salstats.metrics.registry import METRICS, known_metric
 from salstats.scoring.cases import ABSENT, EMPTY, NO_MAP, NO_MASK, NOT_FINITE
 from salstats.scoring.distances import DISTANCES
 
+#: What the penalised Dice is, said wherever one stands.
+RECONSTRUCTED = METRICS["pdc"].note
+#: Tools and metrics in print; the last is the share of empty explanations.
+NAMES = {"rex": "ReX", "empty_explanation": "Share of empty explanations"}
 #: Why a case is left out, beside the finding that is absent.
 FALSE_ALARM = "finding absent, and the model says otherwise"
 MISSED = "the model misses the finding"
@@ -54,7 +58,7 @@ class Scored:
 
 
 def keep_cases(scores: pd.DataFrame, *, reference: str, cutoff: float = 0.5) -> Scored:
-    """Return the scores of the cases that have the finding and that the model gets right.
+    """The scores of the cases that have the finding and that the model gets right.
 
     Parameters
     ----------
@@ -120,7 +124,7 @@ def keep_cases(scores: pd.DataFrame, *, reference: str, cutoff: float = 0.5) -> 
 
 
 def failed(kept: pd.DataFrame) -> pd.DataFrame:
-    """Return for each tool and case whether its explanation is empty, or was not given at all.
+    """For each tool and case whether its explanation is empty, or was not given at all.
 
     Returns
     -------
@@ -137,7 +141,7 @@ def failed(kept: pd.DataFrame) -> pd.DataFrame:
 
 
 def at_worst(kept: pd.DataFrame, diagonals: pd.Series | None = None) -> pd.DataFrame:
-    """Return the scores with every failed explanation at the worst score there is.
+    """The scores with every failed explanation at the worst score there is.
 
     Overlap and penalised Dice are 0, a distance is the diagonal of the image.
 
@@ -162,14 +166,14 @@ def at_worst(kept: pd.DataFrame, diagonals: pd.Series | None = None) -> pd.DataF
 
 
 def _least(metric: str) -> float:
-    """Return the lowest score of a metric of which more is better and 0 is nothing, else NaN."""
+    """The lowest score of a metric of which more is better and 0 is nothing, else NaN."""
     known = known_metric(metric)
     bounded = known is not None and known.larger_is_better and known.low == 0 and known.true_zero
     return 0.0 if bounded else float("nan")
 
 
 def _diagonals(kept: pd.DataFrame) -> pd.Series:
-    """Return the diagonal of each case's image in pixels, from the columns that say its size."""
+    """The diagonal of each case's image in pixels, from the columns that say its size."""
     nothing = pd.Series(dtype=np.float64)
     if not {"height", "width"} <= set(kept.columns):
         return nothing
@@ -180,7 +184,7 @@ def _diagonals(kept: pd.DataFrame) -> pd.Series:
 
 
 def _reasons(frame: pd.DataFrame) -> pd.Series:
-    """Return why each score is undefined, missing where it is not."""
+    """Why each score is undefined, missing where it is not."""
     undefined = frame["score"].isna()
     said = (
         frame["reason"].astype("str") if "reason" in frame.columns else pd.Series(pd.NA, frame.index, "str")
@@ -194,12 +198,12 @@ def _reasons(frame: pd.DataFrame) -> pd.Series:
 
 
 def _knows(frame: pd.DataFrame, column: str) -> bool:
-    """Return whether a column is there and says anything."""
+    """Whether a column is there and says anything."""
     return column in frame.columns and bool(frame[column].notna().any())
 
 
 def _left_out(frame: pd.DataFrame, cutoff: float) -> dict[str, str]:
-    """Return why each case is left out, those that are."""
+    """Why each case is left out, those that are."""
     label, prob = (_one_value(frame, column) for column in ("label", "prob"))
     absent = frame["reason"].eq(ABSENT).groupby(frame["case"]).any()
     unsaid = frame["reason"].eq(UNSAID).groupby(frame["case"]).all()
@@ -218,7 +222,7 @@ def _left_out(frame: pd.DataFrame, cutoff: float) -> dict[str, str]:
 
 
 def _one_value(frame: pd.DataFrame, column: str) -> dict[str, float]:
-    """Return the value of each case, which all its rows must share that have one."""
+    """The value of each case, which all its rows must share that have one."""
     if column not in frame.columns:
         return {}
     check_numeric(frame, column)
@@ -232,7 +236,7 @@ def _one_value(frame: pd.DataFrame, column: str) -> dict[str, float]:
 
 
 def _complete(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with one more for each tool that lacks a case which another tool has."""
+    """The rows with one more for each tool that lacks a case which another tool has."""
     if frame.empty:
         return frame
     ofcase = [c for c in frame.columns if c not in ("method", "metric", "score", "reason", *_OF_METHOD)]
@@ -245,3 +249,9 @@ def _complete(frame: pd.DataFrame) -> pd.DataFrame:
     if lacking.empty:
         return frame.reset_index(drop=True)
     return pd.concat([frame, lacking.assign(score=np.nan, reason=NO_ROW)], ignore_index=True)
+
+
+def in_note(*sentences: str) -> str:
+    """Sentences as the note of an item, which begins small and ends without a stop."""
+    text = " ".join(s for s in sentences if s).rstrip(".")
+    return f"{text[:1].lower()}{text[1:]}" if text[1:2].islower() else text

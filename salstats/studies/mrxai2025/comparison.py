@@ -1,81 +1,106 @@
-"""The tools compared: the cases, Table 1, Fig. 7, empty explanations and paired differences."""
+"""The tools compared: the cases, Table 1, Figs. 7 and 8, empty explanations, differences, failures."""
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import plotnine as p9
+from great_tables import GT
 
-from salstats.display.plots.box import plot_box
-from salstats.display.plots.decrease import plot_decrease
-from salstats.display.plots.flow import plot_flow
-from salstats.display.plots.forest import plot_forest
+import salstats as ss
 from salstats.display.tables import notes
-from salstats.display.tables.decrease import table_decrease
-from salstats.display.tables.describe import table_describe
-from salstats.display.tables.estimates import table_estimates
 from salstats.display.tables.layout import Column, Table, build
-from salstats.display.text.format import MISSING, count_range, count_text, fixed_text
-from salstats.display.text.labels import Labels
-from salstats.stats.case_flow import case_flow
-from salstats.stats.summaries import describe, summarize
-from salstats.studies.items import Item
-from salstats.studies.mrxai2025.cases import LEFT_OUT, Scored, failed
-from salstats.studies.mrxai2025.estimates import BY, Choice, differences, means, unit_of
-from salstats.studies.mrxai2025.sensitivity import sensitivity_item
-from salstats.studies.mrxai2025.words import (
-    EMPTY_SHARE,
-    TABLE_ID,
-    UNPENALISED,
-    digits_of,
-    in_note,
-    in_order,
-    labels_of,
+from salstats.display.text.format import (
+    MISSING,
+    count_range,
+    count_text,
+    fixed_text,
+    interval_text,
+    joined,
 )
+from salstats.display.text.labels import Labels
+from salstats.metrics.registry import METRICS
+from salstats.readers.case_images import ImageSource
+from salstats.scoring.distances import DISTANCES
+from salstats.studies.engine import Made
+from salstats.studies.mrxai2025.cases import LEFT_OUT, NAMES, Scored, failed, in_note
+from salstats.studies.mrxai2025.estimates import BY, Choice, differences, means, sensitivity, unit_of
+from salstats.study import Study
+
+#: Identifier of the tables.
+TABLE_ID = "mrxai2025"
+#: Metric of the share of empty explanations.
+EMPTY_SHARE = "empty_explanation"
+#: What the penalised Dice of the tools is, as the study has it.
+UNPENALISED = "Penalised Dice has no size penalty here (alpha = beta = 0), as printed."
+#: Both runs, by what stands before their columns.
+RUNS = {"": "Left out", "worst_": "At worst"}
+#: Height of a panel without its rows, of a row, and of a page.
+_PANEL_MM, _ROW_MM, _PAGE_MM = 17.0, 5.0, 225.0
 
 
-def comparison_items(
-    scored: Scored,
-    choice: Choice,
-    *,
-    printed: pd.DataFrame | None = None,
-    diagonals: pd.Series | None = None,
-) -> Iterator[Item]:
-    """Yield the results of a comparison of tools.
+@dataclass(frozen=True)
+class Comparison:
+    """Tools that are compared.
 
-    Parameters
+    Attributes
     ----------
     scored : Scored
         Of `keep_cases`.
     choice : Choice
     printed : DataFrame, optional
         Means as the study printed them: `method, dice_mean, dice_sd`.
+    study : Study, optional
+        What was scored, for examples.
     diagonals : Series, optional
         As for `at_worst`.
+    images : mapping, optional
+        The images behind the explanations.
+    spacing : float, optional
+        Millimetres per pixel, for the scale bars.
     """
-    kept = scored.kept
-    labels = labels_of(kept)
-    which = f"finding present, model right ({scored.cutoff:g})" if scored.by_model else "finding present"
-    for item in (
-        _cases(scored, choice, labels),
-        _table_1(kept, choice, labels, printed),
-        _boxes(kept, choice, labels),
-        _empties(kept, choice, labels),
-        _differences(kept, choice, labels),
-        sensitivity_item(kept, choice, labels, diagonals),
-    ):
+
+    scored: Scored
+    choice: Choice
+    printed: pd.DataFrame | None = None
+    study: Study | None = None
+    diagonals: pd.Series | None = None
+    images: ImageSource | None = None
+    spacing: float | None = None
+
+    @property
+    def kept(self) -> pd.DataFrame:
+        """The scores of the cases compared."""
+        return self.scored.kept
+
+    @property
+    def labels(self) -> dict[str, Any]:
+        """Labels of tools and metrics, distances with their unit."""
+        return labels_of(self.kept)
+
+
+def compared(make: Callable[[Comparison], Made]) -> Callable[[Any], Made]:
+    """An item of a comparison, which says of which cases it is and what its Penalised Dice is."""
+
+    def made(data: Any) -> Made:
+        own: Comparison = data.comparison
+        scored, found = own.scored, make(own)
+        which = f"finding present, model right ({scored.cutoff:g})" if scored.by_model else "finding present"
         # that the penalised Dice is a reconstruction, every table of it says itself
-        shows_pdc = item.key != "cases" and "pdc" in set(item.frame["metric"])
-        penalty = UNPENALISED if choice.unpenalised and shows_pdc else ""
-        note = in_note(f"{item.note.rstrip('.')}." if item.note else "", penalty)
-        yield replace(item, slice=item.slice or which, note=note)
+        shows_pdc = make is not cases and "pdc" in set(found.frame["metric"])
+        penalty = UNPENALISED if own.choice.unpenalised and shows_pdc else ""
+        note = in_note(f"{found.note.rstrip('.')}." if found.note else "", penalty)
+        return replace(found, slice=found.slice or which, note=note)
+
+    return made
 
 
-def _cases(scored: Scored, choice: Choice, labels: dict[str, Any]) -> Item:
-    """Return the flow of cases: which are left out, and why."""
-    flow = case_flow(scored.everything, reference=choice.reference, unit=unit_of(scored.everything))
+def cases(own: Comparison) -> Made:
+    """The flow of cases: which are left out, and why."""
+    scored, choice, labels = own.scored, own.choice, own.labels
+    flow = ss.case_flow(scored.everything, reference=choice.reference, unit=unit_of(scored.everything))
     first = scored.everything.drop_duplicates("case")
     by_case = scored.everything.groupby("case")["reason"].first()
     reasons = first["case"].map(by_case).where(lambda r: r.isin(LEFT_OUT))
@@ -92,19 +117,17 @@ def _cases(scored: Scored, choice: Choice, labels: dict[str, Any]) -> Item:
         ],
         apart={len(lines) - 1},
     )
-    return Item(
-        "cases",
-        "Cases that the tools are compared on",
+    return Made(
         flow,
         build(table, TABLE_ID),
-        plot_flow(flow, labels=Labels(labels), width=183),
+        ss.plot_flow(flow, labels=Labels(labels), width=183),
         slice="every case",
         note=_model_note(scored),
     )
 
 
 def _model_note(scored: Scored) -> str:
-    """Return by what cases are left out."""
+    """By what cases are left out."""
     if scored.by_model:
         return (
             f"The model says that the finding is there from a probability of {scored.cutoff:g} on. Cases it "
@@ -117,11 +140,10 @@ def _model_note(scored: Scored) -> str:
     )
 
 
-def _table_1(
-    kept: pd.DataFrame, choice: Choice, labels: dict[str, Any], printed: pd.DataFrame | None
-) -> Item:
-    """Return Table 1: mean (SD) of each tool and metric."""
-    found = means(kept, choice, printed)
+def table_1(own: Comparison) -> Made:
+    """Table 1: mean (SD) of each tool and metric."""
+    kept, choice, labels = own.kept, own.choice, own.labels
+    found = means(kept, choice, own.printed)
     names = Labels(labels)
     rows = in_order(found, names)
     beside = bool(found["printed_mean"].notna().any())
@@ -164,19 +186,16 @@ def _table_1(
             )
         ],
     )
-    return Item(
-        "table_1",
-        "Table 1: mean (SD) of each tool and metric",
+    return Made(
         found,
         build(table, TABLE_ID),
-        plot_forest(_drawable(found), labels=Labels(labels)),
-        slice="",
+        ss.plot_forest(_drawable(found), labels=Labels(labels)),
         note=f"n says how many explanations have a score{_patients_note(kept)}",
     )
 
 
 def _of_other_cases(found: pd.DataFrame) -> str:
-    """Return that means are not of the same cases, where they are not."""
+    """That means are not of the same cases, where they are not."""
     differ = (found.groupby("metric")["n"].nunique() > 1).any()
     return (
         "Where n differs, means are of different cases and cannot be compared: the paired differences can."
@@ -186,68 +205,63 @@ def _of_other_cases(found: pd.DataFrame) -> str:
 
 
 def _drawable(found: pd.DataFrame) -> pd.DataFrame:
-    """Return estimates without the columns that are none of an estimates frame."""
+    """Estimates without the columns that are none of an estimates frame."""
     special = ["sd", "n_cases", "n_empty", "share_empty", "n_not_given", "printed_mean", "printed_sd"]
     return found.drop(columns=special)
 
 
-def _boxes(kept: pd.DataFrame, choice: Choice, labels: dict[str, Any]) -> Item:
-    """Return Fig. 7: box plots."""
-    described = describe(kept, by=BY, unit=unit_of(kept))
-    return Item(
-        "figure_7",
-        "Fig. 7: scores of each tool and metric",
+def figure_7(own: Comparison) -> Made:
+    """Fig. 7: box plots."""
+    kept, choice, labels = own.kept, own.choice, own.labels
+    described = ss.describe(kept, by=BY, unit=unit_of(kept))
+    return Made(
         described,
-        table_describe(described, labels=Labels(labels)),
-        plot_box(kept, by=BY, reference=choice.reference, labels=Labels(_with_n(described, labels))),
-        slice="",
+        ss.table_describe(described, labels=Labels(labels)),
+        ss.plot_box(kept, by=BY, reference=choice.reference, labels=Labels(_with_n(described, labels))),
         note="explanations that are empty or not given have no score and are left out",
     )
 
 
 def _with_n(described: pd.DataFrame, labels: dict[str, Any]) -> dict[str, Any]:
-    """Return labels in which every tool says how many scores its boxes are of."""
+    """Labels in which every tool says how many scores its boxes are of."""
     names = Labels(labels)
     n = described.groupby("method")["n"]
     of = {m: f"{names.value('method', m)} (n = {count_range(rows.to_numpy(float))})" for m, rows in n}
     return {**labels, "method": {m: of[m] for m in names.order("method", described["method"])}}
 
 
-def _empties(kept: pd.DataFrame, choice: Choice, labels: dict[str, Any]) -> Item:
-    """Return the share of empty explanations of each tool."""
+def empties(own: Comparison) -> Made:
+    """The share of empty explanations of each tool."""
+    kept, labels = own.kept, own.labels
     rows = failed(kept)
     rows = rows[~rows["not_given"]]
     rows = rows.assign(metric=EMPTY_SHARE, score=rows["empty"].astype(np.float64)).reset_index(drop=True)
-    found = summarize(rows, by=BY, unit=unit_of(rows), interval="wilson")
-    return Item(
-        "empty",
-        "Empty explanations: share of each tool",
+    found = ss.summarize(rows, by=BY, unit=unit_of(rows), interval="wilson")
+    return Made(
         found,
-        table_estimates(found, n=True, directions={EMPTY_SHARE: "smaller"}, labels=Labels(labels)),
-        plot_forest(found, labels=Labels(labels)) + p9.labs(x="Share of empty explanations (95% CI)"),
-        slice="",
+        ss.table_estimates(found, n=True, directions={EMPTY_SHARE: "smaller"}, labels=Labels(labels)),
+        ss.plot_forest(found, labels=Labels(labels)) + p9.labs(x="Share of empty explanations (95% CI)"),
         note="an explanation is empty where the tool marks nothing, or where its score is undefined and no "
         "reason is given; what was not given at all is not counted here",
     )
 
 
-def _differences(kept: pd.DataFrame, choice: Choice, labels: dict[str, Any]) -> Item:
-    """Return the paired differences from the reference."""
+def paired(own: Comparison) -> Made:
+    """The paired differences from the reference."""
+    kept, choice, labels = own.kept, own.choice, own.labels
     found = differences(kept, choice)
-    return Item(
-        "differences",
-        f"Paired differences from {Labels(labels).value('method', choice.reference)}",
+    return Made(
         found,
-        table_decrease(found, labels=Labels(labels)),
-        plot_decrease(found, labels=Labels(labels)),
-        slice="",
+        ss.table_decrease(found, labels=Labels(labels)),
+        ss.plot_decrease(found, labels=Labels(labels)),
         note="pairs of two defined scores only: cases on which either tool failed do not count"
         f"{_floor_of_p(found, choice)}{_patients_note(kept)}",
+        title=f"Paired differences from {Labels(labels).value('method', choice.reference)}",
     )
 
 
 def _floor_of_p(found: pd.DataFrame, choice: Choice) -> str:
-    """Return how small a P value of replicates can be, where it is one."""
+    """How small a P value of replicates can be, where it is one."""
     if notes.single(found, "test") != "bootstrap":
         return ""
     least = f"{2 / (choice.n_replicates + 1):.2g}"
@@ -255,18 +269,170 @@ def _floor_of_p(found: pd.DataFrame, choice: Choice) -> str:
 
 
 def _limits(row: dict[str, Any]) -> str:
-    """Return an interval alone."""
+    """An interval alone."""
     low, high = (fixed_text(row[c], digits_of(row)) for c in ("conf_low", "conf_high"))
     return MISSING if MISSING in (low, high) else f"{low}, {high}"
 
 
 def _spread(mean: float, sd: float, digits: int, *, blank: bool = False) -> str:
-    """Return mean (SD)."""
+    """Mean (SD)."""
     if np.isnan(mean):
         return "" if blank else MISSING
     return f"{fixed_text(mean, digits)} ({fixed_text(sd, digits)})"
 
 
 def _patients_note(kept: pd.DataFrame) -> str:
-    """Return that no patients are resampled, as the end of a note; nothing where they are."""
+    """That no patients are resampled, as the end of a note; nothing where they are."""
     return "" if unit_of(kept) == "patient" else "; no patients are known, so that intervals resample cases"
+
+
+def failures(own: Comparison) -> Made:
+    """Means and differences with failures left out, and at the worst score."""
+    kept, choice, labels = own.kept, own.choice, own.labels
+    found = sensitivity(kept, choice, own.diagonals)
+    names = Labels(labels)
+    missing = [m for m in dict.fromkeys(kept["metric"]) if m not in set(found["metric"])]
+    whose = joined([names.value("metric", m) for m in missing])
+    lacking = f"; without a known worst score: {whose} (a distance needs the size of the images)"
+    lacking = lacking if missing else ""
+    changed = found[found["changed"].astype(bool)]
+    texts = [
+        f"{names.value('metric', r.metric)} of {names.value('method', r.method)} ({r.verdict} \u2192 "
+        f"{r.worst_verdict})"
+        for r in changed.itertuples()
+    ]
+    verdicts = f"the verdict changes for {joined(texts)}" if texts else "no verdict changes"
+    n_failed = int((failed(kept)[["empty", "not_given"]].any(axis=1)).sum())
+    return Made(
+        found,
+        _table_sensitivity(found, choice, names),
+        _figure_sensitivity(found, choice, labels) if _differ(found).any() else None,
+        note=f"{n_failed} explanations are empty or not given; at worst overlap and Penalised Dice are 0 and "
+        f"a distance is the diagonal of the image; {verdicts}{lacking}",
+    )
+
+
+def _table_sensitivity(found: pd.DataFrame, choice: Choice, names: Labels) -> GT:
+    """The table of both runs beside each other."""
+    rows = in_order(found, names)
+    ci = "Difference (95% CI)"
+    heads = tuple(RUNS.values())
+    columns = [Column(h, (side,)) for side in heads for h in ("n", "Mean", ci)]
+    cells = [[*_side(row, "", choice), *_side(row, "worst_", choice), _change(row)] for row in rows]
+    table = Table(
+        ("Tool",),
+        [(names.value("method", row["method"]),) for row in rows] or [("",)],
+        [*columns, Column("Verdict, where it changes", align="left")],
+        cells or [[MISSING] * 7],
+        groups=[names.value("metric", row["metric"]) for row in rows],
+        notes=[
+            notes.paragraph(
+                f"Differences from {names.value('method', choice.reference)}, paired; lower or higher where "
+                "the interval excludes 0 and P is below .05 after Holm's correction in each run "
+                f"({int(found['verdict'].notna().sum()) if 'verdict' in found else 0} tests).",
+                "Left out: means of the scores that each tool has, differences of pairs of two defined "
+                "scores. At worst: a failed explanation has overlap 0, and the image's diagonal as distance, "
+                "which is a convention: such a mean says above all how often a tool failed.",
+                notes.metric_note(found),
+            )
+        ],
+    )
+    return build(table, TABLE_ID)
+
+
+def _differ(found: pd.DataFrame) -> pd.Series:
+    """Which rows are differences that the failures change."""
+    if "verdict" not in found.columns:
+        return pd.Series(False, index=found.index)
+    return found["verdict"].notna() & (found["estimate"] != found["worst_estimate"])
+
+
+def _side(row: dict[str, Any], before: str, choice: Choice) -> list[str]:
+    """The cells of one run: n, mean, and the difference with its interval."""
+    digits = digits_of(row)
+    estimate, low, high = (row[f"{before}{c}"] for c in ("estimate", "conf_low", "conf_high"))
+    gap = interval_text(estimate, low, high, digits, "nature")
+    text = "" if row["method"] == choice.reference else gap
+    return [count_text(row[f"{before}n"]), fixed_text(row[f"{before}mean"], digits), text]
+
+
+def _change(row: dict[str, Any]) -> str:
+    """Both verdicts where they differ."""
+    return f"{row['verdict']} \u2192 {row['worst_verdict']}" if row["changed"] else ""
+
+
+def _figure_sensitivity(found: pd.DataFrame, choice: Choice, labels: dict[str, Any]) -> p9.ggplot:
+    """The differences that failures change, a panel per metric for as many as a page holds."""
+    of_tools = found[_differ(found)]
+    metrics = [row["metric"] for row in in_order(of_tools, Labels(labels))]
+    metrics = list(dict.fromkeys(metrics))
+    # a heading and a row for each run
+    tall = _PANEL_MM + 3 * _ROW_MM * of_tools["method"].nunique()
+    of_tools = of_tools[of_tools["metric"].isin(metrics[: max(int(_PAGE_MM // tall), 1)])]
+    shown = ("estimate", "conf_low", "conf_high", "conf_level", "interval", "unit")
+    sides = []
+    for before, run in RUNS.items():
+        side = of_tools[BY].assign(run=run, term="difference")
+        sides.append(
+            side.assign(**{c: of_tools[f"{before}{c}"] for c in shown}, n=of_tools[f"{before}n_pairs"])
+        )
+    order = Labels({**labels, "run": list(RUNS.values())})
+    reference = Labels(labels).value("method", choice.reference)
+    tools = list(dict.fromkeys(of_tools["method"]))
+    # a single tool has no heading of its own
+    whose = f"Difference of {Labels(labels).value('method', tools[0])}" if len(tools) == 1 else "Difference"
+    what = p9.labs(x=f"{whose} from {reference} (95% CI)")
+    return ss.plot_forest(pd.concat(sides, ignore_index=True), labels=order) + what
+
+
+def figure_8(own: Comparison) -> Made:
+    """Fig. 8: the cases whose score is the worst, nearest the median and the mean, and the best, drawn."""
+    assert own.study is not None
+    method, metric = own.choice.picked_by(own.kept)
+    rows = own.kept[own.kept["metric"] == metric].reset_index(drop=True)
+    picks = ss.pick_cases(rows, method=method, by="metric")
+    names = Labels(own.labels)
+    heading = names.value("metric", metric)
+    table = Table(
+        ("Pick",),
+        [(str(p).capitalize(),) for p in picks["pick"]],
+        [Column("Case", align="left"), Column(heading)],
+        [[row.case, fixed_text(row.score, 3)] for row in picks.itertuples()],
+        notes=[notes.paragraph(notes.how_note(picks, names), notes.metric_note(picks))],
+    )
+    tool = names.value("method", method)
+    figure = ss.plot_gallery(
+        own.study, picks, scores=rows, metric=metric, images=own.images, spacing=own.spacing, labels=names
+    )
+    return Made(
+        picks,
+        build(table, TABLE_ID),
+        figure,
+        title=f"Fig. 8: examples picked by {heading} of {tool}",
+        slice="cases compared",
+        note=in_note(
+            f"the case nearest to the worst, median, mean and best {heading} of {tool}; ties by name; an "
+            "explanation that is empty has no score.",
+            UNPENALISED if own.choice.unpenalised and metric == "pdc" else "",
+        ),
+    )
+
+
+def labels_of(scores: pd.DataFrame) -> dict[str, Any]:
+    """Labels of tools and metrics, distances with their unit."""
+    units = scores["distance_unit"].dropna().unique() if "distance_unit" in scores.columns else []
+    unit = f" ({units[0]})" if len(units) == 1 else ""
+    distances = {name: f"{METRICS[name].label}{unit}" for name in DISTANCES}
+    return {**NAMES, **distances}
+
+
+def in_order(found: pd.DataFrame, names: Labels) -> list[dict[str, Any]]:
+    """Rows by metric and tool in the order they stand."""
+    metrics, methods = (names.order(c, found[c]) for c in ("metric", "method"))
+    rows = found.to_dict("records")
+    return sorted(rows, key=lambda r: (metrics.index(r["metric"]), methods.index(r["method"])))
+
+
+def digits_of(row: dict[str, Any]) -> int:
+    """The decimals of a score."""
+    return 1 if row["metric"] in DISTANCES else 3

@@ -5,12 +5,10 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+import salstats as ss
 from salstats.checks import check_choice
 from salstats.display.text.labels import Labels
-from salstats.stats.contrasts import difference
-from salstats.stats.summaries import describe, summarize
-from salstats.studies.mrxai2025.cases import EMPTIES, NOT_GIVEN, at_worst, failed
-from salstats.studies.mrxai2025.words import NAMES
+from salstats.studies.mrxai2025.cases import EMPTIES, NAMES, NOT_GIVEN, at_worst, failed
 
 BY = ["metric", "method"]
 #: Whose scores pick the study's Fig. 8.
@@ -57,7 +55,7 @@ class Choice:
 
 
 def means(kept: pd.DataFrame, choice: Choice, printed: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Return mean and SD of each tool and metric, what they rest on, and what the study printed.
+    """Mean and SD of each tool and metric, what they rest on, and what the study printed.
 
     Returns
     -------
@@ -67,8 +65,8 @@ def means(kept: pd.DataFrame, choice: Choice, printed: pd.DataFrame | None = Non
         `printed_sd` beside Dice.
     """
     unit = unit_of(kept)
-    found = summarize(kept, by=BY, unit=unit, interval=choice.interval, n_replicates=choice.n_replicates)
-    spread = describe(kept, by=BY, unit=unit)[[*BY, "sd"]]
+    found = ss.summarize(kept, by=BY, unit=unit, interval=choice.interval, n_replicates=choice.n_replicates)
+    spread = ss.describe(kept, by=BY, unit=unit)[[*BY, "sd"]]
     counted = (
         failed(kept)
         .groupby("method")
@@ -82,8 +80,8 @@ def means(kept: pd.DataFrame, choice: Choice, printed: pd.DataFrame | None = Non
 
 
 def differences(scores: pd.DataFrame, choice: Choice) -> pd.DataFrame:
-    """Return the paired differences from the reference, Holm's correction over all of them."""
-    return difference(
+    """The paired differences from the reference, Holm's correction over all of them."""
+    return ss.difference(
         scores,
         reference=choice.reference,
         by="metric",
@@ -95,7 +93,7 @@ def differences(scores: pd.DataFrame, choice: Choice) -> pd.DataFrame:
 
 
 def sensitivity(kept: pd.DataFrame, choice: Choice, diagonals: pd.Series | None = None) -> pd.DataFrame:
-    """Return means and differences as they are, and with failed explanations at the worst score.
+    """Means and differences as they are, and with failed explanations at the worst score.
 
     Returns
     -------
@@ -115,7 +113,7 @@ def sensitivity(kept: pd.DataFrame, choice: Choice, diagonals: pd.Series | None 
         if rows.empty:
             return pd.DataFrame(columns=[*BY, "mean", "n", "changed"])
         rows = rows.reset_index(drop=True)
-        found = summarize(
+        found = ss.summarize(
             rows, by=BY, unit=unit_of(rows), interval=choice.interval, n_replicates=choice.n_replicates
         )
         gaps = differences(rows, choice)
@@ -128,13 +126,13 @@ def sensitivity(kept: pd.DataFrame, choice: Choice, diagonals: pd.Series | None 
 
 
 def unit_of(scores: pd.DataFrame) -> str | None:
-    """Return what is resampled: patients where they are known."""
+    """What is resampled: patients where they are known."""
     known = "patient" in scores.columns and bool(scores["patient"].notna().all())
     return "patient" if known else None
 
 
 def _printed(methods: Sequence[str] | pd.Series, printed: pd.DataFrame | None) -> pd.DataFrame:
-    """Return the printed mean and SD of Dice of the tools that the study has, by our names."""
+    """The printed mean and SD of Dice of the tools that the study has, by our names."""
     columns = [*BY, "printed_mean", "printed_sd"]
     if printed is None:
         return pd.DataFrame(columns=columns)
@@ -149,5 +147,5 @@ def _printed(methods: Sequence[str] | pd.Series, printed: pd.DataFrame | None) -
 
 
 def _bare(name: str) -> str:
-    """Return a name's letters and digits in lower case."""
+    """A name's letters and digits in lower case."""
     return "".join(c for c in name.lower() if c.isalnum())

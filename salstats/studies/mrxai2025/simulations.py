@@ -1,37 +1,54 @@
-"""The three simulations as tables and figures: Figs. 1 to 6."""
+"""Figs. 1 to 6: an explanation that is shifted, of another size, or both, as masks and as curves."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
+import plotnine as p9
 from great_tables import GT
 
+from salstats.display.plots import panels
+from salstats.display.plots.panel_grid import caption_chars, wrapped_text
+from salstats.display.plots.theme import (
+    GUIDE,
+    PAGE_MM,
+    PALETTE,
+    figure_size,
+    font,
+    theme_salstats,
+)
 from salstats.display.tables.layout import Column, Table, build
-from salstats.display.text.format import MISSING, count_text, fixed_text
+from salstats.display.text.format import MINUS, MISSING, count_text, fixed_text
+from salstats.images.pictures import outlines
 from salstats.scoring.distances import DISTANCES
-from salstats.scoring.mask_simulation import MaskSeries, count_masks, score_masks
-from salstats.studies.items import Item
-from salstats.studies.mrxai2025.simulation_figures import (
-    MEASURES,
-    measure_keys,
-    plot_curves,
-    plot_masks,
-    signed,
-)
-from salstats.studies.mrxai2025.words import ABBREVIATED, RECONSTRUCTED, VARIANTS, in_note, steps_note
+from salstats.scoring.mask_simulation import MaskSeries, count_masks, score_masks, simulate_masks
+from salstats.studies.engine import Made
+from salstats.studies.mrxai2025.cases import RECONSTRUCTED, in_note
 
-#: The study's figures: masks and curves, what they show, and the simulations in them.
-FIGURES = (
-    (1, 2, "an explanation that is shifted", ("distance",)),
-    (3, 4, "an explanation that is too small or too large", ("size_linear", "size_piecewise")),
-    (
-        5,
-        6,
-        "an explanation that is shifted and of another size",
-        ("both_linear_truth1", "both_linear_truthmid", "both_piecewise"),
-    ),
+ABBREVIATED = "PDC, Penalised Dice."
+#: The simulations' variants, by name.
+VARIANTS = {
+    "distance": "Shifted",
+    "size_linear": "Linear",
+    "size_piecewise": "Piecewise",
+    "both_linear_truth1": "Linear, truth of size 1",
+    "both_linear_truthmid": "Linear, truth of size 1.15",
+    "both_piecewise": "Piecewise",
+}
+#: Why there are several.
+STEPS = (
+    "The study's text has nine equal steps of size from 0.6 to 1.7 and says that the fifth has the truth's "
+    "size: none of these steps is 1 (the nearest, the fourth, is 1.0125; the fifth is 1.15)."
 )
-SLICE = "drawn masks"
+#: What each variant with sizes does.
+VARIANT_NOTES = {
+    "size_linear": "Linear: equal steps as in the text, truth of size 1.",
+    "size_piecewise": "Piecewise: equal steps to 1 and from 1 on, so that the fifth is the truth.",
+    "both_linear_truth1": "Linear, truth of size 1: equal steps as in the text.",
+    "both_linear_truthmid": "Linear, truth of size 1.15: the fifth step is the truth.",
+    "both_piecewise": "Piecewise: equal steps to 1 and from 1 on, so that the fifth is the truth.",
+}
 _DRAWN, _SHIFT = "One irregular shape, drawn anew at each place and size.", "Shift: down and to the right."
 #: Said in the heading, too: a table as CSV has no notes.
 _PDC = "PDC (rebuilt)"
@@ -46,42 +63,71 @@ _HEADINGS = {
     ("hd95", "", ""): Column("95th percentile", ("Distance, px",)),
     ("assd", "", ""): Column("average", ("Distance, px",)),
 }
+#: Measures in the order of the legend: text, colour, type of line and mark by metric, form and size penalty.
+_LOOKS: dict[tuple[str, str, str], tuple[str, str, Any, str]] = {
+    ("dice", "", ""): ("Dice", PALETTE[0], "solid", "o"),
+    ("pdc", "product", "with"): ("PDC, product", PALETTE[2], "solid", "^"),
+    ("pdc", "product", "without"): ("PDC, product, no size penalty", PALETTE[2], "dotted", "v"),
+    ("iou", "", ""): ("IoU", PALETTE[3], "dashed", "s"),
+    ("pdc", "mean", "with"): ("PDC, mean", PALETTE[4], "solid", "D"),
+    ("pdc", "mean", "without"): ("PDC, mean, no size penalty", PALETTE[4], "dotted", "P"),
+    ("hausdorff", "", ""): ("Hausdorff distance", "#000000", "solid", "o"),
+    ("hd95", "", ""): ("Its 95th percentile", "#555555", "dashed", "s"),
+    ("assd", "", ""): ("Average surface distance", "#888888", "dotted", "^"),
+}
+MEASURES = tuple(_LOOKS)
+_SHARES, _LENGTHS = "Agreement, 1 is perfect", "Distance in pixels, 0 is perfect"
+_TRUTH, _EXPLANATION = "Truth (outline)", "Explanation (filled)"
+#: Room of a panel's title and axis, and of the axis's title; height of a panel, and of all at most.
+_STRIP_MM, _AXIS_MM, _TITLE_MM, _PANEL_MM, _HIGHEST_MM = 6.0, 6.0, 5.0, 38.0, 160.0
+_EDGE_MM, _GAP_MM, _SIDE_MM, _LEGEND_MM = 1.5, 1.2, 9.0, 4.0
+#: Size of the text in a panel of masks.
+_SMALL_PT = 5.5
+#: Height of a panel of masks over that of the image, with the text below it.
+_BELOW = 1.15
 
 
-def simulation_items(series: Mapping[str, MaskSeries]) -> Iterator[Item]:
-    """Yield the masks and the curves of each kind of simulation.
+class Simulations:
+    """Masks of every kind of simulation, counted and scored."""
 
-    Parameters
-    ----------
-    series : mapping of str to MaskSeries
-        All of `simulate_masks`.
-    """
-    counted, scores = count_masks(series), score_masks(series)
-    for masks_number, curves_number, what, names in FIGURES:
+    def __init__(self) -> None:
+        """Draw, count and score all of them."""
+        self.series = simulate_masks()
+        self.sizes, self.scores = count_masks(self.series), score_masks(self.series)
+
+
+def masks_of(*names: str) -> Callable[[Any], Made]:
+    """The masks of some simulations, and their pixels."""
+
+    def make(data: Any) -> Made:
+        drawn: Simulations = data.simulations
+        sizes = drawn.sizes[drawn.sizes["simulation"].isin(names)].reset_index(drop=True)
+        figure = plot_masks({name: drawn.series[name] for name in names})
+        return Made(sizes, _table_sizes(sizes), figure, note=in_note(_DRAWN, steps_note(list(names))))
+
+    return make
+
+
+def curves_of(*names: str) -> Callable[[Any], Made]:
+    """Every measure of some simulations, as curves."""
+
+    def make(data: Any) -> Made:
+        scores = data.simulations.scores
+        curves = scores[scores["simulation"].isin(names)].reset_index(drop=True)
         note = in_note(_DRAWN, steps_note(list(names)))
-        sizes, curves = (f[f["simulation"].isin(names)].reset_index(drop=True) for f in (counted, scores))
-        yield Item(
-            f"figure_{masks_number}",
-            f"Fig. {masks_number}: masks of {what}",
-            sizes,
-            _table_sizes(sizes),
-            plot_masks({name: series[name] for name in names}),
-            slice=SLICE,
-            note=note,
-        )
-        yield Item(
-            f"figure_{curves_number}",
-            f"Fig. {curves_number}: measures of {what}",
-            curves,
-            _table_scores(curves),
-            plot_curves(curves),
-            slice=SLICE,
-            note=note,
-        )
+        return Made(curves, _table_scores(curves), plot_curves(curves), note=note)
+
+    return make
+
+
+def steps_note(simulations: list[str]) -> str:
+    """What has to be known of the sizes of some simulations, nothing where sizes do not change."""
+    said = [VARIANT_NOTES[name] for name in simulations if name in VARIANT_NOTES]
+    return " ".join([STEPS, *said]) if said else ""
 
 
 def _table_sizes(sizes: pd.DataFrame) -> GT:
-    """Return the pixels of truth, explanation and overlap of each step."""
+    """The pixels of truth, explanation and overlap of each step."""
     columns = {"n_truth": "Truth", "n_mask": "Explanation", "n_overlap": "Both"}
     table = Table(
         ("Step", "Shift, px", "Size"),
@@ -95,7 +141,7 @@ def _table_sizes(sizes: pd.DataFrame) -> GT:
 
 
 def _table_scores(scores: pd.DataFrame) -> GT:
-    """Return the measures of each step side by side."""
+    """The measures of each step side by side."""
     keyed = scores.assign(measure=measure_keys(scores))
     steps = keyed.drop_duplicates(["simulation", "step"])
     keys = zip(keyed["simulation"], keyed["step"], keyed["measure"], strict=True)
@@ -117,16 +163,293 @@ def _table_scores(scores: pd.DataFrame) -> GT:
 
 
 def _step(row: Mapping[Any, Any]) -> tuple[str, str, str]:
-    """Return the labels of a row."""
+    """The labels of a row."""
     return str(row["step"]), signed(row["shift"]), fixed_text(row["scale"], 4)
 
 
 def _groups(frame: pd.DataFrame) -> list[str]:
-    """Return the variant of each row where there are several."""
+    """The variant of each row where there are several."""
     several = frame["simulation"].nunique() > 1
     return [VARIANTS[name] for name in frame["simulation"]] if several else []
 
 
 def _value(score: float | None, measure: tuple[str, str, str]) -> str:
-    """Return a score as text."""
+    """A score as text."""
     return MISSING if score is None else fixed_text(score, 2 if measure[0] in DISTANCES else 3)
+
+
+def plot_masks(series: Mapping[str, MaskSeries]) -> p9.ggplot:
+    """The masks of some simulations: a row each, a panel per step, as wide as a page.
+
+    Parameters
+    ----------
+    series : mapping of str to MaskSeries
+        From `simulate_masks`.
+
+    Returns
+    -------
+    ggplot
+        Its `data` has a row per corner of an outline: `simulation, step, kind, line, x, y` (in pixels, y
+        downwards).
+    """
+    names = list(series)
+    height, width = next(iter(series.values())).truth.shape
+    lines = pd.concat([_outlines(name, one) for name, one in series.items()], ignore_index=True)
+    texts = pd.concat([_texts(name, one) for name, one in series.items()], ignore_index=True)
+    for frame in (lines, texts):
+        frame["simulation"] = pd.Categorical(frame["simulation"], names, ordered=True)
+    n_steps = max(len(one.masks) for one in series.values())
+    side = _SIDE_MM if len(names) > 1 else 0.0
+    panel = (PAGE_MM - 2 * _EDGE_MM - side - (n_steps - 1) * _GAP_MM) / n_steps
+    tall = _BELOW * panel * height / width
+    note = panels.caption(
+        [
+            "In each panel: shift down and to the right in pixels, size relative to the shape drawn "
+            f"(image {height} x {width}, drawn anew at each size).",
+            steps_note(names),
+        ],
+        caption_chars(PAGE_MM, 3),
+    )
+    strips = {name: wrapped_text(VARIANTS[name], tall, 3, 6.5) for name in names}
+    facets = (
+        p9.facet_grid("simulation", "step", labeller=p9.labeller(rows=lambda n: strips[n]))
+        if len(names) > 1
+        else p9.facet_grid(cols="step")
+    )
+    explanation, truth = (lines[lines["kind"] == kind] for kind in (_EXPLANATION, _TRUTH))
+    shape = p9.aes("x", "y", group="line")
+    inset = 0.006 * width
+    edges = texts.assign(left=inset, right=width - inset, top=inset, bottom=height - inset)
+    total = (
+        len(names) * tall
+        + (len(names) - 1) * _GAP_MM
+        + _STRIP_MM
+        + 2 * _EDGE_MM
+        + 6
+        + panels.caption_mm(note)
+    )
+    return (
+        p9.ggplot(lines, shape)
+        + p9.geom_rect(
+            p9.aes(xmin="left", xmax="right", ymin="top", ymax="bottom"),
+            edges,
+            fill="none",
+            color=GUIDE,
+            size=0.4,
+            inherit_aes=False,
+        )
+        + p9.geom_polygon(p9.aes(fill="kind"), explanation, alpha=0.55)
+        + p9.geom_path(p9.aes(color="kind"), truth, size=0.45)
+        + p9.geom_text(
+            p9.aes("x", "y", label="text"),
+            texts,
+            size=_SMALL_PT,
+            ha="left",
+            va="top",
+            family=font(),
+            inherit_aes=False,
+        )
+        + facets
+        + p9.scale_fill_manual([PALETTE[3]], limits=[_EXPLANATION], name="")
+        + p9.scale_color_manual(["#000000"], limits=[_TRUTH], name="")
+        + p9.scale_x_continuous(limits=(0, width), expand=(0, 0))
+        + p9.scale_y_reverse(limits=(_BELOW * height, 0), expand=(0, 0))
+        + p9.coord_fixed(expand=False)
+        + p9.labs(x="", y="", caption=note)
+        + theme_salstats()
+        + p9.theme(
+            axis_title=p9.element_blank(),
+            axis_text=p9.element_blank(),
+            axis_ticks=p9.element_blank(),
+            axis_line=p9.element_blank(),
+            panel_spacing=_GAP_MM / PAGE_MM,
+            plot_margin=_EDGE_MM / PAGE_MM,
+            plot_caption_position="plot",
+            legend_box="horizontal",
+            legend_box_spacing=1 / PAGE_MM,
+            strip_text_x=p9.element_text(ha="left", va="bottom"),
+            strip_text_y=p9.element_text(ha="center", va="center", ma="center", weight="normal", size=6.5),
+        )
+        + figure_size(PAGE_MM, total)
+    )
+
+
+def plot_curves(scores: pd.DataFrame, *, width: float = PAGE_MM) -> p9.ggplot:
+    """The measures of some simulations as curves: overlap beside distance, a row per simulation.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        From `score_masks`.
+    width : float
+        Width in mm; below 120 overlap and distance stand below each other.
+
+    Returns
+    -------
+    ggplot
+        Its `data` are the rows that are drawn, with `panel`, `measure` and `x`.
+    """
+    rows, left_out = _drawn(scores)
+    names = list(dict.fromkeys(rows["simulation"]))
+    by_shift = bool((rows["shift"] != 0).any())
+    rows["x"] = rows["shift"] if by_shift else rows["scale"]
+    measures = [_LOOKS[m] for m in MEASURES if _LOOKS[m][0] in set(rows["measure"])]
+    rows["measure"] = pd.Categorical(rows["measure"], [m[0] for m in measures], ordered=True)
+    n_columns = 2 if width >= 120 else 1
+    room = (width - 12 - (n_columns - 1) * 12) / n_columns
+    titles = _titles(rows, names, room)
+    rows["panel"] = pd.Categorical(
+        [titles[key] for key in zip(rows["simulation"], _sides(rows), strict=True)],
+        list(titles.values()),
+        ordered=True,
+    )
+    said = [_axis_note(rows, by_shift), left_out, steps_note(names), ABBREVIATED, RECONSTRUCTED]
+    caption = panels.caption(said, caption_chars(width, 3))
+    texts = [m[0] for m in measures]
+    # three lines of three: each form with and without penalty, and the distances
+    n_keys = min(panels.legend_columns(texts, width - 6), 3 if len(texts) == len(_LOOKS) else 4)
+    down = -(-len(titles) // n_columns)
+    lines = max(title.count("\n") for title in titles.values()) * 3.0
+    panel = float(np.clip(_HIGHEST_MM / down - _STRIP_MM - _AXIS_MM, 18.0, _PANEL_MM))
+    legend = 4.2 * -(-len(texts) // n_keys) + 3
+    total = down * (panel + _STRIP_MM + _AXIS_MM + lines) + _TITLE_MM + legend + panels.caption_mm(caption)
+    look = {"limits": texts, "name": ""}
+    guides = {g: p9.guide_legend(ncol=n_keys, byrow=True) for g in ("color", "shape", "linetype")}
+    breaks = sorted(rows["x"].unique()) if by_shift else [0.6, 0.8, 1.0, 1.2, 1.4, 1.6]
+    return (
+        p9.ggplot(rows, p9.aes("x", "score", color="measure", shape="measure", linetype="measure"))
+        + p9.geom_vline(p9.aes(xintercept="at"), _perfect(rows, by_shift), color=GUIDE, size=0.4)
+        + p9.geom_blank(p9.aes("x", "score"), _ends(rows), inherit_aes=False)
+        + p9.geom_line(size=0.55)
+        + p9.geom_point(size=1.2, stroke=0)
+        + p9.facet_wrap("panel", ncol=n_columns, scales="free_y")
+        + p9.scale_color_manual([m[1] for m in measures], **look)
+        + p9.scale_linetype_manual([m[2] for m in measures], **look)
+        + p9.scale_shape_manual([m[3] for m in measures], **look)
+        + p9.guides(**guides)
+        + p9.scale_x_continuous(breaks=breaks, minor_breaks=[], labels=panels.tick_texts)
+        + p9.scale_y_continuous(minor_breaks=[], labels=panels.tick_texts, expand=(0, 0, 0.03, 0))
+        + p9.labs(
+            x="Shift down and to the right, pixels" if by_shift else "Size relative to the truth",
+            y="",
+            caption=caption,
+        )
+        + theme_salstats()
+        + p9.theme(
+            axis_title_y=p9.element_blank(),
+            plot_caption_position="plot",
+            strip_text=p9.element_text(ha="left", va="bottom", ma="left"),
+            legend_key_width=16,
+            legend_box_spacing=2 / width,
+            panel_spacing_x=4 / width,
+            panel_spacing_y=4 / width,
+        )
+        + figure_size(width, total)
+    )
+
+
+def measure_keys(scores: pd.DataFrame) -> list[tuple[str, str, str]]:
+    """Each row's metric, form and size penalty, which together name a measure."""
+    parts = (scores["metric"], scores["form"].fillna(""), scores["size_penalty"].fillna(""))
+    return list(zip(*parts, strict=True))
+
+
+def _drawn(scores: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+    """The rows with their measure, without measures that another's curve would hide, and which."""
+    keys = measure_keys(scores)
+    rows = scores.assign(measure=[_LOOKS[key][0] for key in keys])
+    hidden = []
+    for form in ("product", "mean"):
+        penalised, plain = (
+            rows.loc[[key == ("pdc", form, power) for key in keys], "score"].to_numpy()
+            for power in ("with", "without")
+        )
+        if len(plain) and np.array_equal(penalised, plain):
+            hidden.append(_LOOKS[("pdc", form, "without")][0])
+    said = "PDC without size penalty is the same, as all sizes are." if hidden else ""
+    return rows[~rows["measure"].isin(hidden)].reset_index(drop=True), said
+
+
+def _sides(rows: pd.DataFrame) -> np.ndarray:
+    """For each row whether it is a share or a length."""
+    return np.where(rows["metric"].isin(DISTANCES), _LENGTHS, _SHARES)
+
+
+def _titles(rows: pd.DataFrame, names: list[str], room: float) -> dict[tuple[str, str], str]:
+    """The title of each panel by its simulation and side."""
+    titles = {}
+    for name in names:
+        for side in dict.fromkeys(_sides(rows)):
+            text = f"{VARIANTS[name]}: {side[:1].lower()}{side[1:]}" if len(names) > 1 else side
+            titles[(name, side)] = wrapped_text(text, room, 2, 7.0, bold=True)
+    return titles
+
+
+def _perfect(rows: pd.DataFrame, by_shift: bool) -> pd.DataFrame:
+    """Where each panel's guide stands: at the truth's place, or its size."""
+    return rows[["panel"]].drop_duplicates().assign(at=0.0 if by_shift else 1.0)
+
+
+def _ends(rows: pd.DataFrame) -> pd.DataFrame:
+    """The ends that the vertical axes reach: 0, and 1 of a share, the largest distance of all."""
+    ends = rows[["panel", "x"]].assign(side=_sides(rows)).drop_duplicates("panel")
+    longest = rows.loc[rows["metric"].isin(DISTANCES), "score"].max()
+    tops = ends.assign(score=np.where(ends["side"] == _SHARES, 1.0, longest))
+    return pd.concat([ends.assign(score=0.0), tops], ignore_index=True)
+
+
+def _axis_note(rows: pd.DataFrame, by_shift: bool) -> str:
+    """What the horizontal axis leaves unsaid."""
+    if not by_shift:
+        return "Grey line: the truth's size."
+    sizes = rows["scale"]
+    also = (
+        f" Along the axis the size grows from {fixed_text(sizes.min(), 1)} to {fixed_text(sizes.max(), 1)}."
+        if sizes.nunique() > 1
+        else ""
+    )
+    return f"Grey line: the truth's place.{also}"
+
+
+def _outlines(name: str, one: MaskSeries) -> pd.DataFrame:
+    """The outlines of truth and explanation of each step."""
+    parts = []
+    for step, mask in enumerate(one.masks, start=1):
+        for kind, drawn in ((_TRUTH, one.truth), (_EXPLANATION, mask)):
+            for i, line in enumerate(outlines(drawn)):
+                parts.append(
+                    pd.DataFrame(
+                        {
+                            "simulation": name,
+                            "step": step,
+                            "kind": kind,
+                            "line": f"{name} {step} {kind} {i}",
+                            "x": line[:, 1],
+                            "y": line[:, 0],
+                        }
+                    )
+                )
+    return pd.concat(parts, ignore_index=True)
+
+
+def _texts(name: str, one: MaskSeries) -> pd.DataFrame:
+    """What stands in the corner of each panel."""
+    height = one.truth.shape[0]
+    texts = [
+        f"{signed(shift)} px, \u00d7{fixed_text(scale, 2)}"
+        for shift, scale in zip(one.shifts, one.scales, strict=True)
+    ]
+    return pd.DataFrame(
+        {
+            "simulation": name,
+            "step": range(1, len(texts) + 1),
+            "text": texts,
+            "x": 0.0,
+            "y": 1.03 * height,
+        }
+    )
+
+
+def signed(number: float) -> str:
+    """A whole number of pixels with the sign of print."""
+    return f"{MINUS if number < 0 else '+' if number > 0 else ''}{abs(number):g}"

@@ -37,7 +37,7 @@ def plot_dots(
     note: str = "",
     guide: float | None = None,
 ) -> p9.ggplot:
-    """Return estimates with their limits, where they have any.
+    """Estimates with their limits, where they have any.
 
     Parameters
     ----------

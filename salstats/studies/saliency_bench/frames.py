@@ -1,20 +1,37 @@
 """The frames behind the tables: scores made ready, means, correlations between metrics, rankings."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+import salstats as ss
 from salstats.checks import ColumnError, SalstatsError, quoted, warn
 from salstats.datasets import load_published
-from salstats.stats.correlation import correlate
-from salstats.stats.ranks import rank_stability
-from salstats.stats.summaries import summarize
-from salstats.studies.saliency_bench.words import METRICS
+from salstats.display.text.labels import Labels
 from salstats.study import HUMAN
 
+#: The study's metrics as they are called here, in its order; of the pointing game there are two rules.
+METRICS = ("iou", "hit", "hit_any", "insertion")
+#: Metrics in print; others have the registry's label.
+HEADINGS = {
+    "iou": "mIoU",
+    "hit": "PG",
+    "hit_any": "PG (any maximum)",
+    "insertion": "iAUC",
+    "deletion": "dAUC",
+}
+_MEANT = {
+    "iou": "mIoU, mean intersection over union",
+    "hit": "share of maps whose first maximum lies in the truth",
+    "hit_any": "share of maps of which any maximum lies in the truth",
+    "insertion": "iAUC, area under the insertion curve",
+    "deletion": "dAUC, area under the deletion curve, where less is better",
+}
 #: What a mean is of.
 CELL = ("dataset", "model", "method", "metric")
 #: Fewest data sets that a correlation over them is of.
@@ -46,8 +63,63 @@ class Choice:
     interval: str = "percentile"
 
 
+@dataclass(frozen=True)
+class Means:
+    """What the tables are of: the mean of each data set, model, method and metric.
+
+    Attributes
+    ----------
+    means : DataFrame
+        Of `cell_means` or `printed_means`.
+    choice : Choice
+    scores : DataFrame, optional
+        Of `keep_scores`; printed means have none.
+    labels : mapping
+        Names and order of data sets, models and methods, as `Labels` takes them.
+    """
+
+    means: pd.DataFrame
+    choice: Choice
+    scores: pd.DataFrame | None = None
+    labels: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def printed(self) -> bool:
+        """Whether the means are printed ones."""
+        return self.scores is None
+
+    @cached_property
+    def names(self) -> Labels:
+        """The names and order of all that is shown."""
+        return labels_of(self.means, self.labels)
+
+    @property
+    def several(self) -> pd.DataFrame:
+        """The means of models with several methods, which can be ranked."""
+        return split_models(self.means)[0]
+
+    @property
+    def single(self) -> pd.DataFrame:
+        """The means of models with an explanation of their own."""
+        return split_models(self.means)[1]
+
+
+def of_scores(scores: pd.DataFrame, choice: Choice, metrics: Sequence[str] | None = None) -> Means:
+    """The means of a scores frame."""
+    kept = keep_scores(scores, metrics)
+    return Means(cell_means(kept, choice), choice, kept)
+
+
+def as_printed(choice: Choice) -> Means:
+    """The printed means, in the printed order."""
+    means = printed_means()
+    return Means(
+        means, choice, labels={c: list(dict.fromkeys(means[c])) for c in ("dataset", "model", "method")}
+    )
+
+
 def keep_scores(scores: pd.DataFrame, metrics: Sequence[str] | None = None) -> pd.DataFrame:
-    """Return the rows that are compared: of saliency methods, of the metrics asked for.
+    """The rows that are compared: of saliency methods, of the metrics asked for.
 
     Parameters
     ----------
@@ -114,14 +186,14 @@ def _warn_of_seeds(scores: pd.DataFrame) -> None:
 
 
 def cell_means(scores: pd.DataFrame, choice: Choice) -> pd.DataFrame:
-    """Return the mean of each data set, model, method and metric, as `summarize` does."""
-    return summarize(
+    """The mean of each data set, model, method and metric, as `summarize` does."""
+    return ss.summarize(
         scores, by=CELL, unit=choice.unit, interval=choice.interval, n_replicates=choice.n_replicates
     )
 
 
 def printed_means() -> pd.DataFrame:
-    """Return the printed Tables 2 and 4 as means, with the metrics' names of this package.
+    """The printed Tables 2 and 4 as means, with the metrics' names of this package.
 
     Returns
     -------
@@ -158,35 +230,61 @@ def correlations(means: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
     if table.empty or not pairs:
         columns = ["model", "method", "term", "estimate", "conf_low", "conf_high", "n", "x", "y"]
         return pd.DataFrame(columns=columns)
-    found = [correlate(table, x, y, by=["model", "method"], test="pearson") for x, y in pairs]
+    found = [ss.correlate(table, x, y, by=["model", "method"], test="pearson") for x, y in pairs]
     return pd.concat(found, ignore_index=True)
 
 
 def ranks_over_cases(scores: pd.DataFrame, choice: Choice) -> pd.DataFrame:
-    """Return the rank of each method per metric, data set and model, when cases are drawn again."""
-    several = _several_methods(scores)
-    return rank_stability(
+    """The rank of each method per metric, data set and model, when cases are drawn again."""
+    several = split_models(scores)[0]
+    return ss.rank_stability(
         several, by=["metric", "dataset", "model"], unit=choice.unit, n_replicates=choice.n_replicates
     )
 
 
 def ranks_over_data_sets(means: pd.DataFrame, choice: Choice) -> pd.DataFrame:
-    """Return the rank of each method per metric and model, when whole data sets are drawn again.
+    """The rank of each method per metric and model, when whole data sets are drawn again.
 
     A data set counts as one observation, whatever its size: its mean.
     """
-    several = _several_methods(means).rename(columns={"estimate": "score"})
+    several = split_models(means)[0].rename(columns={"estimate": "score"})
     table = several[[*CELL, "score"]].assign(case=several["dataset"].astype("str"))
-    return rank_stability(table, by=["metric", "model"], unit="dataset", n_replicates=choice.n_replicates)
+    return ss.rank_stability(table, by=["metric", "model"], unit="dataset", n_replicates=choice.n_replicates)
 
 
 def split_models(means: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the means of models with several methods, and of those with a single one (Table 4)."""
+    """The means of models with several methods, and of those with a single one (Table 4)."""
     n_methods = means.groupby("model", observed=True)["method"].transform("nunique")
     single = np.asarray(n_methods == 1)
     return means[~single].reset_index(drop=True), means[single].reset_index(drop=True)
 
 
-def _several_methods(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of models that have something to rank."""
-    return split_models(frame)[0]
+def labels_of(frame: pd.DataFrame, given: Mapping[str, Any] | None = None) -> Labels:
+    """The names of metrics, and of what else `given` says."""
+    found = list(dict.fromkeys(frame["metric"])) if "metric" in frame.columns else []
+    ordered = [m for m in METRICS if m in found] + [m for m in found if m not in METRICS]
+    metrics = {m: HEADINGS.get(m, Labels().value("metric", m)) for m in ordered}
+    if "hit_any" in metrics and "hit" not in metrics:
+        metrics["hit_any"] = HEADINGS["hit"]
+    return Labels({"metric": metrics, **(given or {})})
+
+
+def meant(metrics: Iterable[str], names: Labels) -> str:
+    """What the abbreviations of some metrics mean."""
+    said = []
+    for metric in dict.fromkeys(metrics):
+        if metric in ("hit", "hit_any"):
+            said.append(f"{names.value('metric', metric)}, pointing game: {_MEANT[metric]}")
+        elif metric in _MEANT:
+            said.append(_MEANT[metric])
+    return f"{'; '.join(said)}." if said else ""
+
+
+def in_order(frame: pd.DataFrame, columns: Sequence[str], names: Labels) -> pd.DataFrame:
+    """Rows in the order that the values of some columns stand in."""
+    places = {}
+    for column in columns:
+        order = {value: i for i, value in enumerate(names.order(column, frame[column]))}
+        places[column] = frame[column].map(order)
+    keys = pd.DataFrame(places)
+    return frame.iloc[keys.reset_index(drop=True).sort_values(list(columns), kind="stable").index]

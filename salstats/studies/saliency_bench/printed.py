@@ -1,39 +1,103 @@
-"""The printed Tables 2 and 3 held against each other: which correlations follow, and what would make them."""
+"""The printed Tables 2 and 3 held against each other: which correlations follow, and what would make them.
+
+The search, over every digit of every value, is `analyses/saliency_bench_digits.py`; what it found lies in
+`data/saliency_bench_digits.csv` and is checked here. Nothing says which of the tables is wrong, or why.
+"""
 
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from salstats.datasets import load_published
+from salstats.checks import ColumnError
+from salstats.datasets import data_folder, load_published
 from salstats.display.tables import notes
 from salstats.display.tables.layout import Column, Table, build
 from salstats.display.text.format import counted, fixed_text
-from salstats.studies.items import Item
-from salstats.studies.saliency_bench.frames import PRINTED
-from salstats.studies.saliency_bench.printed_correlations import (
-    check_correlations,
-    digit_changes,
-    shared_changes,
-)
-from salstats.studies.saliency_bench.words import TABLE_ID, in_order, labels_of
+from salstats.display.text.labels import Labels
+from salstats.studies.engine import Made
+from salstats.studies.saliency_bench.frames import PRINTED, Means, in_order, labels_of
+from salstats.studies.saliency_bench.tables import TABLE_ID
 
 #: All that follows from it.
 INCONSISTENT = "The two printed tables are inconsistent there."
 _PLACES = {1: "first", 2: "second", 3: "third", 4: "fourth"}
+_BY, _DIGITS = ["model", "method"], 4
+#: What the search found, see data/README.md.
+CHANGES = "saliency_bench_digits.csv"
 
 
-def printed_items(labels: Mapping[str, Any]) -> list[Item]:
-    """Return both checks of the printed tables: every correlation, and the smallest change."""
-    values, printed = _ours(load_published("saliency_bench_table2")), load_published("saliency_bench_table3")
+def printed_tables() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The printed values and correlations, with the metrics' names of this package."""
+    values, printed = load_published("saliency_bench_table2"), load_published("saliency_bench_table3")
     printed = printed.assign(**{c: printed[c].map(PRINTED) for c in ("metric_1", "metric_2")})
-    return [check_item(values, printed, labels), change_item(values, printed, labels)]
+    return values.assign(metric=values["metric"].map(PRINTED)), printed
 
 
-def check_item(values: pd.DataFrame, printed: pd.DataFrame, labels: Mapping[str, Any]) -> Item:
-    """Return every printed correlation beside the one that the printed values give."""
-    checked = check_correlations(values, printed)
-    names = labels_of(values, labels)
+def check_correlations(values: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
+    """Every printed correlation beside the one that the printed values give.
+
+    Parameters
+    ----------
+    values : DataFrame
+        `model, method, dataset, metric, value`: one number each, as printed, with four decimals.
+    printed : DataFrame
+        `model, method, metric_1, metric_2, correlation`, as printed.
+
+    Returns
+    -------
+    DataFrame
+        One row per printed correlation, in its order: `model, method, metric_1, metric_2`, `n` data sets,
+        `printed`, `recomputed` (Pearson's r, unrounded), `difference` (recomputed and rounded, less printed),
+        `agrees` (rounded it is the printed one), `within_one` (or one unit of the last decimal away).
+
+    Raises
+    ------
+    ColumnError
+        A value stands twice, or a correlation has no values to follow from.
+
+    Examples
+    --------
+    >>> checked = check_correlations(*printed_tables())
+    >>> checked.groupby(["metric_1", "metric_2"])["agrees"].sum().to_dict()
+    {('hit_any', 'insertion'): 0, ('iou', 'hit_any'): 0, ('iou', 'insertion'): 12}
+    """
+    keys = [*_BY, "dataset", "metric"]
+    if values.duplicated(keys).any():
+        raise ColumnError(f"values: {values[values.duplicated(keys)].iloc[0][keys].to_dict()} stands twice")
+    wide = values.pivot(index=[*_BY, "dataset"], columns="metric", values="value")
+    rows = []
+    for row in printed.itertuples():
+        try:
+            own = wide.loc[(row.model, row.method), [row.metric_1, row.metric_2]].dropna()
+        except KeyError as error:
+            raise ColumnError(f"no values of {row.model}, {row.method}: {error}") from None
+        r = float(np.corrcoef(own.to_numpy(float).T)[0, 1])
+        # in units of the last decimal, which are whole numbers
+        off = round(r * 10**_DIGITS) - round(row.correlation * 10**_DIGITS)
+        rows.append((len(own), row.correlation, r, off / 10**_DIGITS, off == 0, abs(off) <= 1))
+    columns = ["n", "printed", "recomputed", "difference", "agrees", "within_one"]
+    found = pd.DataFrame(rows, columns=columns, index=printed.index)
+    return pd.concat([printed[[*_BY, "metric_1", "metric_2"]], found], axis=1).reset_index(drop=True)
+
+
+def changed_values(values: pd.DataFrame, changes: pd.DataFrame) -> pd.DataFrame:
+    """The printed values, those of `changes` (model, method, dataset, metric, new_value) replaced."""
+    keys = [*_BY, "dataset", "metric"]
+    both = values.merge(changes[[*keys, "new_value"]], on=keys, how="left", validate="1:1")
+    return values.assign(value=both["new_value"].fillna(both["value"]).to_numpy())
+
+
+def check(given: Means) -> Made:
+    """Every printed correlation beside the one that the printed values give."""
+    values, printed = printed_tables()
+    return check_item(values, printed, given)
+
+
+def check_item(values: pd.DataFrame, printed: pd.DataFrame, given: Means) -> Made:
+    """Printed correlations beside those of printed values."""
+    checked, names, labels = check_correlations(values, printed), given.names, given.labels
     pair = [_pair(r, names) for r in checked.to_dict("records")]
     rows = checked.assign(pair=pair)
     order = {**labels, "pair": list(dict.fromkeys(pair))}
@@ -67,118 +131,78 @@ def check_item(values: pd.DataFrame, printed: pd.DataFrame, labels: Mapping[str,
             )
         ],
     )
-    return Item(
-        "table_3_check",
-        "Printed Table 3 beside the correlations of the printed Table 2",
+    return Made(
         rows.drop(columns="pair"),
         build(table, TABLE_ID),
-        slice="as printed",
         note=f"{n_agree} of {n_rows} printed correlations follow from the printed values",
     )
 
 
-def change_item(values: pd.DataFrame, printed: pd.DataFrame, labels: Mapping[str, Any]) -> Item:
-    """Return the changes of a single digit that reconcile the tables, all found by trying every one."""
-    checked = check_correlations(values, printed)
-    changes = digit_changes(values, printed)
-    shared = shared_changes(changes, checked)
-    names = labels_of(values, labels)
-    found = changes.merge(
-        shared[["dataset", "metric", "place", "n_groups", "everywhere"]],
-        on=["dataset", "metric", "place"],
-        how="left",
-        validate="m:1",
-    )
-    found = in_order(found, ["model", "method"], names).reset_index(drop=True)
+def change(given: Means) -> Made:
+    """The changes of a single digit that reconcile the tables, as the search found them, checked here."""
+    values, printed = printed_tables()
+    changes = pd.read_csv(data_folder() / CHANGES)
+    return change_item(values, printed, changes, given)
+
+
+def change_item(values: pd.DataFrame, printed: pd.DataFrame, changes: pd.DataFrame, given: Means) -> Made:
+    """Changes of digits, with how many printed correlations each group has before and after."""
+    names = given.names
+    before, after = (check_correlations(v, printed) for v in (values, changed_values(values, changes)))
+    then = after.groupby(_BY, as_index=False).agg(n_printed=("agrees", "size"), n_exact=("agrees", "sum"))
+    found = in_order(changes.merge(then, on=_BY, validate="1:1"), _BY, names).reset_index(drop=True)
     table = Table(
         ("Model", "Method"),
         [
             (names.value("model", m), names.value("method", s))
             for m, s in zip(found["model"], found["method"], strict=True)
-        ]
-        or [("", "")],
+        ],
         [Column(h, align="left") for h in ("Data set", "Metric")]
         + [Column("Decimal", align="right"), Column("Printed"), Column("Instead")]
         + [Column("Correlations that then agree", align="right")],
         [
             [
-                names.value("dataset", r["dataset"]),
-                names.value("metric", r["metric"]),
-                _PLACES.get(r["place"], str(r["place"])),
-                fixed_text(r["value"], 4),
-                fixed_text(r["new_value"], 4),
-                _agreeing(r),
+                names.value("dataset", r.dataset),
+                names.value("metric", r.metric),
+                _PLACES.get(r.place, str(r.place)),
+                fixed_text(r.value, 4),
+                fixed_text(r.new_value, 4),
+                f"{r.n_exact} of {r.n_printed}"
+                + (f" ({r.n_printed - r.n_exact} to the last digit)" if r.n_exact < r.n_printed else ""),
             ]
-            for r in found.to_dict("records")
-        ]
-        or [[""] * 6],
-        notes=[notes.paragraph(*_story(values, checked, changes, shared, names))],
+            for r in found.itertuples()
+        ],
+        notes=[notes.paragraph(*_story(before, after, found, names))],
     )
-    return Item(
-        "table_3_change",
-        "Smallest change of the printed Table 2 that gives the printed Table 3",
+    return Made(
         found,
         build(table, TABLE_ID),
-        slice="as printed",
         note="every other digit at every decimal of every printed value was tried, one at a time",
     )
 
 
-def _story(
-    values: pd.DataFrame, checked: pd.DataFrame, changes: pd.DataFrame, shared: pd.DataFrame, names: Any
-) -> list[str]:
-    """Return what the search found, in sentences."""
-    groups = checked.groupby(["model", "method"])["within_one"].all()
-    n_off = int((~groups).sum())
-    if not n_off:
-        return ["All printed correlations follow from the printed values; nothing is to be changed."]
-    tried = int(values.groupby(["model", "method"]).size().max()) * 4 * 9
+def _story(before: pd.DataFrame, after: pd.DataFrame, found: pd.DataFrame, names: Labels) -> list[str]:
+    """What the search found, in sentences."""
+    n_off = int((~before.groupby(_BY)["within_one"].all()).sum())
+    places = found[["metric", "dataset", "place"]].drop_duplicates()
     said = [
-        f"{n_off} of {len(groups)} models and methods have correlations that do not follow. For each, "
-        f"every change of one decimal digit of one value was tried ({tried:,}); it has to make all its "
-        "correlations agree, to one unit of the last decimal."
+        f"{n_off} of {before.groupby(_BY).ngroups} models and methods have correlations that do not follow. "
+        "For each, every change of one decimal digit of one value was tried; it has to make all its "
+        f"correlations agree, to one unit of the last decimal. Such a change exists for {len(found)} of "
+        "them, and for each only one."
     ]
-    per_group = changes.groupby(["model", "method"]).size() if len(changes) else pd.Series(dtype="int64")
-    n_solved, most = len(per_group), int(per_group.max()) if len(per_group) else 0
-    said.append(
-        f"Such a change exists for {n_solved} of them"
-        + (
-            ", and for each only one."
-            if n_solved and most == 1
-            else f", at most {most} for one."
-            if most
-            else "."
-        )
-    )
-    everywhere = shared[shared["everywhere"].astype(bool)] if len(shared) else shared
-    if len(everywhere) == 1:
-        one = everywhere.iloc[0]
-        exactly = f"{int(one['n_exact'])} of {int(one['n_printed'])} correlations then are the printed ones"
-        rest = int(one["n_printed"] - one["n_exact"])
-        last = f", {rest} one unit of the last decimal off" if rest else ""
+    if len(places) == 1:
+        one, n_exact = places.iloc[0], int(after["agrees"].sum())
+        rest = len(after) - n_exact
         said.append(
             f"All change the same place: {names.value('metric', one['metric'])} of "
             f"{names.value('dataset', one['dataset'])}, the {_PLACES.get(one['place'])} decimal "
-            f"({counted(int(one['n_groups']), 'value')}); no other place does for all. {exactly}{last}."
+            f"({counted(len(found), 'value')}). {n_exact} of {len(after)} correlations then are the printed "
+            "ones" + (f", {rest} one unit of the last decimal off." if rest else ".")
         )
-    elif len(everywhere):
-        said.append(f"{len(everywhere)} places would each do for all of them.")
-    else:
-        said.append("No single place does for all of them.")
     return [*said, INCONSISTENT]
 
 
-def _agreeing(row: Mapping[str, Any]) -> str:
-    """Return how many correlations a change makes the printed ones."""
-    rest = row["n_printed"] - row["n_exact"]
-    return f"{row['n_exact']} of {row['n_printed']}" + (f" ({rest} to the last digit)" if rest else "")
-
-
 def _pair(row: Mapping[str, Any], names: Any) -> str:
-    """Return a pair of metrics in print."""
+    """A pair of metrics in print."""
     return f"{names.value('metric', row['metric_1'])}\u2013{names.value('metric', row['metric_2'])}"
-
-
-def _ours(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a printed table with the metrics' names of this package."""
-    return table.assign(metric=table["metric"].map(PRINTED))

@@ -1,1 +1,141 @@
-"""Every table and figure of Saporta et al. 2022 (doi:10.1038/s42256-022-00536-x) from a study's frames."""
+"""Saporta et al. (2022): saliency methods against radiologists on chest X-rays (CheXlocalize)."""
+
+import argparse
+from functools import partial
+
+import pandas as pd
+
+from salstats.datasets import load_published
+from salstats.studies.engine import Item, Opened, Printed, Study
+from salstats.studies.saporta2022.choices import choices, comparison
+from salstats.studies.saporta2022.covariates import (
+    by_confidence,
+    distributions,
+    summary_statistics,
+    table_2,
+)
+from salstats.studies.saporta2022.frames import (
+    CHECKPOINTS,
+    MAPS,
+    PEOPLE,
+    POINTS,
+    PROBABILITIES,
+    SEGMENTATIONS,
+    SEVERAL,
+    SWEEP,
+    THRESHOLDS,
+)
+from salstats.studies.saporta2022.localisation import (
+    classifiers,
+    ensemble_and_checkpoints,
+    figure_2,
+    full_slice,
+    lost_to_people,
+    otsu_and_tuned,
+    pooled,
+    several_models,
+    table_1,
+    thresholds,
+    tuned_thresholds,
+)
+from salstats.studies.saporta2022.pictures import examples, figure_1, figure_3
+from salstats.studies.saporta2022.scored import add_options, find, make_frames
+
+_ABOUT = """\
+Reads heat maps, the truth, people's segmentations and points of a study in the CheXlocalize format, and
+makes Tables 1 to 3 and S1, Figs. 1 to 3, Extended Data 1 to 10 (3 where several methods or models are
+given, 7 where single trainings of a model are, as METHOD:MODEL:SEED beside METHOD:MODEL), every headline
+number as published and with patients as clusters, what changes under other choices (S1 misses, S2 cut-offs,
+S3 task effects, S7 logistic model), and cases picked by their IoU. What cannot be made of the data at hand
+is said, with what it needs, before anything is tuned or scored: the public release has maps for its
+validation set only, and people's marks for its test set only.
+
+By default intervals resample patients (a task's hit rate has Wilson's, of the effective number of
+patients), estimates are means of the scores, pairs are complete. With --as-published: the mean of 1000
+replicates of cases, order statistics, rows for independent, the scripts' rounding, and cut-offs chosen as
+the scripts do (above, not from; means to three digits; 0 not tried for Lung Lesion). Thresholds and cut-
+offs are given, or tuned on --validation, never on --data; without either Extended Data 1 is left out and no
+mask is emptied for want of confidence. The first --maps is the method of all single-method items, and what
+is tuned is tuned for it.
+
+--maps without a name is a folder of folders METHOD or METHOD_MODEL, by name (--main says which is the
+first); trainings of a model are named one by one, METHOD:MODEL:SEED=DIR. The study smoothed integrated
+gradients (100 pixels; 50 for ResNet152 and Inception-v4), DeepLIFT (50) and LRP (80): --smooth
+integrated_gradients=100. A long run that is stopped goes on with the same --resume FOLDER.
+
+Example: salstats reproduce saporta2022 --data test --validation val -o out --maps gradcam=test/gradcam_maps
+Example: salstats reproduce saporta2022 --data CheXlocalize --split val --validation CheXlocalize -o out
+"""
+_ALL, _TRUTH = "all cases of the study", "findings of the truth"
+
+
+def _table_3_printed() -> pd.DataFrame:
+    """Table 3 as printed: slope and correlation of each task."""
+    return load_published("saporta2022_table3").melt(["task", "n"], var_name="term", value_name="estimate")
+
+
+def _is_the_studys(found: pd.DataFrame) -> bool:
+    """Whether Table 3 is as published and of as many cases of each task as the study printed it of."""
+    both = _table_3_printed().merge(found, "left", ["task", "term"], suffixes=("_printed", ""))
+    return "printed" in found and bool((both["n_printed"] == both["n"]).all())
+
+
+#: In the order of the files.
+ITEMS = (
+    Item("extended_data_10", "Extended Data 10: summary statistics", summary_statistics, slice=_ALL),
+    Item("table_1", "Table 1: mean IoU and hit rate", table_1, parts=(MAPS, PEOPLE)),
+    Item("figure_2a", "Fig. 2a: mean IoU of the main saliency method and people",
+         partial(figure_2, metric="iou"), needs=(MAPS, SEGMENTATIONS)),
+    Item("figure_2b", "Fig. 2b: hit rate of the main saliency method and people",
+         partial(figure_2, metric="hit"), needs=(MAPS, POINTS)),
+    Item("extended_data_5", "Extended Data 5: percentage decrease of mean IoU from people",
+         partial(lost_to_people, metric="iou"), needs=(MAPS, SEGMENTATIONS)),
+    Item("extended_data_6", "Extended Data 6: percentage decrease of hit rate from people",
+         partial(lost_to_people, metric="hit"), needs=(MAPS, POINTS)),
+    Item("extended_data_1a", "Extended Data 1a: mean IoU by threshold, validation study", thresholds,
+         needs=(SWEEP,), slice="true-positive, validation"),
+    Item("extended_data_1b", "Extended Data 1b: mean IoU with tuned thresholds", tuned_thresholds,
+         needs=(MAPS, THRESHOLDS)),
+    Item("extended_data_1c", "Extended Data 1c: Otsu's threshold against the tuned one, paired (asserted in "
+         "the study's text)", otsu_and_tuned, needs=(MAPS, THRESHOLDS)),
+    Item("extended_data_2", "Extended Data 2: precision, recall and specificity", pooled,
+         parts=(MAPS, PEOPLE), slice="cases that the truth holds"),
+    Item("extended_data_3", "Extended Data 3: saliency methods and architectures", several_models,
+         needs=(SEVERAL,), parts=(PEOPLE,)),
+    Item("extended_data_7", "Extended Data 7: ensemble and single checkpoints", ensemble_and_checkpoints,
+         needs=(CHECKPOINTS,)),
+    Item("extended_data_4", "Extended Data 4: mean IoU on the full slice", full_slice,
+         parts=(MAPS, PEOPLE)),
+    Item("extended_data_8", "Extended Data 8: distribution of the features", distributions, slice=_TRUTH),
+    Item("table_2", "Table 2: features of the finding and localisation", table_2,
+         needs=(MAPS,), parts=(PEOPLE,)),
+    Item("table_3", "Table 3: confidence and IoU", partial(by_confidence, metric="iou"),
+         needs=(PROBABILITIES,),
+         printed=Printed(_table_3_printed, ("task", "term"), ("estimate",), applies=_is_the_studys)),
+    Item("extended_data_9", "Extended Data 9: confidence and hits", partial(by_confidence, metric="hit"),
+         needs=(PROBABILITIES,)),
+    Item("table_s1", "Supplementary Table S1: AUROC of the classifiers", classifiers,
+         needs=(PROBABILITIES,), slice=_ALL),
+    Item("as_published_and_clustered", "Every headline number as published and with patients as clusters",
+         comparison, slice="as each item"),
+    Item("sensitivity", "Choices that may change a conclusion", choices, needs=(MAPS,), slice="as each item"),
+    Item("figure_1", "Fig. 1: a map and people's outline against the truth", figure_1, needs=(MAPS,)),
+    Item("figure_3", "Fig. 3a-b: features of the findings", figure_3, slice=_TRUTH),
+    Item("examples", "Examples picked by IoU", examples, needs=(MAPS,)),
+)  # fmt: skip
+
+
+def _open(options: argparse.Namespace) -> Opened:
+    """Find the study; what is tuned and scored of it comes later."""
+    found = find(options)
+    return Opened(ITEMS, found.there, lambda: make_frames(found, options).with_enough(options.min_positives))
+
+
+STUDY = Study(
+    key="saporta2022",
+    source="Saporta et al. 2022, Benchmarking saliency methods for chest X-ray interpretation, "
+    "doi:10.1038/s42256-022-00536-x",
+    about=_ABOUT,
+    add_options=add_options,
+    open=_open,
+)

@@ -1,25 +1,14 @@
 """What localisation goes with: Tables 2 and 3 and Extended Data 8 to 10."""
 
-from collections.abc import Iterator
-
 import numpy as np
 import pandas as pd
 import plotnine as p9
 
-from salstats.display.plots.intervals import plot_intervals
-from salstats.display.plots.letter_values import plot_letter_values
+import salstats as ss
 from salstats.display.plots.panels import wrapped
-from salstats.display.plots.regression import plot_regression
-from salstats.display.plots.scatter import plot_scatter
-from salstats.display.tables.describe import table_describe
-from salstats.display.tables.estimates import table_estimates
 from salstats.display.tables.layout import Column, Table, build
 from salstats.display.text.format import interval_text
-from salstats.scoring.cases import TRUE_POSITIVE
-from salstats.stats.letter_values import letter_values
-from salstats.stats.models.fit_lines import fit_line
-from salstats.stats.summaries import describe
-from salstats.studies.items import Item
+from salstats.studies.engine import Made
 from salstats.studies.saporta2022.as_published import printed_as_published
 from salstats.studies.saporta2022.frames import (
     ALL_TASKS,
@@ -35,12 +24,21 @@ from salstats.studies.saporta2022.frames import (
     feature_slopes,
     present,
 )
-from salstats.studies.saporta2022.words import LABELS, cutoff_note, feature, full_name, labels_with
+from salstats.studies.saporta2022.words import (
+    LABELS,
+    cutoff_note,
+    error_note,
+    feature,
+    full_name,
+    labels_with,
+)
 
 
-def summary_statistics(frames: Frames, counts: pd.DataFrame) -> Item:
-    """Return Extended Data 10: positives, patients and features per task, and the tasks left out."""
-    features = described_features(frames)
+def summary_statistics(frames: Frames) -> Made:
+    """Extended Data 10: positives, patients and features per task, and the tasks left out."""
+    counts = frames.counts
+    assert counts is not None
+    features = described_features(frames.everything or frames)
     wide = features.assign(
         text=[
             interval_text(r.median, r.q1, r.q3, 1 if r.metric == "n_instances" else 3, "brackets")
@@ -59,12 +57,7 @@ def summary_statistics(frames: Frames, counts: pd.DataFrame) -> Item:
     ]
     out = counts[counts["left_out"]]
     said = "; ".join(f"{r.task} (n = {r.n_positive}: {r.reason})" for r in out.itertuples()) or "none"
-    table = Table(
-        ("Task",),
-        [(t,) for t in counts["task"]],
-        columns,
-        cells,
-    )
+    table = Table(("Task",), [(t,) for t in counts["task"]], columns, cells)
     frame = counts.merge(
         features.pivot(index="task", columns="metric", values=["median", "q1", "q3"])
         .pipe(lambda f: f.set_axis([f"{m}_{v}" for v, m in f.columns], axis=1))
@@ -72,55 +65,50 @@ def summary_statistics(frames: Frames, counts: pd.DataFrame) -> Item:
         on="task",
         how="left",
     )
-    return Item(
-        "extended_data_10",
-        "Extended Data 10: summary statistics",
+    return Made(
         frame,
         build(table, "saporta2022"),
         _count_figure(counts, said),
-        slice="all cases of the study",
         note=f"tasks left out of all that follows: {said}",
     )
 
 
 def _count_figure(counts: pd.DataFrame, left_out: str) -> p9.ggplot:
-    """Return how many cases have each finding, and of how many patients they are."""
+    """How many cases have each finding, and of how many patients they are."""
     named = {"n_positive": "Cases with the finding", "n_patients": "Patients with the finding"}
     held = [c for c in named if c in counts]
     long = counts.melt("task", held, "method", "estimate").replace({"method": named})
     # lines from 0 to the number
     long = long.assign(conf_low=0, conf_high=long["estimate"])
-    figure = plot_intervals(long, labels={"method": [named[c] for c in held]})
+    figure = ss.plot_intervals(long, labels={"method": [named[c] for c in held]})
     return figure + p9.labs(x="Number", caption=wrapped(f"Left out of all that follows: {left_out}.", 74))
 
 
 def described_features(frames: Frames) -> pd.DataFrame:
-    """Return count, mean, median and quartiles of the features of each task's findings."""
+    """Count, mean, median and quartiles of the features of each task's findings."""
     long = frames.positives.melt(["case", "task"], list(FEATURES), "metric", "score").assign(method="truth")
-    return describe(long.astype({"score": "float64"}), by=["metric", "task"])
+    return ss.describe(long.astype({"score": "float64"}), by=["metric", "task"])
 
 
-def distributions(frames: Frames, choice: Choice) -> Iterator[Item]:
-    """Yield Extended Data 8: letter values of the features."""
+def distributions(frames: Frames) -> Made:
+    """Extended Data 8: letter values of the features."""
     used = [f for f in FEATURES if frames.positives[f].notna().any()]
-    values = letter_values(frames.positives, used, by="task")
+    values = ss.letter_values(frames.positives, used, by="task")
     # that a feature is 0 or 1 means nothing
     edges = ["n_zero", "share_zero", "n_one", "share_one"]
     described = described_features(frames).assign(binary=False, **dict.fromkeys(edges, 0))
-    yield Item(
-        "extended_data_8",
-        "Extended Data 8: distribution of the features",
+    return Made(
         values,
-        table_describe(described, labels={"metric": {f: feature(f) for f in FEATURES}}),
-        plot_letter_values(values, labels=LABELS),
-        slice="findings of the truth",
+        ss.table_describe(described, labels={"metric": {f: feature(f) for f in FEATURES}}),
+        ss.plot_letter_values(values, labels=LABELS),
         note="relative size is of the whole finding; elongation and irrectangularity are of its dominant "
         "instance and the smallest rectangle around it",
     )
 
 
-def table_2(frames: Frames, choice: Choice) -> Iterator[Item]:
-    """Yield Table 2: what makes localisation worse, features scaled both ways."""
+def table_2(frames: Frames) -> Made:
+    """Table 2: what makes localisation worse, features scaled both ways."""
+    choice = frames.choice
     slopes = feature_slopes(frames, choice)
     if choice.published:
         slopes["printed"] = printed_as_published(slopes, n_tests=len(FEATURES))
@@ -137,7 +125,7 @@ def table_2(frames: Frames, choice: Choice) -> Iterator[Item]:
         if c not in ("outcome", "scale", "pool", "block", "method", "formula", "errors", "printed")
     ]
     named = named[["block", "outcome", *columns]]
-    table = table_estimates(
+    table = ss.table_estimates(
         named,
         rows="term",
         columns="outcome",
@@ -148,27 +136,25 @@ def table_2(frames: Frames, choice: Choice) -> Iterator[Item]:
     )
     pooled_only = slopes[slopes["pool"] != TASK_EFFECTS]
     # an outcome is a panel, and the two scales stand above each other
-    figure = plot_regression(
+    figure = ss.plot_regression(
         pooled_only[pooled_only["outcome"].isin(("IoU", "Hit"))]
         .assign(method=pooled_only["scale"])
         .drop(columns=["outcome", "scale", "pool", "printed"], errors="ignore"),
         labels={"term": list(FEATURES)},
     )
-    yield Item(
-        "table_2",
-        "Table 2: features of the finding and localisation",
+    return Made(
         slopes,
         table,
         figure,
         note="one model per outcome and feature; a slope is the change from the smallest to the largest "
         "value, in a task (as the study's text has it) or over all tasks (as its scripts have it); "
         f"{scale_matters(slopes)}; stars after Bonferroni's correction for the 4 features of an outcome, not "
-        f"for the 16 tests of a block, and intervals are not corrected; {_error_note(choice)}",
+        f"for the 16 tests of a block, and intervals are not corrected; {error_note(choice)}",
     )
 
 
 def scale_matters(slopes: pd.DataFrame) -> str:
-    """Return what the scale of the features changes: the slope of size, and signs that intervals show."""
+    """What the scale of the features changes: the slope of size, and signs that intervals show."""
     rows = slopes[slopes["pool"] == ALL_TASKS].set_index(["outcome", "term"])
     sides = [rows[rows["scale"] == s] for s in (PER_TASK, POOLED)]
     parts = []
@@ -186,12 +172,9 @@ def scale_matters(slopes: pd.DataFrame) -> str:
     return "which one matters: " + ", and ".join(parts)
 
 
-def by_confidence(frames: Frames, choice: Choice, metric: str) -> Iterator[Item]:
-    """Yield Table 3 (IoU) or Extended Data 9 (hits): localisation and the model's confidence."""
-    key, title, which = {
-        "iou": ("table_3", "Table 3: confidence and IoU", full_name(frames)),
-        "hit": ("extended_data_9", "Extended Data 9: confidence and hits", TRUE_POSITIVE),
-    }[metric]
+def by_confidence(frames: Frames, metric: str) -> Made:
+    """Table 3 (IoU) or Extended Data 9 (hits): localisation and the model's confidence."""
+    choice = frames.choice
     rows, found = present(confidence_rows(frames, metric)), confidence_of(frames, metric, choice)
     tasks = [t for t in dict.fromkeys(found["task"]) if t not in ("Overall", WITHIN)]
     lines = regress_lines(rows, metric, choice)
@@ -199,11 +182,9 @@ def by_confidence(frames: Frames, choice: Choice, metric: str) -> Iterator[Item]
     shown = found.drop(columns=["statistic", "df", "formula", "errors", "bias"], errors="ignore")
     if choice.published:
         found = found.assign(printed=printed_as_published(found))
-    yield Item(
-        key,
-        title,
+    return Made(
         found,
-        table_estimates(
+        ss.table_estimates(
             shown,
             rows="task",
             columns="term",
@@ -213,18 +194,18 @@ def by_confidence(frames: Frames, choice: Choice, metric: str) -> Iterator[Item]
             n=True,
             labels=labels_with(task=[*tasks, "Overall", WITHIN]),
         ),
-        plot_scatter(rows, "prob", metric, by="task", fit=lines, correlations=ranks, labels=LABELS),
-        slice=which,
+        ss.plot_scatter(rows, "prob", metric, by="task", fit=lines, correlations=ranks, labels=LABELS),
+        slice=full_name(frames) if metric == "iou" else None,
         note="Overall pools all tasks, whose confidence and scores differ; Within tasks is the slope "
         "with task effects, and Spearman's correlations within tasks combined as Taylor (1987) does, on "
         f"Fisher's z; {overall_against_tasks(found)}; stars are not corrected for the number of tasks; "
-        + _error_note(choice, ranks=True)
+        + error_note(choice, ranks=True)
         + (cutoff_note(frames, choice) if metric == "iou" else ""),
     )
 
 
 def overall_against_tasks(found: pd.DataFrame) -> str:
-    """Return where the slope over all rows lies among those of the tasks."""
+    """Where the slope over all rows lies among those of the tasks."""
     slopes = found[found["term"] == "slope"].set_index("task")["estimate"]
     tasks = slopes.drop(["Overall", WITHIN], errors="ignore")
     if "Overall" not in slopes or len(tasks) < 2:
@@ -235,16 +216,5 @@ def overall_against_tasks(found: pd.DataFrame) -> str:
 
 
 def regress_lines(rows: pd.DataFrame, metric: str, choice: Choice) -> pd.DataFrame:
-    """Return the fitted line of each task."""
-    return fit_line(rows, f"{metric} ~ prob", by="task", errors=None if choice.published else "cr2")
-
-
-def _error_note(choice: Choice, *, ranks: bool = False) -> str:
-    """Return how standard errors are made."""
-    if choice.published:
-        return "as published: rows for independent" + (
-            ", correlations with 1.96 / sqrt(n - 3) on Fisher's z" if ranks else ""
-        )
-    return "standard errors CR2 by patient, degrees of freedom after Satterthwaite" + (
-        ", correlations with patients resampled" if ranks else ""
-    )
+    """The fitted line of each task."""
+    return ss.fit_line(rows, f"{metric} ~ prob", by="task", errors=None if choice.published else "cr2")

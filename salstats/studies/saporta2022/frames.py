@@ -1,30 +1,34 @@
 """The statistics of saporta2022 as frames: as its scripts make them, and with patients as clusters."""
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
 
+import salstats as ss
 from salstats.checks import SalstatsError, SalstatsWarning
-from salstats.frames import ESTIMATE_COLUMNS, join_features
-from salstats.scoring.cases import ABSENT, NO_MASK, NO_POINT
-from salstats.stats.adjust import adjust
+from salstats.frames import ESTIMATE_COLUMNS
+from salstats.readers.case_images import ImageSource
 from salstats.stats.carried import NOTHING_THERE
 from salstats.stats.clustered_correlation import correlate_clustered
-from salstats.stats.contrasts import percent_decrease
-from salstats.stats.correlation import correlate
-from salstats.stats.models.regression import regress
-from salstats.stats.rescaling import normalize
-from salstats.stats.summaries import summarize
-from salstats.studies.items import made_if_possible, not_made
+from salstats.studies.engine import if_possible, not_made
 from salstats.studies.saporta2022.as_published import (
     correlate_as_published,
     percent_decrease_as_published,
     summarize_as_published,
 )
-from salstats.studies.saporta2022.needs import PEOPLE, held
-from salstats.study import HUMAN
+from salstats.study import HUMAN, Study
+
+#: What a result may need of a study.
+MAPS = "maps of --data"
+PEOPLE = "people's segmentations or points of --data"
+SEGMENTATIONS, POINTS = "people's segmentations of --data", "people's points of --data"
+PROBABILITIES = "the model's probabilities in the maps"
+SWEEP = "--validation with maps"
+THRESHOLDS = "--threshold, or --validation with maps"
+SEVERAL = "maps of several methods or models"
+CHECKPOINTS = "maps of a model, the ensemble, and of its single trainings, METHOD:MODEL:SEED"
 
 FEATURES = ("n_instances", "area_ratio", "elongation", "irrectangularity")
 #: A slope or correlation within tasks, beside the one pooled over them.
@@ -39,6 +43,14 @@ OUTCOMES = (
 #: How features were brought to 0 ... 1: as the study's text says, and as its scripts do.
 PER_TASK, POOLED = "Scaled per task", "Scaled over all tasks"
 ALL_TASKS, TASK_EFFECTS = "all tasks pooled", "with task effects"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Inference as the scripts have it, or with patients as clusters and point estimates."""
+
+    published: bool
+    n_replicates: int = 1000
 
 
 @dataclass(frozen=True)
@@ -65,8 +77,19 @@ class Frames:
         Whether the thresholds of `tuned` are "tuned" or "given".
     n_shared : int
         Cases that the validation study has in common with this one; what is tuned on them is too good here.
+    there : frozenset of str
+        Which needs are met.
+    choice : Choice
+    study : Study, optional
+        What was scored, for pictures.
+    images : folder or mapping, optional
+        The images behind the maps.
     known : frozenset of str
         Cases that the truth or people know, over all tasks; found by itself.
+    everything : Frames, optional
+        The same before tasks were left out.
+    counts : DataFrame, optional
+        Of `count_tasks`.
     """
 
     scores: pd.DataFrame
@@ -78,7 +101,13 @@ class Frames:
     cut_off: str = "tuned"
     thresholds: str = "tuned"
     n_shared: int = 0
+    there: frozenset[str] = frozenset()
+    choice: Choice = field(default_factory=lambda: Choice(False))
+    study: Study | None = None
+    images: ImageSource | None = None
     known: frozenset[str] = frozenset()
+    everything: "Frames | None" = None
+    counts: pd.DataFrame | None = None
 
     def __post_init__(self) -> None:
         """Find the cases that the truth or people know, before any task is left out."""
@@ -92,45 +121,29 @@ class Frames:
         return next((str(m) for m in self.scores["method"] if m != HUMAN), None)
 
     @property
-    def there(self) -> frozenset[str]:
-        """Which needs of a result are met."""
-        series = self.scores.reindex(columns=["method", "model", "seed"]).drop_duplicates().astype("object")
-        rows = self.uncut[self.uncut["method"] == self.main]
-        people = self.scores[self.scores["method"] == HUMAN]
-        return held(
-            list(series.where(series.notna(), None).itertuples(index=False, name=None)),
-            segmentations=not metric_rows(people, "iou")["reason"].isin([NO_MASK, ABSENT]).all(),
-            points=not metric_rows(people, "hit")["reason"].isin([NO_POINT, ABSENT]).all(),
-            probabilities="prob" in rows and bool(rows["prob"].notna().any()),
-            sweep=self.sweep is not None,
-            thresholds=self.tuned is not None,
-        )
-
-    @property
     def positives(self) -> pd.DataFrame:
         """The features of the findings that are there."""
         return self.features[self.features["area_ratio"] > 0].reset_index(drop=True)
 
     def with_tasks(self, tasks: list[str]) -> "Frames":
-        """Return the frames of some tasks only."""
+        """The frames of some tasks only."""
         kept = {
             name: frame[frame["task"].isin(tasks)].reset_index(drop=True)
             for name, frame in vars(self).items()
-            if isinstance(frame, pd.DataFrame)
+            if isinstance(frame, pd.DataFrame) and name != "counts"
         }
         return replace(self, **kept)
 
-
-@dataclass(frozen=True)
-class Choice:
-    """Inference as the scripts have it, or with patients as clusters and point estimates."""
-
-    published: bool
-    n_replicates: int = 1000
+    def with_enough(self, min_positives: int) -> "Frames":
+        """The frames of tasks with so many positive cases, which know those left out."""
+        check_positives(self.features, min_positives)
+        counts = count_tasks(self, min_positives)
+        kept = self.with_tasks(list(counts.loc[~counts["left_out"], "task"]))
+        return replace(kept, everything=self, counts=counts)
 
 
 def count_tasks(frames: Frames, min_positives: int) -> pd.DataFrame:
-    """Return the findings of each task, and why a task is left out."""
+    """The findings of each task, and why a task is left out."""
     cases = frames.scores[[c for c in ("case", "patient") if c in frames.scores]].drop_duplicates("case")
     found = frames.positives[["case", "task"]].merge(cases, on="case", how="left", validate="m:1")
     groups = found.groupby("task")
@@ -156,20 +169,20 @@ def check_positives(features: pd.DataFrame, min_positives: int) -> None:
 
 
 def one_model(scores: pd.DataFrame) -> pd.DataFrame:
-    """Return each method's rows of its first model, and of the first of that model's trainings."""
+    """Each method's rows of its first model, and of the first of that model's trainings."""
     return first_of(first_of(scores, "model", ["method"]), "seed", ["method"]).drop(
         columns=["model", "seed"], errors="ignore"
     )
 
 
 def models(scores: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of every method and model, of the first of its trainings."""
+    """The rows of every method and model, of the first of its trainings."""
     known = [c for c in ("method", "model") if c in scores]
     return first_of(scores, "seed", known).drop(columns="seed", errors="ignore")
 
 
 def first_of(scores: pd.DataFrame, column: str, by: list[str]) -> pd.DataFrame:
-    """Return the rows whose value of a column is the first of their group, which may be none."""
+    """The rows whose value of a column is the first of their group, which may be none."""
     if column not in scores:
         return scores
     codes = pd.Series(pd.factorize(scores[column])[0], index=scores.index)
@@ -178,18 +191,18 @@ def first_of(scores: pd.DataFrame, column: str, by: list[str]) -> pd.DataFrame:
 
 
 def main_rows(frames: Frames, scores: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of the main saliency method and of people."""
+    """The rows of the main saliency method and of people."""
     rows = one_model(scores)
     return rows[rows["method"].isin([frames.main, HUMAN])].reset_index(drop=True)
 
 
 def metric_rows(scores: pd.DataFrame, *metrics: str) -> pd.DataFrame:
-    """Return the rows of some metrics."""
+    """The rows of some metrics."""
     return scores[scores["metric"].isin(metrics)].reset_index(drop=True)
 
 
 def present(scores: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows that a score could be of: without those where there is nothing to find or to mark.
+    """The rows that a score could be of: without those where there is nothing to find or to mark.
 
     What is left undefined is a miss, or a map that is missing.
     """
@@ -197,7 +210,7 @@ def present(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def _less_absent(estimates: pd.DataFrame) -> pd.DataFrame:
-    """Return estimates whose missing scores are those of `present`.
+    """Estimates whose missing scores are those of `present`.
 
     As published all cases are resampled, so the rows that hold nothing must stay until then.
     """
@@ -206,7 +219,7 @@ def _less_absent(estimates: pd.DataFrame) -> pd.DataFrame:
 
 
 def _wilson_of_hits(found: pd.DataFrame, scores: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    """Return means in which a task's hit rate has Wilson's interval, of the effective number of patients.
+    """Means in which a task's hit rate has Wilson's interval, of the effective number of patients.
 
     Replicates of a few zeros and ones take few values, and none of all ones varies. An average of tasks is
     no proportion and keeps its percentiles.
@@ -215,7 +228,7 @@ def _wilson_of_hits(found: pd.DataFrame, scores: pd.DataFrame, by: list[str]) ->
     if not len(hits):
         return found
     keys = ["conf_low", "conf_high", "interval"]
-    own = summarize(hits, by=by, interval="wilson")[[*by, *keys]]
+    own = ss.summarize(hits, by=by, interval="wilson")[[*by, *keys]]
     rows = found[by].merge(own, on=by, how="left")
     known = rows["interval"].notna().to_numpy()
     return found.assign(**{k: np.where(known, rows[k].to_numpy(), found[k].to_numpy()) for k in keys})
@@ -224,27 +237,27 @@ def _wilson_of_hits(found: pd.DataFrame, scores: pd.DataFrame, by: list[str]) ->
 def means(
     scores: pd.DataFrame, choice: Choice, by: tuple[str, ...] = ("metric", "method", "task")
 ) -> pd.DataFrame:
-    """Return the mean scores."""
+    """The mean scores."""
     if choice.published:
         found = summarize_as_published(scores, by=by, n_replicates=choice.n_replicates)
         return _less_absent(found)
-    found = summarize(present(scores), by=by, average="task", n_replicates=choice.n_replicates)
+    found = ss.summarize(present(scores), by=by, average="task", n_replicates=choice.n_replicates)
     return _wilson_of_hits(found, present(scores), list(by))
 
 
 def decreases(scores: pd.DataFrame, choice: Choice, reference: str = HUMAN) -> pd.DataFrame:
-    """Return the percentage decreases from people, or another reference, with their average."""
+    """The percentage decreases from people, or another reference, with their average."""
     if choice.published:
         found = percent_decrease_as_published(scores, reference=reference, n_replicates=choice.n_replicates)
         return _less_absent(found)
-    return percent_decrease(
+    return ss.percent_decrease(
         present(scores), reference=reference, by=["metric", "task"], average="task",
         n_replicates=choice.n_replicates,
     )  # fmt: skip
 
 
 def full_rows(frames: Frames, choice: Choice) -> pd.DataFrame:
-    """Return the full slice; as published people's file has only the cases that it or the truth knows."""
+    """The full slice; as published people's file has only the cases that it or the truth knows."""
     rows = main_rows(frames, frames.full)
     if not choice.published:
         return rows
@@ -252,14 +265,14 @@ def full_rows(frames: Frames, choice: Choice) -> pd.DataFrame:
 
 
 def all_of(parts: list[pd.DataFrame]) -> pd.DataFrame:
-    """Return the rows of the parts that could be made; raise where there are none."""
+    """The rows of the parts that could be made; raise where there are none."""
     if not parts:
         raise SalstatsError("nothing of it can be estimated")
     return pd.concat(parts, ignore_index=True)
 
 
 def scaled_features(positives: pd.DataFrame, scale: str) -> pd.DataFrame:
-    """Return the features from 0 to 1; one that does not vary (in a task) has no scale there and is NaN."""
+    """The features from 0 to 1; one that does not vary (in a task) has no scale there and is NaN."""
     within = ["task"] if scale == PER_TASK else []
     result = positives[["case", "task", *FEATURES]].copy()
     for feature in FEATURES:
@@ -269,7 +282,7 @@ def scaled_features(positives: pd.DataFrame, scale: str) -> pd.DataFrame:
         result[feature] = np.nan
         if varies.any():
             some = positives.loc[varies, ["task", feature]].astype({feature: "float64"})
-            result.loc[varies, feature] = normalize(some, feature, within=within or None)[feature]
+            result.loc[varies, feature] = ss.normalize(some, feature, within=within or None)[feature]
     return result
 
 
@@ -279,7 +292,7 @@ def feature_slopes(
     scales: tuple[str, ...] = (PER_TASK, POOLED),
     pools: tuple[str, ...] = (ALL_TASKS, TASK_EFFECTS),
 ) -> pd.DataFrame:
-    """Return the slopes of Table 2: one model per outcome and feature, scaled both ways, with both pools.
+    """The slopes of Table 2: one model per outcome and feature, scaled both ways, with both pools.
 
     `p_adjusted` is Bonferroni's for the four features of an outcome. An outcome whose models cannot be fitted
     is named in a warning; where that is all of them, SalstatsError is raised.
@@ -290,7 +303,7 @@ def feature_slopes(
         features = scaled_features(frames.positives, scale)
         features = features[[c for c in features if c not in FEATURES or features[c].notna().any()]]
         found = rows.merge(features[["case", "task"]], on=["case", "task"])
-        found = join_features(found, features)
+        found = ss.join_features(found, features)
         used = [f for f in FEATURES if f in features.columns]
         if not used:
             not_made(f"Table 2, {scale.lower()}", "no feature of the findings varies there")
@@ -303,10 +316,10 @@ def feature_slopes(
                     continue
                 own = found if reference else found[found["method"] == frames.main]
                 formulas = [f"{metric} ~ {f}{extra}" for f in used]
-                with made_if_possible(f"Table 2 for {outcome}, {scale.lower()}, {pool}"):
+                with if_possible(f"Table 2 for {outcome}, {scale.lower()}, {pool}"):
                     terms = slopes_of(own, formulas, choice, reference=reference)
                     terms = terms[terms["term"].isin(FEATURES)].reset_index(drop=True)
-                    terms = adjust(terms, procedure="bonferroni", n_tests=len(FEATURES))
+                    terms = ss.adjust(terms, procedure="bonferroni", n_tests=len(FEATURES))
                     for place, (name, value) in enumerate(
                         {"outcome": outcome, "scale": scale, "pool": pool}.items()
                     ):
@@ -318,16 +331,16 @@ def feature_slopes(
 def slopes_of(
     data: pd.DataFrame, formula: str | list[str], choice: Choice, **options: object
 ) -> pd.DataFrame:
-    """Return regressions with rows for independent as the scripts have it, or with patients as clusters."""
+    """Regressions with rows for independent as the scripts have it, or with patients as clusters."""
     if not choice.published:
-        return regress(data, formula, errors="cr2", **options)  # type: ignore[arg-type]
+        return ss.regress(data, formula, errors="cr2", **options)  # type: ignore[arg-type]
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="rows of|.*rows of .* cases", category=SalstatsWarning)
-        return regress(data, formula, **options)  # type: ignore[arg-type]
+        return ss.regress(data, formula, **options)  # type: ignore[arg-type]
 
 
 def confidence(scores: pd.DataFrame, metric: str, choice: Choice) -> pd.DataFrame:
-    """Return slopes and Spearman correlations of a metric on confidence: per task, pooled, within tasks."""
+    """Slopes and Spearman correlations of a metric on confidence: per task, pooled, within tasks."""
     rows = present(scores.drop(columns="method")[scores["metric"] == metric])
     rows = rows.drop(columns=["metric"]).rename(columns={"score": metric})
     keep = [c for c in ("case", "patient", "task", metric, "prob") if c in rows]
@@ -354,7 +367,7 @@ def confidence(scores: pd.DataFrame, metric: str, choice: Choice) -> pd.DataFram
 
 
 def _spearman(rows: pd.DataFrame, metric: str, choice: Choice) -> pd.DataFrame:
-    """Return Spearman's correlations of a metric and confidence, per task and over all rows."""
+    """Spearman's correlations of a metric and confidence, per task and over all rows."""
     if choice.published:
         return correlate_as_published(rows, metric, "prob", by="task", overall=True)
     return correlate_clustered(
@@ -363,22 +376,22 @@ def _spearman(rows: pd.DataFrame, metric: str, choice: Choice) -> pd.DataFrame:
 
 
 def _spearman_within(rows: pd.DataFrame, metric: str, choice: Choice) -> pd.DataFrame:
-    """Return Spearman's correlations within tasks, combined; the scripts have none."""
+    """Spearman's correlations within tasks, combined; the scripts have none."""
     if not choice.published:
         return correlate_clustered(
             rows, metric, "prob", by=(), stratified="task", n_replicates=choice.n_replicates
         )
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*rows repeat", category=SalstatsWarning)
-        return correlate(rows, metric, "prob", by=(), stratified="task")
+        return ss.correlate(rows, metric, "prob", by=(), stratified="task")
 
 
 def confidence_rows(frames: Frames, metric: str) -> pd.DataFrame:
-    """Return the main method's rows of Table 3 (IoU, full slice with cut-offs) or Extended Data 9 (hits)."""
+    """The main method's rows of Table 3 (IoU, full slice with cut-offs) or Extended Data 9 (hits)."""
     rows = metric_rows(main_rows(frames, frames.full if metric == "iou" else frames.scores), metric)
     return rows[rows["method"] == frames.main].reset_index(drop=True)
 
 
 def confidence_of(frames: Frames, metric: str, choice: Choice) -> pd.DataFrame:
-    """Return Table 3 (IoU) or Extended Data 9 (hits)."""
+    """Table 3 (IoU) or Extended Data 9 (hits)."""
     return confidence(confidence_rows(frames, metric), metric, choice)

@@ -1,10 +1,12 @@
-"""Words of saporta2022 in print: slices, labels, names of outcomes and features."""
+"""What saporta2022 says in print: labels, names of features and slices, and the notes of its results."""
 
 from collections.abc import Iterable
 from typing import Any
 
+import pandas as pd
+
 from salstats.display.text.labels import Labels
-from salstats.scoring.cases import FULL
+from salstats.stats.advice import FEW_UNITS
 from salstats.studies.saporta2022.frames import FEATURES, Choice, Frames
 
 _NAMES = {
@@ -17,7 +19,7 @@ _NAMES = {
 
 
 def labels_with(**more: Any) -> Labels:
-    """Return the labels of this study, with those of one item."""
+    """The labels of this study, with those of one item."""
     return Labels({**_NAMES, **more})
 
 
@@ -35,23 +37,23 @@ def words(names: Iterable[object]) -> list[str]:
 
 
 def feature(name: str) -> str:
-    """Return a feature's name in print."""
+    """A feature's name in print."""
     return Labels().column(name)
 
 
 def shared_note(frames: Frames) -> str:
-    """Return what to know where cases were tuned on and scored; empty where none were."""
+    """What to know where cases were tuned on and scored; empty where none were."""
     cases = f"{frames.n_shared} cases stand in both studies"
     return f"; {cases}, so that what is tuned is too good here" if frames.n_shared else ""
 
 
 def full_name(frames: Frames) -> str:
-    """Return what the full slice of a study is."""
-    return f"{FULL}, {frames.cut_off} probability cut-offs" if frames.cut_off else FULL
+    """What the full slice of a study is."""
+    return f"full, {frames.cut_off} probability cut-offs" if frames.cut_off else "full"
 
 
 def cutoff_note(frames: Frames, choice: Choice) -> str:
-    """Return how cut-offs were chosen, as the end of a note."""
+    """How cut-offs were chosen, as the end of a note."""
     if frames.cut_off != "tuned":
         return "" if frames.cut_off else "; without cut-offs: low confidence empties no mask"
     how = (
@@ -61,3 +63,46 @@ def cutoff_note(frames: Frames, choice: Choice) -> str:
         else "by the largest mean IoU"
     )
     return f"; cut-offs chosen {how}; masks below them are empty{shared_note(frames)}"
+
+
+def estimate_note(choice: Choice, *, hits: bool = False) -> str:
+    """What the estimate and its interval are."""
+    if choice.published:
+        return (
+            "as published: mean of the replicates, order statistics, cases for independent; decreases are of "
+            "each one's own cases"
+        )
+    wilson = ", of a task's hit rate Wilson's with the effective number of patients" if hits else ""
+    return f"mean of the scores; percentile interval{wilson}; patients as clusters"
+
+
+def decrease_note(choice: Choice) -> str:
+    """What a decrease is of, and how small its P can be."""
+    if choice.published:
+        return "as published: means of the replicates over each one's own cases, rounded as the script does"
+    least = 2 / (choice.n_replicates + 1)
+    return f"with {choice.n_replicates:,} replicates P is {least:.2g} at least"
+
+
+def few_patients(found: pd.DataFrame) -> str:
+    """Which tasks have too few patients for percentile intervals, as the end of a note."""
+    few = found[
+        (found["n_units"] < FEW_UNITS) & (found["unit"] != "case") & (found["interval"] == "percentile")
+    ]
+    tasks = ", ".join(sorted(set(few["task"]) - {"Average"}))
+    return (
+        f"; with fewer than {FEW_UNITS} patients percentile intervals are too short ({tasks})"
+        if tasks
+        else ""
+    )
+
+
+def error_note(choice: Choice, *, ranks: bool = False) -> str:
+    """How standard errors are made."""
+    if choice.published:
+        return "as published: rows for independent" + (
+            ", correlations with 1.96 / sqrt(n - 3) on Fisher's z" if ranks else ""
+        )
+    return "standard errors CR2 by patient, degrees of freedom after Satterthwaite" + (
+        ", correlations with patients resampled" if ranks else ""
+    )

@@ -1,11 +1,12 @@
-"""Pictures of one image share one scale in shares per pixel."""
+"""Pictures of one image on one scale, and sampled areas around the exact one."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from salstats.checks import SalstatsError, ShapeError
+from salstats.checks import ColumnError, SalstatsError, ShapeError
 from salstats.display.plots.theme import MM_PER_INCH
-from salstats.studies.lanfredi2021.pictures import plot_pictures, share_per_pixel
+from salstats.studies.lanfredi2021.pictures import plot_pictures, plot_samples, plot_spread, share_per_pixel
 
 # the same shares from numbers rounded once more
 ROUNDING = 1e-12
@@ -79,3 +80,95 @@ def test_pictures_of_several_sizes_are_no_pictures_of_one_image():
 def test_nothing_to_draw_is_an_error():
     with pytest.raises(SalstatsError, match="no map to draw"):
         plot_pictures({})
+
+
+SIZES = (100, 1000, 10000)
+
+
+def make_samples(methods=("interobserver", "gradcam_wag"), metrics=("auc", "sauc"), n=20):
+    rng = np.random.default_rng(6)
+    rows = [
+        {
+            "case": "a", "method": method, "reader": reader, "metric": metric, "n_samples": size,
+            "replicate": i, "estimate": 0.6 + rng.normal(0, 0.4) / np.sqrt(size), "exact": 0.6,
+        }
+        for method in methods
+        for reader in ("0", "1")
+        for metric in metrics
+        for size in SIZES
+        for i in range(n)
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def make_spread(**given):
+    """Spreads that follow constant / sqrt(n) exactly, twice as large for the second reader."""
+    rows = make_samples(n=1, **given).drop(columns=["replicate", "estimate"])
+    rows["sd"] = np.where(rows["reader"] == "0", 0.2, 0.4) / np.sqrt(rows["n_samples"])
+    return rows.assign(mean=0.6, n_replicates=20)
+
+
+def layers(figure):
+    return [layer._data for layer in figure.layers if isinstance(layer._data, pd.DataFrame)]
+
+
+def test_the_figure_shows_the_mean_over_readers():
+    figure = plot_spread(make_spread())
+    data = figure.data
+    assert len(data) == 2 * 2 * 3
+    assert np.allclose(data["sd"], 0.3 / np.sqrt(data["n_samples"]), rtol=ROUNDING)
+    figure.draw()
+
+
+def test_the_expected_line_falls_with_the_root_and_meets_values_that_do():
+    (line,) = layers(plot_spread(make_spread()))
+    assert sorted(set(line["n_samples"])) == [100, 10000]
+    assert np.allclose(line["sd"], 0.3 / np.sqrt(line["n_samples"]), rtol=ROUNDING)
+
+
+def test_rows_without_spread_are_counted():
+    spread = make_spread()
+    spread.loc[spread["method"] == "gradcam_wag", "sd"] = np.nan
+    figure = plot_spread(spread)
+    assert set(figure.data["method"]) == {"interobserver"}
+    assert "Not drawn: 12 rows without spread." in figure.labels.caption.replace("\n", " ")
+
+
+def test_spreads_of_nothing_are_an_error():
+    with pytest.raises(SalstatsError, match="nothing to draw"):
+        plot_spread(make_spread().assign(sd=0.0))
+    with pytest.raises(ColumnError, match="'sd'"):
+        plot_spread(make_spread().drop(columns="sd"))
+
+
+@pytest.mark.parametrize("width", [89, 183])
+@pytest.mark.parametrize("metrics", [("auc",), ("auc", "sauc")])
+def test_both_figures_draw_at_a_column_and_a_page(width, metrics):
+    samples = make_samples(metrics=metrics)
+    one = samples[(samples["method"] == "gradcam_wag") & (samples["reader"] == "0")]
+    for figure in (plot_spread(make_spread(metrics=metrics), width=width), plot_samples(one, width=width)):
+        assert np.isclose(figure.theme.getp("figure_size")[0] * 25.4, width)
+        assert list(figure.data["panel"].cat.categories) == [m.replace("auc", "AUC") for m in metrics]
+        figure.draw()
+
+
+def test_values_stand_around_their_size_and_the_line_is_the_exact_value():
+    samples = make_samples()
+    one = samples[(samples["method"] == "gradcam_wag") & (samples["reader"] == "1")]
+    figure = plot_samples(one)
+    places = figure.data["n_samples"].map({100: 0, 1000: 1, 10000: 2})
+    assert (figure.data["at"] - places).abs().max() < 0.5
+    (line,) = [data for data in layers(figure) if "exact" in data and len(data) == 2]
+    assert (line["exact"] == 0.6).all()
+    assert "reader 1 left out: 20 samples" in figure.labels.caption.replace("\n", " ")
+
+
+def test_several_maps_or_readers_share_no_exact_value():
+    with pytest.raises(SalstatsError, match="several maps or readers"):
+        plot_samples(make_samples())
+
+
+def test_samples_that_are_all_undefined_are_an_error():
+    samples = make_samples().assign(estimate=np.nan)
+    with pytest.raises(SalstatsError, match="nothing to draw"):
+        plot_samples(samples)

@@ -1,0 +1,38 @@
+"""The published studies on the command line."""
+
+from typing import Annotated
+
+import typer
+
+_HELP = ("--help", "-h")
+
+
+def reproduce(
+    context: typer.Context,
+    key: Annotated[
+        str, typer.Argument(metavar="KEY", help="list shows the studies; KEY --help the options of one.")
+    ] = "list",
+) -> None:
+    """Make the tables and figures of a published study: KEY --data DIR -o DIR [--as-published]."""
+    if key in _HELP:
+        print(context.get_help())
+        return
+    # pandas comes with them, and `--help` must not wait for that
+    from salstats.checks import run_of_command
+    from salstats.studies import engine
+
+    if key == "list":
+        for name in engine.KEYS:
+            print(f"{name}: {engine.study(name).source}")
+        return
+    if key not in engine.KEYS:
+        raise typer.BadParameter(f"no study {key!r} (studies: {', '.join(engine.KEYS)})")
+    parser = engine.parser_of(engine.study(key))
+    if set(context.args) & set(_HELP):
+        print(parser.format_help())
+        return
+    # how messages name the options
+    context.obj.update(parser.flags)
+    with run_of_command():
+        code = engine.reproduce(key, context.args)
+    raise typer.Exit(code)

@@ -1,0 +1,379 @@
+"""One engine for the published studies: what the data allow is made, compared with print, and written."""
+
+import argparse
+import csv
+import importlib
+import sys
+import warnings
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from decimal import ROUND_HALF_UP, Decimal
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pandas as pd
+import plotnine as p9
+from great_tables import GT
+
+from salstats.checks import SalstatsError, SalstatsWarning, warn
+from salstats.display.export.figure_jobs import FigureJobs
+from salstats.display.export.table_files import save_table_as
+from salstats.files.frame_files import write_frame
+from salstats.files.output_folder import checked_folder, replacing_folder
+
+#: The published studies by key; each has a folder here, whose `STUDY` declares it.
+KEYS = ("lanfredi2021", "mrxai2025", "saliency_bench", "saporta2022")
+#: Replicates that an interval of their order statistics needs.
+FEWEST_REPLICATES = 40
+#: Options that functions call otherwise.
+_CALLED = {"n_replicates": "replicates", "rng": "seed", "n_readers": "readers", "n_samples": "samples"}
+#: Lists the files; a folder without it is somebody else's.
+INDEX, WARNINGS, PRINTED = "outputs.csv", "warnings.txt", "printed.csv"
+_SUBFOLDERS = ("frames", "tables", "figures")
+_TABLES, _FIGURES = (".html", ".tex", ".docx", ".csv"), (".pdf", ".png")
+_COLUMNS = ("file", "item", "slice", "unit", "interval", "note")
+
+
+@dataclass(frozen=True)
+class Made:
+    """A result: the unrounded frame, and what shows it.
+
+    Attributes
+    ----------
+    frame : DataFrame
+    table : GT, optional
+    figure : ggplot, optional
+        Where one shows more than the table.
+    note : str
+        What has to be known to read it.
+    slice : str, optional
+        Which cases and tasks, where that is not the item's.
+    title : str, optional
+        What it is called, where the data decide.
+    """
+
+    frame: pd.DataFrame
+    table: GT | None = None
+    figure: p9.ggplot | None = None
+    note: str = ""
+    slice: str | None = None
+    title: str | None = None
+
+
+@dataclass(frozen=True)
+class Printed:
+    """Numbers of `data/published` that an item's frame has to give, to the printed digit.
+
+    Attributes
+    ----------
+    rows : callable
+        The printed rows, with the key columns and the values of the frame.
+    keys, values : tuple of str
+        Columns of both.
+    digits : int
+        Decimals of the printed values.
+    applies : callable
+        Takes the frame; whether it is of the study's own data.
+    """
+
+    rows: Callable[[], pd.DataFrame]
+    keys: tuple[str, ...]
+    values: tuple[str, ...] = ("estimate", "conf_low", "conf_high")
+    digits: int = 3
+    applies: Callable[[pd.DataFrame], bool] = lambda frame: True
+
+    def beside(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """The printed rows, each with what the frame has: `key, printed, found, equal`."""
+        keys, values = list(self.keys), list(self.values)
+        both = self.rows()[[*keys, *values]].merge(
+            frame[[*keys, *values]], on=keys, how="left", validate="1:1", suffixes=("_printed", "")
+        )
+        printed, found = (
+            [[rounded(x, self.digits) for x in row] for row in both[[v + end for v in values]].to_numpy()]
+            for end in ("_printed", "")
+        )
+        named = [", ".join(str(k) for k in row if k == k and k != "all") for row in both[keys].to_numpy()]
+        texts = [[", ".join(map(str, row)) for row in side] for side in (printed, found)]
+        same = [a == b for a, b in zip(printed, found, strict=True)]
+        return pd.DataFrame({"key": named, "printed": texts[0], "found": texts[1], "equal": same})
+
+
+@dataclass(frozen=True)
+class Item:
+    """A table or figure of a study: how it is made of the data, and what has to be there for it.
+
+    Attributes
+    ----------
+    key : str
+        Name of its files.
+    title : str
+        What it is; up to a colon its number in the study.
+    make : callable
+        Takes the data that `Opened.load` returns.
+    needs : tuple of str
+        All of them have to be there.
+    parts : tuple of str
+        What parts of it need.
+    slice : str
+        Which cases and tasks.
+    printed : Printed, optional
+        What the study printed.
+    """
+
+    key: str
+    title: str
+    make: Callable[[Any], Made | None]
+    needs: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
+    slice: str = "true-positive"
+    printed: Printed | None = None
+
+    @property
+    def name(self) -> str:
+        """Its number in the study, or what it is."""
+        return self.title.partition(":")[0]
+
+
+@dataclass(frozen=True)
+class Opened:
+    """The data of a study, found and not yet computed on.
+
+    Attributes
+    ----------
+    items : tuple of Item
+        In the order of the study.
+    there : frozenset of str
+        Which needs are met.
+    load : callable
+        The long work: returns what the items are made of.
+    """
+
+    items: Sequence[Item]
+    there: frozenset[str]
+    load: Callable[[], Any]
+
+
+@dataclass(frozen=True)
+class Study:
+    """A published study.
+
+    Attributes
+    ----------
+    key, source : str
+        Its name here, and the paper.
+    about : str
+        What `--help` says.
+    add_options : callable
+        Adds the study's options to a parser.
+    open : callable
+        Takes the options given and finds the data.
+    """
+
+    key: str
+    source: str
+    about: str
+    add_options: Callable[["Parser"], None]
+    open: Callable[[argparse.Namespace], Opened]
+
+
+class Parser(argparse.ArgumentParser):
+    """The options of a study; what is wrong with those given is an exception."""
+
+    @property
+    def flags(self) -> dict[str, str]:
+        """The flag of each option by its name in Python, and in the functions that it is given to."""
+        own = {a.dest: next(f for f in a.option_strings if f.startswith("--")) for a in self._actions}
+        return own | {name: own[dest] for name, dest in _CALLED.items() if dest in own}
+
+    def error(self, message: str) -> NoReturn:
+        """Raise what is wrong."""
+        raise SalstatsError(message)
+
+
+class NotMade(SalstatsWarning):
+    """A result that the data do not allow; the others are made."""
+
+
+def study(key: str) -> Study:
+    """The declaration of a study."""
+    found: Study = importlib.import_module(f"salstats.studies.{key}").STUDY
+    return found
+
+
+def parser_of(declared: Study) -> Parser:
+    """The options of a study: its own, and those of all."""
+    parser = Parser(
+        prog=f"salstats reproduce {declared.key}",
+        description=f"{declared.source}\n\n{declared.about}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    declared.add_options(parser)
+    add = parser.add_argument
+    add("-o", "--output", type=Path, required=True, metavar="OUT", help="folder to make")
+    add("--as-published", action="store_true",
+        help="inference as the study's own scripts have it, where ours differs")  # fmt: skip
+    add("--jobs", type=int, default=1, metavar="N", help="processes; -1 for one per core (1)")
+    add("--overwrite", action="store_true", help="replace what an earlier run made")
+    return parser
+
+
+def reproduce(key: str, arguments: Sequence[str]) -> int:
+    """Make every result of a study that the data allow; return 1 where a printed number differs, else 0.
+
+    Raises SalstatsError or OSError where the input cannot be used; then the output is as it was.
+    """
+    declared = study(key)
+    options = parser_of(declared).parse_args(arguments)
+    if options.jobs < -1 or options.jobs == 0:
+        raise SalstatsError(f"--jobs must be a whole number from 1 up, or -1, not {options.jobs}")
+    folder = check_items_folder(options.output, overwrite=options.overwrite)
+    compared: list[pd.DataFrame] = []
+    with warnings.catch_warnings(record=True) as caught, FigureJobs(options.jobs) as figures:
+        warnings.simplefilter("always", SalstatsWarning)
+        opened = declared.open(options)
+        for sentence in missing(opened.items, opened.there):
+            print(sentence, flush=True)
+            warn(sentence)
+        results = list(make_items(opened.items, opened.there, opened.load(), compared))
+        said = [str(w.message) for w in caught if issubclass(w.category, SalstatsWarning)]
+        not_made = dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, NotMade))
+        if not results:
+            raise SalstatsError("; ".join(not_made) or "no result can be made")
+        _write_all(results, compared, folder, said, figures)
+    for sentence in not_made:
+        print(sentence)
+    print(f"{len(results)} items in {folder}; {INDEX} lists their files.")
+    if (folder / WARNINGS).is_file():
+        print(f"Warnings stand in {WARNINGS}.")
+    return _say_printed(compared)
+
+
+def missing(items: Iterable[Item], there: Collection[str]) -> list[str]:
+    """A sentence for each need that is not met, which names the results that are not made, or not whole."""
+    by_need: dict[tuple[str, str], list[str]] = {}
+    for item in items:
+        lacks = [need for need in item.needs if need not in there]
+        if lacks:
+            by_need.setdefault(("not made", " and ".join(lacks)), []).append(item.name)
+        else:
+            for part in item.parts:
+                if part not in there:
+                    by_need.setdefault(("made in part", part), []).append(item.name)
+    return [f"{'; '.join(names)}: {what}, needs {need}" for (what, need), names in by_need.items()]
+
+
+def make_items(
+    items: Iterable[Item], there: Collection[str], data: Any, compared: list[pd.DataFrame] | None = None
+) -> Iterator[tuple[Item, Made]]:
+    """Yield the items whose needs are met; one that the data do not allow is named in a warning.
+
+    What was printed goes to `compared`, beside what is found.
+    """
+    for item in items:
+        if not set(item.needs) <= set(there):
+            continue
+        with if_possible(item.name):
+            made = item.make(data)
+            if made is None:
+                continue
+            if item.printed is not None and compared is not None and item.printed.applies(made.frame):
+                compared.append(item.printed.beside(made.frame).assign(item=item.name))
+            yield item, replace(made, title=made.title or item.title, slice=made.slice or item.slice)
+
+
+def not_made(name: str, reason: str) -> None:
+    """Warn that a result is not made, and why; `reproduce` prints it too."""
+    warn(f"{name}: not made, {reason}", NotMade)
+
+
+@contextmanager
+def if_possible(name: str) -> Iterator[None]:
+    """Name a result that cannot be made for a reason of its data, in a warning with the reason, and go on.
+
+    Other exceptions are errors of the program and are raised.
+    """
+    try:
+        yield
+    except SalstatsError as error:
+        not_made(name, str(error))
+
+
+def rounded(value: float, digits: int) -> Decimal:
+    """A number with so many decimals, half away from zero, as spreadsheets round."""
+    if value != value:
+        return Decimal("nan")
+    return Decimal(repr(float(value))).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
+
+
+def check_items_folder(folder: Path, *, overwrite: bool) -> Path:
+    """The folder to write, which is new, empty, or what an earlier run made and nothing else."""
+    return checked_folder(folder, written=_written, own=_SUBFOLDERS, overwrite=overwrite)
+
+
+def _written(folder: Path) -> set[str]:
+    """The files that an earlier run lists in its index."""
+    try:
+        with (folder / INDEX).open(encoding="utf-8", newline="") as file:
+            return {INDEX, WARNINGS, PRINTED, *(row["file"] for row in csv.DictReader(file))}
+    except (OSError, ValueError, KeyError):
+        return set()
+
+
+def _say_printed(compared: Sequence[pd.DataFrame]) -> int:
+    """Say how many printed rows are equal, and name those that differ; the exit code of that."""
+    if not compared:
+        return 0
+    rows = pd.concat(compared, ignore_index=True)
+    for row in rows[~rows["equal"]].itertuples():
+        print(f"{row.item}, {row.key}: printed {row.printed}, but here {row.found}", file=sys.stderr)
+    print(f"{int(rows['equal'].sum())} of {len(rows)} printed rows are equal, to the printed digit.")
+    return 0 if rows["equal"].all() else 1
+
+
+def _write_all(
+    results: Sequence[tuple[Item, Made]],
+    compared: Sequence[pd.DataFrame],
+    folder: Path,
+    warned: Sequence[str],
+    figures: FigureJobs,
+) -> None:
+    """Write every result, the index, what was printed and warned of; the folder is whole or not there."""
+    with replacing_folder(folder, lambda: check_items_folder(folder, overwrite=True)) as made:
+        for name in _SUBFOLDERS:
+            (made / name).mkdir(parents=True)
+        index = [row for item, result in results for row in _write(item.key, result, made, figures)]
+        if compared:
+            write_frame(pd.concat(compared)[["item", "key", "printed", "found", "equal"]], made / PRINTED)
+        said = list(dict.fromkeys([*warned, *figures.finish()]))
+        if said:
+            (made / WARNINGS).write_text("\n".join(said) + "\n", encoding="utf-8")
+        write_frame(pd.DataFrame(index, columns=list(_COLUMNS)), made / INDEX)
+
+
+def _write(key: str, result: Made, made: Path, figures: FigureJobs) -> list[dict[str, str]]:
+    """Write one result; its rows of the index."""
+    note = result.note.rstrip(".")
+    files = [write_frame(result.frame, made / "frames" / f"{key}.csv")]
+    if result.figure is not None:
+        drawn = [made / "figures" / f"{key}{suffix}" for suffix in _FIGURES]
+        figures.add(result.figure, drawn)
+        files += drawn
+    if result.table is not None:
+        tables = [made / "tables" / f"{key}{suffix}" for suffix in _TABLES]
+        table = result.table.tab_header(result.title or "")
+        save_table_as(table.tab_source_note(f"{note[0].upper()}{note[1:]}.") if note else table, tables)
+        files += tables
+    said = {
+        "item": result.title or "",
+        "slice": result.slice or "",
+        "unit": _values(result.frame, "unit"),
+        "interval": _values(result.frame, "interval"),
+        "note": note,
+    }
+    return [{"file": file.relative_to(made).as_posix(), **said} for file in files]
+
+
+def _values(frame: pd.DataFrame, column: str) -> str:
+    """The values of a column as text, empty where there is none."""
+    return ", ".join(frame[column].dropna().astype("str").unique()) if column in frame else ""

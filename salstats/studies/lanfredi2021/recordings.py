@@ -1,0 +1,317 @@
+"""The study's tables from recordings in its format: how each is made of the scores."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import pandas as pd
+import plotnine as p9
+from great_tables import GT
+
+import salstats as ss
+from salstats.checks import SalstatsError
+from salstats.display.tables.layout import Column, Table, build
+from salstats.display.text.format import count_text, counted, fixed_text, interval_text, joined
+from salstats.display.text.labels import Labels
+from salstats.stats.carried import HOW_SCORED
+from salstats.studies.engine import Made
+from salstats.studies.lanfredi2021.scored import (
+    GIVEN,
+    KEYS,
+    NONE,
+    PLAIN,
+    RAW_LABELS,
+    SHUFFLED,
+    Recordings,
+    both_intervals,
+    by_mixing,
+    in_order,
+    main_method,
+    own_methods,
+    row_names,
+    score,
+    scored,
+    without_blanks,
+)
+from salstats.studies.lanfredi2021.workbooks import FORMULA, LAYOUTS, Layout
+
+#: Both intervals in print.
+PUBLISHED, CLUSTERED = "As the study", "Cases as clusters"
+#: What they are.
+NOTES = (
+    f"{PUBLISHED}: {FORMULA}.",
+    f"{CLUSTERED}: t interval of the mean over all rows, the rows of a case being one cluster.",
+)
+_ALL, _OTHERS = "score_all", "score_others"
+_PAIR = ("case", "method", "model", "seed", "mixing", "reader", "metric")
+
+
+def all_recordings(given: Recordings) -> Made:
+    """All recordings, counted by why they are left out."""
+    frame = ss.recordings(given.study)
+    counts = frame["reason"].fillna("used").value_counts()
+    boxes = frame.loc[frame["used"] & (frame["box"] != "used"), "box"].value_counts()
+    texts = [
+        *((("Recordings", str(why).capitalize()), n) for why, n in counts.items()),
+        *(
+            (("Chest boxes left out of the centre bias", str(why).capitalize()), n)
+            for why, n in boxes.items()
+        ),
+        (("Fixations of recordings used", "All"), frame.loc[frame["used"], "n_fixations"].sum()),
+        (("Fixations of recordings used", "Outside the image"), frame.loc[frame["used"], "n_outside"].sum()),
+        (("Fixations of recordings used", "Of no duration"), frame.loc[frame["used"], "n_zero"].sum()),
+    ]
+    table = Table(
+        ("",),
+        [(name,) for (_, name), _ in texts],
+        [Column("n", align="right")],
+        [[count_text(n)] for _, n in texts],
+        groups=[group for (group, _), _ in texts],
+        notes=["Fixations outside the image are kept: the tails of their Gaussians count."],
+    )
+    return Made(frame, build(table, "lanfredi2021"))
+
+
+def all_scores(given: Recordings) -> Made:
+    """The scores, described."""
+    every, rows, choice = given.every, given.rows, given.choice
+    named = rows.assign(method=row_names(rows))
+    described = ss.describe(named, by=["metric", "method"], unit="case")
+    order = list(dict.fromkeys(in_order(rows, KEYS).pipe(row_names)))
+    n_out = every["case"].nunique() - rows["case"].nunique()
+    drawn = (
+        "exact AUC and sAUC"
+        if choice.n_samples is None
+        else f"{choice.n_samples:,} pixels drawn on either side"
+    )
+    phases = [str(phase) for phase in sorted(every["phase"].unique())]
+    said = [
+        drawn,
+        f"centre bias of all {'' if choice.center_bias == 'all' else 'other '}cases of "
+        f"phase{'s' if len(phases) > 1 else ''} {joined(phases)}",
+        *([f"{counted(n_out, 'image')} not scored for the number of readers"] if n_out else []),
+    ]
+    return Made(
+        without_blanks(own_methods(every)),
+        ss.table_describe(described, labels={"method": order}),
+        note="; ".join(said),
+    )
+
+
+def findings(given: Recordings) -> Made:
+    """What the majority of readers found, counted over the images scored."""
+    found = given.labels.assign(scored=given.labels["case"].isin(set(given.rows["case"])))
+    groups = [c for c in found.columns if c not in ("case", "patient", "phase", "n_readings", "scored")]
+    own = found[found["scored"]]
+    counts = [[int((own[g] == 1).sum()), int((own[g] == 0).sum()), int(own[g].isna().sum())] for g in groups]
+    table = Table(
+        ("Finding",),
+        [(g.capitalize(),) for g in groups],
+        [Column(heading, align="right") for heading in ("Present", "Absent", "No majority")],
+        [[count_text(n) for n in row] for row in counts],
+        notes=["Images scored, by what at least three readers found."],
+    )
+    return Made(found, build(table, "lanfredi2021"))
+
+
+def every_mean(metrics: Sequence[str]) -> Callable[[Recordings], Made | None]:
+    """Every method's means of some metrics, with both intervals."""
+
+    def make(given: Recordings) -> Made | None:
+        rows = given.means[given.means["metric"].isin(metrics)]
+        if rows.empty:
+            return None
+        both = _sides(rows)
+        names = row_names(both)
+        figure = ss.plot_intervals(
+            both.assign(task=names, method=both["limits"])[["metric", "task", "method", *_values(both)]],
+            labels={"task": list(dict.fromkeys(names)), "method": [PUBLISHED, CLUSTERED]},
+        )
+        caption = f"Bars: 95% CI. {PUBLISHED}: {FORMULA}. Grey line: chance."
+        shown = _both(rows, Layout("", KEYS, {"bold": False}))
+        return Made(without_blanks(rows), shown, figure + p9.labs(x="Mean (95% CI)", caption=caption))
+
+    return make
+
+
+def table(number: str) -> Callable[[Recordings], Made | None]:
+    """Table 1, 3 or 4 with both intervals side by side."""
+
+    def make(given: Recordings) -> Made | None:
+        means = given.means
+        baselines = means["method"].isin(["interobserver", "convex"])
+        chosen = {
+            "1": (means["method"] != "convex") & means["metric"].isin(SHUFFLED),
+            "3": baselines & means["metric"].isin(PLAIN),
+            "4": baselines & means["metric"].isin(SHUFFLED),
+        }[number]
+        return _with_both(number, means[chosen]) if chosen.any() else None
+
+    return make
+
+
+def table_2(given: Recordings) -> Made | None:
+    """Table 2: the interobserver baseline and one saliency method on normal and abnormal images."""
+    rows = given.defined[given.defined["metric"].isin(SHUFFLED)]
+    if rows.empty:
+        return None
+    known = rows[rows["subset"].notna()]
+    if known["score"].isna().all():
+        raise SalstatsError("no image has labels of which a majority of readers says normal or abnormal")
+    main, mixing = main_method(known[known["score"].notna()])
+    shown = (known["method"] == "interobserver") | (
+        (known["method"] == main) & known["mixing"].isin([NONE, mixing])
+    )
+    found = both_intervals(known[shown], ["subset", *KEYS])
+    n_unknown = rows.loc[rows["subset"].isna(), "case"].nunique()
+    note = f"left out for want of a majority: {counted(n_unknown, 'image')}" if n_unknown else ""
+    name = Labels(RAW_LABELS).value("method", main)
+    # the study shows Grad-CAM with attention gates and uniform mixing
+    of = f"{name}{f', {mixing} mixing' if mixing not in (NONE, GIVEN) else ''}"
+    subsets = [*dict.fromkeys(found["subset"])]
+    figure = ss.plot_intervals(
+        found.assign(task=found["method"], method=found["subset"])[
+            ["metric", "task", "method", "interval", *_values(found)]
+        ],
+        labels={"task": RAW_LABELS["method"], "method": {s: RAW_LABELS["subset"][s] for s in subsets}},
+    )
+    title = f"Table 2: Normal and abnormal images: {of}"
+    return replace(_with_both("2", found, note), figure=figure, title=title)
+
+
+def bias_choice(given: Recordings) -> Made | None:
+    """What changes in the shuffled metrics where a case has no part in the centre bias that it has."""
+    if not given.defined["metric"].isin(SHUFFLED).any():
+        return None
+    # both exact: draws would differ for another reason than the bias
+    exact = given.defined if given.choice.n_samples is None else None
+    of_all, of_others = (
+        exact
+        if exact is not None and name == given.choice.center_bias
+        else scored(score(given, name, metrics=SHUFFLED))
+        for name in ("all", "others")
+    )
+    if of_others.loc[of_others["metric"].isin(SHUFFLED), "score"].isna().all():
+        return None
+    return bias_change(of_all, of_others)
+
+
+def bias_change(all_cases: pd.DataFrame, others: pd.DataFrame) -> Made:
+    """The shuffled metrics under both centre biases, and how much they change.
+
+    Parameters
+    ----------
+    all_cases, others : DataFrame
+        Exact scores of the same study with `center_bias="all"` and `"others"`, as `named_rows` names them.
+    """
+    rows = compared(all_cases, others)
+    labels = Labels(RAW_LABELS)
+    table = Table(
+        ("",),
+        [(name,) for name in row_names(rows)],
+        [
+            Column("All cases, as the study"),
+            Column("All other cases"),
+            Column("Change (95% CI)"),
+            Column("Largest change of a score"),
+        ],
+        [
+            [
+                fixed_text(r.mean_all, 3),
+                fixed_text(r.mean_others, 3),
+                interval_text(r.estimate, r.conf_low, r.conf_high, 3, "brackets"),
+                fixed_text(r.largest, 3),
+            ]
+            for r in rows.itertuples()
+        ],
+        groups=[labels.value("metric", m) for m in rows["metric"]],
+        notes=[
+            "Mean scores. Change: other cases minus all cases, the same rows paired; t interval with cases "
+            "as clusters."
+        ],
+    )
+    # as a difference: the grey line of a mean would mark chance, and no change is 0
+    drawn = rows.assign(task=row_names(rows), term="difference")
+    values = ["estimate", "conf_low", "conf_high", "conf_level", "interval", "unit"]
+    figure = ss.plot_intervals(
+        drawn[["metric", "task", "term", *values]], labels={"task": list(dict.fromkeys(drawn["task"]))}
+    )
+    caption = "Other cases minus all cases. Bars: 95% t intervals with cases as clusters."
+    return Made(
+        without_blanks(rows),
+        build(table, "lanfredi2021"),
+        figure + p9.labs(x="Change of the mean (95% CI)", caption=caption),
+        note="the study's centre bias contains the case that is scored against it, which takes from what "
+        "agrees with its gaze, and most from interobserver: the left-out reader's own map is part of it; "
+        "of all other cases it does not",
+    )
+
+
+def compared(all_cases: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
+    """The change of each mean with its interval, and the means and the largest change of a score.
+
+    Returns
+    -------
+    DataFrame
+        An estimates frame of the changes by method, mixing and metric, and `mean_all, mean_others, largest`,
+        over the rows that are defined under both.
+    """
+    keys = [c for c in _PAIR if c in all_cases]
+    both = _of(all_cases).merge(_of(others), on=keys, validate="1:1", suffixes=("_all", "_others"))
+    both["score"] = both[_OTHERS] - both[_ALL]
+    changes = by_mixing(both, KEYS)
+    defined = both[both["score"].notna()].assign(size=both["score"].abs())
+    groups = defined.groupby(KEYS)
+    means = pd.DataFrame(
+        {
+            "mean_all": groups[_ALL].mean(),
+            "mean_others": groups[_OTHERS].mean(),
+            "largest": groups["size"].max(),
+        }
+    ).reset_index()
+    return in_order(changes.merge(means, on=KEYS, how="left", validate="1:1"), ["metric", "method", "mixing"])
+
+
+def _of(scores: pd.DataFrame) -> pd.DataFrame:
+    """What identifies the rows of the shuffled metrics, and their score."""
+    keys = [c for c in _PAIR if c in scores]
+    return scores.loc[scores["metric"].isin(SHUFFLED), [*keys, "score"]]
+
+
+def _with_both(number: str, rows: pd.DataFrame, note: str = "") -> Made:
+    """One of the study's tables with both intervals side by side."""
+    return Made(without_blanks(rows), _both(rows, LAYOUTS[number]), note=note)
+
+
+def _both(rows: pd.DataFrame, layout: Layout) -> GT:
+    """A table with each estimate under both intervals."""
+    options = {k: v for k, v in layout.options.items() if k not in ("rows", "columns")}
+    rows_of = layout.options.get("rows", [k for k in layout.keys if k != "metric"])
+    outer = layout.options.get("columns", [] if "groups" in options else ["metric"])
+    frame = without_blanks(_sides(rows))
+    used = [c for c in layout.keys if c != "mixing" or frame["mixing"].notna().any()]
+    bold = options.pop("bold")
+    table = ss.table_estimates(
+        frame[[*used, "limits", *_values(frame), "n", "n_missing", *(c for c in HOW_SCORED if c in frame)]],
+        rows=[c for c in rows_of if c in used],
+        columns=[*([outer] if isinstance(outer, str) else outer), "limits"],
+        bold=bold if isinstance(bold, bool) else [c for c in bold if c in used],
+        labels=Labels(RAW_LABELS),
+        style="brackets",
+        n=True,
+        **{k: v for k, v in options.items() if k != "exclude" or bold},
+    )
+    for note in NOTES:
+        table = table.tab_source_note(note)
+    return table
+
+
+def _sides(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows twice: with the study's interval, and with cases as clusters."""
+    limits = {v: rows[f"study_{v}"] for v in ("conf_low", "conf_high")}
+    sides = [rows.assign(limits=PUBLISHED, **limits), rows.assign(limits=CLUSTERED)]
+    return pd.concat(sides, ignore_index=True)
+
+
+def _values(rows: pd.DataFrame) -> list[str]:
+    """The columns of an estimate that tables and figures show, the kind of interval apart."""
+    return [c for c in ("estimate", "conf_low", "conf_high", "conf_level", "unit", "n_units") if c in rows]

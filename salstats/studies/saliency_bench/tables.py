@@ -1,0 +1,338 @@
+"""Tables 2 to 4 and the rankings: means by data set and model, how metrics agree, how ranks move."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from salstats.display.tables import notes
+from salstats.display.tables.layout import Column, Table, build
+from salstats.display.tables.marks import best_rows
+from salstats.display.text.format import MISSING, count_range, fixed_text, limits_text, percent_text
+from salstats.display.text.labels import Labels
+from salstats.studies.engine import Made
+from salstats.studies.saliency_bench.dots import plot_dots
+from salstats.studies.saliency_bench.frames import (
+    CELL,
+    FEWEST_DRAWN,
+    Means,
+    correlations,
+    in_order,
+    labels_of,
+    meant,
+    ranks_over_cases,
+    ranks_over_data_sets,
+)
+
+#: Identifier of the tables.
+TABLE_ID = "saliency-bench"
+#: Between the two metrics of a pair.
+_AND = "\u2013"
+#: Decimals of means from scores, and of printed ones.
+_DIGITS, _PRINTED_DIGITS = 3, 4
+#: What the limits are and are not.
+_MEANING = (
+    "Rank 1 is the best, ties share the average. Limits: between which ranks a method is in 95% of the "
+    "replicates; they show how the ranking moves and are no intervals for true ranks."
+)
+
+
+def table_2(given: Means) -> Made | None:
+    """Table 2: a row per data set and metric, a column per method, a group per model."""
+    names, printed = given.names, given.printed
+    if given.several.empty:
+        return None
+    ordered = in_order(given.several, ["model", "dataset", "metric", "method"], names).reset_index(drop=True)
+    best = best_rows(ordered, CELL, ["method"], [])
+    methods = names.order("method", ordered["method"])
+    digits = _PRINTED_DIGITS if printed else _DIGITS
+    stub: list[tuple[str, ...]] = []
+    groups, cells, bold = [], [], set()
+    for row, (key, rows) in enumerate(
+        ordered.groupby(["model", "dataset", "metric"], sort=False, observed=True)
+    ):
+        model, dataset, metric = key
+        groups.append(names.value("model", model))
+        stub.append((names.value("dataset", dataset), names.value("metric", metric)))
+        places = {method: i for i, method in zip(rows.index, rows["method"], strict=True)}
+        cells.append([fixed_text(rows["estimate"].get(places.get(m, -1)), digits) for m in methods])
+        bold |= {(row, j) for j, m in enumerate(methods) if places.get(m) in best.rows}
+    table = Table(
+        ("Data set", "Metric"),
+        stub,
+        [Column(names.value("method", m)) for m in methods],
+        cells,
+        groups=groups,
+        bold=bold,
+        notes=[
+            notes.paragraph(
+                "Bold: the best of its row; methods whose means are equal are both.",
+                meant(names.order("metric", ordered["metric"]), names),
+                "" if printed else _counts(ordered),
+                notes.dash_note(cells),
+                notes.how_note(ordered, names),
+                notes.metric_note(ordered),
+            )
+        ],
+    )
+    return Made(
+        ordered,
+        build(table, TABLE_ID),
+        _figure(ordered, names),
+        note="the printed Table 2, nothing recomputed"
+        if printed
+        else "intervals stand in the frame and figure",
+    )
+
+
+def table_4(given: Means) -> Made | None:
+    """Table 4: models with one explanation of their own, a row per data set."""
+    names, printed = given.names, given.printed
+    if given.single.empty:
+        return None
+    ordered = in_order(given.single, ["model", "dataset", "metric"], names).reset_index(drop=True)
+    metrics = names.order("metric", ordered["metric"])
+    digits = _PRINTED_DIGITS if printed else _DIGITS
+    stub: list[tuple[str, ...]] = []
+    groups, cells = [], []
+    for (model, method, dataset), rows in ordered.groupby(
+        ["model", "method", "dataset"], sort=False, observed=True
+    ):
+        groups.append(f"{names.value('model', model)}, {names.value('method', method)}")
+        stub.append((names.value("dataset", dataset),))
+        values = dict(zip(rows["metric"], rows["estimate"], strict=True))
+        cells.append([fixed_text(values.get(m), digits) for m in metrics])
+    table = Table(
+        ("Data set",),
+        stub,
+        [Column(names.value("metric", m)) for m in metrics],
+        cells,
+        groups=groups,
+        notes=[
+            notes.paragraph(
+                meant(metrics, names),
+                "" if printed else _counts(ordered),
+                notes.dash_note(cells),
+                notes.how_note(ordered, names),
+                notes.metric_note(ordered),
+            )
+        ],
+    )
+    return Made(
+        ordered,
+        build(table, TABLE_ID),
+        note="the printed Table 4, nothing recomputed" if printed else "",
+    )
+
+
+def _counts(means: pd.DataFrame) -> str:
+    """How many scores a mean is of."""
+    n = count_range(means["n"])
+    return f"Each mean is of {n} scores of one data set, model, method and metric." if n != MISSING else ""
+
+
+def _figure(means: pd.DataFrame, names: Labels) -> Any:
+    """The means, a row of panels per data set."""
+    low, high = float(means["estimate"].min()), float(means["estimate"].max())
+    has_limits = "conf_low" in means.columns and bool(means["conf_low"].notna().any())
+    if has_limits:
+        low, high = min(low, float(means["conf_low"].min())), max(high, float(means["conf_high"].max()))
+    inside = low >= 0 and high <= 1
+    limits = (0.0, 1.0) if inside else (low, high)
+    note = notes.interval_note(means) if has_limits else ""
+    return plot_dots(
+        means,
+        names=names,
+        across="metric",
+        down="dataset",
+        title=f"Mean ({notes.ci_text(means)})" if has_limits else "Mean",
+        limits=limits,
+        breaks=(0, 0.5, 1) if inside else (low, (low + high) / 2, high),
+        note=note,
+    )
+
+
+def table_3(given: Means) -> Made | None:
+    """Table 3: correlations between metrics over data sets, a group of rows per pair."""
+    means, metric_names = given.means, given.names
+    metrics = metric_names.order("metric", means["metric"])
+    found = correlations(given.several if given.printed else means, metrics)
+    if found.empty:
+        return None
+    pairs = {
+        f"{x} {y}": f"{metric_names.value('metric', x)}{_AND}{metric_names.value('metric', y)}"
+        for i, x in enumerate(metrics)
+        for y in metrics[i + 1 :]
+    }
+    names = labels_of(means, {**given.labels, "pair": pairs})
+    rows = in_order(found.assign(pair=found["x"] + " " + found["y"]), ["pair", "method", "model"], names)
+    rows = rows.reset_index(drop=True)
+    models = names.order("model", rows["model"])
+    limited = bool(rows["conf_low"].notna().any())
+    heads = ["r", *([notes.ci_text(rows)] if limited else []), "n"]
+    stub: list[tuple[str, ...]] = []
+    groups, cells = [], []
+    for (pair, method), own in rows.groupby(["pair", "method"], sort=False, observed=True):
+        groups.append(names.value("pair", pair))
+        stub.append((names.value("method", method),))
+        by_model = {r["model"]: r for r in own.to_dict("records")}
+        cells.append([text for m in models for text in _texts(by_model.get(m), heads)])
+    table = Table(
+        ("Method",),
+        stub,
+        [Column(h, (names.value("model", m),)) for m in models for h in heads],
+        cells,
+        groups=groups,
+        notes=[
+            notes.paragraph(
+                "r: Pearson's correlation of two metrics' means over data sets; n: data sets.",
+                _how_few(rows),
+                notes.interval_note(rows) if limited else "",
+                meant(metrics, names),
+                notes.dash_note(cells),
+            )
+        ],
+    )
+    return Made(
+        rows,
+        build(table, TABLE_ID),
+        plot_dots(
+            rows,
+            names=names,
+            across="pair",
+            down=None,
+            title=f"Pearson's r over data sets ({notes.ci_text(rows)})" if limited else "Pearson's r",
+            limits=(-1, 1),
+            breaks=(-1, -0.5, 0, 0.5, 1),
+            guide=0,
+            note=notes.paragraph(_how_few(rows), notes.interval_note(rows) if limited else ""),
+        ),
+        note=f"n is {count_range(rows['n'])} data sets: "
+        + ("see the intervals before reading a correlation" if limited else "too few for intervals"),
+    )
+
+
+def _how_few(rows: pd.DataFrame) -> str:
+    """Of how many data sets the correlations are, and how wide their intervals are for that."""
+    n = count_range(rows["n"])
+    limited = rows[rows["conf_low"].notna()]
+    if limited.empty:
+        return f"n = {n} data sets: too few for an interval (from 4 on), and for any conclusion."
+    width = (limited["conf_high"] - limited["conf_low"]).median()
+    holding = int(((limited["conf_low"] < 0) & (limited["conf_high"] > 0)).sum())
+    return (
+        f"n = {n} data sets: the median interval is {fixed_text(width, 2)} wide, and {holding} of "
+        f"{len(limited)} hold 0."
+    )
+
+
+def _texts(row: dict[str, Any] | None, heads: Sequence[str]) -> list[str]:
+    """Return r, its limits where any row has some, and n."""
+    if row is None:
+        return [MISSING] * len(heads)
+    limits = [limits_text(row["conf_low"], row["conf_high"], 2)] if len(heads) > 2 else []
+    return [fixed_text(row["estimate"], 4), *limits, count_range([row["n"]])]
+
+
+def ranks_of_cases(given: Means) -> Made | None:
+    """The rank of each method when cases are drawn again."""
+    if given.several.empty or given.scores is None:
+        return None
+    ranks = ranks_over_cases(given.scores, given.choice)
+    return _ranks(ranks, given.names, "Cases (or patients)")
+
+
+def ranks_of_data_sets(given: Means) -> Made | None:
+    """The rank of each method when whole data sets are drawn again."""
+    if given.several.empty or given.several["dataset"].nunique() < FEWEST_DRAWN:
+        return None
+    ranks = ranks_over_data_sets(given.several, given.choice)
+    return _ranks(ranks, labels_of(given.several, given.labels), "Data sets")
+
+
+def _ranks(ranks: pd.DataFrame, names: Labels, drawn: str) -> Made:
+    """Ranks as a table and a figure.
+
+    Parameters
+    ----------
+    ranks : DataFrame
+        Of `rank_stability` by metric and model, and by data set where cases were drawn.
+    names : Labels
+    drawn : str
+        What was drawn again.
+    """
+    by = [c for c in ("metric", "dataset", "model") if c in ranks.columns]
+    rows = in_order(ranks, [*by, "method"], names).reset_index(drop=True)
+    methods = names.order("method", rows["method"])
+    inner = [c for c in by if c != "metric"]
+    stub: list[tuple[str, ...]] = []
+    groups, cells, bold = [], [], set()
+    for row, (values, own) in enumerate(rows.groupby(by, sort=False, observed=True)):
+        where = dict(zip(by, values, strict=True))
+        groups.append(names.value("metric", where["metric"]))
+        stub.append(tuple(names.value(c, where[c]) for c in inner))
+        of = {r["method"]: r for r in own.to_dict("records")}
+        first = max(r["share_first"] for r in of.values())
+        bold |= {(row, j) for j, m in enumerate(methods) if m in of and of[m]["share_first"] == first}
+        cells.append([*(_rank_text(of.get(m)) for m in methods), _tau_text(own)])
+    n_replicates = f"{int(rows['n_replicates'].iloc[0]):,}"
+    table = Table(
+        tuple(names.column(c) if c != "dataset" else "Data set" for c in inner),
+        stub,
+        [*(Column(names.value("method", m), align="left") for m in methods), Column("\u03c4", align="left")],
+        cells,
+        groups=groups,
+        bold=bold,
+        notes=[
+            notes.paragraph(
+                f"Rank (limits; share of the replicates in which no method is better). {drawn} drawn again "
+                f"{n_replicates} times, the same for all methods.",
+                _MEANING,
+                "Bold: the method that is first most often.",
+                "\u03c4: Kendall's correlation of the drawn rankings with that of all, mean (95% of the "
+                "replicates).",
+                _units(rows),
+                meant(names.order("metric", rows["metric"]), names),
+                notes.dash_note(cells),
+            )
+        ],
+    )
+    most = int(rows["n_methods"].max())
+    return Made(
+        rows,
+        build(table, TABLE_ID),
+        plot_dots(
+            rows,
+            names=names,
+            across="metric",
+            down="dataset" if "dataset" in by else None,
+            title="Rank (range of 95% of the replicates)",
+            limits=(1, most),
+            breaks=list(range(1, most + 1)) if most <= 10 else [1, most // 2, most],
+            note=notes.paragraph(f"{drawn} drawn again {n_replicates} times.", _MEANING, _units(rows)),
+        ),
+        note="after challengeR, doi:10.1038/s41598-021-82017-6; of cases that all methods have a score of",
+    )
+
+
+def _units(rows: pd.DataFrame) -> str:
+    """How many units a ranking rests on."""
+    unit = str(rows["unit"].iloc[0]).replace("dataset", "data set")
+    return f"Each ranking rests on {count_range(rows['n_units'])} {unit}s."
+
+
+def _rank_text(row: dict[str, Any] | None) -> str:
+    """A rank with its limits and the share of first places."""
+    if row is None:
+        return MISSING
+    limits = limits_text(row["conf_low"], row["conf_high"], 1).replace(".0", "")
+    rank = fixed_text(row["estimate"], 1).replace(".0", "")
+    return f"{rank} ({limits}; {percent_text(100 * row['share_first'], 0)})"
+
+
+def _tau_text(own: pd.DataFrame) -> str:
+    """The agreement of the drawn rankings with that of all."""
+    values: Sequence[float] = own[["tau", "tau_low", "tau_high"]].iloc[0].tolist()
+    if values[0] != values[0]:
+        return MISSING
+    return f"{fixed_text(values[0], 2)} ({limits_text(values[1], values[2], 2)})"

@@ -1,0 +1,152 @@
+"""Cases to look at: Fig. 1, Fig. 3, and the main saliency method at its worst, median, mean and best."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+import salstats as ss
+from salstats.display.plots.overlay import (
+    EDGE_MM,
+    GAP_MM,
+    STRIP_LINE_MM,
+    Placed,
+    Sheet,
+    image_note,
+    overlay_figure,
+    ratio,
+)
+from salstats.display.plots.panel_grid import caption_chars
+from salstats.display.plots.panels import caption
+from salstats.display.plots.theme import COLUMN_MM
+from salstats.display.tables.layout import Column, Table, build
+from salstats.display.text.format import fixed_text
+from salstats.display.text.labels import Labels
+from salstats.images.masks import decode
+from salstats.images.shapes import dominant_rectangle
+from salstats.readers.case_images import check_images
+from salstats.scoring.masking import OTSU, mask_rule
+from salstats.scoring.pictures import Look, picture
+from salstats.studies.engine import Made
+from salstats.studies.saporta2022.frames import FEATURES, PEOPLE, Frames, main_rows, metric_rows
+from salstats.studies.saporta2022.scored import main_alone
+from salstats.studies.saporta2022.words import LABELS, feature
+from salstats.study import Picture, Study
+
+ENDS = {"low": "Smallest", "high": "Largest"}
+_SIDE_MM = STRIP_LINE_MM + 1.5
+
+
+def figure_1(frames: Frames) -> Made:
+    """Fig. 1: the case of median IoU, with the map, people's outline and their scores."""
+    frames = frames.everything or frames
+    rows = metric_rows(main_rows(frames, frames.scores), "iou", "hit")
+    picks = ss.pick_cases(metric_rows(rows, "iou"), method=frames.main, by="metric").query("pick == 'median'")
+    shown = rows.merge(picks[["case", "task"]], on=["case", "task"])
+    wide = shown.pivot_table(index="method", columns="metric", values="score", sort=False)
+    metrics = [m for m in ("iou", "hit") if m in wide]
+    table = Table(
+        ("Method",),
+        [(LABELS.value("method", m),) for m in wide.index],
+        [Column(LABELS.value("metric", m)) for m in metrics],
+        [[fixed_text(score, 3) for score in row] for row in wide[metrics].to_numpy()],
+    )
+    return Made(
+        shown,
+        build(table, "saporta2022"),
+        ss.plot_gallery(
+            main_alone(_study(frames)), picks, scores=metric_rows(rows, "iou"), images=frames.images
+        ),
+        note="the case nearest to the median IoU of the main saliency method",
+    )
+
+
+def examples(frames: Frames) -> Made:
+    """The cases whose IoU is the worst, nearest the median and the mean, and the best, drawn."""
+    frames = frames.everything or frames
+    rows = metric_rows(main_rows(frames, frames.scores), "iou")
+    picks = ss.pick_cases(rows, method=frames.main, by="metric")
+    labels = Labels()
+    table = Table(
+        ("Pick",),
+        [(str(p).capitalize(),) for p in picks["pick"]],
+        [Column("Case", align="left"), Column("Task", align="left"), Column(labels.value("metric", "iou"))],
+        [[r.case, labels.value("task", r.task), fixed_text(r.score, 3)] for r in picks.itertuples()],
+    )
+    return Made(
+        picks,
+        build(table, "saporta2022"),
+        ss.plot_gallery(
+            main_alone(_study(frames)), picks, scores=rows, images=frames.images, human=PEOPLE in frames.there
+        ),
+        note="the case nearest to the worst, median, mean and best IoU of the main saliency method; ties by "
+        "name",
+    )
+
+
+def extremes(frames: Frames) -> pd.DataFrame:
+    """The findings whose features are smallest and largest: `feature, end, case, task, value`."""
+    found = []
+    for name in FEATURES:
+        known = frames.positives.dropna(subset=[name]).sort_values([name, "case", "task"], kind="stable")
+        for end, place in zip(ENDS, (0, -1), strict=True):
+            if len(known):
+                row = known.iloc[place]
+                found.append((name, end, row["case"], row["task"], float(row[name])))
+    return pd.DataFrame(found, columns=["feature", "end", "case", "task", "value"])
+
+
+def figure_3(frames: Frames) -> Made:
+    """Fig. 3 a-b: the findings at both ends of each feature, in the rectangle that is measured."""
+    study, rows, labels = _study(frames), extremes(frames.everything or frames), Labels()
+    width = COLUMN_MM
+    room = (width - 2 * EDGE_MM - _SIDE_MM - (len(ENDS) - 1) * GAP_MM) / len(ENDS)
+    rule = mask_rule(study.select(methods=set()), threshold=OTSU)
+    how = Look(rule, check_images(frames.images), False, 1.25 * room)
+    panels = [_with_rectangle(study, r.case, r.task, how) for r in rows.itertuples()]
+    placed = [
+        Placed(panel, r.feature, r.end, _corner(r.task, r.value, labels))
+        for panel, r in zip(panels, rows.itertuples(), strict=True)
+    ]
+    share = ratio(panels)
+    strips = {name: feature(name) for name in dict.fromkeys(rows["feature"])}
+    texts = [[r.case, labels.value("task", r.task), fixed_text(r.value, 3)] for r in rows.itertuples()]
+    table = Table(
+        ("Feature",),
+        [(f"{feature(r.feature)}, {ENDS[r.end].lower()}",) for r in rows.itertuples()],
+        [Column("Case", align="left"), Column("Task", align="left"), Column("Value")],
+        texts,
+    )
+    return Made(
+        rows,
+        build(table, "saporta2022"),
+        overlay_figure(
+            placed,
+            Sheet(width, (room, share * room), strips, ENDS, _SIDE_MM),
+            labels=labels,
+            note=caption([image_note(panels)], caption_chars(width, 3)),
+            spacing=None,
+            names={"mask": "Smallest rectangle"},
+        ),
+        note="the findings whose feature is smallest and largest; elongation and irrectangularity are of the "
+        "dominant instance and the smallest rectangle around it, relative size of the whole finding",
+    )
+
+
+def _with_rectangle(study: Study, case: str, task: str, how: Look) -> Picture:
+    """A finding on its image, with the smallest rectangle around its dominant instance."""
+    found = study.select(cases=[case]).cases[0]
+    panel = picture(found, task, None, (), how)
+    corners: np.ndarray = dominant_rectangle(decode(found.truths[task].read()))
+    return replace(panel, lines={**panel.lines, "mask": [corners]})
+
+
+def _corner(task: str, value: float, labels: Labels) -> str:
+    """The text in a panel's corner."""
+    return f"{labels.value('task', task)} {fixed_text(value, 0 if value == round(value) else 2)}"
+
+
+def _study(frames: Frames) -> Study:
+    """The study behind the frames."""
+    assert frames.study is not None
+    return frames.study

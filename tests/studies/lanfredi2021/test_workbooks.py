@@ -1,0 +1,285 @@
+"""The study's printed numbers come out of its workbooks, and a number that does not is named."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import openpyxl
+import pandas as pd
+import pytest
+from scipy import stats
+
+from salstats import datasets
+from salstats.readers.lanfredi2021 import METHODS, WORKBOOKS
+from salstats.studies.lanfredi2021 import PRINTED_ITEMS
+from salstats.studies.lanfredi2021.workbooks import (
+    beside_published,
+    published_interval,
+    read_workbooks,
+    what_changes,
+)
+
+VALUES = ("estimate", "conf_low", "conf_high")
+KEYS = ["metric", "mixing", "method"]
+# the oracle's manifest asks for 1e-9; sums of 2275 numbers in another order differ by far less
+R_TOLERANCE = 1e-12
+ROUNDING = 1e-12
+
+
+@pytest.fixture(scope="session")
+def data(shared) -> Path:
+    return shared / "data" / "lanfredi2021"
+
+
+@pytest.fixture(scope="module")
+def made(run, data, tmp_path_factory):
+    """The folder made of the workbooks, and what was printed."""
+    out = tmp_path_factory.mktemp("lanfredi2021") / "out"
+    code, said, error = run("lanfredi2021", "--data", data, "-o", out)
+    assert (code, error) == (0, "")
+    return out, said
+
+
+@pytest.fixture(scope="module")
+def tables(made):
+    """The printed rows of Tables 1 to 4 with what the workbooks give."""
+    return pd.concat([pd.read_csv(made[0] / "frames" / f"table{n}.csv") for n in "1234"], ignore_index=True)
+
+
+@pytest.fixture(scope="module")
+def design(made):
+    return pd.read_csv(made[0] / "frames" / "design.csv")
+
+
+@pytest.fixture(scope="module")
+def printed(made):
+    """The folder with the tables in the study's layout."""
+    return made[0] / "tables"
+
+
+def read_cells(path: Path, sheet: str) -> dict[str, object]:
+    """The values of a sheet by address; the other sheets, of thousands of rows, are not read."""
+    book = openpyxl.load_workbook(path, data_only=True, read_only=True)
+    cells = {c.coordinate: c.value for row in book[sheet].iter_rows() for c in row if c.value is not None}
+    book.close()
+    return cells
+
+
+def as_the_workbook(cells: pd.DataFrame) -> list[list[str]]:
+    """Our cells as the workbook's TEXT writes them: a hyphen for the minus, no space after a comma."""
+    return [[text.replace("\u2212", "-").replace(", ", ",") for text in row] for row in cells.to_numpy()]
+
+
+@pytest.fixture(scope="session")
+def oracle(r_expected) -> pd.DataFrame:
+    """R's means, the study's limits and the limits with cases as clusters."""
+    return r_expected("real_ci_methods").assign(method=lambda d: d["source"].map(METHODS))
+
+
+def joint_rows(rows: pd.DataFrame, oracle: pd.DataFrame) -> pd.DataFrame:
+    """The rows of Tables 1, 3 and 4 beside R's."""
+    rows = rows[rows["table"].astype("str").isin(["1", "3", "4"])]
+    rows = rows.assign(mixing=rows["mixing"].fillna("thresholded"))
+    return rows.merge(oracle, on=KEYS, how="left", validate="many_to_one", suffixes=("", "_r"))
+
+
+def test_all_108_printed_numbers_are_reproduced(made, tables, shared):
+    out, said = made
+    assert "36 of 36 printed rows are equal" in said
+    assert pd.read_csv(out / "printed.csv")["equal"].all()
+    # compared here with the shared files and by another route: half a unit of the third decimal
+    published = pd.read_csv(shared / "data" / "published" / "lanfredi2021_tables.csv")
+    auc = pd.read_csv(shared / "data" / "published" / "lanfredi2021_classification_auc.csv")
+    networks = pd.read_csv(out / "frames" / "networks.csv").set_index("model").loc[auc["model"]]
+    expected = np.concatenate(
+        [published[["mean", "conf_low", "conf_high"]], auc[["auc_mean", "conf_low", "conf_high"]]]
+    )
+    found = np.concatenate([tables[list(VALUES)], networks[list(VALUES)]])
+    assert expected.shape == found.shape == (36, 3)
+    # no value lies closer to a boundary than 5e-6
+    assert np.abs(expected - found).max() < 5e-4
+
+
+def test_rows_stand_in_printed_order_with_the_number_of_images(tables):
+    published = datasets.load_published("lanfredi2021_tables")
+    for column in ("subset", "method", "metric"):
+        assert list(tables[column]) == list(published[column])
+    assert list(tables["n_units"]) == list(published["n_images"])
+
+
+def test_unrounded_values_equal_r(tables, oracle):
+    rows = joint_rows(tables, oracle)
+    assert len(rows) == 26
+    for ours, theirs in (("estimate", "mean"), ("conf_low", "paper_lo"), ("conf_high", "paper_hi")):
+        assert np.abs(rows[ours] - rows[theirs]).max() < R_TOLERANCE
+
+
+def test_classification_auc_equals_r(made, r_expected):
+    oracle = r_expected("paper_auc_classification").set_index("model")
+    rows = pd.read_csv(made[0] / "frames" / "networks.csv").set_index("model")
+    for ours, theirs in (("woag", "sononet"), ("wag", "ag_sononet")):
+        expected = oracle.loc[theirs, ["mean", "lo_196", "hi_196"]].to_numpy(dtype=float)
+        assert np.abs(rows.loc[ours, list(VALUES)].to_numpy(dtype=float) - expected).max() < R_TOLERANCE
+
+
+def test_intervals_with_cases_as_clusters_equal_r(design, oracle):
+    rows = joint_rows(design, oracle)
+    assert len(rows) == 26
+    pairs = {"estimate": "mean", "std_error": "cl_hc1_se", "conf_low": "cl_tG1_lo", "conf_high": "cl_tG1_hi"}
+    for ours, theirs in pairs.items():
+        assert np.abs(rows[ours] - rows[theirs]).max() < R_TOLERANCE
+    assert (rows["df"] == rows["n_cases"] - 1).all()
+    assert (design["unit"] == "case").all()
+
+
+def test_intervals_of_table_2_are_those_of_its_case_means(design, r_data):
+    means = r_data("gaze_nabn_case_means").assign(method=lambda d: d["source"].map(METHODS))
+    rows = design[design["table"] == 2]
+    assert len(rows) == 8
+    for _, row in rows.iterrows():
+        flag = int(row["subset"] == "abnormal")
+        chosen = (means["metric"] == row["metric"]) & (means["method"] == row["method"])
+        cases = means.loc[chosen & (means["abnormal_majority"] == flag), "score"]
+        # balanced: the clustered mean is the mean of the case means
+        limits = stats.t.interval(0.95, len(cases) - 1, cases.mean(), stats.sem(cases))
+        assert np.abs(np.subtract(limits, row[["conf_low", "conf_high"]].to_numpy(float))).max() < R_TOLERANCE
+
+
+def disagreeing(item_key, books):
+    """The rows of an item that are not what was printed."""
+    item = next(i for i in PRINTED_ITEMS if i.key == item_key)
+    rows = item.printed.beside(item.make(books).frame)
+    return rows[~rows["equal"]]
+
+
+@pytest.fixture(scope="module")
+def books(data):
+    return read_workbooks(data)
+
+
+def test_a_printed_number_that_differs_is_named_and_the_exit_code_says_so(
+    run, books, data, tmp_path, monkeypatch
+):
+    true = datasets.load_published
+
+    def tampered(name):
+        table = true(name)
+        if name == "lanfredi2021_tables":
+            table.loc[12, "conf_high"] = 0.056
+        return table
+
+    monkeypatch.setattr(datasets, "load_published", tampered)
+    monkeypatch.setattr("salstats.studies.lanfredi2021.read_workbooks", lambda _: books)
+    code, said, error = run("lanfredi2021", "--data", data, "-o", tmp_path / "out")
+    assert code == 1
+    assert error.count("\n") == 1
+    assert "Table 1, gradcam_wag, uniform, sncc: printed 0.029, 0.002, 0.056" in error
+    assert "35 of 36" in said
+
+
+def test_a_workbook_that_differs_is_named(books):
+    changed = books.classification.copy()
+    changed.loc[0, "auroc"] = 0.9
+    row = disagreeing("networks", replace(books, classification=changed)).iloc[0]
+    assert (row["key"], row["printed"]) == ("woag", "0.774, 0.771, 0.776")
+
+
+def test_a_printed_row_without_scores_is_not_equal(books, monkeypatch):
+    table = datasets.load_published("lanfredi2021_classification_auc").replace({"model": {"wag": "other"}})
+    monkeypatch.setattr(datasets, "load_published", lambda _: table)
+    assert disagreeing("networks", books)["key"].tolist() == ["other"]
+
+
+def test_table_1_reads_as_the_study_laid_it_out_itself(printed, data):
+    # the workbook's own sheet for LaTeX: label, mixing, NCC, AUC, sNCC, sAUC in columns C, E, G, I, K, M
+    sheet = read_cells(data / WORKBOOKS[0], "latex_table")
+    rows = [r for r in range(4, 14) if sheet.get(f"A{r}") != "convex"]
+    found = pd.read_csv(printed / "table1.csv")
+    assert as_the_workbook(found.iloc[:, 2:]) == [[sheet[f"{c}{r}"] for c in "KM"] for r in rows]
+    mixing = [{"(Baseline)": "—", "-": "—"}.get(sheet[f"E{r}"], sheet[f"E{r}"]) for r in rows]
+    assert found["Mixing"].tolist() == mixing
+    for number, columns in (("3", "GI"), ("4", "KM")):
+        found = pd.read_csv(printed / f"table{number}.csv")
+        expected = [[sheet[f"{c}{r}"] for c in columns] for r in (4, 5)]
+        assert as_the_workbook(found.iloc[:, 1:]) == expected
+
+
+def test_table_2_reads_as_the_study_laid_it_out_itself(printed, data):
+    (name,) = (w for w in WORKBOOKS if "normal_abnormal" in w)
+    sheet = read_cells(data / name, "Table")
+    found = pd.read_csv(printed / "table2.csv")
+    assert as_the_workbook(found.iloc[:, 2:]) == [[sheet[f"{c}{r}"] for c in "CG"] for r in range(15, 19)]
+    rows = [f"{metric} - {subset}" for metric, subset in found.iloc[:, :2].to_numpy()]
+    assert rows == [sheet[f"A{r}"] for r in range(15, 19)]
+
+
+def test_the_best_saliency_map_of_each_metric_is_bold_and_the_baseline_is_not(printed):
+    tex = (printed / "table1.tex").read_text()
+    bold = [line for line in tex.splitlines() if "textbf" in line and "&" in line]
+    assert len(bold) == 1
+    # 0.558 of the baseline is larger than 0.529
+    assert "Uniform" in bold[0]
+    assert "textbf{0.029" in bold[0]
+    assert "textbf{0.529" in bold[0]
+
+
+def test_missing_workbooks_are_one_line_exit_2_and_no_output(run, tmp_path):
+    code, _, error = run("lanfredi2021", "--data", tmp_path, "-o", tmp_path / "out")
+    assert code == 2
+    assert error.count("\n") == 1
+    assert "fetch_lanfredi2021()" in error
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("given", [[], ["--data", "a", "--raw", "b"]])
+def test_neither_or_both_inputs_are_one_line_and_exit_2(run, tmp_path, given):
+    code, _, error = run("lanfredi2021", *given, "-o", tmp_path / "out")
+    assert code == 2
+    assert error.count("\n") == 1
+    assert "--data" in error
+    assert "--raw" in error
+
+
+def test_one_row_has_a_mean_and_no_limits():
+    row = published_interval(
+        pd.DataFrame({"m": ["a"], "case": ["x"], "score": [1.0]}), ["m"], "score", "case"
+    )
+    assert row["estimate"].item() == 1
+    assert row[["conf_low", "conf_high"]].isna().all(axis=None)
+
+
+def test_a_group_whose_key_is_missing_is_a_group():
+    scores = pd.DataFrame({"mixing": [None, None, "uniform"], "case": list("xyx"), "score": [1.0, 3.0, 5.0]})
+    found = published_interval(scores, ["mixing"], "score", "case")
+    assert found["estimate"].tolist() == [2, 5]
+
+
+def make_rows():
+    """An interval that becomes wider and takes chance in, and one that becomes narrower."""
+    return pd.DataFrame(
+        {
+            "table": "1", "subset": "all", "method": ["a", "b"], "mixing": None, "metric": ["sncc", "sauc"],
+            "published_conf_low": [0.1, 0.4], "published_conf_high": [0.3, 0.6],
+            "conf_low": [-0.1, 0.45], "conf_high": [0.5, 0.55],
+        }
+    )  # fmt: skip
+
+
+def test_chance_is_0_of_correlations_and_one_half_of_areas():
+    rows = beside_published(make_rows())
+    assert np.isclose(rows["width_ratio"], [3, 0.5]).all()
+    assert rows["published_excludes_chance"].tolist() == [True, False]
+    assert rows["excludes_chance"].tolist() == [False, False]
+
+
+def test_what_changes_counts_narrower_intervals_and_names_the_rows_that_turn():
+    said = what_changes(beside_published(make_rows()))
+    assert "1 of 2 intervals are narrower" in said
+    assert said.endswith("changes in 1: table 1, a, sncc")
+    same = beside_published(make_rows().iloc[1:])
+    assert what_changes(same).endswith("changes in 0: none")
+
+
+def test_an_interval_of_no_width_has_no_ratio():
+    rows = make_rows().assign(published_conf_high=[0.1, 0.6])
+    assert beside_published(rows)["width_ratio"].isna().tolist() == [True, False]

@@ -1,0 +1,118 @@
+"""The simulations drawn: every mask and every curve, and what has to be said beside them."""
+
+import html
+import re
+
+import numpy as np
+import pytest
+
+from salstats.display.export.figure_files import size_inches
+from salstats.display.plots.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM
+from salstats.scoring.mask_simulation import SIMULATIONS
+from salstats.studies.engine import make_items
+from salstats.studies.mrxai2025 import SIMULATION_ITEMS, Data
+from salstats.studies.mrxai2025.simulations import VARIANTS, plot_curves, plot_masks
+
+
+@pytest.fixture(scope="module")
+def data():
+    return Data()
+
+
+@pytest.fixture(scope="module")
+def series(data):
+    return data.simulations.series
+
+
+@pytest.fixture(scope="module")
+def scores(data):
+    return data.simulations.scores
+
+
+@pytest.fixture(scope="module")
+def items(data):
+    return {item.key: made for item, made in make_items(SIMULATION_ITEMS, (), data)}
+
+
+def of(frame, names):
+    return frame[frame["simulation"].isin(names)].reset_index(drop=True)
+
+
+def test_the_figures_hold_every_simulation_once(items):
+    shown = [name for n in (1, 3, 5) for name in items[f"figure_{n}"].frame["simulation"].unique()]
+    assert sorted(shown) == sorted(SIMULATIONS) == sorted(VARIANTS)
+    assert shown == [name for n in (2, 4, 6) for name in items[f"figure_{n}"].frame["simulation"].unique()]
+
+
+def test_every_panel_has_the_truth_and_its_explanation_where_they_are(series):
+    data = plot_masks({"both_piecewise": series["both_piecewise"]}).data
+    one = series["both_piecewise"]
+    for step, mask in enumerate(one.masks, start=1):
+        for kind, drawn in (("Truth (outline)", one.truth), ("Explanation (filled)", mask)):
+            rows = data[(data["step"] == step) & (data["kind"] == kind)]
+            marked = np.argwhere(drawn)
+            # through the middles of the outermost pixels
+            np.testing.assert_array_equal(rows[["y", "x"]].min(), marked.min(axis=0) + 0.5)
+            np.testing.assert_array_equal(rows[["y", "x"]].max(), marked.max(axis=0) + 0.5)
+
+
+def test_every_curve_has_its_nine_points(scores):
+    data = plot_curves(of(scores, ["size_piecewise"])).data
+    assert set(data.groupby("measure", observed=True).size()) == {9}
+    assert data["measure"].nunique() == 9
+    np.testing.assert_array_equal(data["x"], data["scale"])
+
+
+def test_a_curve_that_another_would_hide_is_left_out_and_said(scores):
+    figure = plot_curves(of(scores, ["distance"]))
+    assert figure.data["measure"].nunique() == 7
+    assert "PDC without size penalty is the same" in figure.labels.caption.replace("\n", " ")
+    np.testing.assert_array_equal(figure.data["x"], figure.data["shift"])
+
+
+def test_shares_and_distances_have_panels_of_their_own(scores):
+    data = plot_curves(of(scores, ["both_linear_truth1", "both_piecewise"])).data
+    units = data.groupby("panel", observed=True)["distance_unit"].agg(lambda u: set(u.fillna("share")))
+    assert len(units) == 4
+    assert sorted(map(sorted, units)) == [["px"], ["px"], ["share"], ["share"]]
+
+
+@pytest.mark.parametrize("width", [COLUMN_MM, PAGE_MM])
+def test_curves_fit_a_column_and_a_page(scores, width):
+    figure = plot_curves(of(scores, ["size_linear", "size_piecewise"]), width=width)
+    wide, high = size_inches(figure)
+    assert wide * MM_PER_INCH == pytest.approx(width)
+    assert high * MM_PER_INCH <= 240
+
+
+def test_a_caption_says_why_there_are_variants_and_what_the_penalised_dice_is(scores):
+    caption = plot_curves(of(scores, ["size_linear", "size_piecewise"])).labels.caption.replace("\n", " ")
+    assert "none of these steps is 1" in caption
+    assert "is a reconstruction from the text" in caption
+    assert "none of these steps" not in plot_curves(of(scores, ["distance"])).labels.caption.replace(
+        "\n", " "
+    )
+
+
+def test_a_table_has_a_row_per_step_and_the_scores_of_the_frame(items):
+    item = items["figure_4"]
+    text = re.sub(r"\s+", " ", html.unescape(item.table.as_raw_html()))
+    assert len(item.table._tbl_data) == 18
+    row = item.frame.query("simulation == 'size_linear' and step == 1 and metric == 'dice'")
+    assert f"{row['score'].item():.3f}" in text
+    assert "is a reconstruction from the text" in text
+    assert "none of these steps is 1" in item.note
+
+
+def test_the_pixels_of_the_masks_stand_in_their_table(items, series):
+    frame = items["figure_1"].frame
+    assert (frame["n_truth"] == series["distance"].truth.sum()).all()
+    assert frame.query("step == 5")["n_overlap"].item() == series["distance"].truth.sum()
+
+
+def test_all_figures_are_as_wide_as_a_page_and_no_higher(items):
+    assert len(items) == 6
+    for item in items.values():
+        wide, high = size_inches(item.figure)
+        assert wide * MM_PER_INCH == pytest.approx(PAGE_MM)
+        assert high * MM_PER_INCH <= 240

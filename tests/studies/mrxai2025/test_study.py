@@ -1,0 +1,370 @@
+"""Tools compared and simulations, end to end on a small drawn study in the layout of the study's data."""
+
+import re
+import shutil
+
+import cv2
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.spatial.distance import directed_hausdorff
+
+import salstats as ss
+from salstats.images.simulated_masks import draw_contour, irregular_contour
+from salstats.metrics.registry import METRICS
+from salstats.studies import engine
+from salstats.studies.mrxai2025 import images_of, score_data
+
+SHAPE = (64, 80)
+TOOLS = ("gradcam", "lime", "rex")
+#: Of 14 patients with two slices each: without a tumour, missed by the model, and alarmed for nothing.
+PATIENTS, ABSENT, MISSED, FALSE_ALARM = 14, ("p02_1", "p05_1", "p09_1"), ("p03_0", "p07_1"), ("p09_1",)
+# sums of the same numbers in another order
+ROUNDING = 1e-12
+
+
+def cases():
+    return [f"p{i:02d}_{j}" for i in range(PATIENTS) for j in (0, 1)]
+
+
+def empty_for_lime(case):
+    """LIME marks nothing on the first slice of two patients out of three: where the tumour is small."""
+    return case.endswith("_0") and int(case[1:3]) % 3 != 0
+
+
+def write_study(folder):
+    """A drawn study: shapes for tumours, shifted and scaled copies for explanations. No patient is in it."""
+    rng = np.random.default_rng(5)
+    rows = []
+    for tool in TOOLS:
+        (folder / tool).mkdir(parents=True)
+    for case in cases():
+        contour = irregular_contour(radius=9, rng=rng)
+        truth = np.zeros(SHAPE, bool) if case in ABSENT else draw_contour(contour, SHAPE, smooth=1)
+        image = rng.integers(30, 90, (*SHAPE, 3)).astype(np.uint8)
+        image[truth] += 100
+        place = folder / "data" / case[:3]
+        place.mkdir(parents=True, exist_ok=True)
+        assert cv2.imwrite(str(place / f"{case}.tif"), image)
+        assert cv2.imwrite(str(place / f"{case}_mask.tif"), truth.astype(np.uint8) * 255)
+        for tool, away in zip(TOOLS, (6, 3, 3), strict=True):
+            shift = tuple(rng.integers(away - 2, away + 3, 2).tolist())
+            mask = draw_contour(contour, SHAPE, shift=shift, scale=rng.uniform(0.8, 1.3), smooth=1)
+            if tool == "lime" and empty_for_lime(case):
+                mask[:] = False
+            if tool == "gradcam":
+                far = cv2.distanceTransform((~mask).astype(np.uint8), cv2.DIST_L2, 5)
+                np.save(folder / tool / f"{case}.npy", np.exp(-far / 2))
+            elif tool == "lime":
+                assert cv2.imwrite(str(folder / tool / f"{case}.png"), mask.astype(np.uint8) * 255)
+            else:
+                np.save(folder / tool / f"{case}.npy", mask)
+        positive = case not in MISSED and (case not in ABSENT or case in FALSE_ALARM)
+        rows.append((case, 0.9 if positive else 0.1))
+    pd.DataFrame(rows, columns=["case", "prob"]).to_csv(folder / "predictions.csv", index=False)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory):
+    return write_study(tmp_path_factory.mktemp("drawn"))
+
+
+def of_tools(folder):
+    """The options that name the drawn study's data."""
+    tools = ["--maps", f"gradcam={folder / 'gradcam'}"]
+    tools += [word for tool in ("lime", "rex") for word in ("--masks", f"{tool}={folder / tool}")]
+    return ["--data", str(folder / "data"), *tools, "--predictions", str(folder / "predictions.csv")]
+
+
+@pytest.fixture(scope="module")
+def made(run, drawn):
+    """The folder that is written of the drawn study."""
+    folder = drawn / "out"
+    assert run("mrxai2025", *of_tools(drawn), "-o", folder, "--replicates", "40")[0] == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def study(drawn):
+    return ss.read_mrxai2025(
+        drawn / "data",
+        masks={"lime": drawn / "lime", "rex": drawn / "rex"},
+        maps=drawn / "gradcam",
+        method="gradcam",
+        predictions=drawn / "predictions.csv",
+    )
+
+
+def frame(made, key):
+    return pd.read_csv(made / "frames" / f"{key}.csv")
+
+
+def kept_cases():
+    return [case for case in cases() if case not in (*ABSENT, *MISSED)]
+
+
+def test_every_item_has_frame_table_and_figure_listed_with_its_note(made):
+    listed = pd.read_csv(made / "outputs.csv")
+    files = {p.relative_to(made).as_posix() for p in made.rglob("*") if p.is_file()}
+    assert set(listed["file"]) == files - {"outputs.csv", "warnings.txt"}
+    keys = {"cases", "table_1", "figure_7", "empty", "differences", "sensitivity", "examples"}
+    for folder, suffixes in (
+        ("frames", (".csv",)),
+        ("tables", (".html", ".tex", ".docx", ".csv")),
+        ("figures", (".pdf", ".png")),
+    ):
+        assert {(made / folder / f"{key}{s}").is_file() for key in keys for s in suffixes} == {True}
+    assert listed["note"].notna().all()
+
+
+def test_cases_that_the_model_gets_wrong_and_slices_without_tumour_are_left_out_and_counted(made):
+    table = pd.read_csv(made / "tables" / "cases.csv", encoding="utf-8-sig")
+    counted = dict(zip(table.iloc[:, 0], table.iloc[:, 1], strict=True))
+    assert counted["In the file"] == 2 * PATIENTS
+    assert counted["The model misses the finding"] == len(MISSED)
+    assert counted["Finding absent, and the model says otherwise"] == len(FALSE_ALARM)
+    assert counted["Finding absent"] == len(ABSENT) - len(FALSE_ALARM)
+    assert counted["Compared"] == len(kept_cases())
+    flow = frame(made, "cases").query("metric == 'dice' and method == 'rex' and stage == 'defined'")
+    assert flow.loc[~flow["excluded"], "n_rows"].item() == len(kept_cases())
+
+
+def test_table_1_is_mean_and_sd_of_the_scores_that_score_gives(made, study):
+    scores = ss.score(study, metrics=["dice", "iou", "hausdorff", "pdc"], pdc={"alpha": 0, "beta": 0})
+    scores = scores[scores["case"].isin(kept_cases())]
+    want = scores.groupby(["metric", "method"])["score"].agg(["mean", "std", "count"])
+    got = frame(made, "table_1").set_index(["metric", "method"])
+    assert len(got) == 12
+    for ours, theirs in (("estimate", "mean"), ("sd", "std"), ("n", "count")):
+        np.testing.assert_allclose(got[ours], want.loc[got.index, theirs], rtol=ROUNDING)
+    assert (got["unit"] == "patient").all()
+
+
+def test_empty_explanations_are_a_share_of_the_cases_compared(made):
+    found = frame(made, "table_1").query("metric == 'dice'").set_index("method")
+    n_empty = sum(empty_for_lime(case) for case in kept_cases())
+    assert 4 < n_empty < len(kept_cases()) / 2
+    assert found["n_empty"].to_dict() == {"gradcam": 0, "lime": n_empty, "rex": 0}
+    np.testing.assert_allclose(found.loc["lime", "share_empty"], n_empty / len(kept_cases()), rtol=ROUNDING)
+    shares = frame(made, "empty").set_index("method")["estimate"]
+    np.testing.assert_allclose(shares, found.loc[shares.index, "share_empty"], rtol=ROUNDING)
+
+
+def test_a_tool_does_not_look_better_for_failing(made):
+    rows = frame(made, "sensitivity").set_index(["metric", "method"])
+    lime = rows.xs("lime", level="method")
+    # with its failures left out LIME passes for better than Grad-CAM, at worst it does not
+    assert lime.loc["dice", "verdict"] == "higher"
+    assert lime.loc["dice", "worst_verdict"] != "higher"
+    assert lime.loc["hausdorff", "verdict"] == "lower"
+    assert lime.loc["hausdorff", "worst_verdict"] != "lower"
+    for metric, better in (("dice", 1), ("iou", 1), ("pdc", 1), ("hausdorff", -1)):
+        assert better * lime.loc[metric, "worst_mean"] < better * lime.loc[metric, "mean"]
+        assert lime.loc[metric, "worst_n_pairs"] == len(kept_cases()) > lime.loc[metric, "n_pairs"]
+    # nothing failed elsewhere, so nothing changes there
+    for tool in ("gradcam", "rex"):
+        others = rows.xs(tool, level="method")
+        np.testing.assert_array_equal(others["worst_mean"], others["mean"])
+    note = pd.read_csv(made / "outputs.csv").query("item.str.contains('Failed explanations')")["note"].iloc[0]
+    assert "Dice of LIME (higher" in note
+    assert "ReX (" not in note
+
+
+def test_the_worst_run_is_that_of_score(made, study):
+    worst = ss.score(
+        study,
+        metrics=["dice", "iou", "hausdorff", "pdc"],
+        pdc={"alpha": 0, "beta": 0},
+        undefined="worst",
+    )
+    worst = worst[worst["case"].isin(kept_cases())]
+    want = worst.groupby(["metric", "method"])["score"].mean()
+    got = frame(made, "sensitivity").set_index(["metric", "method"])["worst_mean"]
+    np.testing.assert_allclose(got, want.loc[got.index], rtol=ROUNDING)
+
+
+def test_differences_are_paired_and_holms(made):
+    found = frame(made, "differences")
+    assert (found["reference"] == "gradcam").all()
+    assert set(found["method"]) == {"lime", "rex"}
+    assert (found["procedure"] == "holm").all()
+    assert (found["n_tests"] == 8).all()
+    n_empty = sum(empty_for_lime(case) for case in kept_cases())
+    pairs = found.groupby("method")["n_pairs"].unique().map(list).to_dict()
+    assert pairs == {"lime": [len(kept_cases()) - n_empty], "rex": [len(kept_cases())]}
+
+
+def test_every_table_with_a_penalised_dice_says_that_it_is_a_reconstruction(made):
+    said = 0
+    for path in sorted((made / "frames").glob("*.csv")):
+        shown = pd.read_csv(path)
+        if "metric" not in shown or "pdc" not in set(shown["metric"]) or path.stem == "cases":
+            continue
+        said += 1
+        words = re.sub(r"\s+", " ", (made / "tables" / f"{path.stem}.html").read_text())
+        assert METRICS["pdc"].note.replace("'", "&#39;") in words.replace("&#x27;", "&#39;").replace(
+            "'", "&#39;"
+        )
+        assert "alpha = beta = 0" in words
+    assert said == 5
+
+
+@pytest.mark.parametrize(
+    ("given", "tool", "metric"),
+    [
+        # the study's choice, where it is there
+        ([], "rex", "pdc"),
+        (["--pick", "lime:dice"], "lime", "dice"),
+        (["--pick", "gradcam:hausdorff"], "gradcam", "hausdorff"),
+    ],
+)
+def test_the_examples_are_the_worst_and_the_best_by_what_picks_them(
+    results, drawn, made, study, given, tool, metric
+):
+    scores = ss.score(study, metrics=metric, pdc={"alpha": 0, "beta": 0} if metric == "pdc" else None)
+    kept = scores[scores["case"].isin(kept_cases()) & (scores["method"] == tool)]
+    own = kept.set_index("case")["score"] * (-1 if metric == "hausdorff" else 1)
+    shown = (
+        frame(made, "examples")
+        if not given
+        else results("mrxai2025", *of_tools(drawn), *given)["examples"].frame
+    )
+    picks = shown.set_index("pick")
+    assert (picks["method"] == tool).all()
+    assert own[picks.loc["worst", "case"]] == own.min()
+    assert own[picks.loc["best", "case"]] == own.max()
+    assert list(picks.index) == ["worst", "median", "mean", "best"]
+
+
+def test_without_rex_dice_of_the_reference_picks(results, drawn):
+    options = of_tools(drawn)[:6]
+    assert not any("rex" in word for word in options if "=" in word)
+    picks = results("mrxai2025", *options, "--reference", "lime")["examples"].frame
+    assert set(picks["method"]) == {"lime"}
+    assert set(picks["metric"]) == {"dice"}
+
+
+def test_the_hausdorff_distance_is_over_all_pixels_as_in_the_study_and_said(drawn, tmp_path):
+    shutil.copytree(drawn, tmp_path / "holes", ignore=shutil.ignore_patterns("out"))
+    folder = tmp_path / "holes"
+    for case in cases():
+        mask = np.load(folder / "rex" / f"{case}.npy")
+        # a ring: the middle of the truth is far from it, its outline is not
+        np.save(
+            folder / "rex" / f"{case}.npy",
+            mask & ~cv2.erode(mask.astype(np.uint8), np.ones((3, 3))).astype(bool),
+        )
+    parser = engine.parser_of(engine.study("mrxai2025"))
+    found = {}
+    for points in ([], ["--points", "boundary"]):
+        options = parser.parse_args([*of_tools(folder), *points, "-o", "nowhere"])
+        rings = ss.read_mrxai2025(folder / "data", masks={"rex": folder / "rex"})
+        scores = score_data(rings, options).query("metric == 'hausdorff'")
+        found[bool(points)] = scores.dropna(subset="score").set_index(["method", "case"])
+    for row in found[False].loc["rex"].itertuples():
+        truth = cv2.imread(str(next((folder / "data").glob(f"*/{row.Index}_mask.tif"))), 0) > 0
+        pixels = [np.argwhere(m) for m in (truth, np.load(folder / "rex" / f"{row.Index}.npy"))]
+        assert row.score == max(directed_hausdorff(*pair)[0] for pair in (pixels, pixels[::-1]))
+    assert (found[False]["score"] > found[True]["score"]).any()
+    assert found[False]["distance_options"].unique().tolist() == ["between all pixels of both masks"]
+
+
+def test_the_images_behind_the_examples_are_the_studys(study, drawn):
+    images = images_of(study, drawn / "data")
+    assert set(images) == set(cases())
+    assert images["p00_1"] == drawn / "data" / "p00" / "p00_1.tif"
+
+
+def test_distances_in_mm_scale_with_the_pixel(results, drawn, made):
+    items = results("mrxai2025", *of_tools(drawn), "--replicates", "40", "--spacing", "0.5")
+    mm, px = (
+        found.query("metric == 'hausdorff'").set_index("method")
+        for found in (items["sensitivity"].frame, frame(made, "sensitivity"))
+    )
+    for column in ("mean", "worst_mean"):
+        np.testing.assert_allclose(mm[column], 0.5 * px.loc[mm.index, column], rtol=ROUNDING)
+    assert "Hausdorff distance (mm)" in items["table_1"].table.as_raw_html()
+
+
+def test_a_file_of_scores_gives_the_same_table_1(results, study, made, tmp_path):
+    options = {"pdc": {"alpha": 0, "beta": 0}, "points": "foreground"}
+    scores = ss.score(study, metrics=["dice", "iou", "hausdorff", "pdc"], **options)
+    file = ss.write_frame(scores, tmp_path / "scores.csv")
+    items = results("mrxai2025", "--scores", file, "--replicates", "40")
+    columns = ["metric", "method", "estimate", "sd", "conf_low", "conf_high", "n", "n_empty", "share_empty"]
+    got, want = items["table_1"].frame[columns], frame(made, "table_1")[columns]
+    pd.testing.assert_frame_equal(got, want, rtol=ROUNDING, check_dtype=False)
+    # nothing says how large the images are, so no distance is made up
+    assert set(items["sensitivity"].frame["metric"]) == {"dice", "iou", "pdc"}
+    assert "without a known worst score: Hausdorff distance (px)" in items["sensitivity"].note
+    # the file says which penalties its Penalised Dice has
+    said = "product form, penalties 0 (too small) and 0 (too large)."
+    assert said in items["table_1"].table.as_raw_html()
+
+
+def test_an_explanation_that_is_missing_is_counted_and_said(results, tmp_path):
+    folder = write_study(tmp_path / "incomplete")
+    (folder / "rex" / "p04_1.npy").unlink()
+    items = results("mrxai2025", *of_tools(folder), "--replicates", "40")
+    found = items["table_1"].frame.query("metric == 'dice'").set_index("method")
+    assert found.loc["rex", "n_not_given"] == 1
+    assert found.loc["rex", "n"] == len(kept_cases()) - 1
+    assert found.loc["rex", "n_empty"] == 0
+    assert "Not given" in items["table_1"].table.as_raw_html()
+    worst = items["sensitivity"].frame.query("metric == 'dice' and method == 'rex'")
+    assert worst["worst_n"].item() == len(kept_cases())
+
+
+def refused(run, tmp_path, *given):
+    """The one line that a run stops with; nothing is written."""
+    code, _, error = run("mrxai2025", *given, "-o", tmp_path / "new")
+    assert code == 2
+    assert error.count("\n") == 1
+    assert not (tmp_path / "new").exists()
+    return error
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        (["--reference", "gradcamm"], "--reference 'gradcamm' is not known; did you mean 'gradcam'"),
+        (["--cutoff", "1.5"], "cut-off must be a probability"),
+        (["--replicates", "10"], "--replicates must be at least 40"),
+        (["--cutoff", "0.95"], "no case is left"),
+        (["--predictions", "nowhere.csv"], "nowhere.csv"),
+        (["--masks", "lime=nowhere"], "names a tool twice"),
+        (["--masks", "shap=nowhere"], "nowhere"),
+        (["--spacing", "-1"], "spacing must be positive"),
+        (["--scores", "s.csv"], "name one of them"),
+    ],
+)
+def test_an_option_that_cannot_be_is_one_line(run, drawn, tmp_path, change, match):
+    assert match in refused(run, tmp_path, *of_tools(drawn), *change)
+
+
+@pytest.mark.parametrize(
+    ("given", "match"),
+    [
+        ([], "--simulations, --data or --scores"),
+        (["--data", "somewhere"], "--masks TOOL=DIR or --maps TOOL=DIR"),
+        (["--simulations", "--spacing", "0.5"], "belong to --data"),
+        (["--scores", "none.csv"], "none.csv"),
+    ],
+)
+def test_what_does_not_go_together_is_one_line(run, tmp_path, given, match):
+    assert match in refused(run, tmp_path, *given)
+
+
+def test_an_image_without_its_mask_and_a_mask_of_another_size_are_named(run, tmp_path):
+    folder = write_study(tmp_path / "broken")
+    np.save(folder / "rex" / "p04_1.npy", np.ones((5, 5), bool))
+    assert re.search("p04_1.*5 x 5", refused(run, tmp_path, *of_tools(folder)))
+    (folder / "data" / "p04" / "p04_1_mask.tif").unlink()
+    assert "p04_1.tif" in refused(run, tmp_path, *of_tools(folder))
+
+
+def test_scores_of_one_tool_are_refused(run, tmp_path):
+    file = tmp_path / "scores.csv"
+    file.write_text("case,method,metric,score\na,gradcam,dice,0.5\nb,gradcam,dice,0.6\n")
+    assert "one method only, 'gradcam'" in refused(run, tmp_path, "--scores", file)

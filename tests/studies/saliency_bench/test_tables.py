@@ -1,0 +1,166 @@
+"""The items: what their tables say, and that every figure draws what its frame holds."""
+
+import html
+import re
+import warnings
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from bench_scores import METHODS, drawn_scores
+
+from salstats.checks import SalstatsWarning
+from salstats.datasets import load_published
+from salstats.display.text.labels import Labels
+from salstats.studies.engine import make_items
+from salstats.studies.saliency_bench import PRINTED_ITEMS, SCORE_ITEMS
+from salstats.studies.saliency_bench.dots import plot_dots
+from salstats.studies.saliency_bench.frames import Choice, as_printed, of_scores
+from salstats.studies.saliency_bench.printed import INCONSISTENT
+
+CHOICE = Choice(n_replicates=60)
+
+
+def items_of(means, items=SCORE_ITEMS):
+    with warnings.catch_warnings():
+        # of few data sets
+        warnings.simplefilter("ignore", SalstatsWarning)
+        return {item.key: made for item, made in make_items(items, (), means)}
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    return items_of(of_scores(drawn_scores(), CHOICE))
+
+
+@pytest.fixture(scope="module")
+def printed():
+    return items_of(as_printed(CHOICE), PRINTED_ITEMS)
+
+
+def text_of(item):
+    """The words of an item's table."""
+    page = re.sub(r"<style.*?</style>", " ", item.table.as_raw_html(), flags=re.DOTALL)
+    return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", page)))
+
+
+def bold_cells(item):
+    """The texts of the cells in bold of a table's body, by row."""
+    body = re.search(r"<tbody.*?</tbody>", item.table.as_raw_html(), flags=re.DOTALL)[0]
+    rows = re.findall(r"<tr>(.*?)</tr>", body, flags=re.DOTALL)
+    found = [re.findall(r"<td style=\"[^\"]*font-weight: bold[^\"]*\"[^>]*>([^<]*)<", row) for row in rows]
+    return [cells for cells in found if cells]
+
+
+class TestScores:
+    def test_the_items_are_tables_2_to_4_and_two_rankings(self, drawn):
+        assert list(drawn) == ["table_2", "table_3", "table_4", "ranks_data_sets", "ranks"]
+
+    def test_the_best_of_each_row_is_bold(self, drawn):
+        item = drawn["table_2"]
+        best = item.frame.groupby(["model", "dataset", "metric"], sort=False)["estimate"].max()
+        assert [f"{v:.3f}" for v in best] == [cells[0] for cells in bold_cells(item)]
+
+    def test_of_a_distance_the_smallest_is_bold(self):
+        scores = drawn_scores(n_sets=1).query("metric == 'insertion'").assign(metric="deletion")
+        item = items_of(of_scores(scores, CHOICE, ["deletion"]))["table_2"]
+        least = item.frame.groupby("model", sort=False)["estimate"].min()
+        assert [f"{v:.3f}" for v in least] == [cells[0] for cells in bold_cells(item)]
+
+    def test_table_4_holds_the_model_with_one_explanation(self, drawn):
+        assert set(drawn["table_4"].frame["method"]) == {"attention"}
+        assert "vit, attention" in text_of(drawn["table_4"])
+        assert "attention" not in text_of(drawn["table_2"])
+
+    def test_table_3_says_of_how_many_data_sets_it_is(self, drawn):
+        item = drawn["table_3"]
+        holding = int(((item.frame["conf_low"] < 0) & (item.frame["conf_high"] > 0)).sum())
+        assert "n = 6 data sets: the median interval is" in text_of(item)
+        assert f"{holding} of {len(item.frame)} hold 0." in text_of(item)
+        assert "n is 6 data sets" in item.note
+
+    def test_three_data_sets_have_correlations_without_intervals(self):
+        items = items_of(of_scores(drawn_scores(n_sets=3), CHOICE))
+        assert "n = 3 data sets: too few for an interval" in text_of(items["table_3"])
+        assert items["table_3"].frame["conf_low"].isna().all()
+        assert "CI" not in text_of(items["table_3"])
+        assert items["table_3"].note == "n is 3 data sets: too few for intervals"
+        # of three data sets there are ten draws
+        assert "ranks_data_sets" not in items
+
+    def test_one_data_set_and_model_have_table_2_and_a_ranking(self):
+        one = drawn_scores(n_sets=1).query("model == 'vgg'").drop(columns=["dataset", "model"])
+        items = items_of(of_scores(one, CHOICE))
+        assert list(items) == ["table_2", "ranks"]
+
+    def test_ranks_are_written_with_limits_and_first_places(self, drawn):
+        item = drawn["ranks"]
+        row = item.frame.iloc[0]
+        low, high = (f"{row[c]:.1f}".removesuffix(".0") for c in ("conf_low", "conf_high"))
+        rank, share = f"{row['estimate']:.1f}".removesuffix(".0"), f"{100 * row['share_first']:.0f}%"
+        assert f"{rank} ({low}, {high}; {share})" in text_of(item)
+        assert "rests on 25 cases" in text_of(item)
+
+    @pytest.mark.parametrize("key", ["table_2", "table_3", "ranks", "ranks_data_sets"])
+    def test_figures_show_every_row_of_their_frame(self, drawn, key):
+        item = drawn[key]
+        data = item.figure.data
+        np.testing.assert_array_equal(data["estimate"], item.frame["estimate"])
+        assert data["across"].nunique() == 3
+        shown = item.figure.draw()
+        assert len(shown.axes) == 3 * (6 if "down" in data.columns else 1)
+        plt.close(shown)
+
+    @pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+    def test_a_data_set_of_one_case_has_ranks_without_limits(self):
+        scores = drawn_scores(n_sets=2)
+        one = scores[(scores["dataset"] != "set 0") | (scores["case"] == scores["case"].iloc[0])]
+        item = items_of(of_scores(one.reset_index(drop=True), CHOICE))["ranks"]
+        assert "(\u2014; \u2014)" in text_of(item)
+        assert "rests on 1 to 25 cases" in text_of(item)
+        lone = item.frame[item.frame["dataset"] == "set 0"]
+        assert lone["conf_low"].isna().all()
+        assert lone["estimate"].notna().all()
+        plt.close(item.figure.draw())
+
+    def test_marks_of_two_models_do_not_lie_on_each_other(self, drawn):
+        data = drawn["table_2"].figure.data
+        assert not data.duplicated(["down", "across", "y"]).any()
+        assert data["y"].max() < 0.5
+        assert data["y"].min() > 0.5 - len(METHODS)
+
+
+class TestPrinted:
+    def test_the_items(self, printed):
+        assert list(printed) == [
+            "table_2", "table_3", "table_4", "ranks_data_sets", "table_3_check", "table_3_change"
+        ]  # fmt: skip
+
+    def test_table_2_has_the_printed_numbers_in_the_printed_order(self, printed):
+        table = load_published("saliency_bench_table2")
+        words = text_of(printed["table_2"])
+        assert all(f"{value:.4f}" in words for value in table["value"])
+        places = [words.index(name) for name in dict.fromkeys(table["dataset"])]
+        assert places == sorted(places)
+
+    def test_the_check_counts_what_agrees(self, printed):
+        words = text_of(printed["table_3_check"])
+        assert "Agree: 12 of 36 (mIoU–PG: 0 of 12; mIoU–iAUC: 12 of 12; PG–iAUC: 0 of 12)" in words
+        assert INCONSISTENT in words
+
+    def test_the_change_is_what_the_search_found(self, printed):
+        item = printed["table_3_change"]
+        words = text_of(item)
+        (one,) = item.frame[["dataset", "metric", "place"]].drop_duplicates().to_dict("records")
+        assert f"All change the same place: PG of {one['dataset']}, the first decimal (12 values)" in words
+        assert "35 of 36 correlations then are the printed ones" in words
+        assert words.count(INCONSISTENT) == 1
+
+
+def test_a_figure_without_limits_has_points_only():
+    frame = pd.DataFrame({"method": ["a", "b"], "model": "m", "metric": "iou", "estimate": [0.2, 0.4]})
+    figure = plot_dots(
+        frame, names=Labels(), across="metric", down=None, title="Mean", limits=(0, 1), breaks=(0, 1)
+    )
+    assert [type(layer.geom).__name__ for layer in figure.layers] == ["geom_point"]

@@ -1,0 +1,74 @@
+"""The oracle's made-up study as frames, and its items both ways."""
+
+import warnings
+from dataclasses import replace
+
+import pytest
+from saporta_frames import read_oracle
+
+from salstats.checks import SalstatsWarning
+from salstats.studies.engine import make_items
+from salstats.studies.saporta2022 import ITEMS
+from salstats.studies.saporta2022.frames import (
+    MAPS,
+    PEOPLE,
+    POINTS,
+    PROBABILITIES,
+    SEGMENTATIONS,
+    SWEEP,
+    THRESHOLDS,
+    Choice,
+    Frames,
+)
+
+THERE = frozenset({MAPS, PEOPLE, POINTS, PROBABILITIES, SEGMENTATIONS, SWEEP, THRESHOLDS})
+#: Items that are made of files, not of frames.
+PICTURES = ("figure_1", "figure_3", "examples")
+
+
+@pytest.fixture(scope="session")
+def expected(made_up):
+    return made_up / "expected"
+
+
+@pytest.fixture(scope="session")
+def whole(expected):
+    """All ten tasks, with few replicates."""
+    oracle = read_oracle(expected)
+    parts = (oracle.scores, oracle.full, oracle.uncut, oracle.features, oracle.tuned, oracle.sweep)
+    return Frames(*parts, there=THERE, choice=Choice(False, 40))
+
+
+@pytest.fixture(scope="session")
+def frames(whole):
+    """Without the task of six positives."""
+    return whole.with_enough(10)
+
+
+def made_of(frames, *keys):
+    """The items of frames by key, all that need no files unless some are named."""
+    items = [i for i in ITEMS if (i.key in keys if keys else i.key not in PICTURES)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SalstatsWarning)
+        return {item.key: made for item, made in make_items(items, frames.there, frames)}
+
+
+@pytest.fixture(scope="session")
+def make():
+    """A function that makes the items of frames."""
+    return made_of
+
+
+@pytest.fixture(scope="session")
+def made(frames):
+    """The items with patients as clusters."""
+    return made_of(frames)
+
+
+@pytest.fixture(scope="session")
+def published(whole):
+    """The items that the scripts make, as they do: with the task of six positives, and 1000 replicates."""
+    frames = replace(whole, choice=Choice(True)).with_enough(1)
+    keys = ("table_1", "extended_data_1b", "extended_data_2", "extended_data_4", "extended_data_5",
+            "extended_data_6", "table_2", "table_3", "extended_data_9")  # fmt: skip
+    return made_of(frames, *keys)

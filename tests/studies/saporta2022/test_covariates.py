@@ -1,0 +1,160 @@
+"""Tables 2 and 3 and Extended Data 8 to 10: printed as the scripts print them, and what is said beside."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from salstats import datasets
+from salstats.studies.saporta2022.covariates import overall_against_tasks, scale_matters
+from salstats.studies.saporta2022.frames import PER_TASK, POOLED
+
+# statsmodels' pseudo-inverse there, QR here; p-values are as small as 1e-46
+REGRESSION = 1e-9
+OUTCOMES = {
+    "pred_iou": "IoU",
+    "pred_hitmiss": "Hit",
+    "iou_diff": "Human minus saliency, IoU",
+    "hitmiss_diff": "Human minus saliency, hit",
+}
+OVER_ALL = POOLED
+
+
+@pytest.mark.parametrize("outcome", OUTCOMES)
+def test_table_2_is_printed_as_the_scripts_print_it(published, expected, outcome):
+    want = pd.read_csv(expected / "regression_hb" / f"regression_features_{outcome}.csv")
+    got = published["table_2"].frame.query("scale == @OVER_ALL and pool == 'all tasks pooled'")
+    got = got[got["outcome"] == OUTCOMES[outcome]]
+    assert got["printed"].tolist() == want["Linear regression coefficients"].tolist()
+
+
+def test_table_2_equals_the_unrounded_regressions(published, expected):
+    want = pd.read_csv(expected / "regression_full_precision.csv").query("script == 'pathology_features'")
+    want = want.assign(
+        outcome=want["y"].map(OUTCOMES), term=want["feature"].replace("n_instance", "n_instances")
+    )
+    got = published["table_2"].frame.query("scale == @OVER_ALL and pool == 'all tasks pooled'")
+    both = got.merge(want, on=["outcome", "term"], suffixes=("", "_want"), validate="1:1")
+    assert len(both) == 16
+    for ours, theirs in (("estimate", "mean"), ("conf_low", "lower"), ("conf_high", "upper")):
+        np.testing.assert_allclose(both[ours], both[theirs], rtol=REGRESSION)
+    np.testing.assert_allclose(both["p_value"], both["coef_pval"], rtol=REGRESSION)
+    np.testing.assert_array_equal(both["n"], both["n_want"])
+
+
+@pytest.mark.parametrize(("key", "outcome"), [("table_3", "iou"), ("extended_data_9", "hitmiss")])
+def test_confidence_tables_are_printed_as_the_scripts_print_them(published, expected, key, outcome):
+    want = pd.read_csv(expected / "assurance" / f"regression_modelprob_{outcome}.csv").set_index("task")
+    got = published[key].frame
+    for term, column in (
+        ("slope", "Linear regression coefficients"),
+        ("spearman", "Spearman correlations"),
+    ):
+        own = got[got["term"] == term].set_index("task").loc[want.index]
+        assert own["printed"].tolist() == want[column].tolist()
+        np.testing.assert_array_equal(own["n"], want["n"])
+
+
+def test_a_task_with_few_positives_is_left_out_and_listed_with_n_and_reason(made):
+    counts = made["extended_data_10"].frame.set_index("task")
+    out = counts[counts["left_out"]]
+    assert out.index.tolist() == ["Pleural Effusion"]
+    assert out[["n_positive", "reason"]].to_numpy().tolist() == [[6, "fewer than 10 positive cases"]]
+    said = made["extended_data_10"].note
+    assert "Pleural Effusion (n = 6: fewer than 10 positive cases)" in said
+    for key in ("table_1", "extended_data_2", "table_3", "sensitivity"):
+        assert "Pleural Effusion" not in made[key].frame.to_string()
+
+
+def test_summary_counts_are_those_of_the_design(made, made_up):
+    design = json.loads((made_up / "inputs" / "study.json").read_text())
+    counts = made["extended_data_10"].frame.set_index("task")
+    assert counts["n_positive"].to_dict() == design["n_positive"]
+    # all images of the study, of which the truth holds fewer
+    assert set(counts["n_cases"]) == {design["n"]}
+    assert design["n"] > design["n_images_with_gt"]
+
+
+def test_both_scales_of_features_are_shown_and_they_matter(made):
+    slopes = made["table_2"].frame.query("outcome == 'IoU' and pool == 'all tasks pooled'")
+    slopes = slopes.set_index(["scale", "term"])["estimate"]
+    # the largest and smallest findings of all tasks lie further apart than those of one task
+    assert slopes[OVER_ALL, "area_ratio"] == pytest.approx(0.584, abs=0.001)
+    assert slopes[PER_TASK, "area_ratio"] < 0.6 * slopes[OVER_ALL, "area_ratio"]
+    assert slopes[PER_TASK, "irrectangularity"] > 0 > slopes[OVER_ALL, "irrectangularity"]
+
+
+def test_slopes_within_tasks_stand_beside_the_overall_ones(made):
+    found = made["table_3"].frame
+    for term in ("slope", "spearman"):
+        rows = found[found["term"] == term]
+        assert rows["task"].tolist()[-2:] == ["Overall", "Within tasks"]
+        assert set(rows["unit"]) == {"patient"}
+
+
+def test_the_printed_overall_slope_lies_below_every_task():
+    printed = datasets.load_published("saporta2022_table3").set_index("task")["slope"]
+    assert printed["Overall"] == 0.109
+    assert (printed.drop("Overall").min(), printed.drop("Overall").max()) == (0.211, 1.974)
+
+
+def test_the_scale_of_features_is_said_to_matter_in_numbers(made):
+    slopes = made["table_2"].frame
+    said = scale_matters(slopes)
+    assert said in made["table_2"].note
+    rows = slopes[(slopes["pool"] == "all tasks pooled") & (slopes["outcome"] == "IoU")]
+    rows = rows.set_index(["scale", "term"])
+    one, all_ = (rows.loc[(s, "area_ratio"), "estimate"] for s in (PER_TASK, POOLED))
+    assert f"is {one:.3f} scaled per task and {all_:.3f} over all tasks" in said
+    # 0.080 (0.003, 0.157) and -0.195 (-0.288, -0.103)
+    assert said.endswith("where both intervals exclude 0 the sign turns for irrectangularity (IoU)")
+
+
+@pytest.mark.parametrize(
+    ("overall", "place"), [(0.109, "below all"), (0.5, "within those"), (2.0, "above all")]
+)
+def test_an_overall_slope_outside_those_of_the_tasks_is_said(overall, place):
+    # the study's printed Table 3: 0.109 overall, 0.211 to 1.974 in the tasks
+    found = pd.DataFrame(
+        {"term": "slope", "task": ["a", "b", "Overall"], "estimate": [0.211, 1.974, overall]}
+    )
+    said = overall_against_tasks(found)
+    assert said == f"the overall slope, {overall:.3f}, lies {place} of the tasks, 0.211 to 1.974"
+
+
+def test_features_are_not_said_to_lie_at_0_or_1(made):
+    text = made["extended_data_8"].table.as_raw_html()
+    assert "Median" in text
+    assert "At 0" not in text
+    assert "At 1" not in text
+
+
+def test_counts_are_drawn_for_every_task_with_patients(frames, make):
+    item = make(frames.with_enough(20), "extended_data_10")["extended_data_10"]
+    drawn = item.figure.data.pivot(index="task", columns="method", values="estimate")
+    assert drawn.loc["Edema"].to_list() == [19, 19]
+    assert len(drawn) == 9
+    assert "Left out of all that follows: Edema (n = 19: fewer than 20" in item.figure.labels.caption
+
+
+def test_true_negatives_are_not_drawn_nor_counted_as_missing(made):
+    item = made["table_3"]
+    assert "Not drawn" not in str(item.figure.labels.caption)
+    assert (item.frame["n_missing"] == 0).all()
+
+
+def test_table_3_is_compared_with_print_where_its_cases_are_as_many(published):
+    from salstats.studies.saporta2022 import ITEMS
+
+    printed = next(i.printed for i in ITEMS if i.key == "table_3")
+    # a made-up study has other cases
+    assert not printed.applies(published["table_3"].frame)
+    own = datasets.load_published("saporta2022_table3").melt(
+        ["task", "n"], var_name="term", value_name="estimate"
+    )
+    assert printed.applies(own.assign(printed=""))
+    assert not printed.applies(own)
+    own["estimate"] += 0.0004 * (own["task"] == "Edema") + 0.001 * (own["task"] == "Overall")
+    beside = printed.beside(own).set_index("key")["equal"]
+    assert beside[~beside].index.tolist() == ["Overall, slope", "Overall, spearman"]

@@ -1,0 +1,190 @@
+"""The engine on a study made up here: what is made, said, compared with print, written, and refused."""
+
+import pandas as pd
+import plotnine as p9
+import pytest
+
+import salstats as ss
+from salstats.checks import SalstatsError
+from salstats.studies import engine
+from salstats.studies.engine import Item, Made, Opened, Printed, Study, missing, rounded
+
+FRAME = pd.DataFrame({"task": ["a", "b"], "estimate": [0.1235, 0.5], "unit": "case", "interval": "t"})
+
+
+def shown(frame, **more):
+    """A result with a table and a figure."""
+    table = ss.table_estimates(frame.assign(metric="iou", conf_low=0.0, conf_high=1.0), rows="task")
+    figure = p9.ggplot(frame, p9.aes("task", "estimate")) + p9.geom_point()
+    return Made(frame, table, figure, **more)
+
+
+def lacking(_):
+    raise SalstatsError("there is no score")
+
+
+def broken(_):
+    raise KeyError("model")
+
+
+PRINTED = Printed(lambda: FRAME.assign(estimate=[0.124, 0.5])[["task", "estimate"]], ("task",), ("estimate",))
+GOOD = Item("table_1", "Table 1: means", lambda _: shown(FRAME, note="few cases"), printed=PRINTED)
+LACKING = Item("table_2", "Table 2: slopes", lacking)
+NEEDY = Item("table_3", "Table 3: maps", lambda _: shown(FRAME), needs=("maps",), parts=("people",))
+
+
+@pytest.fixture
+def reproduce(monkeypatch, tmp_path, capsys):
+    """A function that runs a study of some items and returns its code, what it says, and its folder."""
+
+    def reproduce(*items, there=(), given=()):
+        declared = Study("mine", "A paper", "About it", lambda parser: None,
+                         lambda options: Opened(items, frozenset(there), dict))  # fmt: skip
+        monkeypatch.setattr(engine, "study", lambda key: declared)
+        code = engine.reproduce("mine", ["-o", str(tmp_path / "out"), *given])
+        return code, capsys.readouterr(), tmp_path / "out"
+
+    return reproduce
+
+
+def test_every_file_is_listed_with_what_has_to_be_known(reproduce):
+    code, said, out = reproduce(GOOD)
+    assert code == 0
+    assert "1 items" in said.out
+    index = pd.read_csv(out / "outputs.csv").set_index("file")
+    files = {f.relative_to(out).as_posix() for f in out.rglob("*") if f.is_file()}
+    assert files == {*index.index, "outputs.csv", "printed.csv"}
+    row = index.loc["frames/table_1.csv"]
+    assert row[["item", "slice", "unit", "interval", "note"]].tolist() == [
+        "Table 1: means", "true-positive", "case", "t", "few cases"
+    ]  # fmt: skip
+    assert (out / "figures" / "table_1.pdf").read_bytes()[:4] == b"%PDF"
+    pd.testing.assert_frame_equal(pd.read_csv(out / "frames" / "table_1.csv"), FRAME, check_dtype=False)
+
+
+def test_printed_numbers_are_compared_to_the_printed_digit(reproduce):
+    # 0.1235 is printed 0.124, half away from zero
+    _, said, out = reproduce(GOOD)
+    assert "2 of 2 printed rows are equal" in said.out
+    assert pd.read_csv(out / "printed.csv")["equal"].all()
+
+
+def test_a_printed_number_that_differs_is_named_and_the_exit_code_says_so(reproduce):
+    other = Item("table_1", "Table 1: means", lambda _: shown(FRAME.assign(estimate=[0.1234, 0.5])),
+                 printed=PRINTED)  # fmt: skip
+    code, said, _ = reproduce(other)
+    assert code == 1
+    assert said.err == "Table 1, a: printed 0.124, but here 0.123\n"
+    assert "1 of 2" in said.out
+
+
+def test_a_printed_row_that_is_not_there_differs(reproduce):
+    less = Item("table_1", "Table 1: means", lambda _: shown(FRAME.head(1)), printed=PRINTED)
+    code, said, _ = reproduce(less)
+    assert code == 1
+    assert "Table 1, b: printed 0.500, but here NaN" in said.err
+
+
+def test_print_of_other_data_is_not_compared(reproduce):
+    of_others = Printed(PRINTED.rows, ("task",), ("estimate",), applies=lambda frame: False)
+    code, said, out = reproduce(Item("t", "T", lambda _: shown(FRAME), printed=of_others))
+    assert code == 0
+    assert "printed" not in said.out
+    assert not (out / "printed.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.0005, "0.001"), (-0.0005, "-0.001"), (0.5095, "0.510"), (0.50949999, "0.509"), (-0.1345, "-0.135")],
+)
+def test_rounding_is_half_away_from_zero(value, text):
+    assert str(rounded(value, 3)) == text
+
+
+def test_what_is_missing_is_said_by_need_before_anything_is_made(reproduce):
+    assert missing([GOOD, NEEDY, NEEDY], {"people"}) == ["Table 3; Table 3: not made, needs maps"]
+    assert missing([NEEDY], {"maps"}) == ["Table 3: made in part, needs people"]
+    _, said, out = reproduce(NEEDY, GOOD)
+    assert said.out.startswith("Table 3: not made, needs maps\n")
+    assert not (out / "frames" / "table_3.csv").exists()
+    assert "needs maps" in (out / "warnings.txt").read_text()
+
+
+def test_a_result_that_the_data_do_not_allow_is_named_and_the_others_are_made(reproduce):
+    code, said, out = reproduce(LACKING, GOOD)
+    assert code == 0
+    for text in (said.out, (out / "warnings.txt").read_text()):
+        assert "Table 2: not made, there is no score" in text
+    assert (out / "frames" / "table_1.csv").exists()
+
+
+def test_where_nothing_can_be_made_the_reason_is_the_error_and_nothing_is_left(reproduce, tmp_path):
+    with pytest.raises(SalstatsError, match="Table 2: not made, there is no score"):
+        reproduce(LACKING)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_error_of_the_program_is_none_of_the_data(reproduce, tmp_path):
+    with pytest.raises(KeyError):
+        reproduce(GOOD, Item("t", "T", broken))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_output_that_exists_is_kept_unless_overwrite_is_asked_for(reproduce, tmp_path):
+    _, _, out = reproduce(GOOD)
+    first = (out / "outputs.csv").read_text()
+    with pytest.raises(SalstatsError, match="--overwrite"):
+        reproduce(GOOD)
+    assert (out / "outputs.csv").read_text() == first
+    reproduce(LACKING, Item("table_9", "Table 9", lambda _: shown(FRAME)), given=["--overwrite"])
+    assert [f.stem for f in (out / "frames").iterdir()] == ["table_9"]
+    assert not (out / "printed.csv").exists()
+    assert [f.name for f in tmp_path.iterdir()] == ["out"]
+
+
+def test_somebody_elses_files_are_never_replaced(reproduce, tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "mine.txt").write_text("mine")
+    with pytest.raises(SalstatsError, match=r"other files \(mine.txt\)"):
+        reproduce(GOOD, given=["--overwrite"])
+    assert [f.name for f in (tmp_path / "out").iterdir()] == ["mine.txt"]
+
+
+def test_warnings_of_an_item_stand_in_the_folder(reproduce):
+    def warned(_):
+        ss.checks.warn("few cases")
+        return shown(FRAME)
+
+    _, _, out = reproduce(Item("t", "T", warned))
+    assert "few cases" in (out / "warnings.txt").read_text()
+
+
+@pytest.mark.parametrize("key", engine.KEYS)
+def test_every_study_says_its_paper_and_its_options_and_has_its_keys_once(run, key):
+    code, said, _ = run(key, "--help")
+    assert code == 0
+    for word in ("Example: salstats reproduce", "--as-published", "--output", engine.study(key).source[:10]):
+        assert word in said
+
+
+def test_the_studies_are_listed(run):
+    code, said, _ = run("list")
+    assert code == 0
+    assert [line.partition(":")[0] for line in said.splitlines()] == list(engine.KEYS)
+    code, _, error = run("saporta")
+    assert code == 2
+    assert "saporta2022" in error
+
+
+@pytest.mark.parametrize("key", engine.KEYS)
+def test_the_scripts_call_the_same(key, monkeypatch, capsys):
+    import runpy
+    import sys
+    from pathlib import Path
+
+    script = Path(__file__).resolve().parents[2] / "analyses" / f"{key}.py"
+    monkeypatch.setattr(sys, "argv", [str(script), "--help"])
+    with pytest.raises(SystemExit) as stopped:
+        runpy.run_path(str(script), run_name="__main__")
+    assert stopped.value.code == 0
+    assert f"salstats reproduce {key}" in capsys.readouterr().out
