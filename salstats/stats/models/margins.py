@@ -33,6 +33,7 @@ Margin = tuple[float, np.ndarray]
 
 def marginal_means(fitted: Fitted, term: str, by: Sequence[str], average: str, level: float) -> pd.DataFrame:
     """The rows of `Fit.means`."""
+    _check(average, level)
     parts, notes = [], dict(fitted.doubts)
     for model in fitted.models:
         cells = _cells(model, term, by)
@@ -51,7 +52,7 @@ def marginal_contrasts(
     adjust: str,
 ) -> pd.DataFrame:
     """The rows of `Fit.contrasts`."""
-    check_procedure(adjust, "adjust")
+    _check(average, level, adjust)
     parts, notes = [], dict(fitted.doubts)
     for model in fitted.models:
         against = None if reference is None else code_of(model, term, reference)
@@ -75,7 +76,7 @@ def marginal_slopes(
     fitted: Fitted, covariate: str, by: Sequence[str], average: str, level: float, adjust: str
 ) -> pd.DataFrame:
     """The rows of `Fit.slopes`."""
-    check_procedure(adjust, "adjust")
+    _check(average, level, adjust)
     parts, notes = [], dict(fitted.doubts)
     for model in fitted.models:
         numeric = right_side(model)[0]
@@ -90,6 +91,13 @@ def marginal_slopes(
     frame = _frame(fitted, parts, average, level, notes)
     frame.insert(frame.columns.get_loc("estimate"), "term", covariate)
     return frame if adjust.lower() == "none" else adjust_estimates(frame, procedure=adjust)
+
+
+def _check(average: str, level: float, adjust: str = "none") -> None:
+    """Raise where an option is none."""
+    check_choice(average, AVERAGES, "average")
+    check_level(level)
+    check_procedure(adjust, "adjust")
 
 
 def _cells(model: Model, term: str | None, by: Sequence[str]) -> list[dict[str, float]]:
@@ -178,8 +186,6 @@ def _frame(
     term: str | None = None,
 ) -> pd.DataFrame:
     """Margins of several models as one frame; the level in `reference_level` is of `term`."""
-    check_level(level)
-    check_choice(average, AVERAGES, "average")
     columns: list[dict[str, Any]] = []
     keys: list[pd.DataFrame] = []
     for model, cells, margins in parts:

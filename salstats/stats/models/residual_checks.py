@@ -10,7 +10,7 @@ _STEP = 0.01
 
 
 def normal_quantiles(values: np.ndarray) -> np.ndarray:
-    """Return the normal quantile that goes with each value, as R's `qqnorm`.
+    """The normal quantile that goes with each value, as R's `qqnorm`.
 
     Parameters
     ----------
@@ -41,14 +41,14 @@ def normal_quantiles(values: np.ndarray) -> np.ndarray:
 
 
 def quartile_line(values: np.ndarray) -> tuple[float, float]:
-    """Return intercept and slope of the line through the quartiles of a normal plot, as R's `qqline`."""
+    """Intercept and slope of the line through the quartiles of a normal plot, as R's `qqline`."""
     low, high = np.quantile(values, [0.25, 0.75])
     slope = (high - low) / (2 * special.ndtri(0.75))
     return float((low + high) / 2), float(slope)
 
 
 def smooth_curve(x: np.ndarray, y: np.ndarray, *, robust: bool = True) -> tuple[np.ndarray, np.ndarray]:
-    """Return a curve through points by local lines, as R's `panel.smooth`.
+    """A curve through points by local lines, as R's `panel.smooth`.
 
     Parameters
     ----------

@@ -123,7 +123,7 @@ def tidy(fit: object, *, level: float = 0.95) -> pd.DataFrame:
 
 
 def _read(path: Path) -> pd.DataFrame:
-    """Return a CSV file as a table."""
+    """A CSV file as a table."""
     if not path.is_file():
         raise InputFileError(f"there is no file {path}")
     try:
@@ -133,7 +133,7 @@ def _read(path: Path) -> pd.DataFrame:
 
 
 def _from_table(table: pd.DataFrame, name: str, level: float) -> pd.DataFrame:
-    """Return a broom table in this package's columns."""
+    """A broom table in this package's columns."""
     frame = table.rename(columns={c: _BROOM.get(str(c), str(c)) for c in table.columns})
     # R's write.csv puts row names first, under an empty name
     frame = frame.drop(columns=[c for c in frame.columns if re.fullmatch(r"|Unnamed: \d+", str(c))])
@@ -157,7 +157,7 @@ def _from_table(table: pd.DataFrame, name: str, level: float) -> pd.DataFrame:
 
 
 def _from_statsmodels(fit: Any, level: float) -> pd.DataFrame:
-    """Return the coefficients of a statsmodels result, with the errors it was fitted with."""
+    """The coefficients of a statsmodels result, with the errors it was fitted with."""
     estimate = np.asarray(fit.params, dtype=np.float64)
     if estimate.ndim != 1:
         raise SalstatsError("tidy() takes models of one outcome; this one has coefficients for several")
@@ -206,7 +206,7 @@ def _from_statsmodels(fit: Any, level: float) -> pd.DataFrame:
 
 
 def _factors(fit: Any) -> dict[str, dict[str, str]]:
-    """Return the factor of each parameter that is a level of one, and what it is compared with, if any."""
+    """The factor of each parameter that is a level of one, and what it is compared with, if any."""
     spec: Any = getattr(fit.model.data, "model_spec", None)
     found: dict[str, dict[str, str]] = {}
     for term, place in getattr(spec, "term_slices", {}).items():
@@ -223,7 +223,7 @@ def _factors(fit: Any) -> dict[str, dict[str, str]]:
 
 
 def _beyond_design(fit: Any, names: Sequence[str]) -> np.ndarray:
-    """Return which parameters belong to no column of a design matrix.
+    """Which parameters belong to no column of a design matrix.
 
     Models of zeros hold a second design: that of inflation stands first, that of a hurdle (`zm_`) shares
     its columns with the other. A precision that varies has one too. Time series have lags, and
@@ -239,14 +239,14 @@ def _beyond_design(fit: Any, names: Sequence[str]) -> np.ndarray:
 
 
 def is_coefficient(terms: pd.DataFrame) -> np.ndarray:
-    """Return which rows of a frame of terms are coefficients, not variances or other parameters."""
+    """Which rows of a frame of terms are coefficients, not variances or other parameters."""
     if "effect" not in terms.columns:
         return np.ones(len(terms), dtype=bool)
     return np.asarray(~terms["effect"].isin(_NO_COEFFICIENTS))
 
 
 def _term_name(name: str) -> str:
-    """Return a term in R's spelling: 'site[T.b]:Q("x")' is 'siteb:x', 'Intercept' is '(Intercept)'."""
+    """A term in R's spelling: 'site[T.b]:Q("x")' is 'siteb:x', 'Intercept' is '(Intercept)'."""
     if name in _INTERCEPTS:
         return INTERCEPT
     return _CONTRAST.sub(r"\1", _TREATMENT.sub(r"C(\1)", _QUOTED.sub(r"\2", name)))
