@@ -37,7 +37,8 @@ def marginal_means(fitted: Fitted, term: str, by: Sequence[str], average: str, l
     parts, notes = [], dict(fitted.doubts)
     for model in fitted.models:
         cells = _cells(model, term, by)
-        parts.append((model, cells, [_mean(fitted, model, cell, by, average, notes) for cell in cells]))
+        populations = [_population(model, cell, by, average) for cell in cells]
+        parts.append((model, cells, _averages(fitted, model, populations, notes)))
     frame = _frame(fitted, parts, average, level, notes)
     return frame.drop(columns=["statistic", "p_value"])
 
@@ -56,18 +57,20 @@ def marginal_contrasts(
     parts, notes = [], dict(fitted.doubts)
     for model in fitted.models:
         against = None if reference is None else code_of(model, term, reference)
-        cells, margins = [], []
-        for _, group in itertools.groupby(_cells(model, term, by), lambda cell: [cell[c] for c in by]):
-            own = list(group)
-            means = [_mean(fitted, model, cell, by, average, notes) for cell in own]
-            for i, j in itertools.combinations(range(len(own)), 2):
-                first, second = own[i][term], own[j][term]
-                if against is None or against in (first, second):
-                    later, earlier = (j, i) if against in (None, first) else (i, j)
-                    cells.append(own[later] | {"reference_level": own[earlier][term]})
-                    (high, upper), (low, lower) = means[later], means[earlier]
-                    margins.append((high - low, upper - lower))
-        parts.append((model, cells, margins))
+        cells = _cells(model, term, by)
+        populations = [_population(model, cell, by, average) for cell in cells]
+        means = _averages(fitted, model, populations, notes)
+        compared, margins = [], []
+        for i, j in itertools.combinations(range(len(cells)), 2):
+            levels = cells[i][term], cells[j][term]
+            alike = all(cells[i][column] == cells[j][column] for column in by)
+            if not alike or against not in (None, *levels):
+                continue
+            later, earlier = (i, j) if against == levels[1] else (j, i)
+            compared.append(cells[later] | {"reference_level": cells[earlier][term]})
+            (high, upper), (low, lower) = means[later], means[earlier]
+            margins.append((high - low, upper - lower))
+        parts.append((model, compared, margins))
     frame = _frame(fitted, parts, average, level, notes, term)
     return frame if adjust.lower() == "none" else adjust_estimates(frame, procedure=adjust)
 
@@ -86,7 +89,20 @@ def marginal_slopes(
                 f"is a slope; choose one of {quoted(numeric)}"
             )
         cells = _cells(model, None, by)
-        margins = [_slope(fitted, model, cell, covariate, by, average, notes) for cell in cells]
+        step = _STEP * np.ptp(model.variables[covariate].values[model.rows]) if len(model.rows) else 0.0
+        populations = [_population(model, cell, by, average) for cell in cells]
+        moved = [
+            codes | {covariate: codes[covariate] + steps * step}
+            for codes in populations
+            for steps in _STENCIL
+        ]
+        means = iter(_averages(fitted, model, moved, notes))
+        margins = []
+        for _ in cells:
+            around = [next(means) for _ in _STENCIL]
+            weights = np.array(list(_STENCIL.values())) / (step or np.nan)
+            value = float(sum(w * mean for w, (mean, _) in zip(weights, around, strict=True)))
+            margins.append((value, sum(w * g for w, (_, g) in zip(weights, around, strict=True))))
         parts.append((model, cells, margins))
     frame = _frame(fitted, parts, average, level, notes)
     frame.insert(frame.columns.get_loc("estimate"), "term", covariate)
@@ -131,50 +147,23 @@ def _population(model: Model, cell: dict[str, float], by: Sequence[str], average
     return {c: np.full(inside.sum(), cell[c]) if c in cell else v[inside] for c, v in observed.items()}
 
 
-def _averaged(fitted: Fitted, model: Model, codes: Codes, notes: Notes) -> Margin:
-    """The mean over values, and its derivative by each coefficient."""
+def _averages(fitted: Fitted, model: Model, populations: Sequence[Codes], notes: Notes) -> list[Margin]:
+    """The mean over each of several populations, and its derivative by each coefficient."""
     solution, link = model.solution, fitted.options.family.link
-    assert solution is not None
-    if codes and not len(next(iter(codes.values()))):
-        return np.nan, np.full(solution.rank, np.nan)
-    points = rows_at(model, codes, notes)
-    predictor = points @ solution.coefficients
-    gradient = (link.slope(predictor)[:, None] * points).mean(axis=0)
-    return float(link.mean(predictor).mean()), gradient
-
-
-def _mean(
-    fitted: Fitted, model: Model, cell: dict[str, float], by: Sequence[str], average: str, notes: Notes
-) -> Margin:
-    """The marginal mean of a cell."""
-    if model.solution is None:
-        return np.nan, np.empty(0)
-    return _averaged(fitted, model, _population(model, cell, by, average), notes)
-
-
-def _slope(
-    fitted: Fitted,
-    model: Model,
-    cell: dict[str, float],
-    covariate: str,
-    by: Sequence[str],
-    average: str,
-    notes: Notes,
-) -> Margin:
-    """The marginal slope of a cell, by differences about each value of the covariate."""
-    solution = model.solution
     if solution is None:
-        return np.nan, np.empty(0)
-    codes = _population(model, cell, by, average)
-    step = _STEP * np.ptp(model.variables[covariate].values[model.rows])
-    if not step:
-        return np.nan, np.full(solution.rank, np.nan)
-    estimate, gradient = 0.0, np.zeros(solution.rank)
-    for steps, weight in _STENCIL.items():
-        moved = codes | {covariate: codes[covariate] + steps * step}
-        mean, derivative = _averaged(fitted, model, moved, notes)
-        estimate, gradient = estimate + weight / step * mean, gradient + weight / step * derivative
-    return estimate, gradient
+        return [(np.nan, np.empty(0))] * len(populations)
+    sizes = [len(next(iter(codes.values()))) for codes in populations]
+    together = {c: np.concatenate([codes[c] for codes in populations]) for c in populations[0]}
+    points = rows_at(model, together, notes)
+    predictor = points @ solution.coefficients
+    mean, gradient = link.mean(predictor), link.slope(predictor)[:, None] * points
+    ends = np.cumsum(sizes)
+    return [
+        (float(mean[end - size : end].mean()), gradient[end - size : end].mean(axis=0))
+        if size
+        else (np.nan, np.full(solution.rank, np.nan))
+        for size, end in zip(sizes, ends, strict=True)
+    ]
 
 
 def _frame(
