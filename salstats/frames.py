@@ -119,7 +119,7 @@ class ColumnCodes:
         codes = np.zeros(len(self.frame), dtype=np.int64)
         n_codes = 1
         for column in columns:
-            part = self.column(column)
+            part = self._known.get(column) or self.column(column)
             codes = part.codes if n_codes == 1 else codes * part.n_codes + part.codes
             n_codes *= part.n_codes
             if n_codes > 4 * len(self.frame):
@@ -243,10 +243,9 @@ def check_nesting(frame: pd.DataFrame, name: str = "scores", codes: ColumnCodes 
     """Raise ColumnError when a case belongs to two patients."""
     if "patient" not in frame.columns or "case" not in frame.columns:
         return
-    codes, case_columns = codes or ColumnCodes(frame), case_key(frame)
-    pairs = codes.combined([*case_columns, "patient"])
-    cases = codes.combined(case_columns)
-    first_of_pair = np.unique(pairs, return_index=True)[1]
+    codes = codes or ColumnCodes(frame)
+    cases, patients = codes.combined(case_key(frame)), codes.column("patient")
+    first_of_pair = np.unique(cases * patients.n_codes + patients.codes, return_index=True)[1]
     n_patients = np.bincount(cases[first_of_pair])
     if n_patients.max(initial=0) > 1:
         row = int(np.flatnonzero(cases == int(n_patients.argmax()))[0])

@@ -148,10 +148,7 @@ class Estimand:
     def levels(self, means: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         """Method's and reference's level, shape (..., n_levels) each."""
         if self.partial and self.second is not None:
-            # method and reference are averaged over the same tasks, whichever they are
-            half = means.shape[-1] // 2
-            either = np.isnan(means[..., :half]) | np.isnan(means[..., half:])
-            means = np.where(np.concatenate([either, either], axis=-1), np.nan, means)
+            means = _defined_on_both_sides(means)
         low = _average(means, self.first, self.partial)
         return low, None if self.second is None else _average(means, self.second, self.partial)
 
@@ -160,8 +157,10 @@ class Estimand:
         if self.second is None:
             values = _average(means, self.first, self.partial)
         else:
-            low, high = self.levels(means)
-            assert high is not None
+            if self.partial:
+                means = _defined_on_both_sides(means)
+            low = _average(means, self.first, self.partial)
+            high = _average(means, self.second, self.partial)
             if self.kind == "difference":
                 values = low - high
             else:
@@ -217,6 +216,16 @@ class Estimand:
         """Number of the method's defined scores in each estimate."""
         used = self.first if self.then is None else self.first @ self.then
         return (cells.counts.sum(axis=0) @ (used > 0)).astype(np.int64)
+
+
+def _defined_on_both_sides(means: np.ndarray) -> np.ndarray:
+    """Means of methods and of the reference, undefined on both sides where one is.
+
+    So both are averaged over the same tasks, whichever they are.
+    """
+    half = means.shape[-1] // 2
+    either = np.isnan(means[..., :half]) | np.isnan(means[..., half:])
+    return np.where(np.concatenate([either, either], axis=-1), np.nan, means)
 
 
 def _average(values: np.ndarray, membership: np.ndarray, partial: bool) -> np.ndarray:

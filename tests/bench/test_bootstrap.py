@@ -14,7 +14,7 @@ import salstats as ss
 N_CASES, N_TASKS, N_METHODS, N_REPLICATES = 668, 10, 2, 1000
 # the figures to reach
 FASTER_THAN_PANDAS = 30
-TIMES_BARE_NUMPY = 2
+TIMES_BARE_NUMPY = 1.7
 PEAK_MEMORY_GB = 1.5
 
 
@@ -113,7 +113,7 @@ def bare_summary(values, n_replicates, block):
 
 
 @pytest.mark.parametrize(("function", "bare"), [("bootstrap", bare_numpy), ("summarize", bare_summary)])
-def test_bootstrap_stays_within_twice_the_bare_numpy_cost(benchmark, function, bare):
+def test_bootstrap_stays_near_the_bare_numpy_cost(benchmark, function, bare):
     scores = study(N_CASES, N_TASKS, N_METHODS)
     values = scores["score"].to_numpy().reshape(N_CASES, -1)
     call = getattr(ss, function)
@@ -153,7 +153,7 @@ print(min(ours) / min(bare), peak)
 """
 
 
-def test_a_million_rows_stay_within_memory_and_twice_the_bare_cost(request):
+def test_a_million_rows_stay_within_memory_and_near_the_bare_cost(request):
     # a process of its own, so that the peak is this call's
     done = subprocess.run(
         [sys.executable, "-c", LARGE],
