@@ -30,7 +30,7 @@ SCRIPT = textwrap.dedent("""
         time.sleep(1)
         return piece
 
-    def score(*given, jobs, **options):
+    def score(*given, jobs: int | None = None, **options):
         from functools import partial
         return in_pieces(partial(work, Path(sys.argv[1])), range(400), jobs=jobs, progress=False, label="")
 
