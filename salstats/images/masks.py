@@ -1,4 +1,9 @@
-"""Binary masks: run-length coding as the field stores them, and outlines drawn as its releases draw them."""
+"""Binary masks as the field stores them: COCO's run lengths.
+
+pycocotools counts, joins and packs codes that are checked. What it would believe of an untrusted file is read
+here first (`run_lengths`), and pixels are coded and decoded here, which at the size of a radiograph is
+three times as fast (tests/bench/test_rle.py).
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +14,6 @@ import numpy as np
 from pycocotools import mask as coco
 
 from salstats.checks import InputFileError, SalstatsError, ShapeError, ValueRangeError
-from salstats.images.polygons import draw, vertices_of
 from salstats.images.run_lengths import (
     check_fill,
     check_shape,
@@ -62,7 +66,7 @@ class Rle:
         check_fill(lengths, shape)
         object.__setattr__(self, "shape", shape)
         if not shortest or not lengths[1:].all():
-            object.__setattr__(self, "counts", pack(joined(lengths)))
+            object.__setattr__(self, "counts", pack(joined(lengths), shape))
 
     @classmethod
     def from_coco(cls, given: Mapping[str, Any], where: str = "mask") -> "Rle":
@@ -106,7 +110,7 @@ class Rle:
             elif isinstance(counts, list):
                 lengths = listed(counts)
                 check_fill(lengths, shape)
-                counts = pack(joined(lengths))
+                counts = pack(joined(lengths), shape)
             elif not isinstance(counts, bytes):
                 raise ValueRangeError(f"counts must be text or a list of run lengths, not {short(counts)}")
             return cls(shape, counts)
@@ -174,7 +178,7 @@ def encode(mask: np.ndarray) -> Rle:
     if not len(rows):
         return empty(shape)
     top, bottom = int(rows[0]), int(rows[-1]) + 1
-    return _encode_box(array[top:bottom], top, shape)
+    return encode_box(array[top:bottom], top, shape)
 
 
 def check_mask(mask: object, name: str = "mask") -> np.ndarray:
@@ -191,8 +195,8 @@ def check_mask(mask: object, name: str = "mask") -> np.ndarray:
     return array.astype(bool)
 
 
-def _encode_box(box: np.ndarray, top: int, shape: tuple[int, int]) -> Rle:
-    """Return the code of a mask that is `box` from row `top` and column 0 on, and empty elsewhere."""
+def encode_box(box: np.ndarray, top: int, shape: tuple[int, int]) -> Rle:
+    """The code of a mask that is `box` from row `top` and column 0 on, and empty elsewhere."""
     cols = np.flatnonzero(box.any(axis=0))
     if not len(cols):
         return empty(shape)
@@ -206,7 +210,7 @@ def _encode_box(box: np.ndarray, top: int, shape: tuple[int, int]) -> Rle:
         changes = np.concatenate(([0], changes))
     col, row = np.divmod(changes, len(box) + 1)
     at = (col + left) * shape[0] + row + top
-    return Rle(shape, pack(from_runs(at[::2], at[1::2], shape[0] * shape[1])))
+    return Rle(shape, pack(from_runs(at[::2], at[1::2], shape[0] * shape[1]), shape))
 
 
 def decode(rle: Rle) -> np.ndarray:
@@ -245,7 +249,7 @@ def empty(shape: tuple[int, int]) -> Rle:
     0
     """
     height, width = check_shape(shape)
-    return Rle((height, width), pack(np.array([height * width])))
+    return Rle((height, width), pack(np.array([height * width]), (height, width)))
 
 
 def area(rle: Rle) -> int:
@@ -355,73 +359,3 @@ def contains(rle: Rle, rows: Any, cols: Any) -> np.ndarray:
     bounds = np.cumsum(unpack(rle.counts)[0])
     marked = np.searchsorted(bounds, at, side="right") % 2 == 1
     return np.asarray(inside & marked)
-
-
-def fill_polygons(polygons: Sequence[Any], shape: tuple[int, int], *, where: str = "polygons") -> np.ndarray:
-    """Return the mask of a set of polygons, drawn as the CheXlocalize release draws them.
-
-    A pixel is marked where any polygon holds it; within one polygon that crosses itself, where it is
-    inside an odd number of times. Parts outside the image are cut off.
-
-    Parameters
-    ----------
-    polygons : sequence of array_like, shape (n, 2)
-        Vertices (x, y) in pixels, as the release has them: columns first. Two vertices are a line.
-    shape : tuple of int
-        (height, width).
-    where : str, default "polygons"
-        What the polygons are, for messages: file, case and task.
-
-    Returns
-    -------
-    ndarray of bool, shape (M, N)
-
-    Raises
-    ------
-    ValueRangeError
-        A polygon has fewer than two vertices, or a vertex that is not two finite numbers or lies more
-        than 2**24 pixels away.
-
-    Notes
-    -----
-    Pillow draws (`ImageDraw.polygon`), and its releases differ: from 11.2.1 on they give the masks that
-    the data set was published with. Vertices are cut to whole pixels towards zero, and the outline
-    belongs to the mask. OpenCV's `fillPoly` and pycocotools' `frPyObjects` draw other masks (68 to 270
-    pixels away, on average, on polygons of the size of findings).
-
-    Examples
-    --------
-    >>> from salstats.images.masks import fill_polygons
-    >>> fill_polygons([[(1, 0), (3.9, 0), (3, 1), (1, 1)]], (3, 5)).astype(int)
-    array([[0, 1, 1, 1, 0],
-           [0, 1, 1, 1, 0],
-           [0, 0, 0, 0, 0]])
-    """
-    height, width = check_shape(shape)
-    box, top = draw(vertices_of(polygons, where), (height, width))
-    mask = np.zeros((height, width), bool)
-    mask[top : top + box.shape[0], : box.shape[1]] = box
-    return mask
-
-
-def polygons_rle(polygons: Sequence[Any], shape: tuple[int, int], *, where: str = "polygons") -> Rle:
-    """Return the run-length code of `fill_polygons`, without making an array as large as the image.
-
-    Parameters
-    ----------
-    polygons, shape, where
-        As for `fill_polygons`.
-
-    Returns
-    -------
-    Rle
-
-    Examples
-    --------
-    >>> from salstats.images.masks import polygons_rle
-    >>> polygons_rle([[(1, 0), (3.9, 0), (3, 1), (1, 1)]], (3, 5))
-    Rle(shape=(3, 5), counts=b'3210003')
-    """
-    size = check_shape(shape)
-    box, top = draw(vertices_of(polygons, where), size)
-    return _encode_box(box, top, size)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from pycocotools import mask as coco
 
 from salstats.checks import PIXEL, ValueRangeError, too_large
 
@@ -76,22 +77,9 @@ def unpack(counts: bytes) -> tuple[np.ndarray, bool]:
     return lengths, not spare
 
 
-def pack(lengths: np.ndarray) -> bytes:
-    """Return run lengths as compressed counts."""
-    left = lengths.astype(np.int64)
-    left[3:] -= lengths[1:-2]
-    codes = np.zeros((len(left), _LONGEST), np.uint8)
-    used = np.zeros(codes.shape, bool)
-    more = np.ones(len(left), bool)
-    for place in range(_LONGEST):
-        bits = left & 31
-        left = left >> 5
-        used[:, place] = more
-        more = more & (left != np.where(bits & 16, -1, 0))
-        codes[:, place] = bits + 32 * more + 48
-        if not more.any():
-            break
-    return codes[used].tobytes()
+def pack(lengths: np.ndarray, shape: tuple[int, int]) -> bytes:
+    """Run lengths that fill an image as compressed counts."""
+    return bytes(coco.frPyObjects({"size": shape, "counts": lengths}, *shape)["counts"])
 
 
 def listed(counts: list[Any]) -> np.ndarray:

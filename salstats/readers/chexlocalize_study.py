@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from salstats.checks import InputFileError, SalstatsError, quoted, warn
-from salstats.images.masks import Rle, empty, polygons_rle
+from salstats.images.masks import Rle, empty
+from salstats.images.polygons import polygons_rle
 from salstats.readers.case_json import (
     CaseFile,
     read_outlines,

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from pycocotools import mask as coco
 
-from salstats.images.masks import Rle, decode, encode, fill_polygons, polygons_rle
+from salstats.images.masks import Rle, decode, encode
+from salstats.images.polygons import fill_polygons, polygons_rle
 from salstats.metrics.overlap import iou
 
 # pycocotools' decode does not yet know numpy 2's copy keyword

@@ -3,10 +3,9 @@ import pickle
 
 import numpy as np
 import pytest
-from PIL import Image, ImageDraw
 from pycocotools import mask as coco
 
-from salstats.checks import InputFileError, SalstatsError, ShapeError, ValueRangeError
+from salstats.checks import InputFileError, ShapeError, ValueRangeError
 from salstats.images.masks import (
     Rle,
     area,
@@ -14,9 +13,7 @@ from salstats.images.masks import (
     decode,
     empty,
     encode,
-    fill_polygons,
     intersection,
-    polygons_rle,
     runs,
     union_of,
 )
@@ -290,141 +287,3 @@ def test_a_code_cannot_be_made_from_counts_of_another_size():
         Rle((2, 4), b"343")
     with pytest.raises(ValueRangeError, match="bytes"):
         Rle((2, 5), "343")
-
-
-# --- polygons --------------------------------------------------------------------------------------------
-
-
-def drawn_plainly(polygons, shape):
-    """The release's own way: every polygon on an image of full size."""
-    image = Image.new("1", shape[::-1])
-    for polygon in polygons:
-        ImageDraw.Draw(image).polygon([tuple(p) for p in polygon], outline=1, fill=1)
-    return np.array(image)
-
-
-def assert_same_masks(annotations, segmentations):
-    """Every mask of a file, drawn from the outlines of another; returns how many mark anything."""
-    n_marked = 0
-    for case, tasks in segmentations.items():
-        for task, record in tasks.items():
-            polygons = annotations[case].get(task, [])
-            rle = polygons_rle(polygons, record["size"], where=f"{case}, {task}")
-            assert rle.to_coco() == record, (case, task)
-            mask = fill_polygons(polygons, record["size"])
-            np.testing.assert_array_equal(mask, decode(Rle.from_coco(record)))
-            assert encode(mask) == rle
-            n_marked += bool(mask.any())
-    return n_marked
-
-
-@pytest.mark.parametrize(("who", "n_marked"), [("gt", 630), ("hb", None)])
-def test_polygons_of_the_made_up_study_are_drawn_exactly(shared, who, n_marked):
-    study = shared / "oracles/chexlocalize/study"
-    found = assert_same_masks(
-        read(study / f"inputs/{who}_annotations.json"), read(study / f"expected/{who}_segmentations.json")
-    )
-    # 630 truth masks, says the oracle's README; the second reader missed some and invented others
-    assert found == n_marked if n_marked else found > 500
-
-
-def test_polygons_of_the_released_sample_are_drawn_exactly(shared):
-    sample = shared / "data/chexlocalize_sample"
-    found = assert_same_masks(
-        read(sample / "gt_annotations_val.json"), read(sample / "gt_segmentations_val.json")
-    )
-    assert found == 4
-
-
-def test_edge_cases_are_drawn_as_the_scripts_draw_them(shared):
-    cases = read(shared / "oracles/chexlocalize/edge_cases.json")["create_mask_h12_w12"]
-    n_errors = 0
-    for name, case in cases.items():
-        if isinstance(case["mask"], str):  # the scripts' TypeError on a single point
-            n_errors += 1
-            with pytest.raises(ValueRangeError, match=r"polygon 1 of 1 has fewer than two vertices"):
-                fill_polygons(case["polygons"], (12, 12))
-        else:
-            np.testing.assert_array_equal(fill_polygons(case["polygons"], (12, 12)), case["mask"], name)
-    assert n_errors == 1
-    assert len(cases) > 5
-
-
-def test_the_small_canvas_changes_nothing():
-    # polygons of all kinds: inside, across every edge, outside, crossing themselves, several at once
-    rng = np.random.default_rng(0)
-    n_cut = 0
-    for _ in range(600):
-        shape = tuple(int(n) for n in rng.integers(1, 90, 2))
-        polygons = []
-        for _ in range(rng.integers(1, 4)):
-            centre = rng.uniform(-0.3, 1.3, 2) * shape[::-1]
-            points = centre + rng.normal(0, rng.choice([2, 15, 60]), (rng.integers(2, 12), 2))
-            polygons.append(points if rng.random() < 0.5 else np.round(points))
-        expected = drawn_plainly(polygons, shape)
-        n_cut += any((p < 0).any() or (p >= shape[::-1]).any() for p in polygons)
-        np.testing.assert_array_equal(fill_polygons(polygons, shape), expected)
-        assert polygons_rle(polygons, shape) == encode(expected)
-    assert n_cut > 300
-
-
-def test_the_place_in_a_wide_image_matters_and_is_kept():
-    # 32-bit positions are rounded more coarsely at column 2700 than at column 0
-    polygon = [(23, 14), (96, 55), (82, 95), (69, 76), (25, 72), (87, 23), (12, 77), (2, 13)]
-    far = np.array(polygon) + (2700, 150)
-    expected = drawn_plainly([far], (300, 2828))
-    assert (expected[150:250, 2700:2800] != drawn_plainly([polygon], (100, 100))).sum() == 1
-    np.testing.assert_array_equal(fill_polygons([far], (300, 2828)), expected)
-
-
-def test_vertices_are_cut_towards_zero():
-    # -0.9 and 2.9 become 0 and 2
-    mask = fill_polygons([[(-0.9, -0.9), (2.9, -0.9), (2.9, 1.9), (-0.9, 1.9)]], (4, 5))
-    assert mask.astype(int).tolist() == [[1, 1, 1, 0, 0], [1, 1, 1, 0, 0], [0] * 5, [0] * 5]
-
-
-def test_no_polygons_mark_nothing():
-    assert not fill_polygons([], (3, 4)).any()
-    assert polygons_rle([], (3, 4)) == empty((3, 4))
-
-
-def test_a_polygon_outside_the_image_marks_nothing():
-    for at in ((-50, 5), (50, 5), (5, -50), (5, 50)):
-        square = np.array([(0, 0), (4, 0), (4, 4), (0, 4)]) + at
-        assert polygons_rle([square], (12, 12)) == empty((12, 12))
-
-
-@pytest.mark.parametrize(
-    ("polygons", "message"),
-    [
-        ([[]], "list of points"),
-        ([[(1, 2, 3), (4, 5, 6)]], "list of points"),
-        ([[(1, 2), (3,)]], "list of points"),
-        ([(1, 2), (3, 4)], "list of points"),
-        ([[("1", "2"), ("3", "4")]], "list of points"),
-        ([[(1, None), (3, 4)]], "list of points"),
-        ([[(True, False), (True, True)]], "list of points"),
-        (["1234"], "list of points"),
-        ([None], "list of points"),
-        (None, "list of polygons"),
-        (7, "list of polygons"),
-        ([np.zeros((0, 2))], "fewer than two"),
-        ([[(1, 2)]], r"fewer than two vertices \(\[\[1, 2\]\]\)"),
-        ([[(0, 0), (9, 9), (np.nan, 3)]], "not a place"),
-        ([[(0, 0), (9, 9), (np.inf, 3)]], "not a place"),
-        ([[(0, 0), (9, 9), (1e30, 3)]], "not a place"),
-        ([[(0, 0), (9, 9), (-(2**63), 3)]], "not a place"),
-        ([[(0, 0), (9, 9), (10**30, 3)]], "list of points"),
-    ],
-)
-@pytest.mark.parametrize("function", [fill_polygons, polygons_rle])
-def test_a_polygon_that_cannot_be_drawn_is_an_error_that_names_it(function, polygons, message):
-    with pytest.raises(ValueRangeError, match=message) as caught:
-        function(polygons, (12, 12), where="gt.json, case 017, task Edema")
-    assert str(caught.value).startswith("gt.json, case 017, task Edema")
-
-
-def test_an_image_without_pixels_cannot_be_drawn_on():
-    for shape in ((0, 5), (5,), (5.0, 5.0), (2**20, 2**20)):
-        with pytest.raises(SalstatsError, match="shape"):
-            fill_polygons([], shape)
