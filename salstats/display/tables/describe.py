@@ -37,7 +37,7 @@ def table_describe(
     style: str = "nature",
     title: str | None = None,
 ) -> GT:
-    """Return a description of scores as a table for a paper.
+    """A description of scores as a table for a paper.
 
     One row per method (of one method, per value of the last grouping column that varies), in groups by
     the other grouping columns: n, missing scores, units, mean (SD) and median (quartiles), and how many
@@ -110,13 +110,13 @@ def table_describe(
 
 
 def _row_column(frame: pd.DataFrame, keys: Sequence[str]) -> list[str]:
-    """Return the grouping column that gives the rows: methods, else the last that varies."""
+    """The grouping column that gives the rows: methods, else the last that varies."""
     varying = [c for c in keys if varies(frame, c)]
     return ["method"] if "method" in varying else (varying or list(keys))[-1:]
 
 
 def _shown(frame: pd.DataFrame, digits: int, style: str) -> list[_Shown]:
-    """Return the columns that say something about these scores."""
+    """The columns that say something about these scores."""
     binary = frame["binary"].astype(bool).to_numpy()
     edges = bool((numbers(frame, "n_zero") + numbers(frame, "n_one") > 0).any())
     columns = [_Shown("n", lambda row: count_text(row["n"]), "right")]
@@ -139,7 +139,7 @@ def _shown(frame: pd.DataFrame, digits: int, style: str) -> list[_Shown]:
 
 
 def _spread(row: dict[str, Any], digits: int) -> str:
-    """Return mean (SD), blank for 0/1 scores."""
+    """Mean (SD), blank for 0/1 scores."""
     if row["binary"]:
         return ""
     mean, sd = (fixed_text(row[name], digits) for name in ("mean", "sd"))
@@ -147,12 +147,12 @@ def _spread(row: dict[str, Any], digits: int) -> str:
 
 
 def _quartiles(row: dict[str, Any], digits: int, style: str) -> str:
-    """Return median (quartiles), blank for 0/1 scores."""
+    """Median (quartiles), blank for 0/1 scores."""
     return "" if row["binary"] else interval_text(row["median"], row["q1"], row["q3"], digits, style)
 
 
 def _share(row: dict[str, Any], edge: str) -> str:
-    """Return how many scores lie at an edge and their percentage, blank where 0 and 1 are no edges."""
+    """How many scores lie at an edge and their percentage, blank where 0 and 1 are no edges."""
     metric = known_metric(row.get("metric"))
     if metric is not None and (metric.low, metric.high) != (0, 1):
         return ""

@@ -31,7 +31,7 @@ BEYOND = "Limits beyond the range of what is estimated are impossible values: th
 
 
 def single(frame: pd.DataFrame, column: str) -> object | None:
-    """Return the only value of a column, or None where there is no such column or it varies."""
+    """The only value of a column, or None where there is no such column or it varies."""
     if column not in frame.columns:
         return None
     values = frame[column].dropna().unique()
@@ -48,23 +48,23 @@ def ci_text(frame: pd.DataFrame) -> str:
 
 
 def has_limits(frame: pd.DataFrame) -> np.ndarray:
-    """Return which rows have limits."""
+    """Which rows have limits."""
     return np.asarray(~(np.isnan(numbers(frame, "conf_low")) & np.isnan(numbers(frame, "conf_high"))))
 
 
 def _percent(level: float) -> str:
-    """Return a level in percent; one that was adjusted has many digits and gets two decimals."""
+    """A level in percent; one that was adjusted has many digits and gets two decimals."""
     text = level_text(level)
     return text if len(text) <= 5 else fixed_text(100 * level, 2)
 
 
 def _known(values: np.ndarray) -> np.ndarray:
-    """Return the values that are not missing."""
+    """The values that are not missing."""
     return values[~np.isnan(values)]
 
 
 def interval_note(frame: pd.DataFrame) -> str:
-    """Return how the intervals were made: "95% CI: percentile bootstrap of patients, 1,000 replicates."."""
+    """How the intervals were made: "95% CI: percentile bootstrap of patients, 1,000 replicates."."""
     limits = has_limits(frame)
     if not limits.any():
         return "No confidence intervals." if "conf_low" in frame.columns else ""
@@ -88,7 +88,7 @@ def interval_note(frame: pd.DataFrame) -> str:
 
 
 def _interval_kind(kind: str, frame: pd.DataFrame) -> str:
-    """Return what an interval is called, with what was resampled or clustered."""
+    """What an interval is called, with what was resampled or clustered."""
     rows = frame[frame["interval"] == kind]
     unit = single(rows, "unit")
     known = find_interval(kind, single(rows, "term"))
@@ -109,13 +109,13 @@ def _interval_kind(kind: str, frame: pd.DataFrame) -> str:
 
 
 def without_last(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows that are no averages and not pooled, unless there are no others."""
+    """The rows that are no averages and not pooled, unless there are no others."""
     rest = frame[~frame.isin(LAST).any(axis=1)]
     return frame if rest.empty else rest
 
 
 def count_note(frame: pd.DataFrame, what: str = "score", missing: str = "undefined") -> str:
-    """Return how much each estimate rests on: "n, 136 to 140 scores of 109 to 114 patients each; ..."."""
+    """How much each estimate rests on: "n, 136 to 140 scores of 109 to 114 patients each; ..."."""
     rows = without_last(frame)
     n = _known(numbers(rows, "n"))
     if not len(n):
@@ -134,7 +134,7 @@ def count_note(frame: pd.DataFrame, what: str = "score", missing: str = "undefin
 
 
 def undefined_note(frame: pd.DataFrame) -> str:
-    """Return how many replicates were undefined, where any was."""
+    """How many replicates were undefined, where any was."""
     undefined = _known(numbers(frame, "n_undefined"))
     if not len(undefined) or not undefined.max():
         return ""
@@ -144,7 +144,7 @@ def undefined_note(frame: pd.DataFrame) -> str:
 
 
 def last_note(frame: pd.DataFrame) -> str:
-    """Return what an average and a pooled row are."""
+    """What an average and a pooled row are."""
     sentences = []
     for column in frame.columns:
         values = set(frame[column].unique()) if frame[column].dtype.kind not in "fib" else set()
@@ -158,7 +158,7 @@ def last_note(frame: pd.DataFrame) -> str:
 
 
 def _average(rows: pd.DataFrame) -> str:
-    """Return what was averaged, which for a percentage decrease can be one of two things."""
+    """What was averaged, which for a percentage decrease can be one of two things."""
     if single(rows, "term") != "percent_decrease" or "reference_mean" not in rows.columns:
         return "unweighted mean"
     reference, method = numbers(rows, "reference_mean"), numbers(rows, "method_mean")
@@ -170,7 +170,7 @@ def _average(rows: pd.DataFrame) -> str:
 
 
 def tested_note(frame: pd.DataFrame, adjust: str | None) -> str:
-    """Return which test the p-values come from and what they were adjusted by."""
+    """Which test the p-values come from and what they were adjusted by."""
     text = source_of_p(frame)
     if text and is_adjusted(frame):
         return f"{text}; adjusted ({adjustment(frame, adjust)})."
@@ -178,7 +178,7 @@ def tested_note(frame: pd.DataFrame, adjust: str | None) -> str:
 
 
 def source_of_p(frame: pd.DataFrame) -> str:
-    """Return which test the p-values come from, nothing where there are none."""
+    """Which test the p-values come from, nothing where there are none."""
     if np.isnan(numbers(frame, "p_value")).all():
         return ""
     test = single(frame, "test")
@@ -192,7 +192,7 @@ def source_of_p(frame: pd.DataFrame) -> str:
 
 
 def best_note(best: Best, over: Sequence[str], exclude: Sequence[str], labels: Labels) -> str:
-    """Return what bold means, or nothing where nothing is bold."""
+    """What bold means, or nothing where nothing is bold."""
     unknown = joined([labels.value("metric", m) for m in best.unknown]) if best.unknown else ""
     untold = f"Which {unknown} is better is not known, so none is bold." if unknown else ""
     if not best.rows:
@@ -207,7 +207,7 @@ def best_note(best: Best, over: Sequence[str], exclude: Sequence[str], labels: L
 
 
 def _noun(column: str, labels: Labels) -> str:
-    """Return a column's heading inside a sentence."""
+    """A column's heading inside a sentence."""
     heading = labels.column(column)
     return heading[:1].lower() + heading[1:] if heading[1:2].islower() else heading
 
@@ -215,7 +215,7 @@ def _noun(column: str, labels: Labels) -> str:
 def underline_note(
     differences: pd.DataFrame, n_marked: int, untested: int, labels: Labels, adjust: str | None = None
 ) -> str:
-    """Return what underlined means, or that nothing is: against what, at which level, by which correction."""
+    """What underlined means, or that nothing is: against what, at which level, by which correction."""
     reference = labels.value("reference", differences["reference"].iloc[0])
     when = significance(differences, adjustment(differences, adjust))
     if not n_marked:
@@ -225,7 +225,7 @@ def underline_note(
 
 
 def significance(differences: pd.DataFrame, correction: str = "") -> str:
-    """Return when a verdict is reached."""
+    """When a verdict is reached."""
     level = single(differences, "conf_level")
     interval = ci_text(differences) or "interval"
     what = "decrease" if single(differences, "term") == "percent_decrease" else "paired difference"
@@ -237,14 +237,14 @@ def significance(differences: pd.DataFrame, correction: str = "") -> str:
 
 
 def dash_note(cells: Iterable[Iterable[str]], references: int = 0) -> str:
-    """Return what a dash means where there is one; `references` of them are reference levels."""
+    """What a dash means where there is one; `references` of them are reference levels."""
     dashes = sum(MISSING in text for row in cells for text in row)
     meanings = ["reference level"] * bool(references) + ["not available"] * (dashes > references)
     return f"{MISSING}, {' or '.join(meanings)}." if meanings else ""
 
 
 def constant_note(frame: pd.DataFrame, columns: Iterable[str], labels: Labels) -> str:
-    """Return the grouping columns that have one value only, and it."""
+    """The grouping columns that have one value only, and it."""
     parts = [
         f"{labels.column(c)}: {labels.value(c, frame[c].iloc[0])}" for c in columns if frame[c].notna().any()
     ]
@@ -252,7 +252,7 @@ def constant_note(frame: pd.DataFrame, columns: Iterable[str], labels: Labels) -
 
 
 def metric_note(frame: pd.DataFrame) -> str:
-    """Return what must be said of a metric wherever it stands: as a value, or in a formula."""
+    """What must be said of a metric wherever it stands: as a value, or in a formula."""
     columns = [frame[c] for c in frame.columns if frame[c].dtype.kind not in "iufb"]
     words = {word for column in columns for text in column.unique() for word in re.findall(r"\w+", str(text))}
     return " ".join(m.note for m in METRICS.values() if m.note and m.name in words)
@@ -273,7 +273,7 @@ _HOW_VALUES = {"others": "the other"}
 
 
 def how_note(frame: pd.DataFrame, labels: Labels) -> str:
-    """Return how the scores of the metrics shown were made, where the frame says it."""
+    """How the scores of the metrics shown were made, where the frame says it."""
     if "metric" not in frame.columns:
         return ""
     sentences = []
@@ -294,17 +294,17 @@ def how_note(frame: pd.DataFrame, labels: Labels) -> str:
 
 
 def abbreviation_note(texts: Iterable[str]) -> str:
-    """Return the abbreviations that occur in the texts, spelled out in alphabetical order."""
+    """The abbreviations that occur in the texts, spelled out in alphabetical order."""
     words = set(re.findall(r"\w+", " ".join(texts)))
     known = [f"{short}, {long}" for short, long in ABBREVIATIONS.items() if short in words]
     return f"{'; '.join(sorted(known, key=str.casefold))}." if known else ""
 
 
 def version_note() -> str:
-    """Return what made the table."""
+    """What made the table."""
     return f"salstats {__version__}."
 
 
 def paragraph(*sentences: str) -> str:
-    """Return sentences as one paragraph."""
+    """Sentences as one paragraph."""
     return " ".join(s for s in sentences if s)

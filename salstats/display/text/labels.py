@@ -117,7 +117,7 @@ class Labels:
             _warn_of_unknown([*self._flat, *self._columns, *named], frame)
 
     def column(self, name: str) -> str:
-        """Return the heading of a column, a covariate or a metric used as one."""
+        """The heading of a column, a covariate or a metric used as one."""
         if name in self._flat:
             return self._flat[name]
         if name == HUMAN and self._human:
@@ -128,7 +128,7 @@ class Labels:
         return _COLUMNS.get(name) or _sentence(name)
 
     def value(self, column: str, value: Hashable) -> str:
-        """Return the label of one value of a column."""
+        """The label of one value of a column."""
         if value is None or value != value:
             return MISSING
         text = str(value)
@@ -148,7 +148,7 @@ class Labels:
         return text
 
     def term(self, name: str) -> str:
-        """Return the label of a regression's term: `I(age^2)` and `a:b` by their parts."""
+        """The label of a regression's term: `I(age^2)` and `a:b` by their parts."""
         if name in self._flat:
             return self._flat[name]
         if ":" in name and "(" not in name:
@@ -158,11 +158,11 @@ class Labels:
         return name
 
     def named(self, column: str) -> tuple[str, ...]:
-        """Return the values of a column that were given by name."""
+        """The values of a column that were given by name."""
         return tuple(self._columns.get(column, {}))
 
     def order(self, column: str, values: Iterable[Hashable]) -> list[Any]:
-        """Return the distinct values in the order they stand: those named first, "Average" last.
+        """The distinct values in the order they stand: those named first, "Average" last.
 
         A Categorical has its order from itself, as far as it is one here or was in the frame.
         """
@@ -182,7 +182,7 @@ class Labels:
         return sorted(distinct, key=place)
 
     def categorical(self, frame: pd.DataFrame, column: str, reverse: bool = False) -> pd.Categorical:
-        """Return a column as labels, a Categorical in the order they stand."""
+        """A column as labels, a Categorical in the order they stand."""
         order = self.order(column, frame[column])
         texts = {v: self.value(column, v) for v in order}
         categories = list(dict.fromkeys(texts.values()))
@@ -210,7 +210,7 @@ def _warn_of_unknown(keys: Sequence[str], frame: pd.DataFrame) -> None:
 
 
 def _in_terms(frame: pd.DataFrame) -> set[str]:
-    """Return what terms are made of, columns and levels (`area_ratio:taskEdema`), and formulas' variables."""
+    """What terms are made of, columns and levels (`area_ratio:taskEdema`), and formulas' variables."""
     terms, formulas, factors = (
         frame[c].dropna().unique() if c in frame.columns else () for c in ("term", "formula", "factor")
     )
@@ -226,18 +226,18 @@ def _in_terms(frame: pd.DataFrame) -> set[str]:
 
 
 def _is_measured(column: pd.Series) -> bool:
-    """Return whether a column holds measurements, which have no labels."""
+    """Whether a column holds measurements, which have no labels."""
     return bool(pd.api.types.is_float_dtype(column))
 
 
 def _ranks(values: object) -> dict[str, int]:
-    """Return the place of each category of a Categorical, nothing for other values."""
+    """The place of each category of a Categorical, nothing for other values."""
     categories = getattr(getattr(values, "dtype", None), "categories", ())
     return {str(value): i for i, value in enumerate(categories)}
 
 
 def _units(frame: pd.DataFrame | None) -> dict[str, str]:
-    """Return the unit of each metric of a frame that has one only."""
+    """The unit of each metric of a frame that has one only."""
     if frame is None or not {"metric", "distance_unit"} <= set(frame.columns):
         return {}
     said = frame.loc[frame["distance_unit"].notna(), ["metric", "distance_unit"]].drop_duplicates()
@@ -246,7 +246,7 @@ def _units(frame: pd.DataFrame | None) -> dict[str, str]:
 
 
 def _human(frame: pd.DataFrame | None) -> str | None:
-    """Return what `human` is called in a frame that says it."""
+    """What `human` is called in a frame that says it."""
     if frame is None or "human_label" not in frame.columns:
         return None
     said = frame["human_label"].dropna().unique()
@@ -254,5 +254,5 @@ def _human(frame: pd.DataFrame | None) -> str | None:
 
 
 def _sentence(name: str) -> str:
-    """Return a column's name as words: `std_error` -> "Std error"; names that are not snake case stay."""
+    """A column's name as words: `std_error` -> "Std error"; names that are not snake case stay."""
     return name.replace("_", " ").capitalize() if re.fullmatch(r"[a-z][a-z0-9_]*", name) else name

@@ -118,10 +118,10 @@ ABBREVIATIONS = {
 
 
 def limits_name(terms: Iterable[object]) -> str:
-    """Return what stands behind "95%" of limits: "CI", or "of replicates"."""
+    """What stands behind "95%" of limits: "CI", or "of replicates"."""
     return "of replicates" if {str(t) for t in terms} <= _OF_REPLICATES else "CI"
 
 
 def procedure_name(procedure: str) -> str:
-    """Return the name of a procedure for multiple tests in any case, nothing for none."""
+    """The name of a procedure for multiple tests in any case, nothing for none."""
     return _PROCEDURES.get(procedure.lower(), "")
