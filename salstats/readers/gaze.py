@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from salstats.checks import InputFileError, SalstatsError, check_choice, check_count, quoted, warn
+from salstats.checks import InputFileError, check_count, quoted, warn
 from salstats.images.fixations import Fixations
 from salstats.readers.cells import PathLike
 from salstats.readers.gaze_files import (
@@ -21,7 +21,7 @@ from salstats.readers.gaze_files import (
     read_metadata,
     why_excluded,
 )
-from salstats.readers.gaze_maps import MIXINGS, given_maps
+from salstats.readers.gaze_maps import MIXINGS, MapPlaces, given_maps
 from salstats.readers.series_names import Sources
 from salstats.study import DISCARDED, Case, Recording, Study, exclusions
 
@@ -162,19 +162,7 @@ def read_gaze(
     (array([[40., 30.]]), array([0.75]))
     """
     here = Path(folder)
-    rules = tuple(dict.fromkeys((mixing,) if isinstance(mixing, str) else mixing))
-    for rule in rules:
-        check_choice(rule, MIXINGS, "mixing")
-    if not rules:
-        raise InputFileError(f"mixing= names no rule; choose of {', '.join(MIXINGS)}")
-    if class_maps is None and rules != MIXINGS:
-        raise SalstatsError("mixing= says how class_maps= are mixed; none are given")
-    if padded and maps is None and class_maps is None:
-        raise SalstatsError("padded= says how maps= and class_maps= lie; neither is given")
-    if not clean_lungs and lungs is None:
-        raise SalstatsError(
-            "clean_lungs=False (--no-clean-lungs) says what is done to what lungs= names; it is not given"
-        )
+    places = MapPlaces(maps, masks, class_maps, lungs, clean_lungs, mixing, padded)
     wanted = None
     if phases is not None:
         given = phases if isinstance(phases, Iterable) else [phases]
@@ -186,10 +174,7 @@ def read_gaze(
     cases, dicoms = _cases(here, readings)
     if phases is None:
         _say_unlisted(here, {r.recording for rows in readings.values() for r in rows})
-    held = given_maps(
-        cases, dicoms, maps=maps, masks=masks, class_maps=class_maps, lungs=lungs, clean_lungs=clean_lungs,
-        mixing=rules, padded=padded,
-    )  # fmt: skip
+    held = given_maps(cases, dicoms, places)
     cases = [
         replace(c, predictions=tuple(found[c.case] for found in held.values() if c.case in found))
         for c in cases

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from salstats.checks import (
     PIXEL,
     InputFileError,
     SalstatsError,
+    check_choice,
     check_size,
     quoted,
     warn,
@@ -39,19 +40,42 @@ _PHASE, _IN_PHASE = re.compile(r"phase_(\d+)(?:_.*)?"), re.compile(r"(\d+)(or|_\
 _NO_FINDING, _NOT_LETTERS = "nofinding", re.compile("[^a-z]")
 
 
+@dataclass(frozen=True)
+class MapPlaces:
+    """Where the maps of a study of gaze lie and how they become maps; see `read_gaze` for each."""
+
+    maps: Sources | None
+    masks: Sources | None
+    class_maps: Sources | None
+    lungs: PathLike | None
+    clean_lungs: bool
+    mixing: str | Sequence[str]
+    padded: bool | None
+
+    def __post_init__(self) -> None:
+        for rule in self.rules:
+            check_choice(rule, MIXINGS, "mixing")
+        if not self.rules:
+            raise InputFileError(f"mixing= names no rule; choose of {', '.join(MIXINGS)}")
+        if self.class_maps is None and self.rules != MIXINGS:
+            raise SalstatsError("mixing= says how class_maps= are mixed; none are given")
+        if self.padded and self.maps is None and self.class_maps is None:
+            raise SalstatsError("padded= says how maps= and class_maps= lie; neither is given")
+        if not self.clean_lungs and self.lungs is None:
+            raise SalstatsError(
+                "clean_lungs=False (--no-clean-lungs) says what is done to what lungs= names; it is not given"
+            )
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The rules of mixing, each once."""
+        return tuple(dict.fromkeys((self.mixing,) if isinstance(self.mixing, str) else self.mixing))
+
+
 def given_maps(
-    cases: Sequence[Case],
-    dicoms: Mapping[str, str],
-    *,
-    maps: Sources | None,
-    masks: Sources | None,
-    class_maps: Sources | None,
-    lungs: PathLike | None,
-    clean_lungs: bool,
-    mixing: Sequence[str],
-    padded: bool | None,
+    cases: Sequence[Case], dicoms: Mapping[str, str], places: MapPlaces
 ) -> dict[Series, dict[str, Prediction]]:
-    """The maps of each series by case, of the folders that `read_gaze` was given."""
+    """The maps of each series by case."""
     found: dict[Series, dict[str, Prediction]] = {}
     shapes = {case.case: shape_of(case) for case in cases}
 
@@ -64,22 +88,22 @@ def given_maps(
     def files_of(series: Series, folder: PathLike, suffixes: Sequence[str]) -> dict[str, Path]:
         return _files_of(Path(folder), suffixes, series.method, cases, dicoms)
 
-    for series, folder in _sources(maps, "maps").items():
+    for series, folder in _sources(places.maps, "maps").items():
         files = files_of(series, folder, MAP_SUFFIXES)
-        add(series, "maps", _made(series, files, shapes, partial(_read_saliency, padded=bool(padded))))
-    for series, folder in _sources(class_maps, "class_maps").items():
+        add(series, "maps", _made(series, files, shapes, partial(_read_saliency, padded=bool(places.padded))))
+    for series, folder in _sources(places.class_maps, "class_maps").items():
         files = files_of(series, folder, (".npz",))
-        for rule in mixing:
+        for rule in places.rules:
             mixed = replace(series, mixing=rule)
-            read = partial(_read_mixed, rule=rule, padded=bool(padded))
+            read = partial(_read_mixed, rule=rule, padded=bool(places.padded))
             add(mixed, "class_maps", _made(mixed, files, shapes, read))
-    _say_stretched(found, cases, padded)
-    for series, folder in _sources(masks, "masks").items():
+    _say_stretched(found, cases, places.padded)
+    for series, folder in _sources(places.masks, "masks").items():
         add(series, "masks", _made(series, files_of(series, folder, MASK_SUFFIXES), shapes, _read_marks))
-    if lungs is not None:
+    if places.lungs is not None:
         hull = Series(CONVEX)
-        read = partial(_read_hull, clean=clean_lungs)
-        add(hull, "lungs", _made(hull, files_of(hull, lungs, MASK_SUFFIXES), shapes, read))
+        read = partial(_read_hull, clean=places.clean_lungs)
+        add(hull, "lungs", _made(hull, files_of(hull, places.lungs, MASK_SUFFIXES), shapes, read))
     return found
 
 

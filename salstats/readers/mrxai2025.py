@@ -11,10 +11,10 @@ from salstats.checks import InputFileError, warn
 from salstats.files.inputs import read_json
 from salstats.images.masks import Rle, area
 from salstats.readers.case_json import check_name
+from salstats.readers.case_tables import read_predictions
 from salstats.readers.cells import PathLike
 from salstats.readers.grey_images import image_shape
 from salstats.readers.map_files import MAP_SUFFIXES, MASK_SUFFIXES, find_case_files, read_map, read_rle
-from salstats.readers.predictions import read_predictions
 from salstats.readers.series_names import Sources, sources
 from salstats.study import Case, Content, Prediction, Study, Truth
 

@@ -25,11 +25,11 @@ from salstats.readers.attention_tables import (
     warn_beyond,
 )
 from salstats.readers.case_json import check_name
+from salstats.readers.case_tables import read_predictions
 from salstats.readers.cells import PathLike
 from salstats.readers.grey_images import image_shape
 from salstats.readers.image_splits import PARTS, split_images
 from salstats.readers.map_files import MAP_SUFFIXES, find_case_files, read_map
-from salstats.readers.predictions import read_predictions
 from salstats.readers.series_names import Sources, sources
 from salstats.study import Case, Content, Prediction, Study, Truth
 

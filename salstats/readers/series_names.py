@@ -20,8 +20,9 @@ def sources(given: Sources | None, method: str, option: str) -> dict[Series, Pat
     Examples
     --------
     >>> from salstats.readers.series_names import sources
-    >>> sources({"gradcam:densenet": "maps"}, "saliency", "maps")
-    {Series(method='gradcam', model='densenet', seed=None, reader=None): 'maps'}
+    >>> (series,) = sources({"gradcam:densenet": "maps"}, "saliency", "maps")
+    >>> series.method, series.model
+    ('gradcam', 'densenet')
     """
     if given is None:
         return {}

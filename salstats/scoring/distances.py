@@ -114,7 +114,7 @@ def _spacing(given: Spacing, cases: Sequence[str]) -> dict[str | None, tuple[flo
     if given is None:
         return {}
     if isinstance(given, str | os.PathLike):
-        from salstats.readers.spacing import read_spacing
+        from salstats.readers.case_tables import read_spacing
 
         by_case: Mapping[str, Any] = read_spacing(given)
         name = f"spacing={os.fspath(given)!r}"

@@ -375,12 +375,12 @@ class TestGoingOn:
 
             made = 0
             with MapFolder(sys.argv[1]) as maps:
-                for number in range(60):
+                for number in range(30):
                     key = MapKey(f"c{number}", "t", "m")
                     if key not in maps:
                         made += 1
                         array = np.random.default_rng(number).random((40, 40))
-                        maps.add(key, array, shape=(80, 80), prob=number / 60)
+                        maps.add(key, array, shape=(80, 80), prob=number / 30)
                         time.sleep(float(sys.argv[2]))
             print(made)
         """)
@@ -388,7 +388,7 @@ class TestGoingOn:
         whole = tmp_path / "whole"
         subprocess.run([*command, str(whole), "0"], check=True, capture_output=True)
         made, killed = 0, 0
-        for enough in (5, 20, 35):
+        for enough in (5, 20):
             running = subprocess.Popen([*command, str(folder), "0.01"], stdout=subprocess.DEVNULL)
             until = time.monotonic() + 60
             while len(files(folder) if folder.exists() else []) < enough and running.poll() is None:
@@ -402,12 +402,12 @@ class TestGoingOn:
             n_rows = len(pd.read_csv(folder / "maps.csv"))
             n_files = sum(not name.rpartition("/")[2].startswith(".") for name in files(folder))
             # the one that was being made may have no row yet
-            assert enough - 2 <= n_files - 1 <= n_rows < 60
+            assert enough - 2 <= n_files - 1 <= n_rows < 30
             made = n_rows
-        assert killed == 3
+        assert killed == 2
         assert made > 0
         ended = subprocess.run([*command, str(folder), "0"], check=True, capture_output=True, text=True)
-        assert int(ended.stdout) == 60 - made
+        assert int(ended.stdout) == 30 - made
         assert (folder / "maps.csv").read_bytes() == (whole / "maps.csv").read_bytes()
         assert files(folder) == files(whole)
         for name in files(whole):
@@ -758,10 +758,3 @@ class TestTheFolder:
             add(maps, KEY._replace(case="b"))
         with MapFolder(folder) as maps:
             assert len(maps) == 2
-
-    def test_a_writer_in_another_process(self, folder):
-        code = f"from salstats.files.map_folder import MapFolder; MapFolder({str(folder)!r})"
-        with MapFolder(folder):
-            done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-            assert "another process (or another MapFolder of this one) is writing here" in done.stderr
-        assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -108,8 +108,7 @@ def test_a_study_is_read_by_the_names_of_its_files(folder):
     assert [c.case for c in read_study(folder)] == [ONE, TWO]
     assert read_study(folder, format="chexlocalize", method="cam").series == (Series("cam"),)
     (folder / "sub").mkdir()
-    known = r"format= \(maps, chexlocalize, mrxai2025, saliency_bench\)"
-    with pytest.raises(InputFileError, match=rf"sub: in no format that is known .*{known}"):
+    with pytest.raises(InputFileError, match="sub: in no format that is known"):
         read_study(folder / "sub")
     with pytest.raises(
         SalstatsError, match="format='chexlocalise' is not known; did you mean 'chexlocalize'"

@@ -21,9 +21,8 @@ import salstats as ss
 from salstats.checks import ColumnError, InputFileError, SalstatsError, SalstatsWarning
 from salstats.images import masks
 from salstats.images.masks import Rle, decode
+from salstats.readers.case_tables import read_predictions, read_spacing
 from salstats.readers.mrxai2025 import read_mrxai2025
-from salstats.readers.predictions import read_predictions
-from salstats.readers.spacing import read_spacing
 from salstats.readers.studies import read_study
 from salstats.study import Series
 
