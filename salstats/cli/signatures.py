@@ -215,14 +215,20 @@ def descriptions(function: Callable[..., Any]) -> dict[str, str]:
 
 
 def _named(text: str) -> str:
-    """Put the names of intervals in the place of the call that gives them."""
+    """Put the names of intervals, and of families of models, in the place of what gives them."""
 
     def names(call: re.Match[str]) -> str:
         from salstats.stats.intervals import names_of
 
         return f"One of {', '.join(names_of(call[1]))}"
 
-    return re.sub(r'A name of `intervals\.names_of\("(\w+)"\)`', names, text)
+    def families(_: re.Match[str]) -> str:
+        from salstats.stats.models.families import FAMILIES
+
+        return f"One of {', '.join(FAMILIES)}"
+
+    text = re.sub(r'A name of `intervals\.names_of\("(\w+)"\)`', names, text)
+    return re.sub(r"A name of `families\.FAMILIES`", families, text)
 
 
 def plain(text: str) -> str:

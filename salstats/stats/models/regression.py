@@ -49,8 +49,8 @@ def regress(
     by : str or sequence of str, optional
         A model for each group. By default `method`, where it is a column that the formula does not use.
     family : str
-        Kind of model, such as `gaussian`, `binomial` (logit, outcome 0 or 1) or `fractional` (quasi-binomial
-        logit for an outcome in [0, 1], exact 0 and 1 included); an unknown name is answered with all.
+        A name of `families.FAMILIES`: `binomial` is the logit of an outcome 0 or 1, `fractional` the
+        quasi-binomial logit for an outcome in [0, 1], exact 0 and 1 included.
     errors : str, optional
         `classical`, `hc0`, `hc1`, `hc2`, `hc3`, `cluster` (CR1), `cr2` (gaussian only, and there the one
         to take for clusters: with few of them, or terms that vary between them, `cluster` gives p-values
