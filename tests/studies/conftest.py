@@ -11,18 +11,35 @@ from salstats.cli.app import run as run_command
 from salstats.studies import engine
 
 
+def opened_by(key, *arguments):
+    """The data of a study as its options name them."""
+    declared = engine.study(key)
+    options = engine.parser_of(declared).parse_args([*map(str, arguments), "-o", "nowhere"])
+    return declared.open(options)
+
+
+@pytest.fixture(scope="session")
+def allowed():
+    """A function that returns the keys of the items whose needs the data meet."""
+
+    def allowed(key, *arguments):
+        opened = opened_by(key, *arguments)
+        return {item.key for item in opened.items if set(item.needs) <= opened.there}
+
+    return allowed
+
+
 @pytest.fixture(scope="session")
 def results():
-    """A function that returns what the run of a study makes by key, unwritten."""
+    """A function that returns what the run of a study makes by key, unwritten: all, or only some keys."""
 
-    def results(key, *arguments):
-        declared = engine.study(key)
-        options = engine.parser_of(declared).parse_args([*map(str, arguments), "-o", "nowhere"])
+    def results(key, *arguments, only=()):
         with warnings.catch_warnings():
             # of few cases and replicates
             warnings.simplefilter("ignore", SalstatsWarning)
-            opened = declared.open(options)
-            made = engine.make_items(opened.items, opened.there, opened.load())
+            opened = opened_by(key, *arguments)
+            items = [item for item in opened.items if not only or item.key in only]
+            made = engine.make_items(items, opened.there, opened.load())
             return {item.key: result for item, result in made}
 
     return results

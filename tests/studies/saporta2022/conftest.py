@@ -22,8 +22,8 @@ from salstats.studies.saporta2022.frames import (
 )
 
 THERE = frozenset({MAPS, PEOPLE, POINTS, PROBABILITIES, SEGMENTATIONS, SWEEP, THRESHOLDS})
-#: Items that are made of files, not of frames.
-PICTURES = ("figure_1", "figure_3", "examples")
+#: Items that are made of files, not of frames, and one that tests have with all ten tasks.
+ELSEWHERE = ("figure_1", "figure_3", "examples", "sensitivity")
 
 
 @pytest.fixture(scope="session")
@@ -47,7 +47,7 @@ def frames(whole):
 
 def made_of(frames, *keys):
     """The items of frames by key, all that need no files unless some are named."""
-    items = [i for i in ITEMS if (i.key in keys if keys else i.key not in PICTURES)]
+    items = [i for i in ITEMS if (i.key in keys if keys else i.key not in ELSEWHERE)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SalstatsWarning)
         return {item.key: made for item, made in make_items(items, frames.there, frames)}

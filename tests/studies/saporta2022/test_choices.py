@@ -8,7 +8,7 @@ from saporta_frames import METHOD
 
 from salstats.checks import SalstatsWarning
 from salstats.studies.saporta2022.choices import sensitivity
-from salstats.studies.saporta2022.frames import POOLED
+from salstats.studies.saporta2022.frames import POOLED, feature_slopes
 
 # statsmodels' pseudo-inverse there, QR here; p-values are as small as 1e-46
 REGRESSION = 1e-9
@@ -92,8 +92,8 @@ def test_s7_is_the_logit_of_statsmodels(choices, whole):
     assert len(choices.query("row == 'S7'")) == 5
 
 
-def test_clusters_stand_between_the_published_number_and_the_other_choice(made):
-    choices, slopes = made["sensitivity"].frame, made["table_2"].frame
+def test_clusters_stand_between_the_published_number_and_the_other_choice(choices, whole):
+    slopes = feature_slopes(whole, whole.choice, (POOLED,))
     row = choices.query("row == 'S3' and of == 'IoU, irrectangularity'").iloc[0]
     pooled = slopes[(slopes["scale"] == POOLED) & (slopes["outcome"] == "IoU")]
     pooled = pooled[pooled["term"] == "irrectangularity"].set_index("pool")
@@ -106,8 +106,7 @@ def test_clusters_stand_between_the_published_number_and_the_other_choice(made):
     assert signs == ["negative", "negative", "inconclusive"]
 
 
-def test_s1_differs_from_its_neighbour_by_misses_alone(made):
-    choices = made["sensitivity"].frame
+def test_s1_differs_from_its_neighbour_by_misses_alone(choices):
     rows = choices.query("row == 'S1' and quantity == 'mean IoU'").set_index("of")
     # Edema has no miss of either
     for method in ("human", METHOD):

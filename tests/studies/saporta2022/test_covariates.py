@@ -63,7 +63,7 @@ def test_a_task_with_few_positives_is_left_out_and_listed_with_n_and_reason(made
     assert out[["n_positive", "reason"]].to_numpy().tolist() == [[6, "fewer than 10 positive cases"]]
     said = made["extended_data_10"].note
     assert "Pleural Effusion (n = 6: fewer than 10 positive cases)" in said
-    for key in ("table_1", "extended_data_2", "table_3", "sensitivity"):
+    for key in ("table_1", "extended_data_2", "table_3"):
         assert "Pleural Effusion" not in made[key].frame.to_string()
 
 

@@ -28,6 +28,11 @@ def scores(made_up_study):
     return ss.score(made_up_study, metrics=["iou", "hit"])
 
 
+@pytest.fixture(scope="module")
+def full(made_up_study):
+    return ss.score(made_up_study, metrics="iou", slice="full")
+
+
 def drawn(truths, **given):
     """A study of one task whose maps are its truths, unless said."""
     maps = given.pop("maps", truths)
@@ -174,11 +179,10 @@ def test_s1_misses_can_count_as_zero(made_up_study, scores):
     assert undefined.groupby("method")["score"].count().to_dict() == {"human": 55, "saliency": 56}
 
 
-def test_s2_a_slope_on_the_probability_needs_no_cutoff(made_up, made_up_study):
+def test_s2_a_slope_on_the_probability_needs_no_cutoff(made_up, made_up_study, full):
     cutoff = made_up / "expected" / "tune" / "probability_tuning_results.csv"
     slopes = []
-    for options in ({}, {"cutoff": cutoff}):
-        rows = ss.score(made_up_study, metrics="iou", slice="full", **options)
+    for rows in (full, ss.score(made_up_study, metrics="iou", slice="full", cutoff=cutoff)):
         positive = rows.query("method == 'saliency' and label == 1")
         slopes.append(ss.regress(positive, "score ~ prob", by=()).set_index("term").loc["prob", "estimate"])
     # the README of the oracle
@@ -231,8 +235,7 @@ def test_s9_rescaling_uses_the_rows_that_are_there_to_regress(scores, made_up_st
     assert (kept["elongation"].min(), kept["elongation"].max()) == (0, 1)
 
 
-def test_s10_specificity_of_all_images_has_an_interval(made_up_study):
-    full = ss.score(made_up_study, metrics="iou", slice="full")
+def test_s10_specificity_of_all_images_has_an_interval(made_up_study, full):
     positive = full[full["case"].isin([c.case for c in made_up_study if c.annotated])]
     rates = [
         ss.pooled_rates(f, rates="specificity", by="method", n_replicates=100).set_index("method")
