@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 import plotnine as p9
 
+from salstats.display.plots.figure_rows import check_width
 from salstats.display.plots.gallery import (
     gallery,
     gallery_rows,
@@ -18,7 +19,6 @@ from salstats.display.plots.gallery import (
     picked_metric,
 )
 from salstats.display.plots.overlay import EDGE_MM, overlay
-from salstats.display.plots.row_figure import check_width
 from salstats.display.plots.theme import COLUMN_MM
 from salstats.display.report.examples import Examples
 from salstats.display.report.folder import check_folder
@@ -47,7 +47,7 @@ def plot_overlay(
     labels: Mapping[str, Any] | Labels | None = None,
     width: float = COLUMN_MM,
 ) -> p9.ggplot:
-    """Return a figure of one case: the image, the map over it, and the outlines of mask, people and truth.
+    """Figure of one case: the image, the map over it, and the outlines of mask, people and truth.
 
     The map is scaled to 0 to 1 and covers the image the more the larger it is. The outlines are that of the
     map above its threshold (dotted), of the human benchmark (dashed) and of the truth (solid); a cross marks
@@ -134,7 +134,7 @@ def plot_gallery(
     labels: Mapping[str, Any] | Labels | None = None,
     width: float | None = None,
 ) -> p9.ggplot:
-    """Return a figure of cases by methods: an overlay in each panel, with its score.
+    """Figure of cases by methods: an overlay in each panel, with its score.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ _OFF = 0.35
 
 
 def printed_shape(shape: tuple[int, int], long_mm: float) -> tuple[int, int]:
-    """Return (rows, cols) of a picture of an image of some shape whose long side is printed so long."""
+    """(rows, cols) of a picture of an image of some shape whose long side is printed so long."""
     most = min(MOST_PIXELS, round(long_mm * PIXELS_PER_MM), max(shape))
     scale = max(most, 1) / max(shape)
     rows, cols = (max(round(side * scale), 1) for side in shape)
@@ -18,7 +18,7 @@ def printed_shape(shape: tuple[int, int], long_mm: float) -> tuple[int, int]:
 
 
 def resized(image: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-    """Return an array of float32 at another shape: means of pixels where it shrinks, else bilinear."""
+    """Array of float32 at another shape: means of pixels where it shrinks, else bilinear."""
     rows, cols = shape
     smaller = rows <= image.shape[0] and cols <= image.shape[1]
     way = cv2.INTER_AREA if smaller else cv2.INTER_LINEAR
@@ -29,7 +29,7 @@ def resized(image: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
 
 
 def scaled(saliency: np.ndarray) -> np.ndarray:
-    """Return a map brought to 0 to 1; one that is the same everywhere is 0."""
+    """Map brought to 0 to 1; one that is the same everywhere is 0."""
     low, high = float(saliency.min()), float(saliency.max())
     if high <= low:
         return np.zeros(saliency.shape)
@@ -37,7 +37,7 @@ def scaled(saliency: np.ndarray) -> np.ndarray:
 
 
 def grey_of(array: np.ndarray) -> np.ndarray:
-    """Return an image as grey from 0 to 1: bytes by 255, other numbers by their own range.
+    """Image as grey from 0 to 1: bytes by 255, other numbers by their own range.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def grey_of(array: np.ndarray) -> np.ndarray:
 
 
 def outlines(mask: np.ndarray, pixel: float = 1.0) -> list[np.ndarray]:
-    """Return the outlines of a mask, those of holes too, as closed lines.
+    """Outlines of a mask, those of holes too, as closed lines.
 
     Parameters
     ----------

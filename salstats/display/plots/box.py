@@ -8,8 +8,11 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import SalstatsError, check_choice, check_count
-from salstats.display.plots import panels
 from salstats.display.plots.distributions import crossed_labels, keys_of, look, stripes, without
+from salstats.display.plots.figure_rows import Rows, dodged, row_layout
+from salstats.display.plots.legends import legend_columns, method_labels
+from salstats.display.plots.points import RASTER_POINTS
+from salstats.display.plots.text_fit import caption
 from salstats.display.plots.theme import category_colours
 from salstats.display.text.format import count_text, counted_range, joined
 from salstats.display.text.labels import HUMAN, Labels
@@ -30,7 +33,7 @@ def plot_box(
     labels: Mapping[str, Any] | Labels | None = None,
     n_columns: int | None = None,
 ) -> p9.ggplot:
-    """Return a figure of the scores' distributions: a box per method in each task's row, a panel per metric.
+    """Figure of the scores' distributions: a box per method in each task's row, a panel per metric.
 
     A box spans the quartiles with a line at the median, whiskers reach to the furthest score within 1.5
     interquartile ranges, dots are the scores beyond, a diamond marks the mean. Scores that are only ever 0
@@ -85,14 +88,14 @@ def plot_box(
     if drawn.empty:
         raise SalstatsError(f"scores has nothing to draw: all of its {len(scores)} scores are undefined")
     references = [reference or HUMAN]
-    marks = panels.method_labels(names, drawn["method"], references) if "method" in groups else {}
+    marks = method_labels(names, drawn["method"], references) if "method" in groups else {}
     others = [c for c in groups if c not in ("metric", "method")]
     # without tasks methods have rows of their own, and nothing has to tell them apart
     shared = list(marks) if len(marks) > 1 and others else []
     drawn, rows = _placed(drawn, names, others or [c for c in ("method",) if marks], shared, references)
     drawn["mark"] = drawn["method"].map(marks) if marks else ""
     points = _points(outside, drawn, groups)
-    caption = panels.caption(
+    note = caption(
         [
             _meaning(drawn, len(points) > 0),
             _proportions(drawn, names),
@@ -107,22 +110,22 @@ def plot_box(
         + stripes(rows)
         + _layers(drawn, points, _SHARED_MM if shared else _ALONE_MM)
         + _colours(marks, references, bool(shared))
-        + look(rows, list(drawn["panel"].cat.categories), n_columns, legend, caption)
+        + look(rows, list(drawn["panel"].cat.categories), n_columns, legend, note)
     )
 
 
 def _placed(
     boxes: pd.DataFrame, names: Labels, row_columns: list[str], shared: list[Any], references: list[str]
-) -> tuple[pd.DataFrame, panels.Rows]:
-    """Return the boxes with their panel, height in it and whether they are bars; and the rows."""
+) -> tuple[pd.DataFrame, Rows]:
+    """Boxes with their panel, height in it and whether they are bars; and the rows."""
     panel_columns = [c for c in ("metric",) if c in boxes.columns]
     titles, texts = (crossed_labels(boxes, columns, names) for columns in (panel_columns, row_columns))
     if row_columns == ["method"]:
         texts = dict(sorted(texts.items(), key=lambda row: row[0][0] not in references))
-    rows = panels.row_layout(list(texts), list(texts.values()), max(len(shared), 1))
+    rows = row_layout(list(texts), list(texts.values()), max(len(shared), 1))
     y = rows.of(keys_of(boxes, row_columns))
     if shared:
-        y = y + panels.dodged([shared.index(m) for m in boxes["method"]], len(shared))
+        y = y + dodged([shared.index(m) for m in boxes["method"]], len(shared))
     panel = pd.Categorical(
         [titles[key] for key in keys_of(boxes, panel_columns)], list(titles.values()), ordered=True
     )
@@ -131,7 +134,7 @@ def _placed(
 
 
 def _binary_metrics(boxes: pd.DataFrame, metrics: pd.Series) -> np.ndarray:
-    """Return which boxes are of a metric whose scores are all 0 or 1, and both somewhere."""
+    """Which boxes are of a metric whose scores are all 0 or 1, and both somewhere."""
     groups = boxes.groupby(metrics.to_numpy(), sort=False)
     both = (
         groups["binary"].transform("all")
@@ -142,7 +145,7 @@ def _binary_metrics(boxes: pd.DataFrame, metrics: pd.Series) -> np.ndarray:
 
 
 def _points(outside: pd.DataFrame, drawn: pd.DataFrame, groups: list[str]) -> pd.DataFrame:
-    """Return the scores beyond the whiskers, those that would lie on one another once."""
+    """Scores beyond the whiskers, those that would lie on one another once."""
     places = drawn.loc[~drawn["bar"], [*groups, "panel", "y", "mark"]]
     points = outside.merge(places, on=groups) if groups else outside.merge(places, how="cross")
     spans = drawn.groupby("panel", observed=True).agg(low=("min", "min"), high=("max", "max"))
@@ -152,7 +155,7 @@ def _points(outside: pd.DataFrame, drawn: pd.DataFrame, groups: list[str]) -> pd
 
 
 def _layers(drawn: pd.DataFrame, points: pd.DataFrame, half: float) -> list[Any]:
-    """Return whiskers, boxes and bars, medians, the scores beyond, and means."""
+    """Whiskers, boxes and bars, medians, the scores beyond, and means."""
     edges = {"ymin": drawn["y"] - half, "ymax": drawn["y"] + half}
     bodies = drawn.assign(
         **edges,
@@ -185,7 +188,7 @@ def _layers(drawn: pd.DataFrame, points: pd.DataFrame, half: float) -> list[Any]
             data=points,
             size=0.7,
             stroke=0,
-            raster=len(points) > panels.RASTER_POINTS,
+            raster=len(points) > RASTER_POINTS,
             show_legend=False,
         ),
         p9.geom_point(
@@ -201,12 +204,12 @@ def _layers(drawn: pd.DataFrame, points: pd.DataFrame, half: float) -> list[Any]
 
 
 def _colours(marks: dict[Any, str], references: list[str], shared: bool) -> list[Any]:
-    """Return the scales of line and fill, with a legend where methods share rows."""
+    """Scales of line and fill, with a legend where methods share rows."""
     known = [str(m) for m in marks]
     colours = category_colours(known or [""], references)
     limits = list(marks.values()) or [""]
     values = list(colours.values())
-    columns = panels.legend_columns(limits)
+    columns = legend_columns(limits)
     # a guide of its own for each: one object for both would lose the first
     line, fill = (p9.guide_legend(ncol=columns, byrow=True) if shared else "none" for _ in range(2))
     return [
@@ -217,7 +220,7 @@ def _colours(marks: dict[Any, str], references: list[str], shared: bool) -> list
 
 
 def _meaning(drawn: pd.DataFrame, outside: bool) -> str:
-    """Return what the marks of a box are."""
+    """What the marks of a box are."""
     if drawn["bar"].all():
         return ""
     dots = "; dots: scores beyond" if outside else ""
@@ -228,7 +231,7 @@ def _meaning(drawn: pd.DataFrame, outside: bool) -> str:
 
 
 def _proportions(drawn: pd.DataFrame, names: Labels) -> str:
-    """Return that the scores of a metric are 0 or 1, and what stands for them."""
+    """That the scores of a metric are 0 or 1, and what stands for them."""
     if not drawn["bar"].any():
         return ""
     metrics = drawn.loc[drawn["bar"], "metric"].unique() if "metric" in drawn.columns else []
@@ -237,7 +240,7 @@ def _proportions(drawn: pd.DataFrame, names: Labels) -> str:
 
 
 def _counts(boxes: pd.DataFrame) -> str:
-    """Return how many scores a box stands for, and how many are left out."""
+    """How many scores a box stands for, and how many are left out."""
     n, missing = boxes.loc[boxes["n"] > 0, "n"], int(missing_scores(boxes).sum())
     left_out = f"; {count_text(missing)} undefined left out" if missing else ""
     return f"n = {counted_range(n, 'score')}{' each' if len(n) > 1 else ''}{left_out}."

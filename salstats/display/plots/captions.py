@@ -1,22 +1,40 @@
-"""Sentences under the figures of estimates: what the bars are, what a filled mark means, which P values."""
+"""Sentences and titles of figures of estimates: what the bars are, which P values, which coefficients."""
 
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from salstats.display.plots.panels import has_limits
+from salstats.checks import SalstatsError
 from salstats.display.text.format import STYLES, count_text, joined, level_text
 from salstats.display.text.vocabulary import NO_INTERVAL, limits_name, procedure_name
 from salstats.stats.advice import beyond_range
 from salstats.stats.intervals import find_interval
+from salstats.stats.models.families import FAMILIES, GAUSSIAN
 
+#: On an axis of logarithms a bar reaches at most this far from the estimates.
+_FARTHEST = 1000.0
+_ERRORS = {
+    "hc0": "robust (HC0)",
+    "hc1": "robust (HC1)",
+    "hc2": "robust (HC2)",
+    "hc3": "robust (HC3)",
+    "cluster": "cluster-robust (CR1)",
+    "cr2": "cluster-robust (CR2)",
+}
 #: Labels of methods that are no names.
 _COMMON_NOUNS = ("Human benchmark", "Saliency method", "Interobserver", "Occlusion")
 
 
+def has_limits(frame: pd.DataFrame) -> pd.Series:
+    """Which rows have both limits of an interval."""
+    if not {"conf_low", "conf_high"} <= set(frame.columns):
+        return pd.Series(False, index=frame.index)
+    return frame["conf_low"].notna() & frame["conf_high"].notna()
+
+
 def interval_note(frame: pd.DataFrame) -> str:
-    """Return the sentence that says what the bars are: level, kind, unit."""
+    """Sentence that says what the bars are: level, kind, unit."""
     rows = frame[has_limits(frame)]
     if rows.empty:
         return "No intervals were given."
@@ -35,37 +53,37 @@ def interval_note(frame: pd.DataFrame) -> str:
 
 
 def _intervals(kind: str) -> str:
-    """Return what intervals of a kind are called."""
+    """What intervals of a kind are called."""
     record = find_interval(kind)
     return f"{kind if record is None else record.brief or record.label} intervals"
 
 
 def in_sentence(label: str) -> str:
-    """Return a method's label as it stands inside a sentence."""
+    """Method's label as it stands inside a sentence."""
     return label.lower() if label in _COMMON_NOUNS else label
 
 
 def ci_text(frame: pd.DataFrame) -> str:
-    """Return "95% CI", or "CI" where the level is not the same throughout or not known."""
+    """Text such as "95% CI", or "CI" where the level is not the same throughout or not known."""
     levels = distinct(frame, "conf_level")
     name = limits_name(frame.get("term", ["mean"]))
     return f"{level_text(levels[0])}% {name}" if len(levels) == 1 else name
 
 
 def significance_level(frame: pd.DataFrame) -> float:
-    """Return the level that goes with the intervals, 0.05 where they say none."""
+    """Level that goes with the intervals, 0.05 where they say none."""
     levels = distinct(frame, "conf_level")
     return round(1 - float(levels[0]), 10) if len(levels) == 1 else 0.05
 
 
 def p_below(frame: pd.DataFrame, style: str) -> str:
-    """Return "P < 0.05" with the level that goes with the intervals, as a style writes it."""
+    """Text such as "P < 0.05" with the level that goes with the intervals, as a style writes it."""
     text = f"{significance_level(frame):.10g}"
     return f"P < {text if STYLES[style].p_zero else text.removeprefix('0')}"
 
 
 def adjusted_note(frame: pd.DataFrame) -> str:
-    """Return the sentence that says how the adjusted P values were adjusted, if there are any."""
+    """Sentence that says how the adjusted P values were adjusted, if there are any."""
     if "p_adjusted" not in frame.columns or frame["p_adjusted"].isna().all():
         return ""
     tests = [f"{count_text(n)} tests" for n in distinct(frame, "n_tests")]
@@ -78,5 +96,54 @@ def adjusted_note(frame: pd.DataFrame) -> str:
 
 
 def distinct(frame: pd.DataFrame, column: str) -> list[Any]:
-    """Return the distinct values of a column, none where there is no such column."""
+    """Distinct values of a column, none where there is no such column."""
     return list(frame[column].dropna().unique()) if column in frame.columns else []
+
+
+def formulas_of(frame: pd.DataFrame) -> list[str]:
+    """Formula of each row, empty where there is none."""
+    if "formula" not in frame.columns:
+        return [""] * len(frame)
+    return [str(f) for f in frame["formula"].fillna("")]
+
+
+def is_ratio(frame: pd.DataFrame, name: str) -> bool:
+    """Whether estimates are exponentiated, which all have to be or none."""
+    known = {str(v).lower() == "true" for v in distinct(frame, "exponentiated")}
+    if len(known) > 1:
+        raise SalstatsError(
+            f"{name} holds exponentiated estimates beside others, which share no axis; keep one kind, as in "
+            f'{name}.query("exponentiated")'
+        )
+    return known == {True}
+
+
+def bars_on_log_axis(frame: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+    """Ratios whose bars have an end on an axis of logarithms, and a sentence if one was cut."""
+    estimates = frame["estimate"].dropna()
+    if (estimates <= 0).any():
+        raise SalstatsError(f"an exponentiated estimate is positive, not {estimates.min():g}")
+    if estimates.empty:
+        return frame, ""
+    ends = estimates.min() / _FARTHEST, estimates.max() * _FARTHEST
+    limits = frame[["conf_low", "conf_high"]]
+    cut = limits.clip(*ends)
+    note = (
+        "Bars that reach an end of the axis are cut there."
+        if ((cut != limits) & limits.notna()).to_numpy().any()
+        else ""
+    )
+    return frame.assign(conf_low=cut["conf_low"], conf_high=cut["conf_high"]), note
+
+
+def effect_text(frame: pd.DataFrame, ratio: bool) -> str:
+    """What the coefficients of models are."""
+    links = {FAMILIES.get(str(name), GAUSSIAN).link for name in distinct(frame, "family")}
+    link = links.pop() if len(links) == 1 else GAUSSIAN.link
+    return link.ratio if ratio else link.effect
+
+
+def errors_note(frame: pd.DataFrame) -> str:
+    """Sentence that says which standard errors are behind the intervals."""
+    kinds = [_ERRORS.get(str(k), str(k)) for k in distinct(frame, "errors")]
+    return f"Standard errors: {joined(kinds, 'or')}." if kinds else ""

@@ -9,21 +9,16 @@ import plotnine as p9
 from matplotlib.colors import to_rgb
 
 from salstats.checks import SalstatsError, check_columns, check_level, quoted
-from salstats.display.plots import panels
+from salstats.display.plots.axis_ticks import tick_texts
 from salstats.display.plots.captions import distinct
 from salstats.display.plots.estimates import check_estimates, grouping_columns
-from salstats.display.plots.measured_text import width_mm
-from salstats.display.plots.panel_grid import (
-    BOTTOM_MM,
-    caption_chars,
-    group_titles,
-    panel_grid,
-    wrapped_texts,
-)
+from salstats.display.plots.panel_grid import BOTTOM_MM, group_titles, panel_grid
+from salstats.display.plots.text_fit import caption, caption_chars, caption_mm, width_mm, wrapped_texts
 from salstats.display.plots.theme import (
     COLUMN_MM,
     DIVERGING,
     GUIDE,
+    MM_PER_PT,
     MUTED,
     PAGE_MM,
     TEXT_PT,
@@ -56,7 +51,7 @@ def plot_correlation(
     n_columns: int | None = None,
     width: float | None = None,
 ) -> p9.ggplot:
-    """Return a figure of a correlation matrix: a tile and a number per pair, a panel per group.
+    """Figure of a correlation matrix: a tile and a number per pair, a panel per group.
 
     Parameters
     ----------
@@ -119,8 +114,8 @@ def plot_correlation(
     tile = grid.panel_width / n
     tall = float(np.clip(_SHARE * tile, _LOWEST_MM, _HIGHEST_MM))
     below, look = _names_below(written[:-1], tile)
-    text = panels.caption(_captions(tiles, alpha), caption_chars(grid.width, left))
-    height = grid.height(n * tall) - BOTTOM_MM + below + _LEGEND_MM + panels.caption_mm(text)
+    text = caption(_captions(tiles, alpha), caption_chars(grid.width, left))
+    height = grid.height(n * tall) - BOTTOM_MM + below + _LEGEND_MM + caption_mm(text)
     return (
         p9.ggplot(tiles, p9.aes("across", "up"))
         + p9.geom_tile(p9.aes(fill="shown"), width=0.97, height=0.97, color=GUIDE, size=0.2)
@@ -129,7 +124,7 @@ def plot_correlation(
             DIVERGING,
             limits=(-1, 1),
             breaks=[-1, -0.5, 0, 0.5, 1],
-            labels=panels.tick_texts,
+            labels=tick_texts,
             name=COEFFICIENTS[test].heading if test in COEFFICIENTS else test,
         )
         + _axis("x", list(range(n)), written[:-1])
@@ -151,7 +146,7 @@ def plot_correlation(
 
 
 def _checked(correlations: object) -> tuple[pd.DataFrame, list[str], str]:
-    """Return a frame of correlations, its grouping columns and the kind of its coefficients."""
+    """Frame of correlations, its grouping columns and the kind of its coefficients."""
     frame = check_estimates(correlations, "correlations")
     check_columns(frame, ["x", "y"], "correlations")
     tests = [str(t) for t in distinct(frame, "term")]
@@ -176,7 +171,7 @@ def _checked(correlations: object) -> tuple[pd.DataFrame, list[str], str]:
 
 
 def _tiles(frame: pd.DataFrame, order: Sequence[str], alpha: float | None) -> pd.DataFrame:
-    """Return a frame with the place of each tile, what its colour shows and its number."""
+    """Frame with the place of each tile, what its colour shows and its number."""
     place = {name: i for i, name in enumerate(order)}
     ends = np.array([[place[x], place[y]] for x, y in zip(frame["x"], frame["y"], strict=True)])
     p_values = np.array([p_used(row) for row in frame.to_dict("records")])
@@ -192,7 +187,7 @@ def _tiles(frame: pd.DataFrame, order: Sequence[str], alpha: float | None) -> pd
 
 
 def _written(names: Labels, order: Sequence[str]) -> list[str]:
-    """Return the names of the variables on lines that fit beside the tiles."""
+    """Names of the variables on lines that fit beside the tiles."""
     whole = [names.value("term", name) for name in order]
     if len(set(whole)) < len(whole):
         raise SalstatsError("labels give two variables the same label")
@@ -200,20 +195,20 @@ def _written(names: Labels, order: Sequence[str]) -> list[str]:
 
 
 def _wide(text: str) -> float:
-    """Return the width of a name in mm."""
+    """Width of a name in mm."""
     return max(width_mm(line, TEXT_PT) for line in text.split("\n"))
 
 
 def _columns(n_panels: int, n_variables: int, width: float) -> int:
-    """Return how many panels stand side by side, so that their tiles have room for numbers."""
+    """How many panels stand side by side, so that their tiles have room for numbers."""
     most = max(int((width - _NAME_MM) // (_NUMBER_MM * (n_variables - 1))), 1)
     return -(-n_panels // -(-n_panels // most))
 
 
 def _names_below(written: Sequence[str], tile: float) -> tuple[float, dict[str, Any]]:
-    """Return the height of the names below the tiles, and how they stand: level, slanted or upright."""
+    """Height of the names below the tiles, and how they stand: level, slanted or upright."""
     wide = max(map(_wide, written))
-    lines = max(text.count("\n") + 1 for text in written) * 1.2 * TEXT_PT * panels.MM_PER_PT
+    lines = max(text.count("\n") + 1 for text in written) * 1.2 * TEXT_PT * MM_PER_PT
     if wide + 1 <= tile:
         return lines + 2, {"ha": "center", "va": "top"}
     if tile >= _SLANTED_MM:
@@ -222,9 +217,9 @@ def _names_below(written: Sequence[str], tile: float) -> tuple[float, dict[str, 
 
 
 def _numbers(tiles: pd.DataFrame, tile: float, tall: float) -> list[Any]:
-    """Return the layers of numbers, in an ink that can be read on each tile; none where they do not fit."""
+    """Layers of numbers, in an ink that can be read on each tile; none where they do not fit."""
     wide = max(width_mm(text, 1.0) for text in tiles["text"])
-    size = min(_NUMBER_PT, 0.9 * tile / wide, 0.7 * tall / panels.MM_PER_PT)
+    size = min(_NUMBER_PT, 0.9 * tile / wide, 0.7 * tall / MM_PER_PT)
     if size < _SMALLEST_PT:
         return []
     inks = np.where(tiles["weak"] | (tiles["text"] == MISSING), MUTED, [_ink(v) for v in tiles["shown"]])
@@ -237,7 +232,7 @@ def _numbers(tiles: pd.DataFrame, tile: float, tall: float) -> list[Any]:
 
 
 def _ink(value: float) -> str:
-    """Return black or white, whichever stands out more from a tile of this coefficient."""
+    """Black or white, whichever stands out more from a tile of this coefficient."""
     end = np.array(to_rgb(DIVERGING[0] if value < 0 else DIVERGING[-1]))
     rgb = 1 - abs(value) * (1 - end)
     # relative luminance and contrast as WCAG 2 defines them
@@ -247,14 +242,14 @@ def _ink(value: float) -> str:
 
 
 def _axis(name: str, breaks: list[int], texts: Sequence[str]) -> Any:
-    """Return an axis that names the rows or columns of tiles."""
+    """Axis that names the rows or columns of tiles."""
     scale = p9.scale_x_continuous if name == "x" else p9.scale_y_continuous
     limits = (min(breaks) - 0.5, max(breaks) + 0.5)
     return scale(breaks=breaks, minor_breaks=[], labels=list(texts), limits=limits, expand=(0, 0))
 
 
 def _captions(tiles: pd.DataFrame, alpha: float | None) -> list[str]:
-    """Return the sentences under the figure."""
+    """Sentences under the figure."""
     adjusted = "p_adjusted" in tiles.columns and tiles["p_adjusted"].notna().any()
     counts = distinct(tiles, "n")
     return [

@@ -8,12 +8,13 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import SalstatsError, check_columns, check_count, check_frame, check_numeric, quoted
-from salstats.display.plots import panels
-from salstats.display.plots.captions import distinct, interval_note
+from salstats.display.plots.axis_ticks import axis_breaks, tick_texts, up_breaks
+from salstats.display.plots.captions import distinct, has_limits, interval_note
 from salstats.display.plots.estimates import check_distinct, check_estimates
-from salstats.display.plots.line_types import line_types
-from salstats.display.plots.panel_grid import PanelGrid, caption_chars, panel_grid, up_breaks
-from salstats.display.plots.theme import PAGE_MM, category_colours, figure_size, theme_salstats
+from salstats.display.plots.legends import legend_columns, legend_mm, method_labels
+from salstats.display.plots.panel_grid import PanelGrid, panel_grid
+from salstats.display.plots.text_fit import caption, caption_chars, caption_mm, plain
+from salstats.display.plots.theme import PAGE_MM, category_colours, figure_size, line_types, theme_salstats
 from salstats.display.text.format import count_range, joined
 from salstats.display.text.labels import Labels
 from salstats.metrics.registry import direction
@@ -35,7 +36,7 @@ def plot_curves(
     n_columns: int | None = None,
     width: float | None = None,
 ) -> p9.ggplot:
-    """Return a figure of mean insertion and deletion curves: a line per method, a panel per metric.
+    """Figure of mean insertion and deletion curves: a line per method, a panel per metric.
 
     Parameters
     ----------
@@ -78,7 +79,7 @@ def plot_curves(
     frame, names = _checked(curves), Labels(labels, curves)
     rows, missing = _drawn(frame, names)
     facet = _further(rows)
-    methods = panels.method_labels(names, rows["method"] if "method" in rows.columns else [""])
+    methods = method_labels(names, rows["method"] if "method" in rows.columns else [""])
     rows = _in_panels(rows, names, facet, methods)
     keys = list(rows["panel"].cat.categories)
     n_metrics = rows["metric"].nunique()
@@ -89,27 +90,27 @@ def plot_curves(
     fitting = n_metrics if n_metrics > 1 and facet else None
     grid = panel_grid(keys, n_columns if n_columns is not None else fitting, width)
     with_bands = len(methods) <= _MOST_BANDS if bands is None else bands
-    with_bands = with_bands and bool(panels.has_limits(rows).any())
-    note = panels.caption(_notes(rows, missing, with_bands), caption_chars(grid.width))
+    with_bands = with_bands and bool(has_limits(rows).any())
+    note = caption(_notes(rows, missing, with_bands), caption_chars(grid.width))
     height = grid.panel_height(_SHARE)
     legend = list(methods.values()) if len(methods) > 1 else []
     return (
         p9.ggplot(rows, p9.aes("fraction", "estimate", color="method_label"))
         + _layers(rows, with_bands)
         + _scales(rows, methods, grid, height, with_bands)
-        + p9.labs(x=_axis_title(rows, names), y=panels.plain(_value_title(names)), caption=note)
+        + p9.labs(x=_axis_title(rows, names), y=plain(_value_title(names)), caption=note)
         + theme_salstats()
         + (p9.theme() if legend else p9.theme(legend_position="none"))
         + grid.facets("panel")
         + figure_size(
             grid.width,
-            grid.height(height) + panels.caption_mm(note) + (panels.legend_mm(legend) if legend else 0),
+            grid.height(height) + caption_mm(note) + (legend_mm(legend) if legend else 0),
         )
     )
 
 
 def _checked(curves: object) -> pd.DataFrame:
-    """Return means of curves, a row for each group and fraction."""
+    """Means of curves, a row for each group and fraction."""
     frame = check_frame(curves, "curves")
     if "estimate" not in frame.columns and "prob" in frame.columns:
         frame = mean_curves(frame)
@@ -122,7 +123,7 @@ def _checked(curves: object) -> pd.DataFrame:
 
 
 def _drawn(frame: pd.DataFrame, names: Labels) -> tuple[pd.DataFrame, str]:
-    """Return the rows with an estimate, and a sentence about lines that have none."""
+    """Rows with an estimate, and a sentence about lines that have none."""
     known = frame["estimate"].notna()
     if not known.any():
         raise SalstatsError(f"curves has nothing to draw: every estimate is missing ({len(frame)} rows)")
@@ -135,7 +136,7 @@ def _drawn(frame: pd.DataFrame, names: Labels) -> tuple[pd.DataFrame, str]:
 
 
 def _further(rows: pd.DataFrame) -> str | None:
-    """Return the grouping column, besides metric and method, that makes rows of panels."""
+    """Grouping column, besides metric and method, that makes rows of panels."""
     before = list(rows.columns[: rows.columns.get_loc("fraction")])
     others = [c for c in before if c not in ("metric", "method") and rows[c].nunique() > 1]
     if len(others) > 1:
@@ -149,7 +150,7 @@ def _further(rows: pd.DataFrame) -> str | None:
 def _in_panels(
     rows: pd.DataFrame, names: Labels, facet: str | None, methods: Mapping[Any, str]
 ) -> pd.DataFrame:
-    """Return the rows with their panel and the label of their line."""
+    """Rows with their panel and the label of their line."""
     metrics = names.order("metric", rows["metric"])
     values = names.order(facet, rows[facet]) if facet else [None]
     titles = {
@@ -177,13 +178,13 @@ def _in_panels(
 
 
 def _layers(rows: pd.DataFrame, bands: bool) -> list[Any]:
-    """Return the layers of bands and lines."""
+    """Layers of bands and lines."""
     lines = p9.geom_line(p9.aes(linetype="method_label"), size=0.6)
     if not bands:
         return [lines]
     limits = p9.aes("fraction", ymin="conf_low", ymax="conf_high", fill="method_label")
     band = p9.geom_ribbon(
-        limits, rows[panels.has_limits(rows)], alpha=0.2, size=0, inherit_aes=False, show_legend=False
+        limits, rows[has_limits(rows)], alpha=0.2, size=0, inherit_aes=False, show_legend=False
     )
     return [band, lines]
 
@@ -191,7 +192,7 @@ def _layers(rows: pd.DataFrame, bands: bool) -> list[Any]:
 def _scales(
     rows: pd.DataFrame, methods: Mapping[Any, str], grid: PanelGrid, height: float, bands: bool
 ) -> list[Any]:
-    """Return the scales of the lines and of both axes."""
+    """Scales of the lines and of both axes."""
     known, texts = [str(m) for m in methods], list(methods.values())
     colours = category_colours(known, [])
     palette = [colours[m] for m in known]
@@ -200,23 +201,23 @@ def _scales(
     # probabilities start at zero; logits, which some networks give, need not
     low = low if low < 0 else 0.0
     top = high + 0.03 * (high - low or 1.0)
-    ncol = panels.legend_columns(texts)
+    ncol = legend_columns(texts)
     return [
         p9.scale_color_manual(palette, limits=texts, name=""),
         *([p9.scale_fill_manual(palette, limits=texts, name="")] if bands else []),
         p9.scale_linetype_manual(line_types(len(texts)), limits=texts, name=""),
         p9.guides(**{g: p9.guide_legend(ncol=ncol, byrow=True) for g in ("color", "linetype")}),
         p9.scale_x_continuous(
-            breaks=panels.axis_breaks((0.0, 1.0), grid.panel_width),
+            breaks=axis_breaks((0.0, 1.0), grid.panel_width),
             minor_breaks=[],
-            labels=panels.tick_texts,
+            labels=tick_texts,
             limits=(0, 1),
             expand=(0.02, 0),
         ),
         p9.scale_y_continuous(
             breaks=up_breaks((low, top), height),
             minor_breaks=[],
-            labels=panels.tick_texts,
+            labels=tick_texts,
             limits=(low, top),
             expand=(0, 0),
         ),
@@ -224,22 +225,22 @@ def _scales(
 
 
 def _axis_title(rows: pd.DataFrame, names: Labels) -> str:
-    """Return the title of the horizontal axis."""
+    """Title of the horizontal axis."""
     given = names.column("fraction")
     if given != Labels().column("fraction"):
-        return panels.plain(given)
+        return plain(given)
     done = [_DONE.get(str(m), str(m)) for m in names.order("metric", rows["metric"])]
     return f"Fraction of pixels {' or '.join(done)}"
 
 
 def _value_title(names: Labels) -> str:
-    """Return the title of the vertical axis."""
+    """Title of the vertical axis."""
     given = names.column("prob")
     return given if given != Labels().column("prob") else "Mean probability"
 
 
 def _notes(rows: pd.DataFrame, missing: str, bands: bool) -> list[str]:
-    """Return the sentences under the figure."""
+    """Sentences under the figure."""
     better = {1: "higher", -1: "lower"}
     metrics = [(str(m), better[direction(m)]) for m in distinct(rows, "metric") if direction(m)]
     said = "; ".join(f"{metric}: {side} is better" for metric, side in metrics)
@@ -254,7 +255,7 @@ def _notes(rows: pd.DataFrame, missing: str, bands: bool) -> list[str]:
 
 
 def _baseline_note(rows: pd.DataFrame) -> str:
-    """Return the sentence that says what stood where a pixel was not shown."""
+    """Sentence that says what stood where a pixel was not shown."""
     baselines = distinct(rows, "baseline")
     if len(baselines) < 2:
         return f"Baseline: {baselines[0]}." if baselines else ""

@@ -12,23 +12,24 @@ from salstats.display.plots.captions import (
     adjusted_note,
     ci_text,
     distinct,
+    has_limits,
     in_sentence,
     interval_note,
     p_below,
     significance_level,
 )
 from salstats.display.plots.estimates import Drawing, check_estimates, guide_lines, prepare
+from salstats.display.plots.figure_rows import MARK, bars, check_width, panel_mm, place_rows, row_figure
+from salstats.display.plots.legends import mark_scales
 from salstats.display.plots.panel_axis import HEAD_MM, PanelAxis, TextColumn
-from salstats.display.plots.panels import caption, has_limits, mark_scales
-from salstats.display.plots.row_figure import MARK, bars, check_width, panel_mm, place_rows, row_figure
+from salstats.display.plots.text_fit import caption
 from salstats.display.plots.theme import COLUMN_MM, PAGE_MM, PALETTE, category_colours
 from salstats.display.text.format import MINUS, STYLES, interval_text, p_used
 from salstats.display.text.labels import LAST, Labels
+from salstats.display.text.vocabulary import CONTRASTS, TERMS
 from salstats.metrics.registry import direction
 
 SORTS = ("size", "significance", "labels")
-#: Terms of contrasts, and the decimals of their text.
-CONTRASTS = {"percent_decrease": 1, "difference": 3}
 #: Order of verdicts where rows are sorted by them: what is surely worse stands first.
 _RANKS = {"lower": 0, "inconclusive": 1, "higher": 2}
 _UNDECIDED = "inconclusive"
@@ -45,7 +46,7 @@ def plot_decrease(
     ncol: int | None = None,
     width: float | None = None,
 ) -> p9.ggplot:
-    """Return a forest of the decrease, or difference, of each task and method from the reference.
+    """Forest of the decrease, or difference, of each task and method from the reference.
 
     Rows are tasks, methods stand above each other in a row, metrics are panels. A filled mark is
     conclusive, a hollow one is not; the average over tasks is a diamond in a last row set apart.
@@ -109,7 +110,7 @@ def plot_decrease(
     term = drawing.term or "percent_decrease"
     columns = []
     if text:
-        decimals = CONTRASTS[term] if digits is None else check_count(digits, "digits", 0)
+        decimals = TERMS[term].digits if digits is None else check_count(digits, "digits", 0)
         columns = [TextColumn(_heading(frame, term), interval_texts(frame, decimals, style))]
     ncol = (1 if text else drawing.n_panels) if ncol is None else check_count(ncol, "ncol")
     guides = guide_lines(frame, term)
@@ -133,7 +134,7 @@ def plot_decrease(
 
 
 def check_contrasts(decrease: object, name: str = "decrease") -> pd.DataFrame:
-    """Return a copy of a frame of contrasts with a reference."""
+    """Copy of a frame of contrasts with a reference."""
     frame = check_estimates(decrease, name)
     others = [str(t) for t in distinct(frame, "term") if t not in CONTRASTS]
     if others or "formula" in frame.columns:
@@ -146,7 +147,7 @@ def check_contrasts(decrease: object, name: str = "decrease") -> pd.DataFrame:
 
 
 def verdicts(frame: pd.DataFrame) -> pd.Series:
-    """Return the verdict of each row: the column, else what interval and P value say."""
+    """Verdict of each row: the column, else what interval and P value say."""
     if "verdict" in frame.columns:
         return frame["verdict"].fillna(_UNDECIDED).astype(str)
     sure = pd.Series(True, index=frame.index)
@@ -162,7 +163,7 @@ def verdicts(frame: pd.DataFrame) -> pd.Series:
 
 
 def losses(frame: pd.DataFrame) -> pd.Series:
-    """Return how far each row lies below the reference, in its own unit."""
+    """How far each row lies below the reference, in its own unit."""
     up = "term" in frame.columns and frame["term"].eq("difference").any()
     return -frame["estimate"] if up else frame["estimate"]
 
@@ -170,7 +171,7 @@ def losses(frame: pd.DataFrame) -> pd.Series:
 def loss_order(
     frame: pd.DataFrame, labels: Labels, row: str, method: str | None = None, *, by_verdict: bool = True
 ) -> Callable[[list[Any]], list[Any]]:
-    """Return what sorts rows by loss, largest first, and before that by verdict if asked.
+    """What sorts rows by loss, largest first, and before that by verdict if asked.
 
     The loss is that of the first metric and of one method; rows without one follow.
     """
@@ -187,18 +188,18 @@ def loss_order(
 
 
 def _first(frame: pd.DataFrame, labels: Labels, column: str) -> Any:
-    """Return the value of a column that stands first, None where there is no such column."""
+    """Value of a column that stands first, None where there is no such column."""
     return labels.order(column, frame[column])[0] if column in frame.columns else None
 
 
 def reference_text(frame: pd.DataFrame, labels: Labels) -> str:
-    """Return the reference inside a sentence."""
+    """Reference inside a sentence."""
     texts = [labels.value("reference", r) for r in distinct(frame, "reference")]
     return in_sentence(texts[0]) if len(texts) == 1 else "reference"
 
 
 def contrast_title(frame: pd.DataFrame, labels: Labels, term: str) -> str:
-    """Return the title of an axis of contrasts, with its unit."""
+    """Title of an axis of contrasts, with its unit."""
     reference = reference_text(frame, labels)
     if term == "percent_decrease":
         return f"Decrease from {reference} (%)"
@@ -206,19 +207,19 @@ def contrast_title(frame: pd.DataFrame, labels: Labels, term: str) -> str:
 
 
 def _heading(frame: pd.DataFrame, term: str) -> str:
-    """Return the heading of the text."""
-    what = "Decrease, %" if term == "percent_decrease" else "Difference"
+    """Heading of the text."""
+    what = TERMS[term].heading
     return f"{what} ({ci_text(frame)})" if has_limits(frame).any() else what
 
 
 def interval_texts(frame: pd.DataFrame, digits: int, style: str) -> list[str]:
-    """Return estimate and interval of each row."""
+    """Estimate and interval of each row."""
     rows = zip(frame["estimate"], frame["conf_low"], frame["conf_high"], strict=True)
     return [interval_text(estimate, low, high, digits, style) for estimate, low, high in rows]
 
 
 def _marks(drawing: Drawing, frame: pd.DataFrame, axis: PanelAxis) -> list[Any]:
-    """Return bars and points: filled where conclusive, diamonds in the rows that close the figure."""
+    """Bars and points: filled where conclusive, diamonds in the rows that close the figure."""
     known = [str(m) for m in drawing.methods]
     colours = category_colours(known, drawing.references)
     colour = frame["method"].astype(str).map(colours) if known else pd.Series(PALETTE[0], index=frame.index)
@@ -243,7 +244,7 @@ def _marks(drawing: Drawing, frame: pd.DataFrame, axis: PanelAxis) -> list[Any]:
 
 
 def significance_rule(frame: pd.DataFrame, style: str) -> str:
-    """Return what makes a contrast conclusive, empty where nothing does."""
+    """What makes a contrast conclusive, empty where nothing does."""
     rules = ["interval excludes 0"] if has_limits(frame).any() else []
     if adjusted_note(frame):
         rules.append(f"adjusted {p_below(frame, style)}")
@@ -253,7 +254,7 @@ def significance_rule(frame: pd.DataFrame, style: str) -> str:
 
 
 def _note(drawing: Drawing, frame: pd.DataFrame, style: str) -> str:
-    """Return the caption."""
+    """Caption."""
     rule = significance_rule(frame, style)
     filled = f"Filled marks: {rule}; hollow marks: not." if rule else ""
     return caption([interval_note(frame), filled, adjusted_note(frame), drawing.missing])

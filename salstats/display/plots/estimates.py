@@ -9,10 +9,11 @@ import pandas as pd
 
 from salstats.checks import ColumnError, SalstatsError, check_columns, check_frame, check_numeric, quoted
 from salstats.display.plots.captions import distinct
-from salstats.display.plots.panels import method_labels, short_labels, wrapped
+from salstats.display.plots.legends import method_labels
+from salstats.display.plots.text_fit import crossed, short_labels, wrapped
 from salstats.display.text.format import joined
 from salstats.display.text.labels import HUMAN, Labels
-from salstats.display.text.vocabulary import COEFFICIENTS
+from salstats.display.text.vocabulary import COEFFICIENTS, CONTRASTS, TERMS
 from salstats.frames import ESTIMATE_COLUMNS, KEY_COLUMNS
 from salstats.metrics.registry import known_metric
 
@@ -22,13 +23,12 @@ _NUMBERS = ("conf_low", "conf_high", "conf_level", "p_value", "p_adjusted", "n")
 #: Missing estimates that a caption names one by one.
 _NAMED = 3
 _TERMS = {term: known.name for term, known in COEFFICIENTS.items()} | {
-    "auroc": "AUROC",
-    "within_case_sd": "SD within a case",
+    "auroc": TERMS["auroc"].name,
+    "within_case_sd": TERMS["within_case_sd"].name,
 }
 #: What guessing scores, by metric or term; and terms whose zero means that there is nothing.
 _CHANCE = {"auc": 0.5, "sauc": 0.5, "auroc": 0.5}
-_CONTRASTS = ("percent_decrease", "difference")
-_ZERO_TERMS = (*_CONTRASTS, *COEFFICIENTS)
+_ZERO_TERMS = (*CONTRASTS, *COEFFICIENTS)
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Roles:
 
 
 def check_estimates(estimates: object, name: str = "estimates") -> pd.DataFrame:
-    """Return a copy of an estimates frame with a default index, numbers as numbers, and limits."""
+    """Copy of an estimates frame with a default index, numbers as numbers, and limits."""
     frame = check_frame(estimates, name).reset_index(drop=True)
     check_columns(frame, ["estimate"], name)
     absent = {c: np.nan for c in ("conf_low", "conf_high") if c not in frame.columns}
@@ -56,7 +56,7 @@ def check_estimates(estimates: object, name: str = "estimates") -> pd.DataFrame:
 
 
 def grouping_columns(frame: pd.DataFrame) -> list[str]:
-    """Return the columns before the estimates, and those that are known to tell rows apart."""
+    """Columns before the estimates, and those that are known to tell rows apart."""
     places = [i for i, column in enumerate(frame.columns) if column in _AFTER_GROUPS]
     before = list(frame.columns[: min(places, default=0)])
     known = [c for c in KEY_COLUMNS if c in frame.columns and c not in before]
@@ -65,7 +65,7 @@ def grouping_columns(frame: pd.DataFrame) -> list[str]:
 
 
 def roles(frame: pd.DataFrame, name: str = "estimates") -> Roles:
-    """Return what the grouping columns are for: tasks are rows, methods marks, another column panels."""
+    """What the grouping columns are for: tasks are rows, methods marks, another column panels."""
     groups = grouping_columns(frame)
     others = [c for c in groups if c not in ("metric", "method")]
     row = "task" if "task" in others else next(iter(others), "method" if "method" in groups else None)
@@ -92,7 +92,7 @@ def check_distinct(frame: pd.DataFrame, columns: Sequence[str], name: str) -> No
 
 
 def one_term(frame: pd.DataFrame, name: str = "estimates") -> str | None:
-    """Return the one term of a frame, None where it has no such column."""
+    """One term of a frame, None where it has no such column."""
     if {"formula", "term"} <= set(frame.columns):
         raise SalstatsError(f"{name} holds the coefficients of models; plot_regression() draws them")
     terms = list(frame["term"].dropna().unique()) if "term" in frame.columns else []
@@ -104,7 +104,7 @@ def one_term(frame: pd.DataFrame, name: str = "estimates") -> str | None:
 
 
 def references_of(frame: pd.DataFrame, reference: str | None = None) -> list[str]:
-    """Return the methods that stand as references: the one named, else those of the frame, else human."""
+    """Methods that stand as references: the one named, else those of the frame, else human."""
     if reference is not None:
         methods = sorted(set(frame["method"].astype(str))) if "method" in frame.columns else []
         if reference not in methods:
@@ -117,7 +117,7 @@ def references_of(frame: pd.DataFrame, reference: str | None = None) -> list[str
 def drawable(
     frame: pd.DataFrame, labels: Labels, groups: Sequence[str], name: str = "estimates"
 ) -> tuple[pd.DataFrame, str]:
-    """Return the rows that have an estimate, and a sentence that names the others."""
+    """Rows that have an estimate, and a sentence that names the others."""
     missing = frame["estimate"].isna()
     if missing.all():
         raise SalstatsError(f"{name} has nothing to draw: every estimate is missing ({len(frame)} rows)")
@@ -131,29 +131,17 @@ def drawable(
 def panel_texts(
     frame: pd.DataFrame, labels: Labels, facet: str | None, term: str | None, *others: str
 ) -> dict[str, dict[Any, str]]:
-    """Return the labels that the titles of panels are made of, by column; `others` have one value.
+    """Labels that the titles of panels are made of, by column; `others` have one value.
 
     A metric alone stands at the axis, but for contrasts, whose axis names the reference.
     """
-    alone = facet is None and term not in _CONTRASTS and len(distinct(frame, "metric")) == 1
+    alone = facet is None and term not in CONTRASTS and len(distinct(frame, "metric")) == 1
     said = (facet, None if alone else "metric", *others)
     columns = [c for c in said if c is not None and c in frame.columns]
     texts = {c: short_labels(labels, c, frame[c], 32, 2) for c in columns}
     if "metric" in texts and term == "mean":
         texts["metric"] = {m: wrapped(quantity(m, term, labels), 32, 2) for m in texts["metric"]}
     return texts
-
-
-def panel_titles(frame: pd.DataFrame, texts: Mapping[str, Mapping[Any, str]]) -> pd.Categorical:
-    """Return the title of each row's panel; those of one value of the first column stand side by side."""
-    keys = list(zip(*(frame[c] for c in texts), strict=True)) if texts else [()] * len(frame)
-    places = [list(known) for known in texts.values()]
-    order = sorted(set(keys), key=lambda key: [p.index(v) for p, v in zip(places, key, strict=True)])
-    titles = {
-        key: ", ".join(known[v] for known, v in zip(texts.values(), key, strict=True) if known[v])
-        for key in order
-    }
-    return pd.Categorical([titles[k] for k in keys], categories=list(titles.values()), ordered=True)
 
 
 @dataclass(frozen=True)
@@ -206,11 +194,11 @@ class Drawing:
 def prepare(
     frame: pd.DataFrame, name: str, labels: Mapping[str, Any] | Labels | None, reference: str | None = None
 ) -> Drawing:
-    """Return a checked estimates frame made ready for a figure."""
+    """Checked estimates frame made ready for a figure."""
     named, term, role = Labels(labels, frame), one_term(frame, name), roles(frame, name)
     references = references_of(frame, reference)
     kept, missing = drawable(frame, named, role.groups, name)
-    kept["panel"] = panel_titles(kept, panel_texts(kept, named, role.facet, term))
+    kept["panel"] = crossed(kept, panel_texts(kept, named, role.facet, term))
     methods: dict[Any, str] = {}
     if "method" in kept.columns:
         methods = method_labels(named, kept["method"], references)
@@ -220,14 +208,14 @@ def prepare(
 
 
 def guide_lines(frame: pd.DataFrame, term: str | None) -> pd.DataFrame:
-    """Return where each panel has a line at zero or at chance: columns `panel`, `guide`."""
+    """Where each panel has a line at zero or at chance: columns `panel`, `guide`."""
     metrics = frame["metric"].astype(str) if "metric" in frame.columns else [""] * len(frame)
     guides = frame[["panel"]].assign(guide=[guide_at(m, term) for m in metrics])
     return guides.dropna().drop_duplicates().reset_index(drop=True)
 
 
 def guide_at(metric: str, term: str | None) -> float:
-    """Return the value of zero or of chance, NaN where neither means anything."""
+    """Value of zero or of chance, NaN where neither means anything."""
     if term in _ZERO_TERMS:
         return 0.0
     if term in _CHANCE:
@@ -238,7 +226,7 @@ def guide_at(metric: str, term: str | None) -> float:
 
 
 def quantity(metric: Any, term: str | None, labels: Labels) -> str:
-    """Return what an axis shows: "Mean IoU", "Hit rate", "AUROC"."""
+    """What an axis shows: "Mean IoU", "Hit rate", "AUROC"."""
     if term == "pooled_rate" and metric is not None:
         label = labels.value("metric", metric)
         return f"Pooled {label.lower() if label.istitle() else label}"

@@ -26,7 +26,7 @@ _WORDS = {NO_ROW: "No row in the file", ABSENT: "Finding absent", UNDEFINED: "Re
 def plot_flow(
     flow: pd.DataFrame, *, labels: Mapping[str, Any] | Labels | None = None, width: float = COLUMN_MM
 ) -> p9.ggplot:
-    """Return a flow diagram of cases and scores, with what is excluded and why.
+    """Flow diagram of cases and scores, with what is excluded and why.
 
     From the file a line leads to each metric (metrics with the same numbers share theirs), and down to the
     scores that are defined and the pairs with the reference; in each box is a line per method, where the
@@ -92,7 +92,7 @@ def plot_flow(
 
 
 def _groups(branches: pd.DataFrame, names: Labels) -> list[tuple[str, pd.DataFrame]]:
-    """Return the branches by what groups them beside the method; groups with the same numbers are one."""
+    """Branches by what groups them beside the method; groups with the same numbers are one."""
     places = list(branches.columns)
     columns = [c for c in places[2 : places.index("reason")] if c not in ("method", "reference")]
     if not columns:
@@ -112,13 +112,13 @@ def _groups(branches: pd.DataFrame, names: Labels) -> list[tuple[str, pd.DataFra
 
 
 def _together(titles: list[str]) -> str:
-    """Return the titles of groups that have the same numbers."""
+    """Titles of groups that have the same numbers."""
     text = "; ".join(titles) if any(", " in title for title in titles) else joined(titles)
     return f"{text} (each)" if len(titles) > 1 else text
 
 
 def _file_lines(file: pd.Series, flow: pd.DataFrame, names: Labels) -> list[Line]:
-    """Return the lines of the box of what is in the file."""
+    """Lines of the box of what is in the file."""
     counts = [(file[column], noun) for column, noun in _counted(file, names).items()]
     counts += [(file["n_tasks"], "task")] if "n_tasks" in flow.columns else []
     counts += [(flow[c].nunique(), c) for c in ("task", "method", "metric") if c in flow.columns]
@@ -183,7 +183,7 @@ def _draw_group(sheet: Sheet, title: str, group: pd.DataFrame, file: pd.Series, 
 
 
 def _counted(file: pd.Series, names: Labels) -> dict[str, str]:
-    """Return what is counted beside scores: cases, and units where those are not the cases."""
+    """What is counted beside scores: cases, and units where those are not the cases."""
     unit = str(file["unit"])
     return {"n_cases": "case"} | ({"n_units": _noun(unit, names)} if unit != "case" else {})
 
@@ -191,7 +191,7 @@ def _counted(file: pd.Series, names: Labels) -> dict[str, str]:
 def _table(
     title: str, kept: pd.DataFrame, methods: list[Hashable], columns: dict[str, str], names: Labels
 ) -> list[Line]:
-    """Return the lines of a stage's box: a method each, or one for all where their numbers are the same."""
+    """Lines of a stage's box: a method each, or one for all where their numbers are the same."""
     rows = kept.set_index("method")
     lines = [
         Line(names.value("method", m), tuple(count_text(rows.loc[m, c]) for c in columns)) for m in methods
@@ -202,7 +202,7 @@ def _table(
 
 
 def _excluded(lost: pd.DataFrame, methods: list[Hashable], names: Labels) -> list[Line]:
-    """Return what is lost on the way to a stage, a line per reason."""
+    """What is lost on the way to a stage, a line per reason."""
     lines = []
     for reason in dict.fromkeys(lost["reason"]):
         rows = lost[lost["reason"] == reason].set_index("method")
@@ -217,14 +217,14 @@ def _excluded(lost: pd.DataFrame, methods: list[Hashable], names: Labels) -> lis
 
 
 def _lost(row: pd.Series) -> str:
-    """Return how many scores are lost, or else cases or tasks, where the file has no scores of them."""
+    """How many scores are lost, or else cases or tasks, where the file has no scores of them."""
     if row["n_rows"]:
         return count_text(row["n_rows"])
     return _amount(row["n_cases"], "case") if row["n_cases"] else _amount(row["n_tasks"], "task")
 
 
 def _reason(reason: str, names: Labels) -> str:
-    """Return a reason in words, beginning with a capital."""
+    """Reason in words, beginning with a capital."""
     bare = reason.removeprefix(OF_REFERENCE)
     text = names.value("reason", bare)
     text = _WORDS.get(bare, text) if text == bare else text
@@ -232,16 +232,16 @@ def _reason(reason: str, names: Labels) -> str:
 
 
 def _counts_scores(flow: pd.DataFrame) -> bool:
-    """Return whether a case has several scores in a branch, so that scores and cases are not the same."""
+    """Whether a case has several scores in a branch, so that scores and cases are not the same."""
     branches = flow[~flow["excluded"] & (flow["stage"] != FILE)]
     return bool((branches["n_rows"] != branches["n_cases"]).any())
 
 
 def _noun(unit: str, names: Labels) -> str:
-    """Return what a unit is called within a sentence."""
+    """What a unit is called within a sentence."""
     return names.column(unit).lower()
 
 
 def _amount(n: Any, noun: str) -> str:
-    """Return how many there are of something: 1 case, 194 cases."""
+    """How many there are of something: 1 case, 194 cases."""
     return counted(n, noun).replace(" ", "\u00a0", 1)

@@ -7,9 +7,8 @@ import pandas as pd
 import plotnine as p9
 from matplotlib.markers import CARETDOWN, CARETRIGHT
 
-from salstats.display.plots.measured_text import fitted, width_mm
-from salstats.display.plots.panels import MM_PER_PT, plain
-from salstats.display.plots.theme import MUTED, TEXT_PT, figure_size, font, theme_salstats
+from salstats.display.plots.text_fit import fitted, plain, width_mm
+from salstats.display.plots.theme import MM_PER_PT, MUTED, TEXT_PT, figure_size, font, theme_salstats
 
 #: Size of text, height of its line and where in it the letters stand.
 _PT, _LINE_MM, _BASELINE = TEXT_PT, 1.25 * TEXT_PT * MM_PER_PT, 0.76
@@ -117,7 +116,7 @@ class Sheet:
         self.texts.append({"label": plain(text), "x": x, "y": y, "ha": ha, "style": style})
 
     def figure(self, width: float) -> p9.ggplot:
-        """Return the sheet as a figure in which one unit is one mm."""
+        """Sheet as a figure in which one unit is one mm."""
         boxes, texts = pd.DataFrame(self.boxes), pd.DataFrame(self.texts)
         lines = pd.DataFrame(self.lines, columns=["x", "y", "xend", "yend", "tip"])
         # marks have their size on paper whatever the figure's, which plotnine's arrows have not

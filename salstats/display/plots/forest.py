@@ -7,8 +7,16 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import SalstatsError, ValueRangeError, check_choice, check_count, quoted
-from salstats.display.plots.captions import adjusted_note, ci_text, distinct, interval_note
-from salstats.display.plots.coefficients import bars_on_log_axis, effect_text, is_ratio
+from salstats.display.plots.captions import (
+    adjusted_note,
+    bars_on_log_axis,
+    ci_text,
+    distinct,
+    effect_text,
+    has_limits,
+    interval_note,
+    is_ratio,
+)
 from salstats.display.plots.decrease import contrast_title, interval_texts
 from salstats.display.plots.estimates import (
     check_distinct,
@@ -17,27 +25,26 @@ from salstats.display.plots.estimates import (
     grouping_columns,
     guide_at,
     panel_texts,
-    panel_titles,
     quantity,
 )
-from salstats.display.plots.panel_axis import HEAD_MM, PanelAxis, TextColumn
-from salstats.display.plots.panels import (
+from salstats.display.plots.figure_rows import (
+    MARK,
     Rows,
-    caption,
+    bars,
+    check_width,
     closing,
-    has_limits,
-    indented,
+    panel_mm,
+    row_figure,
     row_layout,
-    short_labels,
 )
-from salstats.display.plots.row_figure import MARK, bars, check_width, panel_mm, row_figure
+from salstats.display.plots.panel_axis import HEAD_MM, PanelAxis, TextColumn
+from salstats.display.plots.text_fit import caption, crossed, indented, short_labels
 from salstats.display.plots.theme import COLUMN_MM, PALETTE
 from salstats.display.text.format import STYLES, count_text, p_used, row_p_text
 from salstats.display.text.labels import LAST, Labels
+from salstats.display.text.vocabulary import CONTRASTS, TERMS
 
-#: Headings and decimals of terms; of others three decimals.
-_HEADINGS = {"percent_decrease": "Decrease, %", "difference": "Difference"}
-_DIGITS = {"percent_decrease": 1}
+#: Decimals of ratios, and of what has none of its own.
 _RATIO_DIGITS, _OTHER_DIGITS = 2, 3
 
 
@@ -51,7 +58,7 @@ def plot_forest(
     style: str = "nature",
     width: float = COLUMN_MM,
 ) -> p9.ggplot:
-    """Return a forest: a row per subgroup, with n, estimate and interval as text beside its mark.
+    """Forest: a row per subgroup, with n, estimate and interval as text beside its mark.
 
     Parameters
     ----------
@@ -109,7 +116,7 @@ def plot_forest(
     term = str(terms[0]) if terms else None
     # no legend names the one method
     method = ["method"] if "method" not in levels and len(distinct(frame, "method")) == 1 else []
-    frame["panel"] = panel_titles(frame, panel_texts(frame, named, None, term, *method))
+    frame["panel"] = crossed(frame, panel_texts(frame, named, None, term, *method))
     frame, rows, bold = _rows(frame, named, levels)
     line = _null(null, frame, term, ratio)
     guides = frame[["panel"]].drop_duplicates().assign(guide=line).dropna()
@@ -138,7 +145,7 @@ def plot_forest(
 
 
 def _levels(frame: pd.DataFrame) -> list[str]:
-    """Return the columns that name the rows: those with more than one value, else the first."""
+    """Columns that name the rows: those with more than one value, else the first."""
     groups = [c for c in grouping_columns(frame) if c != "metric"]
     groups += [c for c in ("formula", "term") if c in frame.columns]
     several = [c for c in groups if frame[c].nunique(dropna=False) > 1]
@@ -151,7 +158,7 @@ def _levels(frame: pd.DataFrame) -> list[str]:
 
 
 def _rows(frame: pd.DataFrame, labels: Labels, levels: list[str]) -> tuple[pd.DataFrame, Rows, list[bool]]:
-    """Return the frame with `y` and `row_label`, the rows, and which of them are in bold."""
+    """Frame with `y` and `row_label`, the rows, and which of them are in bold."""
     columns = [frame[c].astype(object).where(frame[c].notna(), "") for c in levels]
     keys = list(zip(*columns, strict=True)) if levels else [()] * len(frame)
     entries = _entries(keys, labels, levels)
@@ -168,7 +175,7 @@ def _rows(frame: pd.DataFrame, labels: Labels, levels: list[str]) -> tuple[pd.Da
 def _entries(
     keys: list[tuple[Any, ...]], labels: Labels, levels: list[str]
 ) -> dict[tuple[Any, ...], tuple[str, bool]]:
-    """Return the text of each row from the top, headings among them, and whether it is in bold."""
+    """Text of each row from the top, headings among them, and whether it is in bold."""
     if len(levels) < 2:
         values = [key[0] for key in keys if key]
         texts = short_labels(labels, levels[0], values) if values else {}
@@ -189,7 +196,7 @@ def _entries(
 
 
 def _null(null: float | str | None, frame: pd.DataFrame, term: str | None, ratio: bool) -> float:
-    """Return where the vertical line stands, NaN for nowhere."""
+    """Where the vertical line stands, NaN for nowhere."""
     if null is None:
         return float("nan")
     if isinstance(null, str):
@@ -205,23 +212,25 @@ def _null(null: float | str | None, frame: pd.DataFrame, term: str | None, ratio
 
 
 def _digits(digits: int | None, term: str | None, ratio: bool) -> int:
-    """Return the decimals of the text."""
+    """Decimals of the text."""
     if digits is not None:
         return check_count(digits, "digits", 0)
-    return _RATIO_DIGITS if ratio else _DIGITS.get(str(term), _OTHER_DIGITS)
+    if ratio:
+        return _RATIO_DIGITS
+    return TERMS[term].digits if term in CONTRASTS else _OTHER_DIGITS
 
 
 def _heading(frame: pd.DataFrame, labels: Labels, term: str | None, ratio: bool) -> str:
-    """Return what the estimates are in the heading of their column."""
+    """What the estimates are in the heading of their column."""
     if "formula" in frame.columns or ratio:
         what = effect_text(frame, ratio)
     else:
-        what = _HEADINGS.get(str(term)) or quantity(None, term, labels)
+        what = TERMS[term].heading if term in CONTRASTS else quantity(None, term, labels)
     return f"{what} ({ci_text(frame)})" if has_limits(frame).any() else what
 
 
 def _columns(frame: pd.DataFrame, heading: str, digits: int, p_values: bool, style: str) -> list[TextColumn]:
-    """Return the columns of text: n, the estimate with its interval, and P values if asked."""
+    """Columns of text: n, the estimate with its interval, and P values if asked."""
     columns = []
     if "n" in frame.columns and frame["n"].notna().any():
         columns.append(TextColumn("n", [count_text(n) for n in frame["n"]]))
@@ -235,9 +244,9 @@ def _columns(frame: pd.DataFrame, heading: str, digits: int, p_values: bool, sty
 
 
 def _axis_title(frame: pd.DataFrame, labels: Labels, term: str | None, ratio: bool) -> str:
-    """Return the axis's title, with its unit."""
-    if term in _HEADINGS:
-        return contrast_title(frame, labels, str(term))
+    """Axis's title, with its unit."""
+    if term in CONTRASTS:
+        return contrast_title(frame, labels, term)
     ci = f" ({ci_text(frame)})" if has_limits(frame).any() else ""
     if "formula" in frame.columns or ratio:
         of_term = f", {labels.term(term)}" if term else ""
@@ -247,7 +256,7 @@ def _axis_title(frame: pd.DataFrame, labels: Labels, term: str | None, ratio: bo
 
 
 def _marks(frame: pd.DataFrame, levels: list[str], axis: PanelAxis) -> list[Any]:
-    """Return bars and points, diamonds in rows that sum others up."""
+    """Bars and points, diamonds in rows that sum others up."""
     last = frame[levels].astype(str).isin(LAST).any(axis=1) if levels else pd.Series(False, index=frame.index)
     layers = bars(frame, axis, PALETTE[0])
     for shape, rows, size in (("s", frame[~last], MARK), ("D", frame[last], MARK + 0.3)):

@@ -8,8 +8,7 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import SalstatsError, check_columns, check_frame, check_numeric, quoted
-from salstats.display.plots import panels as shared
-from salstats.display.plots.measured_text import fitted
+from salstats.display.plots.figure_rows import check_width
 from salstats.display.plots.overlay import (
     EDGE_MM,
     GAP_MM,
@@ -24,8 +23,7 @@ from salstats.display.plots.overlay import (
     ratio,
     threshold_note,
 )
-from salstats.display.plots.panel_grid import caption_chars
-from salstats.display.plots.row_figure import check_width
+from salstats.display.plots.text_fit import caption, caption_chars, fitted, plain
 from salstats.display.plots.theme import COLUMN_MM, PAGE_MM, TEXT_PT
 from salstats.display.text.format import MISSING, fixed_text, joined
 from salstats.display.text.labels import Labels
@@ -60,7 +58,7 @@ def gallery(
     sheet = _sheet(rows, titles, ratio(shown), width)
     # a single row has no strip that names it, a single panel has none at all
     alone = ", ".join([rows[0].text, *(titles.values() if len(titles) == 1 else [])])
-    note = shared.caption(
+    note = caption(
         [
             f"{alone}." if len(rows) == 1 else "",
             absent_note(shown, labels),
@@ -86,7 +84,7 @@ class PanelScores:
     metric: str | None
 
     def of(self, shown: Picture) -> tuple[float, int]:
-        """Return a panel's score, NaN where there is none, and how many rows it is the mean of."""
+        """Panel's score, NaN where there is none, and how many rows it is the mean of."""
         if self.frame is None:
             return float("nan"), 0
         rows = self.frame[self.frame["case"].astype("str") == shown.case]
@@ -106,7 +104,7 @@ class PanelScores:
 
 
 def panel_scores(frame: pd.DataFrame, metric: str | None) -> PanelScores:
-    """Return the scores of one metric, none where the frame has no scores."""
+    """Scores of one metric, none where the frame has no scores."""
     if "score" not in frame.columns:
         return PanelScores(None, None)
     check_columns(frame, ["case", "method", "metric"])
@@ -123,7 +121,7 @@ def panel_scores(frame: pd.DataFrame, metric: str | None) -> PanelScores:
 
 
 def picked_metric(cases: pd.DataFrame) -> str | None:
-    """Return the metric that the cases were picked by, None where there are several or none."""
+    """Metric that the cases were picked by, None where there are several or none."""
     metrics = list(cases["metric"].dropna().unique()) if "metric" in cases.columns else []
     return str(metrics[0]) if len(metrics) == 1 else None
 
@@ -149,7 +147,7 @@ class Row:
 
 
 def gallery_rows(cases: pd.DataFrame, tasks: Sequence[str], names: Labels) -> list[Row]:
-    """Return the rows of a gallery."""
+    """Rows of a gallery."""
     frame = check_frame(cases, "cases")
     check_columns(frame, ["case"], "cases")
     if len(tasks) > 1:
@@ -169,17 +167,17 @@ def gallery_rows(cases: pd.DataFrame, tasks: Sequence[str], names: Labels) -> li
 
 
 def _wrapped(text: str, room: float, lines: int, *, bold: bool = False) -> str:
-    """Return a text on so many lines that fit a width in mm, cut where they are too many."""
+    """Text on so many lines that fit a width in mm, cut where they are too many."""
     # names of files may be broken behind an underscore
     parts = [line.replace("_ ", "_") for line in fitted(text.replace("_", "_ "), room, TEXT_PT, bold)]
     parts = [part.rstrip() for part in parts]
     if len(parts) > lines:
         parts = [*parts[: lines - 1], parts[lines - 1][:-1] + "…"]
-    return shared.plain("\n".join(parts))
+    return plain("\n".join(parts))
 
 
 def _sheet(rows: Sequence[Row], titles: Mapping[str, str], share: float, width: float) -> Sheet:
-    """Return the sizes of a gallery that fits a page, and its strips; `share` is height over width."""
+    """Sizes of a gallery that fits a page, and its strips; `share` is height over width."""
     n_rows, n_columns = len(rows), len(titles)
     # the first guess of a row's height leaves room for as many lines beside it as there may be
     room = share * panel_mm(width, n_columns, _ROW_LINES * STRIP_LINE_MM)
@@ -194,19 +192,19 @@ def _sheet(rows: Sequence[Row], titles: Mapping[str, str], share: float, width: 
 
 
 def _lines_mm(texts: Iterable[str]) -> float:
-    """Return the room that the strips above or beside panels take."""
+    """Room that the strips above or beside panels take."""
     return max(text.count("\n") + 1 for text in texts) * STRIP_LINE_MM + 1.5
 
 
 def panel_mm(width: float, n_columns: int, side: float = 0.0) -> float:
-    """Return how wide a panel is beside a strip on the right."""
+    """How wide a panel is beside a strip on the right."""
     return (width - 2 * EDGE_MM - side - (n_columns - 1) * GAP_MM) / n_columns
 
 
 def _corner(values: PanelScores, score: float, n: int, shown: Picture, names: Labels) -> str:
-    """Return the text in a panel's corner: its score, or why it has none."""
+    """Text in a panel's corner: its score, or why it has none."""
     parts = []
     if values.metric is not None and n:
         number = MISSING if np.isnan(score) else fixed_text(score, 2)
         parts.append(f"{names.value('metric', values.metric)} {number}")
-    return shared.plain(", ".join([*parts, *([shown.note] if shown.note else [])]))
+    return plain(", ".join([*parts, *([shown.note] if shown.note else [])]))

@@ -11,11 +11,11 @@ from salstats.checks import ColumnError, SalstatsError, check_choice, quoted
 from salstats.display.plots.captions import (
     ci_text,
     distinct,
+    has_limits,
     in_sentence,
     interval_note,
 )
 from salstats.display.plots.decrease import (
-    CONTRASTS,
     check_contrasts,
     contrast_title,
     loss_order,
@@ -31,11 +31,12 @@ from salstats.display.plots.estimates import (
     prepare,
     quantity,
 )
+from salstats.display.plots.figure_rows import marks, panel_mm, place_rows, row_figure
 from salstats.display.plots.panel_axis import PanelAxis
-from salstats.display.plots.panels import caption, has_limits
-from salstats.display.plots.row_figure import marks, panel_mm, place_rows, row_figure
+from salstats.display.plots.text_fit import caption
 from salstats.display.text.format import STYLES, fixed_text
 from salstats.display.text.labels import Labels
+from salstats.display.text.vocabulary import CONTRASTS
 
 SORTS = ("auto", "decrease", "estimate", "labels")
 #: Panels side by side; more start a new line.
@@ -53,7 +54,7 @@ def plot_intervals(
     sort: str = "auto",
     style: str = "nature",
 ) -> p9.ggplot:
-    """Return estimates with their intervals: tasks as rows, methods by colour and mark, metrics as panels.
+    """Estimates with their intervals: tasks as rows, methods by colour and mark, metrics as panels.
 
     With `decrease` and `auroc` it is Fig. 2 of saporta2022: tasks stand by significance and then by size of
     the decrease from the human benchmark, each with the AUROC of the classifier.
@@ -142,7 +143,7 @@ def plot_intervals(
 
 
 def _reference(contrasts: pd.DataFrame, frame: pd.DataFrame) -> str | None:
-    """Return the reference of the contrasts where the estimates have it as a method."""
+    """Reference of the contrasts where the estimates have it as a method."""
     found = distinct(contrasts, "reference")
     return str(found[0]) if len(found) == 1 and found[0] in distinct(frame, "method") else None
 
@@ -150,7 +151,7 @@ def _reference(contrasts: pd.DataFrame, frame: pd.DataFrame) -> str | None:
 def _by_decrease(
     drawing: Drawing, contrasts: pd.DataFrame | None, method: str | None, style: str
 ) -> tuple[Any, str]:
-    """Return what sorts the rows by the decrease, and the sentence that says so."""
+    """What sorts the rows by the decrease, and the sentence that says so."""
     row, labels = drawing.role.row, drawing.labels
     if contrasts is None:
         raise SalstatsError("sort='decrease' needs decrease=, a frame from percent_decrease()")
@@ -174,7 +175,7 @@ def _by_decrease(
 
 
 def _by_estimate(drawing: Drawing) -> Any:
-    """Return what sorts the rows by the estimate of the first metric and method, largest first."""
+    """What sorts the rows by the estimate of the first metric and method, largest first."""
     frame, row, labels = drawing.frame, drawing.role.row, drawing.labels
     for column in (c for c in ("metric", "method") if c in frame.columns and c != row):
         order = list(drawing.methods) if column == "method" else labels.order(column, frame[column])
@@ -184,7 +185,7 @@ def _by_estimate(drawing: Drawing) -> Any:
 
 
 def _areas(drawing: Drawing, auroc: object) -> dict[Any, str]:
-    """Return what follows the label of each task: its AUROC in parentheses."""
+    """What follows the label of each task: its AUROC in parentheses."""
     areas = check_estimates(auroc, "auroc")
     row = _check_rows(drawing, areas, "auroc", "auroc")
     check_distinct(areas, [row], "auroc")
@@ -193,7 +194,7 @@ def _areas(drawing: Drawing, auroc: object) -> dict[Any, str]:
 
 
 def _check_rows(drawing: Drawing, frame: pd.DataFrame, name: str, source: str) -> str:
-    """Return the column of the figure's rows, which another frame has to share."""
+    """Column of the figure's rows, which another frame has to share."""
     row = drawing.role.row
     if row is None:
         raise SalstatsError(f"{name} belongs to tasks, and estimates have no column 'task'")
@@ -207,7 +208,7 @@ def _check_rows(drawing: Drawing, frame: pd.DataFrame, name: str, source: str) -
 
 
 def _axis_title(drawing: Drawing) -> str:
-    """Return the axis's title: what it shows, or the statistic where the panels say of what."""
+    """Axis's title: what it shows, or the statistic where the panels say of what."""
     if drawing.term in CONTRASTS:
         return contrast_title(drawing.frame, drawing.labels, drawing.term)
     metrics, ci = distinct(drawing.frame, "metric"), ci_text(drawing.frame)
@@ -216,7 +217,7 @@ def _axis_title(drawing: Drawing) -> str:
 
 
 def _n_columns(drawing: Drawing) -> int:
-    """Return how many panels stand side by side: those of one value of the further column."""
+    """How many panels stand side by side: those of one value of the further column."""
     metrics = len(distinct(drawing.frame, "metric")) if drawing.role.facet else drawing.n_panels
     if drawing.role.facet and metrics == 1:
         # three panels fit side by side, four make a square

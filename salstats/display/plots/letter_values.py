@@ -8,8 +8,10 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import SalstatsError, check_columns, check_count, check_frame
-from salstats.display.plots import panels
 from salstats.display.plots.distributions import crossed_labels, keys_of, look, stripes, without
+from salstats.display.plots.figure_rows import row_layout
+from salstats.display.plots.legends import legend_columns
+from salstats.display.plots.text_fit import caption, short_labels
 from salstats.display.plots.theme import REFERENCE
 from salstats.display.text.format import count_range, percent_text
 from salstats.display.text.labels import Labels
@@ -30,7 +32,7 @@ def plot_letter_values(
     labels: Mapping[str, Any] | Labels | None = None,
     n_columns: int | None = None,
 ) -> p9.ggplot:
-    """Return a figure of the distributions of covariates: nested boxes of letter values.
+    """Figure of the distributions of covariates: nested boxes of letter values.
 
     A row per task, a panel with its own axis per covariate. The innermost, highest and darkest box holds
     the middle half of the cases, the next one the middle three quarters, and so on; a line marks the median
@@ -75,9 +77,9 @@ def plot_letter_values(
         raise SalstatsError("values has nothing to draw: no covariate has a value in any group")
     # "term" keeps the order asked for, where the values of other columns are sorted
     covariates = names.order("term", drawn["covariate"])
-    titles = panels.short_labels(names, "covariate", covariates, 32, 2)
+    titles = short_labels(names, "covariate", covariates, 32, 2)
     texts = crossed_labels(values, groups, names)
-    rows = panels.row_layout(list(texts), list(texts.values()))
+    rows = row_layout(list(texts), list(texts.values()))
     drawn = drawn.assign(
         panel=pd.Categorical(drawn["covariate"].map(titles), [titles[c] for c in covariates], ordered=True),
         y=rows.of(keys_of(drawn, groups)),
@@ -89,7 +91,7 @@ def plot_letter_values(
     outside = drawn[drawn["letter"] == OUTSIDE].melt(["panel", "y"], ["low", "high"], value_name="value")
     outside = outside.dropna(subset="value")
     nothing = without(values[values["n"] == 0], [*groups, "covariate"], "a value", names)
-    caption = panels.caption([_meaning(boxes, outside), f"n = {count_range(drawn['n'])}.", nothing])
+    note = caption([_meaning(boxes, outside), f"n = {count_range(drawn['n'])}.", nothing])
     return (
         p9.ggplot()
         + stripes(rows)
@@ -101,14 +103,14 @@ def plot_letter_values(
             p9.aes(x="low", xend="low", y="ymin", yend="ymax"), data=medians, size=0.7, color=REFERENCE
         )
         + p9.scale_fill_manual(_ramp(len(shares)), limits=shares, name="Middle")
-        + p9.guides(fill=p9.guide_legend(ncol=panels.legend_columns(shares, _LEGEND_MM), byrow=True))
-        + look(rows, [titles[c] for c in covariates], n_columns, shares, caption)
+        + p9.guides(fill=p9.guide_legend(ncol=legend_columns(shares, _LEGEND_MM), byrow=True))
+        + look(rows, [titles[c] for c in covariates], n_columns, shares, note)
         + p9.theme(legend_title=p9.element_text(margin={"r": 4, "units": "pt"}), legend_title_position="left")
     )
 
 
 def _boxes(drawn: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """Return the boxes, outermost first so that the inner ones lie on top, and the legend's texts."""
+    """Boxes, outermost first so that the inner ones lie on top, and the legend's texts."""
     boxes = drawn[(drawn["letter"] != "M") & (drawn["letter"] != OUTSIDE)]
     # the i-th letter cuts off 2^-i at each end
     rank = np.round(-np.log2(boxes["tail_share"])).astype(int) - 1
@@ -124,7 +126,7 @@ def _boxes(drawn: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
 
 
 def _share_text(percent: float) -> str:
-    """Return a share with as few decimals as do not round it up to all."""
+    """Share with as few decimals as do not round it up to all."""
     digits = 0 if percent == round(percent) else 1
     while percent_text(percent, digits).startswith("100"):
         digits += 1
@@ -132,14 +134,14 @@ def _share_text(percent: float) -> str:
 
 
 def _ramp(n: int) -> list[str]:
-    """Return colours from the innermost box to the outermost."""
+    """Colours from the innermost box to the outermost."""
     weights = np.linspace(0, 1, n) if n > 1 else np.zeros(n)
     colours = np.outer(1 - weights, _INNER) + np.outer(weights, _OUTER)
     return ["#" + "".join(f"{round(255 * part):02X}" for part in colour) for colour in colours]
 
 
 def _meaning(boxes: pd.DataFrame, outside: pd.DataFrame) -> str:
-    """Return what the marks mean."""
+    """What the marks mean."""
     parts = ["Line: median"]
     parts += ["boxes: the middle share of the cases"] if len(boxes) else []
     parts += ["dots: cases beyond the last box"] if len(outside) else []

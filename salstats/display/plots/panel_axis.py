@@ -8,16 +8,9 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
-from salstats.display.plots.panels import (
-    MM_PER_PT,
-    axis_breaks,
-    half_breaks,
-    log_breaks,
-    log_texts,
-    text_mm,
-    tick_texts,
-)
-from salstats.display.plots.theme import TEXT_PT, font
+from salstats.display.plots.axis_ticks import axis_breaks, half_breaks, log_breaks, log_texts, tick_texts
+from salstats.display.plots.text_fit import text_mm
+from salstats.display.plots.theme import MM_PER_PT, TEXT_PT, font
 
 #: Size of the columns' text, room before a column, and height of the headings.
 _PT, _GAP_MM, HEAD_MM = TEXT_PT - 0.5, 3.0, 4.0
@@ -39,7 +32,7 @@ class TextColumn:
     @property
     def width(self) -> float:
         """Width in mm, with the room before it."""
-        return max(text_mm(t, _PT) for t in (self.heading, *self.texts)) + _GAP_MM
+        return max(text_mm(self.heading, _PT, bold=True), *(text_mm(t, _PT) for t in self.texts)) + _GAP_MM
 
 
 class PanelAxis:
@@ -87,7 +80,7 @@ class PanelAxis:
         self._rows = frame[["panel", "y"]].merge(self.spans, on="panel", how="left")
 
     def layers(self, head_y: float, foot_y: float) -> list[Any]:
-        """Return the columns with their headings, and the line of the axis, which ends before them.
+        """Columns with their headings, and the line of the axis, which ends before them.
 
         `head_y` is the middle of the headings, `foot_y` the lower edge of the panel.
         """
@@ -105,7 +98,7 @@ class PanelAxis:
         return layers
 
     def within(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Return the frame with its bars cut where the axis ends, as those without an end are."""
+        """Frame with its bars cut where the axis ends, as those without an end are."""
         spans = frame[["panel"]].merge(self.spans, on="panel", how="left").set_index(frame.index)
         return frame.assign(
             conf_low=frame["conf_low"].clip(lower=spans["low"]),
@@ -113,7 +106,7 @@ class PanelAxis:
         )
 
     def scale(self) -> Any:
-        """Return the axis's scale, with breaks before the text only."""
+        """Axis's scale, with breaks before the text only."""
         if self.log:
             return p9.scale_x_log10(
                 breaks=lambda limits: log_breaks(self._before_text(limits), self.room),
@@ -129,13 +122,13 @@ class PanelAxis:
         )
 
     def _before_text(self, limits: tuple[float, float]) -> tuple[float, float]:
-        """Return the part of a panel's limits that is no text."""
+        """Part of a panel's limits that is no text."""
         low, high = np.log10(limits) if self.log else np.asarray(limits, dtype=float)
         high = low + (high - low) * (1 - self.share)
         return (float(10**low), float(10**high)) if self.log else (float(low), float(high))
 
     def _at(self, frame: pd.DataFrame, edge: float) -> np.ndarray:
-        """Return the place of a part of the text's width in each row's panel."""
+        """Place of a part of the text's width in each row's panel."""
         ends = frame[["low", "high"]].to_numpy(dtype=float)
         low, high = (np.log10(ends) if self.log else ends).T
         place: np.ndarray = high + (high - low) * self.share / (1 - self.share) * edge
@@ -143,7 +136,7 @@ class PanelAxis:
 
 
 def _text(data: pd.DataFrame, **look: Any) -> Any:
-    """Return a column of text that ends at `x`."""
+    """Column of text that ends at `x`."""
     mapping = p9.aes("x", "y", label="text")
     return p9.geom_text(
         mapping, data=data, size=_PT, ha="right", va="center", family=font(), **look, **_NO_LEGEND
@@ -151,7 +144,7 @@ def _text(data: pd.DataFrame, **look: Any) -> Any:
 
 
 def _ends(frame: pd.DataFrame, guides: pd.DataFrame, log: bool, common: bool) -> pd.DataFrame:
-    """Return both ends of each panel's axis with some room: columns `low`, `high`, index `panel`."""
+    """Both ends of each panel's axis with some room: columns `low`, `high`, index `panel`."""
     parts = [frame[["panel", c]].set_axis(["panel", "value"], axis=1) for c in _NEEDED]
     needed = pd.concat([*parts, guides.set_axis(["panel", "value"], axis=1)], ignore_index=True)
     values = needed["value"].where(np.isfinite(needed["value"]))

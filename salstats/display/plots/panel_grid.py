@@ -1,6 +1,6 @@
 """Panels side by side: how many, how large, and their titles broken into lines that fit."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,9 +9,8 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import SalstatsError, check_count
-from salstats.display.plots import panels
-from salstats.display.plots.measured_text import fitted, width_mm
-from salstats.display.plots.theme import COLUMN_MM, PAGE_MM, TEXT_PT
+from salstats.display.plots.text_fit import crossed, wrapped_texts
+from salstats.display.plots.theme import COLUMN_MM, MM_PER_PT, PAGE_MM, TEXT_PT
 from salstats.display.text.labels import Labels
 
 #: Room between panels and for the numbers and title of the axes; height of a page.
@@ -55,18 +54,18 @@ class PanelGrid:
     own: tuple[float, float] = (0.0, 0.0)
 
     def panel_height(self, share: float, further: float = 0.0) -> float:
-        """Return how high a panel is: a share of its width, less where all panels have to fit a page."""
+        """How high a panel is: a share of its width, less where all panels have to fit a page."""
         fits = (_PAGE_HEIGHT_MM - BOTTOM_MM) / self.n_rows - self.strip - GAP_MM - self.own[1]
         height = float(np.clip(min(share * self.panel_width, fits - further), _LOWEST_MM, _HIGHEST_MM))
         return height + further
 
     def height(self, panel_height: float) -> float:
-        """Return the height of the figure without legend and caption."""
+        """Height of the figure without legend and caption."""
         between = GAP_MM + self.own[1]
         return self.n_rows * (panel_height + self.strip) + (self.n_rows - 1) * between + BOTTOM_MM
 
     def facets(self, column: str) -> list[Any]:
-        """Return the panels and their titles, to be added after the theme; nothing for a single one."""
+        """Panels and their titles, to be added after the theme; nothing for a single one."""
         if len(self.titles) == 1:
             return []
         titles = self.titles
@@ -91,7 +90,7 @@ def panel_grid(
     left: float = LEFT_MM,
     free: bool = False,
 ) -> PanelGrid:
-    """Return a grid for panels, with axes of their own if `free`: up to four fit a column, more a page."""
+    """Grid for panels, with axes of their own if `free`: up to four fit a column, more a page."""
     n = len(titles)
     if width is None:
         width = COLUMN_MM if n <= 4 else PAGE_MM
@@ -109,73 +108,23 @@ def panel_grid(
     panel_width = (width - left - (columns - 1) * (GAP_MM + own[0]) - 1) / columns
     texts = wrapped_titles(titles, panel_width - _TITLE_MM)
     lines = max(text.count("\n") + 1 for text in texts.values())
-    strip = lines * 1.3 * TEXT_PT * panels.MM_PER_PT + 2 if n > 1 else 1.0
+    strip = lines * 1.3 * TEXT_PT * MM_PER_PT + 2 if n > 1 else 1.0
     return PanelGrid(texts, width, columns, -(-n // columns), panel_width, strip, own)
 
 
 def wrapped_titles(titles: Sequence[str], width: float) -> dict[str, str]:
-    """Return the titles of panels on lines that fit a width in mm."""
+    """Titles of panels on lines that fit a width in mm."""
     return wrapped_texts(titles, width, _TITLE_LINES, TEXT_PT, bold=True)
 
 
-def wrapped_texts(
-    texts: Sequence[str], width: float, lines: int, size: float, *, bold: bool = False
-) -> dict[str, str]:
-    """Return texts on so many lines that fit a width in mm; those that are the same then are numbered."""
-    written: dict[str, str] = {}
-    for text in texts:
-        short, number = wrapped_text(text, width, lines, size, bold=bold), 1
-        while short in written.values():
-            number += 1
-            short = wrapped_text(text, width, lines, size, f" ({number})", bold=bold)
-        written[text] = short
-    return written
-
-
-def wrapped_text(
-    text: str, width: float, lines: int, size: float, suffix: str = "", *, bold: bool = False
-) -> str:
-    """Return a text and what follows it on lines that fit; the text is shortened where they are too many."""
-    parts = fitted(text + suffix, width, size, bold)
-    if len(parts) > lines:
-        parts = fitted(text, width, size, bold)[:lines]
-        last = parts[-1]
-        while width_mm(f"{last} …{suffix}", size, bold) > width and last:
-            last = last[:-1].rstrip()
-        parts[-1] = f"{last} …{suffix}"
-    return panels.plain("\n".join(parts))
-
-
-def caption_chars(width: float, left: float = LEFT_MM) -> int:
-    """Return how many characters of a caption fit a line under the panels."""
-    return max(int((width - left - 1) / (0.56 * (TEXT_PT - 1) * panels.MM_PER_PT)), 20)
-
-
 def group_titles(frame: pd.DataFrame, labels: Labels, columns: Sequence[str]) -> pd.Categorical:
-    """Return each row's title: the whole labels of its grouping columns, in the order they stand."""
-    return combined(frame, columns, {c: _whole_labels(labels, frame, c) for c in columns})
-
-
-def combined(
-    table: pd.DataFrame, columns: Sequence[str], texts: Mapping[str, dict[Any, str]]
-) -> pd.Categorical:
-    """Return each row's title, made of the texts of its columns, in the order they stand."""
-    rows = list(zip(*(table[c] for c in columns), strict=True)) if columns else [()] * len(table)
-    places = {c: {value: i for i, value in enumerate(texts[c])} for c in columns}
-    order = sorted(set(rows), key=lambda row: [places[c][v] for c, v in zip(columns, row, strict=True)])
-    titles = {row: ", ".join(texts[c][v] for c, v in zip(columns, row, strict=True)) for row in order}
-    return pd.Categorical([titles[row] for row in rows], list(titles.values()), ordered=True)
+    """Each row's title: the whole labels of its grouping columns, in the order they stand."""
+    return crossed(frame, {c: _whole_labels(labels, frame, c) for c in columns})
 
 
 def _whole_labels(labels: Labels, table: pd.DataFrame, column: str) -> dict[Any, str]:
-    """Return the label of each value of a column in full, in the order they stand."""
+    """Label of each value of a column in full, in the order they stand."""
     texts = {v: labels.value(column, v) for v in labels.order(column, table[column])}
     if len(set(texts.values())) < len(texts):
         raise SalstatsError(f"labels give two values of column {column!r} the same label")
     return texts
-
-
-def up_breaks(limits: tuple[float, float], height: float) -> list[float]:
-    """Return round numbers within the limits of a vertical axis, as many as have room on it, in mm."""
-    # a number is about twice as wide as high, and the room of `axis_breaks` is a width
-    return panels.axis_breaks(limits, 2 * height)

@@ -19,7 +19,7 @@ _COVER, _FULL = 0.62, 0.5
 
 
 def tinted(grey: np.ndarray, saliency: np.ndarray | None) -> np.ndarray:
-    """Return the picture of an image with a map over it.
+    """Picture of an image with a map over it.
 
     Parameters
     ----------
@@ -40,17 +40,17 @@ def tinted(grey: np.ndarray, saliency: np.ndarray | None) -> np.ndarray:
 
 
 def cover_of(saliency: np.ndarray) -> np.ndarray:
-    """Return how much of the image each saliency covers, 0 to 1."""
+    """How much of the image each saliency covers, 0 to 1."""
     return np.asarray(_COVER * np.clip(saliency / _FULL, 0, 1))
 
 
 def colours_of(saliency: np.ndarray) -> np.ndarray:
-    """Return the colour of each saliency, 0 to 1 in red, green and blue along the last axis."""
+    """Colour of each saliency, 0 to 1 in red, green and blue along the last axis."""
     return np.asarray(mpl.colormaps[_COLOURS](_FIRST + (_LAST - _FIRST) * saliency)[..., :3])
 
 
 def scale_colours(n: int = 21) -> list[str]:
-    """Return the colours of the scale from 0 to 1 as they look over a middle grey."""
+    """Colours of the scale from 0 to 1 as they look over a middle grey."""
     steps = np.linspace(0, 1, n)[None, :]
     mixed = tinted(np.full(steps.shape, GROUND), steps)[0]
     return [f"#{r:02X}{g:02X}{b:02X}" for r, g, b in mixed]

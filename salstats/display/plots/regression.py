@@ -8,12 +8,16 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import SalstatsError, check_columns, quoted
-from salstats.display.plots.captions import ci_text, distinct, in_sentence, interval_note
-from salstats.display.plots.coefficients import (
+from salstats.display.plots.captions import (
     bars_on_log_axis,
+    ci_text,
+    distinct,
     effect_text,
     errors_note,
     formulas_of,
+    has_limits,
+    in_sentence,
+    interval_note,
     is_ratio,
 )
 from salstats.display.plots.decrease import reference_text
@@ -24,21 +28,11 @@ from salstats.display.plots.estimates import (
     check_estimates,
     drawable,
     grouping_columns,
-    panel_titles,
 )
+from salstats.display.plots.figure_rows import Rows, dodged, marks, panel_mm, row_figure, row_layout
+from salstats.display.plots.legends import method_labels
 from salstats.display.plots.panel_axis import PanelAxis
-from salstats.display.plots.panels import (
-    Rows,
-    caption,
-    dodged,
-    has_limits,
-    indented,
-    method_labels,
-    row_layout,
-    short_labels,
-    wrapped,
-)
-from salstats.display.plots.row_figure import marks, panel_mm, row_figure
+from salstats.display.plots.text_fit import caption, crossed, indented, short_labels, wrapped
 from salstats.display.text.format import MINUS
 from salstats.display.text.labels import HUMAN, Labels
 from salstats.display.text.terms import normalized_note, side_text, term_rows, with_reference_rows
@@ -55,7 +49,7 @@ def plot_regression(
     labels: Mapping[str, Any] | Labels | None = None,
     intercept: bool = False,
 ) -> p9.ggplot:
-    """Return the coefficients of regression models: terms as rows, models by colour and mark.
+    """Coefficients of regression models: terms as rows, models by colour and mark.
 
     Each outcome, the left side of a formula, has a panel. Models that differ in the method, or else in the
     right side of their formula, stand above each other in a row. Exponentiated estimates (odds ratios)
@@ -138,7 +132,7 @@ def plot_regression(
 
 
 def _place(drawing: Drawing) -> tuple[pd.DataFrame, Rows, bool]:
-    """Return the frame with `y` and `row_label`, the rows, and whether some stand below a heading."""
+    """Frame with `y` and `row_label`, the rows, and whether some stand below a heading."""
     frame = drawing.frame
     drawn = set(frame["term"])
     entries = term_rows(with_reference_rows(frame, [*drawing.role.groups, "formula"]), drawing.labels)
@@ -161,7 +155,7 @@ def _place(drawing: Drawing) -> tuple[pd.DataFrame, Rows, bool]:
 
 
 def _prepare(frame: pd.DataFrame, labels: Labels) -> Drawing:
-    """Return coefficients made ready for a figure: models as marks, outcomes as panels."""
+    """Coefficients made ready for a figure: models as marks, outcomes as panels."""
     groups = grouping_columns(frame)
     column = next((c for c in ("method", "model") if c in groups), None)
     further = [c for c in groups if c != column and frame[c].nunique() > 1]
@@ -189,7 +183,7 @@ def _prepare(frame: pd.DataFrame, labels: Labels) -> Drawing:
     texts = {c: short_labels(labels, c, kept[c], 32, 2) for c in further}
     outcomes = zip(kept["outcome"], kept["outcome_label"], strict=True)
     texts["outcome"] = {outcome: wrapped(label, 28, 2) for outcome, label in dict(outcomes).items()}
-    kept["panel"] = panel_titles(kept, texts)
+    kept["panel"] = crossed(kept, texts)
     keys, marks_of = _models(kept, labels, column, by_formula)
     if marks_of:
         shown = [marks_of[key] for key in keys]
@@ -199,12 +193,12 @@ def _prepare(frame: pd.DataFrame, labels: Labels) -> Drawing:
 
 
 def _some_are_gaps(frame: pd.DataFrame) -> bool:
-    """Return whether a frame holds models of scores and models of gaps to a reference."""
+    """Whether a frame holds models of scores and models of gaps to a reference."""
     return "reference" in frame.columns and frame["reference"].isna().nunique() > 1
 
 
 def _sides(formula: str) -> tuple[str, str]:
-    """Return both sides of a formula."""
+    """Both sides of a formula."""
     left, _, right = formula.partition("~")
     return left.strip(), right.strip()
 
@@ -212,7 +206,7 @@ def _sides(formula: str) -> tuple[str, str]:
 def _models(
     frame: pd.DataFrame, labels: Labels, column: str | None, by_formula: bool
 ) -> tuple[list[str], dict[str, str]]:
-    """Return each row's model, and the legend's text of each; none where there is one without a name.
+    """Each row's model, and the legend's text of each; none where there is one without a name.
 
     Models are told apart by a column, and where terms repeat by the right side of their formulas.
     """
@@ -233,7 +227,7 @@ def _models(
 
 
 def _axis_title(frame: pd.DataFrame, ratio: bool) -> str:
-    """Return the axis's title: what the coefficients are, and of which outcome where there is one."""
+    """Axis's title: what the coefficients are, and of which outcome where there is one."""
     outcomes = [o for o in distinct(frame, "outcome_label") if o]
     effect = effect_text(frame, ratio)
     what = f"{effect}, {outcomes[0]}" if len(outcomes) == 1 else effect
@@ -241,7 +235,7 @@ def _axis_title(frame: pd.DataFrame, ratio: bool) -> str:
 
 
 def _gap_note(frame: pd.DataFrame, labels: Labels) -> str:
-    """Return the sentence that says that the outcome is a gap to a reference."""
+    """Sentence that says that the outcome is a gap to a reference."""
     if not distinct(frame, "reference"):
         return ""
     if _some_are_gaps(frame):

@@ -15,14 +15,14 @@ from salstats.checks import (
     check_numeric,
     quoted,
 )
-from salstats.display.plots import panels
-from salstats.display.plots.count_cells import CELL_POINTS, cell_layers
-from salstats.display.plots.label_places import apart
-from salstats.display.plots.measured_text import width_mm
-from salstats.display.plots.panel_grid import PanelGrid, caption_chars, group_titles, panel_grid, up_breaks
+from salstats.display.plots.axis_ticks import axis_breaks, tick_texts, up_breaks
+from salstats.display.plots.panel_grid import PanelGrid, group_titles, panel_grid
+from salstats.display.plots.points import CELL_POINTS, RASTER_POINTS, cell_layers
+from salstats.display.plots.text_fit import apart, caption, caption_chars, caption_mm, plain, width_mm
 from salstats.display.plots.theme import (
     COLUMN_MM,
     GUIDE,
+    MM_PER_PT,
     PAGE_MM,
     PALETTE,
     TEXT_PT,
@@ -42,7 +42,7 @@ _NAMED = 3
 _CELL_COLOUR = PALETTE[3]
 _NUMBERS = ("fitted", "residual", "leverage", "cooks_distance", "std_residual")
 _LABEL_PT = TEXT_PT - 1
-_LABEL_MM = 1.2 * _LABEL_PT * panels.MM_PER_PT
+_LABEL_MM = 1.2 * _LABEL_PT * MM_PER_PT
 #: Height of a panel over its width, and how far a name stands from its point.
 _SHARE, _SHIFT_MM = 0.8, 1.5
 #: Height of the legend of counts.
@@ -57,7 +57,7 @@ def plot_residuals(
     labels: Any = None,
     width: float | None = None,
 ) -> p9.ggplot:
-    """Return a figure of residual diagnostics, four panels per model.
+    """Figure of residual diagnostics, four panels per model.
 
     Residuals against fitted means, a normal quantile plot of the standardised residuals, the root of their
     size against fitted means, and Cook's distance against leverage with the three largest cases named: what
@@ -125,24 +125,24 @@ def plot_residuals(
     parts = [_model_parts(part, titles[str(group)]) for group, part in rows.groupby("group", observed=True)]
     points, curves, lines = (_joined(frames, flat) for frames in zip(*parts, strict=True))
     height = grid.panel_height(_SHARE)
-    text = panels.caption([*_captions(rows, linear), note], caption_chars(grid.width))
+    text = caption([*_captions(rows, linear), note], caption_chars(grid.width))
     return (
         p9.ggplot(points, p9.aes("across", "up"))
         + _layers(points, curves, lines, grid, height)
         + _named(points, frame, groups, grid, height)
         + p9.scale_x_continuous(
-            breaks=lambda limits: panels.axis_breaks(limits, grid.panel_width - 2),
+            breaks=lambda limits: axis_breaks(limits, grid.panel_width - 2),
             minor_breaks=[],
-            labels=panels.tick_texts,
+            labels=tick_texts,
         )
         + p9.scale_y_continuous(
-            breaks=lambda limits: up_breaks(limits, height), minor_breaks=[], labels=panels.tick_texts
+            breaks=lambda limits: up_breaks(limits, height), minor_breaks=[], labels=tick_texts
         )
         + p9.labs(x="", y="", caption=text)
         + theme_salstats()
         + p9.theme(axis_title=p9.element_blank())
         + grid.facets("panel")
-        + figure_size(grid.width, grid.height(height) + panels.caption_mm(text) + _legend_mm(points))
+        + figure_size(grid.width, grid.height(height) + caption_mm(text) + _legend_mm(points))
     )
 
 
@@ -157,7 +157,7 @@ def _check_one_formula(frame: pd.DataFrame) -> None:
 
 
 def _imperfect(rows: pd.DataFrame) -> tuple[pd.DataFrame, str]:
-    """Return the rows of models that have standardised residuals, and a sentence about the others."""
+    """Rows of models that have standardised residuals, and a sentence about the others."""
     known = rows.groupby("group", observed=True)["std_residual"].transform("count") > 0
     if not known.any():
         raise SalstatsError(
@@ -169,7 +169,7 @@ def _imperfect(rows: pd.DataFrame) -> tuple[pd.DataFrame, str]:
 
 
 def _name(frame: pd.DataFrame, row: int, groups: list[str]) -> str:
-    """Return what a row is called: its case, and its task where that is not the model's."""
+    """What a row is called: its case, and its task where that is not the model's."""
     if "case" not in frame.columns:
         return f"row {row}"
     several = "task" in frame.columns and "task" not in groups and frame["task"].nunique() > 1
@@ -177,7 +177,7 @@ def _name(frame: pd.DataFrame, row: int, groups: list[str]) -> str:
 
 
 def _titles(groups: list[str], linear: bool) -> dict[str, list[str]]:
-    """Return the titles of each model's panels: lettered for one model, after its name for several."""
+    """Titles of each model's panels: lettered for one model, after its name for several."""
     standardised = "tandardised residual" if linear else "tandardised Pearson residual"
     what = [
         "Residual against fitted mean",
@@ -191,7 +191,7 @@ def _titles(groups: list[str], linear: bool) -> dict[str, list[str]]:
 
 
 def _model_parts(rows: pd.DataFrame, titles: list[str]) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Return one model's points, curves and straight lines, each with the panel it is in."""
+    """One model's points, curves and straight lines, each with the panel it is in."""
     known = rows.dropna(subset=["std_residual", "cooks_distance"])
     standard = known["std_residual"].to_numpy()
     fitted, root = known["fitted"].to_numpy(), np.sqrt(np.abs(standard))
@@ -220,14 +220,14 @@ def _model_parts(rows: pd.DataFrame, titles: list[str]) -> tuple[pd.DataFrame, p
 
 
 def _line(panel: str, across: Any, up: np.ndarray) -> pd.DataFrame:
-    """Return a straight line from the first to the last value across."""
+    """Straight line from the first to the last value across."""
     return pd.DataFrame(
         {"panel": panel, "across": [across.min()], "end": [across.max()], "up": up[:1], "up_end": up[1:]}
     )
 
 
 def _joined(frames: Sequence[pd.DataFrame], titles: list[str]) -> pd.DataFrame:
-    """Return frames below each other, their panels in order."""
+    """Frames below each other, their panels in order."""
     frame = pd.concat(frames, ignore_index=True)
     frame["panel"] = pd.Categorical(frame["panel"], titles, ordered=True)
     return frame
@@ -236,7 +236,7 @@ def _joined(frames: Sequence[pd.DataFrame], titles: list[str]) -> pd.DataFrame:
 def _layers(
     points: pd.DataFrame, curves: pd.DataFrame, lines: pd.DataFrame, grid: PanelGrid, height: float
 ) -> list[Any]:
-    """Return the layers of lines, points and curves."""
+    """Layers of lines, points and curves."""
     ends = p9.aes("across", "up", xend="end", yend="up_end")
     layers = [p9.geom_segment(ends, lines, color=GUIDE, size=0.5, inherit_aes=False)]
     n_most = int(points["panel"].value_counts().max())
@@ -245,7 +245,7 @@ def _layers(
         layers += cell_layers(places, grid.panel_width, height, _CELL_COLOUR)
     else:
         size, alpha = (0.8, 0.6) if n_most <= 200 else (0.5, 0.4) if n_most <= 2000 else (0.35, 0.25)
-        many = len(points) > panels.RASTER_POINTS
+        many = len(points) > RASTER_POINTS
         layers.append(p9.geom_point(color=PALETTE[0], stroke=0, size=size, alpha=alpha, raster=many))
     if len(curves):
         layers.append(p9.geom_line(data=curves, color=PALETTE[2], size=0.6))
@@ -253,14 +253,14 @@ def _layers(
 
 
 def _legend_mm(points: pd.DataFrame) -> float:
-    """Return the height of the legend of counts, where there is one."""
+    """Height of the legend of counts, where there is one."""
     return _LEGEND_MM if points["panel"].value_counts().max() > CELL_POINTS else 0.0
 
 
 def _named(
     points: pd.DataFrame, frame: pd.DataFrame, groups: list[str], grid: PanelGrid, height: float
 ) -> list[Any]:
-    """Return the names of the rows with the largest Cook's distances, apart from each other."""
+    """Names of the rows with the largest Cook's distances, apart from each other."""
     layers: list[Any] = []
     for _, rows in points[points["kind"] == "d"].groupby("panel", observed=True):
         largest = rows.nlargest(_NAMED, "up").reset_index(drop=True)
@@ -288,15 +288,15 @@ def _named(
 
 
 def _shortened(text: str, width: float) -> str:
-    """Return as much of a name as fits a width in mm."""
+    """As much of a name as fits a width in mm."""
     short = text
     while width_mm(short, _LABEL_PT) > width and len(short) > 2:
         short = f"{short[:-2].rstrip()}…"
-    return panels.plain(short)
+    return plain(short)
 
 
 def _captions(rows: pd.DataFrame, linear: bool) -> list[str]:
-    """Return the sentences under the figure."""
+    """Sentences under the figure."""
     n_without = int(rows["std_residual"].isna().sum())
     return [
         "Curves: robust local lines (LOWESS); straight line: through the quartiles.",

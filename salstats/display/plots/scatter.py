@@ -10,13 +10,15 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import check_frame
-from salstats.display.plots import panels
-from salstats.display.plots.count_cells import CELL_POINTS, cell_layers
-from salstats.display.plots.line_types import line_types
-from salstats.display.plots.measured_text import width_mm
-from salstats.display.plots.panel_grid import PanelGrid, caption_chars, panel_grid, up_breaks
+from salstats.display.plots.axis_ticks import axis_breaks, tick_texts, up_breaks
+from salstats.display.plots.captions import has_limits
+from salstats.display.plots.legends import legend_columns, legend_mm
+from salstats.display.plots.panel_grid import PanelGrid, panel_grid
+from salstats.display.plots.points import CELL_POINTS, RASTER_POINTS, cell_layers
 from salstats.display.plots.scatter_data import Drawn, captions, correlation_texts, drawn_points, fitted_lines
+from salstats.display.plots.text_fit import caption, caption_chars, caption_mm, plain, width_mm
 from salstats.display.plots.theme import (
+    MM_PER_PT,
     PALETTE,
     REFERENCE,
     TEXT_PT,
@@ -24,6 +26,7 @@ from salstats.display.plots.theme import (
     category_shapes,
     figure_size,
     font,
+    line_types,
     theme_salstats,
 )
 from salstats.display.text.labels import Labels
@@ -36,7 +39,7 @@ _COVERED = 0.35
 _BANDS = 0.25
 #: Size of the correlations' text, height of its lines, and width of the key before it.
 _TEXT_PT = TEXT_PT - 1
-_LINE_MM = 1.3 * _TEXT_PT * panels.MM_PER_PT
+_LINE_MM = 1.3 * _TEXT_PT * MM_PER_PT
 _KEY_MM = 2.6
 
 
@@ -53,7 +56,7 @@ def plot_scatter(
     n_columns: int | None = None,
     width: float | None = None,
 ) -> p9.ggplot:
-    """Return a figure of scores against a covariate, a panel per task, a colour per method.
+    """Figure of scores against a covariate, a panel per task, a colour per method.
 
     Nothing is fitted here: lines and bands are those of `fit_line`, coefficients those of `correlate`.
 
@@ -129,16 +132,16 @@ def plot_scatter(
         texts, window = _above(texts, window, grid, panel_height, room)
         layers += _texts(texts, _mapped(layers))
     titles = [_title(names.column(name)) for name in (x, y)]
-    text = panels.caption(captions(drawn, titles, lines, texts), caption_chars(grid.width))
-    height = grid.height(panel_height) + panels.caption_mm(text)
+    text = caption(captions(drawn, titles, lines, texts), caption_chars(grid.width))
+    height = grid.height(panel_height) + caption_mm(text)
     if len(groups) > 1 or "alpha" in _mapped(layers):
-        height += panels.legend_mm(groups)
+        height += legend_mm(groups)
     return (
         p9.ggplot(drawn.points)
         + layers
         + _scales(drawn, grid, _mapped(layers))
         + _axes(drawn, window, grid, panel_height - room)
-        + p9.labs(x=panels.plain(titles[0]), y=panels.plain(titles[1]), caption=text)
+        + p9.labs(x=plain(titles[0]), y=plain(titles[1]), caption=text)
         + theme_salstats()
         + grid.facets("panel")
         + figure_size(grid.width, height)
@@ -146,7 +149,7 @@ def plot_scatter(
 
 
 def _mapped(layers: Sequence[Any]) -> set[str]:
-    """Return the aesthetics that some layer maps to a column."""
+    """Aesthetics that some layer maps to a column."""
     return {name for layer in layers for name in getattr(layer, "mapping", ())}
 
 
@@ -162,7 +165,7 @@ class Window:
 
 
 def _window(drawn: Drawn, lines: pd.DataFrame | None) -> Window:
-    """Return what the panels show: all points and lines, and as much of the bands as fits."""
+    """What the panels show: all points and lines, and as much of the bands as fits."""
     x, y = drawn.points["x_drawn"], drawn.points["y_drawn"]
     if lines is not None:
         y = pd.concat([y, lines["estimate"]])
@@ -178,7 +181,7 @@ def _window(drawn: Drawn, lines: pd.DataFrame | None) -> Window:
 
 
 def _points(drawn: Drawn, grid: PanelGrid, height: float) -> list[Any]:
-    """Return the layer of points: smaller and more transparent the more there are, in the end as counts."""
+    """Layer of points: smaller and more transparent the more there are, in the end as counts."""
     points = drawn.points
     n_most = int(points["panel"].value_counts().max())
     # points in lanes are few per place already, and cells would not fit the lanes
@@ -188,7 +191,7 @@ def _points(drawn: Drawn, grid: PanelGrid, height: float) -> list[Any]:
         return cell_layers(places, grid.panel_width, height, _CELL_COLOURS[several])
     size = 0.9 if n_most <= 200 else 0.6 if n_most <= 1500 else 0.35
     # the diameter of a mark of size s is s * sqrt(pi) points
-    area = np.pi / 4 * (size * np.pi**0.5 * panels.MM_PER_PT) ** 2
+    area = np.pi / 4 * (size * np.pi**0.5 * MM_PER_PT) ** 2
     covered = _COVERED * grid.panel_width * height * (_BANDS if drawn.outcome else 1)
     alpha = float(np.clip(covered / (n_most * area), 0.03, 0.7))
     return [
@@ -197,13 +200,13 @@ def _points(drawn: Drawn, grid: PanelGrid, height: float) -> list[Any]:
             size=size,
             stroke=0,
             alpha=alpha,
-            raster=len(points) > panels.RASTER_POINTS,
+            raster=len(points) > RASTER_POINTS,
         )
     ]
 
 
 def _lines(lines: pd.DataFrame) -> list[Any]:
-    """Return the layers of bands and lines; those of all groups together are black."""
+    """Layers of bands and lines; those of all groups together are black."""
     if lines.empty:
         return []
     together = bool(lines["group"].isna().any())
@@ -211,7 +214,7 @@ def _lines(lines: pd.DataFrame) -> list[Any]:
     fill: dict[str, Any] = {"group": "panel"} if together else {"fill": "group"}
     black = {"color": REFERENCE} if together else {}
     layers = [p9.geom_line(p9.aes("value", "estimate", **own), lines, size=0.6, inherit_aes=False, **black)]
-    banded = lines[panels.has_limits(lines)]
+    banded = lines[has_limits(lines)]
     if len(banded):
         limits = p9.aes("value", ymin="conf_low", ymax="conf_high", **fill)
         black = {"fill": REFERENCE} if together else {}
@@ -221,7 +224,7 @@ def _lines(lines: pd.DataFrame) -> list[Any]:
 
 
 def _written(texts: pd.DataFrame, grid: PanelGrid) -> tuple[pd.DataFrame, float]:
-    """Return correlations as they fit a panel, lines above each of them, and the room that they take."""
+    """Correlations as they fit a panel, lines above each of them, and the room that they take."""
     keyed = texts["group"].nunique() > 1
     width = max(width_mm(text, _TEXT_PT) for text in texts["text"]) + 1.5 + _KEY_MM * keyed
     if width > grid.panel_width:
@@ -235,7 +238,7 @@ def _written(texts: pd.DataFrame, grid: PanelGrid) -> tuple[pd.DataFrame, float]
 def _above(
     texts: pd.DataFrame, window: Window, grid: PanelGrid, panel_height: float, room: float
 ) -> tuple[pd.DataFrame, Window]:
-    """Return correlations with their places, and the window with the room for them above the points."""
+    """Correlations with their places, and the window with the room for them above the points."""
     y_per_mm = (window.y_high - window.y_low) / (panel_height - room)
     x_per_mm = (window.x_high - window.x_low) / grid.panel_width
     top = window.y_high + room * y_per_mm
@@ -251,7 +254,7 @@ def _above(
 
 
 def _texts(texts: pd.DataFrame, mapped: set[str]) -> list[Any]:
-    """Return the layers of correlations, behind the key of their group where there are several."""
+    """Layers of correlations, behind the key of their group where there are several."""
     own: dict[str, Any] = {"data": texts, "inherit_aes": False, "show_legend": False}
     text = p9.geom_text(
         p9.aes("text_x", "text_y", label="text"),
@@ -274,15 +277,15 @@ def _texts(texts: pd.DataFrame, mapped: set[str]) -> list[Any]:
 
 
 def _axes(drawn: Drawn, window: Window, grid: PanelGrid, height: float) -> list[Any]:
-    """Return the axes; their numbers end where the data do, below the correlations."""
+    """Axes; their numbers end where the data do, below the correlations."""
     # the bands of an outcome have no numbers
     y_breaks = up_breaks(window.numbers, height * (1 - _BANDS) - 2 if drawn.outcome else height)
     x_breaks = sorted(drawn.points["x"].unique())
     if not drawn.few:
-        x_breaks = panels.axis_breaks((window.x_low, window.x_high), grid.panel_width - 2)
+        x_breaks = axis_breaks((window.x_low, window.x_high), grid.panel_width - 2)
     return [
-        p9.scale_x_continuous(breaks=x_breaks, minor_breaks=[], labels=panels.tick_texts),
-        p9.scale_y_continuous(breaks=y_breaks, minor_breaks=[], labels=panels.tick_texts),
+        p9.scale_x_continuous(breaks=x_breaks, minor_breaks=[], labels=tick_texts),
+        p9.scale_y_continuous(breaks=y_breaks, minor_breaks=[], labels=tick_texts),
         p9.coord_cartesian(
             xlim=(window.x_low, window.x_high), ylim=(window.y_low, window.y_high), expand=False
         ),
@@ -290,7 +293,7 @@ def _axes(drawn: Drawn, window: Window, grid: PanelGrid, height: float) -> list[
 
 
 def _scales(drawn: Drawn, grid: PanelGrid, mapped: set[str]) -> list[Any]:
-    """Return the scales of the groups for what layers map: colours, marks, types of line; the legend."""
+    """Scales of the groups for what layers map: colours, marks, types of line; the legend."""
     groups = list(drawn.points["group"].cat.categories)
     several = len(groups) > 1
     colours = category_colours(groups, drawn.references) if several else {groups[0]: PALETTE[0]}
@@ -309,12 +312,12 @@ def _scales(drawn: Drawn, grid: PanelGrid, mapped: set[str]) -> list[Any]:
     guides: dict[str, Any] = dict.fromkeys(scales, False)
     key = next((name for name in ("linetype", "shape") if name in mapped), None)
     if several and key is not None:
-        legend: dict[str, Any] = {"ncol": panels.legend_columns(groups, grid.width), "byrow": True}
+        legend: dict[str, Any] = {"ncol": legend_columns(groups, grid.width), "byrow": True}
         solid = {"alpha": 1} if key == "linetype" else {"alpha": 1, "size": 1.2}
         guides |= {"color": p9.guide_legend(**legend), key: p9.guide_legend(**legend, override_aes=solid)}
     return [*scales.values(), p9.guides(**guides)]
 
 
 def _title(label: str) -> str:
-    """Return the title of an axis, a unit at its end in brackets: "Area (px)"."""
+    """Title of an axis, a unit at its end in brackets: "Area (px)"."""
     return re.sub(r" (px|mm)$", r" (\1)", label)

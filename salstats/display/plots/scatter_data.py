@@ -16,10 +16,11 @@ from salstats.checks import (
     check_numeric,
     quoted,
 )
-from salstats.display.plots import panels
-from salstats.display.plots.captions import ci_text, distinct
-from salstats.display.plots.jitter import beside, beyond, even_share, is_few, is_outcome
-from salstats.display.plots.panel_grid import combined, group_titles
+from salstats.display.plots.captions import ci_text, distinct, has_limits
+from salstats.display.plots.legends import method_labels
+from salstats.display.plots.panel_grid import group_titles
+from salstats.display.plots.points import beside, beyond, even_share, is_few, is_outcome
+from salstats.display.plots.text_fit import crossed, short_labels
 from salstats.display.text.format import count_text, interval_text, joined
 from salstats.display.text.labels import HUMAN, Labels
 from salstats.display.text.vocabulary import COEFFICIENTS
@@ -68,7 +69,7 @@ class Drawn:
 def drawn_points(
     data: object, x: str, y: str, by: str | Sequence[str] | None, colour: str | None, labels: Labels
 ) -> Drawn:
-    """Return the rows that have `x` and `y`, by panel and group."""
+    """Rows that have `x` and `y`, by panel and group."""
     frame = check_frame(data, "data")
     groups = check_by(frame, by, ("task",), "data")
     if colour is None:
@@ -88,7 +89,7 @@ def drawn_points(
     points["panel"] = group_titles(used, labels, groups)
     short = {c: _group_labels(labels, used, c) for c in colours}
     references = [text for c in short for value, text in short[c].items() if c == "method" and value == HUMAN]
-    points["group"] = combined(used, colours, short)
+    points["group"] = crossed(used, {c: short[c] for c in colours})
     keys = used[[*groups, *colours]].astype(str).assign(panel=points["panel"], group=points["group"])
     outcome, few = is_outcome(points["y"].to_numpy()), is_few(points["x"].to_numpy())
     points = _spread(points, outcome, few)
@@ -109,14 +110,14 @@ def _check_one_metric(table: pd.DataFrame, x: str, y: str, groups: list[str]) ->
 
 
 def _group_labels(labels: Labels, table: pd.DataFrame, column: str) -> dict[Any, str]:
-    """Return the legend's text of each value of a column, in the order they stand."""
+    """Legend's text of each value of a column, in the order they stand."""
     if column == "method":
-        return panels.method_labels(labels, table[column], [HUMAN])
-    return panels.short_labels(labels, column, table[column], 32, 2)
+        return method_labels(labels, table[column], [HUMAN])
+    return short_labels(labels, column, table[column], 32, 2)
 
 
 def _spread(points: pd.DataFrame, outcome: bool, few: bool) -> pd.DataFrame:
-    """Return points with the places where they are drawn: equal values beside each other."""
+    """Points with the places where they are drawn: equal values beside each other."""
     lane = points["group"].cat.codes.to_numpy()
     n_lanes = len(points["group"].cat.categories)
     x, y = points["x"].to_numpy(), points["y"].to_numpy()
@@ -129,7 +130,7 @@ def _spread(points: pd.DataFrame, outcome: bool, few: bool) -> pd.DataFrame:
 
 
 def fitted_lines(fit: pd.DataFrame, x: str, y: str, drawn: Drawn, data: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of a `fit_line` frame that belong to the panels: `panel` and `group` added."""
+    """Rows of a `fit_line` frame that belong to the panels: `panel` and `group` added."""
     check_columns(check_frame(fit, "fit"), ["formula", "covariate", "value", "estimate"], "fit")
     responses = {text: parse_formula(text).response.name for text in distinct(fit, "formula")}
     here = (fit["covariate"] == x) & (fit["formula"].map(responses) == y)
@@ -155,7 +156,7 @@ def fitted_lines(fit: pd.DataFrame, x: str, y: str, drawn: Drawn, data: pd.DataF
 
 
 def correlation_texts(correlations: pd.DataFrame, x: str, y: str, drawn: Drawn) -> pd.DataFrame:
-    """Return the rows of a `correlate` frame that belong to the panels: `panel`, `group`, `text` added."""
+    """Rows of a `correlate` frame that belong to the panels: `panel`, `group`, `text` added."""
     check_columns(check_frame(correlations, "correlations"), ["x", "y", "estimate"], "correlations")
     ways = [(correlations["x"] == a) & (correlations["y"] == b) for a, b in ((x, y), (y, x))]
     here = ways[0] | ways[1]
@@ -169,23 +170,23 @@ def correlation_texts(correlations: pd.DataFrame, x: str, y: str, drawn: Drawn) 
 
 
 def _correlation_text(row: dict[str, object]) -> str:
-    """Return "ρ = 0.45 (0.30, 0.58)"."""
+    """Text such as "ρ = 0.45 (0.30, 0.58)"."""
     value = interval_text(row["estimate"], row.get("conf_low"), row.get("conf_high"), 2)
     return f"{_symbol(str(row.get('term')))} = {value}"
 
 
 def _symbol(term: str) -> str:
-    """Return the letter of a coefficient."""
+    """Letter of a coefficient."""
     return COEFFICIENTS[term].symbol if term in COEFFICIENTS else "r"
 
 
 def _coefficient(term: str) -> str:
-    """Return "ρ: Spearman correlation"."""
+    """Text such as "ρ: Spearman correlation"."""
     return f"{_symbol(term)}: {COEFFICIENTS[term].name if term in COEFFICIENTS else term}"
 
 
 def _matched(frame: pd.DataFrame, drawn: Drawn, name: str, further: list[str]) -> pd.DataFrame:
-    """Return a frame's rows with the panel and the group that they belong to.
+    """Frame's rows with the panel and the group that they belong to.
 
     A frame that is not grouped by a column of the panels belongs into each of them; without the colour's
     column its rows have no group.
@@ -223,7 +224,7 @@ def _matched(frame: pd.DataFrame, drawn: Drawn, name: str, further: list[str]) -
 def captions(
     drawn: Drawn, titles: Sequence[str], lines: pd.DataFrame | None, texts: pd.DataFrame | None
 ) -> list[str]:
-    """Return the sentences under the figure; `titles` are those of its axes."""
+    """Sentences under the figure; `titles` are those of its axes."""
     sentences = []
     if drawn.outcome:
         sentences.append("Points at 0 and 1 are spread beyond these.")
@@ -234,7 +235,7 @@ def captions(
         sentences.append(f"Lines: fitted mean ({', '.join(distinct(lines, 'formula'))}){band}.")
     if texts is not None:
         what = [_coefficient(str(t)) for t in distinct(texts, "term")] or ["r: correlation"]
-        limits = f" ({ci_text(texts)})" if panels.has_limits(texts).any() else ""
+        limits = f" ({ci_text(texts)})" if has_limits(texts).any() else ""
         sentences.append(f"{'; '.join(what)}{limits}.")
     if drawn.n_left_out:
         n, total = count_text(drawn.n_left_out), count_text(drawn.n_left_out + len(drawn.points))

@@ -1,6 +1,7 @@
 """The house theme, palette and sizes of every figure."""
 
 from functools import cache
+from typing import Any
 
 import plotnine as p9
 from matplotlib import font_manager
@@ -8,8 +9,10 @@ from matplotlib import font_manager
 #: Widths of one and of two columns of a journal, in mm (Nature; others are within 3 mm).
 COLUMN_MM, PAGE_MM = 89.0, 183.0
 MM_PER_INCH = 25.4
+MM_PER_PT = MM_PER_INCH / 72
 #: Size of text in points: journals ask for 5 to 8.
 TEXT_PT = 7.0
+LINE_MM = 1.2 * TEXT_PT * MM_PER_PT
 #: Methods and other categories. The first three are Paul Tol's "high contrast" set, which also differ in
 #: grey; the others are of his "medium contrast" set (personal.sron.nl/~pault, technical note 3.2, 2021).
 PALETTE = ("#004488", "#DDAA33", "#BB5566", "#6699CC", "#997700", "#EE99AA", "#994455", "#EECC66")
@@ -22,19 +25,31 @@ DIVERGING = ("#364B9A", "#FFFFFF", "#A50026")
 #: Marks by category, beside the colour, which stay open when hollow; the reference has its own.
 SHAPES = ("o", "s", "^", "v", "<", ">", "d", "p")
 REFERENCE_SHAPE = "D"
+#: Types of lines that can be told apart in grey, as many as the palette has colours; pairs are lengths of
+#: dash and gap.
+LINETYPES: tuple[Any, ...] = (
+    "solid",
+    "dashed",
+    "dotted",
+    "dashdot",
+    (0, (8, 2)),
+    (0, (5, 1, 1, 1, 1, 1)),
+    (0, (3, 1)),
+    (0, (8, 2, 2, 2)),
+)
 #: Sans-serif faces journals ask for, then what Matplotlib brings along.
 _FACES = ("Arial", "Helvetica", "Liberation Sans", "DejaVu Sans")
 
 
 @cache
 def font() -> str:
-    """Return the first of the journals' sans-serif faces that this machine has."""
+    """First of the journals' sans-serif faces that this machine has."""
     installed = {entry.name for entry in font_manager.fontManager.ttflist}
     return next(face for face in _FACES if face in installed)
 
 
 def theme_salstats(*, base_size: float = TEXT_PT, font_family: str | None = None) -> p9.theme:
-    """Return the theme of salstats' figures: white, thin axes, no box, small bold panel titles.
+    """Theme of salstats' figures: white, thin axes, no box, small bold panel titles.
 
     Parameters
     ----------
@@ -89,19 +104,24 @@ def theme_salstats(*, base_size: float = TEXT_PT, font_family: str | None = None
 
 
 def figure_size(width_mm: float, height_mm: float) -> p9.theme:
-    """Return the part of a theme that gives a figure its physical size."""
+    """Part of a theme that gives a figure its physical size."""
     return p9.theme(figure_size=(width_mm / MM_PER_INCH, height_mm / MM_PER_INCH))
 
 
 def category_colours(categories: list[str], references: list[str]) -> dict[str, str]:
-    """Return a colour per category in the order given; references are black, the rest take the palette."""
+    """Colour per category in the order given; references are black, the rest take the palette."""
     others = [c for c in categories if c not in references]
     colours = {c: PALETTE[i % len(PALETTE)] for i, c in enumerate(others)}
     return {c: colours.get(c, REFERENCE) for c in categories}
 
 
 def category_shapes(categories: list[str], references: list[str]) -> dict[str, str]:
-    """Return a mark per category; beyond the palette's length colour and mark shift against each other."""
+    """Mark per category; beyond the palette's length colour and mark shift against each other."""
     others = [c for c in categories if c not in references]
     shapes = {c: SHAPES[(i + i // len(PALETTE)) % len(SHAPES)] for i, c in enumerate(others)}
     return {c: shapes.get(c, REFERENCE_SHAPE) for c in categories}
+
+
+def line_types(n: int) -> list[Any]:
+    """Type for each of n lines; beyond the eighth they repeat."""
+    return [LINETYPES[i % len(LINETYPES)] for i in range(n)]

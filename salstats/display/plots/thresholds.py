@@ -8,21 +8,29 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import SalstatsError, check_columns, check_count, check_numeric, quoted
-from salstats.display.plots import panels
-from salstats.display.plots.captions import distinct, interval_note
+from salstats.display.plots.axis_ticks import axis_breaks, tick_texts, up_breaks
+from salstats.display.plots.captions import distinct, has_limits, interval_note
 from salstats.display.plots.estimates import check_distinct, check_estimates, quantity
-from salstats.display.plots.label_places import apart
-from salstats.display.plots.line_types import line_types
-from salstats.display.plots.measured_text import width_mm
-from salstats.display.plots.panel_grid import PanelGrid, caption_chars, panel_grid, up_breaks, wrapped_text
+from salstats.display.plots.panel_grid import PanelGrid, panel_grid
+from salstats.display.plots.text_fit import (
+    apart,
+    caption,
+    caption_chars,
+    caption_mm,
+    plain,
+    width_mm,
+    wrapped_text,
+)
 from salstats.display.plots.theme import (
     COLUMN_MM,
     GUIDE,
+    MM_PER_PT,
     PAGE_MM,
     PALETTE,
     TEXT_PT,
     figure_size,
     font,
+    line_types,
     theme_salstats,
 )
 from salstats.display.text.format import count_text, joined
@@ -38,7 +46,7 @@ _SHARE = 0.62
 #: Part of a panel that names take at most, how far they stand from the lines, and lines of a name.
 _NAMES, _SHIFT_MM, _KEY_MM, _NAME_LINES = 0.42, 3.0, 1.6, 3
 _NAME_PT = TEXT_PT - 0.5
-_NAME_MM = 1.2 * _NAME_PT * panels.MM_PER_PT
+_NAME_MM = 1.2 * _NAME_PT * MM_PER_PT
 #: Marks that have an inside, so that the large ones keep their colour.
 _SHAPES = ("o", "s", "^", "v", "D", "<", ">", "p")
 _NO_LEGEND: dict[str, Any] = {"inherit_aes": False, "show_legend": False}
@@ -47,7 +55,7 @@ _NO_LEGEND: dict[str, Any] = {"inherit_aes": False, "show_legend": False}
 def plot_thresholds(
     sweep: pd.DataFrame, *, labels: Any = None, n_panels: int | None = None, width: float | None = None
 ) -> p9.ggplot:
-    """Return a figure of a threshold sweep: a line per task with its best threshold marked.
+    """Figure of a threshold sweep: a line per task with its best threshold marked.
 
     Tasks stand in alphabetical order, or in that of `labels`, and share panels by halves, so that the lines
     can be told apart (extended data figure 1a of saporta2022). Each line ends at its name with the best
@@ -103,22 +111,22 @@ def plot_thresholds(
     tall = _NAME_MM * (1 + ends["text"].str.count("\n"))
     height = max(grid.panel_height(_SHARE), float(tall.groupby(ends["panel"], observed=True).sum().max()))
     ends["place"] = _places(ends, tall / height, span)
-    text = panels.caption([_best_note(larger), _bars_note(rows), note], caption_chars(grid.width))
+    text = caption([_best_note(larger), _bars_note(rows), note], caption_chars(grid.width))
     return (
         p9.ggplot(rows, p9.aes("threshold", "estimate", color="slot"))
         + _layers(rows)
         + _end_layers(ends, span)
         + _scales(rows, span, height)
         + p9.labs(
-            x=panels.plain(names.column("threshold")),
-            y=panels.plain(_quantity(rows, metric, names)),
+            x=plain(names.column("threshold")),
+            y=plain(_quantity(rows, metric, names)),
             caption=text,
         )
         + theme_salstats()
         # the axis ends where the lines do, before the names
         + p9.theme(axis_line_x=p9.element_blank(), legend_position="none")
         + grid.facets("panel")
-        + figure_size(grid.width, grid.height(height) + panels.caption_mm(text))
+        + figure_size(grid.width, grid.height(height) + caption_mm(text))
     )
 
 
@@ -136,7 +144,7 @@ class _Span:
 
 
 def _checked(sweep: object) -> tuple[pd.DataFrame, str | None, str]:
-    """Return the rows with an estimate, their metric, and a sentence about the others."""
+    """Rows with an estimate, their metric, and a sentence about the others."""
     frame = check_estimates(sweep, "sweep")
     check_columns(frame, ["task", "threshold"], "sweep")
     frame["threshold"] = check_numeric(frame, "threshold", "sweep")
@@ -158,7 +166,7 @@ def _checked(sweep: object) -> tuple[pd.DataFrame, str | None, str]:
 
 
 def _in_panels(frame: pd.DataFrame, names: Labels, n_panels: int | None) -> tuple[pd.DataFrame, list[str]]:
-    """Return the rows with their `panel`, `slot` (place in it) and `name`, sorted, and the panels."""
+    """Rows with their `panel`, `slot` (place in it) and `name`, sorted, and the panels."""
     methods = [None] if "method" not in frame.columns else names.order("method", frame["method"])
     parts: list[pd.DataFrame] = []
     keys: list[str] = []
@@ -183,20 +191,20 @@ def _in_panels(frame: pd.DataFrame, names: Labels, n_panels: int | None) -> tupl
 
 
 def _best(rows: pd.DataFrame, larger: bool) -> pd.Series:
-    """Return which rows are the best of their line; thresholds ascend, and the first of equal ones counts."""
+    """Which rows are the best of their line; thresholds ascend, and the first of equal ones counts."""
     lines = rows.groupby(["panel", "slot"], observed=True)["estimate"]
     return pd.Series(rows.index.isin(lines.idxmax() if larger else lines.idxmin()), index=rows.index)
 
 
 def _names(rows: pd.DataFrame, grid: PanelGrid) -> tuple[pd.DataFrame, _Span]:
-    """Return the end of each line with its name, and the axes, which leave room for the names."""
+    """End of each line with its name, and the axes, which leave room for the names."""
     best = rows[rows["best"]].set_index(["panel", "slot"])["threshold"]
     ends = rows.groupby(["panel", "slot"], observed=True).tail(1).reset_index(drop=True)
     most = _NAMES * grid.panel_width - _SHIFT_MM - _KEY_MM
     at = [best[key] for key in zip(ends["panel"], ends["slot"], strict=True)]
     lines = _NAME_LINES - (rows["slot"].nunique() > _FEW_TASKS)
     ends["text"] = [
-        wrapped_text(name, most, lines, _NAME_PT, f" ({panels.tick_texts([threshold])[0]})")
+        wrapped_text(name, most, lines, _NAME_PT, f" ({tick_texts([threshold])[0]})")
         for name, threshold in zip(ends["name"], at, strict=True)
     ]
     wide = max(width_mm(line, _NAME_PT) for text in ends["text"] for line in text.split("\n"))
@@ -212,7 +220,7 @@ def _names(rows: pd.DataFrame, grid: PanelGrid) -> tuple[pd.DataFrame, _Span]:
 
 
 def _places(ends: pd.DataFrame, shares: pd.Series, span: _Span) -> pd.Series:
-    """Return where the names stand, which take shares of the height of their panels."""
+    """Where the names stand, which take shares of the height of their panels."""
     places = pd.Series(0.0, index=ends.index)
     for _, rows in ends.groupby("panel", observed=True):
         sizes = shares[rows.index].to_numpy() * (span.top - span.bottom)
@@ -221,13 +229,13 @@ def _places(ends: pd.DataFrame, shares: pd.Series, span: _Span) -> pd.Series:
 
 
 def _layers(rows: pd.DataFrame) -> list[Any]:
-    """Return the layers of lines, bars and marks."""
+    """Layers of lines, bars and marks."""
     several = rows.groupby(["panel", "slot"], observed=True)["estimate"].transform("size") > 1
     layers: list[Any] = []
-    if panels.has_limits(rows).any():
+    if has_limits(rows).any():
         limits = p9.aes("threshold", ymin="conf_low", ymax="conf_high", color="slot")
         layers.append(
-            p9.geom_linerange(limits, rows[panels.has_limits(rows)], size=0.3, alpha=0.6, inherit_aes=False)
+            p9.geom_linerange(limits, rows[has_limits(rows)], size=0.3, alpha=0.6, inherit_aes=False)
         )
     if several.any():
         layers.append(p9.geom_line(p9.aes(linetype="slot"), rows[several], size=0.5))
@@ -240,7 +248,7 @@ def _layers(rows: pd.DataFrame) -> list[Any]:
 
 
 def _end_layers(ends: pd.DataFrame, span: _Span) -> list[Any]:
-    """Return the layers of names behind their marks, of lines that lead there, and of the axis."""
+    """Layers of names behind their marks, of lines that lead there, and of the axis."""
     key = span.high + _SHIFT_MM * span.per_mm
     placed = ends.assign(
         key_at=key,
@@ -271,7 +279,7 @@ def _end_layers(ends: pd.DataFrame, span: _Span) -> list[Any]:
 
 
 def _scales(rows: pd.DataFrame, span: _Span, height: float) -> list[Any]:
-    """Return the scales of the lines and of both axes."""
+    """Scales of the lines and of both axes."""
     slots = list(rows["slot"].cat.categories)
     n = len(slots)
     colours = [PALETTE[i % len(PALETTE)] for i in range(n)]
@@ -282,16 +290,16 @@ def _scales(rows: pd.DataFrame, span: _Span, height: float) -> list[Any]:
         p9.scale_shape_manual([_SHAPES[i % len(_SHAPES)] for i in range(n)], limits=slots),
         p9.scale_linetype_manual(line_types(n), limits=slots),
         p9.scale_x_continuous(
-            breaks=panels.axis_breaks((span.low, span.high + 1e-9), room),
+            breaks=axis_breaks((span.low, span.high + 1e-9), room),
             minor_breaks=[],
-            labels=panels.tick_texts,
+            labels=tick_texts,
             limits=(span.left, span.right),
             expand=(0, 0),
         ),
         p9.scale_y_continuous(
             breaks=up_breaks((span.bottom, span.top), height),
             minor_breaks=[],
-            labels=panels.tick_texts,
+            labels=tick_texts,
             limits=(span.bottom, span.top),
             expand=(0, 0),
         ),
@@ -299,18 +307,18 @@ def _scales(rows: pd.DataFrame, span: _Span, height: float) -> list[Any]:
 
 
 def _quantity(rows: pd.DataFrame, metric: str | None, names: Labels) -> str:
-    """Return the title of the vertical axis: what `labels` calls the estimate, else the metric's mean."""
+    """Title of the vertical axis: what `labels` calls the estimate, else the metric's mean."""
     given, own = names.column("estimate"), Labels().column("estimate")
     terms = distinct(rows, "term")
     return given if given != own else quantity(metric, str(terms[0]) if len(terms) == 1 else None, names)
 
 
 def _best_note(larger: bool) -> str:
-    """Return the sentence about the marks."""
+    """Sentence about the marks."""
     which = "largest" if larger else "smallest"
     return f"Large marks, numbers in brackets: threshold of the {which} value (the first of equal ones)."
 
 
 def _bars_note(rows: pd.DataFrame) -> str:
-    """Return the sentence about the bars, where there are some."""
-    return interval_note(rows) if panels.has_limits(rows).any() else ""
+    """Sentence about the bars, where there are some."""
+    return interval_note(rows) if has_limits(rows).any() else ""

@@ -139,17 +139,17 @@ def _covariates(scores: pd.DataFrame) -> Iterable[str]:
 
 
 def several(scores: pd.DataFrame, column: str) -> bool:
-    """Return whether a column is there and has more than one value."""
+    """Whether a column is there and has more than one value."""
     return column in scores.columns and scores[column].nunique() > 1
 
 
 def metric_order(scores: pd.DataFrame) -> list[str]:
-    """Return the metrics at hand, those of the registry first and in its order."""
+    """Metrics at hand, those of the registry first and in its order."""
     return Labels().order("metric", sorted(scores["metric"].astype(str).unique()))
 
 
 def run_analyses(scores: pd.DataFrame, settings: Settings) -> Analyses:
-    """Return every analysis that the columns of `scores` allow."""
+    """Every analysis that the columns of `scores` allow."""
     done = Analyses()
     done.watch(lambda: warn_of_range(scores, lambda row: f"scores, row {row + 1}"))
     by = [c for c in DEFAULT_BY if c in scores.columns]
@@ -218,12 +218,12 @@ def _run_contrasts(
 
 
 def _is_ratio(metric: str) -> bool:
-    """Return whether a percentage of a metric is known to mean something."""
+    """Whether a percentage of a metric is known to mean something."""
     return known_metric(metric) is not None and has_true_zero(metric)
 
 
 def _judged(decrease: pd.DataFrame, difference: pd.DataFrame) -> pd.DataFrame:
-    """Return decreases with the P values, their family and the verdicts of the differences."""
+    """Decreases with the P values, their family and the verdicts of the differences."""
     judged = ["statistic", "df", "p_value", "p_adjusted", "verdict", "test", "n_tests", "procedure"]
     judged = [c for c in judged if c in difference.columns]
     keys = list(difference.columns[: difference.columns.get_loc("term")])
@@ -319,17 +319,17 @@ def _run_covariates(done: Analyses, scores: pd.DataFrame, settings: Settings) ->
 
 
 def compared_methods(scores: pd.DataFrame, settings: Settings) -> pd.DataFrame:
-    """Return the scores of every method but the reference."""
+    """Scores of every method but the reference."""
     return scores if settings.reference is None else scores[scores["method"] != settings.reference]
 
 
 def repeated_patients(scores: pd.DataFrame) -> bool:
-    """Return whether a patient has several cases."""
+    """Whether a patient has several cases."""
     return "patient" in scores.columns and bool((scores.groupby("patient")["case"].nunique() > 1).any())
 
 
 def first_cases(scores: pd.DataFrame) -> pd.DataFrame:
-    """Return one score per patient (or case), since a correlation takes rows for independent.
+    """One score per patient (or case), since a correlation takes rows for independent.
 
     Of a patient's cases it is the first by id that has a score, for each method, metric and task; over
     seeds and readers of that case it is the mean.
@@ -344,6 +344,6 @@ def first_cases(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def _name(column: str) -> str:
-    """Return a column's name as a formula takes it."""
+    """Column's name as a formula takes it."""
     quote = "'" if '"' in column else '"'
     return column if column.isidentifier() else f"Q({quote}{column}{quote})"

@@ -30,12 +30,12 @@ from salstats.stats.advice import FEW_UNITS
 
 
 def _not_shown(what: str) -> str:
-    """Return what may not be concluded from a P value above the level."""
+    """What may not be concluded from a P value above the level."""
     return f"A {what} that was not shown to differ from 0 was not thereby shown to be 0."
 
 
 def slope_rows(frame: pd.DataFrame, settings: Settings) -> pd.DataFrame:
-    """Return the rows of covariates, with columns `covariate` and `outcome`; other terms stay out."""
+    """Rows of covariates, with columns `covariate` and `outcome`; other terms stay out."""
     terms = frame["term"].astype("str").map(_plain)
     covariates = set(settings.covariates) or {t for t in terms if t != INTERCEPT and not t.startswith("task")}
     rows = frame.assign(
@@ -45,13 +45,13 @@ def slope_rows(frame: pd.DataFrame, settings: Settings) -> pd.DataFrame:
 
 
 def _plain(name: str) -> str:
-    """Return a name of a formula without the quotes that an odd one needs."""
+    """Name of a formula without the quotes that an odd one needs."""
     quoted = re.fullmatch(r"\s*Q\(([\"'])(.*)\1\)\s*", name)
     return quoted[2] if quoted else name.strip()
 
 
 def of_gaps(rows: pd.DataFrame) -> np.ndarray:
-    """Return which slopes are of gaps to a reference, not of scores."""
+    """Which slopes are of gaps to a reference, not of scores."""
     if "reference" not in rows.columns:
         return np.zeros(len(rows), dtype=bool)
     gaps: np.ndarray = rows["reference"].notna().to_numpy()
@@ -59,7 +59,7 @@ def of_gaps(rows: pd.DataFrame) -> np.ndarray:
 
 
 def regression_sentences(frame: pd.DataFrame, settings: Settings, labels: Labels) -> tuple[str, ...]:
-    """Return how many slopes were shown to differ from 0, and these; of scores, then of gaps."""
+    """How many slopes were shown to differ from 0, and these; of scores, then of gaps."""
     rows = slope_rows(frame, settings)
     gaps = of_gaps(rows)
     found: list[str] = []
@@ -81,12 +81,12 @@ def regression_sentences(frame: pd.DataFrame, settings: Settings, labels: Labels
 
 
 def with_task(rows: pd.DataFrame) -> bool:
-    """Return whether the models have the task in them."""
+    """Whether the models have the task in them."""
     return bool(rows["formula"].astype("str").str.contains(r"[~+]\s*task\b").any())
 
 
 def slope_count(frame: pd.DataFrame, settings: Settings, labels: Labels) -> tuple[str, ...]:
-    """Return how many slopes of scores have a P value below the level, else of gaps."""
+    """How many slopes of scores have a P value below the level, else of gaps."""
     rows = slope_rows(frame, settings)
     gaps = of_gaps(rows)
     part = rows[gaps] if gaps.all() else rows[~gaps]
@@ -94,7 +94,7 @@ def slope_count(frame: pd.DataFrame, settings: Settings, labels: Labels) -> tupl
 
 
 def _count(rows: pd.DataFrame, settings: Settings, labels: Labels) -> str:
-    """Return how many slopes of one kind have a P value below the level."""
+    """How many slopes of one kind have a P value below the level."""
     p = p_values(rows, settings)
     n_tested, n_shown = int((~np.isnan(p)).sum()), int((p < 1 - settings.level).sum())
     of = "scores"
@@ -114,12 +114,12 @@ def _count(rows: pd.DataFrame, settings: Settings, labels: Labels) -> str:
 
 
 def _article(name: str) -> str:
-    """Return a P value's name with its article."""
+    """P value's name with its article."""
     return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"
 
 
 def _shown(rows: pd.DataFrame, settings: Settings, labels: Labels) -> list[str]:
-    """Return the slopes shown to differ from 0, one sentence per metric and covariate."""
+    """Slopes shown to differ from 0, one sentence per metric and covariate."""
     shown = rows[p_values(rows, settings) < 1 - settings.level]
     found = []
     for metric in labels.order("metric", shown["outcome"]):
@@ -131,7 +131,7 @@ def _shown(rows: pd.DataFrame, settings: Settings, labels: Labels) -> list[str]:
 
 
 def _slopes(rows: pd.DataFrame, settings: Settings, labels: Labels) -> str:
-    """Return the methods whose scores, or gaps, were higher or lower where one covariate was larger."""
+    """Methods whose scores, or gaps, were higher or lower where one covariate was larger."""
     covariate = column_words(str(rows["covariate"].iloc[0]), labels)
     metric = metric_words(str(rows["outcome"].iloc[0]), labels)
     digits = decimals(rows["estimate"])
@@ -152,7 +152,7 @@ def _slopes(rows: pd.DataFrame, settings: Settings, labels: Labels) -> str:
 
 
 def _slope_caveats(rows: pd.DataFrame, settings: Settings) -> list[str]:
-    """Return what has to be said of slopes that stand on little."""
+    """What has to be said of slopes that stand on little."""
     found = []
     untested = int(np.isnan(p_values(rows, settings)).sum())
     if 0 < untested < len(rows):
@@ -173,7 +173,7 @@ def _slope_caveats(rows: pd.DataFrame, settings: Settings) -> list[str]:
 
 
 def correlation_sentences(frame: pd.DataFrame, settings: Settings, labels: Labels) -> tuple[str, ...]:
-    """Return how far each metric's correlations range, and those shown to differ from 0."""
+    """How far each metric's correlations range, and those shown to differ from 0."""
     rows = frame[~pooled_rows(frame)]
     found = []
     for metric in labels.order("metric", rows["x"]):
@@ -185,7 +185,7 @@ def correlation_sentences(frame: pd.DataFrame, settings: Settings, labels: Label
 
 
 def _correlations(rows: pd.DataFrame, settings: Settings, labels: Labels) -> str:
-    """Return what the correlations of one metric are."""
+    """What the correlations of one metric are."""
     name = f"{str(rows['term'].iloc[0]).capitalize()}'s correlation"
     first, second = str(rows["x"].iloc[0]), str(rows["y"].iloc[0])
     of = f"of {metric_words(first, labels)} with {column_words(second, labels)}"
@@ -215,13 +215,13 @@ def _correlations(rows: pd.DataFrame, settings: Settings, labels: Labels) -> str
 
 
 def _kind_of_groups(rows: pd.DataFrame) -> str:
-    """Return what tells the rows of a frame apart, in the plural."""
+    """What tells the rows of a frame apart, in the plural."""
     apart = [c for c in ("method", "task") if c in rows.columns and rows[c].nunique() > 1]
     return f"{apart[0]}s" if len(apart) == 1 else "combinations of method and task"
 
 
 def _group(row: dict[str, object], rows: pd.DataFrame, labels: Labels) -> str:
-    """Return a method and task by what tells the rows apart."""
+    """Method and task by what tells the rows apart."""
     method = method_words(str(row["method"]), labels) if "method" in row else ""
     several = "task" in rows.columns and rows["task"].nunique() > 1
     task = labels.value("task", str(row["task"])) if several else ""
@@ -229,7 +229,7 @@ def _group(row: dict[str, object], rows: pd.DataFrame, labels: Labels) -> str:
 
 
 def auroc_sentences(frame: pd.DataFrame, settings: Settings, labels: Labels) -> tuple[str, ...]:
-    """Return the areas, task by task, and where they are undefined or hold 0.5."""
+    """Areas, task by task, and where they are undefined or hold 0.5."""
     rows = frame[~pooled_rows(frame)].reset_index(drop=True)
     tasks = [labels.value("task", t) for t in rows["task"]] if "task" in rows.columns else [""] * len(rows)
     name = f"The AUROC of {column_words(str(rows['predictor'].iloc[0]), labels)}{target_words(rows, labels)}"
@@ -263,7 +263,7 @@ def auroc_sentences(frame: pd.DataFrame, settings: Settings, labels: Labels) -> 
 
 
 def target_words(rows: pd.DataFrame, labels: Labels) -> str:
-    """Return what an area is for: the presence of the finding, or a column by its label."""
+    """What an area is for: the presence of the finding, or a column by its label."""
     response = str(rows["response"].iloc[0])
     if response == "label" and labels.column("label") == Labels().column("label"):
         return " for the presence of the finding"

@@ -17,7 +17,7 @@ NOT_EVIDENCE = (
 
 
 def caveats(frame: pd.DataFrame, settings: Settings) -> tuple[str, ...]:
-    """Return sentences on few units, missing limits, undefined replicates and intervals of width 0."""
+    """Sentences on few units, missing limits, undefined replicates and intervals of width 0."""
     defined = frame["estimate"].notna().to_numpy()
     if not {"conf_low", "conf_high"} <= set(frame.columns) or not defined.any():
         return ()
@@ -42,12 +42,12 @@ def caveats(frame: pd.DataFrame, settings: Settings) -> tuple[str, ...]:
 
 
 def _intervals(n: int, one: str, many: str) -> str:
-    """Return "The interval of 1 estimate has" or "The intervals of 3 estimates have"."""
+    """Text such as "The interval of 1 estimate has" or "The intervals of 3 estimates have"."""
     return f"The interval of 1 estimate {one}" if n == 1 else f"The intervals of {n} estimates {many}"
 
 
 def _few_units(frame: pd.DataFrame, given: np.ndarray, settings: Settings) -> list[str]:
-    """Return what to say where intervals rest on few units."""
+    """What to say where intervals rest on few units."""
     units = frame["n_units"].to_numpy(dtype=np.float64)
     resampled = frame["interval"].isin(BOOTSTRAP).to_numpy()
     few = given & (units < np.where(resampled, FEW_UNITS, FEW_FOR_T))
@@ -62,7 +62,7 @@ def _few_units(frame: pd.DataFrame, given: np.ndarray, settings: Settings) -> li
 
 
 def _without_limits(frame: pd.DataFrame, lost: np.ndarray, settings: Settings) -> list[str]:
-    """Return what to say where there is an estimate and no interval."""
+    """What to say where there is an estimate and no interval."""
     if not lost.any():
         return []
     single = (frame["n_units"].to_numpy()[lost] == 1).all()
@@ -73,7 +73,7 @@ def _without_limits(frame: pd.DataFrame, lost: np.ndarray, settings: Settings) -
 
 
 def _undefined_replicates(frame: pd.DataFrame, defined: np.ndarray, settings: Settings) -> list[str]:
-    """Return what to say where more than 1 % of the replicates are undefined."""
+    """What to say where more than 1 % of the replicates are undefined."""
     if "n_undefined" not in frame.columns:
         return []
     undefined = frame["n_undefined"].to_numpy(dtype=np.float64)

@@ -25,13 +25,11 @@ from salstats.display.report.wording import (
 )
 from salstats.display.text.format import counted, joined, level_text
 from salstats.display.text.labels import Labels
-
-_NOUNS = {"percent_decrease": "percentage decrease", "difference": "difference in mean score"}
-_PLURALS = {"percent_decrease": "percentage decreases", "difference": "differences in mean score"}
+from salstats.display.text.vocabulary import TERMS
 
 
 def contrast_sentences(frame: pd.DataFrame, settings: Settings, labels: Labels) -> tuple[str, ...]:
-    """Return the verdict on each method, metric by metric, and what has to be known to read them."""
+    """Verdict on each method, metric by metric, and what has to be known to read them."""
     found = [_rule(frame, settings)] if frame["estimate"].notna().any() else []
     for metric in labels.order("metric", frame["metric"]):
         of_metric = frame[frame["metric"] == metric]
@@ -44,7 +42,7 @@ def contrast_sentences(frame: pd.DataFrame, settings: Settings, labels: Labels) 
 
 
 def headline_sentences(frame: pd.DataFrame, settings: Settings, labels: Labels) -> tuple[str, ...]:
-    """Return one sentence per metric: all methods against the reference, averaged over tasks."""
+    """One sentence per metric: all methods against the reference, averaged over tasks."""
     found = []
     for metric in labels.order("metric", frame["metric"]):
         of_metric = frame[frame["metric"] == metric]
@@ -58,7 +56,7 @@ def headline_sentences(frame: pd.DataFrame, settings: Settings, labels: Labels) 
 
 
 def _rule(frame: pd.DataFrame, settings: Settings) -> str:
-    """Return by what rule a method is called worse or better, for the whole frame."""
+    """By what rule a method is called worse or better, for the whole frame."""
     level = f"{level_text(settings.level)}% confidence interval excludes 0"
     if not is_adjusted(frame, settings):
         return f"A difference is taken as shown where the {level}; nothing is adjusted for multiple tests."
@@ -70,20 +68,20 @@ def _rule(frame: pd.DataFrame, settings: Settings) -> str:
 
 
 def _criterion(frame: pd.DataFrame, settings: Settings) -> str:
-    """Return the same in two words, for a sentence that gives no P value."""
+    """Same in two words, for a sentence that gives no P value."""
     if is_adjusted(frame, settings):
         return f"{p_name(frame, settings)} < {alpha_text(settings.level, settings.style)}"
     return f"{level_text(settings.level)}% interval excluding 0, not adjusted"
 
 
 def _states(rows: pd.DataFrame) -> np.ndarray:
-    """Return each row's verdict, or "undefined" where there is no estimate."""
+    """Each row's verdict, or "undefined" where there is no estimate."""
     states: np.ndarray = rows["verdict"].astype("str").where(rows["estimate"].notna(), "undefined").to_numpy()
     return states
 
 
 def _headlines(frame: pd.DataFrame) -> pd.DataFrame | None:
-    """Return one row per method: the average over tasks, or the only task; None where there is neither."""
+    """One row per method: the average over tasks, or the only task; None where there is neither."""
     pooled = pooled_rows(frame)
     if "task" not in frame.columns or frame["task"][~pooled].nunique() == 1:
         return frame[~pooled]
@@ -92,22 +90,22 @@ def _headlines(frame: pd.DataFrame) -> pd.DataFrame | None:
 
 
 def _reference(frame: pd.DataFrame, labels: Labels) -> str:
-    """Return the reference inside a sentence."""
+    """Reference inside a sentence."""
     return method_words(str(frame["reference"].iloc[0]), labels)
 
 
 def _kind(frame: pd.DataFrame) -> str:
-    """Return which contrast a frame holds."""
+    """Which contrast a frame holds."""
     return str(frame["term"].iloc[0])
 
 
 def _digits(frame: pd.DataFrame) -> int:
-    """Return the decimals of a frame's estimates."""
+    """Decimals of a frame's estimates."""
     return 1 if _kind(frame) == "percent_decrease" else decimals(frame["estimate"])
 
 
 def _method(frame: pd.DataFrame, method: str, settings: Settings, labels: Labels) -> str:
-    """Return the verdict on one method and metric."""
+    """Verdict on one method and metric."""
     rows = frame[frame["method"] == method]
     pooled = pooled_rows(rows)
     start = f"On {metric_words(str(frame['metric'].iloc[0]), labels)}, "
@@ -124,7 +122,7 @@ def _method(frame: pd.DataFrame, method: str, settings: Settings, labels: Labels
 
 
 def _one(row: pd.DataFrame, frame: pd.DataFrame, settings: Settings, labels: Labels, place: str) -> str:
-    """Return the verdict on a single row, with its estimate."""
+    """Verdict on a single row, with its estimate."""
     method, reference = method_words(str(row["method"].iloc[0]), labels), _reference(frame, labels)
     state = _states(row)[0]
     if state == "undefined":
@@ -137,12 +135,12 @@ def _one(row: pd.DataFrame, frame: pd.DataFrame, settings: Settings, labels: Lab
 
 
 def _with_estimate(row: pd.DataFrame, frame: pd.DataFrame, settings: Settings) -> str:
-    """Return ", with a difference in mean score of 0.2 [...]" of a single row."""
-    return f", with a {_NOUNS[_kind(frame)]} of {estimate_texts(row, settings, _digits(frame))[0]}"
+    """Text such as ", with a difference in mean score of 0.2 [...]" of a single row."""
+    return f", with a {TERMS[_kind(frame)].noun} of {estimate_texts(row, settings, _digits(frame))[0]}"
 
 
 def _why_undefined(row: pd.DataFrame, reference: str) -> str:
-    """Return why there is no estimate."""
+    """Why there is no estimate."""
     if row["n_pairs"].iloc[0] == 0:
         return "no case had both scores"
     if row["reference_mean"].iloc[0] == 0:
@@ -151,12 +149,12 @@ def _why_undefined(row: pd.DataFrame, reference: str) -> str:
 
 
 def _by_task(rows: pd.DataFrame, frame: pd.DataFrame, settings: Settings, labels: Labels) -> list[str]:
-    """Return in how many tasks a method is worse or better, and in which no difference was shown."""
+    """In how many tasks a method is worse or better, and in which no difference was shown."""
     method, reference = method_words(str(rows["method"].iloc[0]), labels), _reference(frame, labels)
     metric, states = str(rows["metric"].iloc[0]), _states(rows)
     tasks = np.array([labels.value("task", t) for t in rows["task"]], dtype=object)
     n_tasks, n_defined = len(states), int((states != "undefined").sum())
-    noun, paired = _NOUNS[_kind(frame)], (rows["n_pairs"] > 0).to_numpy()
+    noun, paired = TERMS[_kind(frame)].noun, (rows["n_pairs"] > 0).to_numpy()
     if not paired.any():
         return [f"{method} could not be compared with {reference} in any task"]
     if not n_defined:
@@ -184,27 +182,27 @@ def _by_task(rows: pd.DataFrame, frame: pd.DataFrame, settings: Settings, labels
 
 
 def _of(n: int, n_tasks: int) -> str:
-    """Return "all 5 tasks", "both tasks" or "3 of 5 tasks"."""
+    """Text such as "all 5 tasks", "both tasks" or "3 of 5 tasks"."""
     if n == n_tasks:
         return "both tasks" if n == 2 else f"all {n} tasks"
     return f"{n} of {n_tasks} tasks"
 
 
 def _in(tasks: Sequence[str]) -> str:
-    """Return "in Edema and Consolidation", or "in 12 tasks"."""
+    """Text such as "in Edema and Consolidation", or "in 12 tasks"."""
     return f"in {listed(list(tasks), 'tasks')}"
 
 
 def _average(
     average: pd.DataFrame, tasks: pd.DataFrame, frame: pd.DataFrame, settings: Settings, labels: Labels
 ) -> list[str]:
-    """Return what holds averaged over tasks."""
+    """What holds averaged over tasks."""
     if average.empty or not (tasks["n_pairs"] > 0).any():
         return []
     over = "averaged over tasks" if (tasks["n_pairs"] > 0).all() else "averaged over the tasks with pairs"
     state = _states(average)[0]
     if state == "undefined":
-        return [f"the {_NOUNS[_kind(frame)]} averaged over tasks was undefined"]
+        return [f"the {TERMS[_kind(frame)].noun} averaged over tasks was undefined"]
     text = _with_estimate(average, frame, settings)
     if state == "inconclusive":
         return [f"{over}, no difference was shown{text}"]
@@ -213,17 +211,17 @@ def _average(
 
 
 def _range(rows: pd.DataFrame, frame: pd.DataFrame, settings: Settings, labels: Labels) -> list[str]:
-    """Return how far the estimates range over tasks, where there is no average of them."""
+    """How far the estimates range over tasks, where there is no average of them."""
     defined = rows[rows["estimate"].notna()]
     if len(defined) < 2:
         return []
     texts = estimate_texts(defined, settings, _digits(frame))
     tasks = [labels.value("task", t) for t in defined["task"]]
-    return [f"the {_PLURALS[_kind(frame)]} lay {between(texts, tasks, defined['estimate'], 'in')}"]
+    return [f"the {TERMS[_kind(frame)].nouns} lay {between(texts, tasks, defined['estimate'], 'in')}"]
 
 
 def _headline(rows: pd.DataFrame, frame: pd.DataFrame, settings: Settings, labels: Labels) -> str:
-    """Return all methods against the reference on one metric, in one sentence."""
+    """All methods against the reference on one metric, in one sentence."""
     order = labels.order("method", rows["method"])
     rows = rows.iloc[rows["method"].map(order.index).argsort(kind="stable").to_numpy()]
     metric, reference, states = str(frame["metric"].iloc[0]), _reference(frame, labels), _states(rows)
@@ -251,10 +249,10 @@ def _headline(rows: pd.DataFrame, frame: pd.DataFrame, settings: Settings, label
 def _methods_and_estimates(
     rows: pd.DataFrame, frame: pd.DataFrame, settings: Settings, labels: Labels
 ) -> tuple[str, str]:
-    """Return methods and their estimates; of many their number and the two extremes."""
+    """Methods and their estimates; of many their number and the two extremes."""
     texts = estimate_texts(rows, settings, _digits(frame))
     names = [method_words(m, labels) for m in rows["method"]]
-    noun, nouns = _NOUNS[_kind(frame)], _PLURALS[_kind(frame)]
+    noun, nouns = TERMS[_kind(frame)].noun, TERMS[_kind(frame)].nouns
     if len(names) == 1:
         return names[0], f"with a {noun} of {texts[0]}"
     if len(names) <= WRITTEN:
@@ -265,9 +263,9 @@ def _methods_and_estimates(
 
 
 def _notes(frame: pd.DataFrame, labels: Labels) -> list[str]:
-    """Return what a reader needs to read signs, directions and verdicts that are open."""
+    """What a reader needs to read signs, directions and verdicts that are open."""
     decrease = _kind(frame) == "percent_decrease"
-    reference, noun = _reference(frame, labels), _NOUNS[_kind(frame)]
+    reference, noun = _reference(frame, labels), TERMS[_kind(frame)].noun
     metrics = [str(m) for m in labels.order("metric", frame["metric"])]
     found = []
     if (_states(frame) == "inconclusive").any():

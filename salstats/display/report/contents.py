@@ -41,7 +41,7 @@ class Contents:
         self._numbers = {"Table": 0, "Figure": 0}
 
     def sections(self) -> tuple[Section, ...]:
-        """Return the sections for which there is something to show."""
+        """Sections for which there is something to show."""
         made = (
             self.cases(),
             self.means(),
@@ -53,7 +53,7 @@ class Contents:
         return tuple(section for section in made if section is not None)
 
     def cases(self) -> Section:
-        """Return the flow of cases and what the scores look like."""
+        """Flow of cases and what the scores look like."""
         return self._section(
             "cases",
             "Cases and scores",
@@ -79,7 +79,7 @@ class Contents:
         )
 
     def means(self) -> Section:
-        """Return the means of every metric, method and task."""
+        """Means of every metric, method and task."""
         metrics = self._names("metric", metric_order(self.scores))
         decrease, auroc = (self.done.frames.get(key) for key in ("decrease", "auroc"))
         ordered = {} if decrease is None else {"decrease": decrease}
@@ -124,7 +124,7 @@ class Contents:
         )
 
     def contrasts(self) -> Section | None:
-        """Return how the methods compare with the reference."""
+        """How the methods compare with the reference."""
         if self.settings.reference is None:
             return None
         reference = method_words(self.settings.reference, self.labels).removeprefix("the ")
@@ -160,7 +160,7 @@ class Contents:
         )
 
     def confidence(self) -> Section | None:
-        """Return how scores go with the model's confidence."""
+        """How scores go with the model's confidence."""
         if not {"auroc", "correlation", "confidence"} & set(self.done.frames):
             return None
         compared = compared_methods(self.scores, self.settings)
@@ -199,7 +199,7 @@ class Contents:
         )
 
     def covariates(self) -> Section | None:
-        """Return what goes with better or worse scores."""
+        """What goes with better or worse scores."""
         if not {"covariates", "regression"} & set(self.done.frames):
             return None
         return self._section(
@@ -234,7 +234,7 @@ class Contents:
         )
 
     def examples(self) -> Section | None:
-        """Return some cases to look at."""
+        """Some cases to look at."""
         if self.shown is None:
             return None
         shown, compared = self.shown, compared_methods(self.scores, self.settings)
@@ -265,7 +265,7 @@ class Contents:
         )
 
     def _once(self) -> str:
-        """Return which rows correlations rest on."""
+        """Which rows correlations rest on."""
         if not repeated_patients(self.scores):
             return "One row per case."
         return "One case per patient: the first, by identifier, of those with a score."
@@ -276,11 +276,11 @@ class Contents:
         return several(self.scores, "task")
 
     def _names(self, column: str, values: Iterable[str]) -> list[str]:
-        """Return labels of values."""
+        """Labels of values."""
         return [self.labels.value(column, v) for v in values]
 
     def _section(self, key: str, title: str, spoken: Iterable[str], items: list[Item | None]) -> Section:
-        """Return a section with the sentences of its frames and the items that could be made."""
+        """Section with the sentences of its frames and the items that could be made."""
         sentences: list[str] = []
         for name in spoken:
             frame = self.done.frames.get(name)
@@ -311,7 +311,7 @@ class Contents:
         alt: str = "",
         call: str = "",
     ) -> Item | None:
-        """Return one table or figure; None where its analysis was not run or it cannot be shown."""
+        """One table or figure; None where its analysis was not run or it cannot be shown."""
         if source is not None and source not in self.done.frames:
             return None
         try:
@@ -337,7 +337,7 @@ class Contents:
 
 
 def without_caption(figure: p9.ggplot) -> tuple[p9.ggplot, str]:
-    """Return a figure without its caption and as much lower, and the caption as one line.
+    """Figure without its caption and as much lower, and the caption as one line.
 
     A journal sets captions itself; the page has them beside the figure.
     """

@@ -21,12 +21,12 @@ _FIGURE_SUFFIXES = (".pdf", ".png")
 
 
 def check_folder(folder: Path, *, overwrite: bool) -> Path:
-    """Return the real path of a folder that may be made, or replaced with what an earlier report made."""
+    """Real path of a folder that may be made, or replaced with what an earlier report made."""
     return checked_folder(folder, written=_written, own=_SUBFOLDERS, overwrite=overwrite)
 
 
 def _written(folder: Path) -> set[str]:
-    """Return the names of the files that a report wrote into a folder, as its manifest lists them."""
+    """Names of the files that a report wrote into a folder, as its manifest lists them."""
     try:
         listed = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["files"]
         return {MANIFEST, *map(str, listed)}

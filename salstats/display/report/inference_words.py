@@ -36,7 +36,7 @@ _PROCEDURES = {
 
 
 def interval_words(kind: str, nouns: Sequence[str], settings: Settings) -> str:
-    """Return how the intervals of means and contrasts were made; `nouns` say of what."""
+    """How the intervals of means and contrasts were made; `nouns` say of what."""
     record = find_interval(kind)
     assert record is not None
     text = record.note.format(unit=unit_words(settings.unit)[0])
@@ -44,7 +44,7 @@ def interval_words(kind: str, nouns: Sequence[str], settings: Settings) -> str:
 
 
 def p_value_words(test: str, settings: Settings) -> str:
-    """Return how the P values of comparisons were obtained."""
+    """How the P values of comparisons were obtained."""
     one = unit_words(settings.unit)[0]
     above = count_text(settings.n_replicates + 1)
     texts = {
@@ -65,7 +65,7 @@ def p_value_words(test: str, settings: Settings) -> str:
 
 
 def adjustment(tables: Mapping[str, pd.DataFrame], settings: Settings, *, again: bool = False) -> str:
-    """Return how the P values of tables were adjusted, and what their families are.
+    """How the P values of tables were adjusted, and what their families are.
 
     `tables` are the frames by what their rows are called, in the plural; `again` where the procedure has
     been described before.
@@ -87,7 +87,7 @@ def adjustment(tables: Mapping[str, pd.DataFrame], settings: Settings, *, again:
 
 
 def _family(noun: str, table: pd.DataFrame) -> str:
-    """Return a family of tests: "the 24 differences"."""
+    """Family of tests: "the 24 differences"."""
     tested = int(table["p_adjusted"].notna().sum())
     size = int(table["n_tests"].max()) if "n_tests" in table.columns else tested
     if size == tested:
@@ -96,7 +96,7 @@ def _family(noun: str, table: pd.DataFrame) -> str:
 
 
 def taken_as_shown(frame: pd.DataFrame, settings: Settings) -> str:
-    """Return when a difference was taken as shown."""
+    """When a difference was taken as shown."""
     rule = f"A difference was taken as shown where its {level_text(settings.level)}% interval excluded 0"
     if is_adjusted(frame, settings):
         rule += f" and its {p_name(frame, settings)} was below {alpha_text(settings.level, settings.style)}"
@@ -106,7 +106,7 @@ def taken_as_shown(frame: pd.DataFrame, settings: Settings) -> str:
 
 
 def errors_of_slopes(table: pd.DataFrame, settings: Settings) -> list[str]:
-    """Return how the standard errors, P values and intervals of slopes were made."""
+    """How the standard errors, P values and intervals of slopes were made."""
     one, many = unit_words(settings.unit)
     kinds = dict.fromkeys(table["errors"].astype("str"))
     texts = {

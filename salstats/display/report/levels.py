@@ -24,7 +24,7 @@ from salstats.stats.case_flow import DEFINED, FILE, PAIRS, ROWS
 
 
 def count_sentences(flow: pd.DataFrame, settings: Settings, labels: Labels) -> tuple[str, ...]:
-    """Return what there was: cases, units, scores, those that are undefined, complete pairs."""
+    """What there was: cases, units, scores, those that are undefined, complete pairs."""
     file = flow[flow["stage"] == FILE].iloc[0]
     left = flow[~flow["excluded"].astype(bool)]
     branches = left[left["stage"] == ROWS]
@@ -61,7 +61,7 @@ def count_sentences(flow: pd.DataFrame, settings: Settings, labels: Labels) -> t
 
 
 def undefined_scores(flow: pd.DataFrame) -> tuple[pd.Series, int]:
-    """Return how many scores are undefined by each reason, and how many rows are of absent findings."""
+    """How many scores are undefined by each reason, and how many rows are of absent findings."""
     lost = flow[flow["excluded"].astype(bool) & (flow["stage"] == DEFINED)]
     n_rows = lost.groupby("reason", sort=False)["n_rows"].sum().sort_values(ascending=False, kind="stable")
     absent = n_rows.index.isin(NOTHING_THERE)
@@ -70,7 +70,7 @@ def undefined_scores(flow: pd.DataFrame) -> tuple[pd.Series, int]:
 
 
 def _undefined(by_reason: pd.Series, total: int) -> str:
-    """Return how many scores are undefined, and the reasons where there are any but the plain one."""
+    """How many scores are undefined, and the reasons where there are any but the plain one."""
     n = int(by_reason.sum())
     if not n:
         return "No score was undefined."
@@ -82,7 +82,7 @@ def _undefined(by_reason: pd.Series, total: int) -> str:
 
 
 def mean_sentences(frame: pd.DataFrame, settings: Settings, labels: Labels) -> tuple[str, ...]:
-    """Return each metric's mean of every method, averaged over tasks where there are several."""
+    """Each metric's mean of every method, averaged over tasks where there are several."""
     written = [
         text
         for metric in labels.order("metric", frame["metric"])
@@ -92,7 +92,7 @@ def mean_sentences(frame: pd.DataFrame, settings: Settings, labels: Labels) -> t
 
 
 def _metric_means(metric: str, frame: pd.DataFrame, settings: Settings, labels: Labels) -> list[str]:
-    """Return the means of one metric; without an average over tasks, how far they range over them."""
+    """Means of one metric; without an average over tasks, how far they range over them."""
     digits = decimals(frame["estimate"])
     pooled = pooled_rows(frame)
     methods = labels.order("method", frame["method"])
@@ -121,14 +121,14 @@ def _metric_means(metric: str, frame: pd.DataFrame, settings: Settings, labels: 
 
 
 def _averaged(name: str, frame: pd.DataFrame, pooled: np.ndarray) -> str:
-    """Return the start of a sentence on averages over tasks, with their number where it is the same."""
+    """Start of a sentence on averages over tasks, with their number where it is the same."""
     tasks = frame[~pooled & frame["estimate"].notna().to_numpy()].groupby("method")["task"].nunique()
     over = f"{tasks.iloc[0]} tasks" if tasks.nunique() == 1 and tasks.iloc[0] > 1 else "tasks"
     return f"On {name}, the mean score averaged over {over} was"
 
 
 def _different_tasks(frame: pd.DataFrame, pooled: np.ndarray, labels: Labels) -> list[str]:
-    """Return which methods lack scores in which tasks, where averages are not over the same ones."""
+    """Which methods lack scores in which tasks, where averages are not over the same ones."""
     if not pooled.any():
         return []
     single = frame[~pooled]
@@ -148,7 +148,7 @@ def _different_tasks(frame: pd.DataFrame, pooled: np.ndarray, labels: Labels) ->
 def _ranges(
     name: str, rows: pd.DataFrame, method: str, settings: Settings, labels: Labels, digits: int
 ) -> str:
-    """Return how far a method's means range over tasks."""
+    """How far a method's means range over tasks."""
     words = method_words(method, labels)
     defined = rows[rows["estimate"].notna()]
     if defined.empty:

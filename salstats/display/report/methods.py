@@ -48,7 +48,7 @@ _COMPUTED_WITH = {"numpy": "NumPy", "pandas": "pandas", "scipy": "SciPy"}
 def methods_text(
     settings: Settings, *, frames: Mapping[str, pd.DataFrame], labels: Labels
 ) -> tuple[str, ...]:
-    """Return the paragraphs of a paper's section on statistical analysis.
+    """Paragraphs of a paper's section on statistical analysis.
 
     Only what was run is told, which follows from the frames.
 
@@ -76,7 +76,7 @@ def methods_text(
 
 
 def _outcomes(frames: Mapping[str, pd.DataFrame], settings: Settings, labels: Labels) -> list[str]:
-    """Return what was measured, on what, and what was done with undefined scores."""
+    """What was measured, on what, and what was done with undefined scores."""
     frame = next((frames[k] for k in ("describe", "means", "decrease", "difference") if k in frames), None)
     found = []
     if frame is not None:
@@ -89,7 +89,7 @@ def _outcomes(frames: Mapping[str, pd.DataFrame], settings: Settings, labels: La
 
 
 def _metric(metric: str, frame: pd.DataFrame, labels: Labels) -> str:
-    """Return a metric with its range and direction."""
+    """Metric with its range and direction."""
     known = known_metric(metric)
     if known is None:
         return f"{metric_words(metric, labels)} (taken as given; no direction was assumed)"
@@ -103,7 +103,7 @@ def _metric(metric: str, frame: pd.DataFrame, labels: Labels) -> str:
 
 
 def _range(metric: Metric) -> str:
-    """Return the values that a metric can take."""
+    """Values that a metric can take."""
     if np.isinf(metric.low):
         return "any value"
     return (
@@ -114,7 +114,7 @@ def _range(metric: Metric) -> str:
 
 
 def _unit(frames: Mapping[str, pd.DataFrame], settings: Settings) -> str:
-    """Return the unit of analysis and why it is that."""
+    """Unit of analysis and why it is that."""
     one, many = unit_words(settings.unit)
     models = " and formed one cluster in regressions" if "regression" in frames else ""
     kept = f"were kept together when {many} were resampled"
@@ -137,7 +137,7 @@ def _unit(frames: Mapping[str, pd.DataFrame], settings: Settings) -> str:
 
 
 def _missing(frames: Mapping[str, pd.DataFrame]) -> list[str]:
-    """Return what was done with undefined scores, and how many there were."""
+    """What was done with undefined scores, and how many there were."""
     counts, why = None, ""
     if "flow" in frames:
         flow = frames["flow"]
@@ -167,14 +167,14 @@ _NONE_IMPUTED = "; none was imputed"
 
 
 def _imputed(frames: Mapping[str, pd.DataFrame]) -> str:
-    """Return whether scores were put in the place of undefined ones before."""
+    """Whether scores were put in the place of undefined ones before."""
     if any("undefined" in frame.columns and frame["undefined"].notna().any() for frame in frames.values()):
         return "; masks that mark nothing had been given the worst score (0, or the image's diagonal)"
     return _NONE_IMPUTED
 
 
 def _means(frames: Mapping[str, pd.DataFrame], settings: Settings, labels: Labels) -> list[str]:
-    """Return how means, their averages over tasks and their intervals were made."""
+    """How means, their averages over tasks and their intervals were made."""
     keys = [k for k in ("means", "decrease", "difference") if k in frames]
     found = []
     averaged = any(pooled_rows(frames[k]).any() for k in keys)
@@ -202,14 +202,14 @@ def _means(frames: Mapping[str, pd.DataFrame], settings: Settings, labels: Label
 
 
 def _several_tasks(frame: pd.DataFrame) -> bool:
-    """Return whether a frame has more than one task, averages apart."""
+    """Whether a frame has more than one task, averages apart."""
     return "task" in frame.columns and frame["task"][~pooled_rows(frame)].nunique() > 1
 
 
 def _resampling(
     frames: Mapping[str, pd.DataFrame], keys: list[str], settings: Settings, averaged: bool
 ) -> list[str]:
-    """Return how units were resampled, and what became of undefined replicates."""
+    """How units were resampled, and what became of undefined replicates."""
     many = unit_words(settings.unit)[1]
     cited = " (Field and Welsh 2007)" if settings.unit != "case" else ""
     found = [
@@ -230,7 +230,7 @@ def _resampling(
 
 
 def _contrasts(frames: Mapping[str, pd.DataFrame], settings: Settings, labels: Labels) -> list[str]:
-    """Return how methods were compared with the reference."""
+    """How methods were compared with the reference."""
     keys = [k for k in ("decrease", "difference") if k in frames]
     if not keys:
         return []
@@ -255,7 +255,7 @@ def _contrasts(frames: Mapping[str, pd.DataFrame], settings: Settings, labels: L
 
 
 def _decrease(frames: Mapping[str, pd.DataFrame], reference: str, labels: Labels) -> list[str]:
-    """Return what a percentage decrease is, and of which metrics it was taken."""
+    """What a percentage decrease is, and of which metrics it was taken."""
     frame = frames["decrease"]
     found = [
         f"The percentage decrease was 100 {TIMES} (R {MINUS} M) / R, with R the mean score of {reference} "
@@ -274,7 +274,7 @@ def _decrease(frames: Mapping[str, pd.DataFrame], reference: str, labels: Labels
 
 
 def _figures(frames: Mapping[str, pd.DataFrame], settings: Settings, labels: Labels) -> list[str]:
-    """Return how distributions are shown, where that needs saying."""
+    """How distributions are shown, where that needs saying."""
     found = []
     if "confidence" in frames:
         frame = frames["confidence"]
@@ -292,7 +292,7 @@ def _figures(frames: Mapping[str, pd.DataFrame], settings: Settings, labels: Lab
 
 
 def _software(frames: Mapping[str, pd.DataFrame], settings: Settings, labels: Labels) -> list[str]:
-    """Return what it was computed with."""
+    """What it was computed with."""
     found = versions()
     packages = joined([f"{name} {found[key]}" for key, name in _COMPUTED_WITH.items() if key in found])
     return [

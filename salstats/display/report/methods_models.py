@@ -21,7 +21,7 @@ from salstats.stats.intervals import find_interval
 
 
 def regression_methods(frames: Mapping[str, pd.DataFrame], settings: Settings, labels: Labels) -> list[str]:
-    """Return the models of scores, and of gaps to the reference, on covariates."""
+    """Models of scores, and of gaps to the reference, on covariates."""
     if "regression" not in frames:
         return []
     rows = slope_rows(frames["regression"], settings)
@@ -53,7 +53,7 @@ def regression_methods(frames: Mapping[str, pd.DataFrame], settings: Settings, l
 
 
 def _models(rows: pd.DataFrame, of_scores: np.ndarray, settings: Settings, labels: Labels) -> str:
-    """Return which models were fitted."""
+    """Which models were fitted."""
     present = list(dict.fromkeys([*(c for c in settings.covariates if c in set(rows["covariate"]))]))
     present += [c for c in dict.fromkeys(rows["covariate"]) if c not in present]
     what = "Scores" if of_scores.any() else "Gaps to the reference"
@@ -70,7 +70,7 @@ def _models(rows: pd.DataFrame, of_scores: np.ndarray, settings: Settings, label
 
 
 def _binary(frames: Mapping[str, pd.DataFrame], outcomes: set[str], labels: Labels) -> list[str]:
-    """Return the outcomes whose scores are all 0 or 1."""
+    """Outcomes whose scores are all 0 or 1."""
     if "describe" not in frames:
         return []
     table = frames["describe"]
@@ -80,12 +80,12 @@ def _binary(frames: Mapping[str, pd.DataFrame], outcomes: set[str], labels: Labe
 
 
 def confidence_methods(frames: Mapping[str, pd.DataFrame], settings: Settings, labels: Labels) -> list[str]:
-    """Return how correlations with the model's confidence and its ROC curves were taken."""
+    """How correlations with the model's confidence and its ROC curves were taken."""
     return [*_rank_correlations(frames, settings, labels), *_areas(frames, settings, labels)]
 
 
 def _rank_correlations(frames: Mapping[str, pd.DataFrame], settings: Settings, labels: Labels) -> list[str]:
-    """Return how correlations were taken."""
+    """How correlations were taken."""
     if "correlation" not in frames:
         return []
     frame = frames["correlation"]
@@ -117,14 +117,14 @@ def _rank_correlations(frames: Mapping[str, pd.DataFrame], settings: Settings, l
 
 
 def _fisher(frame: pd.DataFrame) -> str:
-    """Return the standard error on Fisher's z scale."""
+    """Standard error on Fisher's z scale."""
     record = find_interval(frame["interval"].iloc[0], frame["term"].iloc[0])
     assert record is not None
     return record.note
 
 
 def _areas(frames: Mapping[str, pd.DataFrame], settings: Settings, labels: Labels) -> list[str]:
-    """Return how areas under ROC curves and their intervals were computed."""
+    """How areas under ROC curves and their intervals were computed."""
     if "auroc" not in frames:
         return []
     frame = frames["auroc"]
@@ -158,5 +158,5 @@ def _areas(frames: Mapping[str, pd.DataFrame], settings: Settings, labels: Label
 
 
 def _adjusted_before(frames: Mapping[str, pd.DataFrame], keys: Iterable[str], settings: Settings) -> bool:
-    """Return whether P values of one of these frames were adjusted."""
+    """Whether P values of one of these frames were adjusted."""
     return any(is_adjusted(frames[k], settings) for k in keys if k in frames)

@@ -30,7 +30,7 @@ def render_page(
     figures: Mapping[str, bytes],
     files: Mapping[str, Sequence[str]],
 ) -> str:
-    """Return a report as one HTML page with everything it shows inside.
+    """Report as one HTML page with everything it shows inside.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class _Part:
 
 
 def _head(title: str) -> Markup:
-    """Return the page's head, with the policy of what it may load."""
+    """Page's head, with the policy of what it may load."""
     style, script = _asset("page.css"), _asset("page.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return element(
@@ -101,12 +101,12 @@ def _head(title: str) -> Markup:
 
 
 def _asset(name: str) -> str:
-    """Return a file of this package as text."""
+    """File of this package as text."""
     return package_files("salstats.display.report").joinpath(name).read_text(encoding="utf-8")
 
 
 def _masthead(report: Report) -> Markup:
-    """Return the head of the page: its title, what made it from what, and the choice of colours."""
+    """Head of the page: its title, what made it from what, and the choice of colours."""
     source = dict(report.provenance).get(INPUT)
     made = [f"salstats {salstats.__version__}"]
     made += [f"made from {source}"] if source not in (None, MISSING) else []
@@ -120,7 +120,7 @@ def _masthead(report: Report) -> Markup:
 
 
 def _contents(parts: Sequence[_Part]) -> Markup:
-    """Return the table of contents: parts, and under them their tables and figures."""
+    """Table of contents: parts, and under them their tables and figures."""
     entries = [
         element(
             "li",
@@ -138,13 +138,13 @@ def _contents(parts: Sequence[_Part]) -> Markup:
 
 
 def _contents_item(item: Item) -> Markup:
-    """Return a table's or figure's entry in the contents: its number, its title for a hint."""
+    """Table's or figure's entry in the contents: its number, its title for a hint."""
     link = element("a", item.number, href=f"#{item_anchor(item)}", title=item.title)
     return element("li", link, " ")
 
 
 def _main(parts: Sequence[_Part]) -> Markup:
-    """Return the parts of the page, each under its heading."""
+    """Parts of the page, each under its heading."""
     sections = [
         element(
             "section",
@@ -159,13 +159,13 @@ def _main(parts: Sequence[_Part]) -> Markup:
 
 
 def _footer() -> Markup:
-    """Return what stands at the end of the page."""
+    """What stands at the end of the page."""
     text = f"Written by salstats {salstats.__version__}. Everything shown is inside this file."
     return element("footer", element("p", text))
 
 
 def _summary(report: Report) -> _Part:
-    """Return the main results, what was counted, and whether there is anything to heed."""
+    """Main results, what was counted, and whether there is anything to heed."""
     n_warnings = len(report.warnings)
     heed = element(
         "p",
@@ -190,7 +190,7 @@ def _section(
     figures: Mapping[str, bytes],
     files: Mapping[str, Sequence[str]],
 ) -> _Part:
-    """Return one part of the results: its sentences, then its tables and figures."""
+    """One part of the results: its sentences, then its tables and figures."""
     anchor = f"section-{section.key}"
     name = f"{anchor}-text"
     sentences = [[element("span", linked(text), class_="sentence"), " "] for text in section.sentences]
@@ -201,14 +201,14 @@ def _section(
 
 
 def _methods(report: Report) -> _Part:
-    """Return the paragraphs of the Methods section."""
+    """Paragraphs of the Methods section."""
     paragraphs = element("div", lines(*(element("p", linked(p)) for p in report.methods)), id="methods-text")
     copy = tools(copy_button("methods-text", "Copy text", "Methods"))
     return _Part("methods", "Methods", lines(paragraphs, copy))
 
 
 def _warnings(report: Report) -> _Part:
-    """Return what the analyses warned of."""
+    """What the analyses warned of."""
     if not report.warnings:
         return _Part("warnings", "Warnings", element("p", "The analyses gave no warnings."))
     warned = element("ul", (element("li", linked(w)) for w in report.warnings), class_="warnings")
@@ -216,7 +216,7 @@ def _warnings(report: Report) -> _Part:
 
 
 def _not_covered(report: Report) -> _Part:
-    """Return what guidelines ask for and this report does not give, one guideline after the other."""
+    """What guidelines ask for and this report does not give, one guideline after the other."""
     guidelines = list(dict.fromkeys(guideline for guideline, _, _ in report.not_covered))
     bodies = [
         element(
@@ -238,7 +238,7 @@ def _not_covered(report: Report) -> _Part:
 
 
 def _provenance(report: Report) -> _Part:
-    """Return settings, versions and the input's checksum."""
+    """Settings, versions and the input's checksum."""
     rows = (
         element("tr", element("th", name, scope="row"), element("td", linked(value)))
         for name, value in report.provenance

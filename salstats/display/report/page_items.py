@@ -8,8 +8,7 @@ from urllib.parse import quote
 from salstats.display.export.table_html import html_table
 from salstats.display.export.table_rows import Rows
 from salstats.display.export.table_widths import columns_of
-from salstats.display.plots.panels import MM_PER_PT
-from salstats.display.plots.theme import MM_PER_INCH
+from salstats.display.plots.theme import MM_PER_INCH, MM_PER_PT
 from salstats.display.report.model import Item
 from salstats.display.report.page_pieces import copy_button, linked, scrolling, tools
 from salstats.display.text.markup import Markup, element, lines
@@ -25,7 +24,7 @@ _PRINT_PT, _SMALLEST_PT = 8.0, 5.0
 
 
 def item_anchor(item: Item) -> str:
-    """Return the page-wide name of a table or figure; both may have the same key."""
+    """Page-wide name of a table or figure; both may have the same key."""
     return f"{'table' if item.is_table else 'figure'}-{item.key}"
 
 
@@ -35,7 +34,7 @@ def item_block(
     figures: Mapping[str, bytes],
     files: Mapping[str, Sequence[str]],
 ) -> Markup:
-    """Return a table or figure with its number, title, caption and tools."""
+    """Table or figure with its number, title, caption and tools."""
     shown = _table(item, tables[item.key]) if item.is_table else _picture(item, figures[item.key])
     sheet = _sheet(tables[item.key]) if item.is_table else {}
     content = lines(shown, _tools(item, files.get(item.key, ())))
@@ -43,22 +42,22 @@ def item_block(
 
 
 def _heading(item: Item) -> Markup:
-    """Return the number and title of a table or figure."""
+    """Number and title of a table or figure."""
     return element("h3", element("span", f"{item.number}.", class_="number"), " ", item.title)
 
 
 def _label(item: Item) -> str:
-    """Return the number and title of a table or figure as plain text."""
+    """Number and title of a table or figure as plain text."""
     return f"{item.number}: {item.title}"
 
 
 def _captions(*texts: str) -> list[Markup]:
-    """Return what is said below the title of a table or figure."""
+    """What is said below the title of a table or figure."""
     return [element("p", linked(text)) for text in texts if text]
 
 
 def _table(item: Item, rows: Rows) -> Markup:
-    """Return a table under its number and title, in a region of its own that scrolls sideways."""
+    """Table under its number and title, in a region of its own that scrolls sideways."""
     anchor = item_anchor(item)
     html = Markup(html_table(rows, identifier=anchor))
     caption = element("figcaption", _heading(item), _captions(rows.subtitle, item.caption))
@@ -66,7 +65,7 @@ def _table(item: Item, rows: Rows) -> Markup:
 
 
 def _sheet(rows: Rows) -> dict[str, str]:
-    """Return the attributes that turn a wide table's sheet in print, and make its type smaller."""
+    """Cell in which a line may end before an interval, but not inside it."""
     ems = sum(column.numbers + 1 for column in columns_of(rows))
     if ems * _PRINT_PT * MM_PER_PT <= _UPRIGHT_MM:
         return {}
@@ -75,7 +74,7 @@ def _sheet(rows: Rows) -> dict[str, str]:
 
 
 def _picture(item: Item, png: bytes) -> Markup:
-    """Return a figure with its number, title and caption below it."""
+    """Figure with its number, title and caption below it."""
     anchor = item_anchor(item)
     width, height, width_mm = _png_size(png)
     shown = width_mm * _PIXELS_PER_MM * _ENLARGED
@@ -93,7 +92,7 @@ def _picture(item: Item, png: bytes) -> Markup:
 
 
 def _png_size(png: bytes) -> tuple[int, int, float]:
-    """Return a PNG's width and height in pixels and its width in mm, at 300 dpi where it does not say."""
+    """PNG's width and height in pixels and its width in mm, at 300 dpi where it does not say."""
     width, height = struct.unpack(">II", png[16:24])
     per_metre = 300 / _METRES_PER_INCH
     at = png.find(b"pHYs", 0, png.find(b"IDAT"))
@@ -103,7 +102,7 @@ def _png_size(png: bytes) -> tuple[int, int, float]:
 
 
 def _tools(item: Item, paths: Sequence[str]) -> Markup:
-    """Return what can be done with a table or figure: copy, enlarge, its files, its Python call."""
+    """What can be done with a table or figure: copy, enlarge, its files, its Python call."""
     anchor = item_anchor(item)
     if item.is_table:
         buttons = [copy_button(anchor, "Copy table", item.number, table=True)]
@@ -115,7 +114,7 @@ def _tools(item: Item, paths: Sequence[str]) -> Markup:
 
 
 def _file_links(item: Item, paths: Sequence[str]) -> Iterator[Markup]:
-    """Return links to the files of a table or figure; the frame behind it is named as such."""
+    """Links to the files of a table or figure; the frame behind it is named as such."""
     for path in paths:
         suffix = path.rpartition(".")[2]
         name = _FILE_NAMES.get(suffix.lower(), suffix.upper())
@@ -125,7 +124,7 @@ def _file_links(item: Item, paths: Sequence[str]) -> Iterator[Markup]:
 
 
 def _call(item: Item) -> Markup:
-    """Return the Python call behind a table or figure, folded away."""
+    """Python call behind a table or figure, folded away."""
     name, label = f"{item_anchor(item)}-call", f"Call of {item.number}"
     return element(
         "details",

@@ -10,7 +10,7 @@ _DOI = re.compile(r"(?:https://doi\.org/|doi:\s?)(10\.\d{4,9}/[^\s<>\"]*[^\s<>\"
 
 
 def linked(text: str) -> Markup:
-    """Return a text with its DOIs as links.
+    """Text with its DOIs as links.
 
     Examples
     --------
@@ -27,17 +27,17 @@ def linked(text: str) -> Markup:
 
 
 def scrolling(content: Markup, label: str, class_: str = "scroll") -> Markup:
-    """Return a region that scrolls by itself and that the keyboard can reach."""
+    """Region that scrolls by itself and that the keyboard can reach."""
     return element("div", content, class_=class_, role="region", tabindex=0, aria_label=label)
 
 
 def tools(*children: Child) -> Markup:
-    """Return a row of what can be done with the thing above it."""
+    """Row of what can be done with the thing above it."""
     return element("div", *children, class_="tools")
 
 
 def copy_button(target: str, text: str, what: str, *, table: bool = False) -> Markup:
-    """Return the button that puts the text of an element, or a table, on the clipboard.
+    """Button that puts the text of an element, or a table, on the clipboard.
 
     `what` names it once it is copied.
     """

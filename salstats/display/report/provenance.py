@@ -23,7 +23,7 @@ _CHUNK = 1 << 20
 
 
 def file_digest(path: str | os.PathLike[str]) -> str:
-    """Return the SHA-256 of a file, as `sha256sum` prints it.
+    """SHA-256 of a file, as `sha256sum` prints it.
 
     Parameters
     ----------
@@ -80,12 +80,12 @@ class _Digest:
         return len(text)
 
     def hexdigest(self) -> str:
-        """Return the digest of all that was written."""
+        """Digest of all that was written."""
         return self._digest.hexdigest()
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of salstats, Python and the packages that a report rests on."""
+    """Versions of salstats, Python and the packages that a report rests on."""
     found = {"salstats": salstats.__version__, "Python": platform.python_version()}
     for name in PACKAGES:
         try:
@@ -104,7 +104,7 @@ def provenance_rows(
     *,
     when: datetime | None = None,
 ) -> tuple[tuple[str, str], ...]:
-    """Return the rows of the report's last table.
+    """Rows of the report's last table.
 
     Nothing here tells the machine, the user or a folder, and the time only where it is given: the same
     input gives the same rows.

@@ -60,7 +60,7 @@ def settled(scores: pd.DataFrame, choices: Choices) -> tuple[pd.DataFrame, Setti
 
 
 def chosen_rows(scores: pd.DataFrame, only: Mapping[str, Any] | None) -> pd.DataFrame:
-    """Return the rows that have the chosen value in each chosen column."""
+    """Rows that have the chosen value in each chosen column."""
     for column, value in (only or {}).items():
         check_columns(scores, [column])
         kept = scores[column].astype(str) == str(value)
@@ -100,7 +100,7 @@ def check_units(scores: pd.DataFrame) -> None:
 def reference_first(
     labels: Mapping[str, Any] | None, reference: str | None, scores: pd.DataFrame | None = None
 ) -> Labels:
-    """Return labels in which the reference leads the methods, unless the user ordered them."""
+    """Labels in which the reference leads the methods, unless the user ordered them."""
     given = dict(labels or {})
     if reference is not None and "method" not in given:
         given["method"] = [reference]
@@ -115,7 +115,7 @@ def compose(
     choices: Choices,
     examples: Examples | None = None,
 ) -> Report:
-    """Return everything the page says."""
+    """Everything the page says."""
     sections = Contents(scores, done, settings, labels, examples).sections()
     paragraphs = methods_text(settings, frames=done.frames, labels=labels)
     paragraphs = (paragraphs[0], *masks_made(scores), *repeated_rows(scores, settings), *paragraphs[1:])
@@ -135,7 +135,7 @@ def compose(
 
 
 def counts(scores: pd.DataFrame, settings: Settings) -> tuple[tuple[str, str], ...]:
-    """Return what was counted, and how many."""
+    """What was counted, and how many."""
     names = {"case": "Cases", settings.unit: plural(settings.unit).capitalize(), "task": "Tasks"}
     names |= {"method": "Methods", "metric": "Metrics"}
     found = [(text, scores[column].nunique()) for column, text in names.items() if column in scores.columns]

@@ -30,7 +30,7 @@ _SUMMARISED = 2
 
 
 def result_sentences(key: str, frame: pd.DataFrame, settings: Settings, labels: Labels) -> tuple[str, ...]:
-    """Return what a frame shows, in sentences that can go into a paper's Results.
+    """What a frame shows, in sentences that can go into a paper's Results.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def result_sentences(key: str, frame: pd.DataFrame, settings: Settings, labels: 
 def summary_sentences(
     frames: Mapping[str, pd.DataFrame], settings: Settings, labels: Labels
 ) -> tuple[str, ...]:
-    """Return the two to four sentences that stand first: what there was, and what came out.
+    """Two to four sentences that stand first: what there was, and what came out.
 
     Parameters
     ----------
@@ -92,5 +92,5 @@ def summary_sentences(
 
 
 def _present(frames: Mapping[str, pd.DataFrame], key: str) -> bool:
-    """Return whether a frame is there and has rows."""
+    """Whether a frame is there and has rows."""
     return key in frames and not frames[key].empty

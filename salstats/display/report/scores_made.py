@@ -15,7 +15,7 @@ _SLICES = {
 
 
 def masks_made(scores: pd.DataFrame) -> tuple[str, ...]:
-    """Return what slice the scores are of and how maps became masks, as far as the scores say it."""
+    """What slice the scores are of and how maps became masks, as far as the scores say it."""
     sentences = []
     slices = scores["slice"].dropna().astype(str).unique() if "slice" in scores.columns else []
     if len(slices) == 1:
@@ -42,7 +42,7 @@ def masks_made(scores: pd.DataFrame) -> tuple[str, ...]:
 
 
 def repeated_rows(scores: pd.DataFrame, settings: Settings) -> tuple[str, ...]:
-    """Return what became of several readers or seeds of one case."""
+    """What became of several readers or seeds of one case."""
     units = plural(settings.unit)
     return tuple(
         f"Cases had scores of several {plural(column)} ({scores[column].nunique()} in all). These stood as "

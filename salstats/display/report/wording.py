@@ -30,14 +30,14 @@ WRITTEN = 6
 
 
 def lowered(text: str) -> str:
-    """Return a label as it stands inside a sentence: "hit rate", but "IoU" and "Dice" as they are."""
+    """Label as it stands inside a sentence: "hit rate", but "IoU" and "Dice" as they are."""
     first = text.split(" ", 1)[0]
     plain = text and re.fullmatch(r"[A-Z][a-z']+", first) and first not in _NAMES
     return text[0].lower() + text[1:] if plain else text
 
 
 def metric_words(metric: str, labels: Labels) -> str:
-    """Return a metric inside a sentence, with its unit; a label that the user gave stays as it was given."""
+    """Metric inside a sentence, with its unit; a label that the user gave stays as it was given."""
     label = labels.value("metric", metric)
     own = Labels().value("metric", metric)
     is_own = label == own or label.startswith(f"{own} (")
@@ -45,30 +45,30 @@ def metric_words(metric: str, labels: Labels) -> str:
 
 
 def column_words(name: str, labels: Labels) -> str:
-    """Return a covariate inside a sentence."""
+    """Covariate inside a sentence."""
     label = labels.column(name)
     return lowered(label) if label == Labels().column(name) else label
 
 
 def method_words(method: str, labels: Labels) -> str:
-    """Return a method inside a sentence: "Grad-CAM", "the human benchmark"."""
+    """Method inside a sentence: "Grad-CAM", "the human benchmark"."""
     label = labels.value("method", method)
     return _WITH_ARTICLE.get(label, label)
 
 
 def unit_words(unit: str) -> tuple[str, str]:
-    """Return the unit's singular and plural."""
+    """Unit's singular and plural."""
     one = unit if unit in _UNITS else f"{unit.replace('_', ' ')} cluster"
     return one, plural(one)
 
 
 def listed(words: Sequence[str], many: str, last: str = "and") -> str:
-    """Return words as a list, or how many there are where the list would be long."""
+    """Words as a list, or how many there are where the list would be long."""
     return joined(words, last) if len(words) <= _LISTED else f"{len(words)} {many}"
 
 
 def verdict_words(metric: str, verdict: str) -> str:
-    """Return "worse" or "better" where the metric's direction is known, else the verdict itself."""
+    """Text such as "worse" or "better" where the metric's direction is known, else the verdict itself."""
     known = known_metric(metric)
     if known is None:
         return verdict
@@ -76,13 +76,13 @@ def verdict_words(metric: str, verdict: str) -> str:
 
 
 def alpha_text(level: float, style: str) -> str:
-    """Return 1 - level as a journal writes it: 0.05 or .05."""
+    """1 - level as a journal writes it: 0.05 or .05."""
     text = f"{1 - level:.10g}"
     return text if STYLES[style].p_zero else text.replace("0.", ".", 1)
 
 
 def frame_procedure(frame: pd.DataFrame, settings: Settings) -> str:
-    """Return the name of the procedure that adjusted a frame, nothing where none did."""
+    """Name of the procedure that adjusted a frame, nothing where none did."""
     if "p_adjusted" not in frame.columns or not frame["p_adjusted"].notna().any():
         return ""
     said = frame["procedure"].iloc[0] if "procedure" in frame.columns else settings.adjust
@@ -90,18 +90,18 @@ def frame_procedure(frame: pd.DataFrame, settings: Settings) -> str:
 
 
 def is_adjusted(frame: pd.DataFrame, settings: Settings) -> bool:
-    """Return whether a frame's P values were adjusted."""
+    """Whether a frame's P values were adjusted."""
     return bool(frame_procedure(frame, settings))
 
 
 def p_name(frame: pd.DataFrame, settings: Settings) -> str:
-    """Return what a frame's P values are: "Holm-adjusted P", or "unadjusted P"."""
+    """What a frame's P values are: "Holm-adjusted P", or "unadjusted P"."""
     procedure = frame_procedure(frame, settings)
     return f"{procedure}-adjusted P" if procedure else "unadjusted P"
 
 
 def p_values(frame: pd.DataFrame, settings: Settings) -> np.ndarray:
-    """Return the P values that decide: the adjusted ones where there are any."""
+    """P values that decide: the adjusted ones where there are any."""
     name = "p_adjusted" if is_adjusted(frame, settings) else "p_value"
     if name not in frame.columns:
         return np.full(len(frame), np.nan)
@@ -110,7 +110,7 @@ def p_values(frame: pd.DataFrame, settings: Settings) -> np.ndarray:
 
 
 def decimals(values: Iterable[float]) -> int:
-    """Return the decimals for numbers of one kind: 3 for scores, fewer for large and more for tiny ones."""
+    """Decimals for numbers of one kind: 3 for scores, fewer for large and more for tiny ones."""
     largest = max((abs(float(v)) for v in values if math.isfinite(v)), default=0.0)
     if largest >= 10:
         return 1 if largest >= 100 else 2
@@ -118,26 +118,26 @@ def decimals(values: Iterable[float]) -> int:
 
 
 def estimate_texts(frame: pd.DataFrame, settings: Settings, digits: int) -> list[str]:
-    """Return each row's estimate as in running text, its P value named for what it is."""
+    """Each row's estimate as in running text, its P value named for what it is."""
     name = p_name(frame, settings)
     texts = inline_text(frame, digits=digits, style=settings.style, p_values="p_value" in frame.columns)
     return [re.sub(r"\bP (?=[=<>])", f"{name} ", text) for text in texts]
 
 
 def of_each(texts: Sequence[str], names: Sequence[str]) -> str:
-    """Return "0.2 [...] for A and 0.3 [...] for B"; a text alone where it has no name."""
+    """Text such as "0.2 [...] for A and 0.3 [...] for B"; a text alone where it has no name."""
     return joined([f"{text} for {name}" if name else text for text, name in zip(texts, names, strict=True)])
 
 
 def between(texts: Sequence[str], names: Sequence[str], values: Iterable[float], by: str = "for") -> str:
-    """Return "between 0.2 [...] for A and 0.3 [...] for B", the smallest and the largest of finite values."""
+    """Smallest and largest of finite values: "between 0.2 [...] for A and 0.3 [...] for B"."""
     numbers = np.array([float(v) for v in values])
     low, high = (f"{texts[i]} {by} {names[i]}" for i in (int(numbers.argmin()), int(numbers.argmax())))
     return f"between {low} and {high}"
 
 
 def pooled_rows(frame: pd.DataFrame) -> np.ndarray:
-    """Return which rows are averages over tasks or pooled over them."""
+    """Which rows are averages over tasks or pooled over them."""
     if "task" not in frame.columns:
         return np.zeros(len(frame), dtype=bool)
     pooled: np.ndarray = frame["task"].astype("str").isin(LAST).to_numpy()

@@ -80,11 +80,15 @@ class Term:
         Decimals that a figure gives it.
     contrast : bool
         Whether it compares a method with a reference.
+    noun, nouns : str
+        What a contrast and several of them are in a sentence.
     """
 
     name: str
     digits: int = 3
     contrast: bool = False
+    noun: str = ""
+    nouns: str = ""
 
     @property
     def heading(self) -> str:
@@ -95,8 +99,12 @@ class Term:
 TERMS = {
     "mean": Term("mean"),
     "auroc": Term("AUROC"),
-    "difference": Term("difference", contrast=True),
-    "percent_decrease": Term("decrease, %", digits=1, contrast=True),
+    "difference": Term(
+        "difference", contrast=True, noun="difference in mean score", nouns="differences in mean score"
+    ),
+    "percent_decrease": Term(
+        "decrease, %", digits=1, contrast=True, noun="percentage decrease", nouns="percentage decreases"
+    ),
     "within_case_sd": Term("SD within a case"),
 }
 #: The terms that compare a method with a reference.

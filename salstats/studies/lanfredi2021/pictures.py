@@ -8,12 +8,16 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import SalstatsError, ShapeError, check_columns
-from salstats.display.plots import panels
-from salstats.display.plots.jitter import even_share
-from salstats.display.plots.panel_grid import PanelGrid, caption_chars, panel_grid, wrapped_titles
+from salstats.display.plots.axis_ticks import log_breaks, log_texts, tick_texts
+from salstats.display.plots.figure_rows import row_height_mm
+from salstats.display.plots.legends import legend_columns, mark_scales, method_labels
+from salstats.display.plots.panel_grid import PanelGrid, panel_grid, wrapped_titles
 from salstats.display.plots.picture import geom_picture
+from salstats.display.plots.points import even_share
+from salstats.display.plots.text_fit import caption, caption_chars, caption_mm, plain, text_mm
 from salstats.display.plots.theme import (
     COLUMN_MM,
+    MM_PER_PT,
     PAGE_MM,
     PALETTE,
     REFERENCE,
@@ -40,7 +44,7 @@ from salstats.study import Case, Study, shape_of
 
 HULL = "convex"
 _COLOURS = "inferno"
-_EDGE_MM, _GAP_MM, _LINE_MM, _BAR_MM = 1.5, 2.0, 1.3 * TEXT_PT * panels.MM_PER_PT, 7.5
+_EDGE_MM, _GAP_MM, _LINE_MM, _BAR_MM = 1.5, 2.0, 1.3 * TEXT_PT * MM_PER_PT, 7.5
 #: Below this width two pictures stand beside each other, else four.
 _WIDE_MM = 130.0
 #: Part of the distance between two sizes that their points take.
@@ -212,8 +216,8 @@ def plot_pictures(pictures: Mapping[str, np.ndarray], *, note: str = "", width: 
         }
     )
     key = pd.DataFrame({"picture": titles[[0, 0]], "share": [0.0, largest / 10.0**power], "at": 0.0})
-    text = panels.caption([note], caption_chars(width, 3)) if note else ""
-    height = 2 * _EDGE_MM + nrow * tall + strips + (nrow - 1) * _GAP_MM + _BAR_MM + panels.caption_mm(text)
+    text = caption([note], caption_chars(width, 3)) if note else ""
+    height = 2 * _EDGE_MM + nrow * tall + strips + (nrow - 1) * _GAP_MM + _BAR_MM + caption_mm(text)
     exponent = f" \u00d7 10{_superscript(power)}" if power else ""
     guide = p9.guide_colorbar(
         position="bottom",
@@ -292,19 +296,19 @@ def plot_spread(spread: pd.DataFrame, *, width: float = COLUMN_MM) -> p9.ggplot:
     means = rows.groupby(["metric", "method", "n_samples"], as_index=False)["sd"].mean()
     methods = labels.order("method", means["method"])
     # a page has room for whole names
-    whole = {m: panels.plain(labels.value("method", m)) for m in methods}
-    texts = panels.method_labels(labels, methods) if width <= COLUMN_MM else whole
+    whole = {m: plain(labels.value("method", m)) for m in methods}
+    texts = method_labels(labels, methods) if width <= COLUMN_MM else whole
     means["name"] = pd.Categorical([texts[m] for m in means["method"]], list(texts.values()), ordered=True)
     means["panel"] = labels.categorical(means, "metric")
     grid = panel_grid(list(means["panel"].cat.categories), width=width)
     line = _root_line(means)
     sizes = sorted(means["n_samples"].unique())
-    marks = panels.mark_scales(texts)
+    marks = mark_scales(texts)
     if width > COLUMN_MM:
-        ncol = panels.legend_columns(list(texts.values()), width - 3)
+        ncol = legend_columns(list(texts.values()), width - 3)
         marks.append(p9.guides(**{g: p9.guide_legend(ncol=ncol, byrow=True) for g in ("color", "shape")}))
-    legend = -(-len(texts) // panels.legend_columns(list(texts.values()), width - 3)) * _legend_line(texts)
-    note = panels.caption([_of(rows), "Dashed: 1 / √n.", _missing(spread)], caption_chars(width))
+    legend = -(-len(texts) // legend_columns(list(texts.values()), width - 3)) * _legend_line(texts)
+    note = caption([_of(rows), "Dashed: 1 / √n.", _missing(spread)], caption_chars(width))
     tall = grid.panel_height(_SHARE)
     ends = (float(means["sd"].min()), float(means["sd"].max()))
     return (
@@ -317,15 +321,13 @@ def plot_spread(spread: pd.DataFrame, *, width: float = COLUMN_MM) -> p9.ggplot:
         + p9.scale_x_log10(
             breaks=sizes, labels=_fitting(sizes, grid.panel_width), minor_breaks=[], expand=(0.09, 0)
         )
-        + p9.scale_y_log10(
-            breaks=panels.log_breaks(ends, tall), labels=panels.log_texts, minor_breaks=[], expand=(0.04, 0)
-        )
+        + p9.scale_y_log10(breaks=log_breaks(ends, tall), labels=log_texts, minor_breaks=[], expand=(0.04, 0))
         + p9.labs(x="Pixels drawn on either side", y="SD of the sampled value", caption=note)
         + theme_salstats()
         + marks
         + p9.theme(legend_key_width=9, legend_key_height=8)
         + _single(grid)
-        + figure_size(width, grid.height(tall) + legend + panels.caption_mm(note))
+        + figure_size(width, grid.height(tall) + legend + caption_mm(note))
     )
 
 
@@ -360,7 +362,7 @@ def plot_samples(samples: pd.DataFrame, *, width: float = COLUMN_MM) -> p9.ggplo
     grid = panel_grid(list(rows["panel"].cat.categories), width=width, free=True)
     exact = rows.drop_duplicates("panel")[["panel", "exact"]]
     first = rows.iloc[0]
-    note = panels.caption(
+    note = caption(
         [
             f"{labels.value('method', first['method'])}, case {first['case']}, reader {first['reader']} left "
             f"out: {counted(rows['replicate'].nunique(), 'sample')} of each size.",
@@ -380,11 +382,11 @@ def plot_samples(samples: pd.DataFrame, *, width: float = COLUMN_MM) -> p9.ggplo
             limits=(-0.5, len(sizes) - 0.5),
             expand=(0.02, 0),
         )
-        + p9.scale_y_continuous(minor_breaks=[], labels=panels.tick_texts)
+        + p9.scale_y_continuous(minor_breaks=[], labels=tick_texts)
         + p9.labs(x="Pixels drawn on either side", y="Sampled value", caption=note)
         + theme_salstats()
         + _single(grid)
-        + figure_size(width, grid.height(tall) + panels.caption_mm(note))
+        + figure_size(width, grid.height(tall) + caption_mm(note))
     )
 
 
@@ -418,11 +420,11 @@ def _missing(spread: pd.DataFrame) -> str:
 
 def _legend_line(texts: dict[str, str]) -> float:
     """The height of a row of the legend in mm."""
-    return max(panels.row_height_mm(0, t.count("\n") + 1) for t in texts.values())
+    return max(row_height_mm(0, t.count("\n") + 1) for t in texts.values())
 
 
 def _fitting(sizes: Sequence[float], room: float) -> list[str]:
     """Return sizes of samples as text, every other one left out where they have no room in mm."""
     texts = [count_text(size) for size in sizes]
-    fits = sum(panels.text_mm(text) + 1.5 for text in texts) <= room
+    fits = sum(text_mm(text) + 1.5 for text in texts) <= room
     return texts if fits else [text if i % 2 == 0 else "" for i, text in enumerate(texts)]

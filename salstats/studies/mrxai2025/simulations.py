@@ -8,8 +8,9 @@ import pandas as pd
 import plotnine as p9
 from great_tables import GT
 
-from salstats.display.plots import panels
-from salstats.display.plots.panel_grid import caption_chars, wrapped_text
+from salstats.display.plots.axis_ticks import tick_texts
+from salstats.display.plots.legends import legend_columns
+from salstats.display.plots.text_fit import caption, caption_chars, caption_mm, wrapped_text
 from salstats.display.plots.theme import (
     GUIDE,
     PAGE_MM,
@@ -202,7 +203,7 @@ def plot_masks(series: Mapping[str, MaskSeries]) -> p9.ggplot:
     side = _SIDE_MM if len(names) > 1 else 0.0
     panel = (PAGE_MM - 2 * _EDGE_MM - side - (n_steps - 1) * _GAP_MM) / n_steps
     tall = _BELOW * panel * height / width
-    note = panels.caption(
+    note = caption(
         [
             "In each panel: shift down and to the right in pixels, size relative to the shape drawn "
             f"(image {height} x {width}, drawn anew at each size).",
@@ -220,14 +221,7 @@ def plot_masks(series: Mapping[str, MaskSeries]) -> p9.ggplot:
     shape = p9.aes("x", "y", group="line")
     inset = 0.006 * width
     edges = texts.assign(left=inset, right=width - inset, top=inset, bottom=height - inset)
-    total = (
-        len(names) * tall
-        + (len(names) - 1) * _GAP_MM
-        + _STRIP_MM
-        + 2 * _EDGE_MM
-        + 6
-        + panels.caption_mm(note)
-    )
+    total = len(names) * tall + (len(names) - 1) * _GAP_MM + _STRIP_MM + 2 * _EDGE_MM + 6 + caption_mm(note)
     return (
         p9.ggplot(lines, shape)
         + p9.geom_rect(
@@ -304,15 +298,15 @@ def plot_curves(scores: pd.DataFrame, *, width: float = PAGE_MM) -> p9.ggplot:
         ordered=True,
     )
     said = [_axis_note(rows, by_shift), left_out, steps_note(names), ABBREVIATED, RECONSTRUCTED]
-    caption = panels.caption(said, caption_chars(width, 3))
+    note = caption(said, caption_chars(width, 3))
     texts = [m[0] for m in measures]
     # three lines of three: each form with and without penalty, and the distances
-    n_keys = min(panels.legend_columns(texts, width - 6), 3 if len(texts) == len(_LOOKS) else 4)
+    n_keys = min(legend_columns(texts, width - 6), 3 if len(texts) == len(_LOOKS) else 4)
     down = -(-len(titles) // n_columns)
     lines = max(title.count("\n") for title in titles.values()) * 3.0
     panel = float(np.clip(_HIGHEST_MM / down - _STRIP_MM - _AXIS_MM, 18.0, _PANEL_MM))
     legend = 4.2 * -(-len(texts) // n_keys) + 3
-    total = down * (panel + _STRIP_MM + _AXIS_MM + lines) + _TITLE_MM + legend + panels.caption_mm(caption)
+    total = down * (panel + _STRIP_MM + _AXIS_MM + lines) + _TITLE_MM + legend + caption_mm(note)
     look = {"limits": texts, "name": ""}
     guides = {g: p9.guide_legend(ncol=n_keys, byrow=True) for g in ("color", "shape", "linetype")}
     breaks = sorted(rows["x"].unique()) if by_shift else [0.6, 0.8, 1.0, 1.2, 1.4, 1.6]
@@ -327,12 +321,12 @@ def plot_curves(scores: pd.DataFrame, *, width: float = PAGE_MM) -> p9.ggplot:
         + p9.scale_linetype_manual([m[2] for m in measures], **look)
         + p9.scale_shape_manual([m[3] for m in measures], **look)
         + p9.guides(**guides)
-        + p9.scale_x_continuous(breaks=breaks, minor_breaks=[], labels=panels.tick_texts)
-        + p9.scale_y_continuous(minor_breaks=[], labels=panels.tick_texts, expand=(0, 0, 0.03, 0))
+        + p9.scale_x_continuous(breaks=breaks, minor_breaks=[], labels=tick_texts)
+        + p9.scale_y_continuous(minor_breaks=[], labels=tick_texts, expand=(0, 0, 0.03, 0))
         + p9.labs(
             x="Shift down and to the right, pixels" if by_shift else "Size relative to the truth",
             y="",
-            caption=caption,
+            caption=note,
         )
         + theme_salstats()
         + p9.theme(

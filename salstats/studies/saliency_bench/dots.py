@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
-from salstats.display.plots.panel_grid import caption_chars
-from salstats.display.plots.panels import caption, caption_mm, tick_texts
+from salstats.display.plots.axis_ticks import tick_texts
+from salstats.display.plots.text_fit import caption, caption_chars, caption_mm
 from salstats.display.plots.theme import (
     GUIDE,
     PAGE_MM,

@@ -5,7 +5,7 @@ import pandas as pd
 import plotnine as p9
 
 import salstats as ss
-from salstats.display.plots.panels import wrapped
+from salstats.display.plots.text_fit import wrapped
 from salstats.display.tables.layout import Column, Table, build
 from salstats.display.text.format import interval_text
 from salstats.studies.engine import Made

@@ -16,8 +16,7 @@ from salstats.display.plots.overlay import (
     overlay_figure,
     ratio,
 )
-from salstats.display.plots.panel_grid import caption_chars
-from salstats.display.plots.panels import caption
+from salstats.display.plots.text_fit import caption, caption_chars
 from salstats.display.plots.theme import COLUMN_MM
 from salstats.display.tables.layout import Column, Table, build
 from salstats.display.text.format import fixed_text

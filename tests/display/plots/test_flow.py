@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsError, ValueRangeError
-from salstats.display.plots.measured_text import fitted, width_mm
+from salstats.display.plots.text_fit import fitted, width_mm
 from salstats.display.plots.theme import MM_PER_INCH, TEXT_PT, font
 
 SCORES = ss.datasets.load_simulated()

@@ -9,8 +9,7 @@ from display.plots.estimate_figures import LONG, MARKUP, caption, drawn_texts, l
 
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
-from salstats.display.plots.jitter import beside, beyond
-from salstats.display.plots.panels import RASTER_POINTS
+from salstats.display.plots.points import RASTER_POINTS, beside, beyond
 from salstats.display.plots.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM, PALETTE, REFERENCE
 
 BY = ["method", "task"]
