@@ -63,6 +63,11 @@ def quoted(names: Iterable[object]) -> str:
     return ", ".join([*shown[: 12 if rest else 13], *rest])
 
 
+def and_more(names: Sequence[object]) -> str:
+    """How many more there are than the first, behind its name: " (and 2 more)"; "" where there is one."""
+    return f" (and {len(names) - 1} more)" if len(names) > 1 else ""
+
+
 #: Sums of squares of larger numbers are infinite, and so is every statistic made of them.
 LARGEST = 1e150
 #: Printable by Unicode, and drawn as nothing: fillers, joiners, variation selectors.
@@ -137,6 +142,12 @@ def _number(file: Path) -> tuple[int, int]:
     """What a file is known by, also behind a link or another spelling of its name."""
     status = file.stat()
     return status.st_dev, status.st_ino
+
+
+def check_folder(folder: Path) -> None:
+    """Raise where a path is no folder."""
+    if not folder.is_dir():
+        raise InputFileError(f"{folder}: {'not a folder' if folder.exists() else 'no such folder'}")
 
 
 def check_frame(frame: object, name: str = "scores") -> pd.DataFrame:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from salstats.checks import InputFileError, ValueRangeError, warn
+from salstats.checks import InputFileError, ValueRangeError, and_more, warn
 from salstats.files.inputs import opened
 from salstats.images import masks
 from salstats.images.masks import Rle
@@ -332,5 +332,5 @@ def _boxes(
 def warn_beyond(names: Sequence[str]) -> None:
     """Warn once of images with boxes that reach beyond them."""
     if names:
-        more = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
+        more = and_more(names)
         warn(f"case {min(names)!r}{more}: boxes reach beyond their image and are cut off at its edge")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from salstats.checks import InputFileError, SalstatsError, hidden, warn
+from salstats.checks import InputFileError, SalstatsError, and_more, hidden, warn
 from salstats.files.inputs import read_json
 from salstats.images.polygons import vertices_of
 from salstats.images.run_lengths import check_shape, short
@@ -181,5 +181,5 @@ def _shape(given: Any, where: str, name: str) -> tuple[int, int]:
 def _warn(places: list[str], what: str) -> None:
     """Warn once, with how many places and the first."""
     if places:
-        more = f" (and {len(places) - 1} more)" if len(places) > 1 else ""
+        more = and_more(places)
         warn(f"{places[0]}{more}: {what}")

@@ -1,12 +1,12 @@
 """Which files of a folder in the CheXlocalize format are what, found by their names."""
 
-import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from salstats.checks import InputFileError, quoted, warn
+from salstats.checks import InputFileError, check_folder, quoted
 from salstats.readers.chexlocalize_maps import SUFFIX
+from salstats.readers.map_files import files_below
 
 #: What a file is -> the names it may have, beside which `_val`, `_test`, `_sample` may stand.
 PATTERNS = {
@@ -41,8 +41,7 @@ def find_files(folder: Path, given: Iterable[str], split: str | None) -> dict[st
     Raises InputFileError where it holds two files of one kind, or one that is a broken link, which would
     otherwise be left out unseen.
     """
-    if not folder.is_dir():
-        raise InputFileError(f"{folder}: {'not a folder' if folder.exists() else 'no such folder'}")
+    check_folder(folder)
     names = sorted(p.name for p in folder.iterdir() if not p.is_dir())
     found: dict[str, Path] = {}
     for kind, pattern in PATTERNS.items():
@@ -68,29 +67,12 @@ def find_maps(folder: Path, split: str | None = None) -> list[Path]:
     Links to files are followed, as stores of large files use them; links to folders are not, with a
     warning, so that the search stays within the folder and ends.
     """
-    if not folder.is_dir():
-        raise InputFileError(f"{folder}: {'not a folder' if folder.exists() else 'no such folder'}")
-    found, linked = [], []
-
-    def fail(error: OSError) -> None:
-        raise InputFileError(f"{error.filename}: cannot be read ({error.strerror or error})") from error
-
-    for place, folders, names in os.walk(folder, onerror=fail):
-        here = Path(place)
-        # what a Mac puts beside files: ._NAME, and .folders
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        linked += [here / name for name in folders if (here / name).is_symlink()]
-        of_split = next(filter(None, (split_of(part) for part in here.relative_to(folder).parts)), None)
-        if split is not None and of_split not in (None, split):
-            continue
-        found += [here / name for name in names if is_map(name)]
-    if linked:
-        more = f" (and {len(linked) - 1} more)" if len(linked) > 1 else ""
-        warn(
-            f"{min(linked)}{more}: a link to another folder, which was not searched for maps; "
-            "give it as maps= if it holds some"
-        )
-    return sorted(found)
+    found = []
+    for file in files_below(folder):
+        of_folder = next(filter(None, (split_of(part) for part in file.relative_to(folder).parts[:-1])), None)
+        if is_map(file.name) and (split is None or of_folder in (None, split)):
+            found.append(file)
+    return found
 
 
 def check_splits(folder: Path, files: Iterable[Path], maps: Iterable[Path]) -> None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from salstats.checks import PIXEL, InputFileError, check_size, quoted
+from salstats.checks import PIXEL, InputFileError, check_folder, check_size, quoted
 from salstats.images.center_bias import Box
 from salstats.images.fixations import Fixations
 from salstats.readers.cells import parse_numbers
@@ -89,8 +89,7 @@ def find_phases(folder: Path, phases: Iterable[int] | None) -> dict[int, Path]:
 
     Raises InputFileError where the folder, or a phase of it, is not there.
     """
-    if not folder.is_dir():
-        raise InputFileError(f"{folder}: {'not a folder' if folder.exists() else 'no such folder'}")
+    check_folder(folder)
     found: dict[int, Path] = {}
     for path in sorted(folder.iterdir()):
         name = METADATA.fullmatch(path.name)

@@ -11,6 +11,8 @@ from salstats.checks import (
     PIXEL,
     InputFileError,
     SalstatsError,
+    and_more,
+    check_folder,
     check_size,
     quoted,
     warn,
@@ -92,8 +94,7 @@ def find_case_files(
 
 def files_below(folder: Path) -> list[Path]:
     """The files in a folder and below, sorted; hidden ones and links to folders are left out."""
-    if not folder.is_dir():
-        raise InputFileError(f"{folder}: {'not a folder' if folder.exists() else 'no such folder'}")
+    check_folder(folder)
     found, linked = [], []
 
     def fail(error: OSError) -> None:
@@ -105,7 +106,7 @@ def files_below(folder: Path) -> list[Path]:
         linked += [here / name for name in folders if (here / name).is_symlink()]
         found += [here / name for name in names if not name.startswith(".")]
     if linked:
-        more = f" (and {len(linked) - 1} more)" if len(linked) > 1 else ""
+        more = and_more(linked)
         warn(f"{min(linked)}{more}: a link to another folder, which was not searched")
     return sorted(found)
 

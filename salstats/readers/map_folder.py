@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 
-from salstats.checks import InputFileError, SalstatsError, quoted, warn
+from salstats.checks import InputFileError, SalstatsError, and_more, quoted, warn
 from salstats.files.map_table import TABLE
 from salstats.images.masks import Rle, empty
 from salstats.readers.case_json import check_name, read_segmentations
@@ -347,7 +347,7 @@ def _check_tasks(rows: Iterable[MapRow], truth: _Masks, folder: Path) -> None:
     said = f"{folder / TABLE}, row {row.number}: task {unknown[0]!r} is on no image of {truth.source}; {hint}"
     if len(unknown) == len(first):
         raise InputFileError(said)
-    _warn(said)
+    warn(said)
 
 
 def _check_cases(rows: Sequence[MapRow], truth: _Masks, people: _Masks | None, folder: Path) -> None:
@@ -364,15 +364,10 @@ def _check_cases(rows: Sequence[MapRow], truth: _Masks, people: _Masks | None, f
             )
     without = [case for case in truth.values if case not in mapped]
     if without:
-        more = f" (and {len(without) - 1} more)" if len(without) > 1 else ""
-        _warn(f"{truth.source}: case {min(without)!r}{more} has no map in {folder / TABLE}")
+        more = and_more(without)
+        warn(f"{truth.source}: case {min(without)!r}{more} has no map in {folder / TABLE}")
 
 
 def _shown(shape: tuple[int, int]) -> str:
     """A size for a message."""
     return f"{shape[0]} x {shape[1]}"
-
-
-def _warn(message: str) -> None:
-    """Warn at the line that called the reader."""
-    warn(message)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from salstats.checks import InputFileError, SalstatsError, warn
+from salstats.checks import InputFileError, SalstatsError, check_folder, warn
 from salstats.files.map_table import NEEDED, TABLE, UNKNOWN, MapKey, checked_key, file_inside
 from salstats.images.map_steps import may_cover
 from salstats.images.run_lengths import check_shape
@@ -56,8 +56,7 @@ def read_map_rows(folder: Path) -> list[MapRow]:
         of one map.
     """
     table = folder / TABLE
-    if not folder.is_dir():
-        raise InputFileError(f"{folder}: {'not a folder' if folder.exists() else 'no such folder'}")
+    check_folder(folder)
     cells = read_known(table)
     cells.check_columns(NEEDED, f"a table of maps has {', '.join(NEEDED)}")
     names = {name: cells.filled(name) for name in NEEDED}

@@ -1,13 +1,13 @@
 """Read a study in the layout of the public lower-grade-glioma MRI set: image and mask side by side."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from salstats.checks import InputFileError, warn
+from salstats.checks import InputFileError, and_more, check_folder, warn
 from salstats.files.inputs import read_json
 from salstats.images.masks import Rle, area
 from salstats.readers.case_json import check_name
@@ -157,7 +157,7 @@ def read_mrxai2025(
             )
         )
     if contradicted:
-        _warn(
+        warn(
             f"{predictions}: {_first(contradicted, 'case')} has a label that its mask contradicts; the label "
             "of the table counts as label, the mask as truth"
         )
@@ -175,8 +175,7 @@ def recognise(folder: Path) -> bool:
 
 def _patients(folder: Path) -> list[Path]:
     """The folders of the patients; hidden ones and links are left out."""
-    if not folder.is_dir():
-        raise InputFileError(f"{folder}: {'not a folder' if folder.exists() else 'no such folder'}")
+    check_folder(folder)
     return sorted(
         p for p in folder.iterdir() if not p.name.startswith(".") and p.is_dir() and not p.is_symlink()
     )
@@ -222,17 +221,17 @@ def _pairs(folder: Path) -> dict[str, tuple[Path, Path]]:
     ):
         if missing:
             file = (images | marked)[missing[0]]
-            raise InputFileError(f"{file}{_more(missing)}: the {what}")
+            raise InputFileError(f"{file}{and_more(missing)}: the {what}")
     passed = [file for file in passed if not file.name.startswith(".")]
     if passed:
-        _warn(
-            f"{min(passed)}{_more(passed)}: left out; images are read from PATIENT/NAME.tif, and links to "
+        warn(
+            f"{min(passed)}{and_more(passed)}: left out; images are read from PATIENT/NAME.tif, and links to "
             "folders are not searched"
         )
     apart = sorted(c for c in images if images[c].parent != marked[c].parent)
     if apart:
         raise InputFileError(
-            f"{images[apart[0]]}{_more(apart)}: its mask is in another folder, {marked[apart[0]]}"
+            f"{images[apart[0]]}{and_more(apart)}: its mask is in another folder, {marked[apart[0]]}"
         )
     return {case: (images[case], marked[case]) for case in sorted(images)}
 
@@ -275,7 +274,7 @@ def _check_cases(found: Iterable[str], pairs: Mapping[str, Any], place: str, fol
             f"{place} and {folder} have no case in common ({min(unknown)!r} here, {min(pairs)!r} there)"
         )
     if unknown:
-        _warn(f"{place}: {_first(unknown, 'case')} has no image in {folder} and is left out")
+        warn(f"{place}: {_first(unknown, 'case')} has no image in {folder} and is left out")
 
 
 def _check_predictions(
@@ -285,7 +284,7 @@ def _check_predictions(
     _check_cases(said, pairs, place, folder)
     without = [case for case in pairs if np.isnan(said.get(case, (_NAN, _NAN))[0])]
     if without:
-        _warn(f"{place}: {_first(without, 'case')} of the study has no probability")
+        warn(f"{place}: {_first(without, 'case')} of the study has no probability")
 
 
 def _explanation(
@@ -317,16 +316,6 @@ def _shown(shape: tuple[int, int]) -> str:
     return f"{shape[0]} x {shape[1]}"
 
 
-def _more(names: Sequence[object]) -> str:
-    """How many more there are than the first."""
-    return f" (and {len(names) - 1} more)" if len(names) > 1 else ""
-
-
 def _first(names: list[str], word: str) -> str:
     """The first of some names and how many more there are."""
-    return f"{word} {min(names)!r}{_more(names)}"
-
-
-def _warn(message: str) -> None:
-    """Warn at the line that called the reader."""
-    warn(message)
+    return f"{word} {min(names)!r}{and_more(names)}"

@@ -10,6 +10,7 @@ import numpy as np
 from salstats.checks import (
     InputFileError,
     SalstatsError,
+    and_more,
     check_choice,
     quoted,
     warn,
@@ -256,7 +257,7 @@ def _images(folder: Path) -> dict[str, _Image]:
     if not found:
         raise InputFileError(f"{root}: holds no CLASS/NAME.jpg or .png (links to folders are not searched)")
     if passed:
-        _warn(f"{min(passed)}{_more(passed)}: left out; images are {IMAGES}/CLASS/NAME.jpg or .png")
+        warn(f"{min(passed)}{and_more(passed)}: left out; images are {IMAGES}/CLASS/NAME.jpg or .png")
     return dict(sorted(found.items()))
 
 
@@ -309,7 +310,7 @@ def _annotations(
     if noted and not found:
         raise InputFileError(f"{unknown[0]}: no {IMAGE} of the tables is an image of {folder / IMAGES}")
     if unknown:
-        _warn(f"{unknown[0]}{_more(unknown)}: no image of this name in {folder / IMAGES}; left out")
+        warn(f"{unknown[0]}{and_more(unknown)}: no image of this name in {folder / IMAGES}; left out")
     return found
 
 
@@ -318,9 +319,9 @@ def _warn_of_annotations(folder: Path, wanted: Mapping[str, _Image], noted: Mapp
     without = [name for name in wanted if name not in noted]
     empty = [name for name in wanted if name in noted and not _marks(noted[name])]
     if without:
-        _warn(f"{folder}: {len(without)} of {len(wanted)} images have no annotation (first: {without[0]})")
+        warn(f"{folder}: {len(without)} of {len(wanted)} images have no annotation (first: {without[0]})")
     if empty:
-        _warn(
+        warn(
             f"{folder}: the annotations of {len(empty)} of {len(wanted)} images mark nothing "
             f"(first: {empty[0]}); nothing can be right there, and scores are undefined"
         )
@@ -372,14 +373,4 @@ def _check_cases(found: Mapping[str, Any], images: Mapping[str, Any], place: str
             f"{place} and {folder} have no case in common ({min(unknown)!r} here, {min(images)!r} there)"
         )
     if unknown:
-        _warn(f"{place}: case {min(unknown)!r}{_more(unknown)} has no image in {folder} and is left out")
-
-
-def _more(names: Sequence[object]) -> str:
-    """How many more there are than the first."""
-    return f" (and {len(names) - 1} more)" if len(names) > 1 else ""
-
-
-def _warn(message: str) -> None:
-    """Warn at the line that called the reader."""
-    warn(message)
+        warn(f"{place}: case {min(unknown)!r}{and_more(unknown)} has no image in {folder} and is left out")

@@ -4,7 +4,7 @@ import inspect
 from pathlib import Path
 from typing import Any
 
-from salstats.checks import InputFileError, SalstatsError, check_choice, quoted
+from salstats.checks import InputFileError, SalstatsError, check_choice, check_folder, quoted
 from salstats.readers.cells import PathLike
 from salstats.readers.formats import FORMATS, Format
 from salstats.readers.gaze_files import holds_gaze
@@ -44,9 +44,8 @@ def read_study(path: PathLike, *, format: str | None = None, **options: Any) -> 
     folder = Path(path)
     if format is not None:
         found: Format | None = FORMATS[check_choice(format, tuple(FORMATS), "format")]
-    elif not folder.is_dir():
-        raise InputFileError(f"{folder}: {'not a folder' if folder.exists() else 'no such folder'}")
     else:
+        check_folder(folder)
         found = next((each for each in FORMATS.values() if each.recognise(folder)), None)
     if found is not None:
         parameters = inspect.signature(found.read).parameters.values()
