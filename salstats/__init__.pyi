@@ -41,7 +41,7 @@ from .stats.models.tidying import tidy as tidy
 from .stats.correlation import correlate as correlate
 from .stats.clustered_correlation import correlate_clustered as correlate_clustered
 from .stats.auroc import auroc as auroc
-from .stats.summaries import describe as describe
+from .stats.descriptions import describe as describe
 from .stats.summaries import bootstrap as bootstrap
 from .stats.summaries import summarize as summarize
 from .stats.empty_shares import empty_shares as empty_shares

@@ -73,7 +73,7 @@ class ColumnCodes:
         self._known: dict[str, CodedColumn] = {}
 
     def column(self, name: str) -> CodedColumn:
-        """Return a column as integers; `blank` says whether one of its values is an empty text."""
+        """Column as integers; `blank` says whether one of its values is an empty text."""
         if name in self._known:
             return self._known[name]
         column = self.frame[name]
@@ -95,7 +95,7 @@ class ColumnCodes:
         return self._known[name]
 
     def take(self, rows: np.ndarray, columns: Sequence[str] | None = None) -> "ColumnCodes":
-        """Return the codes of some rows (and columns) without coding them again."""
+        """Codes of some rows (and columns) without coding them again."""
         names = list(self.frame.columns if columns is None else columns)
         taken = ColumnCodes(self.frame[names].take(rows).reset_index(drop=True))
         for name in self._known.keys() & set(names):
@@ -106,13 +106,13 @@ class ColumnCodes:
         return taken
 
     def with_scores(self, scores: pd.Series) -> "ColumnCodes":
-        """Return the codes of the same rows with other scores."""
+        """Codes of the same rows with other scores."""
         other = ColumnCodes(self.frame.assign(score=scores))
         other._known = {name: known for name, known in self._known.items() if name != "score"}
         return other
 
     def combined(self, columns: Sequence[str]) -> np.ndarray:
-        """Return one dense integer code per row for a combination of columns, in sorted order.
+        """One dense integer code per row for a combination of columns, in sorted order.
 
         Missing cells count as a value of their own.
         """
@@ -128,12 +128,12 @@ class ColumnCodes:
 
 
 def combined_codes(frame: pd.DataFrame, columns: Sequence[str]) -> np.ndarray:
-    """Return one dense integer code per row for a combination of columns; see `ColumnCodes.combined`."""
+    """One dense integer code per row for a combination of columns; see `ColumnCodes.combined`."""
     return ColumnCodes(frame).combined(columns)
 
 
 def _dense(codes: np.ndarray, n_codes: int) -> tuple[np.ndarray, int]:
-    """Return codes renumbered without gaps, keeping their order."""
+    """Codes renumbered without gaps, keeping their order."""
     if n_codes <= 50 * max(len(codes), 1):
         seen = np.zeros(n_codes, dtype=bool)
         seen[codes] = True
@@ -169,7 +169,7 @@ def check_scores(scores: object, name: str = "scores") -> pd.DataFrame:
 
 
 def coded_scores(scores: object, name: str = "scores") -> ColumnCodes:
-    """Return a frame that `check_scores` accepts, with the codes of its columns."""
+    """Frame that `check_scores` accepts, with the codes of its columns."""
     frame = check_frame(scores, name)
     check_columns(frame, SCORES_COLUMNS, name)
     check_numeric(frame, "score", name)
@@ -277,12 +277,12 @@ def _named_by_both(column: str) -> str:
 
 
 def case_key(frame: pd.DataFrame) -> list[str]:
-    """Return the columns that name a case: `case`, with `dataset` where there is one."""
+    """Columns that name a case: `case`, with `dataset` where there is one."""
     return [c for c in ("dataset", "case") if c in frame.columns]
 
 
 def _first_repeat(codes: np.ndarray) -> tuple[int, int]:
-    """Return the positions of the first row that repeats an earlier one, earlier row first."""
+    """Positions of the first row that repeats an earlier one, earlier row first."""
     repeated = pd.Series(codes).duplicated().to_numpy()
     second = int(np.flatnonzero(repeated)[0])
     return int(np.flatnonzero(codes == codes[second])[0]), second
@@ -379,7 +379,7 @@ def join_features(scores: pd.DataFrame, features: pd.DataFrame, *, name: str = "
 
 
 def _key_text(column: pd.Series) -> pd.Series:
-    """Return identifiers as text without an index; a whole number loses a trailing '.0'."""
+    """Identifiers as text without an index; a whole number loses a trailing '.0'."""
     if pd.api.types.is_float_dtype(column) and (column.dropna() % 1 == 0).all():
         column = column.astype("Int64")
     return column.astype("str").reset_index(drop=True)
@@ -391,7 +391,7 @@ def estimates_frame(
     special: Mapping[str, Any] | None = None,
     order: np.ndarray | None = None,
 ) -> pd.DataFrame:
-    """Return an estimates frame: grouping columns, those of ESTIMATE_COLUMNS given, special ones.
+    """Estimates frame: grouping columns, those of ESTIMATE_COLUMNS given, special ones.
 
     `order` says which row comes first, and so on.
     """
@@ -406,10 +406,10 @@ def estimates_frame(
 
 
 def text_column(values: Iterable[str | None]) -> Any:
-    """Return names as a column of text, None as missing."""
+    """Names as a column of text, None as missing."""
     return pd.array(list(values), dtype="str")
 
 
 def whole_column(values: Iterable[int | None]) -> Any:
-    """Return whole numbers as a column that may have missing ones."""
+    """Whole numbers as a column that may have missing ones."""
     return pd.array(list(values), dtype="Int64")

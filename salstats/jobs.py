@@ -103,7 +103,7 @@ def end_with(parent: int) -> None:
 
 
 def ending_with_us() -> dict[str, Any]:
-    """Return the options by which joblib's own processes end with this one; clusters see to theirs."""
+    """Options by which joblib's own processes end with this one; clusters see to theirs."""
     from joblib.parallel import BACKENDS, get_active_backend
 
     backend = get_active_backend()[0]
@@ -112,7 +112,7 @@ def ending_with_us() -> dict[str, Any]:
 
 
 def _on_one_core(work: Callable[[tuple[Any, ...]], Any], piece: tuple[Any, ...]) -> Any:
-    """Return the result of one piece."""
+    """Result of one piece."""
     with _one_core(piece):
         return work(piece)
 
@@ -201,7 +201,7 @@ def _limit_opencv() -> Callable[[], Any]:
 
 @cache
 def _blas() -> Any:
-    """Return the BLAS libraries that are loaded: looking for them takes long, setting them does not."""
+    """BLAS libraries that are loaded: looking for them takes long, setting them does not."""
     import scipy.linalg  # noqa: F401  # brings a BLAS of its own
     from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 

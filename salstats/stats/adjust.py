@@ -40,7 +40,7 @@ def adjust(
     n_tests: int | None = None,
     intervals: bool = False,
 ) -> pd.DataFrame:
-    """Return the frame with its p-values adjusted for multiplicity.
+    """Frame with its p-values adjusted for multiplicity.
 
     A family is all rows of the frame, or all rows of a group of `within`, that have a p-value. Rows
     whose `term` is "(Intercept)" are not part of it: nobody tests whether an intercept is zero. Any
@@ -191,7 +191,7 @@ def adjust(
 
 
 def adjust_p_values(p: np.ndarray, procedure: str, n_tests: int | None = None) -> np.ndarray:
-    """Return p-values adjusted as one family, as R's `p.adjust(p, procedure, n)`.
+    """P-values adjusted as one family, as R's `p.adjust(p, procedure, n)`.
 
     Parameters
     ----------
@@ -244,27 +244,27 @@ def _bonferroni(p: np.ndarray, size: int) -> np.ndarray:
 
 
 def _holm(p: np.ndarray, size: int) -> np.ndarray:
-    """Return the running maximum of (m - i + 1) p(i)."""
+    """Running maximum of (m - i + 1) p(i)."""
     return np.maximum.accumulate((size - np.arange(len(p))) * p)
 
 
 def _hochberg(p: np.ndarray, size: int) -> np.ndarray:
-    """Return the running minimum, from the largest down, of (m - i + 1) p(i)."""
+    """Running minimum, from the largest down, of (m - i + 1) p(i)."""
     return _running_minimum((size - np.arange(len(p))) * p)
 
 
 def _benjamini_hochberg(p: np.ndarray, size: int) -> np.ndarray:
-    """Return the running minimum, from the largest down, of m p(i) / i."""
+    """Running minimum, from the largest down, of m p(i) / i."""
     return _running_minimum(size / np.arange(1, len(p) + 1) * p)
 
 
 def _benjamini_yekutieli(p: np.ndarray, size: int) -> np.ndarray:
-    """Return Benjamini-Hochberg times 1 + 1/2 + ... + 1/m."""
+    """Benjamini-Hochberg times 1 + 1/2 + ... + 1/m."""
     return _running_minimum(_harmonic(size) * size / np.arange(1, len(p) + 1) * p)
 
 
 def _hommel(p: np.ndarray, size: int) -> np.ndarray:
-    """Return the largest Simes p-value over all subfamilies a test belongs to.
+    """Largest Simes p-value over all subfamilies a test belongs to.
 
     Of the subfamilies of k tests with test i in it, the k - 1 largest other p-values give the largest
     Simes p-value; so one candidate per k has to be looked at. Tests not shown count as p = 1.
@@ -297,7 +297,7 @@ _FORMULAS: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {
 
 
 def _running_minimum(values: np.ndarray) -> np.ndarray:
-    """Return the running minimum from the last value to the first."""
+    """Running minimum from the last value to the first."""
     return np.minimum.accumulate(values[::-1])[::-1]
 
 
@@ -307,7 +307,7 @@ def _harmonic(size: int) -> float:
 
 
 def check_procedure(procedure: str, option: str = "procedure") -> str:
-    """Return the procedure in R's spelling."""
+    """Procedure in R's spelling."""
     spelled = {name.lower(): name for name in PROCEDURES}
     name = spelled.get(procedure.lower()) if isinstance(procedure, str) else None
     if name is None:
@@ -316,7 +316,7 @@ def check_procedure(procedure: str, option: str = "procedure") -> str:
 
 
 def _check_p_values(p: np.ndarray) -> np.ndarray:
-    """Return p-values that lie between 0 and 1 or are NaN."""
+    """P-values that lie between 0 and 1 or are NaN."""
     outside = np.flatnonzero((p < 0) | (p > 1))
     if len(outside):
         raise ValueRangeError(f"p-value {p[outside[0]]:g} in row {outside[0]} lies outside 0 to 1")

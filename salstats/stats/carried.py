@@ -80,7 +80,7 @@ def absent_column(keys: pd.DataFrame, rows: pd.DataFrame, data: pd.DataFrame) ->
 
 
 def absent_observations(data: pd.DataFrame, names: Sequence[str], by: Sequence[str]) -> pd.DataFrame:
-    """Return the grouping columns of the observations that lack one of `names` as the finding is absent.
+    """Grouping columns of the observations that lack one of `names` as the finding is absent.
 
     `names` are columns of a scores frame or metrics; in any other table no finding is known.
     """
@@ -139,6 +139,6 @@ def how_scored(
 
 
 def _one(values: pd.Series) -> Any:
-    """Return the one value there is, or that there are several."""
+    """The one value there is, or that there are several."""
     distinct = values.unique()
     return distinct[0] if len(distinct) == 1 else SEVERAL

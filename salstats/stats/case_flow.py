@@ -132,7 +132,7 @@ def case_flow(
 
 
 def _expected(codes: ColumnCodes, reference: str | None) -> pd.DataFrame:
-    """Return every score that is there or should be.
+    """Every score that is there or should be.
 
     Columns: `own` and `partner`, rows of the scores (-1: none), the method's and the reference's for the
     same key; `source`, a row that tells its case; `method`, whose score it is.
@@ -154,7 +154,7 @@ def _expected(codes: ColumnCodes, reference: str | None) -> pd.DataFrame:
 
 
 def _lacking(codes: ColumnCodes) -> pd.DataFrame:
-    """Return the cases (and tasks) of each metric that a method has no row for and another one has.
+    """Cases (and tasks) of each metric that a method has no row for and another one has.
 
     A method that was never scored on a task or metric lacks nothing there.
     """

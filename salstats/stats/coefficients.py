@@ -27,7 +27,7 @@ UNDEFINED = Coefficient(np.nan, np.nan, np.nan, np.nan)
 
 
 def coefficient(first: np.ndarray, second: np.ndarray, test: str) -> Coefficient:
-    """Return a correlation of two arrays with its test against zero.
+    """Correlation of two arrays with its test against zero.
 
     Parameters
     ----------
@@ -77,14 +77,14 @@ def coefficient(first: np.ndarray, second: np.ndarray, test: str) -> Coefficient
 
 
 def _perfect_rank_p_value(ranks: np.ndarray) -> float:
-    """Return the exact two-sided p-value of ranks that agree (or oppose) completely."""
+    """Exact two-sided p-value of ranks that agree (or oppose) completely."""
     ties = np.unique(ranks, return_counts=True)[1]
     share = np.exp(special.gammaln(ties + 1.0).sum() - special.gammaln(len(ranks) + 1.0))
     return float(2 * share)
 
 
 def _kendall(first: np.ndarray, second: np.ndarray) -> Coefficient:
-    """Return Kendall's tau-b and its normal approximation."""
+    """Kendall's tau-b and its normal approximation."""
     n = len(first)
     tau = float(stats.kendalltau(first, second, method="asymptotic").statistic)
     ties = [np.unique(a, return_counts=True)[1].astype(np.float64) for a in (first, second)]
@@ -103,12 +103,12 @@ def _kendall(first: np.ndarray, second: np.ndarray) -> Coefficient:
 
 
 def interval_used(test: str, interval: str) -> str:
-    """Return the name of the variance that is used where `interval` is asked for: Kendall has one only."""
+    """Name of the variance that is used where `interval` is asked for: Kendall has one only."""
     return "fieller" if test == "kendall" else interval
 
 
 def fisher_std_error(r: np.ndarray, n: np.ndarray, test: str, interval: str) -> np.ndarray:
-    """Return the standard error of atanh(r), NaN where there are too few pairs.
+    """Standard error of atanh(r), NaN where there are too few pairs.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ class Pooled(NamedTuple):
 
 
 def pool_fisher_z(r: np.ndarray, std_error: np.ndarray) -> Pooled:
-    """Return correlations combined with weights 1 / std_error², and Cochran's Q.
+    """Correlations combined with weights 1 / std_error², and Cochran's Q.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ def pool_fisher_z(r: np.ndarray, std_error: np.ndarray) -> Pooled:
 
 
 def weighted_spearman(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return Spearman's correlation of the rows, each taken as often as its weight says.
+    """Spearman's correlation of the rows, each taken as often as its weight says.
 
     Parameters
     ----------
@@ -246,7 +246,7 @@ def weighted_spearman(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.n
 def _centred_ranks(
     values: np.ndarray, weights: np.ndarray, total: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return each row's value code, the mean rank of each value less the mean of all, and their variance."""
+    """Each row's value code, the mean rank of each value less the mean of all, and their variance."""
     codes = np.unique(values, return_inverse=True)[1]
     order = np.argsort(codes, kind="stable")
     starts = np.flatnonzero(np.diff(codes[order], prepend=-1))

@@ -225,7 +225,7 @@ def correlate(
 
 
 def _single(one: Coefficient, n: int, test: str, interval: str, quantile: float) -> dict[str, float]:
-    """Return the columns of a correlation of one group."""
+    """Columns of a correlation of one group."""
     r = np.array(one.estimate)
     low, high = fisher_limits(r, fisher_std_error(r, np.array(n), test, interval), quantile)
     return {**one._asdict(), "conf_low": float(low), "conf_high": float(high)}
@@ -248,7 +248,7 @@ class _Stratum:
 def _by_stratum(
     first: np.ndarray, second: np.ndarray, pairs: np.ndarray, codes: np.ndarray, test: str, interval: str
 ) -> list[_Stratum]:
-    """Return the correlation of each stratum that has pairs."""
+    """Correlation of each stratum that has pairs."""
     parts = []
     for code in np.unique(codes[pairs]):
         here = pairs[codes[pairs] == code]
@@ -259,7 +259,7 @@ def _by_stratum(
 
 
 def _combined(good: list[_Stratum], quantile: float) -> dict[str, float]:
-    """Return the columns of a group whose strata are combined."""
+    """Columns of a group whose strata are combined."""
     pooled = pool_fisher_z(
         np.array([part.estimate for part in good]), np.array([part.std_error for part in good])
     )

@@ -123,7 +123,7 @@ def _reasons(rows: pd.DataFrame) -> np.ndarray:
 
 
 def _pixels(rows: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
-    """Return the sum of columns of pixels; NaN where they are not known."""
+    """Sum of columns of pixels; NaN where they are not known."""
     if not set(names) <= set(rows.columns):
         return np.full(len(rows), np.nan)
     return np.sum([rows[n].to_numpy(dtype=np.float64, na_value=np.nan) for n in names], axis=0)

@@ -140,7 +140,7 @@ def letter_values(
 def _observations(
     frame: pd.DataFrame, covariates: list[str], by: list[str]
 ) -> tuple[dict[str, np.ndarray], pd.DataFrame, np.ndarray]:
-    """Return each covariate with one value per observation, the groups' keys, and each one's group."""
+    """Each covariate with one value per observation, the groups' keys, and each one's group."""
     key = list(dict.fromkeys([*case_key(frame), *(c for c in ("task",) if c in frame.columns), *by]))
     coded = ColumnCodes(frame)
     codes = coded.combined(key) if "case" in frame.columns else np.arange(len(frame))
@@ -166,7 +166,7 @@ def _observations(
 
 
 def _letters(values: np.ndarray, n_letters: int | None, level: float, outside: bool) -> pd.DataFrame:
-    """Return the rows of one covariate in one group."""
+    """Rows of one covariate in one group."""
     ordered = np.sort(values[~np.isnan(values)])
     n = len(ordered)
     if not n:
@@ -196,7 +196,7 @@ def trusted_letters(n: int, level: float) -> int:
 
 
 def letter_depths(n: int, n_letters: int) -> np.ndarray:
-    """Return the depths of the first letters of n observations, to depth 1 at most."""
+    """Depths of the first letters of n observations, to depth 1 at most."""
     depths = [(1 + n) / 2]
     while len(depths) < min(n_letters, len(LETTERS)) and depths[-1] > 1:
         depths.append((1 + np.floor(depths[-1])) / 2)
@@ -204,14 +204,14 @@ def letter_depths(n: int, n_letters: int) -> np.ndarray:
 
 
 def _at_depth(ordered: np.ndarray, depths: np.ndarray) -> np.ndarray:
-    """Return the values at depths counted from the first; a half is the mean of two neighbours."""
+    """Values at depths counted from the first; a half is the mean of two neighbours."""
     below, above = np.floor(depths).astype(np.int64) - 1, np.ceil(depths).astype(np.int64) - 1
     values: np.ndarray = (ordered[below] + ordered[above]) / 2
     return values
 
 
 def _outside_rows(low: np.ndarray, high: np.ndarray) -> pd.DataFrame:
-    """Return one row per depth for the values beyond the last letter, the extremes last."""
+    """One row per depth for the values beyond the last letter, the extremes last."""
     deepest = max(len(low), len(high))
     padded = [np.concatenate([v, np.full(deepest - len(v), np.nan)])[::-1] for v in (low, high)]
     return pd.DataFrame(

@@ -306,6 +306,6 @@ def fieller(
 
 
 def _tails(level: float) -> np.ndarray:
-    """Return the two tail probabilities."""
+    """Two tail probabilities."""
     tail = (1 - level) / 2
     return np.array([tail, 1 - tail])

@@ -19,7 +19,7 @@ _MONTE_CARLO = 2.0
 
 
 def p_floors(estimates: pd.DataFrame) -> np.ndarray:
-    """Return the smallest p-value that each row's replicates allow, NaN where it rests on none."""
+    """Smallest p-value that each row's replicates allow, NaN where it rests on none."""
     if "p_floor" in estimates.columns:
         return check_numeric(estimates, "p_floor", "estimates")
     if "n_replicates" not in estimates.columns:

@@ -123,7 +123,7 @@ def pick_cases(
 
 
 def _only(frame: pd.DataFrame, column: str, value: str | None) -> pd.DataFrame:
-    """Return the rows with one value of a column."""
+    """Rows with one value of a column."""
     if value is None:
         return frame
     if column not in frame.columns:
@@ -136,7 +136,7 @@ def _only(frame: pd.DataFrame, column: str, value: str | None) -> pd.DataFrame:
 
 
 def _picks(rows: pd.DataFrame, wanted: Sequence[str], larger: bool) -> dict[str, tuple[int, float]]:
-    """Return the position of the row of each pick and its target; nothing where no score is defined."""
+    """Position of the row of each pick and its target; nothing where no score is defined."""
     values = rows["score"].to_numpy(dtype=np.float64)
     defined = np.flatnonzero(~np.isnan(values))
     if not len(defined):

@@ -201,7 +201,7 @@ def rank_stability(
 
 
 def ranks_of(means: np.ndarray, signs: np.ndarray) -> np.ndarray:
-    """Return the rank of each method in each replicate, 1 the best, ties sharing the average.
+    """Rank of each method in each replicate, 1 the best, ties sharing the average.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ def ranks_of(means: np.ndarray, signs: np.ndarray) -> np.ndarray:
 
 
 def kendall_tau(ranking: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Return Kendall's tau-b between one ranking and each of many.
+    """Kendall's tau-b between one ranking and each of many.
 
     Parameters
     ----------
@@ -255,7 +255,7 @@ def kendall_tau(ranking: np.ndarray, others: np.ndarray) -> np.ndarray:
 
 
 def _tau_summary(tau: np.ndarray, level: float) -> np.ndarray:
-    """Return mean and percentile limits of the defined correlations."""
+    """Mean and percentile limits of the defined correlations."""
     if np.isnan(tau).all():
         return np.full(3, np.nan)
     low, high = percentile(tau[:, None], level)
@@ -277,7 +277,7 @@ def _groups(scores: pd.DataFrame, by: str | Sequence[str] | None) -> list[str]:
 
 
 def _complete(codes: ColumnCodes, groups: Sequence[str]) -> ColumnCodes:
-    """Return the scores with those undefined of which some method of the group has no defined one."""
+    """Scores with those undefined of which some method of the group has no defined one."""
     frame = codes.frame
     groups_of, _ = index_groups(codes, groups)
     methods = codes.column("method")
@@ -300,7 +300,7 @@ def _complete(codes: ColumnCodes, groups: Sequence[str]) -> ColumnCodes:
 
 
 def _metrics(keys: pd.DataFrame, scores: pd.DataFrame) -> list[str]:
-    """Return the metric of each row."""
+    """Metric of each row."""
     if "metric" in keys.columns:
         return [str(m) for m in keys["metric"]]
     return [str(scores["metric"].iloc[0])] * len(keys)
@@ -333,7 +333,7 @@ def _warn_few(n_units: np.ndarray, group_codes: np.ndarray, keys: pd.DataFrame, 
 
 
 def _nothing_to_rank(lacking: Sequence[str], n_methods: int, group: str) -> str:
-    """Return the message for a group that cannot be ranked."""
+    """Message for a group that cannot be ranked."""
     where = "" if group == "all rows" else f"{group}: "
     if lacking:
         return f"{where}{group_list(lacking)} has no defined score and so no rank; leave it out"

@@ -20,7 +20,7 @@ class RocArea(NamedTuple):
 
 
 def roc_area(scores: np.ndarray, labels: np.ndarray, clusters: np.ndarray | None = None) -> RocArea:
-    """Return the area under the ROC curve and its variance.
+    """Area under the ROC curve and its variance.
 
     The area is the chance that a positive has a larger score than a negative, ties counting one half.
 
@@ -93,7 +93,7 @@ def roc_area(scores: np.ndarray, labels: np.ndarray, clusters: np.ndarray | None
 
 
 def separation_p_value(n_positive: np.ndarray, n_negative: np.ndarray) -> np.ndarray:
-    """Return the exact two-sided Mann-Whitney p-value of complete separation, 2 / C(n, n_positive).
+    """Exact two-sided Mann-Whitney p-value of complete separation, 2 / C(n, n_positive).
 
     Of the ways to choose the positives among n independent rows, one gives an area of 1 and one of 0,
     whatever ties there are within the classes.
@@ -121,7 +121,7 @@ def separation_p_value(n_positive: np.ndarray, n_negative: np.ndarray) -> np.nda
 def area_limits(
     area: np.ndarray, std_error: np.ndarray, quantile: np.ndarray | float, *, on_logit: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return limits of areas: area ± q se cut off at 0 and 1, or the same on the log odds of the area.
+    """Limits of areas: area ± q se cut off at 0 and 1, or the same on the log odds of the area.
 
     Parameters
     ----------

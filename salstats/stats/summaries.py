@@ -1,4 +1,4 @@
-"""Scores of each group: means with intervals, the replicates behind them, descriptions, box plots."""
+"""Mean scores of each group with intervals, and the replicates behind them."""
 
 from collections.abc import Sequence
 
@@ -6,23 +6,17 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import SalstatsError, check_by
-from salstats.frames import DEFAULT_BY, ColumnCodes, coded_scores, estimates_frame
+from salstats.frames import DEFAULT_BY, coded_scores, estimates_frame
 from salstats.stats.advice import warn_beyond_range
 from salstats.stats.carried import absent_column, how_scored, is_absent
 from salstats.stats.design import (
-    check_one_metric,
     display_order,
-    index_groups,
     mean_of_rows_design,
     resolve_unit,
     warn_pooled_by_default,
-    warn_pooled_methods,
 )
 from salstats.stats.estimands import mean_target
 from salstats.stats.inference import check_binary, check_options, infer, replicate
-
-#: Whiskers of a box reach to the furthest score within this many interquartile ranges.
-REACH = 1.5
 
 
 def summarize(
@@ -198,148 +192,3 @@ def bootstrap(
             "estimate": replicates[:, ordered].ravel(order="F"),
         }
     )
-
-
-def describe(
-    scores: pd.DataFrame, *, by: str | Sequence[str] | None = None, unit: str | None = None
-) -> pd.DataFrame:
-    """Descriptive statistics of the scores of each group.
-
-    Parameters
-    ----------
-    scores : DataFrame
-        A scores frame.
-    by : str or sequence of str, optional
-        Grouping columns; by default those of metric, method and task that are present.
-    unit : str, optional
-        What is counted in `n_units`: `patient` where that column repeats over cases, else `case`.
-
-    Returns
-    -------
-    DataFrame
-        The grouping columns, sorted, then
-
-        n, n_missing
-            Defined scores, and undefined ones (NaN); `n_absent`, where there is any, are those of them that
-            are of absent findings. All that follows is over the defined scores, and NaN
-            where there are none.
-        unit, n_units
-            The unit, and how many have a defined score.
-        mean, sd
-            `sd` with divisor n - 1; NaN for one score.
-        median, q1, q3
-            Quartiles by NumPy's linear rule (R's type 7); the interquartile range is q3 - q1.
-        min, max
-            Smallest and largest score.
-        n_zero, share_zero, n_one, share_one
-            Scores at exactly 0 and at exactly 1, and their share of n, 0 to 1: for a hit (0/1) the counts
-            of misses and hits, and their shares; for an overlap how much of it sits on the edges.
-        binary
-            True where every score is 0 or 1.
-
-    Raises
-    ------
-    ColumnError
-        Not a scores frame; a grouping column is missing or has empty cells.
-
-    Examples
-    --------
-    >>> import pandas as pd, salstats as ss
-    >>> scores = pd.DataFrame(
-    ...     {"case": ["a", "b", "c", "d"], "method": "gradcam", "metric": "hit", "score": [1.0, 0, 1, None]}
-    ... )
-    >>> ss.describe(scores)[["metric", "n", "n_missing", "mean", "median", "n_one", "share_one", "binary"]]
-      metric  n  n_missing      mean  median  n_one  share_one  binary
-    0    hit  3          1  0.666667     1.0      2   0.666667    True
-    """
-    coded = coded_scores(scores)
-    columns = check_by(scores, by, DEFAULT_BY)
-    check_one_metric(coded, columns)
-    warn_pooled_methods(scores, columns)
-    units = resolve_unit(coded, unit)
-    codes, keys = index_groups(coded, columns)
-    n_groups = len(keys)
-    values = scores["score"].to_numpy(dtype=np.float64)
-    defined = ~np.isnan(values)
-    rows = np.bincount(codes, minlength=n_groups)
-    codes, values = codes[defined], values[defined]
-
-    every_group = pd.RangeIndex(n_groups)
-    groups = pd.Series(values).groupby(codes)
-    summary = groups.agg(["mean", "std", "median", "min", "max"]).reindex(every_group)
-    n = np.bincount(codes, minlength=n_groups)
-    n_zero = np.bincount(codes[values == 0], minlength=n_groups)
-    n_one = np.bincount(codes[values == 1], minlength=n_groups)
-    seen = np.unique(codes * units.n + units.codes[defined])
-    with np.errstate(invalid="ignore"):
-        share_zero, share_one = n_zero / n, n_one / n
-    described = pd.DataFrame(
-        {
-            "n": n,
-            "n_missing": rows - n,
-            "unit": units.name,
-            "n_units": np.bincount(seen // units.n, minlength=n_groups),
-            "mean": summary["mean"],
-            "sd": summary["std"],
-            "median": summary["median"],
-            "q1": groups.quantile(0.25).reindex(every_group),
-            "q3": groups.quantile(0.75).reindex(every_group),
-            "min": summary["min"],
-            "max": summary["max"],
-            "n_zero": n_zero,
-            "share_zero": share_zero,
-            "n_one": n_one,
-            "share_one": share_one,
-            "binary": (n > 0) & (n_zero + n_one == n),
-        },
-        index=every_group,
-    )
-    absent = absent_column(keys, scores.loc[is_absent(scores), columns], scores)
-    made = pd.DataFrame({**absent, **how_scored(scores, keys)}, index=every_group)
-    return pd.concat([keys, described, made], axis=1)
-
-
-def box_values(
-    scores: pd.DataFrame, by: str | Sequence[str] | None = None
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Numbers of each group's box, and the scores that lie beyond its whiskers.
-
-    Parameters
-    ----------
-    scores : DataFrame
-        A scores frame.
-    by : str or sequence of str, optional
-        Grouping columns, as for `describe`.
-
-    Returns
-    -------
-    boxes : DataFrame
-        What `describe` gives, with `whisker_low, whisker_high`, the furthest scores within 1.5 times
-        q3 - q1 of the quartiles and never inside the box, and `n_outside`, the scores beyond.
-    outside : DataFrame
-        The grouping columns and `score`, one row per score beyond the whiskers.
-
-    Raises
-    ------
-    ColumnError
-        As for `describe`.
-
-    Notes
-    -----
-    Quartiles are R's type 7, as in ggplot2's boxes; R's `boxplot` takes Tukey's fourths instead.
-    """
-    boxes = describe(scores, by=by)
-    columns = list(boxes.columns[: boxes.columns.get_loc("n")])
-    codes, _ = index_groups(ColumnCodes(scores), columns)
-    values = scores["score"].to_numpy(dtype=np.float64)
-    q1, q3 = boxes["q1"].to_numpy(), boxes["q3"].to_numpy()
-    reach = REACH * (q3 - q1)
-    below, above = values < (q1 - reach)[codes], values > (q3 + reach)[codes]
-    beyond = below | above
-    inside = pd.Series(np.where(beyond, np.nan, values)).groupby(codes)
-    outside = scores.loc[beyond, [*columns, "score"]].reset_index(drop=True)
-    return boxes.assign(
-        whisker_low=np.fmin(inside.min().to_numpy(), q1),
-        whisker_high=np.fmax(inside.max().to_numpy(), q3),
-        n_outside=np.bincount(codes[beyond], minlength=len(boxes)),
-    ), outside

@@ -101,7 +101,7 @@ def wide_codes(data: pd.DataFrame, names: Sequence[str], keep: Sequence[str] = (
 
 
 def _one_value(rows: pd.DataFrame, codes: np.ndarray, key: list[str], column: str) -> Any:
-    """Return the value of a covariate for each observation, which its rows must agree on."""
+    """Value of a covariate for each observation, which its rows must agree on."""
     groups = rows[column].groupby(codes)
     several = np.flatnonzero((groups.nunique() > 1).to_numpy())
     if len(several):
@@ -142,7 +142,7 @@ def columns_to_correlate(
 
 
 def unit_columns(frame: pd.DataFrame, unit: str | None) -> list[str]:
-    """Return the columns that the units are told by, which a table has to carry along."""
+    """Columns that the units are told by, which a table has to carry along."""
     check_unit(unit)
     return [c for c in ("patient", unit) if c is not None and c in frame.columns]
 

@@ -194,7 +194,7 @@ def warn_of_means(values: Iterable[object], over: str) -> None:
 
 
 def _places(codes: ColumnCodes, over: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the case and series of each row, as numbers, and the first row of each."""
+    """Case and series of each row, as numbers, and the first row of each."""
     place = codes.combined([c for c in KEY_COLUMNS if c in codes.frame.columns and c != over])
     return place, np.unique(place, return_index=True)[1]
 
@@ -213,7 +213,7 @@ def _check_together(
 
 
 def _repeats(values: np.ndarray, place: np.ndarray, n_places: int) -> dict[str, np.ndarray]:
-    """Return of each case and series: number, mean and squares of its defined scores."""
+    """Of each case and series: number, mean and squares of its defined scores."""
     defined = ~np.isnan(values)
     place, values = place[defined], values[defined]
     n = np.bincount(place, minlength=n_places).astype(np.float64)

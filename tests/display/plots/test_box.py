@@ -7,7 +7,7 @@ import pytest
 import salstats as ss
 from salstats.checks import SalstatsError, ValueRangeError
 from salstats.display.plots.theme import COLUMN_MM, MM_PER_INCH, PALETTE, REFERENCE
-from salstats.stats.summaries import box_values
+from salstats.stats.descriptions import box_values
 
 SCORES = ss.datasets.load_simulated()
 # layers in the order they are drawn
