@@ -10,11 +10,11 @@ from salstats.readers.pickles import read_pickle
 class Maps:
     """The maps of one part of the CheXlocalize oracle, and what the study's scripts made of them."""
 
-    def __init__(self, folder, maps, thresholds):
+    def __init__(self, folder, maps, thresholds, every=1):
         self.folder = folder
         self.per_map = pd.read_csv(folder / "per_map.csv").set_index(["img_id", "task"])
         self.thresholds = pd.read_csv(thresholds).set_index("task")["threshold"]
-        self.all = [self.read(file) for file in sorted(maps.glob("*_map.pkl"))]
+        self.all = [self.read(file) for file in sorted(maps.glob("*_map.pkl"))[::every]]
 
     def read(self, file):
         """Return case, task, map, shape of the image and row of the oracle's table."""
@@ -38,11 +38,22 @@ def sample_maps(shared):
     return Maps(folder, sample / "gradcam_maps_val", sample / "tuning_results.csv")
 
 
+def _study_maps(shared, every):
+    study = shared / "oracles/chexlocalize/study"
+    tuned = study / "expected/tune/tuning_results.csv"
+    return Maps(study / "expected", study / "inputs/maps", tuned, every)
+
+
 @pytest.fixture(scope="session")
 def study_maps(shared):
     """2000 made-up maps, 20 x 20 on 300 to 600 pixels; 39 of them are zero everywhere."""
-    study = shared / "oracles/chexlocalize/study"
-    return Maps(study / "expected", study / "inputs/maps", study / "expected/tune/tuning_results.csv")
+    return _study_maps(shared, 1)
+
+
+@pytest.fixture(scope="session")
+def some_study_maps(shared):
+    """Every seventh of them, of every task."""
+    return _study_maps(shared, 7)
 
 
 @pytest.fixture(scope="session")

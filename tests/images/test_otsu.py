@@ -9,7 +9,7 @@ from salstats.images.map_steps import rescale, resize
 from salstats.images.otsu import above_otsu, grey_levels, jet_smoothed, otsu_level, refill
 
 
-@pytest.mark.parametrize("part", ["study_maps", "sample_maps"])
+@pytest.mark.parametrize("part", ["some_study_maps", "sample_maps"])
 def test_levels_are_the_scripts(part, request):
     for case, task, saliency, shape, row in request.getfixturevalue(part):
         level = otsu_level(grey_levels(rescale(resize(saliency, shape))))

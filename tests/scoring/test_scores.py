@@ -116,19 +116,24 @@ class TestFromTheMaps:
             assert (ours[name].astype(float) - pixels).abs().max() <= 2, name
         assert np.array_equal(ours["prob_x"], ours["prob_y"])
 
-    def test_tuned_thresholds(self, made_up, made_up_study):
-        file = made_up / "expected" / "tune" / "tuning_results.csv"
-        scores = ss.score(made_up_study, threshold=file, metrics="iou")
-        theirs = expected(made_up, "eval_tp_threshold", "iou")
-        assert difference(table(scores, "iou", "saliency"), theirs) <= PIXEL
+    @pytest.mark.parametrize("every", [7, pytest.param(1, marks=pytest.mark.slow)])
+    @pytest.mark.parametrize(
+        ("options", "folder"),
+        [
+            ({"threshold": "tuning_results.csv"}, "eval_tp_threshold"),
+            ({"cutoff": "probability_tuning_results.csv", "slice": "full"}, "eval_full"),
+        ],
+    )
+    def test_tuned_thresholds_and_cutoffs(self, made_up, made_up_study, every, options, folder):
+        tuned = {k: v if k == "slice" else made_up / "expected" / "tune" / v for k, v in options.items()}
+        some = made_up_study.select(cases=[c.case for c in made_up_study][::every], methods="saliency")
+        ours = table(ss.score(some, metrics="iou", **tuned), "iou", "saliency")
+        theirs = expected(made_up, folder, "iou")
+        assert every > 1 or len(ours) == len(theirs)
+        assert difference(ours, theirs.loc[ours.index]) <= PIXEL
 
-    def test_tuned_cutoffs_on_the_full_slice(self, made_up, made_up_study):
-        file = made_up / "expected" / "tune" / "probability_tuning_results.csv"
-        scores = ss.score(made_up_study, cutoff=file, slice="full", metrics="iou")
-        assert difference(table(scores, "iou", "saliency"), expected(made_up, "eval_full", "iou")) <= PIXEL
-
-    def test_two_jobs_give_the_same_rows_in_the_same_order(self, made_up_study, scored):
-        some = made_up_study.select(cases=[c.case for c in made_up_study][:30])
+    def test_two_jobs_give_the_same_rows_in_the_same_order(self, made_up_study):
+        some = made_up_study.select(cases=[c.case for c in made_up_study][:6])
         one, two = (ss.score(some, jobs=jobs) for jobs in (1, 2))
         pd.testing.assert_frame_equal(one, two)
 
