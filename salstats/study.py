@@ -131,12 +131,12 @@ class Truth:
 
     @classmethod
     def of(cls, mask: Rle, n_instances: int | None = None) -> "Truth":
-        """Return the reference of a mask that is read already."""
+        """Reference of a mask that is read already."""
         return cls(partial(_same, mask), n_instances)
 
 
 def _same(mask: Rle) -> Rle:
-    """Return a truth that is read already."""
+    """A truth that is read already."""
     return mask
 
 
@@ -260,7 +260,7 @@ class Study:
         return iter(self.cases)
 
     def __len__(self) -> int:
-        """Return the number of cases."""
+        """Number of cases."""
         return len(self.cases)
 
     def __repr__(self) -> str:
@@ -271,7 +271,7 @@ class Study:
         return f"<Study {self.source}: {len(self)} cases, {asked}, methods: {methods}>"
 
     def with_maps(self) -> tuple[Series, ...]:
-        """Return the series that hold maps; people and stored masks have none."""
+        """Series that hold maps; people and stored masks have none."""
         found = {p.series for c in self.cases for p in c.predictions if p.has_saliency}
         return tuple(s for s in self.series if s in found)
 
@@ -282,7 +282,7 @@ class Study:
         tasks: Iterable[str] | None = None,
         methods: Iterable[str] | None = None,
     ) -> "Study":
-        """Return the study with some of its cases, tasks and methods only, in its own order.
+        """Study with some of its cases, tasks and methods only, in its own order.
 
         A method stands for all its series; method:model is one of them.
 
@@ -360,7 +360,7 @@ class Picture:
 
 
 def chosen_names(wanted: Iterable[str] | None, there: list[str], word: str, source: str) -> set[Any]:
-    """Return the names wanted, all of which must be there."""
+    """Names wanted, all of which must be there."""
     if wanted is None:
         return set(there)
     names = {wanted} if isinstance(wanted, str) else set(wanted)
@@ -386,7 +386,7 @@ def shape_of(case: Case) -> tuple[int, int]:
 
 
 def exclusions(study: Study) -> tuple[dict[str, int], dict[str, int]]:
-    """Return how many recordings, and how many chest boxes of recordings used, are left out, by reason."""
+    """How many recordings, and how many chest boxes of recordings used, are left out, by reason."""
     every = [r for c in study for r in c.recordings]
     recordings_left = Counter(r.excluded for r in every if r.excluded is not None)
     boxes_left = Counter(r.box_excluded for r in every if r.excluded is None and r.box_excluded is not None)

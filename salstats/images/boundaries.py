@@ -10,7 +10,7 @@ _NEIGHBOURS = {
 
 
 def boundary(mask: np.ndarray, *, neighbours: int = 4) -> np.ndarray:
-    """Return the pixels of a mask that have a background pixel beside them.
+    """Pixels of a mask that have a background pixel beside them.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def boundary(mask: np.ndarray, *, neighbours: int = 4) -> np.ndarray:
 
 
 def bounding_box(mask: np.ndarray) -> tuple[slice, slice] | None:
-    """Return the rows and columns that hold a mask's pixels; None where it is empty.
+    """Rows and columns that hold a mask's pixels; None where it is empty.
 
     Examples
     --------

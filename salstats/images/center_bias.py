@@ -171,7 +171,7 @@ class CenterBias:
         self.n_maps += other.n_maps
 
     def on_image(self, case: str, *, without: Sequence[np.ndarray] = ()) -> tuple[np.ndarray, int]:
-        """Return the center bias on the pixels of a case's image.
+        """Center bias on the pixels of a case's image.
 
         Parameters
         ----------
@@ -232,7 +232,7 @@ class CenterBias:
         return self._boxes[case], self._shapes[case]
 
     def _cut_out(self, average: np.ndarray, box: Box, shape: tuple[int, int]) -> np.ndarray:
-        """Return a case's image cut out of the frame at its own size; NaN where nothing was seen."""
+        """A case's image cut out of the frame at its own size; NaN where nothing was seen."""
         sizes, kept = [], []
         for axis in (0, 1):
             scale = (box[axis + 2] - box[axis]) / self._extent[axis]
@@ -250,7 +250,7 @@ class CenterBias:
         return image
 
     def _moved(self, case: str, densities: Sequence[np.ndarray]) -> tuple[tuple[slice, slice], np.ndarray]:
-        """Return the part of the frame that a case covers, and there the sum of its maps, each of sum 1."""
+        """Part of the frame that a case covers, and there the sum of its maps, each of sum 1."""
         box, shape = self._of(case)
         scale = [self._extent[axis] / (box[axis + 2] - box[axis]) for axis in (0, 1)]
         start = [round(self._margin[axis] - box[axis] * scale[axis]) for axis in (0, 1)]
@@ -310,7 +310,7 @@ def _checked(boxes: Any, shapes: Any) -> tuple[dict[str, Box], dict[str, tuple[i
 
 
 def _check_density(density: Any, shape: tuple[int, int], case: str) -> np.ndarray:
-    """Return a map of a case in float64 with sum 1, if it is one."""
+    """A map of a case in float64 with sum 1, if it is one."""
     array = np.asarray(density)
     if array.shape != shape:
         raise ShapeError(f"case {case}: a map of shape {array.shape} on an image of shape {shape}")
@@ -333,7 +333,7 @@ def _mean(sums: np.ndarray, n_maps: np.ndarray) -> np.ndarray:
 
 
 def _interpolation(n_in: int, n_out: int, kept: range | None = None) -> sparse.csr_array:
-    """Return the weights of bilinear interpolation along one axis, half-pixel centres: (n_out, n_in).
+    """Weights of bilinear interpolation along one axis, half-pixel centres: (n_out, n_in).
 
     `kept` are the pixels of the output that are wanted, by default all.
     """

@@ -12,7 +12,7 @@ from salstats.images.masks import Rle, check_mask, decode
 
 
 def consensus(masks: Sequence[np.ndarray | Rle], *, share: float | Fraction = 0.5) -> np.ndarray:
-    """Return the pixels that at least a share of the masks marks.
+    """Pixels that at least a share of the masks marks.
 
     Parameters
     ----------
@@ -66,12 +66,12 @@ def consensus(masks: Sequence[np.ndarray | Rle], *, share: float | Fraction = 0.
 
 
 def _pixels(mask: np.ndarray | Rle, number: int) -> np.ndarray:
-    """Return a mask as an array of bool."""
+    """A mask as an array of bool."""
     return decode(mask) if isinstance(mask, Rle) else check_mask(mask, f"masks[{number}]")
 
 
 def _fraction(share: object) -> Fraction:
-    """Return the share as the fraction that is meant."""
+    """Share as the fraction that is meant."""
     if isinstance(share, Rational) and not isinstance(share, bool):
         exact = Fraction(share)
     elif isinstance(share, float | np.floating) and np.isfinite(share):

@@ -70,12 +70,12 @@ class Fixations:
         _refuse(backwards, self.shown, "shown", "top, left, bottom, right must not run backwards")
 
     def __len__(self) -> int:
-        """Return the number of fixations."""
+        """Number of fixations."""
         return len(self.points)
 
 
 def _numbers(values: Any, name: str) -> np.ndarray:
-    """Return a new array of float64."""
+    """A new array of float64."""
     array = np.asarray(values)
     if array.dtype.kind not in "iuf":
         raise ValueRangeError(f"{name} must hold real numbers, not {array.dtype}")
@@ -91,7 +91,7 @@ def _refuse(bad: np.ndarray, values: np.ndarray, name: str, rule: str) -> None:
 
 
 def fixation_map(fixations: Fixations, shape: tuple[int, int]) -> np.ndarray:
-    """Return where a reader looked as a density over an image's pixels.
+    """Where a reader looked as a density over an image's pixels.
 
     Each fixation adds a Gaussian of one degree of visual angle about its point, weighted by its duration,
     inside the part of the image that was on screen.
@@ -173,7 +173,7 @@ def fixation_map(fixations: Fixations, shape: tuple[int, int]) -> np.ndarray:
 
 
 def _profiles(size: int, at: np.ndarray, sd: np.ndarray, shown: np.ndarray) -> np.ndarray:
-    """Return each fixation's Gaussian along one axis, 0 outside the pixels shown: (size, n)."""
+    """Each fixation's Gaussian along one axis, 0 outside the pixels shown: (size, n)."""
     pixel = np.arange(size)[:, None]
     # a tiny sd puts every pixel infinitely far away, where the Gaussian is 0
     with np.errstate(over="ignore", divide="ignore"):

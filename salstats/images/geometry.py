@@ -80,7 +80,7 @@ class Geometry:
         return cls(image, network, (network[0] / image[0], network[1] / image[1]))
 
     def _corners(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the edges of the image in the input, in its pixels: the upper left, the lower right."""
+        """Edges of the image in the input, in its pixels: the upper left, the lower right."""
         first = np.asarray(self.offset, np.float64)
         return first, first + np.asarray(self.scale) * self.image_shape
 
@@ -98,7 +98,7 @@ class Geometry:
         return height, width
 
     def to_network(self, points: Any) -> np.ndarray:
-        """Return where points of the image lie in the input.
+        """Where points of the image lie in the input.
 
         Parameters
         ----------
@@ -118,7 +118,7 @@ class Geometry:
         return (_check_points(points) + 0.5) * self.scale + self.offset - 0.5
 
     def points_to_image(self, points: Any) -> np.ndarray:
-        """Return where points of the input lie on the image.
+        """Where points of the input lie on the image.
 
         Parameters
         ----------
@@ -144,7 +144,7 @@ class Geometry:
         shape: tuple[int, int] | None = None,
         outside: float | str = "lowest",
     ) -> np.ndarray:
-        """Return a map of the input as one of the image, by one bilinear sampling.
+        """A map of the input as one of the image, by one bilinear sampling.
 
         Parameters
         ----------
@@ -206,7 +206,7 @@ class Geometry:
         return image
 
     def to_input(self, saliency: Any) -> np.ndarray:
-        """Return a map of the image as one of the network's input; the padding is never salient.
+        """A map of the image as one of the network's input; the padding is never salient.
 
         Parameters
         ----------
@@ -234,7 +234,7 @@ class Geometry:
         return back.to_image(saliency)
 
     def _places(self, axis: int, n: int, n_grid: int) -> "_Places":
-        """Return where the centres of n pixels along the image fall among those of a grid over the input."""
+        """Where the centres of n pixels along the image fall among those of a grid over the input."""
         edge = (np.arange(n) + 0.5) * (self.image_shape[axis] / n) * self.scale[axis] + self.offset[axis]
         side = self.network_shape[axis]
         seen = (edge >= -_ROUNDING) & (edge <= side + _ROUNDING)
@@ -259,7 +259,7 @@ class _Places:
 
 
 def _between(values: np.ndarray, places: _Places) -> np.ndarray:
-    """Return values along the first axis at places between its centres."""
+    """Values along the first axis at places between its centres."""
     low, high = values[places.before], values[places.after]
     high -= low
     high *= places.share[:, None]
@@ -273,7 +273,7 @@ def _strips(height: int) -> Iterator[slice]:
 
 
 def _check_grid(saliency: Any) -> np.ndarray:
-    """Return a map as float32, if it is a finite one of two dimensions."""
+    """A map as float32, if it is a finite one of two dimensions."""
     grid = np.asarray(saliency)
     if grid.ndim != 2 or not grid.size:
         raise ShapeError(f"a saliency map must have shape (M, N) and at least one pixel, not {grid.shape}")
@@ -290,7 +290,7 @@ def _check_grid(saliency: Any) -> np.ndarray:
 
 
 def _check_outside(outside: Any) -> float | None:
-    """Return what unseen pixels get; None for the lowest value of those seen."""
+    """What unseen pixels get; None for the lowest value of those seen."""
     if isinstance(outside, str) and outside == "lowest":
         return None
     if isinstance(outside, bool) or not isinstance(outside, int | float | np.integer | np.floating):
@@ -299,7 +299,7 @@ def _check_outside(outside: Any) -> float | None:
 
 
 def _check_points(points: Any) -> np.ndarray:
-    """Return points as float64 of shape (n, 2)."""
+    """Points as float64 of shape (n, 2)."""
     array = np.asarray(points, np.float64)
     if array.ndim != 2 or array.shape[1] != 2:
         raise ShapeError(f"points must have shape (n, 2), (row, col) each, not {array.shape}")

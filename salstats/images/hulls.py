@@ -17,7 +17,7 @@ from salstats.images.run_lengths import check_shape
 
 
 def inner_regions(mask: np.ndarray, *, least: float = 0.02) -> np.ndarray:
-    """Return the large regions of a mask that do not touch the border of the image.
+    """Large regions of a mask that do not touch the border of the image.
 
     A network that segments lungs also marks specks, and the dark beside the body. These would widen the
     hull.
@@ -78,7 +78,7 @@ def inner_regions(mask: np.ndarray, *, least: float = 0.02) -> np.ndarray:
 
 
 def convex_hull(mask: np.ndarray) -> np.ndarray:
-    """Return the convex hull of a mask.
+    """Convex hull of a mask.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def convex_hull(mask: np.ndarray) -> np.ndarray:
 
 
 def _corners(array: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return the corners of the hull in order, as whole (row, col) in half pixels."""
+    """Corners of the hull in order, as whole (row, col) in half pixels."""
     first = array[rows].argmax(axis=1)
     last = array.shape[1] - 1 - array[rows, ::-1].argmax(axis=1)
     y, left, right = (2 * values.astype(np.int64) for values in (rows, first, last))
@@ -157,7 +157,7 @@ def _corners(array: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 
 def from_padded_square(mask: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-    """Return a mask on the image from one on the square that the image was padded to and resized.
+    """A mask on the image from one on the square that the image was padded to and resized.
 
     Models that need a square input get the image scaled to the square's side and padded around its middle.
     This cuts the padding off and gives each pixel of the image its nearest pixel of the rest.
@@ -210,7 +210,7 @@ def from_padded_square(mask: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
 
 
 def _nearest(side: int, n: int, longest: int) -> np.ndarray:
-    """Return the pixel of the square that each of n pixels takes, along one axis."""
+    """Pixel of the square that each of n pixels takes, along one axis."""
     crop = (side - n / longest * side) / 2
     start, stop = math.ceil(crop), side - math.floor(crop)
     # an image far longer than wide may leave nothing between the paddings

@@ -7,7 +7,7 @@ import numpy as np
 
 
 def resize(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-    """Return a map at an image's size: bilinear, half-pixel centres, no antialiasing.
+    """A map at an image's size: bilinear, half-pixel centres, no antialiasing.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def resize(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
 
 
 def resize_in_range(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-    """Return a map at another size as `resize` does, in its own range, however large or far from 0 that is.
+    """A map at another size as `resize` does, in its own range, however large or far from 0 that is.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def resize_in_range(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
 
 
 def may_cover(grid: tuple[int, ...], shape: Sequence[int]) -> bool:
-    """Return whether a map of this grid can be of a whole image: its cells may then be square.
+    """Whether a map of this grid can be of a whole image: its cells may then be square.
 
     Sides are whole numbers of cells, so that each may be almost one cell more or less.
 
@@ -82,7 +82,7 @@ def may_cover(grid: tuple[int, ...], shape: Sequence[int]) -> bool:
 
 
 def rescale(values: np.ndarray) -> np.ndarray:
-    """Return a map stretched from its smallest and largest value to 0 and 1; a constant map becomes 0.
+    """A map stretched from its smallest and largest value to 0 and 1; a constant map becomes 0.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def rescale(values: np.ndarray) -> np.ndarray:
 
 
 def box_filter(values: np.ndarray, size: int) -> np.ndarray:
-    """Return the mean of `size` x `size` pixels around each, the border mirrored about its pixels.
+    """Mean of `size` x `size` pixels around each, the border mirrored about its pixels.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def box_filter(values: np.ndarray, size: int) -> np.ndarray:
 
 
 def threshold_mask(values: np.ndarray, threshold: float) -> np.ndarray:
-    """Return what lies strictly above a threshold, compared as in float64; nothing filled or dropped.
+    """What lies strictly above a threshold, compared as in float64; nothing filled or dropped.
 
     Parameters
     ----------
@@ -152,6 +152,6 @@ def threshold_mask(values: np.ndarray, threshold: float) -> np.ndarray:
 
 
 def float32_below(threshold: float) -> np.float32:
-    """Return the largest float32 that is not above a number: the same float32 values exceed both."""
+    """Largest float32 that is not above a number: the same float32 values exceed both."""
     nearest = np.float32(threshold)
     return nearest if float(nearest) <= threshold else np.nextafter(nearest, np.float32(-np.inf))

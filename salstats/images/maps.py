@@ -127,7 +127,7 @@ class SaliencyOnImage:
         return maxima(self._saliency, self.shape)[1]
 
     def _stretched(self, top: float) -> np.ndarray:
-        """Return the map from 0 to `top`, transposed: its pixels lie in the order run lengths count them."""
+        """Map from 0 to `top`, transposed: its pixels lie in the order run lengths count them."""
         height, width = self.shape
         # interpolation is linear: stretched while it is small, by the extremes it has when it is large
         lowest, highest, peak = self._extremes
@@ -149,14 +149,14 @@ class SaliencyOnImage:
         return box_filter(values, self.smooth)
 
     def _smoothed_grey(self) -> np.ndarray:
-        """Return the smoothed grey levels that Otsu's rule is asked about, transposed."""
+        """Smoothed grey levels that Otsu's rule is asked about, transposed."""
         assert self.smooth is not None
         if self.colormap is None:
             return grey_levels(self._columns)
         return jet_smoothed(self._stretched(255).astype(np.uint8), self.smooth)
 
     def _mask_columns(self, threshold: float | str) -> np.ndarray:
-        """Return the mask, transposed."""
+        """Mask, transposed."""
         threshold = check_threshold(threshold)
         if threshold != "otsu" and self.colormap is not None:
             raise ValueRangeError(f"with a colormap the threshold must be 'otsu', not {threshold}")
@@ -170,7 +170,7 @@ class SaliencyOnImage:
         return threshold_mask(self._columns, threshold)
 
     def mask(self, threshold: float | str = "otsu") -> np.ndarray:
-        """Return the mask at a threshold.
+        """Mask at a threshold.
 
         Parameters
         ----------
@@ -191,7 +191,7 @@ class SaliencyOnImage:
         return np.asarray(cv2.transpose(columns.view(np.uint8))).reshape(self.shape).view(bool)
 
     def counts(self, truth: Rle, threshold: float | str = "otsu") -> tuple[int, int, int, int]:
-        """Return the pixels that mask and truth share, that one of them marks, and that neither does.
+        """Pixels that mask and truth share, that one of them marks, and that neither does.
 
         The mask is neither encoded nor the truth decoded.
 
@@ -221,7 +221,7 @@ class SaliencyOnImage:
         return tp, n_mask - tp, n_truth - tp, size - n_mask - n_truth + tp
 
     def counts_at(self, truth: Rle, thresholds: Sequence[float]) -> np.ndarray:
-        """Return the counts at many thresholds from one pass over the map.
+        """Counts at many thresholds from one pass over the map.
 
         Parameters
         ----------
@@ -271,20 +271,20 @@ class SaliencyOnImage:
         return np.stack([tp, n_mask - tp, n_truth - tp, size - n_mask - n_truth + tp], axis=1)
 
     def _runs(self, truth: Rle) -> tuple[np.ndarray, np.ndarray]:
-        """Return where the truth's runs start and end, after a look at its shape."""
+        """Where the truth's runs start and end, after a look at its shape."""
         if truth.shape != self.shape:
             raise ShapeError(f"truth {truth.shape} must have the image's shape, {self.shape}")
         return runs(truth)
 
 
 def _pieces(flat: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """Return what lies from each start to its end, one piece after the other."""
+    """What lies from each start to its end, one piece after the other."""
     pieces = [flat[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
     return np.concatenate(pieces) if pieces else flat[:0]
 
 
 def is_finite(saliency: Any) -> bool:
-    """Return whether no pixel of a map is NaN or infinite.
+    """Whether no pixel of a map is NaN or infinite.
 
     Examples
     --------
@@ -296,7 +296,7 @@ def is_finite(saliency: Any) -> bool:
 
 
 def check_saliency(saliency: Any) -> np.ndarray:
-    """Return a map as a new array of float64, if it is a finite one of shape (M, N)."""
+    """A map as a new array of float64, if it is a finite one of shape (M, N)."""
     array = np.asarray(saliency)
     if array.ndim != 2 or not array.size:
         raise ShapeError(f"a saliency map must have shape (M, N) and at least one pixel, not {array.shape}")
@@ -313,14 +313,14 @@ def check_saliency(saliency: Any) -> np.ndarray:
 
 
 def check_box(size: Any) -> int:
-    """Return the side of a box filter if it is a whole number of pixels that a filter can have."""
+    """Side of a box filter if it is a whole number of pixels that a filter can have."""
     if check_count(size, "smooth") > LARGEST_BOX:
         raise ValueRangeError(f"smooth must be {LARGEST_BOX} pixels at most, not {size!r}")
     return int(size)
 
 
 def check_threshold(threshold: Any) -> float | str:
-    """Return a threshold if it is "otsu" or a number from 0 to 1."""
+    """A threshold if it is "otsu" or a number from 0 to 1."""
     if threshold == "otsu":
         return threshold
     if isinstance(threshold, str):

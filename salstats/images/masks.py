@@ -70,7 +70,7 @@ class Rle:
 
     @classmethod
     def from_coco(cls, given: Mapping[str, Any], where: str = "mask") -> "Rle":
-        """Return the mask that a COCO record holds, after checking all of it.
+        """Mask that a COCO record holds, after checking all of it.
 
         Parameters
         ----------
@@ -118,12 +118,12 @@ class Rle:
             raise InputFileError(f"{where}: {error}") from None
 
     def to_coco(self) -> dict[str, Any]:
-        """Return the COCO record, ready for JSON: `size` [height, width] and `counts` as text."""
+        """COCO record, ready for JSON: `size` [height, width] and `counts` as text."""
         return {"size": list(self.shape), "counts": self.counts.decode("ascii")}
 
 
 def runs(rle: Rle) -> tuple[np.ndarray, np.ndarray]:
-    """Return where the foreground runs start and end.
+    """Where the foreground runs start and end.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def runs(rle: Rle) -> tuple[np.ndarray, np.ndarray]:
 
 
 def encode(mask: np.ndarray) -> Rle:
-    """Return the run-length code of a mask.
+    """Run-length code of a mask.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def encode(mask: np.ndarray) -> Rle:
 
 
 def check_mask(mask: object, name: str = "mask") -> np.ndarray:
-    """Return an array of bool in two dimensions, from one of bool or of zeros and ones."""
+    """An array of bool in two dimensions, from one of bool or of zeros and ones."""
     array = np.asarray(mask)
     if array.ndim != 2:
         raise ShapeError(f"{name} must have two dimensions (height, width), not shape {array.shape}")
@@ -214,7 +214,7 @@ def encode_box(box: np.ndarray, top: int, shape: tuple[int, int]) -> Rle:
 
 
 def decode(rle: Rle) -> np.ndarray:
-    """Return the mask of a run-length code.
+    """Mask of a run-length code.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ def decode(rle: Rle) -> np.ndarray:
 
 
 def empty(shape: tuple[int, int]) -> Rle:
-    """Return the mask of a shape in which nothing is marked.
+    """Mask of a shape in which nothing is marked.
 
     Examples
     --------
@@ -253,7 +253,7 @@ def empty(shape: tuple[int, int]) -> Rle:
 
 
 def area(rle: Rle) -> int:
-    """Return how many pixels a mask marks, without decoding it.
+    """How many pixels a mask marks, without decoding it.
 
     Examples
     --------
@@ -265,7 +265,7 @@ def area(rle: Rle) -> int:
 
 
 def intersection(a: Rle, b: Rle) -> int:
-    """Return how many pixels two masks share, without decoding them.
+    """How many pixels two masks share, without decoding them.
 
     Raises
     ------
@@ -283,7 +283,7 @@ def intersection(a: Rle, b: Rle) -> int:
 
 
 def union_of(masks: Sequence[Rle]) -> Rle:
-    """Return the mask of every pixel that any of the masks marks, without decoding them.
+    """Mask of every pixel that any of the masks marks, without decoding them.
 
     Raises
     ------
@@ -305,7 +305,7 @@ def union_of(masks: Sequence[Rle]) -> Rle:
 
 
 def _coco(rle: Rle) -> dict[str, Any]:
-    """Return the record that pycocotools reads."""
+    """Record that pycocotools reads."""
     return {"size": rle.shape, "counts": rle.counts}
 
 
@@ -317,7 +317,7 @@ def _check_shapes(masks: Sequence[Rle]) -> None:
 
 
 def contains(rle: Rle, rows: Any, cols: Any) -> np.ndarray:
-    """Return which points a mask marks, without decoding it.
+    """Which points a mask marks, without decoding it.
 
     Parameters
     ----------

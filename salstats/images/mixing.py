@@ -18,7 +18,7 @@ def mix_classes(
     threshold: Any = 0.5,
     no_finding: int | None = 0,
 ) -> np.ndarray:
-    """Return the weighted mean of the maps of all classes.
+    """Weighted mean of the maps of all classes.
 
     A reader looks at one image for all findings at once, so a map to be compared with gaze must not be of
     one class only.
@@ -99,7 +99,7 @@ def mix_classes(
 
 
 def _shares(values: Any, name: str) -> np.ndarray:
-    """Return numbers from 0 to 1 as float64."""
+    """Numbers from 0 to 1 as float64."""
     array = np.asarray(values)
     if array.dtype.kind not in "biuf":
         raise ValueRangeError(f"{name} must hold real numbers, not {array.dtype}")
@@ -113,7 +113,7 @@ def _shares(values: Any, name: str) -> np.ndarray:
 
 
 def _weights(probs: np.ndarray, rule: str, threshold: Any, no_finding: int | None) -> np.ndarray:
-    """Return the weight of each class; they add up to 1, or are all 0 where there is no class to show."""
+    """Weight of each class; they add up to 1, or are all 0 where there is no class to show."""
     n_classes = len(probs)
     if rule == "uniform":
         return np.full(n_classes, 1 / n_classes)

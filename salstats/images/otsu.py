@@ -7,7 +7,7 @@ from salstats.checks import ShapeError, ValueRangeError
 
 
 def grey_levels(values: np.ndarray) -> np.ndarray:
-    """Return values from 0 to 1 as grey levels: `uint8(255 * x)`, truncated.
+    """Values from 0 to 1 as grey levels: `uint8(255 * x)`, truncated.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def otsu_level(grey: np.ndarray) -> int:
 
 
 def above_otsu(grey: np.ndarray) -> np.ndarray:
-    """Return what lies above Otsu's level, with nothing filled and nothing dropped.
+    """What lies above Otsu's level, with nothing filled and nothing dropped.
 
     Takes and raises what `otsu_level` does.
 
@@ -97,7 +97,7 @@ def _check_grey(grey: np.ndarray) -> None:
 
 
 def refill(mask: np.ndarray) -> np.ndarray:
-    """Return a mask with its holes filled and its single pixels dropped.
+    """A mask with its holes filled and its single pixels dropped.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def refill(mask: np.ndarray) -> np.ndarray:
 
 
 def jet_smoothed(grey: np.ndarray, size: int) -> np.ndarray:
-    """Return what the CheXlocalize scripts threshold when they smooth: grey levels by way of a colour map.
+    """What the CheXlocalize scripts threshold when they smooth: grey levels by way of a colour map.
 
     Parameters
     ----------

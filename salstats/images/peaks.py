@@ -9,7 +9,7 @@ ROUNDING = 1e-14
 
 
 def maxima(saliency: np.ndarray, shape: tuple[int, int], *, every: bool = True) -> tuple[float, np.ndarray]:
-    """Return the largest value that a map takes on an image's pixels, and where.
+    """Largest value that a map takes on an image's pixels, and where.
 
     The map is interpolated as `images.map_steps.resize` does, but in float64. What ties on paper ties here:
     values that differ by what rounding can do (1e-14 of the map's largest magnitude) are equal. A pixel
@@ -79,7 +79,7 @@ def maxima(saliency: np.ndarray, shape: tuple[int, int], *, every: bool = True) 
 
 
 def rounding(saliency: np.ndarray) -> float:
-    """Return what rounding can make of equal values of a map."""
+    """What rounding can make of equal values of a map."""
     return ROUNDING * max(float(saliency.max()), -float(saliency.min()))
 
 
@@ -114,7 +114,7 @@ class _Axis:
 
     @classmethod
     def of(cls, n_samples: int, n_pixels: int) -> "_Axis":
-        """Return the axis of so many samples on so many pixels.
+        """Axis of so many samples on so many pixels.
 
         Centres lie at halves: pixel i is at ((2i + 1) n_samples - n_pixels) / (2 n_pixels) among the
         samples, reckoned in whole numbers until the division.

@@ -15,7 +15,7 @@ FARTHEST = 2**24
 
 
 def fill_polygons(polygons: Sequence[Any], shape: tuple[int, int], *, where: str = "polygons") -> np.ndarray:
-    """Return the mask of a set of polygons, drawn as the CheXlocalize release draws them.
+    """Mask of a set of polygons, drawn as the CheXlocalize release draws them.
 
     A pixel is marked where any polygon holds it; within one polygon that crosses itself, where it is
     inside an odd number of times. Parts outside the image are cut off.
@@ -62,7 +62,7 @@ def fill_polygons(polygons: Sequence[Any], shape: tuple[int, int], *, where: str
 
 
 def polygons_rle(polygons: Sequence[Any], shape: tuple[int, int], *, where: str = "polygons") -> Rle:
-    """Return the run-length code of `fill_polygons`, without making an array as large as the image.
+    """Run-length code of `fill_polygons`, without making an array as large as the image.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def polygons_rle(polygons: Sequence[Any], shape: tuple[int, int], *, where: str 
 
 
 def vertices_of(polygons: Sequence[Any], where: str) -> list[np.ndarray]:
-    """Return each polygon's vertices (x, y), cut to whole pixels towards zero as Pillow does."""
+    """Each polygon's vertices (x, y), cut to whole pixels towards zero as Pillow does."""
     if not isinstance(polygons, Sequence | np.ndarray):
         raise ValueRangeError(f"{where} must be a list of polygons, not {short(polygons)}")
     vertices = []
@@ -110,7 +110,7 @@ def vertices_of(polygons: Sequence[Any], where: str) -> list[np.ndarray]:
 
 
 def _draw(vertices: list[np.ndarray], shape: tuple[int, int]) -> tuple[np.ndarray, int]:
-    """Return the part of the image that holds the polygons, from column 0 on, and its first row."""
+    """Part of the image that holds the polygons, from column 0 on, and its first row."""
     height, width = shape
     if not vertices:
         return np.zeros((0, 0), bool), 0

@@ -108,7 +108,7 @@ class Preparation:
             object.__setattr__(self, name, _per_channel(getattr(self, name), name, self.channels))
 
     def apply(self, image: Any) -> tuple[np.ndarray, Geometry]:
-        """Return an image as the network takes it, and where its pixels lie there.
+        """An image as the network takes it, and where its pixels lie there.
 
         Parameters
         ----------
@@ -184,7 +184,7 @@ class Preparation:
         return (height, height * cols // rows) if wide else (width * rows // cols, width)
 
     def _resized(self, array: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-        """Return an image of whole numbers of 8 bits, or of float32, at another size."""
+        """An image of whole numbers of 8 bits, or of float32, at another size."""
         if array.shape[:2] == shape:
             return array
         height, width = shape
@@ -198,24 +198,24 @@ class Preparation:
         return np.stack([np.asarray(c.resize((width, height), by_pillow)) for c in layers], axis=-1)
 
     def _as_channels(self, values: np.ndarray) -> np.ndarray:
-        """Return values with their channels first, or one plane that serves them all."""
+        """Values with their channels first, or one plane that serves them all."""
         if values.ndim == 2:
             return values[None]
         return (values @ _LUMA)[None] if self.channels == 1 else np.moveaxis(values, -1, 0)
 
 
 def _rounded(top: int, bottom: int) -> int:
-    """Return a quotient of whole numbers, rounded, halves up."""
+    """A quotient of whole numbers, rounded, halves up."""
     return (2 * top + bottom) // (2 * bottom)
 
 
 def _start(there: int, side: int) -> int:
-    """Return where an axis of the resized image begins in the input, as torchvision's CenterCrop has it."""
+    """Where an axis of the resized image begins in the input, as torchvision's CenterCrop has it."""
     return (side - there) // 2 if there <= side else -round((there - side) / 2)
 
 
 def _check_image(image: Any) -> np.ndarray:
-    """Return an image as uint8, or else as float32."""
+    """An image as uint8, or else as float32."""
     array = np.asarray(image)
     if array.ndim not in (2, 3) or not array.size or (array.ndim == 3 and array.shape[2] != 3):
         hint = "; drop its fourth channel, the opacity" if array.ndim == 3 and array.shape[2] == 4 else ""
@@ -234,7 +234,7 @@ def _check_image(image: Any) -> np.ndarray:
 
 
 def _black_and_white(image: Any, values: np.ndarray, rescale: str) -> tuple[float, float]:
-    """Return the values that become 0 and 1."""
+    """Values that become 0 and 1."""
     if rescale == "image":
         low, high = float(values.min()), float(values.max())
         # an image of one value becomes 0
@@ -251,7 +251,7 @@ def _black_and_white(image: Any, values: np.ndarray, rescale: str) -> tuple[floa
 
 
 def _per_channel(value: Any, name: str, channels: int) -> Any:
-    """Return a mean or std as it is kept: None, a number, or a tuple with one for each channel."""
+    """A mean or std as it is kept: None, a number, or a tuple with one for each channel."""
     if value is None:
         return None
     numbers = np.asarray(value, np.float64)

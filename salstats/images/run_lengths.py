@@ -41,7 +41,7 @@ def check_shape(shape: Any, name: str = "shape") -> tuple[int, int]:
 
 
 def unpack(counts: bytes) -> tuple[np.ndarray, bool]:
-    """Return the run lengths of compressed counts, and whether no number is longer than it need be."""
+    """Run lengths of compressed counts, and whether no number is longer than it need be."""
     if not counts:
         raise ValueRangeError("counts are empty")
     codes = np.frombuffer(counts, np.uint8).astype(np.int64) - 48
@@ -107,14 +107,14 @@ def check_fill(lengths: np.ndarray, shape: tuple[int, int]) -> None:
 
 
 def joined(lengths: np.ndarray) -> np.ndarray:
-    """Return run lengths without runs of no pixels (the first may be one)."""
+    """Run lengths without runs of no pixels (the first may be one)."""
     ends = np.cumsum(lengths)
     starts, stops = ends[:-1:2], ends[1::2]
     return from_runs(starts[stops > starts], stops[stops > starts], int(ends[-1]))
 
 
 def from_runs(starts: np.ndarray, ends: np.ndarray, n_pixels: int) -> np.ndarray:
-    """Return run lengths, background first, of ordered foreground runs that may touch."""
+    """Run lengths, background first, of ordered foreground runs that may touch."""
     if len(starts):
         apart = starts[1:] != ends[:-1]
         starts, ends = starts[np.r_[True, apart]], ends[np.r_[apart, True]]
@@ -125,6 +125,6 @@ def from_runs(starts: np.ndarray, ends: np.ndarray, n_pixels: int) -> np.ndarray
 
 
 def short(value: object) -> str:
-    """Return a value for a message, cut where it is long."""
+    """A value for a message, cut where it is long."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."

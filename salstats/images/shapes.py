@@ -20,7 +20,7 @@ _STEPS[[13, 23]] = (1 + np.sqrt(2)) / 2
 def shape_features(
     mask: np.ndarray, *, n_instances: int | None = None, dominant: str = "contour"
 ) -> dict[str, Any]:
-    """Return the geometric features of a finding.
+    """Geometric features of a finding.
 
     Elongation and irrectangularity are those of one instance, the dominant one; areas and the perimeter
     are those of the whole mask.
@@ -125,7 +125,7 @@ def shape_features(
 
 
 def dominant_rectangle(mask: np.ndarray, *, dominant: str = "contour") -> np.ndarray:
-    """Return the smallest rectangle around a finding's dominant instance.
+    """Smallest rectangle around a finding's dominant instance.
 
     Parameters
     ----------
@@ -156,12 +156,12 @@ def dominant_rectangle(mask: np.ndarray, *, dominant: str = "contour") -> np.nda
 
 
 def _n_components(part: np.ndarray) -> int:
-    """Return the number of 8-connected components."""
+    """Number of 8-connected components."""
     return int(cv2.connectedComponents(part, connectivity=8)[0]) - 1
 
 
 def _dominant(part: np.ndarray, dominant: str) -> np.ndarray:
-    """Return the points of the dominant contour."""
+    """Points of the dominant contour."""
     contours = cv2.findContours(part, cv2.RETR_LIST, cv2.CHAIN_APPROX_NONE)[0]
     return max(contours, key=len if dominant == "contour" else cv2.contourArea)
 
@@ -175,7 +175,7 @@ def _rectangle(points: np.ndarray) -> tuple[float, float]:
 
 
 def _perimeter(part: np.ndarray) -> float:
-    """Return the length of the border of a mask that touches all sides of its array."""
+    """Length of the border of a mask that touches all sides of its array."""
     padded = np.pad(part, 1)
     border = padded - cv2.erode(padded, cv2.getStructuringElement(cv2.MORPH_CROSS, (3, 3)))
     weights = np.array([[10, 2, 10], [2, 1, 2], [10, 2, 10]], dtype=np.float32)

@@ -15,7 +15,7 @@ _MOST_SPREAD = 0.9
 def irregular_contour(
     *, n_points: int = 13, radius: float = 26.0, spread: float = 0.3, rng: int | np.random.Generator = 0
 ) -> np.ndarray:
-    """Return the corners of an irregular shape about a centre at (0, 0).
+    """Corners of an irregular shape about a centre at (0, 0).
 
     The corners lie at equal angles; how far each is from the centre is drawn uniformly.
 
@@ -67,7 +67,7 @@ def draw_contour(
     scale: float = 1.0,
     smooth: int = 2,
 ) -> np.ndarray:
-    """Return the mask of a contour drawn about the middle of an image.
+    """Mask of a contour drawn about the middle of an image.
 
     The corners are scaled about their centre and shifted, and the shape is drawn anew from them: no mask is
     resampled, so a shift of whole pixels gives the same shape and a scale a clean edge.
@@ -148,7 +148,7 @@ def draw_contour(
 
 
 def _inside(corners: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-    """Return which pixel centres lie inside a polygon, by the even-odd rule."""
+    """Which pixel centres lie inside a polygon, by the even-odd rule."""
     row, col = np.arange(shape[0])[:, None], np.arange(shape[1])[None, :]
     inside = np.zeros(shape, dtype=bool)
     for (r0, c0), (r1, c1) in zip(corners, np.roll(corners, -1, axis=0), strict=True):

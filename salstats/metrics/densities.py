@@ -16,7 +16,7 @@ _NEARLY_CONSTANT = 1e-3
 
 
 def is_constant(values: np.ndarray) -> bool:
-    """Return whether an array takes one value only, but for rounding (1e-14 of its largest magnitude).
+    """Whether an array takes one value only, but for rounding (1e-14 of its largest magnitude).
 
     Examples
     --------
@@ -29,7 +29,7 @@ def is_constant(values: np.ndarray) -> bool:
 
 
 def check_density(density: Any, shape: tuple[int, int], name: str = "density") -> np.ndarray:
-    """Return a density in float64: finite, not negative, with a positive sum, in the map's shape.
+    """A density in float64: finite, not negative, with a positive sum, in the map's shape.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ class Densities:
         self.flat = self.values.reshape(len(self.values), shape[0] * shape[1])
 
     def __len__(self) -> int:
-        """Return how many densities there are."""
+        """How many densities there are."""
         return len(self.values)
 
     @cached_property
@@ -177,7 +177,7 @@ class Densities:
 
 
 def _length(flat: np.ndarray) -> float:
-    """Return the length of values about their mean."""
+    """Length of values about their mean."""
     largest = float(flat.max())
     # squares of huge or tiny values would leave the range of float64
     unit = 1.0 if 1e-100 < largest < 1e100 else largest
@@ -187,7 +187,7 @@ def _length(flat: np.ndarray) -> float:
 
 
 def as_density(values: np.ndarray, *, minimum: float = 0.0, constant: str = "nan") -> np.ndarray | None:
-    """Return a map read as a density of sum 1, or None where it says nothing.
+    """A map read as a density of sum 1, or None where it says nothing.
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ def as_density(values: np.ndarray, *, minimum: float = 0.0, constant: str = "nan
 
 
 def check_not_negative(value: Any, option: str) -> float:
-    """Return a finite number that is not negative."""
+    """A finite number that is not negative."""
     known = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
     if not known or not 0 <= value < np.inf:
         raise ValueRangeError(f"{option} must be a number of at least 0, not {value!r}")

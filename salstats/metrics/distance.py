@@ -55,14 +55,14 @@ class SurfaceDistances:
     diagonal: float
 
     def hausdorff(self, *, undefined: str = "nan") -> float:
-        """Return the largest of all distances, as `hausdorff` does."""
+        """Largest of all distances, as `hausdorff` gives it."""
         check_choice(undefined, UNDEFINED, "undefined")
         if self._is_empty:
             return self._of_nothing(undefined)
         return float(max(self.to_truth.max(), self.to_mask.max()))
 
     def hd95(self, *, rule: str = "directed", undefined: str = "nan") -> float:
-        """Return the 95th percentile of the distances, as `hd95` does."""
+        """95th percentile of the distances, as `hd95` gives it."""
         check_choice(rule, RULES, "rule")
         check_choice(undefined, UNDEFINED, "undefined")
         if self._is_empty:
@@ -72,7 +72,7 @@ class SurfaceDistances:
         return float(max(np.percentile(self.to_truth, 95), np.percentile(self.to_mask, 95)))
 
     def assd(self, *, undefined: str = "nan") -> float:
-        """Return the mean of all distances, as `assd` does."""
+        """Mean of all distances, as `assd` gives it."""
         check_choice(undefined, UNDEFINED, "undefined")
         if self._is_empty:
             return self._of_nothing(undefined)
@@ -96,7 +96,7 @@ class SurfaceDistances:
         return not (self.to_truth.size and self.to_mask.size)
 
     def _of_nothing(self, undefined: str) -> float:
-        """Return what stands for the distance where mask or truth is empty."""
+        """What stands for the distance where mask or truth is empty."""
         one_is_empty = self.to_truth.size or self.to_mask.size
         return self.diagonal if undefined == "worst" and one_is_empty else float("nan")
 
@@ -108,7 +108,7 @@ def surface_distances(
     spacing: float | Sequence[float] | None = None,
     points: str = "boundary",
 ) -> SurfaceDistances:
-    """Return the distances from the points of a mask to the truth's nearest, and the other way round.
+    """Distances from the points of a mask to the truth's nearest, and the other way round.
 
     `hausdorff`, `hd95` and `assd` of one pair are best taken from here: the distances are computed once.
 
@@ -191,7 +191,7 @@ def mask_pair(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> tuple[np.ndarr
 
 
 def _check_spacing(spacing: object) -> tuple[float, float]:
-    """Return the size of a pixel along rows and along columns; 1 and 1 where none is given."""
+    """Size of a pixel along rows and along columns; 1 and 1 where none is given."""
     if spacing is None:
         return 1.0, 1.0
     values = np.asarray(spacing)
@@ -204,7 +204,7 @@ def _check_spacing(spacing: object) -> tuple[float, float]:
 
 
 def _points(mask: np.ndarray, points: str) -> np.ndarray:
-    """Return the flat positions of the pixels that are compared."""
+    """Flat positions of the pixels that are compared."""
     if points != "foreground":
         mask = boundary(mask, neighbours=4 if points == "boundary" else 8)
     return np.flatnonzero(mask)
@@ -218,7 +218,7 @@ def hausdorff(
     points: str = "boundary",
     undefined: str = "nan",
 ) -> float:
-    """Return the Hausdorff distance: how far the worst point of either outline lies from the other.
+    """Hausdorff distance: how far the worst point of either outline lies from the other.
 
     Less is better. One stray pixel decides it; `hd95` leaves out the worst twentieth.
 
@@ -278,7 +278,7 @@ def hd95(
     rule: str = "directed",
     undefined: str = "nan",
 ) -> float:
-    """Return the 95th percentile of the Hausdorff distance.
+    """95th percentile of the Hausdorff distance.
 
     Less is better.
 
@@ -338,7 +338,7 @@ def assd(
     points: str = "boundary",
     undefined: str = "nan",
 ) -> float:
-    """Return the average symmetric surface distance: the mean over the points of both outlines.
+    """Average symmetric surface distance: the mean over the points of both outlines.
 
     Less is better.
 

@@ -10,7 +10,7 @@ from salstats.metrics.records import Metric
 
 
 def energy(saliency: Any, truth: Rle | np.ndarray) -> float:
-    """Return the share of a map's positive values that lies in the truth.
+    """Share of a map's positive values that lies in the truth.
 
     The map's positive part is resized to the image (bilinear, half-pixel centres) and summed over the truth
     and over the image. More is better; a constant positive map scores the truth's share of the image.
@@ -102,17 +102,17 @@ class _Axis(NamedTuple):
 
     @classmethod
     def of(cls, n_samples: int, n_pixels: int) -> "_Axis":
-        """Return the axis; places are reckoned in whole numbers until the division, as in `images.peaks`."""
+        """One axis; places are reckoned in whole numbers until the division, as in `images.peaks`."""
         place = (2 * np.arange(n_pixels) + 1) * n_samples - n_pixels
         low, rest = np.divmod(np.clip(place, 0, 2 * n_pixels * (n_samples - 1)), 2 * n_pixels)
         return cls(low, np.minimum(low + 1, n_samples - 1), rest / (2 * n_pixels), n_samples)
 
     def per_sample(self, values: np.ndarray | None = None) -> np.ndarray:
-        """Return how many pixels follow each sample, or the sum of their values."""
+        """How many pixels follow each sample, or the sum of their values."""
         return np.bincount(self.low, values, minlength=self.n_samples)
 
     def weights(self) -> np.ndarray:
-        """Return what each sample counts for in the sum over all pixels."""
+        """What each sample counts for in the sum over all pixels."""
         beyond = np.bincount(self.high, self.part, minlength=self.n_samples)
         return self.per_sample(1 - self.part) + beyond
 
@@ -120,7 +120,7 @@ class _Axis(NamedTuple):
 def _sum_inside(
     positive: np.ndarray, rows: _Axis, cols: _Axis, starts: np.ndarray, ends: np.ndarray
 ) -> float:
-    """Return the sum of the resized map over runs of pixels, which are counted down the columns."""
+    """Sum of the resized map over runs of pixels, which are counted down the columns."""
     height = len(rows.low)
     first_col, last_col = starts // height, (ends - 1) // height
     # a run that reaches into further columns is cut at their edges

@@ -72,7 +72,7 @@ MIT_EPSILON = float(np.finfo(np.float64).eps)
 
 
 def ncc(saliency: Any, density: Any) -> float:
-    """Return the correlation of a map with a density: Pearson's, over the pixels.
+    """Correlation of a map with a density: Pearson's, over the pixels.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def ncc(saliency: Any, density: Any) -> float:
 
 
 def sncc(saliency: Any, density: Any, center_bias: Any) -> float:
-    """Return how much better a map correlates with a density than with the centre bias.
+    """How much better a map correlates with a density than with the centre bias.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def sncc(saliency: Any, density: Any, center_bias: Any) -> float:
 def auc(
     saliency: Any, density: Any, *, n_samples: int | None = None, rng: int | np.random.Generator = 0
 ) -> float:
-    """Return the area under the ROC curve of a map: a density against all pixels, exactly.
+    """Area under the ROC curve of a map: a density against all pixels, exactly.
 
     It is the probability that a pixel drawn from the density lies higher on the map than one drawn from the
     image, ties counted half.
@@ -215,7 +215,7 @@ def sauc(
     n_samples: int | None = None,
     rng: int | np.random.Generator = 0,
 ) -> float:
-    """Return the shuffled area under the ROC curve of a map: a density against the centre bias, exactly.
+    """Shuffled area under the ROC curve of a map: a density against the centre bias, exactly.
 
     It is the probability that a pixel drawn from the density lies higher on the map than one drawn from the
     centre bias, ties counted half. Whoever marks the middle of every image gains nothing by it.
@@ -256,7 +256,7 @@ def sauc(
 
 
 def sim(saliency: Any, density: Any, *, constant: str = "nan") -> float:
-    """Return the similarity of a map, read as a density, with a density: what the two histograms share.
+    """Similarity of a map, read as a density, with a density: what the two histograms share.
 
     Parameters
     ----------
@@ -311,7 +311,7 @@ def kl(
     minimum: float = 0.0,
     constant: str = "nan",
 ) -> float:
-    """Return the Kullback-Leibler divergence of a map, read as a density, from a density, in nats.
+    """Kullback-Leibler divergence of a map, read as a density, from a density, in nats.
 
     Parameters
     ----------
@@ -377,7 +377,7 @@ def kl(
 
 
 def _shape(values: np.ndarray) -> tuple[int, int]:
-    """Return the shape of a map."""
+    """Shape of a map."""
     return values.shape[0], values.shape[1]
 
 
@@ -388,7 +388,7 @@ def _sampled(
     n_samples: int,
     rng: int | np.random.Generator,
 ) -> float:
-    """Return the area under the ROC curve between pixels drawn with replacement, negatives first."""
+    """Area under the ROC curve between pixels drawn with replacement, negatives first."""
     n, generator = check_count(n_samples, "n_samples"), check_generator(rng)
     below, above = (
         generator.choice(values.size, n, p=None if density is None else density.ravel() / density.sum())

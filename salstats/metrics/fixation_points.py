@@ -15,7 +15,7 @@ _NAN = float("nan")
 
 
 def nss(saliency: Any, points: Any, *, form: str = "points") -> float:
-    """Return how many standard deviations above its mean a map lies at the fixations.
+    """How many standard deviations above its mean a map lies at the fixations.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def nss(saliency: Any, points: Any, *, form: str = "points") -> float:
 
 
 def auc_points(saliency: Any, points: Any, *, negatives: str = "all") -> float:
-    """Return the area under the ROC curve of a map: fixations against pixels, exactly, by ranks.
+    """Area under the ROC curve of a map: fixations against pixels, exactly, by ranks.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def auc_points(saliency: Any, points: Any, *, negatives: str = "all") -> float:
 
 
 def sauc_points(saliency: Any, points: Any, others: Any) -> float:
-    """Return the area under the ROC curve of a map: fixations against those of other images.
+    """Area under the ROC curve of a map: fixations against those of other images.
 
     Whoever looks at the middle of every image gains nothing by it.
 
@@ -246,7 +246,7 @@ def auc_judd(saliency: Any, points: Any, *, jitter: Any | None = None) -> float:
 def information_gain(
     saliency: Any, points: Any, baseline: Any | None, *, minimum: float = 0.0, constant: str = "nan"
 ) -> float:
-    """Return by how many bits a fixation a map, read as a density, predicts better than a baseline.
+    """By how many bits a fixation a map, read as a density, predicts better than a baseline.
 
     Parameters
     ----------
@@ -315,14 +315,14 @@ def information_gain(
 
 
 def _unfixated(pixels: np.ndarray, size: int) -> np.ndarray:
-    """Return which pixels of the image were never fixated."""
+    """Which pixels of the image were never fixated."""
     free = np.ones(size, dtype=bool)
     free[pixels] = False
     return free
 
 
 def _pixels(points: Any, shape: tuple[int, ...], name: str = "points") -> np.ndarray:
-    """Return the flat indices of the pixels in which points lie."""
+    """Flat indices of the pixels in which points lie."""
     array = np.asarray(points)
     if array.size == 0:
         return np.empty(0, dtype=np.intp)
@@ -343,7 +343,7 @@ def _pixels(points: Any, shape: tuple[int, ...], name: str = "points") -> np.nda
 
 
 def _check_jitter(jitter: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """Return what is added to the map, if it is finite and has the map's shape."""
+    """What is added to the map, if it is finite and has the map's shape."""
     array = np.asarray(jitter)
     if array.shape != shape:
         raise ShapeError(f"map {shape} and jitter {array.shape} must have the same shape")

@@ -45,12 +45,12 @@ class Counts(NamedTuple):
     tn: Any
 
     def emptied(self) -> "Counts":
-        """Return the counts of an empty mask against the same truth."""
+        """Counts of an empty mask against the same truth."""
         return Counts(0 * self.tp, 0 * self.fp, self.tp + self.fn, self.fp + self.tn)
 
 
 def counts(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> Counts:
-    """Return the pixels that mask and truth share, that one of them marks, and that neither does.
+    """Pixels that mask and truth share, that one of them marks, and that neither does.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def _check_shapes(mask: tuple[int, ...], truth: tuple[int, ...]) -> None:
 
 
 def iou_from_counts(counted: Counts) -> np.ndarray:
-    """Return intersection over union, `tp / (tp + fp + fn)`: the Jaccard index; NaN where both are empty.
+    """Intersection over union, `tp / (tp + fp + fn)`: the Jaccard index; NaN where both are empty.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def iou_from_counts(counted: Counts) -> np.ndarray:
 
 
 def iou(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> float:
-    """Return intersection over union of a mask and the truth; NaN where both are empty.
+    """Intersection over union of a mask and the truth; NaN where both are empty.
 
     Takes and raises what `counts` does; the formula is in `iou_from_counts`.
 
@@ -178,7 +178,7 @@ DICE = Metric("dice", "Dice", 0, 1, 1, True, _MEDPY, _COUNTS, dice_from_counts)
 
 
 def precision_from_counts(counted: Counts) -> np.ndarray:
-    """Return the share of the mask that is true, `tp / (tp + fp)`; NaN where the mask is empty.
+    """Share of the mask that is true, `tp / (tp + fp)`; NaN where the mask is empty.
 
     Takes and returns what `iou_from_counts` does.
 
@@ -193,7 +193,7 @@ def precision_from_counts(counted: Counts) -> np.ndarray:
 
 
 def precision(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> float:
-    """Return the share of a mask that is true; NaN where the mask is empty.
+    """Share of a mask that is true; NaN where the mask is empty.
 
     Takes and raises what `counts` does; the formula is in `precision_from_counts`.
 
@@ -211,7 +211,7 @@ PRECISION = Metric("precision", "Precision", 0, 1, 1, True, _MEDPY, _COUNTS, pre
 
 
 def recall_from_counts(counted: Counts) -> np.ndarray:
-    """Return the share of the truth that is marked, `tp / (tp + fn)`; NaN where the truth is empty.
+    """Share of the truth that is marked, `tp / (tp + fn)`; NaN where the truth is empty.
 
     Also called sensitivity. Takes and returns what `iou_from_counts` does.
 
@@ -226,7 +226,7 @@ def recall_from_counts(counted: Counts) -> np.ndarray:
 
 
 def recall(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> float:
-    """Return the share of the truth that a mask marks; NaN where the truth is empty.
+    """Share of the truth that a mask marks; NaN where the truth is empty.
 
     Takes and raises what `counts` does; the formula is in `recall_from_counts`.
 
@@ -244,7 +244,7 @@ RECALL = Metric("recall", "Recall", 0, 1, 1, True, _MEDPY, _COUNTS, recall_from_
 
 
 def specificity_from_counts(counted: Counts) -> np.ndarray:
-    """Return the share of the background left unmarked, `tn / (tn + fp)`; NaN where the truth is full.
+    """Share of the background left unmarked, `tn / (tn + fp)`; NaN where the truth is full.
 
     Takes and returns what `iou_from_counts` does.
 
@@ -259,7 +259,7 @@ def specificity_from_counts(counted: Counts) -> np.ndarray:
 
 
 def specificity(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> float:
-    """Return the share of the background that a mask leaves unmarked; NaN where the truth is full.
+    """Share of the background that a mask leaves unmarked; NaN where the truth is full.
 
     Takes and raises what `counts` does; the formula is in `specificity_from_counts`.
 
@@ -322,7 +322,7 @@ MCC = Metric(
 
 
 def _float(counted: Counts) -> list[np.ndarray]:
-    """Return the four counts in float64, exact up to 2**53 pixels."""
+    """Four counts in float64, exact up to 2**53 pixels."""
     return [np.asarray(n, dtype=np.float64) for n in counted]
 
 

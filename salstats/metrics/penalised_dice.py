@@ -47,7 +47,7 @@ def pdc(
     components: str = "mean",
     undefined: str = "nan",
 ) -> float:
-    """Return the Penalised Dice coefficient of a mask and the truth: a reconstruction.
+    """Penalised Dice coefficient of a mask and the truth: a reconstruction.
 
     The metric is described in Blake et al. 2025, but their printed equation (5) is not recoverable from the
     text at hand. What is computed here is rebuilt from their words, and may differ from what they computed.
@@ -127,7 +127,7 @@ def pdc(
 
 
 def pdc_parts(mask: np.ndarray | Rle, truth: np.ndarray | Rle, *, components: str = "mean") -> PdcParts:
-    """Return what the Penalised Dice coefficient is made of, for each separate area of a mask.
+    """What the Penalised Dice coefficient is made of, for each separate area of a mask.
 
     Parameters
     ----------
@@ -179,23 +179,23 @@ def pdc_parts(mask: np.ndarray | Rle, truth: np.ndarray | Rle, *, components: st
 
 
 def _marks(mask: np.ndarray | Rle) -> bool:
-    """Return whether a mask marks any pixel."""
+    """Whether a mask marks any pixel."""
     return bool(area(mask)) if isinstance(mask, Rle) else bool(np.any(mask))
 
 
 def _corner(box: tuple[slice, slice]) -> np.ndarray:
-    """Return the first row and column of a box."""
+    """First row and column of a box."""
     return np.array([box[0].start, box[1].start], dtype=np.float64)
 
 
 def _centre(mask: np.ndarray) -> np.ndarray:
-    """Return the mean row and column of a mask's pixels."""
+    """Mean row and column of a mask's pixels."""
     rows, cols = np.count_nonzero(mask, axis=1), np.count_nonzero(mask, axis=0)
     return np.array([rows @ np.arange(len(rows)), cols @ np.arange(len(cols))]) / rows.sum()
 
 
 def _greatest(centre: np.ndarray, shape: tuple[int, ...]) -> float:
-    """Return the distance from a point to the farthest outer corner of the image."""
+    """Distance from a point to the farthest outer corner of the image."""
     # pixel k covers k - 0.5 to k + 0.5
     return float(np.hypot(*np.maximum(centre + 0.5, np.array(shape) - 0.5 - centre)))
 
@@ -203,7 +203,7 @@ def _greatest(centre: np.ndarray, shape: tuple[int, ...]) -> float:
 def pdc_from_parts(
     parts: PdcParts, *, alpha: float = 1.0, beta: float = 1.0, form: str = "product"
 ) -> np.ndarray:
-    """Return the Penalised Dice coefficient of its parts: a reconstruction, see `pdc`.
+    """Penalised Dice coefficient of its parts: a reconstruction, see `pdc`.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ def pdc_from_parts(
 
 
 def _check_penalty(value: object, name: str) -> float:
-    """Return a penalty as a float that is finite and not negative."""
+    """A penalty as a float that is finite and not negative."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 <= value < np.inf:
         raise ValueRangeError(f"{name} must be a finite number of at least 0 (no penalty), not {value!r}")
     return float(value)

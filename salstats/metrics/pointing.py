@@ -15,7 +15,7 @@ from salstats.metrics.records import Metric
 
 
 def hit(saliency: SaliencyOnImage | np.ndarray | tuple[int, int] | None, truth: Rle | np.ndarray) -> float:
-    """Return whether a map's first maximum lies in the truth: the pointing game.
+    """Whether a map's first maximum lies in the truth: the pointing game.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def hit(saliency: SaliencyOnImage | np.ndarray | tuple[int, int] | None, truth: 
 
 
 def hit_any(saliency: SaliencyOnImage | np.ndarray, truth: Rle | np.ndarray) -> float:
-    """Return whether any of a map's maxima lies in the truth.
+    """Whether any of a map's maxima lies in the truth.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def hit_any(saliency: SaliencyOnImage | np.ndarray, truth: Rle | np.ndarray) -> 
 
 
 def points_hit(points: Any, truth: Rle | np.ndarray) -> float:
-    """Return whether any of the points that a person marked lies in the truth.
+    """Whether any of the points that a person marked lies in the truth.
 
     Parameters
     ----------
@@ -154,12 +154,12 @@ def _any_inside(points: np.ndarray, truth: Rle) -> float:
 
 
 def _reference(truth: Rle | np.ndarray) -> Rle:
-    """Return the truth as run lengths."""
+    """Truth as run lengths."""
     return truth if isinstance(truth, Rle) else encode(truth)
 
 
 def _laid(saliency: SaliencyOnImage | np.ndarray, truth: Rle) -> SaliencyOnImage:
-    """Return the map laid over the truth's image."""
+    """Map laid over the truth's image."""
     if not isinstance(saliency, SaliencyOnImage):
         return SaliencyOnImage(saliency, truth.shape)
     if saliency.shape != truth.shape:

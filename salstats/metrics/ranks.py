@@ -62,7 +62,7 @@ class RankedMap:
         return is_constant(self.values)
 
     def auc(self, densities: Any) -> np.ndarray:
-        """Return the areas under the ROC curve of the map, all pixels being negatives.
+        """Areas under the ROC curve of the map, all pixels being negatives.
 
         Parameters
         ----------
@@ -84,7 +84,7 @@ class RankedMap:
         return self._mean_rank(self._checked(densities), None)
 
     def sauc(self, densities: Any, negatives: Any) -> np.ndarray:
-        """Return the areas under the ROC curve of the map, the negatives being drawn from a density.
+        """Areas under the ROC curve of the map, the negatives being drawn from a density.
 
         Parameters
         ----------
@@ -107,7 +107,7 @@ class RankedMap:
         return self._mean_rank(positives, check_density(negatives, self.shape, "center_bias"))
 
     def auc_at(self, pixels: Any) -> float:
-        """Return the area under the ROC curve of the map, some pixels being positives, all of them negatives.
+        """Area under the ROC curve of the map, some pixels being positives, all of them negatives.
 
         Parameters
         ----------
@@ -128,7 +128,7 @@ class RankedMap:
         return float("nan") if self.is_constant or not at.size else float(self._uniform_ranks[at].mean())
 
     def ncc(self, densities: Any) -> np.ndarray:
-        """Return the correlations of the map with densities: Pearson's, over the pixels.
+        """Correlations of the map with densities: Pearson's, over the pixels.
 
         Parameters
         ----------
@@ -187,7 +187,7 @@ class RankedMap:
         return self._ranks(shares)
 
     def _ranks(self, shares: np.ndarray) -> np.ndarray:
-        """Return each pixel's rank from the share of negatives up to the end of each value of the map."""
+        """Each pixel's rank from the share of negatives up to the end of each value of the map."""
         order, ends = self._sorted
         middle = shares.copy()
         middle[1:] += shares[:-1]
@@ -197,7 +197,7 @@ class RankedMap:
         return ranks
 
     def _mean_rank(self, positives: Densities, negatives: np.ndarray | None) -> np.ndarray:
-        """Return the mean rank of each density; NaN for a constant map."""
+        """Mean rank of each density; NaN for a constant map."""
         if self.is_constant:
             return np.full(len(positives), np.nan)
         if negatives is None:
@@ -215,7 +215,7 @@ class RankedMap:
 
 
 def _sorted_single(flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the order of values of single precision, and numbers in that order that tie where they do.
+    """Order of values of single precision, and numbers in that order that tie where they do.
 
     Value and pixel make one whole number of 64 bits each; sorting these takes a third of the time.
     """
@@ -233,7 +233,7 @@ def _sorted_single(flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def sampled_auc(saliency: Any, positives: Any, negatives: Any) -> float:
-    """Return the area under the ROC curve between pixels that were drawn: the study's estimate.
+    """Area under the ROC curve between pixels that were drawn: the study's estimate.
 
     Parameters
     ----------
@@ -279,7 +279,7 @@ def sampled_auc(saliency: Any, positives: Any, negatives: Any) -> float:
 
 
 def auc_of_values(positives: np.ndarray, negatives: np.ndarray) -> float:
-    """Return how often a positive value exceeds a negative one, ties counted half; NaN where one is empty.
+    """How often a positive value exceeds a negative one, ties counted half; NaN where one is empty.
 
     Parameters
     ----------
@@ -306,7 +306,7 @@ def auc_of_values(positives: np.ndarray, negatives: np.ndarray) -> float:
 
 
 def _standard(values: np.ndarray) -> np.ndarray:
-    """Return values about their mean, of length 1 in one dimension; NaN where they are constant."""
+    """Values about their mean, of length 1 in one dimension; NaN where they are constant."""
     if is_constant(values):
         return np.full(values.size, np.nan)
     flat, largest = values.ravel(), max(float(values.max()), -float(values.min()))
@@ -319,7 +319,7 @@ def _standard(values: np.ndarray) -> np.ndarray:
 
 
 def _check_indices(pixels: Any, size: int, name: str) -> np.ndarray:
-    """Return flat indices of pixels, if they are that."""
+    """Flat indices of pixels, if they are that."""
     array = np.asarray(pixels)
     if not array.size:
         return np.empty(0, dtype=np.intp)

@@ -31,7 +31,7 @@ class Agreement(NamedTuple):
 
 
 def agreement(maps: Sequence[np.ndarray], masks: Sequence[np.ndarray]) -> Agreement:
-    """Return how alike maps of one image are, and their masks.
+    """How alike maps of one image are, and their masks.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def agreement(maps: Sequence[np.ndarray], masks: Sequence[np.ndarray]) -> Agreem
 
 
 def _mean(values: np.ndarray) -> float:
-    """Return the mean of what is defined; NaN where nothing is."""
+    """Mean of what is defined; NaN where nothing is."""
     defined = values[~np.isnan(values)]
     return float(defined.mean()) if defined.size else float("nan")
 

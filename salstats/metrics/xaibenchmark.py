@@ -29,7 +29,7 @@ ABOVE, ABOVE_RECALL = 0.0, 0.5
 
 
 def iou(saliency: np.ndarray, truth: np.ndarray) -> float:
-    """Return intersection over union of the pixels where a map is positive and the truth, cut to whole.
+    """Intersection over union of the pixels where a map is positive and the truth, cut to whole.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def iou(saliency: np.ndarray, truth: np.ndarray) -> float:
 
 
 def precision(saliency: np.ndarray, truth: np.ndarray) -> float:
-    """Return the share of the pixels where a map is positive that lie in the truth, cut to whole numbers.
+    """Share of the pixels where a map is positive that lie in the truth, cut to whole numbers.
 
     Takes and raises what `iou` does; NaN where the map is positive nowhere.
 
@@ -88,7 +88,7 @@ def precision(saliency: np.ndarray, truth: np.ndarray) -> float:
 
 
 def recall(saliency: np.ndarray, truth: np.ndarray) -> float:
-    """Return the share of the truth, cut to whole numbers, on which a map exceeds 0.5.
+    """Share of the truth, cut to whole numbers, on which a map exceeds 0.5.
 
     Takes and raises what `iou` does; 0 where cutting leaves nothing of the truth. A map of 0.5 everywhere
     has recall 0 beside a precision that counts all of it.
@@ -132,7 +132,7 @@ SCORES: dict[str, Callable[[np.ndarray, np.ndarray], float]] = {
 
 
 def is_left_out(truth: np.ndarray) -> bool:
-    """Return whether `xaibenchmark` leaves an image out: its truth adds up to 0, as -1 beside 1 does.
+    """Whether `xaibenchmark` leaves an image out: its truth adds up to 0, as -1 beside 1 does.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def is_left_out(truth: np.ndarray) -> bool:
 
 
 def score_stack(metric: str, saliencies: Any, truths: Any) -> np.ndarray:
-    """Return a score of every image of a stack.
+    """A score of every image of a stack.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ def score_stack(metric: str, saliencies: Any, truths: Any) -> np.ndarray:
 
 
 def mean_score(metric: str, saliencies: Any, truths: Any) -> float:
-    """Return the number that `xaibenchmark` gives for a stack: the mean over the images not left out.
+    """Number that `xaibenchmark` gives for a stack: the mean over the images not left out.
 
     Takes and raises what `score_stack` does.
 
@@ -205,7 +205,7 @@ def mean_score(metric: str, saliencies: Any, truths: Any) -> float:
 
 
 def _scores(metric: str, saliencies: Any, truths: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the score of each image, and which images are not left out."""
+    """Score of each image, and which images are not left out."""
     kernel = SCORES[check_choice(metric, tuple(SCORES), "metric")]
     if len(saliencies) != len(truths):
         raise ShapeError(f"{len(saliencies)} maps and {len(truths)} truths; every map needs its truth")
@@ -216,7 +216,7 @@ def _scores(metric: str, saliencies: Any, truths: Any) -> tuple[np.ndarray, np.n
 
 
 def _checked(saliency: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return a map and its truth as arrays of one shape."""
+    """A map and its truth as arrays of one shape."""
     shown, reference = np.asarray(saliency), np.asarray(truth)
     for array, what in ((shown, "a map"), (reference, "a truth")):
         if array.dtype.kind not in "biuf":
@@ -234,7 +234,7 @@ def _checked(saliency: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 def _marked(saliency: np.ndarray, truth: np.ndarray, above: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return where a map exceeds a number, and where the truth is not 0 when it is cut to whole numbers."""
+    """Where a map exceeds a number, and where the truth is not 0 when it is cut to whole numbers."""
     shown, reference = _checked(saliency, truth)
     return shown > above, np.trunc(reference) != 0
 

@@ -92,7 +92,7 @@ def features(
 
 
 def _feature_rows(cases: tuple[Case, ...], tasks: tuple[str, ...]) -> list[tuple[Any, ...]]:
-    """Return the features of a piece of the cases."""
+    """Features of a piece of the cases."""
     rows = []
     for case in cases:
         for task in tasks:

@@ -63,7 +63,7 @@ def score_gaze(
     jobs: int | None = None,
     progress: bool = False,
 ) -> pd.DataFrame:
-    """Return how well every map of a study agrees with where its readers looked.
+    """How well every map of a study agrees with where its readers looked.
 
     The readers of an image take turns at being left out. Each time every map of the image is compared with
     the mean density of the other readers, and so is the density of the one left out: the method
@@ -223,7 +223,7 @@ def score_gaze(
 
 
 def gaze_study_of(study: Study | str | os.PathLike[str]) -> Study:
-    """Return a study of gaze, read from its folder where a path came."""
+    """A study of gaze, read from its folder where a path came."""
     if isinstance(study, str | os.PathLike):
         from salstats.readers.gaze import read_gaze
 
@@ -232,7 +232,7 @@ def gaze_study_of(study: Study | str | os.PathLike[str]) -> Study:
 
 
 def _share(floor: float) -> float:
-    """Return a share of a map's largest value."""
+    """A share of a map's largest value."""
     number = isinstance(floor, int | float | np.floating) and not isinstance(floor, bool)
     if not number or not 0 <= floor <= 1:
         raise ValueRangeError(f"floor={floor!r} must lie between 0 and 1; it is a share of the maximum")
@@ -240,7 +240,7 @@ def _share(floor: float) -> float:
 
 
 def center_bias_of(study: Study, *, jobs: int | None = None, progress: bool = False) -> CenterBias | None:
-    """Return the centre bias of a study: of all recordings used whose image has a chest box.
+    """Centre bias of a study: of all recordings used whose image has a chest box.
 
     Parameters
     ----------
@@ -271,7 +271,7 @@ def center_bias_of(study: Study, *, jobs: int | None = None, progress: bool = Fa
 
 
 def _summed(parts: tuple[tuple[Case, ...], ...], boxes: Any, shapes: Any) -> list[CenterBias]:
-    """Return the centre bias of each part of the images by itself."""
+    """Centre bias of each part of the images by itself."""
     found = []
     # several threads add up in another order, and other last digits come out
     with one_blas_thread():
@@ -284,7 +284,7 @@ def _summed(parts: tuple[tuple[Case, ...], ...], boxes: Any, shapes: Any) -> lis
 
 
 def _scores_of(work: tuple[Work, ...], rule: GazeRule, bias: CenterBias | None) -> pd.DataFrame:
-    """Return the scores of a piece of the images, with every column that a study may have."""
+    """Scores of a piece of the images, with every column that a study may have."""
     with one_blas_thread():
         rows = [row for case, rng in work for row in gaze_rows(case, rule, bias, rng)]
     return frame_of(rows, _COLUMNS)

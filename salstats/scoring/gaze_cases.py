@@ -53,19 +53,19 @@ class GazeRule:
     floor: float = 0.0
 
     def too_few(self, n: int) -> str | None:
-        """Return why an image that `n` readers looked at is not scored; None where it is."""
+        """Why an image that `n` readers looked at is not scored; None where it is."""
         if self.n_readers is not None and n != self.n_readers:
             return f"not {self.n_readers} readers"
         return f"fewer than {self.min_readers} readers" if n < self.min_readers else None
 
 
 def density_of(recording: Recording, shape: tuple[int, int]) -> np.ndarray:
-    """Return where a reader looked as a density on the image."""
+    """Where a reader looked as a density on the image."""
     return _density(recording, recording.read(), shape)
 
 
 def _density(recording: Recording, fixations: Fixations, shape: tuple[int, int]) -> np.ndarray:
-    """Return the density of fixations; what stands against it, the file must answer for."""
+    """Density of fixations; what stands against it, the file must answer for."""
     try:
         return fixation_map(fixations, shape)
     except SalstatsError as error:
@@ -111,12 +111,12 @@ class Truths:
         ]
 
     def __len__(self) -> int:
-        """Return how many truths there are."""
+        """How many truths there are."""
         return len(self.densities)
 
 
 def _inside(points: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-    """Return the points that lie in a pixel of the image; a pixel is what `floor` gives."""
+    """Points that lie in a pixel of the image; a pixel is what `floor` gives."""
     pixels = np.floor(points)
     return np.asarray(points[((pixels >= 0) & (pixels < shape)).all(axis=1)])
 
@@ -130,7 +130,7 @@ class Bias(NamedTuple):
 
 
 def bias_on(case: Case, truths: Truths, bias: CenterBias | None, rule: GazeRule) -> Bias:
-    """Return the centre bias on an image, of all images or of the others."""
+    """Centre bias on an image, of all images or of the others."""
     if case.box is None:
         return Bias(None, None, NO_BOX)
     if bias is None:
@@ -187,7 +187,7 @@ def gaze_rows(
 
 
 def on_image(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray | None:
-    """Return a map at the size of its image; None where it is not finite."""
+    """A map at the size of its image; None where it is not finite."""
     if not is_finite(saliency):
         return None
     return np.asarray(saliency if saliency.shape == shape else resize_in_range(saliency, shape), np.float64)
@@ -299,6 +299,6 @@ def _draws(
 
 
 def drawn_pixels(density: np.ndarray, shape: int | tuple[int, int], rng: np.random.Generator) -> np.ndarray:
-    """Return flat indices of pixels drawn from a density with replacement, as an array of some shape."""
+    """Flat indices of pixels drawn from a density with replacement, as an array of some shape."""
     flat = density.ravel()
     return rng.choice(flat.size, shape, p=flat / flat.sum())

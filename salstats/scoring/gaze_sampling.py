@@ -47,7 +47,7 @@ def sampling_spread(
     bias: CenterBias | None = None,
     rng: int | np.random.Generator = 0,
 ) -> pd.DataFrame:
-    """Return the standard deviation of sampled AUC and sAUC by the pixels drawn, and the exact value.
+    """Standard deviation of sampled AUC and sAUC by the pixels drawn, and the exact value.
 
     The study draws 1000 pixels from where readers looked and 1000 from all pixels (`auc`) or from the
     centre bias (`sauc`), with replacement, and takes the area under the ROC curve of the map's values.
@@ -130,7 +130,7 @@ def sampling_spread(
 
 
 def spread_of(samples: pd.DataFrame) -> pd.DataFrame:
-    """Return the standard deviation of sampled values by what was sampled: `sampling_spread` of its samples.
+    """Standard deviation of sampled values by what was sampled: `sampling_spread` of its samples.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def sampled_scores(
     bias: CenterBias | None = None,
     rng: int | np.random.Generator = 0,
 ) -> pd.DataFrame:
-    """Return the sampled values behind `sampling_spread`, one row each.
+    """Sampled values behind `sampling_spread`, one row each.
 
     Parameters
     ----------
@@ -296,7 +296,7 @@ def _of_case(
 
 
 def _exact(name: str, ranked: RankedMap | None, truth: np.ndarray, negatives: np.ndarray | None) -> float:
-    """Return what samples scatter around; NaN where there is nothing to sample."""
+    """What samples scatter around; NaN where there is nothing to sample."""
     if ranked is None or ranked.is_constant or negatives is None:
         return float("nan")
     areas = ranked.auc(truth[None]) if name == "auc" else ranked.sauc(truth[None], negatives)
@@ -304,7 +304,7 @@ def _exact(name: str, ranked: RankedMap | None, truth: np.ndarray, negatives: np
 
 
 def sampled_areas(positives: np.ndarray, negatives: np.ndarray) -> np.ndarray:
-    """Return the area under the ROC curve of each row of samples.
+    """Area under the ROC curve of each row of samples.
 
     Parameters
     ----------
@@ -344,7 +344,7 @@ def _frame(found: Sequence[_Sampled]) -> pd.DataFrame:
 
 
 def _known(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame without the parts of a series that none has."""
+    """A frame without the parts of a series that none has."""
     empty = [c for c in _SERIES if frame[c].isna().all()]
     text = [c for c in ("case", "method", *_SERIES, "reader", "metric") if c not in empty]
     return frame.drop(columns=empty).astype(dict.fromkeys(text, "str"))

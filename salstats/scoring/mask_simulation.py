@@ -88,7 +88,7 @@ def simulate_masks(
     shape: tuple[int, int] = (256, 256),
     smooth: int = 2,
 ) -> dict[str, MaskSeries]:
-    """Return the masks of the simulations, all of one irregular shape.
+    """Masks of the simulations, all of one irregular shape.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def simulate_masks(
 
 
 def score_masks(series: Mapping[str, MaskSeries], *, hd95_rule: str = "directed") -> pd.DataFrame:
-    """Return every measure of every explanation of the simulations.
+    """Every measure of every explanation of the simulations.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def score_masks(series: Mapping[str, MaskSeries], *, hd95_rule: str = "directed"
 
 
 def count_masks(series: Mapping[str, MaskSeries]) -> pd.DataFrame:
-    """Return the pixels of every truth, explanation and their overlap.
+    """Pixels of every truth, explanation and their overlap.
 
     Returns
     -------
@@ -209,7 +209,7 @@ def count_masks(series: Mapping[str, MaskSeries]) -> pd.DataFrame:
 
 
 def _measures(mask: np.ndarray, truth: np.ndarray, hd95_rule: str) -> list[dict[str, object]]:
-    """Return the measures of one explanation."""
+    """Measures of one explanation."""
     counted = counts(mask, truth)
     apart = surface_distances(mask, truth)
     rows: list[dict[str, object]] = [

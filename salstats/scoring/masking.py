@@ -100,7 +100,7 @@ def mask_rule(
     smooth: Given = None,
     colormap: str | None = None,
 ) -> MaskRule:
-    """Return a rule from numbers, mappings or files, checked against the tasks of the study."""
+    """A rule from numbers, mappings or files, checked against the tasks of the study."""
     rule = MaskRule(
         threshold=_values(threshold, "threshold", study),
         cutoff=_values(cutoff, "cutoff", study),
@@ -126,7 +126,7 @@ def mask_rule(
 
 
 def _values(given: Given, name: str, study: Study) -> Values:
-    """Return an option's values by task and method."""
+    """An option's values by task and method."""
     if given is None:
         return {}
     if isinstance(given, Mapping):
@@ -142,7 +142,7 @@ def _values(given: Given, name: str, study: Study) -> Values:
 
 
 def _complete(values: Values, name: str, study: Study) -> Values:
-    """Return values that hold one for every task and method that needs it: only maps are cut or smoothed."""
+    """Values that hold one for every task and method that needs it: only maps are cut or smoothed."""
     answering = study.series if name == "cutoff" else study.with_maps()
     named = {method for task, method in values if task is None}
     if named:
@@ -167,13 +167,13 @@ def _complete(values: Values, name: str, study: Study) -> Values:
 
 
 def _key(key: Any) -> Key:
-    """Return a mapping's key as task and method."""
+    """A mapping's key as task and method."""
     task, method = key if isinstance(key, tuple) else (key, None)
     return None if task is None else str(task), None if method is None else str(method)
 
 
 def _is_value(text: str) -> bool:
-    """Return whether text is a value rather than a file's name."""
+    """Whether text is a value rather than a file's name."""
     try:
         float(text)
     except ValueError:
@@ -182,7 +182,7 @@ def _is_value(text: str) -> bool:
 
 
 def _number(value: Any, name: str) -> Any:
-    """Return a value as a float, or the name of Otsu's method."""
+    """A value as a float, or the name of Otsu's method."""
     if name == "threshold" and isinstance(value, str) and value.lower() == OTSU:
         return OTSU
     try:
@@ -194,6 +194,6 @@ def _number(value: Any, name: str) -> Any:
 
 
 def _kinds(name: str) -> str:
-    """Return what an option takes, for a message."""
+    """What an option takes, for a message."""
     either = "'otsu', a number" if name == "threshold" else "a number"
     return f"{either}, a mapping from task to one, or a file that tune() wrote"

@@ -53,7 +53,7 @@ def map_repeatability(
     jobs: int | None = None,
     progress: bool = False,
 ) -> pd.DataFrame:
-    """Return how alike the maps of each case, task and method are that differ in their seed only.
+    """How alike the maps of each case, task and method are that differ in their seed only.
 
     Each map is laid on its image and stretched to [0, 1], as `score` does; a constant one is 0 everywhere.
     No truth is needed: a map can be repeatable and wrong.
@@ -148,7 +148,7 @@ def map_repeatability(
 
 
 def _groups(study: Study, over: str) -> tuple[tuple[Series, tuple[Series, ...]], ...]:
-    """Return the series that differ in `over` only, by what they have in common."""
+    """Series that differ in `over` only, by what they have in common."""
     found: dict[Series, list[Series]] = {}
     for series in study.with_maps():
         if getattr(series, over) is not None:
@@ -158,7 +158,7 @@ def _groups(study: Study, over: str) -> tuple[tuple[Series, tuple[Series, ...]],
 
 
 def _rows(cases: Sequence[Case], rule: RepeatRule) -> list[dict[str, Any]]:
-    """Return the rows of some cases, in the order of cases, tasks, methods and metrics."""
+    """Rows of some cases, in the order of cases, tasks, methods and metrics."""
     rows = []
     for case in cases:
         answers = {(p.task, p.series): p for p in case.predictions}
@@ -178,7 +178,7 @@ def _rows(cases: Sequence[Case], rule: RepeatRule) -> list[dict[str, Any]]:
 
 
 def _scored(name: str, alike: Agreement) -> tuple[float, str | None]:
-    """Return a metric of maps that are compared, or NaN and the reason."""
+    """A metric of maps that are compared, or NaN and the reason."""
     kernel = METRICS[name].kernel
     assert kernel is not None
     score = kernel(alike)
@@ -188,7 +188,7 @@ def _scored(name: str, alike: Agreement) -> tuple[float, str | None]:
 def _compare(
     case: Case, task: str, predictions: Sequence[Prediction], rule: MaskRule
 ) -> tuple[Agreement | None, int]:
-    """Return how alike the maps of one case and task are, and how many there are to compare."""
+    """How alike the maps of one case and task are, and how many there are to compare."""
     maps, masks = [], []
     for prediction in predictions:
         content = prediction.read()
@@ -205,7 +205,7 @@ def _compare(
 
 
 def _shape(case: Case, content: Content, prediction: Prediction) -> tuple[int, int]:
-    """Return the size of the image that a map lies on; where nothing says it, the map's own."""
+    """Size of the image that a map lies on; where nothing says it, the map's own."""
     known = case.shape or content.shape
     if content.shape is not None and known is not None and tuple(content.shape) != tuple(known):
         raise InputFileError(

@@ -61,7 +61,7 @@ def score(
     resume: str | os.PathLike[str] | None = None,
     progress: bool = False,
 ) -> pd.DataFrame:
-    """Return the scores of every case, task and method of a study.
+    """Scores of every case, task and method of a study.
 
     A map is resized to its image, made a mask and compared with the truth; a stored mask is compared as it
     is, decoded only for distances; people's points are looked up. One map is in memory at a time.
@@ -234,7 +234,7 @@ def score(
 
 
 def study_of(study: Study | str | os.PathLike[str], **of_map_folder: Any) -> Study:
-    """Return a study, read from its folder where a path came; options are those of `read_map_folder`."""
+    """A study, read from its folder where a path came; options are those of `read_map_folder`."""
     if isinstance(study, Study):
         return study
     if isinstance(study, str | os.PathLike):

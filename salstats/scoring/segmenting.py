@@ -30,7 +30,7 @@ def segment(
     jobs: int | None = None,
     progress: bool = False,
 ) -> Masks:
-    """Return the masks that `score` makes of one method's maps.
+    """Masks that `score` makes of one method's maps.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def write_masks(
 
 
 def _series(study: Study, method: str | None) -> Series:
-    """Return the series whose maps are wanted."""
+    """Series whose maps are wanted."""
     there = study.with_maps()
     if not there:
         raise SalstatsError(f"{study.source} has no maps, so there are no masks to make")
@@ -134,7 +134,7 @@ def _series(study: Study, method: str | None) -> Series:
 
 
 def _masks_of(cases: tuple[Case, ...], *, series: Series, rule: MaskRule) -> Masks:
-    """Return the masks of a piece of the cases."""
+    """Masks of a piece of the cases."""
     found: Masks = {}
     for case in cases:
         for prediction in case.predictions:

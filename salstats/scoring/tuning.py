@@ -44,7 +44,7 @@ def tune(
     jobs: int | None = None,
     progress: bool = False,
 ) -> pd.DataFrame:
-    """Return the mean score at every value of a grid, and which value is the best, per task and method.
+    """Mean score at every value of a grid, and which value is the best, per task and method.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def tune(
 
 
 def _grid(grid: Sequence[float], what: str) -> tuple[float, ...]:
-    """Return the values to try, in ascending order."""
+    """Values to try, in ascending order."""
     values = tuple(float(v) for v in grid)
     high = LARGEST_BOX if what == "smooth" else 1
     if not values or any(b <= a for a, b in pairwise(values)):
@@ -161,7 +161,7 @@ def _sweep(
     rule: MaskRule,
     keeps: Callable[[float, float], bool],
 ) -> np.ndarray:
-    """Return scores (cases, tasks, series, values) of a piece of the cases; NaN where undefined."""
+    """Scores (cases, tasks, series, values) of a piece of the cases; NaN where undefined."""
     scores = np.full((len(cases), len(tasks), len(series), len(values)), np.nan)
     for row, case in enumerate(cases):
         answers = {(p.task, p.series): p for p in case.predictions}
@@ -212,7 +212,7 @@ def _counts(
 
 
 def _rates(counts: np.ndarray, what: str, metric: str) -> np.ndarray:
-    """Return scores from counts (values, 4); on the true-positive slice an empty mask has none."""
+    """Scores from counts (values, 4); on the true-positive slice an empty mask has none."""
     tp, fp, fn, tn = counts.T
     kernel = METRICS[metric].kernel
     assert kernel is not None
@@ -255,7 +255,7 @@ def _frame(
 
 
 def _asked(study: Study, task: str, what: str) -> int:
-    """Return how many cases a mean is over where every map is there and makes a mask."""
+    """How many cases a mean is over where every map is there and makes a mask."""
     if what == "cutoff":
         return len(study)
     return sum(task in c.truths for c in study if c.annotated)

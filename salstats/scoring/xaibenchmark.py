@@ -22,7 +22,7 @@ _OPTIONAL = ("patient", "model", "seed")
 def score_xaibenchmark(
     study: Study, *, metrics: str | Sequence[str] = tuple(xaibenchmark.SCORES)
 ) -> pd.DataFrame:
-    """Return scores as Saliency-Bench's package defines them, which is not as `score` does.
+    """Scores as Saliency-Bench's package defines them, which is not as `score` does.
 
     A map is compared as it is: not scaled, and resized only where its size is not the truth's (bilinear). See
     `metrics.xaibenchmark` for the rules and how they differ.
@@ -110,7 +110,7 @@ def _rows(case: Case, study: Study, metrics: Sequence[str]) -> Iterator[tuple[ob
 def _scores(
     prediction: Prediction | None, truth: np.ndarray, metrics: Sequence[str], case: str
 ) -> list[tuple[float, str | None]]:
-    """Return the scores of one map, and why one is undefined."""
+    """Scores of one map, and why one is undefined."""
     if xaibenchmark.is_left_out(truth):
         return [(np.nan, ABSENT)] * len(metrics)
     saliency = None if prediction is None else prediction.read().saliency
