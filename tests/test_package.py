@@ -68,7 +68,8 @@ def test_the_unpacked_wheel_finds_its_data(wheel, tmp_path):
     run = subprocess.run(
         [sys.executable, "-c", "import salstats as ss; print(ss.__file__); ss.datasets.load_digits_scores(); "
          "from salstats.cli.app import run; run(['summarize', str(ss.datasets.data_folder() / "
-         "'simulated_scores.csv'), '--interval', 't', '-o', 'means.csv'])"],
+         "'simulated_scores.csv'), '--interval', 't', '-o', 'means.csv']); run(['reproduce', 'list']); "
+         "run(['reproduce', 'saliency_bench', '--help'])"],
         cwd=tmp_path,
         # nothing of the checkout may be found
         env={**os.environ, "PYTHONPATH": str(tmp_path / "site"), "PYTHONSAFEPATH": "1"},
@@ -78,6 +79,8 @@ def test_the_unpacked_wheel_finds_its_data(wheel, tmp_path):
     )  # fmt: skip
     assert run.stdout.startswith(str(tmp_path / "site"))
     assert (tmp_path / "means.csv").stat().st_size > 0
+    assert "saporta2022: Saporta et al. 2022" in run.stdout
+    assert "--printed" in run.stdout
 
 
 def test_no_large_file_and_no_foreign_data_in_the_repository():
