@@ -168,7 +168,7 @@ def share_per_pixel(values: np.ndarray) -> np.ndarray:
 
 
 def plot_pictures(pictures: Mapping[str, np.ndarray], *, note: str = "", width: float = PAGE_MM) -> p9.ggplot:
-    """Return maps of one image beside each other, all in shares per pixel on one colour scale.
+    """Maps of one image beside each other, all in shares per pixel on one colour scale.
 
     Parameters
     ----------
@@ -332,7 +332,7 @@ def plot_spread(spread: pd.DataFrame, *, width: float = COLUMN_MM) -> p9.ggplot:
 
 
 def plot_samples(samples: pd.DataFrame, *, width: float = COLUMN_MM) -> p9.ggplot:
-    """Return sampled values of one map against one truth by sample size, the exact value as a line.
+    """Sampled values of one map against one truth by sample size, the exact value as a line.
 
     Parameters
     ----------
@@ -424,7 +424,7 @@ def _legend_line(texts: dict[str, str]) -> float:
 
 
 def _fitting(sizes: Sequence[float], room: float) -> list[str]:
-    """Return sizes of samples as text, every other one left out where they have no room in mm."""
+    """Sizes of samples as text, every other one left out where they have no room in mm."""
     texts = [count_text(size) for size in sizes]
     fits = sum(text_mm(text) + 1.5 for text in texts) <= room
     return texts if fits else [text if i % 2 == 0 else "" for i, text in enumerate(texts)]

@@ -255,7 +255,7 @@ def main_method(rows: pd.DataFrame) -> tuple[str, str]:
 
 
 def row_names(rows: pd.DataFrame) -> list[str]:
-    """Return method and mixing of each row in print."""
+    """Method and mixing of each row in print."""
     labels = Labels(RAW_LABELS)
     return [
         labels.value("method", method)

@@ -42,7 +42,7 @@ class Choice:
     pick: tuple[str, str] | None = None
 
     def picked_by(self, kept: pd.DataFrame) -> tuple[str, str]:
-        """Return tool and metric whose scores pick the cases shown.
+        """Tool and metric whose scores pick the cases shown.
 
         Raises ValueRangeError where the scores do not have them.
         """

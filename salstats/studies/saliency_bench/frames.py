@@ -206,7 +206,7 @@ def printed_means() -> pd.DataFrame:
 
 
 def correlations(means: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
-    """Return Pearson's correlation between every two metrics over the data sets, per model and method.
+    """Pearson's correlation between every two metrics over the data sets, per model and method.
 
     Parameters
     ----------

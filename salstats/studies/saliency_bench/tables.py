@@ -227,7 +227,7 @@ def _how_few(rows: pd.DataFrame) -> str:
 
 
 def _texts(row: dict[str, Any] | None, heads: Sequence[str]) -> list[str]:
-    """Return r, its limits where any row has some, and n."""
+    """R, its limits where any row has some, and n."""
     if row is None:
         return [MISSING] * len(heads)
     limits = [limits_text(row["conf_low"], row["conf_high"], 2)] if len(heads) > 2 else []

@@ -31,21 +31,10 @@ _BY = ("metric", "method", "task")
 
 
 def published_draws(n_cases: int, *, n_replicates: int = 1000, seed: int = 0) -> np.ndarray:
-    """Return the draws of the CheXlocalize scripts: `numpy.random.seed(seed)`, then a sample per replicate.
+    """The draws of the CheXlocalize scripts: `numpy.random.seed(seed)`, then a sample per replicate.
 
-    Parameters
-    ----------
-    n_cases : int
-        Rows of the file of scores.
-    n_replicates : int
-        Number of replicates.
-    seed : int
-        Seed of NumPy's old generator (MT19937), whose stream is the same in all its versions.
-
-    Returns
-    -------
-    ndarray of int, shape (n_replicates, n_cases)
-        Positions of the cases in sorted order, for `draws=`.
+    Positions of the cases in sorted order, for `draws=`, an array of shape (n_replicates, n_cases). The
+    stream of NumPy's old generator (MT19937) is the same in all its versions.
 
     Examples
     --------
@@ -67,33 +56,14 @@ def summarize_as_published(
     n_replicates: int = 1000,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Return means as the CheXlocalize scripts report them.
+    """Means as the CheXlocalize scripts report them.
 
     Each method (and model) is resampled by itself with the same seed, cases for independent, over all its
     cases whether or not they show the finding; the limits are order statistics; and the *mean of the
     replicates* stands for the estimate.
 
-    Parameters
-    ----------
-    scores : DataFrame
-        A scores frame that holds, for each method, exactly the cases that its file would.
-    by : str or list of str, optional
-        Grouping columns; by default those of `metric, method, task` that are present.
-    level : float
-        Confidence level.
-    n_replicates, seed
-        As for `published_draws`.
-
-    Returns
-    -------
-    DataFrame
-        As `summarize(interval="order")`, with the mean of the replicates as `estimate`; `bias` says how far
-        it lies from the mean of the scores.
-
-    Raises
-    ------
-    SalstatsError
-        As for `summarize`.
+    `scores` holds, for each method, exactly the cases that its file would. The columns are those of
+    `summarize(interval="order")`; `bias` says how far the mean of replicates lies from that of the scores.
 
     References
     ----------
@@ -133,28 +103,11 @@ def percent_decrease_as_published(
     n_replicates: int = 1000,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Return percentage decreases as the CheXlocalize script prints them, with its rounding.
+    """Percentage decreases as the CheXlocalize script prints them, with its rounding.
 
-    Parameters
-    ----------
-    scores : DataFrame
-        A scores frame with `metric`, `task` and `method`; every method on the same cases.
-    reference : str
-        The method to compare with.
-    level, n_replicates, seed
-        As for `summarize_as_published`.
-
-    Returns
-    -------
-    DataFrame
-        As `percent_decrease(pairs="available", average="task", test="none")`; `reference_mean` and
-        `method_mean` are means of replicates.
-
-    Raises
-    ------
-    SalstatsError
-        A method has other cases than the reference: the script would pair replicates that have nothing to
-        do with each other.
+    Every method has to have the cases of the reference: the script would pair replicates that have nothing
+    to do with each other. The columns are those of `percent_decrease(pairs="available", average="task",
+    test="none")`; `reference_mean` and `method_mean` are means of replicates.
 
     Notes
     -----
@@ -215,22 +168,7 @@ def correlate_as_published(
     by: str | Sequence[str] | None = None,
     overall: bool = False,
 ) -> pd.DataFrame:
-    """Return Spearman correlations with the limits of the CheXlocalize scripts, made with 1.96.
-
-    Parameters
-    ----------
-    data, x, y, by, overall
-        As for `correlate`; rows are taken for independent.
-
-    Returns
-    -------
-    DataFrame
-        As `correlate`, its limits tanh(atanh(r) ± 1.96 / sqrt(n - 3)).
-
-    Raises
-    ------
-    SalstatsError
-        As for `correlate`.
+    """Spearman correlations of independent rows, with limits tanh(atanh(r) ± 1.96 / sqrt(n - 3)).
 
     Examples
     --------
@@ -250,17 +188,7 @@ def correlate_as_published(
 
 
 def published_fisher_limits(estimate: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the scripts' limits of a correlation of n pairs; NaN up to 3 pairs and at -1 and 1.
-
-    Parameters
-    ----------
-    estimate, n : ndarray
-        Correlations, and how many pairs each is of.
-
-    Returns
-    -------
-    low, high : ndarray
-        95 % limits.
+    """The scripts' 95 % limits of correlations of n pairs; NaN up to 3 pairs and at -1 and 1.
 
     Examples
     --------
@@ -280,19 +208,10 @@ def published_fisher_limits(estimate: np.ndarray, n: np.ndarray) -> tuple[np.nda
 
 
 def printed_as_published(estimates: pd.DataFrame, *, n_tests: int = 1) -> list[str]:
-    """Return coefficients with limits and stars as the CheXlocalize scripts print them.
+    """Coefficients with limits and stars as the CheXlocalize scripts print them, one text per row.
 
-    Parameters
-    ----------
-    estimates : DataFrame
-        Columns `estimate, conf_low, conf_high, p_value`.
-    n_tests : int
-        What the levels .05, .01 and .001 of the stars are divided by.
-
-    Returns
-    -------
-    list of str
-        One text per row; numbers rounded to 3 digits without trailing zeros.
+    `estimates` has `estimate, conf_low, conf_high, p_value`; the levels .05, .01 and .001 of the stars are
+    divided by `n_tests`. Numbers are rounded to 3 digits, without trailing zeros.
 
     Examples
     --------
@@ -312,20 +231,20 @@ def printed_as_published(estimates: pd.DataFrame, *, n_tests: int = 1) -> list[s
 
 
 def _series(frame: pd.DataFrame) -> list[pd.DataFrame]:
-    """Return the rows of each method and model."""
+    """The rows of each method and model."""
     keys = [c for c in ("method", "model") if c in frame.columns]
     return [rows for _, rows in frame.groupby(keys, sort=True, dropna=False)]
 
 
 def _mean_by_group(replicates: pd.DataFrame, columns: list[str]) -> pd.Series:
-    """Return the mean of each group's defined replicates, in the frame's order."""
+    """The mean of each group's defined replicates, in the frame's order."""
     return replicates.groupby(columns, sort=False, dropna=False)["estimate"].mean()
 
 
 def _decrease(
     reference: pd.DataFrame, method: pd.DataFrame, task: str, level: float
 ) -> tuple[float, float, float, float, float]:
-    """Return both means, the decrease and its limits of a task, or of the average."""
+    """Both means, the decrease and its limits of a task, or of the average."""
     if task != AVERAGE:
         own, other = method[task], reference[task]
         low, high = _order_limits((other - own) / other, level)
@@ -339,6 +258,6 @@ def _decrease(
 
 
 def _order_limits(replicates: pd.Series, level: float) -> tuple[float, float]:
-    """Return two order statistics of the replicates."""
+    """Two order statistics of the replicates."""
     low, high = limits.order(replicates.to_numpy()[:, None], level)
     return float(low[0]), float(high[0])

@@ -253,7 +253,7 @@ def side_by_side(frames: Frames, n_replicates: int) -> pd.DataFrame:
 
 
 def _pairs(frames: Frames) -> pd.DataFrame:
-    """Return IoU and hits of the first model of each method, and of people."""
+    """IoU and hits of the first model of each method, and of people."""
     return metric_rows(one_model(frames.scores), "iou", "hit")
 
 

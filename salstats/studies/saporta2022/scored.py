@@ -275,7 +275,7 @@ def true_positive(full: pd.DataFrame, cases: set[str]) -> pd.DataFrame:
 
 
 def cut_off(full: pd.DataFrame, cutoffs: Mapping[tuple[str, str], float]) -> pd.DataFrame:
-    """Return IoU on the full slice with masks empty below a probability, as `score(cutoff=)` has it.
+    """IoU on the full slice with masks empty below a probability, as `score(cutoff=)` has it.
 
     Parameters
     ----------
@@ -311,7 +311,7 @@ def _checked(full: pd.DataFrame) -> pd.DataFrame:
 
 
 def _counts(rows: pd.DataFrame) -> Counts:
-    """Return pixels as floats, 0 where there are none."""
+    """Pixels as floats, 0 where there are none."""
     return Counts(*(rows[c].astype("Float64").fillna(0.0).to_numpy(dtype=np.float64) for c in _COUNTS))
 
 

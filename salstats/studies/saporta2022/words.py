@@ -27,7 +27,7 @@ LABELS = labels_with()
 
 
 def words(names: Iterable[object]) -> list[str]:
-    """Return names of metrics, methods, features and tasks in print; what is missing or a mean has none."""
+    """Names of metrics, methods, features and tasks in print; what is missing or a mean has none."""
     texts = [
         str(name) for name in names if isinstance(name, str) and name not in ("mean", "percent_decrease")
     ]
