@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
-from salstats.checks import SalstatsError, check_choice, check_count
+from salstats.checks import SalstatsError, check_choice, check_count, warn
 from salstats.display.plots.captions import (
     adjusted_note,
     ci_text,
@@ -43,8 +43,9 @@ def plot_decrease(
     text: bool = True,
     digits: int | None = None,
     style: str = "nature",
-    ncol: int | None = None,
+    n_columns: int | None = None,
     width: float | None = None,
+    ncol: int | None = None,
 ) -> p9.ggplot:
     """Forest of the decrease, or difference, of each task and method from the reference.
 
@@ -68,11 +69,13 @@ def plot_decrease(
         Decimals of the text; by default 1 for percent and 3 for a difference.
     style : {"nature", "radiology", "ama", "brackets"}
         How numbers are written.
-    ncol : int, optional
+    n_columns : int, optional
         Panels side by side; by default 1 with text, which fits 89 mm as well as 183 mm, else all.
     width : float, optional
         Width in mm that the text is laid out for, and the figure's own; by default 89 with panels below
         each other and 183 with panels side by side.
+    ncol : int, optional
+        Former name of `n_columns`, with a warning.
 
     Returns
     -------
@@ -112,11 +115,16 @@ def plot_decrease(
     if text:
         decimals = TERMS[term].digits if digits is None else check_count(digits, "digits", 0)
         columns = [TextColumn(_heading(frame, term), interval_texts(frame, decimals, style))]
-    ncol = (1 if text else drawing.n_panels) if ncol is None else check_count(ncol, "ncol")
+    if ncol is not None:
+        warn("ncol= of plot_decrease() is n_columns= now", FutureWarning)
+        n_columns = ncol
+    n_columns = (
+        (1 if text else drawing.n_panels) if n_columns is None else check_count(n_columns, "n_columns")
+    )
     guides = guide_lines(frame, term)
-    ncol = min(ncol, drawing.n_panels)
-    width = check_width((PAGE_MM if ncol > 1 else COLUMN_MM) if width is None else width)
-    room = panel_mm(rows, ncol, width)
+    n_columns = min(n_columns, drawing.n_panels)
+    width = check_width((PAGE_MM if n_columns > 1 else COLUMN_MM) if width is None else width)
+    room = panel_mm(rows, n_columns, width)
     axis = PanelAxis(frame, guides, room, columns, common=term == "percent_decrease")
     figure = row_figure(
         frame,
@@ -126,7 +134,7 @@ def plot_decrease(
         note=_note(drawing, frame, style),
         guides=guides,
         legend=drawing.legend,
-        ncol=ncol,
+        ncol=n_columns,
         width=width,
         head=HEAD_MM if text else 0.0,
     )

@@ -123,7 +123,7 @@ def test_methods_share_a_row_and_metrics_are_panels_below_each_other():
 
 
 def test_panels_side_by_side_are_laid_out_for_a_page():
-    figure = ss.plot_decrease(two_methods(), ncol=2)
+    figure = ss.plot_decrease(two_methods(), n_columns=2)
     assert figure.facet._ncol == 2
     assert figure.theme.getp("figure_size")[0] == pytest.approx(PAGE_MM / MM_PER_INCH)
     assert ss.plot_decrease(two_methods(), text=False).facet._ncol == 2
@@ -146,8 +146,18 @@ def test_percentages_share_an_axis_and_differences_have_their_own():
 
 
 def test_panels_below_each_other_make_the_figure_higher():
-    below, beside = (ss.plot_decrease(two_methods(), ncol=n).theme.getp("figure_size")[1] for n in (1, 2))
+    below, beside = (
+        ss.plot_decrease(two_methods(), n_columns=n).theme.getp("figure_size")[1] for n in (1, 2)
+    )
     assert below > 1.6 * beside
+
+
+def test_the_former_name_of_n_columns_works_and_says_the_new_one():
+    with pytest.warns(FutureWarning, match="n_columns="):
+        former = ss.plot_decrease(two_methods(), ncol=2)
+    assert former.theme.getp("figure_size") == ss.plot_decrease(two_methods(), n_columns=2).theme.getp(
+        "figure_size"
+    )
 
 
 def test_a_metric_alone_is_the_panels_title_and_a_method_alone_keeps_its_legend():
