@@ -8,7 +8,8 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 _IS_THERE = all(find_spec(name) for name in ("torch", "pytorch_grad_cam", "captum"))
-collect_ignore_glob = [] if _IS_THERE else ["salstats/explain/*"]
+# scripts that made references need what they compare with
+collect_ignore_glob = ["tests/reference/*", *([] if _IS_THERE else ["salstats/explain/*"])]
 
 
 def pytest_collection_modifyitems(items):

@@ -22,9 +22,8 @@ from salstats.stats.design import (
 )
 from salstats.stats.inference import Estimates, Options, check_options, infer
 from salstats.stats.paired_tests import TESTS, p_values_of_pairs
-from salstats.stats.pairing import reference_in_every_group
+from salstats.stats.pairing import PAIRS, reference_in_every_group
 
-PAIRS = ("complete", "available")
 _BY = ("metric", "task")
 
 

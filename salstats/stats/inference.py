@@ -115,7 +115,7 @@ def infer(target: Target, options: Options, *, gaps: bool = False, constant: boo
     none. Where scores that are `constant` are known and not uncertain, intervals of width 0 are no matter.
     """
     cells, estimand, record = target.cells, target.estimand, options.interval
-    if record.name == "order":
+    if record.partial:
         estimand = replace(estimand, partial=True)
     means = cells.means()
     estimate, scale = estimand.value(means), estimand.scale(means)
@@ -135,6 +135,8 @@ def infer(target: Target, options: Options, *, gaps: bool = False, constant: boo
         bias, n_undefined = mean - estimate, len(replicates) - n_defined
         if options.resampled:
             std_error, df = spread, np.full(len(estimate), np.nan)
+    elif options.draws is not None:
+        check_draws(options.draws, len(cells.sums))
     std_error = np.where(std_error <= ROUNDING * scale, 0.0, std_error)
     # a proportion is a single cell per row: its size is that cell's
     n = cells.counts.sum(axis=0) @ estimand.first if record.kind == "share" else np.empty(0)

@@ -91,6 +91,8 @@ class Interval:
         and 1; on Fisher's z; on the log odds.
     bounded : bool
         Whether its limits stay among the values that scores can take.
+    partial : bool
+        Whether replicates of an average are over those of its tasks that were drawn.
     """
 
     name: str
@@ -104,6 +106,7 @@ class Interval:
     clustered: bool = False
     scale: str = ""
     bounded: bool = False
+    partial: bool = False
 
 
 def _share(kernel: Callable[[np.ndarray, np.ndarray, float], Limits]) -> Callable[[Basis], Limits]:
@@ -172,7 +175,7 @@ RECORDS = (
         "order", "bootstrap, order statistics of the replicates", "bootstrap",
         lambda b: limits.order(b.replicates, b.level),
         "bootstrap intervals between order statistics of the replicates",
-        of=_MEANS, brief="order-statistics bootstrap", bounded=True,
+        of=_MEANS, brief="order-statistics bootstrap", bounded=True, partial=True,
     ),
     Interval(
         "basic", "basic bootstrap", "bootstrap", lambda b: limits.basic(b.replicates, b.estimate, b.level),

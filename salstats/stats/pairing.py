@@ -9,8 +9,11 @@ import pandas as pd
 from salstats.checks import ColumnError, SalstatsError, did_you_mean, quoted
 from salstats.frames import ColumnCodes
 
-_ALWAYS = ("dataset", "case", "task", "metric")
-_WHERE_BOTH_HAVE_THEM = ("reader", "model", "seed")
+#: Which scores are compared: those of complete pairs, or each side's own.
+PAIRS = ("complete", "available")
+#: What an observation is of, and what else tells it apart where all sides have it.
+ALWAYS = ("dataset", "case", "task", "metric")
+IF_GIVEN = ("reader", "model", "seed")
 
 
 @dataclass(frozen=True)
@@ -54,8 +57,8 @@ def pair_rows(codes: ColumnCodes, reference: str) -> Pairs:
     scores = codes.frame
     is_reference = (scores["method"] == reference).to_numpy()
     _check_reference(scores, reference, is_reference)
-    on = [c for c in _ALWAYS if c in scores.columns]
-    on += [c for c in _WHERE_BOTH_HAVE_THEM if c in scores.columns and _both_have(scores[c], is_reference)]
+    on = [c for c in ALWAYS if c in scores.columns]
+    on += [c for c in IF_GIVEN if c in scores.columns and _both_have(scores[c], is_reference)]
     keys = codes.combined(on)
     n_keys = int(keys.max()) + 1
     theirs = np.flatnonzero(is_reference)

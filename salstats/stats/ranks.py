@@ -15,13 +15,10 @@ from salstats.stats.design import group_label, group_list, index_groups, mean_of
 from salstats.stats.estimands import mean_target
 from salstats.stats.inference import check_options, replicate
 from salstats.stats.limits import percentile
+from salstats.stats.pairing import ALWAYS, IF_GIVEN, PAIRS
 
 #: What has a ranking of its own by default: those that are present.
 RANKED_BY = ("metric", "dataset", "model")
-PAIRS = ("complete", "available")
-#: What an observation is of; the second where all methods of a group have it, as `difference` pairs.
-_ALWAYS = ("dataset", "case", "task", "metric")
-_WHERE_ALL_HAVE_THEM = ("reader", "model", "seed")
 
 
 def rank_stability(
@@ -282,8 +279,8 @@ def _complete(codes: ColumnCodes, groups: Sequence[str]) -> ColumnCodes:
     groups_of, _ = index_groups(codes, groups)
     methods = codes.column("method")
     made = groups_of * methods.n_codes + methods.codes
-    which = codes.combined(list(dict.fromkeys(c for c in (*_ALWAYS, *groups) if c in frame.columns)))
-    for column in (c for c in _WHERE_ALL_HAVE_THEM if c in frame.columns and c not in groups):
+    which = codes.combined(list(dict.fromkeys(c for c in (*ALWAYS, *groups) if c in frame.columns)))
+    for column in (c for c in IF_GIVEN if c in frame.columns and c not in groups):
         present, has = np.unique(made, return_inverse=True)
         named = np.bincount(has, frame[column].notna(), len(present)) > 0
         lacking = np.bincount(present // methods.n_codes, ~named) > 0
