@@ -10,8 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from formulaic.errors import FormulaicError
 from formulaic.parser import DefaultFormulaParser
+from formulaic.parser.types import Factor as Part
+from formulaic.parser.types import OrderedSet, Term
 
 from salstats.checks import FormulaError
 
@@ -117,8 +118,10 @@ def parse_formula(text: object) -> Formula:
     -----
     formulaic makes a tree of operators and factors. It is walked first: operators are compared with those
     known here, the number of terms is bounded, and the syntax tree of each factor, `I(...)` and `{...}`
-    included, is compared with the list node by node. Then formulaic expands the operators. `%in%` is R's,
-    the product alone; formulaic's adds the term on its right.
+    included, is compared with the list node by node. Then formulaic expands the operators, each factor under
+    its key. Two things are R's: `%in%` is the product alone, to which formulaic adds the term on its right;
+    and a 1 in brackets is the intercept's, which formulaic forgets, or in a product nothing, which formulaic
+    refuses.
 
     Examples
     --------
@@ -128,22 +131,21 @@ def parse_formula(text: object) -> Formula:
     formula = _check_text(text)
     shown = _short(formula)
     parser = DefaultFormulaParser(feature_flags={"TWOSIDED"})
-    tree = _parsed(parser.get_ast, formula, shown)
+    tree = _parsed(parser.get_ast, shown, formula, context={})
     if getattr(getattr(tree, "operator", None), "symbol", None) != "~" or len(tree.args) != 2:
         raise FormulaError(f"formula {shown} needs a left side, as in 'iou ~ area_ratio'")
     response = _response(tree.args[0], shown)
-    leaves = _check_operators(tree.args[1], parser, shown)
-    factors = {leaf.token: _factor(leaf, shown) for leaf in leaves if leaf.kind.value != "value"}
-    terms: dict[frozenset[str], tuple[Factor, ...]] = {}
-    for term in _parsed(parser.get_terms_from_ast, tree.args[1], shown).root:
-        of_term = {f.key: f for f in (factors[part.expr] for part in term.factors if part.expr != "1")}
-        terms.setdefault(frozenset(of_term), tuple(of_term.values()))
-    intercept = terms.pop(frozenset(), None) is not None
-    if any(response.key in term for term in terms):
+    _check_operators(tree, parser, shown)
+    intercept = _has_intercept(tree.args[1])
+    factors = _read_factors(tree, shown)
+    expanded = _parsed(tree.args[1].to_terms, shown, context={})
+    keys = [tuple(part.expr for part in term.factors) for term in expanded]
+    if any(alias(response.key) in key for key in keys):
         raise FormulaError(f"formula {shown} has its left side {response.name!r} on the right too")
+    terms = tuple(tuple(factors[part] for part in key) for key in sorted(keys, key=len) if key)
     if not terms and not intercept:
         raise FormulaError(f"formula {shown} has nothing on its right side; 'iou ~ 1' is the mean")
-    return Formula(formula, response, tuple(sorted(terms.values(), key=len)), intercept)
+    return Formula(formula, response, terms, intercept)
 
 
 def _short(formula: str) -> str:
@@ -184,37 +186,33 @@ def _check_text(text: object) -> str:
     return formula
 
 
-def _parsed(step: Callable[..., Any], what: object, shown: str) -> Any:
+def _parsed(step: Callable[..., Any], shown: str, *arguments: object, **options: object) -> Any:
     """What a step of formulaic's parser gives, its errors as one sentence."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)
-            return step(what, context={})
-    except (
-        FormulaicError,
-        SyntaxError,
-        ValueError,
-        LookupError,
-        AttributeError,
-        RecursionError,
-        MemoryError,
-    ) as error:
+            return step(*arguments, **options)
+    except Exception as error:  # of any kind: a formula that is not read says nothing
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
     raise FormulaError(f"formula {shown} cannot be read: {reason}")
 
 
-def _check_operators(tree: Any, parser: DefaultFormulaParser, shown: str) -> list[Any]:
-    """The leaves of a tree of which every operator is known and that expands to few enough terms."""
-    product = next(operator for operator in parser.operator_resolver.operators if operator.symbol == ":")
-    pending, nodes = [tree], []
+def _nodes(tree: Any) -> list[Any]:
+    """Operators and factors of the right side, what an operator is applied to before it."""
+    pending, nodes = [tree.args[1]], []
     while pending:
         node = pending.pop()
         nodes.append(node)
         is_power = hasattr(node, "operator") and node.operator.symbol in ("**", "^")
         pending += node.args[:1] if is_power else getattr(node, "args", ())
+    return nodes[::-1]
+
+
+def _check_operators(tree: Any, parser: DefaultFormulaParser, shown: str) -> None:
+    """Refuse an operator that is not known, and what expands to too many terms; make %in% R's."""
+    product = next(operator for operator in parser.operator_resolver.operators if operator.symbol == ":")
     size: dict[int, int] = {}
-    # what an operator is applied to comes before it
-    for node in reversed(nodes):
+    for node in _nodes(tree):
         if not hasattr(node, "operator"):
             if node.kind.value == "value" and node.token != "1":
                 raise FormulaError(
@@ -235,7 +233,52 @@ def _check_operators(tree: Any, parser: DefaultFormulaParser, shown: str) -> lis
             node.operator = product
         if size[id(node)] > MAX_TERMS:
             raise FormulaError(f"formula {shown} has more than {MAX_TERMS} terms; name those that matter")
-    return [node for node in nodes if not hasattr(node, "operator")]
+
+
+def _has_intercept(tree: Any) -> bool:
+    """Whether the last 1 that is added or taken away, in brackets too, is added: R's rule."""
+    pending, intercept = [(tree, True)], False
+    while pending:
+        node, added = pending.pop()
+        symbol = node.operator.symbol if hasattr(node, "operator") else None
+        if symbol in ("+", "-"):
+            *first, last = node.args
+            pending.append((last, added == (symbol == "+")))
+            pending += [(part, added) for part in reversed(first)]
+        elif symbol is None and node.token == "1" and node.kind.value == "value":
+            intercept = added
+    return intercept
+
+
+class _Leaf:
+    """A factor of formulaic's tree under its key, so that one is one however it is spelled; none for 1."""
+
+    def __init__(self, *factors: Factor) -> None:
+        self.terms = OrderedSet((Term([Part(alias(factor.key)) for factor in factors]),))
+
+    def to_terms(self, *, context: object = None) -> OrderedSet:
+        """The one term."""
+        return self.terms
+
+
+def _read_factors(tree: Any, shown: str) -> dict[str, Factor]:
+    """Put checked factors in the place of a tree's, and give them by their names there."""
+    factors: dict[str, Factor] = {}
+
+    def leaf(node: Any) -> Any:
+        if hasattr(node, "operator"):
+            return node
+        if node.kind.value == "value":
+            return _Leaf()
+        factor = _factor(node, shown)
+        return _Leaf(factors.setdefault(alias(factor.key), factor))
+
+    for node in _nodes(tree):
+        if hasattr(node, "operator"):
+            of_power = node.operator.symbol in ("**", "^")
+            node.args = (leaf(node.args[0]), *(node.args[1:] if of_power else map(leaf, node.args[1:])))
+    tree.args = (tree.args[0], leaf(tree.args[1]))
+    return factors
 
 
 def _n_powers(n_terms: int, exponent: Any, shown: str) -> int:

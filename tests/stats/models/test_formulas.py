@@ -49,6 +49,23 @@ R_TERMS = [
     ("y ~ a + a", ["a"], True),
     ("y ~ a:b + b:a", ["a:b"], True),
     ("y ~ log(a)*b", ["log(a)", "b", "log(a):b"], True),
+    # brackets, in which a 1 is the intercept's and in products nothing
+    ("y ~ (a - 1)", ["a"], False),
+    ("y ~ b + (a + 0)", ["b", "a"], False),
+    ("y ~ a - (b - 1)", ["a"], True),
+    ("y ~ site - (a + 1)", ["site"], False),
+    ("y ~ (a + 1)^2", ["a"], True),
+    ("y ~ (a + 1)^2 - 1", ["a"], False),
+    ("y ~ (b/sqrt(a)) - (b - site)", ["b:sqrt(a)"], True),
+    ("y ~ (log(a) + b) - (b - a)", ["log(a)"], True),
+    ("y ~ (sqrt(a) + a:b + a + 1)^3", ["sqrt(a)", "a", "sqrt(a):a", "a:b", "sqrt(a):a:b"], True),
+    (
+        "y ~ ((b + log(a))^2)*b*site",
+        ["b", "log(a)", "site", "b:log(a)", "b:site", "log(a):site", "b:log(a):site"],
+        True,
+    ),
+    ("y ~ (a + b):a - b:a", ["a"], True),
+    ('y ~ Q("a") + b - a', ["b"], True),
 ]
 
 
@@ -138,6 +155,7 @@ MALICIOUS = [
     "y ~ 2*a",
     "y ~ a**b",
     "y ~ a**2.5",
+    "y ~ (a - a)/b",
     "y ~ a**0",
     "y ~ (a",
     "y ~ a)",
