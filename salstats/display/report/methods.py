@@ -1,10 +1,11 @@
 """The Methods section: what was done, from the settings and the frames that are there."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
+from salstats.display.report.analyses import several
 from salstats.display.report.inference_words import (
     TIMES,
     adjustment,
@@ -16,7 +17,6 @@ from salstats.display.report.levels import undefined_scores
 from salstats.display.report.methods_models import confidence_methods, regression_methods
 from salstats.display.report.model import Settings
 from salstats.display.report.provenance import versions
-from salstats.display.report.references import methods_references
 from salstats.display.report.wording import (
     known_metric,
     method_words,
@@ -24,17 +24,22 @@ from salstats.display.report.wording import (
     pooled_rows,
     unit_words,
 )
-from salstats.display.text.format import MINUS, count_text, joined, level_text, percent_text
+from salstats.display.text.format import MINUS, count_text, joined, level_text, percent_text, plural
 from salstats.display.text.labels import Labels
 from salstats.display.text.vocabulary import METRICS_IN_FULL
+from salstats.files.inputs import data_folder
 from salstats.metrics.registry import Metric
 from salstats.stats.carried import UNDEFINED, missing_scores
 from salstats.stats.case_flow import FILE
 from salstats.stats.intervals import BOOTSTRAP
 from salstats.stats.models.covariance import CLUSTERED
 
-__all__ = ["methods_references", "methods_text"]
-
+#: What a slice is.
+_SLICES = {
+    "true-positive": " (where the truth has the finding)",
+    "full": " (all images; undefined only where there was nothing to divide by)",
+    "predicted-positive": " (where the model finds the finding)",
+}
 #: What the rows of a frame are called.
 _NOUNS = {
     "means": "mean scores",
@@ -299,3 +304,55 @@ def _software(frames: Mapping[str, pd.DataFrame], settings: Settings, labels: La
         f"Statistics were computed with salstats {found['salstats']} in Python {found['Python']} "
         f"({packages})."
     ]
+
+
+def masks_made(scores: pd.DataFrame) -> tuple[str, ...]:
+    """What slice the scores are of and how maps became masks, as far as the scores say it."""
+    sentences = []
+    slices = scores["slice"].dropna().astype(str).unique() if "slice" in scores.columns else []
+    if len(slices) == 1:
+        sentences.append(f"Scores are of the {slices[0]} slice{_SLICES.get(slices[0], '')}.")
+        if slices[0] == "true-positive" and {"prob", "label"} <= set(scores.columns):
+            sentences.append(
+                "Images that the truth does not hold are not among them, so an AUROC is of the others only."
+            )
+    cut = scores["threshold"].dropna().astype(str).unique() if "threshold" in scores.columns else []
+    if len(cut):
+        own = sorted(t for t in cut if t != "otsu")
+        texts = ["Otsu's threshold"] if "otsu" in cut else []
+        if own:
+            span = own[0] if len(own) == 1 else f"{own[0]} to {own[-1]}, one for each task and method"
+            texts.append(f"a threshold of {span}")
+        sentences.append(
+            f"Maps, resized to their image and scaled to 0 to 1, became masks at {joined(texts)}."
+        )
+    if "cutoff" in scores.columns and scores["cutoff"].notna().any():
+        sentences.append("Masks were empty where the probability was below its cut-off.")
+    if "smooth" in scores.columns and scores["smooth"].notna().any():
+        sentences.append("Maps were smoothed with a box filter before the threshold.")
+    return (" ".join(sentences),) if sentences else ()
+
+
+def repeated_rows(scores: pd.DataFrame, settings: Settings) -> tuple[str, ...]:
+    """What became of several readers or seeds of one case."""
+    units = plural(settings.unit)
+    return tuple(
+        f"Cases had scores of several {plural(column)} ({scores[column].nunique()} in all). These stood as "
+        f"rows of their case, were kept together in every analysis and averaged in correlations; intervals "
+        f"and P values speak of other {units}, not of other {plural(column)}."
+        for column in ("reader", "seed")
+        if several(scores, column)
+    )
+
+
+def references() -> dict[str, str]:
+    """Author and year, as the Methods section writes it, and the reference."""
+    table = pd.read_csv(data_folder() / "report" / "references.csv")
+    return dict(zip(table["cited"], table["reference"], strict=True))
+
+
+def methods_references(paragraphs: Sequence[str]) -> tuple[str, ...]:
+    """References that paragraphs cite, in the order in which they are first cited."""
+    text = "\n".join(paragraphs)
+    cited = [(text.index(key), reference) for key, reference in references().items() if key in text]
+    return tuple(reference for _, reference in sorted(cited))

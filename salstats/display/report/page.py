@@ -5,20 +5,22 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files as package_files
+from string import Template
 
 import salstats
 from salstats.display.export.table_rows import Rows
 from salstats.display.report.model import Item, Report, Section
-from salstats.display.report.page_items import item_anchor, item_block
-from salstats.display.report.page_pieces import copy_button, linked, scrolling, tools
-from salstats.display.text.format import MISSING
-from salstats.display.text.markup import Markup, element, lines
-
-#: What the page may load: pictures inside itself, its own styles, and its own script by its hash.
-_POLICY = (
-    "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{hash}'; "
-    "base-uri 'none'; form-action 'none'"
+from salstats.display.report.page_items import (
+    copy_button,
+    item_anchor,
+    item_block,
+    linked,
+    scrolling,
+    tools,
 )
+from salstats.display.text.format import MISSING
+from salstats.display.text.markup import Markup, element, escaped, lines
+
 #: Row of a report's provenance that names the file it was made from.
 INPUT = "Input"
 
@@ -54,16 +56,18 @@ def render_page(
     closing += [_provenance(report)] if report.provenance else []
     sections = [_section(section, tables, figures, files) for section in report.sections]
     parts = [_summary(report), *sections, *closing]
-    shown = lines(
-        element("a", "Skip to the results", class_="skip", href="#main"),
-        _masthead(report),
-        element("div", lines(_contents(parts), _main(parts)), class_="layout"),
-        _footer(),
-        element("div", id="status", class_="status", role="status"),
+    script = _asset("page.js")
+    return Template(_asset("page.html")).substitute(
+        # the page may load pictures inside itself, its own styles, and its own script by its hash
+        digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        version=salstats.__version__,
+        style=_asset("page.css"),
+        script=script,
+        title=escaped(report.title),
+        made=escaped(_made(report)),
+        contents=lines(*map(_contents_entry, parts)),
+        parts=lines(*map(_part, parts)),
     )
-    body = element("body", "\n", shown, "\n")
-    html = element("html", "\n", lines(_head(report.title), body), "\n", lang="en")
-    return f"<!doctype html>\n{html}\n"
 
 
 @dataclass(frozen=True)
@@ -76,64 +80,36 @@ class _Part:
     items: tuple[Item, ...] = ()
 
 
-def _head(title: str) -> Markup:
-    """Page's head, with the policy of what it may load."""
-    style, script = _asset("page.css"), _asset("page.js")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return element(
-        "head",
-        "\n",
-        lines(
-            element("meta", charset="utf-8"),
-            Markup(f'<meta http-equiv="Content-Security-Policy" content="{_POLICY.format(hash=digest)}">'),
-            element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-            element("meta", name="color-scheme", content="light dark"),
-            element("meta", name="referrer", content="no-referrer"),
-            element("meta", name="generator", content=f"salstats {salstats.__version__}"),
-            element("title", title),
-            # else a browser asks the server for a favicon
-            element("link", rel="icon", href="data:,"),
-            element("style", Markup(f"\n{style}")),
-            element("script", Markup(script)),
-        ),
-        "\n",
-    )
-
-
 def _asset(name: str) -> str:
     """File of this package as text."""
     return package_files("salstats.display.report").joinpath(name).read_text(encoding="utf-8")
 
 
-def _masthead(report: Report) -> Markup:
-    """Head of the page: its title, what made it from what, and the choice of colours."""
+def _made(report: Report) -> str:
+    """What made the page from what."""
     source = dict(report.provenance).get(INPUT)
     made = [f"salstats {salstats.__version__}"]
     made += [f"made from {source}"] if source not in (None, MISSING) else []
+    return " · ".join(made)
+
+
+def _part(part: _Part) -> Markup:
+    """Part of the page under its heading."""
     return element(
-        "header",
-        element("h1", report.title),
-        element("p", " · ".join(made), class_="made"),
-        element("button", "Colours: system", type="button", id="theme", class_="scripted"),
-        class_="masthead",
+        "section",
+        "\n",
+        lines(element("h2", part.title, id=part.anchor, tabindex=-1), part.content),
+        "\n",
+        aria_labelledby=part.anchor,
     )
 
 
-def _contents(parts: Sequence[_Part]) -> Markup:
-    """Table of contents: parts, and under them their tables and figures."""
-    entries = [
-        element(
-            "li",
-            element("a", part.title, href=f"#{part.anchor}", class_="part"),
-            element("ul", (_contents_item(item) for item in part.items)) if part.items else None,
-        )
-        for part in parts
-    ]
+def _contents_entry(part: _Part) -> Markup:
+    """Part in the table of contents, and under it its tables and figures."""
     return element(
-        "nav",
-        element("details", element("summary", "Contents"), element("ol", lines(*entries)), open=True),
-        aria_label="Contents",
-        class_="contents",
+        "li",
+        element("a", part.title, href=f"#{part.anchor}", class_="part"),
+        element("ul", (_contents_item(item) for item in part.items)) if part.items else None,
     )
 
 
@@ -141,27 +117,6 @@ def _contents_item(item: Item) -> Markup:
     """Table's or figure's entry in the contents: its number, its title for a hint."""
     link = element("a", item.number, href=f"#{item_anchor(item)}", title=item.title)
     return element("li", link, " ")
-
-
-def _main(parts: Sequence[_Part]) -> Markup:
-    """Parts of the page, each under its heading."""
-    sections = [
-        element(
-            "section",
-            "\n",
-            lines(element("h2", part.title, id=part.anchor, tabindex=-1), part.content),
-            "\n",
-            aria_labelledby=part.anchor,
-        )
-        for part in parts
-    ]
-    return element("main", "\n", lines(*sections), "\n", id="main", tabindex=-1)
-
-
-def _footer() -> Markup:
-    """What stands at the end of the page."""
-    text = f"Written by salstats {salstats.__version__}. Everything shown is inside this file."
-    return element("footer", element("p", text))
 
 
 def _summary(report: Report) -> _Part:

@@ -13,11 +13,10 @@ from salstats.display.report.contents import Contents
 from salstats.display.report.examples import Examples
 from salstats.display.report.folder import write_folder
 from salstats.display.report.guidelines import not_covered
-from salstats.display.report.methods import methods_references, methods_text
+from salstats.display.report.methods import masks_made, methods_references, methods_text, repeated_rows
 from salstats.display.report.model import Choices, Report, Settings
 from salstats.display.report.provenance import provenance_rows
 from salstats.display.report.results import summary_sentences
-from salstats.display.report.scores_made import masks_made, repeated_rows
 from salstats.display.report.wording import pooled_rows
 from salstats.display.text.format import count_text, joined, plural
 from salstats.display.text.labels import Labels

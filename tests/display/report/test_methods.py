@@ -21,10 +21,8 @@ from report_frames import (
 
 import salstats as ss
 from salstats.display.report import inference_words, methods, methods_models
-from salstats.display.report.methods import methods_references, methods_text
+from salstats.display.report.methods import masks_made, methods_references, methods_text, references
 from salstats.display.report.provenance import versions
-from salstats.display.report.references import references
-from salstats.display.report.scores_made import masks_made
 from salstats.display.text.labels import Labels
 from salstats.stats import intervals
 
