@@ -32,10 +32,17 @@ def data(shared) -> Path:
 
 
 @pytest.fixture(scope="module")
-def made(run, data, tmp_path_factory):
-    """The folder made of the workbooks, and what was printed."""
+def books(data):
+    return read_workbooks(data)
+
+
+@pytest.fixture(scope="module")
+def made(run, books, data, tmp_path_factory):
+    """The folder made of the workbooks, which are read once, and what was printed."""
     out = tmp_path_factory.mktemp("lanfredi2021") / "out"
-    code, said, error = run("lanfredi2021", "--data", data, "-o", out)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("salstats.studies.lanfredi2021.read_workbooks", lambda _: books)
+        code, said, error = run("lanfredi2021", "--data", data, "-o", out)
     assert (code, error) == (0, "")
     return out, said
 
@@ -150,11 +157,6 @@ def disagreeing(item_key, books):
     item = next(i for i in PRINTED_ITEMS if i.key == item_key)
     rows = item.printed.beside(item.make(books).frame)
     return rows[~rows["equal"]]
-
-
-@pytest.fixture(scope="module")
-def books(data):
-    return read_workbooks(data)
 
 
 def test_a_printed_number_that_differs_is_named_and_the_exit_code_says_so(
