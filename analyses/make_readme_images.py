@@ -16,7 +16,7 @@ from PIL import Image
 import salstats as ss
 from salstats.checks import SalstatsError
 from salstats.display.text.labels import Labels
-from salstats.from_study import examples_of
+from salstats.scoring.figures import examples_of
 
 WIDTH_MM, DPI, TABLE_PX = 183, 120, 1100
 ONLY = {"dataset": "textured", "model": "residual"}

@@ -78,8 +78,8 @@ from .display.plots.curves import plot_curves as plot_curves
 from .display.plots.correlation import plot_correlation as plot_correlation
 from .display.plots.residuals import plot_residuals as plot_residuals
 from .display.plots.flow import plot_flow as plot_flow
-from .from_study import plot_gallery as plot_gallery
-from .from_study import plot_overlay as plot_overlay
+from .scoring.figures import plot_gallery as plot_gallery
+from .scoring.figures import plot_overlay as plot_overlay
 from .display.plots.theme import theme_salstats as theme_salstats
 from .display.export.figure_files import save_figure as save_figure
-from .from_study import report as report
+from .scoring.figures import report as report

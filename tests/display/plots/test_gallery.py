@@ -12,7 +12,7 @@ from display.plots.overlay_study import GRADCAM, PEOPLE, SHAPE, answer, hill, st
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsError
 from salstats.display.plots.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM
-from salstats.from_study import plot_gallery
+from salstats.scoring.figures import plot_gallery
 from salstats.stats.picking import pick_cases
 from salstats.study import Case, Series, Study
 
