@@ -263,21 +263,21 @@ class _Leaf:
 
 def _read_factors(tree: Any, shown: str) -> dict[str, Factor]:
     """Put checked factors in the place of a tree's, and give them by their names there."""
+    nodes = _nodes(tree)
     factors: dict[str, Factor] = {}
-
-    def leaf(node: Any) -> Any:
+    leaves: dict[int, _Leaf] = {}
+    for node in nodes:
         if hasattr(node, "operator"):
-            return node
+            continue
         if node.kind.value == "value":
-            return _Leaf()
-        factor = _factor(node, shown)
-        return _Leaf(factors.setdefault(alias(factor.key), factor))
-
-    for node in _nodes(tree):
+            leaves[id(node)] = _Leaf()
+        else:
+            factor = _factor(node, shown)
+            leaves[id(node)] = _Leaf(factors.setdefault(alias(factor.key), factor))
+    # the exponent of a power is no factor, and stays
+    for node in (tree, *nodes):
         if hasattr(node, "operator"):
-            of_power = node.operator.symbol in ("**", "^")
-            node.args = (leaf(node.args[0]), *(node.args[1:] if of_power else map(leaf, node.args[1:])))
-    tree.args = (tree.args[0], leaf(tree.args[1]))
+            node.args = tuple(leaves.get(id(part), part) for part in node.args)
     return factors
 
 
