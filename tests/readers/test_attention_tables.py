@@ -9,7 +9,7 @@ import pytest
 from tests_support import quick
 
 from salstats.checks import InputFileError, ValueRangeError
-from salstats.cli.options import in_flags
+from salstats.cli.app import in_flags
 from salstats.images.masks import decode, encode
 from salstats.readers import attention_tables
 from salstats.readers.attention_tables import draw_boxes, parse_mask, read_annotations, resize_truth
@@ -200,7 +200,7 @@ def test_the_threshold_of_annotations_is_not_taken_for_the_commands_own_that_cut
     with pytest.raises(InputFileError) as stopped:
         parse_mask("[[0, 0.3, 0.9]]")
     # --threshold of `salstats score` makes masks of maps
-    assert "--threshold" not in in_flags(str(stopped.value))
+    assert "--threshold" not in in_flags(str(stopped.value), {"threshold": "--threshold"})
 
 
 def test_an_array_that_is_not_quoted_is_refused_at_once(tmp_path):

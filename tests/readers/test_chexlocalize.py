@@ -19,7 +19,7 @@ from chexlocalize_files import (
 )
 
 from salstats.checks import InputFileError, SalstatsError, SalstatsWarning
-from salstats.cli.options import in_flags
+from salstats.cli.app import in_flags
 from salstats.images.masks import area, contains
 from salstats.readers import chexlocalize_maps
 from salstats.readers.chexlocalize import read_chexlocalize
@@ -255,7 +255,7 @@ def test_what_to_do_about_a_task_unlike_all_others_is_a_sentence_and_named_by_it
     write_map(folder / "maps", ONE, "Qqqqq")
     with pytest.raises(InputFileError, match=r"known are '[^.]*\. Name it") as raised:
         read_chexlocalize(folder)
-    assert "Name it in --tasks, with" in in_flags(str(raised.value))
+    assert "Name it in --tasks, with" in in_flags(str(raised.value), {"tasks": "--tasks"})
 
 
 def test_maps_of_classes_that_nobody_marked_are_left_out_and_said(folder):
