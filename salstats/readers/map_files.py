@@ -146,7 +146,8 @@ def read_map(path: str | os.PathLike[str]) -> np.ndarray:
     ...     read_map(pathlib.Path(folder) / "a.npy")
     array([[0., 2.]])
     """
-    return _numbers(Path(path), MAP_SUFFIXES, "map").astype(np.float64)
+    file = Path(path)
+    return _numbers(file, _array(file, MAP_SUFFIXES, "map"), "map").astype(np.float64)
 
 
 def read_mask(path: str | os.PathLike[str], *, threshold: float | None = None) -> np.ndarray:
@@ -182,7 +183,7 @@ def read_mask(path: str | os.PathLike[str], *, threshold: float | None = None) -
     file = Path(path)
     if file.suffix.lower() == ".json":
         return masks.decode(read_rle(file))
-    numbers = _numbers(file, MASK_SUFFIXES, "mask")
+    numbers = _numbers(file, _array(file, MASK_SUFFIXES, "mask"), "mask")
     if numbers.dtype == bool:
         return numbers
     if threshold is not None:
@@ -219,14 +220,8 @@ def _marked(file: Path, numbers: np.ndarray) -> np.ndarray:
     )
 
 
-def _numbers(file: Path, suffixes: Sequence[str], what: str) -> np.ndarray:
-    """The array of a file, of bool or real numbers, in two dimensions."""
-    suffix = file.suffix.lower()
-    if suffix in grey_images.SUFFIXES:
-        return read_grey(file)
-    if suffix not in _ARRAYS:
-        raise InputFileError(f"{file}: a {what} is read from {', '.join(suffixes)}")
-    array = _array(file)
+def _numbers(file: Path, array: np.ndarray, what: str) -> np.ndarray:
+    """An array of bool or real numbers in two dimensions; an error where it is none."""
     if array.dtype.kind not in "biuf" or not array.size:
         raise InputFileError(
             f"{file}: an array of shape {array.shape} and type {array.dtype} is no {what}; it has numbers"
@@ -236,8 +231,13 @@ def _numbers(file: Path, suffixes: Sequence[str], what: str) -> np.ndarray:
     return array.reshape(array.shape[-2:])
 
 
-def _array(file: Path) -> np.ndarray:
-    """The array of a NumPy file."""
+def _array(file: Path, suffixes: Sequence[str], what: str) -> np.ndarray:
+    """The array of a NumPy file, or the grey values of an image."""
+    suffix = file.suffix.lower()
+    if suffix in grey_images.SUFFIXES:
+        return read_grey(file)
+    if suffix not in _ARRAYS:
+        raise InputFileError(f"{file}: a {what} is read from {', '.join(suffixes)}")
     with opened(file) as stream:
         start = stream.peek(6)[:6]
         try:
