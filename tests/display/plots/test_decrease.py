@@ -241,7 +241,7 @@ def test_frames_that_cannot_be_drawn_are_an_error(frame, error, match):
     [
         ({"sort": "name"}, "sort='name' is not known"),
         ({"digits": -1}, "digits must be a whole number"),
-        ({"ncol": 0}, "ncol must be a whole number"),
+        ({"n_columns": 0}, "n_columns must be a whole number"),
         ({"width": 8.9}, "width must be a number of mm between 40 and 1000"),
         ({"style": "lancet"}, "style='lancet' is not known"),
     ],
