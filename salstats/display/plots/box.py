@@ -15,9 +15,10 @@ from salstats.display.plots.points import RASTER_POINTS
 from salstats.display.plots.text_fit import caption
 from salstats.display.plots.theme import category_colours
 from salstats.display.text.format import count_text, counted_range, joined
-from salstats.display.text.labels import HUMAN, Labels
+from salstats.display.text.labels import Labels
 from salstats.stats.carried import missing_scores
 from salstats.stats.descriptions import box_values
+from salstats.study import HUMAN
 
 #: Half the height of a box that shares its row, and of one that has it for itself.
 _SHARED_MM, _ALONE_MM = 0.8, 1.3

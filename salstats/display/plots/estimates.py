@@ -12,10 +12,11 @@ from salstats.display.plots.captions import distinct
 from salstats.display.plots.legends import method_labels
 from salstats.display.plots.text_fit import crossed, short_labels, wrapped
 from salstats.display.text.format import joined
-from salstats.display.text.labels import HUMAN, Labels
+from salstats.display.text.labels import Labels
 from salstats.display.text.vocabulary import COEFFICIENTS, CONTRASTS, TERMS
 from salstats.frames import ESTIMATE_COLUMNS, KEY_COLUMNS
 from salstats.metrics.registry import known_metric
+from salstats.study import HUMAN
 
 #: Columns behind which no grouping column stands.
 _AFTER_GROUPS = ("reference", "formula", *ESTIMATE_COLUMNS)

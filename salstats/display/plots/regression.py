@@ -34,10 +34,11 @@ from salstats.display.plots.legends import method_labels
 from salstats.display.plots.panel_axis import PanelAxis
 from salstats.display.plots.text_fit import caption, crossed, indented, short_labels, wrapped
 from salstats.display.text.format import MINUS
-from salstats.display.text.labels import HUMAN, Labels
+from salstats.display.text.labels import Labels
 from salstats.display.text.terms import normalized_note, side_text, term_rows, with_reference_rows
 from salstats.stats.models.design import INTERCEPT
 from salstats.stats.models.tidying import is_coefficient
+from salstats.study import HUMAN
 
 #: Panels side by side; more start a new line.
 _MOST_COLUMNS = 3

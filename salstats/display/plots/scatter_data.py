@@ -22,10 +22,11 @@ from salstats.display.plots.panel_grid import group_titles
 from salstats.display.plots.points import beside, beyond, even_share, is_few, is_outcome
 from salstats.display.plots.text_fit import crossed, short_labels
 from salstats.display.text.format import count_text, interval_text, joined
-from salstats.display.text.labels import HUMAN, Labels
+from salstats.display.text.labels import Labels
 from salstats.display.text.vocabulary import COEFFICIENTS
 from salstats.stats.models.formulas import parse_formula
 from salstats.stats.wide import wide_table
+from salstats.study import HUMAN
 
 #: Columns of an estimates frame that end its grouping columns.
 _AFTER_GROUPS = ("reference", "formula", "term", "estimate")

@@ -10,10 +10,11 @@ import pandas as pd
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, check_columns, quoted
 from salstats.display.report.model import Choices, Settings
-from salstats.display.text.labels import HUMAN, Labels
+from salstats.display.text.labels import Labels
 from salstats.frames import DEFAULT_BY, IDENTIFIER_COLUMNS, ColumnCodes, warn_of_range
 from salstats.metrics.registry import has_true_zero, known_metric
 from salstats.stats.design import resolve_unit
+from salstats.study import HUMAN
 
 #: Columns that are never covariates of a score.
 _NOT_COVARIATES = (

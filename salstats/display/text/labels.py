@@ -14,11 +14,10 @@ from salstats.metrics.registry import METRICS, known_metric
 from salstats.stats.carried import SEVERAL
 from salstats.stats.design import AVERAGE, OVERALL
 from salstats.stats.models.formulas import parse_formula
+from salstats.study import HUMAN
 
 #: Between the variables of an interaction.
 TIMES = " \u00d7 "
-#: The method that is the reference where nothing else says so.
-HUMAN = "human"
 #: Rows that close a table, whatever the order of the others.
 LAST = (OVERALL, AVERAGE)
 #: Names of columns in print; others are made from the name itself.
