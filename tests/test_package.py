@@ -88,6 +88,6 @@ def test_no_large_file_and_no_foreign_data_in_the_repository():
         ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.splitlines()
     sizes = {name: (ROOT / name).stat().st_size for name in tracked if (ROOT / name).exists()}
-    # the embedded study has a limit of its own, for all of it: tests/test_digits_data.py
+    # the embedded study has a limit of its own, for all of it: tests/datasets/test_digits_data.py
     assert not [name for name, size in sizes.items() if size > 500_000 and "data/digits/" not in name]
     assert not [name for name in tracked if name.endswith((".xlsx", ".pkl", ".jpg"))]

@@ -27,6 +27,8 @@ from salstats.study import Case, Content, Prediction, Series
 ABSENT, EMPTY, NO_MAP, NOT_FINITE = "finding absent", "empty mask", "no map", "map is not finite"
 NEGATIVE, PREDICTED_NEGATIVE, NO_PROB = "true negative", "predicted negative", "no probability"
 NO_POINT, NO_MASK, NOTHING_POSITIVE = "no point", "no mask", "nothing positive"
+#: Mask or truth covers the image.
+NO_BACKGROUND = "no background"
 TRUE_POSITIVE, FULL, PREDICTED_POSITIVE = "true-positive", "full", "predicted-positive"
 #: What `Look` makes for a metric, and the metrics that need no more.
 MADE_HERE = (*sorted(OF_MASK), "truth", "runs", "peak", "peaks", "saliency")
@@ -50,11 +52,6 @@ class ScoreRule:
     def by_pixels(self) -> bool:
         """Whether a metric looks at the pixels of the mask, which overlap does without."""
         return any({"mask", "distances"} & set(METRICS[m].needs) for m in self.metrics)
-
-    @property
-    def undefines_misses(self) -> bool:
-        """Whether overlap scores of an empty mask are undefined."""
-        return self.slice == TRUE_POSITIVE and self.misses == "undefined"
 
     @cached_property
     def settings(self) -> dict[tuple[str, Series], Setting]:
@@ -215,12 +212,15 @@ class Look:
             value = float(metric.kernel(*[getattr(self, need) for need in metric.needs], **options))
         if not np.isnan(value):
             return value, None
-        if worst and not self.absent and (empty or not of_mask):
+        everything = of_mask and self.counts.fn + self.counts.tn == 0 and self.counts.fp > 0
+        if worst and not self.absent and (empty or everything or not of_mask):
             far = metric.is_length
-            return rule.distance.diagonal(self.runs.shape, self.finding.case) if far else 0.0, None
+            return rule.distance.diagonal(self.runs.shape, self.finding.case) if far else metric.low, None
         if not of_mask:
             return _NAN, NOTHING_POSITIVE
-        return _NAN, NEGATIVE if self.absent and empty else EMPTY if empty else ABSENT
+        if self.absent:
+            return _NAN, NEGATIVE if empty else ABSENT
+        return _NAN, EMPTY if empty else NO_BACKGROUND
 
 
 def case_rows(case: Case, rule: ScoreRule, beside: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:

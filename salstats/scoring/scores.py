@@ -98,9 +98,10 @@ def score(
         in pixels.
     undefined : {"nan", "worst"}
         What an empty mask scores against a finding, where the score is undefined, and the energy of a map
-        that is nowhere positive. "worst", on every slice: overlap, "pdc" and energy 0, distances the
-        diagonal of the image. A sensitivity analysis: a method must not look better for marking nothing. A
-        mask that is not there ("no map") stays undefined.
+        that is nowhere positive. "worst", on every slice: the lowest that the score can be (overlap, "pdc"
+        and energy 0, "mcc" -1, as of a mask that covers the image), distances the diagonal of the image. A
+        sensitivity analysis: a method must not look better for marking nothing. A mask that is not there
+        ("no map") stays undefined.
     pdc : mapping, optional
         Options of "pdc": `alpha`, `beta`, `form`, `components`, as `metrics.penalised_dice.pdc` has them.
     points : {"boundary", "boundary8", "foreground"}
@@ -133,8 +134,8 @@ def score(
         reason
             Why a score is undefined: "finding absent", "empty mask", "true negative" (neither mask nor
             truth), "no map", "map is not finite", "no mask", "no point", "nothing positive" (energy), "no
-            probability" (a cutoff, but no probability), "predicted negative"; missing where there is a
-            score.
+            background" (mask or truth covers the image), "no probability" (a cutoff, but no probability),
+            "predicted negative"; missing where there is a score.
         prob, label
             The model's probability and the image-level truth, where the study has them.
         tp, fp, fn, tn

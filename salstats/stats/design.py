@@ -182,7 +182,7 @@ def row_groups(
 def check_overall(by: Sequence[str]) -> str:
     """Column that overall rows pool over."""
     if "task" not in by:
-        raise ColumnError("overall=True adds rows pooled over tasks, so 'task' must be in by")
+        raise ColumnError("overall=True (--overall) adds rows pooled over tasks, so 'task' must be in by")
     return "task"
 
 

@@ -199,13 +199,24 @@ class TestNothingMarked:
     def test_worst_is_no_better_than_any_mask(self, pairs):
         some = both_mark(pairs)
         none = {name: (reference, np.zeros_like(mask)) for name, (reference, mask) in some.items()}
-        metrics = ["dice", *DISTANCES, "pdc"]
+        bounded = ["dice", "pdc", "mcc", "nsd", "boundary_iou"]
+        metrics = [*bounded, *DISTANCES]
         marked, missed = (
             by_metric(ss.score(people(p), metrics=metrics, undefined="worst")) for p in (some, none)
         )
         assert (missed[[*DISTANCES]] > marked[[*DISTANCES]]).all(axis=None)
-        assert (missed[["dice", "pdc"]] <= marked[["dice", "pdc"]]).all(axis=None)
+        # a truth of the whole image leaves mcc undefined, whatever the mask
+        assert not (missed[bounded] > marked[bounded]).any(axis=None)
         assert (missed["pdc"] < marked["pdc"]).all()
+
+    def test_a_mask_of_the_whole_image_has_no_correlation_and_at_worst_the_lowest(self, pairs):
+        truth = pairs["14_pred_empty"][0]
+        study = people({"a": (truth, np.ones_like(truth))})
+        plain, worst = (ss.score(study, metrics="mcc", undefined=u).iloc[0] for u in ("nan", "worst"))
+        assert np.isnan(plain["score"])
+        assert plain["reason"] == "no background"
+        assert worst["score"] == -1
+        assert "n_absent" not in ss.summarize(ss.score(study, metrics="mcc"), interval="t")
 
     def test_worst_leaves_what_is_defined_alone(self, pairs):
         some = both_mark(pairs)

@@ -90,24 +90,34 @@ class PaperTable(GT):
     record: Table
     #: What great-tables held when the table was made, by its own names.
     _made: dict[str, Any]
+    #: Parts with raised or lowered text, which would read otherwise in plain text.
+    _marked: tuple[str, ...] = ()
 
     def tab_header(self, title: Any, subtitle: Any = None, *args: Any, **kwargs: Any) -> "PaperTable":
         """The table with another heading."""
         headed = replace(self.record, title=_plain(title), subtitle=_plain(subtitle))
-        return _carrying(super().tab_header(title, subtitle, *args, **kwargs), headed)
+        made = _carrying(super().tab_header(title, subtitle, *args, **kwargs), headed)
+        return _with_marks(made, (*self._marks_but("heading"), *_marks_in("heading", title, subtitle)))
 
     def tab_source_note(self, source_note: Any) -> "PaperTable":
         """The table with one more note below it."""
         noted = replace(self.record, notes=(*self.record.notes, _plain(source_note)))
-        return _carrying(super().tab_source_note(source_note), noted)
+        made = _carrying(super().tab_source_note(source_note), noted)
+        return _with_marks(made, (*self._marked, *_marks_in("source notes", source_note)))
 
     def rm_header(self) -> "PaperTable":
         """The table without its heading."""
-        return _carrying(super().rm_header(), replace(self.record, title=None, subtitle=None))
+        made = _carrying(super().rm_header(), replace(self.record, title=None, subtitle=None))
+        return _with_marks(made, self._marks_but("heading"))
 
     def rm_source_notes(self) -> "PaperTable":
         """The table without its notes."""
-        return _carrying(super().rm_source_notes(), replace(self.record, notes=()))
+        made = _carrying(super().rm_source_notes(), replace(self.record, notes=()))
+        return _with_marks(made, self._marks_but("source notes"))
+
+    def _marks_but(self, part: str) -> tuple[str, ...]:
+        """Parts with marks, without one."""
+        return tuple(name for name in self._marked if name != part)
 
     def tab_style(self, style: Any, locations: Any) -> "PaperTable":
         """The table with cells in another style; the record takes what is bold or underlined."""
@@ -127,11 +137,12 @@ class PaperTable(GT):
 
     def beyond_record(self) -> list[str]:
         """What great-tables' methods changed since that the record does not hold: "styles"."""
-        return [
+        changed = [
             name.strip("_").replace("_", " ")
             for name, value in self._made.items()
             if name not in _LOOK_OR_RECORD and not _same(value, vars(self)[name])
         ]
+        return [*changed, *(f"raised or lowered text in the {part}" for part in dict.fromkeys(self._marked))]
 
 
 #: Parts of a great-tables object that its record holds too, or that are its look as a whole.
@@ -157,6 +168,18 @@ def _carrying(table: PaperTable, record: Table) -> PaperTable:
     # great-tables' objects are frozen
     object.__setattr__(table, "record", record)
     return table
+
+
+def _with_marks(table: PaperTable, marked: tuple[str, ...]) -> PaperTable:
+    """A table that knows which of its parts have marks."""
+    object.__setattr__(table, "_marked", marked)
+    return table
+
+
+def _marks_in(part: str, *texts: Any) -> list[str]:
+    """The part, where `md()` or `html()` raised or lowered text; emphasis may go, "10 to the 2" may not."""
+    rendered = (text.to_html() for text in texts if not (text is None or isinstance(text, str)))
+    return [part] if any(re.search(r"<su[bp]\b", html) for html in rendered) else []
 
 
 def _plain(text: Any) -> str:

@@ -71,6 +71,13 @@ def test_what_a_user_added_is_in_every_format(tmp_path):
     assert (table_rows(bare).title, table_rows(bare).notes) == ("", ())
 
 
+def test_raised_text_in_a_note_is_not_flattened():
+    raised = one_cell().tab_source_note(html("10<sup>2</sup> pixels"))
+    with pytest.raises(SalstatsError, match="raised or lowered text in the source notes"):
+        table_rows(raised)
+    assert table_rows(raised.rm_source_notes()).notes == ()
+
+
 def test_cells_that_a_user_made_bold_or_underlined_are_so_in_every_format(tmp_path):
     strong = style.text(weight="bold", decorate="underline")
     table = (
