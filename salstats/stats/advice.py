@@ -104,10 +104,11 @@ def warn_undefined(n_undefined: np.ndarray, n_replicates: int, keys: pd.DataFram
     """Warn where more than 1 % of the replicates are undefined."""
     many = n_undefined > UNDEFINED_SHARE * n_replicates
     if many.any():
+        up_to = "up to " if n_undefined[many].min() < n_undefined.max() else ""
         warn(
-            f"{n_undefined.max()} of {n_replicates} replicates are undefined for {named_groups(keys, many)} "
-            "and left out of the interval (no defined score was drawn, or the reference is 0), so it speaks "
-            "only of the others; there are too few defined scores to resample"
+            f"{up_to}{n_undefined.max()} of {n_replicates} replicates are undefined for "
+            f"{named_groups(keys, many)} and left out of the interval (no defined score was drawn, or the "
+            "reference is 0), so it speaks only of the others; there are too few defined scores to resample"
         )
 
 
@@ -132,6 +133,18 @@ def warn_limits(
             f"equal; {other}more cases are needed"
         )
     lost = (np.isnan(low) | np.isnan(high)) & ~np.isnan(estimate)
+    if kind == "bootstrap_t_log":
+        # what the logarithm is taken of: with a percentage decrease the ratio of the means
+        positive = (1 - estimate / 100 if compared == "percent_decrease" else estimate) > 0
+        if (lost & ~positive).any():
+            what = (
+                "decrease is 100 % or more" if compared == "percent_decrease" else "estimate is not above 0"
+            )
+            warn(
+                f"no {kind} limits for {named_groups(keys, lost & ~positive)}: the {what}, so it has no "
+                "logarithm; interval='studentized' needs none"
+            )
+        lost &= positive
     if lost.any():
         warn(
             f"no {kind} limits for {named_groups(keys, lost)}: a sample of one unit, no variance, or all "

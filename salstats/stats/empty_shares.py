@@ -7,12 +7,11 @@ import pandas as pd
 
 from salstats.checks import ColumnError, check_by, check_choice
 from salstats.frames import KEY_COLUMNS, check_scores
+from salstats.metrics.registry import METRICS
 from salstats.stats.carried import NOTHING_THERE
 from salstats.stats.summaries import summarize
 from salstats.stats.wide import unit_columns
 
-#: Metrics that compare a mask with the truth.
-_OF_MASKS = ("iou", "dice", "precision", "recall", "specificity", "hausdorff", "hd95", "assd", "pdc")
 #: Reasons of `score`: the mask is empty; there is no finding; the case lies outside the slice.
 _EMPTY = "empty mask"
 _OUTSIDE = ("predicted negative",)
@@ -90,10 +89,11 @@ def empty_shares(
     if "metric" in columns:
         raise ColumnError("by names 'metric'; a mask is empty for all of them, leave it out")
     check_choice(interval, ("wilson", "exact"), "interval")
-    rows = scores[scores["metric"].isin(_OF_MASKS)]
+    of_masks = [metric.name for metric in METRICS.values() if metric.of_mask]
+    rows = scores[scores["metric"].isin(of_masks)]
     if rows.empty:
         raise ColumnError(
-            f"scores has no metric that compares masks ({', '.join(_OF_MASKS)}), so empty ones are not known"
+            f"scores has no metric that compares masks ({', '.join(of_masks)}), so empty ones are not known"
         )
     reason = _reasons(rows)
     empty = _emptiness(rows, reason)

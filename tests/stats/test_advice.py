@@ -2,6 +2,7 @@
 
 import warnings
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -9,7 +10,7 @@ import salstats as ss
 from salstats.checks import SalstatsWarning
 from salstats.display.plots import captions
 from salstats.display.tables import notes
-from salstats.stats.advice import beyond_range, warn_beyond_range
+from salstats.stats.advice import beyond_range, warn_beyond_range, warn_undefined
 
 
 @pytest.fixture
@@ -91,3 +92,23 @@ def test_what_is_impossible_depends_on_the_metric_and_on_what_is_estimated(metri
     low, high = limits
     frame = pd.DataFrame({"metric": [metric], "term": term, "conf_low": low, "conf_high": high})
     assert beyond_range(frame).tolist() == [beyond]
+
+
+@pytest.mark.parametrize("shift", [-0.5, -2.0])
+def test_what_is_not_above_0_is_said_to_have_no_logarithm(shift):
+    scores = pd.DataFrame({"case": range(30), "method": "cam", "metric": "ncc"})
+    scores["score"] = np.linspace(-1, 1, 30) + shift
+    with pytest.warns(SalstatsWarning, match="no logarithm") as said:
+        found = ss.summarize(scores, interval="bootstrap_t_log", n_replicates=40)
+    assert found["conf_low"].isna().all()
+    assert not any("one unit" in str(w.message) for w in said)
+
+
+@pytest.mark.parametrize(
+    ("n_undefined", "said"), [([400, 1000, 0], "up to 1000 of"), ([1000, 1000, 0], "1000 of")]
+)
+def test_the_most_undefined_replicates_are_said_to_be_the_most(n_undefined, said):
+    keys = pd.DataFrame({"method": ["a", "b", "c"]})
+    with pytest.warns(SalstatsWarning) as warned:
+        warn_undefined(np.array(n_undefined), 1000, keys)
+    assert str(warned[0].message).startswith(said)

@@ -5,6 +5,7 @@ import pytest
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsWarning, ValueRangeError
 from salstats.display.tables.marks import best_rows
+from salstats.metrics.registry import METRICS
 from salstats.scoring.cases import ABSENT, EMPTY, NEGATIVE, PREDICTED_NEGATIVE
 from salstats.stats import empty_shares as module
 from salstats.stats.carried import NOTHING_THERE
@@ -158,3 +159,15 @@ def test_the_method_with_the_fewest_empty_masks_is_the_best():
     shares = empty_shares(ss.score(study()))
     best = best_rows(shares, ["method"], ["method"], [])
     assert [shares["method"][i] for i in best.rows] == ["sure"]
+
+
+@pytest.mark.parametrize("metric", [m.name for m in METRICS.values() if m.of_mask])
+def test_every_metric_of_masks_tells_empty_ones(metric):
+    rows = {
+        "case": ["a", "b"],
+        "method": "cam",
+        "metric": metric,
+        "score": [0.5, np.nan],
+        "reason": [None, EMPTY],
+    }
+    assert shares(pd.DataFrame(rows)) == {"cam": (0.5, 1, 2, 0)}

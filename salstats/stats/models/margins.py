@@ -1,13 +1,13 @@
 """Marginal means, contrasts and slopes of models, on the scale of the score."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ValueRangeError, check_choice, check_level, quoted
+from salstats.checks import ColumnError, ValueRangeError, check_choice, check_level, quoted
 from salstats.stats.adjust import adjust as adjust_estimates
 from salstats.stats.adjust import check_procedure
 from salstats.stats.models.models import Fitted, Model, Notes, warn_of
@@ -23,6 +23,8 @@ from salstats.stats.models.predictions import (
 from salstats.stats.models.standard_errors import inferred, of_combinations
 
 AVERAGES = ("grid", "rows")
+#: Column of the level that a contrast takes away.
+_REFERENCE = "reference_level"
 #: Distance of the points that a slope is taken from, as a share of the range of the covariate.
 _STEP = 1e-4
 #: Weights of the means at -2, -1, 1 and 2 steps: the derivative of a polynomial of degree four.
@@ -39,7 +41,7 @@ def marginal_means(fitted: Fitted, term: str, by: Sequence[str], average: str, l
         cells = _cells(model, term, by)
         populations = [_population(model, cell, by, average) for cell in cells]
         parts.append((model, cells, _averages(fitted, model, populations, notes)))
-    frame = _frame(fitted, parts, average, level, notes)
+    frame = _frame(fitted, parts, {c: c for c in (*by, term)}, average, level, notes)
     return frame.drop(columns=["statistic", "p_value"])
 
 
@@ -54,6 +56,8 @@ def marginal_contrasts(
 ) -> pd.DataFrame:
     """The rows of `Fit.contrasts`."""
     _check(average, level, adjust)
+    if _REFERENCE in (term, *by):
+        raise ColumnError(f"{_REFERENCE!r} is a column of the result and of the model; rename it")
     parts, notes = [], dict(fitted.doubts)
     for model in fitted.models:
         against = None if reference is None else code_of(model, term, reference)
@@ -67,11 +71,12 @@ def marginal_contrasts(
             if not alike or against not in (None, *levels):
                 continue
             later, earlier = (i, j) if against == levels[1] else (j, i)
-            compared.append(cells[later] | {"reference_level": cells[earlier][term]})
+            compared.append(cells[later] | {_REFERENCE: cells[earlier][term]})
             (high, upper), (low, lower) = means[later], means[earlier]
             margins.append((high - low, upper - lower))
         parts.append((model, compared, margins))
-    frame = _frame(fitted, parts, average, level, notes, term)
+    columns = {c: c for c in (*by, term)} | {_REFERENCE: term}
+    frame = _frame(fitted, parts, columns, average, level, notes)
     return frame if adjust.lower() == "none" else adjust_estimates(frame, procedure=adjust)
 
 
@@ -104,7 +109,7 @@ def marginal_slopes(
             value = float(sum(w * mean for w, (mean, _) in zip(weights, around, strict=True)))
             margins.append((value, sum(w * g for w, (_, g) in zip(weights, around, strict=True))))
         parts.append((model, cells, margins))
-    frame = _frame(fitted, parts, average, level, notes)
+    frame = _frame(fitted, parts, {c: c for c in by}, average, level, notes)
     frame.insert(frame.columns.get_loc("estimate"), "term", covariate)
     return frame if adjust.lower() == "none" else adjust_estimates(frame, procedure=adjust)
 
@@ -120,6 +125,9 @@ def _cells(model: Model, term: str | None, by: Sequence[str]) -> list[dict[str, 
     """Every combination of the levels of some factors, those of the last one varying fastest."""
     factors = right_side(model)[1]
     columns = [*by, *([] if term is None else [term])]
+    twice = {column for column in columns if columns.count(column) > 1}
+    if twice:
+        raise ValueRangeError(f"{quoted(twice)} is asked for twice; by names other factors than the term")
     for column in columns:
         if column not in factors:
             known = f"choose from {quoted(factors)}" if factors else "it has none"
@@ -169,12 +177,12 @@ def _averages(fitted: Fitted, model: Model, populations: Sequence[Codes], notes:
 def _frame(
     fitted: Fitted,
     parts: Sequence[tuple[Model, list[dict[str, float]], list[Margin]]],
+    shown_as: Mapping[str, str],
     average: str,
     level: float,
     notes: Notes,
-    term: str | None = None,
 ) -> pd.DataFrame:
-    """Margins of several models as one frame; the level in `reference_level` is of `term`."""
+    """Margins of several models as one frame; `shown_as` says which factor the levels in a column are of."""
     columns: list[dict[str, Any]] = []
     keys: list[pd.DataFrame] = []
     for model, cells, margins in parts:
@@ -185,9 +193,7 @@ def _frame(
             std_error, df = of_combinations(model, fitted.options, combinations, notes)
         made = inferred(estimate, std_error, df, level)
         columns.append({**made, "df": df, "conf_level": np.full(len(margins), level)})
-        names = list(cells[0]) if cells else []
-        of = {name: term if name == "reference_level" else name for name in names}
-        values = {n: shown(model, str(of[n]), np.array([cell[n] for cell in cells])) for n in names}
+        values = {c: shown(model, of, np.array([cell[c] for cell in cells])) for c, of in shown_as.items()}
         keys.append(pd.DataFrame(values, index=range(len(cells))))
     warn_of(notes)
     levels = pd.concat(keys, ignore_index=True)

@@ -139,16 +139,17 @@ def means_at(
     """Means at values, with limits that are made on the scale of the linear predictor; df may be infinite."""
     solution, link = model.solution, options.family.link
     names = ("estimate", "std_error", "df", "conf_low", "conf_high")
+    n = len(next(iter(codes.values()))) if codes else 1
+    conf_level = {"conf_level": np.full(n, level)}
     if solution is None:
-        n = len(next(iter(codes.values()))) if codes else 1
-        return {name: np.full(n, np.nan) for name in names}
+        return {name: np.full(n, np.nan) for name in names} | conf_level
     points = rows_at(model, codes, notes)
     predictor = points @ solution.coefficients
     std_error, df = of_combinations(model, options, points, notes)
     half = student_quantile(df, (1 + level) / 2) * std_error
     low, high = link.mean(predictor - half), link.mean(predictor + half)
     columns = (link.mean(predictor), std_error * link.slope(predictor), df, low, high)
-    return dict(zip(names, columns, strict=True)) | {"conf_level": np.full(len(points), level)}
+    return dict(zip(names, columns, strict=True)) | conf_level
 
 
 def prediction_frame(

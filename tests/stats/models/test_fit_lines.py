@@ -236,3 +236,17 @@ def test_what_cannot_be_drawn_is_said(rows, formula, options, error, message):
     rows = rows.assign(site=np.resize(["a", "b"], 90), n=np.arange(90.0))
     with pytest.raises(error, match=message):
         ss.fit_line(rows, formula, **options)
+
+
+@pytest.mark.parametrize("empty", [[0], [1], [2], [0, 1, 2]])
+def test_groups_without_estimates_have_rows_of_nan_wherever_they_stand(rows, empty):
+    rows["group"] = pd.Categorical.from_codes(np.arange(90) % 3, ["A", "B", "C"])
+    rows.loc[np.isin(np.arange(90) % 3, empty), "score"] = np.nan
+    with pytest.warns(SalstatsWarning, match="no estimates"):
+        line = ss.fit_line(rows, "score ~ x", by="group", n_points=3)
+    with pytest.warns(SalstatsWarning, match="no estimates"):
+        there = ss.fit(rows, "score ~ x", by="group").predict({"x": 1.0})
+    for found in (line, there):
+        lacking = found["group"].isin(["ABC"[i] for i in empty])
+        assert found["estimate"].isna().equals(lacking)
+        assert (found["conf_level"] == 0.95).all()

@@ -8,7 +8,7 @@ import pytest
 from regression_oracle import logit_model, rows_of
 
 import salstats as ss
-from salstats.checks import SalstatsError, SalstatsWarning, ValueRangeError
+from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
 
 REFERENCE = Path(__file__).parents[2] / "reference" / "emmeans"
 # both sides solve by QR and average a few hundred products
@@ -179,3 +179,28 @@ def test_what_cannot_be_asked_is_said(scores, ask, message):
     fit = ss.fit(scores.drop(columns="patient"), "score ~ method + x", by=())
     with pytest.raises((ValueRangeError, SalstatsError), match=message):
         ask(fit)
+
+
+@pytest.mark.parametrize("ask", ["means", "contrasts"])
+@pytest.mark.parametrize("by", ["method", ("site", "site")])
+def test_a_factor_is_asked_for_once(scores, ask, by):
+    fit = ss.fit(scores.drop(columns="patient"), "score ~ method + site", by=())
+    with pytest.raises(ValueRangeError, match="twice"):
+        getattr(fit, ask)("method", by=by)
+
+
+def test_contrasts_of_one_level_are_an_empty_frame_with_its_columns(scores):
+    one = scores[scores["site"] == "west"].drop(columns="patient")
+    with pytest.warns(SalstatsWarning):
+        fit = ss.fit(one, "score ~ site + x", by=())
+    found = fit.contrasts("site")
+    assert found.columns[:3].tolist() == ["site", "reference_level", "formula"]
+    assert found.empty
+
+
+def test_a_factor_with_the_name_of_a_column_of_contrasts_is_refused(scores):
+    named = scores.rename(columns={"method": "reference_level"}).drop(columns="patient")
+    fit = ss.fit(named, "score ~ reference_level + site", by=())
+    for term, by in (("reference_level", ()), ("site", "reference_level")):
+        with pytest.raises(ColumnError, match="rename"):
+            fit.contrasts(term, by=by)
