@@ -46,7 +46,10 @@ def run(arguments: list[str]) -> int:
             # a reader that went away is met here, not after the exit code is decided
             sys.stdout.flush()
         except typer.TyperException as error:
-            return _fail(error.format_message() or "no command; see salstats --help", flags)
+            return _fail(
+                error.format_message().removeprefix("Invalid value: ") or "no command; see salstats --help",
+                flags,
+            )
         except typer.Exit as stop:
             code = stop.exit_code
         except typer.Abort:
@@ -111,11 +114,11 @@ def in_flags(message: str, flags: Mapping[str, str]) -> str:
         value = message[found.end() : found.end() + 1].strip(" ,")
         return f"{flags[found[1]]}{' ' if value else ''}"
 
-    for name, word in flags.items():
-        # a parameter that is called otherwise is met without a value, too
-        if word != f"--{name.replace('_', '-')}":
-            message = re.sub(rf"\b{name}(?= must\b)", word, message)
     known = "|".join(map(re.escape, sorted(flags, key=len, reverse=True)))
+    if known:
+        # what a message is about stands at its start, or behind the file
+        subject = rf"(^|: )({known})(?= (?:must|names|lacks)\b)"
+        message = re.sub(subject, lambda found: found[1] + flags[found[2]], message, count=1)
     return re.sub(rf"\b({known})=(?=['\w (,]|$)", flag, message) if known else message
 
 
@@ -133,7 +136,7 @@ def make_app(wanted: str, flags: dict[str, str] | None = None) -> typer.Typer:
 
     app = typer.Typer(
         help=_ABOUT, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
-        rich_markup_mode="rich",
+        rich_markup_mode="rich", context_settings={"help_option_names": ["--help", "-h"]},
     )  # fmt: skip
     app.callback(invoke_without_command=True)(_top)
     for command in COMMANDS:
@@ -157,7 +160,7 @@ def _made(command: Any, flags: dict[str, str] | None) -> tuple[Callable[..., Non
     import salstats as ss
     from salstats.checks import run_of_command
     from salstats.cli.commands import options
-    from salstats.cli.signatures import Option, argument, summary
+    from salstats.cli.signatures import NOTHING, Option, argument, summary
     from salstats.cli.sources import Run
 
     function = getattr(ss, command.function)
@@ -172,7 +175,7 @@ def _made(command: Any, flags: dict[str, str] | None) -> tuple[Callable[..., Non
     def body(**given: Any) -> None:
         def chosen(options: list[Option]) -> dict[str, Any]:
             values = {o.name: o.value(given[o.parameter.name]) for o in options}
-            return {name: value for name, value in values.items() if value is not None}
+            return {name: None if v is NOTHING else v for name, v in values.items() if v is not None}
 
         wanted = chosen(own)
         with run_of_command():

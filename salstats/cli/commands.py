@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from salstats.cli import runs
-from salstats.cli.signatures import Option, argument, descriptions, option, options_of
+from salstats.cli.signatures import Option, argument, descriptions, option, options_of, plain
 from salstats.cli.sources import GAZE, SCORES, STUDY, TABLE, Run, Source
 
 
@@ -152,7 +152,7 @@ def options(command: Command, function: Callable[..., Any]) -> list[Option]:
     described = descriptions(function)
     many = [str, list[str]]
     places = [
-        argument(name, metavar, many[metavar.endswith("...")], described.get(name, ""))
+        argument(name, metavar, many[metavar.endswith("...")], plain(described.get(name, "")))
         for name, metavar in command.arguments.items()
     ]
     output = ("-o", "--output")

@@ -22,6 +22,8 @@ def reproduce(
     from salstats.studies import engine
 
     if key == "list":
+        if context.args:
+            raise typer.BadParameter(f"list takes no more, got {' '.join(context.args)!r}")
         for name in engine.KEYS:
             print(f"{name}: {engine.study(name).source}")
         return

@@ -17,6 +17,7 @@ from salstats.cli.values import (
     equations,
     joined,
     metric_options,
+    number,
     numbers,
     pairs,
     scale,
@@ -48,6 +49,8 @@ _FORMS: dict[str, tuple[Callable[..., Any], str]] = {
 _PYTHON_ONLY = {"draws", "bias", "progress"}
 #: Of these the text stays one, whatever it may be in Python.
 _ONE_TEXT = {"spacing"}
+#: What an option becomes for which `none` is said, where the function's default is another.
+NOTHING = object()
 
 
 @dataclass(frozen=True)
@@ -92,17 +95,32 @@ def options_of(
     panel : str, optional
         Heading in the help. Options below one have no default of their own: only those given are passed on.
     """
-    described = descriptions(function)
+    described, parameters = descriptions(function), inspect.signature(function).parameters
+    words = {name: f"--{word_of(name, flags)}" for name in parameters}
     made = []
-    for name, parameter in inspect.signature(function).parameters.items():
+    for name, parameter in parameters.items():
         if parameter.kind is not parameter.KEYWORD_ONLY or name in {*without, *_PYTHON_ONLY}:
             continue
-        word = (flags or {}).get(name) or _FLAGS.get(name) or name.replace("_", "-")
-        text = described.get(name, "")
+        text = for_shell(described.get(name, ""), words, optional=parameter.default is None)
         # of metrics all are listed, from their records
         known = getattr(sys.modules[function.__module__], "SCORED", ()) if name == "metrics" else ()
-        made.append(_option(parameter, f"--{word}", f"Of {', '.join(known)}." if known else text, panel))
+        text = f"Of {', '.join(known)}." if known else text
+        if name == "adjust":
+            text = f"{', '.join(_procedures())}. {text}"
+        made.append(_option(parameter, words[name], text, panel))
     return made
+
+
+def _procedures() -> Sequence[str]:
+    """Procedures for multiple tests."""
+    from salstats.stats.adjust import PROCEDURES
+
+    return PROCEDURES
+
+
+def word_of(name: str, flags: Mapping[str, str] | None = None) -> str:
+    """Give the word of a parameter's flag."""
+    return (flags or {}).get(name) or _FLAGS.get(name) or name.replace("_", "-")
 
 
 def argument(name: str, metavar: str, kind: Any, help_text: str) -> Option:
@@ -119,11 +137,25 @@ def option(
 ) -> Option:
     """Make an option that the function does not have."""
     names = flags or (f"--{name.replace('_', '-')}",)
-    told = typer.Option(*names, help=help_text, rich_help_panel=panel)
+    told = typer.Option(*names, help=help_text, rich_help_panel=panel, **_typed(kind))
     parameter = inspect.Parameter(
         name, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, told], default=default
     )
-    return Option(name, names[-1], parameter, lambda given: given)
+    numeric = _number_of(kind)
+    value = partial(number, flag=names[-1], kind=numeric) if numeric else lambda given: given
+    return Option(name, names[-1], parameter, lambda given: None if given is None else value(given))
+
+
+def _number_of(kind: Any) -> type | None:
+    """Give the kind of number that an option takes, None where it takes another thing."""
+    return next((k for k in (int, float) if k in _members(kind)), None)
+
+
+def _typed(kind: Any) -> dict[str, Any]:
+    """Give what typer is told of a kind of value; numbers come as text, so that messages are ours."""
+    if numeric := _number_of(kind):
+        return {"parser": str, "metavar": f"<{numeric.__name__}>"}
+    return {"metavar": "A,B,..."} if kind == list[str] | None else {}
 
 
 def _option(parameter: inspect.Parameter, flag: str, text: str, panel: str | None) -> Option:
@@ -136,18 +168,26 @@ def _option(parameter: inspect.Parameter, flag: str, text: str, panel: str | Non
         kind = bool | None if type(None) in kinds else bool
         flag = flag if default is False else f"{flag}/--no-{flag[2:]}"
     elif name in _FORMS and name not in _ONE_TEXT and _takes_many(kinds):
-        read, example = _FORMS[name]
-        kind, value = list[str] | None, partial(read, flag=flag, example=example)
+        reader, example = _FORMS[name]
+        kind, value = list[str] | None, partial(reader, flag=flag, example=example)
     elif name in _ONE_TEXT:
         kind, value = str | None, partial(_FORMS[name][0], flag=flag, example=_FORMS[name][1])
-    elif number := next((k for k in (int, float) if _is_list_of(kinds, k)), None):
-        kind, value = list[str] | None, partial(numbers, flag=flag, kind=number)
+    elif listed := next((k for k in (int, float) if _is_list_of(kinds, k)), None):
+        kind, value = list[str] | None, partial(numbers, flag=flag, kind=listed)
     elif _takes_many(kinds):
         kind, value = list[str] | None, split
     else:
         kind = next((k for k in (int, float, str) if k in kinds), Path)
+        if numeric := _number_of(kind):
+            value = partial(number, flag=flag, kind=numeric)
         kind = kind | None if default is None else kind
+    form = {}
     if name in _FORMS and (name in _ONE_TEXT or _takes_many(kinds)):
+        form = {
+            "metavar": "NAME=VALUE"
+            if _FORMS[name][0] in (pairs, equations, score_columns, metric_options)
+            else "VALUE"
+        }
         # the docstring says how dicts are written in Python
         said = (
             text.rstrip(".")
@@ -161,12 +201,29 @@ def _option(parameter: inspect.Parameter, flag: str, text: str, panel: str | Non
         default = None
         kind = kind | None
     names = ("--metrics", "--metric") if name == "metrics" else (flag,)
-    told = typer.Option(*names, help=text, rich_help_panel=panel)
+    told = typer.Option(*names, help=text, rich_help_panel=panel, **(_typed(kind) | form))
     made = inspect.Parameter(
         flag.partition("/")[0][2:].replace("-", "_"), inspect.Parameter.KEYWORD_ONLY,
         annotation=Annotated[kind, told], default=default,
     )  # fmt: skip
-    return Option(name, flag.partition("/")[0], made, lambda given: None if given is None else value(given))
+
+    def read(given: Any) -> Any:
+        nothing = type(None) in kinds and _says_none(given, text)
+        # of a default that is None nothing need be passed on
+        return (
+            None
+            if given is None
+            else (NOTHING if parameter.default is not None else None)
+            if nothing
+            else value(given)
+        )
+
+    return Option(name, flag.partition("/")[0], made, read)
+
+
+def _says_none(given: Any, text: str) -> bool:
+    """Whether an option is told to be none, unless that is one of its choices."""
+    return given == "None" or (given == "none" and not re.search(r"\bnone[,.]", text))
 
 
 def _members(annotation: Any) -> list[Any]:
@@ -208,10 +265,55 @@ def descriptions(function: Callable[..., Any]) -> dict[str, str]:
             text = f"{choices[1].replace(chr(34), '')}. {text}"
         for name in names.split(", "):
             of = getattr(ss, elsewhere[1], None) if elsewhere else None
-            described[name] = (of and of is not function and descriptions(of).get(name)) or plain(
-                _named(text)
-            )
+            described[name] = (of and of is not function and descriptions(of).get(name)) or _named(text)
     return described
+
+
+#: What a docstring says in Python -> what is said on the command line, one after the other.
+_SPOKEN = (
+    (r":func:", ""),
+    (r"(?:[,;] | \()see (?:Notes|`\w+`)\)?", ""),
+    (r",? as in `\w+_\w+`", ""),
+    (r" \([^()]*`(?:read|write|join)_\w+`[^()]*\)", ""),
+    (r"; a (?:mapping|dict) [^;.]*", ""),
+    (r"(?:^|(?<=\. ))A (?:mapping|dict) [^;.]*(?:; or a |\. ?|$)", lambda m: "A " * m[0].endswith(" or a ")),
+    (r"(?<=\.) [^.]*\(None, [^.]*\.", ""),
+    (r",? (?:as in|of) `adjust`", ""),
+    (r" ?`\(\)` [^.]*\.", ""),
+    (r" \(None\)| None is the default\.", ""),
+    (r'\br"([^"]*)"', r"'\1'"),
+    (r'\(("\w+"(?:, "\w+")+)\)', lambda m: m[1].replace('"', "").replace(", ", ",")),
+    (r"\bSeed or generator", "Seed"),
+    (r"\b(\w+)\(\)", r"\1"),
+)  # fmt: skip
+
+
+def for_shell(text: str, words: Mapping[str, str], *, optional: bool = False) -> str:
+    """Say what a docstring says of a parameter as one says it to a shell.
+
+    Parameters
+    ----------
+    text : str
+        Of the docstring.
+    words : dict
+        Parameter -> flag.
+    optional : bool
+        Whether the option is None where it is not given, so that None need not be spoken of.
+    """
+    for pattern, spoken in _SPOKEN:
+        text = re.sub(pattern, spoken, text)
+    if optional:
+        text = re.sub(r"^None, | ?\bNone\b.*?[.;](?= |$)", "", text)
+    text = re.sub(r"\bNone\b", "none", text)
+
+    def flag(found: re.Match[str]) -> str:
+        value = found[2].strip('"')
+        return f"{words[found[1]]} {value}".rstrip() if found[1] in words else found[0]
+
+    text = re.sub(r'`(\w+)=("?\w*"?)`', flag, text)
+    if "by" in words:
+        text = text.replace("`by`", words["by"])
+    return plain(text).strip()
 
 
 def _named(text: str) -> str:

@@ -26,6 +26,15 @@ def split(values: Sequence[str] | None) -> list[str] | None:
     return parts
 
 
+def number(text: object, flag: str, kind: Callable[[Any], float]) -> float:
+    """Read an option that takes one number."""
+    try:
+        return kind(text)
+    except ValueError:
+        what = "whole number" if kind is int else "number"
+        raise typer.BadParameter(f"{flag} takes a {what}, not {text!r}") from None
+
+
 def numbers(values: Sequence[str], flag: str, kind: Callable[[str], float]) -> list[float]:
     """Split an option that takes numbers."""
     try:

@@ -50,9 +50,12 @@ def read_chexlocalize(
         the maps of the folder are read only where `maps` says so.
     truth, human : path, optional
         Segmentations of the truth and of the human benchmark: JSON, case -> task -> COCO run-length code.
-    annotations, human_annotations : path, optional
-        Outlines: JSON, case -> task -> list of polygons (x, y), and `img_size` as (height, width). Those
-        of the truth give the number of instances; without segmentations the masks are drawn from them.
+    annotations : path, optional
+        Outlines of the truth: JSON, case -> task -> list of polygons (x, y), and `img_size` as (height,
+        width). They give the number of instances; without segmentations the masks are drawn from them.
+    human_annotations : path, optional
+        Outlines of the human benchmark, in the same form; without segmentations its masks are drawn from
+        them.
     points : path, optional
         Most representative points that people marked: JSON, case -> task -> list of (x, y).
     labels : path, optional

@@ -74,8 +74,12 @@ def read_scores(
         Covariates to add on case and task, see `join_features`. A dict name -> path, as in
         `{"elongation": "elongation.csv"}`, is for files with a task per column: each becomes one
         covariate, of its columns that are named like a task of the scores.
-    sep, decimal, encoding : str, optional
-        Separator (default a comma, a tab for `.tsv`), decimal mark, encoding of text files.
+    sep : str, optional
+        What separates the cells of a text file; by default a comma, a tab for `.tsv`.
+    decimal : str
+        Decimal mark of a text file.
+    encoding : str
+        Encoding of a text file.
     na : list of str
         What stands for a missing number or covariate. Never applied to identifiers: a task called
         "NA" stays one. An empty cell is always missing.

@@ -92,7 +92,7 @@ def score_gaze(
         Draw so many pixels of either kind for `auc` and `sauc`, as the study does (1000), instead of the
         exact areas, which are what the draws scatter about. The same draws serve all maps of an image.
     rng : int or Generator, default 0
-        Of the draws.
+        Seed of the draws.
     floor : float, default 0
         For `information_gain`: what is added to every pixel of a map before it is made a density, as a share
         of its largest value (above 0, or above its smallest where that is negative). Without it a map that

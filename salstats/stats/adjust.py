@@ -10,6 +10,7 @@ from salstats.checks import (
     SalstatsError,
     ValueRangeError,
     check_by,
+    check_choice,
     check_columns,
     check_count,
     check_frame,
@@ -310,9 +311,7 @@ def check_procedure(procedure: str, option: str = "procedure") -> str:
     """Procedure in R's spelling."""
     spelled = {name.lower(): name for name in PROCEDURES}
     name = spelled.get(procedure.lower()) if isinstance(procedure, str) else None
-    if name is None:
-        raise ValueRangeError(f"{option}={procedure!r} is not known; choose one of {', '.join(PROCEDURES)}")
-    return name
+    return name or check_choice(procedure, PROCEDURES, option)
 
 
 def _check_p_values(p: np.ndarray) -> np.ndarray:

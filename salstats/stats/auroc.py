@@ -66,7 +66,7 @@ def auroc(
     overall : bool
         Add the area of all tasks pooled, `task` being "Overall", where `task` is in `by`.
     adjust : str
-        A procedure of :func:`adjust`, for all rows of the result as one family.
+        Procedure of `adjust`, for all rows of the result as one family.
 
     Returns
     -------

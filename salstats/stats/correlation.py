@@ -74,7 +74,7 @@ def correlate(
     overall : bool
         Add the correlation pooled over tasks, `task` being "Overall", where `task` is in `by`.
     adjust : str
-        A procedure of :func:`adjust`, for all rows of the result as one family.
+        Procedure of `adjust`, for all rows of the result as one family.
     unit : str, optional
         What is independent: `patient` where that column repeats over cases, else `case`.
 

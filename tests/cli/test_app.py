@@ -116,6 +116,31 @@ def test_the_example_of_the_help_runs_as_it_stands(capsys, monkeypatch, folder, 
     assert run(shlex.split(example)) == 0
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_does_not_speak_python(capsys, monkeypatch, command):
+    monkeypatch.setenv("COLUMNS", "10000")
+    run([command, "--help"])
+    shown = capsys.readouterr().out
+    assert not re.findall(r'\bNone\b|see Notes|mapping|\("\w+", |--\S+ +<list|\br"|:func:|joblib', shown)
+
+
+@pytest.mark.parametrize("arguments", [["-h"], ["describe", "-h"]])
+def test_the_short_flag_shows_the_help(capsys, arguments):
+    assert run(arguments) == 0
+    assert "Usage: salstats" in capsys.readouterr().out
+
+
+def test_help_lists_the_procedures_for_multiple_tests(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "10000")
+    run(["difference", "--help"])
+    assert re.search("--adjust.*holm", capsys.readouterr().out)
+
+
+def test_a_list_of_studies_takes_no_more(capsys):
+    assert run(["reproduce", "list", "extra"]) == 2
+    assert "extra" in error_line(capsys)
+
+
 def test_every_command_of_the_app_is_tested_here():
     assert {command.name for command in make_app("").registered_commands} == set(COMMANDS)
 
@@ -344,7 +369,7 @@ BAD_ARGUMENTS = {
         "describe scores.csv --score prob=human:",
         "should read like human_iou=human:iou",
     ),
-    "score of a missing column": ("describe scores.csv --score x=human:iou", "columns names column 'x'"),
+    "score of a missing column": ("describe scores.csv --score x=human:iou", "--score names column 'x'"),
     "wide by something else": ("describe scores.csv --wide metric", "--wide 'metric' is not known"),
     "too many methods": ("describe scores.csv --method a,b", "--method names 2 values for 1 files"),
     "long separator": ("describe scores.csv --sep ;;", "sep must be one ASCII character"),
@@ -361,15 +386,22 @@ BAD_ARGUMENTS = {
     "level of a regression": ("regress scores.csv 'iou ~ prob' --level 0", "level must lie strictly"),
     "level of a correlation": ("correlate scores.csv iou prob --level nan", "level must lie strictly"),
     "level of an area": ("auroc scores.csv prob label --level -1", "level must lie strictly"),
-    "level is text": ("summarize scores.csv --level high", "'--level'"),
+    "level is text": ("summarize scores.csv --level high", "--level takes a number, not 'high'"),
     "no replicates": ("summarize scores.csv --replicates 0", "a whole number of at least 1, not 0"),
-    "half a replicate": ("decrease scores.csv --reference human --replicates 0.5", "'--replicates'"),
+    "half a replicate": (
+        "decrease scores.csv --reference human --replicates 0.5",
+        "--replicates takes a whole number, not '0.5'",
+    ),
     "negative seed": ("summarize scores.csv --seed -1", "non-negative int"),
     "unknown interval": ("summarize scores.csv --interval wald", "'wald' is not known; choose one of"),
     "unknown test": ("difference scores.csv --reference human --test z", "--test 'z' is not known"),
     "unknown adjustment": (
         "difference scores.csv --reference human --adjust x",
         "'x' is not known; choose one",
+    ),
+    "adjustment with a slip": (
+        "difference scores.csv --reference human --adjust hom",
+        "--adjust 'hom' is not known; did you mean 'holm'?",
     ),
     "unknown reference": ("decrease scores.csv --reference humans", "'humans' is not a method"),
     "formula without right side": ("regress scores.csv 'iou ~'", "right side"),
@@ -456,11 +488,17 @@ def test_a_failure_while_writing_leaves_no_file(capsys, folder, monkeypatch):
         ("n_replicates must be at least 1", "--replicates must be at least 1"),
         ("interval='t' holds better", "--interval 't' holds better"),
         ("classes= names none of x", "--classes names none of x"),
+        (
+            "f.csv: columns names column 'x', which it lacks",
+            "f.csv: --score names column 'x', which it lacks",
+        ),
+        ("interval must be t, as sep must be", "--interval must be t, as sep must be"),
     ],
 )
 def test_messages_spell_options_as_flags(message, expected):
     flags = {
         "n_replicates": "--replicates",
+        "columns": "--score",
         **{n: f"--{n}" for n in ("sep", "decimal", "interval", "classes")},
     }
     assert in_flags(message, flags) == expected

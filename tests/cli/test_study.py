@@ -204,6 +204,15 @@ def test_maps_of_several_methods_and_networks(folder):
     }
 
 
+@pytest.mark.parametrize("word", ["none", "None"])
+def test_none_is_said_where_a_parameter_may_be_none(folder, word):
+    assert run(["score", "study", "--metric", "iou", "-o", "default.csv"]) == 0
+    assert "patient" in pd.read_csv("default.csv")
+    options = ["--patient-from", word, "--colormap", word, "--jobs", word]
+    assert run(["score", "study", "--metric", "iou", *options, "-o", "scores.csv"]) == 0
+    assert "patient" not in pd.read_csv("scores.csv")
+
+
 class TestBadInput:
     @pytest.mark.parametrize("command", COMMANDS)
     def test_no_study(self, capsys, folder, command):
@@ -223,11 +232,11 @@ class TestBadInput:
         [
             (["--metric", "iuo"], "metric 'iuo' is unknown; did you mean 'iou'?"),
             (["--format", "nifti"], "--format 'nifti' is not known"),
-            (["--threshold", "half"], "threshold must be 'otsu'"),
+            (["--threshold", "half"], "--threshold must be 'otsu'"),
             (["--threshold", "no.csv"], "no.csv"),
             (["--cutoff", "2"], "cutoff must lie between 0 and 1"),
             (["--slice", "some"], "slice"),
-            (["--jobs", "0"], "jobs must be a whole number"),
+            (["--jobs", "0"], "--jobs must be a whole number"),
             (["--maps", "other"], "--maps 'other' should read like"),
         ],
     )

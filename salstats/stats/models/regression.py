@@ -31,7 +31,7 @@ def regress(
     adjust: str = "none",
     overall: bool = False,
 ) -> pd.DataFrame:
-    """Coefficients of regression models, one row per term: `fit(...).tidy()`.
+    """Coefficients of regression models, one row per term.
 
     A positive estimate means that the left side is larger where the term is. Rows in which a variable of
     the formula is missing are left out, as in R's `lm`, and counted.
@@ -67,7 +67,7 @@ def regress(
         Exponentiate the estimate and its limits (odds ratios of the logit families). `std_error` and
         `statistic` stay on the log scale, as in broom.
     adjust : str
-        `none`, or a procedure of `adjust()`; the family is every term shown except intercepts.
+        Procedure of `adjust`; the family is every term shown except intercepts.
     overall : bool
         With `task` in `by`, add the model pooled over tasks as task "Overall".
 
