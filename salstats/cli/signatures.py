@@ -208,15 +208,10 @@ def _option(parameter: inspect.Parameter, flag: str, text: str, panel: str | Non
     )  # fmt: skip
 
     def read(given: Any) -> Any:
-        nothing = type(None) in kinds and _says_none(given, text)
-        # of a default that is None nothing need be passed on
-        return (
-            None
-            if given is None
-            else (NOTHING if parameter.default is not None else None)
-            if nothing
-            else value(given)
-        )
+        if type(None) in kinds and _says_none(given, text):
+            # where None is the default nothing need be passed on
+            return None if parameter.default is None else NOTHING
+        return None if given is None else value(given)
 
     return Option(name, flag.partition("/")[0], made, read)
 
