@@ -24,6 +24,8 @@ class Link:
         The mean at values of the linear predictor.
     slope : callable
         Its derivative there.
+    curve : callable
+        Its second derivative there.
     effect, ratio : str
         What a coefficient is called in tables and figures, and what an exponentiated one is.
     """
@@ -31,6 +33,7 @@ class Link:
     name: str
     mean: Callable[[np.ndarray], np.ndarray]
     slope: Callable[[np.ndarray], np.ndarray]
+    curve: Callable[[np.ndarray], np.ndarray]
     effect: str
     ratio: str
 

@@ -260,8 +260,9 @@ class Fit(Fitted):
 
         Notes
         -----
-        Derivatives are differences at 1 and 2 steps of 1/10,000 of the covariate's range on either side,
-        weighted so that they are exact for polynomials of degree four.
+        Derivatives are differences at 1 and 2 steps on either side, weighted so that they are exact for
+        polynomials of degree four. A step is 1/10,000 of the covariate's range, and shorter at values where
+        one a tenth as long gives another slope, as near the end of a logarithm's domain.
         """
         return marginal_slopes(self, covariate, _columns(by), average, level, adjust)
 

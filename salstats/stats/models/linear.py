@@ -51,6 +51,7 @@ IDENTITY = Link(
     name="identity",
     mean=lambda predictor: predictor,
     slope=np.ones_like,
+    curve=np.zeros_like,
     effect="Coefficient",
     ratio="Exponentiated coefficient",
 )

@@ -151,6 +151,7 @@ LOGIT = Link(
     name="logit",
     mean=special.expit,
     slope=lambda predictor: bernoulli_variance(special.expit(predictor)),
+    curve=lambda predictor: -bernoulli_variance(special.expit(predictor)) * np.tanh(predictor / 2),
     effect="Log odds ratio",
     ratio="Odds ratio",
 )

@@ -19,16 +19,13 @@ from salstats.stats.models.predictions import (
     right_side,
     rows_at,
     shown,
+    slopes_at,
 )
 from salstats.stats.models.standard_errors import inferred, of_combinations
 
 AVERAGES = ("grid", "rows")
 #: Column of the level that a contrast takes away.
 _REFERENCE = "reference_level"
-#: Distance of the points that a slope is taken from, as a share of the range of the covariate.
-_STEP = 1e-4
-#: Weights of the means at -2, -1, 1 and 2 steps: the derivative of a polynomial of degree four.
-_STENCIL = {-2: 1 / 12, -1: -8 / 12, 1: 8 / 12, 2: -1 / 12}
 #: What is known of a margin: its value, and how it moves with each coefficient.
 Margin = tuple[float, np.ndarray]
 
@@ -94,20 +91,8 @@ def marginal_slopes(
                 f"is a slope; choose one of {quoted(numeric)}"
             )
         cells = _cells(model, None, by)
-        step = _STEP * np.ptp(model.variables[covariate].values[model.rows]) if len(model.rows) else 0.0
         populations = [_population(model, cell, by, average) for cell in cells]
-        moved = [
-            codes | {covariate: codes[covariate] + steps * step}
-            for codes in populations
-            for steps in _STENCIL
-        ]
-        means = iter(_averages(fitted, model, moved, notes))
-        margins = []
-        for _ in cells:
-            around = [next(means) for _ in _STENCIL]
-            weights = np.array(list(_STENCIL.values())) / (step or np.nan)
-            value = float(sum(w * mean for w, (mean, _) in zip(weights, around, strict=True)))
-            margins.append((value, sum(w * g for w, (_, g) in zip(weights, around, strict=True))))
+        margins = _averages(fitted, model, populations, notes, covariate)
         parts.append((model, cells, margins))
     frame = _frame(fitted, parts, {c: c for c in by}, average, level, notes)
     frame.insert(frame.columns.get_loc("estimate"), "term", covariate)
@@ -155,8 +140,10 @@ def _population(model: Model, cell: dict[str, float], by: Sequence[str], average
     return {c: np.full(inside.sum(), cell[c]) if c in cell else v[inside] for c, v in observed.items()}
 
 
-def _averages(fitted: Fitted, model: Model, populations: Sequence[Codes], notes: Notes) -> list[Margin]:
-    """The mean over each of several populations, and its derivative by each coefficient."""
+def _averages(
+    fitted: Fitted, model: Model, populations: Sequence[Codes], notes: Notes, along: str | None = None
+) -> list[Margin]:
+    """The mean (or its slope along a covariate) over populations, and its derivative by each coefficient."""
     solution, link = model.solution, fitted.options.family.link
     if solution is None:
         return [(np.nan, np.empty(0))] * len(populations)
@@ -165,6 +152,13 @@ def _averages(fitted: Fitted, model: Model, populations: Sequence[Codes], notes:
     points = rows_at(model, together, notes)
     predictor = points @ solution.coefficients
     mean, gradient = link.mean(predictor), link.slope(predictor)[:, None] * points
+    if along is not None:
+        slopes = slopes_at(model, along, together, notes)
+        steepness = slopes @ solution.coefficients
+        mean = link.slope(predictor) * steepness
+        gradient = (
+            link.slope(predictor)[:, None] * slopes + (link.curve(predictor) * steepness)[:, None] * points
+        )
     ends = np.cumsum(sizes)
     return [
         (float(mean[end - size : end].mean()), gradient[end - size : end].mean(axis=0))

@@ -23,6 +23,14 @@ from salstats.stats.models.models import (
 )
 from salstats.stats.models.standard_errors import of_combinations, student_quantile
 
+#: First distance of the points that a slope is taken from, as a share of the range of the covariate.
+_STEP = 1e-4
+#: Weights of the values at -2, -1, 1 and 2 steps: the derivative of a polynomial of degree four.
+_STENCIL = {-2: 1 / 12, -1: -8 / 12, 1: 8 / 12, 2: -1 / 12}
+#: How often a step is made ten times shorter until two agree, and to which share of the slope.
+_SHRINKS, _ALIKE = 12, 1e-8
+#: Share of a slope by which one that depends on others may miss them, as differences are inexact.
+_APART = 1e-5
 Codes = dict[str, np.ndarray]
 """Values of columns: numbers, or the codes of levels."""
 
@@ -112,23 +120,67 @@ def _check_asked(model: Model, asked: Sequence[str]) -> None:
 
 def rows_at(model: Model, codes: Codes, notes: Notes) -> np.ndarray:
     """The model matrix at values, its estimated columns; NaN where there is no mean."""
-    solution = model.solution
-    assert solution is not None
+    matrix, own = _matrix_at(model, codes), model.design.matrix
+    size = np.maximum(np.abs(own).max(axis=0), np.abs(matrix).max(axis=0))
+    return _estimable(model, matrix, RANK_TOLERANCE * size, "means", notes)
+
+
+def slopes_at(model: Model, covariate: str, codes: Codes, notes: Notes) -> np.ndarray:
+    """The derivative of `rows_at` along a covariate; NaN where there is none."""
+    values = codes[covariate]
+    slopes = np.full((len(values), model.design.matrix.shape[1]), np.nan)
+    spread = np.ptp(model.variables[covariate].values[model.rows])
+    step, left = _STEP * spread, np.arange(len(values))
+    wide = _differences(model, covariate, codes, step)[0] if step else slopes
+    for _ in range(_SHRINKS if step else 0):
+        step = step / 10
+        inside = {column: v[left] for column, v in codes.items()}
+        narrow, size = _differences(model, covariate, inside, step)
+        rounding = 100 * np.finfo(float).eps * (size + np.abs(narrow * values[left, None])) / step
+        agree = (np.abs(wide - narrow) <= _ALIKE * np.abs(narrow) + rounding).all(axis=1)
+        slopes[left[agree]] = wide[agree]
+        left, wide = left[~agree], narrow[~agree]
+        if not len(left):
+            break
+    if len(left):
+        notes.setdefault(
+            f"slopes that are not known (NaN), as {covariate} or its transform does not vary smoothly,", []
+        ).append(f"{model.label}: {len(left)} of {len(values)} values")
+    # not against the values: those far from 0 hardly move, however far apart the slopes are
+    tolerance = _APART * np.abs(slopes) + RANK_TOLERANCE * np.ptp(model.design.matrix, axis=0) / (spread or 1)
+    return _estimable(model, slopes, tolerance, "slopes", notes)
+
+
+def _differences(model: Model, covariate: str, codes: Codes, step: float) -> tuple[np.ndarray, np.ndarray]:
+    """The model matrix's slope from its differences around values, and the size of its entries there."""
+    moved = [_matrix_at(model, codes | {covariate: codes[covariate] + n * step}) for n in _STENCIL]
+    slope = sum(weight * matrix for weight, matrix in zip(_STENCIL.values(), moved, strict=True))
+    return np.asarray(slope) / step, np.max(np.abs(moved), axis=0)
+
+
+def _matrix_at(model: Model, codes: Codes) -> np.ndarray:
+    """The model matrix at values, every column."""
     n = len(next(iter(codes.values()))) if codes else 1
     given = {column: Variable(values, model.variables[column].levels) for column, values in codes.items()}
-    matrix = model.design.at(given, np.arange(n))
+    return model.design.at(given, np.arange(n))
+
+
+def _estimable(
+    model: Model, matrix: np.ndarray, tolerance: np.ndarray, what: str, notes: Notes
+) -> np.ndarray:
+    """The estimated columns of rows; NaN where the others do not depend on them as in the model's rows."""
+    solution = model.solution
+    assert solution is not None
     points = matrix[:, solution.kept]
     aliased = np.setdiff1d(np.arange(matrix.shape[1]), solution.kept)
     if len(aliased):
-        own = model.design.matrix[:, aliased]
-        weights = np.linalg.lstsq(solution.matrix, own, rcond=None)[0]
+        weights = np.linalg.lstsq(solution.matrix, model.design.matrix[:, aliased], rcond=None)[0]
         apart = np.abs(matrix[:, aliased] - points @ weights)
-        size = np.maximum(np.abs(own).max(axis=0), np.abs(matrix[:, aliased]).max(axis=0))
-        unknown = (apart > RANK_TOLERANCE * size).any(axis=1)
+        unknown = (apart > tolerance[..., aliased]).any(axis=1)
         if unknown.any():
             notes.setdefault(
-                "means that cannot be estimated (NaN), as terms depend on each other,", []
-            ).append(f"{model.label}: {int(unknown.sum())} of {n} values")
+                f"{what} that cannot be estimated (NaN), as terms depend on each other,", []
+            ).append(f"{model.label}: {int(unknown.sum())} of {len(matrix)} values")
             points = np.where(unknown[:, None], np.nan, points)
     return np.asarray(points)
 

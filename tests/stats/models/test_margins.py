@@ -204,3 +204,39 @@ def test_a_factor_with_the_name_of_a_column_of_contrasts_is_refused(scores):
     for term, by in (("reference_level", ()), ("site", "reference_level")):
         with pytest.raises(ColumnError, match="rename"):
             fit.contrasts(term, by=by)
+
+
+@pytest.mark.parametrize(
+    ("transform", "derivative"),
+    [
+        ("log(x)", lambda x: 1 / x),
+        ("sqrt(x)", lambda x: 0.5 / np.sqrt(x)),
+        ("logit(x)", lambda x: 1 / (x * (1 - x))),
+    ],
+)
+def test_slopes_stay_inside_what_a_transform_is_defined_for(transform, derivative):
+    rng = np.random.default_rng(1)
+    x = rng.lognormal(0, 3, 200)
+    x = x / (1 + x) if transform == "logit(x)" else x
+    rows = pd.DataFrame({"score": rng.normal(size=200), "x": x})
+    fit = ss.fit(rows, f"score ~ {transform}", by=())
+    by_hand = (fit.tidy()["estimate"][1] * derivative(x)).mean()
+    assert fit.slopes("x")["estimate"][0] == pytest.approx(by_hand, rel=1e-7)
+
+
+def test_a_slope_at_the_end_of_a_transform_is_said_to_be_unknown():
+    rows = pd.DataFrame({"score": [0.1, 0.4, 0.2, 0.5, 0.3], "x": [0.0, 1.0, 2.0, 3.0, 4.0]})
+    fit = ss.fit(rows, "score ~ sqrt(x)", by=())
+    with pytest.warns(SalstatsWarning, match="not known"):
+        assert fit.slopes("x")["estimate"].isna().all()
+
+
+def test_a_covariate_that_goes_with_another_has_no_slope_however_far_from_0(scores):
+    rows = scores.drop(columns=["patient", "method"]).assign(
+        year=lambda d: 2000 + np.arange(len(d)) % 2, yc=lambda d: d["year"]
+    )
+    with pytest.warns(SalstatsWarning, match="depend on earlier ones"):
+        fit = ss.fit(rows, "score ~ year + yc + x", by=())
+    with pytest.warns(SalstatsWarning, match="cannot be estimated"):
+        assert fit.slopes("yc")["estimate"].isna().all()
+    assert fit.slopes("x")["estimate"].notna().all()
