@@ -128,7 +128,7 @@ def make_app(wanted: str, flags: dict[str, str] | None = None) -> typer.Typer:
     Parameters
     ----------
     wanted : str
-        Name of the command; of others the help has the first line.
+        Name of the command; where there is none of that name, all have the first line of their help.
     flags : dict, optional
         Where the parameters of the wanted command and their flags are put.
     """
@@ -139,8 +139,12 @@ def make_app(wanted: str, flags: dict[str, str] | None = None) -> typer.Typer:
         rich_markup_mode="rich", context_settings={"help_option_names": ["--help", "-h"]},
     )  # fmt: skip
     app.callback(invoke_without_command=True)(_top)
+    listed = wanted not in {command.name for command in COMMANDS}
     for command in COMMANDS:
-        body, text = _summarized(command) if command.name != wanted else _made(command, flags)
+        if command.name == wanted:
+            body, text = _made(command, flags)
+        else:
+            body, text = _nothing, _summary(command) if listed else ""
         app.command(command.name, help=text, epilog=f"Example: salstats {command.name} {command.example}")(
             body
         )
@@ -196,7 +200,11 @@ def _made(command: Any, flags: dict[str, str] | None) -> tuple[Callable[..., Non
     return body, summary(function)
 
 
-def _summarized(command: Any) -> tuple[Callable[..., None], str]:
+def _nothing() -> None:
+    """Stand for a command that is not wanted."""
+
+
+def _summary(command: Any) -> str:
     """Give the first line of help of a command whose function need not be imported for that."""
     import ast
 
@@ -207,8 +215,7 @@ def _summarized(command: Any) -> tuple[Callable[..., None], str]:
     docs = {
         node.name: ast.get_docstring(node) or "" for node in tree.body if isinstance(node, ast.FunctionDef)
     }
-    text = docs[command.function].split("\n")[0].replace("`", "")
-    return (lambda: None), text
+    return docs[command.function].split("\n")[0].replace("`", "")
 
 
 def _top(

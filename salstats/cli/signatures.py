@@ -164,14 +164,20 @@ def _option(parameter: inspect.Parameter, flag: str, text: str, panel: str | Non
     kinds = _members(parameter.annotation)
     value: Callable[[Any], Any] = lambda given: given  # noqa: E731
     kind: Any
+    shown: dict[str, Any] = {}
     if bool in kinds:
         kind = bool | None if type(None) in kinds else bool
         flag = flag if default is False else f"{flag}/--no-{flag[2:]}"
-    elif name in _FORMS and name not in _ONE_TEXT and _takes_many(kinds):
+    elif name in _FORMS and (name in _ONE_TEXT or _takes_many(kinds)):
         reader, example = _FORMS[name]
-        kind, value = list[str] | None, partial(reader, flag=flag, example=example)
-    elif name in _ONE_TEXT:
-        kind, value = str | None, partial(_FORMS[name][0], flag=flag, example=_FORMS[name][1])
+        kind = str | None if name in _ONE_TEXT else list[str] | None
+        value = partial(reader, flag=flag, example=example)
+        named = reader in (pairs, equations, score_columns, metric_options)
+        shown = {"metavar": "NAME=VALUE" if named else "VALUE"}
+        # of dicts the docstring says how they are written in Python
+        whole = reader in (by_method, spacing)
+        said = text.rstrip(".") if whole else re.split(r"[:;.](?: |$)", text)[0]
+        text = f"{said}; such as {example}."
     elif listed := next((k for k in (int, float) if _is_list_of(kinds, k)), None):
         kind, value = list[str] | None, partial(numbers, flag=flag, kind=listed)
     elif _takes_many(kinds):
@@ -181,27 +187,13 @@ def _option(parameter: inspect.Parameter, flag: str, text: str, panel: str | Non
         if numeric := _number_of(kind):
             value = partial(number, flag=flag, kind=numeric)
         kind = kind | None if default is None else kind
-    form = {}
-    if name in _FORMS and (name in _ONE_TEXT or _takes_many(kinds)):
-        form = {
-            "metavar": "NAME=VALUE"
-            if _FORMS[name][0] in (pairs, equations, score_columns, metric_options)
-            else "VALUE"
-        }
-        # the docstring says how dicts are written in Python
-        said = (
-            text.rstrip(".")
-            if _FORMS[name][0] in (by_method, spacing)
-            else re.split(r"[:;.](?: |$)", text)[0]
-        )
-        text = f"{said}; such as {_FORMS[name][1]}."
     if kind == list[str] | None and isinstance(default, tuple) and default and not panel:
         text = f"{text} (default: {','.join(map(str, default))})"
     if panel or kind == list[str] | None:
         default = None
         kind = kind | None
     names = ("--metrics", "--metric") if name == "metrics" else (flag,)
-    told = typer.Option(*names, help=text, rich_help_panel=panel, **(_typed(kind) | form))
+    told = typer.Option(*names, help=text, rich_help_panel=panel, **(_typed(kind) | shown))
     made = inspect.Parameter(
         flag.partition("/")[0][2:].replace("-", "_"), inspect.Parameter.KEYWORD_ONLY,
         annotation=Annotated[kind, told], default=default,
