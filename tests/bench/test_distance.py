@@ -1,10 +1,9 @@
 """The three distances between two masks of 2000 x 2000 pixels against the plain way, within one run."""
 
-import time
-
 import numpy as np
 import pytest
 from scipy import ndimage
+from timing import seconds
 
 from salstats.metrics.distance import surface_distances
 
@@ -61,12 +60,6 @@ def plain_metrics(mask, truth):
 def our_metrics(mask, truth):
     found = surface_distances(mask, truth)
     return found.hausdorff(), found.hd95(), found.assd()
-
-
-def seconds(function, *arguments):
-    start = time.perf_counter()
-    function(*arguments)
-    return time.perf_counter() - start
 
 
 @pytest.mark.parametrize("name", PAIRS)

@@ -1,10 +1,9 @@
 """Energy of a map in the truth, from its own samples against at the image's size, within one run."""
 
-import time
-
 import cv2
 import numpy as np
 import pytest
+from timing import seconds
 
 from salstats.images.masks import decode, encode
 from salstats.metrics.energy_inside import energy
@@ -25,12 +24,6 @@ def plain(saliency, truth):
     """The plain steps: resize the map, decode the truth, sum pixels."""
     values = cv2.resize(np.maximum(saliency, 0), SHAPE[::-1], interpolation=cv2.INTER_LINEAR)
     return values[decode(truth)].sum() / values.sum()
-
-
-def seconds(function):
-    start = time.perf_counter()
-    function()
-    return time.perf_counter() - start
 
 
 @pytest.mark.parametrize(("side", "enough"), TIMES_FASTER.items())

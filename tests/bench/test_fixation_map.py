@@ -1,10 +1,10 @@
 """A fixation map at the size of a radiograph against each Gaussian on the full grid, within one run."""
 
-import time
 import tracemalloc
 
 import numpy as np
 import pytest
+from timing import seconds
 
 from salstats.images.fixations import Fixations, fixation_map
 
@@ -48,12 +48,6 @@ def plain(fixations):
         gaussian = np.exp(-(((row - y) / sd_y) ** 2 + ((col - x) / sd_x) ** 2) / 2) / (sd_y * sd_x)
         total[top:bottom, left:right] += duration * gaussian[top:bottom, left:right]
     return total / total.sum()
-
-
-def seconds(function):
-    start = time.perf_counter()
-    function()
-    return time.perf_counter() - start
 
 
 def test_a_map_is_thirty_times_faster_than_gaussians_on_the_full_grid(recording):

@@ -1,11 +1,10 @@
 """Areas under ROC curves of a map of 1024 x 1024 pixels, by ranks against scikit-learn, within one run."""
 
-import time
-
 import cv2
 import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
+from timing import fastest
 
 from salstats.images.fixations import Fixations, fixation_map
 from salstats.metrics.fixation import RankedMap, auc, auc_points, sauc
@@ -55,22 +54,6 @@ def saliency(request):
     return MAPS[request.param](np.random.default_rng(0))
 
 
-def seconds(function):
-    start = time.perf_counter()
-    function()
-    return time.perf_counter() - start
-
-
-def fastest(one, other, *, enough):
-    """The fastest run of each, in turns, until one is `enough` times faster or the turns are over."""
-    fast = slow = np.inf
-    for turn in range(TURNS):
-        fast, slow = min(fast, seconds(one)), min(slow, seconds(other))
-        if turn >= 1 and slow > enough * fast:
-            break
-    return fast, slow
-
-
 def weighted_area(saliency, positives, negatives):
     """The plain steps: every pixel once as a positive, once as a negative, by weight."""
     labels, scores = np.repeat([True, False], saliency.size), np.tile(saliency.ravel(), 2)
@@ -85,7 +68,7 @@ def test_exact_areas_are_three_times_faster_than_in_scikit_learn(saliency, densi
         (lambda: sauc(saliency, density, center_bias), lambda: weighted_area(saliency, density, center_bias)),
     ):
         assert abs(ours() - theirs()) < SAME
-        fast, slow = fastest(ours, theirs, enough=TIMES_FASTER)
+        fast, slow = fastest(ours, theirs, enough=TIMES_FASTER, turns=TURNS, least=2)
         assert slow > TIMES_FASTER * fast
 
 
@@ -95,7 +78,9 @@ def test_areas_at_fixations_are_five_times_faster_than_in_scikit_learn(saliency,
         return roc_auc_score(labels, np.append(saliency[tuple(points.T)], saliency))
 
     assert abs(auc_points(saliency, points) - plain()) < SAME
-    fast, slow = fastest(lambda: auc_points(saliency, points), plain, enough=TIMES_FASTER_AT_POINTS)
+    fast, slow = fastest(
+        lambda: auc_points(saliency, points), plain, enough=TIMES_FASTER_AT_POINTS, turns=TURNS, least=2
+    )
     assert slow > TIMES_FASTER_AT_POINTS * fast
 
 
@@ -105,5 +90,7 @@ def test_one_sort_serves_five_readers(saliency, density, center_bias):
         lambda: RankedMap(saliency).auc(densities),
         lambda: [auc(saliency, density) for _ in range(5)],
         enough=1.5,
+        turns=TURNS,
+        least=2,
     )
     assert slow > 1.5 * fast

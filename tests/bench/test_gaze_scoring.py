@@ -1,12 +1,12 @@
 """Two maps of an image that five readers looked at, against each map and reader by itself, within one run."""
 
-import time
 from functools import partial
 
 import cv2
 import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
+from timing import seconds
 
 from salstats.images.center_bias import Box
 from salstats.images.fixations import Fixations, fixation_map
@@ -81,12 +81,6 @@ def plain_scores(study):
             ]
             scores += [ncc, ncc - np.corrcoef(values, bias.ravel())[0, 1], *areas]
     return scores
-
-
-def seconds(function, *arguments):
-    start = time.perf_counter()
-    function(*arguments)
-    return time.perf_counter() - start
 
 
 def test_a_study_is_scored_faster_than_map_by_map_and_reader_by_reader(study):

@@ -1,11 +1,10 @@
 """A report of 100,000 rows against its statistics alone, within one run."""
 
-import time
-
 import numpy as np
 import pandas as pd
 import pytest
 from loky import cpu_count
+from timing import seconds
 
 import salstats as ss
 from salstats.display.report.analyses import run_analyses, settings_for
@@ -25,12 +24,6 @@ def scores():
     copies = range(-(-N_ROWS // len(study)))
     parts = [study.assign(case=study["case"] + f"_{i}", patient=study["patient"] + f"_{i}") for i in copies]
     return pd.concat(parts, ignore_index=True).head(N_ROWS)
-
-
-def seconds(function):
-    start = time.perf_counter()
-    function()
-    return time.perf_counter() - start
 
 
 @pytest.mark.skipif(cpu_count() < 2, reason="the bound is for two cores, on which figures are drawn beside")

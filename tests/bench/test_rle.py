@@ -1,11 +1,11 @@
 """Overlap of two stored masks at the size of a radiograph, in run lengths against pixels, within one run."""
 
 import json
-import time
 
 import numpy as np
 import pytest
 from pycocotools import mask as coco
+from timing import fastest
 
 from salstats.images.masks import Rle, decode, encode
 from salstats.images.polygons import fill_polygons, polygons_rle
@@ -39,22 +39,6 @@ def pairs(shared):
     return found
 
 
-def seconds(function):
-    start = time.perf_counter()
-    function()
-    return time.perf_counter() - start
-
-
-def fastest(one, other, *, enough):
-    """The fastest run of each, in turns, until one is `enough` times faster or the turns are over."""
-    fast = slow = np.inf
-    for turn in range(TURNS):
-        fast, slow = min(fast, seconds(one)), min(slow, seconds(other))
-        if turn >= 2 and slow > enough * fast:
-            break
-    return fast, slow
-
-
 def decoded_iou(mask, truth):
     """The plain steps: decode both, compare pixel by pixel."""
     a, b = coco.decode(mask), coco.decode(truth)
@@ -68,6 +52,8 @@ def test_iou_of_codes_is_a_hundred_times_faster_than_that_of_pixels(pairs):
         lambda: [iou(*pair) for pair in codes],
         lambda: [decoded_iou(*pair) for pair in pairs],
         enough=TIMES_FASTER,
+        turns=TURNS,
+        least=3,
     )
     assert slow > TIMES_FASTER * fast
 
@@ -78,6 +64,8 @@ def test_checking_the_records_leaves_it_twenty_times_faster(pairs):
         lambda: [iou(Rle.from_coco(mask), Rle.from_coco(truth)) for mask, truth in pairs],
         lambda: [decoded_iou(*pair) for pair in pairs],
         enough=20,
+        turns=TURNS,
+        least=3,
     )
     assert slow > 20 * fast
 
@@ -89,10 +77,16 @@ def test_coding_and_decoding_are_no_slower_than_in_pycocotools(pairs):
         lambda: [encode(mask) for mask in masks],
         lambda: [coco.encode(np.asfortranarray(mask, dtype=np.uint8)) for mask in masks],
         enough=1,
+        turns=TURNS,
+        least=3,
     )
     assert slow > fast
     fast, slow = fastest(
-        lambda: [decode(code) for code in codes], lambda: [coco.decode(mask) for mask, _ in pairs], enough=1
+        lambda: [decode(code) for code in codes],
+        lambda: [coco.decode(mask) for mask, _ in pairs],
+        enough=1,
+        turns=TURNS,
+        least=3,
     )
     assert slow > fast
 
@@ -113,5 +107,7 @@ def test_polygons_are_coded_without_the_whole_image(shared):
             coco.encode(np.asfortranarray(fill_polygons(*outline), dtype=np.uint8)) for outline in outlines
         ],
         enough=2,
+        turns=TURNS,
+        least=3,
     )
     assert slow > 2 * fast

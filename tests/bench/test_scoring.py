@@ -1,12 +1,12 @@
 """Two jobs against one, and memory that does not grow with the study; ratios within one run."""
 
 import os
-import time
 import tracemalloc
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from timing import seconds
 
 import salstats as ss
 
@@ -26,12 +26,6 @@ def repeated(study, times):
 def sample(shared):
     """Two real radiographs with ten maps each."""
     return ss.read_chexlocalize(shared / "data" / "chexlocalize_sample")
-
-
-def seconds(function):
-    start = time.perf_counter()
-    function()
-    return time.perf_counter() - start
 
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="the bound is for two cores")
