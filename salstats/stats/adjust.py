@@ -192,30 +192,7 @@ def adjust(
 
 
 def adjust_p_values(p: np.ndarray, procedure: str, n_tests: int | None = None) -> np.ndarray:
-    """P-values adjusted as one family, as R's `p.adjust(p, procedure, n)`.
-
-    Parameters
-    ----------
-    p : ndarray of float, shape (n,)
-        Between 0 and 1; NaN is not part of the family.
-    procedure : str
-        One of `PROCEDURES`, in any case.
-    n_tests : int, optional
-        Size of the family, at least the number of values that are not NaN (the default).
-
-    Returns
-    -------
-    ndarray of float, shape (n,)
-        Adjusted values in the order of `p`, at most 1; NaN where `p` is NaN.
-
-    Raises
-    ------
-    ValueRangeError
-        An unknown procedure; a value outside 0 to 1; `n_tests` smaller than the family.
-
-    Notes
-    -----
-    `hommel` takes time in proportion to the square of the family's size, the others sort.
+    """P-values adjusted as one family, as R's `p.adjust(p, procedure, n)`; NaN is not part of it.
 
     Examples
     --------

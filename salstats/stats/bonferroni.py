@@ -12,34 +12,12 @@ _AGREES = 1e-6
 
 
 def bonferroni_limits(estimates: pd.DataFrame, n_tests: np.ndarray) -> dict[str, np.ndarray]:
-    """Limits at level `1 - (1 - conf_level) / n_tests`, from those at `conf_level`.
+    """Limits at level `1 - (1 - conf_level) / n_tests`, from those at `conf_level`; NaN stays NaN.
 
-    Parameters
-    ----------
-    estimates : DataFrame
-        Columns `estimate, conf_low, conf_high, conf_level`, and `term, interval, std_error, df` where there
-        are such. Without `interval` the limits are taken for symmetric, which is checked.
-    n_tests : ndarray of int, shape (n_rows,)
-        Size of each row's family; in a family of 1 limits of any kind stay as they are.
-
-    Returns
-    -------
-    dict of str to ndarray of float, shape (n_rows,)
-        `conf_low`, `conf_high` and `conf_level`. Limits that were NaN stay NaN.
-
-    Raises
-    ------
-    SalstatsError
-        The limits were not made as estimate ± quantile × std_error, nor so on a scale that is known here.
-    ColumnError
-        Symmetric limits without a column `std_error`.
-
-    Notes
-    -----
-    The half-width is in proportion to the quantile: of t with `df` degrees of freedom, or of the
-    normal distribution where `df` is missing or where the limits at hand were made with it. For those of
-    correlations (`fisher`, `bonett-wright`, and `fieller` where `term` is spearman or kendall) this holds
-    on the scale of atanh, with the normal quantile, for `logit` on that of the log odds.
+    The half-width is in proportion to the quantile: of t with `df` degrees of freedom, or of the normal
+    distribution where `df` is missing or where the limits at hand were made with it. For those of
+    correlations this holds on the scale of atanh, with the normal quantile, for `logit` on that of the
+    log odds. In a family of 1 limits of any kind stay as they are.
     """
     values = {
         c: estimates[c].to_numpy(dtype=np.float64, na_value=np.nan)

@@ -51,16 +51,10 @@ def absent_pairs(pairs: pd.DataFrame) -> np.ndarray:
 
 
 def absent_column(keys: pd.DataFrame, rows: pd.DataFrame, data: pd.DataFrame) -> dict[str, Any]:
-    """Return how many of each estimate's missing scores are of absent findings, where any is.
+    """How many of each estimate's missing scores are of absent findings, where any is.
 
-    Parameters
-    ----------
-    keys : DataFrame
-        The grouping columns of the estimates.
-    rows : DataFrame
-        The same columns of the rows without a finding.
-    data : DataFrame
-        All rows: "Average" and "Overall" stand for several values of a column that holds no such value.
+    `rows` are the grouping columns of the rows without a finding; "Average" and "Overall" stand for several
+    values of a column of `data` that holds no such value.
     """
     if not len(rows):
         return {}
@@ -106,22 +100,10 @@ def missing_scores(estimates: pd.DataFrame) -> np.ndarray:
 def how_scored(
     scores: pd.DataFrame, keys: pd.DataFrame, columns: Sequence[str] = HOW_SCORED
 ) -> dict[str, list[Any]]:
-    """Return, for each row of an estimates frame, how the scores of its metric were made.
+    """How the scores of its metric were made, for each row of an estimates frame.
 
-    Parameters
-    ----------
-    scores : DataFrame
-        A scores frame.
-    keys : DataFrame
-        The grouping columns of the estimates; without `metric` all scores count.
-    columns : sequence of str
-        Columns that say how scores were made.
-
-    Returns
-    -------
-    dict of str to list
-        For each of the columns that says something: its value, "several" where there are more
-        than one, and None where it says nothing of the metric.
+    "several" where they were made in more than one way, None where nothing is said of the metric; without a
+    column `metric` all scores count.
     """
     found = {}
     for column in columns:

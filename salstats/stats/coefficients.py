@@ -27,25 +27,11 @@ UNDEFINED = Coefficient(np.nan, np.nan, np.nan, np.nan)
 
 
 def coefficient(first: np.ndarray, second: np.ndarray, test: str) -> Coefficient:
-    """Correlation of two arrays with its test against zero.
+    """Correlation of two arrays with its test against zero; undefined where one is constant or for 2 pairs.
 
-    Parameters
-    ----------
-    first, second : ndarray of float, shape (n,)
-        Without NaN.
-    test : {"spearman", "pearson", "kendall"}
-        Average ranks and tau-b take care of ties.
-
-    Returns
-    -------
-    Coefficient
-        All NaN when an array is constant or there are fewer than 3 pairs. At a correlation of -1 or 1
-        `statistic` and `df` are NaN, and `p_value` is exact for ranks and NaN for Pearson.
-
-    Notes
-    -----
-    Pearson and Spearman: t = r sqrt((n - 2) / (1 - r²)) with n - 2 degrees of freedom. Kendall: the
-    normal approximation without continuity correction, the variance of S corrected for ties in both.
+    Average ranks and tau-b take care of ties. Pearson and Spearman: t = r sqrt((n - 2) / (1 - r²)) with n
+    - 2 degrees of freedom. Kendall: the normal approximation without continuity correction, the variance
+    of S corrected for ties in both.
 
     At a correlation of -1 or 1 no variance is left to approximate with. That of ranks is reached by one
     of n! pairings, or with ties by t1! t2! ... for groups of t1, t2, ... equal ranks; the p-value is
@@ -108,26 +94,8 @@ def interval_used(test: str, interval: str) -> str:
 
 
 def fisher_std_error(r: np.ndarray, n: np.ndarray, test: str, interval: str) -> np.ndarray:
-    """Standard error of atanh(r), NaN where there are too few pairs.
+    """Standard error of atanh(r), NaN where there are too few pairs, by the variance that `interval` names.
 
-    Parameters
-    ----------
-    r : ndarray of float
-        Correlations.
-    n : ndarray of int
-        Pairs of each.
-    test : {"spearman", "pearson", "kendall"}
-        Which correlation.
-    interval : {"fisher", "bonett-wright", "fieller"}
-        Which variance; see Notes.
-
-    Returns
-    -------
-    ndarray of float
-        Of the shape of `r`.
-
-    Notes
-    -----
     ========  =============  ========================
     Pearson   fisher         1 / sqrt(n - 3)
     Spearman  fisher         1 / sqrt(n - 3)
@@ -152,22 +120,7 @@ def fisher_std_error(r: np.ndarray, n: np.ndarray, test: str, interval: str) -> 
 
 
 def fisher_limits(r: np.ndarray, std_error: np.ndarray, quantile: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return tanh(atanh(r) ± quantile × std_error).
-
-    Parameters
-    ----------
-    r : ndarray of float
-        Correlations; at -1 and 1 the limits are NaN (R gives the correlation itself).
-    std_error : ndarray of float
-        Standard errors of atanh(r).
-    quantile : float
-        Of the normal distribution, such as 1.959964; the CheXlocalize scripts use 1.96.
-
-    Returns
-    -------
-    tuple of ndarray of float
-        Lower and upper limits.
-    """
+    """Limits tanh(atanh(r) ± quantile × std_error), NaN at -1 and 1 (R gives the correlation itself)."""
     z = np.arctanh(np.where(np.abs(r) < 1, r, np.nan))
     return np.tanh(z - quantile * std_error), np.tanh(z + quantile * std_error)
 
@@ -183,21 +136,7 @@ class Pooled(NamedTuple):
 
 
 def pool_fisher_z(r: np.ndarray, std_error: np.ndarray) -> Pooled:
-    """Correlations combined with weights 1 / std_error², and Cochran's Q.
-
-    Parameters
-    ----------
-    r : ndarray of float, shape (n_strata,)
-        Strictly between -1 and 1.
-    std_error : ndarray of float, shape (n_strata,)
-        Standard errors of atanh(r).
-
-    Returns
-    -------
-    Pooled
-        The combined correlation, the standard error of its z, Q with n_strata - 1 degrees of freedom
-        and the p-value of Q (NaN for one stratum). All NaN without strata.
-    """
+    """Correlations combined with weights 1 / std_error², and Cochran's Q, NaN where there is none."""
     if not len(r):
         return Pooled(np.nan, np.nan, np.nan, np.nan, np.nan)
     z, weights = np.arctanh(r), std_error**-2
@@ -208,19 +147,9 @@ def pool_fisher_z(r: np.ndarray, std_error: np.ndarray) -> Pooled:
 
 
 def weighted_spearman(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Spearman's correlation of the rows, each taken as often as its weight says.
+    """Spearman's correlation of the rows, each taken as often as its weight says, shape (n_replicates,).
 
-    Parameters
-    ----------
-    x, y : ndarray of float, shape (n,)
-        Without NaN.
-    weights : ndarray of float, shape (n_replicates, n)
-        Whole numbers, 0 for a row that is left out.
-
-    Returns
-    -------
-    ndarray of float, shape (n_replicates,)
-        The correlation of mean ranks; NaN where `x` or `y` does not vary.
+    `weights` (n_replicates, n) are whole numbers; NaN where `x` or `y` does not vary.
 
     Examples
     --------

@@ -118,29 +118,9 @@ def box_values(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Numbers of each group's box, and the scores that lie beyond its whiskers.
 
-    Parameters
-    ----------
-    scores : DataFrame
-        A scores frame.
-    by : str or sequence of str, optional
-        Grouping columns, as for `describe`.
-
-    Returns
-    -------
-    boxes : DataFrame
-        What `describe` gives, with `whisker_low, whisker_high`, the furthest scores within 1.5 times
-        q3 - q1 of the quartiles and never inside the box, and `n_outside`, the scores beyond.
-    outside : DataFrame
-        The grouping columns and `score`, one row per score beyond the whiskers.
-
-    Raises
-    ------
-    ColumnError
-        As for `describe`.
-
-    Notes
-    -----
-    Quartiles are R's type 7, as in ggplot2's boxes; R's `boxplot` takes Tukey's fourths instead.
+    The boxes are what `describe` gives, with `whisker_low, whisker_high`, the furthest scores within 1.5
+    times q3 - q1 of the quartiles and never inside the box, and `n_outside`, the scores beyond. Quartiles
+    are R's type 7, as in ggplot2's boxes; R's `boxplot` takes Tukey's fourths instead.
     """
     boxes = describe(scores, by=by)
     columns = list(boxes.columns[: boxes.columns.get_loc("n")])

@@ -248,11 +248,10 @@ def display_order(keys: pd.DataFrame) -> np.ndarray:
 def average_over(
     keys: pd.DataFrame, average: str | None, defined: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, pd.DataFrame]:
-    """Groups that enter each "Average" row over the grouping column `average`, and the keys of these rows.
+    """Groups that enter each "Average" row over a grouping column, and the keys of these rows.
 
-    Groups that are not `defined` stay out of the average, and a warning names them. The two memberships
-    (n_groups, n_averages) say which groups enter an average (float64), and which would if they were defined
-    (int).
+    Groups that are not `defined` stay out, and a warning names them. The two memberships (n_groups,
+    n_averages) say which groups enter an average (float64), and which would if they were defined (int).
     """
     if average is None:
         nothing = np.zeros((len(keys), 0))

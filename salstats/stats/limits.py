@@ -13,19 +13,9 @@ Limits = tuple[np.ndarray, np.ndarray]
 
 
 def quantiles(replicates: np.ndarray, probabilities: np.ndarray | list[float]) -> np.ndarray:
-    """NumPy's linear quantiles (R's type 7) of the defined replicates.
+    """NumPy's linear quantiles (R's type 7) of the defined replicates, shape (n_probabilities, n_rows).
 
-    Parameters
-    ----------
-    replicates : ndarray, shape (n_replicates, n_rows)
-        NaN where undefined.
-    probabilities : list of float, or ndarray of shape (n_probabilities, n_rows)
-        The same for all rows, or one column per row.
-
-    Returns
-    -------
-    ndarray, shape (n_probabilities, n_rows)
-        NaN where a row has no defined replicate or its probability is NaN.
+    Probabilities are the same for all rows or, two-dimensional, one column per row; NaN gives NaN.
     """
     levels = np.asarray(probabilities, dtype=np.float64)
     incomplete = np.isnan(replicates).any(axis=0)
@@ -211,12 +201,7 @@ def effective_size(
 
 
 def wilson(share: np.ndarray, n: np.ndarray, level: float) -> Limits:
-    """Wilson's score interval for a proportion of `n` (which need not be whole).
-
-    References
-    ----------
-    Wilson EB. JASA 1927. doi:10.1080/01621459.1927.10502953
-    """
+    """Wilson's (1927) score interval for a proportion of `n`, which need not be whole."""
     z2 = stats.norm.ppf((1 + level) / 2) ** 2
     with np.errstate(divide="ignore", invalid="ignore"):
         centre = (share + z2 / (2 * n)) / (1 + z2 / n)
@@ -227,12 +212,7 @@ def wilson(share: np.ndarray, n: np.ndarray, level: float) -> Limits:
 
 
 def exact(share: np.ndarray, n: np.ndarray, level: float) -> Limits:
-    """Clopper and Pearson's interval for a proportion of `n` (which need not be whole).
-
-    References
-    ----------
-    Clopper CJ, Pearson ES. Biometrika 1934. doi:10.1093/biomet/26.4.404
-    """
+    """Clopper and Pearson's (1934) interval for a proportion of `n`, which need not be whole."""
     hits, tail = share * n, (1 - level) / 2
     with np.errstate(invalid="ignore"):
         low = np.where(share <= 0, 0.0, stats.beta.ppf(tail, hits, n - hits + 1))
@@ -258,32 +238,13 @@ def fieller(
     df: np.ndarray,
     level: float,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Fieller's set for the percentage decrease 100 * (1 - method / reference).
+    """Fieller's set for the percentage decrease 100 * (1 - method / reference), and what form it has.
 
-    Parameters
-    ----------
-    method, reference : ndarray, shape (n_rows,)
-        The two means.
-    covariance : ndarray, shape (n_rows, 2, 2)
-        Of (method, reference).
-    df : ndarray, shape (n_rows,)
-        Degrees of freedom of the t quantile.
-    level : float
-        Confidence level.
-
-    Returns
-    -------
-    low, high : ndarray, shape (n_rows,)
-        Limits of a bounded set; of an "outside" set, the edges of the gap that is left out.
-    form : ndarray of str, shape (n_rows,)
-        "bounded", "outside" (everything but the gap between low and high), "line" (everything, limits
-        infinite), "undefined".
-
-    Notes
-    -----
-    The set holds every decrease 100 * (1 - theta) for which a t test of method - theta * reference
-    does not reject: the roots of theta^2 (r^2 - t^2 v_r) - 2 theta (m r - t^2 c) + m^2 - t^2 v_m.
-    It is unbounded where the reference's mean does not differ from 0.
+    `covariance` (n_rows, 2, 2) is that of (method, reference). The form is "bounded"; "outside",
+    everything but the gap between low and high; "line", everything, limits infinite; or "undefined". The
+    set holds every decrease 100 * (1 - theta) for which a t test of method - theta * reference does not
+    reject: the roots of theta^2 (r^2 - t^2 v_r) - 2 theta (m r - t^2 c) + m^2 - t^2 v_m. It is unbounded
+    where the reference's mean does not differ from 0.
 
     References
     ----------

@@ -95,10 +95,9 @@ def _test_of_single_rows(test: str, compared: Compared, scale: np.ndarray, unit:
 def t_test(
     estimate: np.ndarray, variance: np.ndarray, df: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Statistic, degrees of freedom and two-sided p-value of the paired t test.
+    """Statistic, degrees of freedom and two-sided p-value of the paired t test, if anything varies.
 
-    `variance` is that of the mean difference, clustered where units have several pairs; with one pair
-    per unit and `df` = units - 1 this is the ordinary paired t test. Without variance there is no test.
+    `variance` is that of the mean difference, clustered where units have several pairs.
     """
     df = np.where((df >= 1) & (variance > 0), df, np.nan)
     statistic = ratio(estimate, np.sqrt(np.where(variance > 0, variance, np.nan)))
@@ -107,19 +106,10 @@ def t_test(
 
 
 def wilcoxon(differences: np.ndarray) -> tuple[float, float]:
-    """Signed-rank statistic (sum of positive ranks) and its two-sided p-value.
+    """Signed-rank statistic (sum of positive ranks) and its two-sided p-value (Wilcoxon 1945).
 
     Zeros are left out; exact below 50 differences without ties or zeros, else the normal approximation
     with continuity correction: the defaults of R's `wilcox.test`.
-
-    Parameters
-    ----------
-    differences : ndarray of float64, shape (n,)
-        One per unit, finite.
-
-    References
-    ----------
-    Wilcoxon F. Biometrics Bulletin 1945. doi:10.2307/3001968
     """
     used = differences[differences != 0]
     n = len(used)
@@ -138,17 +128,7 @@ def wilcoxon(differences: np.ndarray) -> tuple[float, float]:
 
 
 def mcnemar(method: np.ndarray, reference: np.ndarray) -> tuple[float, float]:
-    """Number of pairs where only the method hits, and McNemar's exact two-sided p-value.
-
-    Parameters
-    ----------
-    method, reference : ndarray of float64, shape (n,)
-        Paired 0/1 scores.
-
-    References
-    ----------
-    McNemar Q. Psychometrika 1947. doi:10.1007/BF02295996
-    """
+    """Number of pairs where only the method hits, and McNemar's (1947) exact two-sided p-value."""
     only_method = int(((method == 1) & (reference == 0)).sum())
     only_reference = int(((method == 0) & (reference == 1)).sum())
     discordant = only_method + only_reference
@@ -160,19 +140,9 @@ def mcnemar(method: np.ndarray, reference: np.ndarray) -> tuple[float, float]:
 def sign_flip(sums: np.ndarray, signs: Iterable[np.ndarray], scale: np.ndarray) -> np.ndarray:
     """Two-sided p-values of sign-flip permutation tests of differences with mean 0.
 
-    Parameters
-    ----------
-    sums : ndarray, shape (n_units, n_rows)
-        Each unit's part of the mean difference (its rows are flipped together).
-    signs : iterable of ndarray of int, shape (rows, n_units)
-        -1 or 1, a block of replicates at a time.
-    scale : ndarray, shape (n_rows,)
-        Size of the means compared: sums that differ by less than 1e-12 of it are equal.
-
-    Returns
-    -------
-    ndarray, shape (n_rows,)
-        (1 + number of flips at least as far from 0 as the data) / (n_replicates + 1).
+    `sums` (n_units, n_rows) are each unit's part of the mean difference, whose rows are flipped together;
+    `signs` come a block (rows, n_units) of replicates at a time. (1 + number of flips at least as far from 0
+    as the data) / (n_replicates + 1), sums that differ by less than 1e-12 of `scale` being equal.
     """
     observed = np.abs(sums.sum(axis=0))
     # a flip that gives the same sum in another order of summation must count as equal

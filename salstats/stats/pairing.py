@@ -46,13 +46,6 @@ def pair_rows(codes: ColumnCodes, reference: str) -> Pairs:
     the reference and the methods have them: so one human score per case serves the five seeds of a
     method, and where both were made per seed they meet seed by seed. A method that was never scored on a
     task or metric lacks nothing there.
-
-    Raises
-    ------
-    SalstatsError
-        `reference` is not among the methods, or it is the only one.
-    ColumnError
-        The reference has two rows for one key.
     """
     scores = codes.frame
     is_reference = (scores["method"] == reference).to_numpy()
@@ -91,27 +84,10 @@ def pair_rows(codes: ColumnCodes, reference: str) -> Pairs:
 
 
 def pair_with_reference(scores: pd.DataFrame, reference: str) -> pd.DataFrame:
-    """Rows of every method but `reference`, with the reference's score beside each.
+    """Rows of every method but `reference`, with `reference_score` (and `reference_reason`) beside each.
 
-    Parameters
-    ----------
-    scores : DataFrame
-        A valid scores frame.
-    reference : str
-        The method to compare with.
-
-    Returns
-    -------
-    DataFrame
-        A new frame, default index: the other methods' rows with column `reference_score` (NaN where the
-        reference is undefined or has no such row), and `reference_reason` where there is a `reason`. Where
-        the reference has a row that a method lacks, a row with `score` NaN stands for it (other columns from
-        the reference's row), so that nothing is dropped in silence.
-
-    Raises
-    ------
-    SalstatsError
-        As for `pair_rows`.
+    NaN where the reference has none. Where it has a row that a method lacks, a row with `score` NaN
+    stands for it (other columns from the reference's row), so that nothing is dropped in silence.
     """
     pairs = pair_rows(ColumnCodes(scores), reference)
     paired = scores.iloc[pairs.source].reset_index(drop=True)

@@ -198,24 +198,9 @@ def rank_stability(
 
 
 def ranks_of(means: np.ndarray, signs: np.ndarray) -> np.ndarray:
-    """Rank of each method in each replicate, 1 the best, ties sharing the average.
+    """Rank of each method in each replicate, shape (n_replicates, n_methods), ties sharing the average.
 
-    Parameters
-    ----------
-    means : ndarray of float64, shape (n_replicates, n_methods)
-        Without NaN.
-    signs : ndarray, shape (n_methods,)
-        1 where more is better, -1 where less is.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_replicates, n_methods)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> ranks_of(np.array([[0.2, 0.5, 0.2]]), np.ones(3))
-    array([[2.5, 1. , 2.5]])
+    `signs` are 1 where more is better, -1 where less is.
     """
     scale = np.abs(means).max(axis=1, keepdims=True)
     # sums in another order may differ in their last bits
@@ -225,24 +210,7 @@ def ranks_of(means: np.ndarray, signs: np.ndarray) -> np.ndarray:
 
 
 def kendall_tau(ranking: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Kendall's tau-b between one ranking and each of many.
-
-    Parameters
-    ----------
-    ranking : ndarray, shape (n_methods,)
-    others : ndarray, shape (n_replicates, n_methods)
-
-    Returns
-    -------
-    ndarray of float64, shape (n_replicates,)
-        From -1 to 1; NaN where a ranking has all methods equal, or one method.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> kendall_tau(np.array([1, 2, 3]), np.array([[1, 2, 3], [3, 2, 1], [2, 2, 2]]))
-    array([ 1., -1., nan])
-    """
+    """Kendall's tau-b between one ranking and each of many; NaN where all methods are equal."""
     a, b = np.triu_indices(len(ranking), k=1)
     one, many = np.sign(ranking[a] - ranking[b]), np.sign(others[:, a] - others[:, b])
     untied = np.sqrt((one != 0).sum() * (many != 0).sum(axis=1).astype(np.float64))

@@ -20,47 +20,22 @@ class RocArea(NamedTuple):
 
 
 def roc_area(scores: np.ndarray, labels: np.ndarray, clusters: np.ndarray | None = None) -> RocArea:
-    """Area under the ROC curve and its variance.
+    """Area under the ROC curve and its variance; with `clusters`, rows of one may depend on each other.
 
-    The area is the chance that a positive has a larger score than a negative, ties counting one half.
-
-    Parameters
-    ----------
-    scores : ndarray of float, shape (n,)
-        Without NaN; larger speaks for positive.
-    labels : ndarray of bool, shape (n,)
-        Which are positive.
-    clusters : ndarray of int, shape (n,), optional
-        Rows of one cluster may depend on each other; by default each row is its own.
-
-    Returns
-    -------
-    RocArea
-        `estimate` in 0 to 1, NaN where there are no positives or no negatives; `variance` and `df` NaN
-        where fewer than two clusters have positives, or fewer than two have negatives. `df` is min(I10, I01)
-        - 1, see Notes.
-
-    Notes
-    -----
-    Placement values come from midranks in O(n log n) (Sun and Xu 2014): V10 of a positive is the share
-    of negatives below it, V01 of a negative the share of positives above it. With sums over clusters of
-    V10 - A and of V01 - A, a_k and b_k, m positives in I10 clusters, n negatives in I01, I clusters in all,
+    `estimate` is NaN without positives or negatives, `variance` and `df` where fewer than two clusters
+    have positives or negatives. Placement values come from midranks (Sun and Xu 2014): V10 of a positive
+    is the share of negatives below it, V01 of a negative the share of positives above it. With sums over
+    clusters of V10 - A and of V01 - A, a_k and b_k, m positives in I10 clusters, n negatives in I01, I
+    clusters in all,
 
     variance = I10/(I10-1) sum a_k² / m² + I01/(I01-1) sum b_k² / n² + 2 I/(I-1) sum a_k b_k / (m n)
 
     (Obuchowski 1997). With every row its own cluster the last term is 0 and this is DeLong's variance.
-    Negative dependence within clusters can take it to 0 and below. The variance is a sum of sums of squares
-    with I10 - 1 and I01 - 1 degrees of freedom; as for the means of two samples with unequal variances, the
-    smaller one is the safe choice.
+    Negative dependence within clusters can take it to 0 and below. `df` is min(I10, I01) - 1: as for
+    means of two samples with unequal variances, the smaller one is the safe choice.
 
     References
     ----------
-    DeLong ER, DeLong DM, Clarke-Pearson DL. Comparing the areas under two or more correlated receiver
-    operating characteristic curves. Biometrics 1988;44:837-845. https://doi.org/10.2307/2531595
-
-    Obuchowski NA. Nonparametric analysis of clustered ROC curve data. Biometrics 1997;53:567-578.
-    https://doi.org/10.2307/2533958
-
     Sun X, Xu W. Fast implementation of DeLong's algorithm. IEEE Signal Process Lett 2014;21:1389-1393.
     https://doi.org/10.1109/LSP.2014.2337313
     """
@@ -97,22 +72,6 @@ def separation_p_value(n_positive: np.ndarray, n_negative: np.ndarray) -> np.nda
 
     Of the ways to choose the positives among n independent rows, one gives an area of 1 and one of 0,
     whatever ties there are within the classes.
-
-    Parameters
-    ----------
-    n_positive, n_negative : ndarray of int, shape (n,)
-        At least 1.
-
-    Returns
-    -------
-    ndarray of float, shape (n,)
-        At most 1; 0 where it is too small for a float.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> separation_p_value(np.array([1, 2, 3]), np.array([1, 2, 3]))
-    array([1.        , 0.33333333, 0.1       ])
     """
     ways: np.ndarray = special.binom(n_positive + n_negative, n_positive)
     return 2 / ways
@@ -121,21 +80,9 @@ def separation_p_value(n_positive: np.ndarray, n_negative: np.ndarray) -> np.nda
 def area_limits(
     area: np.ndarray, std_error: np.ndarray, quantile: np.ndarray | float, *, on_logit: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Limits of areas: area ± q se cut off at 0 and 1, or the same on the log odds of the area.
+    """Limits of areas, NaN without a standard error above 0: area ± q se cut off at 0 and 1.
 
-    Parameters
-    ----------
-    area, std_error : ndarray of float, shape (n,)
-        NaN gives NaN, and so does a standard error of 0: limits without width would claim certainty.
-    quantile : float or ndarray of float, shape (n,)
-        Of the normal or t distribution, such as 1.959964.
-    on_logit : bool
-        Use log(A / (1 - A)) ± q se / (A (1 - A)), which stays inside 0 to 1; NaN at an area of 0 or 1.
-
-    Returns
-    -------
-    tuple of ndarray of float, shape (n,)
-        Lower and upper limits.
+    With `on_logit` log(A / (1 - A)) ± q se / (A (1 - A)), which stays inside 0 to 1; NaN at 0 or 1.
     """
     half = quantile * np.where(std_error > 0, std_error, np.nan)
     if not on_logit:

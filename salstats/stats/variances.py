@@ -12,11 +12,6 @@ def analytic_variance(cells: Cells, estimand: Estimand) -> tuple[np.ndarray, np.
     the number of units its sample has; a row whose sample has one unit has no variance. The degrees of
     freedom are G - 1 for a row of one sample. An average over samples (tasks) has Satterthwaite's, from
     the variance each sample contributes and the units they share.
-
-    Returns
-    -------
-    variance, df : ndarray, shape (n_rows,)
-        NaN where undefined.
     """
     slopes = estimand.gradient(cells.means())
     n_units = cells.sample_units()
@@ -119,22 +114,10 @@ def levels_and_covariance(cells: Cells, estimand: Estimand) -> tuple[np.ndarray,
 def influence_weights(
     slopes: np.ndarray, means: np.ndarray, totals: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Weights that turn a unit's sums and counts into its influence on each estimate.
+    """Weights `a`, `b` that make a unit's influence on each estimate, `sums @ a.T - counts @ b.T`.
 
-    The influence of a unit is the sum over cells of slope * (sum - count * mean) / total: what the
-    delta method squares and adds up. It is `sums @ a.T - counts @ b.T` with the two arrays returned.
-
-    Parameters
-    ----------
-    slopes : ndarray, shape (..., n_rows, n_cells)
-        Derivatives of the estimates by the cell means.
-    means, totals : ndarray, shape (..., n_cells)
-        Mean and number of defined scores of each cell.
-
-    Returns
-    -------
-    a, b : ndarray, shape (..., n_rows, n_cells)
-        Weights of the sums and of the counts.
+    It is the sum over cells of slope * (sum - count * mean) / total: what the delta method squares and
+    adds up. `slopes` (..., n_rows, n_cells) are the derivatives of the estimates by the cell means.
     """
     per_score = ratio(slopes, np.where(totals == 0, np.nan, totals)[..., None, :])
     per_score = np.where(slopes != 0, per_score, 0.0)

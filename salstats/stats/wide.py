@@ -31,32 +31,14 @@ def wide_table(data: pd.DataFrame, names: Sequence[str], keep: Sequence[str] = (
 
 
 def wide_codes(data: pd.DataFrame, names: Sequence[str], keep: Sequence[str] = ()) -> ColumnCodes:
-    """Table in which every one of `names` is a column, coded.
+    """Table in which every one of `names` is a column, with the columns of `keep`, coded.
 
-    Parameters
-    ----------
-    data : DataFrame
-        Any tidy table, which is returned as it is; or a scores frame, where a name that is not a column
-        is a metric.
-    names : sequence of str
-        Columns or metrics that are wanted.
-    keep : sequence of str
-        Further columns to carry along: those to group by, the unit.
-
-    Returns
-    -------
-    ColumnCodes
-        Its frame is, of a scores frame: one row per data set, case, task, method, reader, model and seed
-        that has a score of a metric wanted, NaN where it lacks another; without a metric among the names, one
-        row per data set, case, task and combination of `keep`, so that a covariate that stands beside
-        every metric and method is used once. A covariate that is missing in some rows of an observation
-        is taken from the others. With the name "score" the frame is returned as it is.
-
-    Raises
-    ------
-    ColumnError
-        A name is neither a column nor a metric; a covariate has two values for one observation; "score" or
-        `keep="metric"` beside the name of a metric.
+    A tidy table comes back as it is, as does a scores frame with the name "score". Of another scores
+    frame, where a name that is not a column is a metric: one row per data set, case, task, method,
+    reader, model and seed that has a score of a metric wanted, NaN where it lacks another; without a
+    metric among the names, one row per data set, case, task and combination of `keep`, so that a
+    covariate that stands beside every metric and method is used once. A covariate that is missing in some
+    rows of an observation is taken from the others.
     """
     frame = check_frame(data, "data")
     if not is_scores_frame(frame):

@@ -11,19 +11,12 @@ _MAX_ITERATIONS = 200
 
 
 def beta_regression(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> Solution:
-    """A model of scores strictly between 0 and 1 by maximum likelihood.
+    """A model of scores strictly between 0 and 1 by maximum likelihood, with one precision for all.
 
-    Raises
-    ------
-    NotEstimableError
-        A constant outcome; no convergence.
-
-    Notes
-    -----
-    y has the beta distribution of mean mu, logit mu = x'b, and variance mu (1 - mu) / (1 + phi), the
-    precision phi being the same everywhere. Fisher's scoring finds b and log phi together. The covariance is
-    the inverse of the expected information, as in R's betareg (statsmodels' BetaModel takes the observed
-    one). Scores are b's when phi follows it: what b and phi share is taken out of both.
+    y has the beta distribution of mean mu, logit mu = x'b, and variance mu (1 - mu) / (1 + phi). Fisher's
+    scoring finds b and log phi together. The covariance is the inverse of the expected information, as in
+    R's betareg (statsmodels' BetaModel takes the observed one). Scores are b's when phi follows it: what
+    b and phi share is taken out of both.
 
     References
     ----------

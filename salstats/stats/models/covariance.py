@@ -23,33 +23,15 @@ _SINGULAR = 1e-10
 
 
 def unidentified(matrix: np.ndarray, bread: np.ndarray, clusters: np.ndarray | None) -> np.ndarray:
-    """Which coefficients depend on errors that residuals cannot show.
+    """Which coefficients depend on errors that residuals cannot show: no sandwich is defined for them.
 
-    Parameters
-    ----------
-    matrix : ndarray of float, shape (n, k)
-        Model matrix; of a logit model, rows times the root of their weights.
-    bread : ndarray of float, shape (k, k)
-        Inverse of X'X.
-    clusters : ndarray of int, shape (n,), or None
-        Codes 0 ... G - 1; None for rows that are independent.
-
-    Returns
-    -------
-    ndarray of bool, shape (k,)
-        True where a sandwich estimator is not defined, since part of the coefficient is determined by
-        one cluster (one row) alone.
-
-    Notes
-    -----
-    A coefficient is w'y with w = X M c, and a sandwich adds up (w_g'e_g)^2 over clusters. If a unit vector u
-    that is zero outside cluster g lies in the span of X, then u'e = 0 whatever the data, and the part of
-    w_g along u, whose errors move the coefficient, is not seen: with a covariate that is 1 in one cluster
-    only, CR1 is far too small; where all of w is unseen it is zero but for rounding. These u are the left
-    singular vectors of Q_g, for X = QR, with singular value 1; for a single row, leverage 1.
-
-    A coefficient without such a part (w_g'u = 0) is untouched: a cluster's own indicator leaves the other
-    coefficients estimable, which is how fixed effects of the clusters work.
+    `matrix` is that of a linear model, or rows times the root of their weights; `clusters` are codes 0
+    ... G - 1, None for independent rows. A coefficient is w'y with w = X M c, and a sandwich adds up
+    (w_g'e_g)^2 over clusters. If a unit vector u that is zero outside cluster g lies in the span of X,
+    then u'e = 0 whatever the data, and the part of w_g along u, whose errors move the coefficient, is not
+    seen: with a covariate that is 1 in one cluster only, CR1 is far too small. These u are the left
+    singular vectors of Q_g, for X = QR, with singular value 1; for a single row, leverage 1. A
+    coefficient without such a part is untouched, which is how fixed effects of the clusters work.
     """
     basis = np.linalg.qr(matrix)[0]
     influence = matrix @ bread
@@ -70,23 +52,9 @@ def unidentified(matrix: np.ndarray, bread: np.ndarray, clusters: np.ndarray | N
 def zero_variances(
     variances: np.ndarray, bread: np.ndarray, dispersion: float, mean_square: float
 ) -> np.ndarray:
-    """Which variances are zero but for rounding.
+    """Which variances are zero but for rounding, on the scale of the classical ones; NaN is not zero.
 
-    Parameters
-    ----------
-    variances : ndarray of float, shape (k,)
-        Diagonal of a covariance; NaN is not zero.
-    bread : ndarray of float, shape (k, k)
-        Inverse of X'WX.
-    dispersion : float
-        Residual variance.
-    mean_square : float
-        Of the fitted means.
-
-    Returns
-    -------
-    ndarray of bool, shape (k,)
-        On the scale of the classical variances, so that units of measurement do not matter.
+    `mean_square` is that of the fitted means, to which residuals are rounded.
     """
     floor = max(_ZERO * dispersion, _ROUNDING * mean_square)
     return np.asarray(variances <= floor * np.diag(bread))
@@ -101,32 +69,14 @@ def cluster_rows(clusters: np.ndarray) -> list[np.ndarray]:
 def heteroscedastic(
     scores: np.ndarray, bread: np.ndarray, leverage: np.ndarray, df_residual: float, kind: str
 ) -> np.ndarray:
-    """A covariance that holds when errors differ in variance.
+    """A covariance that holds when errors differ in variance, hc0 ... hc3 of MacKinnon and White (1985).
 
-    Parameters
-    ----------
-    scores : ndarray of float, shape (n, k)
-        What each row adds to the equations that the coefficients solve.
-    bread : ndarray of float, shape (k, k)
-        Inverse of X'WX.
-    leverage : ndarray of float, shape (n,)
-        Diagonal of the (weighted) hat matrix.
-    df_residual : float
-        n - k.
-    kind : str
-        `hc0` no correction, `hc1` n / (n - k), `hc2` 1 / (1 - h), `hc3` 1 / (1 - h)^2.
+    `scores` (n, k) are what each row adds to the equations that the coefficients solve. Squared residuals
+    count once (hc0), times n / (n - k) (hc1), over 1 - h (hc2) or (1 - h)^2 (hc3).
 
-    Returns
-    -------
-    ndarray of float, shape (k, k)
-        A row of leverage 1 adds nothing; see Notes.
-
-    Notes
-    -----
     A row of leverage 1 has residual 0, and h_ij = 0 with every other row j. For the coefficients that it
-    moves (`unidentified`) no kind is defined. The others, with c'M x_i = 0, have the estimate and the sum
-    over the other rows that they would have without row i and its direction, so that its term in hc2 and
-    hc3, 0 / 0, is left out. hc1 keeps n / (n - k).
+    moves (`unidentified`) no kind is defined. The others have the estimate and the sum over the other rows
+    that they would have without it, so that its term in hc2 and hc3, 0 / 0, is left out.
 
     References
     ----------
@@ -144,19 +94,9 @@ def heteroscedastic(
 def cluster_robust(
     scores: np.ndarray, bread: np.ndarray, clusters: np.ndarray, df_residual: float
 ) -> np.ndarray:
-    """CR1: the covariance when rows of one cluster depend on each other, with Stata's correction.
+    """CR1, the covariance when rows of one cluster depend on each other; NaN for a single cluster.
 
-    Parameters
-    ----------
-    scores, bread, df_residual
-        As in `heteroscedastic`.
-    clusters : ndarray of int, shape (n,)
-        Codes 0 ... G - 1.
-
-    Returns
-    -------
-    ndarray of float, shape (k, k)
-        G / (G - 1) * (n - 1) / (n - k) times the sandwich of cluster sums; NaN for a single cluster.
+    G / (G - 1) * (n - 1) / (n - k), Stata's correction, times the sandwich of cluster sums.
 
     References
     ----------
@@ -184,30 +124,10 @@ def bias_reduced(
     clusters: np.ndarray,
     contrasts: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """CR2 of a linear model and the Satterthwaite degrees of freedom of each coefficient.
+    """CR2 of a linear model without weights, and Satterthwaite degrees of freedom of combinations.
 
-    Parameters
-    ----------
-    matrix : ndarray of float, shape (n, k)
-        Model matrix of a linear model without weights.
-    residual : ndarray of float, shape (n,)
-        Outcome minus fitted mean.
-    bread : ndarray of float, shape (k, k)
-        Inverse of X'X.
-    clusters : ndarray of int, shape (n,)
-        Codes 0 ... G - 1.
-    contrasts : ndarray of float, shape (q, k), optional
-        Linear combinations of the coefficients; by default the k coefficients themselves.
+    `contrasts` (q, k) are the combinations, by default the coefficients; NaN for a single cluster.
 
-    Returns
-    -------
-    covariance : ndarray of float, shape (k, k)
-        Of the coefficients; NaN for a single cluster.
-    df : ndarray of float, shape (q,) or (k,)
-        Degrees of freedom of each combination for Student's t.
-
-    Notes
-    -----
     Residuals of cluster g are multiplied by A = (I - H_gg)^(-1/2), the symmetric root, with the
     pseudo-inverse where a cluster determines a direction by itself (`unidentified` coefficients have no
     CR2). From the singular values s and left vectors U of Q_g, X = QR, this is
@@ -276,35 +196,15 @@ def _adjusted(
 
 
 def hotelling_df(matrix: np.ndarray, bread: np.ndarray, clusters: np.ndarray, tested: Sequence[int]) -> float:
-    """The degrees of freedom eta of the Wishart distribution closest to CR2's of some coefficients.
+    """The degrees of freedom eta of the Wishart distribution closest to CR2's of the coefficients `tested`.
 
-    Parameters
-    ----------
-    matrix, bread, clusters : ndarray
-        As in `bias_reduced`.
-    tested : sequence of int
-        Positions of the q coefficients.
-
-    Returns
-    -------
-    float
-        eta > 0: Q = b' V^-1 b is taken for Hotelling's T^2, (eta - q + 1) / (eta q) Q for
-        F(q, eta - q + 1). NaN for a single cluster.
-
-    Notes
-    -----
-    With Omega = M of the q coefficients (their covariance but for sigma^2, if errors are independent),
-    D = Omega^(-1/2) V Omega^(-1/2) has mean I then, and eta is such that its entries vary as much in sum as
-    those of a Wishart matrix over eta: eta = q (q + 1) / sum_st Var(D_st), "HTZ" in R's clubSandwich. With
-    N_gh = P_g'(I - H)_gh P_h, P_g = A X_g M C' Omega^(-1/2), the sum is that of tr(N_gh)^2 + tr(N_gh^2) over
-    pairs of clusters. For q = 1 this is Satterthwaite's df of `bias_reduced`. Any root of Omega gives
-    the same eta; it is Cholesky's here.
-
-    References
-    ----------
-    Pustejovsky JE, Tipton E. Small-sample methods for cluster-robust variance estimation and hypothesis
-    testing in fixed effects models. J Bus Econ Stat 2018;36:672-683.
-    https://doi.org/10.1080/07350015.2016.1247004
+    Q = b' V^-1 b is then taken for Hotelling's T^2, (eta - q + 1) / (eta q) Q for F(q, eta - q + 1); NaN
+    for a single cluster. With Omega = M of the q coefficients (their covariance but for sigma^2, if
+    errors are independent), D = Omega^(-1/2) V Omega^(-1/2) has mean I, and eta is such that its entries
+    vary as much in sum as those of a Wishart matrix over eta: eta = q (q + 1) / sum_st Var(D_st), "HTZ"
+    in R's clubSandwich. With N_gh = P_g'(I - H)_gh P_h, P_g = A X_g M C' Omega^(-1/2), the sum is that of
+    tr(N_gh)^2 + tr(N_gh^2) over pairs of clusters. For q = 1 this is Satterthwaite's df of
+    `bias_reduced`. Any root of Omega gives the same eta; it is Cholesky's here.
     """
     q = len(tested)
     groups = cluster_rows(clusters)
@@ -328,23 +228,7 @@ def hotelling_df(matrix: np.ndarray, bread: np.ndarray, clusters: np.ndarray, te
 
 
 def wald_statistic(coefficients: np.ndarray, covariance: np.ndarray, classical: np.ndarray) -> float:
-    """B' V^-1 b / q.
-
-    Parameters
-    ----------
-    coefficients : ndarray of float, shape (q,)
-        b.
-    covariance : ndarray of float, shape (q, q)
-        V.
-    classical : ndarray of float, shape (q, q)
-        The scale on which V may be zero: the covariance for independent errors of equal variance.
-
-    Returns
-    -------
-    float
-        NaN where V is undefined, or singular: an eigenvalue of V in units of `classical` is below 1e-10 of
-        the largest, or below 1e-20.
-    """
+    """B' V^-1 b / q; NaN where V is undefined, or singular in units of `classical`."""
     q = len(coefficients)
     if q == 0 or not np.isfinite(covariance).all():
         return float("nan")

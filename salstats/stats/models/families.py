@@ -25,30 +25,9 @@ def family_of(name: str) -> Family:
 def fit_model(
     matrix: np.ndarray, response: np.ndarray, names: Sequence[str], family: Family, *, intercept: bool
 ) -> Solution:
-    """A model of one family.
+    """A model of one family; columns that depend on earlier ones are left out (R gives them NA).
 
-    Parameters
-    ----------
-    matrix : ndarray of float, shape (n, k)
-        Model matrix; an intercept is its first column.
-    response : ndarray of float, shape (n,)
-        Outcome.
-    names : sequence of str
-        Names of the columns, for messages.
-    family : Family
-        Which.
-    intercept : bool
-        Whether there is an intercept.
-
-    Returns
-    -------
-    Solution
-        Columns that depend linearly on earlier ones are left out; R gives them the coefficient NA.
-
-    Raises
-    ------
-    NotEstimableError
-        No more rows than coefficients; what the family's kernel raises.
+    NotEstimableError where there are no more rows than coefficients, and where the family's kernel says so.
     """
     n, k = matrix.shape
     if n == 0:

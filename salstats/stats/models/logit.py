@@ -15,13 +15,7 @@ _NEARLY_CERTAIN = 1e-8
 
 
 def logit(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> Solution:
-    """A logit model of zeros and ones.
-
-    Raises
-    ------
-    NotEstimableError
-        A constant outcome, or another separation of zeros from ones; no convergence.
-    """
+    """A logit model of zeros and ones; NotEstimableError where it is separated or does not converge."""
     return _logit(matrix, response, intercept, quasi=False)
 
 
@@ -90,20 +84,10 @@ def _deviance(response: np.ndarray, fitted: np.ndarray) -> float:
 
 
 def separates(matrix: np.ndarray, response: np.ndarray) -> bool:
-    """Whether some direction puts all ones on one side and all zeros on the other.
+    """Whether some direction puts all ones on one side and all zeros on the other: no finite maximum.
 
-    Parameters
-    ----------
-    matrix : ndarray of float, shape (n, k)
-        Model matrix.
-    response : ndarray of float, shape (n,)
-        Outcome in [0, 1].
-
-    Returns
-    -------
-    bool
-        True where the likelihood has no finite maximum: a linear program finds b with x'b >= 0 for
-        y = 1, x'b <= 0 for y = 0, x'b = 0 for fractions between, and not all x'b = 0.
+    A linear program finds b with x'b >= 0 for y = 1, x'b <= 0 for y = 0, x'b = 0 for fractions between, and
+    not all x'b = 0.
 
     References
     ----------

@@ -22,29 +22,10 @@ from salstats.stats.pairing import pair_with_reference
 def model_frame(data: pd.DataFrame, formula: Formula, reference: str | None) -> pd.DataFrame:
     """The rows a formula speaks of, with its metrics as columns.
 
-    Parameters
-    ----------
-    data : DataFrame
-        Any tidy table, or a scores frame.
-    formula : Formula
-        Its names are columns of `data`, or else values of the column `metric`.
-    reference : str or None
-        A method: the left side becomes its score minus that of each other method, on the same case.
-
-    Returns
-    -------
-    DataFrame
-        Default index. `data` as it is where every name is a column; else one row per case, task, method
-        (and data set, reader, model, seed) with the scores of the metrics named, NaN where there is
-        none, and the other columns from the row of the left side's metric where there is one. `metric`
-        is then the left side's.
-
-    Raises
-    ------
-    ColumnError
-        A name is neither a column nor a metric.
-    FormulaError
-        `reference` with a left side that is not a plain name.
+    `data` as it is where every name is a column; else one row per case, task, method (and data set,
+    reader, model, seed) with the scores of the metrics named, NaN where there is none, and the other
+    columns from the row of the left side's metric where there is one. With `reference` the left side is
+    its score minus that of each other method on the same case.
     """
     metrics = _metrics_needed(data, formula)
     if reference is not None:

@@ -10,27 +10,9 @@ _STEP = 0.01
 
 
 def normal_quantiles(values: np.ndarray) -> np.ndarray:
-    """The normal quantile that goes with each value, as R's `qqnorm`.
+    """The normal quantile that goes with each value, as R's `qqnorm`; ties take theirs in order.
 
-    Parameters
-    ----------
-    values : ndarray of float, shape (n,)
-        Without NaN.
-
-    Returns
-    -------
-    ndarray of float, shape (n,)
-        In the order of `values`; of equal values the first has the smallest.
-
-    Notes
-    -----
-    Plotting positions (i - a) / (n + 1 - 2a) with a = 3/8 for up to ten values and 1/2 for more: R's
-    `ppoints`.
-
-    Examples
-    --------
-    >>> normal_quantiles(np.array([3.0, 1.0, 2.0, 5.0, 4.0])).round(4)
-    array([ 0.    , -1.1798, -0.4972,  1.1798,  0.4972])
+    Plotting positions (i - a) / (n + 1 - 2a) with a = 3/8 for up to ten values and 1/2 for more: `ppoints`.
     """
     n = len(values)
     a = 3 / 8 if n <= 10 else 1 / 2
@@ -48,26 +30,11 @@ def quartile_line(values: np.ndarray) -> tuple[float, float]:
 
 
 def smooth_curve(x: np.ndarray, y: np.ndarray, *, robust: bool = True) -> tuple[np.ndarray, np.ndarray]:
-    """A curve through points by local lines, as R's `panel.smooth`.
+    """A curve through points by local lines, as R's `panel.smooth`, at the distinct values of `x`, ascending.
 
-    Parameters
-    ----------
-    x, y : ndarray of float, shape (n,)
-        Without NaN.
-    robust : bool
-        Give points far from the curve less weight. Not for what can take two values only, whose rarer one
-        would be taken for outliers; R's `plot.lm` does the same.
-
-    Returns
-    -------
-    x, y : ndarray of float, shape (m,)
-        At the distinct values of `x`, ascending; of length 0 for fewer than 3 of them, through which
-        there is no curve.
-
-    Notes
-    -----
-    Cleveland's LOWESS with span 2/3, 3 iterations (none where not robust) and interpolation within a
-    hundredth of the range: the defaults of R's `lowess`.
+    Cleveland's LOWESS with span 2/3, 3 iterations and interpolation within a hundredth of the range: the
+    defaults of R's `lowess`. Nothing comes back for fewer than 3 distinct values. `robust=False` is for what
+    can take two values only, whose rarer one would be taken for outliers; R's `plot.lm` does the same.
 
     References
     ----------

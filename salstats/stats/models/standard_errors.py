@@ -24,25 +24,10 @@ _FEW_CLUSTERS = 20
 def covariance(
     model: Model, options: ModelOptions, notes: Notes, tested: Sequence[int] | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The covariance of a model's estimated coefficients and the degrees of freedom of each.
+    """The covariance (r, r) of a model's estimated coefficients, NaN where undefined, and each one's df.
 
-    Parameters
-    ----------
-    model : Model
-        With a solution.
-    options : ModelOptions
-        Its family and errors.
-    notes : dict
-        What cannot be estimated is added to it.
-    tested : sequence of int, optional
-        Positions of the coefficients that notes are about; by default all.
-
-    Returns
-    -------
-    covariance : ndarray of float, shape (r, r)
-        NaN where it is undefined.
-    df : ndarray of float, shape (r,)
-        Degrees of freedom of Student's t; infinite for the normal distribution.
+    Degrees of freedom of Student's t, infinite for the normal distribution. What cannot be estimated is
+    added to `notes`, about the coefficients `tested` or all.
     """
     solution, errors = model.solution, options.errors
     assert solution is not None
@@ -106,19 +91,9 @@ def note_few_clusters(model: Model, options: ModelOptions, n_tested: int, notes:
 def of_combinations(
     model: Model, options: ModelOptions, combinations: np.ndarray, notes: Notes
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The standard errors of linear combinations of a model's coefficients, and their degrees of freedom.
+    """Standard errors of combinations (q, r) of a model's coefficients and their df, NaN where undefined.
 
-    Parameters
-    ----------
-    model, options, notes
-        As in `covariance`.
-    combinations : ndarray of float, shape (q, r)
-        One a row; NaN for one that has no value.
-
-    Returns
-    -------
-    std_error, df : ndarray of float, shape (q,)
-        NaN where it is undefined; with `cr2` the degrees of freedom are Satterthwaite's of the combination.
+    With `cr2` the degrees of freedom are Satterthwaite's of the combination.
     """
     solution = model.solution
     assert solution is not None

@@ -226,8 +226,7 @@ def _beyond_design(fit: Any, names: Sequence[str]) -> np.ndarray:
     """Which parameters belong to no column of a design matrix.
 
     Models of zeros hold a second design: that of inflation stands first, that of a hurdle (`zm_`) shares
-    its columns with the other. A precision that varies has one too. Time series have lags, and
-    autoregressions by least squares nothing else.
+    its columns with the other. Time series have lags, and autoregressions by least squares nothing else.
     """
     model = fit.model
     if model.exog is None or hasattr(model, "ar_lags"):
