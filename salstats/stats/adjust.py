@@ -1,6 +1,7 @@
 """Multiplicity: p-values adjusted for the family of tests they belong to, and limits to go with them."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -22,8 +23,6 @@ from salstats.frames import combined_codes
 from salstats.stats.bonferroni import bonferroni_limits
 from salstats.stats.monte_carlo import p_floors, warn_if_replicates_are_few, warn_if_undecided, warn_of_floors
 
-#: Spelled as R's `p.adjust` spells them; `fdr` is another name of BH.
-PROCEDURES = ("bonferroni", "holm", "hochberg", "hommel", "BH", "BY", "fdr", "none")
 INTERCEPT = "(Intercept)"
 VERDICTS = ("lower", "higher", "inconclusive")
 #: What 1 - conf_level is where the frame has no conf_level.
@@ -212,7 +211,7 @@ def adjust_p_values(p: np.ndarray, procedure: str, n_tests: int | None = None) -
     adjusted = np.full(p.shape, np.nan)
     if len(present):
         order = present[np.argsort(p[present], kind="stable")]
-        adjusted[order] = np.minimum(_FORMULAS[name](p[order], size), 1.0)
+        adjusted[order] = np.minimum(_BY_NAME[name.lower()].formula(p[order], size), 1.0)
     return adjusted
 
 
@@ -257,21 +256,56 @@ def _hommel(p: np.ndarray, size: int) -> np.ndarray:
     return adjusted[: len(p)]
 
 
-def _none(p: np.ndarray, size: int) -> np.ndarray:
-    """Return p."""
-    return p
+@dataclass(frozen=True)
+class Procedure:
+    """A procedure for multiple tests.
+
+    Attributes
+    ----------
+    name : str
+        What `procedure=` takes, spelled as in R's `p.adjust`.
+    label : str
+        Its name in print, empty where nothing is adjusted.
+    formula : callable
+        Adjusted values of p-values in ascending order and the size of their family, before they are cut off
+        at 1.
+    note : str
+        How a Methods section cites it, and what it controls.
+    """
+
+    name: str
+    label: str
+    formula: Callable[[np.ndarray, int], np.ndarray]
+    note: str = ""
 
 
-_FORMULAS: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {
-    "bonferroni": _bonferroni,
-    "holm": _holm,
-    "hochberg": _hochberg,
-    "hommel": _hommel,
-    "BH": _benjamini_hochberg,
-    "fdr": _benjamini_hochberg,
-    "BY": _benjamini_yekutieli,
-    "none": _none,
-}
+_FAMILYWISE = "which controls the family-wise error rate"
+_DISCOVERY = "which controls the false discovery rate"
+_POSITIVE = "for independent or positively dependent tests"
+_BH = f"the Benjamini-Hochberg procedure (Benjamini and Hochberg 1995), {_DISCOVERY} {_POSITIVE}"
+#: Every procedure, in the order in which lists of names have them; `fdr` is another name of BH.
+RECORDS = (
+    Procedure("bonferroni", "Bonferroni", _bonferroni, f"the Bonferroni procedure, {_FAMILYWISE}"),
+    Procedure("holm", "Holm", _holm, f"Holm's procedure (Holm 1979), {_FAMILYWISE}"),
+    Procedure(
+        "hochberg", "Hochberg", _hochberg, f"Hochberg's procedure (Hochberg 1988), {_FAMILYWISE} {_POSITIVE}"
+    ),
+    Procedure("hommel", "Hommel", _hommel, f"Hommel's procedure (Hommel 1988), {_FAMILYWISE} {_POSITIVE}"),
+    Procedure("BH", "Benjamini-Hochberg", _benjamini_hochberg, _BH),
+    Procedure(
+        "BY", "Benjamini-Yekutieli", _benjamini_yekutieli,
+        f"the Benjamini-Yekutieli procedure (Benjamini and Yekutieli 2001), {_DISCOVERY}",
+    ),
+    Procedure("fdr", "Benjamini-Hochberg", _benjamini_hochberg, _BH),
+    Procedure("none", "", lambda p, size: p),
+)  # fmt: skip
+PROCEDURES = tuple(record.name for record in RECORDS)
+_BY_NAME = {record.name.lower(): record for record in RECORDS}
+
+
+def find_procedure(name: object) -> Procedure | None:
+    """Record of a procedure, by its name in any case."""
+    return _BY_NAME.get(name.lower()) if isinstance(name, str) else None
 
 
 def _running_minimum(values: np.ndarray) -> np.ndarray:
@@ -286,9 +320,8 @@ def _harmonic(size: int) -> float:
 
 def check_procedure(procedure: str, option: str = "procedure") -> str:
     """Procedure in R's spelling."""
-    spelled = {name.lower(): name for name in PROCEDURES}
-    name = spelled.get(procedure.lower()) if isinstance(procedure, str) else None
-    return name or check_choice(procedure, PROCEDURES, option)
+    known = find_procedure(procedure)
+    return known.name if known else check_choice(procedure, PROCEDURES, option)
 
 
 def _check_p_values(p: np.ndarray) -> np.ndarray:

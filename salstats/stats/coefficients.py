@@ -1,12 +1,53 @@
 """Correlation coefficients of two arrays, their tests, and their limits on Fisher's z scale."""
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from scipy import special, stats
 
-TESTS = ("spearman", "pearson", "kendall")
-RANK_TESTS = ("spearman", "kendall")
+
+@dataclass(frozen=True)
+class Record:
+    """A coefficient of correlation: whose it is, its letter, its test of no correlation.
+
+    Attributes
+    ----------
+    name : str
+        What `test=` takes.
+    person, symbol, test : str
+        In print.
+    ranks : bool
+        Whether it is of ranks.
+    """
+
+    name: str
+    person: str
+    symbol: str
+    test: str
+    ranks: bool = True
+
+    @property
+    def heading(self) -> str:
+        """Its name with its letter: "Pearson's r"."""
+        return f"{self.person}'s {self.symbol}"
+
+    @property
+    def label(self) -> str:
+        """Its name in words: "Pearson correlation"."""
+        return f"{self.person} correlation"
+
+
+#: Every coefficient by its name.
+RECORDS = {
+    record.name: record
+    for record in (
+        Record("spearman", "Spearman", "\N{GREEK SMALL LETTER RHO}", "t approximation"),
+        Record("pearson", "Pearson", "r", "t test", ranks=False),
+        Record("kendall", "Kendall", "\N{GREEK SMALL LETTER TAU}-b", "normal approximation"),
+    )
+}
+TESTS = tuple(RECORDS)
 #: Pairs below which a coefficient is not given: two points always lie on a line.
 FEWEST_PAIRS = 3
 
@@ -40,7 +81,7 @@ def coefficient(first: np.ndarray, second: np.ndarray, test: str) -> Coefficient
     """
     if len(first) < FEWEST_PAIRS or np.ptp(first) == 0 or np.ptp(second) == 0:
         return UNDEFINED
-    if test in RANK_TESTS:
+    if RECORDS[test].ranks:
         first, second = stats.rankdata(first), stats.rankdata(second)
         same = np.array_equal(first, second)
         if same or np.array_equal(first, len(second) + 1 - second):

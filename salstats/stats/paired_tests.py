@@ -1,6 +1,7 @@
 """Tests of paired scores: bootstrap, t, Wilcoxon, McNemar, sign flips."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,64 @@ from salstats.stats.inference import Estimates, bootstrap_p_values, check_binary
 from salstats.stats.monte_carlo import SIDES
 from salstats.stats.variances import analytic_variance, influence_weights
 
-TESTS = ("bootstrap", "t", "wilcoxon", "mcnemar", "signflip", "none")
+
+@dataclass(frozen=True)
+class PairedTest:
+    """A test of paired scores.
+
+    Attributes
+    ----------
+    name : str
+        What `test=` takes.
+    label : str
+        Its name in a table's note.
+    note : str
+        How a Methods section describes it; `{unit}` is what is resampled, `{replicates}` how many of these
+        or of flips there are.
+    drawn : bool
+        Whether its p-values come from replicates.
+    """
+
+    name: str
+    label: str
+    note: str
+    drawn: bool = False
+
+
+_FROM = "Two-sided P values were from"
+#: Every test by its name.
+RECORDS = {
+    record.name: record
+    for record in (
+        PairedTest(
+            "bootstrap", "paired bootstrap test",
+            "Two-sided P values of no difference were taken from the bootstrap replicates, as twice the "
+            "smaller of (1 + k)/(B + 1), at most 1, with k the number of replicates of the difference at or "
+            "below 0, or at or above 0, and B the number of defined replicates (Davison and Hinkley 1997); "
+            "with all {replicates} replicates defined the smallest possible was 2/(B + 1).",
+            drawn=True,
+        ),
+        PairedTest(
+            "t", "paired t test", f"{_FROM} paired t tests with standard errors clustered by {{unit}}."
+        ),
+        PairedTest(
+            "wilcoxon", "Wilcoxon signed-rank test",
+            f"{_FROM} Wilcoxon's signed-rank test of the mean difference of each {{unit}} (Wilcoxon 1945).",
+        ),
+        PairedTest(
+            "mcnemar", "exact McNemar test", f"{_FROM} McNemar's exact test (McNemar 1947)."
+        ),
+        PairedTest(
+            "signflip", "sign-flip permutation test",
+            f"{_FROM} a permutation test that flips the signs of all differences of a {{unit}} together, as "
+            "(1 + k)/(B + 1) with k the number of B = {replicates} random flips that lie at least as far "
+            "from 0 as the data.",
+            drawn=True,
+        ),
+        PairedTest("none", "no test", "No test was made."),
+    )
+}  # fmt: skip
+TESTS = tuple(RECORDS)
 
 
 class Tested(NamedTuple):

@@ -7,21 +7,15 @@ import pandas as pd
 
 from salstats.checks import SalstatsError
 from salstats.display.text.format import STYLES, count_text, joined, level_text
-from salstats.display.text.vocabulary import NO_INTERVAL, limits_name, procedure_name
+from salstats.display.text.vocabulary import NO_INTERVAL, limits_name
+from salstats.stats.adjust import find_procedure
 from salstats.stats.advice import beyond_range
 from salstats.stats.intervals import find_interval
+from salstats.stats.models.covariance import ERRORS
 from salstats.stats.models.families import FAMILIES, GAUSSIAN
 
 #: On an axis of logarithms a bar reaches at most this far from the estimates.
 _FARTHEST = 1000.0
-_ERRORS = {
-    "hc0": "robust (HC0)",
-    "hc1": "robust (HC1)",
-    "hc2": "robust (HC2)",
-    "hc3": "robust (HC3)",
-    "cluster": "cluster-robust (CR1)",
-    "cr2": "cluster-robust (CR2)",
-}
 #: Labels of methods that are no names.
 _COMMON_NOUNS = ("Human benchmark", "Saliency method", "Interobserver", "Occlusion")
 
@@ -90,7 +84,7 @@ def adjusted_note(frame: pd.DataFrame) -> str:
     names = [str(p) for p in distinct(frame, "procedure")]
     if names == ["none"]:
         return "P values not adjusted."
-    named = [procedure_name(p) or p for p in names]
+    named = [known.label if (known := find_procedure(p)) else p for p in names]
     how = ", ".join([*named, joined(tests, "or")] if tests else named)
     return f"P values adjusted ({how})." if how else "P values adjusted."
 
@@ -145,5 +139,5 @@ def effect_text(frame: pd.DataFrame, ratio: bool) -> str:
 
 def errors_note(frame: pd.DataFrame) -> str:
     """Sentence that says which standard errors are behind the intervals."""
-    kinds = [_ERRORS.get(str(k), str(k)) for k in distinct(frame, "errors")]
+    kinds = [ERRORS[k].brief if k in ERRORS else str(k) for k in distinct(frame, "errors")]
     return f"Standard errors: {joined(kinds, 'or')}." if kinds else ""

@@ -28,7 +28,7 @@ from salstats.display.plots.theme import (
 )
 from salstats.display.text.format import MISSING, count_range, fixed_text, p_used
 from salstats.display.text.labels import Labels
-from salstats.display.text.vocabulary import COEFFICIENTS
+from salstats.stats.coefficients import RECORDS as COEFFICIENTS
 
 #: Widest name beside the tiles, its lines, and the room around it.
 _NAME_MM, _NAME_LINES, _NAME_PAD_MM = 32.0, 2, 4.0

@@ -13,9 +13,10 @@ from salstats.display.plots.legends import method_labels
 from salstats.display.plots.text_fit import crossed, short_labels, wrapped
 from salstats.display.text.format import joined
 from salstats.display.text.labels import Labels
-from salstats.display.text.vocabulary import COEFFICIENTS, CONTRASTS, TERMS
+from salstats.display.text.vocabulary import CONTRASTS, TERMS
 from salstats.frames import ESTIMATE_COLUMNS, KEY_COLUMNS
 from salstats.metrics.registry import known_metric
+from salstats.stats.coefficients import RECORDS as COEFFICIENTS
 from salstats.study import HUMAN
 
 #: Columns behind which no grouping column stands.
@@ -23,7 +24,7 @@ _AFTER_GROUPS = ("reference", "formula", *ESTIMATE_COLUMNS)
 _NUMBERS = ("conf_low", "conf_high", "conf_level", "p_value", "p_adjusted", "n")
 #: Missing estimates that a caption names one by one.
 _NAMED = 3
-_TERMS = {term: known.name for term, known in COEFFICIENTS.items()} | {
+_TERMS = {term: known.label for term, known in COEFFICIENTS.items()} | {
     "auroc": TERMS["auroc"].name,
     "within_case_sd": TERMS["within_case_sd"].name,
 }

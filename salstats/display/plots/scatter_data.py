@@ -23,7 +23,7 @@ from salstats.display.plots.points import beside, beyond, even_share, is_few, is
 from salstats.display.plots.text_fit import crossed, short_labels
 from salstats.display.text.format import count_text, interval_text, joined
 from salstats.display.text.labels import Labels
-from salstats.display.text.vocabulary import COEFFICIENTS
+from salstats.stats.coefficients import RECORDS as COEFFICIENTS
 from salstats.stats.models.formulas import parse_formula
 from salstats.stats.wide import wide_table
 from salstats.study import HUMAN
@@ -183,7 +183,7 @@ def _symbol(term: str) -> str:
 
 def _coefficient(term: str) -> str:
     """Text such as "ρ: Spearman correlation"."""
-    return f"{_symbol(term)}: {COEFFICIENTS[term].name if term in COEFFICIENTS else term}"
+    return f"{_symbol(term)}: {COEFFICIENTS[term].label if term in COEFFICIENTS else term}"
 
 
 def _matched(frame: pd.DataFrame, drawn: Drawn, name: str, further: list[str]) -> pd.DataFrame:

@@ -12,27 +12,13 @@ from salstats.display.report.wording import (
     p_name,
     unit_words,
 )
-from salstats.display.text.format import MINUS, count_text, counted, joined, level_text
+from salstats.display.text.format import count_text, counted, joined, level_text
+from salstats.stats.adjust import RECORDS as PROCEDURES
 from salstats.stats.intervals import BOOTSTRAP, find_interval
+from salstats.stats.models.covariance import ERRORS
+from salstats.stats.paired_tests import RECORDS
 
 TIMES = "\u00d7"
-_FAMILYWISE, _DISCOVERY = "the family-wise error rate", "the false discovery rate"
-_POSITIVE = " for independent or positively dependent tests"
-#: Procedures: how they are cited, and what they control.
-_PROCEDURES = {
-    "Bonferroni": ("the Bonferroni procedure", _FAMILYWISE),
-    "Holm": ("Holm's procedure (Holm 1979)", _FAMILYWISE),
-    "Hochberg": ("Hochberg's procedure (Hochberg 1988)", _FAMILYWISE + _POSITIVE),
-    "Hommel": ("Hommel's procedure (Hommel 1988)", _FAMILYWISE + _POSITIVE),
-    "Benjamini-Hochberg": (
-        "the Benjamini-Hochberg procedure (Benjamini and Hochberg 1995)",
-        _DISCOVERY + _POSITIVE,
-    ),
-    "Benjamini-Yekutieli": (
-        "the Benjamini-Yekutieli procedure (Benjamini and Yekutieli 2001)",
-        _DISCOVERY,
-    ),
-}
 
 
 def interval_words(kind: str, nouns: Sequence[str], settings: Settings) -> str:
@@ -45,23 +31,8 @@ def interval_words(kind: str, nouns: Sequence[str], settings: Settings) -> str:
 
 def p_value_words(test: str, settings: Settings) -> str:
     """How the P values of comparisons were obtained."""
-    one = unit_words(settings.unit)[0]
-    above = count_text(settings.n_replicates + 1)
-    texts = {
-        "bootstrap": "Two-sided P values of no difference were taken from the bootstrap replicates, as twice "
-        "the smaller of (1 + k)/(B + 1), at most 1, with k the number of replicates of the difference at or "
-        "below 0, or at or above 0, and B the number of defined replicates (Davison and Hinkley 1997); with "
-        f"all replicates defined the smallest possible was 2/{above}.",
-        "t": f"Two-sided P values were from paired t tests with standard errors clustered by {one}.",
-        "wilcoxon": "Two-sided P values were from Wilcoxon's signed-rank test of the mean difference of each "
-        f"{one} (Wilcoxon 1945).",
-        "mcnemar": "Two-sided P values were from McNemar's exact test (McNemar 1947).",
-        "signflip": "Two-sided P values were from a permutation test that flips the signs of all differences "
-        f"of a {one} together, as (1 + k)/(B + 1) with k the number of B = "
-        f"{count_text(settings.n_replicates)} random flips that lie at least as far from 0 as the data.",
-        "none": "No test was made.",
-    }
-    return texts[test]
+    one, replicates = unit_words(settings.unit)[0], count_text(settings.n_replicates)
+    return RECORDS[test].note.format(unit=one, replicates=replicates)
 
 
 def adjustment(tables: Mapping[str, pd.DataFrame], settings: Settings, *, again: bool = False) -> str:
@@ -74,14 +45,15 @@ def adjustment(tables: Mapping[str, pd.DataFrame], settings: Settings, *, again:
     if not adjusted:
         plain = any("p_value" in t.columns and t["p_value"].notna().any() for t in tables.values())
         return f"P values of {joined(list(tables))} were not adjusted for multiple tests." if plain else ""
-    procedure, controlled = _PROCEDURES[frame_procedure(next(iter(adjusted.values())), settings)]
+    label = frame_procedure(next(iter(adjusted.values())), settings)
+    procedure = next(p.note for p in PROCEDURES if p.label == label)
     if all("n_tests" in t.columns and (t["n_tests"] == 1).all() for t in adjusted.values()):
         return f"With a single test, the P value of {joined(list(adjusted))} needed no adjustment."
     over = " and, as a family of their own, ".join(_family(noun, table) for noun, table in adjusted.items())
     if again:
         return f"P values were adjusted by the same procedure over {over}; confidence intervals were not."
     return (
-        f"P values were adjusted for multiple tests by {procedure}, which controls {controlled}, over "
+        f"P values were adjusted for multiple tests by {procedure}, over "
         f"{over}; confidence intervals were not adjusted."
     )
 
@@ -107,17 +79,5 @@ def taken_as_shown(frame: pd.DataFrame, settings: Settings) -> str:
 
 def errors_of_slopes(table: pd.DataFrame, settings: Settings) -> list[str]:
     """How the standard errors, P values and intervals of slopes were made."""
-    one, many = unit_words(settings.unit)
-    kinds = dict.fromkeys(table["errors"].astype("str"))
-    texts = {
-        "cluster": f"Standard errors were clustered by {one} (CR1, with the factor G/(G {MINUS} 1) {TIMES} "
-        f"(n {MINUS} 1)/(n {MINUS} k) for G {many}, n rows and k coefficients; Cameron and Miller 2015); P "
-        f"values and confidence intervals were from Student's t distribution with G {MINUS} 1 degrees of "
-        "freedom.",
-        "cr2": f"Standard errors were clustered by {one} with the CR2 correction for few clusters; P values "
-        "and confidence intervals were from Student's t distribution with Satterthwaite's degrees of freedom "
-        "(Pustejovsky and Tipton 2018).",
-        "classical": "Standard errors were those for independent errors of equal variance.",
-    }
-    consistent = "Standard errors were heteroscedasticity-consistent ({})."
-    return [texts.get(kind) or consistent.format(kind.upper()) for kind in kinds]
+    one = unit_words(settings.unit)[0]
+    return [ERRORS[kind].note.format(unit=one) for kind in dict.fromkeys(table["errors"].astype("str"))]

@@ -15,7 +15,7 @@ import salstats
 from salstats.checks import InputFileError
 from salstats.display.report.model import Settings
 from salstats.display.text.format import count_text, joined, level_text
-from salstats.display.text.vocabulary import procedure_name
+from salstats.stats.adjust import find_procedure
 
 #: Packages whose numbers or pictures a report holds, in the order they are listed.
 PACKAGES = ("numpy", "pandas", "scipy", "statsmodels", "plotnine", "great-tables", "matplotlib")
@@ -133,6 +133,7 @@ def provenance_rows(
         An input cannot be read.
     """
     rows = [*_input_rows(inputs, scores)]
+    procedure = find_procedure(settings.adjust)
     if only:
         rows.append(("Rows used", joined([f"{column} = {value}" for column, value in only.items()])))
     rows += [
@@ -144,7 +145,10 @@ def provenance_rows(
         ("Bootstrap replicates", count_text(settings.n_replicates)),
         ("Seed", str(settings.seed)),
         ("Test of contrasts", settings.test),
-        ("Adjustment for multiple tests", procedure_name(settings.adjust) or "none"),
+        (
+            "Adjustment for multiple tests",
+            procedure.label or "none" if procedure else settings.adjust,
+        ),
         ("Style of numbers", settings.style),
         ("Covariates", joined(settings.covariates) if settings.covariates else "none"),
     ]

@@ -10,8 +10,8 @@ import pandas as pd
 from salstats.display.report.model import Settings
 from salstats.display.text.format import STYLES, inline_text, joined, plural
 from salstats.display.text.labels import LAST, Labels
-from salstats.display.text.vocabulary import procedure_name
 from salstats.metrics.registry import known_metric
+from salstats.stats.adjust import find_procedure
 
 #: Units that have a word; other columns name clusters.
 _UNITS = ("patient", "case", "image", "study", "reader")
@@ -86,7 +86,8 @@ def frame_procedure(frame: pd.DataFrame, settings: Settings) -> str:
     if "p_adjusted" not in frame.columns or not frame["p_adjusted"].notna().any():
         return ""
     said = frame["procedure"].iloc[0] if "procedure" in frame.columns else settings.adjust
-    return procedure_name(str(said))
+    known = find_procedure(said)
+    return known.label if known else ""
 
 
 def is_adjusted(frame: pd.DataFrame, settings: Settings) -> bool:

@@ -15,7 +15,7 @@ from salstats.display.tables.marks import Stars, numbers, stars_of
 from salstats.display.tables.placement import grouping_columns, key_of, lay_out, ordered_groups, place, varies
 from salstats.display.text.format import MISSING
 from salstats.display.text.labels import Labels
-from salstats.display.text.vocabulary import COEFFICIENTS
+from salstats.stats.coefficients import RECORDS as COEFFICIENTS
 
 
 def table_correlation(

@@ -17,9 +17,8 @@ from salstats.checks import (
 )
 from salstats.display.tables.placement import grouping_columns, varies
 from salstats.display.text.format import count_range, counted, star_note, star_text
-from salstats.display.text.vocabulary import procedure_name
 from salstats.metrics.registry import direction
-from salstats.stats.adjust import INTERCEPT, check_procedure
+from salstats.stats.adjust import INTERCEPT, check_procedure, find_procedure
 
 
 def numbers(frame: pd.DataFrame, column: str, name: str = "estimates") -> np.ndarray:
@@ -208,7 +207,8 @@ def _procedure(frame: pd.DataFrame, adjust: str | None) -> str | None:
 def adjustment(frame: pd.DataFrame, adjust: str | None = None) -> str:
     """What p-values were adjusted by: "Holm, 24 tests"."""
     procedure = _procedure(frame, adjust)
-    name = [] if procedure is None else [procedure_name(procedure) or procedure]
+    known = find_procedure(procedure)
+    name = [] if procedure is None else [known.label or known.name if known else procedure]
     sizes = numbers(frame, "n_tests")
     sizes = sizes[~np.isnan(sizes)]
     if not len(sizes):

@@ -19,12 +19,13 @@ from salstats.display.text.format import (
     plural,
 )
 from salstats.display.text.labels import LAST, Labels
-from salstats.display.text.vocabulary import ABBREVIATIONS, NO_INTERVAL, PAIRED_TESTS, limits_name
+from salstats.display.text.vocabulary import ABBREVIATIONS, NO_INTERVAL, limits_name
 from salstats.metrics.registry import METRICS
 from salstats.stats.advice import beyond_range
 from salstats.stats.carried import SEVERAL, missing_scores
 from salstats.stats.design import AVERAGE, OVERALL
 from salstats.stats.intervals import find_interval
+from salstats.stats.paired_tests import RECORDS
 
 #: Stands where limits hold impossible values.
 BEYOND = "Limits beyond the range of what is estimated are impossible values: the interval does not fit."
@@ -185,9 +186,10 @@ def source_of_p(frame: pd.DataFrame) -> str:
     text = "P values: two-sided"
     if test is None:
         return f"{text}, against 0.5" if single(frame, "term") == "auroc" else text
-    text += f" {PAIRED_TESTS.get(str(test), str(test))}"
+    known = RECORDS.get(str(test))
+    text += f" {known.label if known else test}"
     replicates = single(frame, "n_replicates")
-    drawn = str(test) in ("bootstrap", "signflip") and replicates is not None
+    drawn = known is not None and known.drawn and replicates is not None
     return f"{text}, {count_text(float(str(replicates)))} replicates" if drawn else text
 
 

@@ -29,16 +29,12 @@ from salstats.display.text.format import MINUS, STYLES, joined
 from salstats.display.text.labels import LAST, Labels
 from salstats.display.text.terms import normalized_note, side_text, term_rows, with_reference_rows
 from salstats.stats.adjust import INTERCEPT
+from salstats.stats.models.covariance import ERRORS
 from salstats.stats.models.families import FAMILIES
 from salstats.stats.models.tidying import is_coefficient
 
 #: A group of rows, a term and a column of the table.
 Cell = tuple[tuple[str, ...], str, int]
-_ERRORS = {
-    "classical": "classical standard errors",
-    "cluster": "standard errors clustered by UNIT (CR1)",
-    "cr2": "standard errors clustered by UNIT (CR2)",
-}
 
 
 def table_regression(
@@ -281,10 +277,7 @@ def _model_note(whole: pd.DataFrame, models: Mapping[Place, Sequence[int]], adju
     text += adjusted_for
     errors = whole["errors"].dropna().unique() if "errors" in whole.columns else []
     unit = str(notes.single(whole, "unit") or "unit").replace("_", " ")
-    said = [
-        _ERRORS.get(e, f"heteroscedasticity-robust standard errors ({str(e).upper()})").replace("UNIT", unit)
-        for e in errors
-    ]
+    said = [ERRORS[e].label.format(unit=unit) if e in ERRORS else str(e) for e in errors]
     return f"{text}; {joined(said, 'or')}." if said else f"{text}."
 
 

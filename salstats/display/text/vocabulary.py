@@ -1,6 +1,6 @@
-"""What statistics are called in print: procedures, tests, correlations, abbreviations.
+"""What estimates and abbreviations are called in print.
 
-Intervals have their names in their records, see `salstats.stats.intervals`.
+Intervals, tests, coefficients and procedures have their names in their records in `salstats.stats`.
 """
 
 from collections.abc import Iterable
@@ -11,61 +11,6 @@ from salstats.metrics.registry import METRICS
 #: Estimates whose limits say where replicates lie and are no interval for a true value; see `rank_stability`.
 _OF_REPLICATES = {"rank"}
 NO_INTERVAL = "how far the ranking moves over replicates, no confidence interval for a true rank"
-#: Procedures for multiple tests, by their spelling in lower case.
-_PROCEDURES = {
-    "bonferroni": "Bonferroni",
-    "holm": "Holm",
-    "hochberg": "Hochberg",
-    "hommel": "Hommel",
-    "bh": "Benjamini-Hochberg",
-    "fdr": "Benjamini-Hochberg",
-    "by": "Benjamini-Yekutieli",
-}
-#: Tests of paired differences.
-PAIRED_TESTS = {
-    "bootstrap": "paired bootstrap test",
-    "t": "paired t test",
-    "wilcoxon": "Wilcoxon signed-rank test",
-    "mcnemar": "exact McNemar test",
-    "signflip": "sign-flip permutation test",
-}
-
-
-@dataclass(frozen=True)
-class Coefficient:
-    """What a coefficient of correlation is called.
-
-    Attributes
-    ----------
-    person : str
-        Whose it is.
-    symbol : str
-        Its letter.
-    test : str
-        The test of no correlation.
-    """
-
-    person: str
-    symbol: str
-    test: str
-
-    @property
-    def heading(self) -> str:
-        """Its name with its letter: "Pearson's r"."""
-        return f"{self.person}'s {self.symbol}"
-
-    @property
-    def name(self) -> str:
-        """Its name in words: "Pearson correlation"."""
-        return f"{self.person} correlation"
-
-
-# the escapes are rho and tau
-COEFFICIENTS = {
-    "spearman": Coefficient("Spearman", "\u03c1", "t approximation"),
-    "pearson": Coefficient("Pearson", "r", "t test"),
-    "kendall": Coefficient("Kendall", "\u03c4-b", "normal approximation"),
-}
 
 
 @dataclass(frozen=True)
@@ -128,8 +73,3 @@ ABBREVIATIONS = {
 def limits_name(terms: Iterable[object]) -> str:
     """What stands behind "95%" of limits: "CI", or "of replicates"."""
     return "of replicates" if {str(t) for t in terms} <= _OF_REPLICATES else "CI"
-
-
-def procedure_name(procedure: str) -> str:
-    """The name of a procedure for multiple tests in any case, nothing for none."""
-    return _PROCEDURES.get(procedure.lower(), "")

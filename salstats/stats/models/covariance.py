@@ -1,11 +1,67 @@
 """Covariance matrices of regression coefficients, on arrays."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-#: Of what `errors=` may be, those of rows that depend on each other; `cluster` is CR1.
-CLUSTERED = ("cluster", "cr2")
+
+@dataclass(frozen=True)
+class Errors:
+    """Standard errors of coefficients; in their texts `{unit}` is what the clusters are.
+
+    Attributes
+    ----------
+    name : str
+        What `errors=` takes.
+    brief : str
+        Its name in a figure's caption.
+    label : str
+        Its name in a table's note.
+    note : str
+        How a Methods section describes it.
+    clustered : bool
+        Whether rows may depend on each other.
+    """
+
+    name: str
+    brief: str
+    label: str
+    note: str
+    clustered: bool = False
+
+
+_KINDS = (
+    Errors(
+        "classical", "classical", "classical standard errors",
+        "Standard errors were those for independent errors of equal variance.",
+    ),
+    *(
+        Errors(
+            f"hc{i}", f"robust (HC{i})", f"heteroscedasticity-robust standard errors (HC{i})",
+            f"Standard errors were heteroscedasticity-consistent (HC{i}).",
+        )
+        for i in range(4)
+    ),
+    Errors(
+        "cluster", "cluster-robust (CR1)", "standard errors clustered by {unit} (CR1)",
+        "Standard errors were clustered by {unit} (CR1, with the factor G/(G \N{MINUS SIGN} 1) "
+        "\N{MULTIPLICATION SIGN} (n \N{MINUS SIGN} 1)/(n \N{MINUS SIGN} k) for G clusters, n rows and k "
+        "coefficients; Cameron and Miller 2015); P values and confidence intervals were from Student's t "
+        "distribution with G \N{MINUS SIGN} 1 degrees of freedom.",
+        clustered=True,
+    ),
+    Errors(
+        "cr2", "cluster-robust (CR2)", "standard errors clustered by {unit} (CR2)",
+        "Standard errors were clustered by {unit} with the CR2 correction for few clusters; P values and "
+        "confidence intervals were from Student's t distribution with Satterthwaite's degrees of freedom "
+        "(Pustejovsky and Tipton 2018).",
+        clustered=True,
+    ),
+)  # fmt: skip
+#: Every kind by its name.
+ERRORS = {kind.name: kind for kind in _KINDS}
+CLUSTERED = tuple(kind.name for kind in _KINDS if kind.clustered)
 #: What rows leave free of a direction (1 - leverage), below which they determine it by themselves.
 _SATURATED = 1e-10
 #: Clusters up to which the degrees of freedom come from the matrix written out, which cancels nothing.
