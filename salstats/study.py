@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from salstats.images.center_bias import Box
 from salstats.images.fixations import Fixations
 from salstats.images.masks import Rle
 
+T = TypeVar("T")
 #: The method whose predictions are people's.
 HUMAN = "human"
 #: Why a recording is left out.
@@ -132,12 +133,12 @@ class Truth:
     @classmethod
     def of(cls, mask: Rle, n_instances: int | None = None) -> "Truth":
         """Reference of a mask that is read already."""
-        return cls(partial(_same, mask), n_instances)
+        return cls(partial(held, mask), n_instances)
 
 
-def _same(mask: Rle) -> Rle:
-    """A truth that is read already."""
-    return mask
+def held(value: T) -> T:
+    """What is read already: the `read` of a record is `partial(held, value)`."""
+    return value
 
 
 @dataclass(frozen=True)

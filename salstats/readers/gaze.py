@@ -1,29 +1,30 @@
 """Read recordings of gaze in the format of the REFLACX release, and the maps to compare them with."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import count
 from pathlib import Path
+from typing import Any
+
+import pandas as pd
 
 from salstats.checks import InputFileError, check_count, quoted, warn
-from salstats.images.fixations import Fixations
 from salstats.readers.cells import PathLike
 from salstats.readers.gaze_files import (
     CHEST_BOX,
     FIXATIONS,
-    Reading,
     find_phases,
-    is_outside,
+    n_outside,
     read_box,
     read_fixations,
     read_looks,
     read_metadata,
     why_excluded,
 )
-from salstats.readers.gaze_maps import MIXINGS, MapPlaces, given_maps
+from salstats.readers.gaze_maps import MIXINGS, find_maps, map_sources
 from salstats.readers.series_names import Sources
-from salstats.study import DISCARDED, Case, Recording, Study, exclusions
+from salstats.study import DISCARDED, Case, Recording, Study, exclusions, held
 
 
 def read_gaze(
@@ -41,8 +42,7 @@ def read_gaze(
     r"""Read recordings of gaze in the format of the REFLACX release.
 
     Every file of fixations is read once, here: what is damaged is found before anything is scored, and what
-    cannot be used is counted. The study holds the fixations. Maps
-    are opened when they are scored.
+    cannot be used is counted. Maps are opened when they are scored.
 
     Parameters
     ----------
@@ -96,14 +96,11 @@ def read_gaze(
     Raises
     ------
     InputFileError
-        The metadata, a `fixations.csv` of a recording that is not discarded or a folder of maps is not
-        there; a file lacks a column, or holds an empty cell, text, NaN or infinity where a number is
-        wanted, a fixation that ends before it begins, a flag that is none, or a recording whose name is no
-        plain name of a folder; a recording or a fixation stands twice; one patient is written in two ways
-        (10000 and 10000.0); an image is too large; rows of one image differ in its size or patient;
-        no file of a folder is named after an image, or two are of one image.
+        A file or column is missing, or a cell is not what it should be (file, row and column are named); a
+        recording or fixation stands twice; rows disagree on an image or a patient (10000 and 10000.0); no
+        file of a folder is named after an image, or two are of one image.
     SalstatsError
-        An option cannot be, or says how to read what is not given.
+        An option cannot be, or two series have one name.
 
     Warns
     -----
@@ -162,24 +159,25 @@ def read_gaze(
     (array([[40., 30.]]), array([0.75]))
     """
     here = Path(folder)
-    places = MapPlaces(maps, masks, class_maps, lungs, clean_lungs, mixing, padded)
+    given = map_sources(maps, masks, class_maps, lungs, clean_lungs, mixing, bool(padded))
     wanted = None
     if phases is not None:
-        given = phases if isinstance(phases, Iterable) else [phases]
-        wanted = [check_count(phase, "phases=", 0) for phase in given]
-    readings = {phase: read_metadata(file) for phase, file in find_phases(here, wanted).items()}
-    if not any(readings.values()):
-        raise InputFileError(f"{here}: no recording in the metadata of phase {quoted(readings)}")
-    _check_readings([reading for rows in readings.values() for reading in rows])
-    cases, dicoms = _cases(here, readings)
+        asked = phases if isinstance(phases, Iterable) else [phases]
+        wanted = [check_count(phase, "phases=", 0) for phase in asked]
+    files = find_phases(here, wanted)
+    read = [read_metadata(file).assign(phase=phase) for phase, file in files.items()]
+    if not any(map(len, read)):
+        raise InputFileError(f"{here}: no recording in the metadata of phase {quoted(files)}")
+    rows = pd.concat([frame for frame in read if len(frame)], ignore_index=True)
+    _check_rows(rows)
+    cases = _cases(here, rows)
     if phases is None:
-        _say_unlisted(here, {r.recording for rows in readings.values() for r in rows})
-    held = given_maps(cases, dicoms, places)
+        _say_unlisted(here, set(rows["id"]))
+    found = find_maps(given, cases, dict(zip(rows["case"], rows["dicom_id"], strict=True)), padded)
     cases = [
-        replace(c, predictions=tuple(found[c.case] for found in held.values() if c.case in found))
-        for c in cases
+        replace(c, predictions=tuple(of[c.case] for of in found.values() if c.case in of)) for c in cases
     ]
-    study = Study(tuple(cases), (), tuple(held), str(folder))
+    study = Study(tuple(cases), (), tuple(found), str(folder))
     said = left_out(study)
     if said:
         warn(said)
@@ -212,127 +210,78 @@ def left_out(study: Study) -> str:
     return f"{study.source}: {'; '.join(parts)}" if parts else ""
 
 
-def _check_readings(readings: Sequence[Reading]) -> None:
-    """Raise where a recording stands twice, or rows of one image disagree on what it is."""
-    of_recording: dict[str, Reading] = {}
-    of_dicom: dict[str, Reading] = {}
-    of_image: dict[tuple[Path, str], Reading] = {}
-    of_patient: dict[str, Reading] = {}
-    for reading in readings:
-        first = of_recording.setdefault(reading.recording, reading)
-        if first is not reading:
+def _check_rows(rows: pd.DataFrame) -> None:
+    """Raise where a recording stands twice, or rows of one image or patient disagree on what it is."""
+    twice = rows[rows["id"].duplicated()]
+    if len(twice):
+        raise InputFileError(f"{twice['place'].iloc[0]}: recording {twice['id'].iloc[0]!r} stands twice")
+    # 10000.0 is 10000 in a column that once had a gap; as two patients they would be resampled apart
+    keys = rows.assign(subject=rows["subject_id"].str.removesuffix(".0"))
+    for same, column in (
+        (["dicom_id"], "shape"),
+        (["dicom_id"], "subject_id"),
+        (["subject"], "subject_id"),
+        (["phase", "image"], "dicom_id"),
+        (["phase", "dicom_id"], "image"),
+    ):
+        first = keys.groupby(same)[[column, "place"]].transform("first")
+        odd = keys[column] != first[column]
+        if odd.any():
+            here, there = keys[odd].iloc[0], first[odd].iloc[0]
             raise InputFileError(
-                f"{reading.file}, row {reading.row}: recording {reading.recording!r} stands in row "
-                f"{first.row} of {first.file.name} already"
-            )
-        same = of_dicom.setdefault(reading.dicom, reading)
-        for column, here, there in (
-            ("image_size_y, image_size_x", reading.shape, same.shape),
-            ("subject_id", reading.patient, same.patient),
-        ):
-            if here != there:
-                raise InputFileError(
-                    f"{reading.file}, row {reading.row}, column {column}: {here} where row {same.row} of "
-                    f"{same.file.name} has {there} for the same image ({reading.dicom})"
-                )
-        # 10000.0 is 10000 in a column that once had a gap; as two patients they would be resampled apart
-        alike = of_patient.setdefault(reading.patient.removesuffix(".0"), reading)
-        if alike.patient != reading.patient:
-            raise InputFileError(
-                f"{reading.file}, row {reading.row}, column subject_id: {reading.patient!r} where row "
-                f"{alike.row} of {alike.file.name} has {alike.patient!r}; write one patient alike"
-            )
-        path = of_image.setdefault((reading.file, reading.image), reading)
-        if path.dicom != reading.dicom:
-            raise InputFileError(
-                f"{reading.file}, row {reading.row}, column dicom_id: {reading.dicom!r} where row {path.row} "
-                f"has {path.dicom!r} for the same path ({reading.image})"
-            )
-        if same.file == reading.file and same.image != reading.image:
-            raise InputFileError(
-                f"{reading.file}, row {reading.row}, column image: {reading.image!r} where row {same.row} "
-                f"has {same.image!r} for the same dicom_id ({reading.dicom})"
+                f"{here['place']}: {column} {here[column]} where {there['place']} has {there[column]} for "
+                f"the same {same[-1]} ({here[same[-1]]})"
             )
 
 
-def _cases(folder: Path, readings: dict[int, list[Reading]]) -> tuple[list[Case], dict[str, str]]:
-    """The cases without maps, and the image of each."""
-    n_phases: dict[str, int] = defaultdict(int)
-    for rows in readings.values():
-        for dicom in {r.dicom for r in rows}:
-            n_phases[dicom] += 1
-    cases, dicoms = [], {}
-    for phase, rows in readings.items():
-        by_image: dict[str, list[Reading]] = defaultdict(list)
-        for reading in rows:
-            by_image[reading.image].append(reading)
-        trial = 0
-        for image in sorted(by_image):
-            own = by_image[image]
-            kept = any(not r.discarded for r in own)
-            first = own[0]
-            name = first.dicom if n_phases[first.dicom] == 1 else f"{first.dicom}_phase{phase}"
-            if name in dicoms:
-                raise InputFileError(
-                    f"{first.file}, row {first.row}: image {first.dicom!r} of several phases would be called "
-                    f"{name!r}, which is another image's name; read one phase at a time (phases=)"
-                )
-            dicoms[name] = first.dicom
-            looks = tuple(_recording(folder, r, i) for r, i in zip(own, _numbered(own), strict=True))
+def _cases(folder: Path, rows: pd.DataFrame) -> list[Case]:
+    """The cases without maps, in the order of phases and image paths; `rows` gets the name of each."""
+    phases = rows.groupby("dicom_id")["phase"].transform("nunique")
+    rows["case"] = rows["dicom_id"].mask(
+        phases > 1, rows["dicom_id"] + "_phase" + rows["phase"].astype("str")
+    )
+    cases = []
+    for phase, of_phase in rows.groupby("phase"):
+        trials = count()
+        for _, own in of_phase.groupby("image"):
+            readers = count()
+            first = own.iloc[0]
             cases.append(
                 Case(
-                    name, first.shape, patient=first.patient, recordings=looks, phase=phase,
-                    trial=trial if kept else None,
+                    first["case"],
+                    first["shape"],
+                    patient=first["subject_id"],
+                    recordings=tuple(
+                        _recording(folder, row, None if row.discarded else str(next(readers)))
+                        for row in own.itertuples()
+                    ),
+                    phase=int(str(phase)),
+                    trial=None if own["discarded"].all() else next(trials),
                 )
-            )  # fmt: skip
-            trial += kept
-    return cases, dicoms
+            )
+    return cases
 
 
-def _numbered(readings: Sequence[Reading]) -> list[str | None]:
-    """The number of each recording of an image among those that are not discarded."""
-    numbers: list[str | None] = []
-    for reading in readings:
-        n_before = sum(number is not None for number in numbers)
-        numbers.append(None if reading.discarded else str(n_before))
-    return numbers
-
-
-def _recording(folder: Path, reading: Reading, reader: str | None) -> Recording:
-    """A recording, its fixations checked and counted."""
-    place = folder / reading.recording
+def _recording(folder: Path, row: Any, reader: str | None) -> Recording:
+    """A recording of a row of the metadata, its fixations read, checked and counted."""
+    place = folder / row.id
     file = place / FIXATIONS
-    known = Recording(
-        reading.recording,
-        reader,
-        # absolute: a process that works on it later may be in another folder
-        partial(read_fixations, file.absolute()),
-        str(file),
-        labels=reading.labels,
-    )
-    if reading.discarded:
+    # absolute: a process that works on it later may be in another folder
+    known = Recording(row.id, reader, partial(read_fixations, file.absolute()), str(file), labels=row.labels)
+    if row.discarded:
         return replace(known, excluded=DISCARDED)
-    try:
-        there = file.is_file()
-    except OSError as error:
-        raise InputFileError(f"{file}: cannot be read ({error.strerror or error})") from error
-    if not there:
-        raise InputFileError(
-            f"{file}: no such file; recording {reading.recording!r} (row {reading.row} of "
-            f"{reading.file.name}) needs it"
-        )
-    looks = read_looks(file)
-    box, no_box = read_box(place / CHEST_BOX, reading.shape)
+    fixations, n_overlapping = read_looks(file)
+    box, no_box = read_box(place / CHEST_BOX, row.shape)
     return replace(
         known,
         # small beside any map: held, so that no file is read twice
-        read=partial(Fixations, *looks[:-1]),
-        excluded=why_excluded(looks, reading.shape),
+        read=partial(held, fixations),
+        excluded=why_excluded(fixations, row.shape),
         box=box,
         box_excluded=no_box,
-        n_fixations=len(looks.points),
-        n_outside=int(is_outside(looks.points, reading.shape).sum()),
-        n_zero=int((looks.duration == 0).sum()),
-        n_overlapping=looks.n_overlapping,
-        duration=float(looks.duration.sum()),
+        n_fixations=len(fixations),
+        n_outside=n_outside(fixations.points, row.shape),
+        n_zero=int((fixations.duration == 0).sum()),
+        n_overlapping=n_overlapping,
+        duration=float(fixations.duration.sum()),
     )

@@ -1,23 +1,16 @@
 """The maps that are compared with gaze: which file is of which image, and how it becomes a map."""
 
 import re
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
-from salstats.checks import (
-    PIXEL,
-    InputFileError,
-    SalstatsError,
-    check_choice,
-    check_size,
-    quoted,
-    warn,
-)
+from salstats.checks import InputFileError, SalstatsError, check_choice, check_size, quoted, warn
 from salstats.files.inputs import opened
 from salstats.images.hulls import convex_hull, from_padded_square, inner_regions
 from salstats.images.map_steps import may_cover, resize_in_range
@@ -40,134 +33,75 @@ _PHASE, _IN_PHASE = re.compile(r"phase_(\d+)(?:_.*)?"), re.compile(r"(\d+)(or|_\
 _NO_FINDING, _NOT_LETTERS = "nofinding", re.compile("[^a-z]")
 
 
-@dataclass(frozen=True)
-class MapPlaces:
-    """Where the maps of a study of gaze lie and how they become maps; see `read_gaze` for each."""
+class MapSource(NamedTuple):
+    """Where the maps of a series lie, and what makes one of a file and the shape of its image."""
 
-    maps: Sources | None
-    masks: Sources | None
-    class_maps: Sources | None
-    lungs: PathLike | None
-    clean_lungs: bool
-    mixing: str | Sequence[str]
-    padded: bool | None
+    folder: PathLike
+    suffixes: Sequence[str]
+    read: Callable[[Path, tuple[int, int]], np.ndarray]
 
-    def __post_init__(self) -> None:
-        for rule in self.rules:
-            check_choice(rule, MIXINGS, "mixing")
-        if not self.rules:
-            raise InputFileError(f"mixing= names no rule; choose of {', '.join(MIXINGS)}")
-        if self.class_maps is None and self.rules != MIXINGS:
-            raise SalstatsError("mixing= says how class_maps= are mixed; none are given")
-        if self.padded and self.maps is None and self.class_maps is None:
-            raise SalstatsError("padded= says how maps= and class_maps= lie; neither is given")
-        if not self.clean_lungs and self.lungs is None:
-            raise SalstatsError(
-                "clean_lungs=False (--no-clean-lungs) says what is done to what lungs= names; it is not given"
+
+def map_sources(
+    maps: Sources | None,
+    masks: Sources | None,
+    class_maps: Sources | None,
+    lungs: PathLike | None,
+    clean_lungs: bool,
+    mixing: str | Sequence[str],
+    padded: bool,
+) -> dict[Series, MapSource]:
+    """The series of a study of gaze by their options; see `read_gaze` for each."""
+    rules = dict.fromkeys([mixing] if isinstance(mixing, str) else mixing)
+    for rule in rules:
+        check_choice(rule, MIXINGS, "mixing")
+    hull = None if lungs is None else {CONVEX: lungs}
+    given = [
+        *_given(maps, "maps", MAP_SUFFIXES, partial(_read_saliency, padded=padded)),
+        *(
+            (
+                replace(series, mixing=rule),
+                place._replace(read=partial(_read_mixed, rule=rule, padded=padded)),
             )
+            for series, place in _given(class_maps, "class_maps", (".npz",), _read_mixed)
+            for rule in rules
+        ),
+        *_given(masks, "masks", MASK_SUFFIXES, _read_marks),
+        *_given(hull, "lungs", MASK_SUFFIXES, partial(_read_hull, clean=clean_lungs)),
+    ]
+    names = [(series.name, series.model, series.seed) for series, _ in given]
+    for name in names:
+        if names.count(name) > 1:
+            raise SalstatsError(f"{name[0]!r} is what another series is called; name the maps otherwise")
+    return dict(given)
 
-    @property
-    def rules(self) -> tuple[str, ...]:
-        """The rules of mixing, each once."""
-        return tuple(dict.fromkeys((self.mixing,) if isinstance(self.mixing, str) else self.mixing))
+
+def _given(
+    places: Sources | None, option: str, suffixes: Sequence[str], read: Callable[..., np.ndarray]
+) -> Iterable[tuple[Series, MapSource]]:
+    """The series that an option names."""
+    named = sources(places, METHOD, option)
+    if any(series.method == INTEROBSERVER for series in named):
+        raise SalstatsError(
+            f"{option}= names {INTEROBSERVER!r}, which is what the reader left out is called; rename it"
+        )
+    return [(series, MapSource(folder, suffixes, read)) for series, folder in named.items()]
 
 
-def given_maps(
-    cases: Sequence[Case], dicoms: Mapping[str, str], places: MapPlaces
+def find_maps(
+    given: Mapping[Series, MapSource], cases: Sequence[Case], dicoms: Mapping[str, str], padded: bool | None
 ) -> dict[Series, dict[str, Prediction]]:
-    """The maps of each series by case."""
+    """The maps of each series by case; `dicoms` is the image of each case."""
     found: dict[Series, dict[str, Prediction]] = {}
     shapes = {case.case: shape_of(case) for case in cases}
-
-    def add(series: Series, option: str, made: dict[str, Prediction]) -> None:
-        names = {(s.name, s.model, s.seed) for s in found}
-        if (series.name, series.model, series.seed) in names:
-            raise SalstatsError(f"{option}= names {str(series)!r}, which is another series' name already")
-        found[series] = made
-
-    def files_of(series: Series, folder: PathLike, suffixes: Sequence[str]) -> dict[str, Path]:
-        return _files_of(Path(folder), suffixes, series.method, cases, dicoms)
-
-    for series, folder in _sources(places.maps, "maps").items():
-        files = files_of(series, folder, MAP_SUFFIXES)
-        add(series, "maps", _made(series, files, shapes, partial(_read_saliency, padded=bool(places.padded))))
-    for series, folder in _sources(places.class_maps, "class_maps").items():
-        files = files_of(series, folder, (".npz",))
-        for rule in places.rules:
-            mixed = replace(series, mixing=rule)
-            read = partial(_read_mixed, rule=rule, padded=bool(places.padded))
-            add(mixed, "class_maps", _made(mixed, files, shapes, read))
-    _say_stretched(found, cases, places.padded)
-    for series, folder in _sources(places.masks, "masks").items():
-        add(series, "masks", _made(series, files_of(series, folder, MASK_SUFFIXES), shapes, _read_marks))
-    if places.lungs is not None:
-        hull = Series(CONVEX)
-        read = partial(_read_hull, clean=places.clean_lungs)
-        add(hull, "lungs", _made(hull, files_of(hull, places.lungs, MASK_SUFFIXES), shapes, read))
+    for series, (folder, suffixes, read) in given.items():
+        files = _files_of(Path(folder), suffixes, series.method, cases, dicoms)
+        found[series] = {
+            # absolute: a process that works on it later may be in another folder
+            case: Prediction("", series, partial(_content, read, file.absolute(), shapes[case]), str(file))
+            for case, file in files.items()
+        }
+    _say_stretched(found, shapes, padded)
     return found
-
-
-def _say_stretched(
-    found: Mapping[Series, Mapping[str, Prediction]], cases: Sequence[Case], padded: bool | None
-) -> None:
-    """Warn of methods whose maps will be stretched out of proportion, by the first map of each.
-
-    Square maps only where nobody said how they lie. A map that cannot be read is said where it is scored.
-    """
-    oblong_first = sorted(cases, key=lambda case: len(set(shape_of(case))) == 1)
-    square, other = {}, {}
-    for series, given in found.items():
-        case = next(case for case in oblong_first if case.case in given)
-        with suppress(InputFileError):
-            shape = shape_of(case)
-            height, width = np.shape(np.asarray(given[case.case].read().saliency))
-            sizes = f"{height} x {width} to {shape[0]} x {shape[1]}"
-            if height != width and not may_cover((height, width), shape):
-                other[series.name] = sizes
-            elif height == width and shape[0] != shape[1] and padded is None:
-                square[series.name] = sizes
-    for stretched, what, advice in (
-        (
-            square,
-            "square maps are stretched to oblong images",
-            "padded=True (--padded) is right where they are of the image padded to a square, padded=False "
-            "(--no-padded) says that the image was stretched",
-        ),
-        (
-            other,
-            "maps that are neither square nor of their image's proportions are stretched to it",
-            "make them of the whole image",
-        ),
-    ):
-        if stretched:
-            warn(f"{', '.join(stretched)}: {what} ({next(iter(stretched.values()))}); {advice}")
-
-
-def _sources(given: Sources | None, option: str) -> dict[Series, PathLike]:
-    """The folders of an option by series."""
-    found = {}
-    for named, folder in sources(given, METHOD, option).items():
-        if named.method == INTEROBSERVER:
-            raise SalstatsError(
-                f"{option}={str(named)!r}: {INTEROBSERVER!r} is what the reader left out is called; name it "
-                "otherwise"
-            )
-        found[Series(named.method, named.model, named.seed)] = folder
-    return found
-
-
-def _made(
-    series: Series,
-    files: Mapping[str, Path],
-    shapes: Mapping[str, tuple[int, int]],
-    read: Callable[[Path, tuple[int, int]], np.ndarray],
-) -> dict[str, Prediction]:
-    """The maps of one series by case."""
-    # absolute: a process that works on it later may be in another folder
-    return {
-        case: Prediction("", series, partial(_content, read, file.absolute(), shapes[case]), str(file))
-        for case, file in files.items()
-    }
 
 
 def _content(
@@ -175,6 +109,43 @@ def _content(
 ) -> Content:
     """The map of a file, brought to an image of some shape as the series has it."""
     return Content(saliency=read(file, shape))
+
+
+def _say_stretched(
+    found: Mapping[Series, Mapping[str, Prediction]],
+    shapes: Mapping[str, tuple[int, int]],
+    padded: bool | None,
+) -> None:
+    """Warn of methods whose maps will be stretched out of proportion, by the first map of each.
+
+    Square maps only where nobody said how they lie. A map that cannot be read is said where it is scored.
+    """
+    square, other = {}, {}
+    oblong_first = sorted(shapes, key=lambda case: len(set(shapes[case])) == 1)
+    for series, by_case in found.items():
+        case = next(case for case in oblong_first if case in by_case)
+        image = shapes[case]
+        with suppress(InputFileError):
+            height, width = np.shape(np.asarray(by_case[case].read().saliency))
+            sizes = f"{height} x {width} to {image[0]} x {image[1]}"
+            if height != width and not may_cover((height, width), image):
+                other[series.name] = sizes
+            elif height == width and image[0] != image[1] and padded is None:
+                square[series.name] = sizes
+    for stretched, what in (
+        (
+            square,
+            "square maps are stretched to oblong images ({}); padded=True (--padded) is right where they are "
+            "of the image padded to a square, padded=False (--no-padded) says that the image was stretched",
+        ),
+        (
+            other,
+            "maps that are neither square nor of their image's proportions are stretched to it ({}); make "
+            "them of the whole image",
+        ),
+    ):
+        if stretched:
+            warn(f"{', '.join(stretched)}: {what.format(next(iter(stretched.values())))}")
 
 
 def _name_in_study(file: Path, cases: Container[str]) -> str | None:
@@ -200,36 +171,36 @@ def _files_of(
     """
     known = {*dicoms, *dicoms.values()}
     files = find_case_files(folder, suffixes, partial(_name_in_study, cases=known))
-    places = {file: place for name, file in files.items() if (place := _TRIAL.fullmatch(name)) is not None}
-    whose = method if any(place[3] == method for place in places.values()) else None
-    by_trial: dict[tuple[int, int], Path] = {}
-    for file, place in places.items():
-        if place[3] == whose:
-            key = int(place[1]), int(place[2])
-            if key in by_trial:
-                raise InputFileError(f"{by_trial[key]} and {file} are of one image; remove one")
-            by_trial[key] = file
+    trials = {name: place for name in files if (place := _TRIAL.fullmatch(name)) is not None}
+    whose = method if any(place[3] == method for place in trials.values()) else None
+    others = {name for name, place in trials.items() if place[3] != whose}
+    #: What a file may be called -> the files that are.
+    called: dict[object, list[Path]] = {}
+    for name, file in files.items():
+        if name not in others:
+            called.setdefault(name, []).append(file)
+            if name in trials:
+                called.setdefault((int(trials[name][1]), int(trials[name][2])), []).append(file)
     found: dict[str, Path] = {}
     for case in cases:
-        named = [files[name] for name in dict.fromkeys((case.case, dicoms[case.case])) if name in files]
-        if case.trial is not None and (case.phase, case.trial) in by_trial:
-            named.append(by_trial[case.phase, case.trial])
-        if len(named) > 1:
-            raise InputFileError(f"{named[0]} and {named[1]} are both of case {case.case!r}; remove one")
-        if named:
-            found[case.case] = named[0]
-    others = {file for file, place in places.items() if place[3] != whose}
-    lost = sorted(set(files.values()) - set(found.values()) - (others if found else set()))
+        names = dict.fromkeys((case.case, dicoms[case.case], (case.phase, case.trial)))
+        own = [file for name in names for file in called.get(name, ())]
+        if len(own) > 1:
+            raise InputFileError(f"{own[0]} and {own[1]} are both of case {case.case!r}; remove one")
+        if own:
+            found[case.case] = own[0]
+    lost = [file for name, file in files.items() if file not in found.values() and name not in others]
     if not found:
+        first, named = min(files.values()), cases[0]
         raise InputFileError(
             f"{folder}: none of its {len(files)} files is named after an image of the study (first: "
-            f"{lost[0].name}); name them {cases[0].case}{lost[0].suffix}, or by phase and trial as in "
-            f"p{cases[0].phase}_t{cases[0].trial or 0}{lost[0].suffix}"
+            f"{first.name}); name them {named.case}{first.suffix}, or by phase and trial as in "
+            f"p{named.phase}_t{named.trial or 0}{first.suffix}"
         )
     if lost:
         warn(
             f"{folder}: {len(lost)} of {len(files)} files {'is' if len(lost) == 1 else 'are'} of no image of "
-            f"the study (first: {lost[0].name})"
+            f"the study (first: {min(lost).name})"
         )
     return found
 
@@ -239,20 +210,15 @@ def _read_saliency(file: Path, shape: tuple[int, int], *, padded: bool) -> np.nd
     return _unpadded(read_map(file), shape) if padded else read_map(file)
 
 
-def _read_marks(file: Path, shape: tuple[int, int]) -> np.ndarray:
-    """A mask as a map of 0 and 1."""
+def _read_marks(file: Path, shape: tuple[int, int], *, square: bool = False) -> np.ndarray:
+    """A mask as a map of 0 and 1; of the image's size, as stretching would move its edges, or a square."""
     mask = read_mask(file)
-    _check_size(file, mask, shape)
-    return mask.astype(np.float64)
-
-
-def _check_size(file: Path, mask: np.ndarray, shape: tuple[int, int]) -> None:
-    """Raise where a mask has not the image's size: stretching would move its edges."""
-    if mask.shape != shape:
+    if mask.shape != shape and not (square and mask.shape[0] == mask.shape[1]):
         raise InputFileError(
             f"{file}: the mask is {mask.shape[0]} x {mask.shape[1]} (height x width), its image "
             f"{shape[0]} x {shape[1]}"
         )
+    return mask.astype(np.float64)
 
 
 def _read_hull(file: Path, shape: tuple[int, int], *, clean: bool) -> np.ndarray:
@@ -261,9 +227,7 @@ def _read_hull(file: Path, shape: tuple[int, int], *, clean: bool) -> np.ndarray
     A square mask of another size than the image lies on the image padded to a square, as networks that
     segment lungs have it; its hull is taken there, and then brought to the image.
     """
-    mask = read_mask(file)
-    if mask.shape != shape and mask.shape[0] != mask.shape[1]:
-        _check_size(file, mask, shape)
+    mask = _read_marks(file, shape, square=True) > 0
     hull = convex_hull(inner_regions(mask) if clean else mask)
     return (hull if hull.shape == shape else from_padded_square(hull, shape)).astype(np.float64)
 
@@ -278,21 +242,10 @@ def _unpadded(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
 
 
 def _read_mixed(file: Path, shape: tuple[int, int], *, rule: str, padded: bool) -> np.ndarray:
-    """One map of those of several classes."""
-    maps, probs, no_finding = _read_classes(file)
-    if not is_finite(maps):
-        return np.full(maps.shape[1:], np.nan)
-    try:
-        mixed = mix_classes(maps, probs, rule=rule, no_finding=no_finding)
-    except SalstatsError as error:
-        raise InputFileError(f"{file}: {error}") from error
-    return _unpadded(mixed, shape) if padded else mixed
+    """One map of those of several classes in an .npz.
 
-
-def _read_classes(file: Path) -> tuple[np.ndarray, np.ndarray, int | None]:
-    """Maps (C, m, n) and probabilities (C,) of an .npz, and which class is that of no finding.
-
-    That is the one called so, None where there are names without it, and the first where there are none.
+    The class of no finding is the one called so, none where there are names without it, and the first where
+    there are none.
     """
     # opened here, since NumPy leaves a damaged file open
     with opened(file) as stream:
@@ -307,28 +260,20 @@ def _read_classes(file: Path) -> tuple[np.ndarray, np.ndarray, int | None]:
         except Exception as error:
             said = " ".join(str(error).split())[:200]
             raise InputFileError(f"{file}: not an .npz of arrays, or damaged ({said})") from error
-    for name in ("maps", "probs"):
-        if name not in held:
-            raise InputFileError(f"{file}: has no array {name!r} (arrays: {quoted(held) or 'none'})")
-        if not isinstance(held[name], np.ndarray) or held[name].dtype.kind not in "biuf":
-            raise InputFileError(f"{file}: {name!r} is no array of numbers")
-    check_size(held["maps"].size * PIXEL, f"{file}: its maps of shape {held['maps'].shape}")
-    maps, probs = held["maps"].astype(np.float64), held["probs"].astype(np.float64)
-    if maps.ndim != 3 or not maps.size or probs.shape != maps.shape[:1]:
+    if "maps" not in held or "probs" not in held:
         raise InputFileError(
-            f"{file}: 'maps' has shape {maps.shape} and 'probs' {probs.shape}; wanted are (classes, height, "
-            "width) and (classes,)"
+            f"{file}: needs the arrays 'maps' and 'probs' (arrays: {quoted(held) or 'none'})"
         )
-    if not ((probs >= 0) & (probs <= 1)).all():
-        raise InputFileError(f"{file}: 'probs' must lie between 0 and 1")
-    if "classes" not in held:
-        return maps, probs, 0
-    names = [
-        n.decode(errors="replace") if isinstance(n, bytes) else str(n) for n in np.ravel(held["classes"])
-    ]
-    if len(names) != len(probs):
-        raise InputFileError(f"{file}: {len(names)} 'classes' for {len(probs)} maps")
-    none = [i for i, name in enumerate(names) if _NOT_LETTERS.sub("", name.lower()) == _NO_FINDING]
-    if len(none) > 1:
-        raise InputFileError(f"{file}: 'classes' names {names[none[1]]!r} twice, at {none[0]} and {none[1]}")
-    return maps, probs, none[0] if none else None
+    none: list[int] = [0]
+    if "classes" in held:
+        names = [n.decode("latin-1") if isinstance(n, bytes) else str(n) for n in held["classes"].ravel()]
+        none = [i for i, n in enumerate(names) if _NOT_LETTERS.sub("", n.lower()) == _NO_FINDING]
+        if len(names) != len(held["probs"]) or len(none) > 1:
+            raise InputFileError(f"{file}: 'classes' must name each of {len(held['probs'])} maps once")
+    if held["maps"].dtype.kind == "f" and not np.isfinite(held["maps"]).all():
+        return np.full(held["maps"].shape[1:], np.nan)
+    try:
+        mixed = mix_classes(held["maps"], held["probs"], rule=rule, no_finding=none[0] if none else None)
+    except SalstatsError as error:
+        raise InputFileError(f"{file}: {error}") from error
+    return _unpadded(mixed, shape) if padded else mixed
