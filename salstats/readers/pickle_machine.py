@@ -1,14 +1,19 @@
-"""Run a pickle over an allow-list: containers, text, numbers, and what the caller's functions rebuild.
+"""Run a pickle over an allow-list: containers, text, numbers, arrays, and what a caller's functions rebuild.
 
 A pickle is a program. Here it may push values, collect them in containers, and call functions of a given
 table, ours and not the ones it names. Every other name is refused before anything is called.
 """
 
 import io
+import math
+import pickle
 import pickletools
+import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
+
+import numpy as np
 
 from salstats.checks import INSTRUCTION, InputFileError, limit, too_large
 
@@ -21,37 +26,22 @@ class DamagedPickleError(ValueError):
     """A pickle that is cut short, is none, or contradicts itself; its file is named further up."""
 
 
-class Pending:
-    """An object between its making and the state that follows it in the pickle."""
-
-    def __init__(self, build: Callable[[Any], Any], value: Any = None) -> None:
-        self.build = build
-        self.value = value
-
-
 #: What a name stands for: a function, or a token such as a storage's element type that nobody may call.
 Table = Mapping[tuple[str, str], Any]
 
-#: Protocol 5 is the latest there is.
-_LATEST = 5
+#: Instructions that data need, by the names of `pickletools`.
+_NAMES = (
+    "PROTO", "FRAME", "STOP", "MARK", "POP", "POP_MARK", "DUP", "PUT", "BINPUT", "LONG_BINPUT", "MEMOIZE",
+    "GET", "BINGET", "LONG_BINGET", "NONE", "NEWTRUE", "NEWFALSE", "INT", "BININT", "BININT1", "BININT2",
+    "LONG", "LONG1", "LONG4", "FLOAT", "BINFLOAT", "STRING", "BINSTRING", "SHORT_BINSTRING", "UNICODE",
+    "SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8", "BINBYTES", "SHORT_BINBYTES", "BINBYTES8", "BYTEARRAY8",
+    "EMPTY_LIST", "EMPTY_TUPLE", "EMPTY_DICT", "EMPTY_SET", "TUPLE", "TUPLE1", "TUPLE2", "TUPLE3", "LIST",
+    "DICT", "FROZENSET", "APPEND", "APPENDS", "ADDITEMS", "SETITEM", "SETITEMS", "GLOBAL", "STACK_GLOBAL",
+    "REDUCE", "BUILD", "PERSID", "BINPERSID",
+)  # fmt: skip
+_CODES = {each.name: ord(each.code) for each in pickletools.opcodes}
 #: Copies that calls may make of a pickle's content, in bytes: ten times its size and some.
 _COPIES, _SOME = 10, 1 << 22
-_MARK = object()
-_CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
-_VALUES = frozenset(
-    (
-        *("INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4", "FLOAT", "BINFLOAT"),
-        *("STRING", "BINSTRING", "SHORT_BINSTRING", "UNICODE", "SHORT_BINUNICODE", "BINUNICODE"),
-        *("BINUNICODE8", "BINBYTES", "SHORT_BINBYTES", "BINBYTES8", "BYTEARRAY8"),
-    )
-)
-_EMPTY: dict[str, Callable[[], Any]] = {
-    "EMPTY_LIST": list,
-    "EMPTY_TUPLE": tuple,
-    "EMPTY_DICT": dict,
-    "EMPTY_SET": set,
-}
-_TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
 _KEYS = str | bytes | int | float | None
 #: Whole numbers below this have hashes of their own; beyond, any number of them can share one.
 _LARGEST_KEY = sys.hash_info.modulus
@@ -76,236 +66,151 @@ def run(stream: io.BytesIO, table: Table, persistent: Callable[[Any], Any] | Non
     DamagedPickleError
         It is no pickle, or a damaged one.
     """
-    machine = _Machine(table, persistent, _SOME + _COPIES * _left(stream))
-    most = limit() // INSTRUCTION
     try:
-        for count, (opcode, argument, _) in enumerate(pickletools.genops(stream)):
-            if count > most:
-                raise UnsafePickleError(f"refused to go on: what it makes {too_large(count * INSTRUCTION)}")
-            machine.step(opcode.name, argument)
+        return _Unpickler(stream, table, persistent).load()
     except (UnsafePickleError, DamagedPickleError):
         raise
-    except MemoryError as error:
-        raise DamagedPickleError("it asks for more memory than there is") from error
-    except Exception as error:  # genops and our functions raise anything on bytes that are no pickle
+    # bytes that are no pickle raise anything
+    except Exception as error:
         raise DamagedPickleError(" ".join(str(error).split())[:200] or type(error).__name__) from error
-    return machine.result()
 
 
-class _Machine:
-    """The stack, the marks and the memo of a pickle that runs."""
+class Pending:
+    """An object between its making and the state that follows it in the pickle."""
 
-    def __init__(self, table: Table, persistent: Callable[[Any], Any] | None, budget: int) -> None:
-        self.table = table
-        self.persistent = persistent
-        self.budget = budget
-        self.stack: list[Any] = []
-        self.memo: dict[int, Any] = {}
-        self.pending: list[Pending] = []
+    def __init__(self, build: Callable[[Any], Any]) -> None:
+        self.build, self.value = build, None
 
-    def step(self, name: str, argument: Any) -> None:
-        """Do one instruction."""
-        if name in _VALUES:
-            self.stack.append(argument)
-        elif name in _CONSTANTS:
-            self.stack.append(_CONSTANTS[name])
-        elif name in _EMPTY:
-            self.stack.append(_EMPTY[name]())
-        elif name in _TUPLES:
-            count = _TUPLES[name]
-            items = tuple(self.pop() for _ in range(count))
-            self.stack.append(items[::-1])
-        else:
-            method = getattr(self, f"do_{name.lower()}", None)
-            if method is None:
-                raise UnsafePickleError(f"refused to follow the instruction {name}")
-            method(argument)
 
-    def result(self) -> Any:
-        """The value that is left, once everything in it is complete."""
-        if len(self.stack) != 1:
-            raise DamagedPickleError("it ends with a stack that is not one value")
-        if any(p.value is None for p in self.pending):
-            raise DamagedPickleError("it ends with an array that has no content")
-        return self.pop()
+class _Memo(dict[int, Any]):
+    """Values by their place; one that was pending is what it has become."""
 
-    def pop(self) -> Any:
-        """The value on top."""
-        if not self.stack or self.stack[-1] is _MARK:
-            raise DamagedPickleError("it takes a value where there is none")
-        return _complete(self.stack.pop())
+    def __getitem__(self, place: int) -> Any:
+        held = super().__getitem__(place)
+        return held.value if isinstance(held, Pending) and held.value is not None else held
 
-    def pop_mark(self) -> list[Any]:
-        """The values above the last mark."""
-        items: list[Any] = []
-        while True:
-            if not self.stack:
-                raise DamagedPickleError("it looks for a mark where there is none")
-            item = self.stack.pop()
-            if item is _MARK:
-                return items[::-1]
-            items.append(_complete(item))
+
+class _Instructions:
+    """What each instruction does; those that are not listed are refused, and so are too many."""
+
+    def __init__(self) -> None:
+        self.count, self.most = 0, limit() // INSTRUCTION
+
+    def __getitem__(self, code: int) -> Callable[["_Unpickler"], None]:
+        self.count += 1
+        if self.count > self.most:
+            raise UnsafePickleError(f"refused to go on: what it makes {too_large(self.count * INSTRUCTION)}")
+        if code not in _DO:
+            name = next((name for name, known in _CODES.items() if known == code), None)
+            if name is None:
+                raise DamagedPickleError(f"byte {code} is no instruction")
+            raise UnsafePickleError(f"refused to follow the instruction {name}")
+        return _DO[code]
+
+
+#: Python's own reader in Python: the one in C hashes keys and takes memory before we can look.
+_Python: Any = pickle._Unpickler
+
+
+class _Unpickler(_Python):
+    """The reader of one pickle."""
+
+    def __init__(self, stream: io.BytesIO, table: Table, persistent: Callable[[Any], Any] | None) -> None:
+        super().__init__(stream, encoding="latin1")
+        self.table, self.persistent = table, persistent
+        self.dispatch, self.memo = _Instructions(), _Memo()
+        self.budget = _SOME + _COPIES * (len(stream.getbuffer()) - stream.tell())
+
+    def find_class(self, module: str, name: str) -> Any:
+        """What a name stands for."""
+        # the pair as a whole: a name with dots would reach through an allowed module to another
+        if (module, name) not in self.table:
+            full = f"{module}.{name}"
+            shown = full if full.isprintable() and len(full) < 100 else repr(full[:100])
+            raise UnsafePickleError(f"refused to load {shown}")
+        return self.table[module, name]
+
+    def persistent_load(self, given: Any) -> Any:
+        """The object of a persistent id."""
+        if self.persistent is None:
+            raise UnsafePickleError("refused to follow a persistent id, which points out of the file")
+        return self.persistent(given)
+
+    def reduce(self) -> None:
+        """Call a function of the table."""
+        arguments = self.stack.pop()
+        function = self.stack[-1]
+        if not callable(function):
+            raise UnsafePickleError(f"refused to call a value of type {type(function).__name__}")
+        self.budget -= sum(len(a) for a in arguments if isinstance(a, str | bytes | bytearray | list | tuple))
+        if self.budget < 0:
+            raise UnsafePickleError("refused to copy its content over and over")
+        self.stack[-1] = function(*arguments)
+
+    def build(self) -> None:
+        """Complete an array or an element type with its state."""
+        state = self.stack.pop()
+        pending = self.stack[-1]
+        if not isinstance(pending, Pending):
+            raise UnsafePickleError(
+                f"refused to set the attributes of a value of type {type(pending).__name__}"
+            )
+        pending.value = self.stack[-1] = pending.build(state)
+
+    def set_item(self) -> None:
+        """Put one item into a dict."""
+        value, key = self.stack.pop(), self.stack.pop()
+        self.fill([key, value])
+
+    def set_items(self) -> None:
+        """Put items into a dict."""
+        self.fill(self.pop_mark())
+
+    def make_dict(self) -> None:
+        """A new dict of items."""
+        items = self.pop_mark()
+        self.append({})
+        self.fill(items)
+
+    def fill(self, items: list[Any]) -> None:
+        """Put keys and values, in turn, into the dict on top."""
+        self.top(dict).update(zip(check_keys(items[::2]), items[1::2], strict=True))
+
+    def add_items(self) -> None:
+        """Put values into a set."""
+        items = self.pop_mark()
+        self.top(set).update(check_keys(items))
 
     def top(self, kind: type) -> Any:
-        """The container on top without taking it."""
-        if not self.stack or not isinstance(self.stack[-1], kind):
+        """The container on top; another one would hash what is put into it unchecked."""
+        if not isinstance(self.stack[-1], kind):
             raise DamagedPickleError(f"it fills a {kind.__name__} where there is none")
         return self.stack[-1]
 
-    # what follows is called by the instruction's name
-
-    def do_proto(self, version: int) -> None:
-        if version > _LATEST:
-            raise DamagedPickleError(f"its protocol is {version}, and {_LATEST} is the latest known")
-
-    def do_frame(self, _: int) -> None:
-        """Skip a frame's length: frames only speed reading up."""
-
-    def do_stop(self, _: None) -> None:
-        """Leave the result to the caller."""
-
-    def do_mark(self, _: None) -> None:
-        self.stack.append(_MARK)
-
-    def do_pop(self, _: None) -> None:
-        if not self.stack:
-            raise DamagedPickleError("it takes a value where there is none")
-        self.stack.pop()
-
-    def do_pop_mark(self, _: None) -> None:
-        self.pop_mark()
-
-    def do_dup(self, _: None) -> None:
-        value = self.pop()
-        self.stack += [value, value]
-
-    def do_put(self, place: int) -> None:
-        if not self.stack or self.stack[-1] is _MARK:
-            raise DamagedPickleError("it stores a value where there is none")
-        self.memo[place] = self.stack[-1]
-
-    do_binput = do_long_binput = do_put
-
-    def do_memoize(self, _: None) -> None:
-        self.do_put(len(self.memo))
-
-    def do_get(self, place: int) -> None:
-        if place not in self.memo:
-            raise DamagedPickleError("it recalls a value that was not stored")
-        self.stack.append(_complete(self.memo[place]))
-
-    do_binget = do_long_binget = do_get
-
-    def do_list(self, _: None) -> None:
-        self.stack.append(self.pop_mark())
-
-    def do_tuple(self, _: None) -> None:
-        self.stack.append(tuple(self.pop_mark()))
-
-    def do_dict(self, _: None) -> None:
+    def make_frozenset(self) -> None:
+        """A new frozen set of values."""
         items = self.pop_mark()
-        self.stack.append({})
-        self._set_items(items)
+        self.append(frozenset(check_keys(items)))
 
-    def do_frozenset(self, _: None) -> None:
-        self.stack.append(frozenset(check_keys(self.pop_mark())))
-
-    def do_append(self, _: None) -> None:
-        value = self.pop()
-        self.top(list).append(value)
-
-    def do_appends(self, _: None) -> None:
-        items = self.pop_mark()
-        self.top(list).extend(items)
-
-    def do_additems(self, _: None) -> None:
-        items = check_keys(self.pop_mark())
-        self.top(set).update(items)
-
-    def do_setitem(self, _: None) -> None:
-        value, key = self.pop(), self.pop()
-        self._set_items([key, value])
-
-    def do_setitems(self, _: None) -> None:
-        self._set_items(self.pop_mark())
-
-    def _set_items(self, items: list[Any]) -> None:
-        if len(items) % 2:
-            raise DamagedPickleError("a dict has a key without a value")
-        self.top(dict).update(zip(check_keys(items[::2]), items[1::2], strict=True))
-
-    def do_global(self, names: str) -> None:
-        module, _, name = names.partition(" ")
-        self._push_global(module, name)
-
-    def do_stack_global(self, _: None) -> None:
-        name, module = self.pop(), self.pop()
-        if not (isinstance(name, str) and isinstance(module, str)):
-            raise DamagedPickleError("a name in it is no text")
-        self._push_global(module, name)
-
-    def _push_global(self, module: str, name: str) -> None:
-        # the pair as a whole: a name with dots would reach through an allowed module to another
-        if (module, name) not in self.table:
-            raise _refused(module, name)
-        self.stack.append(self.table[module, name])
-
-    def do_inst(self, names: str) -> None:
-        module, _, name = names.partition(" ")
-        if (module, name) not in self.table:
-            raise _refused(module, name)
-        raise UnsafePickleError(f"refused to make an object of {module}.{name} by the instruction INST")
-
-    def do_reduce(self, _: None) -> None:
-        arguments, function = self.pop(), self.pop()
-        if not isinstance(arguments, tuple):
-            raise DamagedPickleError("a call in it has no arguments")
-        if not callable(function):
-            raise UnsafePickleError(f"refused to call {_shown(function)}")
-        for argument in arguments:
-            if isinstance(argument, str | bytes | bytearray | list | tuple):
-                self.budget -= len(argument)
-        if self.budget < 0:
-            raise UnsafePickleError("refused to copy its content over and over")
-        try:
-            made = function(*arguments)
-        except TypeError as error:
-            raise DamagedPickleError("a call in it has other arguments than it takes") from error
-        if isinstance(made, Pending):
-            self.pending.append(made)
-        self.stack.append(made)
-
-    def do_build(self, _: None) -> None:
-        state = self.pop()
-        if not self.stack or not isinstance(self.stack[-1], Pending):
-            what = _shown(self.stack[-1]) if self.stack else "nothing"
-            raise UnsafePickleError(f"refused to set the attributes of {what}")
-        pending = self.stack[-1]
-        pending.value = pending.build(state)
-
-    def do_persid(self, given: Any) -> None:
-        if self.persistent is None:
-            raise UnsafePickleError("refused to follow a persistent id, which points out of the file")
-        self.stack.append(self.persistent(given))
-
-    def do_binpersid(self, _: None) -> None:
-        self.do_persid(self.pop())
+    def byte_array(self) -> None:
+        """Bytes, of which there may be fewer than the pickle says."""
+        self.append(self.read(int.from_bytes(self.read(8), "little")))
 
 
-def _left(stream: io.BytesIO) -> int:
-    """How many bytes a stream has left."""
-    here = stream.tell()
-    end = stream.seek(0, io.SEEK_END)
-    stream.seek(here)
-    return end - here
+_DO: dict[int, Callable[[_Unpickler], None]] = {
+    **{_CODES[name]: _Python.dispatch[_CODES[name]] for name in _NAMES},
+    _CODES["REDUCE"]: _Unpickler.reduce,
+    _CODES["BUILD"]: _Unpickler.build,
+    _CODES["SETITEM"]: _Unpickler.set_item,
+    _CODES["SETITEMS"]: _Unpickler.set_items,
+    _CODES["DICT"]: _Unpickler.make_dict,
+    _CODES["ADDITEMS"]: _Unpickler.add_items,
+    _CODES["FROZENSET"]: _Unpickler.make_frozenset,
+    _CODES["BYTEARRAY8"]: _Unpickler.byte_array,
+}
 
 
-def _complete(value: Any) -> Any:
-    """What a pending object has become, or itself while it waits for its state."""
-    return value.value if isinstance(value, Pending) and value.value is not None else value
-
-
-def check_keys(items: Sequence[Any]) -> Sequence[Any]:
+def check_keys(items: list[Any]) -> list[Any]:
     """Keys of a dict or set: plain values, or flat tuples of text and one number at most.
 
     Hashing a deep tuple would overflow C's stack, and keys whose hashes anyone can make equal would take a
@@ -316,17 +221,118 @@ def check_keys(items: Sequence[Any]) -> Sequence[Any]:
         numbers = [part for part in parts if not isinstance(part, str | bytes)]
         plain = len(numbers) < 2 and all(isinstance(number, _KEYS) for number in numbers)
         if not plain or (numbers and isinstance(numbers[0], int) and abs(numbers[0]) >= _LARGEST_KEY):
-            raise DamagedPickleError(f"a key in it is {_shown(item)}, not text or a number that is one")
+            raise DamagedPickleError(
+                f"a key in it is a value of type {type(item).__name__}, not text or a number that is one"
+            )
     return items
 
 
-def _refused(module: str, name: str) -> UnsafePickleError:
-    """The error of a name outside the table."""
-    full = f"{module}.{name}"
-    shown = full if full.isprintable() and len(full) < 100 else repr(full[:100])
-    return UnsafePickleError(f"refused to load {shown}")
+# what pickles call to rebuild NumPy's arrays and plain containers
+
+#: Element types by the name a pickle gives them; of objects (O) an array has one, and is it.
+_DTYPE = re.compile(r"[<>=|]?(b1|[iu][1248]|f[248]|c8|c16|[SU]\d{1,4}|\?|O[48]?)")
+_NDARRAY = object()
 
 
-def _shown(value: Any) -> str:
-    """What a value is, for a message."""
-    return f"a value of type {type(value).__name__}"
+def _encode(text: str, encoding: str = "") -> bytes:
+    """Bytes that a pickle of protocol 2 holds as text."""
+    if encoding not in ("latin1", "latin-1"):
+        raise UnsafePickleError(f"refused to encode by {str(encoding)[:40]!r}; bytes are stored as latin1")
+    return text.encode("latin-1")
+
+
+def _no_bytes(*arguments: object) -> bytes:
+    """The empty bytes, which a pickle of protocol 2 asks for by a call."""
+    if arguments:
+        raise UnsafePickleError("refused to make bytes of anything")
+    return b""
+
+
+def _dict(items: Iterable[Any] = ()) -> dict[Any, Any]:
+    """A dict from pairs."""
+    pairs = [(key, value) for key, value in items]
+    check_keys([key for key, _ in pairs])
+    return dict(pairs)
+
+
+def _dtype(name: object, *_: object) -> Pending:
+    """An element type, to which the pickle adds the order of its bytes."""
+    if not isinstance(name, str) or not _DTYPE.fullmatch(name):
+        raise UnsafePickleError(f"refused to load an array of {str(name)[:40]!r}; numbers would do")
+
+    def build(state: Any) -> np.dtype:
+        if any(part is not None for part in state[2:5]):
+            raise UnsafePickleError("refused to load an array of records; numbers would do")
+        return np.dtype(name).newbyteorder(state[1])
+
+    return Pending(build)
+
+
+def array_of(data: object, dtype: object, shape: object, order: str) -> np.ndarray:
+    """An array on the pickle's bytes, of which there must be exactly enough."""
+    if isinstance(data, str):
+        # a pickle written by Python 2
+        data = data.encode("latin-1")
+    if not isinstance(data, bytes | bytearray) or not isinstance(dtype, np.dtype) or dtype.hasobject:
+        raise UnsafePickleError("refused to load an array that is not made of bytes; numbers would do")
+    sizes = whole_numbers(shape, "the shape of an array")
+    if math.prod(sizes) * dtype.itemsize != len(data):
+        raise DamagedPickleError(f"an array of shape {sizes} in it has {len(data)} bytes")
+    return np.frombuffer(data, dtype).reshape(sizes, order=order) if data else np.empty(sizes, dtype)  # type: ignore[call-overload]
+
+
+def _reconstruct(kind: object, *_: object) -> Pending:
+    """An array without content; the state that follows brings it."""
+    if kind is not _NDARRAY:
+        raise UnsafePickleError("refused to load a subclass of an array")
+
+    def build(state: Any) -> Any:
+        _, sizes, dtype, fortran, data = state
+        if isinstance(data, list) and len(data) == 1 and sizes == ():
+            # what NumPy makes of an object that is no array, as where a dict is saved
+            return data[0]
+        return array_of(data, dtype, sizes, "F" if fortran else "C")
+
+    return Pending(build)
+
+
+def _scalar(dtype: object, data: object = b"") -> Any:
+    """A number of NumPy as one of Python."""
+    return array_of(data, dtype, (), "C").item()
+
+
+def whole_numbers(given: object, what: str) -> tuple[int, ...]:
+    """A tuple of whole numbers from 0, at most 32 of them."""
+    if not isinstance(given, tuple | list) or len(given) > 32:
+        raise DamagedPickleError(f"{what} is not a tuple of whole numbers")
+    if any(isinstance(n, bool) or not isinstance(n, int) or not 0 <= n < 1 << 48 for n in given):
+        raise DamagedPickleError(f"{what} is {str(tuple(given))[:60]}, not whole numbers from 0")
+    return tuple(given)
+
+
+#: Names that pickles of arrays and containers use, and what is called in their place.
+ARRAYS: dict[tuple[str, str], Any] = {
+    **{
+        (f"{package}.{module}", name): function
+        for package in ("numpy.core", "numpy._core")
+        for module, name, function in (
+            ("multiarray", "_reconstruct", _reconstruct),
+            ("multiarray", "scalar", _scalar),
+            ("numeric", "_frombuffer", array_of),
+        )
+    },
+    ("numpy", "ndarray"): _NDARRAY,
+    ("numpy", "dtype"): _dtype,
+    ("_codecs", "encode"): _encode,
+    ("collections", "OrderedDict"): _dict,
+    **{
+        (module, name): function
+        for module in ("builtins", "__builtin__")
+        for name, function in {
+            "set": lambda items=(): set(check_keys(list(items))),
+            "frozenset": lambda items=(): frozenset(check_keys(list(items))),
+            "complex": lambda real, imag: complex(float(real), float(imag)),
+            "bytes": _no_bytes,
+        }.items()
+    },
+}
