@@ -1,5 +1,6 @@
 """Tables of files, read strictly: every cell as it stands, and each column as what it is asked for."""
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -24,15 +25,12 @@ from salstats.readers.cells import (
     EXACT,
     PathLike,
     TableOptions,
-    are_exact,
     covariate_text,
     is_decimal_comma,
     is_number,
-    look_alike,
     name_of,
     parse_numbers,
-    strings,
-    warn_of_look_alikes,
+    warn_of_blanks,
 )
 from salstats.readers.parquet import read_parquet
 from salstats.readers.text import read_text
@@ -55,8 +53,9 @@ REQUIRED_TEXT = ("case", "method", "metric", "task")
 #: Beyond this they are measurements: no name has so many digits.
 _NO_NAME = 2.0**64
 #: What a spreadsheet makes of a long number when it writes text.
-_ROUNDED = r"\d(?:\.\d+)?[eE]\+\d\d"
-_LEADING_ZERO = r"0\d+"
+_ROUNDED = re.compile(r"\d(?:\.\d+)?[eE]\+\d\d")
+#: Digits that are no number: those that begin with zeros, and more than a float holds.
+_NAME = r"0\d+|\d{16,}"
 #: From this share of numbers on, other cells of a column are more likely slips than names.
 _MOSTLY = 0.5
 
@@ -134,37 +133,22 @@ class Table:
                 )
 
     def text(self, column: str) -> pd.Series:
-        """A column of names, cell by cell as it stands; whole numbers lose a trailing '.0'.
+        """A column of names, cell by cell as it stands, "" where one is missing; 7.0 is "7".
 
-        A missing cell is "". Raises ColumnError for a date (a spreadsheet turns an id such as 1-2 into one),
-        for a number too large to be exact (or written like 1.2E+16, with its digits lost), for blanks around
-        a name and for characters nobody sees.
+        Raises ColumnError for a date (a spreadsheet turns an id such as 1-2 into one), for a number too large
+        to be exact (or written like 1.2E+16, with its digits lost), for blanks and characters nobody sees.
         """
         cells = self.cells[column]
         if isinstance(cells.dtype, pd.StringDtype) or pd.api.types.is_integer_dtype(cells):
-            text = cells.astype("str").fillna("")
+            names = cells.astype("str").where(cells.notna(), "")
         else:
-            names = [name_of(value) for value in cells]
-            if None in names:
-                position = names.index(None)
-                value = cells.iloc[position]
-                number = isinstance(value, float | np.floating)
-                what = "is a number too large to be exact" if number else "is a date or time"
-                raise ColumnError(
-                    f"{self.place(position, column)}: {value} {what}, not a name; store the column as text"
-                )
-            text = pd.Series(names, index=cells.index, name=column, dtype="str")
-        distinct = pd.Series(pd.unique(text), dtype="str")
-        odd = distinct[distinct.str.fullmatch(_ROUNDED) | look_alike(distinct)]
-        if len(odd):
-            position = int(np.flatnonzero(text.isin(odd).to_numpy())[0])
-            value = text.iloc[position]
-            what = hidden(value)
-            said = (
-                f"{what}; remove it" if what else "is a number rounded by a spreadsheet; write all its digits"
-            )
-            raise ColumnError(f"{self.place(position, column)}: {value!r} {said} in the file")
-        return text
+            names = pd.Series([name_of(value) for value in cells], cells.index, object, column)
+        for name in names.unique():
+            wrong = _no_name(name)
+            if wrong:
+                position = names.to_list().index(name)
+                raise ColumnError(f"{self.place(position, column)}: {str(cells.iloc[position])!r} {wrong}")
+        return names.astype("str")
 
     def filled(self, column: str) -> list[str]:
         """A column of names, none of them empty."""
@@ -216,11 +200,12 @@ class Table:
         """A column of scores: finite, or NaN where undefined."""
         cells, options = self.cells[column], self.options
         numbers, _, odd = parse_numbers(cells, options)
-        far = np.flatnonzero(np.abs(numbers.to_numpy()) > LARGEST)
-        if far.size:
-            what = "infinite" if np.isinf(numbers.iloc[far[0]]) else f"beyond {LARGEST:g}"
+        far = np.abs(numbers.to_numpy()) > LARGEST
+        if far.any():
+            position = int(np.flatnonzero(far)[0])
+            what = "infinite" if np.isinf(numbers.iloc[position]) else f"beyond {LARGEST:g}"
             raise ColumnError(
-                f"{self.place(int(far[0]), column)}: the score is {what}; an undefined score is an empty cell"
+                f"{self.place(position, column)}: the score is {what}; an undefined score is an empty cell"
             )
         if odd.any():
             position = int(np.flatnonzero(odd)[0])
@@ -238,46 +223,41 @@ class Table:
     def covariate(self, column: str) -> pd.Series:
         """A column as numbers where every cell is one, else as text with NA strings as missing.
 
-        A column with a cell such as "007" is text: a number would lose its zeros; so is one of whole numbers
-        beyond 2^53, which would lose their last digits (a warning says where the file has lost them already).
-        Dates are text (ISO 8601). Numbers with decimal commas are an error that names the option, and so are
-        those beyond what a float holds; text among numbers gives a warning.
+        A column with a cell such as "007" is text: a number would lose its zeros; so is one with a whole
+        number of 16 digits and more, which would lose its last ones (a warning says where a workbook has lost
+        them already). Dates are text (ISO 8601). Numbers with decimal commas are an error that names the
+        option; text among numbers gives a warning.
         """
         cells = self.cells[column]
         numbers, missing, odd = parse_numbers(cells, self.options)
-        sizes = np.abs(numbers.to_numpy())
-        beyond = np.flatnonzero(odd & np.isinf(sizes))
-        if beyond.size:
-            raise ColumnError(
-                f"{self.place(beyond[0], column)}: {str(cells.iloc[beyond[0]])!r} is beyond what a number "
-                "can be (1.8e308); an undefined value is an empty cell"
-            )
-        long = np.flatnonzero((sizes >= EXACT) & (sizes < _NO_NAME))
-        if long.size and (sizes[np.isfinite(sizes)] % 1 == 0).all():
-            if are_exact(cells.iloc[long]):
-                return covariate_text(cells).mask(missing)
-            warn(
-                f"{self.place(long[0], column)}: {cells.iloc[long[0]]} is rounded, as whole numbers beyond "
-                "2^53 are; if it is a name, store the column as text"
-            )
-        zeros_lead = not is_number(cells) and bool(strings(cells).str.fullmatch(_LEADING_ZERO).any())
+        words = covariate_text(cells).mask(missing)
+        if is_number(cells):
+            far = np.flatnonzero(np.abs(numbers.to_numpy()) >= EXACT)
+            if pd.api.types.is_integer_dtype(cells):
+                return words if far.size else numbers
+            if far.size and abs(numbers.iloc[far[0]]) < _NO_NAME and (numbers.dropna() % 1 == 0).all():
+                warn(
+                    f"{self.place(far[0], column)}: {cells.iloc[far[0]]} is rounded, as whole numbers beyond "
+                    "2^53 are; if it is a name, store the column as text"
+                )
+            return numbers
+        is_name = words.str.fullmatch(_NAME).fillna(False).any()
         if not odd.any():
-            return covariate_text(cells).mask(missing) if zeros_lead else numbers
+            return words if is_name else numbers
         position, n_present = int(np.flatnonzero(odd)[0]), int((~missing).sum())
         if self.options.decimal == "." and is_decimal_comma(cells[odd]).all():
             raise ColumnError(
                 f"{self.place(position, column)}: {cells.iloc[position]!r} has a decimal comma; read the "
                 "file with decimal=','"
             )
-        n_numbers = int((~missing & ~odd).sum())
-        if n_numbers >= _MOSTLY * n_present and not zeros_lead:
+        n_numbers = n_present - int(odd.sum())
+        if n_numbers >= _MOSTLY * n_present and not is_name:
             warn(
                 f"{self.place(position, column)}: {str(cells.iloc[position])!r} is not a number, though "
                 f"{n_numbers} of {n_present} cells are; the column is read as text (na= says what stands for "
                 "missing)"
             )
-        words = covariate_text(cells).mask(missing)
-        warn_of_look_alikes(words, self.file)
+        warn_of_blanks(words, self.file)
         return words
 
     def typed(self, names: Sequence[str] = ()) -> pd.DataFrame:
@@ -302,6 +282,15 @@ class Table:
                 if odd.any() and not is_decimal_comma(self.cells[name][odd]).all():
                     return name
         return None
+
+
+def _no_name(name: str | None) -> str:
+    """Why a cell is no name; "" where it is one."""
+    if name is None:
+        return "is a date or time, or a number too large to be exact, not a name; store the column as text"
+    if _ROUNDED.fullmatch(name):
+        return "is a number rounded by a spreadsheet; write all its digits in the file"
+    return f"{hidden(name)}; remove it in the file" if hidden(name) else ""
 
 
 def read_table(path: PathLike, options: TableOptions | None = None, *, may_be_empty: bool = False) -> Table:

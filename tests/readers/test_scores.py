@@ -242,16 +242,9 @@ def test_large_measurements_stay_numbers(text_file):
     assert ss.read_data(text_file("case,size\na,1e20\nb,3\n"))["size"].tolist() == [1e20, 3.0]
 
 
-@pytest.mark.parametrize("cell", ["1e400", "-1e999", "9" * 400])
-def test_a_covariate_beyond_the_largest_number_is_refused(text_file, cell):
-    with pytest.raises(ColumnError, match=r"row 3, column 'size'.*beyond"):
-        ss.read_data(text_file(f"case,size\na,1\nb,{cell}\n"))
-    assert ss.read_data(text_file("case,size\na,1\nb,inf\n"))["size"].tolist() == [1, np.inf]
-
-
 def test_values_of_a_covariate_that_look_the_same_are_said(text_file):
-    with pytest.warns(SalstatsWarning, match=r"column 'site'.*look the same.*U\+200B"):
-        ss.read_data(text_file("case,site\na,north\nb,nor\u200bth\nc,south\n"))
+    with pytest.warns(SalstatsWarning, match=r"column 'site'.*'north' and ' north' look the same"):
+        ss.read_data(text_file("case,site\na,north\nb, north\nc,south\n"))
 
 
 def test_text_among_numbers_of_a_covariate_is_said(text_file):

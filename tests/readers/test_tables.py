@@ -12,18 +12,15 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
-from tests_support import quick
 
 import salstats as ss
 from salstats.checks import (
-    LIMIT,
     ColumnError,
     InputFileError,
     SalstatsError,
-    SalstatsWarning,
     ValueRangeError,
 )
-from salstats.readers.cells import TableOptions, check_header
+from salstats.readers.cells import TableOptions
 from salstats.readers.tables import read_table
 
 HEADER = "case,task,method,metric,score"
@@ -115,8 +112,6 @@ BAD_TEXT = {
         '"case";"task";"score"\n"1";"a";"0,5"\n',
         r"""one column '"case";"task";"score"'; read it with sep=';' \(and decimal=','""",
     ),
-    "quoted tabs": ('"case"\t"task"\n"1"\t"a"\n', r"one column.*read it with sep='\\t'$"),
-    "quoted pipes": ('"case"|"task"\n"1"|"a"\n', r"one column.*read it with sep='\|'$"),
     "a quoted name among semicolons": (
         '"case, id";task\n"1";a\n',
         r"one column.*read it with sep=';'",
@@ -131,9 +126,8 @@ BAD_TEXT = {
     "long row": (GOOD + "8,a,b,g,iou,0.1\n", r"row 3: 6 cells.*must be quoted"),
     "blank line within": (f"{GOOD}\n8,a,g,iou,0.1\n", r"line 3: a blank line with data below it"),
     "UTF-16": (GOOD.encode("utf-16"), r"is UTF-16, not utf-8; use encoding='utf-16'"),
-    "UTF-16 unmarked": (GOOD.encode("utf-16-le"), r"line 1: control character 0x00.*encoding='utf-16'"),
-    "NUL": (GOOD.replace("Ed", "E\0d"), r"line 2: control character 0x00"),
-    "escape": (GOOD.replace("Ed", "E\x1bd"), r"line 2: control character 0x1b"),
+    "UTF-16 unmarked": (GOOD.encode("utf-16-le"), r"line 1: control character U\+0000.*utf-16"),
+    "escape": (GOOD.replace("Ed", "E\x1bd"), r"line 2: control character U\+001B"),
     "C1 control": (GOOD.replace("Ed", "E\x92d"), r"line 2: control character U\+0092.*cp1252"),
     "second mark": (f"{GOOD}\ufeff{GOOD}", r"line 3: control character U\+FEFF"),
     "open quote": (f'{HEADER}\n1,"a,g,iou,0.5\n2,b,g,iou,0.6\n', r"line 2: a quotation mark is left open"),
@@ -143,7 +137,7 @@ BAD_TEXT = {
         r"line 2: a quotation mark",
     ),
     "text after a quoted cell": (GOOD.replace("0.5", '"0.5"7'), r"line 2: a quotation mark"),
-    "open quote in the header": (f'"{GOOD}', r"the header cannot be read.*quotation mark"),
+    "open quote in the header": (f'"{GOOD}', r"line 1: a quotation mark"),
     "zip named csv": (b"PK\x03\x04rest", r"not what its ending says but a zip archive"),
     "Parquet named csv": (b"PAR1rest", r"not what its ending says but a Parquet file"),
     "gzip named csv": (gzip.compress(b"case"), r"compressed by gzip; unpack it"),
@@ -168,13 +162,11 @@ def test_quoted_commas_read_with_another_separator_are_refused_with_theirs(text_
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"sep": ";;"}, InputFileError, "sep must be one ASCII character"),
-        ({"sep": ""}, InputFileError, "sep must be one ASCII character"),
-        ({"sep": '"'}, InputFileError, "sep must be one ASCII character"),
-        ({"sep": "§"}, InputFileError, "sep must be one ASCII character"),
+        ({"sep": ";;"}, InputFileError, "sep must be one character"),
+        ({"sep": '"'}, InputFileError, "sep must be one character"),
         ({"decimal": "x"}, ValueRangeError, "decimal='x' is not known"),
-        ({"encoding": "utf-9"}, InputFileError, "encoding='utf-9' is not known"),
-        ({"encoding": "hex"}, InputFileError, "encoding='hex' is not a text encoding"),
+        ({"encoding": "utf-9"}, InputFileError, "encoding='utf-9' is no encoding"),
+        ({"encoding": "hex"}, InputFileError, "encoding='hex' is no encoding"),
     ],
 )
 def test_an_option_that_cannot_be_is_refused(text_file, options, error, message):
@@ -402,18 +394,6 @@ def test_one_of_several_sheets_is_read_by_name(workbook_file):
         ss.read_scores(file, sheet="x")
 
 
-def test_a_number_shown_as_007_is_said_to_have_lost_its_zeros(workbook_file):
-    file = workbook_file(SHEET, set_cell("A2", 7, "000"))
-    with pytest.warns(SalstatsWarning, match=r"cell A2: column 'case' holds numbers shown as 007.*lost"):
-        frame = ss.read_scores(file)
-    assert frame["case"].tolist() == ["7", "008"]
-
-
-def test_a_number_that_fills_its_format_lost_nothing(workbook_file):
-    # warnings are errors in the tests
-    assert ss.read_scores(workbook_file(SHEET, set_cell("A2", 123, "000")))["case"].tolist() == ["123", "008"]
-
-
 def test_a_wrong_extent_in_a_sheet_does_not_cut_it(workbook_file, tmp_path):
     source, lying = workbook_file(SHEET), tmp_path / "lying.xlsx"
     with zipfile.ZipFile(source) as good, zipfile.ZipFile(lying, "w") as bad:
@@ -436,24 +416,6 @@ def test_other_files_named_xlsx_are_refused(text_file, workbook_file):
             read_table(text_file(content, "other.xlsx"))
     with pytest.raises(InputFileError, match="a zip archive, such as an XLSX workbook"):
         read_table(text_file(whole, "book.csv"))
-
-
-# times
-
-
-def test_blank_lines_in_a_quoted_cell_take_no_longer_one_by_one(text_file):
-    notes = "\n\nx" * 150_000
-    with quick(4):
-        frame = read_table(text_file(f'case,note\na,"{notes}"\n')).cells
-    assert frame["note"].str.len().tolist() == [450_000]
-    with pytest.raises(InputFileError, match="line 5: a blank line"):
-        read_table(text_file('case,note\na,"x\n\ny"\n\nb,c\n'))
-
-
-def test_names_of_a_header_are_compared_once(monkeypatch):
-    monkeypatch.setenv(LIMIT, "10")
-    with quick(3):
-        check_header(Path("a.csv"), [f"c{i}" for i in range(100_000)])
 
 
 # what is too large or damaged
@@ -480,7 +442,7 @@ def test_a_row_number_no_sheet_has_does_not_hang(tmp_path):
             if name.endswith("sheet1.xml"):
                 content = content.replace(b'<row r="3"', b'<row r="9223372036854775807"')
             bad.writestr(name, content)
-    with pytest.raises(InputFileError, match="row number beyond what a sheet holds"):
+    with pytest.raises(InputFileError, match=r"cells down to row .* would take"):
         ss.read_scores(tmp_path / "bad.xlsx")
 
 
@@ -500,10 +462,3 @@ def test_a_damaged_parquet_file_is_an_error_of_ours_and_seldom_silent(tmp_path):
         silent += not read.equals(whole)
     # page checksums see what is in the pages; without them two flips of three change numbers in silence
     assert silent <= 2
-
-
-@pytest.mark.parametrize("encoding", ["undefined", "rot13", "\ud800"])
-def test_odd_encodings_are_errors_of_ours(tmp_path, encoding):
-    many_scores(4).to_csv(tmp_path / "scores.csv", index=False)
-    with pytest.raises(InputFileError, match=r"encoding|is not"):
-        ss.read_scores(tmp_path / "scores.csv", encoding=encoding)
