@@ -5,8 +5,7 @@ import numpy as np
 
 from salstats.checks import ValueRangeError
 from salstats.images.masks import Rle
-from salstats.metrics.distance import mask_pair
-from salstats.metrics.overlap import counts, iou_from_counts
+from salstats.metrics.overlap import iou, mask_pair
 from salstats.metrics.records import Metric
 
 #: Width of the band where nobody says more, as a share of the image's diagonal.
@@ -16,7 +15,8 @@ DILATION = 0.02
 def boundary_iou(mask: np.ndarray | Rle, truth: np.ndarray | Rle, *, dilation: float = DILATION) -> float:
     """Intersection over union of the pixels of mask and truth that lie near their own borders.
 
-    More is better. IoU hardly sees the outline of a large area, which this looks at alone.
+    From 0 to 1, and more is better; NaN where mask and truth are empty. IoU hardly sees the outline of a
+    large area, which this looks at alone.
 
     Parameters
     ----------
@@ -25,17 +25,10 @@ def boundary_iou(mask: np.ndarray | Rle, truth: np.ndarray | Rle, *, dilation: f
     dilation : float, default 0.02
         Width of the band, as a share of the image's diagonal; rounded to whole pixels, one at least.
 
-    Returns
-    -------
-    float
-        From 0 to 1; NaN where mask and truth are empty.
-
     Raises
     ------
-    ShapeError
-        The shapes differ, or do not have two dimensions.
-    ValueRangeError
-        An array holds something else than 0 and 1, or the dilation is not a share above 0.
+    ShapeError, ValueRangeError
+        As in `overlap.counts`; or the dilation is not a share above 0.
 
     Notes
     -----
@@ -62,7 +55,7 @@ def boundary_iou(mask: np.ndarray | Rle, truth: np.ndarray | Rle, *, dilation: f
         raise ValueRangeError(f"dilation must be a share of the diagonal above 0, not {dilation!r}")
     predicted, reference = mask_pair(mask, truth)
     width = max(1, round(dilation * float(np.hypot(*predicted.shape))))
-    return float(iou_from_counts(counts(_band(predicted, width), _band(reference, width))))
+    return iou(_band(predicted, width), _band(reference, width))
 
 
 def _band(mask: np.ndarray, width: int) -> np.ndarray:

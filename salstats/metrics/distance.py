@@ -1,31 +1,32 @@
 """How far a mask's outline lies from the truth's: Hausdorff and surface distances, in pixels or mm.
 
-Less is better, and 0 is perfect agreement. All three metrics come from the same two lists: from each point of
-the mask the distance to the nearest point of the truth, and from each point of the truth to the mask's
-nearest. They are undefined where a mask is empty, and only there:
+All metrics come from the same two lists: from each point of the mask the distance to the nearest point of the
+truth, and from each point of the truth to the mask's nearest (`surface_distances`). Of a distance less is
+better, and 0 is perfect agreement. They are undefined where a mask is empty, and only there:
 
-================  ===================  =========================
+================  ===================  ============================================
 empty             `undefined="nan"`    `undefined="worst"`
-================  ===================  =========================
+================  ===================  ============================================
 mask and truth    NaN                  NaN
-one of them       NaN                  diagonal of the image
-================  ===================  =========================
+one of them       NaN                  diagonal of the image; 0 for the share `nsd`
+================  ===================  ============================================
 
 Libraries disagree here: where one is empty, SciPy, MONAI and surface-distance give infinity, which no mean
 survives, or NaN, and medpy and SimpleITK raise an error; where both are, SciPy and scikit-image give 0.
 "worst" is for sensitivity analyses: without it a method that draws nothing loses nothing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
+from typing import Any
 
 import numpy as np
 
 from salstats.checks import ShapeError, ValueRangeError, check_choice
-from salstats.images.boundaries import boundary, bounding_box
-from salstats.images.masks import Rle, check_mask, decode
-from salstats.images.nearest import nearest
+from salstats.images.boundaries import boundary, bounding_box, nearest
+from salstats.images.masks import Rle
+from salstats.metrics.overlap import mask_pair
 from salstats.metrics.records import Metric
 
 POINTS = ("boundary", "boundary8", "foreground")
@@ -56,49 +57,35 @@ class SurfaceDistances:
 
     def hausdorff(self, *, undefined: str = "nan") -> float:
         """Largest of all distances, as `hausdorff` gives it."""
-        check_choice(undefined, UNDEFINED, "undefined")
-        if self._is_empty:
-            return self._of_nothing(undefined)
-        return float(max(self.to_truth.max(), self.to_mask.max()))
+        return self._value(lambda: max(self.to_truth.max(), self.to_mask.max()), undefined, self.diagonal)
 
     def hd95(self, *, rule: str = "directed", undefined: str = "nan") -> float:
         """95th percentile of the distances, as `hd95` gives it."""
-        check_choice(rule, RULES, "rule")
-        check_choice(undefined, UNDEFINED, "undefined")
-        if self._is_empty:
-            return self._of_nothing(undefined)
-        if rule == "pooled":
-            return float(np.percentile(np.concatenate([self.to_truth, self.to_mask]), 95))
-        return float(max(np.percentile(self.to_truth, 95), np.percentile(self.to_mask, 95)))
+        both = [self.to_truth, self.to_mask]
+        lists = both if check_choice(rule, RULES, "rule") == "directed" else [np.concatenate(both)]
+        return self._value(lambda: max(np.percentile(d, 95) for d in lists), undefined, self.diagonal)
 
     def assd(self, *, undefined: str = "nan") -> float:
         """Mean of all distances, as `assd` gives it."""
-        check_choice(undefined, UNDEFINED, "undefined")
-        if self._is_empty:
-            return self._of_nothing(undefined)
         n_points = self.to_truth.size + self.to_mask.size
-        return float((self.to_truth.sum() + self.to_mask.sum()) / n_points)
+        return self._value(
+            lambda: (self.to_truth.sum() + self.to_mask.sum()) / n_points, undefined, self.diagonal
+        )
 
     def nsd(self, *, tolerance: float = TOLERANCE, undefined: str = "nan") -> float:
         """The share of the points that lie within a tolerance, as `nsd` gives it."""
-        check_choice(undefined, UNDEFINED, "undefined")
         if isinstance(tolerance, bool) or not isinstance(tolerance, int | float) or not 0 <= tolerance < inf:
             raise ValueRangeError(f"tolerance must be a finite number of at least 0, not {tolerance!r}")
-        if self._is_empty:
-            one_is_empty = self.to_truth.size or self.to_mask.size
-            return 0.0 if undefined == "worst" and one_is_empty else float("nan")
-        near = np.count_nonzero(self.to_truth <= tolerance) + np.count_nonzero(self.to_mask <= tolerance)
-        return float(near / (self.to_truth.size + self.to_mask.size))
+        return self._value(
+            lambda: np.mean(np.concatenate([self.to_truth, self.to_mask]) <= tolerance), undefined, 0.0
+        )
 
-    @property
-    def _is_empty(self) -> bool:
-        """Whether mask or truth is empty."""
-        return not (self.to_truth.size and self.to_mask.size)
-
-    def _of_nothing(self, undefined: str) -> float:
-        """What stands for the distance where mask or truth is empty."""
-        one_is_empty = self.to_truth.size or self.to_mask.size
-        return self.diagonal if undefined == "worst" and one_is_empty else float("nan")
+    def _value(self, value: Callable[[], Any], undefined: str, worst: float) -> float:
+        """A value where mask and truth mark something; else NaN, or the worst where one of them does."""
+        check_choice(undefined, UNDEFINED, "undefined")
+        if self.to_truth.size and self.to_mask.size:
+            return float(value())
+        return worst if undefined == "worst" and (self.to_truth.size or self.to_mask.size) else float("nan")
 
 
 def surface_distances(
@@ -110,7 +97,7 @@ def surface_distances(
 ) -> SurfaceDistances:
     """Distances from the points of a mask to the truth's nearest, and the other way round.
 
-    `hausdorff`, `hd95` and `assd` of one pair are best taken from here: the distances are computed once.
+    Several metrics of one pair are best taken from here: the distances are computed once.
 
     Parameters
     ----------
@@ -127,18 +114,16 @@ def surface_distances(
     Returns
     -------
     SurfaceDistances
-        With the methods `hausdorff`, `hd95` and `assd`.
+        With the methods `hausdorff`, `hd95`, `assd` and `nsd`.
 
     Raises
     ------
-    ShapeError
-        The shapes differ, or do not have two dimensions; `spacing` is not one number or two.
-    ValueRangeError
-        An array holds something else than 0 and 1, a spacing is not positive, or `points` is not known.
+    ShapeError, ValueRangeError
+        As in `overlap.counts`; `spacing` is not one positive number or two, or `points` is not known.
 
     Notes
     -----
-    Distances are exact, and computed on the smallest box that holds both masks; see `images.nearest`.
+    Distances are exact, and computed on the smallest box that holds both masks (`images.boundaries.nearest`).
 
     Examples
     --------
@@ -163,38 +148,9 @@ def surface_distances(
     return SurfaceDistances(nearest(ours, theirs, size, steps), nearest(theirs, ours, size, steps), diagonal)
 
 
-def mask_pair(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> tuple[np.ndarray, np.ndarray]:
-    """Return mask and truth as arrays of bool.
-
-    Raises
-    ------
-    ShapeError
-        The shapes differ, or do not have two dimensions.
-    ValueRangeError
-        An array holds something else than 0 and 1.
-
-    Examples
-    --------
-    >>> from salstats.images.masks import Rle
-    >>> from salstats.metrics.distance import mask_pair
-    >>> mask_pair(Rle((1, 3), b"12"), [[0, 1, 0]])
-    (array([[False,  True,  True]]), array([[False,  True, False]]))
-    """
-    predicted = decode(mask) if isinstance(mask, Rle) else check_mask(mask)
-    reference = decode(truth) if isinstance(truth, Rle) else check_mask(truth, "truth")
-    if predicted.shape != reference.shape:
-        raise ShapeError(
-            f"mask {predicted.shape} and truth {reference.shape} must have the same shape; "
-            "resize with images.map_steps.resize"
-        )
-    return predicted, reference
-
-
 def _check_spacing(spacing: object) -> tuple[float, float]:
     """Size of a pixel along rows and along columns; 1 and 1 where none is given."""
-    if spacing is None:
-        return 1.0, 1.0
-    values = np.asarray(spacing)
+    values = np.asarray(1.0 if spacing is None else spacing)
     if values.shape not in ((), (2,)):
         raise ShapeError(f"spacing must be one number or two (row, col), in mm per pixel, not {spacing!r}")
     if values.dtype.kind not in "iuf" or not (np.isfinite(values) & (values > 0)).all():
@@ -220,24 +176,24 @@ def hausdorff(
 ) -> float:
     """Hausdorff distance: how far the worst point of either outline lies from the other.
 
-    Less is better. One stray pixel decides it; `hd95` leaves out the worst twentieth.
+    One stray pixel decides it; `hd95` leaves out the worst twentieth.
 
     Parameters
     ----------
     mask, truth, spacing, points
         As for `surface_distances`.
     undefined : {"nan", "worst"}, default "nan"
-        What an empty mask or truth gives: NaN, or the diagonal of the image where exactly one is empty.
+        What an empty mask or truth gives, see the table of the module.
 
     Returns
     -------
     float
-        At least 0, in pixels or the unit of `spacing`; NaN where mask or truth is empty.
+        At least 0, in pixels or the unit of `spacing`.
 
     Raises
     ------
     ShapeError, ValueRangeError
-        As in `surface_distances`, or `undefined` is not known.
+        As in `surface_distances`, or an option is not known.
 
     Notes
     -----
@@ -260,12 +216,9 @@ def hausdorff(
     >>> import numpy as np
     >>> from salstats.metrics.distance import hausdorff
     >>> mask, truth = np.array([[1, 1, 0, 0, 0]]), np.array([[1, 1, 0, 0, 1]])
-    >>> hausdorff(mask, truth)
-    3.0
-    >>> hausdorff(mask, truth, spacing=0.5)
-    1.5
+    >>> hausdorff(mask, truth), hausdorff(mask, truth, spacing=0.5)
+    (3.0, 1.5)
     """
-    check_choice(undefined, UNDEFINED, "undefined")
     return surface_distances(mask, truth, spacing=spacing, points=points).hausdorff(undefined=undefined)
 
 
@@ -280,28 +233,8 @@ def hd95(
 ) -> float:
     """95th percentile of the Hausdorff distance.
 
-    Less is better.
-
-    Parameters
-    ----------
-    mask, truth, spacing, points
-        As for `surface_distances`.
-    rule : {"directed", "pooled"}, default "directed"
-        The larger of the 95th percentiles of the two lists of distances, or the percentile of both lists put
-        together.
-    undefined : {"nan", "worst"}, default "nan"
-        As for `hausdorff`.
-
-    Returns
-    -------
-    float
-        At least 0 and at most the Hausdorff distance, in pixels or the unit of `spacing`; NaN where mask or
-        truth is empty.
-
-    Raises
-    ------
-    ShapeError, ValueRangeError
-        As in `hausdorff`, or `rule` is not known.
+    Takes, returns and raises what `hausdorff` does, and `rule`: "directed", the larger of the 95th
+    percentiles of the two lists of distances, or "pooled", the percentile of both lists put together.
 
     Notes
     -----
@@ -324,8 +257,6 @@ def hd95(
     >>> hd95(mask, truth)  # the truth's last ten pixels are 1, 2, ... 10 away
     8.0
     """
-    check_choice(rule, RULES, "rule")
-    check_choice(undefined, UNDEFINED, "undefined")
     found = surface_distances(mask, truth, spacing=spacing, points=points)
     return found.hd95(rule=rule, undefined=undefined)
 
@@ -340,36 +271,13 @@ def assd(
 ) -> float:
     """Average symmetric surface distance: the mean over the points of both outlines.
 
-    Less is better.
-
-    Parameters
-    ----------
-    mask, truth, spacing, points
-        As for `surface_distances`.
-    undefined : {"nan", "worst"}, default "nan"
-        As for `hausdorff`.
-
-    Returns
-    -------
-    float
-        At least 0 and at most the Hausdorff distance, in pixels or the unit of `spacing`; NaN where mask or
-        truth is empty.
-
-    Raises
-    ------
-    ShapeError, ValueRangeError
-        As in `hausdorff`.
+    Takes, returns and raises what `hausdorff` does; never more than that.
 
     Notes
     -----
     Both lists of distances are put together, so that the longer outline weighs more, as in medpy (`assd`),
-    MONAI and Metrics Reloaded. SimpleITK's average Hausdorff distance is another number: the mean of the two
-    lists' means over all pixels.
-
-    References
-    ----------
-    Maier-Hein L, Reinke A, Godau P, et al. Metrics reloaded: recommendations for image analysis validation.
-    Nature Methods 2024. https://doi.org/10.1038/s41592-023-02151-z
+    MONAI and Metrics Reloaded (reference in `hd95`). SimpleITK's average Hausdorff distance is another
+    number: the mean of the two lists' means over all pixels.
 
     Examples
     --------
@@ -378,7 +286,6 @@ def assd(
     >>> assd(np.array([[1, 1, 1, 0, 0]]), np.array([[0, 0, 1, 0, 1]]))
     1.0
     """
-    check_choice(undefined, UNDEFINED, "undefined")
     return surface_distances(mask, truth, spacing=spacing, points=points).assd(undefined=undefined)
 
 
@@ -393,41 +300,20 @@ def nsd(
 ) -> float:
     """Normalized surface distance: the share of both outlines that lies within a tolerance of the other.
 
-    More is better. Also called surface Dice: the tolerance is what readers differ by, and lets pass what
-    hardly matters.
-
-    Parameters
-    ----------
-    mask, truth, spacing, points
-        As for `surface_distances`.
-    tolerance : float, default 2
-        Largest distance that counts as agreement, in pixels or the unit of `spacing`.
-    undefined : {"nan", "worst"}, default "nan"
-        What an empty mask or truth gives: NaN, or 0 where exactly one is empty.
-
-    Returns
-    -------
-    float
-        From 0 to 1; NaN where mask or truth is empty.
-
-    Raises
-    ------
-    ShapeError, ValueRangeError
-        As in `hausdorff`, or the tolerance is negative or not finite.
+    From 0 to 1, and more is better. Also called surface Dice. Takes and raises what `hausdorff` does, and
+    `tolerance`: the largest distance that counts as agreement, in pixels or the unit of `spacing`. It is what
+    readers differ by, and lets pass what hardly matters.
 
     Notes
     -----
     The points of both outlines are counted alike, as in MONAI (`compute_surface_dice` without subvoxels,
-    which gives the same numbers). Nikolov's implementation weights corners between pixels by the length of
-    the outline.
+    which gives the same numbers) and Metrics Reloaded (reference in `hd95`). Nikolov's implementation weights
+    corners between pixels by the length of the outline.
 
     References
     ----------
     Nikolov S, Blackwell S, Zverovitch A, et al. Clinically applicable segmentation of head and neck anatomy
     for radiotherapy. Journal of Medical Internet Research 2021. https://doi.org/10.2196/26151
-
-    Maier-Hein L, Reinke A, Godau P, et al. Metrics reloaded: recommendations for image analysis validation.
-    Nature Methods 2024. https://doi.org/10.1038/s41592-023-02151-z
 
     Examples
     --------

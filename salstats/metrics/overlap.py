@@ -1,6 +1,8 @@
 """How far a mask and the truth overlap: four counts, and the rates made of them.
 
-All rates lie between 0 and 1, and more is better. A rate is NaN where its denominator is 0, and only there:
+Each rate is a function of a mask and the truth, and a kernel of `Counts` (`iou_from_counts`) for many at
+once. All but `mcc` lie between 0 and 1, and more is better. A rate is NaN where its denominator is 0, and
+only there:
 
 =======================  =====  =====  =========  ======  ===========
 empty or full            iou    dice   precision  recall  specificity
@@ -16,6 +18,7 @@ scikit-learn returns 0 for each NaN above; MONAI also leaves IoU and Dice undefi
 empty.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,12 +85,27 @@ def counts(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> Counts:
         both, n_mask, n_truth = masks.intersection(a, b), masks.area(a), masks.area(b)
         size = a.shape[0] * a.shape[1]
     else:
-        predicted, reference = check_mask(mask), check_mask(truth, "truth")
-        _check_shapes(predicted.shape, reference.shape)
+        predicted, reference = mask_pair(mask, truth)
         both = int(np.count_nonzero(predicted & reference))
         n_mask, n_truth = int(np.count_nonzero(predicted)), int(np.count_nonzero(reference))
         size = predicted.size
     return Counts(both, n_mask - both, n_truth - both, size - n_mask - n_truth + both)
+
+
+def mask_pair(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> tuple[np.ndarray, np.ndarray]:
+    """Mask and truth as arrays of bool of one shape.
+
+    Examples
+    --------
+    >>> from salstats.images.masks import Rle
+    >>> from salstats.metrics.overlap import mask_pair
+    >>> mask_pair(Rle((1, 3), b"12"), [[0, 1, 0]])
+    (array([[False,  True,  True]]), array([[False,  True, False]]))
+    """
+    predicted = masks.decode(mask) if isinstance(mask, Rle) else check_mask(mask)
+    reference = masks.decode(truth) if isinstance(truth, Rle) else check_mask(truth, "truth")
+    _check_shapes(predicted.shape, reference.shape)
+    return predicted, reference
 
 
 def _check_shapes(mask: tuple[int, ...], truth: tuple[int, ...]) -> None:
@@ -98,35 +116,34 @@ def _check_shapes(mask: tuple[int, ...], truth: tuple[int, ...]) -> None:
         )
 
 
-def iou_from_counts(counted: Counts) -> np.ndarray:
-    """Intersection over union, `tp / (tp + fp + fn)`: the Jaccard index; NaN where both are empty.
+def _rate(formula: Callable[..., tuple[np.ndarray, np.ndarray]]) -> Callable[[Counts], np.ndarray]:
+    """Kernel of a rate: part by whole of four counts in float64 (exact up to 2**53), NaN where that is 0."""
 
-    Parameters
-    ----------
-    counted : Counts
-        Numbers or arrays.
+    def kernel(counted: Counts) -> np.ndarray:
+        part, whole = formula(*(np.asarray(n, dtype=np.float64) for n in counted))
+        return np.divide(part, whole, out=np.full(np.shape(whole), np.nan), where=whole != 0)
 
-    Returns
-    -------
-    ndarray of float64
-        From 0 to 1, in the shape of the counts.
+    return kernel
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from salstats.metrics.overlap import Counts, iou_from_counts
-    >>> tp, fp, fn, tn = np.array([[1, 0], [1, 0], [2, 0], [4, 8]])
-    >>> iou_from_counts(Counts(tp, fp, fn, tn))
-    array([0.25,  nan])
-    """
-    tp, fp, fn, _ = _float(counted)
-    return _ratio(tp, tp + fp + fn)
+
+iou_from_counts = _rate(lambda tp, fp, fn, tn: (tp, tp + fp + fn))
+dice_from_counts = _rate(lambda tp, fp, fn, tn: (2 * tp, 2 * tp + fp + fn))
+precision_from_counts = _rate(lambda tp, fp, fn, tn: (tp, tp + fp))
+recall_from_counts = _rate(lambda tp, fp, fn, tn: (tp, tp + fn))
+specificity_from_counts = _rate(lambda tp, fp, fn, tn: (tn, tn + fp))
+# root by root: the product of four sums over a data set would leave the range of whole numbers
+mcc_from_counts = _rate(
+    lambda tp, fp, fn, tn: (
+        tp * tn - fp * fn,
+        np.sqrt((tp + fp) * (tn + fn)) * np.sqrt((tp + fn) * (tn + fp)),
+    )
+)
 
 
 def iou(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> float:
-    """Intersection over union of a mask and the truth; NaN where both are empty.
+    """Intersection over union, the Jaccard index: `tp / (tp + fp + fn)`; NaN where both are empty.
 
-    Takes and raises what `counts` does; the formula is in `iou_from_counts`.
+    Takes and raises what `counts` does.
 
     Examples
     --------
@@ -138,31 +155,10 @@ def iou(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> float:
     return float(iou_from_counts(counts(mask, truth)))
 
 
-IOU = Metric(
-    "iou", "IoU", 0, 1, 1, True, "CheXlocalize (rajpurkarlab/cheXlocalize, eval.py, commit 2a79492)",
-    _COUNTS, iou_from_counts, full="intersection over union",
-)  # fmt: skip
-
-
-def dice_from_counts(counted: Counts) -> np.ndarray:
-    """Return Dice's coefficient, `2 tp / (2 tp + fp + fn)`: the F1 score; NaN where both are empty.
-
-    Takes and returns what `iou_from_counts` does; `dice = 2 iou / (1 + iou)`.
-
-    Examples
-    --------
-    >>> from salstats.metrics.overlap import Counts, dice_from_counts
-    >>> dice_from_counts(Counts(1, 1, 2, 4))
-    array(0.4)
-    """
-    tp, fp, fn, _ = _float(counted)
-    return _ratio(2 * tp, 2 * tp + fp + fn)
-
-
 def dice(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> float:
-    """Return Dice's coefficient of a mask and the truth; NaN where both are empty.
+    """Dice's coefficient, the F1 score: `2 tp / (2 tp + fp + fn)`; NaN where both are empty.
 
-    Takes and raises what `counts` does; the formula is in `dice_from_counts`.
+    Takes and raises what `counts` does; `dice = 2 iou / (1 + iou)`.
 
     Examples
     --------
@@ -174,28 +170,10 @@ def dice(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> float:
     return float(dice_from_counts(counts(mask, truth)))
 
 
-DICE = Metric("dice", "Dice", 0, 1, 1, True, _MEDPY, _COUNTS, dice_from_counts)
-
-
-def precision_from_counts(counted: Counts) -> np.ndarray:
-    """Share of the mask that is true, `tp / (tp + fp)`; NaN where the mask is empty.
-
-    Takes and returns what `iou_from_counts` does.
-
-    Examples
-    --------
-    >>> from salstats.metrics.overlap import Counts, precision_from_counts
-    >>> precision_from_counts(Counts(1, 1, 2, 4))
-    array(0.5)
-    """
-    tp, fp, _, _ = _float(counted)
-    return _ratio(tp, tp + fp)
-
-
 def precision(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> float:
-    """Share of a mask that is true; NaN where the mask is empty.
+    """Share of a mask that is true: `tp / (tp + fp)`; NaN where the mask is empty.
 
-    Takes and raises what `counts` does; the formula is in `precision_from_counts`.
+    Takes and raises what `counts` does.
 
     Examples
     --------
@@ -207,28 +185,10 @@ def precision(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> float:
     return float(precision_from_counts(counts(mask, truth)))
 
 
-PRECISION = Metric("precision", "Precision", 0, 1, 1, True, _MEDPY, _COUNTS, precision_from_counts)
-
-
-def recall_from_counts(counted: Counts) -> np.ndarray:
-    """Share of the truth that is marked, `tp / (tp + fn)`; NaN where the truth is empty.
-
-    Also called sensitivity. Takes and returns what `iou_from_counts` does.
-
-    Examples
-    --------
-    >>> from salstats.metrics.overlap import Counts, recall_from_counts
-    >>> recall_from_counts(Counts(1, 1, 3, 4))
-    array(0.25)
-    """
-    tp, _, fn, _ = _float(counted)
-    return _ratio(tp, tp + fn)
-
-
 def recall(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> float:
-    """Share of the truth that a mask marks; NaN where the truth is empty.
+    """Share of the truth that a mask marks, the sensitivity: `tp / (tp + fn)`; NaN where the truth is empty.
 
-    Takes and raises what `counts` does; the formula is in `recall_from_counts`.
+    Takes and raises what `counts` does.
 
     Examples
     --------
@@ -240,28 +200,10 @@ def recall(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> float:
     return float(recall_from_counts(counts(mask, truth)))
 
 
-RECALL = Metric("recall", "Recall", 0, 1, 1, True, _MEDPY, _COUNTS, recall_from_counts)
-
-
-def specificity_from_counts(counted: Counts) -> np.ndarray:
-    """Share of the background left unmarked, `tn / (tn + fp)`; NaN where the truth is full.
-
-    Takes and returns what `iou_from_counts` does.
-
-    Examples
-    --------
-    >>> from salstats.metrics.overlap import Counts, specificity_from_counts
-    >>> specificity_from_counts(Counts(1, 1, 2, 4))
-    array(0.8)
-    """
-    _, fp, _, tn = _float(counted)
-    return _ratio(tn, tn + fp)
-
-
 def specificity(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> float:
-    """Share of the background that a mask leaves unmarked; NaN where the truth is full.
+    """Share of the background that a mask leaves unmarked: `tn / (tn + fp)`; NaN where the truth is full.
 
-    Takes and raises what `counts` does; the formula is in `specificity_from_counts`.
+    Takes and raises what `counts` does.
 
     Examples
     --------
@@ -273,36 +215,16 @@ def specificity(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> float:
     return float(specificity_from_counts(counts(mask, truth)))
 
 
-SPECIFICITY = Metric("specificity", "Specificity", 0, 1, 1, True, _MEDPY, _COUNTS, specificity_from_counts)
-
-
-def mcc_from_counts(counted: Counts) -> np.ndarray:
-    """Matthews' correlation of mask and truth over the pixels; NaN where either is empty or full.
+def mcc(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> float:
+    """Matthews' correlation of a mask and the truth over the pixels; NaN where either is empty or full.
 
     `(tp tn - fp fn) / sqrt((tp + fp) (tp + fn) (tn + fp) (tn + fn))`, from -1 to 1: 0 is chance. Takes and
-    returns what `iou_from_counts` does.
+    raises what `counts` does.
 
     References
     ----------
     Matthews BW. Comparison of the predicted and observed secondary structure of T4 phage lysozyme.
     Biochimica et Biophysica Acta 1975. https://doi.org/10.1016/0005-2795(75)90109-9
-
-    Examples
-    --------
-    >>> from salstats.metrics.overlap import Counts, mcc_from_counts
-    >>> mcc_from_counts(Counts(2, 1, 1, 2))
-    array(0.33333333)
-    """
-    tp, fp, fn, tn = _float(counted)
-    # root by root: the product of four sums over a data set would leave the range of whole numbers
-    length = np.sqrt((tp + fp) * (tn + fn)) * np.sqrt((tp + fn) * (tn + fp))
-    return _ratio(tp * tn - fp * fn, length)
-
-
-def mcc(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> float:
-    """Matthews' correlation of a mask and the truth; NaN where either is empty or full.
-
-    Takes and raises what `counts` does; the formula is in `mcc_from_counts`.
 
     Examples
     --------
@@ -314,18 +236,16 @@ def mcc(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> float:
     return float(mcc_from_counts(counts(mask, truth)))
 
 
+IOU = Metric(
+    "iou", "IoU", 0, 1, 1, True, "CheXlocalize (rajpurkarlab/cheXlocalize, eval.py, commit 2a79492)",
+    _COUNTS, iou_from_counts, full="intersection over union",
+)  # fmt: skip
+DICE = Metric("dice", "Dice", 0, 1, 1, True, _MEDPY, _COUNTS, dice_from_counts)
+PRECISION = Metric("precision", "Precision", 0, 1, 1, True, _MEDPY, _COUNTS, precision_from_counts)
+RECALL = Metric("recall", "Recall", 0, 1, 1, True, _MEDPY, _COUNTS, recall_from_counts)
+SPECIFICITY = Metric("specificity", "Specificity", 0, 1, 1, True, _MEDPY, _COUNTS, specificity_from_counts)
 MCC = Metric(
     "mcc", "MCC", -1, 1, 1, False,
     "Matthews 1975, doi:10.1016/0005-2795(75)90109-9; Maier-Hein et al. 2024, "
     "doi:10.1038/s41592-023-02151-z", _COUNTS, mcc_from_counts, full="Matthews correlation coefficient",
 )  # fmt: skip
-
-
-def _float(counted: Counts) -> list[np.ndarray]:
-    """Four counts in float64, exact up to 2**53 pixels."""
-    return [np.asarray(n, dtype=np.float64) for n in counted]
-
-
-def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    """Return part / whole, NaN where the whole is 0."""
-    return np.divide(part, whole, out=np.full(np.shape(whole), np.nan), where=whole != 0)

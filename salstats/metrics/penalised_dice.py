@@ -1,40 +1,17 @@
 """Penalised Dice: overlap, distance of the centres and size in one score, defined without overlap too."""
 
-from typing import Any, NamedTuple
-
 import cv2
 import numpy as np
 
 from salstats.checks import ValueRangeError, check_choice
 from salstats.images.boundaries import bounding_box
-from salstats.images.masks import Rle, area
-from salstats.metrics.distance import UNDEFINED, mask_pair
-from salstats.metrics.overlap import Counts, dice_from_counts
+from salstats.images.masks import Rle
+from salstats.metrics.distance import UNDEFINED
+from salstats.metrics.overlap import Counts, dice_from_counts, mask_pair
 from salstats.metrics.records import Metric
 
 FORMS = ("product", "mean")
 COMPONENTS = ("mean", "whole")
-
-
-class PdcParts(NamedTuple):
-    """What the Penalised Dice coefficient is made of; numbers, or arrays of them in one shape.
-
-    Attributes
-    ----------
-    dice : float or ndarray
-        Dice's coefficient with the truth, from 0 to 1.
-    distance : float or ndarray
-        Between the centre of the mask and that of the truth, in pixels.
-    greatest : float or ndarray
-        From the centre of the truth to the farthest outer corner of the image, in pixels.
-    size_ratio : float or ndarray
-        Area of the mask over that of the truth: below 1 where the mask is too small.
-    """
-
-    dice: Any
-    distance: Any
-    greatest: Any
-    size_ratio: Any
 
 
 def pdc(
@@ -74,11 +51,8 @@ def pdc(
 
     Raises
     ------
-    ShapeError
-        The shapes differ, or do not have two dimensions.
-    ValueRangeError
-        An array holds something else than 0 and 1, a penalty is negative or not finite, or an option is not
-        known.
+    ShapeError, ValueRangeError
+        As in `overlap.counts`; or a penalty is negative or not finite, or an option is not known.
 
     Notes
     -----
@@ -117,131 +91,47 @@ def pdc(
     [1.0, 0.601, 0.301, 0.201, 0.102]
     """
     check_choice(form, FORMS, "form")
-    check_choice(undefined, UNDEFINED, "undefined")
-    parts = pdc_parts(mask, truth, components=components)
-    values = pdc_from_parts(parts, alpha=alpha, beta=beta, form=form)
-    if values.size and not np.isnan(values).any():
-        return float(values.mean())
-    one_is_empty = values.size > 0 or _marks(truth)
-    return 0.0 if undefined == "worst" and one_is_empty else float("nan")
-
-
-def pdc_parts(mask: np.ndarray | Rle, truth: np.ndarray | Rle, *, components: str = "mean") -> PdcParts:
-    """What the Penalised Dice coefficient is made of, for each separate area of a mask.
-
-    Parameters
-    ----------
-    mask, truth : ndarray of bool or Rle, shape (M, N)
-    components : {"mean", "whole"}, default "mean"
-        One entry for each area, 8 neighbours; or one for the mask.
-
-    Returns
-    -------
-    PdcParts
-        Arrays of float64 of one length: 0 where the mask is empty. NaN where the truth is.
-
-    Raises
-    ------
-    ShapeError, ValueRangeError
-        As in `pdc`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from salstats.metrics.penalised_dice import pdc_parts
-    >>> pdc_parts(np.array([[1, 1, 0, 0, 1]]), np.array([[1, 0, 0, 0, 0]])).size_ratio
-    array([2., 1.])
-    """
     check_choice(components, COMPONENTS, "components")
+    check_choice(undefined, UNDEFINED, "undefined")
+    for name, value in (("alpha", alpha), ("beta", beta)):
+        known = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+        if not known or not 0 <= value < np.inf:
+            raise ValueRangeError(f"{name} must be a finite number of at least 0 (no penalty), not {value!r}")
     predicted, reference = mask_pair(mask, truth)
-    box = bounding_box(predicted)
+    shape, box = np.array(reference.shape), bounding_box(predicted | reference)
     if box is None:
-        return PdcParts(*np.zeros((4, 0)))
-    part = np.ascontiguousarray(predicted[box]).view(np.uint8)
+        return float("nan")
+    # everything is measured on the part of the image that holds both
+    predicted, reference = predicted[box], reference[box]
+    n_truth = np.count_nonzero(reference)
+    if not n_truth or not predicted.any():
+        return 0.0 if undefined == "worst" else float("nan")
+    # of each area: its pixels, its centre, and how many pixels it shares with the truth
     if components == "mean":
-        n_labels, labels, stats, centres = cv2.connectedComponentsWithStats(part, connectivity=8)
-        areas = stats[1:, cv2.CC_STAT_AREA].astype(np.float64)
+        pixels = np.ascontiguousarray(predicted).view(np.uint8)
+        n_labels, labels, stats, centres = cv2.connectedComponentsWithStats(pixels, connectivity=8)
+        n_pixels = stats[1:, cv2.CC_STAT_AREA].astype(np.float64)
         centres = centres[1:, ::-1]
-        both = np.bincount(labels[reference[box]], minlength=n_labels)[1:]
+        both = np.bincount(labels[reference], minlength=n_labels)[1:]
     else:
-        areas = np.array([np.count_nonzero(part)], dtype=np.float64)
-        centres = _centre(part)[np.newaxis]
-        both = np.array([np.count_nonzero(part.view(bool) & reference[box])])
-    where = bounding_box(reference)
-    if where is None:
-        return PdcParts(*np.full((4, len(areas)), np.nan))
-    n_truth = np.count_nonzero(reference[where])
-    centre = _centre(reference[where]) + _corner(where)
-    distance = np.hypot(*(centres + _corner(box) - centre).T)
-    dice = dice_from_counts(Counts(both, areas - both, n_truth - both, 0))
-    greatest = np.full(len(areas), _greatest(centre, reference.shape))
-    return PdcParts(dice, distance, greatest, areas / n_truth)
-
-
-def _marks(mask: np.ndarray | Rle) -> bool:
-    """Whether a mask marks any pixel."""
-    return bool(area(mask)) if isinstance(mask, Rle) else bool(np.any(mask))
-
-
-def _corner(box: tuple[slice, slice]) -> np.ndarray:
-    """First row and column of a box."""
-    return np.array([box[0].start, box[1].start], dtype=np.float64)
+        n_pixels = np.array([np.count_nonzero(predicted)], dtype=np.float64)
+        centres = _centre(predicted)[np.newaxis]
+        both = np.array([np.count_nonzero(predicted & reference)])
+    centre = _centre(reference)
+    # on the image, of which pixel k covers k - 0.5 to k + 0.5
+    on_image = centre + np.array([box[0].start, box[1].start])
+    greatest = np.hypot(*np.maximum(on_image + 0.5, shape - 0.5 - on_image))
+    dice = dice_from_counts(Counts(both, n_pixels - both, n_truth - both, 0))
+    ratio = n_pixels / n_truth
+    size = np.minimum(ratio, 1) ** alpha * np.maximum(ratio, 1) ** -float(beta)
+    placed = (1 - np.hypot(*(centres - centre).T) / greatest) * size
+    return float((placed * (1 + dice) / 2 if form == "product" else (placed + dice) / 2).mean())
 
 
 def _centre(mask: np.ndarray) -> np.ndarray:
     """Mean row and column of a mask's pixels."""
     rows, cols = np.count_nonzero(mask, axis=1), np.count_nonzero(mask, axis=0)
     return np.array([rows @ np.arange(len(rows)), cols @ np.arange(len(cols))]) / rows.sum()
-
-
-def _greatest(centre: np.ndarray, shape: tuple[int, ...]) -> float:
-    """Distance from a point to the farthest outer corner of the image."""
-    # pixel k covers k - 0.5 to k + 0.5
-    return float(np.hypot(*np.maximum(centre + 0.5, np.array(shape) - 0.5 - centre)))
-
-
-def pdc_from_parts(
-    parts: PdcParts, *, alpha: float = 1.0, beta: float = 1.0, form: str = "product"
-) -> np.ndarray:
-    """Penalised Dice coefficient of its parts: a reconstruction, see `pdc`.
-
-    Parameters
-    ----------
-    parts : PdcParts
-        Numbers or arrays.
-    alpha, beta, form
-        As for `pdc`.
-
-    Returns
-    -------
-    ndarray of float64
-        From 0 to 1, in the shape of the parts, NaN where they are.
-
-    Raises
-    ------
-    ValueRangeError
-        A penalty is negative or not finite, or the form is not known.
-
-    Examples
-    --------
-    >>> from salstats.metrics.penalised_dice import PdcParts, pdc_from_parts
-    >>> parts = PdcParts(dice=0.5, distance=10, greatest=100, size_ratio=0.5)
-    >>> pdc_from_parts(parts), pdc_from_parts(parts, alpha=0), pdc_from_parts(parts, form="mean")
-    (array(0.3375), array(0.675), array(0.475))
-    """
-    check_choice(form, FORMS, "form")
-    small, large = _check_penalty(alpha, "alpha"), _check_penalty(beta, "beta")
-    dice, distance, greatest, ratio = (np.asarray(part, dtype=np.float64) for part in parts)
-    size = np.minimum(ratio, 1) ** small * np.maximum(ratio, 1) ** -large
-    placed = (1 - distance / greatest) * size
-    return np.asarray(placed * (1 + dice) / 2 if form == "product" else (placed + dice) / 2)
-
-
-def _check_penalty(value: object, name: str) -> float:
-    """A penalty as a float that is finite and not negative."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 <= value < np.inf:
-        raise ValueRangeError(f"{name} must be a finite number of at least 0 (no penalty), not {value!r}")
-    return float(value)
 
 
 def _in_words(alpha: float, beta: float, form: str, components: str) -> str:

@@ -9,16 +9,15 @@ from scipy import ndimage
 from salstats.checks import ShapeError, ValueRangeError
 from salstats.images.masks import encode
 from salstats.metrics.overlap import dice
-from salstats.metrics.penalised_dice import pdc, pdc_from_parts, pdc_parts
+from salstats.metrics.penalised_dice import pdc
 from salstats.metrics.registry import METRICS
 
 #: Double precision on both sides; the oracle's centres are means of up to 65,536 pixels.
 DOUBLE = 1e-12
-#: Our names of the oracle's two forms.
-FORMS = {"mult": "product", "add": "mean"}
+#: The oracle's two forms by our names.
+FORMS = {"product": "mult", "mean": "add"}
 
 quick = settings(deadline=None, database=None, derandomize=True, max_examples=150)
-SHAPES = st.tuples(st.integers(1, 9), st.integers(1, 9))
 PENALTIES = st.floats(0, 6)
 OPTIONS = st.fixed_dictionaries(
     {
@@ -33,28 +32,10 @@ OPTIONS = st.fixed_dictionaries(
 @st.composite
 def pairs(draw):
     """A mask and a truth of one shape, both of which mark something."""
-    shape = draw(SHAPES)
+    shape = draw(st.tuples(st.integers(1, 9), st.integers(1, 9)))
     mask, truth = (draw(arrays(bool, shape)) for _ in range(2))
     assume(mask.any() and truth.any())
     return mask, truth
-
-
-@st.composite
-def places(draw):
-    """A truth, and one area put in two places beside it, the first nearer to the truth's centre."""
-    truth = np.zeros((14, 14), bool)
-    truth[5:9, 5:9] = draw(arrays(bool, (4, 4)))
-    height, width = draw(st.integers(1, 3)), draw(st.integers(1, 3))
-    masks = []
-    for _ in range(2):
-        top, left = draw(st.integers(0, 14 - height)), draw(st.integers(0, 14 - width))
-        mask = np.zeros((14, 14), bool)
-        mask[top : top + height, left : left + width] = True
-        masks.append(mask)
-    assume(truth.any() and not (truth & (masks[0] | masks[1])).any())
-    near, far = sorted(masks, key=lambda mask: from_centre(mask, truth))
-    assume(from_centre(near, truth) < from_centre(far, truth) - 1e-9)
-    return truth, near, far
 
 
 def from_centre(mask, truth):
@@ -62,12 +43,16 @@ def from_centre(mask, truth):
     return float(np.linalg.norm(np.argwhere(mask).mean(axis=0) - np.argwhere(truth).mean(axis=0)))
 
 
-def plainly(mask, truth, alpha=1, beta=1, form="product"):
+def farthest(truth, beyond=0.5):
+    """From the truth's centre to the farthest corner, so far beyond the corner pixels' centres."""
+    low, high = -beyond, np.array(truth.shape) - 1 + beyond
+    corners = np.array([(r, c) for r in (low, high[0]) for c in (low, high[1])])
+    return np.linalg.norm(corners - np.argwhere(truth).mean(axis=0), axis=1).max()
+
+
+def plainly(mask, truth, alpha=1, beta=1, form="product", *, greatest=None):
     """The formula, step by step, for a mask taken as one."""
-    centre = np.argwhere(truth).mean(axis=0)
-    bottom, right = truth.shape[0] - 0.5, truth.shape[1] - 0.5
-    corners = np.array([(-0.5, -0.5), (-0.5, right), (bottom, -0.5), (bottom, right)])
-    placed = 1 - from_centre(mask, truth) / np.linalg.norm(corners - centre, axis=1).max()
+    placed = 1 - from_centre(mask, truth) / (farthest(truth) if greatest is None else greatest)
     n_mask, n_truth = mask.sum(), truth.sum()
     overlap = 2 * (mask & truth).sum() / (n_mask + n_truth)
     if n_mask < n_truth:
@@ -92,7 +77,7 @@ def test_a_miss_by_hand():
     mask[0, 3:5] = True
     # centres (0.5, 0.5) and (0, 3.5); the farthest outer corner is (3.5, 5.5); half the size; no overlap
     d = 1 - np.hypot(0.5, 3) / np.hypot(3, 5)
-    for form in FORMS.values():
+    for form in FORMS:
         assert pdc(mask, truth, form=form) == pytest.approx(d * 0.5 / 2, rel=DOUBLE)
         assert pdc(mask, truth, form=form, alpha=3) == pytest.approx(d * 0.5**3 / 2, rel=DOUBLE)
         assert pdc(mask, truth, form=form, alpha=0) == pytest.approx(d / 2, rel=DOUBLE)
@@ -126,22 +111,8 @@ def test_two_areas_by_hand():
     # as one mask: five pixels, centre (1, 1.4)
     d, dc = 1 - np.hypot(0.5, 0.9) / np.hypot(3, 5), 8 / 9
     assert pdc(mask, truth, components="whole") == pytest.approx(d * 0.8 * (1 + dc) / 2, rel=DOUBLE)
-
-
-def test_pixels_that_touch_at_a_corner_are_one_area():
-    truth = np.eye(5, dtype=bool)
-    assert pdc(truth, truth) == 1
-    assert pdc_parts(truth, truth).dice.size == 1
-
-
-def test_parts_by_hand():
-    mask, truth = np.array([[1, 1, 0, 0, 1]]), np.array([[1, 0, 0, 0, 0]])
-    parts = pdc_parts(mask, truth)
-    np.testing.assert_allclose(parts.dice, [2 / 3, 0], rtol=DOUBLE)
-    np.testing.assert_allclose(parts.distance, [0.5, 4], rtol=DOUBLE)
-    np.testing.assert_allclose(parts.greatest, [np.hypot(0.5, 4.5)] * 2, rtol=DOUBLE)
-    np.testing.assert_allclose(parts.size_ratio, [2, 1], rtol=DOUBLE)
-    np.testing.assert_allclose(pdc_from_parts(parts).mean(), pdc(mask, truth), rtol=DOUBLE)
+    # pixels that touch at a corner are one area
+    assert pdc(np.eye(5), np.eye(5)) == 1
 
 
 # the oracle: the same formula with the greatest distance to a corner pixel's centre
@@ -154,18 +125,22 @@ def simulated(shared):
         return {name: held[name] for name in held if name != "contour"}
 
 
-def assert_parts(parts, row, *, suffix=""):
-    """Parts, and the scores made of them, against a row of the oracle."""
-    if not suffix:
-        assert parts.distance == pytest.approx(row["dist_centroids"], rel=DOUBLE, abs=DOUBLE)
-        assert parts.dice == pytest.approx(row["dice"], rel=DOUBLE)
-    parts = parts._replace(greatest=np.full(len(parts.dice), row["max_dist"]))
-    for theirs, form in FORMS.items():
-        found = pdc_from_parts(parts, form=form).mean()
-        assert found == pytest.approx(row[f"pdc_{theirs}{suffix}"], rel=DOUBLE, abs=DOUBLE), form
-        if not suffix:
-            found = pdc_from_parts(parts, form=form, alpha=0, beta=0).mean()
-            assert found == pytest.approx(row[f"pdc_{theirs}_r1"], rel=DOUBLE, abs=DOUBLE), form
+def assert_oracle(mask, truth, row):
+    """The plain formula gives the oracle's numbers with its greatest distance, and ours with ours."""
+    mask, truth = mask.astype(bool), truth.astype(bool)
+    assert from_centre(mask, truth) == pytest.approx(row["dist_centroids"], rel=DOUBLE, abs=DOUBLE)
+    assert dice(mask, truth) == pytest.approx(row["dice"], rel=DOUBLE)
+    assert farthest(truth, 0) == pytest.approx(row["max_dist"], rel=DOUBLE)
+    areas = {"": ([mask], "whole"), "_mean_components": (separate(mask), "mean")}
+    for form, theirs in FORMS.items():
+        for suffix, (parts, components) in areas.items():
+            for power, name in ((1, f"pdc_{theirs}{suffix}"), (0, f"pdc_{theirs}_r1{suffix}")):
+                if name in row:
+                    plain = [plainly(p, truth, power, power, form, greatest=row["max_dist"]) for p in parts]
+                    assert np.mean(plain) == pytest.approx(row[name], rel=DOUBLE, abs=DOUBLE), name
+                    ours = pdc(mask, truth, alpha=power, beta=power, form=form, components=components)
+                    plain = [plainly(p, truth, power, power, form) for p in parts]
+                    assert ours == pytest.approx(np.mean(plain), rel=DOUBLE), name
 
 
 def test_simulations_of_the_oracle(shared, simulated):
@@ -173,35 +148,25 @@ def test_simulations_of_the_oracle(shared, simulated):
     assert len(table) == 54
     for _, row in table.iterrows():
         truth, mask = (simulated[f"{row['simulation']}__{part}"] for part in ("truth", row["step"]))
-        parts = pdc_parts(mask, truth, components="whole")
-        assert_parts(parts, row)
-        assert min(parts.size_ratio, 1 / parts.size_ratio) == pytest.approx(row["r"], rel=DOUBLE)
-        # the outer corner lies half a pixel beyond, along both axes
-        assert row["max_dist"] < parts.greatest < row["max_dist"] + np.sqrt(0.5) + DOUBLE
+        assert_oracle(mask, truth, row)
         # every mask is one area
-        assert pdc(mask, truth) == pdc(mask, truth, components="whole")
+        assert pdc(mask, truth) == pytest.approx(pdc(mask, truth, components="whole"), rel=DOUBLE)
 
 
-def test_shifts_of_the_oracle(shared, simulated):
-    table = pd.read_csv(shared / "oracles/mrxai/fine_sweep_distance.csv")
+def test_shifts_and_probes_of_the_oracle(shared, simulated):
     truth = simulated["distance__truth"]
+    table = pd.read_csv(shared / "oracles/mrxai/fine_sweep_distance.csv")
     assert table["shift"].tolist() == list(range(73))
     for _, row in table.iterrows():
         step = int(row["shift"])
-        assert_parts(pdc_parts(np.roll(truth, (step, step), (0, 1)), truth, components="whole"), row)
-
-
-def test_probes_of_the_oracle(shared, simulated):
-    table = pd.read_csv(shared / "oracles/mrxai/probes.csv")
-    assert len(table) == 5
-    truth = simulated["distance__truth"]
-    for _, row in table.iterrows():
+        assert_oracle(np.roll(truth, (step, step), (0, 1)), truth, row)
+    probes = pd.read_csv(shared / "oracles/mrxai/probes.csv")
+    assert len(probes) == 5
+    for _, row in probes.iterrows():
         mask = simulated[f"probe__{row['probe']}"]
-        assert_parts(pdc_parts(mask, truth, components="whole"), row)
-        each = pdc_parts(mask, truth)
-        assert each.dice.size == row["n_components"]
-        assert_parts(each, row, suffix="_mean_components")
-    assert table["n_components"].max() == 2
+        assert len(separate(mask)) == row["n_components"]
+        assert_oracle(mask, truth, row)
+    assert probes["n_components"].max() == 2
 
 
 def test_the_farthest_pixel_scores_more_than_nothing(shared, simulated):
@@ -209,7 +174,7 @@ def test_the_farthest_pixel_scores_more_than_nothing(shared, simulated):
     probes = pd.read_csv(shared / "oracles/mrxai/probes.csv").set_index("probe")
     assert probes.loc["opposite_corner_pixel", "pdc_mult_r1"] == 0
     mask, truth = simulated["probe__opposite_corner_pixel"], simulated["distance__truth"]
-    for form in FORMS.values():
+    for form in FORMS:
         assert 0 < pdc(mask, truth, form=form, alpha=0) < 0.01
         assert 0 < pdc(mask, truth, form=form) < 1e-5
 
@@ -219,37 +184,21 @@ def test_the_farthest_pixel_scores_more_than_nothing(shared, simulated):
 
 @quick
 @given(pairs(), OPTIONS)
-def test_it_lies_above_0_and_at_most_at_1(pair, options):
-    assert 0 < pdc(*pair, **options) <= 1
-
-
-@quick
-@given(pairs(), OPTIONS)
-def test_1_is_reached_only_by_the_truth_itself(pair, options):
+def test_it_is_the_formula_step_by_step(pair, options):
     mask, truth = pair
-    assert (pdc(mask, truth, **options) == 1) <= np.array_equal(mask, truth)
+    steps = {name: options[name] for name in ("alpha", "beta", "form")}
+    parts = [mask] if options["components"] == "whole" else separate(mask)
+    found = pdc(mask, truth, **options)
+    assert found == pytest.approx(np.mean([plainly(part, truth, **steps) for part in parts]), rel=DOUBLE)
+    assert 0 < found <= 1
+    # 1 is reached only by the truth itself, which is not split
+    alike = np.array_equal(mask, truth) and len(parts) == 1
+    assert (found == 1) == alike
+    assert pdc(encode(mask.T), encode(truth.T), **options) == pytest.approx(found, rel=DOUBLE)
 
 
 @quick
-@given(pairs(), OPTIONS)
-def test_the_truth_itself_scores_1_where_it_is_one_area_or_taken_whole(pair, options):
-    truth = pair[1]
-    if len(separate(truth)) == 1 or options["components"] == "whole":
-        assert pdc(truth, truth, **options) == 1
-    else:
-        # the limit that the docstring states: the truth is not split
-        assert pdc(truth, truth, **options) < 1
-
-
-@quick
-@given(places(), OPTIONS)
-def test_the_farther_of_two_misses_scores_less(drawn, options):
-    truth, near, far = drawn
-    assert pdc(near, truth, **options) > pdc(far, truth, **options)
-
-
-@quick
-@given(pairs(), PENALTIES, PENALTIES, st.sampled_from(list(FORMS.values())))
+@given(pairs(), PENALTIES, PENALTIES, st.sampled_from(list(FORMS)))
 def test_it_never_rises_with_a_penalty(pair, one, other, form):
     low, high = sorted([one, other])
     for name in ("alpha", "beta"):
@@ -268,66 +217,29 @@ def test_growing_penalties_take_the_product_to_0_and_the_mean_to_half_of_dice(pa
 
 
 @quick
-@given(pairs(), OPTIONS, PENALTIES)
-def test_alpha_acts_only_on_the_too_small_and_beta_on_the_too_large(pair, options, another):
-    mask, truth = pair
-    options |= {"components": "whole"}
-    found = pdc(mask, truth, **options)
-    if mask.sum() >= truth.sum():
-        assert pdc(mask, truth, **options | {"alpha": another}) == found
-    if mask.sum() <= truth.sum():
-        assert pdc(mask, truth, **options | {"beta": another}) == found
-
-
-@quick
-@given(pairs())
-def test_a_penalty_lowers_the_score_of_a_wrong_size(pair):
-    mask, truth = pair
-    assume(mask.sum() != truth.sum())
-    name = "alpha" if mask.sum() < truth.sum() else "beta"
-    for form in FORMS.values():
-        options = {"components": "whole", "form": form}
-        assert pdc(mask, truth, **options | {name: 1.0}) < pdc(mask, truth, **options | {name: 0.0})
-
-
-@quick
-@given(pairs(), st.sampled_from(list(FORMS.values())))
-def test_without_penalties_size_counts_by_overlap_only(pair, form):
-    found = pdc(*pair, alpha=0, beta=0, form=form, components="whole")
-    parts = pdc_parts(*pair, components="whole")
-    assert found == pdc_from_parts(parts._replace(size_ratio=np.ones(1)), form=form)
-
-
-@quick
-@given(pairs(), OPTIONS)
-def test_it_is_the_formula_step_by_step(pair, options):
-    mask, truth = pair
-    steps = {name: options[name] for name in ("alpha", "beta", "form")}
-    whole = pdc(mask, truth, **options | {"components": "whole"})
-    assert whole == pytest.approx(plainly(mask, truth, **steps), rel=DOUBLE)
-    # several areas: the mean of the scores they have alone
-    each = [plainly(area, truth, **steps) for area in separate(mask)]
-    assert pdc(mask, truth, **options | {"components": "mean"}) == pytest.approx(np.mean(each), rel=DOUBLE)
-
-
-@quick
 @given(pairs(), OPTIONS)
 def test_the_mean_form_is_never_the_smaller_one(pair, options):
     mask, truth = pair
-    product, mean = (pdc(mask, truth, **options | {"form": form}) for form in ("product", "mean"))
+    product, mean = (pdc(mask, truth, **options | {"form": form}) for form in FORMS)
     assert mean >= product * (1 - DOUBLE)
     if not (mask & truth).any():
         assert mean == product
 
 
-@quick
-@given(pairs(), OPTIONS)
-def test_it_is_the_same_for_an_image_turned_over(pair, options):
-    found = pdc(*pair, **options)
-    for turn in (np.flipud, np.fliplr, np.transpose):
-        turned = [turn(mask) for mask in pair]
-        assert pdc(*turned, **options) == pytest.approx(found, rel=DOUBLE)
-        assert pdc(*map(encode, turned), **options) == pytest.approx(found, rel=DOUBLE)
+def test_the_farther_of_two_misses_scores_less():
+    truth = np.zeros((14, 14), bool)
+    truth[5:9, 5:8] = True
+    spots = []
+    for at in np.ndindex(12, 12):
+        spot = np.zeros((14, 14), bool)
+        spot[at[0] : at[0] + 2, at[1] : at[1] + 3] = True
+        if not (spot & truth).any():
+            spots.append((from_centre(spot, truth), pdc(spot, truth), pdc(spot, truth, form="mean")))
+    far, product, mean = np.array(sorted(spots)).T
+    apart = np.diff(far) > DOUBLE
+    assert apart.sum() >= 20
+    assert (np.diff(product)[apart] < 0).all()
+    assert (np.diff(mean)[apart] < 0).all()
 
 
 # the limits that the docstring states
@@ -359,66 +271,32 @@ def test_the_same_masks_score_more_on_a_larger_image():
 # empty masks, arguments, registry
 
 
-def test_what_empty_masks_give():
+@pytest.mark.parametrize("components", ["mean", "whole"])
+def test_what_empty_masks_give(components):
     none, some = np.zeros((3, 4), bool), np.eye(3, 4, dtype=bool)
-    for components in ("mean", "whole"):
-        for pair in [(none, none), (none, some), (some, none)]:
-            assert np.isnan(pdc(*pair, components=components))
-            assert np.isnan(pdc(*map(encode, pair), components=components))
-        assert np.isnan(pdc(none, none, components=components, undefined="worst"))
-        assert pdc(none, some, components=components, undefined="worst") == 0
-        assert pdc(encode(none), encode(some), components=components, undefined="worst") == 0
-        assert pdc(some, none, components=components, undefined="worst") == 0
-        assert pdc(some, some, components=components, undefined="worst") == 1
-    assert pdc_parts(none, some).dice.size == 0
-    assert np.isnan(pdc_parts(some, none)).all()
+    for pair in [(none, none), (none, some), (some, none)]:
+        assert np.isnan(pdc(*pair, components=components))
+        worst = pdc(*map(encode, pair), components=components, undefined="worst")
+        assert np.isnan(worst) if pair[0] is pair[1] else worst == 0
+    assert pdc(some, some, components=components, undefined="worst") == 1
 
 
-def test_a_full_mask_and_a_full_truth():
-    full = np.ones((6, 8), bool)
-    assert pdc(full, full) == 1
-    half = full.copy()
-    half[3:] = False
-    assert 0 < pdc(full, half) < 1
-
-
-def test_the_registry_has_its_range_and_says_what_it_is():
+def test_the_registry_says_what_it_is():
     known = METRICS["pdc"]
-    assert (known.low, known.high, known.larger_is_better, known.needs) == (0, 1, True, ("mask", "truth"))
     assert "reconstruction" in known.source
     assert "reconstruction" in known.note
-    text = " ".join(pdc.__doc__.split())
-    assert "reconstruction" in text
-    assert "equation (5) is not recoverable from the text at hand" in text
+    assert "equation (5) is not recoverable from the text at hand" in " ".join(pdc.__doc__.split())
 
 
-@pytest.mark.parametrize("kernel", [pdc, pdc_parts])
-def test_damaged_masks_are_named(kernel):
+def test_damaged_arguments_are_named():
     mask = np.ones((2, 3), bool)
     with pytest.raises(ShapeError, match=r"mask \(2, 3\) and truth \(3, 2\)"):
-        kernel(mask, mask.T)
-    with pytest.raises(ShapeError, match="truth must have two dimensions"):
-        kernel(mask, mask[0])
-    with pytest.raises(ValueRangeError, match="mask must be of bool"):
-        kernel(mask * 255, mask)
-    with pytest.raises(ValueRangeError, match="components='all' is not known"):
-        kernel(mask, mask, components="all")
-
-
-def test_damaged_options_are_named():
-    mask = np.ones((2, 3), bool)
-    for value in (-1, np.nan, np.inf, "1", None, True):
+        pdc(mask, mask.T)
+    for value in (-1, np.nan, "1"):
         for name in ("alpha", "beta"):
             with pytest.raises(ValueRangeError, match=f"{name} must be a finite number of at least 0"):
                 pdc(mask, mask, **{name: value})
-            with pytest.raises(ValueRangeError, match=f"{name} must be a finite number of at least 0"):
-                pdc_from_parts(pdc_parts(mask, mask), **{name: value})
-    with pytest.raises(ValueRangeError, match="form='sum' is not known"):
-        pdc(mask, mask, form="sum")
-    with pytest.raises(ValueRangeError, match="form='sum' is not known"):
-        pdc_from_parts(pdc_parts(mask, mask), form="sum")
-    with pytest.raises(ValueRangeError, match="undefined='zero' is not known"):
-        pdc(mask, mask, undefined="zero")
     # an empty mask does not hide a wrong option
-    with pytest.raises(ValueRangeError, match="form='sum' is not known"):
-        pdc(np.zeros((2, 3)), mask, form="sum")
+    for option, value in (("form", "sum"), ("undefined", "zero"), ("components", "all")):
+        with pytest.raises(ValueRangeError, match=f"{option}='{value}' is not known"):
+            pdc(np.zeros((2, 3)), mask, **{option: value})
