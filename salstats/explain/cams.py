@@ -14,9 +14,9 @@ depend on the device or the batch where these do not:
   2.5 GB for 2048 channels and 320 x 320 pixels.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytorch_grad_cam as library
@@ -24,7 +24,8 @@ import torch
 from torch.nn.functional import interpolate
 
 from salstats.checks import SalstatsError, ShapeError, check_choice
-from salstats.explain.forward import check_flag, check_outputs, without_parameter_gradients
+from salstats.explain.forward import without_parameter_gradients
+from salstats.explain.inputs import check_outputs
 from salstats.explain.reductions import join_layers, reduce_channels
 from salstats.explain.request import Request
 from salstats.explain.tapping import tapped
@@ -35,75 +36,18 @@ ORIENTATIONS = ("library", "activation")
 _SAME = 0.01
 
 
-def run_gradcam(request: Request) -> torch.Tensor:
-    """Grad-CAM: channels weighted by the mean of their gradients."""
-    return _by_gradients(library.GradCAM, request)
+class _Seen(NamedTuple):
+    """What one forward pass of the distinct images of a request showed."""
 
-
-def run_gradcamplusplus(request: Request) -> torch.Tensor:
-    """Grad-CAM++: channels weighted by a weighted mean of their positive gradients."""
-    return _by_gradients(library.GradCAMPlusPlus, request)
-
-
-def run_xgradcam(request: Request) -> torch.Tensor:
-    """XGrad-CAM: channels weighted by the mean of gradient times share of the activation."""
-    return _by_gradients(library.XGradCAM, request)
-
-
-def run_hirescam(request: Request) -> torch.Tensor:
-    """HiRes-CAM: gradient times activation, summed over channels."""
-    return _by_gradients(library.HiResCAM, request)
-
-
-def run_layercam(request: Request) -> torch.Tensor:
-    """Layer-CAM: positive gradient times activation, summed over channels."""
-    return _by_gradients(library.LayerCAM, request)
-
-
-def run_eigencam(request: Request) -> torch.Tensor:
-    """Eigen-CAM: first principal component of the activations, whatever the target."""
-    orient = check_choice(request.options["orient"], ORIENTATIONS, "orient")
-    seen = _look(request)
-    maps = _empty(seen, request)
-    for name, activations in seen.activations.items():
-        made = _formula(library.EigenCAM, activations, None)
-        made = _oriented(made, activations) if orient == "activation" else made
-        for places, one in zip(seen.groups, made, strict=True):
-            maps[name][places] = one
-    return _joined(seen, maps, request)
-
-
-def run_scorecam(request: Request) -> torch.Tensor:
-    """Score-CAM: channels weighted by what the network makes of the image seen through them."""
-    return _by_weights(_score_weights, request)
-
-
-def run_ablationcam(request: Request) -> torch.Tensor:
-    """Ablation-CAM: channels weighted by how much the output falls without them."""
-    return _by_weights(_ablation_weights, request)
-
-
-@dataclass(frozen=True)
-class _Seen:
-    """What one forward pass of the distinct images of a request showed.
-
-    Attributes
-    ----------
-    groups : list of list of int
-        The places of each image in the request.
-    images : Tensor, shape (u, channels, height, width)
-    outputs : Tensor, shape (u, n_outputs)
-    given : dict of str to Tensor
-        What each layer gave; what `outputs` have gradients by.
-    activations : dict of str to ndarray, shape (u, channels, m, k)
-        The same as grids.
-    """
-
+    #: The places of each image in the request.
     groups: list[list[int]]
     images: torch.Tensor
+    #: Shape (u, n_outputs).
     outputs: torch.Tensor
+    #: What each layer gave; what `outputs` have gradients by.
     given: dict[str, torch.Tensor]
-    activations: dict[str, np.ndarray]
+    #: The same as grids, shape (u, channels, m, k).
+    grids: dict[str, np.ndarray]
 
 
 def _look(request: Request, *, gradients: bool = False) -> _Seen:
@@ -111,10 +55,10 @@ def _look(request: Request, *, gradients: bool = False) -> _Seen:
     groups = request.groups()
     images = request.images[[places[0] for places in groups]]
     given: dict[str, torch.Tensor] = {}
-    activations: dict[str, np.ndarray] = {}
+    grids: dict[str, np.ndarray] = {}
 
     def keep(name: str, output: Any) -> Any:
-        activations[name] = grid = _grid(output, request)
+        grids[name] = grid = _grid(output, request)
         if len(grid) != len(images):
             raise ShapeError(
                 f"layer {name!r} gives {len(grid)} grids of {len(images)} images; it, or reshape=, has to "
@@ -129,7 +73,7 @@ def _look(request: Request, *, gradients: bool = False) -> _Seen:
 
     with torch.set_grad_enabled(gradients), tapped(request.layers, keep):
         outputs = _outputs(request, images, len(images))
-    return _Seen(groups, images, outputs, given, activations)
+    return _Seen(groups, images, outputs, given, grids)
 
 
 def _outputs(request: Request, images: torch.Tensor, n: int) -> torch.Tensor:
@@ -155,9 +99,9 @@ def _formula(kind: type, *numbers: np.ndarray | None, eigen_smooth: bool = False
         return np.asarray(formula.get_cam_image(None, None, None, *numbers, eigen_smooth))
 
 
-def _by_gradients(kind: type, request: Request) -> torch.Tensor:
+def _of_gradients(name: str, request: Request) -> torch.Tensor:
     """Maps of a method of activations and gradients: a backward pass for each target."""
-    smooth = check_flag(request.options.get("eigen_smooth", False), "eigen_smooth")
+    kind, smooth = getattr(library, name), bool(request.options.get("eigen_smooth", False))
     with without_parameter_gradients(request.model):
         seen = _look(request, gradients=True)
         maps = _empty(seen, request)
@@ -173,68 +117,89 @@ def _by_gradients(kind: type, request: Request) -> torch.Tensor:
                     "the output does not depend on every layer that is named, so that it has no gradient "
                     "there; name layers between the image and the output that give one tensor"
                 )
-            # most often all images have as many targets, and nothing has to be copied
-            of = rows if len(rows) < len(seen.groups) else slice(None)
-            for (name, made), one in zip(maps.items(), found, strict=True):
-                activations, gradients = seen.activations[name][of], _grid(one, request)[of]
-                made[places] = _formula(kind, activations, gradients, eigen_smooth=smooth)
+            for (layer, made), one in zip(maps.items(), found, strict=True):
+                grids, gradients = seen.grids[layer][rows], _grid(one, request)[rows]
+                made[places] = _formula(kind, grids, gradients, eigen_smooth=smooth)
     return _joined(seen, maps, request)
 
 
-#: Yields the weights of the channels, shape (n_targets, channels), for each distinct image.
-_Weigh = Callable[[Request, _Seen, str], Iterator[np.ndarray]]
+run_gradcam = partial(_of_gradients, "GradCAM")
+run_gradcamplusplus = partial(_of_gradients, "GradCAMPlusPlus")
+run_xgradcam = partial(_of_gradients, "XGradCAM")
+run_hirescam = partial(_of_gradients, "HiResCAM")
+run_layercam = partial(_of_gradients, "LayerCAM")
 
 
-def _by_weights(weigh: _Weigh, request: Request) -> torch.Tensor:
-    """Maps of a method that weighs channels by passes of its own, which serve all targets."""
+def run_eigencam(request: Request) -> torch.Tensor:
+    """Eigen-CAM: first principal component of the activations, whatever the target."""
+    orient = check_choice(request.options["orient"], ORIENTATIONS, "orient")
+    seen = _look(request)
+    maps = _empty(seen, request)
+    for name, grids in seen.grids.items():
+        made = _formula(library.EigenCAM, grids, None)
+        if orient == "activation":
+            # turned so that it rises where the activations do
+            means = grids.mean(axis=1, dtype=np.float64)
+            means -= means.mean(axis=(1, 2), keepdims=True)
+            falls = (made * means).sum(axis=(1, 2)) < 0
+            made = np.where(falls[:, None, None], -made, made)
+        for places, one in zip(seen.groups, made, strict=True):
+            maps[name][places] = one
+    return _joined(seen, maps, request)
+
+
+def _of_weights(weigh: Callable[[Request, _Seen, str, int], np.ndarray], request: Request) -> torch.Tensor:
+    """Maps of a method that weighs channels by passes of its own, which serve all targets.
+
+    `weigh` gives the weights, shape (n_targets, channels), of a layer's channels for a distinct image.
+    """
     seen = _look(request)
     maps = _empty(seen, request)
     with torch.no_grad(), np.errstate(all="ignore"):
         for name, made in maps.items():
-            of_images = zip(seen.groups, seen.activations[name], weigh(request, seen, name), strict=True)
-            for places, activations, weights in of_images:
-                made[places] = (weights[:, :, None, None] * activations).sum(axis=1)
+            for row, places in enumerate(seen.groups):
+                weights = weigh(request, seen, name, row)
+                made[places] = (weights[:, :, None, None] * seen.grids[name][row]).sum(axis=1)
     return _joined(seen, maps, request)
 
 
-def _score_weights(request: Request, seen: _Seen, name: str) -> Iterator[np.ndarray]:
-    """Yield the softmax, over channels, of the outputs for the image seen through each."""
-    for image, places, channels in zip(seen.images, seen.groups, seen.activations[name], strict=True):
-        scores = []
-        for part in torch.from_numpy(channels).split(request.batch_size):
-            through = interpolate(
-                part[:, None].to(image.device), image.shape[1:], mode="bilinear", align_corners=True
-            )
-            lowest, highest = through.amin(dim=(2, 3), keepdim=True), through.amax(dim=(2, 3), keepdim=True)
-            shown = image * ((through - lowest) / (highest - lowest + 1e-8))
-            scores.append(request.outputs(shown)[:, request.targets[places].cpu()])
-        yield torch.cat(scores).softmax(dim=0).float().T.numpy()
+def _score_weights(request: Request, seen: _Seen, name: str, row: int) -> np.ndarray:
+    """Softmax, over channels, of the outputs for the image seen through each."""
+    image, scores = seen.images[row], []
+    for part in torch.from_numpy(seen.grids[name][row]).split(request.batch_size):
+        through = interpolate(
+            part[:, None].to(image.device), image.shape[1:], mode="bilinear", align_corners=True
+        )
+        lowest, highest = through.amin(dim=(2, 3), keepdim=True), through.amax(dim=(2, 3), keepdim=True)
+        shown = image * ((through - lowest) / (highest - lowest + 1e-8))
+        scores.append(request.outputs(shown)[:, request.targets[seen.groups[row]].cpu()])
+    return torch.cat(scores).softmax(dim=0).float().T.numpy()
 
 
-def _ablation_weights(request: Request, seen: _Seen, name: str) -> Iterator[np.ndarray]:
-    """Yield the share of the output that is lost without each channel.
+def _ablation_weights(request: Request, seen: _Seen, name: str, row: int) -> np.ndarray:
+    """Share of the output that is lost without each channel.
 
     All passes of an image are the same one up to the layer. Where the network lets it, one image goes there
-    and many go on; whether it does is seen from the first pass, which is made both ways.
+    and many go on; whether it does is seen from the image's first pass, which is made both ways.
     """
     if name not in seen.given:
         raise ShapeError(f"layer {name!r} gives no tensor, of which a channel could be 0; name one that does")
-    n_channels = seen.activations[name].shape[1]
+    image, output = seen.images[row : row + 1], seen.given[name][row : row + 1]
+    whole, n_channels = seen.outputs[row].cpu(), seen.grids[name].shape[1]
+    # tokens have their channels last
+    last = request.reshape is not None and output.shape[-1] == n_channels
+    pieces: list[torch.Tensor] = []
     together: bool | None = None
-    for row, places in enumerate(seen.groups):
-        image, output = seen.images[row : row + 1], seen.given[name][row : row + 1]
-        whole, pieces = seen.outputs[row].cpu(), []
-        for part in torch.arange(n_channels).split(request.batch_size):
-            changed = output.repeat_interleave(len(part), dim=0)
-            # tokens have their channels last
-            last = request.reshape is not None and output.shape[-1] == n_channels
-            changed.movedim(-1 if last else 1, 1)[torch.arange(len(part)), part] = 0
-            pieces.append(_outputs_after(request, name, image, changed, 1 if together else len(part)))
-            if together is None:
-                together = _goes_on(request, name, image, changed, pieces[0], whole)
-        targets = request.targets[places].cpu()
-        before = whole[targets, None].float()
-        yield ((before - torch.cat(pieces)[:, targets].T.float()) / before).numpy()
+    for part in torch.arange(n_channels).split(request.batch_size):
+        changed = output.repeat_interleave(len(part), dim=0)
+        changed.movedim(-1 if last else 1, 1)[torch.arange(len(part)), part] = 0
+        after = partial(_outputs_after, request, name, image, changed)
+        pieces.append(after(1 if together else len(part)))
+        if together is None:
+            together = _is_same(after, pieces[0], whole)
+    targets = request.targets[seen.groups[row]].cpu()
+    before = whole[targets, None].float()
+    return ((before - torch.cat(pieces)[:, targets].T.float()) / before).numpy()
 
 
 def _outputs_after(
@@ -245,27 +210,42 @@ def _outputs_after(
         return _outputs(request, image.repeat(n_images, 1, 1, 1), len(changed)).cpu()
 
 
-def _goes_on(
-    request: Request,
-    name: str,
-    image: torch.Tensor,
-    changed: torch.Tensor,
-    expected: torch.Tensor,
-    whole: torch.Tensor,
-) -> bool:
+def _is_same(after: Callable[[int], torch.Tensor], expected: torch.Tensor, whole: torch.Tensor) -> bool:
     """Whether a network to which one image was shown takes several outputs of a layer, and rightly."""
     try:
-        found = _outputs_after(request, name, image, changed, 1)
+        found = after(1)
     # whatever a network raises that counts its images
     except Exception:
         return False
     return bool((found - expected).abs().max() <= _SAME * (expected - whole).abs().max())
 
 
+run_scorecam = partial(_of_weights, _score_weights)
+run_ablationcam = partial(_of_weights, _ablation_weights)
+
+
+def run_activation(request: Request) -> torch.Tensor:
+    """What a layer gives for each image; of several layers the mean, on the grid of the input."""
+    grids: list[torch.Tensor] = []
+
+    def note(name: str, output: Any) -> None:
+        grid = output if request.reshape is None else request.reshape(output)
+        # what follows may change the output in place
+        grids.append(grid.detach().clone())
+
+    with tapped(request.layers, note):
+        request.pass_once(request.images)
+    return (
+        grids[0] if len(grids) == 1 else _mean([reduce_channels(g, request.channels) for g in grids], request)
+    )
+
+
 def _empty(seen: _Seen, request: Request) -> dict[str, np.ndarray]:
     """Room for the maps of each layer, shape (b, m, k)."""
-    grids = {name: grid.shape[2:] for name, grid in seen.activations.items()}
-    return {name: np.empty((len(request.images), *shape), np.float32) for name, shape in grids.items()}
+    return {
+        name: np.empty((len(request.images), *grids.shape[2:]), np.float32)
+        for name, grids in seen.grids.items()
+    }
 
 
 def _joined(seen: _Seen, maps: dict[str, np.ndarray], request: Request) -> torch.Tensor:
@@ -273,36 +253,14 @@ def _joined(seen: _Seen, maps: dict[str, np.ndarray], request: Request) -> torch
     no_output = torch.isnan(seen.outputs.detach()).any(dim=1).cpu().numpy()
     for name, made in maps.items():
         # the library's principal components take NaN for 0
-        undefined = no_output | ~np.isfinite(seen.activations[name]).all(axis=(1, 2, 3))
+        undefined = no_output | ~np.isfinite(seen.grids[name]).all(axis=(1, 2, 3))
         for row in np.flatnonzero(undefined):
             made[seen.groups[row]] = np.nan
-    if len(maps) == 1:
-        return torch.from_numpy(next(iter(maps.values())))[:, None]
+    several = list(maps.values())
+    return torch.from_numpy(several[0])[:, None] if len(several) == 1 else _mean(several, request)
+
+
+def _mean(maps: list[np.ndarray], request: Request) -> torch.Tensor:
+    """Mean of the maps of several layers, on the grid of the input."""
     height, width = request.images.shape[-2:]
-    return torch.from_numpy(join_layers(list(maps.values()), request.sign, (height, width)))[:, None]
-
-
-def _oriented(maps: np.ndarray, activations: np.ndarray) -> np.ndarray:
-    """Components turned so that they rise where the activations do."""
-    means = activations.mean(axis=1, dtype=np.float64)
-    means -= means.mean(axis=(1, 2), keepdims=True)
-    falls = (maps * means).sum(axis=(1, 2)) < 0
-    return np.where(falls[:, None, None], -maps, maps)
-
-
-def run_activation(request: Request) -> torch.Tensor:
-    """What a layer gives for each image; of several layers the mean, on the grid of the input."""
-    grids: list[torch.Tensor] = []
-
-    def note(name: str, output: torch.Tensor) -> None:
-        grid = output if request.reshape is None else request.reshape(output)
-        # what follows may change the output in place
-        grids.append(grid.detach().clone())
-
-    with tapped(request.layers, note):
-        request.pass_once(request.images)
-    if len(grids) == 1:
-        return grids[0]
-    height, width = request.images.shape[-2:]
-    maps = [reduce_channels(grid, request.channels) for grid in grids]
     return torch.from_numpy(join_layers(maps, request.sign, (height, width)))[:, None]

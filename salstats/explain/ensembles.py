@@ -8,7 +8,8 @@ import numpy as np
 import torch
 
 from salstats.checks import SalstatsError, check_choice, check_generator
-from salstats.explain.forward import BATCH_SIZE, check_images, predict
+from salstats.explain.forward import BATCH_SIZE, predict
+from salstats.explain.inputs import check_images
 from salstats.explain.making import explain
 from salstats.explain.methods import check_method
 from salstats.explain.networks import Network, network_outputs

@@ -11,14 +11,8 @@ from torch import nn
 
 from salstats.checks import SalstatsError, check_choice, check_count
 from salstats.explain.curves import curves_frame
-from salstats.explain.forward import (
-    BATCH_SIZE,
-    PROBABILITIES,
-    PROBABILITY,
-    check_images,
-    check_targets,
-    evaluating,
-)
+from salstats.explain.forward import BATCH_SIZE, PROBABILITIES, PROBABILITY, evaluating
+from salstats.explain.inputs import check_images, check_targets
 from salstats.explain.named_maps import Keys, check_keys, check_maps, maps_of_folder, warn_other_shape
 from salstats.explain.networks import Network
 from salstats.explain.stepping import (

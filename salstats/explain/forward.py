@@ -1,6 +1,6 @@
-"""Forward passes in batches, fast on any processor: images and targets checked, the model left as it was."""
+"""Forward passes in batches, fast on any processor; the model is left as it was."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -11,7 +11,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from salstats.checks import SalstatsError, ShapeError, ValueRangeError, check_choice, check_count, warn
+from salstats.checks import SalstatsError, check_choice, check_count, warn
+from salstats.explain.inputs import check_images, check_outputs
 
 #: What turns outputs into probabilities: one class per image, or several that are independent.
 PROBABILITIES = ("softmax", "sigmoid", "none")
@@ -23,8 +24,6 @@ BATCH_SIZE = 32
 #: back to the system after each pass and taken anew page by page, which halves the speed of a small network.
 #: What the gradients of DenseNet121 need is 1.2 GB.
 PIXELS = 8 * 224 * 224
-#: Modules that may take the statistics of a batch.
-_BATCH_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm)
 #: What devices say whose memory is too small.
 _NO_MEMORY = ("out of memory", "can't allocate memory", "not enough memory")
 #: The largest block that glibc can be taught to keep.
@@ -32,10 +31,9 @@ _KEPT = 32 * 2**20 - 2**16
 #: A network's weights are laid in the order of its images anew in each pass, which pays where there are no
 #: more of them than so many for each pixel: ResNet18 at 112 pixels takes longer for 8 images, less for 32.
 _WEIGHTS = 32
-#: What torch says where a network's own `view` takes numbers in the usual order only.
-_VIEW = "view size is not compatible"
-#: Networks that have such a `view`, so that each is tried once.
+#: Networks whose own `view` takes numbers in the usual order only, and what torch says of it.
 _USUAL_ORDER: WeakSet[nn.Module] = WeakSet()
+_VIEW = "view size is not compatible"
 
 
 def predict(
@@ -71,12 +69,9 @@ def predict(
 
     Raises
     ------
-    ShapeError
-        Images do not have four dimensions, or outputs not two.
-    ValueRangeError
-        No image, an image that is not finite, or a batch size below 1.
     SalstatsError
-        The device is not there, or the network gives NaN.
+        Images do not have four dimensions, or outputs not two; an image or an output is not finite; the
+        device is not there.
 
     Examples
     --------
@@ -105,6 +100,13 @@ def predict(
     return probs.numpy()
 
 
+def to_probabilities(outputs: torch.Tensor, probability: str) -> torch.Tensor:
+    """Outputs as probabilities."""
+    if probability == "softmax":
+        return outputs.softmax(dim=1)
+    return outputs.sigmoid() if probability == "sigmoid" else outputs
+
+
 def pass_size(batch_size: Any, images: torch.Tensor, device: torch.device) -> int:
     """How many images of this size a pass shows: on a CPU no more than have `PIXELS` pixels."""
     size = check_count(batch_size, "batch_size")
@@ -113,17 +115,7 @@ def pass_size(batch_size: Any, images: torch.Tensor, device: torch.device) -> in
 
 @dataclass(frozen=True, kw_only=True)
 class Passes:
-    """How images pass through a model that is in evaluation mode.
-
-    Attributes
-    ----------
-    model : torch.nn.Module
-    device : torch.device
-        Where the model is.
-    batch_size : int
-        Images in a pass.
-    mixed_precision : bool
-    """
+    """How images pass through a model that is in evaluation mode, and on the device."""
 
     model: nn.Module
     device: torch.device
@@ -138,12 +130,6 @@ class Passes:
                 # a copy: some networks scale their input in place
                 batch = images[start : start + size].to(device=self.device, dtype=kind, copy=True)
                 pieces.append(call(self.model, batch).cpu().double())
-        widths = {piece.shape[1] for piece in pieces}
-        if len(widths) > 1:
-            raise ShapeError(
-                f"the model gives {min(widths)} outputs in one batch and {max(widths)} in another; each "
-                "image needs the same ones"
-            )
         return torch.cat(pieces)
 
     def outputs(self, images: torch.Tensor) -> torch.Tensor:
@@ -174,17 +160,15 @@ def call(model: nn.Module, images: torch.Tensor) -> torch.Tensor:
         outputs = model(images)
     except SalstatsError:
         raise
-    # whatever a network raises; what it was stands behind
+    # whatever a network raises
     except Exception as error:
         if ran_out_of_memory(error):
             raise
-        said = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
-        shape = f"images of shape {tuple(images.shape)} and {images.dtype}"
-        if not isinstance(model, torch.fx.GraphModule):
-            raise SalstatsError(f"the network fails on {shape} ({said})") from error
+        exported = isinstance(model, torch.fx.GraphModule)
+        hint = "; an exported one takes the number of images that it was exported with, batch_size="
         raise SalstatsError(
-            f"the traced or exported model takes no {shape} ({said}); export it with a dynamic number of "
-            "images: dynamic_shapes={...: {0: torch.export.Dim('n')}}"
+            f"the network fails on images of shape {tuple(images.shape)} and {images.dtype} "
+            f"({type(error).__name__}: {' '.join(str(error).split())[:200]}){hint if exported else ''}"
         ) from error
     return check_outputs(outputs, len(images))
 
@@ -196,31 +180,23 @@ def ran_out_of_memory(error: BaseException) -> bool:
     return isinstance(error, RuntimeError) and any(words in str(error) for words in _NO_MEMORY)
 
 
-def to_probabilities(outputs: torch.Tensor, probability: str) -> torch.Tensor:
-    """Outputs as probabilities."""
-    if probability == "softmax":
-        return outputs.softmax(dim=1)
-    return outputs.sigmoid() if probability == "sigmoid" else outputs
-
-
 @contextmanager
 def evaluating(model: nn.Module, device: str | torch.device | None = None) -> Iterator[torch.device]:
-    """Hold a model in evaluation mode on a device; afterwards it is as it was.
-
-    Yields the device. Parameters keep the gradients they had, training flags and place are given back.
-    """
+    """Hold a model in evaluation mode on a device, which is yielded; afterwards it is as it was."""
     if not isinstance(model, nn.Module):
         raise SalstatsError(
             f"model must be a torch.nn.Module, not {type(model).__name__}; an exported program has one: "
             "program.module()"
         )
-    _check_parameters(model)
-    home = _home(model)
+    _warn_of_batch_statistics(model)
+    held: torch.Tensor | None = next(iter([*model.parameters(), *model.buffers()]), None)
+    home = torch.device("cpu") if held is None else held.device
     place = home if device is None else check_device(device)
     training = {module: module.training for module in model.modules()}
-    kept = {p: p.grad for p in model.parameters()}
     try:
-        _set_evaluating(model)
+        # not by eval(): exported programs have none, and a network may overrule it
+        for module in training:
+            module.training = False
         if place != home:
             model.to(place)
         yield place
@@ -229,8 +205,6 @@ def evaluating(model: nn.Module, device: str | torch.device | None = None) -> It
             model.to(home)
         for module, flag in training.items():
             module.training = flag
-        for parameter, grad in kept.items():
-            parameter.grad = grad
 
 
 @contextmanager
@@ -247,39 +221,15 @@ def without_parameter_gradients(model: nn.Module) -> Iterator[None]:
             parameter.requires_grad_(True)
 
 
-def _set_evaluating(model: nn.Module) -> None:
-    """Switch off dropout and batch statistics, where the model has such a switch."""
-    try:
-        model.eval()
-    except NotImplementedError:
-        # an exported program is in the mode in which it was exported
-        return
-    # a network may overrule train(), and its batch statistics would go on to change
-    for module in model.modules():
-        module.training = False
-
-
-def _check_parameters(model: nn.Module) -> None:
-    """Raise where parameters hold no numbers yet; warn where an image's outputs depend on the others."""
-    for name, value in (*model.named_parameters(), *model.named_buffers()):
-        if nn.parameter.is_lazy(value) or value.is_meta:
-            raise SalstatsError(
-                f"the network's {name!r} holds no numbers yet (it is lazy, or on the device 'meta'); load "
-                "its weights first"
-            )
+def _warn_of_batch_statistics(model: nn.Module) -> None:
+    """Warn where what a network gives for an image depends on the others."""
     for name, module in model.named_modules():
-        if isinstance(module, _BATCH_NORMS) and module.running_mean is None:
+        if isinstance(module, nn.modules.batchnorm._BatchNorm) and module.running_mean is None:
             warn(
                 f"layer {name!r}, {type(module).__name__}, has no running statistics: what the network gives "
                 "for an image depends on the others of its batch"
             )
             return
-
-
-def _home(model: nn.Module) -> torch.device:
-    """Device of a model; one without numbers is on the CPU."""
-    held: torch.Tensor | None = next(iter([*model.parameters(), *model.buffers()]), None)
-    return torch.device("cpu") if held is None else held.device
 
 
 def dtype_of(model: nn.Module) -> torch.dtype:
@@ -296,105 +246,12 @@ def check_device(device: str | torch.device) -> torch.device:
     try:
         place = torch.device(device)
         torch.empty(0, device=place)
-        if place.type == "meta":
-            # a network that is moved there loses its weights
-            raise RuntimeError("it holds no numbers")
     except (RuntimeError, AssertionError, NotImplementedError, TypeError) as error:
         reason = str(error).split("\n")[0][:200]
         raise SalstatsError(
             f"device={str(device)!r} cannot be used ({reason}); 'auto' takes what is there"
         ) from error
     return place
-
-
-def check_images(images: Any) -> torch.Tensor:
-    """Images as a tensor of shape (n, channels, height, width), finite, where they lie."""
-    stack = images if isinstance(images, torch.Tensor) else _tensor(images)
-    if stack.layout != torch.strided or stack.is_meta:
-        raise ValueRangeError("images must be a plain tensor that holds all its numbers, images.to_dense()")
-    if stack.ndim != 4:
-        raise ShapeError(
-            f"images must have shape (n, channels, height, width), not {tuple(stack.shape)}; one image is "
-            "images[None]"
-        )
-    if not stack.numel():
-        raise ValueRangeError(f"images of shape {tuple(stack.shape)} hold nothing to explain")
-    if stack.is_complex():
-        raise ValueRangeError("images must hold real numbers, not complex ones")
-    stack = stack.detach()
-    stack = stack if stack.is_floating_point() else stack.float()
-    # isfinite of every pixel takes many times as long as a sum, which may overflow
-    finite = torch.isfinite(stack.sum()) or torch.isfinite(stack).flatten(1).all(dim=1)
-    if not finite.all():
-        at = int((~finite).nonzero()[0])
-        raise ValueRangeError(f"image {at} is not finite: it holds NaN or infinity")
-    return stack
-
-
-def _tensor(images: Any) -> torch.Tensor:
-    """An array or nested sequences as a tensor."""
-    if isinstance(images, list | tuple) and any(isinstance(one, torch.Tensor) for one in images):
-        images = [one.detach().cpu() if isinstance(one, torch.Tensor) else one for one in images]
-    try:
-        array = np.asarray(images)
-    except ValueError as error:
-        raise ShapeError(
-            "images must have shape (n, channels, height, width), and these are not all of one shape; "
-            "explain those of each shape by themselves"
-        ) from error
-    if array.dtype.kind not in "biufc":
-        raise ValueRangeError(
-            f"images must be an array or a tensor of numbers, not {type(images).__name__} of {array.dtype}"
-        )
-    # torch takes no other byte order, no steps backwards, no long doubles; of read-only memory it warns
-    kind = np.dtype(np.float64) if array.dtype.itemsize > 8 and array.dtype.kind == "f" else array.dtype
-    return torch.from_numpy(np.require(array, kind.newbyteorder("="), ["C", "W"]))
-
-
-def check_flag(value: Any, name: str) -> bool:
-    """An option that is True or False."""
-    if not isinstance(value, bool | np.bool_):
-        raise ValueRangeError(f"{name} must be True or False, not {value!r}")
-    return bool(value)
-
-
-def check_outputs(outputs: Any, n: int) -> torch.Tensor:
-    """What a model gave for n images, if it is one row of outputs for each."""
-    if not isinstance(outputs, torch.Tensor) or outputs.ndim != 2 or len(outputs) != n:
-        shape = tuple(outputs.shape) if isinstance(outputs, torch.Tensor) else type(outputs).__name__
-        raise ShapeError(
-            f"the model must give a tensor of shape (n, n_outputs), not {shape}; wrap it in a module that "
-            "picks the logits"
-        )
-    if not outputs.shape[1] or outputs.is_complex():
-        what = f"{outputs.shape[1]} outputs of {outputs.dtype}"
-        raise ShapeError(f"the model must give real numbers, one for each output, not {what}")
-    return outputs
-
-
-def check_targets(
-    targets: int | Sequence[int] | np.ndarray | torch.Tensor, n: int, n_outputs: int
-) -> np.ndarray:
-    """One output's index per image, int64."""
-    try:
-        given = targets.detach().cpu().numpy() if isinstance(targets, torch.Tensor) else np.asarray(targets)
-    except ValueError as error:
-        raise ShapeError(f"targets must be one number or one per image ({n}), not lists of them") from error
-    if given.dtype.kind not in "iu":
-        raise ValueRangeError(
-            f"targets must be whole numbers, the index of the network's output; got {given.dtype}"
-        )
-    if given.ndim > 1 or (given.ndim == 1 and len(given) != n):
-        raise ShapeError(f"targets must be one number or one per image ({n}), not of shape {given.shape}")
-    every = np.broadcast_to(given, (n,)).astype(np.int64)
-    wrong = (every < 0) | (every >= n_outputs)
-    if wrong.any():
-        at = int(np.flatnonzero(wrong)[0])
-        raise ValueRangeError(
-            f"target {every[at]} (image {at}) is out of range: the network has {n_outputs} outputs, "
-            f"0 to {n_outputs - 1}"
-        )
-    return every
 
 
 @cache

@@ -14,7 +14,7 @@ from captum.attr import InputXGradient, IntegratedGradients
 from torch import nn
 
 from salstats.checks import ShapeError, ValueRangeError, check_count, warn
-from salstats.explain.forward import check_outputs
+from salstats.explain.inputs import check_outputs
 from salstats.explain.multipliers import EXACT, NEARLY, Relevance, Rescale, check_sums, of_targets, pass_back
 from salstats.explain.request import Request
 from salstats.explain.stepping import KERNEL, SIGMA, check_baseline

@@ -1,16 +1,16 @@
 """The layers of a network: their names, the one to take where none is named, and tokens laid on a grid."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from math import isqrt
 from typing import Any
 
 import torch
 from torch import nn
 
-from salstats.checks import SalstatsError, ShapeError, check_count, quoted
-from salstats.explain.forward import call, check_images, dtype_of, evaluating
+from salstats.checks import SalstatsError, ShapeError, check_count, did_you_mean
+from salstats.explain.forward import call, dtype_of, evaluating
+from salstats.explain.inputs import check_images
 from salstats.explain.request import Reshape
 from salstats.explain.tapping import THEN, following, tapped
 
@@ -18,23 +18,9 @@ from salstats.explain.tapping import THEN, following, tapped
 Layer = str | nn.Module | Sequence[str | nn.Module]
 
 
-@dataclass(frozen=True)
-class Pass:
-    """What one forward pass showed.
-
-    Attributes
-    ----------
-    outputs : Tensor, shape (1, n_outputs)
-    image : tuple of int
-        (height, width).
-    seen : tuple of (str, Any)
-        Name and output of each layer that was watched, each time that it ended. Only its shape can be
-        relied on: what follows may have changed it in place.
-    """
-
-    outputs: torch.Tensor
-    image: tuple[int, int]
-    seen: tuple[tuple[str, Any], ...]
+#: Name and output of each layer that was watched in a pass, each time that it ended. Only the shape of an
+#: output can be relied on: what follows may have changed it in place.
+Seen = list[tuple[str, Any]]
 
 
 def layer_names(model: nn.Module) -> list[str]:
@@ -103,13 +89,13 @@ def find_layer(model: nn.Module, images: Any) -> str:
     """
     with evaluating(model) as place:
         image = check_images(images)[:1].to(device=place, dtype=dtype_of(model), copy=True)
-        return last_stage(model, watch(model, image))
+        return last_stage(model, watch(model, image)[1])
 
 
-def last_stage(model: nn.Module, shown: Pass) -> str:
+def last_stage(model: nn.Module, seen: Seen) -> str:
     """Name of the last convolutional stage from a pass in which everything was watched."""
     modules = dict(model.named_modules())
-    seen = [(name, output) for name, output in shown.seen if name]
+    seen = [(name, output) for name, output in seen if name]
     convolutions = [at for at, (name, _) in enumerate(seen) if isinstance(modules.get(name), nn.Conv2d)]
     if not convolutions:
         raise SalstatsError("the network has no 2-D convolution that a pass reaches; name a layer: layer=")
@@ -148,65 +134,52 @@ def last_stage(model: nn.Module, shown: Pass) -> str:
     return stages[-1]
 
 
-def watch(model: nn.Module, image: torch.Tensor, layers: Mapping[str, nn.Module] | None = None) -> Pass:
-    """Pass one image through a model in evaluation mode and note what layers give; by default all of them."""
-    seen: list[tuple[str, Any]] = []
+def watch(
+    model: nn.Module, image: torch.Tensor, layers: Mapping[str, nn.Module] | None = None
+) -> tuple[torch.Tensor, Seen]:
+    """Outputs for one image, and what layers give, by default all of them."""
+    seen: Seen = []
 
     def note(name: str, output: Any) -> None:
         seen.append((name, output))
 
     every = following(dict(model.named_modules()), note) if layers is None else tapped(layers, note)
     with every, torch.no_grad():
-        outputs = call(model, image)
-    return Pass(outputs, (int(image.shape[-2]), int(image.shape[-1])), tuple(seen))
+        return call(model, image), seen
 
 
 def named_layers(model: nn.Module, layer: Layer) -> dict[str, nn.Module]:
     """Module of each layer that was asked for, by name."""
-    if not isinstance(layer, str | nn.Module | Iterable):
-        raise SalstatsError(f"layer must be a name or a module of the network, not {type(layer).__name__}")
-    asked = [layer] if isinstance(layer, str | nn.Module) else list(layer)
+    asked: list[Any] = list(layer) if isinstance(layer, list | tuple) else [layer]
     if not asked:
         raise SalstatsError("layer names no layer; leave it out to take the last convolutional stage")
     modules = dict(model.named_modules(remove_duplicate=False))
     found: dict[str, nn.Module] = {}
     for one in asked:
         start, *functions = one.split(THEN) if isinstance(one, str) else (one,)
-        module = modules[_name_of(modules, start)]
+        if isinstance(start, str) and start not in modules:
+            hint = did_you_mean(start, filter(None, modules), n=3)
+            raise SalstatsError(
+                f"the network has no layer {start!r} (explain.layer_names(model) lists them){hint}"
+            )
+        module = modules[start] if isinstance(start, str) else start
         # one module can have several names
-        name = THEN.join([_name_of(modules, module), *functions])
-        if name in found:
-            raise SalstatsError(f"layer {name!r} is named twice")
-        found[name] = module
+        name = next((name for name, other in modules.items() if other is module), None)
+        if name is None:
+            raise SalstatsError(
+                f"layer={type(start).__name__}(...) is no part of the model; take it from the model that is "
+                "explained, or name it"
+            )
+        found[THEN.join([name, *functions])] = module
     return found
 
 
-def _name_of(modules: Mapping[str, nn.Module], layer: Any) -> str:
-    """Name of a layer in the model."""
-    if isinstance(layer, nn.Module):
-        name = next((name for name, module in modules.items() if module is layer), None)
-        if name is None:
-            raise SalstatsError(
-                f"layer={type(layer).__name__}(...) is no part of the model; take it from the model that is "
-                "explained, or name it"
-            )
-        return name
-    if not isinstance(layer, str):
-        raise SalstatsError(f"layer must be a name or a module of the network, not {type(layer).__name__}")
-    if layer not in modules:
-        close = get_close_matches(layer, [name for name in modules if name], n=3, cutoff=0.4)
-        hint = f"did you mean {quoted(close)}? " if close else ""
-        raise SalstatsError(
-            f"the network has no layer {layer!r}; {hint}explain.layer_names(model) lists them"
-        )
-    return layer
-
-
 def check_reached(
-    shown: Pass, layers: Mapping[str, nn.Module], reshape: Reshape | None
+    seen: Seen, layers: Mapping[str, nn.Module], reshape: Reshape | None, image: tuple[int, int]
 ) -> dict[str, nn.Module]:
     """Layers in the order in which a pass reaches them, if it reaches each once and each gives one grid."""
-    order = [name for name, _ in shown.seen if name in layers]
+    outputs = [(name, output) for name, output in seen if name in layers]
+    order = [name for name, _ in outputs]
     for name in layers:
         if name not in order:
             raise SalstatsError(f"layer {name!r} is not reached by a forward pass; name one that is")
@@ -215,32 +188,30 @@ def check_reached(
                 f"layer {name!r} is used {order.count(name)} times in one forward pass and has no one map; "
                 "give each use its own module, or name the block that holds it"
             )
-    for name, output in shown.seen:
-        if name in layers:
-            _check_grid(output if reshape is None else reshape(output), name, reshape, shown.image)
+    for name, output in outputs:
+        _check_grid(output if reshape is None else reshape(output), name, reshape, image)
     return {name: layers[name] for name in order}
 
 
 def _check_grid(output: Any, name: str, reshape: Reshape | None, image: tuple[int, int]) -> None:
     """Raise ShapeError unless a layer's output is a grid of the image, of its size (height, width)."""
     got = tuple(output.shape) if isinstance(output, torch.Tensor) else type(output).__name__
-    if isinstance(output, torch.Tensor) and output.ndim == 4:
-        first, last = ((output.shape[at], output.shape[at + 1]) for at in (1, 2))
-        if reshape is None and _has_proportions(first, image) and not _has_proportions(last, image):
-            raise ShapeError(
-                f"layer {name!r} gives {got}: channels last, as the grid of an image of {image[0]} x "
-                f"{image[1]} shows; give reshape='vit', which puts them first"
-            )
-        return
-    hint = (
-        "reshape= makes a grid of it: 'vit' of tokens, vit_grid(height, width) of tokens that are not square"
-        if reshape is None
-        else "reshape= has to give one"
-    )
-    raise ShapeError(f"layer {name!r} gives {got}, no grid (b, channels, height, width); {hint}")
+    if not isinstance(got, tuple) or len(got) != 4:
+        hint = (
+            "reshape= makes a grid of it: 'vit' of tokens, vit_grid(height, width) of tokens that are not "
+            "square"
+            if reshape is None
+            else "reshape= has to give one"
+        )
+        raise ShapeError(f"layer {name!r} gives {got}, no grid (b, channels, height, width); {hint}")
+    if reshape is None and _has_proportions(got[1:3], image) and not _has_proportions(got[2:], image):
+        raise ShapeError(
+            f"layer {name!r} gives {got}: channels last, as the grid of an image of {image[0]} x {image[1]} "
+            "shows; give reshape='vit', which puts them first"
+        )
 
 
-def _has_proportions(grid: tuple[int, int], image: tuple[int, int]) -> bool:
+def _has_proportions(grid: tuple[int, ...], image: tuple[int, int]) -> bool:
     """Whether a grid has the proportions of an image, but for one row or column."""
     return abs(grid[0] * image[1] - grid[1] * image[0]) <= max(image)
 
@@ -263,24 +234,16 @@ class VitGrid:
             )
         if tokens.ndim == 4:
             return tokens.permute(0, 3, 1, 2)
-        n_tokens = tokens.shape[1] - self.n_prefix
-        height, width = self._sides(n_tokens)
-        if n_tokens < 1 or height * width != n_tokens:
+        n = tokens.shape[1] - self.n_prefix
+        # square where neither side is said
+        height = self.height or (n // self.width if self.width else isqrt(max(n, 0)))
+        width = self.width or (n // self.height if self.height else height)
+        if n < 1 or height * width != n:
             raise ShapeError(
-                f"{tokens.shape[1]} tokens less {self.n_prefix} in front are {n_tokens}, which is no grid "
-                f"of {height} x {width}; say vit_grid(height, width, n_prefix=...)"
+                f"{tokens.shape[1]} tokens less {self.n_prefix} in front are {n}, which is no grid of "
+                f"{height} x {width}; say vit_grid(height, width, n_prefix=...)"
             )
-        patches = tokens[:, self.n_prefix :]
-        return patches.reshape(len(tokens), height, width, tokens.shape[2]).permute(0, 3, 1, 2)
-
-    def _sides(self, n_tokens: int) -> tuple[int, int]:
-        """Sides of the grid; square where neither is said."""
-        if self.height is not None:
-            return self.height, self.width or n_tokens // self.height
-        if self.width is not None:
-            return n_tokens // self.width, self.width
-        side = isqrt(max(n_tokens, 0))
-        return side, side
+        return tokens[:, self.n_prefix :].reshape(len(tokens), height, width, -1).permute(0, 3, 1, 2)
 
 
 def vit_grid(height: int | None = None, width: int | None = None, *, n_prefix: int = 1) -> VitGrid:

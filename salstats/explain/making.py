@@ -1,7 +1,6 @@
 """`explain`: maps of any method for a batch of images, in one shape and on one scale of choices."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
@@ -14,21 +13,18 @@ from salstats.checks import (
     ShapeError,
     ValueRangeError,
     check_choice,
-    check_count,
     check_generator,
     quoted,
 )
 from salstats.explain.forward import (
     BATCH_SIZE,
-    check_flag,
-    check_images,
-    check_targets,
     dtype_of,
     evaluating,
     keep_freed_memory,
     pass_size,
     ran_out_of_memory,
 )
+from salstats.explain.inputs import check_images, check_targets, equal_images
 from salstats.explain.layers import Layer, VitGrid, check_reached, last_stage, named_layers, watch
 from salstats.explain.methods import (
     ACTIVATION,
@@ -49,7 +45,7 @@ from salstats.explain.reductions import (
     reduce_channels,
     say_constant,
 )
-from salstats.explain.request import Request, Reshape, equal_images
+from salstats.explain.request import Request, Reshape
 from salstats.images.maps import check_box
 from salstats.jobs import with_bar
 
@@ -191,22 +187,26 @@ def explain(
     """
     row = check_method(method)
     said = {"channels": channels, "sign": sign, "smooth": smooth}
-    preferred = {} if preset is None else preset_arguments(preset, row.name, network)
-    preferred |= {name: value for name, value in said.items() if value is not None}
-    choices = _chosen(row, preferred | options, resolution)
-    size = check_count(batch_size, "batch_size")
-    mixed_precision = check_flag(mixed_precision, "mixed_precision")
+    given = {"channels": row.channels, "sign": row.sign, "smooth": 1}
+    given |= {} if preset is None else preset_arguments(preset, row.name, network)
+    given |= {name: value for name, value in said.items() if value is not None} | options
+    check_choice(resolution, RESOLUTIONS, "resolution")
+    channels = check_choice(given.pop("channels"), CHANNELS, "channels")
+    sign = check_choice(given.pop("sign"), SIGNS, "sign")
+    smooth = check_box(given.pop("smooth"))
+    own = check_options(row, given)
     model = _check_model(model, row)
     if not row.layer and layer is not None:
         have = quoted(one.name for one in METHODS.values() if one.layer)
         raise SalstatsError(
             f"method {row.name!r} has no layer: leave layer out; those that have one are {have}"
         )
-    grid = _check_reshape(reshape)
+    if isinstance(reshape, str):
+        check_choice(reshape, ("vit",), "reshape")
+    grid = VitGrid() if isinstance(reshape, str) else reshape
     stack = check_images(images)
-    given_seeds = _check_seeds(seeds, len(stack))
-    groups = _groups(row, stack, given_seeds)
-    drawn = _drawn(len(stack), groups, rng) if given_seeds is None else given_seeds
+    shape = (int(stack.shape[2]), int(stack.shape[3]))
+    groups, drawn = _draws(row, stack, seeds, rng)
     made: np.ndarray | None = None
     # whatever the caller has switched off
     with torch.inference_mode(False), torch.enable_grad(), evaluating(model, device) as place:
@@ -218,21 +218,20 @@ def explain(
         wanted = check_targets(targets, len(stack), n_outputs)
         # each image with all its targets, or once where it has none
         asked = groups if row.by_target else [group[:1] for group in groups]
-        size = pass_size(size, stack, place)
+        size = pass_size(batch_size, stack, place)
         parts = [asked[start : start + size] for start in range(0, len(asked), size)]
         for part in with_bar(parts, len(asked), row.label, progress=progress):
-            batch = [place for group in part for place in group]
+            batch = [at for group in part for at in group]
             request = Request(
                 model=model, device=place, batch_size=size, mixed_precision=mixed_precision,
-                images=_batch(stack, batch).to(device=place, dtype=number),
+                images=stack[batch].to(device=place, dtype=number),
                 targets=torch.as_tensor(wanted[batch], device=place),
                 seeds=tuple(int(drawn[i]) for i in batch),
-                layers=layers, reshape=grid, equal=_places(part),
-                options=choices.options, channels=choices.channels, sign=choices.sign,
+                layers=layers, reshape=grid, options=own, channels=channels, sign=sign,
             )  # fmt: skip
-            maps = choices.reduced(_run(request, row))
+            maps = keep_sign(reduce_channels(_run(request, row), channels), sign)
             _check_maps(maps, row, batch, wanted)
-            finished = finish(maps, (int(stack.shape[2]), int(stack.shape[3])), resolution, choices.smooth)
+            finished = finish(maps, shape, resolution, smooth)
             if made is None:
                 made = np.empty((len(stack), *finished.shape[1:]), np.float32)
             made[batch] = finished
@@ -244,54 +243,19 @@ def explain(
     return made
 
 
-@dataclass(frozen=True)
-class _Choices:
-    """How maps are made of what a method gives, and the method's own options."""
-
-    channels: str
-    sign: str
-    smooth: int
-    options: dict[str, Any]
-
-    def reduced(self, raw: torch.Tensor) -> np.ndarray:
-        """One number per pixel, the sign rule applied."""
-        return keep_sign(reduce_channels(raw, self.channels), self.sign)
-
-
-def _chosen(row: Method, given: Mapping[str, Any], resolution: str) -> _Choices:
-    """Options as they were given, checked; what nobody says is the method's own."""
-    own = dict(given)
-    check_choice(resolution, RESOLUTIONS, "resolution")
-    return _Choices(
-        channels=check_choice(own.pop("channels", row.channels), CHANNELS, "channels"),
-        sign=check_choice(own.pop("sign", row.sign), SIGNS, "sign"),
-        smooth=check_box(own.pop("smooth", 1)),
-        options=check_options(row, own),
-    )
-
-
-def _batch(images: torch.Tensor, places: list[int]) -> torch.Tensor:
-    """Some images; those that lie side by side, as most often, are not copied."""
-    together = slice(places[0], places[-1] + 1)
-    return images[together if places == [*range(len(images))[together]] else places]
-
-
 def _check_model(model: Any, row: Method) -> Any:
     """Model that is looked into, if the method can."""
     if type(model).__name__ == "OptimizedModule":
         # torch.compile: the module behind it has the layers' own names, and calls hooks
         model = model._orig_mod
-    if not row.hooks:
-        return model
-    kind = None
-    if isinstance(model, torch.jit.ScriptModule):
-        kind = "TorchScript"
-    elif isinstance(model, torch.fx.GraphModule):
-        # torch.export leaves operations where the modules were; a symbolic trace calls the modules
-        unlifted = any(base.__module__.startswith("torch.export") for base in type(model).__mro__)
-        calls = any(node.op == "call_module" for node in model.graph.nodes)
-        kind = "exported" if unlifted or not calls else None
-    if kind is not None:
+    scripted = isinstance(model, torch.jit.ScriptModule)
+    # torch.export leaves operations where the modules were; a symbolic trace calls the modules
+    exported = isinstance(model, torch.fx.GraphModule) and (
+        any(base.__module__.startswith("torch.export") for base in type(model).__mro__)
+        or not any(node.op == "call_module" for node in model.graph.nodes)
+    )
+    if row.hooks and (scripted or exported):
+        kind = "TorchScript" if scripted else "exported"
         raise SalstatsError(
             f"method {row.name!r} needs hooks inside the network, which {kind} models refuse; give the "
             f"original model, or take a method that needs its outputs only: {quoted(without_hooks())}"
@@ -299,76 +263,49 @@ def _check_model(model: Any, row: Method) -> Any:
     return model
 
 
-def _check_reshape(reshape: Any) -> Reshape | None:
-    """What makes a grid of a layer's output."""
-    if isinstance(reshape, str):
-        check_choice(reshape, ("vit",), "reshape")
-        return VitGrid()
-    if reshape is not None and not callable(reshape):
-        raise SalstatsError(f"reshape must be 'vit' or callable, not {type(reshape).__name__}")
-    found: Reshape | None = reshape
-    return found
+def _draws(
+    row: Method, images: torch.Tensor, seeds: Any, rng: int | np.random.Generator
+) -> tuple[list[list[int]], np.ndarray]:
+    """Places of equal images where that matters, for shared passes and draws; and the seed of each image.
 
-
-def _groups(row: Method, images: torch.Tensor, seeds: np.ndarray | None) -> list[list[int]]:
-    """Places of equal images where that matters: for shared passes and shared random numbers."""
-    if row.kind == GRADIENT and not row.random:
-        return [[place] for place in range(len(images))]
-    return equal_images(images, seeds)
-
-
-def _check_seeds(seeds: Sequence[int] | np.ndarray | None, n: int) -> np.ndarray | None:
-    """Seeds that are given, one per image."""
-    if seeds is None:
-        return None
-    given = np.asarray(seeds)
-    if given.shape != (n,):
+    A seed is made of the call's and the first equal image's place, unless they are given.
+    """
+    n = len(images)
+    given = None if seeds is None else np.asarray(seeds)
+    if given is not None and given.shape != (n,):
         raise ShapeError(f"seeds must be one whole number per image ({n}), not of shape {given.shape}")
-    if given.dtype.kind not in "iu" or given.min() < 0:
+    if given is not None and (given.dtype.kind not in "iu" or given.min() < 0):
         raise ValueRangeError("seeds must be whole numbers from 0 up, one per image")
-    return given
-
-
-def _drawn(n: int, groups: list[list[int]], rng: int | np.random.Generator) -> np.ndarray:
-    """One seed per image, made of the call's and the first equal image's place."""
     generator = check_generator(rng)
+    alone = row.kind == GRADIENT and not row.random
+    groups = [[place] for place in range(n)] if alone else equal_images(images, given)
+    if given is not None:
+        return groups, given
     seed = int(generator.integers(2**63)) if isinstance(rng, np.random.Generator) else int(rng)
     drawn = np.zeros(n, np.uint64)
     for group in groups:
         # 63 bits: also torch's generators take them
         drawn[group] = np.random.SeedSequence([seed, group[0]]).generate_state(1, np.uint64) >> np.uint64(1)
-    return drawn
+    return groups, drawn
 
 
 def _look(
-    model: nn.Module,
-    image: torch.Tensor,
-    row: Method,
-    layer: Layer | None,
-    reshape: Reshape | None,
+    model: nn.Module, image: torch.Tensor, row: Method, layer: Layer | None, reshape: Reshape | None
 ) -> tuple[dict[str, nn.Module], int]:
     """Layers, in the order a pass reaches them, and the number of outputs: from one pass."""
-    named: dict[str, nn.Module] = {}
-    if layer is not None:
-        named = named_layers(model, layer)
-    elif row.kind == ACTIVATION:
+    if layer is None and row.kind == ACTIVATION:
         raise SalstatsError(f"method {row.name!r} shows what a layer gives: name it, layer=")
     search = row.layer and layer is None
-    shown = watch(model, image, None if search else named)
-    if torch.isnan(shown.outputs).any():
+    named = {} if layer is None else named_layers(model, layer)
+    outputs, seen = watch(model, image, None if search else named)
+    if torch.isnan(outputs).any():
         raise SalstatsError(
             "the network gives NaN for image 0; look at its weights and at how images are scaled"
         )
     if search:
-        name = last_stage(model, shown)
-        named = named_layers(model, name)
-    return check_reached(shown, named, reshape), shown.outputs.shape[1]
-
-
-def _places(groups: list[list[int]]) -> list[list[int]]:
-    """Groups by where they stand one behind the other."""
-    ends = np.cumsum([len(group) for group in groups]).tolist()
-    return [list(range(end - len(group), end)) for group, end in zip(groups, ends, strict=True)]
+        named = named_layers(model, last_stage(model, seen))
+    shape = (int(image.shape[2]), int(image.shape[3]))
+    return check_reached(seen, named, reshape, shape), outputs.shape[1]
 
 
 def _run(request: Request, row: Method) -> torch.Tensor:

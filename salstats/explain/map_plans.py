@@ -22,7 +22,6 @@ from salstats.checks import (
     quoted,
 )
 from salstats.explain.ensembles import SCALES
-from salstats.explain.forward import check_flag
 from salstats.explain.methods import Method, check_method, check_options
 from salstats.explain.networks import Network, network_outputs, said
 from salstats.explain.reductions import RESOLUTIONS
@@ -96,7 +95,7 @@ class How:
             scale=check_choice(scale, SCALES, "scale"),
             resolution=check_choice(resolution, RESOLUTIONS, "resolution"),
             batch_size=check_count(batch_size, "batch_size"),
-            mixed_precision=check_flag(mixed_precision, "mixed_precision"),
+            mixed_precision=mixed_precision,
             seeds=_seeds(seeds),
             seed=int(rng),
         )

@@ -21,10 +21,8 @@ class Method:
 
     Attributes
     ----------
-    name : str
-        Name in the `method` column and in `explain(method=)`.
-    label : str
-        Name for tables and figures.
+    name, label : str
+        Name in the `method` column and in `explain(method=)`, and for tables and figures.
     kind : str
         "cam", "gradient", "perturbation", "attention" or "activation".
     library : str
@@ -33,18 +31,12 @@ class Method:
         Where its runner is, "module:function"; see `Request`.
     source : str
         The paper, with its DOI where it has one.
-    hooks : bool
-        Whether it needs hooks or gradients inside the network, which TorchScript and exported models refuse.
-    layer : bool
-        Whether it reads a layer of the network.
     random : bool
         Whether it draws random numbers.
     by_target : bool
         Whether its map depends on the output that it is asked about.
-    channels : str
-        How channels are reduced where nothing else is said: "sum", "mean", "max", "abs_max".
-    sign : str
-        What is kept where nothing else is said: "positive", "absolute" or "signed".
+    channels, sign : str
+        How channels are reduced and what is kept where nothing else is said; see `explain`.
     options : mapping of str to Any
         Its own options and their defaults.
     """
@@ -55,181 +47,83 @@ class Method:
     library: str
     run: str
     source: str
-    hooks: bool = True
-    layer: bool = False
     random: bool = False
     by_target: bool = True
     channels: str = "sum"
     sign: str = "positive"
-    options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def hooks(self) -> bool:
+        """Whether it needs hooks or gradients inside the network, which some models refuse."""
+        return self.kind != PERTURBATION
+
+    @property
+    def layer(self) -> bool:
+        """Whether it reads a layer of the network."""
+        return self.kind in (CAM, ACTIVATION)
 
 
-def _cam(name: str, label: str, source: str, *, by_target: bool = True, **options: Any) -> Method:
-    """Row of a method of pytorch-grad-cam."""
-    run = f"salstats.explain.cams:run_{name.replace('++', 'plusplus')}"
-    own = MappingProxyType(options)
-    return Method(name, label, CAM, "grad-cam", run, source, layer=True, by_target=by_target, options=own)
+#: What stands in a file of runners: kind, and library where a row does not say it.
+_FILES = {
+    "cams": (CAM, "grad-cam"),
+    "gradients": (GRADIENT, "salstats"),
+    "perturbations": (PERTURBATION, "salstats"),
+    "superpixels": (PERTURBATION, "salstats"),
+    "attention": (ATTENTION, "salstats"),
+}
+#: Facts of a method; what else is said of one is an option of its own.
+_FACTS = ("kind", "library", "random", "by_target", "channels", "sign")
+
+
+def _row(file: str, name: str, label: str, source: str, **said: Any) -> Method:
+    """A method whose runner stands in a file."""
+    kind, library = _FILES[file]
+    facts = {"kind": kind, "library": library} | {key: said.pop(key) for key in _FACTS if key in said}
+    run = f"salstats.explain.{file}:run_{name.replace('++', 'plusplus')}"
+    return Method(name, label, run=run, source=source, options=MappingProxyType(said), **facts)
 
 
 _ROWS = (
-    _cam("gradcam", "Grad-CAM", "Selvaraju et al. (2017), doi:10.1109/ICCV.2017.74", eigen_smooth=False),
-    _cam(
-        "gradcam++",
-        "Grad-CAM++",
-        "Chattopadhay et al. (2018), doi:10.1109/WACV.2018.00097",
-        eigen_smooth=False,
-    ),
-    _cam(
-        "eigencam",
-        "Eigen-CAM",
-        "Muhammad & Yeasin (2020), doi:10.1109/IJCNN48605.2020.9206626",
-        by_target=False,
-        orient="library",
-    ),
-    _cam("scorecam", "Score-CAM", "Wang et al. (2020), doi:10.1109/CVPRW50498.2020.00020"),
-    _cam("layercam", "Layer-CAM", "Jiang et al. (2021), doi:10.1109/TIP.2021.3089943"),
-    _cam("hirescam", "HiRes-CAM", "Draelos & Carin (2020), arXiv:2011.08891"),
-    _cam("xgradcam", "XGrad-CAM", "Fu et al. (2020), arXiv:2008.02312", eigen_smooth=False),
-    _cam("ablationcam", "Ablation-CAM", "Desai & Ramaswamy (2020), doi:10.1109/WACV45572.2020.9093360"),
-    Method(
-        "activation",
-        "Activation",
-        ACTIVATION,
-        "salstats",
-        "salstats.explain.cams:run_activation",
-        "a module's output as it is; for attention gates Schlemper et al. (2019), "
-        "doi:10.1016/j.media.2019.01.012",
-        layer=True,
-        by_target=False,
-        channels="mean",
-        sign="signed",
-    ),
-    Method(
-        "integrated_gradients",
-        "Integrated Gradients",
-        GRADIENT,
-        "captum",
-        "salstats.explain.gradients:run_integrated_gradients",
-        "Sundararajan et al. (2017), arXiv:1703.01365",
-        options=MappingProxyType({"baseline": "zero", "n_steps": 50}),
-    ),
-    Method(
-        "input_x_gradient",
-        "Input x Gradient",
-        GRADIENT,
-        "captum",
-        "salstats.explain.gradients:run_input_x_gradient",
-        "Shrikumar et al. (2016), arXiv:1605.01713",
-    ),
-    Method(
-        "deeplift",
-        "DeepLIFT",
-        GRADIENT,
-        "salstats",
-        "salstats.explain.gradients:run_deeplift",
-        "Shrikumar et al. (2017), arXiv:1704.02685",
-        options=MappingProxyType({"baseline": "zero"}),
-    ),
-    Method(
-        "gradient_shap",
-        "GradientSHAP",
-        GRADIENT,
-        "salstats",
-        "salstats.explain.gradients:run_gradient_shap",
-        "Lundberg & Lee (2017), arXiv:1705.07874",
-        random=True,
-        options=MappingProxyType({"baseline": "zero", "n_samples": 20, "stdev": 0.0}),
-    ),
-    Method(
-        "lrp",
-        "LRP",
-        GRADIENT,
-        "salstats",
-        "salstats.explain.gradients:run_lrp",
-        "Bach et al. (2015), doi:10.1371/journal.pone.0130140",
-        options=MappingProxyType({"epsilon": 1e-9}),
-    ),
-    Method(
-        "occlusion",
-        "Occlusion",
-        PERTURBATION,
-        "salstats",
-        "salstats.explain.perturbations:run_occlusion",
-        "Zeiler & Fergus (2014), doi:10.1007/978-3-319-10590-1_53",
-        hooks=False,
-        channels="mean",
-        options=MappingProxyType({"window": 16, "stride": 8, "baseline": "zero"}),
-    ),
-    Method(
-        "lime",
-        "LIME",
-        PERTURBATION,
-        "salstats",
-        "salstats.explain.superpixels:run_lime",
-        "Ribeiro et al. (2016), doi:10.1145/2939672.2939778",
-        hooks=False,
-        random=True,
-        channels="mean",
-        options=MappingProxyType(
-            {
-                "segments": "grid",
-                "n_segments": 49,
-                "n_samples": 1000,
-                "alpha": 0.01,
-                "kernel_width": 1.0,
-                "baseline": "zero",
-            }
-        ),
-    ),
-    Method(
-        "kernel_shap",
-        "KernelSHAP",
-        PERTURBATION,
-        "salstats",
-        "salstats.explain.superpixels:run_kernel_shap",
-        "Lundberg & Lee (2017), arXiv:1705.07874",
-        hooks=False,
-        random=True,
-        channels="mean",
-        options=MappingProxyType(
-            {"segments": "grid", "n_segments": 49, "n_samples": 1000, "baseline": "zero"}
-        ),
-    ),
-    Method(
-        "rise",
-        "RISE",
-        PERTURBATION,
-        "salstats",
-        "salstats.explain.perturbations:run_rise",
-        "Petsiuk et al. (2018), arXiv:1806.07421",
-        hooks=False,
-        random=True,
-        sign="signed",
-        options=MappingProxyType(
-            {"n_masks": 4000, "cells": 7, "keep": 0.5, "probability": "softmax", "baseline": "zero"}
-        ),
-    ),
-    Method(
-        "attention_rollout",
-        "Attention rollout",
-        ATTENTION,
-        "salstats",
-        "salstats.explain.attention:run_attention_rollout",
-        "Abnar & Zuidema (2020), doi:10.18653/v1/2020.acl-main.385",
-        by_target=False,
-        sign="signed",
-        options=MappingProxyType(
-            {
-                "modules": None,
-                "heads": "mean",
-                "discard": 0.0,
-                "residual": 0.5,
-                "n_prefix": 1,
-                "grid": None,
-            }
-        ),
-    ),
-)
+    _row("cams", "gradcam", "Grad-CAM", "Selvaraju et al. (2017), doi:10.1109/ICCV.2017.74",
+         eigen_smooth=False),
+    _row("cams", "gradcam++", "Grad-CAM++", "Chattopadhay et al. (2018), doi:10.1109/WACV.2018.00097",
+         eigen_smooth=False),
+    _row("cams", "eigencam", "Eigen-CAM", "Muhammad & Yeasin (2020), doi:10.1109/IJCNN48605.2020.9206626",
+         by_target=False, orient="library"),
+    _row("cams", "scorecam", "Score-CAM", "Wang et al. (2020), doi:10.1109/CVPRW50498.2020.00020"),
+    _row("cams", "layercam", "Layer-CAM", "Jiang et al. (2021), doi:10.1109/TIP.2021.3089943"),
+    _row("cams", "hirescam", "HiRes-CAM", "Draelos & Carin (2020), arXiv:2011.08891"),
+    _row("cams", "xgradcam", "XGrad-CAM", "Fu et al. (2020), arXiv:2008.02312", eigen_smooth=False),
+    _row("cams", "ablationcam", "Ablation-CAM",
+         "Desai & Ramaswamy (2020), doi:10.1109/WACV45572.2020.9093360"),
+    _row("cams", "activation", "Activation",
+         "a module's output as it is; for attention gates Schlemper et al. (2019), "
+         "doi:10.1016/j.media.2019.01.012",
+         kind=ACTIVATION, library="salstats", by_target=False, channels="mean", sign="signed"),
+    _row("gradients", "integrated_gradients", "Integrated Gradients",
+         "Sundararajan et al. (2017), arXiv:1703.01365", library="captum", baseline="zero", n_steps=50),
+    _row("gradients", "input_x_gradient", "Input x Gradient", "Shrikumar et al. (2016), arXiv:1605.01713",
+         library="captum"),
+    _row("gradients", "deeplift", "DeepLIFT", "Shrikumar et al. (2017), arXiv:1704.02685", baseline="zero"),
+    _row("gradients", "gradient_shap", "GradientSHAP", "Lundberg & Lee (2017), arXiv:1705.07874",
+         random=True, baseline="zero", n_samples=20, stdev=0.0),
+    _row("gradients", "lrp", "LRP", "Bach et al. (2015), doi:10.1371/journal.pone.0130140", epsilon=1e-9),
+    _row("perturbations", "occlusion", "Occlusion",
+         "Zeiler & Fergus (2014), doi:10.1007/978-3-319-10590-1_53",
+         channels="mean", window=16, stride=8, baseline="zero"),
+    _row("superpixels", "lime", "LIME", "Ribeiro et al. (2016), doi:10.1145/2939672.2939778",
+         random=True, channels="mean",
+         segments="grid", n_segments=49, n_samples=1000, alpha=0.01, kernel_width=1.0, baseline="zero"),
+    _row("superpixels", "kernel_shap", "KernelSHAP", "Lundberg & Lee (2017), arXiv:1705.07874",
+         random=True, channels="mean", segments="grid", n_segments=49, n_samples=1000, baseline="zero"),
+    _row("perturbations", "rise", "RISE", "Petsiuk et al. (2018), arXiv:1806.07421",
+         random=True, sign="signed",
+         n_masks=4000, cells=7, keep=0.5, probability="softmax", baseline="zero"),
+    _row("attention", "attention_rollout", "Attention rollout",
+         "Abnar & Zuidema (2020), doi:10.18653/v1/2020.acl-main.385", by_target=False, sign="signed",
+         modules=None, heads="mean", discard=0.0, residual=0.5, n_prefix=1, grid=None),
+)  # fmt: skip
 
 #: name -> Method, in the order of tables.
 METHODS: Mapping[str, Method] = MappingProxyType({row.name: row for row in _ROWS})
@@ -263,17 +157,11 @@ def list_methods() -> pd.DataFrame:
     0   gradcam    Grad-CAM  grad-cam
     1  gradcam++  Grad-CAM++  grad-cam
     """
+    columns = ("label", "kind", "library", "hooks", "layer", "random", "channels", "sign")
     rows = [
         {
             "method": row.name,
-            "label": row.label,
-            "kind": row.kind,
-            "library": row.library,
-            "hooks": row.hooks,
-            "layer": row.layer,
-            "random": row.random,
-            "channels": row.channels,
-            "sign": row.sign,
+            **{name: getattr(row, name) for name in columns},
             "options": ", ".join(f"{name}={value!r}" for name, value in row.options.items()),
             "source": row.source,
         }

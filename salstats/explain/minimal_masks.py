@@ -11,7 +11,8 @@ import torch
 from torch import nn
 
 from salstats.checks import SalstatsError, ShapeError, check_choice, check_count, check_level
-from salstats.explain.forward import BATCH_SIZE, check_images, check_targets, evaluating
+from salstats.explain.forward import BATCH_SIZE, evaluating
+from salstats.explain.inputs import check_images, check_targets
 from salstats.explain.named_maps import check_keys, check_maps
 from salstats.explain.stepping import (
     CONSTANT,

@@ -16,7 +16,8 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from salstats.checks import SalstatsError, quoted, warn
-from salstats.explain.forward import check_outputs, without_parameter_gradients
+from salstats.explain.forward import without_parameter_gradients
+from salstats.explain.inputs import check_outputs
 
 Function = Callable[..., Any]
 #: Shares within which sums are right: of exact rules, and where steps or epsilon keep something (the 50 steps

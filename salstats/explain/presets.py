@@ -1,45 +1,25 @@
 """The choices of published studies: what their maps were made with."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
 
 from salstats.checks import ValueRangeError, check_choice, quoted
 
-
-@dataclass(frozen=True)
-class Choice:
-    """What a study chose for a method.
-
-    Attributes
-    ----------
-    preset, method : str
-    arguments : mapping of str to Any
-        For `explain`; empty where the study has the method and nothing to say of it.
-    network : str, optional
-        The only network of the study that this holds for.
-    """
-
-    preset: str
-    method: str
-    arguments: Mapping[str, Any] = field(default_factory=dict)
-    network: str | None = None
-
-
 #: preset -> the paper.
 SOURCES = {"saporta2022": "Saporta et al. (2022), doi:10.1038/s42256-022-00536-x"}
-CHOICES = (
-    Choice("saporta2022", "gradcam"),
-    Choice("saporta2022", "gradcam++"),
-    Choice("saporta2022", "integrated_gradients", {"smooth": 100}, network="DenseNet121"),
-    Choice("saporta2022", "integrated_gradients", {"smooth": 50}, network="ResNet152"),
-    Choice("saporta2022", "integrated_gradients", {"smooth": 50}, network="Inception-v4"),
-    Choice("saporta2022", "eigencam"),
-    Choice("saporta2022", "deeplift", {"smooth": 50}),
-    Choice("saporta2022", "lrp", {"smooth": 80}),
-    Choice("saporta2022", "occlusion", {"window": 40, "stride": 40}),
+#: Preset, method, the only network it holds for, argument of `explain`, value; None: nothing to say.
+CHOICES: tuple[tuple[str, str, str | None, str | None, Any], ...] = (
+    ("saporta2022", "gradcam", None, None, None),
+    ("saporta2022", "gradcam++", None, None, None),
+    ("saporta2022", "integrated_gradients", "DenseNet121", "smooth", 100),
+    ("saporta2022", "integrated_gradients", "ResNet152", "smooth", 50),
+    ("saporta2022", "integrated_gradients", "Inception-v4", "smooth", 50),
+    ("saporta2022", "eigencam", None, None, None),
+    ("saporta2022", "deeplift", None, "smooth", 50),
+    ("saporta2022", "lrp", None, "smooth", 80),
+    ("saporta2022", "occlusion", None, "window", 40),
+    ("saporta2022", "occlusion", None, "stride", 40),
 )
 
 
@@ -68,11 +48,7 @@ def list_presets() -> pd.DataFrame:
     3     ResNet152   smooth    50
     4  Inception-v4   smooth    50
     """
-    rows = [
-        (one.preset, one.method, one.network, *pair, SOURCES[one.preset])
-        for one in CHOICES
-        for pair in one.arguments.items() or [(None, None)]
-    ]
+    rows = [(*row, SOURCES[row[0]]) for row in CHOICES]
     columns = ["preset", "method", "network", "argument", "value", "source"]
     return pd.DataFrame(rows, columns=columns, dtype=object)
 
@@ -109,31 +85,21 @@ def preset_arguments(preset: str, method: str, network: str | None = None) -> di
     {'smooth': 100}
     """
     check_choice(preset, tuple(SOURCES), "preset")
-    choices = [one for one in CHOICES if one.preset == preset]
-    of_method = [one for one in choices if one.method == method]
-    if not of_method:
-        known = dict.fromkeys(one.method for one in choices)
+    rows = [(own, argument, value) for p, m, own, argument, value in CHOICES if (p, m) == (preset, method)]
+    if not rows:
+        known = dict.fromkeys(m for p, m, *_ in CHOICES if p == preset)
         raise ValueRangeError(
             f"preset={preset!r} says nothing of method {method!r}; leave preset out, or name one of the "
             f"study's methods: {quoted(known)}"
         )
-    networks = {_plain(one.network): one.network for one in of_method if one.network is not None}
-    if networks and network is None:
+    networks = [own for own, _, _ in rows if own is not None]
+    if networks and _plain(network) not in map(_plain, networks):
         raise ValueRangeError(
-            f"preset={preset!r} depends on the network for method {method!r}; say network=, one of "
-            f"{quoted(networks.values())}"
+            f"network={network!r}: preset={preset!r} depends on it for method {method!r}, and knows "
+            f"{quoted(networks)}; say one of these, or leave preset out"
         )
-    asked = _plain(network)
-    if networks and asked not in networks:
-        raise ValueRangeError(
-            f"network={network!r} is none of {quoted(networks.values())}, for which preset={preset!r} says "
-            f"what method {method!r} takes; leave preset out and say so yourself"
-        )
-    found: dict[str, Any] = {}
-    for one in of_method:
-        if one.network is None or _plain(one.network) == asked:
-            found |= one.arguments
-    return found
+    mine = [row for row in rows if row[0] is None or _plain(row[0]) == _plain(network)]
+    return {argument: value for _, argument, value in mine if argument is not None}
 
 
 def _plain(network: str | None) -> str:

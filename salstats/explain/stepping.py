@@ -11,7 +11,7 @@ from torch.nn.functional import conv2d
 
 from salstats.checks import ShapeError, ValueRangeError, check_choice, check_count
 from salstats.explain.forward import Passes, dtype_of, to_probabilities
-from salstats.explain.request import equal_images
+from salstats.explain.inputs import equal_images
 from salstats.images.map_steps import resize
 from salstats.images.maps import SaliencyOnImage, check_saliency
 

@@ -35,9 +35,11 @@ def tapped(layers: Mapping[str, nn.Module], take: Take) -> Iterator[None]:
 def following(modules: Mapping[str, nn.Module], take: Take, *, functions: bool = True) -> Iterator[None]:
     """Let `take` have what all these modules give, and what functions make directly of what came last."""
     follower = _Follower(take)
-    handles = [
-        module.register_forward_hook(partial(follower.module_ended, name)) for name, module in modules.items()
-    ]
+
+    def hook(name: str, _module: nn.Module, _given: Any, output: Any) -> Any:
+        return follower.note(name, output)
+
+    handles = [module.register_forward_hook(partial(hook, name)) for name, module in modules.items()]
     try:
         with follower if functions else nullcontext():
             yield
@@ -51,26 +53,20 @@ class _Follower(TorchFunctionMode):
 
     def __init__(self, take: Take) -> None:
         super().__init__()
-        self._take = take
-        self._name = ""
+        self._take, self._name = take, ""
         self._last: Any = self
 
-    def module_ended(self, name: str, module: nn.Module, given: Any, output: Any) -> Any:
-        """Have a module's output taken; a forward hook."""
-        return self._note(name, output)
-
-    def _note(self, name: str, output: Any) -> Any:
+    def note(self, name: str, output: Any) -> Any:
         """Have an output taken, and remember what the network goes on with."""
         taken = self._take(name, output)
         self._name, self._last = name, output if taken is None else taken
         return taken
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Call a function, and have what it makes of the last output taken."""
         made = func(*args, **(kwargs or {}))
         given = (part for one in args for part in (one if isinstance(one, list | tuple) else (one,)))
         if not isinstance(made, torch.Tensor) or not any(part is self._last for part in given):
             return made
         step = getattr(func, "__name__", "function").strip("_")
-        taken = self._note(f"{self._name}{THEN}{step}", made)
+        taken = self.note(f"{self._name}{THEN}{step}", made)
         return made if taken is None else taken

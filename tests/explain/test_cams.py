@@ -18,8 +18,6 @@ nn = torch.nn
 ROUNDING = 1e-5
 #: The library adds 1e-7 to each layer's range before it takes the mean; ranges here are 1e-3 and more.
 LIBRARY_RANGE = 1e-3
-#: Eight bits of precision in the network's passes.
-HALF = 0.05
 METHODS = (
     "gradcam",
     "gradcam++",
@@ -222,15 +220,6 @@ def test_gradcam_agrees_with_the_library_called_as_its_readme_says(name, layer, 
     assert np.allclose(found, made, atol=ROUNDING) == (name == "resnet")
 
 
-def test_the_default_layer_of_a_densenet_is_the_librarys_where_relu_is_a_module():
-    model = of_the_field("densenet")
-    pool = nn.Sequential(nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten())
-    modules, images = nn.Sequential(model.features, pool, model.classifier).eval(), pictures(2, 64)
-    expected = library_maps("gradcam", modules, ["1.0"], images, [1, 2])
-    made = explain(model, images, [1, 2])
-    np.testing.assert_allclose([rescale(m) for m in made], expected, atol=ROUNDING)
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_targets_of_an_image_share_its_passes(method):
     model, images = cnn(), pictures(3)
@@ -269,16 +258,9 @@ def test_ablationcam_shows_one_image_up_to_the_layer_where_the_network_lets_it()
     free.register_forward_pre_hook(lambda module, given: shown.append(len(given[0])))
     made = explain(free, images, 1, layer="3", **options)
     np.testing.assert_allclose(made, explain(bound, images, 1, layer="layer", **options), atol=ROUNDING)
-    # ten channels: one to look, both images, the first part both ways; then one for each part
-    assert shown == [1, 2, 4, 1, 1, 1, 1, 1, 1]
-    assert bound.shown == [1, 2, 4, 1, 4, 2, 4, 4, 2]
-
-
-def test_a_module_that_is_none_is_passed_over():
-    model, images = cnn(), pictures(1)
-    kept = explain(model, images, 1, layer="3")
-    model[0].register_module("shortcut", None)
-    np.testing.assert_array_equal(explain(model, images, 1, layer="3"), kept)
+    # ten channels: one to look, both images; of each the first part both ways, then one for each part
+    assert shown == [1, 2, 4, 1, 1, 1, 4, 1, 1, 1]
+    assert bound.shown == [1, 2, 4, 1, 4, 2, 4, 1, 4, 2]
 
 
 def test_eigen_smooth_agrees_with_the_library():
@@ -303,50 +285,12 @@ def test_cam_does_not_change_with_an_in_place_relu_behind_the_layer(method):
     np.testing.assert_allclose(changed, kept, atol=ROUNDING * np.abs(kept).max())
 
 
-class Residual(nn.Module):
-    """Adds its input to what its layer gave, in place or not."""
-
-    def __init__(self, in_place):
-        super().__init__()
-        with torch.random.fork_rng():
-            torch.manual_seed(2)
-            self.layer = nn.Conv2d(3, 3, 3, 1, 1)
-        self.in_place = in_place
-
-    def forward(self, x):
-        given = self.layer(x)
-        if self.in_place:
-            given += x
-        else:
-            given = given + x
-        return given.mean(dim=(2, 3))
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_cam_does_not_change_with_an_in_place_sum_behind_the_layer(method):
-    images = pictures(2)
-    kept, changed = (
-        explain(Residual(way), images, 1, method=method, layer="layer", resolution="network", sign="signed")
-        for way in (False, True)
-    )
-    np.testing.assert_allclose(changed, kept, atol=ROUNDING * np.abs(kept).max())
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_layers_may_be_named_in_any_order(method):
     model, images = cnn(), pictures(2)
     forwards = explain(model, images, 1, method=method, layer=["1", "3"])
     backwards = explain(model, images, 1, method=method, layer=[model[3], "1"])
     np.testing.assert_array_equal(forwards, backwards)
-
-
-def test_several_layers_are_scaled_before_the_mean_also_where_their_values_are_tiny():
-    images = pictures(2)
-    model, faint = cnn(), cnn()
-    with torch.no_grad():
-        faint[6].weight *= 1e-6
-    kept = explain(model, images, 1, layer=["1", "3"])
-    np.testing.assert_allclose(explain(faint, images, 1, layer=["1", "3"]), kept, atol=ROUNDING)
 
 
 def test_several_layers_are_the_mean_of_each_ones_scaled_map():
@@ -382,23 +326,6 @@ def test_nan_for_one_image_of_a_batch_is_no_empty_map():
         explain(nn.Sequential(*cnn(), Undefined()), pictures(2), 1, layer="3", batch_size=2)
 
 
-@pytest.mark.parametrize("method", ["eigencam", "gradcam"])
-def test_a_network_made_in_inference_mode_keeps_its_flags(method):
-    with torch.inference_mode():
-        model = cnn()
-    wanted = [p.requires_grad for p in model.parameters()]
-    if method == "gradcam":
-        with pytest.raises(SalstatsError, match="finds no gradient"):
-            explain(model, pictures(2), 1, method=method, layer="3")
-    else:
-        np.testing.assert_allclose(
-            explain(model, pictures(2), 1, method=method, layer="3"),
-            explain(cnn(), pictures(2), 1, method=method, layer="3"),
-            atol=ROUNDING,
-        )
-    assert [p.requires_grad for p in model.parameters()] == wanted
-
-
 @pytest.mark.parametrize("method", GRADIENTS)
 def test_a_frozen_network_has_the_same_maps(method):
     model, frozen = cnn(), cnn().requires_grad_(False)
@@ -428,14 +355,6 @@ def test_scorecam_holds_a_batch_of_channels_at_a_time():
     with Largest() as largest:
         explain(model, pictures(1, side), 1, method="scorecam", layer="1", batch_size=4)
     assert largest.size <= 4 * 3 * side**2
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_half_precision_gives_nearly_the_same_map(method):
-    model, images = cnn(), pictures(2)
-    exact = explain(model, images, 1, method=method, layer="3")
-    half = explain(model, images, 1, method=method, layer="3", mixed_precision=True)
-    assert 0 < np.abs(exact - half).max() < HALF * exact.max()
 
 
 class DeadBranch(nn.Module):
@@ -523,17 +442,3 @@ def test_an_activation_does_not_change_with_an_in_place_step_behind_it(stack):
         expected = model[0](torch.tensor(stack)).mean(dim=1)
     np.testing.assert_allclose(made, expected, atol=SINGLE)
     assert (made < 0).any()
-
-
-def test_a_network_that_views_its_numbers_in_the_usual_order_is_shown_an_image_once(stack):
-    class Viewed(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.small, self.head = nn.AvgPool2d(2), nn.Linear(36, 2)
-
-        def forward(self, x):
-            return self.head(self.small(x).view(len(x), -1))
-
-    made = activation(Viewed(), stack, 0, layer="small", resolution="network")
-    pooled = stack.reshape(5, 3, 4, 2, 3, 2).mean(axis=(3, 5))
-    np.testing.assert_allclose(made, pooled.mean(axis=1), atol=SINGLE)

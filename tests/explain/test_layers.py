@@ -3,7 +3,7 @@ import pickle
 import numpy as np
 import pytest
 
-from salstats.checks import SalstatsError, ShapeError, ValueRangeError
+from salstats.checks import SalstatsError, ShapeError
 
 pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")
@@ -26,11 +26,6 @@ IMAGES = np.zeros((1, 1, 16, 16), np.float32)
 # names
 
 
-def test_names_are_those_of_named_modules_without_the_model_itself():
-    model = nn.Sequential(nn.Sequential(nn.Conv2d(1, 4, 3)), nn.ReLU())
-    assert layers().layer_names(model) == ["0", "0.0", "1"]
-
-
 def test_layers_are_found_by_name_by_module_and_several():
     model = pooled(nn.Conv2d(1, 4, 3), nn.ReLU())
     named = layers().named_layers
@@ -44,21 +39,18 @@ def test_layers_are_found_by_name_by_module_and_several():
     [
         (
             "layer3.con",
-            r"no layer 'layer3\.con'; did you mean 'layer3\.conv', 'layer3'\? explain\.layer_names\(model\)",
+            r"no layer 'layer3\.con' \(explain\.layer_names.* lists them\); did you mean 'layer3\.conv'",
         ),
-        ("zzz", r"no layer 'zzz'; explain\.layer_names\(model\) lists them"),
-        (["layer3", "layer3"], "layer 'layer3' is named twice"),
         ([], "names no layer"),
-        (3, "a name or a module of the network, not int"),
+        (3, "no part of the model"),
     ],
 )
 def test_a_layer_that_is_not_there_is_named(layer, message):
     model = nn.Sequential()
     model.add_module("layer3", nn.Sequential())
     model.layer3.add_module("conv", nn.Conv2d(1, 1, 3))
-    given = layer if isinstance(layer, list | str) else [layer]
     with pytest.raises(SalstatsError, match=message):
-        layers().named_layers(model, given)
+        layers().named_layers(model, layer)
 
 
 def test_a_module_of_another_model_is_refused():
@@ -196,13 +188,6 @@ def test_finding_a_layer_leaves_the_model_as_it_was():
     assert not any(m._forward_hooks for m in model.modules())
 
 
-def test_hooks_are_removed_when_the_pass_fails():
-    model = pooled(nn.Conv2d(1, 4, 3), nn.ReLU())
-    with pytest.raises(SalstatsError, match="the network fails on images"):
-        layers().find_layer(model, np.zeros((1, 2, 16, 16), np.float32))
-    assert not any(m._forward_hooks for m in model.modules())
-
-
 class Attention(nn.Module):
     def forward(self, x):
         return x
@@ -247,14 +232,6 @@ def test_a_layer_without_one_map_is_named(layer, message):
 
     with pytest.raises(SalstatsError, match=message):
         explain(Uses(), IMAGES, 0, layer=layer)
-
-
-def test_layers_come_in_the_order_of_the_pass():
-    model = pooled(nn.Conv2d(1, 4, 3), nn.ReLU())
-    module = layers()
-    named = module.named_layers(model, ["1", "0"])
-    shown = module.watch(model, torch.tensor(IMAGES), named)
-    assert list(module.check_reached(shown, named, None)) == ["0", "1"]
 
 
 class ChannelsLast(nn.Module):
@@ -305,10 +282,6 @@ def test_a_side_that_is_not_said_follows(said, n_tokens, shape):
     assert layers().vit_grid(*said)(torch.zeros(1, n_tokens, 5)).shape == (1, 5, *shape)
 
 
-def test_registers_are_dropped_too():
-    assert layers().vit_grid(n_prefix=5)(torch.zeros(1, 21, 3)).shape == (1, 3, 4, 4)
-
-
 def test_channels_last_become_channels_first():
     given = torch.arange(12.0).reshape(1, 2, 3, 2)
     grid = layers().vit_grid()(given)
@@ -328,12 +301,6 @@ def test_channels_last_become_channels_first():
 def test_tokens_that_fill_no_grid_are_refused(said, shape, message):
     with pytest.raises(ShapeError, match=message):
         layers().vit_grid(**said)(torch.zeros(shape))
-
-
-@pytest.mark.parametrize("said", [{"height": 0}, {"width": 1.5}, {"n_prefix": -1}])
-def test_sides_are_whole_numbers(said):
-    with pytest.raises(ValueRangeError, match=next(iter(said))):
-        layers().vit_grid(**said)
 
 
 def test_a_grid_is_the_same_wherever_it_is_made():

@@ -1,90 +1,76 @@
-import inspect
 from importlib import import_module
+from inspect import signature
 
 import pytest
 
-from salstats.checks import SalstatsError, ValueRangeError
+from salstats.checks import SalstatsError
 
 pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")
 
-
-def methods():
-    from salstats.explain import methods as module
-
-    return module
+from salstats.explain.methods import METHODS, check_options, list_methods, without_hooks  # noqa: E402
+from salstats.explain.presets import list_presets, preset_arguments  # noqa: E402
+from salstats.explain.reductions import CHANNELS, SIGNS  # noqa: E402
 
 
-#: Through grad-cam, and through captum or by ourselves.
-CAMS = ["gradcam", "gradcam++", "eigencam", "scorecam", "layercam", "hirescam", "xgradcam", "ablationcam"]
-OTHERS = [
-    "activation",
-    "integrated_gradients",
-    "input_x_gradient",
-    "deeplift",
-    "gradient_shap",
-    "lrp",
-    "occlusion",
-    "lime",
-    "kernel_shap",
-    "rise",
-    "attention_rollout",
-]
+@pytest.mark.parametrize("row", METHODS.values(), ids=METHODS)
+def test_every_method_has_a_runner_known_rules_and_a_source_that_can_be_found(row):
+    module, function = row.run.split(":")
+    assert "request" in signature(getattr(import_module(module), function)).parameters
+    assert row.channels in CHANNELS
+    assert row.sign in SIGNS
+    assert any(mark in row.source for mark in ("doi:10.", "arXiv:"))
 
 
-def test_every_method_is_there_once():
-    assert sorted(methods().list_methods()["method"]) == sorted(CAMS + OTHERS)
-
-
-def test_cams_are_the_librarys():
-    rows = methods().list_methods()
-    assert rows.loc[rows["library"] == "grad-cam", "method"].tolist() == CAMS
-    assert set(rows["library"]) == {"grad-cam", "captum", "salstats"}
-
-
-@pytest.mark.parametrize("name", CAMS + OTHERS)
-def test_every_runner_takes_a_request(name):
-    module, function = methods().METHODS[name].run.split(":")
-    runner = getattr(import_module(module), function)
-    assert list(inspect.signature(runner).parameters) == ["request"]
-
-
-def test_rules_are_ones_that_maps_know():
-    from salstats.explain.reductions import CHANNELS, SIGNS
-
-    rows = methods().list_methods()
-    assert set(rows["channels"]) <= set(CHANNELS)
-    assert set(rows["sign"]) <= set(SIGNS)
-
-
-def test_every_source_can_be_found():
-    rows = methods().list_methods()
-    assert rows["source"].str.contains(r"doi:10\.\d{4,}/\S+|arXiv:\d{4}\.\d{5}").all()
-
-
-def test_what_needs_outputs_only_perturbs():
-    rows = methods().list_methods()
-    assert set(rows.loc[~rows["hooks"], "kind"]) == {"perturbation"}
-    assert methods().without_hooks() == rows.loc[~rows["hooks"], "method"].tolist()
-
-
-def test_an_unknown_method_is_told_the_nearest():
-    with pytest.raises(
-        ValueRangeError, match="method='integrated_gradient' is not known; did you mean 'integrated_"
-    ):
-        methods().check_method("integrated_gradient")
+def test_the_list_says_what_needs_outputs_only():
+    rows = list_methods().set_index("method")
+    assert len(rows) == len(METHODS) == 19
+    assert (
+        set(rows.index[~rows["hooks"]]) == {"occlusion", "lime", "kernel_shap", "rise"} == {*without_hooks()}
+    )
+    assert set(rows.index[rows["layer"]]) == {*rows.index[rows["library"] == "grad-cam"], "activation"}
 
 
 def test_options_have_defaults_and_strange_ones_are_named():
-    module = methods()
-    row = module.METHODS["occlusion"]
-    assert module.check_options(row, {"window": 3}) == {**row.options, "window": 3}
-    with pytest.raises(
-        SalstatsError, match="method 'occlusion' has no option 'size'; it has 'window', 'stride'"
-    ):
-        module.check_options(row, {"size": 3})
+    row = METHODS["occlusion"]
+    assert check_options(row, {"window": 3}) == {**row.options, "window": 3}
+    with pytest.raises(SalstatsError, match="has no option 'size'; it has 'window', 'stride'"):
+        check_options(row, {"size": 3})
 
 
-def test_defaults_cannot_be_changed():
-    with pytest.raises(TypeError):
-        methods().METHODS["occlusion"].options["window"] = 1
+@pytest.mark.parametrize(
+    ("method", "network", "expected"),
+    [
+        ("occlusion", None, {"window": 40, "stride": 40}),
+        ("integrated_gradients", "DenseNet121", {"smooth": 100}),
+        ("integrated_gradients", "densenet-121", {"smooth": 100}),
+        ("integrated_gradients", "RESNET 152", {"smooth": 50}),
+        ("integrated_gradients", "inception_v4", {"smooth": 50}),
+        ("deeplift", None, {"smooth": 50}),
+        ("lrp", "DenseNet121", {"smooth": 80}),
+        ("gradcam", None, {}),
+    ],
+)
+def test_the_preset_of_saporta2022_is_what_the_study_says(method, network, expected):
+    assert preset_arguments("saporta2022", method, network) == expected
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        (("saporta2021", "lrp"), "preset='saporta2021' is not known; did you mean 'saporta2022'"),
+        (("saporta2022", "rise"), "says nothing of method 'rise'; .*'gradcam', .*'occlusion'"),
+        (("saporta2022", "integrated_gradients"), "knows 'DenseNet121', 'ResNet152', 'Inception-v4'"),
+        (("saporta2022", "integrated_gradients", "vgg16"), "network='vgg16'.* 'DenseNet121'"),
+    ],
+)
+def test_what_a_study_does_not_say_is_an_error(asked, message):
+    with pytest.raises(SalstatsError, match=message):
+        preset_arguments(*asked)
+
+
+def test_every_choice_of_a_study_is_an_argument_of_its_method():
+    rows = list_presets().dropna(subset=["argument"])
+    common = {"channels", "sign", "smooth"}
+    for method, argument in zip(rows["method"], rows["argument"], strict=True):
+        assert argument in common or argument in METHODS[method].options
