@@ -1,20 +1,33 @@
 """Read a study in the format of the CheXlocalize release: maps, masks, outlines, points and labels."""
 
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from salstats.checks import InputFileError, SalstatsError, check_choice, quoted
+from salstats.checks import InputFileError, SalstatsError, check_choice, check_folder, quoted
 from salstats.readers.cells import PathLike
-from salstats.readers.chexlocalize_files import PATTERNS, SPLITS, check_splits, find_files, find_maps, is_map
-from salstats.readers.chexlocalize_maps import task_name
-from salstats.readers.chexlocalize_study import PATIENT, Parts
+from salstats.readers.chexlocalize_maps import SUFFIX, task_name
+from salstats.readers.chexlocalize_study import PATIENT, read_parts, study_of
+from salstats.readers.map_files import files_below
 from salstats.readers.series_names import Sources, series_of, sources
 from salstats.readers.shapes import check_pattern
 from salstats.study import Series, Study
 
 #: What maps are called where nobody says it.
 METHOD = "saliency"
+#: What a file is -> the names it may have, beside which `_val`, `_test`, `_sample` may stand.
+PATTERNS = {
+    "truth": re.compile(r"gt_segmentations(_.*)?\.json"),
+    "annotations": re.compile(r"gt_annotations(_.*)?\.json"),
+    "human": re.compile(r"hb_segmentations(_.*)?\.json"),
+    "human_annotations": re.compile(r"hb_annotations(_.*)?\.json"),
+    "points": re.compile(r"hb_salient_pt.*\.json"),
+    "labels": re.compile(r"valid\.csv|test\.csv|(val|valid|test)_labels\.csv"),
+}
+#: Splits as they stand in names, and the one word for each.
+_SPLITS = {"val": "val", "valid": "val", "validation": "val", "test": "test"}
+SPLITS = ("val", "test")
 
 
 def read_chexlocalize(
@@ -82,9 +95,8 @@ def read_chexlocalize(
     Raises
     ------
     InputFileError
-        There is no truth; a file is missing, found twice, cut short, or not what it should be; a map
-        stands twice, or is one of an unknown task; two files disagree on the size of an image; the cases
-        of two files have no name in common.
+        There is no truth; a file is missing, found twice, damaged, or of another task or image size than
+        others say; the cases of two files have no name in common.
     SalstatsError
         An option cannot be; `patient_from` finds a patient in some cases but not in others.
 
@@ -131,60 +143,95 @@ def read_chexlocalize(
         "labels": labels,
     }
     pattern = check_pattern(patient_from)
-    wanted = _wanted(tasks)
+    wanted = None if tasks is None else [task_name(t) for t in ([tasks] if isinstance(tasks, str) else tasks)]
+    if wanted is not None and (not wanted or len(set(wanted)) < len(wanted)):
+        raise SalstatsError(f"tasks= must name each task once, not {quoted(wanted) or 'none'}")
+    if split is not None:
+        check_choice(split, SPLITS, "split")
     files = {kind: Path(file) for kind, file in given.items() if file is not None}
-    named = [option for option in (maps, masks) if option is not None]
-    if method != METHOD and named and all(isinstance(option, Mapping) for option in named):
-        raise SalstatsError(f"method={method!r} names the maps of one folder; maps= and masks= name theirs")
     map_files: dict[Series, list[Path]] = {}
     for series, place in sources(maps, method, "maps").items():
-        map_files[series] = find_maps(Path(place))
+        map_files[series] = _maps_below(Path(place))
         if not map_files[series]:
-            raise InputFileError(f"{place}: no file named CASE_TASK_map.pkl")
-    mask_files = sources(masks, method, "masks")
+            raise InputFileError(f"{place}: no file named CASE_TASK{SUFFIX}")
     if folder is not None:
-        here = Path(folder)
-        if split is not None:
-            check_choice(split, SPLITS, "split")
-        found = find_files(here, files, split)
-        below = find_maps(here, split) if maps is None and masks is None else []
-        if split is None:
-            check_splits(here, found.values(), below)
+        found, below = _found(Path(folder), files, split, maps is None and masks is None)
         files |= found
         if below:
             map_files[series_of(method, "method")] = below
-    elif split is not None:
-        raise SalstatsError(
-            "split= chooses among the files of a folder; give the folder, or leave split= out"
-        )
     if "truth" not in files and "annotations" not in files:
         raise InputFileError(
             f"{folder if folder is not None else 'the study'} has no truth; it is in gt_segmentations*.json "
             "or gt_annotations*.json, or give it as truth= or annotations="
         )
-    parts = Parts.read(files, mask_files, map_files, wanted)
-    return parts.study(str(folder if folder is not None else _first(files)), wanted, pattern)
-
-
-def _wanted(tasks: Sequence[str] | None) -> list[str] | None:
-    """The tasks asked for, under the names they have in frames."""
-    if tasks is None:
-        return None
-    names = [task_name(t) for t in ([tasks] if isinstance(tasks, str) else tasks)]
-    if not names or len(set(names)) < len(names):
-        raise SalstatsError(f"tasks= must name each task once, not {quoted(names) or 'none'}")
-    return names
-
-
-def _first(files: Mapping[str, Path]) -> Path:
-    """The file that a study is named after."""
-    return next(iter(files.values()))
+    parts = read_parts(files, sources(masks, method, "masks"), map_files, wanted)
+    return study_of(parts, str(folder if folder is not None else next(iter(files.values()))), wanted, pattern)
 
 
 def recognise(folder: Path) -> bool:
     """Whether a folder's names are those of a study in this format: its truth, or maps below."""
-    kinds = ("truth", "annotations", "human", "human_annotations", "points")
-    names = [p.name for p in folder.iterdir() if p.is_file()]
-    if any(PATTERNS[kind].fullmatch(name) for kind in kinds for name in names):
+    kinds = [pattern for kind, pattern in PATTERNS.items() if kind != "labels"]
+    if any(kind.fullmatch(p.name) for kind in kinds for p in folder.iterdir() if p.is_file()):
         return True
-    return any(is_map(name) for _, _, below in os.walk(folder) for name in below)
+    return any(_is_map(name) for _, _, below in os.walk(folder) for name in below)
+
+
+def split_of(name: str) -> str | None:
+    """The split that a file's or folder's name says, if any.
+
+    Examples
+    --------
+    >>> from salstats.readers.chexlocalize import split_of
+    >>> split_of("gt_segmentations_val_sample.json"), split_of("maps")
+    ('val', None)
+    """
+    parts = re.split(r"[_.\W]+", name)
+    return next((_SPLITS[part] for part in parts if part in _SPLITS), None)
+
+
+def _found(
+    folder: Path, given: Collection[str], split: str | None, with_maps: bool
+) -> tuple[dict[str, Path], list[Path]]:
+    """What the folder holds of `PATTERNS` beyond what is given, and its maps: all of one split."""
+    check_folder(folder)
+    names = sorted(p.name for p in folder.iterdir() if not p.is_dir())
+    found: dict[str, Path] = {}
+    #: Split -> the first file or folder whose name says it.
+    of_split: dict[str, str] = {}
+    for kind, pattern in PATTERNS.items():
+        if kind in given:
+            continue
+        fits = [n for n in names if pattern.fullmatch(n) and split in (None, split_of(n) or split)]
+        if len(fits) > 1:
+            both = {split_of(n) for n in fits} == {"val", "test"}
+            choose = "split='val' or split='test', or " if both else ""
+            raise InputFileError(
+                f"{folder} holds {quoted(fits)}, and one of them is wanted; choose with {choose}{kind}="
+            )
+        for name in fits:
+            found[kind] = folder / name
+            of_split.setdefault(split_of(name) or "", name)
+    below = []
+    for file in _maps_below(folder) if with_maps else ():
+        parents = file.relative_to(folder).parts[:-1]
+        own, parent = next(((s, p) for p in parents if (s := split_of(p))), ("", ""))
+        if split in (None, own or split):
+            below.append(file)
+            of_split.setdefault(own, parent)
+    of_split.pop("", None)
+    if len(of_split) > 1:
+        shown = " and ".join(f"{name} ({own})" for own, name in sorted(of_split.items()))
+        raise InputFileError(
+            f"{folder} holds files of two splits, {shown}; choose with split='val' or split='test'"
+        )
+    return found, below
+
+
+def _maps_below(folder: Path) -> list[Path]:
+    """The maps in a folder and below, in the order of their paths."""
+    return [file for file in files_below(folder) if _is_map(file.name)]
+
+
+def _is_map(name: str) -> bool:
+    """Whether a file is a map by its name; hidden ones are not."""
+    return name.endswith(SUFFIX) and not name.startswith(".")

@@ -8,7 +8,7 @@ import numpy as np
 
 from salstats.checks import InputFileError, SalstatsError
 from salstats.images.masks import Rle, empty
-from salstats.images.run_lengths import check_shape
+from salstats.images.run_lengths import check_shape, short
 from salstats.readers.case_json import check_name
 from salstats.readers.pickles import read_pickle
 from salstats.study import Content
@@ -39,8 +39,6 @@ CLASSES = (
     "Support Devices",
 )
 SUFFIX = "_map.pkl"
-#: Numbers beside a map are few and not large.
-_MOST, _LARGEST = 1000, 1e15
 
 
 def task_name(task: str) -> str:
@@ -68,10 +66,9 @@ def split_name(file: Path, tasks: Iterable[str] = ()) -> tuple[str, str]:
     ('patient1_study1_view1_frontal', 'Lung Lesion')
     """
     stem = file.name.removesuffix(SUFFIX)
-    for task in sorted((t for t in tasks if "_" in t), key=len, reverse=True):
-        if stem.endswith(f"_{task}") and len(stem) > len(task) + 1:
-            return stem[: -len(task) - 1], task
-    case, _, task = stem.rpartition("_")
+    known = [t for t in tasks if "_" in t and stem.endswith(f"_{t}") and len(stem) > len(t) + 1]
+    task = max(known, key=len, default=stem.rpartition("_")[2])
+    case = stem[: -len(task) - 1]
     if not case or not task:
         raise InputFileError(f"{file}: a map is named CASE_TASK{SUFFIX}")
     check_name(case, f"{file}: the case")
@@ -89,25 +86,9 @@ def read_answer(
     shape: tuple[int, int] | None = None,
     shape_source: str = "",
 ) -> Content:
-    """What a method or people answer for one task of one case.
+    """What a method or people answer for one task of one case: the map of a file, a mask, points.
 
-    Parameters
-    ----------
-    task, case : str
-    map_file : path, optional
-        Where the map is.
-    mask : callable, optional
-        Gives the mask.
-    points : ndarray of float, shape (n, 2), optional
-    shape : tuple of int, optional
-        (height, width) of the image, where a file of masks or outlines says it.
-    shape_source : str
-        That file.
-
-    Raises
-    ------
-    InputFileError
-        A file is damaged, belongs to another task, or has another size of the image.
+    `shape` is the (height, width) of the image where `shape_source`, a file of masks or outlines, says it.
     """
     made = mask() if mask is not None else None
     if map_file is None:
@@ -116,12 +97,8 @@ def read_answer(
     stated = info.get("task")
     if isinstance(stated, str) and task_name(stated) != task:
         raise InputFileError(f"{map_file}: its name says task {task!r}, its content {stated!r}")
-    own = map_shape(map_file, info)
-    if own is None and shape is None:
-        raise InputFileError(
-            f"{map_file}: no 'cxr_dims', (width, height), and no other file says the size of case {case}"
-        )
-    if own is not None and shape is not None and own != shape:
+    own = _shape(map_file, info)
+    if own is not None and shape not in (None, own):
         swapped = "; cxr_dims is (width, height)" if own == shape[::-1] else ""
         raise InputFileError(
             f"{map_file}: its image is {own[0]} x {own[1]}, that of {shape_source} "
@@ -131,28 +108,30 @@ def read_answer(
         saliency=_saliency(map_file, info),
         mask=made,
         points=points,
-        prob=_probability(map_file, info.get("prob"), task),
-        label=_label(map_file, info.get("gt")),
-        shape=shape or own,
+        prob=_probability(map_file, info, task),
+        label=_one(map_file, info, "gt", lambda v: v in (0, 1), "0 or 1"),
+        shape=shape or own or _unknown(map_file, case),
     )
 
 
 def nothing_marked(map_file: Path, case: str) -> Rle:
     """An empty mask of an image whose size only a map says."""
-    shape = map_shape(map_file, _read_info(map_file))
-    if shape is None:
-        raise InputFileError(
-            f"{map_file}: no file says the size of the image of case {case}; a map says it "
-            "as 'cxr_dims', a file of masks as 'size', a file of outlines as 'img_size'"
-        )
-    return empty(shape)
+    return empty(_shape(map_file, _read_info(map_file)) or _unknown(map_file, case))
+
+
+def _unknown(file: Path, case: str) -> tuple[int, int]:
+    """Raise where nothing says how large an image is."""
+    raise InputFileError(
+        f"{file}: no 'cxr_dims', (width, height), and no other file says the size of case {case} (a file of "
+        "masks as 'size', one of outlines as 'img_size')"
+    )
 
 
 def _read_info(file: Path) -> dict[str, Any]:
     """The dict that a map's file is."""
     info = read_pickle(file)
     if not isinstance(info, dict):
-        raise InputFileError(f"{file}: holds {_shown(info)}, not a dict with a map")
+        raise InputFileError(f"{file}: holds a {type(info).__name__}, not a dict with a map")
     return info
 
 
@@ -170,72 +149,54 @@ def _saliency(file: Path, info: dict[str, Any]) -> np.ndarray:
     return saliency if saliency.dtype.kind == "f" else saliency.astype(np.float64)
 
 
-def map_shape(file: Path, info: dict[str, Any]) -> tuple[int, int] | None:
-    """Return (height, width) of the image; the file has them the other way round."""
-    given = info.get("cxr_dims")
-    if given is None:
+def _shape(file: Path, info: dict[str, Any]) -> tuple[int, int] | None:
+    """(height, width) of the image; the file has them the other way round."""
+    if info.get("cxr_dims") is None:
         return None
-    sizes = _flat(file, given, "cxr_dims")
-    if len(sizes) != 2 or not (sizes >= 1).all() or (sizes % 1).any() or not np.isfinite(sizes).all():
-        raise InputFileError(f"{file}: cxr_dims must be (width, height), not {_shown(given)}")
-    width, height = (int(n) for n in sizes)
+    sizes = _numbers(file, info, "cxr_dims")
     try:
-        return check_shape((height, width), "cxr_dims, here as height x width,")
+        return check_shape(
+            [int(n) if n % 1 == 0 else n for n in sizes[::-1]], "cxr_dims, here as height x width,"
+        )
     except SalstatsError as error:
         raise InputFileError(f"{file}: {error}") from error
 
 
-def _probability(file: Path, given: Any, task: str) -> float:
+def _probability(file: Path, info: dict[str, Any], task: str) -> float:
     """The model's probability of the task; NaN where the file has none."""
-    if given is None:
+    if info.get("prob") is not None and task in CLASSES:
+        values = _numbers(file, info, "prob")
+        if len(values) == len(CLASSES):
+            info = {"prob": values[CLASSES.index(task)]}
+    return _one(file, info, "prob", lambda v: 0 <= v <= 1, "between 0 and 1")
+
+
+def _one(file: Path, info: dict[str, Any], name: str, right: Callable[[float], bool], said: str) -> float:
+    """One number beside a map; NaN where the file does not say."""
+    if info.get(name) is None:
         return float("nan")
-    values = _flat(file, given, "prob")
-    if len(values) == len(CLASSES):
-        if task not in CLASSES:
-            raise InputFileError(
-                f"{file}: prob has {len(CLASSES)} entries, and which is that of {task!r} is not known"
-            )
-        values = values[[CLASSES.index(task)]]
+    values = _numbers(file, info, name)
     if len(values) != 1:
-        raise InputFileError(f"{file}: prob has {len(values)} entries, not one, nor one per class")
-    prob = float(values[0])
-    if not 0 <= prob <= 1 and prob == prob:
-        raise InputFileError(f"{file}: prob is {prob!r}, not between 0 and 1")
-    return prob
+        raise InputFileError(f"{file}: {name} has {len(values)} entries, not one")
+    if not right(values[0]) and values[0] == values[0]:
+        raise InputFileError(f"{file}: {name} is {values[0]!r}, not {said}")
+    return values[0]
 
 
-def _label(file: Path, given: Any) -> float:
-    """Whether the finding is on the image, 0 or 1; NaN where the file does not say."""
-    if given is None:
-        return float("nan")
-    values = _flat(file, given, "gt")
-    if len(values) != 1:
-        raise InputFileError(f"{file}: gt has {len(values)} entries, not one")
-    label = float(values[0])
-    if label not in (0.0, 1.0) and label == label:
-        raise InputFileError(f"{file}: gt is {label:g}, not 0 or 1")
-    return label
-
-
-def _flat(file: Path, given: Any, name: str) -> np.ndarray:
-    """A number, an array or a short list of numbers as an array of one axis."""
-    if isinstance(given, np.ndarray) and given.dtype.kind in "iufb" and given.size <= _MOST:
-        return given.astype(np.float64).ravel()
-    values = [given] if isinstance(given, int | float) else given
-    if isinstance(values, list | tuple) and len(values) <= _MOST:
-        numbers = [v.item() if isinstance(v, np.ndarray) and v.size == 1 else v for v in values]
-        if all((isinstance(v, int | float) and abs(v) < _LARGEST) or v != v for v in numbers):
-            return np.array(numbers, dtype=np.float64)
-    raise InputFileError(f"{file}: {name} is {_shown(given)}, not a number")
+def _numbers(file: Path, info: dict[str, Any], name: str) -> list[float]:
+    """A number, an array or a list of numbers beside a map."""
+    given = info[name]
+    values = given.ravel().tolist() if isinstance(given, np.ndarray) else given
+    values = list(values) if isinstance(values, list | tuple) else [values]
+    # a loader's batch of one holds each number as a tensor
+    values = [v.item() if isinstance(v, np.ndarray) and v.size == 1 else v for v in values]
+    if not all(isinstance(v, int | float) for v in values):
+        raise InputFileError(f"{file}: {name} is {_shown(given)}, not a number")
+    return [float(v) for v in values]
 
 
 def _shown(value: Any) -> str:
     """A value for a message."""
     if isinstance(value, np.ndarray):
         return f"an array of shape {value.shape} and type {value.dtype}"
-    plain = value is None or isinstance(value, str | int | float | bool)
-    if plain or (isinstance(value, tuple | list) and all(isinstance(v, str | int | float) for v in value)):
-        text = repr(value)
-        if len(text) < 60:
-            return text
-    return f"a value of type {type(value).__name__}"
+    return short(value) if isinstance(value, str | int | float) else f"a value of type {type(value).__name__}"

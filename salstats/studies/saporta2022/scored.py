@@ -16,8 +16,7 @@ from salstats.checks import ColumnError, SalstatsError, quoted, warn
 from salstats.files.checkpoints import checked_folder
 from salstats.metrics.overlap import Counts
 from salstats.readers.case_images import check_images
-from salstats.readers.chexlocalize import METHOD
-from salstats.readers.chexlocalize_files import SPLITS, split_of
+from salstats.readers.chexlocalize import METHOD, SPLITS, split_of
 from salstats.readers.chexlocalize_study import PATIENT
 from salstats.scoring.cases import ABSENT, EMPTY, NEGATIVE, NO_PROB, TRUE_POSITIVE
 from salstats.scoring.masking import mask_rule, value_of
