@@ -1,4 +1,4 @@
-"""From a formula and columns to a model matrix: formulaic's columns, in R's choice and with R's names."""
+"""From a formula and columns to a model matrix, with R's choice of columns and R's names."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -7,35 +7,22 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from formulaic import Formula as TermList
-from formulaic import ModelSpec
-from formulaic.errors import FormulaicError
-from formulaic.parser.types import Factor as Part
-from formulaic.parser.types import Term
-from formulaic.transforms import stateful_transform
 
 from salstats.checks import ColumnError, FormulaError, ValueRangeError, check_numeric, quoted
 from salstats.stats.models.formulas import Factor, Formula, alias
 
 MAX_COLUMNS = 2000
-#: Entries of a model matrix; copies of it are alive while it is made and fitted.
-_MOST_ENTRIES = 100_000_000
 INTERCEPT = "(Intercept)"
+#: What a column of a model matrix is the product of: factors, and of a categorical one its level.
+Product = tuple[tuple[Factor, float | None], ...]
 
 
 @dataclass(frozen=True)
 class Variable:
-    """One column, ready for a model.
-
-    Attributes
-    ----------
-    values : ndarray of float, shape (n_rows,)
-        The numbers, or for text the codes of the levels; NaN where missing.
-    levels : tuple of str or None
-        The levels in their order, or None for a numeric column.
-    """
+    """One column, ready for a model: numbers, or the codes of levels; NaN where missing."""
 
     values: np.ndarray
+    #: The levels in their order, None for a numeric column.
     levels: tuple[str, ...] | None
 
     def names(self, values: np.ndarray) -> list[str]:
@@ -43,50 +30,41 @@ class Variable:
         return [level_name(v) if self.levels is None else self.levels[int(v)] for v in values]
 
 
+Variables = Mapping[str, Variable]
+
+
 @dataclass(frozen=True)
 class Design:
-    """The model matrix of some rows.
-
-    Attributes
-    ----------
-    formula : Formula
-        What was built.
-    matrix : ndarray of float, shape (n, k)
-        One column per coefficient.
-    names : tuple of str
-        The names of the columns, as R and broom write them.
-    assign : tuple of int
-        The position of each column's term in the formula; -1 for the intercept.
-    response : ndarray of float, shape (n,)
-        The left side.
-    levels : dict of str to ndarray of float
-        Of each categorical factor, by its key, the values that occur in these rows, the reference first.
-    single_level : tuple of str
-        Categorical variables that have one level only in these rows, and so no column.
-    references : dict of str to str
-        The level that each categorical variable's treatment contrasts are against, where there are any.
-    spec : ModelSpec
-        formulaic's record of the columns: levels, means and deviations of these rows.
-    shown : ndarray of int, shape (k,)
-        Which of formulaic's columns are used.
-    """
+    """The model matrix of some rows, a column for each coefficient."""
 
     formula: Formula
     matrix: np.ndarray
+    #: The names of the columns, as R and broom write them.
     names: tuple[str, ...]
+    #: The position of each column's term in the formula; -1 for the intercept.
     assign: tuple[int, ...]
+    #: The left side.
     response: np.ndarray
-    levels: dict[str, np.ndarray]
-    single_level: tuple[str, ...]
+    #: Of each categorical factor the values that occur in these rows, the reference first.
+    levels: dict[Factor, np.ndarray]
+    #: The level that each categorical variable's treatment contrasts are against, where there are any.
     references: dict[str, str]
-    spec: ModelSpec
-    shown: np.ndarray
+    #: What the columns are made of: products of factors of these rows' variables.
+    products: tuple[Product, ...]
+    own: dict[str, np.ndarray]
 
-    def at(self, variables: Mapping[str, Variable], rows: np.ndarray) -> np.ndarray:
-        """The model matrix of other rows, with the levels, means and deviations of the model's own."""
-        factors = [f for term in self.formula.terms for f in term]
-        data = _inputs(factors, self.levels, variables, rows)
-        return np.asarray(_made(self.spec, data, self.formula.text), dtype=np.float64)[:, self.shown]
+    @property
+    def single_level(self) -> tuple[str, ...]:
+        """Categorical variables that have one level only in these rows, and so no column."""
+        return tuple(factor.name for factor, values in self.levels.items() if len(values) == 1)
+
+    def at(self, values: Mapping[str, np.ndarray]) -> np.ndarray:
+        """The model matrix at other values, with the levels, means and deviations of the model's own."""
+        if not values:
+            return np.ones((1, len(self.products)))
+        n_own = len(self.response)
+        both = {c: np.concatenate([self.own[c], v]) for c, v in values.items()}
+        return _matrix(self.products, both, n_own)[n_own:]
 
 
 def read_variable(frame: pd.DataFrame, column: str) -> Variable:
@@ -116,7 +94,7 @@ def level_name(value: object) -> str:
     return str(value)
 
 
-def complete_rows(formula: Formula, variables: Mapping[str, Variable], rows: np.ndarray) -> np.ndarray:
+def complete_rows(formula: Formula, variables: Variables, rows: np.ndarray) -> np.ndarray:
     """Those of `rows` in which no column of the formula is missing (R's na.omit)."""
     complete = np.ones(len(rows), dtype=bool)
     for column in formula.columns:
@@ -124,85 +102,61 @@ def complete_rows(formula: Formula, variables: Mapping[str, Variable], rows: np.
     return rows[complete]
 
 
-def is_categorical(factor: Factor, variables: Mapping[str, Variable]) -> bool:
+def is_categorical(factor: Factor, variables: Variables) -> bool:
     """Whether a factor is coded by its levels: `C(...)`, or a column of text as it stands."""
     return factor.categorical or (factor.is_column and variables[factor.columns[0]].levels is not None)
 
 
-def build_design(formula: Formula, variables: Mapping[str, Variable], rows: np.ndarray) -> Design:
-    """The model matrix of `rows`, none of which may miss a column of the formula.
+def build_design(formula: Formula, variables: Variables, rows: np.ndarray) -> Design:
+    """The model matrix of `rows`, none of which may miss a column of the formula, columns in R's order.
 
-    Parameters
-    ----------
-    formula : Formula
-        What to build.
-    variables : mapping of str to Variable
-        Every column of the formula.
-    rows : ndarray of int, shape (n,)
-        The rows used: levels, means (`center`) and standard deviations (`scale`) are theirs (R's `lm`
-        scales all rows, before it leaves out those with a missing variable).
-
-    Returns
-    -------
-    Design
-        The matrix, columns in R's order.
-
-    Raises
-    ------
-    ColumnError
-        Arithmetic on text.
-    ValueRangeError
-        A transform that is undefined in some row.
-    FormulaError
-        More than 2000 columns.
-
-    Notes
-    -----
-    formulaic makes the columns of all levels, and those that R's coding lacks are left out. R's rule
+    Levels, means (`center`) and standard deviations (`scale`) are those of `rows`. R's rule
     (`terms.formula`): a categorical variable in a term is coded by treatment contrasts, first level the
     reference, where the rest of the term is part of an earlier term, and by indicators of all its levels
     elsewhere; without an intercept the first categorical variable has all. formulaic's own rule gives a
     matrix of full rank where R's has columns that depend on others (`y ~ a:b` of two factors, say), and so
     other terms.
     """
-    factors = list({f.key: f for term in formula.terms for f in term}.values())
+    factors = tuple(dict.fromkeys(factor for term in formula.terms for factor in term))
     levels = {
-        factor.key: _levels(factor, variables[factor.columns[0]], rows)
+        factor: _levels(factor, variables[factor.columns[0]], rows)
         for factor in factors
         if is_categorical(factor, variables)
     }
-    _check_size(formula, levels, len(rows))
+    for factor in (formula.response, *factors):
+        text = [c for c in factor.columns if variables[c].levels is not None]
+        if text and factor not in levels:
+            raise ColumnError(f"column {text[0]!r} holds text; it can be a term, or C(...), but not a number")
+    _check_size(formula, levels)
     full = _fully_coded(formula, levels)
-    names, assign, shown = [INTERCEPT], [-1], [formula.intercept]
+    names, assign = ([INTERCEPT], [-1]) if formula.intercept else ([], [])
+    products: list[Product] = [()] if formula.intercept else []
     references: dict[str, str] = {}
     for position, term in enumerate(formula.terms):
-        parts = [[(factor.name, True)] for factor in term]
-        for place, factor in enumerate(term):
-            if factor.key not in levels:
+        parts: list[list[tuple[str, tuple[Factor, float | None]]]] = []
+        for factor in term:
+            if factor not in levels:
+                parts.append([(factor.name, (factor, None))])
                 continue
-            own = variables[factor.columns[0]].names(levels[factor.key])
-            whole = (position, factor.key) in full
-            parts[place] = [(f"{factor.name}{level}", whole or i > 0) for i, level in enumerate(own)]
-            if not whole and len(own) > 1:
-                references[factor.name] = own[0]
-        # R's order, and formulaic's: the levels of the first factor vary fastest
+            shown = variables[factor.columns[0]].names(levels[factor])
+            coded = [(factor.name + s, (factor, v)) for s, v in zip(shown, levels[factor], strict=True)]
+            whole = (position, factor) in full
+            parts.append(coded if whole else coded[1:])
+            if not whole and len(coded) > 1:
+                references[factor.name] = shown[0]
+        # R's order: the levels of the first factor vary fastest
         for combination in itertools.product(*reversed(parts)):
             names.append(":".join(name for name, _ in reversed(combination)))
-            shown.append(all(seen for _, seen in combination))
+            products.append(tuple(part for _, part in reversed(combination)))
             assign.append(position)
-    keep = np.flatnonzero(shown)
-    response, matrix, spec = _columns(formula, factors, levels, variables, rows)
+    own = {column: variables[column].values[rows] for column in formula.columns}
+    for factor in (formula.response, *factors):
+        if factor not in levels:
+            _check_defined(factor, own)
+    response = _matrix((((formula.response, None),),), own, len(rows))[:, 0]
+    matrix = _matrix(products, own, len(rows))
     return Design(
-        formula=formula,
-        matrix=matrix[:, keep],
-        names=tuple(names[i] for i in keep),
-        assign=tuple(assign[i] for i in keep),
-        response=response,
-        levels=levels,
-        single_level=tuple(f.name for f in factors if len(levels.get(f.key, "ab")) == 1),
-        references=references,
-        spec=spec,
-        shown=keep,
+        formula, matrix, tuple(names), tuple(assign), response, levels, references, tuple(products), own
     )
 
 
@@ -220,136 +174,85 @@ def _levels(factor: Factor, variable: Variable, rows: np.ndarray) -> np.ndarray:
     return np.concatenate([present[[first]], np.delete(present, first)])
 
 
-def _check_size(formula: Formula, levels: Mapping[str, np.ndarray], n_rows: int) -> None:
-    """Raise where a model matrix would be larger than anyone fits, or than memory."""
-    n_columns = 1.0
+def _check_size(formula: Formula, levels: Mapping[Factor, np.ndarray]) -> None:
+    """Raise where a model matrix would have more columns than anyone fits."""
     for term in formula.terms:
-        n_columns += float(np.prod([float(len(levels.get(f.key, "1"))) for f in term]))
-        if n_columns > MAX_COLUMNS or n_columns * n_rows > _MOST_ENTRIES:
-            many = max(term, key=lambda f: len(levels.get(f.key, "")))
+        if np.prod([float(len(levels.get(f, "1"))) for f in term]) > MAX_COLUMNS:
+            many = max(term, key=lambda f: len(levels.get(f, "")))
             raise FormulaError(
-                f"{formula.text!r} would make more than {MAX_COLUMNS} columns, or a matrix too large for "
-                f"{n_rows} rows; {many.name!r} has {len(levels.get(many.key, '1'))} levels: take a column "
-                "with fewer, or fit groups with by="
+                f"{formula.text!r} would make more than {MAX_COLUMNS} columns; {many.name!r} has "
+                f"{len(levels.get(many, '1'))} levels: take a column with fewer, or fit groups with by="
             )
 
 
-def _fully_coded(formula: Formula, levels: Mapping[str, np.ndarray]) -> set[tuple[int, str]]:
+def _fully_coded(formula: Formula, levels: Mapping[Factor, np.ndarray]) -> set[tuple[int, Factor]]:
     """The (term, factor) pairs that R codes by all levels instead of contrasts."""
-    keys = [frozenset(f.key for f in term) for term in formula.terms]
+    terms = [frozenset(term) for term in formula.terms]
     full = {
-        (position, key)
-        for position, own in enumerate(keys)
-        for key in own
-        if len(own) > 1 and not any(own - {key} <= earlier for earlier in keys[:position])
+        (position, factor)
+        for position, own in enumerate(terms)
+        for factor in own
+        if len(own) > 1 and not any(own - {factor} <= earlier for earlier in terms[:position])
     }
-    categorical = [(i, f.key) for i, term in enumerate(formula.terms) for f in term if f.key in levels]
+    categorical = [(i, factor) for i, term in enumerate(formula.terms) for factor in term if factor in levels]
     return full if formula.intercept else full | set(categorical[:1])
 
 
-def _columns(
-    formula: Formula,
-    factors: Sequence[Factor],
-    levels: Mapping[str, np.ndarray],
-    variables: Mapping[str, Variable],
-    rows: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, ModelSpec]:
-    """The left side, and formulaic's columns of all levels with its record of them."""
-    parts = {f.key: _part(f, levels) for f in (*factors, formula.response)}
-    terms = [Term([Part("1", eval_method="literal")])]
-    terms += [Term([parts[f.key] for f in term]) for term in formula.terms]
-    wanted = TermList(lhs=[Term([parts[formula.response.key]])], rhs=terms, _ordering="none")
-    data = _inputs((*factors, formula.response), levels, variables, rows)
-    made = _made(ModelSpec.from_spec(wanted, **_OPTIONS), data, formula.text)
-    response, matrix = (np.asarray(side, dtype=np.float64) for side in (made.lhs, made.rhs))
-    if not (np.isfinite(matrix).all() and np.isfinite(response).all()):
-        for factor in (formula.response, *factors):
-            alone = ModelSpec.from_spec(TermList([Term([parts[factor.key]])]), **_OPTIONS)
-            values = np.asarray(_made(alone, data, formula.text), dtype=np.float64)
-            bad = ~np.isfinite(values).all(axis=1)
-            if bad.any():
-                first = variables[factor.columns[0]].values[rows][bad][0]
-                raise ValueRangeError(
-                    f"{factor.name} is undefined or infinite in {int(bad.sum())} of {len(rows)} rows "
-                    f"(first where {factor.columns[0]} is {first:g}); leave them out or choose another "
-                    "transform"
-                )
-    return response[:, 0], matrix, made.rhs.model_spec
+def _check_defined(factor: Factor, values: Mapping[str, np.ndarray]) -> None:
+    """Raise where an expression has no finite value in some row."""
+    first = values[factor.columns[0]]
+    bad = ~np.isfinite(_evaluated(factor, values, len(first)))
+    if bad.any():
+        raise ValueRangeError(
+            f"{factor.name} is undefined or infinite in {int(bad.sum())} of {len(bad)} rows "
+            f"(first where {factor.columns[0]} is {first[bad][0]:g}); leave them out or choose another "
+            "transform"
+        )
 
 
-def _part(factor: Factor, levels: Mapping[str, np.ndarray]) -> Part:
-    """A factor in formulaic's words."""
-    if factor.key in levels:
-        return Part(alias(factor.key))
-    return Part(factor.code, eval_method="lookup" if factor.is_column else "python")
+def _matrix(products: Sequence[Product], values: Mapping[str, np.ndarray], n_own: int) -> np.ndarray:
+    """Products of factors, a column each; the first `n_own` rows are the model's own."""
+    n = len(next(iter(values.values())))
+    matrix = np.ones((n, len(products)))
+    known: dict[Factor, np.ndarray] = {}
+    for column, product in enumerate(products):
+        for factor, level in product:
+            if level is not None:
+                matrix[:, column] *= values[factor.columns[0]] == level
+                continue
+            if factor not in known:
+                known[factor] = _evaluated(factor, values, n_own)
+            matrix[:, column] *= known[factor]
+    return matrix
 
 
-def _inputs(
-    factors: Sequence[Factor],
-    levels: Mapping[str, np.ndarray],
-    variables: Mapping[str, Variable],
-    rows: np.ndarray,
-) -> pd.DataFrame:
-    """The columns that factors are made of, under names that are plain to Python."""
-    data: dict[str, Any] = {}
-    for factor in factors:
-        for column in factor.columns:
-            variable = variables[column]
-            if factor.key in levels:
-                data[alias(factor.key)] = pd.Categorical(variable.values[rows], levels[factor.key])
-            elif variable.levels is None:
-                data[alias(column)] = variable.values[rows]
-            else:
-                raise ColumnError(
-                    f"column {column!r} holds text; it can be a term, or C(...), but not a number"
-                )
-    return pd.DataFrame(data, index=range(len(rows)))
+def _evaluated(factor: Factor, values: Mapping[str, np.ndarray], n_own: int) -> np.ndarray:
+    """An expression, which `parse_formula` has checked, of columns."""
 
+    def center(x: np.ndarray) -> np.ndarray:
+        return x - x[:n_own].mean()
 
-def _made(spec: Any, data: pd.DataFrame, formula: str) -> Any:
-    """The matrices of a specification."""
+    def scale(x: np.ndarray) -> np.ndarray:
+        # n - 1 as R's scale; a constant stays constant (0): its coefficient is the one not estimated
+        deviation = x[:n_own].std(ddof=1) if n_own > 1 else 0.0
+        return center(x) / (deviation or 1.0)
+
+    names = {alias(column): values[column] for column in factor.columns} | _TRANSFORMS
+    names |= {"center": center, "scale": scale, "__builtins__": {}}
+    if not n_own:
+        return np.empty(len(values[factor.columns[0]]))
     try:
         with np.errstate(all="ignore"):
-            return spec.get_model_matrix(data, context=_TRANSFORMS)
-    except FormulaicError as error:
-        raise FormulaError(f"{formula!r} cannot be computed: {str(error).splitlines()[0]}") from None
+            return np.asarray(eval(factor.code, names), dtype=np.float64)
+    except ArithmeticError as error:
+        raise FormulaError(f"{factor.name} cannot be computed: {error}") from None
 
 
-def _identity(values: pd.Series) -> pd.Series:
-    """The values: `I(...)` only protects arithmetic from the formula's own operators."""
-    return values
-
-
-def _logit(values: pd.Series) -> pd.Series:
-    """log(x / (1 - x))."""
-    return np.log(values / (1 - values))
-
-
-@stateful_transform
-def _center(values: pd.Series, _state: dict[str, float] | None = None) -> pd.Series:
-    """The values minus the mean of the model's rows."""
-    assert _state is not None
-    return values - _state.setdefault("mean", float(values.mean()))
-
-
-@stateful_transform
-def _scale(values: pd.Series, _state: dict[str, float] | None = None) -> pd.Series:
-    """The values minus the mean over the standard deviation (n - 1) of the model's rows, as R's scale."""
-    assert _state is not None
-    mean = _state.setdefault("mean", float(values.mean()))
-    # a constant stays constant (0), so that its coefficient is the one that cannot be estimated
-    return (values - mean) / _state.setdefault("deviation", float(values.std(ddof=1)) or 1.0)
-
-
-#: formulaic's matrix as it is: every level of every factor, every row.
-_OPTIONS: dict[str, Any] = {"ensure_full_rank": False, "na_action": "ignore", "output": "numpy"}
 _TRANSFORMS: dict[str, Any] = {
-    "I": _identity,
+    "I": lambda x: x,
     "log": np.log,
     "log1p": np.log1p,
     "sqrt": np.sqrt,
     "exp": np.exp,
-    "logit": _logit,
-    "scale": _scale,
-    "center": _center,
+    "logit": lambda x: np.log(x / (1 - x)),
 }

@@ -110,10 +110,10 @@ class Fit(Fitted):
     """Models of one formula or several, one in each group, as `fit` makes them."""
 
     def __repr__(self) -> str:
-        options, formulas = self.options, list(dict.fromkeys(m.formula.text for m in self.models))
-        models = f"{len(self.models)} {options.family.name} model{'s' * (len(self.models) > 1)}"
-        by = f" by {', '.join(options.by)}" if options.by else ""
-        return f"Fit of {', '.join(map(repr, formulas))}: {models}{by}, errors={options.errors!r}"
+        formulas = list(dict.fromkeys(m.formula.text for m in self.models))
+        models = f"{len(self.models)} {self.family.name} model{'s' * (len(self.models) > 1)}"
+        by = f" by {', '.join(self.by)}" if self.by else ""
+        return f"Fit of {', '.join(map(repr, formulas))}: {models}{by}, errors={self.errors!r}"
 
     def tidy(self, *, level: float = 0.95, exponentiate: bool = False, adjust: str = "none") -> pd.DataFrame:
         """Coefficients, one row per term, with the options and columns of `regress`."""
@@ -153,7 +153,12 @@ class Fit(Fitted):
         Raises
         ------
         ValueRangeError
-            A name that is not on the right side; a level that the model does not have; text for a number.
+            A name that is not on the right side; a level that no model has; text for a number.
+
+        Warns
+        -----
+        SalstatsWarning
+            A level that the models of some groups lack: means there are NaN.
         """
         return predictions(self, at, level=level)
 
@@ -219,12 +224,13 @@ class Fit(Fitted):
         -------
         DataFrame
             As `means`, a row for each difference: `reference_level` behind the level says what was taken
-            away, and `statistic, p_value` (`p_adjusted`) stand where they do in `regress`.
+            away, and `statistic, p_value` (`p_adjusted`) stand where they do in `regress`. Where a group
+            lacks the reference its rows are NaN, with a warning.
 
         Raises
         ------
         ValueRangeError
-            As `means`; `reference` is no level.
+            As `means`; `reference` is no level of any group.
         """
         return marginal_contrasts(self, term, _columns(by), reference, average, level, adjust)
 
@@ -275,7 +281,7 @@ class Fit(Fitted):
             Always: the models have fixed effects alone.
         """
         raise SalstatsError(
-            f"a {self.options.family.name} fit has no random effects, so no variance components; fit them by "
+            f"a {self.family.name} fit has no random effects, so no variance components; fit them by "
             "statsmodels' MixedLM and give the result to tidy()"
         )
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import ValueRangeError, check_count, check_level, quoted
-from salstats.stats.models.models import Model, Notes, fit_models, warn_of
+from salstats.stats.models.models import Fitted, Model, Notes, fit_models, warn_of
 from salstats.stats.models.predictions import (
     code_of,
     held_values,
@@ -40,7 +40,7 @@ def fit_line(
 
     Parameters
     ----------
-    data, formula, by, family, errors, unit, reference, overall
+    data, formula, by, family, errors, unit, reference, level, overall
         As for `regress`. With `reference` the line is that of the gap reference - method.
     at : str, optional
         The covariate: a numeric column or metric on the right side. By default the first one there.
@@ -51,47 +51,27 @@ def fit_line(
     n_points : int
         Values along the line, equally spaced from the smallest to the largest of the model's own rows: a
         line never leaves its group's data.
-    level : float
-        Confidence level of each pair of limits.
 
     Returns
     -------
     DataFrame
         In order of formula, group (as in `regress`) and value, with columns
 
-        by..., reference, formula
-            As in `regress`.
-        covariate, value
-            The name of the covariate and its value. A group in which it does not vary has a single row,
-            as has a model without estimates (`value` and all that follows from it NaN).
-        estimate
-            The fitted mean; for the logit families a probability or fraction. Of a transformed left side,
-            such as `log(iou)`, on that scale.
-        std_error
-            Of the estimate; by the delta method for the logit families.
-        df
-            Degrees of freedom as in `regress`; with `cr2` Satterthwaite's of the mean at this value.
-        conf_low, conf_high, conf_level, interval
-            Limits, and `t` or `wald` as in `regress`; those of the logit families are made on the logit
-            scale, and so lie between 0 and 1.
-        unit, n, n_missing, n_units
-            As in `regress`.
-        family, errors
-            As they were used.
-        other variables of the right side
-            The values at which they are held.
+    by..., reference, formula As in `regress`. covariate, value The name of the covariate and its value. A
+    group in which it does not vary has a single row, as has a model without estimates (`value` and all
+    that follows from it NaN). estimate, std_error The fitted mean, for the logit families a probability
+    or fraction, and its standard error, there by the delta method. Of a transformed left side, such as
+    `log(iou)`, on that scale. df, conf_low, conf_high, conf_level, interval As in `regress`, with `cr2`
+    for the mean at this value; limits of the logit families are made on the logit scale, and so lie
+    between 0 and 1. unit, n, n_missing, n_units, family, errors As in `regress`. other variables of the
+    right side The values at which they are held. Means at a level that a group lacks are NaN, with a
+    warning.
 
     Raises
     ------
     FormulaError, ColumnError, ValueRangeError
         As for `regress`; `at` is not a numeric variable of the right side; `hold` names something else, or a
-        level that is not there; a variable held has the name of a column of the result.
-
-    Warns
-    -----
-    SalstatsWarning
-        As `regress`. Also: means that cannot be estimated (NaN), since a covariate that depends on others
-        cannot move while they are held.
+        level that no group has; a variable held has the name of a column of the result.
 
     Notes
     -----
@@ -100,12 +80,7 @@ def fit_line(
     standard error sqrt(x'V x), the limits x'b ± q sqrt(x'V x) with q the quantile of Student's t; for the
     logit families these are logits, transformed back, and the standard error is mu (1 - mu) sqrt(x'V x).
     This is R's `predict(lm, interval = "confidence")` and, for `glm`, `plogis` of `predict(type = "link")`
-    and its limits.
-
-    References
-    ----------
-    Lüdecke D. ggeffects: tidy data frames of marginal effects from regression models. J Open Source Softw
-    2018;3(26):772. https://doi.org/10.21105/joss.00772
+    and its limits. A covariate that depends on others cannot move while they are held: NaN, with a warning.
 
     Examples
     --------
@@ -127,14 +102,14 @@ def fit_line(
     parts, keys, held = [], [], []
     for model in fitted.models:
         covariate = _chosen(model, at)
-        values = held_values(model) | _given(model, covariate, dict(hold or {}))
+        values = held_values(model) | _given(fitted, model, covariate, dict(hold or {}))
         observed = model.variables[covariate].values[model.rows]
         line = np.array([np.nan])
         if model.solution is not None:
             constant = observed.min() == observed.max()
             line = np.linspace(observed.min(), observed.max(), 1 if constant else n_points)
         codes = {c: line if c == covariate else np.full(len(line), value) for c, value in values.items()}
-        parts.append(means_at(model, fitted.options, codes, level, notes))
+        parts.append(means_at(model, codes, level, notes))
         keys.append(pd.DataFrame({"covariate": covariate, "value": line}))
         held.append(pd.DataFrame({c: shown(model, c, v) for c, v in codes.items() if c != covariate}))
     warn_of(notes)
@@ -158,7 +133,7 @@ def _chosen(model: Model, at: str | None) -> str:
     return at or numeric[0]
 
 
-def _given(model: Model, covariate: str, hold: Mapping[str, float | str]) -> dict[str, float]:
+def _given(fitted: Fitted, model: Model, covariate: str, hold: Mapping[str, float | str]) -> dict[str, float]:
     """The values of `hold`."""
     others = [column for column in held_values(model) if column != covariate]
     unknown = [name for name in hold if name not in others]
@@ -167,4 +142,4 @@ def _given(model: Model, covariate: str, hold: Mapping[str, float | str]) -> dic
             f"hold names {quoted(unknown)}, which {model.formula.text!r} does not hold"
             + (f"; it holds {quoted(others)}" if others else "; there is nothing else on its right side")
         )
-    return {name: code_of(model, name, value) for name, value in hold.items() if len(model.rows)}
+    return {name: code_of(fitted, model, name, value) for name, value in hold.items()}

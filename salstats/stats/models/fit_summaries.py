@@ -59,8 +59,8 @@ def fit_statistics(
             The classical F test of all terms and its numerator degrees of freedom; gaussian only, NaN for
             an intercept alone. `joint_test` makes it with robust errors.
         log_lik, aic, bic
-            Of the gaussian and binomial families; a linear model's sigma counts as a parameter, as in
-            R (statsmodels does not count it).
+            Of families with a likelihood; a linear model's sigma counts as a parameter, as in R (statsmodels
+            does not count it).
         deviance, df_residual
             Residual sum of squares or deviance, and n - k.
         null_deviance, df_null
@@ -73,23 +73,13 @@ def fit_statistics(
     Raises
     ------
     FormulaError, ColumnError, ValueRangeError
-        As for `regress`.
-
-    Warns
-    -----
-    SalstatsWarning
-        Models without estimates (NaN) or with terms that cannot be told apart.
+        As for `regress`; its warnings of models without estimates come too.
 
     Notes
     -----
     With r estimated coefficients, RSS the residual sum of squares and l the log-likelihood, R^2 = 1 -
     RSS / TSS, adjusted 1 - (1 - R^2) (n - 1) / (n - r), l = -n/2 (log(2 pi RSS / n) + 1), AIC = -2 l + 2 p,
     BIC = -2 l + p log n with p = r + 1 (gaussian) or r (binomial).
-
-    References
-    ----------
-    Robinson D, Hayes A, Couch S. broom: convert statistical objects into tidy tibbles.
-    https://doi.org/10.32614/CRAN.package.broom
 
     Examples
     --------
@@ -105,7 +95,7 @@ def fit_statistics(
 
 def glance(fitted: Fitted) -> pd.DataFrame:
     """The rows of `fit_statistics`, of models that are fitted."""
-    family = fitted.options.family
+    family = fitted.family
     solutions = [model.solution for model in fitted.models]
     others = dict.fromkeys(name for one in solutions if one is not None for name in one.parameters)
     rows = pd.DataFrame(
@@ -137,37 +127,28 @@ def augment(
     Returns
     -------
     DataFrame
-        One row per formula and row used, rows in the order of `data`, default index. Rows in which a
-        variable of the formula is missing are left out (`regress` counts them in `n_missing`), and so
-        are rows of models without estimates. Columns
+        One row per formula and row used, rows in the order of `data`, default index; without rows in which a
+        variable of the formula is missing and those of models without estimates. Columns
 
         formula
             As it was given.
         the columns of the model's rows
             Those of `data`; where the formula names metrics, these are columns in place of `score`, and with
             `reference` the left side holds the gap reference - method.
-        fitted
-            The fitted mean (a probability or fraction for the logit families, not its logit).
-        residual
-            Left side - fitted.
+        fitted, residual
+            The fitted mean (a probability or fraction for the logit families, not its logit), and the left
+            side less it.
         leverage
             Diagonal of the hat matrix, of the weighted one for the logit families.
         cooks_distance
-            How much all fitted values move when the row is left out.
+            How much all fitted values move when the row is left out (Cook 1977).
         std_residual
             Residual over its standard error (Pearson's for the logit families).
 
     Raises
     ------
-    ColumnError
-        `data` has a column of one of these names already.
     FormulaError, ColumnError, ValueRangeError
-        As for `regress`.
-
-    Warns
-    -----
-    SalstatsWarning
-        Models without estimates or with terms that cannot be told apart.
+        As for `regress`; `data` has a column of one of these names already.
 
     Notes
     -----
@@ -177,28 +158,23 @@ def augment(
     linear model, and `rstandard(type = "pearson")` and `cooks.distance` of a glm. Both are NaN where a row
     has leverage 1.
 
-    References
-    ----------
-    Cook RD. Detection of influential observation in linear regression. Technometrics 1977;19:15-18.
-    https://doi.org/10.1080/00401706.1977.10489493
-
     Examples
     --------
     >>> import pandas as pd, salstats as ss
     >>> table = pd.DataFrame({"score": [0.1, 0.3, 0.2, 0.5, 0.4], "size": [1, 2, 3, 4, None]})
-    >>> ss.augment(table, "score ~ size").drop(columns="formula").round(3)
-       score  size  fitted  residual  leverage  cooks_distance  std_residual
-    0    0.1   1.0    0.11     -0.01       0.7           0.029        -0.157
-    1    0.3   2.0    0.22      0.08       0.3           0.145         0.823
-    2    0.2   3.0    0.33     -0.13       0.3           0.383        -1.337
-    3    0.5   4.0    0.44      0.06       0.7           1.037         0.943
+    >>> ss.augment(table, "score ~ size")[["score", "size", "fitted", "residual", "leverage"]].round(3)
+       score  size  fitted  residual  leverage
+    0    0.1   1.0    0.11     -0.01       0.7
+    1    0.3   2.0    0.22      0.08       0.3
+    2    0.2   3.0    0.33     -0.13       0.3
+    3    0.5   4.0    0.44      0.06       0.7
     """
     return observations(fit_models(data, formula, by=by, family=family, reference=reference))
 
 
 def observations(fitted: Fitted) -> pd.DataFrame:
     """The rows of `augment`, of models that are fitted."""
-    if fitted.options.overall:
+    if fitted.overall:
         raise ValueRangeError("with overall=True a row belongs to two models; fit without it to augment")
     frames = {id(model.frame): model.frame for model in fitted.models}
     parts = []
@@ -211,7 +187,7 @@ def observations(fitted: Fitted) -> pd.DataFrame:
         used = np.zeros(len(frame), dtype=bool)
         for model in models:
             if model.solution is not None:
-                values[model.rows] = _influence(model.solution, fitted.options.family)
+                values[model.rows] = _influence(model.solution, fitted.family)
                 used[model.rows] = True
         result = frame.loc[used].reset_index(drop=True)
         result.insert(0, "formula", models[0].formula.text)

@@ -1,18 +1,13 @@
 """A formula is data: formulaic parses it, and what is not on a short list is refused before it is built."""
 
 import ast
-import math
 import re
 import sys
-import unicodedata
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from formulaic.parser import DefaultFormulaParser
-from formulaic.parser.types import Factor as Part
-from formulaic.parser.types import OrderedSet, Term
 
 from salstats.checks import FormulaError
 
@@ -22,8 +17,6 @@ TRANSFORMS = ("I", "log", "log1p", "sqrt", "exp", "logit", "scale", "center")
 QUOTE, CATEGORY = "Q", "C"
 MAX_LENGTH = 2000
 MAX_TERMS = 500
-#: Products that formulaic forms for a power.
-_MAX_PRODUCTS = 100_000
 _ALLOWED = (ast.BinOp, ast.UnaryOp, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.UAdd, ast.USub)
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`")
 _KNOWN = ", ".join((CATEGORY, QUOTE, *TRANSFORMS))
@@ -31,52 +24,29 @@ _KNOWN = ", ".join((CATEGORY, QUOTE, *TRANSFORMS))
 
 @dataclass(frozen=True)
 class Factor:
-    """One variable of a formula: a column, or an expression of columns.
+    """One variable of a formula: a column, or an expression of columns."""
 
-    Attributes
-    ----------
-    name : str
-        How it is called in the names of terms: `area_ratio`, `log(area_ratio)`, `C(seed)`.
-    code : str
-        The checked expression, in which `alias` stands for each column and all numbers are floats.
-    columns : tuple of str
-        The columns (or metrics) it needs.
-    is_column : bool
-        Whether it is a column as it stands.
-    categorical : bool
-        Written as `C(...)`: categories even where the column is numeric.
-    reference : str or None
-        Level that `C(x, Treatment("level"))` makes the reference.
-    """
-
+    #: How it is called in the names of terms: `area_ratio`, `log(area_ratio)`, `C(seed)`.
     name: str
+    #: The checked expression, in which `alias` stands for each column and all numbers are floats.
     code: str
+    #: The columns (or metrics) it needs.
     columns: tuple[str, ...]
+    #: Whether it is a column as it stands.
     is_column: bool = False
+    #: Written as `C(...)`: categories even where the column is numeric.
     categorical: bool = False
+    #: Level that `C(x, Treatment("level"))` makes the reference.
     reference: str | None = None
 
-    @property
-    def key(self) -> str:
-        """What makes two factors the same one."""
-        return f"{self.categorical} {self.reference} {self.code}"
+
+#: Terms by what is in them, in the order in which they come up; the empty one is the intercept's.
+Terms = dict[frozenset[Factor], tuple[Factor, ...]]
 
 
 @dataclass(frozen=True)
 class Formula:
-    """A parsed formula.
-
-    Attributes
-    ----------
-    text : str
-        As it was given, without blanks around it.
-    response : Factor
-        The left side.
-    terms : tuple of tuple of Factor
-        The right side without its intercept, terms of fewer factors first, as in R.
-    intercept : bool
-        Whether there is one.
-    """
+    """A parsed formula, its terms without the intercept, those of fewer factors first, as in R."""
 
     text: str
     response: Factor
@@ -92,36 +62,14 @@ class Formula:
 
 def alias(column: str) -> str:
     """A name for a column that is plain to Python and no transform's, whatever the column is called."""
-    return f"c{column.encode(errors='surrogatepass').hex()}"
+    return f"c{column.encode().hex()}"
 
 
 def parse_formula(text: object) -> Formula:
     """A formula parsed and checked; nothing in it is evaluated.
 
-    Parameters
-    ----------
-    text : str
-        Such as `"iou ~ area_ratio * site + log(n_instances)"`.
-
-    Returns
-    -------
-    Formula
-        Its left side and its terms.
-
-    Raises
-    ------
-    FormulaError
-        Not text; longer than 2000 characters or of more than 500 terms; no left or right side; a syntax
-        error; anything but column names, operators, numbers and the named transforms.
-
-    Notes
-    -----
-    formulaic makes a tree of operators and factors. It is walked first: operators are compared with those
-    known here, the number of terms is bounded, and the syntax tree of each factor, `I(...)` and `{...}`
-    included, is compared with the list node by node. Then formulaic expands the operators, each factor under
-    its key. Two things are R's: `%in%` is the product alone, to which formulaic adds the term on its right;
-    and a 1 in brackets is the intercept's, which formulaic forgets, or in a product nothing, which formulaic
-    refuses.
+    formulaic makes a tree of operators and factors, which is walked here: operators and, node by node, the
+    syntax tree of each factor are compared with the lists above. `%in%` is the product alone, as in R.
 
     Examples
     --------
@@ -130,19 +78,23 @@ def parse_formula(text: object) -> Formula:
     """
     formula = _check_text(text)
     shown = _short(formula)
-    parser = DefaultFormulaParser(feature_flags={"TWOSIDED"})
-    tree = _parsed(parser.get_ast, shown, formula, context={})
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)
+            tree: Any = DefaultFormulaParser(feature_flags={"TWOSIDED"}).get_ast(formula)
+    except Exception as error:  # of any kind: a formula that is not read says nothing
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise FormulaError(f"formula {shown} cannot be read: {reason}") from None
     if getattr(getattr(tree, "operator", None), "symbol", None) != "~" or len(tree.args) != 2:
         raise FormulaError(f"formula {shown} needs a left side, as in 'iou ~ area_ratio'")
     response = _response(tree.args[0], shown)
-    _check_operators(tree, parser, shown)
-    intercept = _has_intercept(tree.args[1])
-    factors = _read_factors(tree, shown)
-    expanded = _parsed(tree.args[1].to_terms, shown, context={})
-    keys = [tuple(part.expr for part in term.factors) for term in expanded]
-    if any(alias(response.key) in key for key in keys):
+    try:
+        expanded = sorted(_terms(tree.args[1], shown).values(), key=len)
+    except RecursionError:
+        raise FormulaError(f"formula {shown} is nested too deeply") from None
+    terms, intercept = tuple(term for term in expanded if term), _has_intercept(tree.args[1])
+    if any(response in term for term in terms):
         raise FormulaError(f"formula {shown} has its left side {response.name!r} on the right too")
-    terms = tuple(tuple(factors[part] for part in key) for key in sorted(keys, key=len) if key)
     if not terms and not intercept:
         raise FormulaError(f"formula {shown} has nothing on its right side; 'iou ~ 1' is the mean")
     return Formula(formula, response, terms, intercept)
@@ -160,15 +112,7 @@ def _check_text(text: object) -> str:
     formula = text.strip()
     if len(formula) > MAX_LENGTH:
         raise FormulaError(f"a formula may have {MAX_LENGTH} characters; this one has {len(formula)}")
-    strange = [c for c in formula if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Co") and c not in "\n\t"]
-    if strange:
-        raise FormulaError(f"formula {_short(formula)} holds the control character U+{ord(strange[0]):04X}")
-    # Python folds look-alike letters (NFKC): the name read would not be the name written
     bare = _QUOTED.sub("", formula)
-    if unicodedata.normalize("NFKC", bare) != bare:
-        raise FormulaError(
-            f'formula {_short(formula)} has a letter that Python reads as another; use Q("...")'
-        )
     if "|" in bare:
         group = re.search(r"\|\s*(\w+)", bare)
         unit = group[1] if group else "reader"
@@ -186,53 +130,62 @@ def _check_text(text: object) -> str:
     return formula
 
 
-def _parsed(step: Callable[..., Any], shown: str, *arguments: object, **options: object) -> Any:
-    """What a step of formulaic's parser gives, its errors as one sentence."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SyntaxWarning)
-            return step(*arguments, **options)
-    except Exception as error:  # of any kind: a formula that is not read says nothing
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-    raise FormulaError(f"formula {shown} cannot be read: {reason}")
+def _terms(node: Any, shown: str) -> Terms:
+    """The terms that a node of formulaic's tree stands for."""
+    if not hasattr(node, "operator"):
+        if node.kind.value == "value" and node.token != "1":
+            raise FormulaError(
+                f"{node.token} in {shown} is not a term: only 0 and 1 stand alone, "
+                "other numbers go inside I(...), as in I(2 * x)"
+            )
+        factors = () if node.kind.value == "value" else (_factor(node, shown),)
+        return {frozenset(factors): factors}
+    symbol, arguments = node.operator.symbol, node.args
+    if symbol in ("**", "^"):
+        return _power(_terms(arguments[0], shown), arguments[1], shown)
+    if symbol not in ("+", "-", "*", ":", "/", "in") or len(arguments) != 2:
+        raise FormulaError(f"formula {shown} uses {symbol!r}; name each column instead")
+    left, right = _terms(arguments[0], shown), _terms(arguments[1], shown)
+    if symbol == "-":
+        return {key: term for key, term in left.items() if key not in right}
+    every = tuple(dict.fromkeys(factor for term in left.values() for factor in term))
+    products = {} if symbol == "+" else _products({frozenset(every): every} if symbol == "/" else left, right)
+    apart = {"+": (left, right), "*": (left, right), "/": (left,)}.get(symbol, ())
+    return _union(*apart, products, shown=shown)
 
 
-def _nodes(tree: Any) -> list[Any]:
-    """Operators and factors of the right side, what an operator is applied to before it."""
-    pending, nodes = [tree.args[1]], []
-    while pending:
-        node = pending.pop()
-        nodes.append(node)
-        is_power = hasattr(node, "operator") and node.operator.symbol in ("**", "^")
-        pending += node.args[:1] if is_power else getattr(node, "args", ())
-    return nodes[::-1]
+def _union(*parts: Terms, shown: str) -> Terms:
+    """All terms, each as it came up first."""
+    found: Terms = {}
+    for part in parts:
+        found |= {key: term for key, term in part.items() if key not in found}
+    if len(found) > MAX_TERMS:
+        raise FormulaError(f"formula {shown} has more than {MAX_TERMS} terms; name those that matter")
+    return found
 
 
-def _check_operators(tree: Any, parser: DefaultFormulaParser, shown: str) -> None:
-    """Refuse an operator that is not known, and what expands to too many terms; make %in% R's."""
-    product = next(operator for operator in parser.operator_resolver.operators if operator.symbol == ":")
-    size: dict[int, int] = {}
-    for node in _nodes(tree):
-        if not hasattr(node, "operator"):
-            if node.kind.value == "value" and node.token != "1":
-                raise FormulaError(
-                    f"{node.token} in {shown} is not a term: only 0 and 1 stand alone, "
-                    "other numbers go inside I(...), as in I(2 * x)"
-                )
-            size[id(node)] = 1
-            continue
-        symbol, sizes = node.operator.symbol, [size.get(id(arg), 0) for arg in node.args]
-        if symbol in ("**", "^"):
-            size[id(node)] = _n_powers(sizes[0], node.args[1], shown)
-        elif symbol in ("+", "-", "*", ":", "/", "in"):
-            products = math.prod(sizes) if symbol in ("*", ":", "in") else 0
-            size[id(node)] = products + (sum(sizes) if symbol not in (":", "in") else 0)
-        else:
-            raise FormulaError(f"formula {shown} uses {symbol!r}; name each column instead")
-        if symbol == "in":
-            node.operator = product
-        if size[id(node)] > MAX_TERMS:
-            raise FormulaError(f"formula {shown} has more than {MAX_TERMS} terms; name those that matter")
+def _products(left: Terms, right: Terms) -> Terms:
+    """Every term of one side together with every term of the other."""
+    found: Terms = {}
+    for one, own in left.items():
+        for other, its in right.items():
+            found.setdefault(one | other, tuple(dict.fromkeys((*own, *its))))
+    return found
+
+
+def _power(terms: Terms, exponent: Any, shown: str) -> Terms:
+    """(a + b + ...)^n: products of as many terms."""
+    digits = getattr(exponent, "token", "")
+    if hasattr(exponent, "operator") or not digits.isdecimal() or int(digits[:9]) < 1:
+        raise FormulaError(
+            f"a power in {shown} must be a whole number from 1; for the power of a column write I(x ** 2)"
+        )
+    found, size = terms, 0
+    for _ in range(int(digits[:9]) - 1):
+        if len(found) == size:
+            break
+        size, found = len(found), _union(_products(found, terms), shown=shown)
+    return found
 
 
 def _has_intercept(tree: Any) -> bool:
@@ -248,50 +201,6 @@ def _has_intercept(tree: Any) -> bool:
         elif symbol is None and node.token == "1" and node.kind.value == "value":
             intercept = added
     return intercept
-
-
-class _Leaf:
-    """A factor of formulaic's tree under its key, so that one is one however it is spelled; none for 1."""
-
-    def __init__(self, *factors: Factor) -> None:
-        self.terms = OrderedSet((Term([Part(alias(factor.key)) for factor in factors]),))
-
-    def to_terms(self, *, context: object = None) -> OrderedSet:
-        """The one term."""
-        return self.terms
-
-
-def _read_factors(tree: Any, shown: str) -> dict[str, Factor]:
-    """Put checked factors in the place of a tree's, and give them by their names there."""
-    nodes = _nodes(tree)
-    factors: dict[str, Factor] = {}
-    leaves: dict[int, _Leaf] = {}
-    for node in nodes:
-        if hasattr(node, "operator"):
-            continue
-        if node.kind.value == "value":
-            leaves[id(node)] = _Leaf()
-        else:
-            factor = _factor(node, shown)
-            leaves[id(node)] = _Leaf(factors.setdefault(alias(factor.key), factor))
-    # the exponent of a power is no factor, and stays
-    for node in (tree, *nodes):
-        if hasattr(node, "operator"):
-            node.args = tuple(leaves.get(id(part), part) for part in node.args)
-    return factors
-
-
-def _n_powers(n_terms: int, exponent: Any, shown: str) -> int:
-    """How many terms (a + b + ...)^n has."""
-    digits = getattr(exponent, "token", "")
-    if hasattr(exponent, "operator") or not digits.isdecimal() or int(digits[:9]) < 1:
-        raise FormulaError(
-            f"a power in {shown} must be a whole number from 1; for the power of a column write I(x ** 2)"
-        )
-    power = int(digits[:9])
-    if power * math.log(n_terms) > math.log(_MAX_PRODUCTS) or power > MAX_TERMS:
-        raise FormulaError(f"the power {power} in {shown} is too high for {n_terms} terms")
-    return sum(math.comb(n_terms, k) for k in range(1, min(power, n_terms) + 1))
 
 
 def _response(tree: Any, shown: str) -> Factor:
@@ -348,7 +257,7 @@ def _called(node: ast.AST) -> str | None:
 
 def _category(call: Any, shown: str) -> tuple[ast.expr, str | None]:
     """What is inside `C(...)`, a column, and the reference level of a Treatment, if one is given."""
-    column, *rest = [*call.args, None] if not call.args else call.args
+    column, *rest = call.args or [None]
     level = None
     if len(rest) == 1 and _called(rest[0]) == "Treatment":
         values = [*rest[0].args, *(k.value for k in rest[0].keywords if k.arg == "reference")]

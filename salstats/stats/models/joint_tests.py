@@ -15,7 +15,6 @@ from salstats.stats.models.formulas import Formula, parse_formula
 from salstats.stats.models.models import (
     Fitted,
     Model,
-    ModelOptions,
     Notes,
     fit_models,
     model_counts,
@@ -136,7 +135,7 @@ def joint_tests(
     for model in fitted.models:
         name, positions = _positions(model.formula, terms)
         names.append(name)
-        tests.append(_joint(model, fitted.options, positions, notes))
+        tests.append(_joint(model, positions, notes))
     warn_of(notes)
     statistic, df, df_residual, p_value = np.asarray(tests).T
     columns = {"term": names, "statistic": statistic, "df": df, "p_value": p_value}
@@ -146,7 +145,7 @@ def joint_tests(
 
 def _positions(formula: Formula, terms: str | Sequence[str] | None) -> tuple[str, list[int]]:
     """The name of what is tested and the positions of its terms in a formula."""
-    known = {frozenset(f.key for f in term): i for i, term in enumerate(formula.terms)}
+    known = {frozenset(term): i for i, term in enumerate(formula.terms)}
     shown = [":".join(f.name for f in term) for term in formula.terms]
     if not shown:
         raise FormulaError(f"{formula.text!r} has an intercept only; there is nothing to test")
@@ -157,7 +156,7 @@ def _positions(formula: Formula, terms: str | Sequence[str] | None) -> tuple[str
     positions: list[int] = []
     for asked in [terms] if isinstance(terms, str) else list(terms):
         found = parse_formula(f"Q('') ~ {asked}").terms if isinstance(asked, str) else ()
-        inside = [known.get(frozenset(f.key for f in term)) for term in found]
+        inside = [known.get(frozenset(term)) for term in found]
         if not inside or None in inside:
             raise FormulaError(f"{formula.text!r} has no term {asked!r} (terms: {quoted(shown)})")
         positions += [i for i in inside if i is not None]
@@ -165,24 +164,22 @@ def _positions(formula: Formula, terms: str | Sequence[str] | None) -> tuple[str
     return " + ".join(shown[i] for i in unique), unique
 
 
-def _joint(
-    model: Model, options: ModelOptions, positions: Sequence[int], notes: Notes
-) -> tuple[float, float, float, float]:
+def _joint(model: Model, positions: Sequence[int], notes: Notes) -> tuple[float, float, float, float]:
     """F, its two degrees of freedom (NaN for infinity) and the p-value."""
-    solution, errors = model.solution, options.errors
+    solution, errors = model.solution, model.errors
     if solution is None:
         return (float("nan"),) * 4
     tested = [i for i, column in enumerate(solution.kept) if model.design.assign[column] in positions]
     q = len(tested)
     if not q:
         return float("nan"), 0.0, float("nan"), float("nan")
-    values, df = covariance(model, options, notes, tested)
+    values, df = covariance(model, notes, tested)
     block = np.ix_(tested, tested)
     undefined = np.isnan(values[block]).any()
     classical = solution.dispersion * solution.bread[block]
     statistic = wald_statistic(solution.coefficients[tested], values[block], classical)
     if errors == "cluster" and not np.isnan(statistic):
-        note_few_clusters(model, options, q, notes)
+        note_few_clusters(model, q, notes)
     residual_df = float(df[0])
     if np.isinf(residual_df):
         return statistic, float(q), float("nan"), float(special.chdtrc(q, q * statistic))

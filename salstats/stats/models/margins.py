@@ -57,8 +57,9 @@ def marginal_contrasts(
         raise ColumnError(f"{_REFERENCE!r} is a column of the result and of the model; rename it")
     parts, notes = [], dict(fitted.doubts)
     for model in fitted.models:
-        against = None if reference is None else code_of(model, term, reference)
-        cells = _cells(model, term, by)
+        _check_factors(model, (*by, term))
+        against = None if reference is None else code_of(fitted, model, term, reference)
+        cells = _cells(model, term, by, against)
         populations = [_population(model, cell, by, average) for cell in cells]
         means = _averages(fitted, model, populations, notes)
         compared, margins = [], []
@@ -106,10 +107,9 @@ def _check(average: str, level: float, adjust: str = "none") -> None:
     check_procedure(adjust, "adjust")
 
 
-def _cells(model: Model, term: str | None, by: Sequence[str]) -> list[dict[str, float]]:
-    """Every combination of the levels of some factors, those of the last one varying fastest."""
+def _check_factors(model: Model, columns: Sequence[str]) -> None:
+    """Raise where a factor that is asked for is none, or is asked for twice."""
     factors = right_side(model)[1]
-    columns = [*by, *([] if term is None else [term])]
     twice = {column for column in columns if columns.count(column) > 1}
     if twice:
         raise ValueRangeError(f"{quoted(twice)} is asked for twice; by names other factors than the term")
@@ -120,7 +120,21 @@ def _cells(model: Model, term: str | None, by: Sequence[str]) -> list[dict[str, 
                 f"{column!r} is no factor (a column of text, or C(...)) on the right side of "
                 f"{model.formula.text!r}; {known}"
             )
-    levels = [model.design.levels[factors[column].key].tolist() for column in columns]
+
+
+def _cells(
+    model: Model, term: str | None, by: Sequence[str], against: float | None = None
+) -> list[dict[str, float]]:
+    """Every combination of the levels of some factors, those of the last one varying fastest.
+
+    The level `against` is one of the term's, also where the model lacks it.
+    """
+    columns = [*by, *([] if term is None else [term])]
+    _check_factors(model, columns)
+    factors = right_side(model)[1]
+    levels = [model.design.levels[factors[column]].tolist() for column in columns]
+    if against is not None and against not in levels[-1]:
+        levels[-1].append(against)
     return [dict(zip(columns, values, strict=True)) for values in itertools.product(*levels)]
 
 
@@ -128,7 +142,7 @@ def _population(model: Model, cell: dict[str, float], by: Sequence[str], average
     """The values over which a mean is averaged: of a balanced grid, or of the model's rows."""
     held, factors = held_values(model), right_side(model)[1]
     if average == "grid":
-        free = {c: model.design.levels[f.key] for c, f in factors.items() if c not in cell}
+        free = {c: model.design.levels[f] for c, f in factors.items() if c not in cell}
         grid = np.meshgrid(*free.values(), indexing="ij") if free else []
         n = grid[0].size if grid else 1
         spread = {c: values.ravel() for c, values in zip(free, grid, strict=True)}
@@ -144,7 +158,7 @@ def _averages(
     fitted: Fitted, model: Model, populations: Sequence[Codes], notes: Notes, along: str | None = None
 ) -> list[Margin]:
     """The mean (or its slope along a covariate) over populations, and its derivative by each coefficient."""
-    solution, link = model.solution, fitted.options.family.link
+    solution, link = model.solution, fitted.family.link
     if solution is None:
         return [(np.nan, np.empty(0))] * len(populations)
     sizes = [len(next(iter(codes.values()))) for codes in populations]
@@ -184,7 +198,7 @@ def _frame(
         std_error = df = np.full(len(margins), np.nan)
         if model.solution is not None and margins:
             combinations = np.array([gradient for _, gradient in margins])
-            std_error, df = of_combinations(model, fitted.options, combinations, notes)
+            std_error, df = of_combinations(model, combinations, notes)
         made = inferred(estimate, std_error, df, level)
         columns.append({**made, "df": df, "conf_level": np.full(len(margins), level)})
         values = {c: shown(model, of, np.array([cell[c] for cell in cells])) for c, of in shown_as.items()}
@@ -193,5 +207,5 @@ def _frame(
     levels = pd.concat(keys, ignore_index=True)
     frame = prediction_frame(fitted, columns, levels, {"average": average})
     # before the formula, where tables and figures look for what tells rows apart
-    first = [*fitted.options.by, *levels.columns]
+    first = [*fitted.by, *levels.columns]
     return frame[[*first, *(c for c in frame.columns if c not in first)]]

@@ -1,7 +1,7 @@
 """One model per formula and group: options checked, rows chosen, fitted, and what went wrong said once."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -34,73 +34,27 @@ _SHOWN = 5
 
 
 @dataclass(frozen=True)
-class ModelOptions:
-    """What to fit, checked.
-
-    Attributes
-    ----------
-    by : tuple of str
-        Grouping columns.
-    family : Family
-        The family.
-    errors : str
-        The errors, also where none were asked for.
-    unit : str or None
-        Column of the clusters; None unless errors are clustered.
-    reference : str or None
-        Method that the others' gap is taken to.
-    overall : bool
-        Whether there are models pooled over tasks.
-    """
-
-    by: tuple[str, ...]
-    family: Family
-    errors: str
-    unit: str | None
-    reference: str | None
-    overall: bool
-
-
-@dataclass(frozen=True)
 class Model:
-    """One fitted model.
-
-    Attributes
-    ----------
-    formula : Formula
-        What was fitted.
-    frame : DataFrame
-        The model frame that the rows are positions in.
-    variables : dict of str to Variable
-        Its columns that the formula names.
-    key : tuple
-        Values of the grouping columns.
-    label : str
-        Formula and group, for messages.
-    design : Design
-        Model matrix of the rows used.
-    rows : ndarray of int
-        The rows used.
-    n_missing : int
-        Rows of the group that were left out.
-    n_absent : int
-        Those of them without an outcome since the finding is absent.
-    solution : Solution or None
-        None where there are no estimates.
-    clusters : ndarray of int or None
-        Codes 0 ... G - 1 of the rows used.
-    """
+    """One fitted model."""
 
     formula: Formula
+    #: The model frame that `rows` are positions in, and its columns that the formula names.
     frame: pd.DataFrame
     variables: dict[str, Variable]
+    #: Values of the grouping columns; formula and group, for messages.
     key: tuple[object, ...]
     label: str
-    design: Design
+    #: The rows used, and their model matrix.
     rows: np.ndarray
+    design: Design
+    #: Rows of the group that were left out, and those of them that lack an outcome as the finding is absent.
     n_missing: int
     n_absent: int
+    family: Family
+    errors: str
+    #: None where there are no estimates.
     solution: Solution | None
+    #: Codes 0 ... G - 1 of the rows used, unless rows are taken as independent.
     clusters: np.ndarray | None
 
     @property
@@ -111,24 +65,21 @@ class Model:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Fitted:
-    """Models with the options they were fitted by.
-
-    Attributes
-    ----------
-    models : tuple of Model
-        In order of formula, then group.
-    options : ModelOptions
-        What was asked for.
-    normalized : frozenset of str
-        Columns of the data that run from 0 to 1, as `normalize` makes them.
-    doubts : dict
-        What to warn of where something is inferred: rows that repeat a unit under errors that are not
-        clustered, and reference levels that differ between groups.
-    """
+    """Models in order of formula, then group, with the options they were fitted by."""
 
     models: tuple[Model, ...]
-    options: ModelOptions
+    by: tuple[str, ...]
+    family: Family
+    #: Also where none were asked for.
+    errors: str
+    #: Column of the clusters; None unless errors are clustered.
+    unit: str | None
+    reference: str | None
+    overall: bool
+    #: Columns of the data that run from 0 to 1, as `normalize` makes them.
     normalized: frozenset[str]
+    #: What to warn of where something is inferred: rows that repeat a unit under errors that are not
+    #: clustered, and reference levels that differ between groups.
     doubts: Notes
 
 
@@ -145,7 +96,8 @@ def fit_models(
 ) -> Fitted:
     """The models of a formula, or of several, in every group; see `fit`."""
     check_frame(data, "data")
-    if set(SCORES_COLUMNS) <= set(data.columns):
+    is_scores = set(SCORES_COLUMNS) <= set(data.columns)
+    if is_scores:
         coded_scores(data, "data")
     texts = [formula] if isinstance(formula, str) or not isinstance(formula, Sequence) else list(formula)
     if not texts:
@@ -153,56 +105,63 @@ def fit_models(
     formulas = [parse_formula(text) for text in texts]
     kind = family_of(family)
     used = _check_errors(kind, errors, unit)
-    options = ModelOptions(tuple(grouping_columns(data, formulas, by)), kind, used, unit, reference, overall)
+    columns = grouping_columns(data, formulas, by)
     models: list[Model] = []
     notes: Notes = {}
     doubts: Notes = {}
-    is_scores = set(SCORES_COLUMNS) <= set(data.columns)
+    clustered_by = None
     for one in formulas:
         frame = model_frame(data, one, reference)
-        _note_mixed_metrics(frame, one, options, notes)
-        warn_pooled_methods(frame, [*options.by, *one.columns])
-        units = repeated = None
-        named = [c for c in ("patient", "case") if c in frame.columns and not frame[c].isna().any()]
-        if used in CLUSTERED:
-            units = resolve_unit(ColumnCodes(frame), unit, "data")
-        elif named[:1] == ["patient"]:
-            repeated = resolve_unit(
-                ColumnCodes(frame), None if "case" in frame.columns else "patient", "data"
-            )
-        elif named:
-            cases = combined_codes(frame, case_key(frame))
-            repeated = Units("case", cases, int(cases.max()) + 1)
-        else:
-            warn_unnamed_units(frame)
-        options = replace(options, unit=None if units is None else units.name)
+        _note_mixed_metrics(frame, one, columns, notes)
+        warn_pooled_methods(frame, [*columns, *one.columns])
+        units = _units(frame, unit, used)
+        clustered_by = units.name if units and used in CLUSTERED else None
         variables = {column: read_variable(frame, column) for column in one.columns}
         # in any other table a label or a reason says nothing of findings
         absent = is_absent(frame.assign(score=frame[one.columns[0]])) & is_scores
-        keys, groups = row_groups(ColumnCodes(frame), options.by, overall=overall)
+        keys, groups = row_groups(ColumnCodes(frame), columns, overall=overall)
         of_formula = []
         for group, inside in enumerate(groups):
             key = tuple(keys.iloc[group])
-            label = ", ".join([one.text, *(f"{c} {v}" for c, v in zip(options.by, key, strict=True))])
+            label = ", ".join([one.text, *(f"{c} {v}" for c, v in zip(columns, key, strict=True))])
             rows = complete_rows(one, variables, np.sort(inside))
             try:
                 design = build_design(one, variables, rows)
             except SalstatsError as error:
                 raise type(error)(f"{label}: {error}") from None
-            solution = _solved(design, options.family, label, notes)
-            clusters = None if units is None else np.unique(units.codes[rows], return_inverse=True)[1]
-            if repeated is not None:
-                _note_repeats(repeated, rows, label, doubts)
+            solution = _solved(design, kind, label, notes)
+            clusters = None
+            if units and clustered_by:
+                clusters = np.unique(units.codes[rows], return_inverse=True)[1]
+            elif units:
+                _note_repeats(units, rows, label, doubts)
             missing = len(inside) - len(rows), int(absent[inside].sum())
             of_formula.append(
-                Model(one, frame, variables, key, label, design, rows, *missing, solution, clusters)
+                Model(
+                    one, frame, variables, key, label, rows, design, *missing, kind, used, solution, clusters
+                )
             )
         models += of_formula
         _note_references(of_formula, doubts)
     warn_of(notes)
     floats = [c for c in data.columns if pd.api.types.is_float_dtype(data[c])]
     normalized = frozenset(str(c) for c in floats if _is_normalized(data[c]))
-    return Fitted(tuple(models), options, normalized, doubts)
+    options = kind, used, clustered_by, reference, overall
+    return Fitted(tuple(models), tuple(columns), *options, normalized, doubts)
+
+
+def _units(frame: pd.DataFrame, unit: str | None, errors: str) -> Units | None:
+    """The clusters of the errors, else what rows may repeat; None where nothing names it."""
+    if errors in CLUSTERED:
+        return resolve_unit(ColumnCodes(frame), unit, "data")
+    named = [c for c in ("patient", "case") if c in frame.columns and not frame[c].isna().any()]
+    if named[:1] == ["patient"]:
+        return resolve_unit(ColumnCodes(frame), None if "case" in frame.columns else "patient", "data")
+    if named:
+        cases = combined_codes(frame, case_key(frame))
+        return Units("case", cases, int(cases.max()) + 1)
+    warn_unnamed_units(frame)
+    return None
 
 
 def _check_errors(family: Family, errors: str | None, unit: str | None) -> str:
@@ -260,9 +219,9 @@ def _note_references(models: Sequence[Model], notes: Notes) -> None:
                 )
 
 
-def _note_mixed_metrics(frame: pd.DataFrame, formula: Formula, options: ModelOptions, notes: Notes) -> None:
+def _note_mixed_metrics(frame: pd.DataFrame, formula: Formula, by: Sequence[str], notes: Notes) -> None:
     """Note a model whose rows are scores of several metrics."""
-    if "metric" not in frame.columns or "metric" in options.by or "metric" in formula.columns:
+    if "metric" not in frame.columns or "metric" in by or "metric" in formula.columns:
         return
     metrics = [str(m) for m in pd.unique(frame["metric"].dropna())]
     if len(metrics) > 1:
@@ -295,7 +254,7 @@ def warn_of(notes: Notes) -> None:
 
 def model_keys(fitted: Fitted, repeats: Sequence[int] | None = None) -> pd.DataFrame:
     """The columns in front of a result: by, reference, formula; each model's row `repeats` times."""
-    models, by = fitted.models, fitted.options.by
+    models, by = fitted.models, fitted.by
     if "formula" in by or "reference" in by:
         raise ColumnError("'formula' and 'reference' are columns of the result; rename those in by")
     keys = pd.DataFrame(
@@ -307,25 +266,23 @@ def model_keys(fitted: Fitted, repeats: Sequence[int] | None = None) -> pd.DataF
             # "Overall" is none of the data's
             categories = list(dict.fromkeys([*known.cat.categories, *keys[column]]))
             keys[column] = pd.Categorical(keys[column], categories, ordered=True)
-    if fitted.options.reference is not None:
-        keys["reference"] = fitted.options.reference
+    if fitted.reference is not None:
+        keys["reference"] = fitted.reference
     keys["formula"] = [m.formula.text for m in models]
-    times = np.ones(len(models), dtype=int) if repeats is None else repeats
-    return keys.loc[np.repeat(np.arange(len(models)), times)].reset_index(drop=True)
+    return keys.loc[np.repeat(keys.index, 1 if repeats is None else repeats)].reset_index(drop=True)
 
 
 def model_counts(fitted: Fitted, repeats: Sequence[int] | None = None) -> dict[str, object]:
     """What is counted of each model; clusters only where errors are clustered."""
-    models = fitted.models
-    counted: dict[str, list[int]] = {
-        "n": [len(m.rows) for m in models],
-        "n_missing": [m.n_missing for m in models],
+    counted = {
+        name: [getattr(m, name) for m in fitted.models] for name in ("n_missing", "n_absent", "n_units")
     }
-    if any(m.n_absent for m in models):
-        counted["n_absent"] = [m.n_absent for m in models]
-    clustered = fitted.options.errors in CLUSTERED
-    if clustered:
-        counted["n_units"] = [m.n_units for m in models]
-    times = np.ones(len(models), dtype=int) if repeats is None else repeats
-    repeated: dict[str, object] = {name: np.repeat(values, times) for name, values in counted.items()}
-    return repeated | ({"unit": fitted.options.unit} if clustered else {})
+    counted["n"] = [len(m.rows) for m in fitted.models]
+    if not any(counted["n_absent"]):
+        del counted["n_absent"]
+    if fitted.unit is None:
+        del counted["n_units"]
+    repeated: dict[str, object] = {
+        name: np.repeat(values, 1 if repeats is None else repeats) for name, values in counted.items()
+    }
+    return repeated | ({} if fitted.unit is None else {"unit": fitted.unit})

@@ -9,13 +9,12 @@ import pandas as pd
 
 from salstats.checks import ColumnError, ValueRangeError, check_level, quoted
 from salstats.frames import ESTIMATE_COLUMNS, estimates_frame
-from salstats.stats.models.design import Variable, is_categorical, level_name
+from salstats.stats.models.design import is_categorical, level_name
 from salstats.stats.models.families import RANK_TOLERANCE
 from salstats.stats.models.formulas import Factor
 from salstats.stats.models.models import (
     Fitted,
     Model,
-    ModelOptions,
     Notes,
     model_counts,
     model_keys,
@@ -51,12 +50,12 @@ def predictions(fitted: Fitted, at: Mapping[str, Any] | pd.DataFrame, *, level: 
         _check_asked(model, list(rows.columns))
         held = held_values(model)
         codes = {
-            column: np.array([code_of(model, column, v) for v in rows[column]], dtype=np.float64)
+            column: np.array([code_of(fitted, model, column, v) for v in rows[column]], dtype=np.float64)
             if column in rows.columns
             else np.full(len(rows), held[column])
             for column in held
         }
-        parts.append(means_at(model, fitted.options, codes, level, notes))
+        parts.append(means_at(model, codes, level, notes))
         of_model = {column: shown(model, column, codes[column]) for column in held}
         values.append(pd.DataFrame(of_model, index=range(len(rows))))
     warn_of(notes)
@@ -81,22 +80,27 @@ def held_values(model: Model) -> dict[str, float]:
     numeric, factors = right_side(model)
     means = {c: model.variables[c].values[model.rows] for c in numeric}
     held = {c: float(values.mean()) if len(values) else np.nan for c, values in means.items()}
-    levels = {c: model.design.levels[factor.key] for c, factor in factors.items()}
+    levels = {c: model.design.levels[factor] for c, factor in factors.items()}
     return held | {c: float(values[0]) if len(values) else np.nan for c, values in levels.items()}
 
 
-def code_of(model: Model, column: str, given: object) -> float:
-    """A value that was asked for, which a factor must have among its levels."""
-    variable, factor = model.variables[column], right_side(model)[1].get(column)
-    if factor is None:
+def code_of(fitted: Fitted, model: Model, column: str, given: object) -> float:
+    """A value that was asked for, which a factor must have among its levels in some model."""
+    if column not in right_side(model)[1]:
         if not isinstance(given, int | float | np.number) or not np.isfinite(given):
             raise ValueRangeError(f"{column!r} must be a number, not {given!r}")
         return float(given)
-    present = model.design.levels[factor.key]
-    levels = variable.names(present)
+    levels: list[str] = []
+    for one in fitted.models:
+        if (factor := right_side(one)[1].get(column)) is not None:
+            levels += one.variables[column].names(one.design.levels[factor])
     if level_name(given) not in levels:
-        raise ValueRangeError(f"{model.label}: {column!r} has no level {given!r}; levels: {quoted(levels)}")
-    return float(present[levels.index(level_name(given))])
+        known = quoted(dict.fromkeys(levels))
+        raise ValueRangeError(f"{model.formula.text!r}: {column!r} has no level {given!r}; levels: {known}")
+    variable = model.variables[column]
+    values = np.unique(variable.values[~np.isnan(variable.values)])
+    names = variable.names(values)
+    return float(values[names.index(level_name(given))]) if level_name(given) in names else np.nan
 
 
 def shown(model: Model, column: str, codes: np.ndarray) -> list[Any]:
@@ -120,9 +124,18 @@ def _check_asked(model: Model, asked: Sequence[str]) -> None:
 
 def rows_at(model: Model, codes: Codes, notes: Notes) -> np.ndarray:
     """The model matrix at values, its estimated columns; NaN where there is no mean."""
-    matrix, own = _matrix_at(model, codes), model.design.matrix
+    matrix, own = model.design.at(codes), model.design.matrix
     size = np.maximum(np.abs(own).max(axis=0), np.abs(matrix).max(axis=0))
-    return _estimable(model, matrix, RANK_TOLERANCE * size, "means", notes)
+    points = _estimable(model, matrix, RANK_TOLERANCE * size, "means", notes)
+    for column, factor in right_side(model)[1].items():
+        lacking = ~np.isin(codes[column], model.design.levels[factor])
+        if lacking.any():
+            points = np.where(lacking[:, None], np.nan, points)
+            levels = quoted(shown(model, column, np.unique(codes[column][lacking])))
+            notes.setdefault("no means (NaN) at levels that are not there", []).append(
+                f"{model.label}: {column} {levels}"
+            )
+    return points
 
 
 def slopes_at(model: Model, covariate: str, codes: Codes, notes: Notes) -> np.ndarray:
@@ -153,16 +166,9 @@ def slopes_at(model: Model, covariate: str, codes: Codes, notes: Notes) -> np.nd
 
 def _differences(model: Model, covariate: str, codes: Codes, step: float) -> tuple[np.ndarray, np.ndarray]:
     """The model matrix's slope from its differences around values, and the size of its entries there."""
-    moved = [_matrix_at(model, codes | {covariate: codes[covariate] + n * step}) for n in _STENCIL]
+    moved = [model.design.at(codes | {covariate: codes[covariate] + n * step}) for n in _STENCIL]
     slope = sum(weight * matrix for weight, matrix in zip(_STENCIL.values(), moved, strict=True))
     return np.asarray(slope) / step, np.max(np.abs(moved), axis=0)
-
-
-def _matrix_at(model: Model, codes: Codes) -> np.ndarray:
-    """The model matrix at values, every column."""
-    n = len(next(iter(codes.values()))) if codes else 1
-    given = {column: Variable(values, model.variables[column].levels) for column, values in codes.items()}
-    return model.design.at(given, np.arange(n))
 
 
 def _estimable(
@@ -185,11 +191,9 @@ def _estimable(
     return np.asarray(points)
 
 
-def means_at(
-    model: Model, options: ModelOptions, codes: Codes, level: float, notes: Notes
-) -> dict[str, np.ndarray]:
+def means_at(model: Model, codes: Codes, level: float, notes: Notes) -> dict[str, np.ndarray]:
     """Means at values, with limits that are made on the scale of the linear predictor; df may be infinite."""
-    solution, link = model.solution, options.family.link
+    solution, link = model.solution, model.family.link
     names = ("estimate", "std_error", "df", "conf_low", "conf_high")
     n = len(next(iter(codes.values()))) if codes else 1
     conf_level = {"conf_level": np.full(n, level)}
@@ -197,7 +201,7 @@ def means_at(
         return {name: np.full(n, np.nan) for name in names} | conf_level
     points = rows_at(model, codes, notes)
     predictor = points @ solution.coefficients
-    std_error, df = of_combinations(model, options, points, notes)
+    std_error, df = of_combinations(model, points, notes)
     half = student_quantile(df, (1 + level) / 2) * std_error
     low, high = link.mean(predictor - half), link.mean(predictor + half)
     columns = (link.mean(predictor), std_error * link.slope(predictor), df, low, high)
@@ -218,6 +222,6 @@ def prediction_frame(
     taken = [c for c in variables if c in (*ESTIMATE_COLUMNS, "family", "errors") or variables.count(c) > 1]
     if taken:
         raise ColumnError(f"{quoted(set(taken))} is a column of the result and of the model; rename it")
-    made = {"family": fitted.options.family.name, "errors": fitted.options.errors}
+    made = {"family": fitted.family.name, "errors": fitted.errors}
     counted = model_counts(fitted, repeats)
     return estimates_frame(pd.concat([before, keys], axis=1), {**columns, **counted}, made | dict(special))

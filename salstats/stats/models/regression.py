@@ -204,8 +204,7 @@ def coefficients(
     """The rows of `regress`, of models that are fitted."""
     check_level(level)
     check_procedure(adjust, "adjust")
-    options = fitted.options
-    if exponentiate and options.family.linear:
+    if exponentiate and fitted.family.linear:
         formulas = dict.fromkeys(m.formula for m in fitted.models)
         plain = [f.text for f in formulas if not f.response.name.startswith(_LOG_SCALE)]
         if plain:
@@ -215,7 +214,7 @@ def coefficients(
     for model in fitted.models:
         part = np.full((3, max(len(model.design.names), 1)), np.nan)
         if model.solution is not None:
-            values, df = covariance(model, options, notes)
+            values, df = covariance(model, notes)
             part[:, model.solution.kept] = model.solution.coefficients, np.sqrt(np.diag(values)), df
         parts.append(part)
     warn_of(notes)
@@ -227,7 +226,7 @@ def coefficients(
     # a model without columns has one row
     columns["term"] = [name for model in fitted.models for name in model.design.names or (INTERCEPT,)]
     repeats = [part.shape[1] for part in parts]
-    made = {"family": options.family.name, "errors": options.errors, "exponentiated": exponentiate}
+    made = {"family": fitted.family.name, "errors": fitted.errors, "exponentiated": exponentiate}
     result = estimates_frame(
         model_keys(fitted, repeats),
         {**columns, **model_counts(fitted, repeats)},

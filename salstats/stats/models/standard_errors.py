@@ -14,7 +14,7 @@ from salstats.stats.models.covariance import (
     unidentified,
     zero_variances,
 )
-from salstats.stats.models.models import Model, ModelOptions, Notes
+from salstats.stats.models.models import Model, Notes
 
 _SHOWN = 5
 #: Clusters per tested coefficient below which CR1 rejects too often.
@@ -22,16 +22,16 @@ _FEW_CLUSTERS = 20
 
 
 def covariance(
-    model: Model, options: ModelOptions, notes: Notes, tested: Sequence[int] | None = None
+    model: Model, notes: Notes, tested: Sequence[int] | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """The covariance (r, r) of a model's estimated coefficients, NaN where undefined, and each one's df.
 
     Degrees of freedom of Student's t, infinite for the normal distribution. What cannot be estimated is
     added to `notes`, about the coefficients `tested` or all.
     """
-    solution, errors = model.solution, options.errors
+    solution, errors = model.solution, model.errors
     assert solution is not None
-    df = np.full(solution.rank, np.inf if options.family.normal else solution.df_residual)
+    df = np.full(solution.rank, np.inf if model.family.normal else solution.df_residual)
     if np.isnan(solution.dispersion):
         return np.full_like(solution.bread, np.nan), df
     if errors == "classical":
@@ -69,17 +69,17 @@ def covariance(
             more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
             notes.setdefault(kind, []).append(f"{model.label}: {', '.join(names[:_SHOWN])}{more}")
     if errors == "cluster" and tested is None and not np.isnan(values).all():
-        note_few_clusters(model, options, 1, notes)
+        note_few_clusters(model, 1, notes)
     return values, df
 
 
-def note_few_clusters(model: Model, options: ModelOptions, n_tested: int, notes: Notes) -> None:
+def note_few_clusters(model: Model, n_tested: int, notes: Notes) -> None:
     """Note a model with so few clusters that CR1 rejects too often."""
     if model.n_units >= _FEW_CLUSTERS * n_tested:
         return
     better = (
         "errors='cr2' is made for them"
-        if "cr2" in options.family.errors
+        if "cr2" in model.family.errors
         else "errors='cr2' of a linear model is made for them"
     )
     together = "" if n_tested == 1 else f" for {n_tested} coefficients"
@@ -88,16 +88,14 @@ def note_few_clusters(model: Model, options: ModelOptions, n_tested: int, notes:
     ).append(f"{model.label}: {model.n_units} clusters{together}")
 
 
-def of_combinations(
-    model: Model, options: ModelOptions, combinations: np.ndarray, notes: Notes
-) -> tuple[np.ndarray, np.ndarray]:
+def of_combinations(model: Model, combinations: np.ndarray, notes: Notes) -> tuple[np.ndarray, np.ndarray]:
     """Standard errors of combinations (q, r) of a model's coefficients and their df, NaN where undefined.
 
     With `cr2` the degrees of freedom are Satterthwaite's of the combination.
     """
     solution = model.solution
     assert solution is not None
-    values, of_coefficients = covariance(model, options, notes)
+    values, of_coefficients = covariance(model, notes)
     unknown = np.isnan(np.diag(values))
     variance = np.einsum("ij,jk,ik->i", combinations, np.where(np.isnan(values), 0.0, values), combinations)
     variance[(combinations[:, unknown] != 0).any(axis=1)] = np.nan
@@ -107,7 +105,7 @@ def of_combinations(
         variance[zero_variances(variance, scale, solution.dispersion, mean_square)] = np.nan
     known = np.isfinite(variance)
     df = np.full(len(combinations), np.nan)
-    if options.errors != "cr2":
+    if model.errors != "cr2":
         df[:] = of_coefficients[0]
     elif known.any():
         assert model.clusters is not None

@@ -123,5 +123,7 @@ def test_rows_elsewhere_have_the_levels_means_and_deviations_of_the_models_own()
     formula = parse_formula("y ~ scale(log(a)) * C(site, Treatment('s')) + center(b)")
     variables = {c: read_variable(ROWS, c) for c in formula.columns}
     design = build_design(formula, variables, np.arange(6))
-    np.testing.assert_array_equal(design.at(variables, np.arange(6)), design.matrix)
-    np.testing.assert_array_equal(design.at(variables, np.array([3])), design.matrix[[3]])
+    values = {c: v.values for c, v in variables.items()}
+    np.testing.assert_array_equal(design.at(values), design.matrix)
+    one = {c: v[[3]] for c, v in values.items()}
+    np.testing.assert_array_equal(design.at(one), design.matrix[[3]])

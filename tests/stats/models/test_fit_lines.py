@@ -24,20 +24,6 @@ def rows():
     return pd.DataFrame({"score": score, "hit": hit, "x": x, "z": rng.normal(size=90), "centre": patient})
 
 
-def test_a_simple_regression_by_hand():
-    table = pd.DataFrame({"score": [1.0, 3.0, 2.0, 4.0], "size": [0.0, 1.0, 2.0, 3.0]})
-    line = ss.fit_line(table, "score ~ size", n_points=3)
-    # slope 4 / 5, intercept 1.3, residual sum of squares 5 - 0.8 * 4 = 1.8 on 2 degrees of freedom
-    assert line["value"].tolist() == [0.0, 1.5, 3.0]
-    assert line["estimate"].tolist() == pytest.approx([1.3, 2.5, 3.7])
-    # R: se.fit = s sqrt(1 / n + (x - mean)^2 / Sxx), limits with qt(0.975, n - 2)
-    std_error = np.sqrt(0.9 * (1 / 4 + np.array([2.25, 0, 2.25]) / 5))
-    np.testing.assert_allclose(line["std_error"], std_error, rtol=RTOL)
-    np.testing.assert_allclose(line["conf_high"] - line["estimate"], 4.302652729696142 * std_error, rtol=RTOL)
-    np.testing.assert_allclose(line["estimate"] - line["conf_low"], 4.302652729696142 * std_error, rtol=RTOL)
-    assert (line["df"] == 2).all()
-
-
 def test_columns_stand_in_the_order_of_an_estimates_frame(rows):
     line = ss.fit_line(rows, "score ~ x + z", errors="cluster", unit="centre", n_points=4)
     assert line.columns.tolist() == [
@@ -122,17 +108,6 @@ def test_numbers_are_held_at_their_mean_and_text_at_its_reference(rows):
     assert other["site"].tolist() == ["c", "c"]
 
 
-def test_hold_moves_the_line(rows):
-    rows = rows.assign(site=np.resize(["b", "a", "c"], 90))
-    formula = "score ~ x * site + z"
-    terms = ss.regress(rows, formula).set_index("term")["estimate"]
-    line = ss.fit_line(rows, formula, hold={"site": "b", "z": 1}, n_points=2)
-    slope = (line["estimate"][1] - line["estimate"][0]) / (line["value"][1] - line["value"][0])
-    assert slope == pytest.approx(terms["x"] + terms["x:siteb"])
-    at_zero = terms["(Intercept)"] + terms["siteb"] + terms["z"]
-    assert line["estimate"][0] - slope * line["value"][0] == pytest.approx(at_zero)
-
-
 def test_transforms_use_the_mean_and_deviation_of_the_model(rows):
     # a held mean is of the column, not of its transform
     plain = ss.fit_line(rows, "score ~ x + z", errors="hc3")
@@ -141,13 +116,6 @@ def test_transforms_use_the_mean_and_deviation_of_the_model(rows):
     nested = ss.fit_line(rows, "score ~ scale(log(x + 1)) + z", errors="hc3")
     log = ss.fit_line(rows, "score ~ log1p(x) + z", errors="hc3")
     np.testing.assert_allclose(nested[BAND], log[BAND], rtol=RTOL)
-
-
-def test_at_chooses_the_covariate(rows):
-    line = ss.fit_line(rows, "score ~ x + z", at="z")
-    assert (line["covariate"] == "z").all()
-    assert line["value"].iloc[[0, -1]].tolist() == [rows["z"].min(), rows["z"].max()]
-    assert line["x"][0] == pytest.approx(rows["x"].mean())
 
 
 def test_a_metric_can_be_the_covariate_and_a_reference_the_gap(synth1_scores):
@@ -180,22 +148,6 @@ def test_a_covariate_that_cannot_move_alone_has_no_line(rows):
     assert "means that cannot be estimated (NaN)" in str(caught[-1].message)
     assert line["estimate"].isna().all()
     assert line["value"].notna().all()
-
-
-def test_a_model_without_estimates_is_one_row_of_nan(rows):
-    rows = rows.assign(method=np.where(np.arange(90) < 2, "a", "b"))
-    with pytest.warns(SalstatsWarning, match="no estimates"):
-        line = ss.fit_line(rows, "score ~ x", by="method", n_points=3)
-    assert line["method"].tolist() == ["a", "b", "b", "b"]
-    assert line.loc[0, ["value", *BAND]].isna().all()
-    assert line.loc[0, "n"] == 2
-
-
-def test_equal_scores_have_a_line_without_band(rows):
-    with pytest.warns(SalstatsWarning, match="a perfect fit"):
-        line = ss.fit_line(rows.assign(score=0.4), "score ~ x", n_points=3)
-    assert line["estimate"].tolist() == pytest.approx([0.4] * 3)
-    assert line[["std_error", "conf_low", "conf_high"]].isna().all(axis=None)
 
 
 def test_an_unknown_error_of_a_term_leaves_the_mean_elsewhere_alone():

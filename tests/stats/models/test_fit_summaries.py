@@ -57,14 +57,6 @@ def test_logit_models_equal_brooms_glance(synth1, r_expected):
         assert result[["r_squared", "sigma", "statistic"]].isna().all()
 
 
-def test_aic_and_bic_count_sigma_unlike_statsmodels(synth1):
-    rows = rows_of(synth1, "uni|Edema")[["iou", "prob"]].dropna()
-    theirs = sm.OLS(rows["iou"], sm.add_constant(rows["prob"])).fit()
-    ours = ss.fit_statistics(rows, "iou ~ prob").iloc[0]
-    assert ours["aic"] == pytest.approx(theirs.aic + 2, rel=RTOL)
-    assert ours["bic"] == pytest.approx(theirs.bic + np.log(len(rows)), rel=RTOL)
-
-
 def test_models_without_intercept_or_slopes_follow_r(synth1):
     rows = rows_of(synth1, "uni|Edema")[["iou", "prob"]].dropna()
     theirs = sm.OLS(rows["iou"], rows["prob"]).fit()
@@ -77,17 +69,6 @@ def test_models_without_intercept_or_slopes_follow_r(synth1):
     assert (mean["r_squared"], mean["adj_r_squared"]) == (0, 0)
     assert mean[["statistic", "p_value", "df"]].isna().all()
     assert mean["sigma"] == pytest.approx(rows["iou"].std(), rel=RTOL)
-
-
-def test_one_row_per_model_with_its_counts(synth1_scores):
-    result = ss.fit_statistics(
-        synth1_scores, ["iou ~ prob", "hit ~ prob"], by=("method", "task"), overall=True
-    )
-    assert len(result) == 2 * 2 * 7
-    assert list(result.columns[:3]) == ["method", "task", "formula"]
-    sizes = result["nobs"] + result["n_missing"]
-    assert (sizes[result["task"] != "Overall"] == 300).all()
-    assert (sizes[result["task"] == "Overall"] == 1800).all()
 
 
 def test_a_model_without_estimates_is_a_row_of_nan():
@@ -112,16 +93,6 @@ def test_observations_of_a_linear_model_equal_statsmodels_influence(synth1):
     np.testing.assert_allclose(result["cooks_distance"], influence.cooks_distance[0], rtol=1e-9, atol=1e-18)
     standardised = influence.resid_studentized_internal
     np.testing.assert_allclose(result["std_residual"], standardised, rtol=1e-9, atol=1e-13)
-
-
-def test_cooks_distance_is_how_far_the_fit_moves_without_the_row(synth1):
-    rows = rows_of(synth1, "uni|Edema")[["iou", "prob"]].dropna().head(30).reset_index(drop=True)
-    result = ss.augment(rows, "iou ~ prob")
-    sigma = ss.fit_statistics(rows, "iou ~ prob")["sigma"][0]
-    for i in (0, 7, 29):
-        a, b = ss.regress(rows.drop(index=i), "iou ~ prob")["estimate"]
-        moved = ((result["fitted"] - (a + b * rows["prob"])) ** 2).sum() / (2 * sigma**2)
-        assert result["cooks_distance"][i] == pytest.approx(moved, rel=1e-9)
 
 
 @pytest.mark.parametrize("family", ["binomial", "fractional"])

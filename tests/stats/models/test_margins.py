@@ -8,7 +8,7 @@ import pytest
 from regression_oracle import logit_model, rows_of
 
 import salstats as ss
-from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
+from salstats.checks import SalstatsError, SalstatsWarning, ValueRangeError
 
 REFERENCE = Path(__file__).parents[2] / "reference" / "emmeans"
 # both sides solve by QR and average a few hundred products
@@ -181,31 +181,6 @@ def test_what_cannot_be_asked_is_said(scores, ask, message):
         ask(fit)
 
 
-@pytest.mark.parametrize("ask", ["means", "contrasts"])
-@pytest.mark.parametrize("by", ["method", ("site", "site")])
-def test_a_factor_is_asked_for_once(scores, ask, by):
-    fit = ss.fit(scores.drop(columns="patient"), "score ~ method + site", by=())
-    with pytest.raises(ValueRangeError, match="twice"):
-        getattr(fit, ask)("method", by=by)
-
-
-def test_contrasts_of_one_level_are_an_empty_frame_with_its_columns(scores):
-    one = scores[scores["site"] == "west"].drop(columns="patient")
-    with pytest.warns(SalstatsWarning):
-        fit = ss.fit(one, "score ~ site + x", by=())
-    found = fit.contrasts("site")
-    assert found.columns[:3].tolist() == ["site", "reference_level", "formula"]
-    assert found.empty
-
-
-def test_a_factor_with_the_name_of_a_column_of_contrasts_is_refused(scores):
-    named = scores.rename(columns={"method": "reference_level"}).drop(columns="patient")
-    fit = ss.fit(named, "score ~ reference_level + site", by=())
-    for term, by in (("reference_level", ()), ("site", "reference_level")):
-        with pytest.raises(ColumnError, match="rename"):
-            fit.contrasts(term, by=by)
-
-
 @pytest.mark.parametrize(
     ("transform", "derivative"),
     [
@@ -240,3 +215,49 @@ def test_a_covariate_that_goes_with_another_has_no_slope_however_far_from_0(scor
     with pytest.warns(SalstatsWarning, match="cannot be estimated"):
         assert fit.slopes("yc")["estimate"].isna().all()
     assert fit.slopes("x")["estimate"].notna().all()
+
+
+@pytest.fixture
+def lacking():
+    """Two groups, of which one has no site `a`."""
+    rng = np.random.default_rng(6)
+    rows = pd.DataFrame({"score": rng.random(90), "x": rng.random(90), "task": np.resize(["p", "q"], 90)})
+    rows["site"] = np.resize(["a", "b", "c"], 90)
+    return rows[(rows["task"] == "p") | (rows["site"] != "a")]
+
+
+def test_a_level_that_a_group_lacks_is_nan_there_and_told_once(lacking):
+    """Beside it stand the numbers of the groups that have it; a level that none has is refused."""
+    fit = ss.fit(lacking, "score ~ site * x", by="task")
+    alone = ss.fit(lacking[lacking["task"] == "p"], "score ~ site * x", by="task")
+    asks = (
+        lambda fit: fit.contrasts("site", reference="a"),
+        lambda fit: fit.predict({"site": ["a", "b"], "x": 0.5}),
+    )
+    for ask in asks:
+        with pytest.warns(SalstatsWarning) as told:
+            found = ask(fit)
+        texts = [str(w.message) for w in told if "no means (NaN)" in str(w.message)]
+        assert texts == [
+            "no means (NaN) at levels that are not there in 1 model: score ~ site * x, task q: site 'a'"
+        ]
+        own = found[found["task"] == "p"].reset_index(drop=True)
+        pd.testing.assert_frame_equal(own, ask(alone))
+        of_q = found[found["task"] == "q"]
+        of_a = of_q.get("reference_level", of_q["site"]) == "a"
+        assert of_q["estimate"].isna().equals(of_a)
+        assert of_a.any()
+    for ask in (
+        lambda: fit.contrasts("site", reference="d"),
+        lambda: fit.predict({"site": "d"}),
+    ):
+        with pytest.raises(ValueRangeError, match="no level 'd'; levels: 'a', 'b', 'c'"):
+            ask()
+
+
+@pytest.mark.filterwarnings("ignore:a reference level")
+def test_a_line_held_at_a_level_that_a_group_lacks_is_nan_there(lacking):
+    with pytest.warns(SalstatsWarning, match="no means"):
+        line = ss.fit_line(lacking, "score ~ x + site", by="task", hold={"site": "a"}, n_points=3)
+    assert line["estimate"].isna().equals(line["task"] == "q")
+    assert (line["site"] == "a").all()

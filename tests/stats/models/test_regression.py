@@ -166,14 +166,6 @@ def test_a_scores_frame_gives_the_same_as_the_wide_table(synth1, synth1_scores):
         )
 
 
-def test_metrics_on_both_sides_meet_on_the_same_case_and_task(synth1, synth1_scores):
-    shuffled = synth1_scores.sample(frac=1, random_state=1)
-    result = ss.regress(shuffled, "iou ~ hit + prob", errors="cluster").query("method == 'gradcam'")
-    wide = ss.regress(synth1, "iou ~ hit + prob", errors="cluster")
-    columns = {c: c for c in ("estimate", "std_error", "n", "n_missing", "n_units")}
-    assert_columns_equal(result, wide, columns, LINEAR_RTOL)
-
-
 def test_gap_is_reference_minus_method_on_the_same_case_and_task(synth1, synth1_scores):
     shuffled = synth1_scores.sample(frac=1, random_state=2)
     result = ss.regress(shuffled, "iou ~ elongation", reference="human", errors="cluster")
@@ -217,16 +209,6 @@ def test_gap_needs_a_plain_metric_and_a_known_reference(synth1_scores):
         ss.regress(synth1_scores.drop(columns="method"), "score ~ prob", reference="human")
 
 
-def test_subgroup_interaction_equals_the_difference_of_separate_slopes(synth1):
-    rows = synth1.drop(columns=["case", "patient"]).query("task in ('Edema', 'Cardiomegaly')")
-    separate = ss.regress(rows, "iou ~ prob", by="task").set_index(["task", "term"])["estimate"]
-    joint = ss.regress(rows, "iou ~ prob * task").set_index("term")["estimate"]
-    assert joint["prob:taskEdema"] == pytest.approx(
-        separate["Edema", "prob"] - separate["Cardiomegaly", "prob"], rel=LINEAR_RTOL
-    )
-    assert joint["prob"] == pytest.approx(separate["Cardiomegaly", "prob"], rel=LINEAR_RTOL)
-
-
 def test_method_in_the_formula_is_not_a_grouping_column_by_default(synth1_scores):
     result = ss.regress(synth1_scores, "iou ~ method * task", errors="cluster")
     assert list(result.columns[:2]) == ["formula", "term"]
@@ -254,15 +236,6 @@ def test_columns_stand_in_the_order_of_the_contract(synth1_scores):
     plain = ss.regress(synth1_scores.drop(columns="patient").query("task == 'Edema'"), "iou ~ prob")
     assert {"unit", "n_units", "p_adjusted"}.isdisjoint(plain.columns)
     assert isinstance(clustered.index, pd.RangeIndex)
-
-
-def test_adjusted_p_values_leave_intercepts_out_of_the_family(synth1):
-    rows = synth1.drop(columns=["case", "patient"])
-    formulas = [LINEAR[k] for k in LINEAR if k.startswith("uni")]
-    result = ss.regress(rows, formulas, adjust="bonferroni")
-    slopes = result[result["term"] != "(Intercept)"]
-    np.testing.assert_allclose(slopes["p_adjusted"], np.minimum(1, 4 * slopes["p_value"]), rtol=EXACT)
-    assert result.loc[result["term"] == "(Intercept)", "p_adjusted"].isna().all()
 
 
 def test_rows_that_repeat_a_unit_warn_once_with_their_numbers(synth1, synth1_scores):
@@ -365,13 +338,6 @@ def test_options_that_make_no_sense_are_refused(synth1, options, message):
         ss.regress(synth1, "iou ~ prob", **options)
 
 
-def test_an_empty_list_and_a_task_called_overall_are_refused(synth1):
-    with pytest.raises(ValueRangeError, match="empty list"):
-        ss.regress(synth1, [])
-    with pytest.raises(ColumnError, match="the name of the row to be added"):
-        ss.regress(synth1.assign(task="Overall"), "iou ~ prob", by="task", overall=True, errors="cluster")
-
-
 def test_invalid_scores_frames_are_refused(synth1_scores):
     with pytest.raises(ColumnError, match="are the same observation"):
         ss.regress(pd.concat([synth1_scores, synth1_scores.head(1)]), "iou ~ prob")
@@ -383,13 +349,6 @@ def test_the_input_is_not_changed_and_row_order_does_not_matter(synth1_scores):
     pd.testing.assert_frame_equal(synth1_scores, before)
     shuffled = ss.regress(synth1_scores.sample(frac=1, random_state=3), "iou ~ task * prob", errors="cr2")
     pd.testing.assert_frame_equal(result, shuffled, rtol=1e-9)
-
-
-def test_level_sets_the_limits(synth1):
-    rows = synth1.drop(columns=["case", "patient"])
-    wide, narrow = (ss.regress(rows, "iou ~ prob", level=level) for level in (0.99, 0.9))
-    assert (wide["conf_low"] < narrow["conf_low"]).all()
-    assert (wide["conf_level"] == 0.99).all()
 
 
 def test_the_level_that_a_level_is_compared_with_stands_beside_it():

@@ -101,25 +101,6 @@ def test_a_level_of_one_row_has_no_robust_error_and_leaves_the_others(errors, fa
         assert_columns_equal(others, expected, {"estimate": "estimate", "std_error": "std_error"}, 1e-8)
 
 
-def test_a_reference_level_of_one_row_leaves_no_difference_to_it():
-    rng = np.random.default_rng(10)
-    rows = pd.DataFrame({"score": rng.normal(size=21), "task": ["a", *list("bc") * 10]})
-    with pytest.warns(SalstatsWarning, match=r"one row .*: \(Intercept\), taskb, taskc$"):
-        result = ss.regress(rows, "score ~ task", errors="hc3")
-    assert result[INFERENCE].isna().all(axis=None)
-
-
-def test_errors_that_cannot_be_estimated_are_told_once_with_the_first_groups():
-    rng = np.random.default_rng(11)
-    rows = pd.DataFrame({"score": rng.normal(size=70), "task": np.repeat(list("abcdefg"), 10)})
-    rows["one"] = (np.arange(70) % 10 == 0).astype(float)
-    with pytest.warns(
-        SalstatsWarning, match=r"in 7 models: .*task a: one; .*task e: one; and 2 more"
-    ) as caught:
-        ss.regress(rows, "score ~ one", by="task", errors="hc3")
-    assert len(caught) == 1
-
-
 def test_residuals_that_sum_to_zero_in_every_cluster_give_no_error_of_zero():
     # every cluster has the mean 2: CR1 of the mean is the sum of squares of 0, but for rounding
     rows = pd.DataFrame({"score": np.tile([1.1, 2.0, 2.9], 25), "case": np.repeat(np.arange(25), 3)})

@@ -38,12 +38,6 @@ def test_a_broom_table_keeps_its_other_columns_and_loses_row_names(tmp_path):
     pd.testing.assert_frame_equal(ss.tidy(table), table)
 
 
-def test_a_table_of_broom_can_be_adjusted(shared):
-    table = ss.tidy(shared / "oracles" / "r" / "expected" / "lm_tidy.csv")
-    adjusted = ss.adjust(table, procedure="holm", within="model")
-    assert adjusted.loc[adjusted["term"] == "(Intercept)", "p_adjusted"].isna().all()
-
-
 @pytest.mark.parametrize("errors", ["nonrobust", "HC3"])
 def test_statsmodels_ols_becomes_the_frame_regress_gives(synth1, errors):
     rows = rows_of(synth1, "all|POOLED")
@@ -179,13 +173,6 @@ def test_coefficients_beside_the_design_keep_their_tests(readings, fit, others):
     table = ss.tidy(fit).set_index("term")
     assert table.index[table["statistic"].isna()].tolist() == others
     np.testing.assert_allclose(table["p_value"].drop(others), fit.pvalues.drop(others), rtol=RTOL)
-
-
-def test_tables_of_broom_mixed_keep_their_effects_behind_the_estimates():
-    table = pd.DataFrame(
-        {"effect": ["fixed", "ran_pars"], "term": ["x", "sd__(Intercept)"], "estimate": [1, 2]}
-    )
-    assert list(ss.tidy(table)) == ["term", "estimate", "effect"]
 
 
 def test_what_cannot_be_tidied_is_refused(tmp_path):
