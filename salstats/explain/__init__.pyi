@@ -12,7 +12,7 @@ from .layers import vit_grid as vit_grid
 from .presets import list_presets as list_presets
 from .presets import preset_arguments as preset_arguments
 from .networks import Network as Network
-from .networks import load_checkpoint as load_checkpoint
+from .checkpoints import load_checkpoint as load_checkpoint
 from .ensembles import EnsembleMaps as EnsembleMaps
 from .ensembles import explain_ensemble as explain_ensemble
 from .map_runs import make_maps as make_maps

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from salstats.checks import SalstatsError, check_choice, check_generator
+from salstats.checks import check_choice, check_generator
 from salstats.explain.forward import BATCH_SIZE, predict
 from salstats.explain.inputs import check_images
 from salstats.explain.making import explain
 from salstats.explain.methods import check_method
-from salstats.explain.networks import Network, network_outputs
+from salstats.explain.networks import Network, check_output, network_outputs
 from salstats.explain.reductions import said_together
 from salstats.images.map_steps import resize
 from salstats.images.mixing import mix_classes
@@ -63,7 +63,7 @@ class EnsembleMaps:
         ValueRangeError
             As for `mix_classes`.
         """
-        options = {"rule": rule, "threshold": threshold, "no_finding": no_finding}
+        options: dict[str, Any] = {"rule": rule, "threshold": threshold, "no_finding": no_finding}
         images = zip(self.maps, self.probs, strict=True)
         return np.stack([mix_classes(maps, probs, **options) for maps, probs in images])
 
@@ -124,8 +124,7 @@ def explain_ensemble(
     Examples
     --------
     >>> import torch
-    >>> from salstats.explain.ensembles import explain_ensemble
-    >>> from salstats.explain.networks import Network
+    >>> from salstats.explain import Network, explain_ensemble
     >>> def network(name, weight):
     ...     conv, pool = torch.nn.Conv2d(1, 1, 1, bias=False), torch.nn.AdaptiveAvgPool2d(1)
     ...     conv.weight.data.fill_(weight)
@@ -150,7 +149,8 @@ def explain_ensemble(
     for (network, outputs), seed in zip(members, seeds.tolist(), strict=True):
         model = network.open()
         found = predict(model, stack, probability=network.probability, **shared)
-        check_task_outputs(network, outputs, found.shape[1])
+        for task, output in outputs.items():
+            check_output(output, task, network, found.shape[1])
         # an image's targets side by side, so that methods may share its passes
         targets = np.tile(list(outputs.values()), n)
         made = explain(
@@ -178,16 +178,6 @@ def explain_ensemble(
         probs=probs / [counts[task] for task in order],
         n_networks=tuple(counts[task] for task in order),
     )
-
-
-def check_task_outputs(network: Network, outputs: Mapping[str, int], n_outputs: int) -> None:
-    """Raise SalstatsError where a task has an output that the network does not have."""
-    for task, output in outputs.items():
-        if not 0 <= output < n_outputs:
-            raise SalstatsError(
-                f"network {str(network)!r}: task {task!r} is output {output}, and it has {n_outputs}, 0 to "
-                f"{n_outputs - 1}"
-            )
 
 
 def scaled(saliency: np.ndarray, scale: str) -> np.ndarray:

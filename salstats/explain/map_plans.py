@@ -3,9 +3,9 @@
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -38,8 +38,7 @@ ENSEMBLE = "ensemble"
 _OF_NETWORK = re.compile(r", network (\w+), resolution ")
 
 
-@dataclass(frozen=True, eq=False)
-class Making:
+class Making(NamedTuple):
     """A method of the run: its name in the column, what computes it, and its options."""
 
     name: str
@@ -47,12 +46,15 @@ class Making:
     options: Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class How:
-    """How the maps of a run are made, whatever the network and the method.
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What `make_maps` was asked for, checked by `checked_plan`.
 
     Attributes
     ----------
+    members : list of (Network, dict of str to int)
+        Networks with the outputs of the tasks that they answer for.
+    makings : tuple of Making
     ensemble : str, optional
         Name of the mean of all networks; None where each has maps of its own.
     scale, resolution, batch_size, mixed_precision
@@ -63,6 +65,8 @@ class How:
         Of random methods.
     """
 
+    members: list[tuple[Network, dict[str, int]]]
+    makings: tuple[Making, ...]
     ensemble: str | None
     scale: str
     resolution: str
@@ -71,60 +75,14 @@ class How:
     seeds: tuple[int, ...]
     seed: int
 
-    @classmethod
-    def checked(
-        cls,
-        *,
-        ensemble: bool | str,
-        scale: str,
-        resolution: str,
-        batch_size: int,
-        mixed_precision: bool,
-        seeds: Sequence[int] | None,
-        rng: int,
-    ) -> "How":
-        """The options of `make_maps` by those names, checked."""
-        if isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0:
-            raise ValueRangeError(
-                f"rng must be a whole number from 0 up, so that a second run draws the same, not {rng!r}"
-            )
-        if not isinstance(ensemble, bool | str):
-            raise SalstatsError(f"ensemble must be True, False or a name, not {ensemble!r}")
-        return cls(
-            ensemble=ENSEMBLE if ensemble is True else ensemble or None,
-            scale=check_choice(scale, SCALES, "scale"),
-            resolution=check_choice(resolution, RESOLUTIONS, "resolution"),
-            batch_size=check_count(batch_size, "batch_size"),
-            mixed_precision=mixed_precision,
-            seeds=_seeds(seeds),
-            seed=int(rng),
-        )
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What `make_maps` was asked for, checked.
-
-    Attributes
-    ----------
-    members : list of (Network, dict of str to int)
-        Networks with the outputs of the tasks that they answer for.
-    makings : tuple of Making
-    how : How
-    """
-
-    members: list[tuple[Network, dict[str, int]]]
-    makings: tuple[Making, ...]
-    how: How
-
     def draws(self, making: Making) -> tuple[int | None, ...]:
         """Seeds of a method's maps; None for the run's own, which is in no column."""
-        return self.how.seeds if making.row.random and self.how.seeds else (None,)
+        return self.seeds if making.row.random and self.seeds else (None,)
 
     def series(self, network: Network, making: Making, seed: int | None) -> Series:
         """Who made a map."""
-        if self.how.ensemble is not None:
-            return Series(making.name, self.how.ensemble, None if seed is None else str(seed))
+        if self.ensemble is not None:
+            return Series(making.name, self.ensemble, None if seed is None else str(seed))
         own = network.seed if seed is None else seed
         return Series(making.name, network.name, None if own is None else str(own))
 
@@ -133,12 +91,13 @@ class Plan:
         series = self.series(network, making, seed)
         return MapKey(case, task, series.method, series.model, series.seed)
 
-    def settings(self, digests: Mapping[int, str]) -> dict[Series | tuple[Series, str], str]:
-        """How the maps of each series are made, in words; `digests` are those of the members.
+    def settings(self, opened: Callable[[Network], nn.Module]) -> dict[Series | tuple[Series, str], str]:
+        """How the maps of each series are made, in words; `opened` loads a network.
 
         Beside them stand the outputs of each task, which may be other ones in another run.
         """
         found: dict[Series | tuple[Series, str], str] = {}
+        digests = [network.digest(opened(network)) for network, _ in self.members]
         together = self._together(digests)
         for place, (network, outputs) in enumerate(self.members):
             for making in self.makings:
@@ -148,12 +107,12 @@ class Plan:
                     "sign": making.row.sign,
                     **network.arguments(making.name, making.row, making.options),
                 }
-                shown = f"network {digests[place]}" if self.how.ensemble is None else together
-                text = f"{making.row.name} {said(options)}, {shown}, resolution {self.how.resolution}"
-                if self.how.mixed_precision:
+                shown = f"network {digests[place]}" if self.ensemble is None else together
+                text = f"{making.row.name} {said(options)}, {shown}, resolution {self.resolution}"
+                if self.mixed_precision:
                     text += ", mixed precision"
                 for seed in self.draws(making):
-                    drawn = self.how.seed if seed is None else seed
+                    drawn = self.seed if seed is None else seed
                     seeded = f", seed {drawn}" if making.row.random else ""
                     series = self.series(network, making, seed)
                     found[series] = text + seeded
@@ -162,14 +121,14 @@ class Plan:
                         found[series, task] = f"{before} {output}"
         return found
 
-    def _together(self, digests: Mapping[int, str]) -> str:
+    def _together(self, digests: list[str]) -> str:
         """What tells an ensemble from another: its members, and what each answers for."""
         tasks = [sorted(outputs) for _, outputs in self.members]
         # lists of their own make another ensemble of every task; one list for all tasks may get tasks later
         listed = tasks if any(t != tasks[0] for t in tasks) else []
-        text = repr((self.how.scale, [digests[place] for place in range(len(self.members))], listed))
+        text = repr((self.scale, digests, listed))
         digest = hashlib.sha256(text.encode()).hexdigest()[:16]
-        return f"mean of {len(self.members)} networks {digest}, scale {self.how.scale}"
+        return f"mean of {len(self.members)} networks {digest}, scale {self.scale}"
 
 
 def checked_plan(
@@ -177,47 +136,91 @@ def checked_plan(
     tasks: Any,
     methods: str | Sequence[str],
     options: Mapping[str, Mapping[str, Any]] | None,
-    how: How,
+    *,
+    ensemble: bool | str = False,
+    scale: str = "none",
+    resolution: str = "network",
+    batch_size: int = 1,
+    mixed_precision: bool = False,
+    seeds: Sequence[int] | None = None,
+    rng: int = 0,
 ) -> Plan:
     """What a run was asked for, checked before anything is loaded."""
     members = network_outputs(networks, tasks)
     names = [methods] if isinstance(methods, str) else list(dict.fromkeys(methods))
     if not names:
         raise SalstatsError("methods is empty; see list_methods()")
-    options = _mapping(options, "options")
-    for name, given in options.items():
-        if name not in names:
-            raise SalstatsError(f"options has an entry for {name!r}, which is not among methods")
-        if not isinstance(given, Mapping):
-            raise SalstatsError(f"options must map each method to its options by name, not {given!r}")
-    makings = tuple(_making(name, options.get(name, {})) for name in names)
-    for making in makings:
+    extra = [name for name in options or {} if name not in names]
+    if extra:
+        raise SalstatsError(f"options has an entry for {extra[0]!r}, which is not among methods")
+    makings = []
+    for name in names:
+        own = dict((options or {}).get(name, {}))
+        # what computes it may be said where the method has a name of the caller's own
+        making = Making(str(name), check_method(own.pop("method", name)), own)
+        makings.append(making)
         for network, _ in members:
-            asked = network.arguments(making.name, making.row, making.options)
+            asked = network.arguments(*making)
             check_options(making.row, {k: v for k, v in asked.items() if k not in _OF_EXPLAIN})
+    if not isinstance(rng, int | np.integer) or rng < 0:
+        raise ValueRangeError(
+            f"rng must be a whole number from 0 up, so that a second run draws the same, not {rng!r}"
+        )
+    given = np.asarray([0] if seeds is None else seeds)
+    if given.ndim != 1 or not given.size or given.dtype.kind not in "iu" or given.min() < 0:
+        raise ValueRangeError(f"seeds must be whole numbers from 0 up, not {seeds!r}")
+    together = ENSEMBLE if ensemble is True else ensemble or None
     trained = [network for network, _ in members if network.seed is not None]
-    if how.seeds and trained and how.ensemble is None and any(making.row.random for making in makings):
+    if seeds is not None and trained and together is None and any(making.row.random for making in makings):
         raise SalstatsError(
             f"network {str(trained[0])!r} has the seed of its training, and seeds= asks for several draws; "
             "the column seed holds one of the two: give each training a name of its own"
         )
-    return Plan(members, makings, how)
+    return Plan(
+        members=members,
+        makings=tuple(makings),
+        ensemble=together,
+        scale=check_choice(scale, SCALES, "scale"),
+        resolution=check_choice(resolution, RESOLUTIONS, "resolution"),
+        batch_size=check_count(batch_size, "batch_size"),
+        mixed_precision=mixed_precision,
+        seeds=() if seeds is None else tuple(dict.fromkeys(given.tolist())),
+        seed=int(rng),
+    )
 
 
-def _seeds(seeds: Any) -> tuple[int, ...]:
-    """Seeds, each once; none where there are none."""
-    if seeds is None:
-        return ()
-    given = np.asarray(seeds)
-    if given.ndim != 1 or not given.size or given.dtype.kind not in "iu" or given.min() < 0:
-        raise ValueRangeError(f"seeds must be whole numbers from 0 up, not {seeds!r}")
-    return tuple(dict.fromkeys(given.tolist()))
+def checked_labels(labels: Any, plan: Plan) -> dict[tuple[str, str], float]:
+    """Whether a finding is there, by case and task; names are text in the folder."""
+    if isinstance(labels, pd.DataFrame):
+        check_columns(labels, ("case", "task", "label"), "labels")
+        values = check_numeric(labels, "label", "labels").tolist()
+        pairs = [*zip(zip(labels["case"], labels["task"], strict=True), values, strict=True)]
+    else:
+        pairs = list(dict(labels or {}).items())
+    found: dict[tuple[str, str], float] = {}
+    for key, label in pairs:
+        if not isinstance(key, tuple) or len(key) != 2:
+            raise SalstatsError(f"labels: key {key!r} must be (case, task)")
+        case, task = map(str, key)
+        value = float(checked_label(label, f"labels: case {case!r}, task {task!r}") or "nan")
+        if str(found.setdefault((case, task), value)) != str(value):
+            raise SalstatsError(f"labels: case {case!r}, task {task!r} has two that differ")
+    labelled = {task for _, task in found}
+    tasks = {task for _, outputs in plan.members for task in outputs}
+    if labelled and labelled.isdisjoint(tasks):
+        raise SalstatsError(
+            f"labels has none of the tasks {quoted(sorted(tasks))} but {quoted(sorted(labelled))}"
+        )
+    return found
 
 
-def _making(name: str, options: Mapping[str, Any]) -> Making:
-    """A method of the run; its entry in the options may say what computes it under another name."""
-    own = dict(options)
-    return Making(str(name), check_method(own.pop("method", name)), own)
+def checked_patients(patients: Mapping[str, str] | None) -> dict[str, str]:
+    """Patient of each case that has one."""
+    named = {
+        str(case): checked_patient(patient, f"patients: case {str(case)!r}")
+        for case, patient in dict(patients or {}).items()
+    }
+    return {case: patient for case, patient in named.items() if patient}
 
 
 def case_seed(seed: int, member: int, case: str) -> int:
@@ -229,67 +232,6 @@ def case_seed(seed: int, member: int, case: str) -> int:
     digest = hashlib.sha256(f"{seed}\0{member}\0{case}".encode()).digest()
     # 63 bits: also torch's generators take them
     return int.from_bytes(digest[:8], "big") >> 1
-
-
-@dataclass(frozen=True)
-class Known:
-    """What is known of cases beside their images: patients, and whether a finding is there."""
-
-    labels: Mapping[tuple[str, str], float] = field(default_factory=dict)
-    patients: Mapping[str, str] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, labels: Any, patients: Any) -> "Known":
-        """Return it from a mapping or a frame of labels, and a mapping of patients."""
-        if isinstance(labels, pd.DataFrame):
-            check_columns(labels, ("case", "task", "label"), "labels")
-            values = check_numeric(labels, "label", "labels")
-            pairs = [*zip(zip(labels["case"], labels["task"], strict=True), values.tolist(), strict=True)]
-        else:
-            pairs = [*_mapping(labels, "labels").items()]
-        found: dict[tuple[str, str], float] = {}
-        for key, label in pairs:
-            if not isinstance(key, tuple) or len(key) != 2:
-                raise SalstatsError(f"labels: key {key!r} must be (case, task)")
-            # names are text in the folder
-            name = (str(key[0]), str(key[1]))
-            text = checked_label(label, f"labels: case {name[0]!r}, task {name[1]!r}")
-            value = float(text or "nan")
-            if str(found.setdefault(name, value)) != str(value):
-                raise SalstatsError(f"labels: case {name[0]!r}, task {name[1]!r} has two that differ")
-        given = {str(case): patient for case, patient in _mapping(patients, "patients").items()}
-        named = {
-            case: checked_patient(patient, f"patients: case {case!r}") for case, patient in given.items()
-        }
-        return cls(found, {case: patient for case, patient in named.items() if patient})
-
-    def check_tasks(self, tasks: Sequence[str]) -> None:
-        """Raise where labels are of other tasks altogether: names may be misspelt."""
-        labelled = {task for _, task in self.labels}
-        if labelled and labelled.isdisjoint(tasks):
-            raise SalstatsError(
-                f"labels has none of the tasks {quoted(tasks)} but {quoted(sorted(labelled))}"
-            )
-
-    def check_patients(self, cases: Sequence[str]) -> None:
-        """Raise where some cases have a patient and one of these has none: no reader takes such a folder."""
-        missing = [case for case in cases if case not in self.patients]
-        if self.patients and missing:
-            raise SalstatsError(f"patients has no entry for case {missing[0]!r}; all cases need one, or none")
-
-
-def _mapping(given: Any, name: str) -> Mapping[Any, Any]:
-    """A mapping, empty where there is none."""
-    if not isinstance(given, Mapping | None):
-        raise SalstatsError(f"{name} must be a mapping, not {type(given).__name__}")
-    return given or {}
-
-
-def digests_of(
-    members: Sequence[tuple[Network, Any]], opened: Callable[[Network], nn.Module]
-) -> dict[int, str]:
-    """What tells each network from another; `opened` loads one."""
-    return {place: network.digest(opened(network)) for place, (network, _) in enumerate(members)}
 
 
 def check_made_by(

@@ -3,25 +3,25 @@
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import torch
 from torch import nn
 
-from salstats.checks import check_count
-from salstats.explain.case_images import Image, ReadyImages, Shown, chunks
+from salstats.checks import SalstatsError, check_count
+from salstats.explain.case_images import Image, Shown, chunks, ready_image
 from salstats.explain.ensembles import added, scaled
 from salstats.explain.forward import BATCH_SIZE, evaluating
-from salstats.explain.map_plans import How, Known, Plan, checked_plan, digests_of
+from salstats.explain.map_plans import Plan, checked_labels, checked_patients, checked_plan
 from salstats.explain.networks import Network
 from salstats.explain.reductions import said_together
 from salstats.files.map_folder import MapFolder, MapKey
 from salstats.images.geometry import Geometry
 from salstats.images.masks import Rle
+from salstats.images.preparation import Preparation
 from salstats.jobs import counting
 
 #: Cases that are worked on before the next network is loaded.
@@ -143,8 +143,7 @@ def make_maps(
     --------
     >>> import pathlib, tempfile, torch
     >>> import numpy as np, salstats as ss
-    >>> from salstats.explain.map_runs import make_maps
-    >>> from salstats.explain.networks import Network
+    >>> from salstats.explain import Network, make_maps
     >>> conv = torch.nn.Conv2d(1, 2, 3, padding=1)
     >>> model = torch.nn.Sequential(conv, torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten())
     >>> images = {case: np.eye(8)[None] * value for case, value in (("a", 1.0), ("b", 2.0))}
@@ -158,31 +157,27 @@ def make_maps(
     0    a  Edema  gradcam  tiny    hit
     1    b  Edema  gradcam  tiny    hit
     """
-    how = How.checked(
-        ensemble=ensemble, scale=scale, resolution=resolution, batch_size=batch_size,
-        mixed_precision=mixed_precision, seeds=seeds, rng=rng,
+    plan = checked_plan(
+        networks, tasks, methods, options, ensemble=ensemble, scale=scale, resolution=resolution,
+        batch_size=batch_size, mixed_precision=mixed_precision, seeds=seeds, rng=rng,
     )  # fmt: skip
-    plan = checked_plan(networks, tasks, methods, options, how)
-    known = Known.of(labels, patients)
-    known.check_tasks([task for _, outputs in plan.members for task in outputs])
+    known = checked_labels(labels, plan), checked_patients(patients)
     at_once = check_count(cases_at_once, "cases_at_once")
     total = len(images) * len(plan.members) if isinstance(images, Sized) else None
-    with ExitStack() as stack:
-        opened = stack.enter_context(_Opened(device))
-        digests = digests_of(plan.members, opened.open)
-        maps = stack.enter_context(MapFolder(folder, settings=plan.settings(digests), overwrite=overwrite))
+    with _Opened(device) as opened, ExitStack() as stack:
+        settings = plan.settings(opened.open)
+        maps = stack.enter_context(MapFolder(folder, settings=settings, overwrite=overwrite))
         for which, masks in (("truth", truths), ("human", human)):
             if masks:
                 maps.write_masks(masks, which)
         advance = stack.enter_context(counting(total, "Making maps", progress=progress))
-        run = _Run(plan, opened, maps, known, advance)
+        run = _Run(plan, opened, maps, *known, advance)
         for chunk in chunks(images, at_once):
             run.make(chunk)
     return Path(folder)
 
 
-@dataclass(frozen=True)
-class _Made:
+class _Made(NamedTuple):
     """A map on the frame of its image, with the probability that belongs to it."""
 
     key: MapKey
@@ -191,99 +186,90 @@ class _Made:
     shape: tuple[int, int]
 
 
-class _Opened:
+class _Opened(ExitStack):
     """The network that is in memory: on its device, in evaluation mode, until another one is wanted."""
 
     def __init__(self, device: str | torch.device | None) -> None:
+        super().__init__()
         self._device = device
-        self._stack = ExitStack()
         self._network: Network | None = None
         self._module: nn.Module | None = None
 
     def open(self, network: Network) -> nn.Module:
         """A network, loaded; the one before it is dropped first."""
         if self._module is None or self._network is not network:
+            self._network = self._module = None
             self.close()
             module = network.open()
-            self._stack.enter_context(evaluating(module, self._device))
+            self.enter_context(evaluating(module, self._device))
             self._network, self._module = network, module
         return self._module
 
-    def close(self) -> None:
-        """Give the network back as it was."""
-        self._network = self._module = None
-        self._stack.close()
 
-    def __enter__(self) -> "_Opened":
-        """Return itself."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Give the network back."""
-        self.close()
-
-
-@dataclass(frozen=True)
-class _Run:
+class _Run(NamedTuple):
     """A run over the cases."""
 
     plan: Plan
     opened: _Opened
     maps: MapFolder
-    known: Known
+    labels: Mapping[tuple[str, str], float]
+    patients: Mapping[str, str]
     advance: Callable[[int], None]
 
-    def make(self, cases: list[tuple[str, Image]]) -> None:
+    def make(self, cases: dict[str, Image]) -> None:
         """Make what is missing of some cases."""
-        names = [name for name, _ in cases]
-        self.known.check_patients(names)
-        ready = ReadyImages(cases, keep=len(self.plan.members) > 1)
-        if self.plan.how.ensemble is None:
-            for network, outputs in self.plan.members:
-                for batch in self._batches(names, ready, network, outputs, member=0):
-                    self._write(batch)
-            return
+        missing = [case for case in cases if case not in self.patients]
+        if self.patients and missing:
+            raise SalstatsError(f"patients has no entry for case {missing[0]!r}; all cases need one, or none")
+        images = _Images(cases, keep=len(self.plan.members) > 1)
         sums: dict[MapKey, _Made] = {}
         counts: dict[MapKey, int] = {}
-        for member, (network, outputs) in enumerate(self.plan.members):
-            for batch in self._batches(names, ready, network, outputs, member=member):
+        for place, (network, outputs) in enumerate(self.plan.members):
+            if self.plan.ensemble is None:
+                for batch in self._batches(images, network, outputs, member=0):
+                    self._write(batch)
+                continue
+            for batch in self._batches(images, network, outputs, member=place):
                 for made in batch:
                     sums[made.key] = _sum(sums.get(made.key), made)
                     counts[made.key] = counts.get(made.key, 0) + 1
-        means = (
-            _Made(key, one.saliency / counts[key], one.prob / counts[key], one.shape)
-            for key, one in sums.items()
-        )
-        self._write(means)
+        if sums:
+            self._write(
+                one._replace(saliency=one.saliency / counts[key], prob=one.prob / counts[key])
+                for key, one in sums.items()
+            )
 
     def _batches(
-        self, names: list[str], ready: ReadyImages, network: Network, outputs: dict[str, int], member: int
+        self, images: "_Images", network: Network, outputs: dict[str, int], member: int
     ) -> Iterator[list[_Made]]:
         """Yield what a network gives for the maps that are missing, a batch and method at a time."""
         # the same cases go together in every run, so that the last digits of a map are the same, too
-        step = max(1, self.plan.how.batch_size // len(outputs))
+        step, names = max(1, self.plan.batch_size // len(outputs)), list(images.cases)
         for first in range(0, len(names), step):
             group = names[first : first + step]
-            missing = {
-                (making, seed): [
-                    (case, task)
-                    for case in group
-                    for task in outputs
-                    if self.plan.key(case, task, network, making, seed) not in self.maps
-                ]
+            missing = [
+                (
+                    making,
+                    seed,
+                    [
+                        (case, task)
+                        for case in group
+                        for task in outputs
+                        if self.plan.key(case, task, network, making, seed) not in self.maps
+                    ],
+                )
                 for making in self.plan.makings
                 for seed in self.plan.draws(making)
-            }
-            cases = dict.fromkeys(case for pairs in missing.values() for case, _ in pairs)
-            for alike in _of_one_shape(sorted(cases, key=group.index), ready, network):
-                images = {case: image for case, (image, _) in alike.items()}
+            ]
+            wanted = {case for _, _, pairs in missing for case, _ in pairs}
+            for alike in images.of_one_shape([case for case in group if case in wanted], network.preparation):
                 model = self.opened.open(network)
-                shown = Shown(self.plan, network, model, outputs, member, images)
+                ready = {case: image for case, (image, _) in alike.items()}
+                shown = Shown(self.plan, network, model, outputs, member, ready)
                 probs = shown.probs()
-                for (making, seed), pairs in missing.items():
-                    here = [(case, task) for case, task in pairs if case in alike]
+                for making, seed, pairs in missing:
+                    here = [pair for pair in pairs if pair[0] in alike]
                     if here:
-                        maps = zip(here, shown.maps(making, seed, here), strict=True)
                         yield [
                             self._on_frame(
                                 self.plan.key(*pair, network, making, seed),
@@ -291,49 +277,57 @@ class _Run:
                                 probs[pair],
                                 alike[pair[0]][1],
                             )
-                            for pair, saliency in maps
+                            for pair, saliency in zip(here, shown.maps(making, seed, here), strict=True)
                         ]
             self.advance(len(group))
 
-    def _write(self, batch: Iterable[_Made]) -> None:
-        """Write maps that were made together; a run that is killed leaves the rows of all, or of none."""
-        with self.maps.together():
-            for made in batch:
-                case, task = made.key[:2]
-                self.maps.add(
-                    made.key,
-                    made.saliency,
-                    shape=made.shape,
-                    prob=made.prob,
-                    label=self.known.labels.get((case, task), float("nan")),
-                    patient=self.known.patients.get(case),
-                )
-
     def _on_frame(self, key: MapKey, saliency: np.ndarray, prob: float, geometry: Geometry) -> _Made:
         """A map of the network's input as one of the whole image."""
-        if self.plan.how.ensemble is not None:
-            saliency = scaled(saliency, self.plan.how.scale)
-        if self.plan.how.resolution == "image":
+        if self.plan.ensemble is not None:
+            saliency = scaled(saliency, self.plan.scale)
+        if self.plan.resolution == "image":
             saliency = geometry.to_image(saliency)
         elif not geometry.fills:
             saliency = geometry.to_image(saliency, shape=geometry.frame_shape)
         return _Made(key, saliency, prob, geometry.image_shape)
 
+    def _write(self, batch: Iterable[_Made]) -> None:
+        """Write maps that were made together; a run that is killed leaves the rows of all, or of none."""
+        with self.maps.together():
+            for key, saliency, prob, shape in batch:
+                self.maps.add(
+                    key,
+                    saliency,
+                    shape=shape,
+                    prob=prob,
+                    label=self.labels.get((key.case, key.task), float("nan")),
+                    patient=self.patients.get(key.case),
+                )
 
-def _of_one_shape(
-    cases: Sequence[str], ready: ReadyImages, network: Network
-) -> list[dict[str, tuple[np.ndarray, Geometry]]]:
-    """Images of cases as a network takes them, those of one shape together."""
-    found: dict[tuple[int, ...], dict[str, tuple[np.ndarray, Geometry]]] = {}
-    for case in cases:
-        image, geometry = ready.get(case, network.preparation)
-        found.setdefault(image.shape, {})[case] = (image, geometry)
-    return list(found.values())
+
+class _Images:
+    """Images of some cases as networks take them, kept where several networks want them."""
+
+    def __init__(self, cases: dict[str, Image], *, keep: bool) -> None:
+        self.cases, self._keep = cases, keep
+        self._ready: dict[tuple[str, Preparation | None], tuple[np.ndarray, Geometry]] = {}
+
+    def of_one_shape(
+        self, cases: Sequence[str], preparation: Preparation | None
+    ) -> list[dict[str, tuple[np.ndarray, Geometry]]]:
+        """Images of cases and where their pixels lie, those of one shape together."""
+        found: dict[tuple[int, ...], dict[str, tuple[np.ndarray, Geometry]]] = {}
+        for case in cases:
+            ready = self._ready.get((case, preparation)) or ready_image(case, self.cases[case], preparation)
+            if self._keep:
+                self._ready[case, preparation] = ready
+            found.setdefault(ready[0].shape, {})[case] = ready
+        return list(found.values())
 
 
 def _sum(total: _Made | None, made: _Made) -> _Made:
     """Sum of maps and probabilities, in float64."""
     own = made.saliency.astype(np.float64)
     if total is None:
-        return _Made(made.key, own, made.prob, made.shape)
-    return _Made(made.key, added(total.saliency, own), total.prob + made.prob, total.shape)
+        return made._replace(saliency=own)
+    return made._replace(saliency=added(total.saliency, own), prob=total.prob + made.prob)

@@ -10,7 +10,7 @@ import numpy as np
 from torch import nn
 
 from salstats.checks import InputFileError, SalstatsError, ShapeError, ValueRangeError, quoted, warn
-from salstats.explain.case_images import ReadyImages
+from salstats.explain.case_images import ready_image
 from salstats.explain.map_plans import check_made_by
 from salstats.explain.networks import Network, network_outputs
 from salstats.files.map_table import TABLE
@@ -199,9 +199,7 @@ class FolderCase:
 
     def parts(self) -> Iterator[CaseMaps]:
         """Yield its tasks, those together that have maps of the same series."""
-        ready, geometry = ReadyImages([(self.case, self.image)], keep=False).get(
-            self.case, self.network.preparation
-        )
+        ready, geometry = ready_image(self.case, self.image, self.network.preparation)
         of_task: dict[str, dict[Series, np.ndarray]] = {}
         for row in self.rows:
             if row.shape not in (None, geometry.image_shape):

@@ -1,28 +1,20 @@
 """Networks to be explained: how each is loaded, what it takes, and what its outputs are."""
 
 import hashlib
-import os
-import pickle
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, is_dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
 
-from salstats.checks import InputFileError, SalstatsError, check_choice, check_plain, quoted
+from salstats.checks import SalstatsError, check_choice, quoted
 from salstats.explain.forward import PROBABILITIES, PROBABILITY
 from salstats.explain.methods import ATTENTION, Method
 from salstats.explain.request import Reshape
 from salstats.images.preparation import Preparation
 
-#: Under which a file of a training run keeps the weights, where they are not all it holds.
-_WEIGHTS = ("state_dict", "model_state_dict", "model")
-#: What nn.DataParallel puts before every name.
-_PARALLEL = "module."
 #: Options of `explain` that a run decides.
 _OF_THE_RUN = ("resolution", "batch_size", "device", "mixed_precision", "rng", "seeds", "progress")
 
@@ -58,7 +50,7 @@ class Network:
     Examples
     --------
     >>> import torch
-    >>> from salstats.explain.networks import Network
+    >>> from salstats.explain import Network
     >>> def load():
     ...     return torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(4, 2))
     >>> network = Network("linear", load, tasks={"Edema": 0, "Effusion": 1})
@@ -78,30 +70,27 @@ class Network:
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.name:
-            raise SalstatsError(f"a network needs a name, the value of the column model, not {self.name!r}")
+        several = self.layer if isinstance(self.layer, list | tuple) else [self.layer or ""]
+        for right, what in (
+            (
+                isinstance(self.name, str) and self.name,
+                "a network needs a name, the value of the column model",
+            ),
+            (callable(self.load), "load must be a torch.nn.Module, or a callable that returns one"),
+            (isinstance(self.tasks, Mapping | None), "tasks must map each task to the index of its output"),
+            (
+                isinstance(self.preparation, Preparation | None),
+                "preparation must be a Preparation; what else an image needs is done where it is read",
+            ),
+            (
+                all(isinstance(layer, str) for layer in several),
+                "layer must be a name of named_modules(), or several; a module is another one each time the "
+                "network is loaded",
+            ),
+        ):
+            if not right:
+                raise SalstatsError(f"network {self.name!r}: {what}")
         check_choice(self.probability, PROBABILITIES, "probability")
-        if self.tasks is not None and not isinstance(self.tasks, Mapping):
-            raise SalstatsError(
-                f"network {self.name!r}: tasks must map each task to the index of its output, not be "
-                f"{type(self.tasks).__name__}"
-            )
-        if not callable(self.load):
-            raise SalstatsError(
-                f"network {self.name!r}: load must be a torch.nn.Module, or a callable that returns one, not "
-                f"{type(self.load).__name__}"
-            )
-        if self.preparation is not None and not isinstance(self.preparation, Preparation):
-            raise SalstatsError(
-                f"network {self.name!r}: preparation must be a Preparation, not "
-                f"{type(self.preparation).__name__}; what else an image needs is done where it is read"
-            )
-        several = list(self.layer) if isinstance(self.layer, list | tuple) else [self.layer]
-        if self.layer is not None and not all(isinstance(layer, str) for layer in several):
-            raise SalstatsError(
-                f"network {self.name!r}: layer must be a name of named_modules(), or several; a module is "
-                "another one each time the network is loaded"
-            )
 
     def __str__(self) -> str:
         """Its name, with the seed of its training where it has one."""
@@ -160,134 +149,8 @@ class Network:
         return total.hexdigest()[:16]
 
 
-def load_checkpoint(
-    build: Callable[[], nn.Module],
-    path: str | os.PathLike[str],
-    *,
-    prefix: str | None = None,
-) -> nn.Module:
-    """A new network with the weights of a file.
-
-    Parameters
-    ----------
-    build : callable
-        Takes nothing and returns the network, with any weights.
-    path : path
-        What `torch.save` wrote: the weights, or a mapping that keeps them as `state_dict`,
-        `model_state_dict` or `model`. Nothing in it is run.
-    prefix : str, optional
-        What stands before every name in the file and not in the network, such as "model." of a wrapper.
-        "module.", which nn.DataParallel writes, is taken off without it.
-
-    Returns
-    -------
-    torch.nn.Module
-        On the CPU.
-
-    Raises
-    ------
-    InputFileError
-        The file is missing, damaged, holds more than weights, or weights of another network; names and
-        shapes that do not fit are said.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile, torch
-    >>> from functools import partial
-    >>> from salstats.explain.networks import Network, load_checkpoint
-    >>> build = partial(torch.nn.Linear, 4, 2)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder) / "best.pt"
-    ...     torch.save({"epoch": 3, "state_dict": build().state_dict()}, file)
-    ...     network = Network("linear", partial(load_checkpoint, build, file))
-    ...     network.open()
-    Linear(in_features=4, out_features=2, bias=True)
-    """
-    file = Path(path)
-    try:
-        check_plain(file)
-        # torch warns of what is refused here anyway
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            held = torch.load(file, map_location="cpu", weights_only=True)
-    except InputFileError:
-        raise
-    except FileNotFoundError as error:
-        raise InputFileError(f"{file}: no such file") from error
-    except pickle.UnpicklingError as error:
-        raise InputFileError(
-            f"{file}: holds more than weights, or is no file of torch.save, and is not run; save "
-            "model.state_dict()"
-        ) from error
-    # damaged archives raise RuntimeError, EOFError and others
-    except Exception as error:
-        said = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
-        raise InputFileError(f"{file}: the checkpoint cannot be read ({said})") from error
-    weights = _weights(held, file)
-    start = prefix
-    if start is None:
-        start = _PARALLEL if weights and all(name.startswith(_PARALLEL) for name in weights) else ""
-    lacking = [name for name in weights if not name.startswith(start)]
-    if lacking:
-        raise InputFileError(f"{file}: {lacking[0]!r} does not begin with prefix={start!r}")
-    weights = {name[len(start) :]: value for name, value in weights.items()}
-    module = build()
-    if not isinstance(module, nn.Module):
-        raise SalstatsError(f"build() must return a torch.nn.Module, not {type(module).__name__}")
-    _check_fit(module.state_dict(), weights, file)
-    module.load_state_dict(weights)
-    return module
-
-
-def _weights(held: Any, file: Path) -> dict[str, torch.Tensor]:
-    """Mapping of names to weights in what a file holds."""
-    found = held
-    for key in _WEIGHTS:
-        if isinstance(held, Mapping) and isinstance(held.get(key), Mapping):
-            found = held[key]
-            break
-    if not isinstance(found, Mapping) or not any(isinstance(v, torch.Tensor) for v in found.values()):
-        there = f"a mapping of {quoted(found)}" if isinstance(found, Mapping) else type(found).__name__
-        raise InputFileError(
-            f"{file}: holds no weights but {there}; they are looked for under {quoted(_WEIGHTS)}"
-        )
-    odd = [name for name in found if not isinstance(name, str)]
-    if odd:
-        raise InputFileError(f"{file}: {odd[0]!r} is no name of a weight")
-    return dict(found)
-
-
-def _is_plain(value: Any, wanted: torch.Tensor) -> bool:
-    """Whether a weight is a tensor that a network can take over as it is."""
-    if not isinstance(value, torch.Tensor) or value.is_meta:
-        return False
-    return value.layout == wanted.layout and value.is_complex() <= wanted.is_complex()
-
-
-def _check_fit(wanted: Mapping[str, Any], given: Mapping[str, Any], file: Path) -> None:
-    """Raise InputFileError where the weights of a file are not those of the network."""
-    missing, more = ([n for n in one if n not in other] for one, other in ((wanted, given), (given, wanted)))
-    if missing or more:
-        parts = [f"lacks {quoted(missing)}"] if missing else []
-        parts += [f"has {quoted(more)} too"] if more else []
-        hint = "; prefix= takes off what stands before its names" if missing and more else ""
-        raise InputFileError(f"{file}: weights of another network: it {' and '.join(parts)}{hint}")
-    for name, value in given.items():
-        if isinstance(wanted[name], torch.Tensor) and not _is_plain(value, wanted[name]):
-            kind = f"a tensor, {value.dtype}, {value.layout}" if isinstance(value, torch.Tensor) else "none"
-            raise InputFileError(
-                f"{file}: {name!r} is {kind}; a weight is a tensor of the network's kind, with its numbers"
-            )
-        shapes = [tuple(getattr(held, "shape", ())) for held in (value, wanted[name])]
-        if shapes[0] != shapes[1]:
-            raise InputFileError(
-                f"{file}: weights of another network: {name!r} has shape {shapes[0]}, the network's "
-                f"{shapes[1]}"
-            )
-
-
 def network_outputs(
-    networks: Sequence[Network] | Mapping[str, Sequence[Network]],
+    networks: Network | Sequence[Network] | Mapping[str, Sequence[Network]],
     tasks: Iterable[str] | Mapping[str, int] | None,
 ) -> list[tuple[Network, dict[str, int]]]:
     """Each network once, with the output of each task that it answers for.
@@ -297,53 +160,48 @@ def network_outputs(
     mapping.
     """
     lists = networks if isinstance(networks, Mapping) else None
-    listed = [n for group in lists.values() for n in group] if lists is not None else list(_flat(networks))
+    listed: list[Any] = [networks] if isinstance(networks, Network) else list(networks)
+    if lists is not None:
+        listed = [network for group in lists.values() for network in group]
     distinct = list({id(network): network for network in listed}.values())
-    wrong = [type(n).__name__ for n in distinct if not isinstance(n, Network)]
-    if not distinct or wrong:
-        raise SalstatsError(
-            f"networks must be of salstats.explain.Network, not {wrong[0] if wrong else 'empty'}"
-        )
+    if not distinct or not all(isinstance(n, Network) for n in distinct):
+        there = type(distinct[0]).__name__ if distinct else "none"
+        raise SalstatsError(f"networks must be of salstats.explain.Network; there is {there}")
     names = [str(network) for network in distinct]
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise SalstatsError(
-            f"two networks are called {twice[0]!r}; give trainings of one network their seed="
-        )
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise SalstatsError(f"two networks are called {twice!r}; give trainings of one network their seed=")
     known = [*(lists or ()), *(task for network in distinct for task in network.tasks or ())]
     wanted = list(dict.fromkeys(known if tasks is None else [tasks] if isinstance(tasks, str) else tasks))
     if not wanted:
         raise SalstatsError("tasks is empty: name the tasks with the index of their output, {'Edema': 3}")
-    defaults = tasks if isinstance(tasks, Mapping) else {}
     found = []
     for network in distinct:
         own = wanted if lists is None else [t for t in wanted if any(n is network for n in lists.get(t, ()))]
-        outputs = defaults if network.tasks is None else network.tasks
+        outputs = network.tasks
+        if outputs is None:
+            outputs = tasks if isinstance(tasks, Mapping) else {}
         unknown = [t for t in own if t not in outputs]
         if unknown:
             there = quoted(outputs) if outputs else "none; give tasks={name: index}"
             raise SalstatsError(
                 f"network {str(network)!r} does not know task {unknown[0]!r} (tasks: {there})"
             )
-        found.append((network, {t: _output(outputs[t], t, network) for t in own}))
+        found.append((network, {t: check_output(outputs[t], t, network) for t in own}))
     unserved = [t for t in wanted if not any(t in outputs for _, outputs in found)]
     if unserved:
         raise SalstatsError(f"no network is listed for task {unserved[0]!r}")
     return [(network, outputs) for network, outputs in found if outputs]
 
 
-def _output(value: Any, task: str, network: Network) -> int:
-    """Index of a task's output."""
+def check_output(value: Any, task: str, network: Network, n_outputs: int | None = None) -> int:
+    """Index of a task's output, one that the network has where their number is known."""
+    where = f"network {str(network)!r}: task {task!r} is output {value!r}"
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise SalstatsError(
-            f"network {str(network)!r}: task {task!r} is output {value!r}, which is no whole number"
-        )
+        raise SalstatsError(f"{where}, which is no whole number")
+    if n_outputs is not None and not 0 <= value < n_outputs:
+        raise SalstatsError(f"{where}, and it has {n_outputs}, 0 to {n_outputs - 1}")
     return int(value)
-
-
-def _flat(networks: Any) -> Iterable[Any]:
-    """Networks, also where one came alone."""
-    return [networks] if isinstance(networks, Network) else networks
 
 
 def said(value: Any) -> str:

