@@ -1,38 +1,42 @@
 """Write a folder of saliency maps: one table of what they are, one file each, so that a run can go on."""
 
 import os
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
 
-from salstats.checks import InputFileError, SalstatsError, ShapeError, check_choice, warn
+from salstats.checks import InputFileError, SalstatsError, ShapeError, check_choice
 from salstats.files.folder_lock import FolderLock
-from salstats.files.map_json import Codes, read_masks, read_settings, with_masks, write_json
 from salstats.files.map_table import (
+    COLUMNS,
+    MADE,
     MAPS,
     TABLE,
+    Codes,
     MapKey,
-    MapTable,
+    Row,
     checked_key,
     checked_label,
     checked_map,
+    checked_name,
     checked_patient,
     checked_prob,
     file_inside,
     is_complete,
-    is_made_here,
-    number_text,
     path_of,
-    place_of,
+    read_masks,
+    read_rows,
+    read_settings,
     shape_of,
+    text_of,
+    write_json,
+    writing,
 )
 from salstats.files.outputs import check_parent, remove_abandoned, replacing
-from salstats.images.masks import Rle
+from salstats.images.masks import Rle, encode
 from salstats.images.run_lengths import check_shape
 
 __all__ = ["MapFolder", "MapKey"]
@@ -42,17 +46,14 @@ MASKS = ("truth", "human")
 SETTINGS = "settings.json"
 #: What may lie in a folder that has no table yet.
 _OURS = (*MASKS, *(f"{name}.json" for name in MASKS))
-#: Seconds that a row waits for others at most.
-_LONGEST_WAIT = 1.0
 
 
 class MapFolder:
     """Write saliency maps into a folder, so that a run that was stopped goes on where it was.
 
     Use it in a `with` block. Each map is a file of its own that appears only once it is complete, and its row
-    follows at once, or with those of the maps that are made `together()` with it, within a second. The next
-    run removes what a killed one left half done. A complete map without a row is never removed: a warning
-    says that it is there, and a map that is added under its name takes its place.
+    follows at once, or with those of the maps that are made `together()` with it. The next run removes what a
+    killed one left half done; a map that has no row stays until it is made again.
 
     Parameters
     ----------
@@ -76,11 +77,6 @@ class MapFolder:
     InputFileError
         The folder is a file, holds other files, may not be written in, or has another writer; its table is
         damaged; it holds maps of a series that were made with other settings.
-
-    Warns
-    -----
-    SalstatsWarning
-        The folder holds maps that have no row.
 
     See Also
     --------
@@ -141,9 +137,13 @@ class MapFolder:
     def _open(self) -> None:
         """Read what is there, drop what is to be made anew, and remove what a killed run left."""
         table = self.folder / TABLE
+        self._columns: list[str] = []
+        self._rows: dict[MapKey, Row] = {}
+        if table.exists():
+            self._columns, self._rows = read_rows(table, resume=True)
+        self._added: list[Row] = []
+        self._is_together, self._changed, self._is_whole = False, False, False
         self._masks: dict[str, Codes] = {}
-        self._table = MapTable(table)
-        self._rows = self._table.rows
         #: maps that need no second look: made in this run, or looked at already
         self._complete: set[MapKey] = set()
         self._shapes: dict[str, tuple[int, int]] = {}
@@ -151,29 +151,27 @@ class MapFolder:
             shape = shape_of(row)
             if shape is not None:
                 self._shapes.setdefault(key.case, shape)
+        for place in (self.folder, *_places(self.folder / MAPS)):
+            remove_abandoned(place)
         known = read_settings(self.folder / SETTINGS)
-        without = self._without_a_row()
-        dropped = self._dropped(known, {file.parent.name for file in without})
-        files = [file_inside(self.folder, self._table.drop(k)["path"], f"{table}, {k}") for k in dropped]
+        dropped = self._dropped(known)
+        files = [self._file(key) for key in dropped]
+        for key in dropped:
+            del self._rows[key]
         # the table first: a row must never be there without its map
-        self._table.write()
+        self._write_table()
         for file in files:
-            if is_made_here(file.name):
+            if MADE.fullmatch(file.name):
                 file.unlink(missing_ok=True)
         if self._settings is not None and {**known, **self._settings} != known:
             write_json(self.folder / SETTINGS, {**known, **self._settings})
-        self._is_together, self._due = False, 0.0
-        if without:
-            warn(
-                f"{table} has no row for maps in the folder: {len(without)}, such as {without[0].name}; they "
-                "are left alone, and a map that is made anew takes the place of the one of its name"
-            )
 
-    def _dropped(self, known: Mapping[str, str], places: set[str]) -> list[MapKey]:
-        """The maps that are to be made anew; an error where that was not allowed.
+    def _file(self, key: MapKey) -> Path:
+        """The file of a map that has a row."""
+        return file_inside(self.folder, self._rows[key]["path"], f"{self.folder / TABLE}, {key}")
 
-        `places` are the names of folders that hold maps without a row: they are of a series, too.
-        """
+    def _dropped(self, known: Mapping[str, str]) -> list[MapKey]:
+        """The maps that are to be made anew; an error where that was not allowed."""
         if self._settings is None:
             return list(self._rows) if self._overwrite else []
         found = [key for key in self._rows if str(key.series) in self._settings]
@@ -182,10 +180,8 @@ class MapFolder:
         there = {settings_key(about) for key in found for about in (key.series, (key.series, key.task))}
         for about, wanted in self._settings.items():
             series, _, task = about.partition("\t")
-            if about not in there and place_of(series) not in places:
-                continue
             # of a task that an older folder does not tell of, the series alone is compared
-            if known.get(about, wanted if task else None) != wanted:
+            if about in there and known.get(about, wanted if task else None) != wanted:
                 was = (
                     f"were made with {known[about]!r}" if about in known else "do not say how they were made"
                 )
@@ -196,31 +192,12 @@ class MapFolder:
                 )
         return []
 
-    def _without_a_row(self) -> list[Path]:
-        """Maps made here that have no row; temporary files of killed runs are removed."""
-        table = self.folder / TABLE
-        paths = (file_inside(self.folder, row["path"], f"{table}, {key}") for key, row in self._rows.items())
-        there = {os.path.realpath(path) for path in paths}
-        found = []
-        remove_abandoned(self.folder)
-        for place in _places(self.folder / MAPS):
-            remove_abandoned(place)
-            for entry in os.scandir(place):
-                lost = is_made_here(entry.name) and not entry.is_dir(follow_symlinks=False)
-                if lost and os.path.realpath(entry.path) not in there:
-                    found.append(Path(entry.path))
-        return sorted(found)
-
     def __contains__(self, key: object) -> bool:
         """Whether a map is there, and complete."""
         wanted = checked_key(key)  # type: ignore[arg-type]
         if wanted in self._complete:
             return True
-        row = self._rows.get(wanted)
-        if row is None:
-            return False
-        file = file_inside(self.folder, row["path"], f"{self.folder / TABLE}, {wanted}")
-        if not is_complete(file):
+        if wanted not in self._rows or not is_complete(self._file(wanted)):
             return False
         self._complete.add(wanted)
         return True
@@ -285,7 +262,7 @@ class MapFolder:
             "case": name.case,
             "task": name.task,
             "method": name.method,
-            "prob": number_text(checked_prob(prob, str(name))),
+            "prob": checked_prob(prob, str(name)),
             "label": checked_label(label, str(name)),
             "path": path_of(name),
             "height": str(height),
@@ -297,27 +274,51 @@ class MapFolder:
         self._check_size(name.case, (height, width), str(name))
         # `maps` may be a link that leads elsewhere
         file = file_inside(self.folder, row["path"], str(name))
-        try:
+        with writing(file):
             file.parent.mkdir(parents=True, exist_ok=True)
             with replacing(file) as temporary, temporary.open("wb") as stream:
                 np.save(stream, array, allow_pickle=False)
-        except OSError as error:
-            raise InputFileError(f"cannot write {file}: {error.strerror or error}") from error
-        self._table.put(name, row)
+        if name in self._rows:
+            # of a damaged map: the row is written when the folder is closed
+            self._changed |= self._rows[name] != row
+        else:
+            self._added.append(row)
+        self._rows[name] = row
         self._complete.add(name)
-        if not self._is_together or time.monotonic() >= self._due:
-            self._table.write(all_of_it=False)
-            self._due = time.monotonic() + _LONGEST_WAIT
+        if not self._is_together:
+            self._write_added()
 
     @contextmanager
     def together(self) -> Iterator[None]:
         """Let the rows of maps that are made together be written together, at the end of the block."""
-        self._is_together, self._due = True, time.monotonic() + _LONGEST_WAIT
+        self._is_together = True
         try:
             yield
         finally:
             self._is_together = False
-            self._table.write(all_of_it=False)
+            self._write_added()
+
+    def _write_added(self) -> None:
+        """Write rows that are new behind the others; all anew where they have another column."""
+        added, self._added = self._added, []
+        needs = any(row.get(column) and column not in self._columns for row in added for column in COLUMNS)
+        if needs or not self._is_whole:
+            self._write_table()
+        elif added:
+            self._is_whole = False  # until the last row has its end: a disk may be full
+            with writing(self.folder / TABLE), (self.folder / TABLE).open("ab") as stream:
+                stream.write(text_of(self._columns, added))
+            self._is_whole = True
+
+    def _write_table(self) -> None:
+        """Write the whole table, in the columns that are there and those that are needed."""
+        rows = self._rows.values()
+        wanted = [c for c in COLUMNS if c != "patient" or any(row.get(c) for row in rows)]
+        self._columns += [c for c in wanted if c not in self._columns]
+        header = dict(zip(self._columns, self._columns, strict=True))
+        with writing(self.folder / TABLE), replacing(self.folder / TABLE) as temporary:
+            temporary.write_bytes(text_of(self._columns, [header, *rows]))
+        self._changed, self._is_whole = False, True
 
     def _check_size(self, case: str, shape: tuple[int, int], where: str) -> None:
         """Raise where other maps or masks of a case say that its image has another size."""
@@ -353,8 +354,23 @@ class MapFolder:
             raise InputFileError(
                 f"{self.folder / which}: a folder of masks; {file.name} beside it would be twice"
             )
+        if not isinstance(masks, Mapping):
+            raise SalstatsError(f"masks must map (case, task) to a mask, not {type(masks).__name__}")
         held = self._masks[which] if which in self._masks else read_masks(file)
-        found = with_masks(held, masks, file, overwrite=self._overwrite, check_size=self._check_size)
+        found = {case: dict(by_task) for case, by_task in held.items()}
+        for pair, mask in masks.items():
+            if not isinstance(pair, tuple) or len(pair) != 2:
+                raise SalstatsError(f"masks must map (case, task) to a mask; {pair!r} is no such pair")
+            case, task = checked_name(pair[0], "case"), checked_name(pair[1], "task")
+            rle = mask if isinstance(mask, Rle) else encode(mask)
+            self._check_size(case, rle.shape, f"{which}, case {case!r}, task {task!r}")
+            code = rle.to_coco()
+            if found.setdefault(case, {}).setdefault(task, code) != code and not self._overwrite:
+                raise InputFileError(
+                    f"{file}: another mask of case {case!r}, task {task!r} is there; overwrite=True "
+                    "replaces it"
+                )
+            found[case][task] = code
         if found != held or not file.exists():
             write_json(file, found)
         self._masks[which] = found
@@ -364,7 +380,8 @@ class MapFolder:
         if not self._is_open:
             return
         try:
-            self._table.write()
+            if self._changed or not self._is_whole:
+                self._write_table()
         finally:
             self._is_open = False
             self._lock.release()
@@ -373,9 +390,7 @@ class MapFolder:
         """The folder itself."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Write the table, also after an error: what is complete is kept."""
         self.close()
 
@@ -387,21 +402,13 @@ class MapFolder:
 
 def _check_folder(folder: Path) -> None:
     """Make the folder where it is not there; raise where it is none that maps may be written in."""
-    try:
+    with writing(folder):
         if folder.exists() and not folder.is_dir():
             raise InputFileError(f"cannot write maps into {folder}: it is a file; name a folder")
         if not folder.exists():
             check_parent(folder.absolute())
         folder.mkdir(exist_ok=True)
         names = sorted(p.name for p in folder.iterdir() if not p.name.startswith("."))
-    except SalstatsError:
-        raise
-    # ValueError: a name that none can have
-    except (OSError, ValueError) as error:
-        said = getattr(error, "strerror", None) or error
-        raise InputFileError(f"cannot write maps into {str(folder)[-100:]!r}: {said}") from error
-    if not os.access(folder, os.W_OK):
-        raise InputFileError(f"cannot write maps into {folder}: no right to write in it")
     other = [name for name in names if name not in _OURS]
     if other and TABLE not in names:
         raise InputFileError(

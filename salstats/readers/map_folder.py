@@ -1,15 +1,15 @@
 """Read a study from a map folder: a table of maps, a file each, and masks of the truth and of people."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from difflib import get_close_matches
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-from salstats.checks import InputFileError, SalstatsError, and_more, quoted, warn
+from salstats.checks import InputFileError, SalstatsError, and_more, did_you_mean, quoted, warn
 from salstats.files.map_table import TABLE
 from salstats.images.masks import Rle, empty
-from salstats.readers.case_json import check_name, read_segmentations
+from salstats.readers.case_json import CaseFile, check_name, read_segmentations
 from salstats.readers.cells import PathLike
 from salstats.readers.map_files import MASK_SUFFIXES, find_case_files, read_map, read_rle
 from salstats.readers.map_rows import MapRow, read_map_rows, warn_turned
@@ -95,20 +95,31 @@ def read_map_folder(
     here = Path(folder)
     rows = read_map_rows(here)
     reference = _masks(here, "truth", truth)
-    if reference is None and without_truth:
-        reference = _Masks(here, {}, {})
-    if reference is None:
+    if reference is None and not without_truth:
         raise InputFileError(
             f"{here} has no truth: neither truth.json nor a folder truth with TASK/CASE.png; give it as "
             "truth="
         )
+    reference = reference or CaseFile(here, {}, {})
     people = _masks(here, HUMAN, human)
     _check_cases(rows, reference, people, here)
-    found_tasks = _tasks(rows, reference, people)
     if tasks is None:
         _check_tasks(rows, reference, here)
-    wanted = found_tasks if tasks is None else _wanted(tasks, found_tasks, here)
-    study = _Parts(here, rows, reference, people).study(wanted)
+    wanted = _wanted(tasks, rows, [reference, *([people] if people else [])], here)
+    by_case: dict[str, list[MapRow]] = {name: [] for name in reference.values}
+    for row in rows:
+        by_case.setdefault(row.key.case, []).append(row)
+    for name in people.values if people else ():
+        by_case.setdefault(name, [])
+    cases = tuple(_case(name, own, reference, people, wanted, here) for name, own in sorted(by_case.items()))
+    without = next((case for case in cases if by_case[case.case] and case.patient is None), None)
+    if without is not None and any(case.patient for case in cases):
+        raise InputFileError(
+            f"{_where(here, by_case[without.case][0])}, column 'patient': empty for case {without.case!r}, "
+            "though other cases have one"
+        )
+    series = tuple(dict.fromkeys(row.key.series for row in rows if row.key.task in wanted))
+    study = Study(cases, wanted, (*series, *([Series(HUMAN)] if people else [])), str(here))
     warn_turned(rows, {case.case: case.shape for case in study}, here)
     return study
 
@@ -118,133 +129,73 @@ def recognise(folder: Path) -> bool:
     return (folder / TABLE).is_file()
 
 
-@dataclass(frozen=True)
-class _Masks:
-    """Masks by case and task, of one JSON file or of a folder.
-
-    Attributes
-    ----------
-    source : Path
-    values : dict
-        case -> task -> mask.
-    shapes : dict
-        case -> (height, width).
-    """
-
-    source: Path
-    values: Mapping[str, Mapping[str, Rle]]
-    shapes: Mapping[str, tuple[int, int]]
-
-
-@dataclass(frozen=True)
-class _Parts:
-    """All that a study is made of."""
-
-    folder: Path
-    rows: Sequence[MapRow]
-    truth: _Masks
-    people: _Masks | None
-
-    def study(self, tasks: Sequence[str]) -> Study:
-        """The study."""
-        by_case: dict[str, list[MapRow]] = {}
-        for row in self.rows:
-            by_case.setdefault(row.key.case, []).append(row)
-        names = sorted({*by_case, *self.truth.values, *(self.people.values if self.people else ())})
-        patients = self._patients(by_case)
-        cases = []
-        for name in names:
-            own = by_case.get(name, [])
-            shape = self._shape(name, own)
-            answers = [_prediction(row, shape) for row in own if row.key.task in tasks]
-            answers += self._people_say(name, tasks, shape)
-            marked = self.truth.values.get(name, {})
-            cases.append(
-                Case(
-                    case=name,
-                    shape=shape,
-                    truths={t: Truth.of(marked[t]) for t in tasks if t in marked},
-                    predictions=tuple(answers),
-                    annotated=name in self.truth.values,
-                    patient=patients.get(name),
-                    labels=self._labels(own, tasks),
-                )
-            )
-        series = tuple(dict.fromkeys(row.key.series for row in self.rows if row.key.task in tasks))
-        drawn = () if self.people is None else (Series(HUMAN),)
-        return Study(tuple(cases), tuple(tasks), (*series, *drawn), str(self.folder))
-
-    def _where(self, row: MapRow) -> str:
-        """What a row is called."""
-        return f"{self.folder / TABLE}, row {row.number}"
-
-    def _shape(self, case: str, rows: Sequence[MapRow]) -> tuple[int, int]:
-        """The size of an image; all that say it must agree."""
-        known: list[tuple[tuple[int, int], str]] = [
-            (masks.shapes[case], str(masks.source))
-            for masks in (self.truth, self.people)
-            if masks is not None and case in masks.shapes
+def _case(
+    name: str,
+    rows: Sequence[MapRow],
+    truth: CaseFile,
+    people: CaseFile | None,
+    tasks: Sequence[str],
+    folder: Path,
+) -> Case:
+    """A case, of whose size, label and patient all that say them must agree."""
+    places = {row.number: _where(folder, row) for row in rows}
+    sizes = [
+        (masks.shapes[name], str(masks.file))
+        for masks in (truth, people)
+        if masks is not None and name in masks.shapes
+    ]
+    sizes += [(row.shape, places[row.number]) for row in rows if row.shape is not None]
+    shape = _agreed(sizes, f"the (height, width) of the image of case {name!r}")
+    if shape is None:
+        raise InputFileError(
+            f"{places[rows[0].number]}: nothing says how large the image of case {name!r} is; give height "
+            "and width, or the case a mask in the truth"
+        )
+    labels = {}
+    for task in dict.fromkeys(row.key.task for row in rows):
+        said = [
+            (row.label, f"{places[row.number]}, column 'label'")
+            for row in rows
+            if row.key.task == task and row.label == row.label
         ]
-        known += [(row.shape, self._where(row)) for row in rows if row.shape is not None]
-        if not known:
-            raise InputFileError(
-                f"{self._where(rows[0])}: nothing says how large the image of case {case!r} is; give height "
-                "and width, or the case a mask in the truth"
-            )
-        shape, source = known[0]
-        for other, place in known:
-            if other != shape:
-                raise InputFileError(
-                    f"{place}: the image of case {case!r} is {_shown(other)} (height x width), in {source} "
-                    f"it is {_shown(shape)}"
-                )
-        return shape
-
-    def _labels(self, rows: Sequence[MapRow], tasks: Sequence[str]) -> dict[str, float]:
-        """The labels of a case by task; rows that say one must agree."""
-        said: dict[str, MapRow] = {}
-        for row in rows:
-            if row.label != row.label:
-                continue
-            first = said.setdefault(row.key.task, row)
-            if first.label != row.label:
-                raise InputFileError(
-                    f"{self._where(row)}, column 'label': {row.label:g} for case {row.key.case!r}, task "
-                    f"{row.key.task!r}, and {first.label:g} in row {first.number}"
-                )
-        return {task: said[task].label for task in tasks if task in said}
-
-    def _patients(self, by_case: Mapping[str, Sequence[MapRow]]) -> dict[str, str]:
-        """The patient of each case: of all that have maps, or of none."""
-        said: dict[str, MapRow] = {}
-        for row in self.rows:
-            if row.patient is not None:
-                first = said.setdefault(row.key.case, row)
-                if first.patient != row.patient:
-                    raise InputFileError(
-                        f"{self._where(row)}, column 'patient': {row.patient!r} for case {row.key.case!r}, "
-                        f"and {first.patient!r} in row {first.number}"
-                    )
-        for case, rows in by_case.items():
-            if said and case not in said:
-                raise InputFileError(
-                    f"{self._where(rows[0])}, column 'patient': empty for case {case!r}, though other cases "
-                    "have one"
-                )
-        return {case: str(row.patient) for case, row in said.items()}
-
-    def _people_say(self, case: str, tasks: Sequence[str], shape: tuple[int, int]) -> list[Prediction]:
-        """What people answer for the tasks of a case they looked at."""
-        if self.people is None or case not in self.people.values:
-            return []
-        marked = self.people.values[case]
-        source = str(self.people.source)
-        return [
+        if said and task in tasks:
+            labels[task] = _agreed(said, f"the label of case {name!r}, task {task!r},")
+    patients = [(row.patient, f"{places[row.number]}, column 'patient'") for row in rows if row.patient]
+    marked = truth.values.get(name, {})
+    answers = [_prediction(row, shape) for row in rows if row.key.task in tasks]
+    if people is not None and name in people.values:
+        answers += [
             Prediction(
-                task, Series(HUMAN), partial(_drawn, marked.get(task), shape), source, has_saliency=False
+                task,
+                Series(HUMAN),
+                partial(_drawn, people.values[name].get(task), shape),
+                str(people.file),
+                has_saliency=False,
             )
             for task in tasks
         ]
+    return Case(
+        case=name,
+        shape=shape,
+        truths={t: Truth.of(marked[t]) for t in tasks if t in marked},
+        predictions=tuple(answers),
+        annotated=name in truth.values,
+        patient=_agreed(patients, f"the patient of case {name!r}"),
+        labels=labels,
+    )
+
+
+def _where(folder: Path, row: MapRow) -> str:
+    """What a row is called."""
+    return f"{folder / TABLE}, row {row.number}"
+
+
+def _agreed(said: Sequence[tuple[Any, str]], what: str) -> Any:
+    """What all places say, None where there is none; an error where two differ."""
+    for value, place in said:
+        if value != said[0][0]:
+            raise InputFileError(f"{place}: {what} is {value}, in {said[0][1]} it is {said[0][0]}")
+    return said[0][0] if said else None
 
 
 def _prediction(row: MapRow, shape: tuple[int, int]) -> Prediction:
@@ -264,15 +215,12 @@ def _drawn(mask: Rle | None, shape: tuple[int, int]) -> Content:
     return Content(mask=empty(shape) if mask is None else mask, shape=shape)
 
 
-def _masks(folder: Path, name: str, given: PathLike | None) -> _Masks | None:
+def _masks(folder: Path, name: str, given: PathLike | None) -> CaseFile | None:
     """The masks that an option names, or that lie in the folder; None where there are none."""
     places = [folder / f"{name}.json", folder / name]
-    if given is None:
-        there = [place for place in places if place.exists()]
-        if len(there) > 1:
-            raise InputFileError(f"{there[0]} and {there[1]} are both there; remove one, or say {name}=")
-    else:
-        there = [Path(given)]
+    there = [Path(given)] if given is not None else [place for place in places if place.exists()]
+    if len(there) > 1:
+        raise InputFileError(f"{there[0]} and {there[1]} are both there; remove one, or say {name}=")
     if not there:
         return None
     source = there[0]
@@ -286,44 +234,39 @@ def _masks(folder: Path, name: str, given: PathLike | None) -> _Masks | None:
         case: {task: Rle.from_coco(code, found.where(case, task)) for task, code in by_task.items()}
         for case, by_task in found.values.items()
     }
-    return _Masks(source, values, found.shapes)
+    return replace(found, values=values)
 
 
-def _masks_of_files(folder: Path) -> _Masks:
+def _masks_of_files(folder: Path) -> CaseFile:
     """The masks of a folder TASK/CASE.png."""
     values: dict[str, dict[str, Rle]] = {}
     shapes: dict[str, tuple[int, int]] = {}
-    entries = sorted(p for p in folder.iterdir() if not p.name.startswith("."))
-    for entry in entries:
-        if not entry.is_dir() and entry.suffix.lower() in MASK_SUFFIXES:
-            raise InputFileError(f"{entry}: a mask lies in a folder of its task, {folder.name}/TASK/CASE.png")
-    for place in (entry for entry in entries if entry.is_dir()):
+    for place in sorted(p for p in folder.iterdir() if not p.name.startswith(".")):
+        if not place.is_dir():
+            if place.suffix.lower() in MASK_SUFFIXES:
+                raise InputFileError(
+                    f"{place}: a mask lies in a folder of its task, {folder.name}/TASK/CASE.png"
+                )
+            continue
         task = check_name(place.name, f"{folder}: the task")
         for case, file in find_case_files(place, MASK_SUFFIXES).items():
             mask = read_rle(file)
-            if shapes.setdefault(case, mask.shape) != mask.shape:
-                raise InputFileError(
-                    f"{file}: its mask is {_shown(mask.shape)}, another of the case {_shown(shapes[case])}"
-                )
+            _agreed([(shapes.setdefault(case, mask.shape), "another"), (mask.shape, str(file))], "its mask")
             values.setdefault(case, {})[task] = mask
     if not values:
         raise InputFileError(f"{folder}: holds no TASK/CASE.png")
-    return _Masks(folder, values, shapes)
+    return CaseFile(folder, values, shapes)
 
 
-def _tasks(rows: Iterable[MapRow], *others: _Masks | None) -> list[str]:
-    """The tasks of the table in its order, then others by name."""
-    first = dict.fromkeys(row.key.task for row in rows)
-    masks = [masks for masks in others if masks is not None]
-    return [
-        *first,
-        *sorted({t for m in masks for by_task in m.values.values() for t in by_task} - set(first)),
-    ]
-
-
-def _wanted(tasks: Sequence[str], there: Sequence[str], folder: Path) -> list[str]:
-    """The tasks asked for, all of which are there."""
-    names = [tasks] if isinstance(tasks, str) else list(tasks)
+def _wanted(
+    tasks: Sequence[str] | None, rows: Sequence[MapRow], masks: Sequence[CaseFile], folder: Path
+) -> tuple[str, ...]:
+    """The tasks asked for; by default those of the table in its order, then others by name."""
+    mapped = dict.fromkeys(row.key.task for row in rows)
+    there = (*mapped, *sorted({task for each in masks for task in each.tasks()} - set(mapped)))
+    if tasks is None:
+        return there
+    names = (tasks,) if isinstance(tasks, str) else tuple(tasks)
     if not names or len(set(names)) < len(names):
         raise SalstatsError(f"tasks= must name each task once, not {quoted(names) or 'none'}")
     for task in names:
@@ -332,42 +275,30 @@ def _wanted(tasks: Sequence[str], there: Sequence[str], folder: Path) -> list[st
     return names
 
 
-def _check_tasks(rows: Iterable[MapRow], truth: _Masks, folder: Path) -> None:
+def _check_tasks(rows: Sequence[MapRow], truth: CaseFile, folder: Path) -> None:
     """Raise where no task of the maps is in the truth, warn where some are not: names may be misspelt."""
-    known = {task for by_task in truth.values.values() for task in by_task}
-    first: dict[str, MapRow] = {}
-    for row in rows:
-        first.setdefault(row.key.task, row)
-    unknown = [task for task in first if task not in known]
+    known = truth.tasks()
+    unknown = [row for row in rows if row.key.task not in known]
     if not unknown or not known:
         return
-    row = first[unknown[0]]
-    close = get_close_matches(unknown[0], sorted(known), n=1)
-    hint = f"is it {close[0]!r}?" if close else f"its tasks are {quoted(sorted(known))}"
-    said = f"{folder / TABLE}, row {row.number}: task {unknown[0]!r} is on no image of {truth.source}; {hint}"
-    if len(unknown) == len(first):
+    task = unknown[0].key.task
+    hint = did_you_mean(task, known) or f"; its tasks are {quoted(sorted(known))}"
+    said = f"{_where(folder, unknown[0])}: task {task!r} is on no image of {truth.file}{hint}"
+    if len(unknown) == len(rows):
         raise InputFileError(said)
     warn(said)
 
 
-def _check_cases(rows: Sequence[MapRow], truth: _Masks, people: _Masks | None, folder: Path) -> None:
+def _check_cases(rows: Sequence[MapRow], truth: CaseFile, people: CaseFile | None, folder: Path) -> None:
     """Raise where maps or people have no case in common with the truth; warn of cases without a map."""
-    mapped = dict.fromkeys(row.key.case for row in rows)
-    sources = [(str(folder / TABLE), list(mapped))]
-    if people is not None:
-        sources.append((str(people.source), list(people.values)))
-    for name, cases in sources:
-        if truth.values and cases and set(cases).isdisjoint(truth.values):
+    mapped = {row.key.case for row in rows}
+    for name, cases in ((folder / TABLE, mapped), *([(people.file, {*people.values})] if people else [])):
+        if truth.values and cases and cases.isdisjoint(truth.values):
             raise InputFileError(
-                f"{name} and {truth.source} have no case in common ({min(cases)!r} here, "
+                f"{name} and {truth.file} have no case in common ({min(cases)!r} here, "
                 f"{min(truth.values)!r} there)"
             )
     without = [case for case in truth.values if case not in mapped]
     if without:
         more = and_more(without)
-        warn(f"{truth.source}: case {min(without)!r}{more} has no map in {folder / TABLE}")
-
-
-def _shown(shape: tuple[int, int]) -> str:
-    """A size for a message."""
-    return f"{shape[0]} x {shape[1]}"
+        warn(f"{truth.file}: case {min(without)!r}{more} has no map in {folder / TABLE}")

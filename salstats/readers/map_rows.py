@@ -8,15 +8,21 @@ from typing import Any
 import numpy as np
 
 from salstats.checks import InputFileError, SalstatsError, check_folder, warn
-from salstats.files.map_table import NEEDED, TABLE, UNKNOWN, MapKey, checked_key, file_inside
+from salstats.files.map_table import TABLE, UNKNOWN, MapKey, file_inside, read_rows
 from salstats.images.map_steps import may_cover
 from salstats.images.run_lengths import check_shape
+from salstats.readers.cells import NA_STRINGS
 from salstats.readers.map_files import MAP_SUFFIXES
-from salstats.readers.tables import Table, read_known
 
 _NAN = float("nan")
-#: Pixels of a side at most, of which there may be as many in all.
-MOST_SIDE = 2**31 - 1
+_PIXELS = (lambda v: v >= 1 and v.is_integer(), "a size is in whole pixels, from 1")
+#: Columns of numbers: what is allowed in them, and how that is said.
+_ALLOWED: dict[str, tuple[Callable[[float], bool], str]] = {
+    "prob": (lambda v: 0 <= v <= 1, "a probability lies from 0 to 1"),
+    "label": (lambda v: v in (0, 1), "a label is 0 or 1"),
+    "height": _PIXELS,
+    "width": _PIXELS,
+}
 
 
 @dataclass(frozen=True)
@@ -55,33 +61,33 @@ def read_map_rows(folder: Path) -> list[MapRow]:
         or out of range; a file is not there, of a kind that is not read, or outside the folder; two rows are
         of one map.
     """
-    table = folder / TABLE
     check_folder(folder)
-    cells = read_known(table)
-    cells.check_columns(NEEDED, f"a table of maps has {', '.join(NEEDED)}")
-    names = {name: cells.filled(name) for name in NEEDED}
-    model, seed, patient = (_unknown(cells, name) for name in ("model", "seed", "patient"))
-    prob = _numbers(cells, "prob", lambda v: (v >= 0) & (v <= 1), "a probability lies from 0 to 1")
-    label = _numbers(cells, "label", lambda v: (v == 0) | (v == 1), "a label is 0 or 1")
-    sizes = [
-        _numbers(cells, name, _whole, "a size is in whole pixels, from 1") for name in ("height", "width")
-    ]
-    rows: list[MapRow] = []
-    seen: dict[MapKey, int] = {}
-    for place, number in enumerate(cells.rows.tolist()):
-        where = cells.place(place)
-        try:
-            named = MapKey(*(names[name][place] for name in NEEDED[:3]))
-            key = checked_key(named._replace(model=model[place], seed=seed[place]))
-        except SalstatsError as error:
-            raise InputFileError(f"{where}: {error}") from error
-        if key in seen:
-            raise InputFileError(f"{where}: {key} has row {seen[key]} already; remove one of them")
-        seen[key] = number
-        file = _map_file(folder, names["path"][place], where)
-        shape = _shape(sizes[0][place], sizes[1][place], where)
-        rows.append(MapRow(key, number, file, float(prob[place]), float(label[place]), shape, patient[place]))
+    _, table = read_rows(folder / TABLE)
+    if not table:
+        raise InputFileError(f"{folder / TABLE} has a header but no data rows")
+    rows = []
+    for number, (key, row) in enumerate(table.items(), start=2):
+        where = f"{folder / TABLE}, row {number}"
+        prob, label, height, width = (
+            _number(row.get(name, ""), f"{where}, column {name!r}", *_ALLOWED[name]) for name in _ALLOWED
+        )
+        patient = None if row.get("patient", "") in UNKNOWN else row["patient"]
+        file = _map_file(folder, row["path"], where)
+        rows.append(MapRow(key, number, file, prob, label, _shape(height, width, where), patient))
     return rows
+
+
+def _number(cell: str, where: str, is_allowed: Callable[[float], bool], what: str) -> float:
+    """A number that is allowed, or NaN where the cell is empty or NA."""
+    if cell in NA_STRINGS:
+        return _NAN
+    try:
+        number = float(cell)
+    except ValueError:
+        number = _NAN
+    if not is_allowed(number):
+        raise InputFileError(f"{where}: {cell!r} is not allowed; {what}, and an empty cell is unknown")
+    return number
 
 
 def warn_turned(rows: Sequence[MapRow], shapes: Mapping[str, tuple[int, int] | None], folder: Path) -> None:
@@ -112,34 +118,17 @@ def _grid(file: Path) -> tuple[int, ...]:
         return ()
 
 
-def _unknown(cells: Table, name: str) -> list[str | None]:
-    """A column of names that may be unknown, or be missing altogether."""
-    if name not in cells.columns:
-        return [None] * len(cells)
-    return [None if text in UNKNOWN else text for text in cells.text(name)]
-
-
-def _numbers(cells: Table, name: str, allowed: Callable[[np.ndarray], np.ndarray], what: str) -> np.ndarray:
-    """A column of numbers that are allowed, or NaN."""
-    if name not in cells.columns:
-        return np.full(len(cells), np.nan)
-    said = f"is not allowed; {what}, and an empty cell is unknown"
-    return cells.numbers(name, lambda v: ~(np.isnan(v) | allowed(v)), said)
-
-
-def _whole(values: np.ndarray) -> np.ndarray:
-    """Which numbers are positive whole ones."""
-    return np.asarray((values >= 1) & (values <= MOST_SIDE) & (values == np.floor(values)))
-
-
 def _map_file(folder: Path, path: str, where: str) -> Path:
     """The file of a map, which is there and of a kind that is read."""
     file = file_inside(folder, path, where)
     if file.suffix.lower() not in MAP_SUFFIXES:
         raise InputFileError(f"{where}: path {path!r}: a map is read from {', '.join(MAP_SUFFIXES)}")
-    if not file.is_file():
-        what = "no plain file" if file.exists() else "no such file in the folder"
-        raise InputFileError(f"{where}: path {path!r}: {what}")
+    try:
+        what = "" if file.is_file() else "no plain file" if file.exists() else "no such file in the folder"
+    except OSError as error:
+        what = str(error.strerror)
+    if what:
+        raise InputFileError(f"{where}: path {path[:60]!r}: {what}")
     return file
 
 

