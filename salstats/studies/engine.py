@@ -17,7 +17,7 @@ import plotnine as p9
 from great_tables import GT
 
 from salstats.checks import SalstatsError, SalstatsWarning, warn
-from salstats.display.export.figure_jobs import FigureJobs
+from salstats.display.export.figure_files import FigureJobs
 from salstats.display.export.table_files import save_table_as
 from salstats.files.frame_files import write_frame
 from salstats.files.output_folder import checked_folder, replacing_folder

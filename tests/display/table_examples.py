@@ -5,13 +5,13 @@ from html.parser import HTMLParser
 import numpy as np
 from great_tables import GT
 
-from salstats.display.tables.layout import Column, PaperTable, Table, build
+from salstats.display.tables.layout import Column, Table, build
 
 ODD = r"""50% of R&D_x #1 $5 {a} ~ ^ \ <b> > | "q" 'r' `c` -- ,, [z] *s {{m^2}}"""
 LONG = "A name that somebody made out of the whole configuration of a method " * 2
 
 
-def rich() -> PaperTable:
+def rich() -> GT:
     """Every part of a table at once: two levels of spanners, groups, marks, a foot, notes."""
     over = ("All & more", "IoU & co")
     return build(
@@ -46,7 +46,7 @@ def rich() -> PaperTable:
     )
 
 
-def estimates(n_tasks: int = 10, n_methods: int = 2) -> PaperTable:
+def estimates(n_tasks: int = 10, n_methods: int = 2) -> GT:
     """Estimates with intervals, two metrics below every method, as in a paper's second table."""
     rng = np.random.default_rng(0)
     values = rng.uniform(-0.2, 0.9, (n_tasks, 2 * n_methods))
@@ -67,15 +67,15 @@ def estimates(n_tasks: int = 10, n_methods: int = 2) -> PaperTable:
     )
 
 
-def long_names() -> PaperTable:
+def long_names() -> GT:
     """Labels of more than a hundred characters in every place."""
     return build(
         Table(
             (LONG,),
-            [(LONG,), ("name_" * 25,), ("y" * 120,)],
+            [(LONG,), ("name_" * 25,), ("x-y.z/" * 20,)],
             [Column(LONG, (LONG,), "right")],
             [["1"], ["2"], ["3"]],
-            groups=[LONG, LONG, "x" * 120],
+            groups=[LONG, LONG, "name_" * 25],
             notes=[LONG],
             title=LONG,
         ),
@@ -83,13 +83,13 @@ def long_names() -> PaperTable:
     )
 
 
-def stub_of_levels() -> PaperTable:
+def stub_of_levels() -> GT:
     """A stub of two columns whose outer cells span rows."""
     stub = [("iou", "a"), ("iou", "b"), ("hit", "b")]
     return build(Table(("Metric", "Task"), stub, [Column("v")], [["0.1"], ["0.2"], ["0.3"]]), "levels")
 
 
-def one_cell() -> PaperTable:
+def one_cell() -> GT:
     """One row, one column."""
     return build(Table(("",), [("only",)], [Column("x")], [["1.5"]]), "one")
 

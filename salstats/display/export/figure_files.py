@@ -1,21 +1,24 @@
-"""Figures to files at their exact physical size."""
+"""Figures to files at their exact physical size, drawn in this process or in one more."""
 
 import io
 import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+import warnings
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
 import plotnine as p9
-from fontTools.subset import Options
 from matplotlib import pyplot
 from matplotlib.figure import Figure
 
 from salstats.checks import InputFileError, SalstatsError, check_choice
 from salstats.display.plots.theme import MM_PER_INCH
 from salstats.files.outputs import check_target, replacing
+from salstats.jobs import end_with
 
 FIGURE_SUFFIXES = (".pdf", ".svg", ".png", ".tif", ".tiff")
 _MM = {"mm": 1.0, "cm": 10.0, "in": MM_PER_INCH}
@@ -30,16 +33,13 @@ _SETTINGS = {
     "savefig.bbox": None,
 }
 #: How pixels are packed; of PNG more than 3 takes twice the time for a tenth of the size.
-_PIL = {
-    ".png": {"compress_level": 3},
-    ".tif": {"compression": "tiff_lzw"},
-    ".tiff": {"compression": "tiff_lzw"},
-}
-#: Tables of a font that serve to set running text; glyphs in a figure have their places already.
-_LAYOUT_TABLES = ("GSUB", "GPOS", "GDEF", "kern")
-_METADATA: dict[str, dict[str, Any]] = {
-    ".pdf": {"CreationDate": None, "ModDate": None},
-    ".svg": {"Date": None},
+_TIFF = {"pil_kwargs": {"compression": "tiff_lzw"}}
+_OPTIONS: dict[str, dict[str, Any]] = {
+    ".pdf": {"metadata": {"CreationDate": None, "ModDate": None}},
+    ".svg": {"metadata": {"Date": None}},
+    ".png": {"pil_kwargs": {"compress_level": 3}},
+    ".tif": _TIFF,
+    ".tiff": _TIFF,
 }
 
 
@@ -119,23 +119,15 @@ def save_figure_as(
     figure: p9.ggplot, targets: Iterable[Path], size: tuple[float, float], dpi: float = 300
 ) -> None:
     """Draw a figure once and write it to several files whose names end in their formats."""
-    with mpl.rc_context(_SETTINGS), _glyphs_only():
+    with mpl.rc_context(_SETTINGS):
         drawn = (figure + p9.theme(figure_size=size, dpi=dpi)).draw(show=False)
         try:
             for target in targets:
                 suffix = target.suffix.lower()
-                options = {"pil_kwargs": _PIL[suffix]} if suffix in _PIL else {}
                 _scale_legends_anew(drawn)
                 # in memory: some writers trip over a full disk once more, and say that instead
                 made = io.BytesIO()
-                drawn.savefig(
-                    made,
-                    format=suffix[1:],
-                    dpi=dpi,
-                    bbox_inches=None,
-                    metadata=_METADATA.get(suffix),
-                    **options,
-                )
+                drawn.savefig(made, format=suffix[1:], dpi=dpi, bbox_inches=None, **_OPTIONS[suffix])
                 with replacing(target) as temporary:
                     temporary.write_bytes(made.getvalue())
         except OSError as error:
@@ -151,15 +143,79 @@ def _scale_legends_anew(drawn: Figure) -> None:
         box.__dict__["_dpi_corrected"] = False
 
 
-@contextmanager
-def _glyphs_only() -> Iterator[None]:
-    """Embed fonts without their layout tables, which take most of the time of a PDF."""
-    defaults = getattr(Options, "_drop_tables_default", None)
-    if defaults is None:
-        yield
-        return
-    Options._drop_tables_default = [*defaults, *_LAYOUT_TABLES]
+class FigureJobs:
+    """Draw figures, every other one in a second process where `jobs` allows it; a context manager.
+
+    That process starts when this is made, while there are statistics to compute: it has to import what
+    draws, which takes about as long as three figures.
+
+    Parameters
+    ----------
+    jobs : int
+        1 draws here; -1, 2 or more take one further process, where there is a second core for it.
+    """
+
+    def __init__(self, jobs: int) -> None:
+        self._tasks: list[tuple[p9.ggplot, list[Path]]] = []
+        self._sent: dict[int, Future[list[str]]] = {}
+        self._pool = _pool() if jobs > 1 or jobs == -1 else None
+
+    def __enter__(self) -> "FigureJobs":
+        """The jobs."""
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """End the other process; what it has not begun is not drawn."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, kill_workers=True)
+
+    def add(self, figure: p9.ggplot, targets: Sequence[Path]) -> None:
+        """Add a figure and the files it goes to; the first, third ... are begun at once elsewhere."""
+        number = len(self._tasks)
+        # the other process may have started in another folder
+        self._tasks.append((figure, [target.absolute() for target in targets]))
+        if self._pool is not None and number % 2 == 0:
+            # where the process was killed meanwhile the figure is drawn here
+            with suppress(BrokenProcessPool):
+                self._sent[number] = self._pool.submit(_drawn, *self._tasks[-1])
+
+    def finish(self) -> list[str]:
+        """Draw what is left, wait for the rest, and return what drawing warned of, each once."""
+        here = (task for number, task in enumerate(self._tasks) if number not in self._sent)
+        said = [text for task in here for text in _drawn(*task)]
+        for number, future in self._sent.items():
+            try:
+                said += future.result()
+            except BrokenProcessPool:
+                said += _drawn(*self._tasks[number])
+        return list(dict.fromkeys(said))
+
+
+def _pool() -> Any:
+    """One further process that imports what draws, or None where there can be none."""
     try:
-        yield
-    finally:
-        Options._drop_tables_default = defaults
+        # only where asked for: the library looks for semaphores when it is imported
+        from loky import ProcessPoolExecutor, cpu_count
+
+        if cpu_count() < 2:
+            return None
+        pool = ProcessPoolExecutor(max_workers=1, initializer=end_with, initargs=(os.getpid(),))
+        # a process that is a pool's own may start none, which is an AssertionError
+        pool.submit(_imported)
+        return pool
+    except (ImportError, OSError, AssertionError):
+        return None
+
+
+def _imported() -> None:
+    """Do nothing, in a process that has imported this module for it."""
+
+
+def _drawn(figure: p9.ggplot, targets: Sequence[Path]) -> list[str]:
+    """Write a figure to its files at its own size and return what was warned of."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        save_figure_as(figure, targets, size_inches(figure))
+    # what a library deprecates is no matter of the reader's
+    skipped = (DeprecationWarning, PendingDeprecationWarning, FutureWarning)
+    return [str(w.message) for w in caught if not issubclass(w.category, skipped)]

@@ -1,23 +1,28 @@
 """Tables to files: HTML and PNG as great-tables shows them; LaTeX, Word and CSV from a table's record."""
 
+import csv
+import io
 import os
 from collections.abc import Iterable
 from pathlib import Path
 
 from great_tables import GT
 
-from salstats.checks import InputFileError, SalstatsError
-from salstats.display.export.browser import find_browser
-from salstats.display.export.table_csv import csv_text
-from salstats.display.export.table_html import great_html, html_page
+from salstats.checks import InputFileError
+from salstats.display.export.table_html import html_page
 from salstats.display.export.table_latex import latex_table
-from salstats.display.export.table_rows import Rows, rows_of
-from salstats.display.tables.layout import PaperTable
+from salstats.display.export.table_png import find_browser, page_png
+from salstats.display.export.table_rows import Rows, placed, rows_of
+from salstats.display.tables.layout import record_of
 from salstats.files.outputs import check_target, replacing
 
 TABLE_SUFFIXES = (".html", ".tex", ".docx", ".csv", ".png")
 #: Written from what great-tables shows, so that any of its tables will do.
 _OF_ANY_TABLE = (".html", ".png")
+#: Heading of the column that holds the labels of groups of rows in CSV.
+_GROUP = "Group"
+#: A spreadsheet takes what begins so for a formula, also in a text file; an apostrophe makes it text.
+_FORMULA = tuple("=+@\t\r")
 
 
 def save_table(table: GT, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
@@ -79,7 +84,7 @@ def save_table_as(table: GT, targets: Iterable[Path]) -> None:
     suffixes = {target.suffix.lower() for target in targets}
     if ".png" in suffixes:
         find_browser()
-    page = html_page(great_html(table), getattr(table, "record", None))
+    page = html_page(table)
     rows = None if suffixes <= set(_OF_ANY_TABLE) else table_rows(table)
     for target in targets:
         try:
@@ -90,38 +95,17 @@ def save_table_as(table: GT, targets: Iterable[Path]) -> None:
 
 
 def table_rows(table: GT) -> Rows:
-    """A table of this package as rows of cells.
-
-    Raises
-    ------
-    SalstatsError
-        It was made otherwise, or great-tables changed more of it than its heading, notes and look.
-    """
-    formats = ", ".join(suffix for suffix in TABLE_SUFFIXES if suffix not in _OF_ANY_TABLE)
-    if not isinstance(table, PaperTable):
-        raise SalstatsError(
-            f"{formats} are written of the tables that salstats makes; of another great-tables table write "
-            ".html or .png, or use its own as_latex()"
-        )
-    changed = table.beyond_record()
-    if changed:
-        raise SalstatsError(
-            f"{formats} cannot show what was changed of this table with great-tables ({', '.join(changed)}); "
-            "write .html or .png, or change it by the options of the function that made it"
-        )
-    return rows_of(table.record)
+    """A table of this package as rows of cells; SalstatsError where its record does not say what it shows."""
+    return rows_of(record_of(table))
 
 
 def _write(page: str, rows: Rows | None, target: Path, temporary: Path) -> None:
     """Write one file in the format of its ending."""
     suffix = target.suffix.lower()
-    if rows is None or suffix in _OF_ANY_TABLE:
-        if suffix == ".html":
-            temporary.write_text(page, encoding="utf-8", newline="\n")
-        else:
-            from salstats.display.export.table_png import page_png
-
-            page_png(page, temporary)
+    if suffix == ".png":
+        page_png(page, temporary)
+    elif rows is None or suffix == ".html":
+        temporary.write_text(page, encoding="utf-8", newline="\n")
     elif suffix == ".tex":
         temporary.write_text(latex_table(rows, label=target.stem), encoding="utf-8", newline="\n")
     elif suffix == ".csv":
@@ -132,3 +116,28 @@ def _write(page: str, rows: Rows | None, target: Path, temporary: Path) -> None:
         from salstats.display.export.table_word import word_document
 
         temporary.write_bytes(word_document(rows))
+
+
+def csv_text(rows: Rows) -> str:
+    """A table as CSV: one row of headings, then its rows; title and notes are left out.
+
+    A heading over several columns stands before those below it ("Grad-CAM: IoU"), the label of a group in
+    a first column of its own, what spans rows in each of them.
+    """
+    above: list[list[str]] = [[] for _ in rows.aligns]
+    for cells in rows.head:
+        for column, cell in placed(cells):
+            for covered in above[column : column + cell.columns]:
+                covered += [cell.text] if cell.text else []
+    lines = [[_GROUP, *(": ".join(texts) for texts in above)]]
+    group = ""
+    for row in rows.body:
+        if row.is_group:
+            group = row.cells[0].text
+        else:
+            lines.append([group, *(cell.text for cell in row.cells)])
+    kept = 0 if any(row.is_group for row in rows.body) else 1
+    file = io.StringIO()
+    safe = [[f"'{text}" if text[:1] in _FORMULA else text for text in line[kept:]] for line in lines]
+    csv.writer(file, lineterminator="\n").writerows(safe)
+    return file.getvalue()

@@ -1,6 +1,5 @@
 """A table as HTML: for the report's page, and as a page of its own in the look that great-tables gives it."""
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
@@ -8,15 +7,11 @@ from great_tables import GT
 
 from salstats.checks import SalstatsError
 from salstats.display.export.table_rows import Cell, Row, Rows
-from salstats.display.export.table_widths import number_parts
-from salstats.display.tables.layout import Table
+from salstats.display.export.table_widths import lines_of
+from salstats.display.tables.layout import plain
 from salstats.display.text.markup import UNPRINTABLE, Child, Markup, element
 
 _CLASSES = {"left": "left", "center": "center", "right": "num"}
-#: A style sheet that a page would have to fetch.
-_IMPORT = re.compile(r"@import\s+(?:url\([^)]*\)|\"[^\"]*\"|'[^']*')[^;]*;")
-#: The name that great-tables makes up for a table that was given none.
-_MADE_UP = re.compile(r'<div id="([a-z]{10})"')
 
 
 def html_table(rows: Rows, *, identifier: str) -> str:
@@ -68,7 +63,7 @@ def _cell(cell: Cell, scope: str, kind: str | None) -> Markup:
     """One cell; an empty one names nothing."""
     names = cell.names and bool(cell.text)
     span = cell.columns if scope == "col" else cell.rows
-    text: Child = " ".join(number_parts(cell.text)) or cell.text
+    text: Child = lines_of(cell.text, 0)[0]
     text = element("u", text) if cell.underline else text
     return element(
         "th" if names else "td",
@@ -80,31 +75,23 @@ def _cell(cell: Cell, scope: str, kind: str | None) -> Markup:
     )
 
 
-def great_html(table: GT) -> str:
-    """A great-tables table's own HTML without script; what no file can hold is replaced."""
+def html_page(table: GT) -> str:
+    """A great-tables table as a page of its own without script, called after its title.
+
+    A table without a name is given one, so that the same table always gives the same page; what no file can
+    hold is replaced.
+    """
     if not isinstance(table, GT):
         raise SalstatsError(
             f"only a great-tables table (GT) can be written, not {type(table).__name__}; "
             "a frame is written with write_frame()"
         )
-    return UNPRINTABLE.sub("\ufffd", table.opt_interactive(active=False).as_raw_html())
-
-
-def html_page(html: str, record: Table | None) -> str:
-    """The HTML of a great-tables table as a page of its own that asks nothing of the network.
-
-    The page is called after the title in the table's record, where it has one.
-
-    A made-up name of the table is replaced, so that the same table always gives the same page.
-    """
-    html = _IMPORT.sub("", html)
-    made_up = _MADE_UP.search(html)
-    if made_up:
-        html = re.sub(rf'(<div id="|#){made_up.group(1)}\b', r"\1table", html)
+    named = table if table._options.table_id.value else table.with_id("table")
+    html = UNPRINTABLE.sub("\ufffd", named.opt_interactive(active=False).as_raw_html())
     head = [
         element("meta", charset="utf-8"),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("title", (record and record.title) or "Table"),
+        element("title", plain(table._heading.title) or "Table"),
         Markup("<style>body { margin: 1rem; background: #fff; }</style>"),
     ]
     parts = ["<!DOCTYPE html>", '<html lang="en">', "<head>", *head, "</head>", "<body>", html.strip()]

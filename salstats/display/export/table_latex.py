@@ -1,44 +1,22 @@
 """A table as LaTeX that compiles everywhere: booktabs rules, notes below, nothing scaled."""
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
-from salstats.display.export.latex_text import beyond_pdflatex, latex_text
 from salstats.display.export.table_rows import Align, Cell, Row, Rows, placed
-from salstats.display.export.table_widths import (
-    INDENT,
-    Breaks,
-    Column,
-    Setting,
-    columns_of,
-    first_fit,
-    number_lines,
-    text_width,
-)
+from salstats.display.export.table_widths import INDENT, Plan, plan_of, word_parts
 
 #: A table of more rows goes over several pages.
 _ROWS_OF_A_PAGE = 45
 #: Width of the text in LaTeX's own article class, upright and turned, in points. Columns that wrap are
 #: given as shares of the line, so that they grow where the line is wider.
-_LINE, _TURNED_LINE = 345.0, 550.0
+_LINES = (345.0, 550.0)
+#: Size of type by its points, and space at each side of a column.
+_TYPE = {9: "small", 8: "footnotesize", 7: "scriptsize"}
+_GAPS = {9: 6.0, 8: 4.0, 7: 2.0}
 #: TeX's own small type is this much wider than the one that widths are measured by.
 _WIDER = 1.1
-#: What to try: line, name and size of type, space at each side of a column, what may be broken.
-_TRIES: list[tuple[float, str, float, float, Breaks]] = [
-    (_LINE, "small", 9.0, 6.0, "text"),
-    (_LINE, "footnotesize", 8.0, 4.0, "text"),
-    (_LINE, "footnotesize", 8.0, 4.0, "numbers"),
-    (_TURNED_LINE, "small", 9.0, 6.0, "text"),
-    (_TURNED_LINE, "footnotesize", 8.0, 4.0, "text"),
-    (_TURNED_LINE, "footnotesize", 8.0, 4.0, "numbers"),
-    (_TURNED_LINE, "scriptsize", 7.0, 2.0, "numbers"),
-    (_TURNED_LINE, "scriptsize", 7.0, 2.0, "limits"),
-]
-_SETTINGS = [
-    Setting(line, points * _WIDER, gap, breaks, line == _TURNED_LINE, name)
-    for line, name, points, gap, breaks in _TRIES
-]
 _TURN = {"left": r"\raggedright", "center": r"\centering", "right": r"\raggedleft"}
 #: What a command in the finished text needs, in the order to load.
 _PACKAGES = (
@@ -47,48 +25,10 @@ _PACKAGES = (
     (r"\\begin\{longtable\}", r"\usepackage{longtable}"),
     (r"\\begin\{sidewaystable\}", r"\usepackage{rotating}"),
     (r"\\begin\{landscape\}", r"\usepackage{pdflscape}"),
-    (r"\\(checkmark|square|bigstar)", r"\usepackage{amssymb}"),
     ("[ÐðÞþĄąĐđĘęĮįŊŋŲų«»\u201a\u201e\u2039\u203a]", r"\usepackage[T1]{fontenc} % with pdfLaTeX"),
 )
 #: The number that a title begins with.
 _NUMBERED = re.compile(r"^Table \w+[.:] (?=\S)")
-
-
-@dataclass(frozen=True)
-class _Plan:
-    """How a table is set: its columns, their sides and their widths in ems."""
-
-    columns: Sequence[Column]
-    aligns: Sequence[Align]
-    widths: Sequence[float]
-    setting: Setting
-
-    def wraps(self, column: int) -> bool:
-        """Whether a column is narrower than its longest line."""
-        return self.widths[column] < self.columns[column].natural - 1e-6
-
-    def room(self, span: range) -> float:
-        """The width of columns side by side in ems, with the space between them."""
-        between = 2 * self.setting.gap * (len(span) - 1) / self.setting.points
-        return sum(self.widths[column] for column in span) + between
-
-    def share(self, span: range) -> str:
-        """The width of columns side by side, as TeX measures it."""
-        share = sum(self.widths[column] for column in span) * self.setting.points / self.setting.line
-        between = f"+{2 * (len(span) - 1)}\\tabcolsep" if len(span) > 1 else ""
-        return f"\\dimexpr {share:.4f}\\linewidth{between}\\relax"
-
-    def spec(self, span: range, align: Align, wraps: bool, *, foot: bool = False) -> str:
-        """The specification of columns side by side: one letter, or a width where text wraps."""
-        if not wraps:
-            return align[0]
-        return f">{{{_TURN[align]}\\arraybackslash}}{'b' if foot else 'p'}{{{self.share(span)}}}"
-
-    @property
-    def specs(self) -> str:
-        """The specification of all columns."""
-        sides = enumerate(self.aligns)
-        return "".join(self.spec(range(i, i + 1), align, self.wraps(i)) for i, align in sides)
 
 
 def latex_table(rows: Rows, *, label: str = "") -> str:
@@ -107,27 +47,26 @@ def latex_table(rows: Rows, *, label: str = "") -> str:
         A `table` (a `sidewaystable` where it is too wide for an upright page), or a `longtable` for more
         than 45 rows. The first lines name the packages it needs.
     """
-    columns = columns_of(rows)
-    setting, widths = first_fit(columns, _SETTINGS)
-    plan = _Plan(columns, rows.aligns, widths, setting)
-    is_long = len(rows.body) > _ROWS_OF_A_PAGE
-    body = "\n".join(_long(rows, plan, label) if is_long else _floating(rows, plan, label))
+    plan = plan_of(rows, _LINES, _GAPS, _WIDER)
+    body = "\n".join(
+        _long(rows, plan, label) if len(rows.body) > _ROWS_OF_A_PAGE else _short(rows, plan, label)
+    )
     needed = [f"% {package}" for sign, package in _PACKAGES if re.search(sign, body)]
-    beyond = beyond_pdflatex(body)
+    beyond = "".join(sorted({sign for sign in body if sign > "\u017f"} - _KNOWN))
     if beyond:
         needed.append(f"% XeLaTeX or LuaLaTeX with a font that has {' '.join(beyond[:40])}: pdfLaTeX has not")
     return "\n".join(["% Needs in the preamble:", *needed, body, ""])
 
 
-def _floating(rows: Rows, plan: _Plan, label: str) -> list[str]:
+def _short(rows: Rows, plan: Plan, label: str) -> list[str]:
     """A table that stands on one page."""
-    name = "sidewaystable" if plan.setting.turned else "table"
+    name = "sidewaystable" if plan.turned else "table"
     return [
         f"\\begin{{{name}}}",
         "\\centering",
         *_caption(rows, label, end="\n\\smallskip"),
         *_type(plan),
-        f"\\begin{{tabular}}{{{plan.specs}}}",
+        f"\\begin{{tabular}}{{{_columns(rows, plan)}}}",
         "\\toprule",
         *_head(rows, plan),
         *_body(rows, plan),
@@ -138,19 +77,18 @@ def _floating(rows: Rows, plan: _Plan, label: str) -> list[str]:
     ]
 
 
-def _long(rows: Rows, plan: _Plan, label: str) -> list[str]:
+def _long(rows: Rows, plan: Plan, label: str) -> list[str]:
     """A table that goes over several pages, its head repeated on each."""
     head = ["\\toprule", *_head(rows, plan)]
-    again = [r"\caption[]{(continued)} \\"] if rows.title else []
     found = [
         "{",
         *_type(plan),
         "\\setlength{\\LTcapwidth}{\\linewidth}",
-        f"\\begin{{longtable}}{{{plan.specs}}}",
+        f"\\begin{{longtable}}{{{_columns(rows, plan)}}}",
         *_caption(rows, label, end=r" \\"),
         *head,
         "\\endfirsthead",
-        *again,
+        *([r"\caption[]{(continued)} \\"] if rows.title else []),
         *head,
         "\\endhead",
         "\\bottomrule",
@@ -160,16 +98,13 @@ def _long(rows: Rows, plan: _Plan, label: str) -> list[str]:
         *_notes(rows),
         "}",
     ]
-    return ["\\begin{landscape}", *found, "\\end{landscape}"] if plan.setting.turned else found
+    return ["\\begin{landscape}", *found, "\\end{landscape}"] if plan.turned else found
 
 
-def _type(plan: _Plan) -> list[str]:
+def _type(plan: Plan) -> list[str]:
     """The size of type and the space between columns."""
-    return [
-        f"\\{plan.setting.name}",
-        "\\renewcommand{\\arraystretch}{1.1}",
-        f"\\setlength{{\\tabcolsep}}{{{plan.setting.gap:g}pt}}",
-    ]
+    stretch, gap = "\\renewcommand{\\arraystretch}{1.1}", f"\\setlength{{\\tabcolsep}}{{{plan.gap:g}pt}}"
+    return [f"\\{_TYPE[plan.points]}", stretch, gap]
 
 
 def _caption(rows: Rows, label: str, end: str) -> list[str]:
@@ -188,27 +123,36 @@ def _caption(rows: Rows, label: str, end: str) -> list[str]:
 
 def _notes(rows: Rows) -> list[str]:
     """The notes below a table, each in a paragraph of its own."""
-    if not rows.notes:
-        return []
-    return [
-        "\\par\\smallskip",
-        "{\\footnotesize\\raggedright",
-        *(latex_text(note) + r"\par" for note in rows.notes),
-        "}",
-    ]
+    texts = [latex_text(note) + r"\par" for note in rows.notes]
+    return ["\\par\\smallskip", "{\\footnotesize\\raggedright", *texts, "}"] if texts else []
 
 
-def _head(rows: Rows, plan: _Plan) -> Iterator[str]:
+def _columns(rows: Rows, plan: Plan) -> str:
+    """The specification of all columns, each as its widest cell needs it."""
+    body = [row.cells for row in rows.body if not row.is_group]
+    wraps = [any(plan.wraps(cells[j], j) for cells in body) for j in range(len(rows.aligns))]
+    return "".join(_spec(plan, j, 1, side, wraps[j]) for j, side in enumerate(rows.aligns))
+
+
+def _spec(plan: Plan, column: int, n_columns: int, align: Align, wraps: bool, foot: bool = False) -> str:
+    """The specification of columns side by side: one letter, or a share of the line where text wraps."""
+    if not wraps:
+        return align[0]
+    share = plan.room(column, n_columns) / plan.line
+    return f">{{{_TURN[align]}\\arraybackslash}}{'b' if foot else 'p'}{{{share:.4f}\\linewidth}}"
+
+
+def _head(rows: Rows, plan: Plan) -> Iterator[str]:
     """The rows of headings, with a rule below every one that spans columns."""
     for level, cells in enumerate(rows.head):
-        yield _row(cells, plan, in_head=True) + r" \\"
+        yield _row(cells, rows.aligns, plan, heads=True)
         if level < len(rows.head) - 1:
             over = [(column + 1, column + cell.columns) for column, cell in placed(cells) if cell.text]
             yield "".join(f"\\cmidrule(lr){{{first}-{last}}}" for first, last in over)
     yield "\\midrule"
 
 
-def _body(rows: Rows, plan: _Plan) -> Iterator[str]:
+def _body(rows: Rows, plan: Plan) -> Iterator[str]:
     """The rows of the body; a group's label stays on the page of its first row."""
     before: Row | None = None
     for row in rows.body:
@@ -217,34 +161,24 @@ def _body(rows: Rows, plan: _Plan) -> Iterator[str]:
                 yield "\\midrule"
             elif row.is_group or row.cells[0].rows > 1:
                 yield "\\addlinespace"
-        yield _row(row.cells, plan) + (r" \\*" if row.is_group else r" \\")
+        yield _row(row.cells, rows.aligns, plan) + ("*" if row.is_group else "")
         before = row
 
 
-def _row(cells: Sequence[Cell], plan: _Plan, *, in_head: bool = False) -> str:
-    """The cells of one row."""
-    return " & ".join(_cell(cell, column, plan, in_head) for column, cell in placed(cells))
-
-
-def _cell(cell: Cell, column: int, plan: _Plan, in_head: bool) -> str:
-    """One cell; what spans rows stands in its first row only."""
-    span = range(column, column + cell.columns)
-    alone = cell.columns == 1
-    if alone and not (cell.text and cell.rows):
-        return ""
-    wraps = text_width(cell.text) > plan.room(span) if in_head or not alone else plan.wraps(column)
-    may_break = wraps and not in_head
-    lines = number_lines(cell.text, plan.columns[column], plan.widths[column]) if may_break else ()
-    text = _text(cell, lines or (cell.text,), wraps)
-    if (
-        alone
-        and cell.align == plan.aligns[column]
-        and wraps == plan.wraps(column)
-        and not (in_head and wraps)
-    ):
-        return text
-    # headings of several lines stand on the rule below them
-    return f"\\multicolumn{{{len(span)}}}{{{plan.spec(span, cell.align, wraps, foot=in_head)}}}{{{text}}}"
+def _row(cells: Sequence[Cell], sides: Sequence[Align], plan: Plan, heads: bool = False) -> str:
+    """The cells of one row; one that spans columns, or is not set as its column is, says how."""
+    parts = []
+    for column, cell in placed(cells):
+        text, alone = "", cell.columns == 1
+        if not alone or (cell.text and cell.rows):
+            wraps = plan.wraps(cell, column)
+            text = _text(cell, plan.lines(cell), wraps)
+            # headings of several lines stand on the rule below them
+            if not alone or cell.align != sides[column] or (heads and wraps):
+                spec = _spec(plan, column, cell.columns, cell.align, wraps, foot=heads)
+                text = f"\\multicolumn{{{cell.columns}}}{{{spec}}}{{{text}}}"
+        parts.append(text)
+    return " & ".join(parts) + r" \\"
 
 
 def _text(cell: Cell, lines: Sequence[str], wraps: bool) -> str:
@@ -264,3 +198,59 @@ def _text(cell: Cell, lines: Sequence[str], wraps: bool) -> str:
         text = f"{hanging}\\hspace*{{{INDENT:g}em}}{text}"
     # what begins so would be taken for an option of the line before
     return "{}" + text if text.startswith(("[", "*")) else text
+
+
+#: Signs that TeX knows in formulas only, by their commands; what it knows in text (dashes, ± × °) stays.
+_MATHS = {
+    **dict(zip("≤≥≠≈∞√∑", ("leq", "geq", "neq", "approx", "infty", "surd", "sum"), strict=True)),
+    **dict(zip("∆→←↑↓µ", ("Delta", "rightarrow", "leftarrow", "uparrow", "downarrow", "mu"), strict=True)),
+}
+#: Signs that mean something to TeX, or that its old fonts show as something else.
+_SIGNS = {
+    **{sign: f"\\{sign}" for sign in "%_&#${}"},
+    **dict(zip("\\~^", (r"\textbackslash{}", r"\textasciitilde{}", r"\textasciicircum{}"), strict=True)),
+    **dict(zip("<>|`", (rf"\text{n}{{}}" for n in ("less", "greater", "bar", "asciigrave")), strict=True)),
+    **{'"': "{''}", "\u2212": "$-$", "\u00a0": "~", "\u00ad": r"\-", "\u2007": r"\phantom{0}"},
+    **dict.fromkeys("\u2009\u202f", r"\,"),
+    **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff", ""),
+    **{sign: f"$\\{command}$" for sign, command in _MATHS.items()},
+}
+_GREEK = re.compile("GREEK (SMALL|CAPITAL) LETTER (?:FINAL )?([A-Z]+)")
+#: Capital letters that look like Latin ones have no command of their own.
+_CAPITALS = {"Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Upsilon", "Phi", "Psi", "Omega"}
+_SCRIPTS = {"<super>": "superscript", "<sub>": "subscript"}
+#: What pdfLaTeX sets as it is, beyond Latin-1 and Latin Extended-A.
+_KNOWN = set("ȘșȚț…‰€™\u2010\u2011\u2012\u2013\u2014\u2018\u2019\u201a\u201c\u201d\u201e†‡•\u2039\u203a")
+
+
+def latex_text(text: str) -> str:
+    r"""One line of text as LaTeX; long words may break behind signs that join their parts.
+
+    Examples
+    --------
+    >>> latex_text("50% of R&D_x"), latex_text("−0.42 ± β²"), latex_text("a--b")
+    ('50\\% of R\\&D\\_x', '$-$0.42 ± $\\beta$\\textsuperscript{2}', 'a-{}-b')
+    """
+    words = unicodedata.normalize("NFC", text).split(" ")
+    return " ".join("\\allowbreak{}".join(map(_escaped, word_parts(word))) for word in words)
+
+
+def _escaped(text: str) -> str:
+    """Text sign by sign; two hyphens, quotes or commas in a row would become another sign."""
+    parts = re.split("(?<=-)(?=-)|(?<=')(?=')|(?<=,)(?=,)", text)
+    return "{}".join("".join(map(_sign, part)) for part in parts)
+
+
+def _sign(sign: str) -> str:
+    """One sign as pdfLaTeX, XeLaTeX and LuaLaTeX set it alike."""
+    if sign in _SIGNS or sign.isascii():
+        return _SIGNS.get(sign, sign)
+    script, _, base = unicodedata.decomposition(sign).partition(" ")
+    if script in _SCRIPTS and " " not in base:
+        return f"\\text{_SCRIPTS[script]}{{{_sign(chr(int(base, 16)))}}}"
+    letter = _GREEK.fullmatch(unicodedata.name(sign, ""))
+    if not letter:
+        return sign
+    name = letter[2].replace("LAMDA", "LAMBDA")
+    name = name.lower() if letter[1] == "SMALL" else name.title()
+    return f"$\\{name}$" if name.islower() or name in _CAPITALS else sign

@@ -1,15 +1,39 @@
-"""A picture of a table, as a browser shows it."""
+"""A picture of a table, as the Chromium that is on this machine shows it."""
 
 import math
+import os
 import re
+import shutil
+import subprocess
 import tempfile
 from pathlib import Path
 
 from PIL import Image, ImageChops
 
 from salstats.checks import SalstatsError
-from salstats.display.export.browser import run_browser
 
+#: Says which browser to use where none is on the PATH.
+VARIABLE = "SALSTATS_CHROME"
+#: Browsers by name, and where Windows and macOS put them, which do not put them on the PATH.
+_PLACES = (
+    *("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"),
+    *("msedge", "microsoft-edge"),
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+    "/Applications/Chromium.app/Contents/MacOS/Chromium",
+    "/Applications/Microsoft Edge.app/Contents/MacOS/Microsoft Edge",
+    r"C:\Program Files\Google\Chrome\Application\chrome.exe",
+    r"C:\Program Files (x86)\Microsoft\Edge\Application\msedge.exe",
+)
+#: No window, no first-run questions, nothing asked of the network by the browser itself.
+_OPTIONS = (
+    *("--headless", "--hide-scrollbars", "--no-first-run", "--no-default-browser-check"),
+    *(f"--disable-{part}" for part in ("gpu", "quic", "dev-shm-usage", "extensions", "sync")),
+    *("--disable-background-networking", "--disable-component-update"),
+    # a table may hold markup of its maker's; nothing in it is fetched
+    "--host-resolver-rules=MAP * ~NOTFOUND",
+)
+_INSTEAD = "write .html or .docx instead"
+_TIMEOUT_S = 60.0
 #: Resolution of the picture, and the one that CSS counts in.
 _DPI, _CSS_DPI = 300, 96
 #: White space around the table, in CSS pixels.
@@ -41,6 +65,21 @@ _TOO_LONG = "the table is too long for one picture; write .html, .docx or .csv"
 _SIZE = re.compile(r'<html[^>]*\bdata-size="(\d+)x(\d+)"')
 
 
+def find_browser() -> str:
+    """The path of Chromium, Chrome or Edge; SalstatsError where there is none."""
+    named = os.environ.get(VARIABLE)
+    for candidate in (named,) if named else _PLACES:
+        found = shutil.which(candidate)
+        if found is not None:
+            return found
+    if named:
+        raise SalstatsError(f"{VARIABLE}={named} is no program that can be run; {_INSTEAD}")
+    raise SalstatsError(
+        "a picture of a table needs Chromium, Chrome or Edge and none was found; install one "
+        f"(Debian: apt-get install chromium), set {VARIABLE} to its path, or {_INSTEAD}"
+    )
+
+
 def page_png(page: str, target: Path) -> None:
     """Write a picture of the table on a page, cut to the table.
 
@@ -52,34 +91,49 @@ def page_png(page: str, target: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="salstats-", ignore_cleanup_errors=True) as folder:
         source, shot = Path(folder, "table.html"), Path(folder, "table.png")
         source.write_text(page.replace("</head>", _MEASURE, 1), encoding="utf-8")
-        size = _SIZE.search(run_browser(source, ["--window-size=1800,1000", "--dump-dom"]))
+        size = _SIZE.search(_shown(source, "--window-size=1800,1000", "--dump-dom"))
         if size is None:
-            raise SalstatsError("the browser did not show the table; write .html or .docx")
+            raise SalstatsError(f"the browser did not show the table; {_INSTEAD}")
         window = [round(int(side) * _ROOM) + _SPARE for side in size.groups()]
         scale = min(_DPI / _CSS_DPI, _LONGEST / max(window), (_MOST / math.prod(window)) ** 0.5)
         if scale < 1:
             raise SalstatsError(_TOO_LONG)
-        run_browser(
-            source,
-            [
-                f"--window-size={window[0]},{window[1]}",
-                f"--force-device-scale-factor={scale:.4f}",
-                f"--screenshot={shot}",
-            ],
-        )
+        wanted = (f"--window-size={window[0]},{window[1]}", f"--force-device-scale-factor={scale:.4f}")
+        _shown(source, *wanted, f"--screenshot={shot}")
         if not shot.exists():
-            raise SalstatsError("the browser made no picture of the table; write .html or .docx")
+            raise SalstatsError(f"the browser made no picture of the table; {_INSTEAD}")
         with Image.open(shot) as image:
             cut = _cut(image.convert("RGB"), round(_MARGIN * scale))
             cut.save(target, format="PNG", dpi=(_CSS_DPI * scale, _CSS_DPI * scale))
 
 
+def _shown(page: Path, *options: str) -> str:
+    """What the browser prints of a page that it shows without a window."""
+    browser, printed, complaints = find_browser(), page.with_name("stdout"), page.with_name("stderr")
+    # Chromium refuses its sandbox to root
+    root = ["--no-sandbox"] if getattr(os, "geteuid", lambda: 1)() == 0 else []
+    profile = f"--user-data-dir={page.with_name('profile')}"
+    command = [browser, *_OPTIONS, *root, *options, profile, page.resolve().as_uri()]
+    # files, not pipes: a child that outlives the browser would keep a pipe open
+    with printed.open("wb") as out, complaints.open("wb") as err:
+        try:
+            done = subprocess.run(
+                command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, timeout=_TIMEOUT_S, check=False
+            )
+        except subprocess.TimeoutExpired as error:
+            raise SalstatsError(f"{browser} took longer than {_TIMEOUT_S:g} s; {_INSTEAD}") from error
+        except OSError as error:
+            raise SalstatsError(f"{browser} cannot be run: {error.strerror or error}") from error
+    if done.returncode:
+        said = complaints.read_text("utf-8", errors="replace").strip().splitlines()
+        raise SalstatsError(f"{browser} failed: {said[-1] if said else done.returncode}; {_INSTEAD}")
+    return printed.read_text("utf-8", errors="replace")
+
+
 def _cut(image: Image.Image, margin: int) -> Image.Image:
     """A picture without the empty paper around what it shows, but for a margin."""
     shown = ImageChops.difference(image, Image.new("RGB", image.size, "white")).getbbox()
-    if shown is None:
-        return image.crop((0, 0, 2 * margin, 2 * margin))
-    left, top, right, bottom = shown
+    left, top, right, bottom = shown or (0, 0, 0, 0)
     if right == image.width or bottom == image.height:
         raise SalstatsError(_TOO_LONG)
     return image.crop((left - margin, top - margin, right + margin, bottom + margin))

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
 
@@ -16,22 +16,10 @@ _SPACE = re.compile("[ \t\n\r\f]+")
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell.
+    """One cell, its side, the columns and rows it spans, and its marks.
 
-    Attributes
-    ----------
-    text : str
-        Its text.
-    align : {"left", "center", "right"}
-        Its side.
-    columns, rows : int
-        How many of each it spans; no rows where a cell above reaches down to it.
-    bold, underline, indent : bool
-        Its marks.
-    names : bool
-        Whether it names its row or column.
-    pad : str
-        What its number lacks in front to have its decimal point below the others'.
+    It spans no rows where a cell above reaches down to it. `names` says that it heads a row or column,
+    `pad` what its number lacks in front to have its decimal point below the others'.
     """
 
     text: str = ""
@@ -56,21 +44,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Rows:
-    """A table to write: heading, rows of headings and of the body, notes.
-
-    Attributes
-    ----------
-    title, subtitle : str
-        Its heading, empty where there is none.
-    head : tuple of tuple of Cell
-        Rows of headings; all but the last hold headings that span several columns.
-    body : tuple of Row
-        The rows below them.
-    notes : tuple of str
-        Paragraphs below the table.
-    aligns : tuple of {"left", "right"}
-        The side of each column.
-    """
+    """A table to write; the last row of `head` holds the heading of each column, `aligns` its side."""
 
     title: str
     subtitle: str
@@ -82,15 +56,15 @@ class Rows:
 
 def rows_of(table: Table) -> Rows:
     """A table's record as rows of cells, its texts as any file can hold them."""
-    aligns: list[Align] = ["right" if column.align == "right" else "left" for column in table.columns]
     stub: list[Align] = ["left"] * len(table.stubhead)
+    aligns: list[Align] = [*stub, *("right" if c.align == "right" else "left" for c in table.columns)]
     return Rows(
         title=_printed(table.title or ""),
         subtitle=_printed(table.subtitle or ""),
         head=tuple(_head(table, aligns)),
         body=tuple(_body(table, aligns)),
         notes=tuple(_printed(note) for note in table.notes if note),
-        aligns=tuple([*stub, *aligns]),
+        aligns=tuple(aligns),
     )
 
 
@@ -109,57 +83,51 @@ def _printed(text: str) -> str:
 
 def _head(table: Table, aligns: Sequence[Align]) -> Iterator[tuple[Cell, ...]]:
     """The rows of headings, the outermost first."""
-    columns = table.columns
-    for level in range(max((len(c.spanners) for c in columns), default=0)):
-        over = []
-        for spanners, run in groupby(columns, key=lambda column: column.spanners[: level + 1]):
+    for level in range(max((len(c.spanners) for c in table.columns), default=0)):
+        over = [Cell()] * len(table.stubhead)
+        for spanners, run in groupby(table.columns, key=lambda column: column.spanners[: level + 1]):
             n_columns = len(list(run))
             text = _printed(spanners[level]) if len(spanners) > level else ""
             over += [Cell(text, "center", n_columns, names=True)] if text else [Cell()] * n_columns
-        yield (*([Cell()] * len(table.stubhead)), *over)
-    yield (
-        *(Cell(_printed(text), names=True) for text in table.stubhead),
-        *(Cell(_printed(c.heading), align, names=True) for c, align in zip(columns, aligns, strict=True)),
-    )
+        yield tuple(over)
+    headings = (*table.stubhead, *(column.heading for column in table.columns))
+    yield tuple(Cell(_printed(text), align, names=True) for text, align in zip(headings, aligns, strict=True))
 
 
 def _body(table: Table, aligns: Sequence[Align]) -> Iterator[Row]:
     """The rows of the body, groups in the order in which they come."""
     pads = [point_pads(table, j) for j in range(len(table.columns))]
     groups = table.groups or [""] * len(table.stub)
-    first = {group: i for i, group in reversed(list(enumerate(groups)))}
-    order = sorted(range(len(groups)), key=lambda i: first[groups[i]])
-    for group, members in groupby(order, key=lambda i: groups[i]):
+    for group in dict.fromkeys(groups):
+        members = [i for i, own in enumerate(groups) if own == group]
         if group:
-            label = Cell(_printed(group), columns=len(table.stubhead) + len(aligns), bold=True, names=True)
-            yield Row((label,), is_group=True)
-        rows = list(members)
-        for place, i in enumerate(rows):
-            stub = _stub([table.stub[j] for j in rows], place)
+            yield Row((Cell(_printed(group), columns=len(aligns), bold=True, names=True),), is_group=True)
+        for i, spans in zip(members, _spans([table.stub[i] for i in members]), strict=True):
+            *outer, _ = range(len(spans))
+            stub = [
+                Cell(_printed(text), rows=rows, names=True, indent=i in table.indent and level not in outer)
+                for level, (text, rows) in enumerate(zip(table.stub[i], spans, strict=True))
+            ]
             cells = [
                 Cell(
                     _printed(text),
-                    aligns[j],
+                    aligns[len(stub) + j],
                     bold=(i, j) in table.bold,
                     underline=(i, j) in table.underline,
                     pad=pads[j][i],
                 )
                 for j, text in enumerate(table.cells[i])
             ]
-            stub[-1] = replace(stub[-1], indent=i in table.indent)
             yield Row((*stub, *cells), apart=i in table.apart)
 
 
-def _stub(labels: Sequence[tuple[str, ...]], place: int) -> list[Cell]:
-    """The labels of one row of a group; equal ones below each other span rows, but for the last."""
-    cells = []
-    own = labels[place]
-    for level, text in enumerate(own):
-        span = 1
-        if level < len(own) - 1:
-            same = [other[: level + 1] == own[: level + 1] for other in labels]
-            above = place > 0 and same[place - 1]
-            below = same[place:]
-            span = 0 if above else below.index(False) if False in below else len(below)
-        cells.append(Cell(_printed(text), rows=span, names=True))
-    return cells
+def _spans(labels: Sequence[tuple[str, ...]]) -> list[list[int]]:
+    """Rows that each label reaches down over: equal ones below each other are one, but for the last."""
+    spans = [[1] * len(own) for own in labels]
+    for level in range(len(labels[0]) - 1):
+        for _, run in groupby(range(len(labels)), key=lambda i: labels[i][: level + 1]):
+            first, *below = run
+            spans[first][level] += len(below)
+            for i in below:
+                spans[i][level] = 0
+    return spans

@@ -1,16 +1,15 @@
-"""How wide a table's columns are, and the setting in which they fit on a page."""
+"""How wide a table's columns are, and how it is set so that they fit on a page."""
 
 import re
 import unicodedata
-from collections.abc import Sequence
-from dataclasses import astuple, dataclass, replace
-from typing import Literal
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from salstats.display.export.table_rows import Cell, Rows, placed
 
 #: Widths of Helvetica's narrow and wide signs, and of the others, in ems.
 _NARROW, _WIDE, _OTHER = 0.3, 0.74, 0.556
-_NARROW_SIGNS = " !'()*,-./:;I[]fijlrt|\u00a0"
+_NARROW_SIGNS = " !'(),-./:;I[]fijlrt|\u00a0"
 _WIDE_SIGNS = "%&+<=>@Mmw\u2212\u2014\u00d7"
 _BOLD = 1.08
 #: How far a label is set in from that of the row above it, in ems.
@@ -19,66 +18,107 @@ INDENT = 1.0
 _NARROWEST, _WIDEST_HEADING = 9.0, 16.0
 #: A number, its interval or share behind it, and nothing else.
 _NUMBER = re.compile("([<>≤≥]? ?[-+\u2212\u2013]?\\.?\\d[^ ()]*|\u2014)(?: ([(\\[].*))?")
-#: Words longer than this may also be broken behind a sign that joins their parts, else into pieces.
+#: A word of more signs may also be broken behind one that joins its parts.
 _LONG_WORD = 20
 _PARTS = re.compile(r"[^_/\-.:;=+]*[_/\-.:;=+]?")
-_LONGEST_PART, _CHUNK = 30, 10
 _NBSP = "\u00a0"
-#: Halving finds widths only so nearly.
-_CLOSE = 0.01
+#: Size of type in points, whether the page is turned, and how often a number with its interval is broken:
+#: not at all, before the interval, between its limits too. The first that fits is taken.
+_SETTINGS = (
+    (9, False, 0),
+    (8, False, 0),
+    (8, False, 1),
+    (9, True, 0),
+    (8, True, 0),
+    (8, True, 1),
+    (7, True, 1),
+    (7, True, 2),
+)
 
-#: What may be broken at most: text, intervals from their estimates too, limits from each other too.
-Breaks = Literal["text", "numbers", "limits"]
 
+class Plan(NamedTuple):
+    """How a table is set: type in points, page, width of the line, and of each column in ems.
 
-@dataclass(frozen=True)
-class Column:
-    """Widths of a column in ems, the more of it is broken the smaller.
-
-    Attributes
-    ----------
-    natural : float
-        Nothing is.
-    text : float
-        Text is, numbers are not.
-    numbers : float
-        Intervals stand below their estimates.
-    limits : float
-        Limits of an interval stand below each other.
+    `gap` is the space at each side of a column in points, `em` an em of the widths.
     """
 
-    natural: float
-    text: float
-    numbers: float
-    limits: float
-
-
-@dataclass(frozen=True)
-class Setting:
-    """One way to set a table.
-
-    Attributes
-    ----------
-    line, points, gap : float
-        Width of the line, size of type and space at each side of a column, in points.
-    breaks : Breaks
-        What may be broken at most.
-    turned : bool
-        Whether the page is turned.
-    name : str
-        What a format calls the size of type.
-    """
-
+    points: int
+    turned: bool
+    breaks: int
     line: float
-    points: float
     gap: float
-    breaks: Breaks = "text"
-    turned: bool = False
-    name: str = ""
+    em: float
+    widths: list[float]
 
-    def room(self, n_columns: int) -> float:
-        """How many ems the line leaves for the text of its columns."""
-        return (self.line - 2 * self.gap * n_columns) / self.points
+    def room(self, column: int, n_columns: int = 1) -> float:
+        """The width of columns side by side in points, with the space between them."""
+        widths = self.widths[column : column + n_columns]
+        return sum(widths) * self.em + 2 * self.gap * (n_columns - 1)
+
+    def lines(self, cell: Cell) -> list[str]:
+        """The lines that a cell's text is given; a text may be broken further at its spaces."""
+        return lines_of(cell.text, self.breaks)
+
+    def wraps(self, cell: Cell, column: int) -> bool:
+        """Whether a cell takes more than one line."""
+        room = self.room(column, cell.columns) / self.em + 1e-6
+        return len(self.lines(cell)) > 1 or width_of(cell, cell.text) > room
+
+
+def plan_of(rows: Rows, lines: tuple[float, float], gaps: Mapping[int, float], wider: float) -> Plan:
+    """The first setting in which a table fits on an upright or turned line of so many points.
+
+    `gaps` is the space at each side of a column by size of type; `wider` how much wider type is than
+    measured here. Where it fits in none, columns of the last are narrower than their longest words.
+    """
+    for points, turned, breaks in _SETTINGS:
+        line, gap, em = lines[turned], gaps[points], points * wider
+        natural, least = widths_of(rows, breaks)
+        room = (line - 2 * gap * len(natural)) / em
+        if sum(least) <= room:
+            break
+    spare = room - sum(least)
+    wanted = sum(natural) - sum(least)
+    if spare < 0:
+        widths = [width * room / sum(least) for width in least]
+    else:
+        share = min(1.0, spare / wanted) if wanted else 1.0
+        widths = [own + share * (wide - own) for own, wide in zip(least, natural, strict=True)]
+    return Plan(points, turned, breaks, line, gap, em, widths)
+
+
+def widths_of(rows: Rows, breaks: int) -> tuple[list[float], list[float]]:
+    """The widths in ems that columns want, and those that they need."""
+    lines = [rows.head[-1], *(row.cells for row in rows.body if not row.is_group)]
+    both = [
+        [_widths(line[j], breaks, heads=i == 0) for i, line in enumerate(lines)]
+        for j in range(len(rows.aligns))
+    ]
+    natural, least = ([max(own[k] for own in column) for column in both] for k in (0, 1))
+    for cells in rows.head[:-1]:
+        for first, cell in placed(cells):
+            own = slice(first, first + cell.columns)
+            missing = _widths(cell, breaks, heads=True)[0] - sum(natural[own])
+            natural[own] = [width + max(0.0, missing) / cell.columns for width in natural[own]]
+    return natural, least
+
+
+def _widths(cell: Cell, breaks: int, heads: bool) -> tuple[float, float]:
+    """The widths that one cell wants and needs; a heading is wrapped rather than have its column wide."""
+    if _NUMBER.fullmatch(cell.text):
+        first, *others = lines_of(cell.text, breaks)
+        width = max(width_of(cell, cell.pad + first), *(width_of(cell, line) for line in others), 0.0)
+        return width, width
+    own = width_of(cell, cell.text)
+    longest = max(width_of(cell, part) for word in cell.text.split(" ") for part in word_parts(word))
+    if heads:
+        return max(longest, min(own, _WIDEST_HEADING)), longest
+    return own, longest if breaks else min(own, max(longest, _NARROWEST))
+
+
+def width_of(cell: Cell, text: str) -> float:
+    """The width of a text of a cell in ems."""
+    return text_width(text) * (_BOLD if cell.bold else 1.0) + INDENT * cell.indent
 
 
 def text_width(text: str) -> float:
@@ -95,26 +135,21 @@ def _sign_width(sign: str) -> float:
     return _NARROW if sign in _NARROW_SIGNS else _WIDE if sign in _WIDE_SIGNS or sign.isupper() else _OTHER
 
 
-def number_parts(text: str) -> tuple[str, ...]:
-    r"""The parts of a number with its interval between which a line may end, nothing for other text.
+def lines_of(text: str, breaks: int) -> list[str]:
+    r"""The lines of a number with its interval, broken as often; other text is one line.
 
     Examples
     --------
-    >>> number_parts("0.566 (0.526, 0.606)***"), number_parts("0.5"), number_parts("2 of 3 methods")
-    (('0.566', '(0.526,\xa00.606)***'), ('0.5',), ())
+    >>> lines_of("0.566 (0.526, 0.606)*", 0), lines_of("0.566 (0.526, 0.606)*", 1), lines_of("2 of 3", 2)
+    (['0.566 (0.526,\xa00.606)*'], ['0.566', '(0.526,\xa00.606)*'], ['2 of 3'])
     """
     found = _NUMBER.fullmatch(text)
-    return tuple(part.replace(" ", _NBSP) for part in found.groups() if part) if found else ()
-
-
-def number_lines(text: str, column: Column, width: float) -> tuple[str, ...]:
-    """The lines of a number with its interval in a column of a width, nothing for other text."""
-    parts = number_parts(text)
-    if len(parts) < 2 or width >= column.text - _CLOSE:
-        return (" ".join(parts),) if parts else ()
-    if width >= column.numbers - _CLOSE:
-        return parts
-    return (parts[0], *(line for part in parts[1:] for line in part.split(_NBSP)))
+    if not found:
+        return [text]
+    parts = [part.replace(" ", _NBSP) for part in found.groups() if part]
+    if breaks == 0:
+        return [" ".join(parts)]
+    return parts if breaks == 1 else [line for part in parts for line in part.split(_NBSP)]
 
 
 def word_parts(word: str) -> list[str]:
@@ -125,82 +160,4 @@ def word_parts(word: str) -> list[str]:
     >>> word_parts("a_name"), word_parts("a_name_of_more_than_twenty")
     (['a_name'], ['a_', 'name_', 'of_', 'more_', 'than_', 'twenty'])
     """
-    if len(word) <= _LONG_WORD:
-        return [word]
-    return [
-        part[i : i + _CHUNK] if len(part) > _LONGEST_PART else part
-        for part in _PARTS.findall(word)
-        if part
-        for i in range(0, len(part) if len(part) > _LONGEST_PART else 1, _CHUNK)
-    ]
-
-
-def columns_of(rows: Rows) -> list[Column]:
-    """The widths of every column of a table."""
-    columns = [_widths(cell, heads=True) for cell in rows.head[-1]]
-    for row in rows.body:
-        if not row.is_group:
-            own = map(_widths, row.cells)
-            columns = [_wider(column, cell) for column, cell in zip(columns, own, strict=True)]
-    for cells in rows.head[:-1]:
-        for first, cell in placed(cells):
-            span = columns[first : first + cell.columns]
-            missing = _widths(cell, heads=True).natural - sum(column.natural for column in span)
-            if missing > 0:
-                columns[first : first + cell.columns] = [
-                    replace(column, natural=column.natural + missing / len(span)) for column in span
-                ]
-    return columns
-
-
-def _widths(cell: Cell, heads: bool = False) -> Column:
-    """The widths of one cell; a heading is wrapped rather than have its column wide."""
-    scale, indent = _BOLD if cell.bold else 1.0, INDENT * cell.indent
-
-    def ems(text: str) -> float:
-        return text_width(text) * scale + indent
-
-    natural = ems(cell.pad + cell.text)
-    parts = number_parts(cell.text)
-    if parts:
-        estimate, *interval = (cell.pad + parts[0], *parts[1:])
-        limits = [limit for part in interval for limit in part.split(_NBSP)]
-        return Column(
-            natural, natural, max(map(ems, (estimate, *interval))), max(map(ems, (estimate, *limits)))
-        )
-    longest = max((ems(part) for word in cell.text.split(" ") for part in word_parts(word)), default=indent)
-    if heads:
-        return Column(max(longest, min(natural, _WIDEST_HEADING)), *[longest] * 3)
-    return Column(natural, min(natural, max(longest, _NARROWEST)), longest, longest)
-
-
-def _wider(one: Column, other: Column) -> Column:
-    """The larger of each width."""
-    return Column(*map(max, astuple(one), astuple(other)))
-
-
-def first_fit(columns: Sequence[Column], settings: Sequence[Setting]) -> tuple[Setting, list[float]]:
-    """The first setting in which columns fit, and their widths in ems; wide ones give first.
-
-    Where they fit in none, it is the last one, with columns narrower than their longest words.
-    """
-    for setting in settings:
-        room = setting.room(len(columns))
-        natural = [column.natural for column in columns]
-        least = [float(getattr(column, setting.breaks)) for column in columns]
-        if sum(natural) <= room:
-            return setting, natural
-        if sum(least) <= room:
-            return setting, _shared(natural, least, room)
-    setting = settings[-1]
-    return setting, [width * setting.room(len(columns)) / sum(least) for width in least]
-
-
-def _shared(natural: Sequence[float], least: Sequence[float], room: float) -> list[float]:
-    """Widths cut at the same width, none below its least, that together take the room."""
-    low, high = 0.0, max(natural)
-    for _ in range(40):  # halving finds that width
-        middle = (low + high) / 2
-        widths = [min(own, max(middle, need)) for own, need in zip(natural, least, strict=True)]
-        low, high = (middle, high) if sum(widths) <= room else (low, middle)
-    return [min(own, max(low, need)) for own, need in zip(natural, least, strict=True)]
+    return [word] if len(word) <= _LONG_WORD else [part for part in _PARTS.findall(word) if part]

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import salstats
-from salstats.display.export.figure_jobs import FigureJobs
+from salstats.display.export.figure_files import FigureJobs
 from salstats.display.export.table_files import save_table_as, table_rows
 from salstats.display.export.table_rows import Rows
 from salstats.display.report.model import Report

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from salstats.display.export.table_html import html_table
 from salstats.display.export.table_rows import Rows
-from salstats.display.export.table_widths import columns_of
+from salstats.display.export.table_widths import widths_of
 from salstats.display.plots.theme import MM_PER_INCH, MM_PER_PT
 from salstats.display.report.model import Item
 from salstats.display.text.markup import Child, Markup, element, joined, lines
@@ -68,7 +68,7 @@ def _table(item: Item, rows: Rows) -> Markup:
 
 def _sheet(rows: Rows) -> dict[str, str]:
     """Cell in which a line may end before an interval, but not inside it."""
-    ems = sum(column.numbers + 1 for column in columns_of(rows))
+    ems = sum(widths_of(rows, breaks=1)[1]) + len(rows.aligns)
     if ems * _PRINT_PT * MM_PER_PT <= _UPRIGHT_MM:
         return {}
     points = max(_SMALLEST_PT, min(_PRINT_PT, _SIDEWAYS_MM / (ems * MM_PER_PT)))

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from salstats.checks import ColumnError, SalstatsError, check_columns, check_count, warn
-from salstats.display.export.figure_jobs import FigureJobs
+from salstats.display.export.figure_files import FigureJobs
 from salstats.display.report.analyses import Analyses, run_analyses, settings_for, several
 from salstats.display.report.contents import Contents
 from salstats.display.report.examples import Examples

@@ -10,14 +10,29 @@ from typing import Any, Literal
 import pandas as pd
 from great_tables import GT, html, loc, style
 
+from salstats.checks import SalstatsError
 from salstats.display.tables import notes
 
 #: Ink of rules: thick above and below the table, thin between its parts.
 _RULE = {"style": "solid", "color": "currentColor"}
 _THICK, _THIN = "1.5px", "0.75px"
+_RULE_ABOVE = f"border-top: {_THIN} solid currentColor;"
 _FONTS = ["Arial", "Helvetica", "Liberation Sans", "DejaVu Sans", "sans-serif"]
 #: From this length on a heading may not make its column wide.
 _LONG = 30
+#: Parts of a great-tables object that are read anew when a record is, or are its look as a whole.
+_FOLLOWED = {
+    "_heading",
+    "_source_notes",
+    "_styles",
+    "_options",
+    "_locale",
+    "_google_font_imports",
+    "_has_built",
+}
+#: Styles of great-tables that a record has marks for.
+_MARKS = {("weight", "bold"): "bold", ("decorate", "underline"): "underline"}
+_FORMATS = ".tex, .docx, .csv"
 
 
 @dataclass(frozen=True)
@@ -84,114 +99,8 @@ class Table:
     subtitle: str | None = None
 
 
-class PaperTable(GT):
-    """A great-tables table that carries the record it was made from, title and notes kept up to date."""
-
-    record: Table
-    #: What great-tables held when the table was made, by its own names.
-    _made: dict[str, Any]
-    #: Parts with raised or lowered text, which would read otherwise in plain text.
-    _marked: tuple[str, ...] = ()
-
-    def tab_header(self, title: Any, subtitle: Any = None, *args: Any, **kwargs: Any) -> "PaperTable":
-        """The table with another heading."""
-        headed = replace(self.record, title=_plain(title), subtitle=_plain(subtitle))
-        made = _carrying(super().tab_header(title, subtitle, *args, **kwargs), headed)
-        return _with_marks(made, (*self._marks_but("heading"), *_marks_in("heading", title, subtitle)))
-
-    def tab_source_note(self, source_note: Any) -> "PaperTable":
-        """The table with one more note below it."""
-        noted = replace(self.record, notes=(*self.record.notes, _plain(source_note)))
-        made = _carrying(super().tab_source_note(source_note), noted)
-        return _with_marks(made, (*self._marked, *_marks_in("source notes", source_note)))
-
-    def rm_header(self) -> "PaperTable":
-        """The table without its heading."""
-        made = _carrying(super().rm_header(), replace(self.record, title=None, subtitle=None))
-        return _with_marks(made, self._marks_but("heading"))
-
-    def rm_source_notes(self) -> "PaperTable":
-        """The table without its notes."""
-        made = _carrying(super().rm_source_notes(), replace(self.record, notes=()))
-        return _with_marks(made, self._marks_but("source notes"))
-
-    def _marks_but(self, part: str) -> tuple[str, ...]:
-        """Parts with marks, without one."""
-        return tuple(name for name in self._marked if name != part)
-
-    def tab_style(self, style: Any, locations: Any) -> "PaperTable":
-        """The table with cells in another style; the record takes what is bold or underlined."""
-        styled = super().tab_style(style, locations)
-        marks = dict(
-            mark for one in (style if isinstance(style, list) else [style]) for mark in _marks_of(one)
-        )
-        cells = {(info.rownum, str(info.colname)) for info in styled._styles[len(self._styles) :]}
-        in_body = all(row is not None and name.startswith("cell") for row, name in cells)
-        if not in_body or not set(marks.items()) <= set(_MARKS):
-            return styled
-        places = {(int(row or 0), int(name.removeprefix("cell"))) for row, name in cells}
-        marked = {_MARKS[mark]: getattr(self.record, _MARKS[mark]) | places for mark in marks.items()}
-        if self._made["_styles"] is self._styles:
-            object.__setattr__(styled, "_made", {**self._made, "_styles": styled._styles})
-        return _carrying(styled, replace(self.record, **marked))
-
-    def beyond_record(self) -> list[str]:
-        """What great-tables' methods changed since that the record does not hold: "styles"."""
-        changed = [
-            name.strip("_").replace("_", " ")
-            for name, value in self._made.items()
-            if name not in _LOOK_OR_RECORD and not _same(value, vars(self)[name])
-        ]
-        return [*changed, *(f"raised or lowered text in the {part}" for part in dict.fromkeys(self._marked))]
-
-
-#: Parts of a great-tables object that its record holds too, or that are its look as a whole.
-_LOOK_OR_RECORD = {"_heading", "_source_notes", "_options", "_locale", "_google_font_imports", "_has_built"}
-
-
-def _same(one: Any, other: Any) -> bool:
-    """Whether a part of a great-tables object is the one it was."""
-    return one is other or (isinstance(one, list) and one == other)
-
-
-#: Styles of great-tables that the record has marks for.
-_MARKS = {("weight", "bold"): "bold", ("decorate", "underline"): "underline"}
-
-
-def _marks_of(style: Any) -> list[tuple[str, Any]]:
-    """What a style of great-tables sets, and to what."""
-    return [(name, value) for name, value in vars(style).items() if value is not None]
-
-
-def _carrying(table: PaperTable, record: Table) -> PaperTable:
-    """A table just made, with its record."""
-    # great-tables' objects are frozen
-    object.__setattr__(table, "record", record)
-    return table
-
-
-def _with_marks(table: PaperTable, marked: tuple[str, ...]) -> PaperTable:
-    """A table that knows which of its parts have marks."""
-    object.__setattr__(table, "_marked", marked)
-    return table
-
-
-def _marks_in(part: str, *texts: Any) -> list[str]:
-    """The part, where `md()` or `html()` raised or lowered text; emphasis may go, "10 to the 2" may not."""
-    rendered = (text.to_html() for text in texts if not (text is None or isinstance(text, str)))
-    return [part] if any(re.search(r"<su[bp]\b", html) for html in rendered) else []
-
-
-def _plain(text: Any) -> str:
-    """A title or note as text, what `md()` and `html()` mark in it left out."""
-    if text is None or isinstance(text, str):
-        return text or ""
-    without_tags = re.sub("<[^>]*>", "", re.sub(r"<(?:br|/p|/li)\b[^>]*>", " ", text.to_html()))
-    return " ".join(unescape(without_tags).split())
-
-
-def build(table: Table, table_id: str) -> PaperTable:
-    """The table as a great-tables object."""
+def build(table: Table, table_id: str) -> GT:
+    """The table as a great-tables object that carries its record."""
     table = replace(table, notes=tuple(note for note in (*table.notes, _closing_note(table)) if note))
     stub = [f"stub{i}" for i in range(len(table.stubhead))]
     names = [f"cell{i}" for i in range(len(table.columns))]
@@ -208,11 +117,8 @@ def build(table: Table, table_id: str) -> PaperTable:
     )
     gt = gt.tab_stubhead(list(table.stubhead) if len(stub) > 1 else table.stubhead[0])
     gt = gt.cols_label({n: _literal(c.heading) for n, c in zip(names, table.columns, strict=True)})
-    for align in ("left", "right"):
-        chosen = [
-            n for n, c in zip(names, table.columns, strict=True) if (c.align == "right") == (align == "right")
-        ]
-        gt = gt.cols_align(align, columns=chosen) if chosen else gt
+    for name, column in zip(names, table.columns, strict=True):
+        gt = gt.cols_align("right" if column.align == "right" else "left", columns=name)
     gt = gt.tab_stub_indent(sorted(table.indent), 3) if table.indent else gt
     gt = _spanners(gt, table.columns, names)
     gt = _styles(gt, table, stub, names)
@@ -222,10 +128,61 @@ def build(table: Table, table_id: str) -> PaperTable:
         gt = gt.tab_source_note(note)
     # long notes wrap at the table's width and do not widen it
     gt = _look(gt.tab_style(style.css("max-width: 0; min-width: 30em;"), loc.source_notes()))
-    made = PaperTable.__new__(PaperTable)
-    for name, value in (*vars(gt).items(), ("_made", dict(vars(gt)))):
-        object.__setattr__(made, name, value)
-    return _carrying(made, table)
+    # great-tables' objects are frozen, and every method hands on what a table holds
+    object.__setattr__(gt, "record", table)
+    object.__setattr__(gt, "_made", dict(vars(gt)))
+    return gt
+
+
+def record_of(table: GT) -> Table:
+    """The record of a table with its heading, notes, bold and underlined cells as they are by now.
+
+    Raises
+    ------
+    SalstatsError
+        The package did not make it, or great-tables changed what a record does not hold.
+    """
+    record = getattr(table, "record", None)
+    if record is None:
+        raise SalstatsError(
+            f"{_FORMATS} are written of the tables that salstats makes; of another great-tables table write "
+            ".html or .png, or use its own as_latex()"
+        )
+    made = vars(table)["_made"]
+    marked: dict[str, set[tuple[int, int]]] = {"bold": set(record.bold), "underline": set(record.underline)}
+    now = {name: value for name, value in vars(table).items() if name not in _FOLLOWED}
+    # great-tables puts equal lists in the place of some
+    same = (n for n, v in now.items() if v is made.get(n, v) or (isinstance(v, list) and v == made[n]))
+    changed = sorted(set(now).difference(same))
+    for info in table._styles[len(made["_styles"]) :]:
+        looks = {look for one in info.styles for look in vars(one).items() if look[1] is not None}
+        if not looks <= set(_MARKS) or info.rownum is None or not str(info.colname).startswith("cell"):
+            changed = [*changed, "_styles"]
+            break
+        for look in looks:
+            marked[_MARKS[look]].add((info.rownum, int(info.colname.removeprefix("cell"))))
+    if changed:
+        raise SalstatsError(
+            f"{_FORMATS} cannot show what was changed of this table with great-tables "
+            f"({', '.join(name.strip('_').replace('_', ' ') for name in changed)}); write .html or .png, or "
+            "change it by the options of the function that made it"
+        )
+    return replace(
+        record,
+        title=plain(table._heading.title),
+        subtitle=plain(table._heading.subtitle),
+        notes=[plain(note) for note in table._source_notes],
+        **marked,
+    )
+
+
+def plain(text: Any) -> str:
+    """A title or note as text: of what `md()` and `html()` mark, only raised and lowered signs are told."""
+    if text is None or isinstance(text, str):
+        return text or ""
+    shown = re.sub("<sup>", "^", re.sub("<sub>", "_", text.to_html()))
+    without_tags = re.sub("<[^>]*>", "", re.sub(r"<(?:br|/p|/li)\b[^>]*>", " ", shown))
+    return " ".join(unescape(without_tags).split())
 
 
 def _closing_note(table: Table) -> str:
@@ -252,37 +209,29 @@ def _spanners(gt: GT, columns: Sequence[Column], names: Sequence[str]) -> GT:
 
 
 def _styles(gt: GT, table: Table, stub: Sequence[str], names: Sequence[str]) -> GT:
-    """Mark cells, set rows apart and put decimal points below each other."""
-    rule = style.borders(sides="top", weight=_THIN, **_RULE)
+    """Mark cells, set rows apart, put decimal points below each other, and let long labels wrap."""
     for j, (name, column) in enumerate(zip(names, table.columns, strict=True)):
-        texts = [row[j] for row in table.cells]
-        shifts = [len(pad) for pad in point_pads(table, j)]
-        looks: dict[tuple[bool, bool, bool, str], list[int]] = {}
-        for i, text in enumerate(texts):
-            css = f"text-indent: {shifts[i]}ch;" if shifts[i] else ""
-            css += " white-space: nowrap;" if " " in text else ""
-            key = ((i, j) in table.bold, (i, j) in table.underline, i in table.apart, css.strip())
-            looks.setdefault(key, []).append(i)
-        for (bold, underline, apart, css), rows in looks.items():
-            text_style = {
-                **({"weight": "bold"} if bold else {}),
-                **({"decorate": "underline"} if underline else {}),
-            }
-            styles = [
-                *([style.text(**text_style)] if text_style else []),
-                *([rule] if apart else []),
-                *([style.css(css)] if css else []),
-            ]
-            gt = gt.tab_style(styles, loc.body(columns=name, rows=rows)) if styles else gt
+        looks: dict[str, list[int]] = {}
+        for i, pad in enumerate(point_pads(table, j)):
+            said = (
+                ("font-weight: bold;", (i, j) in table.bold),
+                ("text-decoration: underline;", (i, j) in table.underline),
+                (_RULE_ABOVE, i in table.apart),
+                (f"text-indent: {len(pad)}ch;", pad),
+                ("white-space: nowrap;", " " in table.cells[i][j]),
+            )
+            looks.setdefault(" ".join(css for css, holds in said if holds), []).append(i)
+        for css, rows in looks.items():
+            gt = gt.tab_style(style.css(css), loc.body(columns=name, rows=rows)) if css else gt
         if len(column.heading) > _LONG:
             gt = gt.tab_style(style.css("min-width: 9em; max-width: 14em;"), loc.column_labels(columns=name))
-    if table.apart:
-        gt = gt.tab_style(rule, loc.stub(rows=sorted(table.apart)))
-    if len(stub) > 1:
-        gt = gt.tab_style(style.css("vertical-align: top;"), loc.stub())
     long = [i for i, labels in enumerate(table.stub) if max(map(len, labels)) > 2 * _LONG]
-    if long:
-        gt = gt.tab_style(style.css("min-width: 14em; max-width: 22em;"), loc.stub(rows=long))
+    for css, where in (
+        (_RULE_ABOVE, table.apart and loc.stub(rows=sorted(table.apart))),
+        ("vertical-align: top;", len(stub) > 1 and loc.stub()),
+        ("min-width: 14em; max-width: 22em;", long and loc.stub(rows=long)),
+    ):
+        gt = gt.tab_style(style.css(css), where) if where else gt
     return gt
 
 

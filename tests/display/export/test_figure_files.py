@@ -1,10 +1,14 @@
-"""Figures to files: exact size, embedded fonts, nothing half written."""
+"""Figures to files: exact size, embedded fonts, nothing half written, the same drawn here or elsewhere."""
 
 import gc
+import multiprocessing
+import os
 import re
+import signal
+import warnings
 import zlib
+from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import plotnine as p9
 import pytest
@@ -13,27 +17,22 @@ from tests_support import full_disk
 
 import salstats as ss
 from salstats.checks import InputFileError, SalstatsError
-from salstats.display.export.figure_files import FIGURE_SUFFIXES, save_figure_as
-from salstats.display.plots import theme
-from salstats.display.plots.theme import (
-    PALETTE,
-    REFERENCE,
-    category_colours,
-    category_shapes,
-    figure_size,
-    font,
-    theme_salstats,
-)
+from salstats.display.export.figure_files import FIGURE_SUFFIXES, FigureJobs, save_figure_as
+from salstats.display.plots.theme import figure_size, theme_salstats
 
 POINTS_PER_MM = 72 / 25.4
 #: A pixel is the least a raster's size can be off.
 PIXEL = 1
 
 
+def drawing(title="a", x="x"):
+    frame = pd.DataFrame({"x": ["a", "b"], "y": [0.1, 0.2]})
+    return p9.ggplot(frame, p9.aes(x, "y")) + p9.geom_point() + p9.ggtitle(title) + theme_salstats()
+
+
 @pytest.fixture(scope="module")
 def figure():
-    frame = pd.DataFrame({"task": ["a", "b"], "estimate": [0.1, 0.2]})
-    return p9.ggplot(frame, p9.aes("task", "estimate")) + p9.geom_point() + theme_salstats()
+    return drawing()
 
 
 @pytest.mark.parametrize("suffix", [".png", ".tif", ".tiff"])
@@ -114,79 +113,6 @@ def test_what_cannot_be_written_is_said_and_nothing_is_left(figure, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_drawing_that_fails_leaves_nothing(tmp_path):
-    broken = p9.ggplot(pd.DataFrame({"a": [1]}), p9.aes("a", "missing")) + p9.geom_point()
-    with pytest.raises(p9.exceptions.PlotnineError):
-        ss.save_figure(broken, tmp_path / "f.png")
-    assert list(tmp_path.iterdir()) == []
-
-
-def linear(hex_colour):
-    values = np.array([int(hex_colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
-    return np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
-
-
-def lightness(hex_colour):
-    """CIE L* of a colour: what is left of it in grey."""
-    y = linear(hex_colour) @ [0.2126, 0.7152, 0.0722]
-    return 116 * np.cbrt(y) - 16 if y > 0.008856 else 903.3 * y
-
-
-#: Machado, Oliveira and Fernandes (2009), doi:10.1109/TVCG.2009.113: deuteranopia and protanopia.
-BLINDNESS = {
-    "deuteranopia": [
-        [0.367322, 0.860646, -0.227968],
-        [0.280085, 0.672501, 0.047413],
-        [-0.011820, 0.042940, 0.968881],
-    ],
-    "protanopia": [
-        [0.152286, 1.052583, -0.204868],
-        [0.114503, 0.786281, 0.099216],
-        [-0.003882, -0.048116, 1.051998],
-    ],
-}
-
-
-def lab(rgb):
-    xyz = np.array(
-        [
-            [0.4124, 0.3576, 0.1805],
-            [0.2126, 0.7152, 0.0722],
-            [0.0193, 0.1192, 0.9505],
-        ]
-    ) @ np.clip(rgb, 0, 1)
-    f = np.cbrt(np.maximum(xyz / [0.9505, 1.0, 1.089], 0.008856))
-    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
-
-
-@pytest.mark.parametrize("kind", BLINDNESS)
-def test_the_first_colours_differ_for_colour_blind_readers(kind):
-    seen = [lab(np.array(BLINDNESS[kind]) @ linear(c)) for c in (*PALETTE[:4], REFERENCE)]
-    distances = [np.linalg.norm(a - b) for i, a in enumerate(seen) for b in seen[:i]]
-    # a difference of 2.3 is just noticeable side by side
-    assert min(distances) > 20
-
-
-def test_the_first_three_colours_and_the_reference_differ_in_grey():
-    greys = sorted(lightness(c) for c in (*PALETTE[:3], REFERENCE))
-    assert np.diff(greys).min() > 15
-
-
-def test_colour_and_mark_together_tell_sixty_categories_apart():
-    names = [f"m{i}" for i in range(60)]
-    colours, shapes = category_colours(names, []), category_shapes(names, [])
-    assert len({(colours[n], shapes[n]) for n in names}) == 60
-
-
-def test_a_reference_is_black_and_takes_no_colour_from_the_others():
-    colours = category_colours(["human", "a", "b"], ["human"])
-    assert colours == {"human": REFERENCE, "a": PALETTE[0], "b": PALETTE[1]}
-
-
-def test_font_is_one_that_is_installed():
-    assert font() in {entry.name for entry in theme.font_manager.fontManager.ttflist}
-
-
 @pytest.mark.parametrize("suffix", FIGURE_SUFFIXES)
 def test_a_full_disk_is_said_once_and_leaves_no_file(figure, tmp_path, suffix, capfd):
     with full_disk(500), pytest.raises(InputFileError, match=r"cannot write .*f\..*File too large"):
@@ -194,3 +120,57 @@ def test_a_full_disk_is_said_once_and_leaves_no_file(figure, tmp_path, suffix, c
     gc.collect()
     assert list(tmp_path.iterdir()) == []
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_figures_are_the_same_wherever_they_are_drawn_also_where_the_folder_has_changed(
+    tmp_path, monkeypatch, jobs
+):
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        with FigureJobs(jobs) as work:
+            for i in range(3):
+                work.add(drawing(), [Path(f"{i}.png"), Path(f"{i}.pdf")])
+            assert work.finish() == []
+        for suffix in ("png", "pdf"):
+            files = [(tmp_path / name / f"{i}.{suffix}").read_bytes() for i in range(3)]
+            assert files[0] == files[1] == files[2]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_what_drawing_warns_of_is_returned_once(tmp_path, jobs):
+    with FigureJobs(jobs) as work, warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for i in range(2):
+            work.add(drawing(title="\U0001f9e0"), [tmp_path / f"{i}.png"])
+        (said,) = work.finish()
+    assert "missing from font" in said
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_figure_that_cannot_be_drawn_raises_and_leaves_nothing(tmp_path, jobs):
+    with FigureJobs(jobs) as work:
+        work.add(drawing(x="nothing"), [tmp_path / "0.png"])
+        with pytest.raises(p9.exceptions.PlotnineError):
+            work.finish()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no signals that kill on this system")
+def test_a_process_that_is_killed_costs_nothing_but_time(tmp_path):
+    with FigureJobs(2) as work:
+        (worker,) = work._pool._processes.values()
+        os.kill(worker.pid, signal.SIGKILL)
+        for i in range(2):
+            work.add(drawing(), [tmp_path / f"{i}.png"])
+        work.finish()
+    assert sorted(f.name for f in tmp_path.iterdir()) == ["0.png", "1.png"]
+
+
+def test_a_process_that_may_have_none_draws_itself(tmp_path, monkeypatch):
+    monkeypatch.setitem(multiprocessing.current_process()._config, "daemon", True)
+    with FigureJobs(2) as work:
+        work.add(drawing(), [tmp_path / "0.png"])
+        work.finish()
+    assert [f.name for f in tmp_path.iterdir()] == ["0.png"]

@@ -1,37 +1,25 @@
 """Widths of columns, and how they share a page."""
 
 import pytest
-from display.table_examples import LONG, estimates, long_names
+from display.table_examples import LONG, estimates, long_names, one_cell
 
 from salstats.display.export.table_files import table_rows
-from salstats.display.export.table_widths import (
-    Column,
-    Setting,
-    columns_of,
-    first_fit,
-    number_lines,
-    text_width,
-)
-from salstats.display.tables.layout import Column as Heading
-from salstats.display.tables.layout import Table, build
+from salstats.display.export.table_widths import lines_of, plan_of, text_width, widths_of
+from salstats.display.tables.layout import Column, Table, build
 
-#: Halving stops within this of the room there is.
-CLOSE = 1e-3
 #: Widths of Helvetica in ems are met within this.
 NEAR = 0.1
 
 
-def column(natural, text=None, numbers=None, limits=None):
-    """A column that gives as much as is said."""
-    text = natural if text is None else text
-    numbers = text if numbers is None else numbers
-    return Column(natural, text, numbers, numbers if limits is None else limits)
+def of_columns(headings, *rows, breaks=0):
+    """What the columns of a table want and need."""
+    table = Table(("",), [("t",)] * len(rows), [Column(h) for h in headings], [list(row) for row in rows])
+    natural, least = widths_of(table_rows(build(table, "t")), breaks)
+    return natural[1:], least[1:]
 
 
-def of_columns(headings, *rows):
-    """The columns of cells of a table."""
-    table = Table(("",), [("t",)] * len(rows), [Heading(h) for h in headings], [list(row) for row in rows])
-    return columns_of(table_rows(build(table, "t")))[1:]
+def plan(table, upright, turned=600.0):
+    return plan_of(table_rows(table), (upright, turned), dict.fromkeys((9, 8, 7), 4.0), 1.0)
 
 
 def test_widths_are_about_those_of_helvetica():
@@ -42,59 +30,48 @@ def test_widths_are_about_those_of_helvetica():
     assert text_width("e\u0301") == text_width("e")
 
 
-def test_numbers_break_before_their_interval_and_text_at_spaces():
-    number, text = of_columns(["v", "w"], ["0.566 (0.526, 0.606)", "some words that are a label"])
-    assert number.text == number.natural
-    assert number.limits < number.numbers < number.text
-    assert text.text < text.natural
-
-
-def test_headings_may_break_over_numbers():
-    (numbers,) = of_columns(["Percentage decrease from the benchmark"], ["1.5"], ["2.5"])
-    assert numbers.text < numbers.natural / 2
-
-
 @pytest.mark.parametrize("limits", ["(0.526, 0.606)***", "(−0.497 to −0.354)", "[—, 0.5]", "(28.8%)"])
 def test_an_interval_goes_below_its_estimate_in_one_piece_unless_there_is_no_room(limits):
-    own = column(10, 10, 6, 4)
     whole = limits.replace(" ", "\u00a0")
-    assert number_lines(f"0.5 {limits}", own, 10) == (f"0.5 {whole}",)
-    assert number_lines(f"0.5 {limits}", own, 7) == ("0.5", whole)
-    assert number_lines(f"0.5 {limits}", own, 4) == ("0.5", *limits.split(" "))
+    assert lines_of(f"0.5 {limits}", 0) == [f"0.5 {whole}"]
+    assert lines_of(f"0.5 {limits}", 1) == ["0.5", whole]
+    assert lines_of(f"0.5 {limits}", 2) == ["0.5", *limits.split(" ")]
 
 
 @pytest.mark.parametrize("text", ["Lung (upper, left)", "a (b) c", "2 of 3 methods (both)"])
 def test_words_in_brackets_are_no_interval(text):
-    assert number_lines(text, column(10, 5), 5) == ()
+    assert lines_of(text, 2) == [text]
 
 
-def test_columns_that_fit_have_their_natural_width():
-    assert first_fit([column(5), column(7)], [Setting(120, 10, 0)])[1] == [5, 7]
+def test_numbers_need_less_broken_before_their_interval_and_text_at_spaces():
+    cells = ["0.566 (0.526, 0.606)", "some words that are a label"]
+    (number, text), (needed, wrapped) = of_columns(["v", "w"], cells)
+    assert number == needed
+    assert wrapped < text
+    assert of_columns(["v", "w"], cells, breaks=2)[1][0] < of_columns(["v", "w"], cells, breaks=1)[1][0]
+    assert of_columns(["v", "w"], cells, breaks=1)[1][0] < needed
 
 
-def test_wide_columns_give_first_and_never_more_than_they_can():
-    _, widths = first_fit([column(40, 5), column(10, 5), column(8)], [Setting(300, 10, 0)])
-    assert sum(widths) == pytest.approx(30, abs=CLOSE)
-    assert widths[1:] == [10, 8]
-
-
-def test_the_first_setting_that_fits_is_taken():
-    columns = [column(20, 20, 10)]
-    small, large = Setting(100, 10, 0), Setting(200, 10, 0, turned=True)
-    assert first_fit(columns, [small, large])[0] is large
-    broken = Setting(100, 10, 0, "numbers")
-    assert first_fit(columns, [small, broken, large])[0] is broken
-    assert first_fit([column(5), column(5)], [Setting(100, 10, 1), large])[0] is large
-
-
-def test_what_fits_nowhere_is_squeezed_into_the_last_setting():
-    setting, widths = first_fit([column(30), column(60)], [Setting(300, 10, 0)])
-    assert sum(widths) == pytest.approx(setting.room(2))
-    assert widths[1] == pytest.approx(2 * widths[0])
+def test_headings_are_wrapped_over_numbers():
+    (natural,), (least,) = of_columns(["Percentage decrease from the benchmark"], ["1.5"], ["2.5"])
+    assert least < natural / 2
 
 
 def test_a_spanner_has_room_where_it_is_short_and_labels_of_groups_take_none():
-    assert columns_of(table_rows(long_names()))[-1].natural < text_width(LONG) / 3
-    columns = columns_of(table_rows(estimates(3, 2)))
-    assert len(columns) == 5
-    assert sum(c.natural for c in columns[1:3]) >= text_width("Method 0")
+    assert widths_of(table_rows(long_names()), 0)[0][-1] < text_width(LONG) / 3
+    natural, _ = widths_of(table_rows(estimates(3, 2)), 0)
+    assert len(natural) == 5
+    assert sum(natural[1:3]) >= text_width("Method 0")
+
+
+def test_the_first_setting_that_fits_is_taken_and_its_columns_fit_the_line():
+    settings = []
+    for line in (700, 575, 450, 350, 100):
+        found = plan(estimates(), line, turned=1.2 * line)
+        settings.append((found.points, found.turned, found.breaks))
+        assert sum(found.widths) * found.em + 2 * found.gap * len(found.widths) <= found.line * (1 + 1e-9)
+    assert settings == [(9, False, 0), (8, False, 0), (8, False, 1), (8, True, 1), (7, True, 2)]
+
+
+def test_columns_that_fit_have_their_natural_width():
+    assert plan(one_cell(), 400).widths == widths_of(table_rows(one_cell()), 0)[0]

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from salstats.checks import SalstatsError
-from salstats.display.export.browser import find_browser
+from salstats.display.export.table_png import find_browser
 
 FLAGS = (
     "--headless",

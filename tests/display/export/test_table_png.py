@@ -1,0 +1,83 @@
+"""The browser: found, asked for pictures of tables, and its failures said in a sentence."""
+
+import sys
+
+import pandas as pd
+import pytest
+from display.report.chromium import find_chromium
+from display.table_examples import estimates
+from great_tables import GT
+from PIL import Image, ImageChops
+
+import salstats as ss
+from salstats.checks import SalstatsError
+from salstats.display.export import table_png
+
+#: What a pixel may be off where a browser rounds.
+PIXELS = 1
+
+
+@pytest.fixture
+def small():
+    return GT(pd.DataFrame({"task": ["Edema"], "iou": [0.5]}), rowname_col="task")
+
+
+def test_without_a_browser_a_picture_says_what_to_do(small, tmp_path, monkeypatch):
+    monkeypatch.delenv(table_png.VARIABLE, raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(table_png, "_PLACES", ())
+    with pytest.raises(SalstatsError, match=r"install one .*SALSTATS_CHROME.* or write \.html"):
+        ss.save_table(small, tmp_path / "t.png")
+    monkeypatch.setenv(table_png.VARIABLE, "/no/such/chrome")
+    with pytest.raises(SalstatsError, match="SALSTATS_CHROME=/no/such/chrome is no program"):
+        ss.save_table(small, tmp_path / "t.png")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell script stands for the browser")
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        ("echo first >&2; echo the reason >&2; exit 3", r"failed: the reason; write \.html"),
+        ("true", "did not show the table"),
+        ("""echo '<html lang="en" data-size="300x200">'""", "made no picture"),
+        ("""echo '<html lang="en" data-size="300x90000">'""", "too long for one picture"),
+        ("exec sleep 60", r"took longer than 0\.2 s"),
+    ],
+)
+def test_a_browser_that_fails_is_said_to(small, tmp_path, monkeypatch, script, message):
+    program = tmp_path / "browser"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv(table_png.VARIABLE, str(program))
+    monkeypatch.setattr(table_png, "_TIMEOUT_S", 0.2 if "sleep" in script else 60)
+    with pytest.raises(SalstatsError, match=message):
+        ss.save_table(small, tmp_path / "t.png")
+    assert [path.name for path in tmp_path.iterdir()] == ["browser"]
+
+
+def test_a_picture_that_is_cut_off_is_refused():
+    picture = Image.new("RGB", (60, 60), "white")
+    picture.paste("black", (20, 20, 40, 40))
+    assert table_png._cut(picture, 5).size == (30, 30)
+    picture.paste("black", (20, 20, 40, 60))
+    with pytest.raises(SalstatsError, match="too long for one picture"):
+        table_png._cut(picture, 5)
+
+
+@pytest.mark.browser
+def test_a_picture_shows_the_table_and_little_else_and_long_notes_do_not_widen_it(tmp_path):
+    find_chromium()
+    table = estimates(5, 1)
+    sizes = []
+    for name, noted in (("a", table), ("b", table.tab_source_note("many words " * 100))):
+        with Image.open(ss.save_table(noted, tmp_path / f"{name}.png")) as image:
+            sizes.append(image.size)
+            assert image.info["dpi"] == pytest.approx((300, 300), rel=1e-3)
+            white = Image.new("RGB", image.size, "white")
+            left, top, right, bottom = ImageChops.difference(image.convert("RGB"), white).getbbox()
+            margin = table_png._MARGIN * 300 / 96
+            for found in (left, top, image.width - right, image.height - bottom):
+                assert found == pytest.approx(margin, abs=PIXELS)
+    assert sizes[0][0] == sizes[1][0] > 360 * 300 / 96
+    assert sizes[0][1] < sizes[1][1]
