@@ -15,5 +15,5 @@ __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    """Return a public name, or the torch side where that is asked for."""
+    """A public name, or the torch side where that is asked for."""
     return import_module("salstats.explain") if name == "explain" else _named(name)

@@ -90,7 +90,7 @@ def hidden(name: str) -> str:
 
 
 def did_you_mean(name: object, known: Iterable[object], n: int = 1) -> str:
-    """Return "; did you mean 'iou'?" for a message, in whatever case it is written; "" where none is."""
+    """Words "; did you mean 'iou'?" for a message, in whatever case it is written; "" where none is."""
     spelled = {str(k).casefold(): str(k) for k in known}
     close = [spelled[c] for c in get_close_matches(str(name).casefold(), spelled, n=n)]
     return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
@@ -151,7 +151,7 @@ def check_folder(folder: Path) -> None:
 
 
 def check_frame(frame: object, name: str = "scores") -> pd.DataFrame:
-    """Return `frame` if it is a DataFrame with at least one row."""
+    """The frame, checked to be a DataFrame with at least one row."""
     if not isinstance(frame, pd.DataFrame):
         reader = "read_scores" if name == "scores" else "read_data"
         raise SalstatsError(
@@ -194,7 +194,7 @@ def check_numeric(frame: pd.DataFrame, column: str, name: str = "scores") -> np.
 
 
 def _which_case(frame: pd.DataFrame, row: int) -> str:
-    """Return ' (case 017, task Edema)' for a message, or nothing where there is no case."""
+    """Words such as ' (case 017, task Edema)' for a message; empty where there is no case."""
     parts = [f"{c} {frame[c].iloc[row]}" for c in ("case", "task", "method", "metric") if c in frame.columns]
     return f" ({', '.join(parts)})" if parts else ""
 
@@ -220,7 +220,7 @@ def check_by(
 
 
 def check_choice(value: object, choices: Sequence[str], option: str) -> str:
-    """Return `value` if it is one of `choices`."""
+    """The value, checked to be one of the choices."""
     if value not in choices:
         close = get_close_matches(str(value).lower(), choices, n=1, cutoff=0.7)
         hint = f"did you mean {close[0]!r}? It is one of" if close else "choose one of"

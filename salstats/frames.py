@@ -144,7 +144,7 @@ def _dense(codes: np.ndarray, n_codes: int) -> tuple[np.ndarray, int]:
 
 
 def check_scores(scores: object, name: str = "scores") -> pd.DataFrame:
-    """Return `scores` if it is a valid scores frame.
+    """The scores, checked to be a valid scores frame.
 
     Parameters
     ----------
@@ -257,7 +257,7 @@ def check_nesting(frame: pd.DataFrame, name: str = "scores", codes: ColumnCodes 
 
 
 def repeat_hint(frame: pd.DataFrame, keys: Iterable[str], first: int, second: int) -> str:
-    """Return what would tell two rows apart that are the same observation by its keys."""
+    """What would tell two rows apart that are the same observation by its keys."""
     for column in frame.columns:
         if column in keys or not ID_NAME.fullmatch(str(column)):
             continue
@@ -269,7 +269,7 @@ def repeat_hint(frame: pd.DataFrame, keys: Iterable[str], first: int, second: in
 
 
 def _named_by_both(column: str) -> str:
-    """Return how a case is named by another column too."""
+    """How a case is named by another column too."""
     return (
         f"where case ids repeat over {column!r}, read with case={[column, 'case']} "
         f"(--case {shlex.quote(column + ',case')})"

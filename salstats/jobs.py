@@ -27,7 +27,7 @@ def in_pieces(
     progress: bool,
     label: str,
 ) -> list[Any]:
-    """Return what `work` makes of consecutive pieces of `items`, in their order whatever `jobs` is.
+    """What `work` makes of consecutive pieces of `items`, in their order whatever `jobs` is.
 
     Parameters
     ----------

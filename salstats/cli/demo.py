@@ -85,7 +85,7 @@ def run_demo(
 
 
 def demo_labels() -> dict[str, Any]:
-    """Return the order of the methods, and the annotator under its own name."""
+    """The order of the methods, and the annotator under its own name."""
     names = Labels()
     order = {HUMAN: ANNOTATOR} | {m: names.value("method", m) for m in _METHODS}
     # by column for tables and figures, by itself for the legend of outlines
@@ -93,7 +93,7 @@ def demo_labels() -> dict[str, Any]:
 
 
 def free_folder(*, overwrite: bool = False) -> Path:
-    """Return the demo's folder, or, if it is not to be replaced, the first numbered one that is not there."""
+    """The demo's folder, or, if it is not to be replaced, the first numbered one that is not there."""
     if overwrite:
         return Path(FOLDER)
     names = (Path(FOLDER if i == 1 else f"{FOLDER}-{i}") for i in count(1))
@@ -101,7 +101,7 @@ def free_folder(*, overwrite: bool = False) -> Path:
 
 
 def shown(scores: pd.DataFrame, every: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-    """Return what the demo prints: the call and its frame."""
+    """What the demo prints: the call and its frame."""
     saliency = scores[(scores["metric"] == "iou") & (scores["method"] != HUMAN)]
     decrease = ss.percent_decrease(scores, reference=HUMAN, average="task", test="t", adjust="holm")
     return [

@@ -95,7 +95,7 @@ def distance_rule(
     if spacing is not None and not with_distance:
         raise SalstatsError(f"spacing= is the unit of {', '.join(DISTANCES)}; none of them is asked for")
     check_choice(undefined, ("nan", WORST), "undefined")
-    given = f"points={points!r} (--distance-points)"
+    given = f"points={points!r}"
     if points not in _POINTS:
         raise ValueRangeError(f"{given} is not known; choose one of {', '.join(_POINTS)}")
     if points != "boundary" and not with_distance:
@@ -168,5 +168,5 @@ def _checked(name: str, given: Any) -> dict[str, Any]:
         try:
             metric.kernel(*(trial[need] for need in metric.needs), **{option: value})
         except SalstatsError as error:
-            raise ValueRangeError(f"{option}={value!r} of the metric {name!r}: {error}") from error
+            raise ValueRangeError(f"{name}: {error}") from error
     return dict(given)

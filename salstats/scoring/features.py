@@ -34,10 +34,8 @@ def features(
     ----------
     study : Study or path
         What a reader returned, or the folder to read.
-    jobs : int, optional
-        Processes; -1 for one per core. None takes what `joblib.parallel_config` says.
-    progress : bool
-        Show a bar on stderr.
+    jobs, progress
+        As for `score`.
 
     Returns
     -------

@@ -99,10 +99,8 @@ def score_gaze(
         is 0 at a single fixation has no score, and its mean is over the images where it did better.
     bias : CenterBias, optional
         What `center_bias_of` made of the study before, where several calls share it.
-    jobs : int, optional
-        Processes; -1 for one per core. None takes what `joblib.parallel_config` says.
-    progress : bool
-        Show a bar on stderr.
+    jobs, progress
+        As for `score`.
 
     Returns
     -------

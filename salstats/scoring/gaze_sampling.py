@@ -331,7 +331,7 @@ def sampled_areas(positives: np.ndarray, negatives: np.ndarray) -> np.ndarray:
 
 
 def _frame(found: Sequence[_Sampled]) -> pd.DataFrame:
-    """Return sampled values as a frame, one row each."""
+    """Sampled values as a frame, one row each."""
     rows = pd.DataFrame([{**s.names, "n_samples": s.n_samples, "exact": s.exact} for s in found])
     n_replicates = len(found[0].values)
     rows = rows.loc[np.repeat(np.arange(len(rows)), n_replicates)].reset_index(drop=True)

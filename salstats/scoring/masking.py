@@ -196,4 +196,4 @@ def _number(value: Any, name: str) -> Any:
 def _kinds(name: str) -> str:
     """What an option takes, for a message."""
     either = "'otsu', a number" if name == "threshold" else "a number"
-    return f"{either}, a mapping from task to one, or a file that tune() wrote"
+    return f"{either}, or a file that tune() wrote (in Python also a mapping by task)"

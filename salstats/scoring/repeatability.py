@@ -66,10 +66,8 @@ def map_repeatability(
         What tells repetitions apart: the seed of a random method or of a training, or the network.
     threshold, smooth
         What makes the masks, as for `score`.
-    jobs : int, optional
-        Processes; -1 for one per core. None takes what `joblib.parallel_config` says.
-    progress : bool
-        Show a bar on stderr.
+    jobs, progress
+        As for `score`.
 
     Returns
     -------

@@ -40,10 +40,8 @@ def segment(
         Whose maps, as `method[:model[:seed]]`; by default those of the only method that has maps.
     threshold, cutoff, smooth, colormap
         As for `score`.
-    jobs : int, optional
-        Processes; -1 for one per core. None takes what `joblib.parallel_config` says.
-    progress : bool
-        Show a bar on stderr, where that is a terminal.
+    jobs, progress
+        As for `score`.
 
     Returns
     -------

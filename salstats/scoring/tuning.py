@@ -61,10 +61,8 @@ def tune(
         How masks are made where these are not what is chosen; as in `score`.
     as_published : bool
         Choose cut-offs as the CheXlocalize scripts do (see Notes); thresholds are chosen alike.
-    jobs : int, optional
-        Processes; -1 for one per core. None takes what `joblib.parallel_config` says.
-    progress : bool
-        Show a bar on stderr.
+    jobs, progress
+        As for `score`.
 
     Returns
     -------
@@ -189,7 +187,7 @@ def _counts(
     rule: MaskRule,
     keeps: Callable[[float, float], bool],
 ) -> np.ndarray | None:
-    """Return counts (values, 4) of one map; None where it cannot be used."""
+    """Counts (values, 4) of one map; None where it cannot be used."""
     content = prediction.read()
     shape = case.shape or content.shape
     if content.saliency is None or shape is None or not is_finite(content.saliency):
@@ -229,7 +227,7 @@ def _frame(
     metric: str,
     cutoffs_as_published: bool,
 ) -> pd.DataFrame:
-    """Return means by task, series and value, with the best one marked."""
+    """Means by task, series and value, with the best one marked."""
     n = np.isfinite(scores).sum(axis=0)
     with np.errstate(invalid="ignore"):
         means = np.nansum(scores, axis=0) / np.where(n, n, np.nan)

@@ -477,9 +477,12 @@ class TestDistances:
             (["--metrics", "pdc", "--pdc-form", "sum"], "'sum' is not known"),
             (
                 ["--metrics", "assd", "--distance-points", "edge"],
-                "error: --distance-points is not known; choose",
+                "error: --distance-points 'edge' is not known; choose",
             ),
-            (["--metrics", "iou", "--distance-points", "foreground"], "--distance-points is what hausdorff"),
+            (
+                ["--metrics", "iou", "--distance-points", "foreground"],
+                "--distance-points 'foreground' is what hausdorff",
+            ),
             (["--metrics", "hd95", "--hd95-rule", "mean"], "error: --hd95-rule 'mean' is not known"),
             (["--metrics", "assd", "--hd95-rule", "pooled"], "error: --hd95-rule is an option of .* 'hd95'"),
             (["--metrics", "assd", "--undefined", "zero"], "'zero' is not known; choose one of nan, worst"),
