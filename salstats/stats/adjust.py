@@ -258,24 +258,16 @@ def _hommel(p: np.ndarray, size: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Procedure:
-    """A procedure for multiple tests.
+    """A procedure for multiple tests."""
 
-    Attributes
-    ----------
-    name : str
-        What `procedure=` takes, spelled as in R's `p.adjust`.
-    label : str
-        Its name in print, empty where nothing is adjusted.
-    formula : callable
-        Adjusted values of p-values in ascending order and the size of their family, before they are cut off
-        at 1.
-    note : str
-        How a Methods section cites it, and what it controls.
-    """
-
+    #: What `procedure=` takes, spelled as in R's `p.adjust`.
     name: str
+    #: Its name in print, empty where nothing is adjusted.
     label: str
+    #: Adjusted values of p-values in ascending order and the size of their family, before they are cut off
+    #: at 1.
     formula: Callable[[np.ndarray, int], np.ndarray]
+    #: How a Methods section cites it, and what it controls.
     note: str = ""
 
 

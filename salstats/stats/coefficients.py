@@ -9,22 +9,15 @@ from scipy import special, stats
 
 @dataclass(frozen=True)
 class Record:
-    """A coefficient of correlation: whose it is, its letter, its test of no correlation.
+    """A coefficient of correlation: whose it is, its letter, its test of no correlation."""
 
-    Attributes
-    ----------
-    name : str
-        What `test=` takes.
-    person, symbol, test : str
-        In print.
-    ranks : bool
-        Whether it is of ranks.
-    """
-
+    #: What `test=` takes.
     name: str
+    #: In print.
     person: str
     symbol: str
     test: str
+    #: Whether it is of ranks.
     ranks: bool = True
 
     @property

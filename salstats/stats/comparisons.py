@@ -38,29 +38,20 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Compared:
-    """A target with the complete pairs behind it.
+    """A target with the complete pairs behind it."""
 
-    Attributes
-    ----------
-    target : Target
-        Cells of methods, then of the reference.
-    n_pairs : ndarray of int, shape (n_rows,)
-        Complete pairs of each estimate.
-    own, other, units, groups : ndarray, shape (n_pairs,)
-        Both scores of each complete pair, its unit and its group.
-    members : ndarray of bool, shape (n_groups, n_single)
-        Which groups make up each row of the result that is not an average of others.
-    absent : DataFrame
-        Keys of the pairs of absent findings.
-    """
-
+    #: Cells of methods, then of the reference.
     target: Target
+    #: (n_rows,): Complete pairs of each estimate.
     n_pairs: np.ndarray
+    #: (n_pairs,): Both scores of each complete pair, its unit and its group.
     own: np.ndarray
     other: np.ndarray
     units: np.ndarray
     groups: np.ndarray
+    #: (n_groups, n_single): Which groups make up each row of the result that is not an average of others.
     members: np.ndarray
+    #: Keys of the pairs of absent findings.
     absent: pd.DataFrame
 
 

@@ -19,45 +19,29 @@ OVERALL = "Overall"
 
 @dataclass(frozen=True)
 class Units:
-    """What is resampled.
+    """What is resampled."""
 
-    Attributes
-    ----------
-    name : str
-        The column that names the units.
-    codes : ndarray of int, shape (n_rows,)
-        Position of each row's unit among the distinct units in sorted order, from 0.
-    n : int
-        Number of distinct units.
-    """
-
+    #: The column that names the units.
     name: str
+    #: (n_rows,): Position of each row's unit among the distinct units in sorted order, from 0.
     codes: np.ndarray
+    #: Number of distinct units.
     n: int
 
 
 @dataclass(frozen=True)
 class Design:
-    """A frame's rows by unit and group.
+    """A frame's rows by unit and group."""
 
-    Attributes
-    ----------
-    codes : ColumnCodes
-        The frame, coded.
-    by : list of str
-        Grouping columns.
-    groups : ndarray of int, shape (n_rows,)
-        Group of each row.
-    keys : DataFrame
-        Grouping columns of each group, sorted.
-    units : Units
-        What is resampled.
-    """
-
+    #: The frame, coded.
     codes: ColumnCodes
+    #: Grouping columns.
     by: list[str]
+    #: (n_rows,): Group of each row.
     groups: np.ndarray
+    #: Grouping columns of each group, sorted.
     keys: pd.DataFrame
+    #: What is resampled.
     units: Units
 
     @property

@@ -29,22 +29,15 @@ def ratio(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Cells:
-    """Sums of scores per unit and cell, where a cell is a group of rows whose mean is wanted.
+    """Sums of scores per unit and cell, where a cell is a group of rows whose mean is wanted."""
 
-    Attributes
-    ----------
-    sums, counts : ndarray of float64, shape (n_units, n_cells)
-        Sum and number of the defined scores of a unit in a cell.
-    n_missing : ndarray of int, shape (n_cells,)
-        Rows of the cell whose score is undefined.
-    sample : ndarray of int, shape (n_cells,)
-        Cells with the same number are measured on the same units, as a method and its reference on
-        complete pairs: their variances share one number of units.
-    """
-
+    #: (n_units, n_cells): Sum and number of the defined scores of a unit in a cell.
     sums: np.ndarray
     counts: np.ndarray
+    #: (n_cells,): Rows of the cell whose score is undefined.
     n_missing: np.ndarray
+    #: (n_cells,): Cells with the same number are measured on the same units, as a method and its reference
+    #: on complete pairs: their variances share one number of units.
     sample: np.ndarray
 
     def means(self) -> np.ndarray:
@@ -114,26 +107,20 @@ class Estimand:
     Each estimate compares two levels: the method's, an average of the cells in `first`, and the
     reference's, an average of the cells in `second`. `then` averages estimates once more. An average is
     undefined where one of its members is, so that every replicate estimates the same thing.
-
-    Attributes
-    ----------
-    kind : {"mean", "difference", "percent_decrease"}
-        `first`, `first - second`, or `100 * (second - first) / second`.
-    first, second : ndarray of float64, shape (n_cells, n_levels)
-        Weight of a cell in a level, 1 in a plain average; each level's weights are brought to sum 1.
-        `second` is None for a mean. With it the cells are the methods', then the reference's in the same
-        order.
-    then : ndarray of float64, shape (n_levels, n_rows), optional
-        1 where a level's estimate enters a row's average; by default each is its own row.
-    partial : bool
-        Average the members that are defined, whichever they are: the rule of the CheXlocalize scripts,
-        whose replicates then average fewer tasks where a rare one was not drawn.
     """
 
+    #: `first`, `first - second`, or `100 * (second - first) / second`.
     kind: str
+    #: (n_cells, n_levels): Weight of a cell in a level, 1 in a plain average; each level's weights are
+    #: brought to sum 1. `second` is None for a mean. With it the cells are the methods', then the
+    #: reference's in the same order.
     first: np.ndarray
     second: np.ndarray | None = None
+    #: (n_levels, n_rows): 1 where a level's estimate enters a row's average; by default each is its own
+    #: row.
     then: np.ndarray | None = None
+    #: Average the members that are defined, whichever they are: the rule of the CheXlocalize scripts,
+    #: whose replicates then average fewer tasks where a rare one was not drawn.
     partial: bool = False
 
     @property

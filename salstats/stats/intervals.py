@@ -22,90 +22,62 @@ def _none() -> np.ndarray:
 
 @dataclass(frozen=True)
 class Basis:
-    """What limits can be made from; arrays of shape (n_rows,) where no other is given.
+    """What limits can be made from; arrays of shape (n_rows,) where no other is given."""
 
-    Attributes
-    ----------
-    term : str
-        What is estimated: "mean", "difference", "percent_decrease", "pooled_rate", ...
-    level : float
-        Confidence level.
-    estimate, std_error, df, variance, bias : ndarray
-        NaN where they are not known; `variance` is that of the delta method. Of a correlation `std_error` is
-        that of its Fisher z.
-    n, n_units : ndarray
-        Defined scores and their units.
-    rounding : ndarray
-        Errors of this size are rounding.
-    replicates, variances : ndarray, shape (n_replicates, n_rows), optional
-        Replicates and their delta-method variances.
-    jackknife : ndarray, shape (n_units, n_rows), optional
-        The estimates without each unit.
-    levels : tuple of ndarray, optional
-        The means that a ratio is of, method then reference, and their covariance (n_rows, 2, 2).
-    """
-
+    #: What is estimated: "mean", "difference", "percent_decrease", "pooled_rate", ...
     term: str
+    #: Confidence level.
     level: float
+    #: NaN where they are not known; `variance` is that of the delta method. Of a correlation `std_error`
+    #: is that of its Fisher z.
     estimate: np.ndarray
     std_error: np.ndarray
     df: np.ndarray = field(default_factory=_none)
     variance: np.ndarray = field(default_factory=_none)
     bias: np.ndarray = field(default_factory=_none)
+    #: Defined scores and their units.
     n: np.ndarray = field(default_factory=_none)
     n_units: np.ndarray = field(default_factory=_none)
+    #: Errors of this size are rounding.
     rounding: np.ndarray = field(default_factory=_none)
+    #: (n_replicates, n_rows): Replicates and their delta-method variances.
     replicates: np.ndarray = field(default_factory=_none)
     variances: np.ndarray = field(default_factory=_none)
+    #: (n_units, n_rows): The estimates without each unit.
     jackknife: np.ndarray = field(default_factory=_none)
+    #: The means that a ratio is of, method then reference, and their covariance (n_rows, 2, 2).
     levels: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
 
 @dataclass(frozen=True)
 class Interval:
-    """A kind of interval: how it is made, of what, and how it is spoken of.
+    """A kind of interval: how it is made, of what, and how it is spoken of."""
 
-    Attributes
-    ----------
-    name : str
-        What `interval=` takes.
-    label : str
-        Its name in a table's note.
-    kind : {"bootstrap", "t", "share", "correlation", "area"}
-        From replicates; from a standard error and Student's t; of 0/1 scores; on Fisher's z; of areas.
-    limits : callable
-        Takes a `Basis`, gives lower and upper limits; of sets that may be unbounded also what each holds,
-        and whether 0 lies in a gap of it.
-    note : str
-        How it is described in a Methods section; `{unit}` is what is resampled or clustered.
-    of : tuple of str
-        What it is an interval of: terms of estimates frames.
-    brief : str
-        Its name in front of "intervals"; the label where it is empty.
-    needs : str
-        What has to be computed for it beyond the usual: "variances", "jackknife" or "levels".
-    clustered : bool
-        Whether it has to be said that it knows which rows belong to one unit.
-    scale : {"", "identity", "share", "atanh", "logit"}
-        Where its limits are estimate -+ quantile * standard error: nowhere; as they stand; so, cut off at 0
-        and 1; on Fisher's z; on the log odds.
-    bounded : bool
-        Whether its limits stay among the values that scores can take.
-    partial : bool
-        Whether replicates of an average are over those of its tasks that were drawn.
-    """
-
+    #: What `interval=` takes.
     name: str
+    #: Its name in a table's note.
     label: str
+    #: From replicates; from a standard error and Student's t; of 0/1 scores; on Fisher's z; of areas.
     kind: str
+    #: Takes a `Basis`, gives lower and upper limits; of sets that may be unbounded also what each holds,
+    #: and whether 0 lies in a gap of it.
     limits: Callable[[Basis], tuple[np.ndarray, ...]]
+    #: How it is described in a Methods section; `{unit}` is what is resampled or clustered.
     note: str = ""
+    #: What it is an interval of: terms of estimates frames.
     of: tuple[str, ...] = ()
+    #: Its name in front of "intervals"; the label where it is empty.
     brief: str = ""
+    #: What has to be computed for it beyond the usual: "variances", "jackknife" or "levels".
     needs: str = ""
+    #: Whether it has to be said that it knows which rows belong to one unit.
     clustered: bool = False
+    #: Where its limits are estimate -+ quantile * standard error: nowhere; as they stand; so, cut off at 0
+    #: and 1; on Fisher's z; on the log odds.
     scale: str = ""
+    #: Whether its limits stay among the values that scores can take.
     bounded: bool = False
+    #: Whether replicates of an average are over those of its tasks that were drawn.
     partial: bool = False
 
 

@@ -21,24 +21,16 @@ from salstats.stats.variances import analytic_variance, influence_weights
 
 @dataclass(frozen=True)
 class PairedTest:
-    """A test of paired scores.
+    """A test of paired scores."""
 
-    Attributes
-    ----------
-    name : str
-        What `test=` takes.
-    label : str
-        Its name in a table's note.
-    note : str
-        How a Methods section describes it; `{unit}` is what is resampled, `{replicates}` how many of these
-        or of flips there are.
-    drawn : bool
-        Whether its p-values come from replicates.
-    """
-
+    #: What `test=` takes.
     name: str
+    #: Its name in a table's note.
     label: str
+    #: How a Methods section describes it; `{unit}` is what is resampled, `{replicates}` how many of these
+    #: or of flips there are.
     note: str
+    #: Whether its p-values come from replicates.
     drawn: bool = False
 
 

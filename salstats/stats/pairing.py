@@ -18,19 +18,13 @@ IF_GIVEN = ("reader", "model", "seed")
 
 @dataclass(frozen=True)
 class Pairs:
-    """Rows of scores of methods and of the reference for the same key.
+    """Rows of scores of methods and of the reference for the same key."""
 
-    Attributes
-    ----------
-    own, partner : ndarray of int, shape (n_pairs,)
-        Row of the method and row of the reference, -1 where there is none. First come all rows of the
-        methods in their order, then rows of the reference that a method lacks.
-    like : ndarray of int, shape (n_pairs,)
-        A row of the method, which tells its name also where `own` is -1.
-    """
-
+    #: (n_pairs,): Row of the method and row of the reference, -1 where there is none. First come all rows
+    #: of the methods in their order, then rows of the reference that a method lacks.
     own: np.ndarray
     partner: np.ndarray
+    #: (n_pairs,): A row of the method, which tells its name also where `own` is -1.
     like: np.ndarray
 
     @property

@@ -8,26 +8,17 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Errors:
-    """Standard errors of coefficients; in their texts `{unit}` is what the clusters are.
+    """Standard errors of coefficients; in their texts `{unit}` is what the clusters are."""
 
-    Attributes
-    ----------
-    name : str
-        What `errors=` takes.
-    brief : str
-        Its name in a figure's caption.
-    label : str
-        Its name in a table's note.
-    note : str
-        How a Methods section describes it.
-    clustered : bool
-        Whether rows may depend on each other.
-    """
-
+    #: What `errors=` takes.
     name: str
+    #: Its name in a figure's caption.
     brief: str
+    #: Its name in a table's note.
     label: str
+    #: How a Methods section describes it.
     note: str
+    #: Whether rows may depend on each other.
     clustered: bool = False
 
 

@@ -14,80 +14,55 @@ class NotEstimableError(SalstatsError):
 
 @dataclass(frozen=True)
 class Link:
-    """How the mean hangs on the linear predictor.
+    """How the mean hangs on the linear predictor."""
 
-    Attributes
-    ----------
-    name : str
-        `identity` or `logit`.
-    mean : callable
-        The mean at values of the linear predictor.
-    slope : callable
-        Its derivative there.
-    curve : callable
-        Its second derivative there.
-    effect, ratio : str
-        What a coefficient is called in tables and figures, and what an exponentiated one is.
-    """
-
+    #: `identity` or `logit`.
     name: str
+    #: The mean at values of the linear predictor.
     mean: Callable[[np.ndarray], np.ndarray]
+    #: Its derivative there.
     slope: Callable[[np.ndarray], np.ndarray]
+    #: Its second derivative there.
     curve: Callable[[np.ndarray], np.ndarray]
+    #: What a coefficient is called in tables and figures, and what an exponentiated one is.
     effect: str
     ratio: str
 
 
 @dataclass(frozen=True)
 class Solution:
-    """A fitted model, as a family's kernel gives it.
+    """A fitted model, as a family's kernel gives it."""
 
-    Attributes
-    ----------
-    coefficients : ndarray of float, shape (r,)
-        Of the columns that can be estimated.
-    matrix : ndarray of float, shape (n, r)
-        The model matrix of those columns.
-    response, fitted : ndarray of float, shape (n,)
-        Outcome and fitted mean.
-    weights : ndarray of float, shape (n,)
-        W: 1, or what stands for it in a model that is fitted by weights.
-    bread : ndarray of float, shape (r, r)
-        The classical covariance over the dispersion: the inverse of X'WX, if nothing else is estimated.
-    scores : ndarray of float, shape (n, r)
-        What each row adds to the equations that the coefficients solve, such that bread times their sum of
-        squares is the robust covariance: X (y - mu) for least squares and the logit.
-    leverage : ndarray of float, shape (n,)
-        Diagonal of the (weighted) hat matrix.
-    dispersion : float
-        Variance of the outcome over the family's variance function; NaN for a perfect fit.
-    df_residual : float
-        Rows minus parameters.
-    deviance, null_deviance, log_likelihood : float
-        As in R's glm (a linear model's deviance is its residual sum of squares); NaN where there is none.
-    intercept : bool
-        Whether the first column is one.
-    parameters : mapping of str to float
-        What is estimated beside the coefficients, such as a precision.
-    kept : ndarray of int, shape (r,)
-        Where the columns stand in the whole model matrix.
-    """
-
+    #: (r,): Of the columns that can be estimated.
     coefficients: np.ndarray
+    #: (n, r): The model matrix of those columns.
     matrix: np.ndarray
+    #: (n,): Outcome and fitted mean.
     response: np.ndarray
     fitted: np.ndarray
+    #: (n,): W: 1, or what stands for it in a model that is fitted by weights.
     weights: np.ndarray
+    #: (r, r): The classical covariance over the dispersion: the inverse of X'WX, if nothing else is
+    #: estimated.
     bread: np.ndarray
+    #: (n, r): What each row adds to the equations that the coefficients solve, such that bread times their
+    #: sum of squares is the robust covariance: X (y - mu) for least squares and the logit.
     scores: np.ndarray
+    #: (n,): Diagonal of the (weighted) hat matrix.
     leverage: np.ndarray
+    #: Variance of the outcome over the family's variance function; NaN for a perfect fit.
     dispersion: float
+    #: Rows minus parameters.
     df_residual: float
+    #: As in R's glm (a linear model's deviance is its residual sum of squares); NaN where there is none.
     deviance: float
     null_deviance: float
     log_likelihood: float
+    #: Whether the first column is one.
     intercept: bool
+    #: What is estimated beside the coefficients, such as a precision.
     parameters: Mapping[str, float] = field(default_factory=dict)
+    #: (r,): Where the columns stand in the whole model matrix.
     kept: np.ndarray = field(default_factory=lambda: np.arange(0))
 
     @property
@@ -108,38 +83,25 @@ class Solution:
 
 @dataclass(frozen=True)
 class Family:
-    """A family of models; all that is said or checked of one is read from its record.
+    """A family of models; all that is said or checked of one is read from its record."""
 
-    Attributes
-    ----------
-    name : str
-        What `family=` calls it.
-    label : str
-        What a table calls a regression of it, such as "linear".
-    link : Link
-        How its mean hangs on the linear predictor.
-    variance : callable
-        Variance of an outcome at a mean, over the dispersion.
-    check : callable
-        What is wrong with an outcome, None where nothing is.
-    solve : callable
-        The kernel: model matrix of full rank, outcome, and whether the first column is an intercept.
-    errors : tuple of str
-        The `errors=` that it has; the first stands for None.
-    normal : bool
-        Whether classical and heteroscedastic errors go with the normal distribution instead of Student's t.
-    n_spread : int
-        Parameters that AIC counts beside the coefficients.
-    """
-
+    #: What `family=` calls it.
     name: str
+    #: What a table calls a regression of it, such as "linear".
     label: str
+    #: How its mean hangs on the linear predictor.
     link: Link
+    #: Variance of an outcome at a mean, over the dispersion.
     variance: Callable[[np.ndarray], np.ndarray]
+    #: What is wrong with an outcome, None where nothing is.
     check: Callable[[np.ndarray], str | None]
+    #: The kernel: model matrix of full rank, outcome, and whether the first column is an intercept.
     solve: Callable[[np.ndarray, np.ndarray, bool], Solution]
+    #: The `errors=` that it has; the first stands for None.
     errors: tuple[str, ...]
+    #: Whether classical and heteroscedastic errors go with the normal distribution instead of Student's t.
     normal: bool
+    #: Parameters that AIC counts beside the coefficients.
     n_spread: int
 
     @property
