@@ -215,31 +215,6 @@ def adjust_p_values(p: np.ndarray, procedure: str, n_tests: int | None = None) -
     return adjusted
 
 
-def _bonferroni(p: np.ndarray, size: int) -> np.ndarray:
-    """Return m p."""
-    return size * p
-
-
-def _holm(p: np.ndarray, size: int) -> np.ndarray:
-    """Running maximum of (m - i + 1) p(i)."""
-    return np.maximum.accumulate((size - np.arange(len(p))) * p)
-
-
-def _hochberg(p: np.ndarray, size: int) -> np.ndarray:
-    """Running minimum, from the largest down, of (m - i + 1) p(i)."""
-    return _running_minimum((size - np.arange(len(p))) * p)
-
-
-def _benjamini_hochberg(p: np.ndarray, size: int) -> np.ndarray:
-    """Running minimum, from the largest down, of m p(i) / i."""
-    return _running_minimum(size / np.arange(1, len(p) + 1) * p)
-
-
-def _benjamini_yekutieli(p: np.ndarray, size: int) -> np.ndarray:
-    """Benjamini-Hochberg times 1 + 1/2 + ... + 1/m."""
-    return _running_minimum(_harmonic(size) * size / np.arange(1, len(p) + 1) * p)
-
-
 def _hommel(p: np.ndarray, size: int) -> np.ndarray:
     """Largest Simes p-value over all subfamilies a test belongs to.
 
@@ -247,13 +222,32 @@ def _hommel(p: np.ndarray, size: int) -> np.ndarray:
     Simes p-value; so one candidate per k has to be looked at. Tests not shown count as p = 1.
     """
     padded = np.concatenate([p, np.ones(size - len(p))])
-    adjusted = padded.copy()
-    index = np.arange(size)
+    adjusted, index = padded.copy(), np.arange(size)
     for k in range(2, size + 1):
         tail = (k * padded[size - k + 1 :] / np.arange(2, k + 1)).min()
         lowest = padded[np.minimum(index, size - k)]
         adjusted = np.maximum(adjusted, np.minimum(k * lowest, tail))
     return adjusted[: len(p)]
+
+
+def _ranks_from_above(p: np.ndarray, size: int) -> np.ndarray:
+    """Size of the family less what stands before each p-value, m - i + 1."""
+    return np.asarray(size - np.arange(len(p)))
+
+
+def _least_from_here(values: np.ndarray) -> np.ndarray:
+    """Running minimum from the last value to the first."""
+    return np.minimum.accumulate(values[::-1])[::-1]
+
+
+def _step_up(p: np.ndarray, size: int, factor: float = 1.0) -> np.ndarray:
+    """Benjamini and Hochberg's running minimum of m p(i) / i, times a factor."""
+    return _least_from_here(factor * size / np.arange(1, len(p) + 1) * p)
+
+
+def _by(p: np.ndarray, size: int) -> np.ndarray:
+    """Benjamini and Yekutieli's: the same times 1 + 1/2 + ... + 1/m."""
+    return _step_up(p, size, float((1 / np.arange(1, size + 1)).sum()))
 
 
 @dataclass(frozen=True)
@@ -277,18 +271,22 @@ _POSITIVE = "for independent or positively dependent tests"
 _BH = f"the Benjamini-Hochberg procedure (Benjamini and Hochberg 1995), {_DISCOVERY} {_POSITIVE}"
 #: Every procedure, in the order in which lists of names have them; `fdr` is another name of BH.
 RECORDS = (
-    Procedure("bonferroni", "Bonferroni", _bonferroni, f"the Bonferroni procedure, {_FAMILYWISE}"),
-    Procedure("holm", "Holm", _holm, f"Holm's procedure (Holm 1979), {_FAMILYWISE}"),
+    Procedure("bonferroni", "Bonferroni", lambda p, m: m * p, f"the Bonferroni procedure, {_FAMILYWISE}"),
     Procedure(
-        "hochberg", "Hochberg", _hochberg, f"Hochberg's procedure (Hochberg 1988), {_FAMILYWISE} {_POSITIVE}"
+        "holm", "Holm", lambda p, m: np.maximum.accumulate(_ranks_from_above(p, m) * p),
+        f"Holm's procedure (Holm 1979), {_FAMILYWISE}",
+    ),
+    Procedure(
+        "hochberg", "Hochberg", lambda p, m: _least_from_here(_ranks_from_above(p, m) * p),
+        f"Hochberg's procedure (Hochberg 1988), {_FAMILYWISE} {_POSITIVE}",
     ),
     Procedure("hommel", "Hommel", _hommel, f"Hommel's procedure (Hommel 1988), {_FAMILYWISE} {_POSITIVE}"),
-    Procedure("BH", "Benjamini-Hochberg", _benjamini_hochberg, _BH),
+    Procedure("BH", "Benjamini-Hochberg", _step_up, _BH),
     Procedure(
-        "BY", "Benjamini-Yekutieli", _benjamini_yekutieli,
+        "BY", "Benjamini-Yekutieli", _by,
         f"the Benjamini-Yekutieli procedure (Benjamini and Yekutieli 2001), {_DISCOVERY}",
     ),
-    Procedure("fdr", "Benjamini-Hochberg", _benjamini_hochberg, _BH),
+    Procedure("fdr", "Benjamini-Hochberg", _step_up, _BH),
     Procedure("none", "", lambda p, size: p),
 )  # fmt: skip
 PROCEDURES = tuple(record.name for record in RECORDS)
@@ -298,16 +296,6 @@ _BY_NAME = {record.name.lower(): record for record in RECORDS}
 def find_procedure(name: object) -> Procedure | None:
     """Record of a procedure, by its name in any case."""
     return _BY_NAME.get(name.lower()) if isinstance(name, str) else None
-
-
-def _running_minimum(values: np.ndarray) -> np.ndarray:
-    """Running minimum from the last value to the first."""
-    return np.minimum.accumulate(values[::-1])[::-1]
-
-
-def _harmonic(size: int) -> float:
-    """Return 1 + 1/2 + ... + 1/size."""
-    return float((1 / np.arange(1, size + 1)).sum())
 
 
 def check_procedure(procedure: str, option: str = "procedure") -> str:

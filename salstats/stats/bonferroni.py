@@ -2,113 +2,85 @@
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy import special, stats
 
 from salstats.checks import ColumnError, SalstatsError, check_level
 from salstats.stats.intervals import RECORDS, find_interval
 
 # limits read from a file of 10 digits still pass, a t quantile of 200 df taken for a normal one does not
 _AGREES = 1e-6
+_SCALES = {"atanh": (np.arctanh, np.tanh), "logit": (special.logit, special.expit)}
 
 
 def bonferroni_limits(estimates: pd.DataFrame, n_tests: np.ndarray) -> dict[str, np.ndarray]:
     """Limits at level `1 - (1 - conf_level) / n_tests`, from those at `conf_level`; NaN stays NaN.
 
     The half-width is in proportion to the quantile: of t with `df` degrees of freedom, or of the normal
-    distribution where `df` is missing or where the limits at hand were made with it. For those of
-    correlations this holds on the scale of atanh, with the normal quantile, for `logit` on that of the
-    log odds. In a family of 1 limits of any kind stay as they are.
+    distribution where `df` is missing or where the limits at hand were made with it. For correlations this
+    holds on the scale of atanh, with the normal quantile, for `logit` on that of the log odds. In a family
+    of 1 limits of any kind stay as they are; without `interval` they are taken for symmetric.
     """
-    values = {
-        c: estimates[c].to_numpy(dtype=np.float64, na_value=np.nan)
-        for c in ("estimate", "conf_low", "conf_high", "conf_level", "std_error", "df")
-        if c in estimates.columns
-    }
-    names = (
-        estimates["interval"].astype(object).to_numpy()
-        if "interval" in estimates.columns
-        else np.full(len(estimates), "t", dtype=object)
+    frame = estimates.reset_index(drop=True)
+    values = pd.DataFrame(
+        {
+            c: frame[c].astype(np.float64) if c in frame.columns else np.nan
+            for c in ("estimate", "conf_low", "conf_high", "conf_level", "std_error", "df")
+        },
+        index=frame.index,
     )
-    low, high, old_level = values["conf_low"], values["conf_high"], values["conf_level"]
-    for level in np.unique(old_level[~np.isnan(old_level)]):
+    for level in values["conf_level"].dropna().unique():
         check_level(float(level))
-    new_level = 1 - (1 - old_level) / n_tests
-    new_low, new_high = low.copy(), high.copy()
-    to_change = ~(np.isnan(low) | np.isnan(high)) & (n_tests > 1)
-    terms = (
-        estimates["term"].to_numpy() if "term" in estimates.columns else np.full(len(names), "", dtype=object)
+    values["new_level"] = 1 - (1 - values["conf_level"]) / n_tests
+    names = frame["interval"].astype(object) if "interval" in frame.columns else ["t"] * len(frame)
+    terms = frame["term"] if "term" in frame.columns else [""] * len(frame)
+    values["name"] = list(names)
+    records = [find_interval(name, term) for name, term in zip(names, terms, strict=True)]
+    values["scale"] = ["" if record is None else record.scale for record in records]
+    limits = values[["conf_low", "conf_high"]].to_numpy(copy=True)
+    to_change = values[~np.isnan(limits).any(axis=1) & (n_tests > 1)]
+    for (scale, name), rows in to_change.groupby(["scale", "name"], sort=False, dropna=False):
+        if scale in ("share", "identity") and "std_error" not in frame.columns:
+            raise ColumnError(f"intervals=True needs a column 'std_error' to widen {name!r} limits")
+        limits[rows.index] = _widened(scale, str(name), rows)
+    new_level = values["new_level"].to_numpy()
+    return {"conf_low": limits[:, 0], "conf_high": limits[:, 1], "conf_level": new_level}
+
+
+def _widened(scale: str, name: str, rows: pd.DataFrame) -> np.ndarray:
+    """Limits (n, 2) at the new level of rows whose interval was made one way."""
+    level, new_level, df, std_error, estimate = (
+        rows[c].to_numpy() for c in ("conf_level", "new_level", "df", "std_error", "estimate")
     )
-    scales = np.array([_scale_of(name, term) for name, term in zip(names, terms, strict=True)], dtype=object)
-    for scale, name in dict.fromkeys(zip(scales[to_change], names[to_change], strict=True)):
-        rows = np.flatnonzero(to_change & (names == name) & (scales == scale))
-        part = {c: v[rows] for c, v in values.items()}
-        new_low[rows], new_high[rows] = _limits_on_scale(scale, str(name), part, new_level[rows])
-    return {"conf_low": new_low, "conf_high": new_high, "conf_level": new_level}
-
-
-def _scale_of(name: object, term: object) -> str:
-    """Scale on which limits are symmetric, "" where there is none."""
-    record = find_interval(name, term)
-    return "" if record is None else record.scale
-
-
-def _limits_on_scale(
-    scale: str, name: str, rows: dict[str, np.ndarray], new_level: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Limits at the new level of rows whose interval was made one way."""
-    old_level = rows["conf_level"]
-    old, new = stats.norm.ppf((1 + old_level) / 2), stats.norm.ppf((1 + new_level) / 2)
-    low, high = rows["conf_low"], rows["conf_high"]
-    if scale == "atanh":
-        with np.errstate(divide="ignore"):
-            z_low, z_high = _scaled(np.arctanh(low), np.arctanh(high), new / old)
-        return np.tanh(z_low), np.tanh(z_high)
-    if scale in ("share", "logit") and "df" in rows:
-        df = rows["df"]
-        old = np.where(np.isnan(df), old, stats.t.ppf((1 + old_level) / 2, df))
-        new = np.where(np.isnan(df), new, stats.t.ppf((1 + new_level) / 2, df))
-    if scale == "logit":
-        odds_low, odds_high = _scaled(stats.logistic.ppf(low), stats.logistic.ppf(high), new / old)
-        return stats.logistic.cdf(odds_low), stats.logistic.cdf(odds_high)
+    limits = rows[["conf_low", "conf_high"]].to_numpy()
     if not scale:
         widest = int(np.argmax(new_level))
-        alpha, new_alpha = 1 - old_level[widest], 1 - new_level[widest]
+        alpha, new_alpha = 1 - level[widest], 1 - new_level[widest]
         raise SalstatsError(
             f"Bonferroni limits cannot be made from {name!r} limits, only from those of kind "
             f"{', '.join(dict.fromkeys(r.name for r in RECORDS if r.scale))}; make the intervals again "
             f"with level={new_level[widest]:.6g} (1 - {alpha:.6g} / {alpha / new_alpha:.0f} tests)"
         )
-    if "std_error" not in rows:
-        raise ColumnError(f"intervals=True needs a column 'std_error' to widen {name!r} limits")
+    normal, new_normal = (stats.norm.ppf((1 + one) / 2) for one in (level, new_level))
+    student, new_student = (stats.t.ppf((1 + one) / 2, df) for one in (level, new_level))
+    with_t = ~np.isnan(df) & (scale != "atanh")
+    if scale == "identity":
+        half = (limits[:, 1] - limits[:, 0]) / 2
+        with_t = np.isclose(half, student * std_error, rtol=_AGREES, atol=0)
+        neither = np.flatnonzero(~with_t & ~np.isclose(half, normal * std_error, rtol=_AGREES, atol=0))
+        if len(neither):
+            row = int(neither[0])
+            raise SalstatsError(
+                f"the {name!r} limits {limits[row, 0]:g} to {limits[row, 1]:g} are not symmetric "
+                f"quantile * std_error limits, so they cannot be widened; make the intervals again with "
+                f"level={new_level[row]:.6g}"
+            )
     if scale == "share":
-        half = new * rows["std_error"]
-        return np.clip(rows["estimate"] - half, 0, 1), np.clip(rows["estimate"] + half, 0, 1)
-    return _scaled(low, high, _quantile_ratio(name, rows, new_level, old, new))
-
-
-def _scaled(low: np.ndarray, high: np.ndarray, ratio: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Limits about the same middle, their distance multiplied by `ratio`."""
-    half = ratio * (high - low) / 2
-    middle = (low + high) / 2
-    return middle - half, middle + half
-
-
-def _quantile_ratio(
-    name: str, rows: dict[str, np.ndarray], new_level: np.ndarray, old: np.ndarray, new: np.ndarray
-) -> np.ndarray:
-    """New over old quantile, of t or normal, whichever the limits at hand were made with."""
-    half, std_error = (rows["conf_high"] - rows["conf_low"]) / 2, rows["std_error"]
-    df = rows.get("df", np.full(len(half), np.nan))
-    old_t = stats.t.ppf((1 + rows["conf_level"]) / 2, df)
-    new_t = stats.t.ppf((1 + new_level) / 2, df)
-    made_with_t = np.isclose(half, old_t * std_error, rtol=_AGREES, atol=0)
-    made_with_normal = np.isclose(half, old * std_error, rtol=_AGREES, atol=0)
-    neither = np.flatnonzero(~(made_with_t | made_with_normal))
-    if len(neither):
-        row = int(neither[0])
-        raise SalstatsError(
-            f"the {name!r} limits {rows['conf_low'][row]:g} to {rows['conf_high'][row]:g} are not symmetric "
-            f"quantile * std_error limits, so they cannot be widened; make the intervals again with "
-            f"level={new_level[row]:.6g}"
-        )
-    return np.where(made_with_t, new_t / old_t, new / old)
+        half = np.where(with_t, new_student, new_normal) * std_error
+        return np.clip(np.column_stack([estimate - half, estimate + half]), 0, 1)
+    there, back = _SCALES.get(scale, (np.asarray, np.asarray))
+    with np.errstate(divide="ignore"):
+        ends = there(limits)
+    ratio = np.where(with_t, new_student / student, new_normal / normal)
+    half = ratio * (ends[:, 1] - ends[:, 0]) / 2
+    middle = ends.mean(axis=1)
+    return np.asarray(back(np.column_stack([middle - half, middle + half])))

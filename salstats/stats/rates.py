@@ -27,6 +27,7 @@ from salstats.stats.design import (
 )
 from salstats.stats.estimands import Cells, Estimand, Target, sum_cells, target_of_cells
 from salstats.stats.inference import Estimates, check_options, infer
+from salstats.stats.pairing import pair_rows
 
 #: The pixels of a case: in both masks, in the prediction only, in the truth only, in neither.
 COUNT_COLUMNS = ("tp", "fp", "fn", "tn")
@@ -241,17 +242,16 @@ def _laid_out(found: Estimates, table: dict[str, Any], special: dict[str, Any]) 
 
 
 def _pairs_of_counts(observations: pd.DataFrame, reference: str) -> pd.DataFrame:
-    """Counts of each method beside the reference's of the same case, task, reader, model and seed."""
-    methods = [str(m) for m in pd.unique(observations["method"])]
-    if reference not in methods or len(methods) < 2:
-        raise SalstatsError(
-            f"reference={reference!r} must be one of several methods; there are {quoted(methods)}"
-        )
-    key = [c for c in KEY_COLUMNS if c in observations.columns and c not in ("method", "metric")]
-    known = observations[observations[COUNT_COLUMNS[0]].notna()]
-    theirs = known[known["method"] == reference][key + list(COUNT_COLUMNS)]
-    own = known[known["method"] != reference]
-    return own.merge(theirs, on=key, suffixes=("", "_reference"), validate="m:1")
+    """Counts of each method beside the reference's, where both have them."""
+    # of whichever metric a row of counts was
+    pairs = pair_rows(ColumnCodes(observations.assign(metric="")), reference)
+    known = observations["score"].notna().to_numpy()
+    both = (pairs.own >= 0) & (pairs.partner >= 0) & known[pairs.own] & known[pairs.partner]
+    if not both.any():
+        raise SalstatsError(f"no case has counts of {reference!r} and of another method")
+    theirs = observations[list(COUNT_COLUMNS)].take(pairs.partner[both]).add_suffix("_reference")
+    own = observations.take(pairs.own[both]).reset_index(drop=True)
+    return own.join(theirs.reset_index(drop=True))
 
 
 def _check_rates(rates: str | Sequence[str]) -> list[str]:

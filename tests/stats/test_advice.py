@@ -10,7 +10,7 @@ import salstats as ss
 from salstats.checks import SalstatsWarning
 from salstats.display.plots import captions
 from salstats.display.tables import notes
-from salstats.stats.advice import beyond_range, warn_beyond_range, warn_undefined
+from salstats.stats.advice import beyond_range
 
 
 @pytest.fixture
@@ -45,17 +45,6 @@ def test_few_pairs_are_sent_to_intervals_that_the_comparison_has(six, estimate, 
     texts = " ".join(str(w.message) for w in said)
     assert f"interval='{advised}'" in texts
     assert "wilson" not in texts
-
-
-@pytest.mark.parametrize(("metric", "proportion"), [("hit", True), ("ncc", False), ("kl", False)])
-def test_what_stays_inside_is_named_by_metric_and_whatever_n(metric, proportion):
-    keys = pd.DataFrame({"metric": [metric]})
-    frame = keys.assign(term="mean", estimate=0.9, conf_low=-1.2, conf_high=1.2, interval="t")
-    with pytest.warns(SalstatsWarning, match="percentile limits stay inside") as said:
-        warn_beyond_range(frame)
-    text = str(said[0].message)
-    assert ("wilson" in text) == proportion
-    assert "few" not in text
 
 
 @pytest.mark.parametrize(
@@ -102,13 +91,3 @@ def test_what_is_not_above_0_is_said_to_have_no_logarithm(shift):
         found = ss.summarize(scores, interval="bootstrap_t_log", n_replicates=40)
     assert found["conf_low"].isna().all()
     assert not any("one unit" in str(w.message) for w in said)
-
-
-@pytest.mark.parametrize(
-    ("n_undefined", "said"), [([400, 1000, 0], "up to 1000 of"), ([1000, 1000, 0], "1000 of")]
-)
-def test_the_most_undefined_replicates_are_said_to_be_the_most(n_undefined, said):
-    keys = pd.DataFrame({"method": ["a", "b", "c"]})
-    with pytest.warns(SalstatsWarning) as warned:
-        warn_undefined(np.array(n_undefined), 1000, keys)
-    assert str(warned[0].message).startswith(said)

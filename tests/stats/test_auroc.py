@@ -1,7 +1,5 @@
 """auroc() against R's pROC, the worked example of Obuchowski (1997), and its definition."""
 
-from itertools import combinations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -45,21 +43,6 @@ def example():
     assert table["patient"].nunique() == 36
     assert table["label"].sum() == 29
     return table
-
-
-def obuchowski_by_definition(scores, labels, clusters):
-    """Area and variance from all pairs and the paper's sums S10, S01 and S11, cluster by cluster."""
-    x, y = scores[labels == 1], scores[labels == 0]
-    kernel = (x[:, None] > y[None, :]) + 0.5 * (x[:, None] == y[None, :])
-    area, v10, v01 = kernel.mean(), kernel.mean(axis=1), kernel.mean(axis=0)
-    cx, cy = clusters[labels == 1], clusters[labels == 0]
-    a = {c: v10[cx == c].sum() - (cx == c).sum() * area for c in np.unique(clusters)}
-    b = {c: v01[cy == c].sum() - (cy == c).sum() * area for c in np.unique(clusters)}
-    i, i10, i01 = len(a), len(set(cx)), len(set(cy))
-    s10 = i10 / ((i10 - 1) * len(x)) * sum(a[c] ** 2 for c in set(cx))
-    s01 = i01 / ((i01 - 1) * len(y)) * sum(b[c] ** 2 for c in set(cy))
-    s11 = i / (i - 1) * sum(a[c] * b[c] for c in a)
-    return area, s10 / len(x) + s01 / len(y) + 2 * s11 / (len(x) * len(y))
 
 
 @pytest.mark.parametrize("score", ["prob", "iou"])
@@ -137,83 +120,6 @@ def test_clustered_limits_of_few_patients_hold_the_truth():
     assert with_normal < stats.binom.ppf(1e-4, n_studies, 0.9)
 
 
-def test_clustered_variance_is_its_definition(synth1):
-    table = synth1.dropna(subset=["hit", "prob"])
-    result = auroc(table, "prob", "hit").set_index("task")
-    assert (result["unit"] == "patient").all()
-    for task, rows in table.groupby("task"):
-        area, variance = obuchowski_by_definition(*(rows[c].to_numpy() for c in ("prob", "hit", "patient")))
-        np.testing.assert_allclose(result.loc[task, "estimate"], area, rtol=ROUNDING)
-        np.testing.assert_allclose(result.loc[task, "std_error"] ** 2, variance, rtol=1e-10)
-
-
-def test_clustered_std_error_is_that_of_a_cluster_bootstrap():
-    """600 patients of 1 to 4 cases that share an offset; 800 replicates of whole patients.
-
-    A standard deviation of 800 replicates has a relative error of 1 / sqrt(1600) = 2.5 %; four of those.
-    DeLong's is off by much more here, so the comparison can tell.
-    """
-    rng = np.random.default_rng(8)
-    patients = np.repeat(np.arange(600), rng.integers(1, 5, 600))
-    labels = (rng.random(600) < 0.4)[patients]
-    scores = labels + rng.normal(0, 1.2, 600)[patients] + rng.normal(0, 0.6, len(patients))
-    clustered = np.sqrt(roc_area(scores, labels, patients).variance)
-    independent = np.sqrt(roc_area(scores, labels).variance)
-    rows = [np.flatnonzero(patients == p) for p in range(600)]
-    replicates = []
-    for _ in range(800):
-        drawn = np.concatenate([rows[p] for p in rng.integers(0, 600, 600)])
-        replicates.append(roc_area(scores[drawn], labels[drawn]).estimate)
-    bootstrapped = np.std(replicates, ddof=1)
-    np.testing.assert_allclose(clustered, bootstrapped, rtol=0.1)
-    assert independent < 0.8 * bootstrapped
-
-
-def test_every_row_its_own_unit_makes_obuchowski_delong(synth1):
-    rows = synth1[synth1["task"] == "Edema"].dropna(subset=["hit", "prob"])
-    scores, labels = rows["prob"].to_numpy(), rows["hit"].to_numpy() == 1
-    alone = roc_area(scores, labels)
-    singletons = roc_area(scores, labels, np.arange(len(rows))[::-1])
-    np.testing.assert_allclose(singletons.variance, alone.variance, rtol=ROUNDING)
-    # DeLong's own form: the variances of the placement values
-    x, y = scores[labels], scores[~labels]
-    kernel = (x[:, None] > y) + 0.5 * (x[:, None] == y)
-    delong = kernel.mean(axis=1).var(ddof=1) / len(x) + kernel.mean(axis=0).var(ddof=1) / len(y)
-    np.testing.assert_allclose(alone.variance, delong, rtol=1e-10)
-
-
-def test_hand_worked_example_with_a_tie():
-    """Positives 2, 3; negatives 1, 2: pairs 1, 0.5, 1, 1, so 3.5 / 4."""
-    table = pd.DataFrame({"prob": [2, 3, 1, 2], "label": [True, True, False, False]})
-    result = auroc(table, "prob", "label").loc[0]
-    assert result["estimate"] == 0.875
-    # V10 = 0.75, 1 and V01 = 1, 0.75: each variance 1/32, halved
-    np.testing.assert_allclose(result["std_error"] ** 2, 1 / 32, rtol=ROUNDING)
-    np.testing.assert_allclose(result["p_value"], 2 * stats.norm.sf(0.375 * np.sqrt(32)), rtol=ROUNDING)
-
-
-def test_area_is_the_mann_whitney_statistic(synth1):
-    rows = synth1[synth1["task"] == "Cardiomegaly"].dropna(subset=["hit", "n_instances"])
-    u = stats.mannwhitneyu(
-        rows.loc[rows["hit"] == 1, "n_instances"], rows.loc[rows["hit"] == 0, "n_instances"]
-    ).statistic
-    result = auroc(rows[["n_instances", "hit"]], "n_instances", "hit").loc[0]
-    np.testing.assert_allclose(
-        result["estimate"], u / (result["n_positive"] * result["n_negative"]), rtol=ROUNDING
-    )
-
-
-def test_logit_limits_are_the_transformed_wald_limits(example):
-    wald = auroc(example, "reader1", "label", interval="obuchowski").loc[0]
-    logit = auroc(example, "reader1", "label").loc[0]
-    assert wald["conf_high"] == 1
-    assert logit["conf_low"] < logit["estimate"] < logit["conf_high"] < 1
-    a, se = logit["estimate"], logit["std_error"]
-    # unit=patient, clustered: t, see above
-    odds = np.log(a / (1 - a)) + np.array([-1, 1]) * stats.t.ppf(0.975, logit["df"]) * se / (a * (1 - a))
-    np.testing.assert_allclose(logit[["conf_low", "conf_high"]].tolist(), 1 / (1 + np.exp(-odds)), rtol=1e-10)
-
-
 @pytest.mark.parametrize("interval", ["obuchowski", "logit"])
 def test_bonferroni_limits_are_those_made_at_the_corrected_level(synth1, interval):
     at = {
@@ -239,12 +145,6 @@ def test_a_metric_can_be_scored_and_a_metric_can_be_the_label(synth1, synth1_sco
     long = auroc(gradcam, "iou", "hit")
     wide = auroc(synth1, "iou", "hit")
     pd.testing.assert_frame_equal(long.drop(columns="method"), wide)
-
-
-def test_metrics_are_taken_by_method_unless_asked_otherwise(synth1_scores):
-    assert set(auroc(synth1_scores, "iou", "hit")["method"]) == {"gradcam", "human"}
-    with pytest.warns(SalstatsWarning, match="2 methods"):
-        assert "method" not in auroc(synth1_scores, "iou", "hit", by="task").columns
 
 
 def test_two_values_for_one_case_are_an_error(synth1_scores):
@@ -286,22 +186,6 @@ def test_complete_separation_has_the_exact_p_value_and_no_limits(n_positive, n_n
     assert result[["statistic", "conf_low", "conf_high"]].isna().all()
 
 
-def test_the_exact_p_value_counts_labellings_whatever_ties_within_a_class():
-    scores = np.array([0, 0, 1, 3, 3])
-    areas = [roc_area(scores, np.isin(range(5), two)).estimate for two in combinations(range(5), 2)]
-    with pytest.warns(SalstatsWarning, match="separates"):
-        result = auroc(pd.DataFrame({"prob": scores, "label": [0, 0, 0, 1, 1]}), "prob", "label").loc[0]
-    np.testing.assert_allclose(result["p_value"], 2 * np.mean(np.array(areas) == 1), rtol=ROUNDING)
-
-
-def test_separated_patients_have_no_p_value_as_their_rows_are_not_independent():
-    table = pd.DataFrame({"patient": list("aabbccdd"), "prob": range(8), "label": [0] * 4 + [1] * 4})
-    with pytest.warns(SalstatsWarning, match=r"separates the classes completely.*units repeat.*NaN"):
-        result = auroc(table, "prob", "label", unit="patient").loc[0]
-    assert result[["estimate", "std_error"]].tolist() == [1, 0]
-    assert result[["statistic", "p_value", "conf_low", "conf_high"]].isna().all()
-
-
 def test_all_scores_tied_is_not_called_separation():
     table = pd.DataFrame({"prob": 0.3, "label": [0, 0, 1, 1, 1]})
     with pytest.warns(SalstatsWarning, match=r"all scores are tied, .* \(NaN\): all rows$") as said:
@@ -333,14 +217,6 @@ def test_a_clustered_variance_that_cancels_is_no_certainty(n_patients):
     np.testing.assert_allclose(result["estimate"], (n_patients + 1) / (2 * n_patients), rtol=ROUNDING)
     assert result["std_error"] == 0
     assert result[["statistic", "p_value", "conf_low", "conf_high"]].isna().all()
-
-
-def test_missing_values_are_counted(synth1):
-    result = auroc(synth1, "prob", "hit").set_index("task")
-    complete = synth1.dropna(subset=["prob", "hit"]).groupby("task")
-    assert result["n"].tolist() == complete.size().tolist()
-    assert (result["n"] + result["n_missing"] == 300).all()
-    assert result["n_units"].tolist() == complete["patient"].nunique().tolist()
 
 
 def test_of_a_metric_absent_findings_are_counted_apart():

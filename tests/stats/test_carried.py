@@ -9,7 +9,6 @@ from matplotlib.text import Text
 import salstats as ss
 from salstats.display.report.levels import undefined_scores
 from salstats.display.tables.notes import count_note
-from salstats.display.text.labels import Labels
 from salstats.stats.carried import missing_scores
 
 #: Of each method and task 8 cases: 3 without the finding, 1 with an empty mask of the method alone, 4 scored.
@@ -104,11 +103,6 @@ def test_labels_of_a_table_that_is_none_of_scores_say_nothing_of_findings(scores
     assert "n_absent" not in found.columns
 
 
-def test_where_no_finding_is_absent_there_is_no_such_column(scores):
-    present = scores[scores["case"].astype(int) >= ABSENT]
-    assert "n_absent" not in ss.describe(present).columns
-
-
 def test_the_flow_of_cases_keeps_absent_findings_apart_from_undefined_scores(scores):
     undefined, absent = undefined_scores(ss.case_flow(scores))
     assert (undefined.sum(), absent) == (2 * EMPTY, 4 * ABSENT)
@@ -158,22 +152,10 @@ def test_each_metric_keeps_its_unit_and_its_centre_bias(estimate, distances):
     assert frame.loc["dice":"dice", ["distance_unit", "center_bias"]].isna().all(axis=None)
 
 
-def test_scores_made_in_two_ways_say_so_and_have_no_unit_in_print(distances):
-    distances.loc[distances.index[:3], "distance_unit"] = "px"
-    means = ss.summarize(distances, by=("metric", "method"), interval="t")
-    assert set(means.loc[means["metric"] == "hausdorff", "distance_unit"]) == {"several"}
-    assert Labels(None, means).value("metric", "hausdorff") == "Hausdorff distance"
-
-
 def test_a_table_of_scores_made_in_two_ways_says_so(distances):
     distances.loc[distances.index[distances["metric"] == "sncc"][:3], "center_bias"] = "all"
     means = ss.summarize(distances, by=("metric", "method"), interval="t")
     assert "sNCC: scored in several ways (center bias)." in ss.table_estimates(means).as_raw_html()
-
-
-def test_scores_that_say_nothing_add_no_column(distances):
-    plain = ss.summarize(distances.drop(columns=["distance_unit", "center_bias"]), interval="t")
-    assert not {"distance_unit", "center_bias"} & set(plain.columns)
 
 
 def test_tables_and_figures_name_unit_and_centre_bias(distances):
@@ -186,11 +168,6 @@ def test_tables_and_figures_name_unit_and_centre_bias(distances):
         assert figure.data["panel"].astype("str").str.contains("Hausdorff distance (mm)", regex=False).any()
     drawn = figure_texts(ss.plot_box(distances))
     assert any("Hausdorff distance (mm)" in text for text in drawn)
-
-
-def test_a_label_of_the_users_is_the_users(distances):
-    means = ss.summarize(distances, by=("metric", "method"), interval="t")
-    assert Labels({"hausdorff": "HD"}, means).value("metric", "hausdorff") == "HD"
 
 
 def test_best_means_of_other_cases_are_said_to_be_that(distances):

@@ -7,7 +7,7 @@ from scipy import stats
 
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
-from salstats.stats.clustered_correlation import correlate_clustered, weighted_spearman
+from salstats.stats.clustered_correlation import correlate_clustered
 
 # SciPy takes the correlation of ranks by another sum
 RTOL = 1e-12
@@ -92,54 +92,6 @@ def test_estimates_are_those_of_correlate(table, options):
     theirs = ss.correlate(table, "iou", "prob", **options)
     for column in ("estimate", "n", "n_missing", "n_units"):
         np.testing.assert_allclose(ours[column], theirs[column], rtol=RTOL)
-
-
-def test_what_differs_between_tasks_has_no_part_in_the_stratified_correlation():
-    # within a task there is nothing to see; the second task has more of both
-    random = np.random.default_rng(2)
-    task = np.repeat(["a", "b"], 150)
-    shift = np.where(task == "b", 10.0, 0.0)
-    frame = pd.DataFrame(
-        {
-            "case": [f"c{i}" for i in range(300)],
-            "task": task,
-            "iou": shift + random.normal(size=300),
-            "prob": shift + random.normal(size=300),
-        }
-    )
-    pooled = correlate_clustered(frame, "iou", "prob", by=(), n_replicates=200).iloc[0]
-    within = correlate_clustered(frame, "iou", "prob", by=(), stratified="task", n_replicates=200).iloc[0]
-    assert pooled["conf_low"] > 0.5
-    assert within["conf_low"] < 0 < within["conf_high"]
-
-
-def test_rows_that_repeat_a_patient_add_no_information():
-    # each patient's pair stands there five times: the information is that of 40 pairs, not of 200
-    random = np.random.default_rng(3)
-    once = pd.DataFrame({"patient": [f"p{i}" for i in range(40)], "iou": random.normal(size=40)})
-    once["prob"] = once["iou"] + random.normal(size=40)
-    frame = pd.concat([once.assign(case=once["patient"] + f"v{i}") for i in range(5)], ignore_index=True)
-    clustered = correlate_clustered(frame, "iou", "prob").iloc[0]
-    alone = correlate_clustered(once.assign(case=once["patient"]), "iou", "prob").iloc[0]
-    for limit in ("conf_low", "conf_high"):
-        assert clustered[limit] == pytest.approx(alone[limit], rel=RTOL)
-
-
-def test_weights_count_rows():
-    random = np.random.default_rng(4)
-    x, y = random.integers(0, 5, 30), random.integers(0, 5, 30)
-    weights = random.integers(0, 4, (20, 30)).astype(float)
-    want = [
-        stats.spearmanr(np.repeat(x, w.astype(int)), np.repeat(y, w.astype(int))).statistic for w in weights
-    ]
-    np.testing.assert_allclose(weighted_spearman(x, y, weights), want, rtol=RTOL, atol=1e-15)
-
-
-def test_a_constant_covariate_has_no_correlation():
-    frame = pd.DataFrame({"case": list("abcdefgh"), "iou": np.arange(8.0), "prob": 0.5})
-    got = correlate_clustered(frame, "iou", "prob", n_replicates=10).iloc[0]
-    assert np.isnan([got["estimate"], got["conf_low"], got["p_value"]]).all()
-    assert (got["n"], got["n_undefined"]) == (0, 10)
 
 
 def test_few_units_and_undefined_replicates_are_said():

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
+from salstats.checks import SalstatsError, SalstatsWarning
 from salstats.stats.curve_means import mean_curves
 
 N_CASES, N_STEPS = 30, 4
@@ -51,27 +51,11 @@ def test_each_step_is_what_summarize_says_of_it(curves, interval):
         pd.testing.assert_frame_equal(found[shared], expected[shared])
 
 
-def test_undefined_curves_are_counted(curves):
-    means = mean_curves(curves)
-    first = means.query("method == 'gradcam' and metric == 'insertion'")
-    assert set(first["n"]) == {2 * N_CASES - 1}
-    assert set(first["n_missing"]) == {1}
-
-
 def test_rows_stand_by_group_and_fraction(curves):
     means = mean_curves(curves.query("metric == 'deletion'").sample(frac=1, random_state=1), by="method")
     assert list(means.columns[:3]) == ["method", "fraction", "term"]
     assert means["fraction"].tolist() == [0, 0.25, 0.5, 0.75, 1] * 2
     assert means["method"].tolist() == ["gradcam"] * 5 + ["ig"] * 5
-
-
-def test_the_mean_of_areas_is_the_area_of_means(curves):
-    defined = curves[curves["case"] != "00"]
-    means = mean_curves(defined)
-    for (metric, method), rows in defined.groupby(["metric", "method"]):
-        line = means[(means["metric"] == metric) & (means["method"] == method)]
-        areas = [np.trapezoid(c["prob"], c["fraction"]) for _, c in rows.groupby(["case", "task"])]
-        assert np.trapezoid(line["estimate"], line["fraction"]) == pytest.approx(np.mean(areas))
 
 
 def test_it_says_how_the_curves_of_a_metric_were_made(curves):
@@ -92,11 +76,6 @@ def test_a_blank_image_that_is_the_same_for_all_is_no_reason_to_warn(curves):
     np.testing.assert_allclose(at_start["conf_high"], at_start["conf_low"])
 
 
-def test_few_units_are_said(curves):
-    with pytest.warns(SalstatsWarning, match="units"):
-        mean_curves(curves[curves["case"] < "05"])
-
-
 def test_models_that_nobody_asked_to_take_together_are_said(curves):
     both = pd.concat([curves.assign(model=m) for m in "xy"])
     with pytest.warns(SalstatsWarning, match="2 values of 'model' are taken together"):
@@ -109,12 +88,3 @@ def test_curves_of_other_steps_are_refused(curves):
         mean_curves(curves[(curves["case"] != "07") | (curves["fraction"] != 0.5) | (curves["task"] != "s")])
     with pytest.raises(SalstatsError, match=r"more than one row for case 00, task s, .* fraction 0.0"):
         mean_curves(pd.concat([curves, curves.head(1)]))
-
-
-def test_bad_arguments_are_refused(curves):
-    with pytest.raises(ColumnError, match="curves has no column 'prob'"):
-        mean_curves(curves.drop(columns="prob"))
-    with pytest.raises(ValueRangeError, match="interval='wilson' is not known"):
-        mean_curves(curves, interval="wilson")
-    with pytest.raises(ColumnError, match="add 'metric' to by"):
-        mean_curves(curves, by="method")

@@ -42,31 +42,6 @@ def scores_of(values, metric="iou"):
     )
 
 
-def test_hand_worked_example():
-    """0, 0.2, 0.4, 1: mean 0.4, squares 0.16 + 0.04 + 0 + 0.36 over 3, quartiles at 0.75 and 2.25 steps."""
-    result = describe(scores_of([0.4, 0, np.nan, 1, 0.2])).loc[0]
-    expected = {
-        "n": 4,
-        "n_missing": 1,
-        "n_units": 4,
-        "mean": 0.4,
-        "sd": np.sqrt(0.56 / 3),
-        "median": 0.3,
-        "q1": 0.15,
-        "q3": 0.55,
-        "min": 0,
-        "max": 1,
-        "n_zero": 1,
-        "share_zero": 0.25,
-        "n_one": 1,
-        "share_one": 0.25,
-    }
-    for column, value in expected.items():
-        np.testing.assert_allclose(result[column], value, rtol=ROUNDING, err_msg=column)
-    assert not result["binary"]
-    assert result["unit"] == "case"
-
-
 def test_columns_and_default_grouping(synth1_scores):
     result = describe(synth1_scores)
     assert result.columns.tolist() == ["metric", "method", "task", *COLUMNS]
@@ -103,13 +78,6 @@ def test_every_number_is_numpys(synth1_scores):
         assert result.loc[key, "unit"] == "patient"
 
 
-def test_hits_and_misses_make_up_all_of_a_binary_score(synth1_scores):
-    human = synth1_scores[synth1_scores["method"] == "human"]
-    hits = describe(human, by="metric").set_index("metric").loc["hit"]
-    assert hits["n_zero"] + hits["n_one"] == hits["n"]
-    np.testing.assert_allclose(hits["share_one"], hits["mean"], rtol=ROUNDING)
-
-
 def test_a_group_without_defined_scores_stays_as_a_row_of_nan():
     scores = pd.concat([scores_of([np.nan, np.nan], "iou"), scores_of([1.0, 1.0], "hit")])
     result = describe(scores).set_index("metric")
@@ -119,33 +87,12 @@ def test_a_group_without_defined_scores_stays_as_a_row_of_nan():
     assert describe(scores_of([np.nan]))["n"].tolist() == [0]
 
 
-def test_one_score_has_no_sd_and_no_by_is_one_row():
-    result = describe(scores_of([0.3]), by=())
-    assert result.columns.tolist() == COLUMNS
-    assert np.isnan(result["sd"][0])
-    assert result["q1"][0] == result["q3"][0] == 0.3
-
-
-def test_unit_can_be_named(synth1_scores):
-    with pytest.warns(SalstatsWarning, match="unit='case'"):
-        result = describe(synth1_scores, by=["metric", "method"], unit="case")
-    cases = synth1_scores.dropna(subset="score").groupby(["metric", "method"])["case"].nunique()
-    assert result["n_units"].tolist() == cases.tolist()
-
-
 def test_metrics_are_never_mixed_and_methods_only_with_a_warning(synth1_scores):
     with pytest.raises(ColumnError, match="2 metrics"):
         describe(synth1_scores, by="task")
     hits = synth1_scores[synth1_scores["metric"] == "hit"]
     with pytest.warns(SalstatsWarning, match=r"2 methods \('gradcam', 'human'\) are taken together"):
         describe(hits, by="task")
-
-
-def test_bad_input_is_named(synth1_scores):
-    with pytest.raises(ColumnError, match="no column 'score'"):
-        describe(synth1_scores.drop(columns="score"))
-    with pytest.raises(ColumnError, match="did you mean 'method'"):
-        describe(synth1_scores, by="metod")
 
 
 def box_scores_of(values, **columns):
@@ -162,29 +109,11 @@ def test_whiskers_end_at_the_furthest_score_within_one_and_a_half_ranges():
     assert outside["score"].tolist() == [30.0]
 
 
-def test_a_score_on_the_fence_is_not_outside():
-    boxes, outside = box_values(box_scores_of([*map(float, range(1, 11)), 16.0]))
-    assert boxes["whisker_high"].iloc[0] == 16
-    assert outside.empty
-
-
 def test_a_whisker_never_ends_inside_the_box():
     # q3 = 2.5 and the fence 6.25: ggplot2 keeps the whisker at the box although the next score is 0
     boxes, outside = box_values(box_scores_of([0.0, 0.0, 0.0, 10.0]))
     assert boxes["whisker_high"].iloc[0] == boxes["q3"].iloc[0] == 2.5
     assert outside["score"].tolist() == [10.0]
-
-
-def test_undefined_scores_are_counted_and_never_outside():
-    boxes, outside = box_values(box_scores_of([1.0, 2.0, None]))
-    assert boxes[["n", "n_missing", "n_outside"]].iloc[0].tolist() == [2, 1, 0]
-    assert outside.empty
-
-
-def test_a_group_without_scores_has_no_whiskers():
-    boxes, outside = box_values(box_scores_of([float("nan")] * 2))
-    assert boxes[["q1", "whisker_low", "whisker_high"]].isna().all(axis=None)
-    assert outside.empty
 
 
 def test_groups_are_those_of_describe():
@@ -198,10 +127,3 @@ def test_groups_are_those_of_describe():
         shown = outside.query("metric == @row.metric and method == @row.method")["score"]
         assert sorted(shown) == sorted(beyond)
         assert row.n_outside == len(beyond)
-
-
-@pytest.mark.parametrize("value", [0.0, 0.4])
-def test_equal_scores_make_a_box_without_height(value):
-    boxes, outside = box_values(box_scores_of([value] * 5))
-    assert (boxes[["whisker_low", "q1", "median", "q3", "whisker_high"]] == value).all(axis=None)
-    assert outside.empty

@@ -4,7 +4,6 @@ import pytest
 
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsWarning, ValueRangeError
-from salstats.display.tables.marks import best_rows
 from salstats.metrics.registry import METRICS
 from salstats.scoring.cases import ABSENT, EMPTY, NEGATIVE, PREDICTED_NEGATIVE
 from salstats.stats import empty_shares as module
@@ -83,32 +82,6 @@ class TestEveryKindOfScores:
 
 
 class TestFrame:
-    def test_columns(self):
-        found = empty_shares(ss.score(study(), metrics="pdc"))
-        assert found.columns.tolist() == [
-            "method", "term", "estimate", "std_error", "conf_low", "conf_high", "conf_level", "interval",
-            "unit", "n", "n_missing", "n_units", "n_empty",
-        ]  # fmt: skip
-        assert set(found["term"]) == {"empty"}
-        assert set(found["interval"]) == {"wilson"}
-
-    def test_wilson_limits_of_two_in_eight_by_hand(self):
-        found = empty_shares(ss.score(study(), metrics="pdc")).set_index("method").loc["shy"]
-        z, n, p = 1.959963984540054, 8, 0.25
-        middle = (p + z**2 / (2 * n)) / (1 + z**2 / n)
-        half = z / (1 + z**2 / n) * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
-        np.testing.assert_allclose([found["conf_low"], found["conf_high"]], [middle - half, middle + half])
-
-    def test_a_share_of_none_has_an_interval_that_is_not_0_wide(self):
-        found = empty_shares(ss.score(study(), metrics="pdc")).set_index("method").loc["sure"]
-        assert found["conf_low"] == 0
-        assert 0.2 < found["conf_high"] < 0.5
-
-    def test_by_other_columns(self):
-        scores = ss.score(study(), metrics=["pdc", "dice"])
-        found = empty_shares(scores, by=["task", "method"])
-        assert found[["task", "method", "n_empty"]].to_numpy().tolist() == [["t", "shy", 2], ["t", "sure", 0]]
-
     def test_patients_are_the_units_where_they_repeat(self):
         patients = dict(zip(CASES, "ppqqrrss", strict=True))
         found = empty_shares(ss.score(study(patients=patients), metrics="pdc"))
@@ -117,12 +90,6 @@ class TestFrame:
         with pytest.warns(SalstatsWarning, match="unit='case' treats cases as independent"):
             by_case = empty_shares(ss.score(study(patients=patients), metrics="pdc"), unit="case")
         assert set(by_case["n_units"]) == {8}
-
-    def test_the_scores_stay_as_they_are(self):
-        scores = ss.score(study(), metrics=["pdc", "dice"])
-        before = scores.copy()
-        empty_shares(scores)
-        pd.testing.assert_frame_equal(scores, before)
 
 
 class TestBadArguments:
@@ -152,13 +119,6 @@ def test_the_reasons_are_those_of_score():
     assert module._EMPTY == EMPTY
     assert NOTHING_THERE == (ABSENT, NEGATIVE)
     assert module._OUTSIDE == (PREDICTED_NEGATIVE,)
-
-
-@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")  # eight cases are few
-def test_the_method_with_the_fewest_empty_masks_is_the_best():
-    shares = empty_shares(ss.score(study()))
-    best = best_rows(shares, ["method"], ["method"], [])
-    assert [shares["method"][i] for i in best.rows] == ["sure"]
 
 
 @pytest.mark.parametrize("metric", [m.name for m in METRICS.values() if m.of_mask])

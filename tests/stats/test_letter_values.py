@@ -54,18 +54,6 @@ def test_default_number_of_letters_is_the_authors_trustworthiness_rule(n, letter
     assert trusted_letters(n, 0.95) == letters
 
 
-def test_more_confidence_gives_fewer_letters():
-    assert trusted_letters(1000, 0.999) < trusted_letters(1000, 0.95)
-
-
-def test_tail_shares_halve_from_letter_to_letter():
-    got = ss.letter_values(table(range(1000)), "size")
-    assert boxes(got)["tail_share"].tolist() == [0.5**i for i in range(1, len(boxes(got)) + 1)]
-    for row in boxes(got).itertuples():
-        # the nominal share and that of the observations differ by at most one of them
-        assert np.mean(np.arange(1000) < row.low) == pytest.approx(row.tail_share, abs=1e-3)
-
-
 def test_outside_rows_hold_every_value_beyond_the_last_letter_once():
     values = np.random.default_rng(1).lognormal(size=500)
     got = ss.letter_values(table(values), "size")
@@ -78,20 +66,6 @@ def test_outside_rows_hold_every_value_beyond_the_last_letter_once():
     assert outside[["low", "high"]].iloc[-1].tolist() == [values.min(), values.max()]
 
 
-def test_outside_false_leaves_the_letters_and_the_count():
-    values = np.random.default_rng(1).lognormal(size=500)
-    with_them = ss.letter_values(table(values), "size")
-    without = ss.letter_values(table(values), "size", outside=False)
-    pd.testing.assert_frame_equal(without, boxes(with_them))
-
-
-def test_equal_values_have_nothing_outside():
-    got = ss.letter_values(table([3.0] * 100), "size")
-    assert (got[["low", "high"]] == 3).all(axis=None)
-    assert (got["n_outside"] == 0).all()
-    assert "outside" not in set(got["letter"])
-
-
 def test_a_scores_frame_counts_each_case_and_task_once():
     once = SCORES.drop_duplicates(["case", "task"])[["case", "task", "elongation"]]
     expected = ss.letter_values(once.sample(frac=1, random_state=1), "elongation")
@@ -102,24 +76,9 @@ def test_a_scores_frame_counts_each_case_and_task_once():
     assert (got["n"] + got["n_missing"]).tolist() == once.groupby("task").size().tolist()
 
 
-def test_without_grouping_tasks_are_pooled_and_still_observations_of_their_own():
-    got = ss.letter_values(SCORES, "elongation", by=[])
-    assert "task" not in got.columns
-    once = SCORES.drop_duplicates(["case", "task"])["elongation"].dropna()
-    assert got["n"].iloc[0] == len(once)
-    assert got["low"].iloc[0] == once.median()
-
-
 def test_the_same_case_in_two_data_sets_is_two_observations():
     frame = pd.concat([table([1.0, 2.0]).assign(dataset=d) for d in ("a", "b")])
     assert ss.letter_values(frame, "size", by=[])["n"].iloc[0] == 4
-
-
-def test_rows_follow_groups_then_covariates_as_asked_for():
-    got = ss.letter_values(SCORES, ["prob", "area_ratio"])
-    keys = got[["task", "covariate"]].drop_duplicates()
-    tasks = sorted(SCORES["task"].unique())
-    assert keys.values.tolist() == [[t, c] for t in tasks for c in ("prob", "area_ratio")]
 
 
 def test_a_covariate_that_differs_within_a_case_names_the_case_and_says_what_would_do():
@@ -136,10 +95,6 @@ def test_a_covariate_that_differs_within_a_case_names_the_case_and_says_what_wou
 def test_a_value_missing_in_some_rows_of_a_case_is_taken_from_the_others():
     frame = SCORES.assign(prob=SCORES["prob"].where(SCORES["method"] != "human"))
     pd.testing.assert_frame_equal(ss.letter_values(frame, "prob"), ss.letter_values(SCORES, "prob"))
-
-
-def test_without_cases_every_row_is_an_observation():
-    assert ss.letter_values(pd.DataFrame({"size": [1.0, 1.0, 2.0]}), "size")["n"].iloc[0] == 3
 
 
 def test_a_group_without_values_has_one_row_that_counts_them():
@@ -165,9 +120,3 @@ def test_a_group_without_values_has_one_row_that_counts_them():
 def test_bad_arguments_are_named(columns, options, error, words):
     with pytest.raises(error, match=words):
         ss.letter_values(table([1.0, 2.0]), columns, **options)
-
-
-def test_the_input_is_not_changed():
-    before = SCORES.copy()
-    ss.letter_values(SCORES, ["prob", "elongation"])
-    pd.testing.assert_frame_equal(SCORES, before)

@@ -27,11 +27,6 @@ def test_cases_stand_nearest_to_the_statistics():
     np.testing.assert_allclose(targets[["worst", "median", "mean", "best"]], [0.1, 0.3, 0.4, 0.9])
 
 
-def test_undefined_scores_are_never_picked_and_move_no_target():
-    frame = scores_of([np.nan, 0.1, 0.3, np.nan, 0.9])
-    assert picked(frame, at=["worst", "median", "best"]) == {"worst": "b", "median": "c", "best": "e"}
-
-
 def test_of_a_distance_the_largest_is_the_worst():
     frame = scores_of([5.0, 80.0, 20.0], metric="hd95")
     assert picked(frame, at=["worst", "best"]) == {"worst": "b", "best": "a"}
@@ -56,24 +51,12 @@ def test_no_case_is_picked_twice_while_others_are_left():
     assert picked(equal) == {"worst": "a", "best": "b", "median": "c", "mean": "d"}
 
 
-def test_a_case_is_picked_twice_only_where_none_is_left():
-    frame = scores_of([0.2, 0.4, 0.9])
-    assert picked(frame) == {"worst": "a", "best": "c", "median": "b", "mean": "b"}
-    assert picked(scores_of([0.2])) == dict.fromkeys(["worst", "median", "mean", "best"], "a")
-
-
 def test_one_case_with_several_readers_is_one_case():
     frame = pd.concat(
         [scores_of([0.1, 0.6, 0.7], reader="r1"), scores_of([0.11, 0.65, 0.7], reader="r2")],
         ignore_index=True,
     )
     assert picked(frame, at=["worst", "best", "median"]) == {"worst": "a", "best": "c", "median": "b"}
-
-
-def test_one_case_may_be_shown_for_two_tasks():
-    frame = pd.concat([scores_of([0.1, 0.5], task="A"), scores_of([0.9, 0.4], task="B")], ignore_index=True)
-    got = pick_cases(frame, at=["worst", "best"], by=["metric", "method"])
-    assert list(got["case"] + got["task"]) == ["aA", "aB"]
 
 
 def test_each_group_has_its_picks_in_the_order_asked_for():
@@ -105,15 +88,6 @@ def test_rows_of_one_metric_method_and_task_can_be_kept():
     assert got[["case", "method", "metric", "task", "score"]].to_numpy().tolist() == [
         ["b", "human", "iou", "A", 0.2]
     ]
-
-
-def test_covariates_come_along_and_the_frame_is_not_changed():
-    frame = scores_of([0.1, 0.9], prob=[0.3, 0.7])
-    before = frame.copy()
-    got = pick_cases(frame, at="best")
-    assert list(got.columns) == [*frame.columns, "pick", "target"]
-    assert got["prob"].tolist() == [0.7]
-    pd.testing.assert_frame_equal(frame, before)
 
 
 def test_a_group_without_scores_is_said():

@@ -111,48 +111,11 @@ def test_delta_equals_weighted_least_squares_with_clustered_errors(study):
         assert (row["n_units"], row["df"]) == (kept["patient"].nunique(), kept["patient"].nunique() - 1)
 
 
-def test_delta_limits_of_a_rate_near_1_stay_below_it():
-    # recall 95/100, 1 and 45/75 by unit: 0.873; symmetric limits are -0.61 and 1.30 or so
-    frame = scores_of([(95, 0, 5, 100), (100, 0, 0, 100), (45, 0, 30, 100)])
-    row = pooled_rates(frame, rates="recall", interval="delta").iloc[0]
-    assert row["estimate"] == pytest.approx(240 / 275, rel=RTOL)
-    assert row["estimate"] + stats.t.ppf(0.975, 2) * row["std_error"] > 1
-    assert 0 < row["conf_low"] < row["estimate"] < row["conf_high"] < 1
-
-
-def test_delta_limits_cover_a_rate_near_1_better_than_symmetric_ones():
-    # 15 cases of unequal size whose recall varies about 0.95
-    random = np.random.default_rng(8)
-    size = random.integers(50, 500, (400, 15)).astype(float)
-    found = np.round(size * random.beta(3.8, 0.2, size.shape))
-    frame = pd.concat(
-        [scores_of([(f, 0, s - f, 1) for s, f in zip(*pair, strict=True)], task=f"{i:03d}")
-         for i, pair in enumerate(zip(size, found, strict=True))], ignore_index=True,
-    )  # fmt: skip
-    got = pooled_rates(frame, rates="recall", interval="delta", unit="case")
-    plain = stats.t.ppf(0.975, 14) * got["std_error"]
-    covered = ((got["conf_low"] <= 0.95) & (0.95 <= got["conf_high"])).mean()
-    symmetric = ((got["estimate"] - 0.95).abs() <= plain).mean()
-    # of 1,000 samples 0.88 and 0.82; the two shares are of the same 400
-    assert covered > symmetric + 0.03
-
-
 def test_a_rate_of_1_has_an_interval_of_width_0_and_a_warning():
     frame = scores_of([(5, 1, 0, 44), (7, 2, 0, 41), (4, 1, 0, 45)] * 2)
     with pytest.warns(SalstatsWarning, match="delta interval has width 0 for metric recall"):
         row = pooled_rates(frame, rates="recall", interval="delta").iloc[0]
     assert (row["conf_low"], row["conf_high"]) == (1, 1)
-
-
-def test_rates_worked_by_hand():
-    # sums: tp 6, fp 4, fn 2, tn 88
-    got = pooled_rates(
-        scores_of([(6, 1, 0, 43), (0, 3, 2, 45)]),
-        rates=["dice", "iou", "precision", "recall", "specificity"],
-        interval="delta",
-    )
-    assert list(got["metric"]) == ["dice", "iou", "precision", "recall", "specificity"]
-    np.testing.assert_allclose(got["estimate"], [12 / 18, 6 / 12, 6 / 10, 6 / 8, 88 / 92], rtol=RTOL)
 
 
 def test_counts_beside_several_metrics_are_used_once():
@@ -198,14 +161,6 @@ def test_average_is_the_mean_of_tasks_and_overall_pools_their_pixels():
     assert list(got["n_missing"]) == [0, 1, 1, 1]
 
 
-def test_the_same_draws_serve_every_method_and_rate():
-    counts = [(i, 3, 10 - i, 87) for i in range(1, 10)] * 3
-    both = pd.concat([scores_of(counts), scores_of(counts, method="human")], ignore_index=True)
-    got = pooled_rates(both, n_replicates=50)
-    gradcam, human = (got[got["method"] == m].drop(columns="method") for m in ("gradcam", "human"))
-    pd.testing.assert_frame_equal(gradcam.reset_index(drop=True), human.reset_index(drop=True))
-
-
 def test_columns_follow_the_contract():
     frame = scores_of([(6, 1, 2, 41)] * 15 + [(2, 1, 1, 46)] * 15, task="A")
     got = pooled_rates(frame, n_replicates=50)
@@ -217,19 +172,6 @@ def test_columns_follow_the_contract():
     assert (got["estimate"] <= got["conf_high"]).all()
     assert "df" in pooled_rates(frame, interval="delta").columns
     assert set(pooled_rates(frame, by="method", interval="delta")["n"]) == {30}
-
-
-def test_methods_taken_together_are_said():
-    frame = pd.concat([scores_of([(6, 1, 2, 41)] * 9), scores_of([(6, 2, 2, 40)] * 9, method="human")])
-    with pytest.warns(SalstatsWarning, match="rows of 2 methods"):
-        pooled_rates(frame, by=[], interval="delta")
-
-
-def test_the_frame_is_not_changed():
-    frame = scores_of([(6, 1, 2, 41), (2, 1, 1, 46)])
-    before = frame.copy()
-    pooled_rates(frame, interval="delta")
-    pd.testing.assert_frame_equal(frame, before)
 
 
 @pytest.mark.parametrize(
@@ -332,26 +274,8 @@ def test_limits_are_those_of_resampled_patients(paired_counts):
     assert got["std_error"] == pytest.approx(np.std(want, ddof=1), rel=1e-10)
 
 
-@pytest.mark.filterwarnings("ignore:.*interval has width 0:salstats.checks.SalstatsWarning")
-def test_a_method_equal_to_people_has_no_verdict(paired_counts):
-    human = paired_counts[paired_counts["method"] == "human"]
-    both = pd.concat([human, human.assign(method="copy")], ignore_index=True)
-    got = pooled_difference(both, reference="human", n_replicates=50)
-    assert (got["estimate"] == 0).all()
-    assert set(got["verdict"]) == {"inconclusive"}
-    rates = pooled_rates(both, by=["method", "task"], n_replicates=50).query("method == 'human'")
-    np.testing.assert_allclose(got["reference_mean"], rates["estimate"], rtol=RTOL)
-
-
-def test_the_delta_method_agrees_with_many_replicates(paired_counts):
-    delta = pooled_difference(paired_counts, reference="human", rates="recall", interval="delta")
-    drawn = pooled_difference(paired_counts, reference="human", rates="recall", n_replicates=20_000)
-    # the SD of 20,000 replicates is known to 1 in 200, and linearisation of 30 patients costs 2 %
-    np.testing.assert_allclose(delta["std_error"], drawn["std_error"], rtol=0.03)
-
-
 def test_a_reference_that_is_not_there_is_an_error(paired_counts):
-    with pytest.raises(SalstatsError, match="reference='people' must be one of several methods"):
+    with pytest.raises(SalstatsError, match="reference='people' is not a method"):
         pooled_difference(paired_counts, reference="people")
-    with pytest.raises(SalstatsError, match="there are 'human'"):
+    with pytest.raises(SalstatsError, match="only method"):
         pooled_difference(paired_counts[paired_counts["method"] == "human"], reference="human")

@@ -45,11 +45,6 @@ def test_series_of_a_scores_frame_stay_apart(views):
     assert found.loc[("p1", "Edema", "a")] == 0.6
 
 
-def test_views_of_a_study_are_not_those_of_the_patient(views):
-    by_study = over_views(views.assign(study=["s1", "s1", "s2"] * 2), by=["patient", "study"])
-    assert by_study["n_views"].to_list() == [1] * 6
-
-
 def test_bad_requests_are_named(views):
     with pytest.raises(ColumnError, match="no column 'patients'; did you mean 'patient'"):
         over_views(views, by="patients")
@@ -63,9 +58,3 @@ def test_bad_requests_are_named(views):
         over_views(views, rule="median")
     with pytest.raises(ColumnError, match="told apart by"):
         over_views(views.assign(seed=1), value="seed")
-
-
-def test_the_frame_is_not_changed(views):
-    before = views.copy()
-    over_views(views)
-    pd.testing.assert_frame_equal(views, before)

@@ -343,14 +343,6 @@ def test_invalid_scores_frames_are_refused(synth1_scores):
         ss.regress(pd.concat([synth1_scores, synth1_scores.head(1)]), "iou ~ prob")
 
 
-def test_the_input_is_not_changed_and_row_order_does_not_matter(synth1_scores):
-    before = synth1_scores.copy()
-    result = ss.regress(synth1_scores, "iou ~ task * prob", errors="cr2")
-    pd.testing.assert_frame_equal(synth1_scores, before)
-    shuffled = ss.regress(synth1_scores.sample(frac=1, random_state=3), "iou ~ task * prob", errors="cr2")
-    pd.testing.assert_frame_equal(result, shuffled, rtol=1e-9)
-
-
 def test_the_level_that_a_level_is_compared_with_stands_beside_it():
     rows = pd.DataFrame({"site": list("abc") * 4, "x": np.arange(12.0) % 5, "y": np.arange(12.0) ** 2})
     table = ss.regress(rows, ['y ~ x * C(site, Treatment("b"))', "y ~ 0 + site", "y ~ x"])
@@ -364,12 +356,3 @@ def test_a_covariate_from_0_to_1_is_marked_and_a_yes_or_no_is_not():
     rows = pd.DataFrame({"x": [5.0, 7, 6, 9, 4], "yes": [0, 1, 0, 1, 1], "y": [0.1, 0.5, 0.2, 0.6, np.nan]})
     table = ss.regress(ss.normalize(rows, "x"), "y ~ x + yes").set_index("term")
     assert table["normalized"].to_dict() == {"(Intercept)": False, "x": True, "yes": False}
-
-
-@pytest.mark.parametrize("function", [ss.regress, ss.fit_statistics, ss.joint_test])
-def test_groups_of_an_ordered_categorical_stay_ordered(function):
-    order = ["small", "medium", "large", "Overall"]
-    rows = pd.DataFrame({"task": pd.Categorical(order[2::-1] * 4, order[:3], ordered=True)})
-    rows = rows.assign(x=np.arange(12.0) % 5, y=np.arange(12.0) ** 2, case=np.arange(12))
-    found = function(rows, "y ~ x", by="task", overall=True)["task"]
-    assert list(found.cat.categories) == list(dict.fromkeys(found)) == order
