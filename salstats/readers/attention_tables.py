@@ -3,36 +3,29 @@
 import csv
 import json
 import math
-import warnings
 from collections.abc import Iterator, Sequence
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 
-from salstats.checks import InputFileError, ValueRangeError, and_more, warn
+from salstats.checks import InputFileError, ValueRangeError
 from salstats.files.inputs import opened
 from salstats.images import masks
 from salstats.images.masks import Rle
 
 #: The column of the image's file name, and that of its mask.
 IMAGE, ATTENTION = "img_idx", "attention"
-#: Columns of boxes: lists in one cell, or four columns; edges in pixels, from the left and the top.
-_LISTS = ("bbox", "boxes")
-_SIZED = (("x", "y", "w", "h"), ("x", "y", "width", "height"))
 _EDGES = ("xmin", "ymin", "xmax", "ymax")
+#: Columns that a table may have; boxes are lists in one cell, or edges in pixels from the left and the top.
+_COLUMNS = ((ATTENTION,), ("bbox",), ("boxes",), ("x", "y", "w", "h"), ("x", "y", "width", "height"), _EDGES)
 #: What "marked" is in a mask.
 _MARKS = (1, 255)
-#: Rows that are in memory at a time: a cell of 224 x 224 pixels takes 100 kB or more.
-_ROWS = 64
-#: Columns of a table at most.
-_WIDEST = 1000
-#: Brackets, comma and digits as bytes.
-_OPEN, _CLOSE, _COMMA, _ZERO, _NINE = b"[],09"
-#: What JSON allows between its signs.
-_BLANKS = b" \t\n\r"
+#: Characters of a cell at most; that of a mask of 224 x 224 pixels has 100,000 or more.
+_LONGEST_CELL = 2**30
+
+Boxes = tuple[tuple[float, float, float, float], ...]
 
 
 class Annotation(NamedTuple):
@@ -49,7 +42,7 @@ class Annotation(NamedTuple):
     """
 
     mask: Rle | None
-    boxes: tuple[tuple[float, float, float, float], ...]
+    boxes: Boxes
     where: str
 
 
@@ -74,31 +67,56 @@ def read_annotations(files: Sequence[Path], *, threshold: float | None = None) -
     Raises
     ------
     InputFileError
-        A file is no such table, or is damaged; a cell is no array of numbers in two dimensions, or no mask;
-        a box has no area; an image has two masks that differ. The message names file, row and image.
+        A file is no such table; a cell is no mask or no box; an image has two masks that differ. The message
+        names file, row and image.
     """
     found: dict[str, Annotation] = {}
     for file in files:
-        columns = _columns(file)
-        for row, cells in _rows(file, [IMAGE, *columns]):
-            name, where = cells[0], f"{file}, row {row}, {IMAGE} {cells[0]!r}"
+        for number, row in enumerate(_rows(file), start=2):
+            name, where = row[IMAGE], f"{file}, row {number}, {IMAGE} {row[IMAGE]!r}"
             if not name.strip():
-                raise InputFileError(f"{file}, row {row}: {IMAGE} is empty")
-            if columns[0] == ATTENTION:
-                made = Annotation(parse_mask(cells[1], where, threshold), (), where)
+                raise InputFileError(f"{file}, row {number}: {IMAGE} is empty")
+            if ATTENTION in row:
+                made = Annotation(parse_mask(row[ATTENTION], where, threshold), (), where)
             else:
-                made = Annotation(None, _boxes(columns, cells[1:], where), where)
-            there = found.get(name)
-            if there is None:
-                found[name] = made
-            elif there.mask is None and made.mask is None:
-                found[name] = there._replace(boxes=(*there.boxes, *made.boxes))
+                made = Annotation(None, _boxes(row, where), where)
+            there = found.setdefault(name, made)
+            if there.mask is None and made.mask is None:
+                found[name] = there if there is made else there._replace(boxes=(*there.boxes, *made.boxes))
             elif there.mask != made.mask:
                 raise InputFileError(
                     f"{where}: the image has another annotation already, in {there.where}; keep one, or name "
                     "the files to read with annotations="
                 )
     return found
+
+
+def _rows(file: Path) -> Iterator[dict[str, str]]:
+    """The rows of a table: its image and its annotation, as text."""
+    # the module has one limit for the whole program
+    usual = csv.field_size_limit(_LONGEST_CELL)
+    try:
+        with opened(file, in_parts=True) as stream, TextIOWrapper(stream, "utf-8-sig", newline="") as text:
+            rows = csv.DictReader(text, strict=True)
+            header = list(rows.fieldnames or ())
+            wanted = next((columns for columns in _COLUMNS if {IMAGE, *columns} <= set(header)), ())
+            if not wanted or len(set(header)) < len(header):
+                raise InputFileError(
+                    f"{file}: not a table of annotations; it needs {IMAGE} and one of: attention (a JSON "
+                    f"array); bbox or boxes (JSON); x, y, w, h; {', '.join(_EDGES)}, each once (columns: "
+                    f"{', '.join(map(repr, header[:8]))})"
+                )
+            for row in rows:
+                if None in row or None in row.values():
+                    raise InputFileError(
+                        f"{file}, line {rows.line_num}: more or fewer cells than the header has; a cell that "
+                        "holds a comma is to be quoted"
+                    )
+                yield {column: row[column] for column in (IMAGE, *wanted)}
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise InputFileError(f"{file}: cannot be read as CSV ({error})") from error
+    finally:
+        csv.field_size_limit(usual)
 
 
 def parse_mask(text: str, where: str = "mask", threshold: float | None = None) -> Rle:
@@ -130,19 +148,62 @@ def parse_mask(text: str, where: str = "mask", threshold: float | None = None) -
     return masks.encode(marked)
 
 
-def draw_boxes(boxes: Sequence[tuple[float, float, float, float]], shape: tuple[int, int]) -> np.ndarray:
-    """The mask of boxes: the pixels whose centres lie in one of them.
+def _digits(text: str) -> np.ndarray | None:
+    """An array of single digits, several times faster than by JSON; None where a text is something else."""
+    packed = text.encode("utf-8", "replace").translate(None, b" \t\r\n")
+    height = packed.count(b"[") - 1
+    body = packed[1:-1] + b","
+    if height < 1 or packed[:1] + packed[-1:] != b"[]" or len(body) % height:
+        return None
+    zeros = b"[" + b",".join([b"0"] * (len(body) // height // 2 - 1)) + b"],"
+    if len(zeros) * height != len(body):
+        return None
+    beyond = np.frombuffer(body, np.uint8).reshape(height, -1) - np.frombuffer(zeros, np.uint8)
+    digits = beyond[:, 1:-2:2]
+    alike = not beyond[:, ::2].any() and not beyond[:, -1].any()
+    return digits if alike and digits.size and digits.max() <= 9 else None
 
-    Parameters
-    ----------
-    boxes : sequence of (x, y, width, height)
-        Edges in pixels: x = 0 is the image's left edge. Parts outside the image are left out.
-    shape : tuple of int
-        (height, width) of the image.
 
-    Returns
-    -------
-    ndarray of bool, shape (height, width)
+def _array(text: str, where: str) -> np.ndarray:
+    """An array of numbers in two dimensions that JSON holds."""
+    try:
+        rows = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        said = "an empty cell" if not text.strip() else " ".join(str(error).split())[:80]
+        raise InputFileError(f"{where}: {ATTENTION} is no JSON array ({said})") from error
+    try:
+        array = np.array(rows)
+    except ValueError:
+        array = np.empty(0)
+    if array.ndim != 2 or not array.size or array.dtype.kind not in "biuf" or not np.isfinite(array).all():
+        raise InputFileError(f"{where}: {ATTENTION} is no array of rows of finite numbers, all of one length")
+    return array
+
+
+def _boxes(row: dict[str, str], where: str) -> Boxes:
+    """The boxes of a row as (x, y, width, height)."""
+    columns, cells = list(row)[1:], list(row.values())[1:]
+    try:
+        given = json.loads(cells[0]) if len(cells) == 1 else [[float(cell) for cell in cells]]
+        listed = given if not given or isinstance(given[0], list) else [given]
+        boxes = np.array(listed, dtype=np.float64).reshape(len(listed), 4)
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise InputFileError(f"{where}: no boxes of four numbers but {' '.join(cells)[:80]!r}") from error
+    if columns == list(_EDGES):
+        boxes[:, 2:] -= boxes[:, :2]
+    odd = boxes[~(np.isfinite(boxes).all(axis=1) & (boxes[:, 2:] > 0).all(axis=1))]
+    if len(odd):
+        shown = ", ".join(f"{number:g}" for number in odd[0])
+        raise InputFileError(
+            f"{where}: the box ({shown}) is none: it has x, y, and a width and height above 0"
+        )
+    return tuple((x, y, width, height) for x, y, width, height in boxes.tolist())
+
+
+def draw_boxes(boxes: Boxes, shape: tuple[int, int]) -> np.ndarray:
+    """The mask of boxes (x, y, width, height): the pixels whose centres lie in one of them.
+
+    Edges are in pixels, x = 0 is the image's left edge; parts outside the image are left out.
 
     Examples
     --------
@@ -160,23 +221,8 @@ def draw_boxes(boxes: Sequence[tuple[float, float, float, float]], shape: tuple[
     return mask
 
 
-def reaches_beyond(boxes: Sequence[tuple[float, float, float, float]], shape: tuple[int, int]) -> bool:
-    """Whether a box has a part outside the image."""
-    return any(x < 0 or y < 0 or x + w > shape[1] or y + h > shape[0] for x, y, w, h in boxes)
-
-
 def resize_truth(mask: Rle, shape: tuple[int, int]) -> Rle:
     """A mask resized by the nearest pixel: each takes the one that its centre falls into.
-
-    Parameters
-    ----------
-    mask : Rle
-    shape : tuple of int
-        (height, width) to resize to.
-
-    Returns
-    -------
-    Rle
 
     Examples
     --------
@@ -191,146 +237,3 @@ def resize_truth(mask: Rle, shape: tuple[int, int]) -> Rle:
         ((2 * np.arange(new) + 1) * old) // (2 * new) for new, old in zip(shape, mask.shape, strict=True)
     )
     return masks.encode(masks.decode(mask)[np.ix_(rows, cols)])
-
-
-def _columns(file: Path) -> tuple[str, ...]:
-    """The columns that hold a table's annotations."""
-    with (
-        opened(file, in_parts=True) as stream,
-        TextIOWrapper(stream, encoding="utf-8-sig", newline="") as text,
-    ):
-        try:
-            header = next(csv.reader(text), [])
-        except (ValueError, csv.Error) as error:
-            raise _unreadable(file, error) from error
-    if len(header) > _WIDEST:
-        raise InputFileError(f"{file}: {len(header)} columns; remove what is no annotation")
-    twice = next((name for name in header if header.count(name) > 1), None)
-    if twice is not None:
-        raise InputFileError(f"{file}: column {twice[:40]!r} is twice in the header; rename one of them")
-    for columns in ((ATTENTION,), *((name,) for name in _LISTS), *_SIZED, _EDGES):
-        if IMAGE in header and all(column in header for column in columns):
-            return columns
-    shown = ", ".join(repr(name[:40]) for name in header[:8]) or "none"
-    raise InputFileError(
-        f"{file}: not a table of annotations; it needs {IMAGE} and one of: {ATTENTION} (a JSON array); "
-        f"{' or '.join(_LISTS)} (JSON); x, y, w, h; {', '.join(_EDGES)} (columns: {shown})"
-    )
-
-
-def _rows(file: Path, columns: Sequence[str]) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """The number of each row, the header's being 1, and its cells as text."""
-    try:
-        # the csv module has one limit for the size of cells in the whole program; pandas has none
-        with pd.read_csv(
-            file, dtype="str", keep_default_na=False, na_filter=False, encoding="utf-8-sig", chunksize=_ROWS,
-            index_col=False,
-        ) as chunks:  # fmt: skip
-            while (chunk := _next(chunks)) is not None:
-                ordered = chunk[list(columns)]
-                for number, cells in zip(
-                    chunk.index, ordered.itertuples(index=False, name=None), strict=True
-                ):
-                    yield int(number) + 2, cells
-    except InputFileError:
-        raise
-    except pd.errors.ParserWarning as error:
-        raise InputFileError(
-            f"{file}: its first row has more cells than the header; a cell that holds a comma is to be quoted"
-        ) from error
-    except (OSError, ValueError) as error:
-        raise _unreadable(file, error) from error
-
-
-def _next(chunks: Iterator[pd.DataFrame]) -> pd.DataFrame | None:
-    """The next rows, None at the end; pandas' warning that it cuts the first row is an error."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", pd.errors.ParserWarning)
-        return next(chunks, None)
-
-
-def _unreadable(file: Path, error: Exception) -> InputFileError:
-    """The error of a file that cannot be read as a table."""
-    return InputFileError(f"{file}: cannot be read as CSV ({' '.join(str(error).split())[:200]})")
-
-
-def _digits(text: str) -> np.ndarray | None:
-    """An array of single digits, checked sign by sign; None where a text is something else."""
-    raw = np.frombuffer(text.encode("utf-8", "replace").translate(None, _BLANKS), dtype=np.uint8)
-    # [[d,d],[d,d]]: h rows of 2 w + 2 signs, the last of which closes instead of going on
-    row = int(np.argmax(raw == _CLOSE)) + 1 if raw.size else 0
-    if row < 4 or raw[0] != _OPEN or (raw.size - 1) % row or raw[-1] != _CLOSE:
-        return None
-    body = raw[1:].reshape(-1, row)
-    width = row // 2 - 1
-    signs = body[:, 1 : 2 * width : 2]
-    good = (
-        row == 2 * width + 2
-        and (body[:, 0] == _OPEN).all()
-        and (body[:, 2 * width] == _CLOSE).all()
-        and (body[:, 2 : 2 * width : 2] == _COMMA).all()
-        and (body[:-1, -1] == _COMMA).all()
-        and ((signs >= _ZERO) & (signs <= _NINE)).all()
-    )
-    return signs - _ZERO if good else None
-
-
-def _array(text: str, where: str) -> np.ndarray:
-    """An array of numbers in two dimensions that JSON holds."""
-    try:
-        rows = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        said = "an empty cell" if not text.strip() else f"{' '.join(str(error).split())[:80]}"
-        raise InputFileError(f"{where}: {ATTENTION} is no JSON array ({said})") from error
-    try:
-        array = np.array(rows)
-    except ValueError:
-        array = np.empty(0, dtype=object)
-    if array.ndim != 2 or not array.size or array.dtype.kind not in "biuf":
-        raise InputFileError(
-            f"{where}: {ATTENTION} is no array of rows of numbers, all of one length "
-            f"({_kind(rows)}); an annotation is (height, width)"
-        )
-    if not np.isfinite(array).all():
-        raise InputFileError(f"{where}: {ATTENTION} holds NaN or infinity")
-    return array
-
-
-def _kind(rows: Any) -> str:
-    """What a JSON value is, for a message."""
-    if not isinstance(rows, list):
-        return type(rows).__name__
-    lengths = sorted({len(r) for r in rows if isinstance(r, list)})
-    return f"{len(rows)} rows, of {lengths[0]} to {lengths[-1]} numbers" if lengths else f"{len(rows)} values"
-
-
-def _boxes(
-    columns: Sequence[str], cells: Sequence[str], where: str
-) -> tuple[tuple[float, float, float, float], ...]:
-    """The boxes of a row as (x, y, width, height)."""
-    try:
-        given: Any = json.loads(cells[0]) if len(cells) == 1 else [[float(cell) for cell in cells]]
-        if not isinstance(given, list):
-            raise ValueError("no list")
-        listed = [given] if given and not isinstance(given[0], list) else given
-        boxes = [tuple(float(number) for number in box) for box in listed]
-    except (ValueError, TypeError, OverflowError, RecursionError) as error:
-        raise InputFileError(f"{where}: no boxes of numbers but {' '.join(cells)[:80]!r}") from error
-    if tuple(columns) == _EDGES:
-        boxes = [(left, top, right - left, bottom - top) for left, top, right, bottom in boxes]
-    found = []
-    for box in boxes:
-        if len(box) != 4 or not all(map(math.isfinite, (*box, sum(map(abs, box))))) or min(box[2:]) <= 0:
-            shown = ", ".join(f"{number:g}" for number in box[:6])
-            raise InputFileError(
-                f"{where}: the box ({shown}) is none: it has x, y, and a width and height above 0"
-            )
-        found.append((box[0], box[1], box[2], box[3]))
-    return tuple(found)
-
-
-def warn_beyond(names: Sequence[str]) -> None:
-    """Warn once of images with boxes that reach beyond them."""
-    if names:
-        more = and_more(names)
-        warn(f"case {min(names)!r}{more}: boxes reach beyond their image and are cut off at its edge")

@@ -1,50 +1,36 @@
 """Read a study in the format of COCO: annotations as truth, results as masks, maps beside them."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from pycocotools import mask as coco
 
-from salstats.checks import InputFileError, SalstatsError, quoted, warn
+from salstats.checks import InputFileError, SalstatsError, quoted
 from salstats.files.inputs import read_json
 from salstats.images.masks import Rle, empty, union_of
 from salstats.images.run_lengths import check_shape, short
+from salstats.readers.answers import NAN, check_cases, prediction
 from salstats.readers.case_json import check_name
 from salstats.readers.cells import PathLike
-from salstats.readers.map_files import MAP_SUFFIXES, find_case_files, read_map
+from salstats.readers.map_files import MAP_SUFFIXES, find_case_files
 from salstats.readers.series_names import Sources, sources
-from salstats.study import Case, Content, Prediction, Series, Study, Truth
+from salstats.study import Case, Series, Study, Truth
 
 #: Names of the files in a folder, as COCO and the tools that export it give them.
 ANNOTATIONS = ("instances*.json", "*.coco.json", "annotations.json")
 RESULTS = "*results*.json"
 #: Results below this score count as not found.
 SCORE = 0.5
-
-
-@dataclass(frozen=True)
-class _Image:
-    """One image: its case and (height, width)."""
-
-    case: str
-    shape: tuple[int, int]
-
-
-@dataclass(frozen=True)
-class _Found:
-    """A mask with the score of its result; a crowd stands for several instances."""
-
-    mask: Rle
-    score: float = float("nan")
-    crowd: bool = False
-
-
-#: (image, category) by the file's numbers -> what is marked there.
-_Marks = dict[tuple[Any, Any], list[_Found]]
+#: What an entry of each list has, and of which types.
+_IMAGE = {"id": (int, str), "file_name": (str,), "height": (int,), "width": (int,)}
+_CATEGORY = {"id": (int, str), "name": (str,)}
+_MARK = {"image_id": (int, str), "category_id": (int, str), "segmentation": (list, dict)}
+#: Number of an image -> its case and (height, width).
+_Images = dict[Any, tuple[str, tuple[int, int]]]
+#: (image, category) by the file's numbers -> masks, each with its score and whether it is of a crowd.
+_Marks = dict[tuple[Any, Any], list[tuple[Rle, float, bool]]]
 
 
 def read_coco(
@@ -130,43 +116,47 @@ def read_coco(
     """
     here = Path(folder)
     file = _annotations(here) if truth is None else Path(truth)
-    content = _object(read_json(file), ("images", "categories", "annotations"), str(file))
-    images = _images(content["images"], file)
-    categories = _categories(content["categories"], file)
+    content = read_json(file)
+    images = _images(content, file)
+    categories = _categories(content, file)
     names = _wanted(tasks, categories, file)
-    marked = _marks(content["annotations"], f"{file}, annotation", images, categories)
-    given_masks = _results(here, method) if masks is None else sources(masks, method, "masks")
-    results = {
-        one: _marks(
-            _list(read_json(Path(place)), str(place)), f"{place}, result", images, categories, min_score
-        )
-        for one, place in given_masks.items()
-    }
-    cases_there = {image.case for image in images.values()}
-    given_maps = {
-        one: _maps(Path(place), names.values(), cases_there)
-        for one, place in sources(maps, method, "maps").items()
-    }
+    marked = _marks(_entries(content, "annotations", file, _MARK), images, categories)
+    places = _results(here, method) if masks is None else sources(masks, method, "masks")
+    results = {}
+    for one, place in places.items():
+        entries = _entries(read_json(Path(place)), "results", Path(place), _MARK)
+        results[one] = _marks(entries, images, categories, min_score)
+    cases_there = [case for case, _ in images.values()]
+    maps_of: dict[Series, dict[tuple[str, str], Path]] = {}
+    for one, place in sources(maps, method, "maps").items():
+        maps_of[one] = {
+            (task, case): path
+            for task in names.values()
+            if (Path(place) / task).is_dir()
+            for case, path in find_case_files(Path(place) / task, MAP_SUFFIXES).items()
+        }
+        if not maps_of[one]:
+            raise InputFileError(f"{place}: holds no map CATEGORY/CASE of a category of the annotations")
+        check_cases({case for _, case in maps_of[one]}, cases_there, place, file)
     cases = []
-    for number, image in sorted(images.items(), key=lambda pair: pair[1].case):
+    for number, (case, shape) in sorted(images.items(), key=lambda pair: pair[1]):
         truths, answers = {}, []
         for category, task in names.items():
-            own = marked.get((number, category))
+            own = marked.get((number, category), [])
             if own:
-                n_instances = None if any(each.crowd for each in own) else len(own)
-                truths[task] = Truth.of(union_of([each.mask for each in own]), n_instances)
+                n_instances = None if any(crowd for _, _, crowd in own) else len(own)
+                truths[task] = Truth.of(union_of([mask for mask, _, _ in own]), n_instances)
             for one, found in results.items():
-                content_of = partial(_answer, tuple(found.get((number, category), ())), image.shape)
-                answers.append(Prediction(task, one, content_of, str(given_masks[one]), has_saliency=False))
-            for one, files in given_maps.items():
-                if (task, image.case) in files:
-                    path = files[task, image.case]
-                    read = partial(_map, path.absolute(), image.shape)
-                    answers.append(Prediction(task, one, read, str(path)))
+                there = found.get((number, category), [])
+                mask = union_of([mask for mask, _, _ in there]) if there else empty(shape)
+                prob = max((score for _, score, _ in there), default=NAN)
+                answers.append(prediction(task, one, shape, places[one], mask=mask, prob=prob))
+            for one, files in maps_of.items():
+                if (task, case) in files:
+                    answers.append(prediction(task, one, shape, file, map_file=files[task, case]))
         labels = {task: float(task in truths) for task in names.values()}
-        cases.append(Case(image.case, image.shape, truths, tuple(answers), labels=labels))
-    series = tuple(dict.fromkeys([*results, *given_maps]))
-    return Study(tuple(cases), tuple(names.values()), series, file.name)
+        cases.append(Case(case, shape, truths, tuple(answers), labels=labels))
+    return Study(tuple(cases), tuple(names.values()), tuple(dict.fromkeys([*results, *maps_of])), file.name)
 
 
 def recognise(folder: Path) -> bool:
@@ -193,66 +183,55 @@ def _results(folder: Path, method: str) -> dict[Series, PathLike]:
     return sources({file.stem.replace(":", "_"): file for file in files}, method, "masks")
 
 
-def _object(given: Any, keys: Sequence[str], where: str) -> dict[str, Any]:
-    """An object that has some keys."""
-    if not isinstance(given, dict):
-        raise InputFileError(f"{where}: not an object with {', '.join(keys)} but {short(given)}")
-    for key in keys:
-        if key not in given:
-            raise InputFileError(f"{where}: no {key!r}; COCO has {', '.join(keys)}")
-    return given
+def _entries(
+    content: Any, name: str, file: Path, fields: Mapping[str, tuple[type, ...]]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The entries of a list in a file, each with its place; `fields` are what each has, of which type."""
+    if name != "results":
+        if not isinstance(content, dict) or name not in content:
+            raise InputFileError(f"{file}: not an object with images, categories and annotations")
+        content = content[name]
+    if not isinstance(content, list):
+        raise InputFileError(f"{file}: its {name} are no list but {short(content)}")
+    for place, entry in enumerate(content, start=1):
+        where = f"{file}, entry {place} of {name}"
+        for field, kind in fields.items():
+            if not isinstance(entry, dict) or field not in entry:
+                raise InputFileError(f"{where}: no {field!r}; COCO has {', '.join(fields)}")
+            if not isinstance(entry[field], kind):
+                raise InputFileError(f"{where}: {field} cannot be {short(entry[field])}")
+        yield where, entry
 
 
-def _list(given: Any, where: str) -> list[Any]:
-    """A list."""
-    if not isinstance(given, list):
-        raise InputFileError(f"{where}: not a list but {short(given)}")
-    return given
-
-
-def _number(given: Any, where: str, what: str) -> Any:
-    """The number, or the name, that one thing is known by."""
-    if isinstance(given, bool) or not isinstance(given, int | str):
-        raise InputFileError(f"{where}: {what} {short(given)} is no number")
-    return given
-
-
-def _images(given: Any, file: Path) -> dict[Any, _Image]:
+def _images(content: Any, file: Path) -> _Images:
     """The images by their number."""
-    images: dict[Any, _Image] = {}
-    names: dict[str, str] = {}
-    for place, entry in enumerate(_list(given, f"{file}, images"), start=1):
-        where = f"{file}, image {place}"
-        image = _object(entry, ("id", "file_name", "height", "width"), where)
-        number = _number(image["id"], where, "id")
-        case = check_name(Path(str(image["file_name"]).replace("\\", "/")).stem, f"{where}: the case")
-        if number in images or case in names:
+    images: _Images = {}
+    names = set()
+    for where, image in _entries(content, "images", file, _IMAGE):
+        case = check_name(Path(image["file_name"].replace("\\", "/")).stem, f"{where}: the case")
+        if image["id"] in images or case in names:
             raise InputFileError(
-                f"{where}: id {number!r} or file {case!r} stands twice; a case needs its own"
+                f"{where}: id {image['id']!r} or file {case!r} stands twice; a case needs its own"
             )
         try:
             shape = check_shape((image["height"], image["width"]), "height and width")
         except SalstatsError as error:
             raise InputFileError(f"{where}: {error}") from error
-        images[number], names[case] = _Image(case, shape), where
+        images[image["id"]] = case, shape
+        names.add(case)
     if not images:
         raise InputFileError(f"{file}: holds no image")
     return images
 
 
-def _categories(given: Any, file: Path) -> dict[Any, str]:
-    """The names of categories by their number."""
+def _categories(content: Any, file: Path) -> dict[Any, str]:
+    """The names of the categories by their number."""
     found: dict[Any, str] = {}
-    for place, entry in enumerate(_list(given, f"{file}, categories"), start=1):
-        where = f"{file}, category {place}"
-        category = _object(entry, ("id", "name"), where)
-        number, name = (
-            _number(category["id"], where, "id"),
-            check_name(str(category["name"]), f"{where}: the task"),
-        )
-        if number in found or name in found.values():
-            raise InputFileError(f"{where}: id {number!r} or name {name!r} stands twice")
-        found[number] = name
+    for where, category in _entries(content, "categories", file, _CATEGORY):
+        name = check_name(category["name"], f"{where}: the task")
+        if category["id"] in found or name in found.values():
+            raise InputFileError(f"{where}: id {category['id']!r} or name {name!r} stands twice")
+        found[category["id"]] = name
     return found
 
 
@@ -261,50 +240,40 @@ def _wanted(tasks: Sequence[str] | None, categories: Mapping[Any, str], file: Pa
     if tasks is None:
         return dict(categories)
     numbers = {name: number for number, name in categories.items()}
-    wanted = [tasks] if isinstance(tasks, str) else list(tasks)
-    unknown = [task for task in wanted if task not in numbers]
-    if unknown or not wanted:
-        named = repr(unknown[0]) if unknown else "none"
-        raise SalstatsError(f"tasks=: {file} has no category {named} (categories: {quoted(numbers)})")
-    return {numbers[task]: task for task in wanted}
+    for task in [tasks] if isinstance(tasks, str) else tasks:
+        if task not in numbers:
+            raise SalstatsError(f"tasks=: {file} has no category {task!r} (categories: {quoted(numbers)})")
+    return {numbers[task]: task for task in ([tasks] if isinstance(tasks, str) else tasks)}
 
 
 def _marks(
-    given: Any,
-    what: str,
-    images: Mapping[Any, _Image],
+    entries: Iterator[tuple[str, dict[str, Any]]],
+    images: _Images,
     categories: Mapping[Any, str],
     least: float | None = None,
 ) -> _Marks:
     """What annotations, or results of at least a score, mark on each image for each category."""
     found: _Marks = {}
-    needed = ("image_id", "category_id", "segmentation", *(() if least is None else ("score",)))
-    for place, one in enumerate(_list(given, what), start=1):
-        where = f"{what} {place}"
-        entry = _object(one, needed, where)
-        key = (
-            _number(entry["image_id"], where, "image_id"),
-            _number(entry["category_id"], where, "category_id"),
-        )
-        if key[0] not in images:
-            raise InputFileError(f"{where}: image_id {key[0]!r} is no image of the annotations")
-        if key[1] not in categories:
-            raise InputFileError(f"{where}: category_id {key[1]!r} is no category of the annotations")
-        score = entry.get("score", float("nan"))
+    for where, entry in entries:
+        key = entry["image_id"], entry["category_id"]
+        for number, known, what in zip(key, (images, categories), ("image", "category"), strict=True):
+            if number not in known:
+                raise InputFileError(f"{where}: {what}_id {number!r} is no {what} of the annotations")
+        score = entry.get("score", NAN)
         if least is not None:
             if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 1:
                 raise InputFileError(f"{where}: score {short(score)} is not between 0 and 1")
             if score < least:
                 continue
-        mask = _mask(entry["segmentation"], images[key[0]].shape, where)
+        mask = _mask(entry["segmentation"], images[key[0]][1], where)
         crowd = least is None and bool(entry.get("iscrowd", 0))
-        found.setdefault(key, []).append(_Found(mask, float(score), crowd))
+        found.setdefault(key, []).append((mask, score, crowd))
     return found
 
 
 def _mask(given: Any, shape: tuple[int, int], where: str) -> Rle:
     """The mask of a segmentation: polygons, or a run-length code of the image's size."""
-    if isinstance(given, Mapping):
+    if isinstance(given, dict):
         rle = Rle.from_coco(given, where)
         if rle.shape != shape:
             raise InputFileError(
@@ -313,49 +282,17 @@ def _mask(given: Any, shape: tuple[int, int], where: str) -> Rle:
             )
         return rle
     polygons = []
-    for polygon in _list(given, where):
+    for polygon in given:
         try:
-            points = np.asarray(polygon, dtype=np.float64)
+            points = np.array(polygon, dtype=np.float64).reshape(-1, 2)
         except (TypeError, ValueError) as error:
-            raise InputFileError(f"{where}: a polygon is not made of numbers") from error
-        if points.ndim != 1 or points.size < 6 or points.size % 2:
-            raise InputFileError(f"{where}: a polygon is not x, y, x, y, ... of three points or more")
+            raise InputFileError(f"{where}: a polygon is not x, y, x, y, ... of numbers") from error
         # what COCO draws takes time by the length of its edges
-        if not (np.abs(points - np.tile(shape[::-1], points.size // 2) / 2) <= 2 * max(shape) + 2).all():
-            raise InputFileError(f"{where}: a polygon lies far outside its image")
-        polygons.append(points.tolist())
+        if len(points) < 3 or not (np.abs(points - np.array(shape[::-1]) / 2) <= 2 * max(shape) + 2).all():
+            raise InputFileError(
+                f"{where}: a polygon has fewer than three points, or lies far outside its image"
+            )
+        polygons.append(points.ravel().tolist())
     if not polygons:
         raise InputFileError(f"{where}: its segmentation is empty")
-    drawn = coco.merge(coco.frPyObjects(polygons, *shape))
-    return Rle.from_coco(drawn, where)
-
-
-def _maps(folder: Path, tasks: Any, cases: set[str]) -> dict[tuple[str, str], Path]:
-    """The maps of a folder CATEGORY/CASE.npy, by task and case."""
-    found = {
-        (task, case): file
-        for task in tasks
-        if (folder / task).is_dir()
-        for case, file in find_case_files(folder / task, MAP_SUFFIXES).items()
-    }
-    kept = {key: file for key, file in found.items() if key[1] in cases}
-    if not kept:
-        raise InputFileError(f"{folder}: holds no map CATEGORY/CASE of a case of the annotations")
-    if len(kept) < len(found):
-        first = next(str(file) for key, file in found.items() if key not in kept)
-        warn(f"{folder}: {len(found) - len(kept)} maps are of no image of the annotations (first: {first})")
-    return kept
-
-
-def _answer(found: Sequence[_Found], shape: tuple[int, int]) -> Content:
-    """What results mark of one image and category, together; nothing where there are none."""
-    if not found:
-        return Content(mask=empty(shape), shape=shape)
-    return Content(
-        mask=union_of([each.mask for each in found]), prob=max(each.score for each in found), shape=shape
-    )
-
-
-def _map(file: Path, shape: tuple[int, int]) -> Content:
-    """A map."""
-    return Content(saliency=read_map(file), shape=shape)
+    return Rle.from_coco(coco.merge(coco.frPyObjects(polygons, *shape)), where)

@@ -3,49 +3,25 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 
-from salstats.checks import (
-    InputFileError,
-    SalstatsError,
-    and_more,
-    check_choice,
-    quoted,
-    warn,
-)
+from salstats.checks import InputFileError, SalstatsError, and_more, check_choice, quoted, warn
 from salstats.images import masks
-from salstats.readers.attention_tables import (
-    IMAGE,
-    Annotation,
-    draw_boxes,
-    reaches_beyond,
-    read_annotations,
-    resize_truth,
-    warn_beyond,
-)
+from salstats.readers.answers import NAN, check_cases, find_maps, prediction
+from salstats.readers.attention_tables import IMAGE, Annotation, draw_boxes, read_annotations, resize_truth
 from salstats.readers.case_json import check_name
 from salstats.readers.case_tables import read_predictions
 from salstats.readers.cells import PathLike
 from salstats.readers.grey_images import image_shape
 from salstats.readers.image_splits import PARTS, split_images
-from salstats.readers.map_files import MAP_SUFFIXES, find_case_files, read_map
 from salstats.readers.series_names import Sources, sources
-from salstats.study import Case, Content, Prediction, Study, Truth
+from salstats.study import Case, Study, Truth
 
 #: Where images and annotations lie in a data set's folder.
 IMAGES, LABELS = "image", "attention_label"
 _SUFFIXES = (".jpg", ".jpeg", ".png")
 PIXELS = ("annotation", "image")
-_NAN = float("nan")
-
-
-class _Image(NamedTuple):
-    """One image: its file and its class, the name of its folder."""
-
-    file: Path
-    label: str
 
 
 def read_saliency_bench(
@@ -108,14 +84,11 @@ def read_saliency_bench(
     Raises
     ------
     InputFileError
-        Another layout; an image's name stands in two classes; a table that is none, see
-        `readers.attention_tables`; no annotation is of an image; maps of no case; a file cannot be read.
-    ColumnError
-        A table of predictions that is none, see `read_predictions`.
+        Another layout; an image's name stands in two classes; a table of annotations that is none; nothing is
+        of an image; a file cannot be read.
     SalstatsError
-        A class that is not there; a method's name cannot be.
-    ValueRangeError
-        Unknown `pixels` or an unknown part; shares that do not add up to 1.
+        A class, part or choice that is not there; shares that do not add up to 1; a table of predictions that
+        is none (`read_predictions`); a method's name cannot be.
 
     Warns
     -----
@@ -173,87 +146,85 @@ def read_saliency_bench(
     """
     here = Path(folder)
     check_choice(pixels, PIXELS, "pixels")
-    given = sources(maps, method, "maps")
-    everything = _images(here)
-    labels = _classes(classes, everything, here)
+    if split is not None:
+        check_choice(split, PARTS, "split")
     if task is not None:
         check_name(task, "task=")
-    part = None if split is None else check_choice(split, PARTS, "split")
-    parts = split_images({name: i.label for name, i in everything.items()}, shares=shares, rng=rng)
-    wanted = {n: i for n, i in everything.items() if i.label in labels and part in (None, parts[n])}
-    noted = _annotations(here, annotations, everything, threshold)
-    found_maps = {s: find_case_files(place, MAP_SUFFIXES) for s, place in given.items()}
-    for series, by_case in found_maps.items():
-        _check_cases(by_case, everything, str(given[series]), here)
-    said = {} if predictions is None else read_predictions(predictions)
+    given = sources(maps, method, "maps")
+    images = _images(here)
+    class_of = {case: file.parent.name for case, file in images.items()}
+    labels = _classes(classes, sorted(set(class_of.values())), here)
+    parts = split_images(class_of, shares=shares, rng=rng)
+    wanted = [c for c in images if class_of[c] in labels and split in (None, parts[c])]
+    notes = _annotations(here, annotations, images, threshold)
+    files = find_maps(given, images, here)
+    said = {}
     if predictions is not None:
-        _check_cases(said, everything, str(predictions), here)
-    _warn_of_annotations(here, wanted, noted)
-    usual = _usual_grid(noted)
-    beyond: list[str] = []
-    cases = []
-    for name, image in wanted.items():
-        note = noted.get(name)
-        own = image.label if task is None else task
-        shape, truth = _truth(image.file, note, pixels, usual, beyond, name)
-        answers = []
-        for series in given:
-            file = found_maps[series].get(name)
-            prob = said.get(name, (_NAN, _NAN))[0]
-            if file is None and prob != prob:
-                continue
-            read = partial(_explanation, None if file is None else file.absolute(), shape, prob)
-            source = str(file or image.file)
-            answers.append(Prediction(own, series, read, source, has_saliency=file is not None))
+        said = read_predictions(predictions)
+        check_cases(said, images, predictions, here)
+    # an image without annotation has the size of all others, if they share one
+    sizes = {note.mask.shape for note in notes.values() if note.mask is not None}
+    usual = sizes.pop() if len(sizes) == 1 and pixels == "annotation" else None
+    beyond, cases = [], []
+    for name in wanted:
+        own = class_of[name] if task is None else task
+        note, shape, truth = notes.get(name), usual, None
+        if note is not None and note.mask is not None and pixels == "annotation":
+            shape, truth = note.mask.shape, Truth.of(note.mask)
+        elif note is not None or shape is None:
+            shape = image_shape(images[name])
+        if note is not None and truth is None:
+            truth = _on_image(note, shape)
+            if any(x < 0 or y < 0 or x + w > shape[1] or y + h > shape[0] for x, y, w, h in note.boxes):
+                beyond.append(name)
+        prob = said.get(name, (NAN, NAN))[0]
         cases.append(
             Case(
                 case=name,
                 shape=shape,
                 truths={} if truth is None else {own: truth},
-                predictions=tuple(answers),
+                predictions=tuple(
+                    prediction(own, one, shape, images[name], map_file=by_case.get(name), prob=prob)
+                    for one, by_case in files.items()
+                    if name in by_case or prob == prob
+                ),
                 annotated=note is not None,
                 labels={} if task is not None else {c: float(c == own) for c in labels},
             )
         )
-    warn_beyond(beyond)
-    tasks = labels if task is None else (task,)
-    return Study(tuple(cases), tasks, tuple(given), str(here))
+    _warn_of(here, cases, notes, beyond)
+    return Study(tuple(cases), labels if task is None else (task,), tuple(given), str(here))
 
 
 def recognise(folder: Path) -> bool:
     """Whether a folder holds a data set in this layout: image/CLASS and attention_label/*.csv."""
-    labels, images = folder / LABELS, folder / IMAGES
-    return (
-        labels.is_dir()
-        and images.is_dir()
-        and any(file.suffix.lower() == ".csv" for file in labels.iterdir())
-    )
+    return (folder / IMAGES).is_dir() and bool(_tables(folder))
 
 
-def _images(folder: Path) -> dict[str, _Image]:
-    """Every image by case, in the order of the cases."""
+def _images(folder: Path) -> dict[str, Path]:
+    """Every image by case, in the order of the cases; its folder is its class."""
     root = folder / IMAGES
     if not root.is_dir():
         missing = "no such folder" if not folder.exists() else f"has no folder {IMAGES!r}"
         raise InputFileError(f"{folder}: {missing}; a data set has {IMAGES}/CLASS/*.jpg and {LABELS}/*.csv")
-    found: dict[str, _Image] = {}
+    found: dict[str, Path] = {}
     passed = []
     for place in sorted(p for p in root.iterdir() if not p.name.startswith(".")):
-        if not place.is_dir() or place.is_symlink():
-            passed.append(place)
-            continue
-        label = check_name(place.name, f"{root}: the class")
-        for file in sorted(f for f in place.iterdir() if not f.name.startswith(".")):
-            if file.is_dir() or file.suffix.lower() not in _SUFFIXES:
+        inner = [place] if not place.is_dir() or place.is_symlink() else sorted(place.iterdir())
+        for file in inner:
+            if file.name.startswith("."):
+                continue
+            if file == place or file.is_dir() or file.suffix.lower() not in _SUFFIXES:
                 passed.append(file)
                 continue
+            check_name(place.name, f"{root}: the class")
             case = check_name(file.stem, f"{place}: an image's case")
             if case in found:
                 raise InputFileError(
-                    f"case {case} has two images, {found[case].file} and {file}; annotations name images by "
-                    "their file name alone, so every image needs its own"
+                    f"case {case} has two images, {found[case]} and {file}; annotations name images by their "
+                    "file name alone, so every image needs its own"
                 )
-            found[case] = _Image(file, label)
+            found[case] = file
     if not found:
         raise InputFileError(f"{root}: holds no CLASS/NAME.jpg or .png (links to folders are not searched)")
     if passed:
@@ -261,116 +232,78 @@ def _images(folder: Path) -> dict[str, _Image]:
     return dict(sorted(found.items()))
 
 
-def _classes(
-    asked: str | Sequence[str] | None, images: Mapping[str, _Image], folder: Path
-) -> tuple[str, ...]:
+def _classes(asked: str | Sequence[str] | None, there: Sequence[str], folder: Path) -> tuple[str, ...]:
     """The classes to read."""
-    there = sorted({image.label for image in images.values()})
     if asked is None:
         return tuple(there)
     names = [asked] if isinstance(asked, str) else list(dict.fromkeys(asked))
-    unknown = [name for name in names if name not in there]
-    if unknown or not names:
-        what = f"{unknown[0]!r} is no class of" if unknown else "classes= names none of"
-        raise SalstatsError(f"{what} {folder / IMAGES} with an image (classes: {quoted(there)})")
+    unknown = [name for name in names if name not in there] or ([] if names else ["none"])
+    if unknown:
+        raise SalstatsError(
+            f"{unknown[0]!r} is no class of {folder / IMAGES} with an image (classes: {quoted(there)})"
+        )
     return tuple(names)
+
+
+def _tables(folder: Path) -> list[Path]:
+    """The tables of annotations in a data set's folder."""
+    found = (folder / LABELS).glob("*.[cC][sS][vV]")
+    return sorted(file for file in found if not file.name.startswith("."))
 
 
 def _annotations(
     folder: Path,
     asked: PathLike | Sequence[PathLike] | None,
-    images: Mapping[str, _Image],
+    images: Mapping[str, Path],
     threshold: float | None,
 ) -> dict[str, Annotation]:
     """The annotation of each case that has one."""
-    if asked is None:
-        root = folder / LABELS
-        files = sorted(root.glob("*.[cC][sS][vV]")) if root.is_dir() else []
-        files = [file for file in files if not file.name.startswith(".")]
-        if not files:
-            raise InputFileError(f"{root}: holds no table of annotations (*.csv); name it with annotations=")
-    else:
-        listed = asked if isinstance(asked, Sequence) and not isinstance(asked, str) else [asked]
-        files = [Path(file) for file in listed]
-        if not files:
-            raise SalstatsError("annotations= names no table; leave it out to read all")
-    noted = read_annotations(files, threshold=threshold)
-    by_file = {image.file.name: case for case, image in images.items()}
+    given = [asked] if not isinstance(asked, Sequence) or isinstance(asked, str) else asked
+    files = _tables(folder) if asked is None else [Path(str(file)) for file in given]
+    if not files:
+        raise InputFileError(
+            f"{folder / LABELS}: holds no table of annotations (*.csv); name it (annotations=)"
+        )
+    cases = {file.name: case for case, file in images.items()}
     found: dict[str, Annotation] = {}
     unknown = []
-    for name, note in noted.items():
+    for name, note in read_annotations(files, threshold=threshold).items():
         # some tables leave the ending out
-        case = by_file.get(name, name if name in images else None)
-        if case is None:
+        case = cases.get(name, name)
+        if case not in images:
             unknown.append(note.where)
         elif case in found:
             raise InputFileError(f"{note.where}: case {case} is in {found[case].where} too; keep one")
         else:
             found[case] = note
-    if noted and not found:
+    if unknown and not found:
         raise InputFileError(f"{unknown[0]}: no {IMAGE} of the tables is an image of {folder / IMAGES}")
     if unknown:
         warn(f"{unknown[0]}{and_more(unknown)}: no image of this name in {folder / IMAGES}; left out")
     return found
 
 
-def _warn_of_annotations(folder: Path, wanted: Mapping[str, _Image], noted: Mapping[str, Annotation]) -> None:
-    """Warn of images without annotation, and of annotations that mark nothing."""
-    without = [name for name in wanted if name not in noted]
-    empty = [name for name in wanted if name in noted and not _marks(noted[name])]
+def _on_image(note: Annotation, shape: tuple[int, int]) -> Truth:
+    """The truth on the pixels of an image: a mask resized when it is read, or boxes drawn."""
+    if note.mask is not None:
+        return Truth(partial(resize_truth, note.mask, shape))
+    return Truth.of(masks.encode(draw_boxes(note.boxes, shape)), len(note.boxes))
+
+
+def _warn_of(
+    folder: Path, cases: Sequence[Case], notes: Mapping[str, Annotation], beyond: Sequence[str]
+) -> None:
+    """Warn of images without annotation, with one that marks nothing, and with boxes beyond their edge."""
+    names = [case.case for case in cases]
+    without = [name for name in names if name not in notes]
     if without:
-        warn(f"{folder}: {len(without)} of {len(wanted)} images have no annotation (first: {without[0]})")
+        warn(f"{folder}: {len(without)} of {len(names)} images have no annotation (first: {without[0]})")
+    own = {name: notes[name] for name in names if name in notes}
+    empty = [n for n, note in own.items() if not (masks.area(note.mask) if note.mask else note.boxes)]
     if empty:
         warn(
-            f"{folder}: the annotations of {len(empty)} of {len(wanted)} images mark nothing "
+            f"{folder}: the annotations of {len(empty)} of {len(names)} images mark nothing "
             f"(first: {empty[0]}); nothing can be right there, and scores are undefined"
         )
-
-
-def _marks(note: Annotation) -> bool:
-    """Whether an annotation marks anything."""
-    return bool(note.boxes) if note.mask is None else masks.area(note.mask) > 0
-
-
-def _usual_grid(noted: Mapping[str, Annotation]) -> tuple[int, int] | None:
-    """The size that all annotations share, None where there is no such."""
-    shapes = {note.mask.shape for note in noted.values() if note.mask is not None}
-    return shapes.pop() if len(shapes) == 1 else None
-
-
-def _truth(
-    image: Path,
-    note: Annotation | None,
-    pixels: str,
-    usual: tuple[int, int] | None,
-    beyond: list[str],
-    name: str,
-) -> tuple[tuple[int, int], Truth | None]:
-    """The size that a case is compared at, and its truth."""
-    if note is None:
-        return (usual if pixels == "annotation" and usual is not None else image_shape(image)), None
-    if note.mask is None:
-        shape = image_shape(image)
-        if reaches_beyond(note.boxes, shape):
-            beyond.append(name)
-        return shape, Truth.of(masks.encode(draw_boxes(note.boxes, shape)), len(note.boxes))
-    if pixels == "annotation":
-        return note.mask.shape, Truth.of(note.mask)
-    shape = image_shape(image)
-    return shape, Truth(partial(resize_truth, note.mask, shape))
-
-
-def _explanation(file: Path | None, shape: tuple[int, int], prob: float) -> Content:
-    """What a method says of a case."""
-    return Content(saliency=None if file is None else read_map(file), prob=prob, shape=shape)
-
-
-def _check_cases(found: Mapping[str, Any], images: Mapping[str, Any], place: str, folder: Path) -> None:
-    """Raise where no name is that of an image, warn where some are not."""
-    unknown = [case for case in found if case not in images]
-    if found and len(unknown) == len(found):
-        raise InputFileError(
-            f"{place} and {folder} have no case in common ({min(unknown)!r} here, {min(images)!r} there)"
-        )
-    if unknown:
-        warn(f"{place}: case {min(unknown)!r}{and_more(unknown)} has no image in {folder} and is left out")
+    if beyond:
+        warn(f"case {beyond[0]!r}{and_more(beyond)}: boxes reach beyond their image and are cut off")

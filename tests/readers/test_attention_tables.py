@@ -2,7 +2,6 @@
 
 import csv
 import json
-import re
 
 import numpy as np
 import pytest
@@ -30,8 +29,7 @@ def test_digits_are_read_as_json_reads_them(shape, separators):
         ("[[0, 255], [255, 0]]", [[0, 1], [1, 0]]),
         ("[[0.0, 1.0]]", [[0, 1]]),
         ("[[true, false]]", [[1, 0]]),
-        ("[\n [0, 1],\n [1, 1]\n]", [[0, 1], [1, 1]]),
-        ("[[0,\t1]]", [[0, 1]]),
+        ("[\n [0, 1],\n [1,\t1]\n]", [[0, 1], [1, 1]]),
     ],
 )
 def test_other_ways_to_write_a_mask(text, mask):
@@ -40,36 +38,23 @@ def test_other_ways_to_write_a_mask(text, mask):
 
 @pytest.mark.parametrize(
     "text",
-    ["[[0,1],[1,0]", "[[0,1],[1,0],]", "[[0,1]][1,0]]", "[[0,1];[1,0]]", "[0,1],[1,0]]", "[[01,1],[1,00]]"],
-)
+    [
+        "[[0,1],[1,0]", "[[0,1],[1,0],]", "[[0,1]][1,0]]", "[[0,1];[1,0]]", "[0,1],[1,0]]", "[[01,1],[1,00]]",
+        "[[1 0]]", "[[0,1],[1,:]]", "nan",
+    ],
+)  # fmt: skip
 def test_what_json_refuses_is_refused(text):
-    with pytest.raises(ValueError, match=r"."):
-        json.loads(text)
     with pytest.raises(InputFileError, match="mask: attention is no JSON array"):
         parse_mask(text)
-
-
-def test_digits_with_blanks_between_are_no_longer_number():
-    with pytest.raises(InputFileError, match="no JSON array"):
-        parse_mask("[[1 0]]")
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("", "an empty cell"),
-        ("nan", "no JSON array"),
-        ("[[0, 1], [1]]", "no array of rows .*2 rows, of 1 to 2 numbers"),
-        ("[0, 1]", "no array of rows .*2 values"),
-        ("[[[0]]]", "no array of rows"),
-        ("[]", "no array of rows"),
-        ('[["a", "b"]]', "no array of rows"),
-        ('{"a": 1}', r"no array of rows of numbers, all of one length \(dict\)"),
-        ("[[0, NaN]]", "NaN or infinity"),
-        (
-            "[[0, 0.3, 0.9]]",
-            r"not a mask but 3 different numbers \(0, 0.3, 0.9\); .*is told the threshold",
-        ),
+        *((text, "no array of rows of finite") for text in ("[[0, 1], [1]]", "[0, 1]", "[]", '[["a", "b"]]')),
+        ("[[0, NaN]]", "no array of rows of finite"),
+        ("[[0, 0.3, 0.9]]", r"not a mask but 3 different numbers \(0, 0.3, 0.9\); .*is told the threshold"),
         ("[[0, 1, 2]]", "not a mask but 3 different numbers"),
         ("[" * 100_000, "no JSON array"),
     ],
@@ -100,100 +85,74 @@ def test_resizing_takes_the_nearest_pixel():
 
 
 class TestTables:
-    def test_errors_name_file_row_and_image(self, tmp_path):
-        file = tmp_path / "a.csv"
-        file.write_text('img_idx,attention\nx.png,"[[1]]"\ny.png,"[[1]"\n')
-        with pytest.raises(InputFileError, match=rf"{re.escape(str(file))}, row 3, img_idx 'y.png': "):
-            read_annotations([file])
+    @pytest.fixture
+    def read(self, tmp_path):
+        """A function that writes a table and reads it."""
 
-    def test_rows_are_counted_through_the_whole_file(self, tmp_path):
-        file = tmp_path / "a.csv"
+        def read(text, **options):
+            file = tmp_path / "a.csv"
+            file.write_bytes(text if isinstance(text, bytes) else text.encode())
+            return read_annotations([file], **options)
+
+        return read
+
+    def test_errors_name_file_row_and_image(self, read):
         rows = [f'{i}.png,"[[1]]"' for i in range(200)] + ['z.png,"[[3]]"']
-        file.write_text("\n".join(["img_idx,attention", *rows]))
-        with pytest.raises(InputFileError, match=r"row 202, img_idx 'z.png'"):
-            read_annotations([file])
+        with pytest.raises(InputFileError, match=r"a\.csv, row 202, img_idx 'z.png'"):
+            read("\n".join(["img_idx,attention", *rows]))
 
-    @pytest.mark.parametrize("text", ["\n", "a,b\n1,2\n", "img_idx,other\nx,1\n", "img_idx,x,y,w\nx,1,1,1\n"])
-    def test_a_table_without_the_columns_is_refused(self, tmp_path, text):
-        file = tmp_path / "a.csv"
-        file.write_text(text)
+    @pytest.mark.parametrize("text", ["\n", "a,b\n1,2\n", "img_idx,x,y,w\nx,1,1,1\n"])
+    def test_a_table_without_the_columns_is_refused(self, read, text):
         with pytest.raises(InputFileError, match="not a table of annotations; it needs img_idx and one of"):
-            read_annotations([file])
+            read(text)
 
-    @pytest.mark.parametrize(
-        "content", [b"img_idx,attention\nx,\xff\xfe\n", b'img_idx,attention\nx,"[[1]]\n']
-    )
-    def test_damage_is_one_line(self, tmp_path, content):
-        file = tmp_path / "a.csv"
-        file.write_bytes(content)
-        with pytest.raises(InputFileError, match=r"a.csv") as caught:
-            read_annotations([file])
-        assert "\n" not in str(caught.value)
+    def test_other_columns_a_mark_of_encoding_and_their_order_do_not_matter(self, read):
+        found = read('\ufeffattention,note,img_idx\n"[[0,1]]",hm,x.png\n')
+        assert decode(found["x.png"].mask).tolist() == [[False, True]]
 
-    def test_other_columns_a_mark_of_encoding_and_their_order_do_not_matter(self, tmp_path):
-        file = tmp_path / "a.csv"
-        file.write_text('attention,note,img_idx\n"[[0,1]]",hm,x.png\n', encoding="utf-8-sig")
-        assert decode(read_annotations([file])["x.png"].mask).tolist() == [[False, True]]
-
-    def test_cells_larger_than_the_limit_of_the_csv_module_are_read_and_the_limit_stays(self, tmp_path):
+    def test_cells_larger_than_the_limit_of_the_csv_module_are_read_and_the_limit_stays(self, read):
         before = csv.field_size_limit()
         text = json.dumps(np.ones((400, 400), int).tolist())
         assert len(text) > before
-        file = tmp_path / "a.csv"
-        file.write_text(f'img_idx,attention\nx.png,"{text}"\n')
-        assert read_annotations([file])["x.png"].mask.shape == (400, 400)
+        assert read(f'img_idx,attention\nx.png,"{text}"\n')["x.png"].mask.shape == (400, 400)
         assert csv.field_size_limit() == before
-
-    @pytest.mark.parametrize("cell", ["[1, 2, 0, 4]", "[1, 2, 3]", "[[1, 2, 3, 4, 5]]", "[1, 2, NaN, 4]"])
-    def test_a_box_without_area_is_refused(self, tmp_path, cell):
-        file = tmp_path / "a.csv"
-        file.write_text(f'img_idx,bbox\nx.png,"{cell}"\n')
-        with pytest.raises(InputFileError, match=r"row 2, img_idx 'x.png': the box \("):
-            read_annotations([file])
 
     @pytest.mark.parametrize(
         ("text", "message"),
         [
-            ("img_idx,x,y,w,h\nx.png,1,5,1,2,2\n", "first row has more cells than the header"),
-            ("img_idx,x,y,w,h\ny.png,1,1,2,2\nx.png,1,5,1,2,2\n", "Expected 5 fields in line 3, saw 6"),
-            ('img_idx,attention,attention\nx.png,"[[1]]","[[0]]"\n', "column 'attention' is twice"),
-            ("img_idx,attention" + ",a" * 2000 + "\n", "2002 columns"),
+            ("img_idx,x,y,w,h\nx.png,1,5,1,2,2\n", "line 2: more or fewer cells than the header"),
+            ("img_idx,x,y,w,h\ny.png,1,1,2,2\nx.png,1,5,1,2,2\n", "line 3: more or fewer cells"),
+            ('img_idx,attention,attention\nx.png,"[[1]]","[[0]]"\n', "not a table .* each once"),
+            (b"img_idx,attention\nx,\xff\xfe\n", "cannot be read as CSV"),
+            ('img_idx,attention\nx,"[[1]]\n', "cannot be read as CSV"),
         ],
-        ids=["first row", "later row", "twice", "wide"],
     )
-    def test_cells_that_belong_to_no_column_are_never_left_out_in_silence(self, tmp_path, text, message):
-        file = tmp_path / "a.csv"
-        file.write_text(text)
+    def test_cells_that_belong_to_no_column_are_never_left_out_in_silence(self, read, text, message):
         with pytest.raises(InputFileError, match=message) as caught:
-            read_annotations([file])
+            read(text)
         assert "\n" not in str(caught.value)
 
-    @pytest.mark.parametrize(
-        "cell",
-        ["[1e308, 1, 1e308, 2]", "[1, 1, 1e308, 1e308]"],
-    )
-    def test_a_box_whose_edge_is_no_number_is_refused(self, tmp_path, cell):
-        file = tmp_path / "a.csv"
-        file.write_text(f'img_idx,bbox\nx.png,"{cell}"\n')
+    def test_an_array_that_is_not_quoted_is_refused_at_once(self, read):
+        array = ",".join(["[0,1]"] * 15_000)
+        with quick(8), pytest.raises(InputFileError, match=r"more or fewer cells .* to be quoted"):
+            read(f"img_idx,attention\na.png,[{array}]\n")
+
+    @pytest.mark.parametrize("cell", ["[1, 2, 0, 4]", "[1, 2, NaN, 4]", "[[1, 2, 3, 4], [1, 2, 3, -4]]"])
+    def test_a_box_without_area_is_refused(self, read, cell):
         with pytest.raises(InputFileError, match=r"row 2, img_idx 'x.png': the box \("):
-            read_annotations([file])
+            read(f'img_idx,bbox\nx.png,"{cell}"\n')
+
+    @pytest.mark.parametrize(
+        "cell", ["", "x", "3", "{'x': 1}", "['a', 1, 1, 1]", "[1, 2, 3]", "[1, 2, 3, 4, 5, 6, 7, 8]"]
+    )
+    def test_a_cell_without_boxes_is_refused(self, read, cell):
+        with pytest.raises(InputFileError, match=r"row 2, img_idx 'x.png': no boxes of four numbers"):
+            read(f'img_idx,bbox\nx.png,"{cell}"\n')
 
     @pytest.mark.parametrize("threshold", [float("nan"), "0.5"])
-    def test_a_threshold_that_is_no_number_is_refused(self, tmp_path, threshold):
-        file = tmp_path / "a.csv"
-        file.write_text('img_idx,attention\nx.png,"[[1]]"\n')
+    def test_a_threshold_that_is_no_number_is_refused(self, read, threshold):
         with pytest.raises(ValueRangeError, match="threshold must be a finite number"):
-            read_annotations([file], threshold=threshold)
-
-    @pytest.mark.parametrize(
-        "cell", ["{}", '""', f"[1, 1, 1{'0' * 400}, 2]", "", "x", '{"x": 1}', "3", '["a", 1, 1, 1]']
-    )
-    def test_a_cell_without_boxes_is_refused(self, tmp_path, cell):
-        file = tmp_path / "a.csv"
-        with file.open("w", newline="") as stream:
-            csv.writer(stream).writerows([("img_idx", "bbox"), ("x.png", cell)])
-        with pytest.raises(InputFileError, match=r"row 2, img_idx 'x.png': no boxes of numbers"):
-            read_annotations([file])
+            read('img_idx,attention\nx.png,"[[1]]"\n', threshold=threshold)
 
 
 def test_the_threshold_of_annotations_is_not_taken_for_the_commands_own_that_cuts_maps():
@@ -201,10 +160,3 @@ def test_the_threshold_of_annotations_is_not_taken_for_the_commands_own_that_cut
         parse_mask("[[0, 0.3, 0.9]]")
     # --threshold of `salstats score` makes masks of maps
     assert "--threshold" not in in_flags(str(stopped.value), {"threshold": "--threshold"})
-
-
-def test_an_array_that_is_not_quoted_is_refused_at_once(tmp_path):
-    array = ",".join(["[0,1]"] * 15_000)
-    (tmp_path / "a.csv").write_text(f"img_idx,attention\na.png,[{array}]\n")
-    with quick(8), pytest.raises(InputFileError, match=r"more cells than the header.*quoted"):
-        read_annotations([tmp_path / "a.csv"])

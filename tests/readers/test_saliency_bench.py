@@ -323,7 +323,7 @@ class TestBadInput:
             read_saliency_bench(tiny, **options)
 
     def test_no_table_at_all_is_not_the_same_as_all(self, tiny):
-        with pytest.raises(SalstatsError, match="annotations= names no table"):
+        with pytest.raises(SalstatsError, match=r"holds no table .*annotations="):
             read_saliency_bench(tiny, annotations=[])
 
     def test_a_copy_in_another_order_reads_the_same(self, tiny, tmp_path):

@@ -1,0 +1,71 @@
+"""What methods answer where their maps and masks are files by case."""
+
+from collections.abc import Collection, Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from salstats.checks import InputFileError, and_more, warn
+from salstats.images.masks import Rle
+from salstats.readers.cells import PathLike
+from salstats.readers.map_files import MAP_SUFFIXES, find_case_files, read_map, read_rle
+from salstats.study import Content, Prediction, Series
+
+NAN = float("nan")
+
+
+def find_maps(
+    given: Mapping[Series, PathLike], cases: Collection[str], folder: Path
+) -> dict[Series, dict[str, Path]]:
+    """The map of each case for every series, of the folders given."""
+    found = {series: find_case_files(place, MAP_SUFFIXES) for series, place in given.items()}
+    for series, files in found.items():
+        check_cases(files, cases, given[series], folder)
+    return found
+
+
+def check_cases(found: Iterable[str], cases: Collection[str], place: PathLike, folder: Path) -> None:
+    """Raise where no name found is that of a case, warn where some are not."""
+    names = set(found)
+    unknown = sorted(names - set(cases))
+    if unknown and len(unknown) == len(names):
+        raise InputFileError(
+            f"{place} and {folder} have no case in common ({unknown[0]!r} here, {min(cases)!r} there)"
+        )
+    if unknown:
+        warn(f"{place}: case {unknown[0]!r}{and_more(unknown)} has no image in {folder} and is left out")
+
+
+def prediction(
+    task: str,
+    series: Series,
+    shape: tuple[int, int],
+    source: object,
+    *,
+    map_file: Path | None = None,
+    mask: Path | Rle | None = None,
+    prob: float = NAN,
+) -> Prediction:
+    """An answer of files that are read when it is scored; `source` names what is in no file of its own."""
+    own = next((file for file in (map_file, mask) if isinstance(file, Path)), source)
+    read = partial(_answer, _anywhere(map_file), _anywhere(mask), prob, shape, str(own))
+    return Prediction(task, series, read, str(own), has_saliency=map_file is not None)
+
+
+def _anywhere(held: Any) -> Any:
+    """A path that another process, working in another folder, finds too; anything else as it is."""
+    return held.absolute() if isinstance(held, Path) else held
+
+
+def _answer(
+    map_file: Path | None, mask: Path | Rle | None, prob: float, shape: tuple[int, int], source: str
+) -> Content:
+    """The map and the mask, which must be of the image's size."""
+    made = read_rle(mask) if isinstance(mask, Path) else mask
+    if made is not None and made.shape != shape:
+        raise InputFileError(
+            f"{mask if isinstance(mask, Path) else source}: the mask is {made.shape[0]} x {made.shape[1]} "
+            f"(height x width), its image {shape[0]} x {shape[1]}"
+        )
+    saliency = None if map_file is None else read_map(map_file)
+    return Content(saliency=saliency, mask=made, prob=prob, shape=shape)
