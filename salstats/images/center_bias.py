@@ -1,26 +1,18 @@
 """Where readers look on any image: fixation maps averaged in one frame, and brought back to each image."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
 
-from salstats.checks import SalstatsError, ShapeError, ValueRangeError, quoted
+from salstats.checks import PIXEL, SalstatsError, ValueRangeError, quoted, too_large
+from salstats.images.axes import Axis
+from salstats.images.fixations import check_density
 from salstats.images.run_lengths import check_shape
-
-#: Times the pixels of the largest image that the frame may have.
-_LARGEST_FRAME = 64
 
 
 class Box(NamedTuple):
-    """The part of an image that is brought to the same place for all cases, such as the chest; in pixels.
-
-    Attributes
-    ----------
-    top, left, bottom, right : float
-        Pixels of the image; the box is `bottom - top` high and `right - left` wide.
-    """
+    """The part of an image that is brought to the same place for all cases, such as the chest; in pixels."""
 
     top: float
     left: float
@@ -86,15 +78,9 @@ class CenterBias:
     >>> bias = CenterBias({"a": Box(0, 0, 2, 2), "b": Box(0, 0, 2, 2)}, {"a": (2, 2), "b": (2, 3)})
     >>> bias.add("a", np.array([[1, 0], [0, 0]]))
     >>> bias.add("b", np.array([[0, 0, 0], [0, 0, 1]]))
-    >>> bias.n_maps
-    array([[2, 2, 1],
-           [2, 2, 1]])
     >>> bias.average
     array([[0.5, 0. , 0. ],
            [0. , 0. , 1. ]])
-    >>> bias.on_image("a")
-    (array([[1., 0.],
-           [0., 0.]]), 0)
     >>> bias.on_image("b", without=[np.array([[0, 0, 0], [0, 0, 1]])])
     (array([[1., 0., 0.],
            [0., 0., 0.]]), 2)
@@ -106,8 +92,7 @@ class CenterBias:
 
     def __init__(self, boxes: Mapping[str, Box], shapes: Mapping[str, tuple[int, int]]) -> None:
         self._boxes, self._shapes = _checked(boxes, shapes)
-        box = np.array(list(self._boxes.values()))
-        image = np.array(list(self._shapes.values()))
+        box, image = np.array(list(self._boxes.values())), np.array(list(self._shapes.values()))
         average = box.mean(axis=0)
         self.average_box = Box(*(float(edge) for edge in average))
         self._extent = average[2:] - average[:2]
@@ -115,11 +100,12 @@ class CenterBias:
         self._margin = (box[:, :2] * scale).max(axis=0)
         beyond = ((image - box[:, 2:]) * scale).max(axis=0)
         height, width = (int(n) for n in np.ceil(beyond + self._margin + self._extent))
-        if height * width > _LARGEST_FRAME * image.prod(axis=1).max():
+        wrong = too_large(height * width * PIXEL)
+        if wrong:
             smallest = list(self._boxes)[int(scale.prod(axis=1).argmax())]
             raise ValueRangeError(
                 f"case {smallest}: its box is so small that the frame of all images at the size of the "
-                f"average box would have {height} x {width} pixels; check the box or leave the case out"
+                f"average box would have {height} x {width} pixels, and {wrong}; check the box"
             )
         self.shape = (height, width)
         self.n_maps = np.zeros(self.shape, np.int64)
@@ -142,27 +128,17 @@ class CenterBias:
         Raises
         ------
         ShapeError
-            The map does not have the shape of the case's image.
+            A map does not have the shape of the case's image.
         ValueRangeError
-            The case has no box, or the map is negative, not finite, or 0 everywhere, also after it is
-            resized (which passes over pixels where it shrinks by more than a half).
+            The case has no box, or a map is no density, also after it is resized (which passes over pixels
+            where it shrinks by more than a half).
         """
         place, moved = self._moved(case, densities)
         self._sums[place] += moved
         self.n_maps[place] += len(densities)
 
     def merge(self, other: "CenterBias") -> None:
-        """Add all maps that another one has; both must have been made of the same boxes and shapes.
-
-        Parameters
-        ----------
-        other : CenterBias
-
-        Raises
-        ------
-        ValueRangeError
-            The boxes or shapes differ, so the frames do too.
-        """
+        """Add all maps that another one has, made of the same boxes and shapes; else ValueRangeError."""
         if self._boxes != other._boxes or self._shapes != other._shapes:
             raise ValueRangeError(
                 "the two center biases have different boxes or shapes; make both with those of all cases"
@@ -190,19 +166,11 @@ class CenterBias:
 
         Raises
         ------
-        ShapeError
-            A map of `without` does not have the shape of the image.
-        ValueRangeError
-            The case has no box, a map of `without` is no density or was never added, or nothing is left:
-            no map that was added is above 0 on this image.
-
-        Notes
-        -----
-        Taking maps out of a sum leaves rounding errors of about 1e-16 of the largest value; what would be
-        below 0 by that is 0.
+        ShapeError, ValueRangeError
+            As in `add`; or maps are taken out that were never added, or nothing is left: no map that was
+            added is above 0 on this image.
         """
         sums, n_maps = self._sums, self.n_maps
-        box, shape = self._of(case)
         if len(without):
             place, moved = self._moved(case, without)
             if n_maps[place].min() < len(without):
@@ -212,8 +180,9 @@ class CenterBias:
                 )
             sums, n_maps = sums.copy(), n_maps.copy()
             n_maps[place] -= len(without)
+            # what rounding leaves of a map taken out may lie below 0
             sums[place] = np.maximum(sums[place] - moved, 0)
-        density = self._cut_out(_mean(sums, n_maps), box, shape)
+        density = self._cut_out(_mean(sums, n_maps), case)
         unseen = np.isnan(density)
         density[unseen] = 0
         total = density.sum()
@@ -225,25 +194,25 @@ class CenterBias:
         density /= total
         return density, int(np.count_nonzero(unseen))
 
-    def _of(self, case: str) -> tuple[Box, tuple[int, int]]:
-        """Return box and shape of a case."""
+    def _of(self, case: str) -> tuple[np.ndarray, tuple[int, int], np.ndarray]:
+        """Top left corner of a case's box, shape of its image, and average box by box."""
         if case not in self._boxes:
             raise ValueRangeError(f"case {case} has no box; give one for each case when CenterBias is made")
-        return self._boxes[case], self._shapes[case]
+        box = np.array(self._boxes[case])
+        return box[:2], self._shapes[case], self._extent / (box[2:] - box[:2])
 
-    def _cut_out(self, average: np.ndarray, box: Box, shape: tuple[int, int]) -> np.ndarray:
+    def _cut_out(self, average: np.ndarray, case: str) -> np.ndarray:
         """A case's image cut out of the frame at its own size; NaN where nothing was seen."""
-        sizes, kept = [], []
-        for axis in (0, 1):
-            scale = (box[axis + 2] - box[axis]) / self._extent[axis]
-            sizes.append(max(1, round(self.shape[axis] * scale)))
-            start = round(self._margin[axis] * scale - box[axis])
-            # rounding may let the image stick out of the frame by a pixel
-            kept.append(range(start, min(start + shape[axis], sizes[axis])))
+        corner, shape, scale = self._of(case)
+        sizes = [max(1, round(n / s)) for n, s in zip(self.shape, scale, strict=True)]
+        starts = [round(at) for at in self._margin / scale - corner]
+        # rounding may let the image stick out of the frame by a pixel
+        ends = [min(start + n, size) for start, n, size in zip(starts, shape, sizes, strict=True)]
+        kept = [range(start, end) for start, end in zip(starts, ends, strict=True)]
         if tuple(sizes) == self.shape:
-            part = average[slice(kept[0].start, kept[0].stop), slice(kept[1].start, kept[1].stop)]
+            part = average[np.ix_(*kept)]
         else:
-            rows, cols = (_interpolation(self.shape[axis], sizes[axis], kept[axis]) for axis in (0, 1))
+            rows, cols = (Axis.of(*of_axis).weights for of_axis in zip(self.shape, sizes, kept, strict=True))
             part = rows @ average @ cols.T
         image = np.full(shape, np.nan)
         image[: part.shape[0], : part.shape[1]] = part
@@ -251,33 +220,34 @@ class CenterBias:
 
     def _moved(self, case: str, densities: Sequence[np.ndarray]) -> tuple[tuple[slice, slice], np.ndarray]:
         """Part of the frame that a case covers, and there the sum of its maps, each of sum 1."""
-        box, shape = self._of(case)
-        scale = [self._extent[axis] / (box[axis + 2] - box[axis]) for axis in (0, 1)]
-        start = [round(self._margin[axis] - box[axis] * scale[axis]) for axis in (0, 1)]
-        rows, cols = (
-            _interpolation(shape[axis], max(1, round(shape[axis] * scale[axis]))) for axis in (0, 1)
-        )
-        along_rows, along_cols = rows.sum(axis=0), cols.sum(axis=0)
+        corner, shape, scale = self._of(case)
+        starts = [round(at) for at in self._margin - corner * scale]
+        rows, cols = (Axis.of(n, max(1, round(n * s))) for n, s in zip(shape, scale, strict=True))
         summed = np.zeros(shape)
         for density in densities:
-            checked = _check_density(density, shape, case)
+            try:
+                checked = check_density(density, shape)
+            except SalstatsError as error:
+                raise type(error)(f"case {case}: {error}") from None
             # what the resized map sums to, known before it is resized
-            total = along_rows @ checked @ along_cols
+            total = rows.totals @ checked @ cols.totals
             if not total > 0:
                 raise ValueRangeError(
                     f"case {case}: a map vanishes at the size of the average box, {scale[0]:g} times "
                     f"as high and {scale[1]:g} times as wide; check the box"
                 )
             summed += checked / total
-        moved = rows @ summed @ cols.T
+        moved = rows.weights @ summed @ cols.weights.T
         # rounding may let the map stick out of the frame by a pixel
-        end = [min(start[axis] + moved.shape[axis], self.shape[axis]) for axis in (0, 1)]
-        moved = moved[: end[0] - start[0], : end[1] - start[1]]
-        return (slice(start[0], end[0]), slice(start[1], end[1])), moved
+        ends = [min(start + n, most) for start, n, most in zip(starts, moved.shape, self.shape, strict=True)]
+        place = slice(starts[0], ends[0]), slice(starts[1], ends[1])
+        return place, moved[: ends[0] - starts[0], : ends[1] - starts[1]]
 
 
-def _checked(boxes: Any, shapes: Any) -> tuple[dict[str, Box], dict[str, tuple[int, int]]]:
-    """Return boxes and shapes of the same cases in one order, each box inside its image."""
+def _checked(
+    boxes: Mapping[str, Box], shapes: Mapping[str, tuple[int, int]]
+) -> tuple[dict[str, Box], dict[str, tuple[int, int]]]:
+    """Boxes and shapes of the same cases in one order, each box inside its image."""
     if not boxes:
         raise ValueRangeError("no boxes; a center bias needs the box of one case at least")
     without_box, without_shape = [c for c in shapes if c not in boxes], [c for c in boxes if c not in shapes]
@@ -285,66 +255,19 @@ def _checked(boxes: Any, shapes: Any) -> tuple[dict[str, Box], dict[str, tuple[i
         raise ValueRangeError(f"no box for case {quoted(without_box)}; give one or leave the case out")
     if without_shape:
         raise ValueRangeError(f"no shape for case {quoted(without_shape)}; give (height, width) of its image")
-    kept_boxes, kept_shapes = {}, {}
-    for case, given in boxes.items():
-        try:
-            shape = check_shape(tuple(shapes[case]))
-            box = Box(*(float(edge) for edge in given))
-        except (SalstatsError, TypeError, ValueError) as error:
-            raise ValueRangeError(f"case {case}: {error}") from None
-        edges = " ".join(f"{edge:g}" for edge in box)
-        if not np.isfinite(box).all():
-            raise ValueRangeError(f"case {case}: box {edges} (top, left, bottom, right) is not finite")
-        if not (box.top < box.bottom and box.left < box.right):
+    known = {case: check_shape(tuple(shapes[case]), f"case {case}: shape") for case in boxes}
+    for case, box in boxes.items():
+        height, width = known[case]
+        top, left, bottom, right = box
+        if not (0 <= top < bottom <= height and 0 <= left < right <= width):
+            edges = " ".join(f"{edge:g}" for edge in box)
             raise ValueRangeError(
-                f"case {case}: box {edges} (top, left, bottom, right) has no extent; bottom must be more "
-                "than top and right more than left"
+                f"case {case}: box {edges} (top, left, bottom, right) must have an extent and lie within the "
+                f"image of {height} x {width} pixels"
             )
-        if min(box) < 0 or box.bottom > shape[0] or box.right > shape[1]:
-            raise ValueRangeError(
-                f"case {case}: box {edges} (top, left, bottom, right) leaves the image of "
-                f"{shape[0]} x {shape[1]} pixels"
-            )
-        kept_boxes[case], kept_shapes[case] = box, shape
-    return kept_boxes, kept_shapes
-
-
-def _check_density(density: Any, shape: tuple[int, int], case: str) -> np.ndarray:
-    """A map of a case in float64 with sum 1, if it is one."""
-    array = np.asarray(density)
-    if array.shape != shape:
-        raise ShapeError(f"case {case}: a map of shape {array.shape} on an image of shape {shape}")
-    if array.dtype.kind not in "biuf":
-        raise ValueRangeError(f"case {case}: a map must hold real numbers, not {array.dtype}")
-    lowest, highest = float(array.min()), float(array.max())
-    if not (np.isfinite([lowest, highest]).all() and lowest >= 0 and highest > 0):
-        raise ValueRangeError(
-            f"case {case}: a map must be finite, 0 or more, and above 0 somewhere; "
-            f"its values run from {lowest:g} to {highest:g}"
-        )
-    # the largest first, so that no sum overflows
-    scaled = array / highest
-    return np.asarray(scaled / scaled.sum(dtype=np.float64), np.float64)
+    return dict(boxes), known
 
 
 def _mean(sums: np.ndarray, n_maps: np.ndarray) -> np.ndarray:
-    """Return sums / n_maps, NaN where there is no map."""
+    """Sums by numbers of maps, NaN where there is no map."""
     return np.divide(sums, n_maps, out=np.full(sums.shape, np.nan), where=n_maps > 0)
-
-
-def _interpolation(n_in: int, n_out: int, kept: range | None = None) -> sparse.csr_array:
-    """Weights of bilinear interpolation along one axis, half-pixel centres: (n_out, n_in).
-
-    `kept` are the pixels of the output that are wanted, by default all.
-    """
-    pixel = np.arange(n_out) if kept is None else np.arange(kept.start, kept.stop)
-    # the place on the input in units of 1 / (2 n_out): whole numbers, none falls a hair beside a pixel
-    place = np.clip((2 * pixel + 1) * n_in - n_out, 0, 2 * n_out * (n_in - 1))
-    below, rest = np.divmod(place, 2 * n_out)
-    weight = rest / (2 * n_out)
-    row = np.arange(len(pixel))
-    # the second neighbour is there with weight 0 too, so that a NaN in it shows
-    inner = below < n_in - 1
-    weights = np.concatenate([1 - weight, weight[inner]])
-    places = (np.concatenate([row, row[inner]]), np.concatenate([below, below[inner] + 1]))
-    return sparse.csr_array((weights, places), shape=(len(pixel), n_in))

@@ -10,6 +10,8 @@ from salstats.images.run_lengths import check_shape
 
 #: Fixations multiplied at a time, so that a long recording needs no array larger than a few images.
 _BLOCK = 512
+#: What the arrays of a recording hold: shape beside n, and the rule of each value.
+_ARRAYS = {"points": (2,), "duration": (), "sd": (2,), "shown": (4,)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,9 +45,6 @@ class Fixations:
     >>> fixations = Fixations([[2, 1], [2, 3]], [0.2, 0.6], [[1, 1], [1, 1]], [[0, 0, 5, 5], [0, 0, 5, 5]])
     >>> len(fixations)
     2
-    >>> Fixations([[2, 1]], [-0.2], [[1, 1]], [[0, 0, 5, 5]])
-    Traceback (most recent call last):
-    salstats.checks.ValueRangeError: fixation 0 has duration -0.2; it is in seconds, 0 or more
     """
 
     points: np.ndarray
@@ -54,13 +53,13 @@ class Fixations:
     shown: np.ndarray
 
     def __post_init__(self) -> None:
-        n = len(self.points) if np.ndim(self.points) else -1
-        shapes = {"points": "(n, 2)", "duration": "(n,)", "sd": "(n, 2)", "shown": "(n, 4)"}
-        for name, wanted in shapes.items():
-            values = _numbers(getattr(self, name), name)
-            if values.shape != ((n,) if name == "duration" else (n, int(wanted[-2]))):
-                beside = f" beside {n} points" if name != "points" else ""
-                raise ShapeError(f"{name} must have shape {wanted}, not {values.shape}{beside}")
+        n = len(self.points)
+        for name, beside in _ARRAYS.items():
+            values = np.array(getattr(self, name), np.float64, order="C")
+            if values.shape != (n, *beside):
+                raise ShapeError(
+                    f"{name} must have shape {(n, *beside)} beside {n} points, not {values.shape}"
+                )
             _refuse(~np.isfinite(values), values, name, "it must be finite")
             values.setflags(write=False)
             object.__setattr__(self, name, values)
@@ -72,14 +71,6 @@ class Fixations:
     def __len__(self) -> int:
         """Number of fixations."""
         return len(self.points)
-
-
-def _numbers(values: Any, name: str) -> np.ndarray:
-    """A new array of float64."""
-    array = np.asarray(values)
-    if array.dtype.kind not in "iuf":
-        raise ValueRangeError(f"{name} must hold real numbers, not {array.dtype}")
-    return np.array(array, np.float64, order="C")
 
 
 def _refuse(bad: np.ndarray, values: np.ndarray, name: str, rule: str) -> None:
@@ -111,7 +102,7 @@ def fixation_map(fixations: Fixations, shape: tuple[int, int]) -> np.ndarray:
     ------
     ValueRangeError
         A part shown leaves the image, no fixation has a duration above 0, or no Gaussian reaches a pixel
-        that was shown, so that there is no map. The shape is not two positive whole numbers.
+        that was shown, so that there is no map.
 
     Notes
     -----
@@ -149,8 +140,7 @@ def fixation_map(fixations: Fixations, shape: tuple[int, int]) -> np.ndarray:
     rule = f"top, left, bottom, right must lie within the image of {height} x {width} pixels"
     _refuse(leaves, fixations.shown, "shown", rule)
 
-    weight = weight / weight.max()
-    density, total = np.empty((height, width)), 0.0
+    density = np.empty((height, width))
     for start in range(0, len(fixations), _BLOCK):
         part = slice(start, start + _BLOCK)
         along_rows, along_cols = (
@@ -162,11 +152,11 @@ def fixation_map(fixations: Fixations, shape: tuple[int, int]) -> np.ndarray:
             density += along_rows @ along_cols.T
         else:
             np.matmul(along_rows, along_cols.T, out=density)
-        total += along_rows.sum(axis=0) @ along_cols.sum(axis=0)
-    if not np.finfo(np.float64).tiny < total < np.inf:
+    total = density.sum()
+    if not total > 0:
         raise ValueRangeError(
-            f"the fixation map has sum {total:g} before it is made 1: no Gaussian reaches a pixel shown "
-            "at its time; are points and sd in pixels of the image?"
+            "the fixation map is 0 everywhere: no Gaussian reaches a pixel shown at its time; are points and "
+            "sd in pixels of the image?"
         )
     density /= total
     return density
@@ -175,8 +165,35 @@ def fixation_map(fixations: Fixations, shape: tuple[int, int]) -> np.ndarray:
 def _profiles(size: int, at: np.ndarray, sd: np.ndarray, shown: np.ndarray) -> np.ndarray:
     """Each fixation's Gaussian along one axis, 0 outside the pixels shown: (size, n)."""
     pixel = np.arange(size)[:, None]
-    # a tiny sd puts every pixel infinitely far away, where the Gaussian is 0
-    with np.errstate(over="ignore", divide="ignore"):
-        gaussian = np.exp(-0.5 * ((pixel - at) / sd) ** 2) / (sd * np.sqrt(2 * np.pi))
+    gaussian = np.exp(-0.5 * ((pixel - at) / sd) ** 2) / (sd * np.sqrt(2 * np.pi))
     gaussian[(pixel < shown[:, 0]) | (pixel >= shown[:, 1])] = 0
     return np.asarray(gaussian)
+
+
+def check_density(density: Any, shape: tuple[int, ...], name: str = "density") -> np.ndarray:
+    """A density of fixations in float64, itself where nothing has to change.
+
+    It has the map's shape, is finite, not negative, and has a positive sum, which need not be 1.
+
+    Examples
+    --------
+    >>> from salstats.images.fixations import check_density
+    >>> check_density([[0, 2]], (1, 2))
+    array([[0., 2.]])
+    """
+    array = np.asarray(density)
+    if array.shape != shape:
+        raise ShapeError(
+            f"map {shape} and {name} {array.shape} must have the same shape; "
+            "resize the map with images.map_steps.resize"
+        )
+    if array.dtype.kind not in "biuf":
+        raise ValueRangeError(f"{name} must hold real numbers, not {array.dtype}")
+    # NaN goes through both
+    lowest, highest = float(array.min()), float(array.max())
+    if not (np.isfinite([lowest, highest]).all() and lowest >= 0 and highest > 0):
+        raise ValueRangeError(
+            f"{name} must be finite, 0 where nobody looked, and above 0 somewhere; its values run from "
+            f"{lowest:g} to {highest:g}"
+        )
+    return array.astype(np.float64, copy=False)

@@ -1,8 +1,8 @@
 """Where a map laid over an image is largest, found without making the map at the image's size."""
 
-from dataclasses import dataclass
-
 import numpy as np
+
+from salstats.images.axes import Axis
 
 #: What rounding in float64 can make of equal values, as a share of the map's largest magnitude.
 ROUNDING = 1e-14
@@ -40,14 +40,15 @@ def maxima(saliency: np.ndarray, shape: tuple[int, int], *, every: bool = True) 
            [0, 4],
            [0, 5]]))
     """
-    rows, cols = _Axis.of(saliency.shape[0], shape[0]), _Axis.of(saliency.shape[1], shape[1])
+    rows, cols = Axis.of(saliency.shape[0], shape[0]), Axis.of(saliency.shape[1], shape[1])
     slack = rounding(saliency)
     tops = saliency.max(axis=1)
     highest = tops.max()
     # what no pixel between a row of samples and the next exceeds
     bounds = np.maximum(tops, np.append(tops[1:], tops[-1]))
     bounds[bounds >= highest - slack] = highest
-    bounds[rows.starts[:-1] == rows.starts[1:]] = -np.inf
+    starts = rows.starts
+    bounds[starts[:-1] == starts[1:]] = -np.inf
     best = -np.inf
     found: list[tuple[np.ndarray, np.ndarray]] = []
     # rows of samples that promise the same come from top to bottom
@@ -57,7 +58,7 @@ def maxima(saliency: np.ndarray, shape: tuple[int, int], *, every: bool = True) 
         above, below = saliency[row], saliency[min(row + 1, len(saliency) - 1)]
         promised = np.maximum(above, below)
         promised = np.maximum(promised[cols.low], promised[cols.high])
-        down = rows.part[rows.starts[row] : rows.starts[row + 1], None]
+        down = rows.part[starts[row] : starts[row + 1], None]
         if not found:
             # the pixels that promise most give a first value to beat
             best = _values(above, below, down, cols, np.flatnonzero(promised == promised.max())).max()
@@ -67,9 +68,7 @@ def maxima(saliency: np.ndarray, shape: tuple[int, int], *, every: bool = True) 
         values = _values(above, below, down, cols, at_cols)
         best = max(best, values.max())
         at = np.argwhere(values >= best - slack)
-        found.append(
-            (values[at[:, 0], at[:, 1]], np.stack([at[:, 0] + rows.starts[row], at_cols[at[:, 1]]], 1))
-        )
+        found.append((values[at[:, 0], at[:, 1]], np.stack([at[:, 0] + starts[row], at_cols[at[:, 1]]], 1)))
         if best >= highest - slack and not every:
             break
     values, points = (np.concatenate(parts) for parts in zip(*found, strict=True))
@@ -84,42 +83,10 @@ def rounding(saliency: np.ndarray) -> float:
 
 
 def _values(
-    above: np.ndarray, below: np.ndarray, down: np.ndarray, cols: "_Axis", at_cols: np.ndarray
+    above: np.ndarray, below: np.ndarray, down: np.ndarray, cols: Axis, at_cols: np.ndarray
 ) -> np.ndarray:
     """Values of pixels that lie between two rows of samples; exactly theirs where these are equal."""
     low, high, right = cols.low[at_cols], cols.high[at_cols], cols.part[at_cols]
     first = above[low] + right * (above[high] - above[low])
     second = below[low] + right * (below[high] - below[low])
     return np.asarray(first + down * (second - first))
-
-
-@dataclass(frozen=True)
-class _Axis:
-    """Where the pixels of one axis lie among the samples of the map.
-
-    Attributes
-    ----------
-    low, high : ndarray of int64, one per pixel
-        The samples before and after it.
-    part : ndarray of float64, one per pixel
-        How far along it lies between them.
-    starts : ndarray of int64
-        The first pixel after each sample, and last the number of pixels.
-    """
-
-    low: np.ndarray
-    high: np.ndarray
-    part: np.ndarray
-    starts: np.ndarray
-
-    @classmethod
-    def of(cls, n_samples: int, n_pixels: int) -> "_Axis":
-        """Axis of so many samples on so many pixels.
-
-        Centres lie at halves: pixel i is at ((2i + 1) n_samples - n_pixels) / (2 n_pixels) among the
-        samples, reckoned in whole numbers until the division.
-        """
-        place = (2 * np.arange(n_pixels) + 1) * n_samples - n_pixels
-        low, rest = np.divmod(np.clip(place, 0, 2 * n_pixels * (n_samples - 1)), 2 * n_pixels)
-        starts = np.searchsorted(low, np.arange(n_samples + 1))
-        return cls(low, np.minimum(low + 1, n_samples - 1), rest / (2 * n_pixels), starts)

@@ -1,4 +1,8 @@
-"""What a density of fixations is: its checks, and a saliency map read as one."""
+"""Densities of fixations that maps are compared with, and a saliency map read as one.
+
+A density is an array (M, N) in the image's pixels, such as `images.fixations.fixation_map` gives: finite, not
+negative, of any positive sum.
+"""
 
 from functools import cached_property
 from typing import Any
@@ -6,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from salstats.checks import ShapeError, ValueRangeError, check_choice
+from salstats.images.fixations import check_density
 from salstats.images.peaks import rounding
 
 #: What a constant map is where maps are read as densities.
@@ -22,92 +27,10 @@ def is_constant(values: np.ndarray) -> bool:
     --------
     >>> import numpy as np
     >>> from salstats.metrics.densities import is_constant
-    >>> is_constant(np.array([[0.3, 0.1 + 0.2]])), is_constant(np.array([[0.0, 1e-300]]))
+    >>> is_constant(np.array([[0.3, 0.1 + 0.2]])), is_constant(np.array([[0.0, 1e-100]]))
     (True, False)
     """
     return bool(values.max() - values.min() <= rounding(values))
-
-
-def check_density(density: Any, shape: tuple[int, int], name: str = "density") -> np.ndarray:
-    """A density in float64: finite, not negative, with a positive sum, in the map's shape.
-
-    Parameters
-    ----------
-    density : array_like of number, shape (M, N)
-        Its sum need not be 1.
-    shape : tuple of int
-        (height, width) of the map.
-    name : str
-        For messages.
-
-    Returns
-    -------
-    ndarray of float64, shape (M, N)
-        The array itself where nothing has to change. It is divided by its maximum where that lies outside
-        1e-200 ... 1e200, so that sums and quotients stay in range.
-
-    Raises
-    ------
-    ShapeError
-        The density does not have the map's shape.
-    ValueRangeError
-        It is negative or not finite somewhere, or nothing but 0.
-
-    Examples
-    --------
-    >>> from salstats.metrics.densities import check_density
-    >>> check_density([[0, 2]], (1, 2))
-    array([[0., 2.]])
-    """
-    array = np.asarray(density)
-    if array.shape != shape:
-        raise ShapeError(
-            f"map {shape} and {name} {array.shape} must have the same shape; "
-            "resize the map with images.map_steps.resize"
-        )
-    if array.dtype.kind not in "biuf":
-        raise ValueRangeError(f"{name} must hold real numbers, not {array.dtype}")
-    array = array.astype(np.float64, copy=False)
-    # NaN goes through both
-    lowest, highest = float(array.min()), float(array.max())
-    if not np.isfinite([lowest, highest]).all():
-        n_bad = array.size - np.count_nonzero(np.isfinite(array))
-        raise ValueRangeError(f"{n_bad} of {array.size} pixels of {name} are NaN or infinite")
-    if lowest < 0:
-        n_bad = np.count_nonzero(array < 0)
-        raise ValueRangeError(
-            f"{n_bad} of {array.size} pixels of {name} are negative, down to {lowest:g}; "
-            "a density is 0 where nobody looked"
-        )
-    if highest == 0:
-        raise ValueRangeError(f"{name} is 0 everywhere; a density has a positive sum")
-    return array if 1e-200 < highest < 1e200 else array / highest
-
-
-def check_densities(densities: Any, shape: tuple[int, int]) -> np.ndarray:
-    """Return densities in float64, shape (k, M, N); one of shape (M, N) is taken too.
-
-    Raises what `check_density` does, and names the density.
-
-    Examples
-    --------
-    >>> from salstats.metrics.densities import check_densities
-    >>> check_densities([[0, 2]], (1, 2)).shape
-    (1, 1, 2)
-    """
-    arrays = np.asarray(densities)
-    if arrays.ndim == 2:
-        return check_density(arrays, shape)[None]
-    if arrays.ndim != 3 or arrays.shape[1:] != shape:
-        raise ShapeError(
-            f"map {shape} and densities {arrays.shape} do not fit together; "
-            f"densities have shape (k, {shape[0]}, {shape[1]})"
-        )
-    names = [f"density {number} of {len(arrays)}" for number in range(1, len(arrays) + 1)]
-    checked = [check_density(one, shape, name) for one, name in zip(arrays, names, strict=True)]
-    if all(np.may_share_memory(one, arrays) for one in checked):
-        return arrays
-    return np.array(checked)
 
 
 class Densities:
@@ -123,11 +46,14 @@ class Densities:
     ----------
     values : ndarray of float64, shape (k, M, N)
         The array itself where nothing has to change; it must not be changed afterwards.
+    sums : ndarray of float64, shape (k,)
 
     Raises
     ------
-    ShapeError, ValueRangeError
-        As in `check_densities`.
+    ShapeError
+        They do not have the map's shape.
+    ValueRangeError
+        One is negative or not finite somewhere, or nothing but 0.
 
     Examples
     --------
@@ -137,8 +63,17 @@ class Densities:
     """
 
     def __init__(self, densities: Any, shape: tuple[int, int]):
-        self.values = check_densities(densities, shape)
-        self.flat = self.values.reshape(len(self.values), shape[0] * shape[1])
+        given = np.asarray(densities)
+        if given.ndim not in (2, 3) or given.shape[-2:] != shape:
+            raise ShapeError(
+                f"map {shape} and densities {given.shape} do not fit together; densities have shape "
+                f"(k, {shape[0]}, {shape[1]})"
+            )
+        stack = given.reshape(-1, *shape)
+        for number, one in enumerate(stack, 1):
+            check_density(one, shape, f"density {number} of {len(stack)}" if len(stack) > 1 else "density")
+        self.values = stack.astype(np.float64, copy=False)
+        self.flat = self.values.reshape(len(stack), shape[0] * shape[1])
 
     def __len__(self) -> int:
         """How many densities there are."""
@@ -152,20 +87,12 @@ class Densities:
     @cached_property
     def _lengths(self) -> np.ndarray:
         """The length of each density about its mean; NaN where it is constant."""
-        return np.array([np.nan if is_constant(one) else _length(one) for one in self.flat])
+        return np.array(
+            [np.nan if is_constant(one) else np.linalg.norm(one - one.mean()) for one in self.flat]
+        )
 
     def correlations(self, standard: np.ndarray) -> np.ndarray:
-        """Return Pearson's correlation of each density with values about their mean, of length 1.
-
-        Parameters
-        ----------
-        standard : ndarray of float64, shape (M * N,)
-
-        Returns
-        -------
-        ndarray of float64, shape (k,)
-            NaN for a constant density.
-        """
+        """Pearson's correlations with values about their mean, of length 1; NaN for a constant density."""
         means = self.sums / self.flat.shape[1]
         # what rounding leaves of the values' sum must not be multiplied by a mean
         found = (self.flat @ standard - means * standard.sum()) / self._lengths
@@ -174,16 +101,6 @@ class Densities:
             found[i] = (self.flat[i] - means[i]) @ standard / self._lengths[i]
         # rounding may carry a perfect correlation past 1
         return np.clip(found, -1, 1)
-
-
-def _length(flat: np.ndarray) -> float:
-    """Length of values about their mean."""
-    largest = float(flat.max())
-    # squares of huge or tiny values would leave the range of float64
-    unit = 1.0 if 1e-100 < largest < 1e100 else largest
-    about = flat / unit if unit != 1 else flat
-    about = about - about.mean()
-    return float(np.sqrt(about @ about)) * unit
 
 
 def as_density(values: np.ndarray, *, minimum: float = 0.0, constant: str = "nan") -> np.ndarray | None:
@@ -198,11 +115,6 @@ def as_density(values: np.ndarray, *, minimum: float = 0.0, constant: str = "nan
         Added to every pixel after that and before the division, in the map's own unit.
     constant : {"nan", "uniform"}, default "nan"
         What a constant map is: nothing, or the uniform density (as in pysaliency; a map of zeros too).
-
-    Returns
-    -------
-    ndarray of float64, shape (M, N), or None
-        None for a constant map, unless it counts as uniform.
 
     Raises
     ------
@@ -222,17 +134,13 @@ def as_density(values: np.ndarray, *, minimum: float = 0.0, constant: str = "nan
     added = check_not_negative(minimum, "minimum")
     if is_constant(values):
         return None if constant == "nan" else np.full(values.shape, 1 / values.size)
-    lowest, highest = float(values.min()), float(values.max())
-    raised = values - min(lowest, 0.0)
-    # the unit of the largest value, so that the sum stays in range
-    unit = max(highest - min(lowest, 0.0), added)
-    density = raised / unit + added / unit
-    return np.asarray(density / density.sum())
+    raised = values - min(float(values.min()), 0.0) + added
+    return np.asarray(raised / raised.sum())
 
 
 def check_not_negative(value: Any, option: str) -> float:
     """A finite number that is not negative."""
-    known = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    known = isinstance(value, int | float | np.number) and not isinstance(value, bool)
     if not known or not 0 <= value < np.inf:
         raise ValueRangeError(f"{option} must be a number of at least 0, not {value!r}")
     return float(value)

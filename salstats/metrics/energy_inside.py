@@ -1,9 +1,10 @@
 """How much of a map lies in the truth: the energy-based pointing game."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from salstats.images.axes import Axis
 from salstats.images.maps import check_saliency
 from salstats.images.masks import Rle, decode, encode, runs
 from salstats.metrics.records import Metric
@@ -29,10 +30,9 @@ def energy(saliency: Any, truth: Rle | np.ndarray) -> float:
 
     Raises
     ------
-    ShapeError
-        The map or the truth does not have two dimensions, or has no pixels.
-    ValueRangeError
-        The map holds NaN or infinity, or no real numbers; or the truth is no mask.
+    ShapeError, ValueRangeError
+        The map or the truth does not have two dimensions, the map holds NaN or infinity, or the truth is no
+        mask.
 
     Notes
     -----
@@ -63,16 +63,13 @@ def energy(saliency: Any, truth: Rle | np.ndarray) -> float:
     """
     reference = truth if isinstance(truth, Rle) else encode(truth)
     positive = np.maximum(check_saliency(saliency), 0.0)
-    highest = positive.max()
     starts, ends = runs(reference)
-    if not len(starts) or not highest > 0:
+    if not len(starts):
         return float("nan")
-    # a sum of huge values must not become infinite, nor one of tiny ones nothing
-    positive /= highest
     height, width = reference.shape
-    rows, cols = _Axis.of(positive.shape[0], height), _Axis.of(positive.shape[1], width)
-    total = float((rows.weights()[:, None] * positive * cols.weights()).sum())
-    # of a map larger than the image, no pixel may lie near what is positive
+    rows, cols = Axis.of(positive.shape[0], height), Axis.of(positive.shape[1], width)
+    total = float(rows.totals @ positive @ cols.totals)
+    # nothing is positive, or nothing that a pixel of a smaller image lies near
     if not total > 0:
         return float("nan")
     if positive.shape == reference.shape:
@@ -83,43 +80,7 @@ def energy(saliency: Any, truth: Rle | np.ndarray) -> float:
     return float(min(max(inside / total, 0.0), 1.0))
 
 
-class _Axis(NamedTuple):
-    """Where the pixels of one axis lie among the samples of the map.
-
-    Attributes
-    ----------
-    low, high : ndarray of int64, one per pixel
-        The samples before and after it.
-    part : ndarray of float64, one per pixel
-        How far along it lies between them.
-    n_samples : int
-    """
-
-    low: np.ndarray
-    high: np.ndarray
-    part: np.ndarray
-    n_samples: int
-
-    @classmethod
-    def of(cls, n_samples: int, n_pixels: int) -> "_Axis":
-        """One axis; places are reckoned in whole numbers until the division, as in `images.peaks`."""
-        place = (2 * np.arange(n_pixels) + 1) * n_samples - n_pixels
-        low, rest = np.divmod(np.clip(place, 0, 2 * n_pixels * (n_samples - 1)), 2 * n_pixels)
-        return cls(low, np.minimum(low + 1, n_samples - 1), rest / (2 * n_pixels), n_samples)
-
-    def per_sample(self, values: np.ndarray | None = None) -> np.ndarray:
-        """How many pixels follow each sample, or the sum of their values."""
-        return np.bincount(self.low, values, minlength=self.n_samples)
-
-    def weights(self) -> np.ndarray:
-        """What each sample counts for in the sum over all pixels."""
-        beyond = np.bincount(self.high, self.part, minlength=self.n_samples)
-        return self.per_sample(1 - self.part) + beyond
-
-
-def _sum_inside(
-    positive: np.ndarray, rows: _Axis, cols: _Axis, starts: np.ndarray, ends: np.ndarray
-) -> float:
+def _sum_inside(positive: np.ndarray, rows: Axis, cols: Axis, starts: np.ndarray, ends: np.ndarray) -> float:
     """Sum of the resized map over runs of pixels, which are counted down the columns."""
     height = len(rows.low)
     first_col, last_col = starts // height, (ends - 1) // height
@@ -138,19 +99,20 @@ def _sum_inside(
     samples *= cols.part[touched, None]
     samples += (1 - cols.part[touched, None]) * across[cols.low[touched]]
     # the sum over the pixels that follow each sample; between two samples they lie on a line
-    n_pixels, parts = rows.per_sample()[samples_of], rows.per_sample(rows.part)[samples_of]
+    first_pixel = rows.starts
+    n_pixels = np.diff(first_pixel)[samples_of]
+    parts = np.bincount(rows.low, rows.part, minlength=rows.n_samples)[samples_of]
     following = (n_pixels - parts) * samples
     following[:, :-1] += parts[:-1] * samples[:, 1:]
     above = np.zeros((len(touched), len(n_pixels) + 1))
     np.cumsum(following, axis=1, out=above[:, 1:])
-    n_before = np.append(0, np.cumsum(rows.per_sample()))
     part_before = np.append(0.0, np.cumsum(rows.part))
 
     def down_to(row: np.ndarray, beside: np.ndarray) -> np.ndarray:
         # `beside` is a pixel of the same sample, in the truth
         sample = rows.low[beside]
-        n_more = row - n_before[sample]
-        part_more = part_before[row] - part_before[n_before[sample]]
+        n_more = row - first_pixel[sample]
+        part_more = part_before[row] - part_before[first_pixel[sample]]
         here, after = samples[at, sample - first], samples[at, rows.high[beside] - first]
         return np.asarray(above[at, sample - first] + (n_more - part_more) * here + part_more * after)
 

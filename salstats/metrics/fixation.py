@@ -2,7 +2,7 @@
 
 A *density* is an array (M, N) in the image's pixels, such as `images.fixations.fixation_map` gives: finite,
 not negative, of any positive sum. *Points* are fixations, (row, col), in the same pixels. *Others* are those
-of other images, in the pixels of this one.
+of other images, in the pixels of this one. What takes points stands in `fixation_points`.
 
 ================  ===========  ======  ======  ======================  ==================================
 metric            range        better  chance  needs map and           NaN, but for a constant map, where
@@ -20,6 +20,11 @@ sauc_points       0 to 1       more    0.5     points, others          no point;
 information_gain  unbounded    more    0       points, a baseline      no point; 0 / 0
 ================  ===========  ======  ======  ======================  ==================================
 
+All take the map as `saliency`, an array_like of number of shape (M, N), finite, larger meaning more salient,
+and give a float. They raise ShapeError where shapes differ or a map does not have two dimensions, and
+ValueRangeError where a map is not finite, a density is negative or not finite somewhere or nothing but 0, a
+point lies outside the image, or an option is out of its range.
+
 **A constant map gets NaN from all of them.** It says nothing about where, so that there is nothing to score:
 0.5 or 0, which pysaliency gives, are the scores of a map that says something, and is right by chance. A
 method that failed must not pass for one that guessed. A mean over the scores that are there leaves such maps
@@ -29,10 +34,9 @@ values differ by no more than rounding makes them (1e-14 of the largest magnitud
 
 Areas under curves stay as they are under any increasing transformation of the map; `ncc`, `sncc` and `nss`
 when it is shifted or multiplied by a positive number. `sim`, `kl` and `information_gain` read the map as a
-density, and stay only when it is multiplied. AUC-Judd of few fixations lies too high, by chance up to 0.75:
-see there.
-
-`RankedMap` does one map against many densities with one sort.
+density (it is divided by its sum, after one that is negative somewhere is raised until its smallest value is
+0), and stay only when it is multiplied. AUC-Judd of few fixations lies too high, by chance up to 0.75: see
+there. `RankedMap` does one map against many densities with one sort.
 """
 
 from collections.abc import Sequence
@@ -42,28 +46,11 @@ from typing import Any
 import numpy as np
 
 from salstats.checks import check_count, check_generator
+from salstats.images.fixations import check_density
 from salstats.images.maps import check_saliency
-from salstats.metrics.densities import Densities, as_density, check_density, check_not_negative
-from salstats.metrics.fixation_points import auc_judd, auc_points, information_gain, nss, sauc_points
+from salstats.metrics.densities import Densities, as_density, check_not_negative
 from salstats.metrics.ranks import RankedMap, sampled_auc
 from salstats.metrics.records import Metric
-
-__all__ = [
-    "MIT_EPSILON",
-    "RankedMap",
-    "auc",
-    "auc_judd",
-    "auc_points",
-    "information_gain",
-    "kl",
-    "ncc",
-    "nss",
-    "sampled_auc",
-    "sauc",
-    "sauc_points",
-    "sim",
-    "sncc",
-]
 
 #: Flat indices of the positives and negatives drawn for each density.
 Draws = Sequence[tuple[np.ndarray, np.ndarray]]
@@ -74,27 +61,6 @@ MIT_EPSILON = float(np.finfo(np.float64).eps)
 def ncc(saliency: Any, density: Any) -> float:
     """Correlation of a map with a density: Pearson's, over the pixels.
 
-    Parameters
-    ----------
-    saliency : array_like of number, shape (M, N)
-        Finite; negative values are nothing special. Larger means more salient.
-    density : array_like of number, shape (M, N)
-        Where people looked: finite, not negative, of any positive sum.
-
-    Returns
-    -------
-    float
-        From -1 to 1, larger is better; NaN for a constant map, and for a constant density.
-
-    Raises
-    ------
-    ShapeError
-        The shapes differ, or the map does not have two dimensions.
-    ValueRangeError
-        The map is not finite; or the density is negative or not finite somewhere, or nothing but 0.
-
-    Notes
-    -----
     The study's normalised cross-correlation; CC in saliency prediction. pysaliency gives 0 for a constant
     map, and NaN for a constant density.
 
@@ -110,35 +76,15 @@ def ncc(saliency: Any, density: Any) -> float:
     >>> round(ncc([[1, 2], [3, 4]], [[0, 0], [1, 1]]), 6)
     0.894427
     """
-    ranked = RankedMap(saliency)
-    return float(ranked.ncc(check_density(density, ranked.shape))[0])
+    return float(RankedMap(saliency).ncc(density)[0])
 
 
 def sncc(saliency: Any, density: Any, center_bias: Any) -> float:
     """How much better a map correlates with a density than with the centre bias.
 
-    Parameters
-    ----------
-    saliency, density : array_like of number, shape (M, N)
-        As in `ncc`.
-    center_bias : array_like of number, shape (M, N)
-        Where people look whatever the image; a density, too.
-
-    Returns
-    -------
-    float
-        `ncc(saliency, density) - ncc(saliency, center_bias)`, from -2 to 2, larger is better; NaN for a
-        constant map, density or centre bias.
-
-    Raises
-    ------
-    ShapeError, ValueRangeError
-        As in `ncc`; for the centre bias too.
-
-    Notes
-    -----
-    The study's shuffled NCC (reference in `ncc`). Its scripts round the centre bias to single precision
-    first, which moves the score by less than 1e-6.
+    `ncc(saliency, density) - ncc(saliency, center_bias)`, the centre bias being a density of where people
+    look whatever the image. The study's shuffled NCC (reference in `ncc`). Its scripts round the centre bias
+    to single precision first, which moves the score by less than 1e-6.
 
     Examples
     --------
@@ -147,9 +93,8 @@ def sncc(saliency: Any, density: Any, center_bias: Any) -> float:
     0.447214
     """
     ranked = RankedMap(saliency)
-    truth = check_density(density, ranked.shape)
     bias = check_density(center_bias, ranked.shape, "center_bias")
-    return float(ranked.ncc(truth)[0] - ranked.ncc(bias)[0])
+    return float(_sncc_of(ranked, density, bias)[0])
 
 
 def auc(
@@ -158,41 +103,22 @@ def auc(
     """Area under the ROC curve of a map: a density against all pixels, exactly.
 
     It is the probability that a pixel drawn from the density lies higher on the map than one drawn from the
-    image, ties counted half.
+    image, ties counted half. A constant density gives 0.5.
 
     Parameters
     ----------
     saliency, density : array_like of number, shape (M, N)
-        As in `ncc`.
     n_samples : int, optional
         Draw so many pixels from the density and as many from the image, with replacement, as the study does
         with 1000. None, the default, computes the area itself.
     rng : int or numpy.random.Generator, default 0
         For drawing.
 
-    Returns
-    -------
-    float
-        From 0 to 1, larger is better, chance is 0.5; NaN for a constant map. A constant density gives 0.5.
-
-    Raises
-    ------
-    ShapeError
-        As in `ncc`.
-    ValueRangeError
-        As in `ncc`; or an option is out of range.
-
     Notes
     -----
     With w the density over its sum and P pixels it is `sum w (rank - 1/2) / P`, ranks being from 1 to P and
-    the mean rank where values tie: what the study's estimate is on average. That estimate has a standard
-    error of about 0.01 with 1000 draws. `sampled_auc` takes the pixels drawn.
-
-    References
-    ----------
-    Bigolin Lanfredi R, Arora A, Drew T, Schroeder JD, Tasdizen T. Comparing radiologists' gaze and saliency
-    maps generated by interpretability methods for chest x-rays. 2021.
-    https://doi.org/10.48550/arXiv.2112.11716 (ricbl/etsaliencymaps at commit bd4b71d).
+    the mean rank where values tie: what the study's estimate (reference in `ncc`) is on average. That
+    estimate has a standard error of about 0.01 with 1000 draws. `sampled_auc` takes the pixels drawn.
 
     Examples
     --------
@@ -201,10 +127,9 @@ def auc(
     0.78125
     """
     ranked = RankedMap(saliency)
-    truth = check_density(density, ranked.shape)
     if n_samples is not None:
-        return _sampled(ranked.values, truth, None, n_samples, rng)
-    return float(ranked.auc(truth)[0])
+        return _sampled(ranked, density, None, n_samples, rng)
+    return float(ranked.auc(density)[0])
 
 
 def sauc(
@@ -217,29 +142,8 @@ def sauc(
 ) -> float:
     """Shuffled area under the ROC curve of a map: a density against the centre bias, exactly.
 
-    It is the probability that a pixel drawn from the density lies higher on the map than one drawn from the
-    centre bias, ties counted half. Whoever marks the middle of every image gains nothing by it.
-
-    Parameters
-    ----------
-    saliency, density, center_bias : array_like of number, shape (M, N)
-        As in `sncc`.
-    n_samples, rng
-        As in `auc`; the negatives are drawn from the centre bias.
-
-    Returns
-    -------
-    float
-        From 0 to 1, larger is better, chance is 0.5; NaN for a constant map.
-
-    Raises
-    ------
-    ShapeError, ValueRangeError
-        As in `auc`; for the centre bias too.
-
-    Notes
-    -----
-    As `auc`, with ranks among the negatives weighted by the centre bias; a constant centre bias gives `auc`.
+    As `auc`, the negatives being drawn from the centre bias, or ranked by its weight: whoever marks the
+    middle of every image gains nothing by it. A constant centre bias gives `auc`.
 
     Examples
     --------
@@ -248,38 +152,37 @@ def sauc(
     0.625
     """
     ranked = RankedMap(saliency)
-    truth = check_density(density, ranked.shape)
-    bias = check_density(center_bias, ranked.shape, "center_bias")
     if n_samples is not None:
-        return _sampled(ranked.values, truth, bias, n_samples, rng)
-    return float(ranked.sauc(truth, bias)[0])
+        return _sampled(ranked, density, center_bias, n_samples, rng)
+    return float(ranked.sauc(density, center_bias)[0])
+
+
+def _sampled(
+    ranked: RankedMap, positives: Any, negatives: Any, n_samples: int, rng: int | np.random.Generator
+) -> float:
+    """Area under the ROC curve between pixels drawn with replacement, negatives first."""
+    n, generator = check_count(n_samples, "n_samples"), check_generator(rng)
+    shares = [
+        None if density is None else check_density(density, ranked.shape, name).ravel()
+        for name, density in (("center_bias", negatives), ("density", positives))
+    ]
+    below, above = (
+        generator.choice(ranked.values.size, n, p=None if share is None else share / share.sum())
+        for share in shares
+    )
+    return sampled_auc(ranked.values, above, below)
 
 
 def sim(saliency: Any, density: Any, *, constant: str = "nan") -> float:
     """Similarity of a map, read as a density, with a density: what the two histograms share.
 
+    The sum over the pixels of the smaller of the two.
+
     Parameters
     ----------
-    saliency : array_like of number, shape (M, N)
-        Finite. It is divided by its sum; a map that is negative somewhere is first raised until its smallest
-        value is 0.
-    density : array_like of number, shape (M, N)
-        As in `ncc`.
+    saliency, density : array_like of number, shape (M, N)
     constant : {"nan", "uniform"}, default "nan"
         What a constant map is: nothing, or the uniform density.
-
-    Returns
-    -------
-    float
-        The sum over the pixels of the smaller of the two, from 0 to 1, larger is better; NaN for a constant
-        map.
-
-    Raises
-    ------
-    ShapeError
-        As in `ncc`.
-    ValueRangeError
-        As in `ncc`; or the option is not known.
 
     Notes
     -----
@@ -298,7 +201,7 @@ def sim(saliency: Any, density: Any, *, constant: str = "nan") -> float:
     0.75
     """
     values = check_saliency(saliency)
-    truth = check_density(density, _shape(values))
+    truth = check_density(density, values.shape)
     read = as_density(values, constant=constant)
     return float("nan") if read is None else min(float(np.minimum(read, truth / truth.sum()).sum()), 1.0)
 
@@ -313,47 +216,26 @@ def kl(
 ) -> float:
     """Kullback-Leibler divergence of a map, read as a density, from a density, in nats.
 
+    **Smaller is better.** The epsilon may carry a perfect match below 0, by less than 1e-8.
+
     Parameters
     ----------
-    saliency : array_like of number, shape (M, N)
-        Finite. It is divided by its sum; a map that is negative somewhere is first raised until its smallest
-        value is 0.
-    density : array_like of number, shape (M, N)
-        As in `ncc`.
+    saliency, density, constant
+        As for `sim`.
     epsilon : float, default 2**-52
         Added to the quotient and to its denominator: the sum over the pixels of
         `d log(epsilon + d / (m + epsilon))`, for a density d and a map m. With 0 it is the divergence
         itself, inf where the map is 0 somewhere people looked.
     minimum : float, default 0
         Added to every pixel of map and density before they are divided by their sums, each in its own unit.
-    constant : {"nan", "uniform"}, default "nan"
-        What a constant map is: nothing, or the uniform density.
-
-    Returns
-    -------
-    float
-        From 0, **smaller is better**; NaN for a constant map. The epsilon may carry a perfect match below 0,
-        by less than 1e-8.
-
-    Raises
-    ------
-    ShapeError
-        As in `ncc`.
-    ValueRangeError
-        As in `ncc`; or an option is out of range.
 
     Notes
     -----
-    The default is the MIT benchmark's code, the number most papers print. Where the map is 0 and people
-    looked, it is the epsilon that is scored: map values that do not matter to any rank then matter a lot.
-    pysaliency's `MIT_KLDiv` has `epsilon=2.2204e-16`, and its own divergence `epsilon=0, minimum=1e-20`;
-    both take a constant map for the uniform density. A map that is negative somewhere is raised as there; the
-    MIT benchmark's code leaves it.
-
-    References
-    ----------
-    Bylinskii Z, Judd T, Oliva A, Torralba A, Durand F. What do different evaluation metrics tell us about
-    saliency models? IEEE TPAMI 2019. https://doi.org/10.1109/TPAMI.2018.2815601
+    The default is the MIT benchmark's code (reference in `sim`), the number most papers print. Where the map
+    is 0 and people looked, it is the epsilon that is scored: map values that do not matter to any rank then
+    matter a lot. pysaliency's `MIT_KLDiv` has `epsilon=2.2204e-16`, and its own divergence
+    `epsilon=0, minimum=1e-20`; both take a constant map for the uniform density. A map that is negative
+    somewhere is raised as there; the MIT benchmark's code leaves it.
 
     Examples
     --------
@@ -362,13 +244,13 @@ def kl(
     0.693147
     """
     values = check_saliency(saliency)
-    truth = check_density(density, _shape(values))
+    truth = check_density(density, values.shape)
     added = check_not_negative(epsilon, "epsilon")
     read = as_density(values, minimum=minimum, constant=constant)
     if read is None:
         return float("nan")
-    wanted = as_density(truth, minimum=minimum, constant="uniform")
-    assert wanted is not None
+    wanted = truth + minimum
+    wanted /= wanted.sum()
     looked = wanted > 0
     wanted, read = wanted[looked], read[looked]
     with np.errstate(divide="ignore"):
@@ -376,28 +258,7 @@ def kl(
     return float((wanted * np.log(quotient)).sum())
 
 
-def _shape(values: np.ndarray) -> tuple[int, int]:
-    """Shape of a map."""
-    return values.shape[0], values.shape[1]
-
-
-def _sampled(
-    values: np.ndarray,
-    positives: np.ndarray,
-    negatives: np.ndarray | None,
-    n_samples: int,
-    rng: int | np.random.Generator,
-) -> float:
-    """Area under the ROC curve between pixels drawn with replacement, negatives first."""
-    n, generator = check_count(n_samples, "n_samples"), check_generator(rng)
-    below, above = (
-        generator.choice(values.size, n, p=None if density is None else density.ravel() / density.sum())
-        for density in (negatives, positives)
-    )
-    return sampled_auc(values, above, below)
-
-
-def _sncc_of(ranked: RankedMap, densities: Densities, center_bias: Densities) -> np.ndarray:
+def _sncc_of(ranked: RankedMap, densities: Any, center_bias: Any) -> np.ndarray:
     """`sncc` with each of the densities."""
     return ranked.ncc(densities) - ranked.ncc(center_bias)
 
@@ -414,7 +275,7 @@ def _sauc_of(
 ) -> np.ndarray:
     """`sauc` with each of the densities, or between the pixels drawn for each."""
     if draws is not None:
-        return np.array([sampled_auc(ranked.values, *drawn) for drawn in draws])
+        return _auc_of(ranked, densities, draws=draws)
     return ranked.sauc(densities, center_bias.values[0])
 
 

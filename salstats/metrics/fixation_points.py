@@ -1,4 +1,8 @@
-"""How a map scores at fixations, as in saliency prediction: kernels of map and points."""
+"""How a map scores at fixations, as in saliency prediction: kernels of map and points.
+
+`fixation` says what they have in common. Points are an array_like of number of shape (n, 2), (row, col) in
+pixels; a fraction belongs to the pixel below it, and a pixel that was fixated twice counts twice.
+"""
 
 from math import inf
 from typing import Any
@@ -6,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from salstats.checks import ShapeError, ValueRangeError, check_choice
+from salstats.images.fixations import check_density
 from salstats.images.maps import check_saliency
-from salstats.metrics.densities import Densities, as_density, check_density, is_constant
+from salstats.metrics.densities import Densities, as_density, is_constant
 from salstats.metrics.ranks import RankedMap, auc_of_values
 from salstats.metrics.records import Metric
 
@@ -20,26 +25,11 @@ def nss(saliency: Any, points: Any, *, form: str = "points") -> float:
     Parameters
     ----------
     saliency : array_like of number, shape (M, N)
-        Finite; negative values are nothing special. Larger means more salient.
     points : array_like of number, shape (n, 2)
-        Fixations, (row, col) in pixels; a fraction belongs to the pixel below it.
     form : {"points", "binary"}, default "points"
         "points" takes the mean over the fixations and the standard deviation of the pixels (division by
         M * N). "binary" is the MIT benchmark's code: each fixated pixel counts once, however often it was
         fixated, and the standard deviation divides by M * N - 1.
-
-    Returns
-    -------
-    float
-        Larger is better, chance is 0; NaN for a constant map (which has no deviation) and where there is no
-        fixation.
-
-    Raises
-    ------
-    ShapeError
-        The map does not have two dimensions, or the points are not pairs.
-    ValueRangeError
-        The map or a point is not finite, or points lie outside the image.
 
     Notes
     -----
@@ -53,20 +43,17 @@ def nss(saliency: Any, points: Any, *, form: str = "points") -> float:
 
     Examples
     --------
-    >>> from salstats.metrics.fixation import nss
+    >>> from salstats.metrics.fixation_points import nss
     >>> round(nss([[1, 1], [1, 5]], [(1, 1)]), 6)
     1.732051
     """
     values = check_saliency(saliency)
-    check_choice(form, ("points", "binary"), "form")
+    binary = check_choice(form, ("points", "binary"), "form") == "binary"
     pixels = _pixels(points, values.shape)
     if is_constant(values) or not len(pixels):
         return _NAN
-    # squares of huge or tiny values would leave the range of float64
-    scaled = values.ravel() / np.abs(values).max()
-    binary = form == "binary"
-    at = scaled[np.unique(pixels) if binary else pixels]
-    return float((at.mean() - scaled.mean()) / scaled.std(ddof=1 if binary else 0))
+    at = values.ravel()[np.unique(pixels) if binary else pixels]
+    return float((at.mean() - values.mean()) / values.std(ddof=1 if binary else 0))
 
 
 def auc_points(saliency: Any, points: Any, *, negatives: str = "all") -> float:
@@ -74,24 +61,10 @@ def auc_points(saliency: Any, points: Any, *, negatives: str = "all") -> float:
 
     Parameters
     ----------
-    saliency : array_like of number, shape (M, N)
-        Finite.
-    points : array_like of number, shape (n, 2)
-        Fixations, (row, col) in pixels; a fraction belongs to the pixel below it. A pixel that was fixated
-        twice counts twice.
+    saliency, points
+        As for `nss`.
     negatives : {"all", "unfixated"}, default "all"
         All pixels of the image, or those that were never fixated.
-
-    Returns
-    -------
-    float
-        From 0 to 1, larger is better, chance is 0.5; NaN for a constant map, where there is no fixation,
-        and where every pixel was fixated and none is left.
-
-    Raises
-    ------
-    ShapeError, ValueRangeError
-        As in `nss`.
 
     Notes
     -----
@@ -106,7 +79,7 @@ def auc_points(saliency: Any, points: Any, *, negatives: str = "all") -> float:
 
     Examples
     --------
-    >>> from salstats.metrics.fixation import auc_points
+    >>> from salstats.metrics.fixation_points import auc_points
     >>> auc_points([[0.1, 0.4], [0.4, 0.9]], [(1, 1)])
     0.875
     >>> auc_points([[0.1, 0.4], [0.4, 0.9]], [(1, 1)], negatives="unfixated")
@@ -118,34 +91,15 @@ def auc_points(saliency: Any, points: Any, *, negatives: str = "all") -> float:
     if is_constant(values):
         return _NAN
     flat = values.ravel()
-    if negatives == "all":
-        return auc_of_values(flat[pixels], flat)
-    return auc_of_values(flat[pixels], flat[_unfixated(pixels, flat.size)])
+    return auc_of_values(flat[pixels], flat if negatives == "all" else flat[_unfixated(pixels, flat.size)])
 
 
 def sauc_points(saliency: Any, points: Any, others: Any) -> float:
     """Area under the ROC curve of a map: fixations against those of other images.
 
-    Whoever looks at the middle of every image gains nothing by it.
-
-    Parameters
-    ----------
-    saliency : array_like of number, shape (M, N)
-        Finite.
-    points, others : array_like of number, shape (n, 2) and (m, 2)
-        Fixations of this image, and those of other images in the pixels of this one (rows times this height
-        over theirs, columns likewise). All count, also where they share a pixel.
-
-    Returns
-    -------
-    float
-        From 0 to 1, larger is better, chance is 0.5; NaN for a constant map, and where there is no fixation
-        of this image or of others.
-
-    Raises
-    ------
-    ShapeError, ValueRangeError
-        As in `nss`; for the others too.
+    Whoever looks at the middle of every image gains nothing by it. `others` are fixations of other images in
+    the pixels of this one (rows times this height over theirs, columns likewise). All count, also where they
+    share a pixel.
 
     Notes
     -----
@@ -159,7 +113,7 @@ def sauc_points(saliency: Any, points: Any, others: Any) -> float:
 
     Examples
     --------
-    >>> from salstats.metrics.fixation import sauc_points
+    >>> from salstats.metrics.fixation_points import sauc_points
     >>> sauc_points([[0.1, 0.4], [0.4, 0.9]], [(1, 1), (0, 1)], others=[(1, 0), (0, 0)])
     0.875
     """
@@ -171,31 +125,16 @@ def sauc_points(saliency: Any, points: Any, others: Any) -> float:
 
 
 def auc_judd(saliency: Any, points: Any, *, jitter: Any | None = None) -> float:
-    """Return AUC-Judd: the area under an ROC curve that is known at the fixations' values only.
+    """AUC-Judd: the area under an ROC curve that is known at the fixations' values only.
 
     Parameters
     ----------
-    saliency : array_like of number, shape (M, N)
-        Finite.
-    points : array_like of number, shape (n, 2)
-        Fixations, (row, col) in pixels; a fraction belongs to the pixel below it. A pixel that was fixated
-        twice counts twice.
+    saliency, points
+        As for `nss`.
     jitter : array_like of number, shape (M, N), optional
         Added to the map, to break ties; uniform noise from 0 to 1e-7 in the MIT benchmark's code. Randomness
-        is data here: draw it yourself. None, the default, leaves ties as they are.
-
-    Returns
-    -------
-    float
-        From 0 to 1, larger is better; NaN for a constant map (whatever the jitter), where there is no
-        fixation, and where every pixel was fixated.
-
-    Raises
-    ------
-    ShapeError
-        As in `nss`; or map and jitter differ in shape.
-    ValueRangeError
-        As in `nss`; or the jitter is not finite.
+        is data here: draw it yourself. None, the default, leaves ties as they are. A constant map stays
+        constant.
 
     Notes
     -----
@@ -220,19 +159,18 @@ def auc_judd(saliency: Any, points: Any, *, jitter: Any | None = None) -> float:
 
     Examples
     --------
-    >>> from salstats.metrics.fixation import auc_judd, auc_points
+    >>> from salstats.metrics.fixation_points import auc_judd, auc_points
     >>> saliency, points = [[0.1, 0.4], [0.5, 0.9]], [(0, 1)]
-    >>> round(auc_judd(saliency, points), 6)
-    0.666667
-    >>> round(auc_points(saliency, points, negatives="unfixated"), 6)
-    0.333333
+    >>> round(auc_judd(saliency, points), 6), round(auc_points(saliency, points, negatives="unfixated"), 6)
+    (0.666667, 0.333333)
     """
     values = check_saliency(saliency)
     pixels = _pixels(points, values.shape)
-    added = None if jitter is None else _check_jitter(jitter, values.shape)
+    if jitter is not None and np.shape(jitter) != values.shape:
+        raise ShapeError(f"map {values.shape} and jitter {np.shape(jitter)} must have the same shape")
     if is_constant(values) or not len(pixels):
         return _NAN
-    flat = (values if added is None else values + added).ravel()
+    flat = (values if jitter is None else values + check_saliency(jitter)).ravel()
     negatives = np.sort(flat[_unfixated(pixels, flat.size)])
     if not len(negatives):
         return _NAN
@@ -248,37 +186,21 @@ def information_gain(
 ) -> float:
     """By how many bits a fixation a map, read as a density, predicts better than a baseline.
 
+    The mean over the fixations of log2(map / baseline); 0 is as good as the baseline. -inf where the map is 0
+    at a fixation (it ruled out what happened; a minimum prevents it), inf where only the baseline is, NaN
+    where both are or where fixations of both kinds meet.
+
     Parameters
     ----------
-    saliency : array_like of number, shape (M, N)
-        Finite. It is divided by its sum; a map that is negative somewhere is first raised until its smallest
-        value is 0.
-    points : array_like of number, shape (n, 2)
-        Fixations, (row, col) in pixels; a fraction belongs to the pixel below it.
+    saliency, points
+        As for `nss`.
     baseline : array_like of number, shape (M, N), or None
-        Density to beat, such as the centre bias; finite, not negative, of any positive sum. None is the
-        uniform one.
+        Density to beat, such as the centre bias. None is the uniform one.
     minimum : float, default 0
-        Added to every pixel of the map before the division, in the map's own unit. The same for all maps
-        that are compared.
+        Added to every pixel of the map before it is divided by its sum, in the map's own unit. The same for
+        all maps that are compared.
     constant : {"nan", "uniform"}, default "nan"
         What a constant map is: nothing, or the uniform density.
-
-    Returns
-    -------
-    float
-        The mean over the fixations of log2(map / baseline), in bits; larger is better, and 0 is as good as
-        the baseline. -inf where the map is 0 at a fixation (it ruled out what happened; a minimum prevents
-        it), inf where only the baseline is. NaN where both are or where fixations of both kinds meet, for a
-        constant map, and where there is no fixation.
-
-    Raises
-    ------
-    ShapeError
-        As in `nss`; or map and baseline differ in shape.
-    ValueRangeError
-        As in `nss`; or the baseline is negative or not finite somewhere, or nothing but 0; or an option is
-        out of range.
 
     Notes
     -----
@@ -286,17 +208,13 @@ def information_gain(
     between maps brought to densities in one way, and mean what they say only where the map was meant as one.
     No mean survives -inf. Without it a mean is over the images where the map did better, and flatters maps
     with zeros: give a minimum to compare them.
-    As pysaliency's `SaliencyMapNormalizingModel`, which takes a constant map for the uniform density. The MIT
-    benchmark's code stretches map and baseline to [0, 1] first, and adds 2.2e-16 inside the logarithm.
-
-    References
-    ----------
-    Kümmerer M, Wallis TSA, Bethge M. Information-theoretic model comparison unifies saliency metrics. PNAS
-    2015. https://doi.org/10.1073/pnas.1510393112
+    As pysaliency's `SaliencyMapNormalizingModel`, which takes a constant map for the uniform density
+    (reference in `auc_points`). The MIT benchmark's code stretches map and baseline to [0, 1] first, and adds
+    2.2e-16 inside the logarithm.
 
     Examples
     --------
-    >>> from salstats.metrics.fixation import information_gain
+    >>> from salstats.metrics.fixation_points import information_gain
     >>> information_gain([[1, 1], [2, 4]], [(1, 1)], None)
     1.0
     >>> information_gain([[1, 1], [2, 4]], [(1, 1)], [[0, 0], [1, 1]])
@@ -308,7 +226,7 @@ def information_gain(
     density = as_density(values, minimum=minimum, constant=constant)
     if density is None or not len(pixels):
         return _NAN
-    expected = np.float64(1 / values.size) if base is None else base.ravel()[pixels] / base.sum()
+    expected = 1 / values.size if base is None else base.ravel()[pixels] / base.sum()
     # log2(0) is -inf, and the difference of two of them undefined
     with np.errstate(divide="ignore", invalid="ignore"):
         return float(np.mean(np.log2(density.ravel()[pixels]) - np.log2(expected)))
@@ -340,16 +258,6 @@ def _pixels(points: Any, shape: tuple[int, ...], name: str = "points") -> np.nda
         )
     whole = cells.astype(np.intp)
     return np.asarray(whole[:, 0] * shape[1] + whole[:, 1])
-
-
-def _check_jitter(jitter: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """What is added to the map, if it is finite and has the map's shape."""
-    array = np.asarray(jitter)
-    if array.shape != shape:
-        raise ShapeError(f"map {shape} and jitter {array.shape} must have the same shape")
-    if array.dtype.kind not in "biuf" or not np.isfinite(array).all():
-        raise ValueRangeError("jitter must hold finite numbers")
-    return array.astype(np.float64)
 
 
 def _auc_points_of(ranked: RankedMap, points: np.ndarray) -> float:

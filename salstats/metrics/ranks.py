@@ -11,13 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from salstats.checks import ShapeError, ValueRangeError
+from salstats.images.fixations import check_density
 from salstats.images.maps import check_saliency
-from salstats.metrics.densities import Densities, check_density, is_constant
+from salstats.metrics.densities import Densities, is_constant
 
 
 class RankedMap:
     """A saliency map that is compared with many densities, and sorted once for all of them.
+
+    Its methods take densities, an array (k, M, N) or (M, N), or `Densities`, which are checked once for many
+    maps; they give a score for each, NaN for a constant map, and raise what `Densities` does.
 
     Parameters
     ----------
@@ -39,9 +42,7 @@ class RankedMap:
 
     Notes
     -----
-    Densities are arrays (k, M, N), or one of (M, N): finite, not negative, each with a positive sum, which
-    need not be 1; or `Densities`, which are checked once for many maps. Sorting takes O(P log P) for P
-    pixels, each density then O(P).
+    Sorting takes O(P log P) for P pixels, each density then O(P).
 
     Examples
     --------
@@ -58,97 +59,28 @@ class RankedMap:
 
     @cached_property
     def is_constant(self) -> bool:
-        """Whether the map takes one value only, but for rounding (1e-14 of its largest magnitude)."""
+        """Whether the map takes one value only, but for rounding."""
         return is_constant(self.values)
 
     def auc(self, densities: Any) -> np.ndarray:
-        """Areas under the ROC curve of the map, all pixels being negatives.
-
-        Parameters
-        ----------
-        densities : array_like of number, shape (k, M, N) or (M, N)
-            The positives.
-
-        Returns
-        -------
-        ndarray of float64, shape (k,)
-            From 0 to 1, chance is 0.5; NaN for a constant map.
-
-        Raises
-        ------
-        ShapeError
-            The densities do not have the map's shape.
-        ValueRangeError
-            A density is negative or not finite somewhere, or nothing but 0.
-        """
-        return self._mean_rank(self._checked(densities), None)
+        """Areas under the ROC curve of the map: densities as positives, all pixels as negatives."""
+        return self._mean_rank(densities, None)
 
     def sauc(self, densities: Any, negatives: Any) -> np.ndarray:
-        """Areas under the ROC curve of the map, the negatives being drawn from a density.
+        """Areas under the ROC curve of the map: densities against the centre bias, a density too."""
+        return self._mean_rank(densities, check_density(negatives, self.shape, "center_bias"))
 
-        Parameters
-        ----------
-        densities : array_like of number, shape (k, M, N) or (M, N)
-            The positives.
-        negatives : array_like of number, shape (M, N)
-            Where one looks whatever the image: the centre bias.
-
-        Returns
-        -------
-        ndarray of float64, shape (k,)
-            From 0 to 1, chance is 0.5; NaN for a constant map.
-
-        Raises
-        ------
-        ShapeError, ValueRangeError
-            As in `auc`; for the negatives too.
-        """
-        positives = self._checked(densities)
-        return self._mean_rank(positives, check_density(negatives, self.shape, "center_bias"))
-
-    def auc_at(self, pixels: Any) -> float:
-        """Area under the ROC curve of the map, some pixels being positives, all of them negatives.
-
-        Parameters
-        ----------
-        pixels : array_like of int, shape (n,)
-            Flat indices, row by row, such as of fixations; one that stands twice counts twice.
-
-        Returns
-        -------
-        float
-            From 0 to 1, chance is 0.5, as `auc_points` has it; NaN for a constant map and for no pixel.
-
-        Raises
-        ------
-        ShapeError, ValueRangeError
-            As in `sampled_auc`.
-        """
-        at = _check_indices(pixels, self.values.size, "pixels")
-        return float("nan") if self.is_constant or not at.size else float(self._uniform_ranks[at].mean())
+    def auc_at(self, pixels: np.ndarray) -> float:
+        """Area of some pixels (flat indices, each as often as it stands there) against all; NaN of none."""
+        return float("nan") if self.is_constant or not len(pixels) else float(self._ranks[pixels].mean())
 
     def ncc(self, densities: Any) -> np.ndarray:
-        """Correlations of the map with densities: Pearson's, over the pixels.
-
-        Parameters
-        ----------
-        densities : array_like of number, shape (k, M, N) or (M, N)
-
-        Returns
-        -------
-        ndarray of float64, shape (k,)
-            From -1 to 1; NaN for a constant map, and for a constant density.
-
-        Raises
-        ------
-        ShapeError, ValueRangeError
-            As in `auc`.
-        """
+        """Pearson's correlations of the map with densities, over the pixels; NaN for a constant density."""
         checked = self._checked(densities)
         return np.full(len(checked), np.nan) if self.is_constant else checked.correlations(self._standard)
 
     def _checked(self, densities: Any) -> Densities:
-        """Return densities that fit the map."""
+        """Densities that fit the map."""
         if isinstance(densities, Densities) and densities.values.shape[1:] == self.shape:
             return densities
         return Densities(densities.values if isinstance(densities, Densities) else densities, self.shape)
@@ -156,7 +88,9 @@ class RankedMap:
     @cached_property
     def _standard(self) -> np.ndarray:
         """The map about its mean, of length 1."""
-        return _standard(self.values)
+        part = self.values.ravel() - self.values.mean()
+        part /= np.sqrt(part @ part)
+        return part
 
     @cached_property
     def _sorted(self) -> tuple[np.ndarray, np.ndarray | None]:
@@ -167,7 +101,7 @@ class RankedMap:
         flat = self.values.ravel()
         with np.errstate(over="ignore", under="ignore"):
             single = flat.astype(np.float32)
-        if flat.size <= 2**32 and np.array_equal(single, flat):
+        if np.array_equal(single, flat):
             order, ordered = _sorted_single(single)
         else:
             order = np.argsort(flat)
@@ -179,14 +113,14 @@ class RankedMap:
         return order, np.append(changes, flat.size)
 
     @cached_property
-    def _uniform_ranks(self) -> np.ndarray:
+    def _ranks(self) -> np.ndarray:
         """For each pixel the share of all pixels below it, plus half of the share level with it."""
         size, ends = self.values.size, self._sorted[1]
         shares = np.arange(1.0, size + 1) if ends is None else ends.astype(np.float64)
         shares /= size
-        return self._ranks(shares)
+        return self._ranked(shares)
 
-    def _ranks(self, shares: np.ndarray) -> np.ndarray:
+    def _ranked(self, shares: np.ndarray) -> np.ndarray:
         """Each pixel's rank from the share of negatives up to the end of each value of the map."""
         order, ends = self._sorted
         middle = shares.copy()
@@ -196,12 +130,13 @@ class RankedMap:
         ranks[order] = middle if ends is None else np.repeat(middle, np.diff(ends, prepend=0))
         return ranks
 
-    def _mean_rank(self, positives: Densities, negatives: np.ndarray | None) -> np.ndarray:
-        """Mean rank of each density; NaN for a constant map."""
+    def _mean_rank(self, densities: Any, negatives: np.ndarray | None) -> np.ndarray:
+        """Mean rank of each density among all pixels, or among negatives by their weight."""
+        positives = self._checked(densities)
         if self.is_constant:
             return np.full(len(positives), np.nan)
         if negatives is None:
-            ranks = self._uniform_ranks
+            ranks = self._ranks
         else:
             order, ends = self._sorted
             below = negatives.ravel().take(order)
@@ -209,7 +144,7 @@ class RankedMap:
             if ends is not None:
                 below = below[ends - 1]
             below /= below[-1]
-            ranks = self._ranks(below)
+            ranks = self._ranked(below)
         # rounding may carry a perfect score past 1
         return np.minimum(positives.flat @ ranks / positives.sums, 1.0)
 
@@ -235,34 +170,20 @@ def _sorted_single(flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def sampled_auc(saliency: Any, positives: Any, negatives: Any) -> float:
     """Area under the ROC curve between pixels that were drawn: the study's estimate.
 
+    Ties count half; NaN for a constant map, and where nothing was drawn. Values are compared as they are: the
+    study puts them into an array of single precision, which changes nothing for its maps, but in which others
+    could tie.
+
     Parameters
     ----------
     saliency : array_like of number, shape (M, N)
+        Finite.
     positives, negatives : array_like of int, shape (n,) and (m,)
         Flat indices of the pixels drawn, row by row; a pixel may be drawn more than once.
 
-    Returns
-    -------
-    float
-        From 0 to 1; NaN for a constant map, and where nothing was drawn.
-
-    Raises
-    ------
-    ShapeError
-        The map does not have two dimensions, or the indices more than one.
-    ValueRangeError
-        The map holds NaN or infinity, or an index is no pixel of it.
-
-    Notes
-    -----
-    Ties count half. Values are compared as they are. The study puts them into an array of single precision,
-    which changes nothing there since its maps are of single precision; others could tie or overflow in it.
-
     References
     ----------
-    Bigolin Lanfredi R, Arora A, Drew T, Schroeder JD, Tasdizen T. Comparing radiologists' gaze and saliency
-    maps generated by interpretability methods for chest x-rays. 2021.
-    https://doi.org/10.48550/arXiv.2112.11716 (ricbl/etsaliencymaps at commit bd4b71d).
+    As for `fixation.ncc`.
 
     Examples
     --------
@@ -271,24 +192,13 @@ def sampled_auc(saliency: Any, positives: Any, negatives: Any) -> float:
     0.875
     """
     values = check_saliency(saliency)
-    above = _check_indices(positives, values.size, "positives")
-    below = _check_indices(negatives, values.size, "negatives")
     if is_constant(values):
         return float("nan")
-    return auc_of_values(*(values.ravel()[drawn] for drawn in (above, below)))
+    return auc_of_values(*(values.ravel()[np.asarray(at, np.intp)] for at in (positives, negatives)))
 
 
 def auc_of_values(positives: np.ndarray, negatives: np.ndarray) -> float:
     """How often a positive value exceeds a negative one, ties counted half; NaN where one is empty.
-
-    Parameters
-    ----------
-    positives, negatives : ndarray of float, shape (n,) and (m,)
-
-    Returns
-    -------
-    float
-        From 0 to 1.
 
     Examples
     --------
@@ -303,30 +213,3 @@ def auc_of_values(positives: np.ndarray, negatives: np.ndarray) -> float:
     # a pair in order counts two, a tie one: whole numbers until the division
     won = sum(int(np.searchsorted(ordered, positives, side).sum()) for side in ("left", "right"))
     return won / (2 * len(positives) * len(negatives))
-
-
-def _standard(values: np.ndarray) -> np.ndarray:
-    """Values about their mean, of length 1 in one dimension; NaN where they are constant."""
-    if is_constant(values):
-        return np.full(values.size, np.nan)
-    flat, largest = values.ravel(), max(float(values.max()), -float(values.min()))
-    # squares of huge or tiny values would leave the range of float64
-    if not 1e-100 < largest < 1e100:
-        flat = flat / largest
-    part = flat - flat.mean()
-    part /= np.sqrt(part @ part)
-    return np.asarray(part)
-
-
-def _check_indices(pixels: Any, size: int, name: str) -> np.ndarray:
-    """Flat indices of pixels, if they are that."""
-    array = np.asarray(pixels)
-    if not array.size:
-        return np.empty(0, dtype=np.intp)
-    if array.ndim != 1:
-        raise ShapeError(f"{name} must have shape (n,), a flat index each, not {array.shape}")
-    if array.dtype.kind not in "iu":
-        raise ValueRangeError(f"{name} must be flat indices of pixels, whole numbers, not {array.dtype}")
-    if array.min() < 0 or array.max() >= size:
-        raise ValueRangeError(f"{name} must lie in 0 ... {size - 1}, not {array.min()} ... {array.max()}")
-    return array

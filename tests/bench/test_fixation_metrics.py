@@ -7,7 +7,8 @@ from sklearn.metrics import roc_auc_score
 from timing import fastest
 
 from salstats.images.fixations import Fixations, fixation_map
-from salstats.metrics.fixation import RankedMap, auc, auc_points, sauc
+from salstats.metrics.fixation import RankedMap, auc, sauc
+from salstats.metrics.fixation_points import auc_points
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -1,17 +1,14 @@
 """The energy-based pointing game against its definition, pixel by pixel, and by hand."""
 
-import cv2
 import numpy as np
 import pytest
 
-from salstats.checks import ShapeError, ValueRangeError
+from salstats.checks import ValueRangeError
 from salstats.images.masks import encode
 from salstats.metrics.energy_inside import energy
 
 #: Sums of at most some thousand float64 numbers from 0 to 1 in two orders, and their ratio.
 ROUNDING = 1e-12
-#: OpenCV weighs samples in float32, whose spacing below 1 is 6e-8; a few such weights make a ratio.
-SINGLE = 1e-6
 
 
 def interpolated(saliency, shape):
@@ -48,14 +45,7 @@ def test_it_is_the_sum_over_the_truth_by_the_sum_over_the_image(seed):
         values = interpolated(np.maximum(saliency, 0), shape)
         expected = values[truth].sum() / values.sum() if truth.any() and values.any() else np.nan
         assert energy(saliency, truth) == pytest.approx(expected, abs=ROUNDING, nan_ok=True)
-
-
-@pytest.mark.parametrize("shape", [(7, 7), (14, 9), (64, 48), (100, 30)])
-def test_it_is_that_of_the_map_as_score_resizes_it(shape):
-    rng = np.random.default_rng(1)
-    saliency, truth = rng.normal(size=shape), drawn(rng, (64, 48))
-    values = cv2.resize(np.maximum(saliency, 0), (48, 64), interpolation=cv2.INTER_LINEAR)
-    assert energy(saliency, truth) == pytest.approx(values[truth].sum() / values.sum(), abs=SINGLE)
+        np.testing.assert_equal(energy(saliency, encode(truth)), energy(saliency, truth))
 
 
 def test_by_hand():
@@ -64,22 +54,11 @@ def test_by_hand():
     assert energy(np.array([[4.0], [0.0]]), np.array([[0], [1], [0], [1]])) == 3 / 8
 
 
-def test_truth_as_run_lengths_and_as_pixels_give_the_same():
-    rng = np.random.default_rng(2)
-    saliency, truth = rng.random((5, 6)), drawn(rng, (20, 30))
-    assert energy(saliency, truth) == energy(saliency, encode(truth))
-
-
 @pytest.mark.parametrize("shape", [(7, 7), (40, 30), (90, 80)])
 def test_a_constant_positive_map_scores_the_truths_share_of_the_image(shape):
     truth = np.zeros((40, 30), bool)
     truth[3:21, 7:19] = True
     assert energy(np.full(shape, 0.3), truth) == pytest.approx(truth.mean(), abs=ROUNDING)
-
-
-def test_what_is_negative_counts_as_nothing_and_before_the_resize():
-    truth = np.array([[1, 1, 0, 0]])
-    assert energy(np.array([[4.0, -100.0]]), truth) == energy(np.array([[4.0, 0.0]]), truth)
 
 
 def test_it_moves_with_the_maps_zero_but_not_with_its_scale():
@@ -99,13 +78,6 @@ def test_all_of_it_inside_is_1_and_none_of_it_is_0():
     assert energy(saliency, np.ones((90, 90), bool)) == 1
 
 
-@pytest.mark.parametrize("scale", [1e-320, 1e-300, 1e306])
-def test_sums_neither_overflow_nor_vanish(scale):
-    saliency, truth = np.full((30, 30), scale), np.zeros((60, 60), bool)
-    truth[:, :15] = True
-    assert energy(saliency, truth) == pytest.approx(0.25, abs=ROUNDING)
-
-
 @pytest.mark.parametrize("saliency", [np.zeros((3, 3)), np.full((3, 3), -1.0)])
 def test_a_map_without_a_positive_value_has_none(saliency):
     assert np.isnan(energy(saliency, np.ones((6, 6), bool)))
@@ -120,22 +92,6 @@ def test_an_empty_truth_has_none():
     assert np.isnan(energy(np.ones((3, 3)), np.zeros((6, 6), bool)))
 
 
-@pytest.mark.parametrize(
-    ("saliency", "error", "said"),
-    [
-        ([[np.nan, 1]], ValueRangeError, "1 of 2 pixels of the saliency map are NaN or infinite"),
-        ([[np.inf, 1]], ValueRangeError, "NaN or infinite"),
-        (np.ones((1, 2, 2)), ShapeError, "must have shape"),
-        (np.ones((0, 2)), ShapeError, "at least one pixel"),
-        ([["a"]], ValueRangeError, "real numbers"),
-    ],
-)
-def test_what_is_no_map(saliency, error, said):
-    with pytest.raises(error, match=said):
-        energy(saliency, np.ones((4, 4), bool))
-
-
-def test_inputs_are_not_changed():
-    saliency = np.array([[-1.0, 2.0]])
-    energy(saliency, np.ones((4, 4), bool))
-    assert saliency.tolist() == [[-1.0, 2.0]]
+def test_a_map_with_nan_is_refused():
+    with pytest.raises(ValueRangeError, match="1 of 2 pixels of the saliency map are NaN or infinite"):
+        energy([[np.nan, 1]], np.ones((4, 4), bool))

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
-from salstats.checks import ShapeError, ValueRangeError
+from salstats.checks import ShapeError
 from salstats.metrics.densities import Densities
 from salstats.metrics.fixation import auc, ncc, sauc
 from salstats.metrics.ranks import RankedMap, auc_of_values, sampled_auc
@@ -53,31 +53,6 @@ def test_areas_are_those_of_weighted_roc_curves_in_scikit_learn(levels):
         np.testing.assert_allclose(found, known, rtol=DOUBLE)
 
 
-def test_the_order_of_the_questions_does_not_matter():
-    saliency, densities, bias = drawn(2, levels=3)
-    one, other = RankedMap(saliency), RankedMap(saliency)
-    first = one.sauc(densities, bias), one.ncc(densities), one.auc(densities)
-    again = other.auc(densities), other.ncc(densities), other.sauc(densities, bias)
-    for left, right in zip(first, again[::-1], strict=True):
-        np.testing.assert_array_equal(left, right)
-
-
-def test_memory_order_and_type_of_the_arrays_do_not_matter():
-    saliency, densities, bias = drawn(3, levels=3)
-    known = RankedMap(saliency).sauc(densities, bias)
-    turned = RankedMap(np.asfortranarray(saliency)).sauc(
-        np.asfortranarray(densities), np.asfortranarray(bias)
-    )
-    np.testing.assert_allclose(turned, known, rtol=DOUBLE)
-    assert RankedMap(saliency.astype(np.int8)).auc(densities.tolist()) == pytest.approx(
-        RankedMap(saliency).auc(densities), rel=DOUBLE
-    )
-    whole = np.round(100 * densities).astype(np.uint8)
-    np.testing.assert_allclose(
-        RankedMap(saliency).auc(whole), RankedMap(saliency).auc(1.0 * whole), rtol=DOUBLE
-    )
-
-
 def test_one_density_or_none_may_be_given():
     saliency, densities, bias = drawn(4)
     ranked = RankedMap(saliency)
@@ -101,18 +76,6 @@ def test_a_constant_map_says_so_and_has_no_score():
 def test_a_constant_density_has_no_correlation_among_others_that_have():
     ranked = RankedMap([[0.0, 1.0, 3.0]])
     assert np.isnan(ranked.ncc([[[1, 1, 1]], [[0, 1, 1]]])).tolist() == [True, False]
-
-
-def test_huge_and_tiny_numbers_stay_in_range():
-    saliency, densities, bias = drawn(5)
-    for scale in (1e307, 1e-307):
-        ranked = RankedMap(scale * saliency)
-        for known, found in (
-            (RankedMap(saliency).auc(densities), ranked.auc(scale * densities)),
-            (RankedMap(saliency).sauc(densities, bias), ranked.sauc(scale * densities, scale * bias)),
-            (RankedMap(saliency).ncc(densities), ranked.ncc(scale * densities)),
-        ):
-            np.testing.assert_allclose(found, known, rtol=1e-9)
 
 
 @settings(deadline=None, max_examples=100)
@@ -146,53 +109,10 @@ def test_sampled_areas_follow_the_order_of_values_that_single_precision_would_lo
     assert found[0] == found[1]
 
 
-def test_a_sample_of_every_pixel_is_the_exact_area():
-    saliency, densities, _ = drawn(6, levels=3)
-    times = np.round(10 * densities[0]).astype(int)
-    pixels = np.arange(saliency.size)
-    assert sampled_auc(saliency, np.repeat(pixels, times.ravel()), pixels) == pytest.approx(
-        auc(saliency, times), rel=DOUBLE
-    )
-
-
 def test_nothing_drawn_and_a_constant_map_have_no_sampled_area():
     assert np.isnan(sampled_auc([[1, 2]], [], [0]))
     assert np.isnan(sampled_auc([[1, 2]], [0], []))
     assert np.isnan(sampled_auc([[1, 1]], [0], [1]))
-
-
-def test_damaged_samples_are_named():
-    saliency = [[1, 2], [3, 4]]
-    with pytest.raises(ValueRangeError, match=r"positives must lie in 0 ... 3, not 0 ... 4"):
-        sampled_auc(saliency, [0, 4], [0])
-    with pytest.raises(ValueRangeError, match=r"negatives must lie in 0 ... 3, not -1 ... 1"):
-        sampled_auc(saliency, [0], [-1, 1])
-    with pytest.raises(ValueRangeError, match="positives must be flat indices of pixels, whole numbers"):
-        sampled_auc(saliency, [0.0], [1])
-    with pytest.raises(
-        ShapeError, match=r"negatives must have shape \(n,\), a flat index each, not \(1, 2\)"
-    ):
-        sampled_auc(saliency, [0], [(1, 1)])
-
-
-def test_damaged_arrays_are_named():
-    with pytest.raises(ShapeError, match=r"saliency map must have shape \(M, N\)"):
-        RankedMap([1, 2])
-    with pytest.raises(ValueRangeError, match="1 of 2 pixels of the saliency map are NaN or infinite"):
-        RankedMap([[1, np.nan]])
-    ranked, good = RankedMap([[1, 2]]), np.ones((3, 1, 2))
-    bad = np.where(np.arange(3)[:, None, None] == 1, -1, good)
-    for question in (ranked.auc, ranked.ncc, lambda densities: ranked.sauc(densities, good[0])):
-        with pytest.raises(ShapeError, match=r"map \(1, 2\) and densities \(3, 2, 1\) do not fit together"):
-            question(good.reshape(3, 2, 1))
-        with pytest.raises(ValueRangeError, match="2 of 2 pixels of density 2 of 3 are negative"):
-            question(bad)
-        with pytest.raises(ValueRangeError, match="density 1 of 3 is 0 everywhere"):
-            question(0 * good)
-    with pytest.raises(ValueRangeError, match="center_bias is 0 everywhere"):
-        ranked.sauc(good, 0 * good[0])
-    with pytest.raises(ShapeError, match=r"map \(1, 2\) and center_bias \(2, 1\)"):
-        ranked.sauc(good, good[0].T)
 
 
 @pytest.mark.parametrize("levels", [None, 20, 1])

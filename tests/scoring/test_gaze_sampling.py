@@ -10,7 +10,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from salstats.checks import SalstatsError, ValueRangeError
-from salstats.metrics.fixation import sampled_auc
+from salstats.metrics.ranks import sampled_auc
 from salstats.readers.gaze import read_gaze
 from salstats.scoring.gaze import score_gaze
 from salstats.scoring.gaze_cases import drawn_pixels
