@@ -1,20 +1,14 @@
-"""Locks that end with their process, however that ends: one writer per folder, and what was left behind."""
+"""A lock that ends with its process, however that ends: one writer per folder."""
 
 import errno
 import os
 import weakref
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
 from salstats.checks import InputFileError, warn
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
 
 #: The file that is locked; it is removed when the lock is given back.
 NAME = ".salstats-lock"
@@ -89,36 +83,3 @@ def _release(lock: FileLock, file: Path, process: int) -> None:
         with suppress(OSError):  # Windows removes no open file
             file.unlink()
         lock.release()
-
-
-@contextmanager
-def held(file: Path) -> Iterator[None]:
-    """Hold a file, made where it is not there, so that others see that its process lives."""
-    if fcntl is None:  # Windows renames no open file
-        yield
-        return
-    handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        # some file systems have no locks: there nothing counts as abandoned
-        with suppress(OSError):
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-    finally:
-        os.close(handle)
-
-
-def is_abandoned(file: Path) -> bool:
-    """Whether the process that held a file was killed; False where that cannot be known."""
-    if fcntl is None:
-        return False
-    try:
-        handle = os.open(file, os.O_RDWR | os.O_NOFOLLOW)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    finally:
-        os.close(handle)
-    return True

@@ -152,7 +152,8 @@ class MapFolder:
             if shape is not None:
                 self._shapes.setdefault(key.case, shape)
         for place in (self.folder, *_places(self.folder / MAPS)):
-            remove_abandoned(place)
+            # of whatever age: nobody else writes here
+            remove_abandoned(place, age=0)
         known = read_settings(self.folder / SETTINGS)
         dropped = self._dropped(known)
         files = [self._file(key) for key in dropped]

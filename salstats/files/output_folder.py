@@ -3,16 +3,15 @@
 import glob
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from salstats.checks import InputFileError, mark_output
-from salstats.files.folder_lock import NAME as LOCK
-from salstats.files.folder_lock import held, is_abandoned
-from salstats.files.outputs import check_parent, mode_of
+from salstats.files.outputs import A_DAY, check_parent, mode_of
 
-#: What a temporary folder holds beside its lock: the new folder, and that whose place it takes.
+#: What a temporary folder holds: the new folder, and that whose place it takes.
 _MADE, _FORMER = "made", "former"
 
 
@@ -70,10 +69,7 @@ def replacing_folder(folder: Path, check: Callable[[], object]) -> Iterator[Path
     `check` is called before anything is replaced: somebody may have put a file there meanwhile.
     """
     try:
-        with (
-            tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as temporary,
-            held(Path(temporary) / LOCK),
-        ):
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as temporary:
             made, former = Path(temporary) / _MADE, Path(temporary) / _FORMER
             yield made
             check()
@@ -100,10 +96,11 @@ def _keep_modes(former: Path, made: Path) -> None:
 
 
 def _recover(folder: Path) -> None:
-    """Remove what runs that were killed left beside a folder, which is put back where they moved it away."""
+    """Put back a folder that a killed run moved away, and remove what such runs left a day ago."""
     for left in folder.parent.glob(f".{glob.escape(folder.name)}-????????"):
-        if left.is_symlink() or not is_abandoned(left / LOCK):
+        if left.is_symlink():
             continue
         if (left / _FORMER).is_dir() and not folder.exists():
             (left / _FORMER).rename(folder)
-        shutil.rmtree(left, ignore_errors=True)
+        if time.time() - left.stat().st_mtime >= A_DAY:
+            shutil.rmtree(left, ignore_errors=True)

@@ -4,13 +4,15 @@ import os
 import re
 import stat
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from salstats.checks import InputFileError, mark_output
-from salstats.files.folder_lock import held, is_abandoned
 
+#: Seconds after which a temporary file is one that a killed run has left.
+A_DAY = 86_400.0
 #: What files are called until they are complete.
 _PREFIX, _TEMPORARY = ".salstats-", re.compile(r"\.salstats-[a-z0-9_]{8}(\.[a-z]+)?")
 
@@ -71,10 +73,9 @@ def replacing(target: Path) -> Iterator[Path]:
     os.close(handle)
     temporary = Path(name)
     try:
-        with held(temporary):
-            yield temporary
-            temporary.chmod(mode_of(target))
-            temporary.replace(target)
+        yield temporary
+        temporary.chmod(mode_of(target))
+        temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -84,21 +85,16 @@ def mode_of(target: Path) -> int:
     try:
         return stat.S_IMODE(target.stat().st_mode)
     except OSError:
-        return 0o666 & ~_umask()
+        # the process's mask can only be read by setting it
+        mask = os.umask(0)
+        os.umask(mask)
+        return 0o666 & ~mask
 
 
-def remove_abandoned(folder: Path) -> None:
-    """Remove the temporary files of runs that were killed; those of a living one are left alone."""
+def remove_abandoned(folder: Path, age: float = A_DAY) -> None:
+    """Remove the temporary files of runs that were killed: those that nobody has written in for so long."""
     with suppress(OSError):
         for entry in os.scandir(folder):
-            if _TEMPORARY.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
-                file = Path(entry.path)
-                if is_abandoned(file):
-                    file.unlink(missing_ok=True)
-
-
-def _umask() -> int:
-    """The process's umask, which can only be read by setting it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+            ours = _TEMPORARY.fullmatch(entry.name) and entry.is_file(follow_symlinks=False)
+            if ours and time.time() - entry.stat().st_mtime >= age:
+                Path(entry.path).unlink(missing_ok=True)

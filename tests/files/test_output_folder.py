@@ -1,10 +1,12 @@
 """A folder of outputs: what a run that was killed leaves, and the modes of what is replaced."""
 
+import os
 import signal
 import stat
 import subprocess
 import sys
 import textwrap
+import time
 
 import pytest
 
@@ -51,6 +53,9 @@ def test_a_run_that_is_killed_leaves_the_former_folder_or_the_next_one_puts_it_b
     assert done.returncode == -signal.SIGKILL
     assert folder.exists() == (n_renamed == 0)
     assert len(list(tmp_path.iterdir())) == 2 - n_renamed
+    (left,) = tmp_path.glob(".*")
+    check(folder)
+    os.utime(left, (time.time() - 90_000,) * 2)
     check(folder)
     assert list(tmp_path.iterdir()) == [folder]
     assert (folder / "page").read_text() == "old"
