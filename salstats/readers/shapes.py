@@ -50,12 +50,15 @@ def check_layout(
     for old, new in (rename or {}).items():
         if not isinstance(new, str) or not new.strip():
             raise SalstatsError(f"rename={{{old!r}: {new!r}}} gives no name")
+    parts = [case] if isinstance(case, str) else list(case or ())
+    if case is not None and (not all(parts) or not parts or len(set(parts)) < len(parts)):
+        raise SalstatsError(f"case={case!r} must name the columns that together name a case, each once")
     return Layout(
         rename=dict(rename or {}),
         columns=_check_targets(columns or {}),
         wide=wide is not None,
         tasks=[tasks] if isinstance(tasks, str) else tasks,
-        case=_check_case_columns(case),
+        case=parts,
         patient_from=check_pattern(patient_from),
     )
 
@@ -63,49 +66,23 @@ def check_layout(
 def _check_targets(columns: Targets) -> dict[str, Target]:
     """Method and metric of each column of scores; None where only the other is given."""
     targets: dict[str, Target] = {}
-    kinds = set()
     for name, given in columns.items():
-        method, metric = (given, None) if isinstance(given, str) else _pair(name, given)
-        if not all(isinstance(part, str) and part.strip() for part in (method, metric) if part is not None):
-            raise _no_target(name, given)
-        what = "method" if isinstance(given, str) else "method and metric"
-        kinds.add(
-            "a method only" if metric is None else "a metric only" if method is None else "(method, metric)"
-        )
-        same = next((other for other, target in targets.items() if target == (method, metric)), None)
+        pair: Any = (given, None) if isinstance(given, str) else given
+        named = isinstance(pair, tuple | list) and [p for p in pair if p is not None]
+        if not named or len(pair) != 2 or not all(isinstance(p, str) and p.strip() for p in named):
+            raise SalstatsError(
+                f"columns={{{name!r}: ...}} must give (method, metric), or a method, not {given!r}"
+            )
+        same = next((other for other, target in targets.items() if target == tuple(pair)), None)
         if same is not None:
-            raise SalstatsError(f"columns= gives {same!r} and {name!r} the same {what} {given!r}")
-        targets[name] = (method, metric)
-    if len(kinds) > 1:
+            raise SalstatsError(f"columns= gives {same!r} and {name!r} the same, {given!r}")
+        targets[name] = (pair[0], pair[1])
+    if len({(method is None, metric is None) for method, metric in targets.values()}) > 1:
         raise SalstatsError(
-            f"columns= gives some columns {' and others '.join(sorted(kinds, reverse=True))}; "
-            "give all of them the same"
+            "columns= gives some columns a method or a metric only and others (method, metric); give all of "
+            "them the same"
         )
     return targets
-
-
-def _pair(name: str, given: Any) -> Target:
-    """(method, metric) of a column, the metric of which is there."""
-    if not isinstance(given, tuple | list) or len(given) != 2 or given[1] is None:
-        raise _no_target(name, given)
-    return given[0], given[1]
-
-
-def _no_target(name: str, given: object) -> SalstatsError:
-    """The error of a column that is about nothing."""
-    return SalstatsError(f"columns={{{name!r}: ...}} must give (method, metric), or a method, not {given!r}")
-
-
-def _check_case_columns(case: str | Sequence[str] | None) -> list[str]:
-    """The columns that together name a case; none where the file has a column `case`."""
-    if case is None:
-        return []
-    parts = [case] if isinstance(case, str) else list(case)
-    if not parts or not all(isinstance(part, str) and part for part in parts):
-        raise SalstatsError(f"case={case!r} must name the columns that together name a case")
-    if len(set(parts)) < len(parts):
-        raise SalstatsError(f"case= names a column twice: {quoted(parts)}")
-    return parts
 
 
 def check_pattern(pattern: str | None) -> re.Pattern[str] | None:
@@ -200,7 +177,7 @@ def shaped(
 ) -> tuple[pd.DataFrame, np.ndarray]:
     """A file's scores, whatever its shape, and the file's row number of each."""
     table = named(table, layout, elsewhere)
-    about = _score_columns(table, layout, metric)
+    about = _score_columns(table, layout)
     kept = table.with_cells(table.cells.drop(columns=list(about))).typed(layout.case)
     parts = [kept]
     if about:
@@ -234,70 +211,50 @@ def _constants(frame: pd.DataFrame, names: Mapping[str, str]) -> dict[str, pd.Se
     return {name: pd.Series(value, index=frame.index, dtype="str") for name, value in names.items()}
 
 
-def _score_columns(table: Table, layout: Layout, metric: str | None) -> dict[str, dict[str, str]]:
+def _score_columns(table: Table, layout: Layout) -> dict[str, dict[str, str]]:
     """The columns of scores of a wide file, each with what it is about; none of a long one."""
+    file = table.file
     if layout.wide:
-        return _task_columns(table, layout)
-    if layout.columns:
-        return _method_columns(table, layout, metric)
-    if "score" not in table.columns:
+        names = layout.tasks
+        if names is None:
+            names = [c for c in table.columns if c not in (*IDENTIFIER_COLUMNS, *layout.case)]
+        table.check_named(names, "tasks")
+        if not names or len(set(names)) < len(names):
+            raise ColumnError(
+                f"{file}: tasks must name columns, each once, not {quoted(names) or 'none'} (columns: "
+                f"{quoted(table.columns)})"
+            )
+        about = {task: {"task": task} for task in names}
+        option, hints = "wide='task'", {"task": "leave wide= out, or "}
+    elif layout.columns:
+        table.check_named(layout.columns, "columns")
+        about = {
+            name: {what: v for what, v in zip(("method", "metric"), pair, strict=True) if v is not None}
+            for name, pair in layout.columns.items()
+        }
+        name, (method, metric) = next(iter(layout.columns.items()))
+        option = "columns="
+        hints = {
+            "method": f"give metrics only, columns={{{name!r}: (None, {metric or name!r})}} "
+            f"(--score {name}=:{metric or name}), or ",
+            "metric": f"give each column its method only, columns={{{name!r}: {method or 'gradcam'!r}}} "
+            f"(--score {name}={method or 'gradcam'}), or ",
+        }
+    elif "score" in table.columns:
+        return {}
+    else:
         raise ColumnError(
-            f"{table.file} has no column 'score' (columns: {quoted(table.columns)}); rename= one to it; for "
+            f"{file} has no column 'score' (columns: {quoted(table.columns)}); rename= one to it; for "
             "a wide file give columns={'column': ('method', 'metric')} (--score column=method:metric; "
             "column=:metric where a column names the method) or wide='task'"
         )
-    return {}
-
-
-def _method_columns(table: Table, layout: Layout, metric: str | None) -> dict[str, dict[str, str]]:
-    """The columns that `columns=` names, with the method and metric of each."""
-    file, columns = table.file, layout.columns
-    table.check_named(columns, "columns")
-    others = [c for c in table.columns if c not in columns]
-    name, (its_method, its_metric) = next(iter(columns.items()))
-    if its_metric is None and metric is None and "metric" not in table.columns:
-        if "method" in table.columns:
+    for clash in ("task", "method", "metric", "score"):
+        said = clash == "score" or any(clash in names for names in about.values())
+        if said and clash in table.columns and clash not in about:
             raise ColumnError(
-                f"{file} names a method in each row, and columns= gives methods; give metrics, as in "
-                f"columns={{{name!r}: (None, {name!r})}} (--score {name}=:{name})"
+                f"{file} has a column {clash!r} beside {option}; {hints.get(clash, '')}rename it"
             )
-        raise ColumnError(
-            f"{file} has no column 'metric' and columns= gives methods only; say what the file is about with "
-            "metric='...', or give each column both as in "
-            f"columns={{{name!r}: ({its_method!r}, 'iou')}} (--score {name}={its_method}:iou)"
-        )
-    for clash in ("method", "score") if its_method is not None else ("score",):
-        if clash in others:
-            hint = f", or give metrics only (--score {name}=:{its_metric})" if clash == "method" else ""
-            raise ColumnError(f"{file} has a column {clash!r} beside columns=; rename it{hint}")
-    if its_metric is not None and "metric" in others:
-        raise ColumnError(
-            f"{file} has a column 'metric' beside columns=; give each column its method only, as in "
-            f"columns={{{name!r}: {its_method or 'gradcam'!r}}} (--score {name}={its_method or 'gradcam'}), "
-            "or rename it"
-        )
-    return {
-        column: {n: v for n, v in zip(("method", "metric"), pair, strict=True) if v is not None}
-        for column, pair in columns.items()
-    }
-
-
-def _task_columns(table: Table, layout: Layout) -> dict[str, dict[str, str]]:
-    """The columns that are tasks, with the task of each."""
-    file, tasks = table.file, layout.tasks
-    if "task" in table.columns:
-        raise ColumnError(f"{file} has a column 'task', so it is not wide by task; leave wide='task' out")
-    if tasks is None:
-        tasks = [c for c in table.columns if c not in (*IDENTIFIER_COLUMNS, *layout.case)]
-    table.check_named(tasks, "tasks")
-    if not tasks:
-        raise ColumnError(f"{file} has no task columns (columns: {quoted(table.columns)})")
-    twice = [task for i, task in enumerate(tasks) if task in tasks[:i]]
-    if twice:
-        raise SalstatsError(f"tasks= names {twice[0]!r} twice")
-    if "score" in table.columns and "score" not in tasks:
-        raise ColumnError(f"{file} has a column 'score' beside its task columns; rename it")
-    return {task: {"task": task} for task in tasks}
+    return about
 
 
 def _check_complete(frame: pd.DataFrame, table: Table, rows: np.ndarray) -> None:

@@ -365,7 +365,7 @@ def test_a_metric_per_column_beside_a_method(tmp_path):
     got = scores.set_index(["method", "metric"])["score"].to_dict()
     want = {("gradcam", "iou"): 0.5, ("ig", "iou"): 0.25, ("gradcam", "hit"): 1, ("ig", "hit"): 0}
     assert got == want
-    with pytest.raises(ColumnError, match=r"names a method in each row.*--score iou=:iou"):
+    with pytest.raises(ColumnError, match=r"'method' beside columns=.*--score iou=:iou"):
         ss.read_scores(file, columns={"iou": "iou", "hit": "hit"})
     with pytest.raises(ColumnError, match=r"'method' beside columns=.*--score iou=:iou"):
         ss.read_scores(file, columns={"iou": ("gradcam", "iou")})
