@@ -7,11 +7,11 @@ from typing import Any
 import pandas as pd
 from great_tables import GT
 
-from salstats.checks import SalstatsError, check_columns
+from salstats.checks import SalstatsError
 from salstats.display.tables import notes
-from salstats.display.tables.grid import check_display, estimates_grid, interval_texts
+from salstats.display.tables.grid import Value, check_display, fill, interval_texts
 from salstats.display.tables.layout import Column, Table, build
-from salstats.display.tables.marks import Stars, numbers, stars_of
+from salstats.display.tables.marks import numbers, stars_of
 from salstats.display.tables.placement import grouping_columns, key_of, lay_out, ordered_groups, place, varies
 from salstats.display.text.format import MISSING
 from salstats.display.text.labels import Labels
@@ -50,20 +50,12 @@ def table_correlation(
         Draw the triangle; by default where every pair of three variables and more is there.
     stars : bool
         Stars for the p-values.
-    n_tests : int, optional
-        Number of tests that the levels of the stars are divided by. By default `p_adjusted` is used where
-        the frame has it, else the levels are divided by the number of tests in the table.
-    adjust : str, optional
-        Procedure behind `p_adjusted`, for the notes, as `adjust()` spells it; by default what the
-        column `procedure` says.
     labels : Mapping, optional
         Names and order of columns' values, see `Labels`; `{"x": ["prob", "iou"]}` orders a triangle.
     digits : int
         Decimals of correlations and limits.
-    style : {"nature", "radiology", "ama", "brackets"}
-        How the journal writes numbers.
-    title : str, optional
-        Heading of the table.
+    n_tests, adjust, style, title
+        As for `table_estimates`.
 
     Returns
     -------
@@ -72,12 +64,9 @@ def table_correlation(
 
     Raises
     ------
-    ColumnError
-        No column `estimate`, `x` or `y`; a grouping column has no place.
     SalstatsError
-        Two correlations in one cell; `matrix=True` with one pair.
-    ValueRangeError
-        An unknown style.
+        No column `estimate`, `x` or `y`; a grouping column has no place; two correlations in one cell;
+        `matrix=True` with one pair.
 
     Examples
     --------
@@ -89,12 +78,12 @@ def table_correlation(
     >>> isinstance(ss.table_correlation(found), GT)
     True
     """
-    frame = check_display(correlations, digits, style, "correlations").reset_index(drop=True)
-    check_columns(frame, ["x", "y"], "correlations")
+    frame = check_display(correlations, digits, style, "correlations", ("estimate", "x", "y"))
     names = Labels(labels, frame)
     keys = [*grouping_columns(frame), *(["term"] if "term" in frame and varies(frame, "term") else [])]
     given = stars_of(frame, stars, n_tests, adjust)
-    heading = _heading(frame)
+    known = COEFFICIENTS.get(str(notes.single(frame, "term")))
+    heading = notes.with_interval("Correlation" if known is None else known.heading, frame)
     texts = interval_texts(frame, digits, style, given.texts)
     if _is_triangle(frame, keys) if matrix is None else matrix:
         table, constant = _triangle(frame, keys, names, heading, texts)
@@ -103,8 +92,8 @@ def table_correlation(
         placement = place(frame, [*keys, "x", "y"], rows, columns, groups)
         constant = [c for c in placement.constant if c not in ("x", "y")]
         about = _about(frame, placement.constant, names)
-        slots = lay_out(frame, placement, names)
-        table = estimates_grid(frame, slots, names, heading, texts)
+        table = fill(lay_out(frame, placement, names), [Value(heading, texts)], names)
+    test = "z test" if "stratum" in frame.columns else known and known.test
     below = [
         notes.paragraph(
             about,
@@ -115,17 +104,13 @@ def table_correlation(
             _repeats_note(frame),
             notes.metric_note(frame),
         ),
-        notes.paragraph(_test_note(frame, given), given.note, notes.dash_note(table.cells)),
+        notes.paragraph(
+            f"P values: two-sided, {test}." if given.note and known else "",
+            given.note,
+            notes.dash_note(table.cells),
+        ),
     ]
     return build(replace(table, notes=below, title=title), "salstats-correlation")
-
-
-def _heading(frame: pd.DataFrame) -> str:
-    """The name of the coefficient with what stands in brackets behind it."""
-    interval = notes.ci_text(frame)
-    known = COEFFICIENTS.get(str(notes.single(frame, "term")))
-    name = "Correlation" if known is None else known.heading
-    return f"{name} ({interval})" if interval else name
 
 
 def _about(frame: pd.DataFrame, constant: Sequence[str], labels: Labels) -> str:
@@ -152,15 +137,6 @@ def _repeats_note(frame: pd.DataFrame) -> str:
     return f"Pairs of one {str(unit).replace('_', ' ')} are taken as independent."
 
 
-def _test_note(frame: pd.DataFrame, given: Stars) -> str:
-    """The test behind the stars."""
-    known = COEFFICIENTS.get(str(notes.single(frame, "term")))
-    if not given.note or known is None:
-        return ""
-    test = "z test" if "stratum" in frame.columns else known.test
-    return f"P values: two-sided, {test}."
-
-
 def _is_triangle(frame: pd.DataFrame, keys: Sequence[str]) -> bool:
     """Whether every pair of three variables and more is there, once in each group."""
     pairs = {frozenset(pair) for pair in zip(frame["x"], frame["y"], strict=True)}
@@ -174,30 +150,26 @@ def _is_triangle(frame: pd.DataFrame, keys: Sequence[str]) -> bool:
 
 
 def _triangle(
-    frame: pd.DataFrame,
-    keys: Sequence[str],
-    labels: Labels,
-    heading: str,
-    texts: Sequence[str],
+    frame: pd.DataFrame, keys: Sequence[str], labels: Labels, heading: str, texts: Sequence[str]
 ) -> tuple[Table, list[str]]:
     """The lower triangle of each group, and the grouping columns that do not vary."""
     pairs = list(zip(frame["x"], frame["y"], strict=True))
     variables = labels.order("x", [v for pair in pairs for v in pair])
     if len(variables) < 3:
         raise SalstatsError("matrix=True needs the correlations of three variables and more")
+    named = [labels.value("x", v) for v in variables]
     varying = [c for c in keys if varies(frame, c)]
     groups = ordered_groups(frame, varying, labels)
     cells: dict[tuple[Any, ...], str] = {}
     for i, pair in enumerate(pairs):
-        group = key_of(frame, i, varying)
-        later, earlier = sorted(map(variables.index, pair), reverse=True)
-        if (group, later, earlier) in cells:
+        earlier, later = sorted(map(variables.index, pair))
+        cell = (key_of(frame, i, varying), later, earlier)
+        if cell in cells:
             raise SalstatsError(
-                f"{labels.value('x', pair[0])} and {labels.value('y', pair[1])} have two correlations in one "
+                f"{labels.value('x', pair[0])} and {labels.value('x', pair[1])} have two correlations in one "
                 "cell; keep one of them, or add the column they differ in to the grouping columns"
             )
-        cells[group, later, earlier] = texts[i]
-    named = [labels.value("x", v) for v in variables]
+        cells[cell] = texts[i]
     down = [(group, later) for group in groups for later in range(1, len(variables))]
     table = Table(
         stubhead=("Variable",),

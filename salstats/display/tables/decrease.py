@@ -1,27 +1,27 @@
 """Paired contrasts with a reference as a table: both means, the gap with its interval, and P."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from great_tables import GT
 
-from salstats.checks import check_choice, check_columns
+from salstats.checks import check_choice
 from salstats.display.tables import notes
-from salstats.display.tables.grid import check_display, interval_texts
-from salstats.display.tables.layout import Column, Table, build
+from salstats.display.tables.grid import Value, check_display, fill, interval_texts
+from salstats.display.tables.layout import build
 from salstats.display.tables.marks import numbers
 from salstats.display.tables.placement import Placement, Slots, grouping_columns, lay_out, varies
-from salstats.display.text.format import MISSING, count_text, fixed_text, p_used, row_p_text
+from salstats.display.text.format import count_text, fixed_text, p_used, row_p_text
 from salstats.display.text.labels import Labels
 from salstats.display.text.vocabulary import TERMS
 from salstats.metrics.registry import direction
 
 #: Methods that stand beside each other before they become groups of rows.
 _BESIDE = 3
-_SORTS = ("label", "size")
+_MEANS = ("reference_mean", "method_mean")
 
 
 def table_decrease(
@@ -54,19 +54,12 @@ def table_decrease(
         Methods beside each other, or as groups of rows; by default beside each other up to three.
     n : bool
         Give the number of pairs.
-    adjust : str, optional
-        Procedure behind `p_adjusted`, for the notes, as `adjust()` spells it; by default what the
-        column `procedure` says.
-    labels : Mapping, optional
-        Names and order of columns' values, see `Labels`.
     digits : int
         Decimals of means, and of differences and their limits.
     percent_digits : int
         Decimals of percentages and their limits.
-    style : {"nature", "radiology", "ama", "brackets"}
-        How the journal writes numbers.
-    title : str, optional
-        Heading of the table.
+    adjust, labels, style, title
+        As for `table_estimates`.
 
     Returns
     -------
@@ -75,12 +68,8 @@ def table_decrease(
 
     Raises
     ------
-    ColumnError
-        A column of `percent_decrease` is missing.
     SalstatsError
-        Two rows with the same grouping columns; labels that make two values the same.
-    ValueRangeError
-        An unknown style or order.
+        A column of `percent_decrease` is missing; two rows have the same grouping columns; an unknown order.
 
     Examples
     --------
@@ -90,45 +79,23 @@ def table_decrease(
     >>> isinstance(ss.table_decrease(decrease, sort="size"), GT)
     True
     """
-    frame = check_display(decrease, digits, style, "decrease").reset_index(drop=True)
-    check_columns(frame, ["method", "reference", "reference_mean", "method_mean"], "decrease")
-    check_choice(sort, _SORTS, "sort")
+    needed = ("estimate", "method", "reference", *_MEANS)
+    frame = check_display(decrease, digits, style, "decrease", needed)
+    check_choice(sort, ("label", "size"), "sort")
     names = Labels(labels, frame)
     placement = _placement(frame, wide)
     slots = lay_out(frame, placement, names)
     if sort == "size":
-        # the further below the reference, the earlier
-        descending = notes.single(frame, "term") == "percent_decrease"
-        # and of a metric that is better the smaller, the further above it
-        metrics = frame["metric"] if "metric" in frame.columns else [None] * len(frame)
-        signs = np.array([direction(m) or 1 for m in metrics])
-        slots = _by_size(slots, signs * numbers(frame, "estimate"), descending)
-    parts = _parts(frame, n, digits, percent_digits, style)
-    differs = frame["verdict"].isin(("lower", "higher")).to_numpy() if "verdict" in frame.columns else []
-    gap = [part.is_gap for part in parts].index(True)
-    table = Table(
-        stubhead=tuple(names.column(c) for c in placement.rows),
-        stub=list(slots.rows),
-        columns=[
-            column for labels_above in slots.columns for column in _columns(parts, frame, labels_above, names)
-        ],
-        cells=[
-            [part.texts[i] if i >= 0 else MISSING for i in row for part in parts]
-            for row in slots.index.tolist()
-        ],
-        groups=slots.group_labels,
-        underline={
-            (i, j * len(parts) + gap)
-            for (i, j), row in np.ndenumerate(slots.index)
-            if row >= 0 and len(differs) and differs[row]
-        },
-        apart=slots.apart,
-    )
+        slots = _by_size(slots, frame)
+    # below its label, where that stands above its columns
+    own = "" if placement.columns else names.column("method")
+    table = fill(slots, _values(frame, names, own, n, (digits, percent_digits), style), names)
     said = [c for c in placement.constant if c != "method" or placement.rows != ("method",)]
+    of_pairs = np.array_equal(numbers(frame, "n"), numbers(frame, "n_pairs"), equal_nan=True)
     below = [
         notes.paragraph(
             notes.constant_note(frame, said, names),
-            _mean_note(frame),
+            "Means are over the cases where both scores are defined." if of_pairs else "",
             notes.interval_note(frame),
             notes.count_note(frame, "pair", "incomplete"),
             notes.undefined_note(frame),
@@ -152,77 +119,56 @@ def _placement(frame: pd.DataFrame, wide: bool | None) -> Placement:
     varying = [c for c in keys if varies(frame, c)]
     rows = "task" if "task" in varying else "method"
     beside = rows == "task" and (frame["method"].nunique() <= _BESIDE if wide is None else wide)
-    columns = ("method",) if beside else ()
-    groups = [c for c in varying if c not in (rows, *columns)]
-    groups.sort(key=lambda c: (c != "metric", c == "method"))
-    placed = (rows, *columns, *groups)
-    constant = tuple(c for c in keys if c not in placed and c not in ("reference", "term"))
-    return Placement((rows,), columns, tuple(groups), constant)
+    placed = (rows, "method") if beside else (rows,)
+    groups = sorted((c for c in varying if c not in placed), key=lambda c: (c != "metric", c == "method"))
+    constant = tuple(c for c in keys if c not in (*placed, *groups, "reference", "term"))
+    return Placement((rows,), placed[1:], tuple(groups), constant)
 
 
-def _by_size(slots: Slots, estimates: np.ndarray, descending: bool) -> Slots:
-    """The rows of each group by their estimates, undefined ones behind, averages last."""
+def _by_size(slots: Slots, frame: pd.DataFrame) -> Slots:
+    """The rows of each group, furthest below the reference first, undefined ones behind, averages last."""
+    # a difference is the lower, and of a metric that is better the smaller, the higher the further below
+    sign = -1 if notes.single(frame, "term") == "percent_decrease" else 1
+    metrics = frame["metric"] if "metric" in frame.columns else [None] * len(frame)
+    sizes = sign * numbers(frame, "estimate") * [direction(m) or 1 for m in metrics]
     groups = list(dict.fromkeys(slots.groups))
 
     def place_of(i: int) -> tuple[int, bool, bool, float]:
-        known = [estimates[j] for j in slots.index[i] if j >= 0 and not np.isnan(estimates[j])]
-        size = float(np.mean(known)) if known else 0.0
-        return groups.index(slots.groups[i]), slots.last[i], not known, -size if descending else size
+        known = [sizes[j] for j in slots.index[i] if j >= 0 and not np.isnan(sizes[j])]
+        return groups.index(slots.groups[i]), slots.last[i], not known, float(np.mean(known or [0]))
 
     order = sorted(range(len(slots.rows)), key=place_of)
     return replace(
         slots,
-        groups=[slots.groups[i] for i in order],
         rows=[slots.rows[i] for i in order],
         index=slots.index[order],
         last=[slots.last[i] for i in order],
     )
 
 
-@dataclass(frozen=True)
-class _Part:
-    """One of the columns each method has: heading ("" for a method's own), texts by row of the frame."""
-
-    heading: str
-    texts: list[str]
-    align: Literal["point", "right"] = "point"
-    is_gap: bool = False
-
-
-def _parts(frame: pd.DataFrame, n: bool, digits: int, percent_digits: int, style: str) -> list[_Part]:
-    """The columns each method has."""
+def _values(
+    frame: pd.DataFrame, labels: Labels, own: str, n: bool, digits: tuple[int, int], style: str
+) -> list[Value]:
+    """The columns that each method has; `own` is the heading of its means."""
     percent = notes.single(frame, "term") == "percent_decrease"
-    gaps = interval_texts(frame, percent_digits if percent else digits, style)
-    interval = notes.ci_text(frame)
-    term = TERMS["percent_decrease" if percent else "difference"]
-    heading = f"{term.heading} ({interval})" if interval else term.heading
-    parts = [_Part("n", [count_text(v) for v in numbers(frame, "n_pairs")], "right")] if n else []
-    parts += [
-        _Part("reference", [fixed_text(v, digits) for v in numbers(frame, "reference_mean")]),
-        _Part("method", [fixed_text(v, digits) for v in numbers(frame, "method_mean")]),
-        _Part(heading, gaps, is_gap=True),
+    gap = TERMS["percent_decrease" if percent else "difference"].heading
+    same = notes.single(frame, "reference")
+    reference = labels.column("reference") if same is None else labels.value("reference", str(same))
+    differs = frame["verdict"].isin(("lower", "higher")) if "verdict" in frame.columns else []
+    means = {name: [fixed_text(v, digits[0]) for v in numbers(frame, name)] for name in _MEANS}
+    gaps = interval_texts(frame, digits[percent], style)
+    values = (
+        [Value(labels.column("n"), [count_text(v) for v in numbers(frame, "n_pairs")], "right")] if n else []
+    )
+    values += [
+        Value(reference, means["reference_mean"]),
+        Value(own, means["method_mean"]),
+        Value(notes.with_interval(gap, frame), gaps, underline=np.flatnonzero(differs)),
     ]
     rows = frame.to_dict("records")
     if not np.isnan([p_used(row) for row in rows]).all():
-        parts.append(_Part("P", [row_p_text(row, style) for row in rows]))
-    return parts
-
-
-def _columns(parts: list[_Part], frame: pd.DataFrame, above: tuple[str, ...], labels: Labels) -> list[Column]:
-    """The headings of one method's columns."""
-    own = above[-1] if above else labels.column("method")
-    references = frame["reference"].unique()
-    reference = (
-        labels.value("reference", references[0]) if len(references) == 1 else labels.column("reference")
-    )
-    headings = {"reference": reference, "method": own, "n": labels.column("n")}
-    return [Column(headings.get(part.heading, part.heading), above, part.align) for part in parts]
-
-
-def _mean_note(frame: pd.DataFrame) -> str:
-    """What the means are over."""
-    of_pairs = np.array_equal(numbers(frame, "n"), numbers(frame, "n_pairs"), equal_nan=True)
-    return "Means are over the cases where both scores are defined." if of_pairs else ""
+        values.append(Value("P", [row_p_text(row, style) for row in rows]))
+    return values
 
 
 def _underline_note(frame: pd.DataFrame, n_marked: int) -> str:

@@ -1,32 +1,23 @@
 """What scores look like, as a table: a paper's first one."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 from great_tables import GT
 
-from salstats.checks import check_choice, check_columns, check_count, check_frame
 from salstats.display.tables import notes
-from salstats.display.tables.layout import Column, Table, build
-from salstats.display.tables.marks import numbers
+from salstats.display.tables.grid import Value, check_display, fill
+from salstats.display.tables.layout import build
 from salstats.display.tables.placement import lay_out, place, varies
-from salstats.display.text.format import MISSING, STYLES, count_text, fixed_text, interval_text, plural
+from salstats.display.text.format import MISSING, count_text, fixed_text, interval_text, plural
 from salstats.display.text.labels import Labels
 from salstats.metrics.registry import known_metric
 from salstats.stats.carried import missing_scores
 
 #: Columns of `describe` that are shown; what stands before `n` are the grouping columns.
 _NEEDED = ("n", "mean", "sd", "median", "q1", "q3", "n_zero", "share_zero", "n_one", "share_one", "binary")
-
-
-class _Shown(NamedTuple):
-    """A column of the table: heading, text of a row, alignment."""
-
-    heading: str
-    text: Callable[[dict[str, Any]], str]
-    align: Any = "point"
 
 
 def table_describe(
@@ -48,14 +39,10 @@ def table_describe(
     ----------
     described : DataFrame
         A frame of `describe`.
-    labels : Mapping, optional
-        Names and order of columns' values, see `Labels`.
     digits : int
         Decimals of means, standard deviations and quartiles; percentages have one.
-    style : {"nature", "radiology", "ama", "brackets"}
-        How the journal writes numbers.
-    title : str, optional
-        Heading of the table.
+    labels, style, title
+        As for `table_estimates`.
 
     Returns
     -------
@@ -64,12 +51,8 @@ def table_describe(
 
     Raises
     ------
-    ColumnError
-        A column of `describe` is missing.
     SalstatsError
-        Two rows with the same grouping columns; labels that make two values the same.
-    ValueRangeError
-        An unknown style.
+        A column of `describe` is missing; two rows have the same grouping columns.
 
     Examples
     --------
@@ -79,23 +62,12 @@ def table_describe(
     >>> isinstance(ss.table_describe(described, title="Scores"), GT)
     True
     """
-    check_columns(check_frame(described, "described"), _NEEDED, "described")
-    check_count(digits, "digits", 0)
-    check_choice(style, tuple(STYLES), "style")
-    frame = described.reset_index(drop=True)
+    frame = check_display(described, digits, style, "described", _NEEDED)
     names = Labels(labels, frame)
     keys = [str(c) for c in frame.columns[: list(frame.columns).index("n")]]
-    placement = place(frame, keys, _row_column(frame, keys), [])
-    slots = lay_out(frame, placement, names)
-    shown = _shown(frame, digits, style)
-    records = frame.assign(missing=missing_scores(frame)).to_dict("records")
-    table = Table(
-        stubhead=tuple(names.column(c) for c in placement.rows) or ("",),
-        stub=[row or ("All",) for row in slots.rows],
-        columns=[Column(column.heading, align=column.align) for column in shown],
-        cells=[[column.text(records[i]) for column in shown] for (i,) in slots.index],
-        groups=slots.group_labels,
-    )
+    varying = [c for c in keys if varies(frame, c)]
+    placement = place(frame, keys, ["method"] if "method" in varying else (varying or keys)[-1:], [])
+    table = fill(lay_out(frame, placement, names), _values(frame, digits, style), names)
     below = [
         notes.paragraph(
             notes.constant_note(frame, placement.constant, names),
@@ -109,33 +81,29 @@ def table_describe(
     return build(replace(table, notes=below, title=title), "salstats-describe")
 
 
-def _row_column(frame: pd.DataFrame, keys: Sequence[str]) -> list[str]:
-    """The grouping column that gives the rows: methods, else the last that varies."""
-    varying = [c for c in keys if varies(frame, c)]
-    return ["method"] if "method" in varying else (varying or list(keys))[-1:]
-
-
-def _shown(frame: pd.DataFrame, digits: int, style: str) -> list[_Shown]:
+def _values(frame: pd.DataFrame, digits: int, style: str) -> list[Value]:
     """The columns that say something about these scores."""
-    binary = frame["binary"].astype(bool).to_numpy()
-    edges = bool((numbers(frame, "n_zero") + numbers(frame, "n_one") > 0).any())
-    columns = [_Shown("n", lambda row: count_text(row["n"]), "right")]
+    rows = frame.assign(missing=missing_scores(frame)).to_dict("records")
+
+    def counts(heading: str, column: str) -> Value:
+        return Value(heading, [count_text(row[column]) for row in rows], "right")
+
+    values = [counts("n", "n")]
     if "n_missing" in frame.columns:
-        columns.append(_Shown("Undefined", lambda row: count_text(row["missing"]), "right"))
+        values.append(counts("Undefined", "missing"))
     if "n_units" in frame.columns:
-        unit = plural(str(notes.single(frame, "unit") or "unit"))
-        columns.append(_Shown(unit.capitalize(), lambda row: count_text(row["n_units"]), "right"))
-    if not binary.all():
-        columns += [
-            _Shown("Mean (SD)", lambda row: _spread(row, digits)),
-            _Shown("Median (Q1, Q3)", lambda row: _quartiles(row, digits, style)),
+        values.append(counts(plural(str(notes.single(frame, "unit") or "unit")).capitalize(), "n_units"))
+    if not frame["binary"].all():
+        values += [
+            Value("Mean (SD)", [_spread(row, digits) for row in rows]),
+            Value("Median (Q1, Q3)", [_quartiles(row, digits, style) for row in rows]),
         ]
-    if edges:
-        columns += [
-            _Shown("At 0, n (%)", lambda row: _share(row, "zero")),
-            _Shown("At 1, n (%)", lambda row: _share(row, "one")),
+    if (frame["n_zero"] + frame["n_one"]).any():
+        values += [
+            Value("At 0, n (%)", [_share(row, "zero") for row in rows]),
+            Value("At 1, n (%)", [_share(row, "one") for row in rows]),
         ]
-    return columns
+    return values
 
 
 def _spread(row: dict[str, Any], digits: int) -> str:

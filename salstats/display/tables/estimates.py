@@ -9,17 +9,13 @@ from great_tables import GT
 
 from salstats.checks import check_columns
 from salstats.display.tables import notes
-from salstats.display.tables.grid import (
-    check_display,
-    count_nouns,
-    estimates_grid,
-    interval_texts,
-    value_heading,
-)
+from salstats.display.tables.grid import Value, check_display, fill, interval_texts
 from salstats.display.tables.layout import build
-from salstats.display.tables.marks import best_rows, differing_rows, stars_of
-from salstats.display.tables.placement import grouping_columns, lay_out, place, varies
+from salstats.display.tables.marks import best_rows, differing_rows, numbers, stars_of
+from salstats.display.tables.placement import Placement, grouping_columns, lay_out, place, varies
+from salstats.display.text.format import count_text
 from salstats.display.text.labels import Labels
+from salstats.display.text.vocabulary import TERMS
 
 
 def table_estimates(
@@ -109,41 +105,73 @@ def table_estimates(
     >>> isinstance(table, GT)
     True
     """
-    frame = check_display(estimates, digits, style).reset_index(drop=True)
-    check_columns(frame, ["n"] if n else [], "estimates, for n=True,")
+    needed = ("estimate", "n") if n else ("estimate",)
+    frame = check_display(estimates, digits, style, "estimates", needed)
     names = Labels(labels, frame)
     keys = [*grouping_columns(frame), *(c for c in ("reference", "term") if c in frame and varies(frame, c))]
     placement = place(frame, keys, rows, columns, groups)
     slots = lay_out(frame, placement, names)
     given = stars_of(frame, stars, n_tests, adjust)
     best, best_said = _best(frame, keys, bold, exclude, names, directions)
-    differing: set[int] = set()
-    underline_said = ""
+    differing, underline_said = set[int](), ""
     if differences is not None:
         differing, untested = differing_rows(frame, keys, differences)
         underline_said = notes.underline_note(differences, len(differing), untested, names, adjust)
-    heading = value_heading(frame, placement, names)
     texts = interval_texts(frame, digits, style, given.texts)
-    table = estimates_grid(frame, slots, names, heading, texts, n=n, bold=best, underline=differing)
-    said = [
-        c
-        for c in (*placement.constant, "reference")
-        if c != "metric" and c in frame and c not in placement.placed
-    ]
-    tested = f"{notes.source_of_p(frame)}." if given.note and notes.source_of_p(frame) else ""
+    values = [Value(_heading(frame, placement, names), texts, bold=best, underline=differing)]
+    front: list[Value] = []
+    if n:
+        counts = numbers(frame, "n")
+        counted = Value(names.column("n"), [count_text(v) for v in counts], "right")
+        each = any(
+            len({counts[i] for i in row if i >= 0 and counts[i] == counts[i]}) > 1 for row in slots.index
+        )
+        values, front = ([counted, *values], []) if each else (values, [counted])
+    table = fill(slots, values, names, front)
+    placed = ("metric", *placement.placed)
+    said = [c for c in (*placement.constant, "reference") if c in frame and c not in placed]
+    source = notes.source_of_p(frame)
     below = [
         notes.paragraph(
             notes.constant_note(frame, said, names),
             notes.interval_note(frame),
-            notes.count_note(frame, *count_nouns(frame)),
+            notes.count_note(frame, *_count_nouns(frame)),
             notes.undefined_note(frame),
             notes.last_note(frame),
             notes.how_note(frame, names),
             notes.metric_note(frame),
         ),
-        notes.paragraph(best_said, underline_said, tested, given.note, notes.dash_note(table.cells)),
+        notes.paragraph(
+            best_said,
+            underline_said,
+            f"{source}." if given.note and source else "",
+            given.note,
+            notes.dash_note(table.cells),
+        ),
     ]
     return build(replace(table, notes=below, title=title), "salstats-estimates")
+
+
+def _heading(frame: pd.DataFrame, placement: Placement, labels: Labels) -> str:
+    """What a cell gives: "IoU, mean (95% CI)"."""
+    term = notes.single(frame, "term")
+    known = TERMS.get(str(term))
+    what = known.name if known else labels.term(str(term)) if term is not None else "estimate"
+    if "metric" in placement.constant:
+        what = f"{labels.value('metric', frame['metric'].iloc[0])}, {what}"
+    return notes.with_interval(f"{what[0].upper()}{what[1:]}", frame)
+
+
+def _count_nouns(frame: pd.DataFrame) -> tuple[str, str]:
+    """What is counted in n and what its missing are."""
+    if "n_pairs" in frame.columns:
+        return "pair", "incomplete"
+    if "n_positive" in frame.columns:
+        return "case", "incomplete"
+    if "n_repeats" in frame.columns:
+        return "repeated case", "scored once"
+    # a row of a regression may lack a covariate, too
+    return "score", "missing" if "formula" in frame.columns else "undefined"
 
 
 def _best(
@@ -165,14 +193,9 @@ def _best(
     exclude = [exclude] if isinstance(exclude, str) else list(exclude)
     best = best_rows(frame, keys, over, exclude, directions)
     said = notes.best_note(best, over, exclude, labels)
-    if best.rows and _of_other_cases(frame, best.within):
-        said += " Where n differs, means are of other cases; paired differences compare them fairly."
+    if best.rows and "n" in frame.columns:
+        within = list(best.within)
+        counts = frame.groupby(within)["n"].nunique() if within else frame[["n"]].nunique()
+        if (counts > 1).any():
+            said += " Where n differs, means are of other cases; paired differences compare them fairly."
     return best.rows, said
-
-
-def _of_other_cases(frame: pd.DataFrame, within: Sequence[str]) -> bool:
-    """Whether estimates that compete rest on different numbers of scores."""
-    if "n" not in frame.columns:
-        return False
-    counts = frame.groupby(list(within))["n"].nunique() if within else frame[["n"]].nunique()
-    return bool((counts > 1).any())

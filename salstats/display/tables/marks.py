@@ -1,7 +1,7 @@
 """Which estimates of a table are marked: the best, the significant, and the stars of the p-values."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -45,27 +45,11 @@ def better_sign(metric: object, term: object, directions: Mapping[str, str] | No
     return -known if term == "percent_decrease" else known
 
 
-def check_directions(directions: Mapping[str, str] | None) -> None:
-    """Raise where a direction is none."""
-    for metric, way in (directions or {}).items():
-        if way not in ("larger", "smaller"):
-            raise ValueRangeError(f"directions: {metric!r} must be 'larger' or 'smaller', not {way!r}")
-
-
-@dataclass(frozen=True)
-class Best:
+class Best(NamedTuple):
     """The estimates that are the best among those they compete with.
 
-    Attributes
-    ----------
-    rows : set of int
-        Rows of the frame, by position.
-    within : tuple of str
-        Columns whose values each have a best of their own.
-    smaller : tuple
-        Metrics of which less is better.
-    unknown : tuple
-        Metrics of which nobody knows; none of their estimates is the best.
+    `rows` of the frame by position; `within`, columns whose values each have a best of their own; metrics of
+    which less is better (`smaller`), and of which nobody knows (`unknown`), so that none is the best.
     """
 
     rows: set[int]
@@ -82,32 +66,27 @@ def best_rows(
     directions: Mapping[str, str] | None = None,
 ) -> Best:
     """The best estimates over the values of `over`, ties all of them, none where none competes."""
+    for metric, way in (directions or {}).items():
+        if way not in ("larger", "smaller"):
+            raise ValueRangeError(f"directions: {metric!r} must be 'larger' or 'smaller', not {way!r}")
     # a method may be left out of the best model of each method, too
     groups = frame[[c for c in keys if c in over or c == "method"]].astype("str")
     known = set(groups.to_numpy().ravel())
     unknown = [e for e in exclude if e not in known]
     if unknown:
         raise ValueRangeError(f"exclude names {unknown[0]!r}, which is none of {quoted(sorted(known))}")
-    eligible = ~groups.isin(list(exclude)).any(axis=1).to_numpy()
-    estimates = numbers(frame, "estimate")
-    metric = frame["metric"] if "metric" in frame.columns else pd.Series([None] * len(frame))
-    term = frame["term"] if "term" in frame.columns else pd.Series([None] * len(frame))
-    check_directions(directions)
-    sign = np.array(
-        [better_sign(m, t, directions) for m, t in zip(metric, term, strict=True)], dtype=np.float64
-    )
+    none = pd.Series([None] * len(frame), frame.index)
+    metric, term = frame.get("metric", none), frame.get("term", none)
+    signs = [better_sign(m, t, directions) for m, t in zip(metric, term, strict=True)]
+    goodness = pd.Series(signs, dtype=np.float64).replace(0, np.nan) * numbers(frame, "estimate")
+    goodness[groups.isin(list(exclude)).any(axis=1).to_numpy()] = np.nan
     within = [c for c in keys if c not in over]
-    sets: dict[tuple[str, ...], list[int]] = {}
-    for i in np.flatnonzero(eligible & ~np.isnan(estimates) & (sign != 0)):
-        sets.setdefault(tuple(str(frame[c].iloc[i]) for c in within), []).append(int(i))
-    rows: set[int] = set()
-    for members in sets.values():
-        values = sign[members] * estimates[members]
-        # one estimate has nothing to be better than
-        rows |= {m for m, v in zip(members, values, strict=True) if len(members) > 1 and v == values.max()}
-    smaller = tuple(dict.fromkeys(m for m, s in zip(metric, sign, strict=True) if s < 0))
-    undirected = tuple(dict.fromkeys(m for m, s in zip(metric, sign, strict=True) if s == 0))
-    return Best(rows, tuple(c for c in within if varies(frame, c)), smaller, undirected)
+    sets = pd.Series(_texts(frame, within), dtype=object)
+    competing = goodness.groupby(sets)
+    # one estimate has nothing to be better than
+    best = (goodness == competing.transform("max")) & (competing.transform("count") > 1)
+    of_sign = [tuple(dict.fromkeys(m for m, s in zip(metric, signs, strict=True) if s == k)) for k in (-1, 0)]
+    return Best(set(np.flatnonzero(best).tolist()), tuple(c for c in within if varies(frame, c)), *of_sign)
 
 
 def differing_rows(
@@ -130,26 +109,23 @@ def differing_rows(
             "keep the rows of one"
         )
     shared = [c for c in keys if c in their_keys]
-    verdicts = {
-        tuple(str(v) for v in key): verdict
-        for key, verdict in zip(differences[shared].to_numpy(), differences["verdict"], strict=True)
-    }
-    if len(verdicts) < len(differences):
+    of = dict(zip(_texts(differences, shared), differences["verdict"], strict=True))
+    if len(of) < len(differences):
         raise SalstatsError("differences have two rows with the same grouping columns; keep one of them")
+    verdicts = [of.get(key) for key in _texts(frame, shared)]
+    marked = {i for i, verdict in enumerate(verdicts) if verdict in ("lower", "higher")}
+    method = frame["method"] if "method" in frame.columns else [None] * len(frame)
+    given = zip(verdicts, method, numbers(frame, "estimate"), strict=True)
     reference = differences["reference"].iloc[0]
-    marked, untested = set(), 0
-    estimates = numbers(frame, "estimate")
-    for i, key in enumerate(frame[shared].to_numpy()):
-        verdict = verdicts.get(tuple(str(v) for v in key))
-        if verdict in ("lower", "higher"):
-            marked.add(i)
-        own = "method" in frame.columns and frame["method"].iloc[i] == reference
-        untested += verdict is None and not own and not np.isnan(estimates[i])
-    return marked, untested
+    return marked, sum(v is None and own != reference and e == e for v, own, e in given)
 
 
-@dataclass(frozen=True)
-class Stars:
+def _texts(frame: pd.DataFrame, columns: Sequence[str]) -> list[tuple[str, ...]]:
+    """The values of some columns as text, row by row."""
+    return [tuple(map(str, row)) for row in frame[columns].to_numpy()]
+
+
+class Stars(NamedTuple):
     """Stars of each row of a frame, and the footnote that says what they mean, empty without stars."""
 
     texts: list[str]
@@ -166,7 +142,9 @@ def stars_of(frame: pd.DataFrame, stars: bool, n_tests: int | None, adjust: str 
     if not stars:
         return Stars([""] * len(frame), "")
     check_columns(frame, ["p_value"], "the frame for stars=True")
-    p = tested_p_values(frame)
+    p = numbers(frame, "p_value")
+    if "term" in frame.columns:
+        p = np.where(frame["term"].to_numpy() == INTERCEPT, np.nan, p)
     if n_tests is None and _procedure(frame, adjust) == "none":
         n_tests = 1
     if n_tests is None and "p_adjusted" in frame.columns:
@@ -176,19 +154,9 @@ def stars_of(frame: pd.DataFrame, stars: bool, n_tests: int | None, adjust: str 
                 "p_adjusted is missing where there is a p_value; adjust all rows together with adjust(), "
                 "or give n_tests"
             )
-        note = star_note(adjusted=adjustment(frame, adjust))
-        return Stars([star_text(value) for value in adjusted], note)
-    family = int(np.count_nonzero(~np.isnan(p))) if n_tests is None else n_tests
-    texts = [star_text(value, max(family, 1)) for value in p]
-    return Stars(texts, star_note(max(family, 1)))
-
-
-def tested_p_values(frame: pd.DataFrame) -> np.ndarray:
-    """The p-values, NaN for intercepts."""
-    p = numbers(frame, "p_value")
-    if "term" in frame.columns:
-        p = np.where(frame["term"].to_numpy() == INTERCEPT, np.nan, p)
-    return p
+        return Stars([star_text(v) for v in adjusted], star_note(adjusted=adjustment(frame, adjust)))
+    family = max(int(np.count_nonzero(~np.isnan(p))) if n_tests is None else n_tests, 1)
+    return Stars([star_text(value, family) for value in p], star_note(family))
 
 
 def is_adjusted(frame: pd.DataFrame) -> bool:

@@ -48,6 +48,12 @@ def ci_text(frame: pd.DataFrame) -> str:
     return f"{_percent(levels[0])}% {name}" if len(levels) == 1 else name
 
 
+def with_interval(heading: str, frame: pd.DataFrame) -> str:
+    """A heading with what stands in brackets behind the estimates: "Mean (95% CI)"."""
+    interval = ci_text(frame)
+    return f"{heading} ({interval})" if interval else heading
+
+
 def has_limits(frame: pd.DataFrame) -> np.ndarray:
     """Which rows have limits."""
     return np.asarray(~(np.isnan(numbers(frame, "conf_low")) & np.isnan(numbers(frame, "conf_high"))))

@@ -316,7 +316,7 @@ def test_stars_are_for_adjusted_p_values_or_divided_levels(differences, read):
 
 
 def test_counts_that_are_not_there_are_an_error(means):
-    with pytest.raises(ColumnError, match="for n=True, has no column 'n'"):
+    with pytest.raises(ColumnError, match="estimates has no column 'n'"):
         ss.table_estimates(means.drop(columns="n"), n=True)
 
 
