@@ -5,13 +5,15 @@ Nothing else in the package needs torch; this part is imported only when it is a
 methods, presets             the record of each method, and what published studies chose
 cams, gradients, multipliers, perturbations, superpixels, attention
                              what computes them; each takes a `Request` (request) and gives raw attributions
-networks, layers, tapping    a network with its tasks; its layers, and what they give in a pass
-forward                      passes through a model, and the checks of what they take and give
+baselines                    what stands where a pixel is not shown
+networks, checkpoints        a network with its tasks; its trained weights
+layers, tapping              the layers of a network, and what they give in a pass
+inputs, forward              images and targets, checked; passes through a model
 making, reductions           `explain`: from attributions to maps
 ensembles                    means over trainings
 map_plans, case_images, map_runs
                              `make_maps`: a whole study into a folder
-faithfulness, stepping, named_maps, curves, minimal_masks
+named_maps, stepping, faithfulness, curves, minimal_masks
                              insertion, deletion, and the fewest pixels that keep a class
 digits                       the trained networks of the embedded study
 """

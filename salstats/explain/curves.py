@@ -1,6 +1,4 @@
-"""Insertion and deletion curves as frames, and the area under each."""
-
-from collections.abc import Mapping
+"""The area under insertion and deletion curves."""
 
 import numpy as np
 import pandas as pd
@@ -14,41 +12,6 @@ _SHOWN = 0.8
 CURVES = ("insertion", "deletion")
 #: Columns that say how a curve was made, and the words of its score about them.
 _HOW_MADE = {"baseline": "baseline {}", "n_steps": "{} steps", "probability": "{}"}
-
-
-def curves_frame(
-    keys: Mapping[str, np.ndarray],
-    metric: str,
-    sizes: np.ndarray,
-    values: np.ndarray,
-    *,
-    target: np.ndarray,
-    baseline: str,
-    probability: str,
-    reason: np.ndarray,
-) -> pd.DataFrame:
-    """Curves as a frame of one row per curve and step, as `insertion` describes it.
-
-    `keys` are the columns that name the curves; `sizes` the pixels changed after each step, from 0 to all;
-    `values` the probabilities, (n_curves, n_steps + 1).
-    """
-    n_curves, n_points = values.shape
-    each = {name: np.repeat(column, n_points) for name, column in keys.items()}
-    return pd.DataFrame(
-        {
-            **each,
-            "metric": metric,
-            "step": np.tile(np.arange(n_points), n_curves),
-            "fraction": np.tile(sizes / sizes[-1], n_curves),
-            "n_pixels": np.tile(sizes, n_curves),
-            "prob": values.ravel(),
-            "target": np.repeat(target, n_points),
-            "baseline": baseline,
-            "n_steps": n_points - 1,
-            "probability": probability,
-            "reason": np.repeat(reason.astype(object), n_points),
-        }
-    )
 
 
 def curve_scores(curves: pd.DataFrame) -> pd.DataFrame:
@@ -118,53 +81,39 @@ def curve_scores(curves: pd.DataFrame) -> pd.DataFrame:
     codes, fraction, prob = codes[order], fraction[order], prob[order]
     starts = np.flatnonzero(np.diff(codes, prepend=-1))
     ends = np.append(starts[1:], len(codes)) - 1
-    widths = np.diff(fraction, prepend=0)
-    _check_fractions(
-        curves, keys, order, starts, (fraction[starts] == 0) & (fraction[ends] == 1), "go from 0 to 1"
-    )
     inside = np.ones(len(codes), bool)
     inside[starts] = False
+    widths = np.diff(fraction, prepend=0)
     steady = np.logical_and.reduceat((widths > 0) | ~inside, starts)
-    _check_fractions(curves, keys, order, starts, steady, "have each fraction once")
+    first_rows = curves.iloc[order[starts]]
+    for right, what in (
+        ((fraction[starts] == 0) & (fraction[ends] == 1), "go from 0 to 1"),
+        (steady, "have each fraction once"),
+    ):
+        for _, row in first_rows[~right].iterrows():
+            shown = ", ".join(f"{key} {row[key]}" for key in keys)
+            raise SalstatsError(f"the fractions of a curve must {what}; those of {shown} do not")
     heights = (prob + np.roll(prob, 1)) / 2
     # what stands before a curve's first point is of another curve
     areas = np.add.reduceat(np.where(inside, widths * heights, 0), starts)
-    first_rows = curves.iloc[order[starts]]
-    scores = first_rows[keys].assign(
-        score=areas, prob=np.where(first_rows["metric"] == "insertion", prob[ends], prob[starts])
+    inserted = (first_rows["metric"] == "insertion").to_numpy()
+    blank, whole = (
+        np.where(inserted, *pair) for pair in ((prob[starts], prob[ends]), (prob[ends], prob[starts]))
     )
-    how = [words for column, words in _HOW_MADE.items() if column in curves.columns]
+    scores = first_rows[keys].assign(score=areas, prob=whole)
+    how = {column: words for column, words in _HOW_MADE.items() if column in curves.columns}
     if how:
-        rows = first_rows[[column for column in _HOW_MADE if column in curves.columns]]
-        sentence = ", ".join(how).format
-        scores["curve_options"] = [sentence(*row) for row in rows.itertuples(index=False)]
-    _warn_shown(scores["metric"].to_numpy(), prob[starts], prob[ends])
+        sentence = ", ".join(how.values()).format
+        scores["curve_options"] = [sentence(*row) for row in first_rows[[*how]].itertuples(index=False)]
+    for name in CURVES:
+        own = (inserted == (name == "insertion")) & np.isfinite(blank) & np.isfinite(whole)
+        if own.any() and blank[own].mean() >= _SHOWN * whole[own].mean() > 0:
+            warn(
+                f"{name}: without its pixels an image has a mean probability of {blank[own].mean():.2g}, "
+                f"with them {whole[own].mean():.2g}; the baseline hides little of what the network sees, so "
+                "these areas say little about maps; another baseline= or a wider blur (kernel=, sigma=) may"
+            )
     if "reason" in curves.columns:
         scores["reason"] = text_column(r if isinstance(r, str) and r else None for r in first_rows["reason"])
     first = np.minimum.reduceat(order, starts)
     return scores.iloc[np.argsort(first)].reset_index(drop=True)
-
-
-def _check_fractions(
-    curves: pd.DataFrame, keys: list[str], order: np.ndarray, starts: np.ndarray, right: np.ndarray, what: str
-) -> None:
-    """Raise SalstatsError for the first curve that is not right."""
-    if not right.all():
-        row = curves.iloc[order[starts[int(np.flatnonzero(~right)[0])]]]
-        shown = ", ".join(f"{key} {row[key]}" for key in keys)
-        raise SalstatsError(f"the fractions of a curve must {what}; those of {shown} do not")
-
-
-def _warn_shown(metric: np.ndarray, first: np.ndarray, last: np.ndarray) -> None:
-    """Warn where an image without its pixels looks to the network much as the whole one does."""
-    for name in CURVES:
-        own = (metric == name) & np.isfinite(first) & np.isfinite(last)
-        if not own.any():
-            continue
-        empty, whole = (first, last) if name == "insertion" else (last, first)
-        if empty[own].mean() >= _SHOWN * whole[own].mean() > 0:
-            warn(
-                f"{name}: without its pixels an image has a mean probability of {empty[own].mean():.2g}, "
-                f"with them {whole[own].mean():.2g}; the baseline hides little of what the network sees, so "
-                "these areas say little about maps; another baseline= or a wider blur (kernel=, sigma=) may"
-            )

@@ -1,7 +1,7 @@
 """Insertion and deletion: what a network makes of an image as its most salient pixels come or go."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,24 +10,13 @@ import torch
 from torch import nn
 
 from salstats.checks import SalstatsError, check_choice, check_count
-from salstats.explain.curves import curves_frame
+from salstats.explain.baselines import KERNEL, SIGMA, check_baseline
 from salstats.explain.forward import BATCH_SIZE, PROBABILITIES, PROBABILITY, evaluating
 from salstats.explain.inputs import check_images, check_targets
-from salstats.explain.named_maps import Keys, check_keys, check_maps, maps_of_folder, warn_other_shape
+from salstats.explain.named_maps import Keys, Map, check_keys, check_maps, maps_of_folder, warn_other_shape
 from salstats.explain.networks import Network
-from salstats.explain.stepping import (
-    CONSTANT,
-    KERNEL,
-    SIGMA,
-    Ordered,
-    Stepping,
-    check_baseline,
-    probabilities,
-    raise_nan,
-    step_sizes,
-)
+from salstats.explain.stepping import CONSTANT, Ordered, Stepping, probabilities, raise_nan, step_sizes
 from salstats.jobs import counting, with_bar
-from salstats.study import Series
 
 #: Steps of a curve where nothing else is said.
 STEPS = 100
@@ -159,9 +148,8 @@ def insertion(
     1    0  known  insertion      0.25   1.0
     2    0  known  insertion      0.50   1.0
     """
-    how = _How(probability, steps, chunk, batch_size, device, mixed_precision, progress)
-    names = _Names(cases, tasks, method)
-    return _asked("insertion", model, images, maps, targets, names, _Blank(baseline, kernel, sigma), how)
+    how = _How(baseline, kernel, sigma, steps, chunk, probability, batch_size, device, mixed_precision)
+    return _asked("insertion", model, images, maps, targets, (cases, tasks, method), how, progress)
 
 
 def deletion(
@@ -224,46 +212,22 @@ def deletion(
     >>> curves["prob"].tolist()
     [1.0, 0.0, 0.0, 0.0, 0.0]
     """
-    how = _How(probability, steps, chunk, batch_size, device, mixed_precision, progress)
-    names = _Names(cases, tasks, method)
-    return _asked("deletion", model, images, maps, targets, names, _Blank(baseline, kernel, sigma), how)
+    how = _How(baseline, kernel, sigma, steps, chunk, probability, batch_size, device, mixed_precision)
+    return _asked("deletion", model, images, maps, targets, (cases, tasks, method), how, progress)
 
 
 class _How(NamedTuple):
-    """Options that insertion and deletion share."""
-
-    probability: str | None
-    steps: int
-    chunk: int | None
-    batch_size: int
-    device: str | torch.device | None
-    mixed_precision: bool
-    progress: bool
-
-
-class _Blank(NamedTuple):
-    """What stands where a pixel is not shown, as it was given."""
+    """Options that insertion and deletion share, as they were given."""
 
     baseline: Any
     kernel: int
     sigma: float
-
-
-class _Names(NamedTuple):
-    """What images and maps are called, as it was given."""
-
-    cases: Sequence[Any] | None
-    tasks: Sequence[Any] | None
-    method: str | None
-
-
-class _Given(NamedTuple):
-    """Images, what each is, the output it is asked about, and its map by each method."""
-
-    images: torch.Tensor
-    keys: Keys
-    targets: Any
-    maps: Mapping[Series, list[np.ndarray]]
+    steps: int
+    chunk: int | None
+    probability: str | None
+    batch_size: int
+    device: str | torch.device | None
+    mixed_precision: bool
 
 
 def _asked(
@@ -272,140 +236,122 @@ def _asked(
     images: Any,
     maps: Any,
     targets: Any,
-    names: _Names,
-    blank: _Blank,
+    names: tuple[Sequence[Any] | None, Sequence[Any] | None, str | None],
     how: _How,
+    progress: bool,
 ) -> pd.DataFrame:
-    """Curves of maps that are arrays or lie in a folder."""
+    """Curves of maps that are arrays or lie in a folder; `names` are cases, tasks and method."""
     network = model if isinstance(model, Network) else None
     if how.probability is None:
         how = how._replace(probability=PROBABILITY if network is None else network.probability)
     check_choice(how.probability, PROBABILITIES, "probability")
-    if isinstance(maps, str | os.PathLike):
-        if network is None or any(one is not None for one in (targets, *names)):
-            raise SalstatsError(
-                "the maps of a folder go with a Network, which says the output of each task: leave targets, "
-                "cases, tasks and method out"
-            )
-        return _of_folder(metric, network, images, maps, blank, how)
-    stack = check_images(images)
-    keys = check_keys(names.cases, names.tasks, len(stack))
-    made = {Series(name): given for name, given in check_maps(maps, names.method, keys).items()}
-    if targets is None:
-        targets = _outputs(network, keys)
-    return _curves(metric, _module(model), _Given(stack, keys, targets, made), blank, how)
-
-
-def _module(model: nn.Module | Network) -> nn.Module:
-    """Module, loaded."""
-    return model.open() if isinstance(model, Network) else model
-
-
-def _outputs(network: Network | None, keys: Keys) -> list[int]:
-    """Output of each image's task."""
-    known = {} if network is None else network.tasks or {}
-    tasks = keys.tasks or []
-    if not tasks or any(task not in known for task in tasks):
+    in_folder = isinstance(maps, str | os.PathLike)
+    if in_folder and (network is None or any(one is not None for one in (targets, *names))):
         raise SalstatsError(
-            "targets says which output each image is asked about; only a Network knows it, of its tasks"
+            "the maps of a folder go with a Network, which says the output of each task: leave targets, "
+            "cases, tasks and method out"
         )
-    return [known[task] for task in tasks]
+    module = model.open() if isinstance(model, Network) else model
+    if network is not None and in_folder:
+        n, parts = maps_of_folder(network, module, images, maps)
+        pieces = []
+        with (
+            evaluating(module, how.device),
+            counting(n, metric.capitalize(), progress=progress) as advance,
+        ):
+            for part in parts:
+                pieces.append(_curves(metric, module, *part, how))
+                advance(1)
+        return pd.concat(pieces, ignore_index=True)
+    stack = check_images(images)
+    cases, tasks, method = names
+    keys = check_keys(cases, tasks, len(stack))
+    found = check_maps(maps, method, keys)
+    if targets is None:
+        known = {} if network is None else network.tasks or {}
+        if not keys.tasks or any(task not in known for task in keys.tasks):
+            raise SalstatsError(
+                "targets says which output each image is asked about; only a Network knows it, of its tasks"
+            )
+        targets = [known[task] for task in keys.tasks]
+    return _curves(metric, module, stack, keys, targets, found, how, progress=progress)
 
 
-def _of_folder(
-    metric: str, network: Network, images: Any, folder: str | os.PathLike[str], blank: _Blank, how: _How
+def _curves(
+    metric: str,
+    model: nn.Module,
+    images: torch.Tensor,
+    keys: Keys,
+    targets: Any,
+    maps: Sequence[Map],
+    how: _How,
+    *,
+    progress: bool = False,
 ) -> pd.DataFrame:
-    """Curves of a network's maps in a folder, a case at a time."""
-    module, quiet, pieces = network.open(), how._replace(progress=False), []
-    cases = maps_of_folder(network, module, images, folder)
-    with (
-        evaluating(module, how.device),
-        counting(len(cases), metric.capitalize(), progress=how.progress) as advance,
-    ):
-        for case in cases:
-            for part in case.parts():
-                given = _Given(check_images(part.images), part.keys, part.targets, part.maps)
-                pieces.append(_curves(metric, module, given, blank, quiet))
-            advance(1)
-    return pd.concat(pieces, ignore_index=True)
-
-
-def _curves(metric: str, model: nn.Module, given: _Given, blank: _Blank, how: _How) -> pd.DataFrame:
-    """Curves of all maps; those of an image follow each other."""
-    baseline = check_baseline(blank.baseline, tuple(given.images.shape), blank.kernel, blank.sigma)
+    """Curves of maps, one after the other."""
+    baseline = check_baseline(how.baseline, tuple(images.shape), how.kernel, how.sigma)
     size, probability = check_count(how.batch_size, "batch_size"), str(how.probability)
-    warn_other_shape({str(one): maps for one, maps in given.maps.items()}, given.images.shape[2:], given.keys)
-    sizes = step_sizes(given.images[0, 0].numel(), how.steps, how.chunk)
-    with evaluating(model, how.device) as place:
-        asked = Stepping(
-            model=model, device=place, batch_size=size, mixed_precision=how.mixed_precision,
-            images=given.images, baseline=baseline,
+    warn_other_shape(maps, images.shape[2:], keys)
+    sizes, deleting = step_sizes(images[0, 0].numel(), how.steps, how.chunk), metric == "deletion"
+    places, with_order = np.array([one.place for one in maps]), []
+    values = np.full((len(maps), len(sizes)), np.nan)
+    with evaluating(model, how.device) as device:
+        stepping = Stepping(
+            model=model, device=device, batch_size=size, mixed_precision=how.mixed_precision,
+            images=images, baseline=baseline,
         )  # fmt: skip
-        ends = asked.ends()
-        if probability == "softmax" and ends[0].shape[1] < 2:
+        whole, blank = stepping.ends()
+        if probability == "softmax" and whole.shape[1] < 2:
             raise SalstatsError(
                 "a network with one output has a softmax of 1 on every image; probability='sigmoid' looks at "
                 "its probability"
             )
-        wanted = check_targets(given.targets, len(given.images), ends[0].shape[1])
-        first, last = (
-            _end(outputs, wanted, probability, given.keys, n)
-            for outputs, n in zip(ends if metric == "deletion" else ends[::-1], sizes[[0, -1]], strict=True)
-        )
-        images, series = np.divmod(np.arange(len(given.images) * len(given.maps)), len(given.maps))
-        values = np.full((len(images), len(sizes)), np.nan)
-        undefined = _fill(values, metric, asked, given, wanted, sizes, how)
-    values[:, 0], values[:, -1] = first[images], last[images]
+        wanted = check_targets(targets, len(images), whole.shape[1])
+
+        def probs(outputs: torch.Tensor, of: np.ndarray, step: np.ndarray) -> np.ndarray:
+            found = probabilities(outputs, wanted[of], probability)
+            for at in np.flatnonzero(np.isnan(found)):
+                raise_nan(keys.text(of[at]), sizes[step[at]])
+            return found
+
+        def ordered() -> Iterator[tuple[Ordered, np.ndarray]]:
+            for curve, one in enumerate(maps):
+                found = stepping.ordered(one.place, one.saliency, deleting=deleting)
+                if found is not None:
+                    with_order.append(curve)
+                    yield found, sizes[1:-1]
+
+        every, last = np.arange(len(images)), len(sizes) - 1
+        first_shown, last_shown = (whole, blank) if deleting else (blank, whole)
+        values[:, 0] = probs(first_shown, every, 0 * every)[places]
+        values[:, -1] = probs(last_shown, every, 0 * every + last)[places]
+        done, total = 0, len(maps) * (last - 1)
+        for outputs in with_bar(stepping.steps(ordered()), total, metric.capitalize(), progress=progress):
+            turns, step = np.divmod(np.arange(done, done + len(outputs)), last - 1)
+            curves = np.array(with_order)[turns]
+            values[curves, step + 1] = probs(outputs, places[curves], step + 1)
+            done += len(outputs)
+    undefined = ~np.isin(np.arange(len(maps)), with_order)
     values[undefined] = np.nan
-    columns = given.keys.columns(images)
+    columns = keys.columns(places)
     for name in ("method", "model", "seed"):
-        said = np.array([getattr(one, name) for one in given.maps], dtype=object)
+        said = np.array([getattr(one.series, name) for one in maps], dtype=object)
         if name == "method" or any(one is not None for one in said):
-            columns[name] = said[series]
-    return curves_frame(
-        columns, metric, sizes, values, target=wanted[images], baseline=baseline.text,
-        probability=probability, reason=np.where(undefined, CONSTANT, ""),
-    )  # fmt: skip
-
-
-def _end(outputs: torch.Tensor, wanted: np.ndarray, probability: str, keys: Keys, n: int) -> np.ndarray:
-    """Targets' probabilities for images of which none or all pixels are changed."""
-    probs = probabilities(outputs, wanted, probability)
-    if np.isnan(probs).any():
-        raise_nan(keys.text(int(np.flatnonzero(np.isnan(probs))[0])), n)
-    return probs
-
-
-def _fill(
-    values: np.ndarray,
-    metric: str,
-    asked: Stepping,
-    given: _Given,
-    wanted: np.ndarray,
-    sizes: np.ndarray,
-    how: _How,
-) -> np.ndarray:
-    """Write the probabilities between the ends of each curve; return which maps have no order."""
-    inner = asked.counts(sizes[1:-1])
-    maps = list(given.maps.values())
-    ordered: list[int] = []
-
-    def pieces() -> Iterator[tuple[Ordered, torch.Tensor]]:
-        for curve in range(len(values)):
-            image, method = divmod(curve, len(maps))
-            found = asked.ordered(image, maps[method][image], deleting=metric == "deletion")
-            if found is not None:
-                ordered.append(curve)
-                yield found, inner
-
-    done, total = 0, len(values) * len(inner)
-    for outputs in with_bar(asked.steps(pieces()), total, metric.capitalize(), progress=how.progress):
-        place, step = np.divmod(np.arange(done, done + len(outputs)), len(inner))
-        curves = np.array(ordered)[place]
-        probs = probabilities(outputs, wanted[curves // len(maps)], str(how.probability))
-        if np.isnan(probs).any():
-            at = int(np.flatnonzero(np.isnan(probs))[0])
-            raise_nan(given.keys.text(curves[at] // len(maps)), sizes[step[at] + 1])
-        values[curves, step + 1] = probs
-        done += len(outputs)
-    return ~np.isin(np.arange(len(values)), ordered)
+            columns[name] = said
+    n_points = len(sizes)
+    each = {name: np.repeat(column, n_points) for name, column in columns.items()}
+    return pd.DataFrame(
+        each
+        | {
+            "metric": metric,
+            "step": np.tile(np.arange(n_points), len(maps)),
+            "fraction": np.tile(sizes / sizes[-1], len(maps)),
+            "n_pixels": np.tile(sizes, len(maps)),
+            "prob": values.ravel(),
+            "target": np.repeat(wanted[places], n_points),
+            "baseline": baseline.text,
+            "n_steps": last,
+            "probability": probability,
+            "reason": np.repeat(np.where(undefined, CONSTANT, "").astype(object), n_points),
+        }
+    )

@@ -14,16 +14,10 @@ from captum.attr import InputXGradient, IntegratedGradients
 from torch import nn
 
 from salstats.checks import ShapeError, ValueRangeError, check_count, warn
+from salstats.explain.baselines import baselines_of
 from salstats.explain.inputs import check_outputs
 from salstats.explain.multipliers import EXACT, NEARLY, Relevance, Rescale, check_sums, of_targets, pass_back
 from salstats.explain.request import Request
-from salstats.explain.stepping import KERNEL, SIGMA, check_baseline
-
-
-def baselines_of(images: torch.Tensor, baseline: Any) -> torch.Tensor:
-    """Baseline of each image, in the images' shape."""
-    made = check_baseline(baseline, (1, *images.shape[1:]), KERNEL, SIGMA)
-    return made.of(images, slice(None)).contiguous()
 
 
 def run_input_x_gradient(request: Request) -> torch.Tensor:

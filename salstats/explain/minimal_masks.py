@@ -1,7 +1,7 @@
 """Minimal sufficient masks: so many of a map's most salient pixels that the network keeps its class."""
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -11,20 +11,11 @@ import torch
 from torch import nn
 
 from salstats.checks import SalstatsError, ShapeError, check_choice, check_count, check_level
+from salstats.explain.baselines import KERNEL, SIGMA, check_baseline
 from salstats.explain.forward import BATCH_SIZE, evaluating
 from salstats.explain.inputs import check_images, check_targets
-from salstats.explain.named_maps import check_keys, check_maps
-from salstats.explain.stepping import (
-    CONSTANT,
-    KERNEL,
-    SIGMA,
-    Ordered,
-    Stepping,
-    check_baseline,
-    probabilities,
-    raise_nan,
-    step_sizes,
-)
+from salstats.explain.named_maps import Map, check_keys, check_maps
+from salstats.explain.stepping import CONSTANT, Ordered, Stepping, probabilities, raise_nan, step_sizes
 
 #: How the first sufficient step is found.
 SEARCHES = ("exact", "bisection")
@@ -35,15 +26,7 @@ _WHY = {"exact": "no step keeps the class", "bisection": "the whole image is not
 
 
 class MinimalMasks(NamedTuple):
-    """Masks, and what is known of each.
-
-    Attributes
-    ----------
-    masks : ndarray of bool, shape (n_rows, height, width)
-        One for each row of the frame.
-    frame : DataFrame
-        See `minimal_mask`.
-    """
+    """Masks, (n_rows, height, width), and the frame with one row for each; see `minimal_mask`."""
 
     masks: np.ndarray
     frame: pd.DataFrame
@@ -163,88 +146,116 @@ def minimal_mask(
         raise SalstatsError("probability='sigmoid' needs targets: the output whose finding is to be kept")
     stack = check_images(images)
     keys = check_keys(cases, tasks, len(stack))
-    named = check_maps(maps, method, keys)
+    found = check_maps(maps, method, keys)
     blank = check_baseline(baseline, tuple(stack.shape), kernel, sigma)
     sizes = step_sizes(stack[0, 0].numel(), _STEPS, chunk)
-    size = check_count(batch_size, "batch_size")
+    size, every = check_count(batch_size, "batch_size"), np.arange(len(stack))
+    masks = np.zeros((len(found), *stack.shape[2:]), bool)
     with evaluating(model, device) as place:
-        asked = Stepping(
-            model=model,
-            device=place,
-            batch_size=size,
-            mixed_precision=mixed_precision,
-            images=stack,
-            baseline=blank,
-        )
-        whole, none = asked.ends()
-        wanted = _targets(targets, whole, probability)
-        rule = _Rule(probability, cutoff)
-        names = [keys.text(i) for i in range(len(stack))]
-        first = rule.kept(none, wanted, names, np.zeros(len(stack), np.int64))
-        last = rule.kept(whole, wanted, names, np.full(len(stack), sizes[-1]))
-        found = [
-            _Found(
-                image,
-                maps_of[image],
-                Search(len(sizes) - 1, bool(first[image]), bool(last[image]), search == "bisection"),
+        stepping = Stepping(
+            model=model, device=place, batch_size=size, mixed_precision=mixed_precision,
+            images=stack, baseline=blank,
+        )  # fmt: skip
+        whole, none = stepping.ends()
+        if probability == "softmax" and whole.shape[1] < 2:
+            raise ShapeError(
+                "a network with one output always keeps its class; probability='sigmoid' looks at its "
+                "probability"
             )
-            for image in range(len(stack))
-            for maps_of in named.values()
+        own = whole.argmax(dim=1).numpy()
+        wanted = own if targets is None else check_targets(targets, len(whole), whole.shape[1])
+
+        def kept(outputs: torch.Tensor, places: np.ndarray, n_pixels: np.ndarray) -> np.ndarray:
+            for at in np.flatnonzero(outputs.isnan().any(dim=1).numpy()):
+                raise_nan(keys.text(places[at]), n_pixels[at])
+            if probability == "sigmoid":
+                return probabilities(outputs, wanted[places], "sigmoid") >= cutoff
+            return np.asarray(outputs.argmax(dim=1).numpy() == wanted[places])
+
+        first = kept(none, every, np.zeros(len(stack), np.int64))
+        last = kept(whole, every, np.full(len(stack), sizes[-1]))
+        searches = [
+            Search(len(sizes) - 1, bool(first[one.place]), bool(last[one.place]), search == "bisection")
+            for one in found
         ]
-        masks = np.zeros((len(found), *asked.shape), bool)
-        for row, mask in _run(found, asked, sizes, rule, wanted, names):
+        with_order = set()
+        for row, mask in _solved(found, searches, stepping, sizes, kept):
             masks[row] = mask
-    images_of = np.array([f.image for f in found])
-    answers = [f.search.answer if f.has_order else None for f in found]
+            with_order.add(row)
+    places = np.array([one.place for one in found])
+    answers = [one.answer if row in with_order else None for row, one in enumerate(searches)]
     n_pixels = np.array([np.nan if step is None else sizes[step] for step in answers], np.float64)
     frame = pd.DataFrame(
-        keys.columns(images_of)
+        keys.columns(places)
         | {
-            "method": np.tile(np.array(list(named), dtype=object), len(stack)),
-            "target": wanted[images_of],
+            "method": np.array([one.series.method for one in found], dtype=object),
+            "target": wanted[places],
             "found": np.isfinite(n_pixels),
             "n_pixels": n_pixels,
             "fraction": n_pixels / sizes[-1],
-            "n_passes": [f.n_passes for f in found],
+            "n_passes": [one.n_asked for one in searches],
             "baseline": blank.text,
             "n_steps": len(sizes) - 1,
             "probability": probability,
             "search": search,
             "reason": [
-                "" if step is not None else CONSTANT if not f.has_order else _WHY[search]
-                for f, step in zip(found, answers, strict=True)
+                "" if step is not None else _WHY[search] if row in with_order else CONSTANT
+                for row, step in enumerate(answers)
             ],
         }
     )
     return MinimalMasks(masks, frame)
 
 
+def _solved(
+    maps: Sequence[Map],
+    searches: Sequence["Search"],
+    stepping: Stepping,
+    sizes: np.ndarray,
+    kept: Callable[[torch.Tensor, np.ndarray, np.ndarray], np.ndarray],
+) -> Iterator[tuple[int, np.ndarray]]:
+    """Row and mask of each map that has an order; as many maps at a time as a batch has places."""
+    waiting, active = deque(range(len(maps))), dict[int, Ordered]()
+    while waiting or active:
+        while waiting and len(active) < stepping.batch_size:
+            row = waiting.popleft()
+            ordered = stepping.ordered(maps[row].place, maps[row].saliency)
+            if ordered is not None:
+                active[row] = ordered
+        for row in [row for row in active if searches[row].done]:
+            answer = searches[row].answer
+            n = 0 if answer is None else int(sizes[answer])
+            yield row, (active.pop(row).ranks < n).cpu().numpy()
+        if not active:
+            continue
+        # one batch, shared among the maps
+        steps = {row: searches[row].ask(stepping.batch_size // len(active)) for row in active}
+        outputs = torch.cat(list(stepping.steps((active[row], sizes[s]) for row, s in steps.items())))
+        n_asked = [len(s) for s in steps.values()]
+        places = np.repeat([maps[row].place for row in steps], n_asked)
+        enough = kept(outputs, places, np.concatenate([sizes[s] for s in steps.values()]))
+        for row, told in zip(steps, np.split(enough, np.cumsum(n_asked)[:-1]), strict=True):
+            searches[row].tell(steps[row], told)
+
+
 @dataclass
 class Search:
-    """The first step that suffices, found by asking about several steps at a time.
+    """The first step of 0 to `n_steps` that suffices, found by asking about several steps at a time.
 
-    Steps between `_low`, which does not suffice, and `_high` are asked about until these are neighbours. In
-    order the answer is the first step that suffices, whatever the others do. By bisection the step before the
-    answer does not suffice, and there is none where the last step does not.
-
-    Attributes
-    ----------
-    n_steps : int
-        Steps are 0 to n_steps.
-    first, last : bool
-        Whether step 0 and step n_steps suffice.
-    bisect : bool
-    answer : int or None
-        None where no step suffices or it is not known yet.
-    done : bool
+    `first` and `last` say whether the first and the last step suffice. Steps between `_low`, which does not
+    suffice, and `_high` are asked about until these are neighbours. In order the answer is the first step
+    that suffices, whatever the others do. By bisection the step before the answer does not suffice, and there
+    is none where the last step does not.
     """
 
     n_steps: int
     first: bool
     last: bool
     bisect: bool = False
+    #: None where no step suffices, or it is not known yet.
     answer: int | None = field(default=None, init=False)
     done: bool = field(default=False, init=False)
+    n_asked: int = field(default=0, init=False)
     _low: int = field(default=0, init=False, repr=False)
     _high: int = field(default=0, init=False, repr=False)
 
@@ -265,6 +276,7 @@ class Search:
 
     def tell(self, steps: Sequence[int] | np.ndarray, enough: Sequence[bool] | np.ndarray) -> None:
         """Take in which of the steps asked about suffice."""
+        self.n_asked += len(steps)
         place = int(np.argmax(enough)) if np.any(enough) else len(steps)
         if place < len(steps):
             self._high = int(steps[place])
@@ -277,106 +289,3 @@ class Search:
         if self._high - self._low == 1:
             self.answer = self._high if self._high < self.n_steps or self.last else None
             self.done = True
-
-
-@dataclass
-class _Found:
-    """The search for one map's mask, and what it took."""
-
-    image: int
-    saliency: np.ndarray
-    search: Search
-    has_order: bool = True
-    n_passes: int = 0
-    ordered: Ordered | None = None
-
-
-def _targets(targets: Any, whole: torch.Tensor, probability: str) -> np.ndarray:
-    """Class of each image: as asked for, or what the network makes of the whole image."""
-    if probability == "softmax" and whole.shape[1] < 2:
-        raise ShapeError(
-            "a network with one output always keeps its class; probability='sigmoid' looks at its probability"
-        )
-    if targets is None:
-        return np.asarray(whole.argmax(dim=1).numpy())
-    return check_targets(targets, len(whole), whole.shape[1])
-
-
-@dataclass(frozen=True)
-class _Rule:
-    """When a class is kept."""
-
-    probability: str
-    cutoff: float
-
-    def kept(
-        self, outputs: torch.Tensor, targets: np.ndarray, names: Sequence[str], counts: np.ndarray
-    ) -> np.ndarray:
-        """For each row of outputs whether its target is kept; NaN is an error that names the row."""
-        bad = outputs.isnan().any(dim=1).numpy()
-        if bad.any():
-            at = int(np.flatnonzero(bad)[0])
-            raise_nan(names[at], int(counts[at]))
-        if self.probability == "sigmoid":
-            return probabilities(outputs, targets, "sigmoid") >= self.cutoff
-        return np.asarray(outputs.argmax(dim=1).numpy() == targets)
-
-
-def _run(
-    found: Sequence[_Found],
-    asked: Stepping,
-    sizes: np.ndarray,
-    rule: _Rule,
-    wanted: np.ndarray,
-    names: Sequence[str],
-) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield the row and mask of each map that has one; as many maps at a time as a batch has places."""
-    waiting = deque(range(len(found)))
-    active: list[int] = []
-    while waiting or active:
-        while waiting and len(active) < asked.batch_size:
-            row = waiting.popleft()
-            found[row].ordered = asked.ordered(found[row].image, found[row].saliency)
-            found[row].has_order = found[row].ordered is not None
-            if found[row].has_order:
-                active.append(row)
-        for row in [row for row in active if found[row].search.done]:
-            yield row, _mask(found[row], sizes)
-        active = [row for row in active if not found[row].search.done]
-        if active:
-            _ask([found[row] for row in active], asked, sizes, rule, wanted, names)
-
-
-def _mask(one: _Found, sizes: np.ndarray) -> np.ndarray:
-    """Mask of a finished search, and let go of its image."""
-    assert one.ordered is not None
-    n = 0 if one.search.answer is None else int(sizes[one.search.answer])
-    ranks, one.ordered = one.ordered.ranks, None
-    return np.asarray((ranks < n).cpu().numpy())
-
-
-def _ask(
-    searched: Sequence[_Found],
-    asked: Stepping,
-    sizes: np.ndarray,
-    rule: _Rule,
-    wanted: np.ndarray,
-    names: Sequence[str],
-) -> None:
-    """Show the network one batch, shared among the maps, and tell each search what it made of it."""
-    room = asked.batch_size // len(searched)
-    steps = [one.search.ask(room) for one in searched]
-    places = np.repeat([one.image for one in searched], [len(s) for s in steps])
-    shown = np.concatenate([sizes[s] for s in steps])
-    pieces = [
-        (one.ordered, asked.counts(sizes[s]))
-        for one, s in zip(searched, steps, strict=True)
-        if one.ordered is not None
-    ]
-    outputs = torch.cat(list(asked.steps(pieces)))
-    kept = rule.kept(outputs, wanted[places], [names[p] for p in places], shown)
-    for one, s, enough in zip(
-        searched, steps, np.split(kept, np.cumsum([len(s) for s in steps])[:-1]), strict=True
-    ):
-        one.search.tell(s, enough)
-        one.n_passes += len(s)

@@ -1,16 +1,17 @@
 """Maps beside the images they explain, given as arrays or by a folder: one per image and method."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 from torch import nn
 
 from salstats.checks import InputFileError, SalstatsError, ShapeError, ValueRangeError, quoted, warn
 from salstats.explain.case_images import ready_image
+from salstats.explain.inputs import check_images
 from salstats.explain.map_plans import check_made_by
 from salstats.explain.networks import Network, network_outputs
 from salstats.files.map_table import TABLE
@@ -24,15 +25,8 @@ from salstats.study import Series
 METHOD = "saliency"
 
 
-@dataclass(frozen=True)
-class Keys:
-    """What each image is: a case, and where they are given what is looked for on it.
-
-    Attributes
-    ----------
-    cases : list of str
-    tasks : list of str, optional
-    """
+class Keys(NamedTuple):
+    """What each image is: a case, and where they are given what is looked for on it."""
 
     cases: list[str]
     tasks: list[str] | None = None
@@ -46,6 +40,14 @@ class Keys:
         """Key columns of rows that belong to some images."""
         given = {"case": self.cases} | ({} if self.tasks is None else {"task": self.tasks})
         return {name: np.array(values, dtype=object)[places] for name, values in given.items()}
+
+
+class Map(NamedTuple):
+    """A map: the place of its image, who made it, and its numbers."""
+
+    place: int
+    series: Series
+    saliency: np.ndarray
 
 
 def check_keys(cases: Sequence[Any] | None, tasks: Sequence[Any] | None, n: int) -> Keys:
@@ -65,9 +67,8 @@ def check_keys(cases: Sequence[Any] | None, tasks: Sequence[Any] | None, n: int)
 
 def _names(given: Sequence[Any], n: int, what: str) -> list[str]:
     """One name per image as text."""
-    if isinstance(given, str) or not isinstance(given, Sized) or len(given) != n:
-        listed = isinstance(given, Sized) and not isinstance(given, str)
-        shown = len(given) if listed else repr(given)
+    if isinstance(given, str) or len(given) != n:
+        shown = repr(given) if isinstance(given, str) else len(given)
         raise ShapeError(f"{what} must name each of the {n} images, not {shown}")
     names = ["" if name is None or name != name else str(name) for name in given]
     if "" in names:
@@ -75,82 +76,58 @@ def _names(given: Sequence[Any], n: int, what: str) -> list[str]:
     return names
 
 
-def check_maps(maps: Any, method: str | None, keys: Keys) -> dict[str, list[np.ndarray]]:
-    """Maps of each method, one per image, all finite; an error names case and method."""
-    if isinstance(maps, Mapping):
-        if method is not None:
-            raise SalstatsError(
-                f"method={method!r} beside maps that name their methods; leave one of them out"
+def check_maps(maps: Any, method: str | None, keys: Keys) -> list[Map]:
+    """Maps, one per image and method, image by image; an error names case and method."""
+    if isinstance(maps, Mapping) and method is not None:
+        raise SalstatsError(f"method={method!r} beside maps that name their methods; leave one of them out")
+    if isinstance(maps, Mapping) and not maps:
+        raise SalstatsError("maps is empty; give an array, or method -> array")
+    named = maps if isinstance(maps, Mapping) else {METHOD if method is None else method: maps}
+    n = len(keys.cases)
+    for name, given in named.items():
+        if len(given) != n:
+            raise ShapeError(
+                f"method {str(name)!r} has {len(given)} maps for {n} images; each image needs one"
             )
-        if not maps:
-            raise SalstatsError("maps is empty; give an array, or method -> array")
-        named = {str(name): given for name, given in maps.items()}
-        if len(named) < len(maps):
-            raise SalstatsError(f"two methods of maps have one name as text (methods: {quoted(named)})")
-    else:
-        named = {METHOD if method is None else str(method): maps}
-    checked = {name: _one_per_image(given, name, len(keys.cases)) for name, given in named.items()}
-    for name, stack in checked.items():
-        for place, saliency in enumerate(stack):
+    found = []
+    for place in range(n):
+        for name, given in named.items():
+            one = given[place]
+            saliency = np.asarray(one.detach().cpu() if isinstance(one, torch.Tensor) else one)
             try:
                 check_saliency(saliency)
             except SalstatsError as error:
                 raise type(error)(f"{keys.text(place)}, method {name}: {error}") from error
-    return checked
+            found.append(Map(place, Series(str(name)), saliency))
+    return found
 
 
-def _one_per_image(given: Any, method: str, n: int) -> list[np.ndarray]:
-    """Maps of a method as arrays on the CPU."""
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise ShapeError(f"maps of method {method} must be one per image, not {type(given).__name__}")
-    try:
-        maps = [np.asarray(m.detach().cpu() if hasattr(m, "detach") else m) for m in given]
-    except ValueError as error:
-        raise ShapeError(f"method {method}: a map must have rows of one length") from error
-    if len(maps) != n:
-        raise ShapeError(f"method {method!r} has {len(maps)} maps for {n} images; each image needs one")
-    return maps
+def warn_other_shape(maps: Sequence[Map], shape: Sequence[int], keys: Keys) -> None:
+    """Warn where maps cannot be of the whole network's input: they have other proportions."""
+    wrong = [one for one in maps if not may_cover(one.saliency.shape, shape)]
+    if wrong:
+        first = wrong[0]
+        warn(
+            f"{len(wrong)} of {len(maps)} maps have other proportions than the network's input of {shape[0]} "
+            f"x {shape[1]} (the first: {keys.text(first.place)}, method {first.series}, "
+            f"{first.saliency.shape[0]} x {first.saliency.shape[1]}) and are stretched over it; where images "
+            "were padded or cropped take the maps that explain() gives of the network's own input"
+        )
 
 
-def warn_other_shape(maps: Mapping[str, list[np.ndarray]], shape: Sequence[int], keys: Keys) -> None:
-    """Warn where a map cannot be of the whole network's input: it has other proportions."""
-    for name, stack in maps.items():
-        wrong = [place for place, saliency in enumerate(stack) if not may_cover(saliency.shape, shape)]
-        if wrong:
-            warn(
-                f"method {name}: {len(wrong)} of {len(stack)} maps have other proportions than the network's "
-                f"input of {shape[0]} x {shape[1]} (the first: {keys.text(wrong[0])}, "
-                f"{stack[wrong[0]].shape[0]} x {stack[wrong[0]].shape[1]}) and are stretched over it; where "
-                "images were padded or cropped take the maps that explain() gives of the network's own input"
-            )
+class CaseMaps(NamedTuple):
+    """A case's image as the network takes it, once for each task, and its maps."""
 
-
-@dataclass(frozen=True)
-class CaseMaps:
-    """A case's image, once for each task, and the maps of each series.
-
-    Attributes
-    ----------
-    images : ndarray of float32, shape (n, channels, height, width)
-        As the network takes them.
-    keys : Keys
-        The case and the tasks.
-    targets : list of int
-        The output of each task.
-    maps : dict of Series to list of ndarray
-        One for each task; of the network's input.
-    """
-
-    images: np.ndarray
+    images: torch.Tensor
     keys: Keys
     targets: list[int]
-    maps: dict[Series, list[np.ndarray]]
+    maps: list[Map]
 
 
 def maps_of_folder(
     network: Network, module: nn.Module, images: Any, folder: str | os.PathLike[str]
-) -> list["FolderCase"]:
-    """Cases of a map folder that have maps of a network, in the order of the table.
+) -> tuple[int, Iterator[CaseMaps]]:
+    """How many cases of a map folder have maps of a network, and these in the order of the table.
 
     A network's maps are those of its name, and seed where it has one; a folder without a column `model` has
     maps of one network. `images` are as for `make_maps`. Settings that say another network made the maps are
@@ -178,7 +155,9 @@ def maps_of_folder(
         if row.key.case not in given:
             raise SalstatsError(f"images has no image of case {row.key.case!r}, which has maps in {folder}")
     check_made_by(network, module, outputs, (row.key for row in own), Path(folder))
-    return [FolderCase(case, given[case], network, outputs, found) for case, found in by_case.items()]
+    return len(by_case), (
+        _case_maps(case, given[case], network, outputs, found) for case, found in by_case.items()
+    )
 
 
 def _is_of(series: Series, network: Network) -> bool:
@@ -187,35 +166,24 @@ def _is_of(series: Series, network: Network) -> bool:
     return series.model in (None, network.name) and own_seed in (None, series.seed)
 
 
-@dataclass(frozen=True)
-class FolderCase:
-    """A case of a map folder; read when it is gone through."""
-
-    case: str
-    image: Any
-    network: Network
-    outputs: Mapping[str, int]
-    rows: list[MapRow]
-
-    def parts(self) -> Iterator[CaseMaps]:
-        """Yield its tasks, those together that have maps of the same series."""
-        ready, geometry = ready_image(self.case, self.image, self.network.preparation)
-        of_task: dict[str, dict[Series, np.ndarray]] = {}
-        for row in self.rows:
-            if row.shape not in (None, geometry.image_shape):
-                raise InputFileError(
-                    f"case {self.case!r}: the image is {geometry.image_shape}, the table says {row.shape}"
-                )
-            saliency = read_map(row.file)
-            laid = saliency if geometry.fills else geometry.to_input(saliency)
-            of_task.setdefault(row.key.task, {})[row.key.series] = laid
-        alike: dict[tuple[Series, ...], list[str]] = {}
-        for task, maps in of_task.items():
-            alike.setdefault(tuple(maps), []).append(task)
-        for series, tasks in alike.items():
-            yield CaseMaps(
-                images=np.repeat(np.asarray(ready, np.float32)[None], len(tasks), axis=0),
-                keys=Keys([self.case] * len(tasks), tasks),
-                targets=[self.outputs[task] for task in tasks],
-                maps={one: [of_task[task][one] for task in tasks] for one in series},
+def _case_maps(
+    case: str, image: Any, network: Network, outputs: Mapping[str, int], rows: list[MapRow]
+) -> CaseMaps:
+    """A case of a map folder, read; its maps laid where the network saw them."""
+    ready, geometry = ready_image(case, image, network.preparation)
+    tasks = list(dict.fromkeys(row.key.task for row in rows))
+    maps = []
+    for row in rows:
+        if row.shape not in (None, geometry.image_shape):
+            raise InputFileError(
+                f"case {case!r}: the image is {geometry.image_shape}, the table says {row.shape}"
             )
+        saliency = read_map(row.file)
+        laid = saliency if geometry.fills else geometry.to_input(saliency)
+        maps.append(Map(tasks.index(row.key.task), row.key.series, laid))
+    return CaseMaps(
+        images=check_images(np.repeat(np.asarray(ready, np.float32)[None], len(tasks), axis=0)),
+        keys=Keys([case] * len(tasks), tasks),
+        targets=[outputs[task] for task in tasks],
+        maps=sorted(maps, key=lambda one: one.place),
+    )

@@ -14,8 +14,8 @@ import numpy as np
 import torch
 
 from salstats.checks import ShapeError, ValueRangeError, check_choice, check_count
+from salstats.explain.baselines import baselines_of
 from salstats.explain.forward import PROBABILITIES, to_probabilities
-from salstats.explain.gradients import baselines_of
 from salstats.explain.request import Request
 
 

@@ -1,15 +1,15 @@
 """Images whose pixels are shown step by step: in which order, over what, and the network's outputs."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from dataclasses import dataclass
+from itertools import groupby, islice
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 import torch
-from scipy.ndimage import gaussian_filter
-from torch.nn.functional import conv2d
 
-from salstats.checks import ShapeError, ValueRangeError, check_choice, check_count
+from salstats.checks import ValueRangeError, check_count
+from salstats.explain.baselines import Baseline
 from salstats.explain.forward import Passes, dtype_of, to_probabilities
 from salstats.explain.inputs import equal_images
 from salstats.images.map_steps import resize
@@ -29,7 +29,7 @@ def pixel_ranks(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray | No
     if SaliencyOnImage(values, shape).is_constant:
         return None
     if values.shape != shape:
-        # stretched first, so that single precision neither overflows nor loses a small difference
+        # stretched first, so that single precision loses no small difference
         lowest = values.min()
         values = resize((values - lowest) / (values.max() - lowest), shape)
     order = np.argsort(-values.ravel(), kind="stable")
@@ -49,209 +49,67 @@ def step_sizes(n_pixels: int, steps: int, chunk: int | None) -> np.ndarray:
     return np.arange(n_steps + 1) * n_pixels // n_steps
 
 
-#: What stands where a pixel is not shown.
-BASELINES = ("blur", "zero", "mean")
-#: Side and standard deviation in pixels of the blur: the evaluation of RISE.
-KERNEL, SIGMA = 11, 5.0
-
-
-@dataclass(frozen=True)
-class Baseline:
-    """What stands where a pixel is not shown.
-
-    Attributes
-    ----------
-    name : str
-        "blur", "zero", "mean" or "array".
-    values : Tensor, optional
-        Those given as an array: of shape (1, channels, 1 or height, 1 or width), or (n, ...).
-    kernel : int
-        Side of the blur in pixels, odd.
-    sigma : float
-        Standard deviation of the blur in pixels.
-    """
-
-    name: str
-    values: torch.Tensor | None = None
-    kernel: int = KERNEL
-    sigma: float = SIGMA
-
-    @property
-    def differs(self) -> bool:
-        """Whether each image has a baseline of its own that is not made of its pixels."""
-        return self.values is not None and len(self.values) > 1
-
-    @property
-    def text(self) -> str:
-        """What frames say of it."""
-        return f"blur ({self.kernel} px, SD {self.sigma:g} px)" if self.name == "blur" else self.name
-
-    def of(self, images: torch.Tensor, places: Any) -> torch.Tensor:
-        """Baselines of images, which stand at some places of all images."""
-        if self.name == "zero":
-            return torch.zeros_like(images)
-        if self.name == "mean":
-            return images.mean(dim=(2, 3), keepdim=True).expand_as(images)
-        if self.name == "blur":
-            return _blurred(images, self.kernel, self.sigma)
-        assert self.values is not None
-        values = self.values[places] if self.differs else self.values
-        return values.to(images).expand_as(images)
-
-
-def check_baseline(baseline: Any, shape: tuple[int, ...], kernel: int, sigma: float) -> Baseline:
-    """What stands where a pixel is not shown, for images of a shape (n, channels, height, width)."""
-    if isinstance(baseline, str):
-        check_choice(baseline, BASELINES, "baseline")
-        if (
-            isinstance(kernel, bool)
-            or not isinstance(kernel, int | np.integer)
-            or kernel < 1
-            or not kernel % 2
-        ):
-            raise ValueRangeError(f"kernel must be an odd number of pixels, not {kernel!r}")
-        if not sigma > 0 or not np.isfinite(sigma):
-            raise ValueRangeError(f"sigma must be a positive number of pixels, not {sigma!r}")
-        return Baseline(baseline, kernel=int(kernel), sigma=float(sigma))
-    array = baseline.detach().cpu().numpy() if isinstance(baseline, torch.Tensor) else np.asarray(baseline)
-    if array.dtype.kind not in "biuf" or not np.isfinite(array).all():
-        raise ValueRangeError("baseline must hold finite numbers, or be one of " + ", ".join(BASELINES))
-    fits = {(): (1, 1, 1, 1), shape[1:2]: (1, shape[1], 1, 1), shape[1:]: (1, *shape[1:]), shape: shape}
-    if array.shape not in fits:
-        raise ShapeError(
-            f"baseline has shape {array.shape}; it must be a number or of shape (channels,), "
-            f"(channels, height, width) or that of the images, {tuple(shape)}"
-        )
-    return Baseline("array", torch.tensor(array.reshape(fits[array.shape]), dtype=torch.float64))
-
-
-def _blurred(images: torch.Tensor, kernel: int, sigma: float) -> torch.Tensor:
-    """Images blurred channel by channel; outside of them is zero."""
-    impulse = np.zeros((kernel, kernel))
-    impulse[kernel // 2, kernel // 2] = 1
-    # what of the Gaussian lies outside the kernel is folded back into it, so that it sums to 1
-    weights = torch.from_numpy(gaussian_filter(impulse, sigma, mode="reflect")).to(images)
-    n_channels = images.shape[1]
-    return conv2d(
-        images, weights.expand(n_channels, 1, kernel, kernel), padding=kernel // 2, groups=n_channels
-    )
-
-
-@dataclass(frozen=True)
-class Ordered:
-    """An image whose pixels have an order; all on the device.
-
-    Attributes
-    ----------
-    first, last : Tensor of float, shape (channels, height, width)
-        The image before the first step and after the last: baseline and image, or the other way round.
-    ranks : Tensor of int32, shape (height, width)
-        See `pixel_ranks`.
-    """
+class Ordered(NamedTuple):
+    """An image whose pixels have an order: before the first step, after the last, and `pixel_ranks`."""
 
     first: torch.Tensor
     last: torch.Tensor
     ranks: torch.Tensor
 
-    def write(self, out: torch.Tensor, counts: torch.Tensor) -> None:
-        """Write the images in which so many pixels are changed; one comparison makes each."""
-        changed = self.ranks < counts[:, None, None]
-        torch.where(changed[:, None], self.last, self.first, out=out)
-
-
-def batches(pieces: Iterable[tuple[Ordered, torch.Tensor]], batch_size: int) -> Iterator[torch.Tensor]:
-    """Images of consecutive pieces, `batch_size` at a time; the next batch takes the same memory."""
-    buffer: torch.Tensor | None = None
-    filled = 0
-    for ordered, counts in pieces:
-        if buffer is None:
-            # as `outputs_of` shows images on a CPU
-            on_cpu = ordered.last.device.type == "cpu"
-            buffer = torch.empty(
-                (batch_size, *ordered.last.shape),
-                dtype=ordered.last.dtype,
-                device=ordered.last.device,
-                memory_format=torch.channels_last if on_cpu else torch.contiguous_format,
-            )
-        done = 0
-        while done < len(counts):
-            n = min(batch_size - filled, len(counts) - done)
-            ordered.write(buffer[filled : filled + n], counts[done : done + n])
-            filled, done = filled + n, done + n
-            if filled == batch_size:
-                yield buffer
-                filled = 0
-    if buffer is not None and filled:
-        yield buffer[:filled]
+    def with_changed(self, counts: list[int]) -> torch.Tensor:
+        """Images in which so many pixels are changed; one comparison makes each."""
+        changed = self.ranks < torch.tensor(counts, device=self.ranks.device)[:, None, None]
+        return torch.where(changed[:, None], self.last, self.first)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stepping(Passes):
-    """A model, its images, and what stands where a pixel is not shown.
-
-    Attributes
-    ----------
-    images : Tensor, shape (n, channels, height, width)
-        Wherever they lie; an image is on the device while it is looked at.
-    baseline : Baseline
-    """
+    """A model, its images, wherever they lie, and what stands where a pixel is not shown."""
 
     images: torch.Tensor
     baseline: Baseline
-    #: The image that was looked at last, with its place and baseline.
-    _held: list[tuple[int, torch.Tensor, torch.Tensor]] = field(default_factory=list, repr=False)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(height, width) of the images."""
-        height, width = self.images.shape[-2:]
-        return int(height), int(width)
 
     def ends(self) -> tuple[torch.Tensor, torch.Tensor]:
         """Outputs for the whole images and for their baselines; equal images are asked once."""
         groups = [[place] for place in range(len(self.images))]
         if not self.baseline.differs:
             groups = equal_images(self.images)
-        inverse = np.empty(len(self.images), np.int64)
-        for turn, group in enumerate(groups):
-            inverse[group] = turn
-        first = [group[0] for group in groups]
         whole, blank = [], []
-        for start in range(0, len(first), self.batch_size):
-            places = first[start : start + self.batch_size]
-            batch = self._on_device(self.images[places])
-            whole.append(self.outputs(batch))
-            blank.append(self.outputs(self.baseline.of(batch, places)))
-        return torch.cat(whole)[inverse], torch.cat(blank)[inverse]
+        for start in range(0, len(groups), self.batch_size):
+            places = [group[0] for group in groups[start : start + self.batch_size]]
+            images = self._on_device(places)
+            whole.append(self.outputs(images))
+            blank.append(self.outputs(self.baseline.of(images, places)))
+        turns = np.empty(len(self.images), np.int64)
+        for turn, group in enumerate(groups):
+            turns[group] = turn
+        return torch.cat(whole)[turns], torch.cat(blank)[turns]
 
     def ordered(self, place: int, saliency: np.ndarray, *, deleting: bool = False) -> Ordered | None:
         """An image with the order of its pixels; None where the map has no order."""
-        ranks = pixel_ranks(saliency, self.shape)
+        ranks = pixel_ranks(saliency, (int(self.images.shape[2]), int(self.images.shape[3])))
         if ranks is None:
             return None
-        image, blank = self._image(place)
-        first, last = (image, blank) if deleting else (blank, image)
+        image = self._on_device([place])
+        first, last = self.baseline.of(image, [place])[0], image[0]
+        if deleting:
+            first, last = last, first
         return Ordered(first, last, torch.from_numpy(ranks).to(self.device))
 
-    def steps(self, pieces: Iterable[tuple[Ordered, torch.Tensor]]) -> Iterator[torch.Tensor]:
-        """Yield the outputs for images at their steps, batch by batch, filled across images."""
-        for batch in batches(pieces, self.batch_size):
-            yield self.outputs(batch)
+    def steps(self, pieces: Iterable[tuple[Ordered, np.ndarray]]) -> Iterator[torch.Tensor]:
+        """Outputs for images with so many pixels changed, batch by batch, filled across images."""
+        asked = ((ordered, n) for ordered, counts in pieces for n in counts.tolist())
+        while batch := list(islice(asked, self.batch_size)):
+            alike = groupby(batch, key=lambda one: id(one[0]))
+            groups = [list(group) for _, group in alike]
+            shown = torch.cat([group[0][0].with_changed([n for _, n in group]) for group in groups])
+            # channels last as `outputs` has them, also where there is one channel
+            order = torch.channels_last if shown.device.type == "cpu" else torch.contiguous_format
+            yield self.outputs(torch.empty_like(shown, memory_format=order).copy_(shown))
 
-    def counts(self, sizes: np.ndarray) -> torch.Tensor:
-        """Numbers of pixels as the device compares them."""
-        return torch.from_numpy(sizes.astype(np.int32)).to(self.device)
-
-    def _image(self, place: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """An image and its baseline."""
-        if not self._held or self._held[0][0] != place:
-            image = self._on_device(self.images[place : place + 1])
-            self._held[:] = [(place, image[0], self.baseline.of(image, [place])[0].contiguous())]
-        return self._held[0][1:]
-
-    def _on_device(self, images: torch.Tensor) -> torch.Tensor:
+    def _on_device(self, places: list[int]) -> torch.Tensor:
         """Images on the device, in the model's type of number."""
-        return images.to(device=self.device, dtype=dtype_of(self.model))
+        return self.images[places].to(device=self.device, dtype=dtype_of(self.model))
 
 
 def probabilities(outputs: torch.Tensor, targets: np.ndarray, probability: str) -> np.ndarray:

@@ -12,7 +12,7 @@ import torch
 from torch.nn.functional import cosine_similarity
 
 from salstats.checks import ShapeError, ValueRangeError, check_choice, check_count
-from salstats.explain.gradients import baselines_of
+from salstats.explain.baselines import baselines_of
 from salstats.explain.request import Request
 
 #: Weight of the two samples that a KernelSHAP model must fit: captum's stand-in for infinity.

@@ -9,7 +9,7 @@ pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")
 from explain.stepping_models import Counting, linear, small_cnn  # noqa: E402
 
-from salstats.checks import SalstatsError, ShapeError, ValueRangeError  # noqa: E402
+from salstats.checks import SalstatsError, ValueRangeError  # noqa: E402
 from salstats.explain.minimal_masks import Search, minimal_mask  # noqa: E402
 from salstats.images.map_steps import resize  # noqa: E402
 
@@ -74,16 +74,6 @@ def test_exact_search_is_the_plain_one_on_a_real_network_and_bisection_may_not_b
     assert exact["n_pixels"].tolist() == plain
     halved = minimal_mask(model, images, maps, chunk=3, batch_size=batch_size, search="bisection").frame
     assert (halved["n_pixels"] >= exact["n_pixels"]).all()
-
-
-def test_where_the_class_comes_and_goes_only_exact_search_finds_its_first_step():
-    model = Counting([3, 4, 20, *range(30, 37)])
-    exact = minimal_mask(model, ones(), orders(1), chunk=1, batch_size=4).frame
-    assert exact["n_pixels"].item() == 3 == plain_search(model, ones(), orders(1), range(37))[0]
-    halved = minimal_mask(model, ones(), orders(1), chunk=1, batch_size=1, search="bisection").frame
-    # enough, and one pixel less is not
-    assert halved["n_pixels"].item() in (3, 20, 30)
-    assert halved["n_pixels"].item() != 3
 
 
 def test_bisection_shows_fewer_images_and_exact_search_no_more_than_the_plain_one():
@@ -158,12 +148,6 @@ def test_a_constant_map_has_no_mask():
     assert not minimal_mask(Counting(range(37)), ones(), maps).frame["found"].iloc[0]
 
 
-def test_the_default_chunk_is_a_hundredth():
-    frame = minimal_mask(Counting(range(37, 401)), ones(side=20), orders(1, 20)).frame
-    assert frame["n_steps"].item() == 100
-    assert frame["n_pixels"].item() == 40
-
-
 @pytest.mark.parametrize("lit", [0, 4, 36])
 def test_a_model_that_gives_nan_names_the_case(lit):
     class Failing(torch.nn.Module):
@@ -190,11 +174,6 @@ def test_a_model_that_gives_nan_names_the_case(lit):
 def test_what_cannot_be_done_is_refused(options, error, message):
     with pytest.raises(error, match=message):
         minimal_mask(Counting([36]), ones(), orders(1), **options)
-
-
-def test_one_output_has_no_largest():
-    with pytest.raises(ShapeError, match="a network with one output always keeps its class"):
-        minimal_mask(linear(np.ones(36)), ones(), orders(1))
 
 
 pytest.importorskip("torch", reason="needs the explain extra")
@@ -233,15 +212,6 @@ def test_exact_search_is_the_plain_one_whatever_the_model_does(enough, rooms):
     assert len(asked) < len(before) + 1 + max(rooms)
 
 
-@given(st.integers(1, 60), st.integers(0, 61), ROOMS)
-@settings(max_examples=300, deadline=None, derandomize=True)
-def test_bisection_is_the_plain_search_where_the_model_is_monotone(n_steps, turn, rooms):
-    enough = [step >= turn for step in range(n_steps + 1)]
-    answer, _ = searched(enough, rooms, bisect=True)
-    assert answer == plain(enough)
-    assert searched(enough, rooms)[0] == answer
-
-
 @given(ANSWERS, ROOMS)
 @settings(max_examples=300, deadline=None, derandomize=True)
 def test_bisection_finds_a_step_that_suffices_after_one_that_does_not(enough, rooms):
@@ -253,9 +223,3 @@ def test_bisection_finds_a_step_that_suffices_after_one_that_does_not(enough, ro
     else:
         assert enough[answer]
         assert not enough[answer - 1]
-
-
-def test_bisection_asks_as_often_as_a_logarithm():
-    for turn in range(1, 1025, 31):
-        _, asked = searched([step >= turn for step in range(1025)], [1], bisect=True)
-        assert len(asked) == 10

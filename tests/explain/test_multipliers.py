@@ -7,7 +7,7 @@ torch = pytest.importorskip("torch", reason="needs the explain extra")
 captum = pytest.importorskip("captum.attr", reason="needs the explain extra")
 from explain.runner_requests import ask, noise, seeded, state  # noqa: E402
 
-from salstats.explain.gradients import baselines_of  # noqa: E402
+from salstats.explain.baselines import baselines_of  # noqa: E402
 
 nn, functional = torch.nn, torch.nn.functional
 
