@@ -2,15 +2,14 @@
 
 import os
 import re
-import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
-from PIL import Image, UnidentifiedImageError
 
-from salstats.checks import InputFileError, SalstatsError, ShapeError, ValueRangeError, check_plain
+from salstats.checks import InputFileError, SalstatsError, ShapeError, ValueRangeError
 from salstats.images.pictures import grey_of, resized
+from salstats.readers.pictures import GREY, opened_image
 
 #: Where images come from: a folder, or a file or an array for each case.
 ImageSource = str | os.PathLike[str] | Mapping[str, str | os.PathLike[str] | np.ndarray]
@@ -118,21 +117,8 @@ def _layout(case: str) -> str:
 
 def _read(path: Path, case: str, printed: tuple[int, int]) -> np.ndarray:
     """A file's image as grey, no smaller than printed."""
-    check_plain(path)
-    try:
-        with warnings.catch_warnings(), Image.open(path) as image:
-            # an image so large that Pillow warns is none that anyone prints
-            warnings.simplefilter("error", Image.DecompressionBombWarning)
-            # a JPEG is decoded at an eighth, a quarter or half of its size where that is enough
-            image.draft("L", (printed[1], printed[0]))
-            eight_bits = image.mode in ("1", "L", "LA", "P", "RGB", "RGBA", "CMYK", "YCbCr")
-            array = np.asarray(image.convert("L") if eight_bits else image)
-    except (
-        OSError,
-        UnidentifiedImageError,
-        Image.DecompressionBombError,
-        Image.DecompressionBombWarning,
-    ) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise InputFileError(f"the image of case {case}, {path}, cannot be read: {reason}") from error
-    return _checked(array, case)
+    with opened_image(path) as image:
+        # a JPEG is decoded at an eighth, a quarter or half of its size where that is enough
+        image.draft("L", (printed[1], printed[0]))
+        deep = image.mode in GREY and image.mode not in ("1", "L")
+        return _checked(np.asarray(image if deep else image.convert("L")), case)

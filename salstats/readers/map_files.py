@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -20,14 +19,12 @@ from salstats.checks import (
 from salstats.files.inputs import opened, read_json
 from salstats.images import masks
 from salstats.images.masks import Rle
-from salstats.readers import grey_images
+from salstats.readers import pictures
 from salstats.readers.case_json import check_name
-from salstats.readers.grey_images import read_grey
 from salstats.readers.pickles import read_pickle
 
-_ARRAYS = (".npy", ".npz")
 #: What a map or a mask may be stored as.
-MAP_SUFFIXES = (*grey_images.SUFFIXES, *_ARRAYS)
+MAP_SUFFIXES = (*pictures.SUFFIXES, ".npy", ".npz")
 MASK_SUFFIXES = (*MAP_SUFFIXES, ".json")
 #: What "marked" is in a mask: 1, or the largest number of 8 or of 16 bits.
 _MARKS = (1, 255, 65535)
@@ -234,41 +231,24 @@ def _numbers(file: Path, array: np.ndarray, what: str) -> np.ndarray:
 def _array(file: Path, suffixes: Sequence[str], what: str) -> np.ndarray:
     """The array of a NumPy file, or the grey values of an image."""
     suffix = file.suffix.lower()
-    if suffix in grey_images.SUFFIXES:
-        return read_grey(file)
-    if suffix not in _ARRAYS:
+    if suffix in pictures.SUFFIXES:
+        return pictures.read_grey(file)
+    if suffix == ".npz":
+        return _only_array(file)
+    if suffix != ".npy":
         raise InputFileError(f"{file}: a {what} is read from {', '.join(suffixes)}")
-    with opened(file) as stream:
-        start = stream.peek(6)[:6]
-        try:
-            # an archive that breaks off must not stay open
-            if start[:2] == b"PK":
-                with np.load(stream, allow_pickle=False) as archive:
-                    return _only_array(file, archive)
-            if start != b"\x93NUMPY":
-                raise InputFileError(f"{file}: no NumPy file")
-            # mapped, so that the header's size is held against the file's before memory is taken
-            loaded: Any = np.load(file, mmap_mode="r", allow_pickle=False)
-            check_size(loaded.size * PIXEL, f"{file}: its array of shape {loaded.shape}")
-            return np.array(loaded)
-        except SalstatsError:
-            raise
-        # what NumPy and zipfile raise on damaged files is not all of one kind
-        except Exception as error:
-            said = " ".join(str(error).split())
-            if "Python objects" in said:
-                return _saved_array(file, stream)
-            if "Object arrays" in said:
-                raise InputFileError(
-                    f"{file}: holds Python objects, which could run code and are not unpickled; save numbers"
-                ) from error
-            raise InputFileError(f"{file}: not a NumPy array, or damaged ({said[:200]})") from error
+    try:
+        return pictures.read_npy(file)
+    except InputFileError as error:
+        if "Python objects" in str(error):
+            return _saved_array(file)
+        raise
 
 
-def _saved_array(file: Path, stream: BinaryIO) -> np.ndarray:
+def _saved_array(file: Path) -> np.ndarray:
     """The one array of a dict that `numpy.save` took; what else is in it is not run."""
-    stream.seek(0)
-    head = stream.read(12)
+    with opened(file) as stream:
+        head = stream.read(12)
     # the version of the header, and its length in 2 or 4 bytes
     start = 10 if head[6] == 1 else 12
     held = read_pickle(file, skip=start + int.from_bytes(head[8:start], "little"))
@@ -281,16 +261,29 @@ def _saved_array(file: Path, stream: BinaryIO) -> np.ndarray:
     return arrays[0]
 
 
-def _only_array(file: Path, archive: Any) -> np.ndarray:
+def _only_array(file: Path) -> np.ndarray:
     """The one array of an .npz."""
-    if len(archive.files) != 1:
-        raise InputFileError(
-            f"{file}: holds {len(archive.files)} arrays ({quoted(archive.files) or 'none'}); one is wanted"
-        )
-    # an archive of a few bytes can unpack to any number of them
-    check_size(max(info.file_size for info in archive.zip.infolist()), f"{file}: its array")
-    array = archive[archive.files[0]]
-    if not isinstance(array, np.ndarray):
-        raise InputFileError(f"{file}: {archive.files[0]!r} is no array")
-    check_size(array.size * PIXEL, f"{file}: its array of shape {array.shape}")
-    return array
+    with opened(file) as stream:
+        if not stream.peek(2).startswith(b"PK"):
+            raise InputFileError(f"{file}: not a NumPy archive")
+        try:
+            # an archive that breaks off must not stay open
+            with np.load(stream, allow_pickle=False) as archive:
+                if len(archive.files) != 1:
+                    raise InputFileError(
+                        f"{file}: holds {len(archive.files)} arrays ({quoted(archive.files) or 'none'}); one "
+                        "is wanted"
+                    )
+                # an archive of a few bytes can unpack to any number of them
+                check_size(max(info.file_size for info in archive.zip.infolist()), f"{file}: its array")
+                array = np.asarray(archive[archive.files[0]])
+                check_size(array.size * PIXEL, f"{file}: its array of shape {array.shape}")
+                return array
+        except SalstatsError:
+            raise
+        # what NumPy and zipfile raise on damaged files is not all of one kind
+        except Exception as error:
+            said = " ".join(str(error).split())[:200]
+            if "Object arrays" in said:
+                said = "it holds Python objects, which are not unpickled; save numbers"
+            raise InputFileError(f"{file}: not a NumPy archive, or damaged ({said})") from error

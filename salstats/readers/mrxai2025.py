@@ -10,8 +10,8 @@ from salstats.readers.answers import NAN, check_cases, find_maps, prediction
 from salstats.readers.case_json import check_name
 from salstats.readers.case_tables import read_predictions
 from salstats.readers.cells import PathLike
-from salstats.readers.grey_images import image_shape
 from salstats.readers.map_files import MASK_SUFFIXES, find_case_files, read_rle
+from salstats.readers.pictures import image_shape
 from salstats.readers.series_names import Sources, sources
 from salstats.study import Case, Study, Truth
 

@@ -1,24 +1,112 @@
-"""Images to be shown to a network, grey or in colour, as numbers."""
+"""Image files: their size from the header alone, and their pixels as the file has them."""
 
 import os
 import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from PIL import Image
+from PIL.BmpImagePlugin import BmpImageFile
+from PIL.JpegImagePlugin import JpegImageFile
+from PIL.PngImagePlugin import PngImageFile
+from PIL.TiffImagePlugin import TiffImageFile
 
 from salstats.checks import PIXEL, InputFileError, check_size
 from salstats.files.inputs import opened
-from salstats.readers.grey_images import GREY, check_sums
 
-_FORMATS = ("PNG", "JPEG", "TIFF", "BMP")
-#: EXIF's orientation, and its values that mean: as stored.
-_ORIENTATION, _UPRIGHT = 274, (None, 0, 1)
+#: Endings of images that may be grey, as maps and masks are.
+SUFFIXES = (".png", ".tif", ".tiff")
+#: Kind -> how a file of it begins, and what reads it; not Image.open, whose check of the size is a warning.
+_KINDS: dict[str, tuple[tuple[bytes, ...], Any]] = {
+    "PNG": ((b"\x89PNG",), PngImageFile),
+    "TIFF": ((b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"), TiffImageFile),
+    "JPEG": ((b"\xff\xd8\xff",), JpegImageFile),
+    "BMP": ((b"BM",), BmpImageFile),
+}
+#: Kinds of pixels that are one number each, as Pillow calls them.
+GREY = ("1", "L", "I;16", "I;16B", "I;16L", "I", "F")
+#: Tags of TIFF and EXIF, and their values that mean: black is the largest number; rows are rows.
+_PHOTOMETRIC, _WHITE_IS_ZERO, _ORIENTATION, _UPRIGHT = 262, 0, 274, (None, 0, 1)
+
+
+@contextmanager
+def opened_image(
+    path: Path, kinds: Sequence[str] = tuple(_KINDS), upright: Sequence[str] = ("TIFF",)
+) -> Iterator[Any]:
+    """Open an image of one of some kinds, of which the header alone is read.
+
+    Raises InputFileError where the file is missing, of another kind or damaged, and where it holds several
+    images, or one that is too large, or (of the kinds `upright`) that a viewer would turn; in the block, too,
+    where pixels cannot be read.
+    """
+    with opened(path) as stream, warnings.catch_warnings():
+        # Pillow warns of tags, which say nothing of the pixels, and of damage, which is an error soon
+        warnings.simplefilter("ignore")
+        start = stream.peek(4)
+        kind = next((kind for kind, (marks, _) in _KINDS.items() if start.startswith(marks)), "")
+        if kind not in kinds:
+            raise InputFileError(f"{path}: neither {' nor '.join(kinds)}, whatever its name says")
+        try:
+            image = _KINDS[kind][1](stream)
+            # a small file can claim to hold any number of pixels
+            what = f"{path}: its {image.height} x {image.width} pixels"
+            check_size(image.width * image.height * PIXEL, what)
+            n_images = getattr(image, "n_frames", 1)
+            if n_images > 1:
+                raise InputFileError(f"{path}: holds {n_images} images; save each as a file of its own")
+            if kind in upright and image.getexif().get(_ORIENTATION) not in _UPRIGHT:
+                # programs differ in whether they turn it back, and so did whoever marked it
+                raise InputFileError(f"{path}: its pixels are stored turned or mirrored; save it upright")
+            yield image
+        except InputFileError:
+            raise
+        # what Pillow raises on damaged files is not all of one kind
+        except Exception as error:
+            said = " ".join(str(error).split())[:200] or type(error).__name__
+            raise InputFileError(f"{path}: not a whole image, or damaged ({said})") from error
+
+
+def image_shape(path: Path) -> tuple[int, int]:
+    """(height, width) of an image, in colour or grey, from its header; raises what `opened_image` does."""
+    with opened_image(path) as image:
+        return image.height, image.width
+
+
+def read_grey(path: Path) -> np.ndarray:
+    """Pixels of a PNG or TIFF that is grey, as the file has them.
+
+    A colour image whose channels are equal is grey, and so is one with a palette of greys.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    ndarray, shape (M, N)
+        Of bool (1 bit), uint8, uint16, int32 or float32.
+
+    Raises
+    ------
+    InputFileError
+        As for `opened_image`; and where the image is in colour or has transparent pixels.
+    """
+    with opened_image(path, ("PNG", "TIFF")) as image:
+        _check_sixteen_bits(path, image)
+        if image.mode in GREY and "transparency" not in image.info:
+            return np.array(image)
+        pixels = _opaque(path, image)
+    if (pixels[..., 1:] != pixels[..., :1]).any():
+        raise InputFileError(
+            f"{path}: a colour image, not a grey one; a map or a mask has one number for each pixel"
+        )
+    return np.ascontiguousarray(pixels[..., 0])
 
 
 def read_picture(path: str | os.PathLike[str]) -> np.ndarray:
-    """Pixels of an image, as the file has them.
+    """Pixels of an image to be shown to a network, as the file has them.
 
     Parameters
     ----------
@@ -33,8 +121,7 @@ def read_picture(path: str | os.PathLike[str]) -> np.ndarray:
     Raises
     ------
     InputFileError
-        The file is missing, damaged or of another kind; it holds several images, transparent pixels, or one
-        that a viewer would turn; it is too large.
+        As for `opened_image`; and where the image has transparent pixels, or other colours than RGB.
 
     Examples
     --------
@@ -49,46 +136,47 @@ def read_picture(path: str | os.PathLike[str]) -> np.ndarray:
            [0., 1.]])
     """
     file = Path(path)
-    with opened(file) as stream:
+    if file.suffix.lower() == ".npy":
+        return read_npy(file, PIXEL / 3)
+    with opened_image(file, upright=("TIFF", "JPEG")) as image:
+        if image.mode not in (*GREY, "LA", "P", "PA", "RGB", "RGBA"):
+            raise InputFileError(f"{file}: its pixels are {image.mode}; save it in grey or RGB")
+        if image.mode in (*GREY, "RGB") and "transparency" not in image.info:
+            return np.array(image)
+        pixels = _opaque(file, image)
+        return np.ascontiguousarray(pixels[..., 0] if image.mode == "LA" else pixels)
+
+
+def read_npy(file: Path, n_bytes: float = PIXEL) -> np.ndarray:
+    """The array of a .npy file, each number of which takes so many bytes; nothing is unpickled."""
+    with opened(file):
         try:
-            if file.suffix.lower() == ".npy":
-                # mapped, so that the header's size is held against the file's before memory is taken
-                mapped = np.lib.format.open_memmap(file, mode="r")
-                check_size(mapped.size * PIXEL / 3, f"{file}: its array of shape {mapped.shape}")
-                return np.array(mapped)
-            # Pillow warns of large files, which are refused below, and of tags, which say nothing of pixels
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                with Image.open(stream, formats=_FORMATS) as image:
-                    if image.format == "PNG":
-                        check_sums(file, stream)
-                    return _pixels(file, image)
-        except InputFileError:
-            raise
-        # what Pillow and NumPy raise on damaged files is not all of one kind
+            # mapped, so that the header's size is held against the file's before memory is taken
+            mapped = np.lib.format.open_memmap(file, mode="r")
+        # what NumPy raises on damaged files is not all of one kind
         except Exception as error:
             said = " ".join(str(error).split())[:200] or type(error).__name__
-            raise InputFileError(f"{file}: not a whole image, or damaged ({said})") from error
+            raise InputFileError(f"{file}: not a NumPy array, or damaged ({said})") from error
+        check_size(mapped.size * n_bytes, f"{file}: its array of shape {mapped.shape}")
+        return np.array(mapped)
 
 
-def _pixels(file: Path, image: Any) -> np.ndarray:
-    """Pixels of an open image, in grey or in red, green and blue."""
-    n_images = getattr(image, "n_frames", 1)
-    # before EXIF is looked for, for which a PNG is unpacked
-    check_size(image.width * image.height * PIXEL, f"{file}: its {image.height} x {image.width} pixels")
-    wrong = None
-    if n_images > 1:
-        wrong = f"holds {n_images} images; save each as a file of its own"
-    elif image.getexif().get(_ORIENTATION) not in _UPRIGHT:
-        # programs differ in whether they turn it, and so did whoever marked it
-        wrong = "its pixels are stored turned or mirrored (EXIF's orientation); save it upright"
-    elif image.mode not in (*GREY, "LA", "P", "PA", "RGB", "RGBA"):
-        wrong = f"its pixels are {image.mode}; save it in grey or RGB"
-    if wrong:
-        raise InputFileError(f"{file}: {wrong}")
-    if image.mode in (*GREY, "RGB") and "transparency" not in image.info:
-        return np.array(image)
+def _opaque(path: Path, image: Any) -> np.ndarray:
+    """An image as red, green and blue, of which no pixel is transparent."""
     pixels = np.array(image.convert("RGBA"))
     if (pixels[..., 3] != 255).any():
-        raise InputFileError(f"{file}: has transparent pixels, whose value is not known; save it opaque")
-    return np.ascontiguousarray(pixels[..., 0] if image.mode == "LA" else pixels[..., :3])
+        raise InputFileError(f"{path}: has transparent pixels, whose value is not known; save it opaque")
+    return pixels[..., :3]
+
+
+def _check_sixteen_bits(path: Path, image: Any) -> None:
+    """Raise where Pillow would change the numbers of an image of 16 bits without a word."""
+    raw = image.tile[0][3] if image.tile else ""
+    raw = raw if isinstance(raw, str) else str(raw[0]) if raw else ""
+    if image.mode not in GREY and "16" in raw:
+        raise InputFileError(f"{path}: a colour image of 16 bits a channel; save it as grey")
+    if image.mode.startswith("I;16") and "transparency" in image.info:
+        raise InputFileError(f"{path}: has transparent pixels, whose value is not known; save it opaque")
+    tags = getattr(image, "tag_v2", {})
+    if image.mode.startswith("I;16") and tags.get(_PHOTOMETRIC) == _WHITE_IS_ZERO:
+        raise InputFileError(f"{path}: its largest number is black; save it with black as 0")

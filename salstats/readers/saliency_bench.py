@@ -13,8 +13,8 @@ from salstats.readers.attention_tables import IMAGE, Annotation, draw_boxes, rea
 from salstats.readers.case_json import check_name
 from salstats.readers.case_tables import read_predictions
 from salstats.readers.cells import PathLike
-from salstats.readers.grey_images import image_shape
 from salstats.readers.image_splits import PARTS, split_images
+from salstats.readers.pictures import image_shape
 from salstats.readers.series_names import Sources, sources
 from salstats.study import Case, Study, Truth
 

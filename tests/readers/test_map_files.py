@@ -9,8 +9,8 @@ from PIL import Image
 
 from salstats.checks import InputFileError, SalstatsWarning
 from salstats.images import masks
-from salstats.readers.grey_images import image_shape, read_grey
 from salstats.readers.map_files import find_case_files, read_map, read_mask, read_rle
+from salstats.readers.pictures import image_shape, read_grey
 
 RAMP = np.arange(12).reshape(3, 4)
 MASK = np.array([[0, 1, 0, 1], [1, 1, 0, 0], [0, 0, 0, 1]], dtype=bool)
@@ -283,7 +283,7 @@ class TestReadMap:
         with pytest.raises(InputFileError, match=rf"a\{suffix}:? (the file )?is empty"):
             read_map(path)
         path.write_text("this is text and nothing else")
-        with pytest.raises(InputFileError, match=rf"a\{suffix}: (neither PNG nor TIFF|no NumPy file)"):
+        with pytest.raises(InputFileError, match=rf"a\{suffix}: (neither PNG nor TIFF|not a NumPy)"):
             read_map(path)
 
     @pytest.mark.parametrize("name", ["a.jpg", "a.json", "a"])

@@ -6,7 +6,6 @@ import pytest
 from PIL import Image, ImageFile
 
 from salstats.checks import InputFileError
-from salstats.readers.grey_images import read_grey
 from salstats.readers.pictures import read_picture
 
 RNG = np.random.default_rng(0)
@@ -49,7 +48,7 @@ def test_an_array_is_read_and_a_pickle_is_not(tmp_path):
     np.save(tmp_path / "image.npy", COLOUR)
     np.testing.assert_array_equal(read_picture(tmp_path / "image.npy"), COLOUR)
     np.save(tmp_path / "pickle.npy", np.array([{}], dtype=object), allow_pickle=True)
-    with pytest.raises(InputFileError, match=r"pickle.npy: not a whole image"):
+    with pytest.raises(InputFileError, match=r"pickle.npy: not a NumPy array"):
         read_picture(tmp_path / "pickle.npy")
 
 
@@ -104,23 +103,9 @@ def test_what_cannot_be_read_is_named(tmp_path):
         "two.tif": "holds 2 images",
         "print.jpg": "its pixels are CMYK",
         "damaged.png": "not a whole image",
-        "text.png": "not a whole image",
+        "text.png": "neither PNG nor TIFF",
         "none.png": "no such file",
         ".": "a folder",
     }.items():
         with pytest.raises(InputFileError, match=message):
             read_picture(tmp_path / name)
-
-
-@pytest.mark.parametrize("read", [read_picture, read_grey])
-def test_a_png_with_a_wrong_checksum_or_no_end_is_refused(tmp_path, read):
-    Image.fromarray(np.arange(600, dtype=np.uint8).reshape(20, 30)).save(tmp_path / "a.png", compress_level=0)
-    whole = (tmp_path / "a.png").read_bytes()
-    for damaged, said in (
-        # one pixel of those that are stored as they are; the checksum stays
-        (whole[:100] + bytes([whole[100] ^ 1]) + whole[101:], "wrong checksum.*IDAT"),
-        (whole[: whole.index(b"IEND") - 4], "cut short"),
-    ):
-        (tmp_path / "a.png").write_bytes(damaged)
-        with pytest.raises(InputFileError, match=rf"a\.png: not a whole image.*{said}"):
-            read(tmp_path / "a.png")
