@@ -117,8 +117,12 @@ def _layout(case: str) -> str:
 
 def _read(path: Path, case: str, printed: tuple[int, int]) -> np.ndarray:
     """A file's image as grey, no smaller than printed."""
-    with opened_image(path) as image:
-        # a JPEG is decoded at an eighth, a quarter or half of its size where that is enough
-        image.draft("L", (printed[1], printed[0]))
-        deep = image.mode in GREY and image.mode not in ("1", "L")
-        return _checked(np.asarray(image if deep else image.convert("L")), case)
+    try:
+        with opened_image(path) as image:
+            # a JPEG is decoded at an eighth, a quarter or half of its size where that is enough
+            image.draft("L", (printed[1], printed[0]))
+            deep = image.mode in GREY and image.mode not in ("1", "L")
+            grey = np.asarray(image if deep else image.convert("L"))
+    except InputFileError as error:
+        raise InputFileError(f"the image of case {case} cannot be read: {error}") from error
+    return _checked(grey, case)

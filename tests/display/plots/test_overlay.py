@@ -190,7 +190,7 @@ def test_no_figure_holds_more_pixels_than_are_printed():
 
 def test_an_image_that_cannot_be_is_named(tmp_path):
     (tmp_path / "a.png").write_bytes(b"no image")
-    with pytest.raises(InputFileError, match=r"the image of case a, .*a\.png, cannot be read"):
+    with pytest.raises(InputFileError, match=r"the image of case a cannot be read: .*a\.png"):
         plot_overlay(STUDY, "a", "Edema", images=tmp_path)
     with pytest.raises(InputFileError, match=r"no image of case b in .*looked for b\.jpg"):
         plot_overlay(STUDY, "b", "Edema", images=tmp_path)
