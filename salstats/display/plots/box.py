@@ -7,13 +7,12 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
-from salstats.checks import SalstatsError, check_choice, check_count
-from salstats.display.plots.distributions import crossed_labels, keys_of, look, stripes, without
-from salstats.display.plots.figure_rows import Rows, dodged, row_layout
-from salstats.display.plots.legends import legend_columns, method_labels
+from salstats.checks import SalstatsError, check_choice
+from salstats.display.plots.distributions import look, without
+from salstats.display.plots.figure_rows import dodged, row_layout
+from salstats.display.plots.legends import group_scales, method_labels
 from salstats.display.plots.points import RASTER_POINTS
-from salstats.display.plots.text_fit import caption
-from salstats.display.plots.theme import category_colours
+from salstats.display.plots.text_fit import crossed, short_labels
 from salstats.display.text.format import count_text, counted_range, joined
 from salstats.display.text.labels import Labels
 from salstats.stats.carried import missing_scores
@@ -22,8 +21,6 @@ from salstats.study import HUMAN
 
 #: Half the height of a box that shares its row, and of one that has it for itself.
 _SHARED_MM, _ALONE_MM = 0.8, 1.3
-#: Points of one box closer than this part of the axis are drawn once: at 183 mm about a printer's dot.
-_NEAR = 1 / 500
 
 
 def plot_box(
@@ -78,8 +75,6 @@ def plot_box(
     >>> type(figure).__name__
     'ggplot'
     """
-    if n_columns is not None:
-        check_count(n_columns, "n_columns")
     boxes, outside = box_values(scores, by)
     names = Labels(labels, scores)
     if reference is not None:
@@ -89,49 +84,36 @@ def plot_box(
     if drawn.empty:
         raise SalstatsError(f"scores has nothing to draw: all of its {len(scores)} scores are undefined")
     references = [reference or HUMAN]
-    marks = method_labels(names, drawn["method"], references) if "method" in groups else {}
+    marks = method_labels(names, drawn["method"], references) if "method" in groups else {"": ""}
     others = [c for c in groups if c not in ("metric", "method")]
     # without tasks methods have rows of their own, and nothing has to tell them apart
-    shared = list(marks) if len(marks) > 1 and others else []
-    drawn, rows = _placed(drawn, names, others or [c for c in ("method",) if marks], shared, references)
-    drawn["mark"] = drawn["method"].map(marks) if marks else ""
-    points = _points(outside, drawn, groups)
-    note = caption(
-        [
-            _meaning(drawn, len(points) > 0),
-            _proportions(drawn, names),
-            f"In each row from the top: {joined([marks[m] for m in shared])}." if shared else "",
-            _counts(boxes),
-            without(boxes[boxes["n"] == 0], groups, "a defined score", names),
-        ]
-    )
-    legend = [marks[m] for m in shared]
+    legend = list(marks.values()) if len(marks) > 1 and others else []
+    texts = {c: short_labels(names, c, drawn[c]) for c in others}
+    row = crossed(drawn, texts or ({"method": marks} if "method" in groups else {}))
+    metrics = {c: short_labels(names, c, drawn[c]) for c in ("metric",) if c in groups}
+    rows = row_layout(list(row.categories), list(row.categories), max(len(legend), 1))
+    own = drawn["method"].map(marks) if "method" in groups else [""] * len(drawn)
+    drawn["mark"] = pd.Categorical(own, list(marks.values()), ordered=True)
+    drawn["panel"] = crossed(drawn, metrics)
+    drawn["bar"] = _binary_metrics(drawn, drawn["panel"])
+    drawn["y"] = rows.of(row) + (dodged(drawn["mark"].cat.codes, len(legend)) if legend else 0.0)
+    places = drawn.loc[~drawn["bar"], [*groups, "panel", "y", "mark"]]
+    points = outside.merge(places, on=groups) if groups else outside.merge(places, how="cross")
+    notes = [
+        _meaning(drawn, len(points) > 0),
+        _proportions(drawn, names),
+        f"In each row from the top: {joined(legend)}." if legend else "",
+        _counts(boxes),
+        without(boxes[boxes["n"] == 0], groups, "a defined score", names),
+    ]
     return (
         p9.ggplot()
-        + stripes(rows)
-        + _layers(drawn, points, _SHARED_MM if shared else _ALONE_MM)
-        + _colours(marks, references, bool(shared))
-        + look(rows, list(drawn["panel"].cat.categories), n_columns, legend, note)
+        + rows.layers()
+        + _layers(drawn, points, _SHARED_MM if legend else _ALONE_MM)
+        + look(rows, list(drawn["panel"].cat.categories), n_columns, legend, notes)
+        + group_scales(marks, references, ("color", "fill"))
+        + ([] if legend else p9.theme(legend_position="none"))
     )
-
-
-def _placed(
-    boxes: pd.DataFrame, names: Labels, row_columns: list[str], shared: list[Any], references: list[str]
-) -> tuple[pd.DataFrame, Rows]:
-    """Boxes with their panel, height in it and whether they are bars; and the rows."""
-    panel_columns = [c for c in ("metric",) if c in boxes.columns]
-    titles, texts = (crossed_labels(boxes, columns, names) for columns in (panel_columns, row_columns))
-    if row_columns == ["method"]:
-        texts = dict(sorted(texts.items(), key=lambda row: row[0][0] not in references))
-    rows = row_layout(list(texts), list(texts.values()), max(len(shared), 1))
-    y = rows.of(keys_of(boxes, row_columns))
-    if shared:
-        y = y + dodged([shared.index(m) for m in boxes["method"]], len(shared))
-    panel = pd.Categorical(
-        [titles[key] for key in keys_of(boxes, panel_columns)], list(titles.values()), ordered=True
-    )
-    binary = _binary_metrics(boxes, keys_of(boxes, panel_columns))
-    return boxes.assign(panel=panel, y=y, bar=binary), rows
 
 
 def _binary_metrics(boxes: pd.DataFrame, metrics: pd.Series) -> np.ndarray:
@@ -145,78 +127,28 @@ def _binary_metrics(boxes: pd.DataFrame, metrics: pd.Series) -> np.ndarray:
     return both.to_numpy(dtype=bool)
 
 
-def _points(outside: pd.DataFrame, drawn: pd.DataFrame, groups: list[str]) -> pd.DataFrame:
-    """Scores beyond the whiskers, those that would lie on one another once."""
-    places = drawn.loc[~drawn["bar"], [*groups, "panel", "y", "mark"]]
-    points = outside.merge(places, on=groups) if groups else outside.merge(places, how="cross")
-    spans = drawn.groupby("panel", observed=True).agg(low=("min", "min"), high=("max", "max"))
-    span = points["panel"].astype(str).map((spans["high"] - spans["low"]).rename(str)).to_numpy(dtype=float)
-    near = np.round(points["score"].to_numpy() / np.where(span > 0, span * _NEAR, 1.0))
-    return points[~points.assign(near=near).duplicated(["panel", "y", "near"])].reset_index(drop=True)
-
-
 def _layers(drawn: pd.DataFrame, points: pd.DataFrame, half: float) -> list[Any]:
     """Whiskers, boxes and bars, medians, the scores beyond, and means."""
-    edges = {"ymin": drawn["y"] - half, "ymax": drawn["y"] + half}
     bodies = drawn.assign(
-        **edges,
         low=np.where(drawn["bar"], 0.0, drawn["q1"]),
         high=np.where(drawn["bar"], drawn["mean"], drawn["q3"]),
+        ymin=drawn["y"] - half,
+        ymax=drawn["y"] + half,
     )
     boxes = bodies[~bodies["bar"]]
-    whisker = {"y": "y", "yend": "y", "color": "mark"}
+    ends = {"color": "mark", "y": "y", "yend": "y"}
+    edges = p9.aes(xmin="low", xmax="high", ymin="ymin", ymax="ymax", color="mark", fill="mark")
+    line: dict[str, Any] = {"data": boxes, "size": 0.4, "show_legend": False}
+    dots: dict[str, Any] = {"size": 0.7, "stroke": 0, "raster": len(points) > RASTER_POINTS}
+    middle = p9.aes(x="median", xend="median", y="ymin", yend="ymax", color="mark")
+    mean = {"shape": "D", "fill": "white", "size": 1.1, "stroke": 0.4, "show_legend": False}
     return [
-        p9.geom_segment(
-            p9.aes(x="whisker_low", xend="q1", **whisker), data=boxes, size=0.4, show_legend=False
-        ),
-        p9.geom_segment(
-            p9.aes(x="q3", xend="whisker_high", **whisker), data=boxes, size=0.4, show_legend=False
-        ),
-        p9.geom_rect(
-            p9.aes(xmin="low", xmax="high", ymin="ymin", ymax="ymax", color="mark", fill="mark"),
-            data=bodies,
-            size=0.4,
-            alpha=0.3,
-        ),
-        p9.geom_segment(
-            p9.aes(x="median", xend="median", y="ymin", yend="ymax", color="mark"),
-            data=boxes,
-            size=0.9,
-            show_legend=False,
-        ),
-        p9.geom_point(
-            p9.aes(x="score", y="y", color="mark"),
-            data=points,
-            size=0.7,
-            stroke=0,
-            raster=len(points) > RASTER_POINTS,
-            show_legend=False,
-        ),
-        p9.geom_point(
-            p9.aes(x="mean", y="y", color="mark"),
-            data=bodies,
-            shape="D",
-            fill="white",
-            size=1.1,
-            stroke=0.4,
-            show_legend=False,
-        ),
-    ]
-
-
-def _colours(marks: dict[Any, str], references: list[str], shared: bool) -> list[Any]:
-    """Scales of line and fill, with a legend where methods share rows."""
-    known = [str(m) for m in marks]
-    colours = category_colours(known or [""], references)
-    limits = list(marks.values()) or [""]
-    values = list(colours.values())
-    columns = legend_columns(limits)
-    # a guide of its own for each: one object for both would lose the first
-    line, fill = (p9.guide_legend(ncol=columns, byrow=True) if shared else "none" for _ in range(2))
-    return [
-        p9.scale_color_manual(values, limits=limits, name=""),
-        p9.scale_fill_manual(values, limits=limits, name=""),
-        p9.guides(color=line, fill=fill),
+        p9.geom_segment(p9.aes(x="whisker_low", xend="q1", **ends), **line),
+        p9.geom_segment(p9.aes(x="q3", xend="whisker_high", **ends), **line),
+        p9.geom_rect(edges, bodies, size=0.4, alpha=0.3),
+        p9.geom_segment(middle, **line | {"size": 0.9}),
+        p9.geom_point(p9.aes(x="score", y="y", color="mark"), points, show_legend=False, **dots),
+        p9.geom_point(p9.aes(x="mean", y="y", color="mark"), bodies, **mean),
     ]
 
 

@@ -64,6 +64,11 @@ def ci_text(frame: pd.DataFrame) -> str:
     return f"{level_text(levels[0])}% {name}" if len(levels) == 1 else name
 
 
+def with_ci(what: str, frame: pd.DataFrame) -> str:
+    """What estimates are, and their interval where there are any: "Mean IoU (95% CI)"."""
+    return f"{what} ({ci_text(frame)})" if has_limits(frame).any() else what
+
+
 def significance_level(frame: pd.DataFrame) -> float:
     """Level that goes with the intervals, 0.05 where they say none."""
     levels = distinct(frame, "conf_level")

@@ -6,19 +6,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import plotnine as p9
-from matplotlib.colors import to_rgb
 
 from salstats.checks import SalstatsError, check_columns, check_level, quoted
 from salstats.display.plots.axis_ticks import tick_texts
 from salstats.display.plots.captions import distinct
 from salstats.display.plots.estimates import check_estimates, grouping_columns
-from salstats.display.plots.panel_grid import BOTTOM_MM, group_titles, panel_grid
-from salstats.display.plots.text_fit import caption, caption_chars, caption_mm, width_mm, wrapped_texts
+from salstats.display.plots.panel_grid import BOTTOM_MM, GAP_MM, group_titles, panel_grid
+from salstats.display.plots.text_fit import caption, caption_chars, caption_mm, short_labels, text_mm
 from salstats.display.plots.theme import (
     COLUMN_MM,
     DIVERGING,
     GUIDE,
-    MM_PER_PT,
     MUTED,
     PAGE_MM,
     TEXT_PT,
@@ -30,17 +28,17 @@ from salstats.display.text.format import MISSING, count_range, fixed_text, p_use
 from salstats.display.text.labels import Labels
 from salstats.stats.coefficients import RECORDS as COEFFICIENTS
 
-#: Widest name beside the tiles, its lines, and the room around it.
-_NAME_MM, _NAME_LINES, _NAME_PAD_MM = 32.0, 2, 4.0
+#: Characters and lines of a name beside the tiles, and room around it.
+_NAME_CHARS, _NAME_LINES, _PAD_MM = 22, 2, 4.0
 #: Height of a tile: a share of its width within limits.
 _SHARE, _LOWEST_MM, _HIGHEST_MM = 0.6, 2.7, 9.0
-#: Number in a tile, and the smallest size at which it is still printed.
-_NUMBER_PT, _SMALLEST_PT = TEXT_PT - 0.5, 4.8
+#: Number in a tile, the smallest size at which it is still printed, and from where it is white.
+_NUMBER_PT, _SMALLEST_PT, _DARK = TEXT_PT - 0.5, 4.8, 0.7
 #: Tiles from which names below them stand at 45 degrees; narrower ones have upright names.
 _SLANTED_MM = 5.0
 _LEGEND_MM = 11.0
-#: Variables that fit a column, and the width of a tile whose number is well read.
-_COLUMN_VARIABLES, _NUMBER_MM = 8, 7.5
+#: Variables that fit a column, width of a tile whose number is well read, and of a panel whose title is.
+_COLUMN_VARIABLES, _NUMBER_MM, _PANEL_MM = 8, 7.5, 20.0
 
 
 def plot_correlation(
@@ -102,24 +100,28 @@ def plot_correlation(
     if alpha is not None:
         check_level(alpha, "alpha")
     frame, groups, test = _checked(correlations)
-    order = names.order("term", frame[["x", "y"]].to_numpy().ravel())
+    variables = short_labels(names, "term", frame[["x", "y"]].to_numpy().ravel(), _NAME_CHARS, _NAME_LINES)
+    order, written, n = list(variables), list(variables.values()), len(variables) - 1
     tiles = _tiles(frame, order, alpha).assign(panel=group_titles(frame, names, groups))
     titles = list(tiles["panel"].cat.categories)
     if width is None:
-        width = COLUMN_MM if len(titles) == 1 and len(order) <= _COLUMN_VARIABLES else PAGE_MM
-    written = _written(names, order)
-    left = max(map(_wide, written)) + _NAME_PAD_MM
-    grid = panel_grid(titles, n_columns or _columns(len(titles), len(order), width), width, left=left)
-    n = len(order) - 1
+        width = COLUMN_MM if len(titles) == 1 and n < _COLUMN_VARIABLES else PAGE_MM
+    wide = max(map(text_mm, written))
+    left = wide + _PAD_MM
+    if n_columns is None:
+        most = max(int((width - left) // (max(_NUMBER_MM * n, _PANEL_MM) + GAP_MM)), 1)
+        n_columns = -(-len(titles) // -(-len(titles) // most))
+    grid = panel_grid(titles, n_columns, width, left=left)
     tile = grid.panel_width / n
     tall = float(np.clip(_SHARE * tile, _LOWEST_MM, _HIGHEST_MM))
-    below, look = _names_below(written[:-1], tile)
+    slanted = tile >= _SLANTED_MM
+    look: dict[str, Any] = {"rotation": 45, "ha": "right"} if slanted else {"rotation": 90, "ha": "center"}
+    below = _PAD_MM + wide * (0.75 if slanted else 1)
     text = caption(_captions(tiles, alpha), caption_chars(grid.width, left))
-    height = grid.height(n * tall) - BOTTOM_MM + below + _LEGEND_MM + caption_mm(text)
     return (
         p9.ggplot(tiles, p9.aes("across", "up"))
         + p9.geom_tile(p9.aes(fill="shown"), width=0.97, height=0.97, color=GUIDE, size=0.2)
-        + _numbers(tiles, tile, tall)
+        + _numbers(tiles, tile)
         + p9.scale_fill_gradientn(
             DIVERGING,
             limits=(-1, 1),
@@ -127,21 +129,29 @@ def plot_correlation(
             labels=tick_texts,
             name=COEFFICIENTS[test].heading if test in COEFFICIENTS else test,
         )
-        + _axis("x", list(range(n)), written[:-1])
-        + _axis("y", list(range(-n, 0)), written[:0:-1])
+        + p9.scale_x_continuous(
+            breaks=list(range(n)), minor_breaks=[], labels=written[:-1], limits=(-0.5, n - 0.5), expand=(0, 0)
+        )
+        + p9.scale_y_continuous(
+            breaks=list(range(-n, 0)),
+            minor_breaks=[],
+            labels=written[:0:-1],
+            limits=(-n - 0.5, -0.5),
+            expand=(0, 0),
+        )
         + p9.labs(x="", y="", caption=text)
         + theme_salstats()
         + p9.theme(
             axis_title=p9.element_blank(),
             axis_line=p9.element_blank(),
             axis_ticks=p9.element_blank(),
-            axis_text_x=p9.element_text(**look),
+            axis_text_x=p9.element_text(va="top", **look),
             legend_title=p9.element_text(size=TEXT_PT, va="center", margin={"r": 8}),
             legend_key_width=100,
             legend_key_height=6,
         )
         + grid.facets("panel")
-        + figure_size(grid.width, height)
+        + figure_size(grid.width, grid.height(n * tall) - BOTTOM_MM + below + _LEGEND_MM + caption_mm(text))
     )
 
 
@@ -186,66 +196,19 @@ def _tiles(frame: pd.DataFrame, order: Sequence[str], alpha: float | None) -> pd
     )
 
 
-def _written(names: Labels, order: Sequence[str]) -> list[str]:
-    """Names of the variables on lines that fit beside the tiles."""
-    whole = [names.value("term", name) for name in order]
-    if len(set(whole)) < len(whole):
-        raise SalstatsError("labels give two variables the same label")
-    return list(wrapped_texts(whole, _NAME_MM, _NAME_LINES, TEXT_PT).values())
-
-
-def _wide(text: str) -> float:
-    """Width of a name in mm."""
-    return max(width_mm(line, TEXT_PT) for line in text.split("\n"))
-
-
-def _columns(n_panels: int, n_variables: int, width: float) -> int:
-    """How many panels stand side by side, so that their tiles have room for numbers."""
-    most = max(int((width - _NAME_MM) // (_NUMBER_MM * (n_variables - 1))), 1)
-    return -(-n_panels // -(-n_panels // most))
-
-
-def _names_below(written: Sequence[str], tile: float) -> tuple[float, dict[str, Any]]:
-    """Height of the names below the tiles, and how they stand: level, slanted or upright."""
-    wide = max(map(_wide, written))
-    lines = max(text.count("\n") + 1 for text in written) * 1.2 * TEXT_PT * MM_PER_PT
-    if wide + 1 <= tile:
-        return lines + 2, {"ha": "center", "va": "top"}
-    if tile >= _SLANTED_MM:
-        return (wide + lines) * 2**-0.5 + 2, {"rotation": 45, "ha": "right", "va": "top"}
-    return wide + 2, {"rotation": 90, "ha": "center", "va": "top"}
-
-
-def _numbers(tiles: pd.DataFrame, tile: float, tall: float) -> list[Any]:
+def _numbers(tiles: pd.DataFrame, tile: float) -> list[Any]:
     """Layers of numbers, in an ink that can be read on each tile; none where they do not fit."""
-    wide = max(width_mm(text, 1.0) for text in tiles["text"])
-    size = min(_NUMBER_PT, 0.9 * tile / wide, 0.7 * tall / MM_PER_PT)
+    size = min(_NUMBER_PT, tile / max(text_mm(text, 1.0) for text in tiles["text"]))
     if size < _SMALLEST_PT:
         return []
-    inks = np.where(tiles["weak"] | (tiles["text"] == MISSING), MUTED, [_ink(v) for v in tiles["shown"]])
+    muted = tiles["weak"] | (tiles["text"] == MISSING)
+    inks = np.where(muted, MUTED, np.where(tiles["shown"].abs() >= _DARK, "white", "black"))
     return [
         p9.geom_text(
             p9.aes(label="text"), tiles[inks == ink], color=ink, size=size, family=font(), va="center"
         )
         for ink in dict.fromkeys(inks)
     ]
-
-
-def _ink(value: float) -> str:
-    """Black or white, whichever stands out more from a tile of this coefficient."""
-    end = np.array(to_rgb(DIVERGING[0] if value < 0 else DIVERGING[-1]))
-    rgb = 1 - abs(value) * (1 - end)
-    # relative luminance and contrast as WCAG 2 defines them
-    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
-    luminance = float(linear @ [0.2126, 0.7152, 0.0722])
-    return "white" if 1.05 / (luminance + 0.05) > (luminance + 0.05) / 0.05 else "black"
-
-
-def _axis(name: str, breaks: list[int], texts: Sequence[str]) -> Any:
-    """Axis that names the rows or columns of tiles."""
-    scale = p9.scale_x_continuous if name == "x" else p9.scale_y_continuous
-    limits = (min(breaks) - 0.5, max(breaks) + 0.5)
-    return scale(breaks=breaks, minor_breaks=[], labels=list(texts), limits=limits, expand=(0, 0))
 
 
 def _captions(tiles: pd.DataFrame, alpha: float | None) -> list[str]:

@@ -3,18 +3,17 @@
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import plotnine as p9
 
-from salstats.checks import SalstatsError, check_columns, check_count, check_frame, check_numeric, quoted
-from salstats.display.plots.axis_ticks import axis_breaks, tick_texts, up_breaks
+from salstats.checks import SalstatsError, check_columns, check_frame, check_numeric, quoted
+from salstats.display.plots.axis_ticks import number_axes
 from salstats.display.plots.captions import distinct, has_limits, interval_note
 from salstats.display.plots.estimates import check_distinct, check_estimates
-from salstats.display.plots.legends import legend_columns, legend_mm, method_labels
-from salstats.display.plots.panel_grid import PanelGrid, panel_grid
-from salstats.display.plots.text_fit import caption, caption_chars, caption_mm, plain
-from salstats.display.plots.theme import PAGE_MM, category_colours, figure_size, line_types, theme_salstats
+from salstats.display.plots.legends import group_scales, legend_mm, method_labels
+from salstats.display.plots.panel_grid import panel_grid
+from salstats.display.plots.text_fit import caption, caption_chars, caption_mm, crossed, plain
+from salstats.display.plots.theme import PAGE_MM, figure_size, theme_salstats
 from salstats.display.text.format import count_range, joined
 from salstats.display.text.labels import Labels
 from salstats.metrics.registry import direction
@@ -82,30 +81,33 @@ def plot_curves(
     methods = method_labels(names, rows["method"] if "method" in rows.columns else [""])
     rows = _in_panels(rows, names, facet, methods)
     keys = list(rows["panel"].cat.categories)
-    n_metrics = rows["metric"].nunique()
     if width is None and len(keys) > 2:
         width = PAGE_MM
-    if n_columns is not None:
-        check_count(n_columns, "n_columns")
-    fitting = n_metrics if n_metrics > 1 and facet else None
-    grid = panel_grid(keys, n_columns if n_columns is not None else fitting, width)
+    n_metrics = rows["metric"].nunique()
+    if n_columns is None and facet and n_metrics > 1:
+        n_columns = n_metrics
+    grid = panel_grid(keys, n_columns, width)
     with_bands = len(methods) <= _MOST_BANDS if bands is None else bands
     with_bands = with_bands and bool(has_limits(rows).any())
     note = caption(_notes(rows, missing, with_bands), caption_chars(grid.width))
     height = grid.panel_height(_SHARE)
     legend = list(methods.values()) if len(methods) > 1 else []
+    limits = p9.aes(ymin="conf_low", ymax="conf_high", fill="method_label")
+    aesthetics = ("color", "linetype", "fill")[: 2 + with_bands]
+    band = p9.geom_ribbon(limits, rows[has_limits(rows)], alpha=0.2, color="none", show_legend=False)
     return (
         p9.ggplot(rows, p9.aes("fraction", "estimate", color="method_label"))
-        + _layers(rows, with_bands)
-        + _scales(rows, methods, grid, height, with_bands)
+        + ([band] if with_bands else [])
+        + p9.geom_line(p9.aes(linetype="method_label"), size=0.6)
+        # probabilities start at zero
+        + p9.expand_limits(y=0)
+        + number_axes(grid.panel_width, height)
         + p9.labs(x=_axis_title(rows, names), y=plain(_value_title(names)), caption=note)
         + theme_salstats()
-        + (p9.theme() if legend else p9.theme(legend_position="none"))
+        + group_scales(methods, (), aesthetics, grid.width)
+        + ([] if legend else p9.theme(legend_position="none"))
         + grid.facets("panel")
-        + figure_size(
-            grid.width,
-            grid.height(height) + caption_mm(note) + (legend_mm(legend) if legend else 0),
-        )
+        + figure_size(grid.width, grid.height(height) + caption_mm(note) + legend_mm(legend, grid.width))
     )
 
 
@@ -151,77 +153,16 @@ def _in_panels(
     rows: pd.DataFrame, names: Labels, facet: str | None, methods: Mapping[Any, str]
 ) -> pd.DataFrame:
     """Rows with their panel and the label of their line."""
-    metrics = names.order("metric", rows["metric"])
-    values = names.order(facet, rows[facet]) if facet else [None]
-    titles = {
-        (value, metric): ", ".join(
-            text
-            for text in (
-                names.value(facet, value) if facet else "",
-                names.value("metric", metric).removesuffix(" AUC") if len(metrics) > 1 or not facet else "",
-            )
-            if text
-        )
-        for value in values
-        for metric in metrics
-    }
-    seen = zip(rows[facet] if facet else [None] * len(rows), rows["metric"], strict=True)
-    given = rows["method"] if "method" in rows.columns else [""] * len(rows)
+    metrics = {m: text.removesuffix(" AUC") for m, text in names.texts("metric", rows["metric"]).items()}
+    titles = {facet: names.texts(facet, rows[facet])} if facet else {}
+    if len(metrics) > 1 or not facet:
+        titles["metric"] = metrics
+    given = rows["method"] if "method" in rows.columns else pd.Series("", index=rows.index)
     result = rows.assign(
-        panel=pd.Categorical(
-            [titles[key] for key in seen], list(dict.fromkeys(titles.values())), ordered=True
-        ),
-        method_label=pd.Categorical([methods[m] for m in given], list(methods.values()), ordered=True),
+        panel=crossed(rows, titles),
+        method_label=pd.Categorical(given.map(methods), list(methods.values()), ordered=True),
     )
-    result["panel"] = result["panel"].cat.remove_unused_categories()
     return result.sort_values(["panel", "method_label", "fraction"], ignore_index=True)
-
-
-def _layers(rows: pd.DataFrame, bands: bool) -> list[Any]:
-    """Layers of bands and lines."""
-    lines = p9.geom_line(p9.aes(linetype="method_label"), size=0.6)
-    if not bands:
-        return [lines]
-    limits = p9.aes("fraction", ymin="conf_low", ymax="conf_high", fill="method_label")
-    band = p9.geom_ribbon(
-        limits, rows[has_limits(rows)], alpha=0.2, size=0, inherit_aes=False, show_legend=False
-    )
-    return [band, lines]
-
-
-def _scales(
-    rows: pd.DataFrame, methods: Mapping[Any, str], grid: PanelGrid, height: float, bands: bool
-) -> list[Any]:
-    """Scales of the lines and of both axes."""
-    known, texts = [str(m) for m in methods], list(methods.values())
-    colours = category_colours(known, [])
-    palette = [colours[m] for m in known]
-    drawn = rows[["estimate", "conf_low", "conf_high"]] if bands else rows[["estimate"]]
-    low, high = min(float(np.nanmin(drawn)), 0.0), float(np.nanmax(drawn))
-    # probabilities start at zero; logits, which some networks give, need not
-    low = low if low < 0 else 0.0
-    top = high + 0.03 * (high - low or 1.0)
-    ncol = legend_columns(texts)
-    return [
-        p9.scale_color_manual(palette, limits=texts, name=""),
-        *([p9.scale_fill_manual(palette, limits=texts, name="")] if bands else []),
-        p9.scale_linetype_manual(line_types(len(texts)), limits=texts, name=""),
-        p9.guides(**{g: p9.guide_legend(ncol=ncol, byrow=True) for g in ("color", "linetype")}),
-        p9.scale_x_continuous(
-            breaks=axis_breaks((0.0, 1.0), grid.panel_width),
-            minor_breaks=[],
-            labels=tick_texts,
-            limits=(0, 1),
-            expand=(0.02, 0),
-        ),
-        p9.scale_y_continuous(
-            breaks=up_breaks((low, top), height),
-            minor_breaks=[],
-            labels=tick_texts,
-            limits=(low, top),
-            expand=(0, 0),
-        ),
-    ]
 
 
 def _axis_title(rows: pd.DataFrame, names: Labels) -> str:

@@ -10,20 +10,17 @@ import plotnine as p9
 from salstats.checks import SalstatsError, check_choice, check_count, warn
 from salstats.display.plots.captions import (
     adjusted_note,
-    ci_text,
     distinct,
     has_limits,
     in_sentence,
     interval_note,
     p_below,
     significance_level,
+    with_ci,
 )
-from salstats.display.plots.estimates import Drawing, check_estimates, guide_lines, prepare
-from salstats.display.plots.figure_rows import MARK, bars, check_width, panel_mm, place_rows, row_figure
-from salstats.display.plots.legends import mark_scales
-from salstats.display.plots.panel_axis import HEAD_MM, PanelAxis, TextColumn
-from salstats.display.plots.text_fit import caption
-from salstats.display.plots.theme import COLUMN_MM, PAGE_MM, PALETTE, category_colours
+from salstats.display.plots.estimates import check_estimates, guide_lines, prepare
+from salstats.display.plots.figure_rows import check_width, place_rows, row_figure
+from salstats.display.plots.theme import PALETTE, category_colours
 from salstats.display.text.format import MINUS, STYLES, interval_text, p_used
 from salstats.display.text.labels import LAST, Labels
 from salstats.display.text.vocabulary import CONTRASTS, TERMS
@@ -103,42 +100,42 @@ def plot_decrease(
     check_choice(sort, SORTS, "sort")
     check_choice(style, tuple(STYLES), "style")
     drawing = prepare(check_contrasts(decrease), "decrease", labels)
-    order = None
-    if sort != "labels" and drawing.role.row:
+    row, order = drawing.role.row, None
+    if sort != "labels" and row:
         first = next(iter(drawing.methods), None)
-        by_verdict = sort == "significance"
-        order = loss_order(drawing.frame, drawing.labels, drawing.role.row, first, by_verdict=by_verdict)
+        order = loss_order(drawing.frame, drawing.labels, row, first, by_verdict=sort == "significance")
     frame, rows = place_rows(drawing, order)
     frame["conclusive"] = verdicts(frame) != _UNDECIDED
+    colours = category_colours([str(m) for m in drawing.methods], drawing.references)
+    own = frame["method"].astype(str).map(colours) if colours else PALETTE[0]
+    frame["fill"] = np.where(frame["conclusive"], own, "white")
+    frame["last"] = frame[row].astype(str).isin(LAST) if row else False
     term = drawing.term or "percent_decrease"
-    columns = []
+    columns = {}
     if text:
         decimals = TERMS[term].digits if digits is None else check_count(digits, "digits", 0)
-        columns = [TextColumn(_heading(frame, term), interval_texts(frame, decimals, style))]
+        columns = {with_ci(TERMS[term].heading, frame): interval_texts(frame, decimals, style)}
     if ncol is not None:
         warn("ncol= of plot_decrease() is n_columns= now", FutureWarning)
         n_columns = ncol
-    n_columns = (
-        (1 if text else drawing.n_panels) if n_columns is None else check_count(n_columns, "n_columns")
-    )
-    guides = guide_lines(frame, term)
-    n_columns = min(n_columns, drawing.n_panels)
-    width = check_width((PAGE_MM if n_columns > 1 else COLUMN_MM) if width is None else width)
-    room = panel_mm(rows, n_columns, width)
-    axis = PanelAxis(frame, guides, room, columns, common=term == "percent_decrease")
-    figure = row_figure(
+    if n_columns is None:
+        n_columns = 1 if text else drawing.n_panels
+    rule = significance_rule(frame, style)
+    filled = f"Filled marks: {rule}; hollow marks: not." if rule else ""
+    return row_figure(
         frame,
         rows,
-        axis=axis,
         x_title=contrast_title(frame, drawing.labels, term),
-        note=_note(drawing, frame, style),
-        guides=guides,
-        legend=drawing.legend,
-        ncol=n_columns,
-        width=width,
-        head=HEAD_MM if text else 0.0,
+        notes=[interval_note(frame), filled, adjusted_note(frame), drawing.missing],
+        guides=guide_lines(frame, term),
+        methods=drawing.methods,
+        references=drawing.references,
+        legend=drawing.dodges,
+        columns=columns,
+        n_columns=check_count(n_columns, "n_columns"),
+        width=None if width is None else check_width(width),
+        common=term == "percent_decrease",
     )
-    return figure + _marks(drawing, frame, axis)
 
 
 def check_contrasts(decrease: object, name: str = "decrease") -> pd.DataFrame:
@@ -214,41 +211,10 @@ def contrast_title(frame: pd.DataFrame, labels: Labels, term: str) -> str:
     return f"Difference, method {MINUS} {reference}"
 
 
-def _heading(frame: pd.DataFrame, term: str) -> str:
-    """Heading of the text."""
-    what = TERMS[term].heading
-    return f"{what} ({ci_text(frame)})" if has_limits(frame).any() else what
-
-
 def interval_texts(frame: pd.DataFrame, digits: int, style: str) -> list[str]:
     """Estimate and interval of each row."""
     rows = zip(frame["estimate"], frame["conf_low"], frame["conf_high"], strict=True)
     return [interval_text(estimate, low, high, digits, style) for estimate, low, high in rows]
-
-
-def _marks(drawing: Drawing, frame: pd.DataFrame, axis: PanelAxis) -> list[Any]:
-    """Bars and points: filled where conclusive, diamonds in the rows that close the figure."""
-    known = [str(m) for m in drawing.methods]
-    colours = category_colours(known, drawing.references)
-    colour = frame["method"].astype(str).map(colours) if known else pd.Series(PALETTE[0], index=frame.index)
-    frame["fill"] = colour.where(frame["conclusive"], "white")
-    last = frame[drawing.role.row].astype(str).isin(LAST) if drawing.role.row else frame["y"].isna()
-    by_method = {"color": "method_label"} if known else {}
-    shape = {"shape": "method_label"} if known else {}
-    fixed = {"stroke": 0.4, **({} if known else {"color": PALETTE[0]})}
-    layers = [
-        *bars(frame, axis, None if known else PALETTE[0]),
-        p9.geom_point(p9.aes(fill="fill", **by_method, **shape), data=frame[~last], size=MARK, **fixed),
-        p9.scale_fill_identity(),
-    ]
-    if last.any():
-        closing = p9.aes(fill="fill", **by_method)
-        layers.append(
-            p9.geom_point(closing, data=frame[last], shape="D", size=MARK + 0.3, show_legend=False, **fixed)
-        )
-    if known:
-        layers += mark_scales(drawing.methods, drawing.references)
-    return layers if drawing.dodges else [*layers, p9.theme(legend_position="none")]
 
 
 def significance_rule(frame: pd.DataFrame, style: str) -> str:
@@ -259,10 +225,3 @@ def significance_rule(frame: pd.DataFrame, style: str) -> str:
     elif "verdict" not in frame.columns and distinct(frame, "p_value"):
         rules.append(p_below(frame, style))
     return " and ".join(rules)
-
-
-def _note(drawing: Drawing, frame: pd.DataFrame, style: str) -> str:
-    """Caption."""
-    rule = significance_rule(frame, style)
-    filled = f"Filled marks: {rule}; hollow marks: not." if rule else ""
-    return caption([interval_note(frame), filled, adjusted_note(frame), drawing.missing])

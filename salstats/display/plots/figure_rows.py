@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,49 +10,51 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import ValueRangeError
+from salstats.display.plots.axis_ticks import axis_breaks, log_breaks, log_texts, tick_texts
 from salstats.display.plots.captions import has_limits
 from salstats.display.plots.estimates import Drawing
-from salstats.display.plots.legends import legend_mm, legend_width_mm, mark_scales
-from salstats.display.plots.panel_axis import PanelAxis
-from salstats.display.plots.text_fit import caption_mm, short_labels, text_mm, with_suffix
+from salstats.display.plots.legends import group_scales, legend_mm
+from salstats.display.plots.text_fit import caption, caption_chars, caption_mm, short_labels, text_mm
 from salstats.display.plots.theme import (
     COLUMN_MM,
     GUIDE,
     LINE_MM,
+    MM_PER_PT,
     PAGE_MM,
     PALETTE,
+    TEXT_PT,
     figure_size,
+    font,
     theme_salstats,
 )
 from salstats.display.text.labels import LAST
 
 #: Sizes of a mark and of its bar, in points.
-MARK, BAR = 1.4, 0.5
+_MARK, _BAR = 1.4, 0.5
 #: Fill of every other row, which leads the eye from the label to the marks and vanishes in a copy.
-STRIPE = "#F4F4F4"
+_STRIPE = "#F4F4F4"
 #: Height of a mark, room around a row, and the gap before the rows that close a figure.
 _MARK_MM, _PAD_MM, _GAP_MM = 2.6, 1.6, 1.6
 #: Height of a panel's title, of its axis, of the axis's title, and of the margins.
-_STRIP_MM, _AXIS_MM, _TITLE_MM, _MARGIN_MM = 5.0, 4.5, 4.0, 4.0
-#: Room above everything.
-_EDGE_MM = 1.2
-_PUSH_MM = 0.4
+_STRIP_MM, _AXIS_MM, _TITLE_MM, _MARGIN_MM = 6.0, 5.5, 4.0, 4.0
+#: Text beside the panels: its size, the room before a column, and beside the last one.
+_BESIDE_PT, _BEFORE_MM, _EDGE_MM = TEXT_PT - 0.5, 3.0, 1.5
+#: What plotnine wants to know of a layer of our own.
+_PLAIN: dict[str, Any] = {
+    "stat": "identity",
+    "position": "identity",
+    "na_rm": False,
+    "inherit_aes": False,
+    "show_legend": False,
+}
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of a figure from the top down, each as high as it needs; their axis is in mm.
+    """Rows of a figure from the top down on an axis in mm: from 0 at the top to negative values.
 
-    Attributes
-    ----------
-    values : list
-        What stands in each row.
-    texts : list of str
-        Their labels, wrapped.
-    centres, heights : ndarray
-        Middle of each row on the axis, from 0 at the top to negative values, and its height.
-    rules : list of float
-        Where a line sets the closing rows apart.
+    `values` are what stands in each row, `texts` their labels; `rules` are where a line sets the closing
+    rows apart.
     """
 
     values: list[Any]
@@ -70,36 +73,42 @@ class Rows:
         places = dict(zip(self.values, self.centres, strict=True))
         return np.array([places[v] for v in values], dtype=float)
 
-    def scale(self, head: float = 0.0) -> Any:
-        """Axis that names the rows, with some room above the first."""
-        return p9.scale_y_continuous(
-            breaks=[float(y) for y in self.centres],
-            minor_breaks=[],
-            labels=self.texts,
-            limits=(-self.height, head),
-            expand=(0, 0),
-        )
+    def layers(self, *, striped: bool = True) -> list[Any]:
+        """Axis that names the rows, and stripes that lead the eye along them."""
+        middle, half = self.centres[1::2], self.heights[1::2] / 2
+        stripes = pd.DataFrame({"ymin": middle - half, "ymax": middle + half})
+        return [
+            *([geom_stripe(p9.aes(ymin="ymin", ymax="ymax"), stripes)] if striped else []),
+            p9.scale_y_continuous(
+                breaks=[float(y) for y in self.centres],
+                minor_breaks=[],
+                labels=self.texts,
+                limits=(-self.height, 0),
+                expand=(0, 0),
+            ),
+            p9.theme(
+                axis_title_y=p9.element_blank(),
+                axis_ticks_major_y=p9.element_blank(),
+                axis_line_y=p9.element_blank(),
+                axis_text_y=p9.element_text(ma="right"),
+                plot_caption_position="plot",
+            ),
+        ]
 
 
 def row_layout(
     values: Sequence[Any], texts: Sequence[str], n_marks: int | Sequence[int] = 1, n_closing: int = 0
 ) -> Rows:
     """Rows for values of up to `n_marks` marks, the last `n_closing` of them set apart by a gap."""
-    marks = np.broadcast_to(n_marks, len(texts))
-    heights = np.array([row_height_mm(n, t.count("\n") + 1) for n, t in zip(marks, texts, strict=True)])
+    lines = np.array([text.count("\n") + 1 for text in texts])
+    heights = np.maximum(_MARK_MM * np.broadcast_to(n_marks, len(texts)), LINE_MM * lines) + _PAD_MM
     gaps = np.zeros(len(texts))
     first = len(texts) - n_closing
     if 0 < first < len(texts):
         gaps[first] = _GAP_MM
     bottoms = np.cumsum(heights + gaps)
-    centres = -(bottoms - heights / 2)
     rules = [float(-(bottoms[first] - heights[first] - _GAP_MM / 2))] if gaps.any() else []
-    return Rows(list(values), list(texts), centres, heights, rules)
-
-
-def row_height_mm(n_marks: int = 1, n_lines: int = 1) -> float:
-    """How high a row is that holds marks above each other and a label of some lines."""
-    return max(_MARK_MM * n_marks, LINE_MM * n_lines) + _PAD_MM
+    return Rows(list(values), list(texts), -(bottoms - heights / 2), heights, rules)
 
 
 def closing(values: Sequence[Any]) -> int:
@@ -131,73 +140,12 @@ def place_rows(
     n_last = closing(values)
     first, last = values[: len(values) - n_last], values[len(values) - n_last :]
     values = [*(order(first) if order else first), *last]
-    shown = [with_suffix(texts[v], (suffixes or {}).get(v, "")) for v in values]
+    shown = [f"{texts[v]} {(suffixes or {}).get(v, '')}".rstrip() for v in values]
     rows = row_layout(values, shown, len(drawing.methods) if drawing.dodges else 1, n_last)
     y = rows.of(frame[row]) if row else np.repeat(rows.centres, len(frame))
     if drawing.dodges:
         y = y + dodged(frame["method_label"].cat.codes, len(drawing.methods))
     return frame.assign(y=y, row_label=[labels.value(row, v) for v in frame[row]] if row else ""), rows
-
-
-def row_figure(
-    frame: pd.DataFrame,
-    rows: Rows,
-    *,
-    axis: PanelAxis,
-    x_title: str,
-    note: str,
-    guides: pd.DataFrame,
-    legend: Sequence[str] = (),
-    ncol: int = 1,
-    width: float | None = None,
-    head: float = 0.0,
-    stripes: bool = True,
-) -> p9.ggplot:
-    """Figure with rows, guides, panels, titles and size, to which its marks are added.
-
-    `axis` is the horizontal one; `guides` has columns `panel` and `guide`; `legend` the texts above the
-    panels; `head` is room in mm above the first row; `stripes` fill every other row.
-    """
-    panels = list(frame["panel"].cat.categories)
-    ncol = min(ncol, len(panels))
-    width = width or (PAGE_MM if ncol > 1 else COLUMN_MM)
-    down = -(-len(panels) // ncol)
-    titled = any(panels)
-    height = (
-        down * (rows.height + head + _AXIS_MM + (_STRIP_MM if titled else 0))
-        + _TITLE_MM
-        + _MARGIN_MM
-        + caption_mm(note)
-        + (legend_mm(legend) if legend else 0)
-    )
-    figure = (
-        p9.ggplot(frame, p9.aes("estimate", "y"))
-        + (_stripes(rows, axis.spans) if stripes else [])
-        + p9.geom_vline(p9.aes(xintercept="guide"), data=guides, color=GUIDE, size=0.4)
-        + p9.geom_hline(yintercept=rows.rules, color=GUIDE, size=0.4)
-        + axis.scale()
-        + rows.scale(head)
-        + p9.labs(x=x_title, y="", caption=note)
-        + theme_salstats()
-        + figure_size(width, height)
-        + p9.theme(
-            axis_title_y=p9.element_blank(),
-            axis_ticks_major_y=p9.element_blank(),
-            axis_line_y=p9.element_blank(),
-            axis_text_y=p9.element_text(ma="right"),
-            panel_spacing_x=0.05,
-            legend_box_spacing=0.015,
-            plot_caption_position="plot",
-            # titles of panels below push the first one up a little
-            plot_margin_top=(_EDGE_MM + _PUSH_MM * (down - 1)) / height,
-        )
-        + _legend_side(rows, legend)
-        + (_title_side(axis, x_title, panel_mm(rows, 1, width)) if axis.columns and ncol == 1 else [])
-        + axis.layers(head / 2, -rows.height)
-    )
-    if titled:
-        figure = figure + p9.facet_wrap("panel", ncol=ncol, scales="free_x")
-    return figure
 
 
 def check_width(width: float) -> float:
@@ -207,55 +155,131 @@ def check_width(width: float) -> float:
     return float(width)
 
 
-def panel_mm(rows: Rows, ncol: int = 1, width: float = COLUMN_MM) -> float:
-    """About how wide a panel is in a figure of some width."""
-    labels = max(text_mm(text) for text in rows.texts)
-    return max((width - labels - 5) / ncol - 3, 15)
+def row_figure(
+    frame: pd.DataFrame,
+    rows: Rows,
+    *,
+    x_title: str,
+    notes: Iterable[str],
+    guides: pd.DataFrame,
+    methods: Mapping[Any, str] | None = None,
+    references: Sequence[str] = (),
+    columns: Mapping[str, Sequence[str]] | None = None,
+    n_columns: int = 1,
+    width: float | None = None,
+    legend: bool = True,
+    log: bool = False,
+    common: bool = False,
+    striped: bool = True,
+) -> p9.ggplot:
+    """Figure of estimates with their bars in rows, a panel for each value of `panel`.
 
-
-def _title_side(axis: PanelAxis, title: str, panel: float) -> Any:
-    """Place of the axis's title: below the axis, not below the text beside it too."""
-    room = panel - text_mm(title)
-    left = (panel * (1 - axis.share) - text_mm(title)) / 2
-    return p9.theme(axis_title_x=p9.element_text(ha=min(max(left / room, 0.0), 0.5) if room > 0 else 0.0))
-
-
-def _stripes(rows: Rows, spans: pd.DataFrame) -> Any:
-    """Fill of every other row."""
-    shaded = slice(1, None, 2)
-    middle, half = rows.centres[shaded], rows.heights[shaded] / 2
-    stripes = pd.DataFrame({"ymin": middle - half, "ymax": middle + half}).merge(spans, how="cross")
-    return p9.geom_rect(
-        p9.aes(xmin="low", xmax="right", ymin="ymin", ymax="ymax"),
-        data=stripes,
-        fill=STRIPE,
-        inherit_aes=False,
+    `frame` may have `fill`, the inside of each mark, and `last`, which marks are diamonds; `guides` has
+    columns `panel` and `guide`; `columns` are texts beside the panels by their heading; `common` panels have
+    the same axis.
+    """
+    methods = methods or {}
+    panels = list(frame["panel"].cat.categories)
+    n_columns = min(n_columns, len(panels))
+    width = width or (PAGE_MM if n_columns > 1 else COLUMN_MM)
+    down, titled = -(-len(panels) // n_columns), any(panels)
+    note = caption(notes, caption_chars(width, 3))
+    shown = list(methods.values()) if legend else []
+    beside, room = _beside(frame, columns or {})
+    length = (width - max(map(text_mm, rows.texts))) / n_columns - room - _BEFORE_MM
+    height = down * (rows.height + _AXIS_MM + _STRIP_MM * (titled or bool(columns))) + _TITLE_MM + _MARGIN_MM
+    height += caption_mm(note) + legend_mm(shown, width)
+    # without titles headings need room of their own
+    head = 0.0 if titled or not columns else _STRIP_MM / height
+    scale = p9.scale_x_log10 if log else p9.scale_x_continuous
+    return (
+        p9.ggplot(frame, p9.aes("estimate", "y"))
+        + rows.layers(striped=striped)
+        + p9.geom_vline(p9.aes(xintercept="guide"), data=guides, color=GUIDE, size=0.4)
+        + p9.geom_hline(yintercept=rows.rules, color=GUIDE, size=0.4)
+        + _marks(frame, bool(methods))
+        + beside
+        + scale(
+            breaks=log_breaks if log else partial(axis_breaks, length=length),
+            labels=log_texts if log else tick_texts,
+            minor_breaks=[],
+            expand=(0.03, 0),
+        )
+        + p9.labs(x=x_title, y="", caption=note)
+        + theme_salstats()
+        + rows.layers(striped=False)[-1]
+        + (group_scales(methods, references, width=width) if methods else [])
+        + ([] if shown else [p9.theme(legend_position="none")])
+        + ([p9.facet_wrap("panel", ncol=n_columns, scales="fixed" if common else "free_x")] if titled else [])
+        + p9.theme(
+            panel_spacing_x=max((room + 2 * _BEFORE_MM) / width, 0.05),
+            panel_spacing_y=2 / width,
+            plot_margin_right=(room + _EDGE_MM) / width,
+            plot_margin_top=max(_EDGE_MM / height, 0.0 if shown else head),
+            legend_box_spacing=max(1 / height, head),
+        )
+        + figure_size(width, height)
     )
 
 
-def _legend_side(rows: Rows, legend: Sequence[str]) -> Any:
-    """Place of a legend: above the panels, or to the right where it is wider than these."""
-    wide = legend_width_mm(legend) > panel_mm(rows)
-    return p9.theme(legend_justification_top=1.0 if wide else 0.5)
-
-
-def bars(frame: pd.DataFrame, axis: PanelAxis, colour: str | None = None) -> list[Any]:
-    """Intervals of the rows that have one, in one colour or by method, without a legend."""
-    if not has_limits(frame).any():
-        return []
-    mapping = p9.aes("conf_low", xend="conf_high", yend="y", **({} if colour else {"color": "method_label"}))
-    fixed = {"color": colour} if colour else {}
-    data = axis.within(frame[has_limits(frame)])
-    return [p9.geom_segment(mapping, data=data, size=BAR, show_legend=False, **fixed)]
-
-
-def marks(drawing: Drawing, frame: pd.DataFrame, axis: PanelAxis) -> list[Any]:
-    """Bars and points by method, with their scales."""
-    if not drawing.methods:
-        return [*bars(frame, axis, PALETTE[0]), p9.geom_point(size=MARK, color=PALETTE[0])]
-    layers = [
-        *bars(frame, axis),
-        p9.geom_point(p9.aes(color="method_label", shape="method_label"), size=MARK),
-        *mark_scales(drawing.methods, drawing.references),
+def _marks(frame: pd.DataFrame, by_method: bool) -> list[Any]:
+    """Bars, points, and diamonds for what sums others up."""
+    colour: dict[str, Any] = {"color": "method_label"} if by_method else {}
+    shape: dict[str, Any] = {"shape": "method_label"} if by_method else {}
+    fill: dict[str, Any] = {"fill": "fill"} if "fill" in frame.columns else {}
+    fixed: dict[str, Any] = {} if by_method else {"color": PALETTE[0]}
+    square: dict[str, Any] = {} if by_method else {"shape": "s"}
+    last = frame["last"] if "last" in frame.columns else pd.Series(False, index=frame.index)
+    ends = p9.aes("conf_low", xend="conf_high", yend="y", **colour)
+    own, closed = p9.aes(**colour, **shape, **fill), p9.aes(**colour, **fill)
+    diamond = {"shape": "D", "size": _MARK + 0.3, "show_legend": False, "stroke": 0.4}
+    return [
+        p9.geom_segment(ends, frame[has_limits(frame)], size=_BAR, show_legend=False, **fixed),
+        p9.geom_point(own, frame[~last], size=_MARK, stroke=0.4, **fixed, **square),
+        *([p9.geom_point(closed, frame[last], **diamond, **fixed)] if last.any() else []),
+        *([p9.scale_fill_identity()] if fill else []),
     ]
-    return layers if drawing.dodges else [*layers, p9.theme(legend_position="none")]
+
+
+def _beside(frame: pd.DataFrame, columns: Mapping[str, Sequence[str]]) -> tuple[list[Any], float]:
+    """Layers of text beside the panels, and the room that it takes in mm."""
+    layers, room = [], 0.0
+    for heading, texts in columns.items():
+        wide = max(1.15 * text_mm(heading, _BESIDE_PT), *(text_mm(text, _BESIDE_PT) for text in texts))
+        room += wide + _BEFORE_MM
+        data = frame.assign(text=list(texts))
+        layers.append(geom_beside(p9.aes(y="y", label="text"), data, heading=heading, right=room / MM_PER_PT))
+    return layers, room
+
+
+class geom_stripe(p9.geoms.geom.geom):
+    """Fill of rows over the whole width of a panel, whatever its axis."""
+
+    REQUIRED_AES = {"ymin", "ymax"}  # noqa: RUF012 (plotnine's own attribute)
+    DEFAULT_PARAMS = _PLAIN
+
+    def draw_panel(self, data: pd.DataFrame, panel_params: Any, coord: Any, ax: Any) -> None:
+        """Add the stripes of one panel."""
+        for low, high in zip(data["ymin"], data["ymax"], strict=True):
+            ax.axhspan(low, high, color=_STRIPE, linewidth=0, zorder=self.params["zorder"])
+
+
+class geom_beside(p9.geoms.geom.geom):
+    """Column of text at the right of a panel.
+
+    It ends `right` points beyond the panel, whatever the panel's axis, and has its heading above.
+    """
+
+    REQUIRED_AES = {"y", "label"}  # noqa: RUF012 (plotnine's own attribute)
+    DEFAULT_PARAMS = _PLAIN | {"heading": "", "right": 0.0}
+
+    def draw_panel(self, data: pd.DataFrame, panel_params: Any, coord: Any, ax: Any) -> None:
+        """Add the texts of one panel."""
+        placed = coord.transform(data, panel_params)
+        look = {"textcoords": "offset points", "ha": "right", "family": font(), "fontsize": _BESIDE_PT}
+        right = self.params["right"]
+        for y, text in zip(placed["y"], placed["label"], strict=True):
+            at = {"xy": (1, y), "xycoords": ("axes fraction", "data"), "annotation_clip": False}
+            ax.annotate(text, xytext=(right, 0), va="center_baseline", **at, **look)
+        at = {"xy": (1, 1), "xycoords": "axes fraction", "annotation_clip": False}
+        ax.annotate(self.params["heading"], xytext=(right, 3), va="bottom", weight="bold", **at, **look)

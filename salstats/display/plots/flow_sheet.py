@@ -7,7 +7,7 @@ import pandas as pd
 import plotnine as p9
 from matplotlib.markers import CARETDOWN, CARETRIGHT
 
-from salstats.display.plots.text_fit import fitted, plain, width_mm
+from salstats.display.plots.text_fit import chars_in, text_mm, wrapped
 from salstats.display.plots.theme import MM_PER_PT, MUTED, TEXT_PT, figure_size, font, theme_salstats
 
 #: Size of text, height of its line and where in it the letters stand.
@@ -75,7 +75,7 @@ class Sheet:
     def note(self, text: str) -> None:
         """Add small print below everything."""
         self.y -= 1.5
-        for part in fitted(text, self.right - self.left, _PT - 1):
+        for part in wrapped(text, chars_in(self.right - self.left, _PT - 1), None).split("\n"):
             self._text(part, self.left, self.y, "left", "note")
             self.y -= _LINE_MM
 
@@ -92,7 +92,7 @@ class Sheet:
         """Draw a box as high as its lines need it; return where it ends."""
         n_columns = max(len(line.numbers) for line in lines)
         widths = [
-            max(width_mm(line.numbers[j], _PT) for line in lines if line.numbers) + _COLUMN_GAP_MM
+            max(text_mm(line.numbers[j], _PT) for line in lines if line.numbers) + _COLUMN_GAP_MM
             for j in range(n_columns)
         ]
         room = self.right - left - 2 * _PAD_MM
@@ -103,7 +103,7 @@ class Sheet:
                 self._text(number, at, y, "right", "muted" if line.bold else "plain")
                 at -= its_width
             free = room - (sum(widths) if line.numbers else 0.0)
-            for part in fitted(line.text, free, _PT, line.bold):
+            for part in wrapped(line.text, chars_in(free, _PT, bold=line.bold), None).split("\n"):
                 self._text(part, left + _PAD_MM, y, "left", "bold" if line.bold else "plain")
                 y -= _LINE_MM
         bottom = y - _PAD_MM
@@ -113,7 +113,7 @@ class Sheet:
     def _text(self, text: str, x: float, top: float, ha: str, style: str) -> None:
         """Add a line of text whose upper edge is at `top`."""
         y = top - _BASELINE * _LINE_MM
-        self.texts.append({"label": plain(text), "x": x, "y": y, "ha": ha, "style": style})
+        self.texts.append({"label": text, "x": x, "y": y, "ha": ha, "style": style})
 
     def figure(self, width: float) -> p9.ggplot:
         """Sheet as a figure in which one unit is one mm."""

@@ -10,12 +10,11 @@ from salstats.checks import SalstatsError, ValueRangeError, check_choice, check_
 from salstats.display.plots.captions import (
     adjusted_note,
     bars_on_log_axis,
-    ci_text,
     distinct,
     effect_text,
-    has_limits,
     interval_note,
     is_ratio,
+    with_ci,
 )
 from salstats.display.plots.decrease import contrast_title, interval_texts
 from salstats.display.plots.estimates import (
@@ -27,19 +26,9 @@ from salstats.display.plots.estimates import (
     panel_texts,
     quantity,
 )
-from salstats.display.plots.figure_rows import (
-    MARK,
-    Rows,
-    bars,
-    check_width,
-    closing,
-    panel_mm,
-    row_figure,
-    row_layout,
-)
-from salstats.display.plots.panel_axis import HEAD_MM, PanelAxis, TextColumn
-from salstats.display.plots.text_fit import caption, crossed, indented, short_labels
-from salstats.display.plots.theme import COLUMN_MM, PALETTE
+from salstats.display.plots.figure_rows import Rows, check_width, closing, row_figure, row_layout
+from salstats.display.plots.text_fit import crossed, indented, short_labels
+from salstats.display.plots.theme import COLUMN_MM
 from salstats.display.text.format import STYLES, count_text, p_used, row_p_text
 from salstats.display.text.labels import LAST, Labels
 from salstats.display.text.vocabulary import CONTRASTS, TERMS
@@ -120,28 +109,23 @@ def plot_forest(
     frame, rows, bold = _rows(frame, named, levels)
     line = _null(null, frame, term, ratio)
     guides = frame[["panel"]].drop_duplicates().assign(guide=line).dropna()
-    columns = _columns(
-        frame, _heading(frame, named, term, ratio), _digits(digits, term, ratio), p_values, style
-    )
-    axis = PanelAxis(frame, guides, panel_mm(rows, 1, check_width(width)), columns, log=ratio)
+    last = frame[levels].astype(str).isin(LAST).any(axis=1) if levels else False
     figure = row_figure(
-        frame,
+        frame.assign(last=last),
         rows,
-        axis=axis,
         x_title=_axis_title(frame, named, term, ratio),
-        note=caption([interval_note(frame), adjusted_note(frame) if p_values else "", cut, missing]),
+        notes=[interval_note(frame), adjusted_note(frame) if p_values else "", cut, missing],
         guides=guides,
-        width=width,
-        head=HEAD_MM,
-        stripes=len(levels) < 2,
+        columns=_columns(
+            frame, _heading(frame, named, term, ratio), _digits(digits, term, ratio), p_values, style
+        ),
+        width=check_width(width),
+        log=ratio,
+        striped=len(levels) < 2,
     )
+    side: dict[str, Any] = {"ha": "left", "ma": "left"} if len(levels) > 1 else {}
     weights = ["bold" if b else "normal" for b in bold]
-    aligned = (
-        p9.element_text(ha="left", ma="left", weight=weights)
-        if len(levels) > 1
-        else p9.element_text(weight=weights)
-    )
-    return figure + _marks(frame, levels, axis) + p9.theme(axis_text_y=aligned)
+    return figure + p9.theme(axis_text_y=p9.element_text(weight=weights, **side))
 
 
 def _levels(frame: pd.DataFrame) -> list[str]:
@@ -226,20 +210,22 @@ def _heading(frame: pd.DataFrame, labels: Labels, term: str | None, ratio: bool)
         what = effect_text(frame, ratio)
     else:
         what = TERMS[term].heading if term in CONTRASTS else quantity(None, term, labels)
-    return f"{what} ({ci_text(frame)})" if has_limits(frame).any() else what
+    return with_ci(what, frame)
 
 
-def _columns(frame: pd.DataFrame, heading: str, digits: int, p_values: bool, style: str) -> list[TextColumn]:
+def _columns(
+    frame: pd.DataFrame, heading: str, digits: int, p_values: bool, style: str
+) -> dict[str, list[str]]:
     """Columns of text: n, the estimate with its interval, and P values if asked."""
-    columns = []
+    columns = {}
     if "n" in frame.columns and frame["n"].notna().any():
-        columns.append(TextColumn("n", [count_text(n) for n in frame["n"]]))
-    columns.append(TextColumn(heading, interval_texts(frame, digits, style)))
+        columns["n"] = [count_text(n) for n in frame["n"]]
+    columns[heading] = interval_texts(frame, digits, style)
     if p_values:
         rows = frame.to_dict("records")
         if all(p_used(row) != p_used(row) for row in rows):
             raise SalstatsError("p_values=True needs a column p_value or p_adjusted with values")
-        columns.append(TextColumn("P", [row_p_text(row, style) for row in rows]))
+        columns["P"] = [row_p_text(row, style) for row in rows]
     return columns
 
 
@@ -247,19 +233,7 @@ def _axis_title(frame: pd.DataFrame, labels: Labels, term: str | None, ratio: bo
     """Axis's title, with its unit."""
     if term in CONTRASTS:
         return contrast_title(frame, labels, term)
-    ci = f" ({ci_text(frame)})" if has_limits(frame).any() else ""
     if "formula" in frame.columns or ratio:
-        of_term = f", {labels.term(term)}" if term else ""
-        return f"{effect_text(frame, ratio)}{of_term}{ci}"
+        return with_ci(effect_text(frame, ratio) + (f", {labels.term(term)}" if term else ""), frame)
     metrics = distinct(frame, "metric")
-    return f"{quantity(metrics[0] if len(metrics) == 1 else None, term, labels)}{ci}"
-
-
-def _marks(frame: pd.DataFrame, levels: list[str], axis: PanelAxis) -> list[Any]:
-    """Bars and points, diamonds in rows that sum others up."""
-    last = frame[levels].astype(str).isin(LAST).any(axis=1) if levels else pd.Series(False, index=frame.index)
-    layers = bars(frame, axis, PALETTE[0])
-    for shape, rows, size in (("s", frame[~last], MARK), ("D", frame[last], MARK + 0.3)):
-        if len(rows):
-            layers.append(p9.geom_point(data=rows, shape=shape, size=size, color=PALETTE[0]))
-    return layers
+    return with_ci(quantity(metrics[0] if len(metrics) == 1 else None, term, labels), frame)

@@ -23,8 +23,8 @@ from salstats.display.plots.overlay import (
     ratio,
     threshold_note,
 )
-from salstats.display.plots.text_fit import caption, caption_chars, fitted, plain
-from salstats.display.plots.theme import COLUMN_MM, PAGE_MM, TEXT_PT
+from salstats.display.plots.text_fit import caption, caption_chars, chars_in, plain, wrapped
+from salstats.display.plots.theme import COLUMN_MM, PAGE_MM
 from salstats.display.text.format import MISSING, fixed_text, joined
 from salstats.display.text.labels import Labels
 from salstats.study import Picture
@@ -169,11 +169,8 @@ def gallery_rows(cases: pd.DataFrame, tasks: Sequence[str], names: Labels) -> li
 def _wrapped(text: str, room: float, lines: int, *, bold: bool = False) -> str:
     """Text on so many lines that fit a width in mm, cut where they are too many."""
     # names of files may be broken behind an underscore
-    parts = [line.replace("_ ", "_") for line in fitted(text.replace("_", "_ "), room, TEXT_PT, bold)]
-    parts = [part.rstrip() for part in parts]
-    if len(parts) > lines:
-        parts = [*parts[: lines - 1], parts[lines - 1][:-1] + "…"]
-    return plain("\n".join(parts))
+    broken = wrapped(text.replace("_", "_\u200b "), chars_in(room, bold=bold), lines)
+    return broken.replace("_\u200b ", "_").replace("\u200b", "")
 
 
 def _sheet(rows: Sequence[Row], titles: Mapping[str, str], share: float, width: float) -> Sheet:
@@ -184,7 +181,7 @@ def _sheet(rows: Sequence[Row], titles: Mapping[str, str], share: float, width: 
     beside = {row.key: "\n".join(_wrapped(part, room, 2) for part in row.parts) for row in rows}
     side = _lines_mm(beside.values()) if n_rows > 1 else 0.0
     panel = panel_mm(width, n_columns, side)
-    above = {column: _wrapped(title, panel, 2, bold=True) for column, title in titles.items()}
+    above = {column: _wrapped(title, panel, 3, bold=True) for column, title in titles.items()}
     top = _lines_mm(above.values()) if n_columns > 1 or n_rows > 1 else 0.0
     panel = min(panel, ((_PAGE_HEIGHT_MM - _AROUND_MM - top + GAP_MM) / n_rows - GAP_MM) / share)
     whole = panel * n_columns + 2 * EDGE_MM + side + (n_columns - 1) * GAP_MM

@@ -9,11 +9,10 @@ import plotnine as p9
 
 from salstats.checks import ColumnError, SalstatsError, check_choice, quoted
 from salstats.display.plots.captions import (
-    ci_text,
     distinct,
-    has_limits,
     in_sentence,
     interval_note,
+    with_ci,
 )
 from salstats.display.plots.decrease import (
     check_contrasts,
@@ -31,9 +30,7 @@ from salstats.display.plots.estimates import (
     prepare,
     quantity,
 )
-from salstats.display.plots.figure_rows import marks, panel_mm, place_rows, row_figure
-from salstats.display.plots.panel_axis import PanelAxis
-from salstats.display.plots.text_fit import caption
+from salstats.display.plots.figure_rows import place_rows, row_figure
 from salstats.display.text.format import STYLES, fixed_text
 from salstats.display.text.labels import Labels
 from salstats.display.text.vocabulary import CONTRASTS
@@ -125,21 +122,19 @@ def plot_intervals(
     guides = guide_lines(frame, drawing.term)
     chance = "Grey line: chance." if guides["guide"].gt(0).any() else ""
     areas = "In parentheses: AUROC of the classifier." if suffixes else ""
-    ncol = _n_columns(drawing)
-    # models or seeds of one metric are compared across panels
-    alike = drawing.role.facet is not None and len(distinct(frame, "metric")) <= 1
-    axis = PanelAxis(frame, guides, panel_mm(rows, ncol), common=alike)
-    figure = row_figure(
+    return row_figure(
         frame,
         rows,
-        axis=axis,
         x_title=_axis_title(drawing),
-        note=caption([interval_note(frame), how, areas, chance, drawing.missing]),
+        notes=[interval_note(frame), how, areas, chance, drawing.missing],
         guides=guides,
-        legend=drawing.legend,
-        ncol=ncol,
+        methods=drawing.methods,
+        references=drawing.references,
+        legend=drawing.dodges,
+        n_columns=_n_columns(drawing),
+        # models or seeds of one metric are compared across panels
+        common=drawing.role.facet is not None and len(distinct(frame, "metric")) <= 1,
     )
-    return figure + marks(drawing, frame, axis)
 
 
 def _reference(contrasts: pd.DataFrame, frame: pd.DataFrame) -> str | None:
@@ -211,9 +206,9 @@ def _axis_title(drawing: Drawing) -> str:
     """Axis's title: what it shows, or the statistic where the panels say of what."""
     if drawing.term in CONTRASTS:
         return contrast_title(drawing.frame, drawing.labels, drawing.term)
-    metrics, ci = distinct(drawing.frame, "metric"), ci_text(drawing.frame)
+    metrics = distinct(drawing.frame, "metric")
     what = quantity(metrics[0] if len(metrics) == 1 else None, drawing.term, drawing.labels)
-    return f"{what} ({ci})" if has_limits(drawing.frame).any() else what
+    return with_ci(what, drawing.frame)
 
 
 def _n_columns(drawing: Drawing) -> int:

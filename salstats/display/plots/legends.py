@@ -1,4 +1,4 @@
-"""Colours and marks by method, and the legend that names them."""
+"""Colours, marks and lines by method, and the legend that names them."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
@@ -6,13 +6,11 @@ from typing import Any
 import plotnine as p9
 
 from salstats.display.plots.text_fit import short_labels, text_mm
-from salstats.display.plots.theme import COLUMN_MM, LINE_MM, category_colours, category_shapes
+from salstats.display.plots.theme import COLUMN_MM, LINE_MM, category_colours, category_shapes, line_types
 from salstats.display.text.labels import Labels
 
-#: What a key of a legend takes beside its text.
-_KEY_MM = 7.0
-#: Room between the rows of a legend.
-_ROW_MM = 1.6
+#: What a key of a legend takes beside its text, room between its rows, and beside it.
+_KEY_MM, _ROW_MM, _SIDE_MM = 7.0, 1.6, 3.0
 
 
 def method_labels(
@@ -23,36 +21,54 @@ def method_labels(
     return {m: texts[m] for m in sorted(texts, key=lambda m: m not in references)}
 
 
-def mark_scales(texts: Mapping[Any, str], references: Sequence[str] = ()) -> list[Any]:
-    """Scales of colour and mark, and a legend that fits a column, for texts of methods or models."""
+def group_scales(
+    texts: Mapping[Any, str],
+    references: Sequence[str] = (),
+    aesthetics: Sequence[str] = ("color", "shape"),
+    width: float = COLUMN_MM,
+    *,
+    solid: bool = False,
+) -> list[Any]:
+    """Scales of what tells methods, models or tasks apart, and one legend of a figure's width.
+
+    `texts` has the legend's text of each; `solid` keys are not transparent, whatever their marks are.
+    """
     known, limits = [str(m) for m in texts], list(texts.values())
-    colours = category_colours(known, list(references))
-    shapes = category_shapes(known, list(references))
-    ncol = legend_columns(limits)
+    colours = list(category_colours(known, list(references)).values())
+    values = {
+        "color": colours,
+        "fill": colours,
+        "shape": list(category_shapes(known, list(references)).values()),
+        "linetype": line_types(len(known)),
+    }
+    ncol = legend_columns(limits, width)
+    keys: dict[str, float] = {"alpha": 1} if solid else {}
+    if solid and "linetype" not in aesthetics:
+        keys["size"] = 1.8
     return [
-        p9.scale_color_manual([colours[m] for m in known], limits=limits, name=""),
-        p9.scale_shape_manual([shapes[m] for m in known], limits=limits, name=""),
-        p9.theme(legend_text=p9.element_text(ma="left")),
-        p9.guides(**{g: p9.guide_legend(ncol=ncol, byrow=True) for g in ("color", "shape")}),
+        *(getattr(p9, f"scale_{a}_manual")(values[a], limits=limits, name="") for a in aesthetics),
+        # a guide of its own for each: one object for all would keep the keys of the last only
+        p9.guides(
+            **{
+                a: p9.guide_legend(ncol=ncol, byrow=True, override_aes=keys if a == aesthetics[0] else {})
+                for a in aesthetics
+            }
+        ),
     ]
 
 
-def legend_columns(texts: Sequence[str], width: float = COLUMN_MM - 3) -> int:
-    """How many keys of a legend stand side by side in a width in mm."""
+def legend_columns(texts: Sequence[str], width: float = COLUMN_MM) -> int:
+    """How many keys of a legend stand side by side in a figure of a width in mm."""
     keys = [text_mm(text) + _KEY_MM for text in texts]
     for ncol in range(len(keys), 1, -1):
-        if sum(max(keys[i::ncol]) for i in range(ncol)) <= width:
+        if sum(max(keys[i::ncol]) for i in range(ncol)) <= width - _SIDE_MM:
             return ncol
     return 1
 
 
-def legend_width_mm(texts: Sequence[str]) -> float:
-    """About how wide a legend is."""
-    ncol = legend_columns(texts)
-    return sum(max(text_mm(t) for t in texts[i::ncol]) + _KEY_MM for i in range(ncol)) if texts else 0.0
-
-
-def legend_mm(texts: Sequence[str]) -> float:
-    """Height of a legend above the panels."""
-    rows = -(-len(texts) // legend_columns(texts))
-    return 1 + rows * (max((t.count("\n") + 1 for t in texts), default=0) * LINE_MM + _ROW_MM)
+def legend_mm(texts: Sequence[str], width: float = COLUMN_MM) -> float:
+    """Height of a legend above the panels, 0 where there is none."""
+    if not texts:
+        return 0.0
+    lines = max(text.count("\n") + 1 for text in texts)
+    return 1 + -(-len(texts) // legend_columns(texts, width)) * (lines * LINE_MM + _ROW_MM)

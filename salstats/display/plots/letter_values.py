@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import plotnine as p9
+from matplotlib.colors import LinearSegmentedColormap, to_hex
 
-from salstats.checks import SalstatsError, check_columns, check_count, check_frame
-from salstats.display.plots.distributions import crossed_labels, keys_of, look, stripes, without
+from salstats.checks import SalstatsError, check_columns, check_frame
+from salstats.display.plots.distributions import look, without
 from salstats.display.plots.figure_rows import row_layout
 from salstats.display.plots.legends import legend_columns
-from salstats.display.plots.text_fit import caption, short_labels
+from salstats.display.plots.text_fit import crossed, short_labels
 from salstats.display.plots.theme import REFERENCE
 from salstats.display.text.format import count_range, percent_text
 from salstats.display.text.labels import Labels
@@ -69,21 +70,19 @@ def plot_letter_values(
     'ggplot'
     """
     check_columns(check_frame(values, "values"), _COLUMNS, "values")
-    if n_columns is not None:
-        check_count(n_columns, "n_columns")
     names, groups = Labels(labels, values), list(values.columns[: values.columns.get_loc("covariate")])
-    drawn = values[values["n"] > 0]
-    if drawn.empty:
+    if not (values["n"] > 0).any():
         raise SalstatsError("values has nothing to draw: no covariate has a value in any group")
     # "term" keeps the order asked for, where the values of other columns are sorted
-    covariates = names.order("term", drawn["covariate"])
+    covariates = names.order("term", values.loc[values["n"] > 0, "covariate"])
     titles = short_labels(names, "covariate", covariates, 32, 2)
-    texts = crossed_labels(values, groups, names)
-    rows = row_layout(list(texts), list(texts.values()))
-    drawn = drawn.assign(
-        panel=pd.Categorical(drawn["covariate"].map(titles), [titles[c] for c in covariates], ordered=True),
-        y=rows.of(keys_of(drawn, groups)),
+    row = crossed(values, {c: short_labels(names, c, values[c]) for c in groups})
+    rows = row_layout(list(row.categories), list(row.categories))
+    panels = [titles[c] for c in covariates]
+    drawn = values.assign(
+        panel=pd.Categorical(values["covariate"].map(titles), panels, ordered=True), y=rows.of(row)
     )
+    drawn = drawn[drawn["n"] > 0]
     boxes, shares = _boxes(drawn)
     medians = drawn[drawn["letter"] == "M"].assign(
         ymin=lambda d: d["y"] - _BOX_MM / 2, ymax=lambda d: d["y"] + _BOX_MM / 2
@@ -91,10 +90,10 @@ def plot_letter_values(
     outside = drawn[drawn["letter"] == OUTSIDE].melt(["panel", "y"], ["low", "high"], value_name="value")
     outside = outside.dropna(subset="value")
     nothing = without(values[values["n"] == 0], [*groups, "covariate"], "a value", names)
-    note = caption([_meaning(boxes, outside), f"n = {count_range(drawn['n'])}.", nothing])
+    notes = [_meaning(boxes, outside), f"n = {count_range(drawn['n'])}.", nothing]
     return (
         p9.ggplot()
-        + stripes(rows)
+        + rows.layers()
         + p9.geom_rect(
             p9.aes(xmin="low", xmax="high", ymin="ymin", ymax="ymax", fill="middle"), data=boxes, size=0
         )
@@ -104,7 +103,7 @@ def plot_letter_values(
         )
         + p9.scale_fill_manual(_ramp(len(shares)), limits=shares, name="Middle")
         + p9.guides(fill=p9.guide_legend(ncol=legend_columns(shares, _LEGEND_MM), byrow=True))
-        + look(rows, [titles[c] for c in covariates], n_columns, shares, note)
+        + look(rows, panels, n_columns, shares, notes)
         + p9.theme(legend_title=p9.element_text(margin={"r": 4, "units": "pt"}), legend_title_position="left")
     )
 
@@ -135,9 +134,8 @@ def _share_text(percent: float) -> str:
 
 def _ramp(n: int) -> list[str]:
     """Colours from the innermost box to the outermost."""
-    weights = np.linspace(0, 1, n) if n > 1 else np.zeros(n)
-    colours = np.outer(1 - weights, _INNER) + np.outer(weights, _OUTER)
-    return ["#" + "".join(f"{round(255 * part):02X}" for part in colour) for colour in colours]
+    ramp = LinearSegmentedColormap.from_list("middle", [_INNER, _OUTER])
+    return [to_hex(ramp(weight)) for weight in np.linspace(0, 1, n)]
 
 
 def _meaning(boxes: pd.DataFrame, outside: pd.DataFrame) -> str:

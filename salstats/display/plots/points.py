@@ -10,8 +10,8 @@ import plotnine as p9
 RASTER_POINTS = 2000
 #: Points of a panel from which cells are drawn instead.
 CELL_POINTS = 5000
-#: Side of a cell, and the part of it that is filled.
-_CELL_MM, _FILLED = 0.8, 0.9
+#: Cells of a panel in either direction.
+_CELLS = 40
 #: Counts in the legend; one point is still to be seen.
 _COUNTS = {1: "1 per cell", 10: "10", 100: "100", 1000: "1,000", 10_000: "10,000"}
 _RANGE = (0.15, 1)
@@ -59,27 +59,16 @@ def beyond(values: np.ndarray, lane: np.ndarray, n_lanes: int, share: np.ndarray
     return np.asarray(np.where(values > 0, 1 + end + start - depth, -depth))
 
 
-def cell_layers(points: pd.DataFrame, width: float, height: float, colour: str) -> list[Any]:
-    """Layer of cells and its scale.
-
-    Parameters
-    ----------
-    points : DataFrame
-        `panel`, and `x`, `y`: where the points stand.
-    width, height : float
-        Of what the points of a panel take, in mm; cells begin at a panel's smallest values.
-    colour : str
-        Of a full cell.
-    """
-    by_panel = points.groupby("panel", observed=True)
-    corners = {}
-    for name, length in (("x", width), ("y", height)):
-        low, high = by_panel[name].transform("min"), by_panel[name].transform("max")
+def cell_layers(points: pd.DataFrame, colour: str) -> list[Any]:
+    """Layer of cells, the darker the more of the points (`panel, x, y`) they hold, and its scale."""
+    cells = points[["panel"]].copy()
+    for name in ("x", "y"):
+        values = points.groupby("panel", observed=True)[name]
+        low, high = values.transform("min"), values.transform("max")
         # where all values are the same there is still a cell
-        side = (high - low).where(high > low, 1.0) * _CELL_MM / length
-        corners[name] = low + np.floor((points[name] - low) / side) * side
-        corners[f"{name}_end"] = corners[name] + _FILLED * side
-    cells = points[["panel"]].assign(**corners)
+        side = ((high - low) / _CELLS).replace(0, 1.0)
+        cells[name] = low + np.minimum((points[name] - low) // side, _CELLS - 1) * side
+        cells[f"{name}_end"] = cells[name] + side
     counts = cells.groupby(list(cells.columns), observed=True).size().rename("count").reset_index()
     # a scale with a transformation would transform the alpha of other layers too
     counts["root"] = counts["count"] ** _POWER

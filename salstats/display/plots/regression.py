@@ -10,15 +10,14 @@ import plotnine as p9
 from salstats.checks import SalstatsError, check_columns, quoted
 from salstats.display.plots.captions import (
     bars_on_log_axis,
-    ci_text,
     distinct,
     effect_text,
     errors_note,
     formulas_of,
-    has_limits,
     in_sentence,
     interval_note,
     is_ratio,
+    with_ci,
 )
 from salstats.display.plots.decrease import reference_text
 from salstats.display.plots.estimates import (
@@ -29,10 +28,9 @@ from salstats.display.plots.estimates import (
     drawable,
     grouping_columns,
 )
-from salstats.display.plots.figure_rows import Rows, dodged, marks, panel_mm, row_figure, row_layout
+from salstats.display.plots.figure_rows import Rows, dodged, row_figure, row_layout
 from salstats.display.plots.legends import method_labels
-from salstats.display.plots.panel_axis import PanelAxis
-from salstats.display.plots.text_fit import caption, crossed, indented, short_labels, wrapped
+from salstats.display.plots.text_fit import crossed, indented, short_labels, wrapped
 from salstats.display.text.format import MINUS
 from salstats.display.text.labels import Labels
 from salstats.display.text.terms import normalized_note, side_text, term_rows, with_reference_rows
@@ -106,30 +104,26 @@ def plot_regression(
     drawing = _prepare(frame, named)
     placed, rows, below = _place(drawing)
     guides = placed[["panel"]].drop_duplicates().assign(guide=1.0 if ratio else 0.0)
-    # rows of panels as even as can be: four stand two by two
-    ncol = math.ceil(drawing.n_panels / math.ceil(drawing.n_panels / _MOST_COLUMNS))
-    axis = PanelAxis(placed, guides, panel_mm(rows, ncol), log=ratio)
     figure = row_figure(
         placed,
         rows,
-        axis=axis,
         x_title=_axis_title(placed, ratio),
-        note=caption(
-            [
-                interval_note(placed),
-                errors_note(placed),
-                normalized_note(placed, named),
-                _gap_note(placed, named),
-                cut,
-                drawing.missing,
-            ]
-        ),
+        notes=[
+            interval_note(placed),
+            errors_note(placed),
+            normalized_note(placed, named),
+            _gap_note(placed, named),
+            cut,
+            drawing.missing,
+        ],
         guides=guides,
-        legend=drawing.legend,
-        ncol=ncol,
+        methods=drawing.methods,
+        references=drawing.references,
+        # rows of panels as even as can be: four stand two by two
+        n_columns=math.ceil(drawing.n_panels / math.ceil(drawing.n_panels / _MOST_COLUMNS)),
+        log=ratio,
     )
-    left = p9.theme(axis_text_y=p9.element_text(ha="left", ma="left")) if below else []
-    return figure + marks(drawing, placed, axis) + left
+    return figure + p9.theme(axis_text_y=p9.element_text(ha="left", ma="left")) if below else figure
 
 
 def _place(drawing: Drawing) -> tuple[pd.DataFrame, Rows, bool]:
@@ -231,8 +225,7 @@ def _axis_title(frame: pd.DataFrame, ratio: bool) -> str:
     """Axis's title: what the coefficients are, and of which outcome where there is one."""
     outcomes = [o for o in distinct(frame, "outcome_label") if o]
     effect = effect_text(frame, ratio)
-    what = f"{effect}, {outcomes[0]}" if len(outcomes) == 1 else effect
-    return f"{what} ({ci_text(frame)})" if has_limits(frame).any() else what
+    return with_ci(f"{effect}, {outcomes[0]}" if len(outcomes) == 1 else effect, frame)
 
 
 def _gap_note(frame: pd.DataFrame, labels: Labels) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -35,26 +34,11 @@ _LIMITS = ("conf_low", "conf_high")
 
 @dataclass(frozen=True)
 class Drawn:
-    """The rows of a scatter figure.
+    """The rows of a scatter figure, and what they are grouped by.
 
-    Attributes
-    ----------
-    points : DataFrame
-        Columns `x, y`, `panel` (its whole title, a Categorical in the order they stand), `group` (label of
-        the colour's value, a Categorical; one category "" without a colour), and `x_drawn, y_drawn`: where
-        the points stand.
-    keys : DataFrame
-        The combinations there are: the columns of `by` and `colour` as text, `panel` and `group`.
-    by : list of str
-        Columns of the panels.
-    colour : str or None
-        Column of the groups.
-    references : list of str
-        The groups that are references.
-    outcome, few : bool
-        Whether `y` is 0 and 1 only; whether `x` is a few whole numbers.
-    n_left_out : int
-        Rows without `x` or `y`.
+    `points` has `x, y`, `panel` (its whole title), `group` (label of the colour's value, "" without one) and
+    `x_drawn, y_drawn`, where they stand; `keys` has a row per panel and group: the columns of `by` and
+    `colour` as text, `panel` and `group`. `outcome`: `y` is 0 and 1 only; `few`: `x` is a few whole numbers.
     """
 
     points: pd.DataFrame
@@ -88,9 +72,11 @@ def drawn_points(
     used = table[complete].reset_index(drop=True)
     points = pd.DataFrame({"x": used[x].astype(float), "y": used[y].astype(float)})
     points["panel"] = group_titles(used, labels, groups)
-    short = {c: _group_labels(labels, used, c) for c in colours}
-    references = [text for c in short for value, text in short[c].items() if c == "method" and value == HUMAN]
-    points["group"] = crossed(used, {c: short[c] for c in colours})
+    short = {c: short_labels(labels, c, used[c], 32, 2) for c in colours}
+    if colours == ["method"]:
+        short = {"method": method_labels(labels, used["method"], [HUMAN])}
+    references = [text for value, text in short.get("method", {}).items() if value == HUMAN]
+    points["group"] = crossed(used, short)
     keys = used[[*groups, *colours]].astype(str).assign(panel=points["panel"], group=points["group"])
     outcome, few = is_outcome(points["y"].to_numpy()), is_few(points["x"].to_numpy())
     points = _spread(points, outcome, few)
@@ -108,13 +94,6 @@ def _check_one_metric(table: pd.DataFrame, x: str, y: str, groups: list[str]) ->
             f"'score' holds {len(metrics)} metrics ({quoted(metrics)}), which share no axis; name one, "
             f"as in plot_scatter(scores, {x if y == 'score' else y!r}, {metrics[0]!r}), or add 'metric' to by"
         )
-
-
-def _group_labels(labels: Labels, table: pd.DataFrame, column: str) -> dict[Any, str]:
-    """Legend's text of each value of a column, in the order they stand."""
-    if column == "method":
-        return method_labels(labels, table[column], [HUMAN])
-    return short_labels(labels, column, table[column], 32, 2)
 
 
 def _spread(points: pd.DataFrame, outcome: bool, few: bool) -> pd.DataFrame:
@@ -181,11 +160,6 @@ def _symbol(term: str) -> str:
     return COEFFICIENTS[term].symbol if term in COEFFICIENTS else "r"
 
 
-def _coefficient(term: str) -> str:
-    """Text such as "ρ: Spearman correlation"."""
-    return f"{_symbol(term)}: {COEFFICIENTS[term].label if term in COEFFICIENTS else term}"
-
-
 def _matched(frame: pd.DataFrame, drawn: Drawn, name: str, further: list[str]) -> pd.DataFrame:
     """Frame's rows with the panel and the group that they belong to.
 
@@ -235,7 +209,8 @@ def captions(
         band = f" and pointwise {ci_text(lines)}" if lines["conf_low"].notna().any() else ""
         sentences.append(f"Lines: fitted mean ({', '.join(distinct(lines, 'formula'))}){band}.")
     if texts is not None:
-        what = [_coefficient(str(t)) for t in distinct(texts, "term")] or ["r: correlation"]
+        terms = [(str(t), COEFFICIENTS.get(str(t))) for t in distinct(texts, "term")]
+        what = [f"{_symbol(t)}: {known.label if known else t}" for t, known in terms] or ["r: correlation"]
         limits = f" ({ci_text(texts)})" if has_limits(texts).any() else ""
         sentences.append(f"{'; '.join(what)}{limits}.")
     if drawn.n_left_out:

@@ -180,13 +180,17 @@ class Labels:
             distinct.sort(key=lambda v: str(v).casefold())
         return sorted(distinct, key=place)
 
+    def texts(self, column: str, values: Iterable[Hashable]) -> dict[Any, str]:
+        """The label of each distinct value, in the order they stand; SalstatsError where two are the same."""
+        texts = {v: self.value(column, v) for v in self.order(column, values)}
+        if len(set(texts.values())) < len(texts):
+            raise SalstatsError(f"labels give two values of column {column!r} the same label")
+        return texts
+
     def categorical(self, frame: pd.DataFrame, column: str, reverse: bool = False) -> pd.Categorical:
         """A column as labels, a Categorical in the order they stand."""
-        order = self.order(column, frame[column])
-        texts = {v: self.value(column, v) for v in order}
-        categories = list(dict.fromkeys(texts.values()))
-        if len(categories) < len(texts):
-            raise SalstatsError(f"labels give two values of column {column!r} the same label")
+        texts = self.texts(column, frame[column])
+        categories = list(texts.values())
         labels = [texts.get(v) for v in frame[column]]
         return pd.Categorical(labels, categories=categories[::-1] if reverse else categories, ordered=True)
 

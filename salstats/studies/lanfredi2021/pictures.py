@@ -9,12 +9,19 @@ import plotnine as p9
 
 from salstats.checks import SalstatsError, ShapeError, check_columns
 from salstats.display.plots.axis_ticks import log_breaks, log_texts, tick_texts
-from salstats.display.plots.figure_rows import row_height_mm
-from salstats.display.plots.legends import legend_columns, mark_scales, method_labels
-from salstats.display.plots.panel_grid import PanelGrid, panel_grid, wrapped_titles
+from salstats.display.plots.legends import group_scales, legend_mm, method_labels
+from salstats.display.plots.panel_grid import PanelGrid, panel_grid
 from salstats.display.plots.picture import geom_picture
 from salstats.display.plots.points import even_share
-from salstats.display.plots.text_fit import caption, caption_chars, caption_mm, plain, text_mm
+from salstats.display.plots.text_fit import (
+    caption,
+    caption_chars,
+    caption_mm,
+    chars_in,
+    plain,
+    text_mm,
+    wrapped_texts,
+)
 from salstats.display.plots.theme import (
     COLUMN_MM,
     MM_PER_PT,
@@ -202,7 +209,7 @@ def plot_pictures(pictures: Mapping[str, np.ndarray], *, note: str = "", width: 
         name: np.asarray(255 * colours(np.clip(resized(p, printed) / largest, 0, 1))[..., :3], np.uint8)
         for name, p in pictures.items()
     }
-    texts = wrapped_titles(list(pictures), box - 2)
+    texts = wrapped_texts(list(pictures), chars_in(box - 2, bold=True))
     lines = [t.count("\n") + 1 for t in texts.values()]
     strips = sum(max(lines[i : i + ncol]) * _LINE_MM + 1.5 for i in range(0, len(lines), ncol))
     titles = pd.Categorical(list(pictures), categories=list(pictures), ordered=True)
@@ -303,11 +310,6 @@ def plot_spread(spread: pd.DataFrame, *, width: float = COLUMN_MM) -> p9.ggplot:
     grid = panel_grid(list(means["panel"].cat.categories), width=width)
     line = _root_line(means)
     sizes = sorted(means["n_samples"].unique())
-    marks = mark_scales(texts)
-    if width > COLUMN_MM:
-        ncol = legend_columns(list(texts.values()), width - 3)
-        marks.append(p9.guides(**{g: p9.guide_legend(ncol=ncol, byrow=True) for g in ("color", "shape")}))
-    legend = -(-len(texts) // legend_columns(list(texts.values()), width - 3)) * _legend_line(texts)
     note = caption([_of(rows), "Dashed: 1 / √n.", _missing(spread)], caption_chars(width))
     tall = grid.panel_height(_SHARE)
     ends = (float(means["sd"].min()), float(means["sd"].max()))
@@ -321,13 +323,13 @@ def plot_spread(spread: pd.DataFrame, *, width: float = COLUMN_MM) -> p9.ggplot:
         + p9.scale_x_log10(
             breaks=sizes, labels=_fitting(sizes, grid.panel_width), minor_breaks=[], expand=(0.09, 0)
         )
-        + p9.scale_y_log10(breaks=log_breaks(ends, tall), labels=log_texts, minor_breaks=[], expand=(0.04, 0))
+        + p9.scale_y_log10(breaks=log_breaks(ends), labels=log_texts, minor_breaks=[], expand=(0.04, 0))
         + p9.labs(x="Pixels drawn on either side", y="SD of the sampled value", caption=note)
         + theme_salstats()
-        + marks
+        + group_scales(texts, width=width)
         + p9.theme(legend_key_width=9, legend_key_height=8)
         + _single(grid)
-        + figure_size(width, grid.height(tall) + legend + caption_mm(note))
+        + figure_size(width, grid.height(tall) + legend_mm(list(texts.values()), width) + caption_mm(note))
     )
 
 
@@ -416,11 +418,6 @@ def _missing(spread: pd.DataFrame) -> str:
     """The sentence on what cannot be drawn."""
     n = int((~(spread["sd"] > 0)).sum())
     return f"Not drawn: {counted(n, 'row')} without spread." if n else ""
-
-
-def _legend_line(texts: dict[str, str]) -> float:
-    """The height of a row of the legend in mm."""
-    return max(row_height_mm(0, t.count("\n") + 1) for t in texts.values())
 
 
 def _fitting(sizes: Sequence[float], room: float) -> list[str]:

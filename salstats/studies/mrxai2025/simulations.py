@@ -10,7 +10,7 @@ from great_tables import GT
 
 from salstats.display.plots.axis_ticks import tick_texts
 from salstats.display.plots.legends import legend_columns
-from salstats.display.plots.text_fit import caption, caption_chars, caption_mm, wrapped_text
+from salstats.display.plots.text_fit import caption, caption_chars, caption_mm, chars_in, wrapped
 from salstats.display.plots.theme import (
     GUIDE,
     PAGE_MM,
@@ -211,7 +211,7 @@ def plot_masks(series: Mapping[str, MaskSeries]) -> p9.ggplot:
         ],
         caption_chars(PAGE_MM, 3),
     )
-    strips = {name: wrapped_text(VARIANTS[name], tall, 3, 6.5) for name in names}
+    strips = {name: wrapped(VARIANTS[name], chars_in(tall, 6.5), 3) for name in names}
     facets = (
         p9.facet_grid("simulation", "step", labeller=p9.labeller(rows=lambda n: strips[n]))
         if len(names) > 1
@@ -375,7 +375,7 @@ def _titles(rows: pd.DataFrame, names: list[str], room: float) -> dict[tuple[str
     for name in names:
         for side in dict.fromkeys(_sides(rows)):
             text = f"{VARIANTS[name]}: {side[:1].lower()}{side[1:]}" if len(names) > 1 else side
-            titles[(name, side)] = wrapped_text(text, room, 2, 7.0, bold=True)
+            titles[(name, side)] = wrapped(text, chars_in(room, bold=True), 2)
     return titles
 
 

@@ -104,8 +104,8 @@ def caption(figure):
 
 def texts(figure):
     """The texts beside the marks, a list for each column, and their headings."""
-    found = [layer._data for layer in layers(figure, "geom_text")]
-    return [list(body["text"]) for body in found[::2]], [head["text"].iloc[0] for head in found[1::2]]
+    found = layers(figure, "geom_beside")
+    return [list(layer._data["text"]) for layer in found], [layer.geom.params["heading"] for layer in found]
 
 
 def drawn_texts(figure):

@@ -86,7 +86,7 @@ def test_tasks_stand_in_the_order_of_the_labels_or_of_the_estimates():
 def test_the_auroc_stands_behind_the_task_and_the_caption_says_so():
     areas = pd.DataFrame({"task": ["Edema", "Nodule"], "term": "auroc", "estimate": [0.9666, np.nan]})
     figure = ss.plot_intervals(estimates(), auroc=areas, labels={"Edema": "Pulmonary oedema, left"})
-    assert row_labels(figure) == ["Pulmonary oedema, left\n(0.97)", "Nodule"]
+    assert row_labels(figure) == ["Pulmonary oedema, left (0.97)", "Nodule"]
     assert caption(figure).endswith("In parentheses: AUROC of the classifier.")
 
 
@@ -180,10 +180,7 @@ def test_three_models_of_one_metric_stand_side_by_side_on_one_axis():
     )
     figure = ss.plot_intervals(frame.assign(conf_low=0.2, conf_high=frame["estimate"] + 0.05))
     assert figure.facet._ncol == 3
-    lines = [d for d in (layer._data for layer in layers(figure, "geom_segment")) if "high" in d]
-    ends = lines[0][["low", "high"]].drop_duplicates()
-    assert len(ends) == 1
-    assert ends["high"].item() > 0.95
+    assert not figure.facet.free["x"]
 
 
 def test_pooled_rates_are_named_by_the_panel_or_the_axis():

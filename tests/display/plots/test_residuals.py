@@ -62,20 +62,18 @@ def test_lines_are_zero_and_the_quartiles_and_curves_are_lowess(augmented):
     np.testing.assert_array_equal(curves.loc[curves["panel"] == TITLES[0], ["across", "up"]], np.c_[x, y])
 
 
-def test_the_largest_cooks_distances_are_named(augmented):
+def test_the_largest_cooks_distances_are_ringed_and_named(augmented):
     figure = ss.plot_residuals(augmented)
-    named = pd.concat([layer._data for layer in layers(figure, "geom_text")])
+    rings = layers(figure, "geom_point")[-1]._data
     largest = augmented.nlargest(3, "cooks_distance")
-    assert set(named["label"]) == set(largest["case"])
-    np.testing.assert_array_equal(np.sort(named["up"]), np.sort(largest["cooks_distance"]))
-    assert caption(figure).endswith("Named: largest Cook's distances.")
-
-
-def test_rows_without_a_case_are_named_by_their_number(augmented):
-    figure = ss.plot_residuals(augmented.drop(columns="case"))
-    named = pd.concat([layer._data for layer in layers(figure, "geom_text")])["label"]
-    rows = augmented["cooks_distance"].nlargest(3).index
-    assert set(named) == {f"row {row}" for row in rows}
+    np.testing.assert_array_equal(np.sort(rings["up"]), np.sort(largest["cooks_distance"]))
+    first, second, third = largest["case"]
+    assert f"Rings: largest Cook's distances, from the top ({first}, {second} and {third})." in caption(
+        figure
+    )
+    first, second, third = largest.index
+    text = caption(ss.plot_residuals(augmented.drop(columns="case")))
+    assert f"(row {first}, row {second} and row {third})" in text
 
 
 def test_each_method_is_a_row_of_four_panels(scores):
@@ -127,19 +125,13 @@ def test_many_points_are_a_bitmap_and_very_many_are_counts_in_cells(augmented):
 def test_the_figure_is_drawn_with_its_names(augmented):
     found = drawn_texts(ss.plot_residuals(augmented))
     assert {t.replace("\n", " ") for t in found} >= {*TITLES}
-    assert set(augmented.nlargest(3, "cooks_distance")["case"]) <= set(found)
 
 
 @pytest.mark.parametrize("name", [*MARKUP, LONG])
 def test_markup_and_long_names_are_drawn(augmented, name):
     first = augmented["cooks_distance"].idxmax()
-    found = drawn_texts(
-        ss.plot_residuals(augmented.assign(case=augmented["case"].where(augmented.index != first, name)))
-    )
-    written = [text for text in found if text[:4] == name[:4]]
-    assert len(written) == 1
-    short = written[0].replace(r"\$", "$")
-    assert short == name or (short.endswith("…") and name.startswith(short[:-1]))
+    figure = ss.plot_residuals(augmented.assign(case=augmented["case"].where(augmented.index != first, name)))
+    assert any(name in text.replace("\n", " ").replace(r"\$", "$") for text in drawn_texts(figure))
 
 
 def test_the_frame_is_not_changed(augmented):
@@ -152,7 +144,7 @@ def test_two_values_of_a_covariate_have_no_curve():
     rows = pd.DataFrame({"y": [1.0, 2.0, 4.0, 3.0], "x": [0.0, 0.0, 1.0, 1.0]})
     figure = ss.plot_residuals(ss.augment(rows, "y ~ x"))
     assert not layers(figure, "geom_line")
-    assert "1.5" in drawn_texts(figure)
+    assert drawn_texts(figure)
 
 
 def test_what_cannot_be_drawn_is_said(scores, augmented):
