@@ -23,33 +23,20 @@ from salstats.images.masks import Rle
 T = TypeVar("T")
 #: The method whose predictions are people's.
 HUMAN = "human"
-#: Why a recording is left out.
-DISCARDED = "discarded by its file"
-NO_FIXATION, NO_DURATION = "no fixation", "no fixation lasts"
-SHOWN_OUTSIDE = "shown part outside the image"
-OUT_OF_SIGHT = "all fixations far from the shown part"
-#: Why a chest box is left out.
-NO_BOX, BOX_OUTSIDE, BOX_EMPTY = "no chest box", "chest box outside the image", "chest box of no size"
+#: Why a chest box is left out: there is none.
+NO_BOX = "no chest box"
 
 
 @dataclass(frozen=True)
 class Series:
-    """Who made a set of predictions: one method, and where they are known its network, seed and reader.
+    """Who made a set of predictions; None where the study does not say."""
 
-    Attributes
-    ----------
-    method : str
-        Saliency method, or `human`.
-    model, seed, reader : str, optional
-        What else tells this set from others of the method; None where the study does not say.
-    mixing : str, optional
-        How maps of several classes were mixed.
-    """
-
+    #: Saliency method, or `human`.
     method: str
     model: str | None = None
     seed: str | None = None
     reader: str | None = None
+    #: How maps of several classes were mixed.
     mixing: str | None = None
 
     @property
@@ -65,69 +52,43 @@ class Series:
 
 @dataclass(frozen=True)
 class Content:
-    """What one series holds for one case and task, once it is read. Any of it may be missing.
+    """What one series holds for one case and task, once it is read. Any of it may be missing."""
 
-    Attributes
-    ----------
-    saliency : ndarray of float, shape (M, N), optional
-        The map at its own resolution; larger means more salient.
-    mask : Rle, optional
-        A mask at the image's resolution.
-    points : ndarray of float, shape (n, 2), optional
-        Marked points as (row, col), in pixels of the image; n may be 0.
-    prob : float
-        The model's probability for the task; NaN where the file does not say.
-    label : float
-        The image-level truth that the file carries, 0 or 1; NaN where it does not say.
-    shape : tuple of int, optional
-        (height, width) of the image, where the file knows it.
-    """
-
+    #: The map at its own resolution, (M, N); larger means more salient.
     saliency: np.ndarray | None = None
+    #: A mask at the image's resolution.
     mask: Rle | None = None
+    #: Marked points as (row, col) in pixels of the image, (n, 2); n may be 0.
     points: np.ndarray | None = None
+    #: The model's probability for the task, and the image-level truth, 0 or 1; NaN where it does not say.
     prob: float = float("nan")
     label: float = float("nan")
+    #: (height, width) of the image, where the file knows it.
     shape: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """One series' answer for one task of one case, read when `read()` is called.
+    """One series' answer for one task of one case, read when `read()` is called."""
 
-    Attributes
-    ----------
-    task : str
-        Empty where nothing in particular is looked for, as on images that people look at.
-    series : Series
-    read : callable
-        Takes nothing and returns a `Content`; can be pickled (a function of a module, or a partial of one).
-    source : str
-        The file it comes from, for messages.
-    has_saliency : bool
-        Whether `read()` will hold a map; people and stored masks have none.
-    """
-
+    #: Empty where nothing in particular is looked for, as on images that people look at.
     task: str
     series: Series
+    #: Can be pickled (a function of a module, or a partial of one).
     read: Callable[[], Content]
+    #: The file it comes from, for messages.
     source: str
+    #: Whether `read()` will hold a map; people and stored masks have none.
     has_saliency: bool = True
 
 
 @dataclass(frozen=True)
 class Truth:
-    """The reference of one task of one case, read when `read()` is called.
+    """The reference of one task of one case, read when `read()` is called."""
 
-    Attributes
-    ----------
-    read : callable
-        Takes nothing and returns the mask as an `Rle`; can be pickled.
-    n_instances : int, optional
-        How many separate outlines the annotator drew; None where only the mask is known.
-    """
-
+    #: Can be pickled.
     read: Callable[[], Rle]
+    #: How many separate outlines the annotator drew; None where only the mask is known.
     n_instances: int | None = None
 
     @classmethod
@@ -143,46 +104,29 @@ def held(value: T) -> T:
 
 @dataclass(frozen=True)
 class Recording:
-    """Where one reader looked on one image.
+    """Where one reader looked on one image; the files of a discarded one are not opened."""
 
-    Attributes
-    ----------
-    recording : str
-        Its name in the files.
-    reader : str, optional
-        "0", "1", ...: the how-manieth recording of the image it is in the order of the metadata, discarded
-        ones not counted. None for a discarded one.
-    read : callable
-        Takes nothing and returns the `Fixations`; can be pickled.
-    source : str
-        The file it comes from, for messages.
-    excluded : str, optional
-        Why it is left out; None where it is used.
-    box : Box, optional
-        The chest box that the reader drew; None where it cannot be used.
-    box_excluded : str, optional
-        Why the box is left out. A recording is used without one, too.
-    n_fixations, n_outside, n_zero, n_overlapping : int, optional
-        How many fixations, how many of them outside the image, how many that last 0 seconds, how many that
-        begin before another has ended. None for a discarded recording, whose files are not opened.
-    duration : float
-        Seconds of all fixations together; NaN for a discarded recording.
-    labels : dict of str to float
-        What the reader marked, as the metadata has it: certainty from 0 to 5, or 0 and 1; NaN where empty.
-    """
-
+    #: Its name in the files.
     recording: str
+    #: "0", "1", ...: the how-manieth of the image in the order of the metadata, discarded ones not counted.
     reader: str | None
+    #: Can be pickled.
     read: Callable[[], Fixations]
+    #: The file it comes from, for messages.
     source: str
+    #: Why it is left out; None where it is used.
     excluded: str | None = None
+    #: The chest box that the reader drew, or why it is left out; a recording is used without one, too.
     box: Box | None = None
     box_excluded: str | None = None
     n_fixations: int | None = None
+    #: How many fixations lie outside the image, last 0 seconds, begin before another has ended.
     n_outside: int | None = None
     n_zero: int | None = None
     n_overlapping: int | None = None
+    #: Seconds of all fixations together.
     duration: float = float("nan")
+    #: What the reader marked: certainty from 0 to 5, or 0 and 1; NaN where empty.
     labels: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -317,44 +261,26 @@ class Study:
 
 @dataclass(frozen=True)
 class Picture:
-    """One case, task and method as it is printed: small arrays that a figure draws, and how they were made.
-
-    Attributes
-    ----------
-    case, task : str
-    method : str, optional
-        Whose answer it shows, None for the truth alone.
-    series : tuple of Series
-        Those of the method; several only where they are people's.
-    shape : tuple of int
-        (height, width) of the image, whose pixels outlines and points are in.
-    grey : ndarray of float, shape (rows, cols), optional
-        The image from 0 to 1; None where there is none.
-    saliency : ndarray of float, shape (rows, cols), optional
-        The map scaled to 0 ... 1; None where there is none to be shown.
-    printed : tuple of int
-        (rows, cols) of both.
-    lines : dict of str to list of ndarray, shape (n, 2)
-        Outlines (row, col) of `truth`, `human` and `mask`, those that there are.
-    points : dict of str to ndarray, shape (n, 2)
-        `peak` of the map and the `marked` points of people, as (row, col).
-    note : str
-        Why the method has nothing to show; empty where it has.
-    threshold, smooth, cutoff
-        What made the mask of the map; None where it was not made so.
-    """
+    """One case, task and method as it is printed: small arrays that a figure draws."""
 
     case: str
     task: str
+    #: Whose answer it shows, None for the truth alone; and its series, several only where they are people's.
     method: str | None
     series: tuple[Series, ...]
+    #: (height, width) of the image, whose pixels outlines and points are in; and as it is printed.
     shape: tuple[int, int]
     printed: tuple[int, int]
+    #: The image and the map from 0 to 1, of the printed size; None where there is none.
     grey: np.ndarray | None
     saliency: np.ndarray | None
+    #: Outlines (row, col) of `truth`, `human` and `mask`, those that there are.
     lines: Mapping[str, list[np.ndarray]]
+    #: `peak` of the map and the `marked` points of people, as (row, col).
     points: Mapping[str, np.ndarray]
+    #: Why the method has nothing to show; empty where it has.
     note: str = ""
+    #: What made the mask of the map; None where it was not made so.
     threshold: float | str | None = None
     smooth: int | None = None
     cutoff: float | None = None
@@ -374,13 +300,7 @@ def chosen_names(wanted: Iterable[str] | None, there: list[str], word: str, sour
 
 
 def shape_of(case: Case) -> tuple[int, int]:
-    """Size of a case's image, where it has to be known.
-
-    Raises
-    ------
-    SalstatsError
-        Nothing says it.
-    """
+    """Size of a case's image, where it has to be known."""
     if case.shape is None:
         raise SalstatsError(f"case {case.case!r}: nothing says how large its image is")
     return case.shape

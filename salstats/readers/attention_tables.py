@@ -29,46 +29,23 @@ Boxes = tuple[tuple[float, float, float, float], ...]
 
 
 class Annotation(NamedTuple):
-    """What a table says of one image.
+    """What a table says of one image."""
 
-    Attributes
-    ----------
-    mask : Rle or None
-        At the table's own size; None where it holds boxes.
-    boxes : tuple of (float, float, float, float)
-        x, y, width and height in pixels of the image.
-    where : str
-        File, row and image, for messages.
-    """
-
+    #: At the table's own size; None where it holds boxes.
     mask: Rle | None
+    #: x, y, width and height in pixels of the image.
     boxes: Boxes
+    #: File, row and image, for messages.
     where: str
 
 
 def read_annotations(files: Sequence[Path], *, threshold: float | None = None) -> dict[str, Annotation]:
-    """The annotation of each image that the tables name.
+    """The annotation of each image that CSV files name, by `img_idx`, in their order.
 
-    Parameters
-    ----------
-    files : sequence of path
-        CSV files with a column `img_idx` and one of: `attention`, a JSON array of rows; `bbox` or `boxes`,
-        a JSON list [x, y, w, h] or a list of such; four columns x, y, w, h (or width, height) or xmin,
-        ymin, xmax, ymax, a row for each box.
-    threshold : float, optional
-        A pixel is marked where its number exceeds this. By default an array must hold a mask: 0 and one of
-        1 and 255.
-
-    Returns
-    -------
-    dict of str to Annotation
-        By `img_idx`, in the order of the files and their rows. Boxes of several rows are put together.
-
-    Raises
-    ------
-    InputFileError
-        A file is no such table; a cell is no mask or no box; an image has two masks that differ. The message
-        names file, row and image.
+    A file has a column `img_idx` and one of: `attention`, a JSON array of rows; `bbox` or `boxes`, a JSON
+    list [x, y, w, h] or a list of such; four columns x, y, w, h (or width, height) or xmin, ymin, xmax, ymax.
+    Boxes of several rows are put together. A pixel is marked where its number exceeds `threshold`; by default
+    an array must hold a mask, 0 and one of 1 and 255.
     """
     found: dict[str, Annotation] = {}
     for file in files:

@@ -13,6 +13,7 @@ from salstats.checks import InputFileError, check_count, quoted, warn
 from salstats.readers.cells import PathLike
 from salstats.readers.gaze_files import (
     CHEST_BOX,
+    DISCARDED,
     FIXATIONS,
     find_phases,
     n_outside,
@@ -24,7 +25,7 @@ from salstats.readers.gaze_files import (
 )
 from salstats.readers.gaze_maps import MIXINGS, find_maps, map_sources
 from salstats.readers.series_names import Sources
-from salstats.study import DISCARDED, Case, Recording, Study, exclusions, held
+from salstats.study import Case, Recording, Study, exclusions, held
 
 
 def read_gaze(

@@ -14,15 +14,7 @@ from salstats.images.run_lengths import check_shape
 from salstats.readers.cells import parse_numbers
 from salstats.readers.reading_labels import MAJORITY_GROUPS
 from salstats.readers.tables import Table, read_known
-from salstats.study import (
-    BOX_EMPTY,
-    BOX_OUTSIDE,
-    NO_BOX,
-    NO_DURATION,
-    NO_FIXATION,
-    OUT_OF_SIGHT,
-    SHOWN_OUTSIDE,
-)
+from salstats.study import NO_BOX
 
 METADATA = re.compile(r"metadata_phase_(\d+)\.csv")
 FIXATIONS, CHEST_BOX = "fixations.csv", "chest_bounding_box.csv"
@@ -43,6 +35,13 @@ _OF_FIXATION = (
     "angular_resolution_x_pixels_per_degree",
     *(f"{edge}_shown_from_image" for edge in _EDGES),
 )
+#: Why a recording is left out.
+DISCARDED = "discarded by its file"
+NO_FIXATION, NO_DURATION = "no fixation", "no fixation lasts"
+SHOWN_OUTSIDE = "shown part outside the image"
+OUT_OF_SIGHT = "all fixations far from the shown part"
+#: Why a chest box is, apart from NO_BOX.
+BOX_OUTSIDE, BOX_EMPTY = "chest box outside the image", "chest box of no size"
 #: A Gaussian at this many standard deviations, squared, is still far above the smallest float64.
 _FAR_SQUARED = 1200.0
 

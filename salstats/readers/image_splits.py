@@ -18,25 +18,8 @@ def split_images(
 ) -> dict[str, str]:
     """The part of the data that each image belongs to, with every class spread evenly over them.
 
-    Parameters
-    ----------
-    labels : mapping of str to str
-        Class by image; its order does not matter.
-    shares : sequence of three float
-        Of "train", "validation" and "test"; they add up to 1.
-    rng : int or numpy.random.Generator
-        Seed or generator.
-
-    Returns
-    -------
-    dict of str to str
-        In the order of the images' names: int(share * n) images are for training, as many by their share
-        for validation, the rest for testing.
-
-    Raises
-    ------
-    ValueRangeError
-        The shares are not three numbers from 0 that add up to 1.
+    `labels` is the class by image, in any order; `shares` are those of "train", "validation" and "test". Of n
+    images int(share * n) are for training, as many by their share for validation, the rest for testing.
 
     Examples
     --------

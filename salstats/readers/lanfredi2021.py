@@ -4,13 +4,12 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from salstats.checks import InputFileError, check_choice
 from salstats.frames import check_scores
 from salstats.readers.cells import TableOptions
-from salstats.readers.tables import Table, read_table
+from salstats.readers.tables import read_table
 
 #: Name of each method's column in the workbooks, without `score_`, and what it is called in a frame.
 METHODS = {
@@ -110,36 +109,33 @@ def read_lanfredi2021(folder: str | os.PathLike[str], *, sheet: str = "threshold
     """
     check_choice(sheet, SHEETS, "sheet")
     name, sheet_name, mixing, prefix = _SHEETS[sheet]
-    file = workbook(folder, name)
-    table = replace(read_table(file, TableOptions(sheet=sheet_name)), error=InputFileError)
     second = name == NORMAL_ABNORMAL
-    seeds = "model number" if second else "model"
+    seed = "model number" if second else "model"
     flags = [f"{label}_majority" for label in LABELS] if second else []
-    numbers = ["trial", "phase", seeds, *(["index_image"] if second else []), *flags]
-    values = _numbers(table, [*numbers, *(f"score_{source}" for source in METHODS)])
-    table.check_columns(["metric"], "it is not the published workbook")
-    whole = {column: values[column].astype("int64") for column in numbers}
-    case = (prefix + whole["phase"].astype("str") + "_t" + whole["trial"].astype("str").str.zfill(3)).rename(
-        "case"
+    whole = ["trial", "phase", seed, *(["index_image"] if second else []), *flags]
+    scores = [f"score_{source}" for source in METHODS]
+    values, texts = _columns(workbook(folder, name), sheet_name, [*whole, *scores], "metric")
+    values = values.astype(dict.fromkeys(whole, "int64"))
+    frame = pd.DataFrame(
+        {
+            "case": prefix
+            + values["phase"].astype("str")
+            + "_t"
+            + values["trial"].astype("str").str.zfill(3),
+            "reader": "",
+            "seed": values[seed].astype("str"),
+            "metric": texts,
+        }
     )
-    metric = table.text("metric").astype("str")
-    reading = _readings(file, pd.DataFrame({"case": case, "seed": whole[seeds], "metric": metric}))
-    if second:
-        reading = whole["index_image"]
-    n_methods = len(METHODS)
-    columns = {
-        "case": case,
-        "reader": reading.astype("str"),
-        "seed": whole[seeds].astype("str"),
-        "metric": metric,
-        **{label: whole[flag] for label, flag in zip(LABELS, flags, strict=False)},
-    }
-    frame = pd.DataFrame(columns).loc[np.repeat(np.arange(len(table)), n_methods)].reset_index(drop=True)
-    frame.insert(3, "method", np.tile(list(METHODS.values()), len(table)))
-    frame.insert(4, "mixing", mixing)
-    frame.insert(6, "score", values[[f"score_{source}" for source in METHODS]].to_numpy().ravel())
-    frame = frame.astype({"method": "str", "mixing": "str"})
-    return check_scores(frame, str(file))
+    reading = values["index_image"] if second else _readings(workbook(folder, name), frame)
+    frame["reader"] = reading.astype("str")
+    frame[list(LABELS) if second else []] = values[flags]
+    # a row for each method, in the order of the columns
+    frame = frame.loc[frame.index.repeat(len(METHODS))].reset_index(drop=True)
+    frame.insert(3, "method", pd.Series([*METHODS.values()] * len(values), dtype="str"))
+    frame.insert(4, "mixing", pd.Series(mixing, index=frame.index, dtype="str"))
+    frame.insert(6, "score", values[scores].to_numpy().ravel())
+    return check_scores(frame, str(workbook(folder, name)))
 
 
 def read_lanfredi2021_classification(folder: str | os.PathLike[str]) -> pd.DataFrame:
@@ -180,10 +176,7 @@ def read_lanfredi2021_classification(folder: str | os.PathLike[str]) -> pd.DataF
     salstats.checks.InputFileError: ...: no such file; salstats.datasets.fetch_lanfredi2021() downloads ...
     """
     file = workbook(folder, CLASSIFICATION)
-    table = replace(read_table(file, TableOptions(sheet="results_all_models")), error=InputFileError)
-    values = _numbers(table, ["modeln", "auc"])
-    table.check_columns(["model"], "it is not the published workbook")
-    names = table.text("model")
+    values, names = _columns(file, "results_all_models", ["modeln", "auc"], "model")
     model = names.map({"sononet": "woag", "ag_sononet": "wag"})
     if model.isna().any():
         other = names[model.isna()].iloc[0]
@@ -203,10 +196,11 @@ def workbook(folder: str | os.PathLike[str], name: str) -> Path:
     return file
 
 
-def _numbers(table: Table, columns: list[str]) -> pd.DataFrame:
-    """Columns of numbers; every cell must be one, for the study has no missing score."""
-    table.check_columns(columns, "it is not the published workbook")
-    return pd.DataFrame(table.finite(columns), columns=columns)
+def _columns(file: Path, sheet: str, numbers: list[str], text: str) -> tuple[pd.DataFrame, pd.Series]:
+    """Columns of numbers, every cell of which must be one, and one of text."""
+    table = replace(read_table(file, TableOptions(sheet=sheet)), error=InputFileError)
+    table.check_columns([*numbers, text], "it is not the published workbook")
+    return pd.DataFrame(table.finite(numbers), columns=numbers), table.text(text).astype("str")
 
 
 def _readings(file: Path, keys: pd.DataFrame) -> pd.Series:

@@ -7,7 +7,7 @@ import pandas as pd
 
 from salstats.checks import SalstatsError, check_count, did_you_mean, quoted
 from salstats.frames import text_column, whole_column
-from salstats.study import Case, Study, check_gaze
+from salstats.study import Study, check_gaze
 
 #: The study's labels by where the finding is, as its scripts group them; the last group is any of its
 #: labels, support devices among them.
@@ -109,56 +109,42 @@ def majority_labels(
     """
     check_gaze(study)
     check_count(at_least, "at_least")
-    known = {label for case in study for r in case.recordings for label in r.labels}
-    wanted = MAJORITY_GROUPS if groups is None else _checked_groups(groups, known, study.source)
+    wanted = MAJORITY_GROUPS if groups is None else _checked_groups(groups, study)
+    # the labels of every reader who gave some
+    readings = [[r.labels for r in case.recordings if r.labels] for case in study]
     frame = pd.DataFrame(
         {
             "case": text_column(case.case for case in study),
             "patient": text_column(case.patient for case in study),
             "phase": np.array([case.phase for case in study], dtype=np.int64),
-            "n_readings": np.array([len(_readings(case)) for case in study], dtype=np.int64),
+            "n_readings": np.array([len(own) for own in readings], dtype=np.int64),
         }
     )
     for group, labels in wanted.items():
-        frame[group] = whole_column(_majority(case, labels, at_least) for case in study)
+        frame[group] = whole_column(_majority(own, labels, at_least) for own in readings)
     return frame
 
 
-def _readings(case: Case) -> list[Mapping[str, float]]:
-    """The labels of every reader who gave some."""
-    return [r.labels for r in case.recordings if r.labels]
-
-
-def _majority(case: Case, labels: Sequence[str], at_least: int) -> int | None:
+def _majority(readings: Sequence[Mapping[str, float]], labels: Sequence[str], at_least: int) -> int | None:
     """Whether a majority found something in a group: 1, 0, or None where there is none."""
-    votes = [
-        any(read[label] != 0 and not np.isnan(read[label]) for label in labels if label in read)
-        for read in _readings(case)
-        if any(label in read for label in labels)
-    ]
-    n_found = sum(votes)
-    if n_found >= at_least:
+    asked = [[read[label] for label in labels if label in read] for read in readings]
+    votes = [any(mark > 0 for mark in marks) for marks in asked if marks]
+    if sum(votes) >= at_least:
         return 1
-    return 0 if len(votes) - n_found >= at_least else None
+    return 0 if votes.count(False) >= at_least else None
 
 
-def _checked_groups(
-    groups: Mapping[str, Sequence[str]], known: set[str], source: str
-) -> dict[str, tuple[str, ...]]:
+def _checked_groups(groups: Mapping[str, Sequence[str]], study: Study) -> dict[str, tuple[str, ...]]:
     """Groups given by the user: each of labels that the study has."""
-    checked: dict[str, tuple[str, ...]] = {}
-    for group, labels in groups.items():
-        names = (labels,) if isinstance(labels, str) else tuple(labels)
-        if not names:
-            raise SalstatsError(f"groups={group!r} names no label (labels: {quoted(sorted(known))})")
+    known = sorted({label for case in study for r in case.recordings for label in r.labels})
+    checked = {group: (own,) if isinstance(own, str) else tuple(own) for group, own in groups.items()}
+    for group, names in checked.items():
         if group in ("case", "patient", "phase", "n_readings"):
             raise SalstatsError(f"groups={group!r} is the name of another column; call it something else")
-        for name in names:
+        for name in names or ("",):
             if name not in known:
-                hint = did_you_mean(name, sorted(known))
                 raise SalstatsError(
-                    f"{source} has no label {name!r} (groups={group!r}){hint} "
-                    f"(labels: {quoted(sorted(known))})"
+                    f"{study.source} has no label {name!r} (groups={group!r}){did_you_mean(name, known)} "
+                    f"(labels: {quoted(known)})"
                 )
-        checked[group] = names
     return checked

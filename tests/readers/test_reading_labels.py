@@ -47,7 +47,7 @@ def test_groups_of_one_s_own(release):
     assert frame.columns.tolist() == ["case", "patient", "phase", "n_readings", "air", "any"]
     with pytest.raises(SalstatsError, match=r"no label 'Atelectases' .*did you mean 'Atelectasis'"):
         majority_labels(study, groups={"any": ["Atelectases"]})
-    with pytest.raises(SalstatsError, match="names no label"):
+    with pytest.raises(SalstatsError, match="has no label ''"):
         majority_labels(study, groups={"any": []})
     with pytest.raises(SalstatsError, match="the name of another column"):
         majority_labels(study, groups={"phase": ["Atelectasis"]})
