@@ -6,10 +6,12 @@ import warnings
 
 import numpy as np
 import pandas as pd
+from report_text import frames_of
 
 import salstats as ss
 from salstats.display.report.model import Settings
 from salstats.display.report.results import result_sentences
+from salstats.display.report.wording import Words
 from salstats.display.text.labels import Labels
 
 COVARIATES = ("n_instances", "area_ratio", "elongation", "irrectangularity")
@@ -80,59 +82,15 @@ def five_tasks(**changes):
 
 def said(key, table, settings=SETTINGS, labels=None):
     """The result sentences of a frame as one text."""
-    return " ".join(result_sentences(key, table, settings, Labels(labels)))
-
-
-def run(scores, settings=SETTINGS):
-    """The frames of a report on scores, by the calls a report makes."""
-    covariates = [c for c in settings.covariates if c in scores and scores[c].nunique() > 1]
-    tasks = ["task"] if "task" in scores and scores["task"].nunique() > 1 else []
-    average = "task" if tasks else None
-    drawn = {"unit": settings.unit, "n_replicates": settings.n_replicates, "rng": settings.seed}
-    drawn |= {"interval": settings.interval, "level": settings.level, "average": average}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ss.checks.SalstatsWarning)
-        frames = {
-            "flow": ss.case_flow(scores, reference=settings.reference, unit=settings.unit),
-            "describe": ss.describe(scores, by=["metric", "method"], unit=settings.unit),
-            "means": ss.summarize(scores, **drawn),
-        }
-        others = scores
-        if settings.reference is not None:
-            against = {"reference": settings.reference, "adjust": settings.adjust, **drawn}
-            frames["decrease"] = ss.percent_decrease(scores, **against)
-            frames["difference"] = ss.difference(scores, **against)
-            others = scores[scores["method"] != settings.reference]
-        if "prob" in scores:
-            alone = others
-            if settings.unit != "case":
-                alone = others[others["case"] == others.groupby(settings.unit)["case"].transform("min")]
-            by = ["method", *(["task"] if "task" in scores else [])]
-            parts = [
-                ss.correlate(alone, m, "prob", by=by, level=settings.level) for m in scores["metric"].unique()
-            ]
-            frames["correlation"] = ss.adjust(pd.concat(parts, ignore_index=True), procedure=settings.adjust)
-            frames["auroc"] = ss.auroc(scores, "prob", "label", unit=settings.unit, level=settings.level)
-        if covariates:
-            scaled = ss.normalize(scores, covariates)
-            formulas = [
-                f"{m} ~ {c}{' + task' * bool(tasks)}" for m in scores["metric"].unique() for c in covariates
-            ]
-            fit = {"by": "method", "errors": "cr2", "unit": settings.unit, "level": settings.level}
-            parts = [ss.regress(scaled[scaled["method"].isin(others["method"])], formulas, **fit)]
-            if settings.reference is not None:
-                parts.append(ss.regress(scaled, formulas, reference=settings.reference, **fit))
-            terms = pd.concat(parts, ignore_index=True)
-            terms = terms[terms["term"].isin(covariates)].reset_index(drop=True)
-            frames["regression"] = ss.adjust(terms, procedure=settings.adjust)
-            frames["covariates"] = ss.letter_values(scores, covariates)
-    return frames
+    return " ".join(result_sentences(key, table, Words(settings, Labels(labels))))
 
 
 @functools.cache
 def simulated_frames():
     """The frames of a report on the embedded study."""
-    return run(ss.datasets.load_simulated())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ss.checks.SalstatsWarning)
+        return frames_of(ss.datasets.load_simulated(), n_replicates=1000)
 
 
 #: What no sentence may say: claims that the frames cannot carry, and missing values.

@@ -2,27 +2,32 @@
 
 from html.parser import HTMLParser
 
-from salstats.display.report.analyses import run_analyses
-from salstats.display.report.model import Choices
-from salstats.display.report.report import compose, settled
+from salstats.display.report.analyses import run_analyses, settled
+from salstats.display.report.model import Settings
+from salstats.display.report.report import compose, labels_of
+from salstats.display.report.wording import Words
 
 
 def settings_of(scores, **options):
     """The settings of a report on scores."""
-    return settled(scores, Choices(**options))[1]
+    return settled(scores, Settings(**options))[1]
 
 
 def frames_of(scores, **options):
     """The frames of a report on scores."""
-    used, settings, _ = settled(scores, Choices(**{"n_replicates": 199} | options))
+    used, settings = settled(scores, Settings(**{"n_replicates": 199} | options))
     return run_analyses(used, settings).frames
+
+
+def composed(scores, **options):
+    """A report on scores."""
+    used, settings = settled(scores, Settings(**{"n_replicates": 199} | options))
+    return compose(used, run_analyses(used, settings), Words(settings, labels_of(used, settings)))
 
 
 def sentences_of(scores, **options):
     """Every sentence of a report on scores as one text."""
-    choices = Choices(**{"n_replicates": 199} | options)
-    used, settings, labels = settled(scores, choices)
-    report = compose(used, run_analyses(used, settings), settings, labels, choices)
+    report = composed(scores, **options)
     results = [text for section in report.sections for text in section.sentences]
     return " ".join([*report.summary, *results, *report.methods, *report.warnings])
 

@@ -22,7 +22,7 @@ from salstats.display.plots.overlay import EDGE_MM, overlay
 from salstats.display.plots.theme import COLUMN_MM
 from salstats.display.report.examples import Examples
 from salstats.display.report.folder import check_folder
-from salstats.display.report.model import N_REPLICATES, Choices
+from salstats.display.report.model import N_REPLICATES, Settings
 from salstats.display.report.report import write_report
 from salstats.display.text.labels import Labels
 from salstats.readers.case_images import ImageSource, check_images
@@ -322,13 +322,13 @@ def report(
     ['figures', 'frames', 'index.html', 'report.json', 'tables']
     """
     folder = check_folder(Path(out), overwrite=overwrite)
-    choices = Choices(
-        reference=reference, unit=unit, covariates=covariates, only=only, level=level, interval=interval,
-        n_replicates=n_replicates, rng=rng, test=test, adjust=adjust, style=style, labels=labels, title=title,
-        inputs=inputs,
+    asked = Settings(
+        reference=reference, unit=unit or "", covariates=covariates, only=only, level=level,
+        interval=interval, n_replicates=n_replicates, seed=rng, test=test, adjust=adjust, style=style,
+        labels=labels, title=title, inputs=inputs,
     )  # fmt: skip
     examples = None if study is None else examples_of(study_of(study), check_images(images))
-    return write_report(scores, folder, choices, examples=examples, jobs=jobs)
+    return write_report(scores, folder, asked, examples=examples, jobs=jobs)
 
 
 def examples_of(study: Study, images: ImageSource | None = None) -> Examples:

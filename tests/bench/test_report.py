@@ -7,8 +7,8 @@ from loky import cpu_count
 from timing import seconds
 
 import salstats as ss
-from salstats.display.report.analyses import run_analyses, settings_for
-from salstats.display.report.model import Choices
+from salstats.display.report.analyses import run_analyses, settled
+from salstats.display.report.model import Settings
 
 N_ROWS = 100_000
 # the figure to reach
@@ -31,8 +31,7 @@ def test_a_report_takes_less_than_three_times_its_statistics(scores, tmp_path):
     assert len(scores) == N_ROWS
 
     def statistics():
-        settings = settings_for(scores, Choices())
-        assert len(run_analyses(scores, settings).frames) == 10
+        assert len(run_analyses(*settled(scores, Settings())).frames) == 10
 
     def whole():
         ss.report(scores, tmp_path / "report", overwrite=True)

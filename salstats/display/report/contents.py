@@ -1,6 +1,8 @@
-"""The parts of a report: which tables and figures show which frame, numbered in order."""
+"""The parts of a report: which tables and figures show which frame, and under which title."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import pandas as pd
@@ -17,323 +19,287 @@ from salstats.display.report.analyses import (
     several,
 )
 from salstats.display.report.examples import PICKS, Examples
-from salstats.display.report.model import Item, Section, Settings
+from salstats.display.report.model import Item, Section
 from salstats.display.report.results import result_sentences
-from salstats.display.report.wording import column_words, method_words
+from salstats.display.report.wording import Words
 from salstats.display.text.format import joined
-from salstats.display.text.labels import Labels
 
 
+@dataclass(frozen=True)
 class Contents:
-    """The sections of a report, made in order so that tables and figures are numbered as they stand."""
+    """What a report shows: its scores, the analyses of them, its words, and cases to look at."""
 
-    def __init__(
-        self,
-        scores: pd.DataFrame,
-        done: Analyses,
-        settings: Settings,
-        labels: Labels,
-        shown: Examples | None = None,
-    ) -> None:
-        self.scores, self.done, self.settings, self.labels = scores, done, settings, labels
-        self.shown = shown
-        self.style: dict[str, Any] = {"labels": labels, "style": settings.style}
-        self._numbers = {"Table": 0, "Figure": 0}
+    scores: pd.DataFrame
+    done: Analyses
+    words: Words
+    shown: Examples | None = None
 
-    def sections(self) -> tuple[Section, ...]:
-        """Sections for which there is something to show."""
-        made = (
-            self.cases(),
-            self.means(),
-            self.contrasts(),
-            self.confidence(),
-            self.covariates(),
-            self.examples(),
-        )
-        return tuple(section for section in made if section is not None)
+    @cached_property
+    def compared(self) -> pd.DataFrame:
+        """Scores of every method but the reference."""
+        return compared_methods(self.scores, self.words.settings)
 
-    def cases(self) -> Section:
-        """Flow of cases and what the scores look like."""
-        return self._section(
-            "cases",
-            "Cases and scores",
-            ("flow", "describe"),
-            [
-                self._item(
-                    "Figure",
-                    "flow",
-                    "Flow of cases",
-                    "flow",
-                    lambda flow: ss.plot_flow(flow, labels=self.labels),
-                    caption="Scores, cases and units at each step, and scores left out by reason.",
-                    alt="Flow diagram of cases and scores; the same counts are in the file of this figure.",
+    @cached_property
+    def metric(self) -> str:
+        """First metric, that scores are drawn and cases picked by."""
+        return metric_order(self.compared)[0]
+
+    @cached_property
+    def method(self) -> str:
+        """First method, that cases are picked by."""
+        return str(self.words.labels.order("method", self.compared["method"].astype(str))[0])
+
+    @cached_property
+    def style(self) -> dict[str, Any]:
+        """Options that every table shares."""
+        return {"labels": self.words.labels, "style": self.words.settings.style}
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """What stands in the slots of titles."""
+        labels, settings = self.words.labels, self.words.settings
+        tasks = several(self.scores, "task")
+        names = {
+            "metrics": joined([labels.value("metric", m) for m in metric_order(self.scores)]),
+            "and_task": " and task" if tasks else "",
+            "by_task": " by task" if tasks else "",
+            "reference": self.words.method(settings.reference or "").removeprefix("the "),
+            "unit": settings.unit,
+            "metric": labels.value("metric", self.metric),
+            "method": labels.value("method", self.method),
+        }
+        if "prob" in self.scores.columns:
+            names |= {"prob": self.words.column("prob"), "confidence": labels.column("prob")}
+        return names
+
+
+@dataclass(frozen=True)
+class Show:
+    """A table or figure that a report may show; texts have the slots of `Contents.names`.
+
+    `key` is the stem of its files, `draw` makes it of a frame, `frame` is the key of that frame, or gives it
+    with its Python call where there is one.
+    """
+
+    key: str
+    title: str
+    draw: Callable[[pd.DataFrame, Contents], Any]
+    frame: str | Callable[[Contents], tuple[pd.DataFrame, str] | None]
+    caption: str = ""
+    alt: str = ""
+
+
+class Table(Show):
+    """A table that a report may show."""
+
+
+class Figure(Show):
+    """A figure that a report may show."""
+
+
+def _described(c: Contents) -> tuple[pd.DataFrame, str]:
+    unit = c.words.settings.unit
+    return ss.describe(c.scores, unit=unit), f"ss.describe(scores, unit={unit!r})"
+
+
+def _picked(c: Contents) -> tuple[pd.DataFrame, str] | None:
+    if c.shown is None:
+        return None
+    call = f"ss.pick_cases(scores, at={list(PICKS)}, method={c.method!r}, by='metric')"
+    return c.shown.picks(c.compared, c.method, c.metric), call
+
+
+def _draw_intervals(means: pd.DataFrame, c: Contents) -> p9.ggplot:
+    # methods stand in the order of their decreases, tasks in that of their AUROC
+    others = {key: c.done.frames.get(key) for key in ("decrease", "auroc")}
+    ordered = {k: f for k, f in others.items() if f is not None and (k == "decrease" or "task" in f.columns)}
+    return ss.plot_intervals(means, **ordered, **c.style)
+
+
+def _draw_means(means: pd.DataFrame, c: Contents) -> Any:
+    reference = c.words.settings.reference
+    differences = c.done.frames.get("difference")
+    return ss.table_estimates(
+        means, differences=differences, exclude=[reference] if reference else [], **c.style
+    )
+
+
+def _draw_correlation(frame: pd.DataFrame, c: Contents) -> Any:
+    note = "One row per case."
+    if repeated_patients(c.scores):
+        note = "One case per patient: the first, by identifier, of those with a score."
+    return ss.table_correlation(frame, **c.style).tab_source_note(note)
+
+
+def _draw_examples(picks: pd.DataFrame, c: Contents) -> p9.ggplot:
+    assert c.shown is not None
+    return c.shown.figure(picks, c.scores, c.words.labels)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A section that a report may have: sentences of the frames `told`, then what it `shows`."""
+
+    key: str
+    title: str
+    told: tuple[str, ...]
+    shows: tuple[Show, ...]
+
+
+_IN_TABLE = "the numbers are in the table above."
+#: Sections in their order; a report has those for which there is something to show.
+PARTS = (
+    Part(
+        "cases", "Cases and scores", ("flow",),
+        (
+            Figure(
+                "flow", "Flow of cases", lambda f, c: ss.plot_flow(f, labels=c.words.labels), "flow",
+                caption="Scores, cases and units at each step, and scores left out by reason.",
+                alt="Flow diagram of cases and scores; the same counts are in the file of this figure.",
+            ),
+            Table(
+                "description", "Scores by metric and method",
+                lambda f, c: ss.table_describe(f, **c.style), "describe",
+            ),
+        ),
+    ),
+    Part(
+        "means", "Localisation", ("means",),
+        (
+            Table("means", "{metrics} by method{and_task}", _draw_means, "means"),
+            Figure(
+                "intervals", "Mean {metrics} by method{and_task}", _draw_intervals, "means",
+                alt=f"Means of {{metrics}} with intervals; {_IN_TABLE}",
+            ),
+            Figure(
+                "scores", "Distribution of {metrics} over cases",
+                lambda _, c: ss.plot_box(
+                    c.scores, reference=c.words.settings.reference, labels=c.words.labels
                 ),
-                self._item(
-                    "Table",
-                    "description",
-                    "Scores by metric and method",
-                    "describe",
-                    lambda frame: ss.table_describe(frame, **self.style),
+                _described,
+                alt="Box plots of scores by method; the numbers are in the file of this figure.",
+            ),
+        ),
+    ),
+    Part(
+        "contrasts", "Comparison with the {reference}", ("decrease", "difference"),
+        (
+            Table(
+                "decrease", "Percentage decrease from the {reference}",
+                lambda f, c: ss.table_decrease(f, **c.style), "decrease",
+            ),
+            Figure(
+                "decrease_forest", "Percentage decrease from the {reference}",
+                lambda f, c: ss.plot_decrease(f, **c.style), "decrease",
+                alt=f"Percentage decreases from the {{reference}} with intervals; {_IN_TABLE}",
+            ),
+            Table(
+                "difference", "Difference from the {reference}",
+                lambda f, c: ss.table_decrease(f, **c.style), "difference",
+            ),
+        ),
+    ),
+    Part(
+        "confidence", "{confidence}", ("auroc", "correlation"),
+        (
+            Table(
+                "auroc", "Discrimination of the classifier (AUROC)",
+                lambda f, c: ss.table_estimates(f, **c.style), "auroc",
+            ),
+            Figure(
+                "confidence", "{metric} against {prob}",
+                lambda f, c: ss.plot_scatter(
+                    c.compared, "prob", c.metric, fit=f, labels=c.words.labels
                 ),
-            ],
-        )
+                "confidence",
+                caption="Linear models with standard errors clustered by {unit} (CR2).",
+                alt="Scatter plots of {metric} against {prob} with fitted lines.",
+            ),
+            Table("correlation", "Rank correlation of scores with {prob}", _draw_correlation, "correlation"),
+        ),
+    ),
+    Part(
+        "covariates", "What goes with the scores", ("regression",),
+        (
+            Figure(
+                "covariates", "Distribution of covariates{by_task}",
+                lambda f, c: ss.plot_letter_values(f, labels=c.words.labels), "covariates",
+                alt="Letter-value plots of the covariates.",
+            ),
+            Table(
+                "regression", "Regression of scores on covariates",
+                lambda f, c: ss.table_regression(f, **c.style), "regression",
+            ),
+            Figure(
+                "coefficients", "Regression of scores on covariates",
+                lambda f, c: ss.plot_regression(f, labels=c.words.labels), "regression",
+                alt=f"Coefficients with intervals; {_IN_TABLE}",
+            ),
+        ),
+    ),
+    Part(
+        "examples", "Examples", (),
+        (
+            Figure(
+                "examples", "Cases picked by the {metric} of {method}", _draw_examples, _picked,
+                caption="The worst, the median and the best {metric} of {method} among the cases at hand.",
+                alt="Saliency maps over their images, with the outline of the truth and the score.",
+            ),
+        ),
+    ),
+)  # fmt: skip
 
-    def means(self) -> Section:
-        """Means of every metric, method and task."""
-        metrics = self._names("metric", metric_order(self.scores))
-        decrease, auroc = (self.done.frames.get(key) for key in ("decrease", "auroc"))
-        ordered = {} if decrease is None else {"decrease": decrease}
-        if auroc is not None and "task" in auroc.columns:
-            ordered["auroc"] = auroc
-        return self._section(
-            "means",
-            "Localisation",
-            ("means",),
-            [
-                self._item(
-                    "Table",
-                    "means",
-                    f"{joined(metrics)} by method" + (" and task" if self._tasks else ""),
-                    "means",
-                    lambda frame: ss.table_estimates(
-                        frame,
-                        differences=self.done.frames.get("difference"),
-                        exclude=[self.settings.reference] if self.settings.reference else [],
-                        **self.style,
-                    ),
-                ),
-                self._item(
-                    "Figure",
-                    "intervals",
-                    f"Mean {joined(metrics)} by method" + (" and task" if self._tasks else ""),
-                    "means",
-                    lambda frame: ss.plot_intervals(frame, **ordered, **self.style),
-                    alt=f"Means of {joined(metrics)} with intervals; the numbers are in the table above.",
-                ),
-                self._item(
-                    "Figure",
-                    "scores",
-                    f"Distribution of {joined(metrics)} over cases",
-                    None,
-                    lambda _: ss.plot_box(self.scores, reference=self.settings.reference, labels=self.labels),
-                    frame=lambda: ss.describe(self.scores, unit=self.settings.unit),
-                    call=f"ss.describe(scores, unit={self.settings.unit!r})",
-                    alt="Box plots of scores by method; the numbers are in the file of this figure.",
-                ),
-            ],
-        )
 
-    def contrasts(self) -> Section | None:
-        """How the methods compare with the reference."""
-        if self.settings.reference is None:
-            return None
-        reference = method_words(self.settings.reference, self.labels).removeprefix("the ")
-        return self._section(
-            "contrasts",
-            f"Comparison with the {reference}",
-            ("decrease", "difference"),
-            [
-                self._item(
-                    "Table",
-                    "decrease",
-                    f"Percentage decrease from the {reference}",
-                    "decrease",
-                    lambda frame: ss.table_decrease(frame, **self.style),
-                ),
-                self._item(
-                    "Figure",
-                    "decrease_forest",
-                    f"Percentage decrease from the {reference}",
-                    "decrease",
-                    lambda frame: ss.plot_decrease(frame, **self.style),
-                    alt=f"Percentage decreases from the {reference} with intervals; "
-                    "the numbers are in the table above.",
-                ),
-                self._item(
-                    "Table",
-                    "difference",
-                    f"Difference from the {reference}",
-                    "difference",
-                    lambda frame: ss.table_decrease(frame, **self.style),
-                ),
-            ],
-        )
+def sections(contents: Contents) -> tuple[Section, ...]:
+    """Sections for which there is something to show, their tables and figures numbered as they stand."""
+    found, numbers = [], {"Table": 0, "Figure": 0}
+    for part in PARTS:
+        items = []
+        for show in part.shows:
+            try:
+                item = _item(show, contents, numbers)
+            except SalstatsError as error:
+                contents.done.skipped[show.key] = str(error)
+            else:
+                items += [item] if item else []
+        if items:
+            title = part.title.format(**contents.names)
+            found.append(Section(part.key, title, _sentences(part, contents), tuple(items)))
+    return tuple(found)
 
-    def confidence(self) -> Section | None:
-        """How scores go with the model's confidence."""
-        if not {"auroc", "correlation", "confidence"} & set(self.done.frames):
-            return None
-        compared = compared_methods(self.scores, self.settings)
-        first = metric_order(compared)[0]
-        metric = self.labels.value("metric", first)
-        prob = column_words("prob", self.labels)
-        return self._section(
-            "confidence",
-            self.labels.column("prob"),
-            ("auroc", "correlation"),
-            [
-                self._item(
-                    "Table",
-                    "auroc",
-                    "Discrimination of the classifier (AUROC)",
-                    "auroc",
-                    lambda frame: ss.table_estimates(frame, **self.style),
-                ),
-                self._item(
-                    "Figure",
-                    "confidence",
-                    f"{metric} against {prob}",
-                    "confidence",
-                    lambda frame: ss.plot_scatter(compared, "prob", first, fit=frame, labels=self.labels),
-                    caption=f"Linear models with standard errors clustered by {self.settings.unit} (CR2).",
-                    alt=f"Scatter plots of {metric} against {prob} with fitted lines.",
-                ),
-                self._item(
-                    "Table",
-                    "correlation",
-                    f"Rank correlation of scores with {prob}",
-                    "correlation",
-                    lambda frame: ss.table_correlation(frame, **self.style).tab_source_note(self._once()),
-                ),
-            ],
-        )
 
-    def covariates(self) -> Section | None:
-        """What goes with better or worse scores."""
-        if not {"covariates", "regression"} & set(self.done.frames):
-            return None
-        return self._section(
-            "covariates",
-            "What goes with the scores",
-            ("regression",),
-            [
-                self._item(
-                    "Figure",
-                    "covariates",
-                    "Distribution of covariates" + (" by task" if self._tasks else ""),
-                    "covariates",
-                    lambda frame: ss.plot_letter_values(frame, labels=self.labels),
-                    alt="Letter-value plots of the covariates.",
-                ),
-                self._item(
-                    "Table",
-                    "regression",
-                    "Regression of scores on covariates",
-                    "regression",
-                    lambda frame: ss.table_regression(frame, **self.style),
-                ),
-                self._item(
-                    "Figure",
-                    "coefficients",
-                    "Regression of scores on covariates",
-                    "regression",
-                    lambda frame: ss.plot_regression(frame, labels=self.labels),
-                    alt="Coefficients with intervals; the numbers are in the table above.",
-                ),
-            ],
-        )
+def _item(show: Show, contents: Contents, numbers: dict[str, int]) -> Item | None:
+    """Table or figure under its next number, if there is a frame for it."""
+    if not isinstance(show.frame, str):
+        behind = show.frame(contents)
+    elif show.frame in contents.done.frames:
+        behind = contents.done.frames[show.frame], contents.done.calls[show.frame]
+    else:
+        behind = None
+    if behind is None:
+        return None
+    (frame, call), kind = behind, type(show).__name__
+    display = show.draw(frame, contents)
+    title, caption, alt = (text.format(**contents.names) for text in (show.title, show.caption, show.alt))
+    if kind == "Figure":
+        display, said = without_caption(display)
+        caption = " ".join(filter(None, (caption, said)))
+    numbers[kind] += 1
+    return Item(show.key, f"{kind} {numbers[kind]}", title, display, frame, caption, alt, call)
 
-    def examples(self) -> Section | None:
-        """Some cases to look at."""
-        if self.shown is None:
-            return None
-        shown, compared = self.shown, compared_methods(self.scores, self.settings)
-        metric = metric_order(compared)[0]
-        method = self.labels.order("method", list(dict.fromkeys(compared["method"].astype(str))))[0]
-        name, text = self.labels.value("method", method), self.labels.value("metric", metric)
 
-        def picks() -> pd.DataFrame:
-            return shown.picks(compared, method, metric)
-
-        return self._section(
-            "examples",
-            "Examples",
-            (),
-            [
-                self._item(
-                    "Figure",
-                    "examples",
-                    f"Cases picked by the {text} of {name}",
-                    None,
-                    lambda frame: shown.figure(frame, self.scores, self.labels),
-                    frame=picks,
-                    call=f"ss.pick_cases(scores, at={list(PICKS)}, method={method!r}, by='metric')",
-                    caption=f"The worst, the median and the best {text} of {name} among the cases at hand.",
-                    alt="Saliency maps over their images, with the outline of the truth and the score.",
-                )
-            ],
-        )
-
-    def _once(self) -> str:
-        """Which rows correlations rest on."""
-        if not repeated_patients(self.scores):
-            return "One row per case."
-        return "One case per patient: the first, by identifier, of those with a score."
-
-    @property
-    def _tasks(self) -> bool:
-        """Whether there are several tasks."""
-        return several(self.scores, "task")
-
-    def _names(self, column: str, values: Iterable[str]) -> list[str]:
-        """Labels of values."""
-        return [self.labels.value(column, v) for v in values]
-
-    def _section(self, key: str, title: str, spoken: Iterable[str], items: list[Item | None]) -> Section:
-        """Section with the sentences of its frames and the items that could be made."""
-        sentences: list[str] = []
-        for name in spoken:
-            frame = self.done.frames.get(name)
-            if frame is None:
-                continue
-            if name == "difference" and "decrease" in self.done.frames:
-                # a metric is spoken of once: by its decrease, unless one of these is undefined
-                decrease = self.done.frames["decrease"]
-                undefined = decrease.loc[decrease["estimate"].isna(), "metric"]
-                spoken_of = set(decrease["metric"]) - set(undefined)
-                frame = frame[~frame["metric"].isin(spoken_of)]
-            if len(frame):
-                sentences += result_sentences(name, frame, self.settings, self.labels)
-        return Section(
-            key, title, tuple(dict.fromkeys(sentences)), tuple(item for item in items if item is not None)
-        )
-
-    def _item(
-        self,
-        kind: str,
-        key: str,
-        title: str,
-        source: str | None,
-        make: Callable[[Any], Any],
-        *,
-        frame: Callable[[], pd.DataFrame] = pd.DataFrame,
-        caption: str = "",
-        alt: str = "",
-        call: str = "",
-    ) -> Item | None:
-        """One table or figure; None where its analysis was not run or it cannot be shown."""
-        if source is not None and source not in self.done.frames:
-            return None
-        try:
-            behind = self.done.frames[source] if source is not None else frame()
-            display = make(behind)
-        except SalstatsError as error:
-            self.done.skipped[key] = str(error)
-            return None
-        if kind == "Figure":
-            display, said = without_caption(display)
-            caption = " ".join(part for part in (caption, said) if part)
-        self._numbers[kind] += 1
-        return Item(
-            key=key,
-            number=f"{kind} {self._numbers[kind]}",
-            title=title,
-            display=display,
-            frame=behind,
-            caption=caption,
-            alt=alt,
-            call=call if source is None else self.done.calls[source],
-        )
+def _sentences(part: Part, contents: Contents) -> tuple[str, ...]:
+    """Sentences of a section's frames, each said once."""
+    frames, found = contents.done.frames, list[str]()
+    for key in part.told:
+        frame = frames.get(key, pd.DataFrame())
+        if key == "difference" and "decrease" in frames:
+            # a metric is spoken of once: by its decrease, unless one of these is undefined
+            decrease = frames["decrease"]
+            undefined = decrease.loc[decrease["estimate"].isna(), "metric"]
+            frame = frame[~frame["metric"].isin(set(decrease["metric"]) - set(undefined))]
+        found += result_sentences(key, frame, contents.words)
+    return tuple(dict.fromkeys(found))
 
 
 def without_caption(figure: p9.ggplot) -> tuple[p9.ggplot, str]:

@@ -1,348 +1,444 @@
-"""The Methods section: what was done, from the settings and the frames that are there."""
+"""The Methods section: a template whose slots the settings and the frames fill."""
 
 from collections.abc import Mapping, Sequence
+from string import Formatter
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from salstats.display.report.analyses import several
-from salstats.display.report.inference_words import (
-    TIMES,
-    adjustment,
-    interval_words,
-    p_value_words,
-    taken_as_shown,
-)
+from salstats.display.report.analyses import repeated_patients, several
+from salstats.display.report.associations import of_gaps, outcomes, target_words, with_task
 from salstats.display.report.levels import undefined_scores
-from salstats.display.report.methods_models import confidence_methods, regression_methods
-from salstats.display.report.model import Settings
 from salstats.display.report.provenance import versions
-from salstats.display.report.wording import (
-    known_metric,
-    method_words,
-    metric_words,
-    pooled_rows,
-    unit_words,
-)
-from salstats.display.text.format import MINUS, count_text, joined, level_text, percent_text, plural
-from salstats.display.text.labels import Labels
+from salstats.display.report.wording import Words, known_metric, pooled_rows
+from salstats.display.text.format import MINUS, count_text, joined, percent_text, plural
 from salstats.display.text.vocabulary import METRICS_IN_FULL
 from salstats.files.inputs import data_folder
 from salstats.metrics.registry import Metric
-from salstats.stats.carried import UNDEFINED, missing_scores
+from salstats.stats.carried import UNDEFINED
 from salstats.stats.case_flow import FILE
-from salstats.stats.intervals import BOOTSTRAP
-from salstats.stats.models.covariance import CLUSTERED
+from salstats.stats.intervals import BOOTSTRAP, find_interval
+from salstats.stats.models.covariance import ERRORS
+from salstats.stats.paired_tests import RECORDS as TESTS
 
+#: What is known of a report: slots and what stands in them; without a value, what is not told.
+Known = dict[str, str | None]
+
+
+class Said(NamedTuple):
+    """A sentence with slots: it stands where all of them, and what it is told `when`, are known."""
+
+    text: str
+    when: str = ""
+
+    def fill(self, known: Known) -> str:
+        """The sentence, empty where it does not stand."""
+        slots = [name for _, name, _, _ in Formatter().parse(self.text) if name]
+        there = all(known.get(name) is not None for name in (*slots, *([self.when] if self.when else [])))
+        return self.text.format_map(known) if there else ""
+
+
+_TIMES = "\N{MULTIPLICATION SIGN}"
+#: The section, paragraph by paragraph.
+TEMPLATE = (
+    (
+        Said("{outcomes}."),
+        Said("{metric_notes}"),
+        Said("The unit of analysis was the {unit_and_why} {kept}{clusters}{independent}."),
+        Said("No score was undefined{imputed}.", when="all_defined"),
+        Said(
+            "Undefined scores ({lost} of {total}, {share}{reasons}) were left out of the analyses that "
+            "needed them{imputed}."
+        ),
+    ),
+    (
+        Said("Scores are of the {slice} slice{slice_is}."),
+        Said(
+            "Images that the truth does not hold are not among them, so an AUROC is of the others only.",
+            when="truth_only",
+        ),
+        Said("Maps, resized to their image and scaled to 0 to 1, became masks at {thresholds}."),
+        Said("Masks were empty where the probability was below its cut-off.", when="cutoff"),
+        Said("Maps were smoothed with a box filter before the threshold.", when="smooth"),
+    ),
+    (Said("{repeated_rows}"),),
+    (
+        Said("Scores were described by mean, standard deviation, median and quartiles.", when="continuous"),
+        Said("Mean scores were computed for each {mean_by}."),
+        Said(
+            "Averages over tasks weighted tasks equally, whatever their number of cases; tasks without a "
+            "defined score (in comparisons: without a complete pair) were left out of them.",
+            when="averaged",
+        ),
+        Said("{intervals}"),
+        Said(
+            "In each of {replicates} bootstrap replicates (seed {seed}), {units} were drawn with "
+            "replacement, as many as there were{resampling}; the same draw served all methods, tasks and "
+            "metrics, so that paired scores stayed paired."
+        ),
+        Said(
+            "Replicates without a defined estimate (without a defined score{of_a_task}, or with a reference "
+            "mean of 0) were left out, at most {most_undefined} of {replicates} for any estimate."
+        ),
+    ),
+    (
+        Said(
+            "Each of the other methods was compared with {reference} on the pairs in which both scores were "
+            "defined for the same case{on_task} (complete pairs)."
+        ),
+        Said("The difference was the mean score of the method minus that of {reference}."),
+        Said(
+            f"The percentage decrease was 100 {_TIMES} (R {MINUS} M) / R, with R the mean score of "
+            "{reference} and M that of the method over the same pairs; for R above 0 it is positive where M "
+            "is the smaller.",
+            when="decrease",
+        ),
+        Said(
+            "Averaged over tasks, it was the decrease of the averages: R and M were averaged over tasks "
+            "first (Saporta et al. 2022).",
+            when="averaged_decrease",
+        ),
+        Said("It was not taken of {without_zero}, whose zero does not mean that there is nothing."),
+        Said("{test}"),
+        Said("They are those of the differences, which a percentage decrease shares.", when="decrease"),
+        Said("{adjusted}"),
+        Said("A difference was taken as shown where its {level}% interval excluded 0{rule}."),
+    ),
+    (
+        Said(
+            "Scores were regressed on {covariates} by ordinary least squares, in one model for each "
+            "{model_for}{but_reference}{with_task}{alone}."
+        ),
+        Said(
+            "The same models were fitted to the gap, the score of {reference} minus that of the method on "
+            "the same case.",
+            when="gaps",
+        ),
+        Said(
+            "Covariates were rescaled to run from 0 (the smallest value among the cases with a score) to 1 "
+            "(the largest), so that a slope is the difference in the mean outcome between these two.",
+            when="covariates",
+        ),
+        Said(
+            "For {binary}, 0 or 1 for each case, this is a linear probability model, whose slopes are "
+            "differences in rate."
+        ),
+        Said("{errors}"),
+        Said("{adjusted_slopes}"),
+    ),
+    (
+        Said("{coefficient}'s correlations of each metric with {prob} were computed{separately}{one_case}."),
+        Said(
+            f"Their P values were from Student's t distribution with n {MINUS} 2 degrees of freedom, their "
+            "intervals from Fisher's z transformation with standard error {fisher}."
+        ),
+        Said(
+            f"At a correlation of {MINUS}1 or 1 the P value is exact and there is no interval.",
+            when="perfect",
+        ),
+        Said("{adjusted_correlations}"),
+        Said(
+            "The area under the ROC curve (AUROC) of {predictor}{target} was computed{by_task}, with "
+            "intervals from {area_interval}."
+        ),
+    ),
+    (
+        Said(
+            "Lines in scatter plots were fitted by ordinary least squares, by panel and group; their bands "
+            "are pointwise {level}% confidence limits of the mean, with standard errors clustered by {unit} "
+            "(CR2).",
+            when="lines",
+        ),
+        Said(
+            "Distributions of covariates were shown by their letter values (Hofmann et al. 2017).",
+            when="letter_values",
+        ),
+    ),
+    (Said("Statistics were computed with {software}."),),
+)
 #: What a slice is.
 _SLICES = {
     "true-positive": " (where the truth has the finding)",
     "full": " (all images; undefined only where there was nothing to divide by)",
     "predicted-positive": " (where the model finds the finding)",
 }
-#: What the rows of a frame are called.
-_NOUNS = {
-    "means": "mean scores",
-    "decrease": "percentage decreases",
-    "difference": "differences",
+#: Why a unit is that.
+_UNITS = {
+    "case": "case (one image): all scores of a case",
+    "patient": "patient, as a patient can contribute several cases (images): all scores of a patient",
 }
+#: What the rows of a frame are called.
+_NOUNS = {"means": "mean scores", "decrease": "percentage decreases", "difference": "differences"}
+
+
+def methods_text(frames: Mapping[str, pd.DataFrame], words: Words, scores: pd.DataFrame) -> tuple[str, ...]:
+    """Paragraphs of a paper's section on statistical analysis, in the past tense.
+
+    Only what was run is told, which follows from the frames of the report by key, and from the scores'
+    columns on their masks. Papers are cited by author and year, see `methods_references`.
+    """
+    known = _settings(frames, words) | _outcomes(frames, words) | _scores(scores, words)
+    known |= _means(frames, words)
+    if "difference" in frames:
+        known |= _contrasts(frames, words)
+    if "regression" in frames:
+        known = _models(frames, words) | known
+    if "correlation" in frames:
+        known |= _correlations(frames, words, scores)
+    if "auroc" in frames:
+        known |= _areas(frames["auroc"], words)
+    paragraphs = (" ".join(filter(None, (said.fill(known) for said in said_of))) for said_of in TEMPLATE)
+    return tuple(p for p in paragraphs if p)
+
+
+def _flag(there: object) -> str | None:
+    """Slot that says only whether something is told."""
+    return "" if there else None
+
+
+def _settings(frames: Mapping[str, pd.DataFrame], words: Words) -> Known:
+    """What follows from the settings alone."""
+    found = versions()
+    packages = joined([f"{name} {found[key]}" for key, name in _COMPUTED_WITH.items()])
+    kept, clusters = "formed one cluster in every analysis", ""
+    if words.settings.interval in BOOTSTRAP:
+        kept = f"were kept together when {words.units} were resampled"
+        clusters = " and formed one cluster in regressions" if "regression" in frames else ""
+    unit = words.settings.unit
+    return {
+        "level": words.level,
+        "seed": str(words.settings.seed),
+        "unit": words.unit,
+        "units": words.units,
+        "unit_and_why": _UNITS.get(unit, f"{words.unit}: all scores with the same value of {unit}"),
+        "kept": kept,
+        "clusters": clusters,
+        "independent": ", and cases were taken as independent of each other" if unit == "case" else "",
+        "lines": _flag("confidence" in frames),
+        "letter_values": _flag("covariates" in frames),
+        "software": f"salstats {found['salstats']} in Python {found['Python']} ({packages})",
+    }
+
+
 #: Packages that the report's own analyses run on.
 _COMPUTED_WITH = {"numpy": "NumPy", "pandas": "pandas", "scipy": "SciPy"}
 
 
-def methods_text(
-    settings: Settings, *, frames: Mapping[str, pd.DataFrame], labels: Labels
-) -> tuple[str, ...]:
-    """Paragraphs of a paper's section on statistical analysis.
-
-    Only what was run is told, which follows from the frames.
-
-    Parameters
-    ----------
-    settings : Settings
-        The choices that every analysis shares.
-    frames : Mapping of str to DataFrame
-        Those there are of "flow" (`case_flow`), "describe", "means", "decrease", "difference", "regression"
-        (of scores and of their gaps to the reference on covariates rescaled to run from 0 to 1, covariates'
-        terms), "correlation" and "auroc" (of `prob`), "confidence" (`fit_line`), "covariates"
-        (`letter_values`).
-    labels : Labels
-        What methods, metrics and covariates are called.
-
-    Returns
-    -------
-    tuple of str
-        In the past tense; papers are cited by author and year, see `methods_references`.
-    """
-    there = {key: frame for key, frame in frames.items() if frame is not None and not frame.empty}
-    writers = (_outcomes, _means, _contrasts, regression_methods, confidence_methods, _figures, _software)
-    paragraphs = (" ".join(filter(None, writer(there, settings, labels))) for writer in writers)
-    return tuple(p for p in paragraphs if p)
+def _outcomes(frames: Mapping[str, pd.DataFrame], words: Words) -> Known:
+    """What was measured, and what was done with undefined scores."""
+    metrics = words.by_metric(frames["describe"])
+    names = [_metric(m, rows, words) for m, rows in metrics]
+    notes = [known.note for m, _ in metrics if (known := known_metric(m)) and known.note]
+    flow = frames["flow"]
+    by_reason, n_absent = undefined_scores(flow)
+    lost = int(by_reason.sum())
+    total = int(flow.loc[flow["stage"] == FILE, "n_rows"].iloc[0]) - n_absent
+    why = [f"{count_text(n)} {reason}" for reason, n in by_reason.items()]
+    worst = any("undefined" in f.columns and f["undefined"].notna().any() for f in frames.values())
+    imputed = "; masks that mark nothing had been given the worst score (0, or the image's diagonal)"
+    return {
+        "outcomes": f"{'The outcome was' if len(names) == 1 else 'Outcomes were'} {joined(names)}",
+        "metric_notes": " ".join(notes) or None,
+        "all_defined": _flag(not lost),
+        "lost": count_text(lost) if lost else None,
+        "total": count_text(total),
+        "share": percent_text(100 * lost / total),
+        "reasons": f": {joined(why)}" if set(by_reason.index) - {UNDEFINED} else "",
+        "imputed": imputed if worst else "; none was imputed" if lost else "",
+        "continuous": _flag(not all(_is_binary(rows) for _, rows in metrics)),
+    }
 
 
-def _outcomes(frames: Mapping[str, pd.DataFrame], settings: Settings, labels: Labels) -> list[str]:
-    """What was measured, on what, and what was done with undefined scores."""
-    frame = next((frames[k] for k in ("describe", "means", "decrease", "difference") if k in frames), None)
-    found = []
-    if frame is not None:
-        metrics = labels.order("metric", frame["metric"])
-        names = [_metric(m, frame, labels) for m in metrics]
-        found.append(f"{'The outcome was' if len(names) == 1 else 'Outcomes were'} {joined(names)}.")
-        found += [known.note for known in map(known_metric, metrics) if known is not None]
-    found.append(_unit(frames, settings))
-    return [*found, *_missing(frames)]
-
-
-def _metric(metric: str, frame: pd.DataFrame, labels: Labels) -> str:
+def _metric(metric: str, rows: pd.DataFrame, words: Words) -> str:
     """Metric with its range and direction."""
-    known = known_metric(metric)
+    known, label = known_metric(metric), words.metric(metric)
     if known is None:
-        return f"{metric_words(metric, labels)} (taken as given; no direction was assumed)"
-    rows = frame[frame["metric"] == metric]
-    binary = "binary" in rows.columns and bool(rows["binary"][rows["n"] > 0].all()) and (rows["n"] > 0).any()
+        return f"{label} (taken as given; no direction was assumed)"
     better = "larger is better" if known.larger_is_better else "smaller is better"
-    label = metric_words(metric, labels)
     long = METRICS_IN_FULL.get(known.name, "")
     long = f"{long}; " if long and long not in label.lower() else ""
-    return f"{label} ({long}{'0 or 1 for each case' if binary else _range(known)}; {better})"
+    return f"{label} ({long}{'0 or 1 for each case' if _is_binary(rows) else _range(known)}; {better})"
+
+
+def _is_binary(rows: pd.DataFrame) -> bool:
+    """Whether all defined scores of some descriptions are 0 or 1."""
+    there = rows[rows["n"] > 0]
+    return bool(len(there) and there["binary"].all())
 
 
 def _range(metric: Metric) -> str:
     """Values that a metric can take."""
     if np.isinf(metric.low):
         return "any value"
-    return (
-        "0 or more"
-        if np.isinf(metric.high)
-        else f"{f'{metric.low:g}'.replace('-', MINUS)} to {metric.high:g}"
-    )
+    if np.isinf(metric.high):
+        return "0 or more"
+    return f"{f'{metric.low:g}'.replace('-', MINUS)} to {metric.high:g}"
 
 
-def _unit(frames: Mapping[str, pd.DataFrame], settings: Settings) -> str:
-    """Unit of analysis and why it is that."""
-    one, many = unit_words(settings.unit)
-    models = " and formed one cluster in regressions" if "regression" in frames else ""
-    kept = f"were kept together when {many} were resampled"
-    if settings.interval not in BOOTSTRAP:
-        kept, models = "formed one cluster in every analysis", ""
-    if settings.unit == "case":
-        return (
-            "The unit of analysis was the case (one image): all scores of a case "
-            f"{kept}{models}, and cases were taken as independent of each other."
-        )
-    if settings.unit == "patient":
-        return (
-            "The unit of analysis was the patient, as a patient can contribute several cases (images): all "
-            f"scores of a patient {kept}{models}."
-        )
-    return (
-        f"The unit of analysis was the {one}: all scores with the same value of {settings.unit} "
-        f"{kept}{models}."
-    )
+def _scores(scores: pd.DataFrame, words: Words) -> Known:
+    """What the scores say of their slice, of how maps became masks, and of readers and seeds."""
 
+    def said(column: str) -> list[str]:
+        return sorted(scores[column].dropna().astype(str).unique()) if column in scores.columns else []
 
-def _missing(frames: Mapping[str, pd.DataFrame]) -> list[str]:
-    """What was done with undefined scores, and how many there were."""
-    counts, why = None, ""
-    if "flow" in frames:
-        flow = frames["flow"]
-        by_reason, n_absent = undefined_scores(flow)
-        total = int(flow.loc[flow["stage"] == FILE, "n_rows"].iloc[0]) - n_absent
-        counts = int(by_reason.sum()), total
-        if set(by_reason.index) - {UNDEFINED}:
-            why = ": " + joined([f"{count_text(n)} {reason}" for reason, n in by_reason.items()])
-    elif "describe" in frames:
-        table = frames["describe"]
-        undefined = int(missing_scores(table).sum())
-        counts = undefined, int(table["n"].sum()) + undefined
-    if counts is None:
-        return [f"Undefined scores were left out{_imputed(frames)}."]
-    lost, total = counts
-    if not lost:
-        said = _imputed(frames)
-        return [f"No score was undefined{'' if said == _NONE_IMPUTED else said}."]
-    share = percent_text(100 * lost / total)
-    return [
-        f"Undefined scores ({count_text(lost)} of {count_text(total)}, {share}{why}) were left out of the "
-        f"analyses that needed them{_imputed(frames)}."
-    ]
-
-
-_NONE_IMPUTED = "; none was imputed"
-
-
-def _imputed(frames: Mapping[str, pd.DataFrame]) -> str:
-    """Whether scores were put in the place of undefined ones before."""
-    if any("undefined" in frame.columns and frame["undefined"].notna().any() for frame in frames.values()):
-        return "; masks that mark nothing had been given the worst score (0, or the image's diagonal)"
-    return _NONE_IMPUTED
-
-
-def _means(frames: Mapping[str, pd.DataFrame], settings: Settings, labels: Labels) -> list[str]:
-    """How means, their averages over tasks and their intervals were made."""
-    keys = [k for k in ("means", "decrease", "difference") if k in frames]
-    found = []
-    averaged = any(pooled_rows(frames[k]).any() for k in keys)
-    if "describe" in frames:
-        table = frames["describe"]
-        if not table.loc[table["n"] > 0, "binary"].all():
-            found.append("Scores were described by mean, standard deviation, median and quartiles.")
-    if "means" in frames:
-        by = ["metric", "method", *(["task"] if _several_tasks(frames["means"]) else [])]
-        found.append(f"Mean scores were computed for each {joined(by)}.")
-    if averaged:
-        found.append(
-            "Averages over tasks weighted tasks equally, whatever their number of cases; tasks without a "
-            "defined score (in comparisons: without a complete pair) were left out of them."
-        )
-    kinds: dict[str, list[str]] = {}
-    for key in keys:
-        for kind in frames[key]["interval"].astype("str").unique():
-            kinds.setdefault(kind, []).append(_NOUNS[key])
-    found += [interval_words(kind, nouns, settings) for kind, nouns in kinds.items()]
-    tested = any((frames[k]["test"] == "bootstrap").any() for k in keys if "test" in frames[k].columns)
-    if tested or set(kinds) & set(BOOTSTRAP):
-        found += _resampling(frames, keys, settings, averaged)
-    return found
-
-
-def _several_tasks(frame: pd.DataFrame) -> bool:
-    """Whether a frame has more than one task, averages apart."""
-    return "task" in frame.columns and frame["task"][~pooled_rows(frame)].nunique() > 1
-
-
-def _resampling(
-    frames: Mapping[str, pd.DataFrame], keys: list[str], settings: Settings, averaged: bool
-) -> list[str]:
-    """How units were resampled, and what became of undefined replicates."""
-    many = unit_words(settings.unit)[1]
-    cited = " (Field and Welsh 2007)" if settings.unit != "case" else ""
-    found = [
-        f"In each of {count_text(settings.n_replicates)} bootstrap replicates (seed {settings.seed}), {many} "
-        f"were drawn with replacement, as many as there were{cited}; the same draw served all methods, tasks "
-        "and metrics, so that paired scores stayed paired."
-    ]
-    columns = [frames[k]["n_undefined"] for k in keys if "n_undefined" in frames[k].columns]
-    most = int(max((c.max() for c in columns), default=0))
-    if most:
-        task = ", for an average without a score of one of its tasks" if averaged else ""
-        found.append(
-            f"Replicates without a defined estimate (without a defined score{task}, or with a reference mean "
-            f"of 0) were left out, at most {count_text(most)} of {count_text(settings.n_replicates)} for any "
-            "estimate."
-        )
-    return found
-
-
-def _contrasts(frames: Mapping[str, pd.DataFrame], settings: Settings, labels: Labels) -> list[str]:
-    """How methods were compared with the reference."""
-    keys = [k for k in ("decrease", "difference") if k in frames]
-    if not keys:
-        return []
-    frame = frames[keys[0]]
-    reference = method_words(str(frame["reference"].iloc[0]), labels)
-    on = " and task" if "task" in frame.columns else ""
-    found = [
-        f"Each of the other methods was compared with {reference} on the pairs in which both scores were "
-        f"defined for the same case{on} (complete pairs)."
-    ]
-    if "difference" in frames:
-        found.append(f"The difference was the mean score of the method minus that of {reference}.")
-    if "decrease" in frames:
-        found += _decrease(frames, reference, labels)
-    found += [p_value_words(str(test), settings) for test in dict.fromkeys(frame["test"].astype("str"))]
-    if "difference" in frames and "decrease" in frames:
-        found.append("They are those of the differences, which a percentage decrease shares.")
-    judged = [k for k in keys if k == "difference"] or keys
-    found.append(adjustment({_NOUNS[k]: frames[k] for k in judged}, settings))
-    found.append(taken_as_shown(frame, settings))
-    return found
-
-
-def _decrease(frames: Mapping[str, pd.DataFrame], reference: str, labels: Labels) -> list[str]:
-    """What a percentage decrease is, and of which metrics it was taken."""
-    frame = frames["decrease"]
-    found = [
-        f"The percentage decrease was 100 {TIMES} (R {MINUS} M) / R, with R the mean score of {reference} "
-        "and M that of the method over the same pairs; for R above 0 it is positive where M is the smaller."
-    ]
-    if pooled_rows(frame).any():
-        found.append(
-            "Averaged over tasks, it was the decrease of the averages: R and M were averaged over tasks "
-            "first (Saporta et al. 2022)."
-        )
-    others = set(frames["difference"]["metric"]) - set(frame["metric"]) if "difference" in frames else set()
-    if others:
-        names = joined([metric_words(m, labels) for m in labels.order("metric", sorted(others))])
-        found.append(f"It was not taken of {names}, whose zero does not mean that there is nothing.")
-    return found
-
-
-def _figures(frames: Mapping[str, pd.DataFrame], settings: Settings, labels: Labels) -> list[str]:
-    """How distributions are shown, where that needs saying."""
-    found = []
-    if "confidence" in frames:
-        frame = frames["confidence"]
-        level = level_text(settings.level)
-        clustered = ""
-        if str(frame["errors"].iloc[0]) in CLUSTERED:
-            clustered = f", with standard errors clustered by {unit_words(settings.unit)[0]}"
-        found.append(
-            "Lines in scatter plots were fitted by ordinary least squares, by panel and group; their bands "
-            f"are pointwise {level}% confidence limits of the mean{clustered}."
-        )
-    if "covariates" in frames:
-        found.append("Distributions of covariates were shown by their letter values (Hofmann et al. 2017).")
-    return found
-
-
-def _software(frames: Mapping[str, pd.DataFrame], settings: Settings, labels: Labels) -> list[str]:
-    """What it was computed with."""
-    found = versions()
-    packages = joined([f"{name} {found[key]}" for key, name in _COMPUTED_WITH.items() if key in found])
-    return [
-        f"Statistics were computed with salstats {found['salstats']} in Python {found['Python']} "
-        f"({packages})."
-    ]
-
-
-def masks_made(scores: pd.DataFrame) -> tuple[str, ...]:
-    """What slice the scores are of and how maps became masks, as far as the scores say it."""
-    sentences = []
-    slices = scores["slice"].dropna().astype(str).unique() if "slice" in scores.columns else []
-    if len(slices) == 1:
-        sentences.append(f"Scores are of the {slices[0]} slice{_SLICES.get(slices[0], '')}.")
-        if slices[0] == "true-positive" and {"prob", "label"} <= set(scores.columns):
-            sentences.append(
-                "Images that the truth does not hold are not among them, so an AUROC is of the others only."
-            )
-    cut = scores["threshold"].dropna().astype(str).unique() if "threshold" in scores.columns else []
-    if len(cut):
-        own = sorted(t for t in cut if t != "otsu")
-        texts = ["Otsu's threshold"] if "otsu" in cut else []
-        if own:
-            span = own[0] if len(own) == 1 else f"{own[0]} to {own[-1]}, one for each task and method"
-            texts.append(f"a threshold of {span}")
-        sentences.append(
-            f"Maps, resized to their image and scaled to 0 to 1, became masks at {joined(texts)}."
-        )
-    if "cutoff" in scores.columns and scores["cutoff"].notna().any():
-        sentences.append("Masks were empty where the probability was below its cut-off.")
-    if "smooth" in scores.columns and scores["smooth"].notna().any():
-        sentences.append("Maps were smoothed with a box filter before the threshold.")
-    return (" ".join(sentences),) if sentences else ()
-
-
-def repeated_rows(scores: pd.DataFrame, settings: Settings) -> tuple[str, ...]:
-    """What became of several readers or seeds of one case."""
-    units = plural(settings.unit)
-    return tuple(
+    slices, cut = said("slice"), said("threshold")
+    own = [t for t in cut if t != "otsu"]
+    thresholds = ["Otsu's threshold"] if "otsu" in cut else []
+    if own:
+        span = own[0] if len(own) == 1 else f"{own[0]} to {own[-1]}, one for each task and method"
+        thresholds.append(f"a threshold of {span}")
+    repeated = [
         f"Cases had scores of several {plural(column)} ({scores[column].nunique()} in all). These stood as "
         f"rows of their case, were kept together in every analysis and averaged in correlations; intervals "
-        f"and P values speak of other {units}, not of other {plural(column)}."
+        f"and P values speak of other {plural(words.settings.unit)}, not of other {plural(column)}."
         for column in ("reader", "seed")
         if several(scores, column)
-    )
+    ]
+    return {
+        "slice": slices[0] if len(slices) == 1 else None,
+        "slice_is": _SLICES.get(slices[0], "") if slices else "",
+        "truth_only": _flag(slices == ["true-positive"] and {"prob", "label"} <= set(scores.columns)),
+        "thresholds": joined(thresholds) if thresholds else None,
+        "cutoff": _flag(said("cutoff")),
+        "smooth": _flag(said("smooth")),
+        "repeated_rows": " ".join(repeated) or None,
+    }
+
+
+def _means(frames: Mapping[str, pd.DataFrame], words: Words) -> Known:
+    """How means, contrasts and their averages over tasks have intervals."""
+    there = {key: frames[key] for key in _NOUNS if key in frames}
+    averaged = any(pooled_rows(frame).any() for frame in there.values())
+    kinds: dict[str, list[str]] = {}
+    for key, frame in there.items():
+        for kind in frame["interval"].astype("str").unique():
+            kinds.setdefault(kind, []).append(_NOUNS[key])
+    tested = "difference" in there and words.settings.test == "bootstrap"
+    drawn = tested or bool(set(kinds) & set(BOOTSTRAP))
+    most = max((f["n_undefined"].max() for f in there.values() if "n_undefined" in f.columns), default=0)
+    return {
+        "mean_by": joined(["metric", "method", *(["task"] if averaged else [])]),
+        "averaged": _flag(averaged),
+        "intervals": " ".join(_interval(kind, nouns, words) for kind, nouns in kinds.items()),
+        "replicates": count_text(words.settings.n_replicates) if drawn else None,
+        "resampling": "" if words.settings.unit == "case" else " (Field and Welsh 2007)",
+        "of_a_task": ", for an average without a score of one of its tasks" if averaged else "",
+        "most_undefined": count_text(most) if most > 0 else None,
+    }
+
+
+def _interval(kind: str, nouns: Sequence[str], words: Words) -> str:
+    """How the intervals of means and contrasts were made; `nouns` say of what."""
+    record = find_interval(kind)
+    assert record is not None
+    how = record.note.format(unit=words.unit)
+    return f"The {words.level}% confidence intervals of {joined(nouns)} were {how}."
+
+
+def _contrasts(frames: Mapping[str, pd.DataFrame], words: Words) -> Known:
+    """How methods were compared with the reference."""
+    frame, decrease = frames["difference"], frames.get("decrease")
+    rule = ""
+    if words.procedure(frame):
+        rule = f" and its {words.p_name(frame)} was below {words.alpha}"
+    if frame["interval"].isin(BOOTSTRAP).any():
+        rule += ", and no more than 1% of its replicates were undefined"
+    test = TESTS[words.settings.test].note
+    lacking = set(frame["metric"]) - set(decrease["metric"]) if decrease is not None else set()
+    return {
+        "reference": words.method(words.settings.reference),
+        "on_task": " and task" if "task" in frame.columns else "",
+        "decrease": _flag(decrease is not None),
+        "averaged_decrease": _flag(decrease is not None and pooled_rows(decrease).any()),
+        "without_zero": words.metrics(words.labels.order("metric", sorted(lacking))) if lacking else None,
+        "test": test.format(unit=words.unit, replicates=count_text(words.settings.n_replicates)),
+        "adjusted": _adjustment("differences", frame, words),
+        "rule": rule,
+    }
+
+
+def _adjustment(
+    noun: str, frame: pd.DataFrame, words: Words, before: Sequence[pd.DataFrame] = ()
+) -> str | None:
+    """How the P values of a frame were adjusted; how is not said again where frames `before` were."""
+    if "p_value" not in frame.columns or not frame["p_value"].notna().any():
+        return None
+    procedure, n_tests = words.procedure(frame), int(frame["p_value"].notna().sum())
+    if procedure is None:
+        return f"P values of {noun} were not adjusted for multiple tests."
+    if n_tests == 1:
+        return f"With a single test, the P value of {noun} needed no adjustment."
+    over = f"the {count_text(n_tests)} {noun}; confidence intervals were not adjusted."
+    again = any(words.procedure(f) for f in before)
+    how = "by the same procedure" if again else f"for multiple tests by {procedure.note}"
+    return f"P values were adjusted {how}, over {over}"
+
+
+def _models(frames: Mapping[str, pd.DataFrame], words: Words) -> Known:
+    """Models of scores, and of gaps to the reference, on covariates."""
+    frame = frames["regression"]
+    covariates, gaps, reference = list(frame["term"].unique()), of_gaps(frame).any(), words.settings.reference
+    metrics = words.by_metric(frames["describe"][frames["describe"]["metric"].isin(outcomes(frame))])
+    binary = [words.metric(m) for m, rows in metrics if _is_binary(rows)]
+    several_covariates = len(covariates) > 1
+    before = [frames["difference"]] if "difference" in frames else []
+    return {
+        "reference": words.method(reference) if gaps else None,
+        "covariates": joined([words.column(c) for c in covariates]),
+        "model_for": joined(["covariate"] * several_covariates + ["method", "metric"]),
+        "but_reference": f" ({words.method(reference)} excepted)" if reference is not None else "",
+        "with_task": ", with task as a categorical covariate" if with_task(frame) else "",
+        "alone": "; slopes are thus not adjusted for the other covariates" if several_covariates else "",
+        "gaps": _flag(gaps),
+        "binary": joined(binary) if binary else None,
+        "errors": " ".join(ERRORS[e].note.format(unit=words.unit) for e in frame["errors"].unique()),
+        "adjusted_slopes": _adjustment(
+            "slopes of scores and gaps" if gaps else "slopes", frame, words, before
+        ),
+    }
+
+
+def _correlations(frames: Mapping[str, pd.DataFrame], words: Words, scores: pd.DataFrame) -> Known:
+    """How correlations with the model's confidence were taken."""
+    frame = frames["correlation"]
+    by = [name for name in ("method", "task") if name in frame.columns and frame[name].nunique() > 1]
+    record = find_interval(frame["interval"].iloc[0], frame["term"].iloc[0])
+    one_case = ""
+    if repeated_patients(scores):
+        one_case = (
+            "; where a patient had several cases, only the first with a score, in order of case identifier, "
+            "was used"
+        )
+    elif words.settings.unit not in ("case", "patient"):
+        one_case = f"; cases of the same {words.unit} were taken as independent"
+    before = [frames[key] for key in ("difference", "regression") if key in frames]
+    return {
+        "coefficient": str(frame["term"].iloc[0]).capitalize(),
+        "prob": words.column(str(frame["y"].iloc[0])),
+        "separately": f", separately by {joined(by)}" if by else "",
+        "one_case": one_case,
+        "fisher": record.note if record else None,
+        "perfect": _flag((frame["estimate"].abs() == 1).any()),
+        "adjusted_correlations": _adjustment("correlations", frame, words, before),
+    }
+
+
+def _areas(frame: pd.DataFrame, words: Words) -> Known:
+    """How areas under ROC curves and their intervals were computed."""
+    # one interval for both designs: cases that are their own patients are clusters of one
+    how = "the logit scale and a variance for independent cases (DeLong et al. 1988)"
+    if (frame["n"] > frame["n_units"]).any():
+        how = (
+            "Student's t distribution on the logit scale and a variance that knows the cases of one "
+            f"{words.unit} (Obuchowski 1997)"
+        )
+    return {
+        "predictor": words.column(str(frame["predictor"].iloc[0])),
+        "target": target_words(frame, words),
+        "by_task": " by task" if "task" in frame.columns and frame["task"].nunique() > 1 else "",
+        "area_interval": how,
+    }
 
 
 def references() -> dict[str, str]:

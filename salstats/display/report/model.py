@@ -20,17 +20,20 @@ N_REPLICATES = 10_000
 
 
 @dataclass(frozen=True)
-class Choices:
-    """What a report was asked for: the arguments of `report` of these names, each allowed by itself."""
+class Settings:
+    """What a report was asked for: arguments of `report`, each allowed by itself.
+
+    `settled` fills in what nobody chose: the reference, the unit ("") and the covariates (None).
+    """
 
     reference: str | None = None
-    unit: str | None = None
+    unit: str = ""
     covariates: str | Sequence[str] | None = None
     only: Mapping[str, Any] | None = None
     level: float = 0.95
     interval: str = "percentile"
     n_replicates: int = N_REPLICATES
-    rng: int = 0
+    seed: int = 0
     test: str = "t"
     adjust: str = "holm"
     style: str = "nature"
@@ -45,78 +48,26 @@ class Choices:
         check_choice(self.interval, names_of("difference"), "interval")
         check_choice(self.test, TESTS, "test")
         check_procedure(self.adjust, "adjust")
+        check_count(self.n_replicates, "n_replicates")
         for file in self.inputs:
             if not Path(file).is_file():
                 raise InputFileError(f"inputs names {file}, which is no file")
         if not isinstance(self.title, str) or not self.title.isprintable():
             raise SalstatsError(f"title must be a line of text, not {self.title!r}")
-        check_count(self.n_replicates, "n_replicates")
-        if not isinstance(self.rng, int):
+        if not isinstance(self.seed, int):
             raise SalstatsError(
-                f"a report takes a seed, so that it can be made again: rng must be an int, not {self.rng!r}"
+                f"a report takes a seed, so that it can be made again: rng must be an int, not {self.seed!r}"
             )
-
-
-@dataclass(frozen=True)
-class Settings:
-    """The choices every analysis of one report shares.
-
-    Attributes
-    ----------
-    reference : str or None
-        Method the others are compared with.
-    unit : str
-        Column whose values are resampled and are the clusters of regressions.
-    level : float
-        Confidence level.
-    interval : str
-        Bootstrap interval of means and contrasts.
-    n_replicates, seed : int
-        Bootstrap replicates, and the seed they were drawn from.
-    test : str
-        Test of the contrasts.
-    adjust : str
-        Procedure for multiple tests.
-    style : str
-        Journal style of numbers.
-    covariates : tuple of str
-        Columns regressions are on; `prob` is not among them.
-    """
-
-    reference: str | None
-    unit: str
-    level: float = 0.95
-    interval: str = "percentile"
-    n_replicates: int = N_REPLICATES
-    seed: int = 0
-    test: str = "t"
-    adjust: str = "holm"
-    style: str = "nature"
-    covariates: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Item:
     """A table or a figure of the report.
 
-    Attributes
-    ----------
-    key : str
-        Stem of its files: "means" gives `tables/means.csv` or `figures/means.pdf`, and `frames/means.csv`.
-    number : str
-        "Table 2" or "Figure 1".
-    title : str
-        What it shows, without its number and without a full stop.
-    display : GT or ggplot
-        The table or the figure.
-    frame : DataFrame
-        The frame behind it, unrounded.
-    caption : str
-        What a reader needs to read a figure (a table's notes are in the table).
-    alt : str
-        The figure in words.
-    call : str
-        The Python call that gives the frame.
+    `key` is the stem of its files: "means" gives `tables/means.csv` or `figures/means.pdf`, and
+    `frames/means.csv` of the unrounded `frame` behind it. `number` is "Table 2" or "Figure 1"; `caption` is
+    what a reader needs to read a figure (a table's notes are in the table), `alt` the figure in words, `call`
+    the Python call that gives the frame.
     """
 
     key: str
@@ -146,26 +97,11 @@ class Section:
 
 @dataclass(frozen=True)
 class Report:
-    """Everything the page says.
+    """Everything the page says, in its order.
 
-    Attributes
-    ----------
-    title : str
-        Heading of the page.
-    summary : tuple of str
-        The main results in a few sentences.
-    sections : tuple of Section
-        Results, in order.
-    methods : tuple of str
-        Paragraphs of the generated Methods section.
-    not_covered : tuple of (str, str, str)
-        Guideline, item (number and its subject), and what an author has to add.
-    warnings : tuple of str
-        What the analyses warned of.
-    counts : tuple of (str, str)
-        What was counted (cases, patients, scores, missing scores ...), and how many.
-    provenance : tuple of (str, str)
-        Settings, seed, versions, SHA-256 of the input: name and value.
+    `summary` are the main results, `sections` all of them, `methods` paragraphs and references,
+    `not_covered` guideline, item and what an author has to add, `warnings` what the analyses warned of,
+    `counts` what was counted and how many, `provenance` settings, versions and digests by name.
     """
 
     title: str

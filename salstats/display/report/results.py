@@ -1,6 +1,6 @@
 """Sentences that say what the frames show, and nothing that they do not."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import pandas as pd
 
@@ -10,13 +10,12 @@ from salstats.display.report.associations import (
     regression_sentences,
     slope_count,
 )
-from salstats.display.report.comparisons import contrast_sentences, headline_sentences
+from salstats.display.report.comparisons import contrast_sentences, headline
 from salstats.display.report.levels import count_sentences, mean_sentences
-from salstats.display.report.model import Settings
-from salstats.display.text.labels import Labels
+from salstats.display.report.wording import Words
 
 #: What writes the sentences of a frame, by its key; frames of figures have none.
-_WRITERS: Mapping[str, Callable[[pd.DataFrame, Settings, Labels], tuple[str, ...]]] = {
+_WRITERS: Mapping[str, Callable[[pd.DataFrame, Words], Iterable[str]]] = {
     "flow": count_sentences,
     "means": mean_sentences,
     "decrease": contrast_sentences,
@@ -29,68 +28,24 @@ _WRITERS: Mapping[str, Callable[[pd.DataFrame, Settings, Labels], tuple[str, ...
 _SUMMARISED = 2
 
 
-def result_sentences(key: str, frame: pd.DataFrame, settings: Settings, labels: Labels) -> tuple[str, ...]:
-    """What a frame shows, in sentences that can go into a paper's Results.
+def result_sentences(key: str, frame: pd.DataFrame, words: Words) -> tuple[str, ...]:
+    """What a frame shows, in sentences that can go into a paper's Results; none for frames of figures."""
+    return () if key not in _WRITERS or frame.empty else tuple(_WRITERS[key](frame, words))
 
-    Parameters
-    ----------
-    key : str
-        Which frame: "flow" (of `case_flow`), "means" (`summarize`), "decrease" (`percent_decrease`),
-        "difference", "regression" (covariates' terms of `regress`, with a reference also of gaps),
-        "correlation", "auroc". Others have no sentences.
-    frame : DataFrame
-        The frame, with a column `metric` where there can be several.
-    settings : Settings
-        The choices it was made with.
-    labels : Labels
-        What methods, metrics, tasks and covariates are called.
 
-    Returns
-    -------
-    tuple of str
-        Sentences, each with its full stop; none for an empty frame.
+def summary_sentences(frames: Mapping[str, pd.DataFrame], words: Words) -> tuple[str, ...]:
+    """Sentences that stand first: the counts, the first two metrics, and how many slopes were shown.
+
+    A metric is told by its percentage decrease where it has one, else by its difference, and without a
+    reference by its means.
     """
-    writer = _WRITERS.get(key)
-    return () if writer is None or frame.empty else writer(frame, settings, labels)
-
-
-def summary_sentences(
-    frames: Mapping[str, pd.DataFrame], settings: Settings, labels: Labels
-) -> tuple[str, ...]:
-    """Two to four sentences that stand first: what there was, and what came out.
-
-    Parameters
-    ----------
-    frames : Mapping of str to DataFrame
-        The frames of `result_sentences` by key, those that there are.
-    settings, labels
-        As for `result_sentences`.
-
-    Returns
-    -------
-    tuple of str
-        The counts; for the first two metrics the methods against the reference (by percentage decrease
-        where the metric has one, else by difference), or without a reference the means; the number of
-        covariates' slopes that were shown.
-    """
-    found = list(result_sentences("flow", frames["flow"], settings, labels)[:1]) if "flow" in frames else []
-    contrasts = [frames[key] for key in ("decrease", "difference") if _present(frames, key)]
-    if contrasts:
-        metrics = labels.order("metric", pd.concat([f["metric"] for f in contrasts]))
-        for metric in metrics[:_SUMMARISED]:
-            of_metric = next(f for f in contrasts if (f["metric"] == metric).any())
-            rows = of_metric[of_metric["metric"] == metric]
-            found += headline_sentences(rows, settings, labels)[:1]
-    elif _present(frames, "means"):
-        means = frames["means"]
-        for metric in labels.order("metric", means["metric"])[:_SUMMARISED]:
-            rows = means[means["metric"] == metric]
-            found += result_sentences("means", rows, settings, labels)[:1]
-    if _present(frames, "regression") and len(found) < 4:
-        found += slope_count(frames["regression"], settings, labels)
+    found = [*result_sentences("flow", frames["flow"], words)[:1]]
+    contrasts = [frames[key] for key in ("decrease", "difference") if key in frames]
+    told = contrasts or [frames["means"]]
+    metrics = words.labels.order("metric", pd.concat([f["metric"] for f in told]))
+    for metric in metrics[:_SUMMARISED]:
+        rows = next(f[f["metric"] == metric] for f in told if (f["metric"] == metric).any())
+        found.append(headline(rows, words) if contrasts else result_sentences("means", rows, words)[0])
+    if "regression" in frames:
+        found += slope_count(frames["regression"], words)
     return tuple(found)
-
-
-def _present(frames: Mapping[str, pd.DataFrame], key: str) -> bool:
-    """Whether a frame is there and has rows."""
-    return key in frames and not frames[key].empty

@@ -1,20 +1,15 @@
 """Words that sentences share."""
 
+from dataclasses import replace
+
 import pytest
 from report_frames import SETTINGS, contrast_row, frame
 
-from salstats.display.report.wording import (
-    alpha_text,
-    decimals,
-    estimate_texts,
-    lowered,
-    method_words,
-    metric_words,
-    unit_words,
-    verdict_words,
-)
+from salstats.display.report.wording import Words, decimals, lowered, verdict_word
 from salstats.display.text.labels import Labels
 from salstats.metrics.registry import METRICS
+
+WORDS = Words(SETTINGS, Labels())
 
 
 @pytest.mark.parametrize(
@@ -22,9 +17,7 @@ from salstats.metrics.registry import METRICS
     [
         ("Hit rate", "hit rate"),
         ("IoU", "IoU"),
-        ("Dice", "Dice"),
         ("Hausdorff distance", "Hausdorff distance"),
-        ("sNCC", "sNCC"),
         ("KL divergence", "KL divergence"),
         ("Earth mover's distance", "earth mover's distance"),
         ("Éclat", "Éclat"),
@@ -36,33 +29,29 @@ def test_only_plain_words_lose_their_capital_inside_a_sentence(label, inside):
 
 
 def test_a_users_label_keeps_its_capital():
-    assert metric_words("hit", Labels({"hit": "Pointing game"})) == "Pointing game"
-    assert metric_words("hit", Labels()) == "hit rate"
-    assert method_words("human", Labels({"human": "Radiologists"})) == "Radiologists"
-    assert method_words("human", Labels()) == "the human benchmark"
+    named = Words(SETTINGS, Labels({"hit": "Pointing game", "human": "Radiologists"}))
+    assert (named.metric("hit"), WORDS.metric("hit")) == ("Pointing game", "hit rate")
+    assert (named.method("human"), WORDS.method("human")) == ("Radiologists", "the human benchmark")
 
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_verdicts_follow_the_direction_of_every_registered_metric(metric):
     higher = "better" if METRICS[metric].larger_is_better else "worse"
-    assert verdict_words(metric, "higher") == higher
-    assert verdict_words(metric, "lower") == {"better": "worse", "worse": "better"}[higher]
-
-
-def test_verdicts_on_unknown_metrics_stay_lower_and_higher():
-    assert [verdict_words("mine", v) for v in ("lower", "higher")] == ["lower", "higher"]
-
-
-def test_units_are_patients_cases_or_clusters():
-    assert unit_words("study") == ("study", "studies")
-    assert unit_words("site") == ("site cluster", "site clusters")
+    assert verdict_word(metric, "higher") == higher
+    assert verdict_word(metric, "lower") == {"better": "worse", "worse": "better"}[higher]
 
 
 @pytest.mark.parametrize(
-    ("level", "style", "text"), [(0.95, "nature", "0.05"), (0.95, "ama", ".05"), (0.999, "nature", "0.001")]
+    ("options", "words"),
+    [
+        ({"unit": "study", "level": 0.95, "style": "nature"}, ("study", "studies", "0.05")),
+        ({"unit": "site", "level": 0.95, "style": "ama"}, ("site cluster", "site clusters", ".05")),
+        ({"unit": "case", "level": 0.999, "style": "nature"}, ("case", "cases", "0.001")),
+    ],
 )
-def test_alpha_is_written_as_the_journal_does(level, style, text):
-    assert alpha_text(level, style) == text
+def test_units_have_words_and_the_level_is_written_as_the_journal_does(options, words):
+    made = Words(replace(SETTINGS, **options), Labels())
+    assert (made.unit, made.units, made.alpha) == words
 
 
 @pytest.mark.parametrize(
@@ -74,8 +63,8 @@ def test_decimals_follow_the_size_of_the_numbers(values, digits):
 
 
 def test_each_p_value_says_what_it_is():
-    row = contrast_row("gradcam", 20.0, 10.0, 30.0, "lower", p=0.02)
-    assert estimate_texts(frame(row), SETTINGS, 1) == ["20.0% [95% CI 10.0, 30.0, Holm-adjusted P = 0.020]"]
-    bare = frame(row).drop(columns=["p_adjusted"])
-    assert estimate_texts(bare, SETTINGS, 1) == ["20.0% [95% CI 10.0, 30.0, unadjusted P = 0.020]"]
-    assert estimate_texts(bare.drop(columns=["p_value"]), SETTINGS, 1) == ["20.0% [95% CI 10.0, 30.0]"]
+    row = frame(contrast_row("gradcam", 20.0, 10.0, 30.0, "lower", p=0.02))
+    assert WORDS.estimates(row, 1) == ["20.0% [95% CI 10.0, 30.0, Holm-adjusted P = 0.020]"]
+    bare = row.drop(columns="p_adjusted")
+    assert WORDS.estimates(bare, 1) == ["20.0% [95% CI 10.0, 30.0, unadjusted P = 0.020]"]
+    assert WORDS.estimates(bare.drop(columns="p_value"), 1) == ["20.0% [95% CI 10.0, 30.0]"]
