@@ -1,15 +1,16 @@
-"""Which column of a regression table each model stands in, and what the columns are called."""
+"""Which column of a regression table each model stands in, what it is called, and the rows at its foot."""
 
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
 
 from salstats.checks import ColumnError, SalstatsError, check_columns, check_frame, quoted
-from salstats.display.tables.placement import grouping_columns, key_of
-from salstats.display.text.format import MINUS
+from salstats.display.tables import notes
+from salstats.display.tables.marks import numbers
+from salstats.display.tables.placement import Key, grouping_columns, key_of
+from salstats.display.text.format import MINUS, MISSING, count_text, fixed_text, number_text, plural
 from salstats.display.text.labels import Labels
 from salstats.display.text.terms import side_text, variables_in
 from salstats.stats.adjust import INTERCEPT
@@ -17,18 +18,29 @@ from salstats.stats.models.families import FAMILIES
 from salstats.stats.models.linear import GAUSSIAN
 
 Frames: TypeAlias = pd.DataFrame | Sequence[pd.DataFrame] | Mapping[str, pd.DataFrame]
+#: A group of rows and a column of the table.
+Place: TypeAlias = tuple[Key, int]
 #: Column with the names of frames that were given by name.
 NAME = "_name"
+#: Statistics of a fit, with their headings and whether they are of the likelihood: these are shown where
+#: there is no R² only, with one decimal.
+_STATISTICS = (
+    ("r_squared", "R²", False),
+    ("adj_r_squared", "Adjusted R²", False),
+    ("sigma", "Residual SD", False),
+    ("log_lik", "Log-likelihood", True),
+    ("aic", "AIC", True),
+)
 
 
 def combine(frames: Frames, needed: Sequence[str], name: str) -> pd.DataFrame:
     """Frames one below the other, with their names, if they have any, in a column in front."""
-    if isinstance(frames, pd.DataFrame):
-        parts: list[tuple[Hashable, pd.DataFrame]] = [(None, frames)]
-    elif isinstance(frames, Mapping):
-        parts = list(frames.items())
+    if isinstance(frames, Mapping):
+        parts = [check_frame(frame, name).assign(**{NAME: str(key)}) for key, frame in frames.items()]
+    elif isinstance(frames, pd.DataFrame):
+        parts = [check_frame(frames, name)]
     elif isinstance(frames, Sequence) and not isinstance(frames, str):
-        parts = [(None, frame) for frame in frames]
+        parts = [check_frame(frame, name) for frame in frames]
     else:
         raise SalstatsError(
             f"{name} must be a frame, a list of frames or a mapping from names to frames, "
@@ -36,33 +48,53 @@ def combine(frames: Frames, needed: Sequence[str], name: str) -> pd.DataFrame:
         )
     if not parts:
         raise SalstatsError(f"{name} holds no frame")
-    named: list[pd.DataFrame] = []
-    for key, frame in parts:
-        check_columns(check_frame(frame, name), needed, name)
-        named.append(frame if key is None else frame.assign(**{NAME: str(key)}))
-    whole = pd.concat(named, ignore_index=True)
-    first = [NAME] if NAME in whole.columns else []
-    keys = list(dict.fromkeys(c for frame in named for c in grouping_columns(frame) if c != NAME))
-    ordered = [*first, *keys, *(c for c in whole.columns if c not in (*first, *keys))]
-    return whole[ordered]
+    for frame in parts:
+        check_columns(frame, needed, name)
+    whole = pd.concat(parts, ignore_index=True)
+    keys = [c for frame in parts for c in grouping_columns(frame)]
+    return whole[list(dict.fromkeys([*(c for c in whole.columns if c == NAME), *keys, *whole.columns]))]
 
 
-@dataclass(frozen=True)
-class ModelColumns:
-    """Where the rows of a frame of terms stand.
+def terms_shown(frame: pd.DataFrame, keep: Sequence[str] | None, intercept: bool) -> list[str]:
+    """The terms that are shown, in the frame's order or that of `keep`."""
+    terms = [str(t) for t in dict.fromkeys(frame["term"])]
+    if keep is None:
+        return [t for t in terms if t != INTERCEPT or intercept]
+    wanted = [keep] if isinstance(keep, str) else list(keep)
+    unknown = [t for t in wanted if t not in terms]
+    if unknown:
+        raise ColumnError(f"keep names {unknown[0]!r}, which is no term of the models: {quoted(terms)}")
+    return wanted
 
-    Attributes
-    ----------
-    of : list of int
-        Column of each row of the frame.
-    headings : list of tuple of str
-        Labels of each column, from the outermost.
-    formulas : list of str
-        What "Model 1" and so on are, empty where columns are not told apart by their formula.
+
+def model_columns(frame: pd.DataFrame) -> list[str]:
+    """The columns that tell models apart."""
+    return [*grouping_columns(frame), *(c for c in ("reference", "formula") if c in frame.columns)]
+
+
+def hidden_variables(frame: pd.DataFrame) -> dict[str, Key]:
+    """The variables of each formula that none of its rows is a term of."""
+    hidden = {}
+    for formula, rows in frame.groupby("formula", sort=False) if "formula" in frame.columns else ():
+        shown = variables_in(str(formula), rows["term"].astype(str).tolist())
+        hidden[str(formula)] = tuple(c for c in variables_in(str(formula)) if c not in shown)
+    return hidden
+
+
+def gaps(frame: pd.DataFrame) -> np.ndarray:
+    """Which rows are of models of the gap reference - method."""
+    has_reference = "reference" in frame.columns
+    return np.asarray(frame["reference"].notna()) if has_reference else np.zeros(len(frame), dtype=bool)
+
+
+class ModelColumns(NamedTuple):
+    """The column of each row of a frame of terms, and the headings of each column from the outermost.
+
+    `formulas` are what "Model 1" and so on stand for, where columns are told apart by them.
     """
 
     of: list[int]
-    headings: list[tuple[str, ...]]
+    headings: list[Key]
     formulas: list[str]
 
 
@@ -74,17 +106,31 @@ def arrange(frame: pd.DataFrame, shown: Sequence[str], groups: Sequence[str], la
     """
     levels = _levels(frame, shown, labels)
     within = [key_of(frame, i, [*groups, "term"]) for i in range(len(frame))]
+    places = list(zip(*levels.values(), strict=True))
     formulas: list[str] = []
-    if len(set(_cells(levels, within))) < len(frame) and "formula" in frame.columns:
+    if len(set(zip(places, within, strict=True))) < len(frame) and "formula" in frame.columns:
         right = [side_text(str(f), labels) for f in frame["formula"]]
         formulas = list(dict.fromkeys(right))
         levels["formula"] = [f"Model {formulas.index(r) + 1}" for r in right]
-    _check_cells(frame, _cells(levels, within))
-    order = {level: _order(frame, level, texts, shown, labels) for level, texts in levels.items()}
-    places = list(zip(*levels.values(), strict=True))
-    columns = sorted(set(places), key=lambda p: [order[level][t] for level, t in zip(levels, p, strict=True)])
-    said = [_is_said(frame, level, levels) for level in levels]
-    headings = [tuple(text for text, is_said in zip(p, said, strict=True) if is_said) for p in columns]
+        places = list(zip(*levels.values(), strict=True))
+    seen: dict[Any, int] = {}
+    for i, cell in enumerate(zip(places, within, strict=True)):
+        if seen.setdefault(cell, i) != i:
+            said = ", ".join(part for part in (*cell[0], *cell[1])[1:] if part)
+            raise SalstatsError(
+                f"two estimates in one cell: term {frame['term'].iloc[i]!r} of rows {seen[cell]} and {i} "
+                f"({said}); keep one of them, or name the frames as in {{'Model 1': terms, ...}}"
+            )
+    # methods as labels have them, the gap behind, all else as it comes
+    ranks = [labels.categorical(frame, c).codes for c in shown]
+    ordered = sorted(range(len(frame)), key=lambda i: (gaps(frame)[i], *(rank[i] for rank in ranks)))
+    order = {level: list(dict.fromkeys(texts)) for level, texts in levels.items()}
+    order["source"] = list(dict.fromkeys(levels["source"][i] for i in ordered))
+    columns = sorted(
+        set(places), key=lambda p: [order[level].index(text) for level, text in zip(levels, p, strict=True)]
+    )
+    said_levels = [_is_said(frame, level, levels) for level in levels]
+    headings = [tuple(t for t, said in zip(p, said_levels, strict=True) if said) for p in columns]
     return ModelColumns([columns.index(p) for p in places], headings, formulas)
 
 
@@ -94,77 +140,29 @@ def _levels(frame: pd.DataFrame, shown: Sequence[str], labels: Labels) -> dict[s
     if NAME in frame.columns:
         levels["name"] = [str(v) for v in frame[NAME]]
     if "formula" in frame.columns:
-        levels["outcome"] = [_outcome(f, labels) for f in frame["formula"]]
+        levels["outcome"] = [labels.term(str(f).partition("~")[0].strip()) for f in frame["formula"]]
     several = "name" not in levels or len(set(levels["name"])) > 1
     if several and len(set(levels["kind"])) == 1 == len(set(levels.get("outcome", []))):
         # one outcome is said once, with what the estimates are
         outcome, kind = levels.pop("outcome")[0], levels["kind"][0]
         levels["kind"] = [f"{outcome}, {kind[0].lower()}{kind[1:]}"] * len(frame)
-    levels["source"] = [_source(frame, row, shown, labels) for row in range(len(frame))]
+    levels["source"] = [_source(row, shown, labels) for row in frame.to_dict("records")]
     return levels
 
 
-def _cells(levels: Mapping[str, list[str]], within: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """What says in which cell each row stands: its column, group and term."""
-    return [(*place, *rest) for *place, rest in zip(*levels.values(), within, strict=True)]
-
-
-def _check_cells(frame: pd.DataFrame, cells: list[tuple[str, ...]]) -> None:
-    """Raise where two rows stand in one cell."""
-    seen: dict[tuple[str, ...], int] = {}
-    for i, cell in enumerate(cells):
-        if cell in seen:
-            raise SalstatsError(
-                f"two estimates in one cell: term {frame['term'].iloc[i]!r} of rows {seen[cell]} and {i} "
-                f"({', '.join(part for part in cell[1:] if part)}); keep one of them, or name the frames "
-                "as in {'Model 1': terms, ...}"
-            )
-        seen[cell] = i
-
-
-def _kind(row: Mapping[Hashable, object]) -> str:
+def _kind(row: Mapping[Any, Any]) -> str:
     """What an estimate of a row is."""
     link = FAMILIES.get(str(row.get("family")), GAUSSIAN).link
     return link.ratio if row.get("exponentiated") in (True, 1) else link.effect
 
 
-def _outcome(formula: object, labels: Labels) -> str:
-    """The left side of a formula in labels."""
-    return labels.term(str(formula).partition("~")[0].strip())
-
-
-def _source(frame: pd.DataFrame, row: int, shown: Sequence[str], labels: Labels) -> str:
+def _source(row: Mapping[Any, Any], shown: Sequence[str], labels: Labels) -> str:
     """The values of the columns shown, a method with a reference as their difference."""
-    texts = []
-    for column in shown:
-        value = frame[column].iloc[row]
-        if value != value or value is None:
-            continue
-        text = labels.value(column, value)
-        if column == "method" and _gaps(frame)[row]:
-            text = f"{labels.value('reference', frame['reference'].iloc[row])} {MINUS} {text}"
-        texts.append(text)
-    return ", ".join(texts)
-
-
-def _gaps(frame: pd.DataFrame) -> np.ndarray:
-    """Which rows are of models of the gap reference - method."""
-    if "reference" not in frame.columns:
-        return np.zeros(len(frame), dtype=bool)
-    return np.asarray(frame["reference"].notna())
-
-
-def _order(
-    frame: pd.DataFrame, level: str, texts: list[str], shown: Sequence[str], labels: Labels
-) -> dict[str, int]:
-    """The place of each text of a level: methods as labels have them, else as they come."""
-    if level != "source":
-        return {text: i for i, text in enumerate(dict.fromkeys(texts))}
-    ranks = [labels.categorical(frame, c).codes for c in shown]
-    gaps = _gaps(frame)
-    keys = [(bool(gaps[i]), *(int(r[i]) for r in ranks)) for i in range(len(frame))]
-    first = dict(sorted(zip(texts, keys, strict=True), key=lambda pair: pair[1]))
-    return {text: i for i, text in enumerate(first)}
+    texts = {c: labels.value(c, row[c]) for c in shown if row[c] is not None and row[c] == row[c]}
+    reference = row.get("reference")
+    if "method" in texts and reference is not None and reference == reference:
+        texts["method"] = f"{labels.value('reference', reference)} {MINUS} {texts['method']}"
+    return ", ".join(texts.values())
 
 
 def _is_said(frame: pd.DataFrame, level: str, levels: Mapping[str, list[str]]) -> bool:
@@ -172,33 +170,94 @@ def _is_said(frame: pd.DataFrame, level: str, levels: Mapping[str, list[str]]) -
     texts = levels[level]
     if level == "outcome" and "name" in levels:
         return len(set(zip(levels["name"], texts, strict=True))) > len(set(levels["name"]))
-    return level != "source" or len(set(texts)) > 1 or bool(_gaps(frame).any())
+    return level != "source" or len(set(texts)) > 1 or bool(gaps(frame).any())
 
 
-def terms_shown(frame: pd.DataFrame, keep: Sequence[str] | None, intercept: bool) -> list[str]:
-    """The terms that are shown, in the frame's order or that of `keep`."""
-    terms = [str(t) for t in dict.fromkeys(frame["term"])]
-    if keep is not None:
-        wanted = [keep] if isinstance(keep, str) else list(keep)
-        unknown = [t for t in wanted if t not in terms]
-        if unknown:
-            raise ColumnError(f"keep names {unknown[0]!r}, which is no term of the models: {quoted(terms)}")
-        return wanted
-    return [t for t in terms if t != INTERCEPT or intercept]
+def models_by_place(
+    frame: pd.DataFrame, column_of: Sequence[int], groups: Sequence[str]
+) -> dict[Place, list[int]]:
+    """One row of each model that stands in a group and column."""
+    columns = model_columns(frame)
+    found: dict[Place, dict[Key, int]] = {}
+    for row, column in enumerate(column_of):
+        models = found.setdefault((key_of(frame, row, groups), column), {})
+        models.setdefault(key_of(frame, row, columns), row)
+    return {place: list(rows.values()) for place, rows in found.items()}
 
 
-def hidden_variables(frame: pd.DataFrame) -> dict[str, tuple[str, ...]]:
-    """The variables of each formula that none of its rows is a term of."""
-    if "formula" not in frame.columns:
-        return {}
-    hidden = {}
-    for formula, rows in frame.groupby("formula", sort=False):
-        shown = variables_in(str(formula), rows["term"].astype(str).tolist())
-        hidden[str(formula)] = tuple(c for c in variables_in(str(formula)) if c not in shown)
-    return hidden
+def fit_rows(
+    frame: pd.DataFrame,
+    models: Mapping[Place, Sequence[int]],
+    fit: Frames | None,
+    parameters: pd.DataFrame,
+    labels: Labels,
+    digits: int,
+) -> list[tuple[str, dict[Place, str]]]:
+    """The rows at the foot: heading, and text by group and column, of columns with one model only.
+
+    `parameters` are the rows of the models that are no coefficients; they come first.
+    """
+    single = {place: rows[0] for place, rows in models.items() if len(rows) == 1}
+    rows = _parameters(frame, parameters, single, labels, digits)
+    n_heading, unit = labels.column("n"), notes.single(frame, "unit")
+    for heading, column in ((n_heading, "n"), (plural(str(unit)).capitalize(), "n_units")):
+        if column == "n" or unit is not None:
+            counts = numbers(frame, column)
+            rows[heading] = {place: count_text(counts[row]) for place, row in single.items()}
+    if fit is not None:
+        whole = combine(fit, (), "fit")
+        rows |= _statistics(whole, _fit_of(frame, whole, single), n_heading, digits)
+    return [(heading, texts) for heading, texts in rows.items() if set(texts.values()) - {MISSING, ""}]
 
 
-def model_columns(frame: pd.DataFrame) -> list[str]:
-    """The columns that tell models apart."""
-    others = [c for c in ("reference", "formula") if c in frame.columns]
-    return [*grouping_columns(frame), *others]
+def _parameters(
+    frame: pd.DataFrame, parameters: pd.DataFrame, single: Mapping[Place, int], labels: Labels, digits: int
+) -> dict[str, dict[Place, str]]:
+    """Variances and the like by term; they may be small, so that `digits` of them are significant."""
+    # broom.mixed's `group` is of variances alone and tells no models apart
+    columns = [c for c in model_columns(frame) if frame[c].notna().any()]
+    own = [c for c in grouping_columns(frame) if c not in columns]
+    places = {key_of(frame, row, columns): place for place, row in single.items()}
+    estimate = numbers(parameters, "estimate")
+    rows: dict[str, dict[Place, str]] = {}
+    for i, term in enumerate(parameters["term"]):
+        place = places.get(key_of(parameters, i, columns))
+        if place is not None:
+            named = [*key_of(parameters, i, own), labels.value("term", term).replace("__", " ")]
+            text = number_text(estimate[i], digits).replace("-", MINUS)
+            rows.setdefault(", ".join(filter(None, named)), {})[place] = text
+    return rows
+
+
+def _fit_of(frame: pd.DataFrame, fit: pd.DataFrame, single: Mapping[Place, int]) -> dict[Place, int | None]:
+    """The row of `fit` of each model."""
+    shared = [c for c in model_columns(frame) if c in fit.columns]
+    rows = {key_of(fit, i, shared): i for i in range(len(fit))}
+    if len(rows) < len(fit):
+        raise SalstatsError(
+            "fit has two rows for one model; give the frame of fit_statistics of these models"
+        )
+    found = {place: rows.get(key_of(frame, row, shared)) for place, row in single.items()}
+    if single and not any(row is not None for row in found.values()):
+        raise SalstatsError(
+            "fit has no row of these models; call fit_statistics with the same arguments as regress"
+        )
+    return found
+
+
+def _statistics(
+    fit: pd.DataFrame, found: Mapping[Place, int | None], n_heading: str, digits: int
+) -> dict[str, dict[Place, str]]:
+    """The statistics of each model, n among them."""
+    n, linear = numbers(fit, "nobs", "fit"), ~np.isnan(numbers(fit, "r_squared", "fit"))
+    rows = {n_heading: {p: MISSING if row is None else count_text(n[row]) for p, row in found.items()}}
+    for name, heading, of_likelihood in _STATISTICS:
+        values = numbers(fit, name, "fit")
+        texts = [
+            ""
+            if np.isnan(v) or (of_likelihood and linear[i])
+            else fixed_text(v, 1 if of_likelihood else digits)
+            for i, v in enumerate(values)
+        ]
+        rows[heading] = {p: MISSING if row is None else texts[row] for p, row in found.items()}
+    return rows

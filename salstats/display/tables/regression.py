@@ -1,16 +1,16 @@
 """Regressions as a table: outcomes beside each other, terms below each other, the fit at the foot."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 from great_tables import GT
 
-from salstats.checks import ColumnError, check_choice, check_count, quoted
+from salstats.checks import check_choice, check_count
 from salstats.display.tables import notes
-from salstats.display.tables.fit_rows import Place, fit_rows, models_by_place
 from salstats.display.tables.grid import interval_texts
 from salstats.display.tables.layout import Column, Table, build
 from salstats.display.tables.marks import numbers, stars_of
@@ -18,13 +18,24 @@ from salstats.display.tables.models import (
     NAME,
     Frames,
     ModelColumns,
+    Place,
     arrange,
     combine,
+    fit_rows,
+    gaps,
     hidden_variables,
     model_columns,
+    models_by_place,
     terms_shown,
 )
-from salstats.display.tables.placement import grouping_columns, key_of, ordered_groups, varies
+from salstats.display.tables.placement import (
+    Key,
+    grouping_columns,
+    key_of,
+    named_columns,
+    ordered_groups,
+    varies,
+)
 from salstats.display.text.format import MINUS, STYLES, joined
 from salstats.display.text.labels import LAST, Labels
 from salstats.display.text.terms import normalized_note, side_text, term_rows, with_reference_rows
@@ -33,8 +44,8 @@ from salstats.stats.models.covariance import ERRORS
 from salstats.stats.models.families import FAMILIES
 from salstats.stats.models.tidying import is_coefficient
 
-#: A group of rows, a term and a column of the table.
-Cell = tuple[tuple[str, ...], str, int]
+#: Text of each group of rows, term and column of the table.
+Texts: TypeAlias = Mapping[tuple[Key, str, int], str]
 
 
 def table_regression(
@@ -77,21 +88,10 @@ def table_regression(
         Show intercepts.
     stars : bool
         Stars for the p-values.
-    n_tests : int, optional
-        Number of tests that the levels of the stars are divided by; 1 corrects nothing. By default
-        `p_adjusted` is used where the frames have it, else the levels are divided by the number of tests
-        in the table.
-    adjust : str, optional
-        Procedure behind `p_adjusted`, for the notes, as `adjust()` spells it; by default what the
-        column `procedure` says.
-    labels : Mapping, optional
-        Names and order of columns' values, see `Labels`.
     digits : int
         Decimals of coefficients, limits and fit statistics.
-    style : {"nature", "radiology", "ama", "brackets"}
-        How the journal writes numbers.
-    title : str, optional
-        Heading of the table.
+    n_tests, adjust, labels, style, title
+        As for `table_estimates`.
 
     Returns
     -------
@@ -100,12 +100,9 @@ def table_regression(
 
     Raises
     ------
-    ColumnError
-        No column `term` or `estimate`; `columns` or `keep` names what is not there.
     SalstatsError
-        Two estimates in one cell; frames of which only some have `p_adjusted`; `fit` of other models.
-    ValueRangeError
-        An unknown style.
+        No column `term` or `estimate`; `columns` or `keep` names what is not there; two estimates in one
+        cell; frames of which only some have `p_adjusted`; `fit` of other models.
 
     Examples
     --------
@@ -123,15 +120,17 @@ def table_regression(
     names = Labels(labels, given_rows)
     is_term = is_coefficient(given_rows)
     whole, others = given_rows[is_term].reset_index(drop=True), given_rows[~is_term]
-    shown_terms = terms_shown(whole, keep, intercept)
-    frame = whole[whole["term"].isin(shown_terms)].reset_index(drop=True)
-    one_term = len(shown_terms) == 1 and fit is None and others.empty
+    shown = terms_shown(whole, keep, intercept)
+    frame = whole[whole["term"].isin(shown)].reset_index(drop=True)
     keys = [c for c in grouping_columns(frame) if c != NAME]
-    beside, groups = _split_keys(frame, keys, columns)
-    n_references = -len(frame)
-    if not (groups and one_term):
-        frame = with_reference_rows(frame, model_columns(frame))
-    n_references += len(frame)
+    beside = named_columns(keys, columns, "columns")
+    beside = [c for c in keys if c == "method"] if beside is None else beside
+    groups = [c for c in keys if c not in beside and varies(frame, c)]
+    in_heading = bool(groups) and len(shown) == 1 and fit is None and others.empty
+    n_references = 0
+    if not in_heading:
+        frame, n_terms = with_reference_rows(frame, model_columns(frame)), len(frame)
+        n_references = len(frame) - n_terms
     arranged = arrange(frame, beside, groups, names)
     given = stars_of(frame, stars, n_tests, adjust)
     models = models_by_place(frame, arranged.of, groups)
@@ -139,18 +138,19 @@ def table_regression(
         (key_of(frame, i, groups), str(frame["term"].iloc[i]), arranged.of[i]): text
         for i, text in enumerate(interval_texts(frame, digits, style, given.texts))
     }
-    if groups and one_term:
+    if in_heading:
         table = _one_term_table(frame, arranged, groups, names, texts)
     else:
         foot = fit_rows(frame, models, fit, others, names, digits)
         table = _terms_table(frame, arranged, groups, names, texts, foot)
-    constant = [c for c in keys if not varies(frame, c) and (c not in beside or not _has_gap(frame))]
+    has_gap = bool(gaps(frame).any())
+    constant = [c for c in keys if not varies(frame, c) and (c not in beside or not has_gap)]
     below = [
         notes.paragraph(
-            _model_note(whole, models, _adjusted_for(frame, arranged, names)),
+            _model_note(whole, models.values(), _adjusted_for(frame, arranged, names)),
             notes.constant_note(frame, constant, names),
             _formula_note(frame, arranged, names),
-            _gap_note(frame),
+            f"A {MINUS} B: the difference of the two scores of a case is the outcome." if has_gap else "",
             notes.interval_note(frame),
             notes.count_note(frame, "observation", "incomplete and left out"),
             normalized_note(frame, names),
@@ -165,81 +165,60 @@ def table_regression(
     return build(replace(table, notes=below, title=title), "salstats-regression")
 
 
-def _split_keys(
-    frame: pd.DataFrame, keys: Sequence[str], columns: str | Sequence[str] | None
-) -> tuple[list[str], list[str]]:
-    """The grouping columns that stand beside each other and those that make groups of rows."""
-    if columns is None:
-        beside = [c for c in keys if c == "method"]
-    else:
-        beside = [columns] if isinstance(columns, str) else list(columns)
-        unknown = [c for c in beside if c not in keys]
-        if unknown:
-            raise ColumnError(
-                f"columns names {unknown[0]!r}, which is no grouping column of the models "
-                f"(grouping columns: {quoted(keys) or 'none'})"
-            )
-    return beside, [c for c in keys if c not in beside and varies(frame, c)]
-
-
 def _terms_table(
     frame: pd.DataFrame,
     arranged: ModelColumns,
     groups: Sequence[str],
     labels: Labels,
-    texts: Mapping[Cell, str],
+    texts: Texts,
     foot: Sequence[tuple[str, dict[Place, str]]],
 ) -> Table:
     """The terms of each group in the order of labels, levels below their factor, and the foot."""
-    n_columns = len(arranged.headings)
+    columns = range(len(arranged.headings))
     rows = term_rows(frame, labels)
-    stub: list[tuple[str, ...]] = []
+    stub: list[Key] = []
     cells: list[list[str]] = []
     labels_of_groups: list[str] = []
     apart, indent, at_foot = set(), set(), set()
+
+    def add(label: str, own: list[str]) -> None:
+        stub.append((label,))
+        cells.append(own)
+
     for group, label in ordered_groups(frame, groups, labels).items():
-        start = len(stub)
-        heading = ""
+        start, heading = len(stub), ""
         for row in rows:
-            own = [texts.get((group, row.term or "", j), "") for j in range(n_columns)]
+            own = [texts.get((group, row.term or "", j), "") for j in columns]
             if row.term is None:
                 heading = row.text
             elif any(own):
                 if row.level and heading:
-                    stub.append((heading,))
-                    cells.append([""] * n_columns)
+                    add(heading, ["" for _ in columns])
                     heading = ""
                 indent |= {len(stub)} if row.level else set()
-                stub.append((row.text,))
-                cells.append(own)
+                add(row.text, own)
         apart |= {len(stub)} if foot else set()
         for heading, statistics in foot:
             at_foot.add(len(stub))
-            stub.append((heading,))
-            cells.append([statistics.get((group, j), "") for j in range(n_columns)])
+            add(heading, [statistics.get((group, j), "") for j in columns])
         labels_of_groups += [label] * (len(stub) - start) if groups else []
-    columns = _headings(arranged, frame)
-    return Table(("Term",), stub, columns, cells, labels_of_groups, apart=apart, indent=indent, foot=at_foot)
+    heads = _headings(arranged, frame)
+    return Table(("Term",), stub, heads, cells, labels_of_groups, apart=apart, indent=indent, foot=at_foot)
 
 
 def _one_term_table(
-    frame: pd.DataFrame,
-    arranged: ModelColumns,
-    groups: Sequence[str],
-    labels: Labels,
-    texts: Mapping[Cell, str],
+    frame: pd.DataFrame, arranged: ModelColumns, groups: Sequence[str], labels: Labels, texts: Texts
 ) -> Table:
     """A row per group, where there is one term: it moves into the heading."""
     term = str(frame["term"].iloc[0])
     named = {row.term: row for row in term_rows(with_reference_rows(frame, model_columns(frame)), labels)}
     against = [row.text for key, row in named.items() if key not in (term, None)]
-    name = " against ".join([named[term].whole, *against])
     rows = ordered_groups(frame, groups, labels)
     pooled = [i for i, group in enumerate(rows) if any(value in LAST for value in group)]
     return Table(
         stubhead=(", ".join(labels.column(c) for c in groups),),
         stub=[(label,) for label in rows.values()],
-        columns=_headings(arranged, frame, f" of {name}"),
+        columns=_headings(arranged, frame, f" of {' against '.join([named[term].whole, *against])}"),
         cells=[[texts.get((group, term, j), "") for j in range(len(arranged.headings))] for group in rows],
         apart={i for i in pooled[:1] if i > 0},
     )
@@ -250,29 +229,23 @@ def _headings(arranged: ModelColumns, frame: pd.DataFrame, of_term: str = "") ->
     columns = []
     for j, (kind, *others) in enumerate(arranged.headings):
         rows = frame[[column == j for column in arranged.of]]
-        interval = notes.ci_text(rows)
-        above = (f"{kind}{of_term} ({interval})" if interval else f"{kind}{of_term}", *others)
-        columns.append(Column(above[-1], tuple(above[:-1])))
+        *above, own = notes.with_interval(f"{kind}{of_term}", rows), *others
+        columns.append(Column(own, tuple(above)))
     return columns
 
 
-def _has_gap(frame: pd.DataFrame) -> bool:
-    """Whether a model is of the gap reference - method."""
-    return "reference" in frame.columns and bool(frame["reference"].notna().any())
-
-
-def _model_note(whole: pd.DataFrame, models: Mapping[Place, Sequence[int]], adjusted_for: str) -> str:
+def _model_note(whole: pd.DataFrame, models: Iterable[Sequence[int]], adjusted_for: str) -> str:
     """The kind of model, how many terms each has, what else is in it, and its standard errors."""
     families = list(dict.fromkeys(whole["family"].dropna())) if "family" in whole.columns else []
     kinds = joined([FAMILIES[f].label if f in FAMILIES else str(f) for f in families])
     text = f"{kinds} regression".strip()
     text = text[0].upper() + text[1:]
-    columns = model_columns(whole)
     terms = whole[whole["term"] != INTERCEPT]
-    sizes = pd.Series([key_of(terms, i, columns) for i in range(len(terms))]).value_counts()
-    if len(sizes) and sizes.max() == 1:
+    columns = model_columns(whole)
+    sizes = Counter(key_of(terms, i, columns) for i in range(len(terms)))
+    if sizes and max(sizes.values()) == 1:
         text += ", one model for each term"
-    elif all(len(rows) == 1 for rows in models.values()):
+    elif all(len(rows) == 1 for rows in models):
         text += ", all terms of a column in one model"
     text += adjusted_for
     errors = whole["errors"].dropna().unique() if "errors" in whole.columns else []
@@ -299,13 +272,6 @@ def _formula_note(frame: pd.DataFrame, arranged: ModelColumns, labels: Labels) -
     if len(set(hidden.values())) < 2:
         return ""
     return f"Models: {'; '.join(dict.fromkeys(side_text(f, labels) for f in hidden))}."
-
-
-def _gap_note(frame: pd.DataFrame) -> str:
-    """What a column with a minus is."""
-    if not _has_gap(frame):
-        return ""
-    return f"A {MINUS} B: the difference of the two scores of a case is the outcome."
 
 
 def _test_note(frame: pd.DataFrame) -> str:
