@@ -51,31 +51,22 @@ def case_flow(
         step, stage
             1 "file"; 2 "rows", the scores of the branch, defined or not; 3 "defined"; 4 "pairs", with a
             defined score of the reference (only with a reference, and not for the reference itself).
-        metric, method, ...
-            The branch; missing for the file, whose counts are over all branches.
-        reference
-            Its name, with a reference.
+        metric, method, ..., reference
+            The branch, missing for the file, whose counts are over all branches; the reference's name.
         reason
             Why rows are excluded: "no row" (the method has none where another method, or the reference if
             there is one, has), "finding absent", "undefined", or what the column `reason` says; "reference: "
             before it where the reference's score is what lacks.
         excluded
             True for what is lost on the way to this stage, False for what is left.
-        unit
-            What is counted in `n_units`.
-        n_cases, n_units
-            Cases and units with a score at this stage; excluded, those whose last score is lost.
-        n_tasks
-            The same for tasks, where there are tasks and they are not among the grouping columns.
-        n_rows
-            Scores, or pairs at stage "pairs".
+        unit, n_cases, n_units, n_tasks, n_rows
+            Cases, units (as `unit` names them), tasks (where they are not among the grouping columns) and
+            scores, or pairs, at this stage; excluded, those whose last score is lost.
 
     Raises
     ------
-    ColumnError
-        Not a scores frame; a grouping column is missing or has empty cells.
-    SalstatsError
-        `reference` is not among the methods, or it is the only one.
+    ColumnError, SalstatsError
+        Not a scores frame; a grouping column is missing or has empty cells; as for `difference`.
 
     Notes
     -----
@@ -93,9 +84,6 @@ def case_flow(
     >>> import salstats as ss
     >>> flow = ss.case_flow(ss.datasets.load_simulated(), reference="human")
     >>> columns = ["stage", "reason", "n_cases", "n_units", "n_rows"]
-    >>> flow[columns].head(1)
-      stage reason  n_cases  n_units  n_rows
-    0  file    NaN      194      140    5820
     >>> flow.query("metric == 'iou' and method == 'gradcam'")[columns]
           stage                reason  n_cases  n_units  n_rows
     17     rows                   NaN      194      140     970

@@ -43,42 +43,29 @@ def correlate_clustered(
     stratified : str, optional
         A column, such as `task`: correlate within each of its values and combine on Fisher's z with weights
         n - 3. What differs *between* the strata has then no part in the correlation.
-    unit : str, optional
-        What is resampled: `patient` where that column repeats over cases, else `case`. All rows of a unit
-        come along.
-    level : float
-        Confidence level.
-    n_replicates, rng, draws
+    unit, level, n_replicates, rng, draws
         As for `summarize`.
 
     Returns
     -------
     DataFrame
-        The grouping columns, sorted, then `term` ("spearman"), `estimate` (the value of `correlate`),
-        `std_error` (SD of the replicates), `p_value` (bootstrap: twice the smaller of (1 + count) / (B + 1)
-        on either side of 0), `conf_low`, `conf_high` (percentile), `conf_level`, `interval`, `unit`, `n`
-        complete pairs, `n_missing`, `n_units`, `n_undefined` replicates (a variable that does not vary, or a
-        stratum with 3 pairs or fewer or with a correlation of -1 or 1), `bias`, `x`, `y`, `n_replicates`; and
-        with `stratified` its name as `stratum`, and `n_strata` that have a correlation.
+        The grouping columns, sorted, then as `correlate` for Spearman's, but: `std_error` (SD of the
+        replicates), `p_value` (bootstrap: twice the smaller of (1 + count) / (B + 1) on either side of 0),
+        percentile limits, and `n_undefined` replicates (a variable that does not vary, or a stratum with 3
+        pairs or fewer or with a correlation of -1 or 1), `bias`, `n_replicates`; with `stratified` its name
+        as `stratum`, and `n_strata` that have a correlation.
 
     Raises
     ------
-    ColumnError
-        As for `correlate`; there is no column that could be the unit.
-    ValueRangeError
-        A level outside (0, 1), fewer than one replicate; `x` and `y` are the same.
-
-    Warns
-    -----
-    SalstatsWarning
-        Fewer than 20 units; more than 1 % of the replicates undefined.
+    ColumnError, ValueRangeError
+        As for `correlate` and `summarize`; there is no column that could be the unit.
 
     Notes
     -----
     A replicate ranks its own rows anew, ties by their mean rank. To combine correlations within strata is
     Taylor's (1987) way with a blocking variable; he weighs the correlations themselves, here it is Fisher's
     z, as `correlate(stratified=)` has it. Resampling patients keeps what their rows in several strata have
-    in common.
+    in common. Fewer than 20 units, and more than 1 % of undefined replicates, warn.
 
     In simulations (600 samples each; 20, 40 and 90 patients with one or two views; correlation 0 and 0.5;
     an outcome with a mass at 0, and a 0/1 one) the 95 % interval covered in 91 to 96 % of the samples, the
@@ -90,14 +77,11 @@ def correlate_clustered(
     Taylor JMG. Kendall's and Spearman's correlation coefficients in the presence of a blocking variable.
     Biometrics 1987;43:409-416. https://doi.org/10.2307/2531822
 
-    Davison AC, Hinkley DV. Bootstrap Methods and their Application. Cambridge University Press 1997.
-    https://doi.org/10.1017/CBO9780511802843
-
     Examples
     --------
     >>> import salstats as ss
     >>> scores = ss.datasets.load_simulated().query("method == 'gradcam'")
-    >>> found = correlate_clustered(scores, "iou", "prob", stratified="task", n_replicates=200)
+    >>> found = ss.correlate_clustered(scores, "iou", "prob", stratified="task", n_replicates=200)
     >>> found[["method", "term", "unit", "n", "n_units", "n_strata"]]
         method      term     unit    n  n_units  n_strata
     0  gradcam  spearman  patient  685      140         5

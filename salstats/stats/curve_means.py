@@ -49,33 +49,22 @@ def mean_curves(
     Returns
     -------
     DataFrame
-        One row per group and fraction, sorted: the grouping columns, `fraction`, `term` ("mean"),
-        `estimate`, `std_error`, `df` with `interval="t"`, `conf_low`, `conf_high`, `conf_level`,
-        `interval`, `unit`, `n` curves, `n_missing` undefined ones (constant maps), `n_units`; then
-        `baseline, n_steps, probability` of the metric's curves, "several" where they differ. The intervals
-        hold at each step for itself, not for the whole curve.
+        One row per group and fraction, sorted: the grouping columns, `fraction`, then as `summarize`; `n`
+        are curves, `n_missing` undefined ones (constant maps); then `baseline, n_steps, probability` of the
+        metric's curves, "several" where they differ. The intervals hold at each step for itself, not for
+        the whole curve.
 
     Raises
     ------
-    ColumnError
-        A column is missing, or is not numeric.
-    SalstatsError
-        A curve stands twice, or curves of a group have different steps.
-    ValueRangeError
-        An unknown interval, a level outside (0, 1), fewer than one replicate.
-
-    Warns
-    -----
-    SalstatsWarning
-        As `summarize` does: few units; methods, or by default data sets or models, taken together.
+    ColumnError, SalstatsError
+        As for `summarize`; a curve stands twice, or curves of a group have different steps.
 
     Examples
     --------
-    >>> import pandas as pd
-    >>> from salstats.stats.curve_means import mean_curves
+    >>> import pandas as pd, salstats as ss
     >>> curves = pd.DataFrame({"case": [str(i // 2) for i in range(50)], "method": "gradcam",
     ...     "metric": "insertion", "fraction": [0.0, 1.0] * 25, "prob": [i / 50 for i in range(50)]})
-    >>> mean_curves(curves)[["method", "fraction", "estimate", "n"]]
+    >>> ss.mean_curves(curves)[["method", "fraction", "estimate", "n"]]
         method  fraction  estimate   n
     0  gradcam       0.0      0.48  25
     1  gradcam       1.0      0.50  25

@@ -38,24 +38,17 @@ def empty_shares(
         it has.
     by : str or sequence of str, optional
         Grouping columns; by default `method`. Not `metric`.
-    unit : str, optional
-        What is independent of each other: `patient` where that column repeats over cases, else `case`.
     interval : {"wilson", "exact"}
         As for `summarize`, with a design effect where units have several masks.
-    level : float
-        Confidence level.
+    unit, level
+        As for `summarize`.
 
     Returns
     -------
     DataFrame
-        An estimates frame, one row per group, sorted:
-
-        - the grouping columns;
-        - `term` ("empty"), `estimate` (the share), `std_error`, `conf_low`, `conf_high`, `conf_level`,
-          `interval`, `unit`;
-        - `n`, masks compared with a finding; `n_missing`, findings without a mask: no map was there, it was
-          not finite, or the probability that a cut-off needs is missing; `n_units`;
-        - `n_empty`, of `n`.
+        As `summarize`, with `term` "empty" and `estimate` the share; `n` are masks compared with a finding,
+        `n_empty` of them empty; `n_missing`, findings without a mask: no map was there, it was not finite,
+        or the probability that a cut-off needs is missing.
 
     Raises
     ------
@@ -68,19 +61,13 @@ def empty_shares(
     Whether a mask was empty is told by `empty_mask`, else by the pixels `tp` and `fp`, else by the reason
     "empty mask" of an undefined score. Masks that a probability cut-off emptied are among them.
 
-    References
-    ----------
-    Wilson EB. Probable inference, the law of succession, and statistical inference. Journal of the American
-    Statistical Association 1927. https://doi.org/10.1080/01621459.1927.10502953
-
     Examples
     --------
     >>> import numpy as np, salstats as ss
-    >>> from salstats.stats.empty_shares import empty_shares
     >>> truth = np.eye(4, dtype=bool)
     >>> maps = {(case, "Edema", "cam"): truth * float(case != "a") for case in "abcd"}
     >>> study = ss.study_from_arrays({(case, "Edema"): truth for case in "abcd"}, maps)
-    >>> empty_shares(ss.score(study))[["method", "estimate", "n", "n_empty"]]
+    >>> ss.empty_shares(ss.score(study))[["method", "estimate", "n", "n_empty"]]
       method  estimate  n  n_empty
     0    cam      0.25  4        1
     """

@@ -50,32 +50,22 @@ def pick_cases(
     -------
     DataFrame
         The chosen rows with all their columns, groups sorted and picks within in the order of `at`, and
-
-        - `pick`: what the case was picked for;
-        - `target`: the smallest, median, mean or largest score of its group.
+        `pick`: what the case was picked for; `target`: the smallest, median, mean or largest score of its
+        group.
 
     Raises
     ------
-    ColumnError
-        Not a scores frame; several metrics would be mixed; no such column.
-    SalstatsError
-        No row of that metric, method or task.
-    ValueRangeError
-        An unknown pick.
-
-    Warns
-    -----
-    SalstatsWarning
-        A group without a defined score, of which nothing is picked.
+    ColumnError, SalstatsError
+        Not a scores frame; several metrics would be mixed; no such column; no row of that metric, method or
+        task; an unknown pick.
 
     Notes
     -----
     Each pick is the case whose score is nearest to its target; of equal distances the first case in the
-    order of names counts. Undefined scores are never picked and enter no target. Worst and best are those
-    of the metric: of a distance the largest is the worst; more of an unknown metric is better.
-
-    No case is picked twice for one task in a group: worst and best choose first, then median, then mean,
-    each among the cases that are left. Only where none is left does a pick repeat a case.
+    order of names counts. Undefined scores are never picked and enter no target; a group without a defined
+    one warns. Worst and best are those of the metric: of a distance the largest is the worst; more of an
+    unknown metric is better. No case is picked twice for one task in a group while others are left: worst and
+    best choose first, then median, then mean.
 
     Examples
     --------

@@ -40,14 +40,11 @@ def rank_stability(
 
     Parameters
     ----------
-    scores : DataFrame
-        A scores frame, see `read_scores`.
+    scores, unit, level, n_replicates, rng, draws
+        As for `summarize`. With `unit="dataset"` and `by` without it, whole data sets are drawn.
     by : str or list of str, optional
         What has a ranking of its own, `method` not among it; by default those of `metric, dataset, model`
         that are present.
-    unit : str, optional
-        Column that names what is resampled; by default `patient` where it repeats over cases, else
-        `case`. With `unit="dataset"` and `by` without it, whole data sets are.
     pairs : {"complete", "available"}
         "complete" ranks by observations that every method of the group has a defined score of, so that no
         method stands higher for easier cases: data set, case and task, and reader, model and seed where all
@@ -55,14 +52,6 @@ def rank_stability(
         "available" takes each method's own.
     directions : mapping of str to {"larger", "smaller"}, optional
         What is better, for metrics that the registry does not know.
-    level : float
-        Confidence level of the limits.
-    n_replicates : int
-        Number of bootstrap replicates.
-    rng : int or numpy.random.Generator
-        Seed or generator of the draws.
-    draws : ndarray of int, shape (n_replicates, n_units), optional
-        Draws made elsewhere: positions of the distinct units in sorted order, from 0.
 
     Returns
     -------
@@ -85,18 +74,10 @@ def rank_stability(
 
     Raises
     ------
-    ColumnError
-        A column is missing or invalid, see `frames.check_scores`; several metrics would be averaged;
-        `method` is in `by`; a grouping column is empty in some rows, as `model` is for people; a group has no
-        observation of which every method has a score.
-    ValueRangeError
-        Nobody knows which direction of a metric is better; an unknown option.
-
-    Warns
-    -----
-    SalstatsWarning
-        Fewer than 20 units, more than 1 % of the replicates undefined, cases with different numbers of
-        readers, models or seeds.
+    ColumnError, ValueRangeError
+        As for `summarize`; `method` is in `by`, or a grouping column is empty in some rows, as `model` is
+        for people; no observation has a score of every method; nobody knows which direction of a metric is
+        better.
 
     Notes
     -----
@@ -104,7 +85,7 @@ def rank_stability(
     every percentile interval, so that one may lie between two ranks. The bootstrap of ranks is that of
     challengeR (Wiesenfarth et al. 2021), test-based rankings left out. Ranks are no smooth function of the
     scores: where two methods are equally good their intervals are too short, so they show how a ranking
-    moves and do not cover true ranks in 95 of 100 studies.
+    moves and do not cover true ranks in 95 of 100 studies. Warnings are those of `summarize`.
 
     References
     ----------
@@ -114,9 +95,8 @@ def rank_stability(
     Examples
     --------
     >>> import salstats as ss
-    >>> from salstats.stats.ranks import rank_stability
     >>> scores = ss.datasets.load_simulated()
-    >>> ranks = rank_stability(scores, n_replicates=200)
+    >>> ranks = ss.rank_stability(scores, n_replicates=200)
     >>> ranks.loc[ranks["metric"] == "iou", ["method", "estimate", "share_first", "n"]]
           method  estimate  share_first    n
     3    gradcam       2.0          0.0  654

@@ -86,27 +86,16 @@ def pooled_rates(
     Returns
     -------
     DataFrame
-        One row per rate and group, rates in the order asked for and groups sorted within:
-
-        - `metric` (the rate) and the grouping columns;
-        - `term` ("pooled_rate"), `estimate` (NaN where there is no pixel below the line), `std_error`;
-        - `df` with `interval="delta"`;
-        - `conf_low`, `conf_high`, `conf_level`, `interval`, `unit`;
-        - `n` cases with counts, `n_missing` cases without, `n_units` units with pixels below the line;
-        - with intervals from replicates: `n_undefined`, `bias`, `n_replicates`.
+        One row per rate and group, rates in the order asked for and groups sorted within: `metric` (the
+        rate), the grouping columns, then as `summarize` with `term` "pooled_rate"; `estimate` is NaN where
+        there is no pixel below the line, `n` counts cases with counts, `n_missing` those without, and
+        `n_units` the units with pixels below the line.
 
     Raises
     ------
-    ColumnError
-        A count column is missing, negative, not whole or partly empty; two rows of one case, task and
-        method disagree on the counts; see also `summarize`.
-    ValueRangeError
-        An unknown rate or interval.
-
-    Warns
-    -----
-    SalstatsWarning
-        As for `summarize`: few units, or few large ones that decide; methods taken together.
+    ColumnError, ValueRangeError
+        As for `summarize`; a count column is missing, negative, not whole or partly empty; two rows of one
+        case, task and method disagree on the counts.
 
     Notes
     -----
@@ -118,9 +107,6 @@ def pooled_rates(
 
     References
     ----------
-    Saporta A, et al. Benchmarking saliency methods for chest X-ray interpretation. Nat Mach Intell 2022.
-    doi:10.1038/s42256-022-00536-x (Extended Data Fig. 2)
-
     Cochran WG. Sampling Techniques, 3rd ed. Wiley 1977, chapter 6.
 
     Korn EL, Graubard BI. Confidence intervals for proportions with small expected number of positive
@@ -177,7 +163,7 @@ def pooled_difference(
     interval : str
         As for `pooled_rates`; `delta` is symmetric about the difference.
     reference : str
-        The method to compare with, such as "human".
+        The method to compare with, such as "human"; pairs are formed as for `difference`.
     by : str or list of str, optional
         Grouping columns besides `metric` and `method`; by default `task` where it is there.
 
@@ -185,10 +171,8 @@ def pooled_difference(
     -------
     DataFrame
         One row per rate, group and compared method: `metric`, the grouping columns, `method`, `reference`,
-        then as `difference` without a test: `term` ("difference"), `estimate`, `std_error`, `df` (with
-        `interval="delta"`), `conf_low`, `conf_high`, `conf_level`, `interval`, `unit`, `n` cases, `n_units`,
-        `reference_mean`, `method_mean` (the two rates), `verdict`; with intervals from replicates also
-        `n_undefined`, `bias`, `n_replicates`.
+        then as `difference` without a test and `n_missing`; `n` are cases, `reference_mean` and `method_mean`
+        the two rates.
 
     Raises
     ------
@@ -197,12 +181,11 @@ def pooled_difference(
 
     Examples
     --------
-    >>> import pandas as pd
+    >>> import pandas as pd, salstats as ss
     >>> counts = {"tp": [5, 1, 6, 2] * 15, "fp": [5, 0, 3, 0] * 15, "fn": [0, 1, 0, 0] * 15, "tn": 90}
     >>> scores = pd.DataFrame({"case": [f"{i // 4}{i % 2}" for i in range(60)], "metric": "iou",
     ...     "score": 0.5, "method": ["gradcam", "gradcam", "human", "human"] * 15, **counts})
-    >>> from salstats.stats.rates import pooled_difference
-    >>> found = pooled_difference(scores, reference="human", rates="recall")
+    >>> found = ss.pooled_difference(scores, reference="human", rates="recall")
     >>> found[["metric", "method", "estimate"]].round(3)
        metric   method  estimate
     0  recall  gradcam    -0.143

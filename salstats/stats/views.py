@@ -45,15 +45,9 @@ def over_views(
     Returns
     -------
     DataFrame
-        Sorted by its keys.
-
-        the columns of `by`, and those that tell series apart
-        each column of `value`
-            Over the views where it is defined; NaN where it is in none.
-        n_views
-            Rows that became one.
-        n_defined
-            Of them, those where the first of `value` is defined.
+        Sorted by its keys: the columns of `by`, those that tell series apart, each column of `value` over the
+        views where it is defined (NaN where it is in none), `n_views`, rows that became one, and `n_defined`,
+        those of them where the first of `value` is defined.
 
     Raises
     ------
@@ -67,19 +61,13 @@ def over_views(
     views of a patient go together in the intervals (`unit="patient"`). This is for what is said of the
     patient: the probability that is compared with a cut-off, or one score per patient.
 
-    References
-    ----------
-    Saporta A, Gui X, Agrawal A, et al. Benchmarking saliency methods for chest X-ray interpretation. Nature
-    Machine Intelligence 2022;4:867-878. https://doi.org/10.1038/s42256-022-00536-x
-
     Examples
     --------
-    >>> import pandas as pd
-    >>> from salstats.stats.views import over_views
+    >>> import pandas as pd, salstats as ss
     >>> views = pd.DataFrame(
     ...     {"case": ["a1", "a2", "b1"], "patient": ["a", "a", "b"], "task": "Edema", "prob": [0.2, 0.6, 0.5]}
     ... )
-    >>> over_views(views)
+    >>> ss.over_views(views)
       patient   task  prob  n_views  n_defined
     0       a  Edema   0.6        2          2
     1       b  Edema   0.5        1          1

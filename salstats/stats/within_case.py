@@ -37,20 +37,14 @@ def within_case_sd(
 
     Parameters
     ----------
-    scores : DataFrame
-        A scores frame with the column `over`.
+    scores, unit, level, n_replicates, rng, draws
+        As for `summarize`.
     over : str, default "seed"
         The column whose values are the repetitions: `seed`, or `model`.
     by : str or sequence of str, optional
         Grouping columns; by default those of metric, method, task and model that are present, but `over`.
-    unit : str, optional
-        What is resampled: `patient` where that column repeats over cases, else `case`.
     interval : {"percentile", "bca"}
         Of the replicates.
-    level : float
-        Confidence level.
-    n_replicates, rng, draws
-        As for `summarize`.
 
     Returns
     -------
@@ -72,23 +66,17 @@ def within_case_sd(
 
     Raises
     ------
-    ColumnError
-        Not a scores frame; a column is missing; `over` is in `by`, or a column that differs between the
-        repetitions of a case; several metrics would be mixed; nothing was scored twice.
-    ValueRangeError
-        Another interval, a level outside (0, 1), fewer than one replicate.
-
-    Warns
-    -----
-    SalstatsWarning
-        As `summarize` does: few units, methods taken together. A value of `over` is "mean" or "ensemble".
+    ColumnError, ValueRangeError
+        As for `summarize`; `over` is in `by`, or a column of `by` differs between the repetitions of a case;
+        nothing was scored twice.
 
     Notes
     -----
-    Cases are resampled, and the seeds or trainings are taken as they are: with few of them the interval says
-    how sure the SD of *these* is. A score's variance over k repetitions has k - 1 degrees of freedom, by
-    which the cases are weighted. A shift that all cases share, of one training against another, counts as
-    a change within cases. The mean of several trainings' maps is no repetition of theirs: leave it out.
+    Cases are resampled, and the seeds or trainings are taken as they are: with few of them the interval
+    says how sure the SD of *these* is. A score's variance over k repetitions has k - 1 degrees of freedom,
+    by which the cases are weighted. A shift that all cases share, of one training against another, counts
+    as a change within cases. The mean of several trainings' maps is no repetition of theirs: leave it out
+    (a value "mean" or "ensemble" warns).
 
     The intervals run short: of two normal scores each, 95 % percentile intervals hold the SD in 88 of 100
     samples of 20 cases, 92 of 50 and 94 of 100.
@@ -102,14 +90,12 @@ def within_case_sd(
 
     Examples
     --------
-    >>> import pandas as pd
-    >>> from salstats.stats.within_case import within_case_sd
-    >>> cases = [f"c{i:02}" for i in range(24)]
+    >>> import pandas as pd, salstats as ss
     >>> first = [i / 24 for i in range(24)]
     >>> again = [score + 0.1 * (i % 3) for i, score in enumerate(first)]
-    >>> seeds = ["0"] * 24 + ["1"] * 24
-    >>> scores = pd.DataFrame({"case": cases * 2, "seed": seeds, "score": first + again})
-    >>> found = within_case_sd(scores.assign(method="rise", metric="iou"))
+    >>> scores = pd.DataFrame({"case": [f"c{i:02}" for i in range(24)] * 2, "method": "rise", "metric": "iou",
+    ...     "seed": ["0"] * 24 + ["1"] * 24, "score": first + again})
+    >>> found = ss.within_case_sd(scores)
     >>> found[["estimate", "n", "over", "n_repeats", "icc"]].round(3)
        estimate   n  over  n_repeats    icc
     0     0.091  24  seed        2.0  0.913

@@ -57,57 +57,37 @@ def joint_test(
     DataFrame
         In order of formula and group, with columns
 
-        by..., reference, formula
+        by..., reference, formula, unit, n, n_missing, n_units
             As in `regress`.
         term
             The terms tested, joined by " + ".
-        statistic
-            F = b' V^-1 b / q, of the q coefficients that could be estimated; with `errors="cr2"` times
-            (eta - q + 1) / eta. NaN where V is undefined or singular.
-        df
-            Its numerator degrees of freedom, q.
+        statistic, df
+            F = b' V^-1 b / q, of the q coefficients that could be estimated, and its numerator degrees of
+            freedom, q; with `errors="cr2"` times (eta - q + 1) / eta. NaN where V is undefined or singular.
         p_value, p_adjusted
-            From F(q, df_residual); p_adjusted with `adjust`.
-        unit, n, n_missing, n_units
-            As in `regress`.
+            From F(q, df_residual); p_adjusted with `adjust`, which also adds `n_tests, procedure`.
         df_residual
             Denominator: n - k; G - 1 with `errors="cluster"`; eta - q + 1 with `cr2`; NaN for the binomial
             family, errors not clustered, whose q F is compared with chi^2(q).
-        n_tests, procedure
-            With `adjust`.
 
     Raises
     ------
-    FormulaError
-        A formula has no such term.
-    ColumnError, ValueRangeError
-        As for `regress`.
-
-    Warns
-    -----
-    SalstatsWarning
-        As for `regress`, of the terms tested; with `errors="cluster"` where there are fewer than 20 q
-        clusters, with `cr2` where there are too few for a test.
+    FormulaError, ColumnError, ValueRangeError
+        As for `regress`; a formula has no such term.
 
     Notes
     -----
-    With clusters prefer `errors="cr2"` (gaussian): "cluster" needs many of them for each coefficient. Where
-    nothing is there and the terms vary between 15 clusters, q = 5, it gives p < 0.05 in half of all studies;
-    with 40 and q = 3 in an eighth. CR2 with the approximate Hotelling test of Pustejovsky and Tipton (eta as
-    in clubSandwich's `Wald_test(test = "HTZ")`) keeps to 0.05 or below; with few clusters it is cautious, and
-    where eta <= q - 1 it cannot be made: NaN. For a balanced design of methods and cases it is Hotelling's
-    T^2 of the cases' differences.
+    With clusters prefer `errors="cr2"` (gaussian): "cluster" needs many of them for each coefficient, and
+    fewer than 20 q warn. Where nothing is there and the terms vary between 15 clusters, q = 5, it gives p <
+    0.05 in half of all studies; with 40 and q = 3 in an eighth. CR2 with the approximate Hotelling test of
+    Pustejovsky and Tipton (2018; eta as in clubSandwich's `Wald_test(test = "HTZ")`) keeps to 0.05 or
+    below; with few clusters it is cautious, and where eta <= q - 1 it cannot be made: NaN. For a balanced
+    design of methods and cases it is Hotelling's T^2 of the cases' differences.
 
     With `errors="classical"` this is the F test of R's `anova` and `waldtest`; with `hc3` that of
     `waldtest(vcov = vcovHC)`. For clusters R's `waldtest` takes n - k for the denominator; here it is
     G - 1, as in Stata and as `regress` does for each term. An F test of as many terms as there are clusters
     or more cannot be made: NaN.
-
-    References
-    ----------
-    Pustejovsky JE, Tipton E. Small-sample methods for cluster-robust variance estimation and hypothesis
-    testing in fixed effects models. J Bus Econ Stat 2018;36:672-683.
-    https://doi.org/10.1080/07350015.2016.1247004
 
     Examples
     --------

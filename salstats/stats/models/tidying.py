@@ -56,24 +56,16 @@ def tidy(fit: object, *, level: float = 0.95) -> pd.DataFrame:
 
         whatever stands before `term`
             Of a table, such as `model` or `group`; broom.mixed's `effect` comes last.
-        formula
-            Of a statsmodels result that was fitted from one.
+        formula, n, interval
+            Of a statsmodels result: its formula, its rows (of a table: `nobs`), and `t` or `wald`.
         term
             In R's spelling: statsmodels' `Intercept` and `const` become `(Intercept)`, `site[T.b]`
             becomes `siteb`.
-        estimate, std_error, statistic, df, p_value, p_adjusted, conf_low, conf_high
+        estimate, std_error, statistic, df, p_value, p_adjusted, conf_low, conf_high, conf_level
             Of a table, those it has. Of a statsmodels result all but `p_adjusted`, with the errors it was
             fitted with; `df` is NaN where it uses the normal distribution.
-        conf_level
-            Where there are limits.
-        interval
-            Of a statsmodels result: `t` or `wald`.
-        n
-            Of a statsmodels result: its rows; of a table: its column `nobs`.
-        reference_level
-            Of a statsmodels result: the level that a level of a factor is compared with.
-        factor
-            Of a statsmodels result that was fitted from a formula with factors: of a level, its factor as
+        reference_level, factor
+            Of a statsmodels result: the level that a level of a factor is compared with, and the factor as
             `term` spells it.
         effect
             Of a statsmodels result with parameters that are no coefficients: `fixed`; `random`, the variances
@@ -87,11 +79,8 @@ def tidy(fit: object, *, level: float = 0.95) -> pd.DataFrame:
     Raises
     ------
     SalstatsError
-        Neither a table nor a fitted model.
-    InputFileError
-        The file does not exist or is not a CSV file.
-    ColumnError
-        A table without `term` or `estimate`, or with text where numbers belong.
+        Neither a table nor a fitted model; a file that is missing or no CSV file; a table without `term` or
+        `estimate`, or with text where numbers belong.
 
     Notes
     -----
