@@ -1,7 +1,6 @@
 """Correlation of two columns or metrics, by group, with tests and limits."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -15,7 +14,6 @@ from salstats.stats.carried import absent_column, absent_observations
 from salstats.stats.coefficients import (
     FEWEST_PAIRS,
     TESTS,
-    Coefficient,
     coefficient,
     fisher_limits,
     fisher_std_error,
@@ -171,126 +169,91 @@ def correlate(
     if test == "pearson" and interval not in names_of(test):
         raise ValueRangeError(f"interval={interval!r} is for rank correlations; test='pearson' has 'fisher'")
     check_procedure(adjust, "adjust")
-    level = check_level(level)
+    check_level(level)
     groups, strata, codes, first, second = columns_to_correlate(data, x, y, by, stratified, unit)
-    table = codes.frame
-    warn_pooled_methods(table, groups)
+    warn_pooled_methods(codes.frame, groups)
     units = find_units(codes, unit)
     complete = ~(np.isnan(first) | np.isnan(second))
     keys, rows_of = row_groups(codes, groups, overall=overall)
     stratum_codes = codes.combined(strata)
-    quantile = float(special.ndtri((1 + level) / 2))
 
     found, used, undefined, perfect = [], [], [], []
     for group, rows in enumerate(rows_of):
-        pairs = rows[complete[rows]]
-        label = group_label(keys, group)
+        pairs, label = rows[complete[rows]], group_label(keys, group)
+        parts = [pairs]
+        if stratified is not None:
+            parts = [pairs[stratum_codes[pairs] == code] for code in np.unique(stratum_codes[pairs])]
+        each = [coefficient(first[part], second[part], test) for part in parts]
+        r, n = np.array([one.estimate for one in each]), np.array([len(part) for part in parts])
+        std_error = fisher_std_error(r, n, test, interval)
+        why = [
+            _undefined(first[part], second[part], value, x, y) for part, value in zip(parts, r, strict=True)
+        ]
         if stratified is None:
-            one = coefficient(first[pairs], second[pairs], test)
-            found.append(_single(one, len(pairs), test, interval, quantile))
+            found.append({**each[0]._asdict(), **_limits(r[0], std_error[0], level)})
             used.append(pairs)
-            if np.isnan(one.estimate):
-                undefined.append(f"{label} ({_reason(first[pairs], second[pairs], x, y)})")
-            elif abs(one.estimate) == 1:
-                perfect.append(f"{label} ({len(pairs)} pairs)")
-        else:
-            parts = _by_stratum(first, second, pairs, stratum_codes, test, interval)
-            good = [part for part in parts if part.defined]
-            found.append(_combined(good, quantile))
-            used.append(np.concatenate([part.pairs for part in good]) if good else pairs[:0])
-            for part in parts:
-                if not part.defined:
-                    why = _left_out(part, first, second, x, y)
-                    undefined.append(f"{label}, {stratified} {table[stratified].iloc[part.pairs[0]]} ({why})")
+            undefined += [f"{label} ({why[0]})"] if np.isnan(r[0]) else []
+            perfect += [f"{label} ({len(pairs)} pairs)"] if abs(r[0]) == 1 else []
+            continue
+        good = (np.abs(r) < 1) & np.isfinite(std_error)
+        found.append(_combined(r[good], std_error[good], level))
+        used.append(np.concatenate([pairs[:0], *(parts[i] for i in np.flatnonzero(good))]))
+        for i in np.flatnonzero(~good):
+            value = codes.frame[stratified].iloc[parts[i][0]]
+            undefined.append(f"{label}, {stratified} {value} ({why[i]})")
     _warn_of_gaps(f"the correlation of {x!r} and {y!r}", undefined, perfect, test, stratified is not None)
-    n = np.array([len(pairs) for pairs in used])
+    table = pd.DataFrame(found)
+    counts = np.array([len(pairs) for pairs in used])
     special_columns: dict[str, object] = {"x": x, "y": y}
     if stratified is not None:
         special_columns["stratum"] = stratified
-        for name in ("n_strata", "q", "q_df", "q_p_value"):
-            special_columns[name] = [row[name] for row in found]
-    columns: dict[str, object] = {
-        name: [row[name] for row in found]
-        for name in ("estimate", "statistic", "df", "p_value", "conf_low", "conf_high")
-    }
-    columns |= {"term": test, "conf_level": level, "interval": interval_used(test, interval), "n": n}
-    columns["n_missing"] = [len(rows) for rows in rows_of] - n
+        special_columns |= {name: table[name].array for name in ("n_strata", "q", "q_df", "q_p_value")}
+    numbers = ("estimate", "statistic", "df", "p_value", "conf_low", "conf_high")
+    columns: dict[str, object] = {name: table[name].array for name in numbers}
+    columns |= {"term": test, "conf_level": level, "interval": interval_used(test, interval), "n": counts}
+    columns["n_missing"] = [len(rows) for rows in rows_of] - counts
     columns |= absent_column(keys, absent_observations(data, [x, y], groups), data)
     if units is not None:
         n_units = np.array([len(np.unique(units.codes[pairs])) for pairs in used])
         columns |= {"unit": units.name, "n_units": n_units}
-        _warn_of_repeats(keys, n, n_units, units)
+        _warn_of_repeats(keys, counts, n_units, units)
     result = estimates_frame(keys, columns, special_columns)
     return result if adjust.lower() == "none" else adjust_estimates(result, procedure=adjust)
 
 
-def _single(one: Coefficient, n: int, test: str, interval: str, quantile: float) -> dict[str, float]:
-    """Columns of a correlation of one group."""
-    r = np.array(one.estimate)
-    low, high = fisher_limits(r, fisher_std_error(r, np.array(n), test, interval), quantile)
-    return {**one._asdict(), "conf_low": float(low), "conf_high": float(high)}
+def _limits(r: float, std_error: float, level: float) -> dict[str, float]:
+    """Limits on Fisher's z scale, with the normal quantile."""
+    quantile = float(special.ndtri((1 + level) / 2))
+    low, high = fisher_limits(np.array(r), np.array(std_error), quantile)
+    return {"conf_low": float(low), "conf_high": float(high)}
 
 
-@dataclass(frozen=True)
-class _Stratum:
-    """The correlation within a stratum, the standard error of its z, and the rows of its pairs."""
-
-    estimate: float
-    std_error: float
-    pairs: np.ndarray
-
-    @property
-    def defined(self) -> bool:
-        """Whether it has a finite weight and a finite z."""
-        return bool(abs(self.estimate) < 1 and np.isfinite(self.std_error))
-
-
-def _by_stratum(
-    first: np.ndarray, second: np.ndarray, pairs: np.ndarray, codes: np.ndarray, test: str, interval: str
-) -> list[_Stratum]:
-    """Correlation of each stratum that has pairs."""
-    parts = []
-    for code in np.unique(codes[pairs]):
-        here = pairs[codes[pairs] == code]
-        r = coefficient(first[here], second[here], test).estimate
-        std_error = fisher_std_error(np.array(r), np.array(len(here)), test, interval)
-        parts.append(_Stratum(r, float(std_error), here))
-    return parts
-
-
-def _combined(good: list[_Stratum], quantile: float) -> dict[str, float]:
+def _combined(r: np.ndarray, std_error: np.ndarray, level: float) -> dict[str, float]:
     """Columns of a group whose strata are combined."""
-    pooled = pool_fisher_z(
-        np.array([part.estimate for part in good]), np.array([part.std_error for part in good])
-    )
+    pooled = pool_fisher_z(r, std_error)
     z = float(np.arctanh(pooled.estimate) / pooled.std_error)
-    low, high = fisher_limits(np.array(pooled.estimate), np.array(pooled.std_error), quantile)
     return {
         "estimate": pooled.estimate,
         "statistic": z,
         "df": np.nan,
         "p_value": float(2 * special.ndtr(-abs(z))),
-        "conf_low": float(low),
-        "conf_high": float(high),
-        "n_strata": len(good),
+        **_limits(pooled.estimate, pooled.std_error, level),
+        "n_strata": len(r),
         "q": pooled.q,
         "q_df": pooled.q_df,
         "q_p_value": pooled.q_p_value,
     }
 
 
-def _reason(first: np.ndarray, second: np.ndarray, x: str, y: str) -> str:
-    """Return why there is no correlation."""
+def _undefined(first: np.ndarray, second: np.ndarray, r: float, x: str, y: str) -> str:
+    """Why there is no correlation, or none that can be combined with others."""
+    if abs(r) == 1:
+        return f"it is {r:.0f}"
+    if not np.isnan(r):
+        return f"{len(first)} pairs"
     if len(first) < FEWEST_PAIRS:
         return f"{len(first)} complete pairs"
     return f"{x if np.ptp(first) == 0 else y} is constant"
-
-
-def _left_out(part: _Stratum, first: np.ndarray, second: np.ndarray, x: str, y: str) -> str:
-    """Return why a stratum is left out of the combination."""
-    if np.isnan(part.estimate):
-        return _reason(first[part.pairs], second[part.pairs], x, y)
-    return f"it is {part.estimate:.0f}" if abs(part.estimate) == 1 else f"{len(part.pairs)} pairs"
 
 
 def _warn_of_gaps(what: str, undefined: list[str], perfect: list[str], test: str, stratified: bool) -> None:
