@@ -57,8 +57,8 @@ from .files.frame_files import write_frame as write_frame
 from .stats.case_flow import case_flow as case_flow
 from .stats.picking import pick_cases as pick_cases
 from .stats.letter_values import letter_values as letter_values
-from .stats.curve_means import mean_curves as mean_curves
-from .stats.models.fit_lines import fit_line as fit_line
+from .stats.summaries import mean_curves as mean_curves
+from .stats.models.predictions import fit_line as fit_line
 from .display.text.format import inline_text as inline_text
 from .display.tables.describe import table_describe as table_describe
 from .display.tables.estimates import table_estimates as table_estimates

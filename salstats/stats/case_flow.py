@@ -8,8 +8,8 @@ import pandas as pd
 from salstats.checks import check_by
 from salstats.frames import ColumnCodes, case_key, coded_scores
 from salstats.stats.carried import reasons
+from salstats.stats.comparisons import pair_rows
 from salstats.stats.design import index_groups, resolve_unit
-from salstats.stats.pairing import pair_rows
 
 #: Stages in their order, and what a score or a pair is lost by where the scores do not say.
 FILE, ROWS, DEFINED, PAIRS = "file", "rows", "defined", "pairs"

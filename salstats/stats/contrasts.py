@@ -13,7 +13,7 @@ from salstats.stats.adjust import adjust as adjust_estimates
 from salstats.stats.adjust import check_procedure
 from salstats.stats.advice import ROUNDING, UNDEFINED_SHARE, warn_beyond_range
 from salstats.stats.carried import absent_column, how_scored
-from salstats.stats.comparisons import Comparison, compare
+from salstats.stats.comparisons import PAIRS, Comparison, compare, reference_in_every_group
 from salstats.stats.design import (
     check_one_metric,
     display_order,
@@ -22,7 +22,6 @@ from salstats.stats.design import (
 )
 from salstats.stats.inference import Estimates, Options, check_options, infer
 from salstats.stats.paired_tests import TESTS, p_values_of_pairs
-from salstats.stats.pairing import PAIRS, reference_in_every_group
 
 _BY = ("metric", "task")
 
@@ -105,7 +104,7 @@ def difference(
 
     Notes
     -----
-    Pairs are formed by key, see `pairing.pair_rows`. The two-sided bootstrap p-value is twice
+    Pairs are formed by key, see `comparisons.pair_rows`. The two-sided bootstrap p-value is twice
     the smaller of (1 + count)/(B + 1), counting the replicates on either side of 0. Of the others, `t`
     is the paired t test with clustered errors, `wilcoxon` R's `wilcox.test` on each unit's mean
     difference, `mcnemar` the exact test for 0/1 scores of independent pairs (statistic: pairs where only

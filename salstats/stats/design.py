@@ -66,7 +66,13 @@ def resolve_unit(codes: ColumnCodes, unit: str | None, name: str = "scores") -> 
     """
     check_unit(unit)
     frame = codes.frame
-    clusters = _patients_with_several_cases(codes)
+    clusters = 0
+    if {"patient", "case"} <= set(frame.columns) and frame["patient"].notna().any():
+        pairs = codes.combined(["patient", *case_key(frame)])
+        patients = codes.combined([*(c for c in ("dataset",) if c in frame.columns), "patient"])
+        first_of_pair = np.unique(pairs, return_index=True)[1]
+        # patients with several cases
+        clusters = int((np.bincount(patients[first_of_pair]) > 1).sum())
     if unit is None:
         if clusters:
             unit = "patient"
@@ -119,17 +125,6 @@ def warn_unnamed_units(frame: pd.DataFrame) -> None:
                 f"named 'case' and 'patient' are known as units; rename it to {ours!r}"
             )
             return
-
-
-def _patients_with_several_cases(codes: ColumnCodes) -> int:
-    """Number of patients with more than one case."""
-    frame = codes.frame
-    if not {"patient", "case"} <= set(frame.columns) or frame["patient"].isna().all():
-        return 0
-    pairs = codes.combined(["patient", *case_key(frame)])
-    patients = codes.combined([*(c for c in ("dataset",) if c in frame.columns), "patient"])
-    first_of_pair = np.unique(pairs, return_index=True)[1]
-    return int((np.bincount(patients[first_of_pair]) > 1).sum())
 
 
 def index_groups(codes: ColumnCodes, by: Sequence[str]) -> tuple[np.ndarray, pd.DataFrame]:

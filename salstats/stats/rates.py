@@ -16,6 +16,7 @@ from salstats.checks import (
     quoted,
 )
 from salstats.frames import KEY_COLUMNS, ColumnCodes, coded_scores, estimates_frame
+from salstats.stats.comparisons import pair_rows
 from salstats.stats.design import (
     OVERALL,
     Design,
@@ -27,7 +28,6 @@ from salstats.stats.design import (
 )
 from salstats.stats.estimands import Cells, Estimand, Target, sum_cells, target_of_cells
 from salstats.stats.inference import Estimates, check_options, infer
-from salstats.stats.pairing import pair_rows
 
 #: The pixels of a case: in both masks, in the prediction only, in the truth only, in neither.
 COUNT_COLUMNS = ("tp", "fp", "fn", "tn")

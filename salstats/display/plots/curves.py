@@ -17,7 +17,7 @@ from salstats.display.plots.theme import PAGE_MM, figure_size, theme_salstats
 from salstats.display.text.format import count_range, joined
 from salstats.display.text.labels import Labels
 from salstats.metrics.registry import direction
-from salstats.stats.curve_means import mean_curves
+from salstats.stats.summaries import mean_curves
 
 #: Height of a panel over its width.
 _SHARE = 0.75

@@ -237,6 +237,8 @@ def _evaluated(factor: Factor, values: Mapping[str, np.ndarray], n_own: int) -> 
         deviation = x[:n_own].std(ddof=1) if n_own > 1 else 0.0
         return center(x) / (deviation or 1.0)
 
+    if factor.is_column:
+        return values[factor.columns[0]]
     names = {alias(column): values[column] for column in factor.columns} | _TRANSFORMS
     names |= {"center": center, "scale": scale, "__builtins__": {}}
     if not n_own:

@@ -28,7 +28,8 @@ class Factor:
 
     #: How it is called in the names of terms: `area_ratio`, `log(area_ratio)`, `C(seed)`.
     name: str
-    #: The checked expression, in which `alias` stands for each column and all numbers are floats.
+    #: The checked expression, in which `alias` stands for each column and all numbers are floats; "" of a
+    #: column as it stands.
     code: str
     #: The columns (or metrics) it needs.
     columns: tuple[str, ...]
@@ -216,7 +217,7 @@ def _response(tree: Any, shown: str) -> Factor:
 def _factor(token: Any, shown: str) -> Factor:
     """A factor from formulaic's token, its syntax tree checked."""
     if token.kind.value == "name":
-        return Factor(token.token, alias(token.token), (token.token,), is_column=True)
+        return Factor(token.token, "", (token.token,), is_column=True)
     code = _short(token.token)
     try:
         with warnings.catch_warnings():
@@ -247,7 +248,8 @@ def _factor(token: Any, shown: str) -> Factor:
     if not columns:
         raise FormulaError(f"{code} in {shown} names no column")
     shown_as = f"{CATEGORY}({name})" if categorical else name
-    return Factor(shown_as, rebuilt, columns, isinstance(tree, ast.Name), categorical, reference)
+    is_column = isinstance(tree, ast.Name)
+    return Factor(shown_as, "" if is_column else rebuilt, columns, is_column, categorical, reference)
 
 
 def _called(node: ast.AST) -> str | None:

@@ -15,8 +15,8 @@ from salstats.checks import (
 )
 from salstats.frames import KEY_COLUMNS, ColumnCodes, check_scores
 from salstats.stats.carried import ABSENT, absent_pairs
+from salstats.stats.comparisons import pair_with_reference
 from salstats.stats.models.formulas import Formula
-from salstats.stats.pairing import pair_with_reference
 
 
 def model_frame(data: pd.DataFrame, formula: Formula, reference: str | None) -> pd.DataFrame:

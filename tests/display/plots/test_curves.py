@@ -8,7 +8,7 @@ from display.plots.estimate_figures import LONG, MARKUP, caption, drawn_texts, l
 from salstats.checks import ColumnError, SalstatsError
 from salstats.display.plots.curves import plot_curves
 from salstats.display.plots.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM
-from salstats.stats.curve_means import mean_curves
+from salstats.stats.summaries import mean_curves
 
 FRACTIONS = np.linspace(0, 1, 6)
 

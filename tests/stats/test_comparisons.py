@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from salstats.checks import ColumnError, SalstatsError
-from salstats.stats.pairing import pair_with_reference
+from salstats.stats.comparisons import pair_with_reference
 
 
 def scores(rows, columns=("case", "method", "score")):
