@@ -2,22 +2,14 @@
 
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
-import numpy as np
 import torch
 from torch import nn
 
-from salstats.checks import (
-    SalstatsError,
-    ShapeError,
-    ValueRangeError,
-    check_choice,
-    check_count,
-    did_you_mean,
-    quoted,
-)
+from salstats.checks import SalstatsError, ShapeError, check_choice, check_count, did_you_mean, quoted
+from salstats.explain.inputs import check_real
 from salstats.explain.request import Request
 
 #: How the attention of several heads becomes one.
@@ -44,17 +36,19 @@ def run_attention_rollout(request: Request) -> torch.Tensor:
     """
     options = request.options
     heads = check_choice(options["heads"], HEADS, "heads")
-    discard, residual = (_share(options[name], name) for name in ("discard", "residual"))
+    discard, residual = (
+        check_real(options[name], name, 1, with_low=True) for name in ("discard", "residual")
+    )
     n_prefix = check_count(options["n_prefix"], "n_prefix", 0)
     sources = _sources(request.model, options["modules"])
     rolled: list[torch.Tensor] = []
     for start in range(0, len(request.images), request.batch_size):
-        with _unfused(request.model), _recorded(sources, heads) as found:
+        with _recorded(request.model, sources, heads) as found:
             request.pass_once(request.images[start : start + request.batch_size])
-        missing = [name for name in sources if name not in {name for name, _ in found}]
+        missing = set(sources) - {name for name, _ in found}
         if missing:
             raise SalstatsError(
-                f"module {missing[0]!r} is not called in a pass, so its attention is unknown: a fused "
+                f"module {min(missing)!r} is not called in a pass, so its attention is unknown: a fused "
                 "attention skips it; switch that off in the network, or name another, modules="
             )
         rolled.append(rollout([layer for _, layer in found], discard=discard, residual=residual))
@@ -72,32 +66,26 @@ def rollout(layers: Sequence[torch.Tensor], *, discard: float = 0.0, residual: f
     that is left out (the first column stays), `residual` the weight of the identity; both from 0 to less than
     1.
     """
-    joint: torch.Tensor | None = None
+    n = layers[0].shape[-1]
+    other = next((layer.shape[-1] for layer in layers if layer.shape[-1] != n), n)
+    if other != n:
+        raise ShapeError(
+            f"layers have {n} and {other} tokens; a rollout needs one number throughout, which networks with "
+            "windows or pooling do not have"
+        )
+    joint = identity = torch.eye(n, dtype=torch.float64).expand(len(layers[0]), n, n)
     for layer in layers:
         attention = layer.double()
-        if joint is not None and attention.shape != joint.shape:
-            raise ShapeError(
-                f"layers have {joint.shape[-1]} and {attention.shape[-1]} tokens; a rollout needs one number "
-                "throughout, which networks with windows or pooling do not have"
-            )
         if discard:
-            attention = _discarded(attention, discard)
-        mixed = residual * torch.eye(attention.shape[-1], dtype=torch.float64) + (1 - residual) * attention
+            flat = attention.flatten(1)
+            order = flat.argsort(dim=1, stable=True)[:, : int(discard * flat.shape[1])]
+            kept = flat.scatter(1, order, 0.0).reshape_as(attention)
+            kept[..., 0] = attention[..., 0]
+            attention = kept
+        mixed = residual * identity + (1 - residual) * attention
         mixed = mixed / mixed.sum(dim=-1, keepdim=True)
-        joint = mixed if joint is None else mixed @ joint
-    if joint is None:
-        raise ShapeError("a rollout needs one layer at least")
+        joint = mixed if joint is identity else mixed @ joint
     return joint
-
-
-def _discarded(attention: torch.Tensor, share: float) -> torch.Tensor:
-    """Attention without its smallest values; the first column stays."""
-    flat = attention.flatten(1)
-    n = int(share * flat.shape[1])
-    order = flat.argsort(dim=1, stable=True)[:, :n]
-    kept = flat.scatter(1, order, 0.0).reshape_as(attention)
-    kept[..., 0] = attention[..., 0]
-    return kept
 
 
 def _sources(model: nn.Module, names: Any) -> dict[str, nn.Module]:
@@ -105,26 +93,20 @@ def _sources(model: nn.Module, names: Any) -> dict[str, nn.Module]:
     every = dict(model.named_modules())
     if names is not None:
         asked = [names] if isinstance(names, str) else list(names)
-        unknown = [name for name in asked if name not in every]
-        if not asked:
-            raise SalstatsError("modules names none; leave it out, or name those that give attention")
-        if unknown:
-            hint = did_you_mean(unknown[0], filter(None, every))
-            raise SalstatsError(f"the network has no module {str(unknown[0])!r}{hint}")
+        for name in asked:
+            if name not in every:
+                hint = did_you_mean(name, filter(None, every))
+                raise SalstatsError(f"the network has no module {name!r}{hint}")
         return {name: every[name] for name in asked}
-    found: dict[str, nn.Module] = {
-        name: module for name, module in every.items() if isinstance(module, nn.MultiheadAttention)
-    }
-    if not found:
-        fused = {name for name, module in every.items() if _is_fused_kind(module)}
-        found = {f"{name}.attn_drop": every[f"{name}.attn_drop"] for name in every if name in fused}
+    found = [name for name, module in every.items() if isinstance(module, nn.MultiheadAttention)]
+    found = found or [f"{name}.attn_drop" for name, module in every.items() if _is_fused_kind(module)]
     if not found:
         kinds = sorted({type(module).__name__ for module in every.values()})
         raise SalstatsError(
             "the network has no nn.MultiheadAttention; name the modules that give attention of shape "
             f"(images, heads, tokens, tokens), modules= (types of module: {quoted(kinds)})"
         )
-    return found
+    return {name: every[name] for name in found}
 
 
 def _is_fused_kind(module: nn.Module) -> bool:
@@ -133,33 +115,25 @@ def _is_fused_kind(module: nn.Module) -> bool:
 
 
 @contextmanager
-def _recorded(sources: Mapping[str, nn.Module], heads: str) -> Iterator[list[tuple[str, torch.Tensor]]]:
-    """Yield what will hold the attention of each call, heads joined; hooks are gone afterwards."""
+def _recorded(
+    model: nn.Module, sources: Mapping[str, nn.Module], heads: str
+) -> Iterator[list[tuple[str, torch.Tensor]]]:
+    """Yield what will hold the attention of each call, heads joined; afterwards the model is as before.
+
+    Modules of timm's kind compute their attention step by step meanwhile.
+    """
     found: list[tuple[str, torch.Tensor]] = []
-    handles = []
-    try:
+    fused: list[Any] = [module for module in model.modules() if _is_fused_kind(module)]
+    with ExitStack() as stack:
         for name, module in sources.items():
             recorder = _Recorder(name, heads, found)
             if isinstance(module, nn.MultiheadAttention):
-                handles.append(module.register_forward_pre_hook(recorder.ask, with_kwargs=True))
-            handles.append(module.register_forward_hook(recorder.take))
+                stack.callback(module.register_forward_pre_hook(recorder.ask, with_kwargs=True).remove)
+            stack.callback(module.register_forward_hook(recorder.take).remove)
+        for module in fused:
+            stack.callback(setattr, module, "fused_attn", module.fused_attn)
+            module.fused_attn = False
         yield found
-    finally:
-        for handle in handles:
-            handle.remove()
-
-
-@contextmanager
-def _unfused(model: nn.Module) -> Iterator[None]:
-    """Let modules of timm's kind compute their attention step by step; afterwards they are as before."""
-    flags = {module: module.fused_attn for module in model.modules() if _is_fused_kind(module)}
-    try:
-        for module in flags:
-            setattr(module, "fused_attn", False)  # noqa: B010
-        yield
-    finally:
-        for module, flag in flags.items():
-            setattr(module, "fused_attn", flag)  # noqa: B010
 
 
 class _Recorder:
@@ -217,10 +191,3 @@ def _grid(n_patches: int, image: tuple[int, ...], grid: Any, n_prefix: int) -> t
             "give n_prefix, the tokens before those of patches, and grid=(rows, columns)"
         )
     return rows, columns
-
-
-def _share(value: Any, option: str) -> float:
-    """A number from 0 to less than 1."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.floating) or not 0 <= value < 1:
-        raise ValueRangeError(f"{option} must lie from 0 to less than 1, not {value!r}")
-    return float(value)

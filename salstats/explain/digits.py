@@ -80,25 +80,17 @@ def _convolution(n_in: int, n_out: int, *, kernel: int = 3, stride: int = 1) -> 
 
 
 def read_network(architecture: str, file: str | os.PathLike[str]) -> DigitNetwork:
-    """A trained network, float32 and in evaluation mode.
-
-    Raises
-    ------
-    InputFileError
-        The file cannot be read, or its arrays are not those of the architecture.
-    """
+    """A trained network, float32 and in evaluation mode."""
     network = make_network(architecture)
     try:
         # numpy leaves a damaged file open, unless it was opened here
         with Path(file).open("rb") as handle, np.load(handle, allow_pickle=False) as arrays:
             state = {name: torch.from_numpy(arrays[name]) for name in arrays.files}
-    except (OSError, ValueError, BadZipFile) as error:
-        raise InputFileError(f"{file}: not a file of weights ({error}); build the study again") from error
-    state |= {name: t for name, t in network.state_dict().items() if not t.ndim}
-    try:
-        network.load_state_dict(state)
-    except RuntimeError as error:
-        raise InputFileError(f"{file}: the weights are not those of a {architecture!r} network") from error
+        # counts of batches, which have no dimension, are not in the file
+        network.load_state_dict(state | {k: t for k, t in network.state_dict().items() if not t.ndim})
+    except (OSError, ValueError, BadZipFile, RuntimeError) as error:
+        said = " ".join(str(error).split())[:200]
+        raise InputFileError(f"{file}: no weights of a {architecture!r} network ({said})") from error
     return network.eval()
 
 

@@ -15,14 +15,16 @@ from torch import nn
 
 from salstats.checks import ShapeError, ValueRangeError, check_count, warn
 from salstats.explain.baselines import baselines_of
-from salstats.explain.inputs import check_outputs
+from salstats.explain.inputs import check_real
 from salstats.explain.multipliers import EXACT, NEARLY, Relevance, Rescale, check_sums, of_targets, pass_back
 from salstats.explain.request import Request
 
 
 def run_input_x_gradient(request: Request) -> torch.Tensor:
     """Value of each pixel times the gradient of the target by it (Shrikumar et al. 2016)."""
-    return InputXGradient(request.model).attribute(_leaf(request.images), target=request.targets).detach()
+    # captum warns where it has to ask for gradients itself
+    leaf = request.images.detach().clone().requires_grad_()
+    return InputXGradient(request.model).attribute(leaf, target=request.targets).detach()
 
 
 def run_integrated_gradients(request: Request) -> torch.Tensor:
@@ -49,7 +51,6 @@ def run_integrated_gradients(request: Request) -> torch.Tensor:
         found.flatten(1).sum(dim=1), outputs - reference, outputs, NEARLY,
         f"Integrated Gradients: with n_steps={steps} sums are more than {NEARLY:.0%} off the differences of "
         "outputs that they stand for; more steps come nearer",
-        refuse=False,
     )  # fmt: skip
     return found.detach()
 
@@ -75,8 +76,7 @@ def run_deeplift(request: Request) -> torch.Tensor:
     found = multipliers * (request.images - baselines)
     check_sums(
         found.flatten(1).sum(dim=1), outputs - reference, outputs, EXACT,
-        "DeepLIFT: contributions do not add up to the differences of outputs" + rescale.named(),
-        refuse=True,
+        "DeepLIFT: contributions do not add up to the differences of outputs" + rescale.named(), refuse=True,
     )  # fmt: skip
     return found
 
@@ -92,27 +92,24 @@ def run_gradient_shap(request: Request) -> torch.Tensor:
     network takes.
     """
     n_samples = check_count(request.options["n_samples"], "n_samples")
-    stdev = request.options["stdev"]
-    if isinstance(stdev, bool) or not isinstance(stdev, int | float) or not 0 <= stdev < np.inf:
-        raise ValueRangeError(f"stdev must be a number from 0 up, not {stdev!r}")
+    stdev = check_real(request.options["stdev"], "stdev", with_low=True)
     maps = []
     for place, image in enumerate(request.images):
         baselines = _distribution(image, request.options["baseline"])
         generator = request.generator(place)
-        drawn = generator.integers(len(baselines), size=n_samples)
-        points = generator.random(n_samples)
+        drawn = torch.as_tensor(generator.integers(len(baselines), size=n_samples), device=image.device)
+        points = torch.as_tensor(generator.random(n_samples)).to(image).reshape(-1, 1, 1, 1)
         total = torch.zeros_like(image)
         for start in range(0, n_samples, request.batch_size):
             part = slice(start, start + request.batch_size)
-            count = len(points[part])
-            noise = stdev * generator.standard_normal((count, *image.shape)) if stdev else 0.0
-            noisy = image + torch.as_tensor(noise).to(image)
-            lengths = torch.as_tensor(points[part]).to(image).reshape(-1, 1, 1, 1)
-            start_points = baselines[torch.as_tensor(drawn[part], device=image.device)]
-            difference = noisy - start_points
-            gradients = _gradients(
-                request.model, start_points + lengths * difference, request.targets[place].expand(count)
-            )
+            lengths, begin = points[part], baselines[drawn[part]]
+            noise = stdev * generator.standard_normal((len(lengths), *image.shape)) if stdev else 0.0
+            difference = image + torch.as_tensor(noise).to(image) - begin
+            leaf = (begin + lengths * difference).detach().requires_grad_()
+            targets = request.targets[place].expand(len(lengths))
+            with torch.enable_grad():
+                chosen = of_targets(request.model(leaf), targets).sum()
+                (gradients,) = torch.autograd.grad(chosen, leaf)
             total += (gradients * difference).sum(dim=0)
         maps.append(total / n_samples)
     return torch.stack(maps)
@@ -120,35 +117,17 @@ def run_gradient_shap(request: Request) -> torch.Tensor:
 
 def _distribution(image: torch.Tensor, baseline: Any) -> torch.Tensor:
     """Baselines of which one is drawn for each point, shape (m, channels, height, width)."""
-    if not isinstance(baseline, str) and np.ndim(baseline) == 4:
-        given = (
-            baseline.detach() if isinstance(baseline, torch.Tensor) else torch.as_tensor(np.asarray(baseline))
+    if isinstance(baseline, str) or np.ndim(baseline) != 4:
+        return baselines_of(image[None], baseline)
+    every = torch.as_tensor(baseline).detach().to(image)
+    if not len(every) or every.shape[1:] != image.shape:
+        raise ShapeError(
+            f"baseline has shape {tuple(every.shape)}; several for images of shape {tuple(image.shape)} have "
+            "that shape after the first dimension"
         )
-        every = given.to(image)
-        if not len(every) or every.shape[1:] != image.shape:
-            raise ShapeError(
-                f"baseline has shape {tuple(every.shape)}; several for images of shape {tuple(image.shape)} "
-                "have that shape after the first dimension"
-            )
-        if not torch.isfinite(every).all():
-            raise ValueRangeError("baseline must hold finite numbers")
-        return every
-    return baselines_of(image[None], baseline)
-
-
-def _gradients(model: nn.Module, images: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    """Gradient of each image's target by its pixels; parameters keep theirs."""
-    with torch.enable_grad():
-        leaf = _leaf(images)
-        outputs = check_outputs(model(leaf), len(leaf))
-        chosen = outputs.gather(1, targets[:, None].long()).sum()
-        (gradients,) = torch.autograd.grad(chosen, leaf)
-    return gradients
-
-
-def _leaf(images: torch.Tensor) -> torch.Tensor:
-    """A copy that gradients are taken by; captum warns where it has to ask for them itself."""
-    return images.detach().clone().requires_grad_()
+    if not torch.isfinite(every).all():
+        raise ValueRangeError("baseline must hold finite numbers")
+    return every
 
 
 def run_lrp(request: Request) -> torch.Tensor:
@@ -162,40 +141,20 @@ def run_lrp(request: Request) -> torch.Tensor:
     epsilon keeps; a warning says where the sums are more than 10 % off.
     Option: `epsilon` (1e-9), added to the size of each output that relevance is divided by.
     """
-    epsilon = request.options["epsilon"]
-    if isinstance(epsilon, bool) or not isinstance(epsilon, int | float) or not 0 < epsilon < np.inf:
-        raise ValueRangeError(f"epsilon must be a positive number, not {epsilon!r}")
-    relevance = Relevance(float(epsilon))
+    epsilon = check_real(request.options["epsilon"], "epsilon")
+    relevance = Relevance(epsilon)
     multipliers, outputs = pass_back(request.model, request.images, request.targets, relevance)
     found = multipliers * request.images
     check_sums(
         found.sum() + relevance.of_biases, outputs.sum(), outputs, NEARLY,
         f"LRP: with epsilon={epsilon:g} the relevance of pixels and biases is more than {NEARLY:.0%} off the "
         "outputs" + relevance.named(),
-        refuse=False,
     )  # fmt: skip
     return found
 
 
 def separate_modules(model: nn.Module) -> nn.Module:
-    """The network itself: DeepLIFT and LRP take any network as it is.
-
-    They once needed a module of its own for each activation, pooling and addition.
-
-    Parameters
-    ----------
-    model : torch.nn.Module
-
-    Returns
-    -------
-    torch.nn.Module
-        `model`.
-
-    Warns
-    -----
-    DeprecationWarning
-        Always.
-    """
+    """The network itself, with a DeprecationWarning: DeepLIFT and LRP take any network as it is."""
     warn(
         "separate_modules() is no longer needed: DeepLIFT and LRP take a network as it is", DeprecationWarning
     )

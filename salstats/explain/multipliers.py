@@ -34,29 +34,27 @@ def _names(text: str) -> frozenset[str]:
 
 #: Functions of each number by itself.
 _ELEMENTWISE = _names(
-    """relu relu6 threshold hardtanh clamp clip clamp_min clamp_max leaky_relu elu selu celu prelu gelu silu
-    mish hardswish hardsigmoid sigmoid tanh softplus softsign logsigmoid exp log log1p sqrt rsqrt abs pow
-    square reciprocal rdiv"""
+    """relu relu6 threshold hardtanh clamp clip clamp_min clamp_max leaky_relu elu selu celu prelu gelu
+    silu mish hardswish hardsigmoid sigmoid tanh softplus softsign logsigmoid exp log log1p sqrt
+    rsqrt abs pow square reciprocal rdiv"""
 )
-_MAX_POOLS = _names(
-    "max_pool1d max_pool2d max_pool3d adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d"
-)
+_MAX_POOLS = ("max_pool1d", "max_pool2d", "adaptive_max_pool1d", "adaptive_max_pool2d")
 #: Linear in each of two tensors.
 _PRODUCTS: dict[str, Function] = {
     "mul": torch.mul, "multiply": torch.mul, "matmul": torch.matmul, "bmm": torch.bmm,
 }  # fmt: skip
-_QUOTIENTS = _names("div divide true_divide")
+_QUOTIENTS = ("div", "divide", "true_divide")
 #: Functions that give the numbers that they take.
 _SHAPES = _names(
-    """get getitem cat chunk clone concat contiguous dropout dropout2d expand feature_dropout flatten moveaxis
-    movedim permute pixel_shuffle pixel_unshuffle ravel reshape reshape_as split squeeze stack swapaxes t
-    transpose unbind unflatten unsqueeze view view_as"""
+    """get getitem cat chunk clone concat contiguous dropout dropout2d expand feature_dropout flatten
+    moveaxis movedim permute pixel_shuffle pixel_unshuffle ravel reshape reshape_as split squeeze
+    stack swapaxes t transpose unbind unflatten unsqueeze view view_as"""
 )
 #: Those that a message about sums need not name.
 _LINEAR = _names(
-    """conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d linear addmm batch_norm
-    avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d mean sum add
-    sub rsub neg div flip roll pad interpolate upsample gather index_select size dim"""
+    """conv1d conv2d conv_transpose1d conv_transpose2d linear addmm batch_norm avg_pool1d avg_pool2d
+    adaptive_avg_pool1d adaptive_avg_pool2d mean sum add sub rsub neg div flip roll pad interpolate
+    upsample gather index_select size dim"""
 )
 
 
@@ -71,7 +69,7 @@ class _Pass(TorchFunctionMode):
     def __torch_function__(
         self, func: Function, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        """Call a function; what is done in place is done to a copy first."""
+        # what is done in place is done to a copy first
         named, options = getattr(func, "__name__", str(func)), kwargs or {}
         name = named.strip("_")
         if not args or not isinstance(args[0], torch.Tensor) or name in _SHAPES:
@@ -85,9 +83,8 @@ class _Pass(TorchFunctionMode):
     def step(self, name: str, func: Function, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
         """What a function gives, with its multipliers."""
         made = func(*args, **options)
-        given = made if isinstance(made, tuple) else (made,)
-        if name not in (*_RULES, *_MADE_OF, *_LINEAR) and _of_image(given):
-            self.unknown[name] = None
+        if not (name in _RULES or name in _MADE_OF or name in _LINEAR):
+            self.unknown |= {name: None} if _of_image(made if isinstance(made, tuple) else (made,)) else {}
         return made
 
     def named(self) -> str:
@@ -112,11 +109,10 @@ class Rescale(_Pass):
         if name in _MADE_OF:
             with self:
                 return _MADE_OF[name](*args, **options)
-        tensors = tuple(one for one in args if isinstance(one, torch.Tensor))
+        rule, tensors = _RULES.get(name), tuple(one for one in args if isinstance(one, torch.Tensor))
         if name in _QUOTIENTS and len(tensors) == 2 and not options:
             with self:
                 return args[0] * args[1].reciprocal()
-        rule = _RULES.get(name)
         if rule is None:
             return super().step(name, func, args, options)
         if self.refers:
@@ -335,12 +331,11 @@ def check_sums(
     within: float,
     message: str,
     *,
-    refuse: bool,
+    refuse: bool = False,
 ) -> None:
     """Warn, or raise SalstatsError, where sums are on average not within a share of what they have to be.
 
-    `outputs` are those of which the sums are made: of rounding, they say the size. The message is the same
-    for every batch, so that it is shown once.
+    `outputs` are those of which the sums are made: they say how large rounding may be.
     """
     rounding = _ROUNDING * torch.finfo(outputs.dtype).eps
     gap = (found.double() - expected.double()).abs().sum()

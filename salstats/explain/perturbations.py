@@ -6,16 +6,16 @@ hidden pixel shows: "zero", "mean" (of each channel of the image), "blur" (as in
 array of shape (channels,) or (channels, height, width).
 """
 
-from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
 import numpy as np
 import torch
 
-from salstats.checks import ShapeError, ValueRangeError, check_choice, check_count
+from salstats.checks import ValueRangeError, check_choice, check_count
 from salstats.explain.baselines import baselines_of
 from salstats.explain.forward import PROBABILITIES, to_probabilities
+from salstats.explain.inputs import check_real
 from salstats.explain.request import Request
 
 
@@ -49,7 +49,8 @@ def run_occlusion(request: Request) -> torch.Tensor:
         baseline = baselines_of(image, request.options["baseline"])[0]
         falls = torch.zeros((len(places), *shape), dtype=torch.float64)
         n_windows = torch.zeros(shape, dtype=torch.float64)
-        for part in _chunks(boxes, request.batch_size):
+        for start in range(0, len(boxes), request.batch_size):
+            part = boxes[start : start + request.batch_size]
             hidden = image.repeat(len(part), 1, 1, 1)
             for copy, (rows, columns) in zip(hidden, part, strict=True):
                 copy[:, rows, columns] = baseline[:, rows, columns]
@@ -69,17 +70,10 @@ def _spans(length: int, side: int, step: int) -> list[slice]:
 
 def _pair(value: Any, option: str) -> tuple[int, int]:
     """A number of pixels for rows and one for columns."""
-    values = tuple(value) if isinstance(value, list | tuple | np.ndarray) else (value, value)
+    values = tuple(value) if isinstance(value, list | tuple) else (value, value)
     if len(values) != 2:
         raise ValueRangeError(f"{option} must be a number of pixels or (rows, columns), not {value!r}")
-    rows, columns = (check_count(one, option) for one in values)
-    return rows, columns
-
-
-def _chunks(items: list[Any], size: int) -> Iterator[list[Any]]:
-    """Yield so many items at a time."""
-    for start in range(0, len(items), size):
-        yield items[start : start + size]
+    return check_count(values[0], option), check_count(values[1], option)
 
 
 def run_rise(request: Request) -> torch.Tensor:
@@ -94,9 +88,7 @@ def run_rise(request: Request) -> torch.Tensor:
     """
     n_masks = check_count(request.options["n_masks"], "n_masks")
     cells = check_count(request.options["cells"], "cells", 2)
-    keep = request.options["keep"]
-    if isinstance(keep, bool) or not isinstance(keep, int | float) or not 0 < keep < 1:
-        raise ValueRangeError(f"keep must lie strictly between 0 and 1, not {keep!r}; 0.5 is usual")
+    keep = check_real(request.options["keep"], "keep", 1)
     probability = check_choice(request.options["probability"], PROBABILITIES, "probability")
     height, width = (int(side) for side in request.images.shape[2:])
     if cells > min(height, width):
@@ -132,7 +124,7 @@ def draw_masks(
 
 
 def make_masks(
-    grids: Any, shifts: Any, shape: tuple[int, int], *, device: torch.device | None = None
+    grids: np.ndarray, shifts: np.ndarray, shape: tuple[int, int], *, device: torch.device | None = None
 ) -> torch.Tensor:
     """Masks for an image of a shape, from 0, hidden, to 1, kept: float32 (n, height, width).
 
@@ -141,17 +133,12 @@ def make_masks(
     value is kept. A cell's side is that of the image divided by the number of cells, rounded up. The
     expectation of each pixel is exactly the probability that a cell is kept.
     """
-    kept, moved = torch.as_tensor(grids, dtype=torch.float32, device=device), np.asarray(shifts)
-    if kept.ndim != 3 or kept.shape[1] != kept.shape[2] or moved.shape != (len(kept), 2):
-        raise ShapeError(
-            f"grids must have shape (n, cells, cells) and shifts (n, 2), not {tuple(kept.shape)} and "
-            f"{moved.shape}"
-        )
+    kept = torch.as_tensor(grids, dtype=torch.float32, device=device)
     rows, columns = (
         torch.as_tensor(
             _weights(side, kept.shape[1])[at[:, None] + np.arange(side)], dtype=torch.float32, device=device
         )
-        for side, at in zip(shape, moved.T, strict=True)
+        for side, at in zip(shape, shifts.T, strict=True)
     )
     return rows @ kept @ columns.transpose(1, 2)
 

@@ -23,11 +23,9 @@ def reduce_channels(attributions: torch.Tensor, channels: str) -> np.ndarray:
     """One number per pixel, float64 (n, height, width); "abs_max" is the largest size, without its sign."""
     # MPS has no double precision: first to the CPU
     values = attributions.detach().cpu().double()
-    if channels == "abs_max":
-        return values.abs().amax(dim=1).numpy()
-    if channels == "max":
-        return values.amax(dim=1).numpy()
-    return (values.mean(dim=1) if channels == "mean" else values.sum(dim=1)).numpy()
+    values = values.abs() if channels == "abs_max" else values
+    reduce = {"sum": values.sum, "mean": values.mean}.get(channels, values.amax)
+    return reduce(dim=1).numpy()
 
 
 def keep_sign(maps: np.ndarray, sign: str) -> np.ndarray:

@@ -5,7 +5,6 @@ targets of an image. `mixed_precision` reaches these passes; `baseline` is as in
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import torch
@@ -13,6 +12,7 @@ from torch.nn.functional import cosine_similarity
 
 from salstats.checks import ShapeError, ValueRangeError, check_choice, check_count
 from salstats.explain.baselines import baselines_of
+from salstats.explain.inputs import check_real
 from salstats.explain.request import Request
 
 #: Weight of the two samples that a KernelSHAP model must fit: captum's stand-in for infinity.
@@ -31,7 +31,7 @@ def run_lime(request: Request) -> torch.Tensor:
     Lasso's penalty, in the units of the output: larger leaves fewer superpixels; `kernel_width` (1), of the
     weights; `baseline` ("zero").
     """
-    alpha, width = (_positive(request.options[name], name) for name in ("alpha", "kernel_width"))
+    alpha, width = (check_real(request.options[name], name) for name in ("alpha", "kernel_width"))
 
     def draw(generator: np.random.Generator, n_samples: int, n_features: int) -> np.ndarray:
         return generator.random((n_samples, n_features)) < 0.5
@@ -141,11 +141,11 @@ def superpixels_of(
     shape = (int(image.shape[1]), int(image.shape[2]))
     if isinstance(segments, str):
         check_choice(segments, ("grid", "slic"), "segments")
-        n = check_count(n_segments, "n_segments")
-        found = grid(shape, n) if segments == "grid" else _slic(image, n)
+        check_count(n_segments, "n_segments")
+        found = grid(shape, n_segments) if segments == "grid" else _slic(image, n_segments)
     else:
-        found = segments(image.cpu().numpy()) if callable(segments) else _array(segments)
-        found = _array(found)
+        found = segments(image.cpu().numpy()) if callable(segments) else segments
+        found = np.asarray(found.cpu() if isinstance(found, torch.Tensor) else found)
         if found.shape != shape:
             raise ShapeError(f"segments have shape {found.shape}; the images have {shape}, height and width")
         if found.dtype.kind not in "iu":
@@ -169,26 +169,5 @@ def _slic(image: torch.Tensor, n_segments: int) -> np.ndarray:
     """SLIC superpixels."""
     from skimage.segmentation import slic
 
-    values = image.detach().cpu().double().numpy()
-    return np.asarray(
-        slic(
-            values,
-            n_segments=n_segments,
-            compactness=_COMPACTNESS,
-            channel_axis=0,
-            convert2lab=False,
-            start_label=0,
-        )
-    )
-
-
-def _array(segments: Any) -> np.ndarray:
-    """An array, wherever it lies."""
-    return segments.cpu().numpy() if isinstance(segments, torch.Tensor) else np.asarray(segments)
-
-
-def _positive(value: Any, option: str) -> float:
-    """A positive number."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < np.inf:
-        raise ValueRangeError(f"{option} must be a positive number, not {value!r}")
-    return float(value)
+    values, options = image.detach().cpu().double().numpy(), {"channel_axis": 0, "convert2lab": False}
+    return np.asarray(slic(values, n_segments=n_segments, compactness=_COMPACTNESS, **options))

@@ -155,13 +155,6 @@ def test_without_a_class_token_all_tokens_are_averaged():
     assert np.allclose(found[0, 0], expected, atol=SINGLE)
 
 
-def test_prefix_tokens_are_left_out():
-    layer = attention(6, 1)
-    expected = (0.5 * layer[0] + 0.5 * np.eye(6))[0, 2:].reshape(2, 2)
-    found = ask("attention_rollout", Layers(layer), images(), 0, modules="layers.0", n_prefix=2)
-    assert np.allclose(found[0, 0], expected, atol=SINGLE)
-
-
 def test_the_grid_has_the_images_proportions_or_those_given():
     model = Layers(attention(9, 1))
     wide = ask("attention_rollout", model, images(1, (1, 8, 16)), 0, modules="layers.0")
@@ -190,15 +183,6 @@ def test_torchvisions_transformer_is_taken_as_it_is():
     assert torch.allclose(found, expected, atol=SINGLE)
 
 
-def test_outputs_are_those_without_hooks():
-    model, x, seen = vit(), noise(2, 3, 32, 32), []
-    handle = model.register_forward_hook(lambda *call: seen.append(call[2]))
-    ask("attention_rollout", model, x, 0)
-    handle.remove()
-    with torch.no_grad():
-        assert torch.allclose(seen[0], model(x), atol=SINGLE)
-
-
 def test_fused_attention_of_timms_kind_is_computed_step_by_step():
     model, x = seeded(Transformer), images()
     for block in model.blocks:
@@ -211,13 +195,6 @@ def test_fused_attention_of_timms_kind_is_computed_step_by_step():
     assert torch.equal(found, expected)
     assert state(model) == before
     assert all(block.fused_attn for block in model.blocks)
-
-
-def test_the_map_is_the_same_for_all_targets_and_beside_other_images():
-    model, x = vit(), noise(3, 3, 32, 32)
-    together = ask("attention_rollout", model, x, [0, 1, 2])
-    assert torch.equal(together, ask("attention_rollout", model, x, 2))
-    assert torch.allclose(together[1:2], ask("attention_rollout", model, x[1:2], 0), atol=SINGLE)
 
 
 @pytest.mark.parametrize("fails", [False, True])
@@ -253,7 +230,6 @@ def test_explain_lays_it_on_the_image():
             "has no nn.MultiheadAttention; name the modules",
         ),
         (lambda: Layers(attention()), {"modules": "layers.7"}, SalstatsError, "no module 'layers.7'"),
-        (lambda: Layers(attention()), {"modules": []}, SalstatsError, "modules names none"),
         (
             lambda: Layers(attention() * 2),
             {"modules": "layers.0"},
@@ -284,24 +260,17 @@ def test_explain_lays_it_on_the_image():
             lambda: Layers(attention()),
             {"discard": 1.0},
             ValueRangeError,
-            "discard must lie from 0 to less than 1",
+            "discard must be a number from 0 up and below 1",
         ),
-        (lambda: Layers(attention()), {"residual": -0.1}, ValueRangeError, "residual must lie from 0"),
+        (
+            lambda: Layers(attention()),
+            {"residual": -0.1},
+            ValueRangeError,
+            "residual must be a number from 0",
+        ),
         (lambda: Layers(attention()), {"n_prefix": -1}, ValueRangeError, "n_prefix must be a whole number"),
     ],
 )
 def test_what_cannot_be_rolled_out_is_named(model, options, kind, message):
     with pytest.raises(kind, match=message):
         ask("attention_rollout", model(), images(), 0, **options)
-
-
-def test_a_module_that_is_skipped_is_named():
-    model = seeded(Transformer)
-    model.spare = nn.Dropout()
-    with pytest.raises(SalstatsError, match="'spare' is not called in a pass"):
-        ask("attention_rollout", model, images(), 0, modules=["blocks.0.attn_drop", "spare"])
-
-
-def test_a_rollout_needs_a_layer():
-    with pytest.raises(ShapeError, match="one layer at least"):
-        rollout([])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from salstats.checks import ShapeError, ValueRangeError
+from salstats.checks import ValueRangeError
 
 pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")
@@ -18,8 +18,6 @@ nn = torch.nn
 SINGLE = 1e-5
 #: Standard deviations of a Monte Carlo mean; the largest of some hundreds of pixels is within five.
 SIGMAS = 5.0
-SMALL = {"occlusion": {"window": 4, "stride": 3}, "rise": {"n_masks": 41, "cells": 4}}
-METHODS = tuple(SMALL)
 
 
 def cnn():
@@ -28,26 +26,6 @@ def cnn():
 
 def images(n=3, shape=(2, 11, 13)):
     return noise(n, *shape, seed=1)
-
-
-def by_hand(model, image, target, window, stride, value=0.0):
-    """Occlusion as its definition reads: each window by itself, means over those that cover a pixel."""
-    height, width = image.shape[1:]
-    total, seen = np.zeros((height, width)), np.zeros((height, width))
-    with torch.no_grad():
-        whole = model(image[None])[0, target].item()
-        for top in range(0, height, stride[0]):
-            for left in range(0, width, stride[1]):
-                hidden = image.clone()
-                hidden[:, top : top + window[0], left : left + window[1]] = value
-                fall = whole - model(hidden[None])[0, target].item()
-                total[top : top + window[0], left : left + window[1]] += fall
-                seen[top : top + window[0], left : left + window[1]] += 1
-                if left + window[1] >= width:
-                    break
-            if top + window[0] >= height:
-                break
-    return total / seen
 
 
 @pytest.mark.parametrize(
@@ -67,22 +45,6 @@ def test_occlusion_is_captums(window, stride):
     found = ask("occlusion", model, x, targets, window=window, stride=stride)
     assert found.shape == (3, 1, 11, 13)
     assert torch.allclose(found.expand(-1, 2, -1, -1), expected.double(), atol=SINGLE)
-
-
-@pytest.mark.parametrize("baseline", [0.0, 1.5])
-def test_occlusion_is_its_definition(baseline):
-    model, x = cnn(), images(1)
-    found = ask("occlusion", model, x, 1, window=(4, 5), stride=(3, 2), baseline=baseline)
-    expected = by_hand(model, x[0], 1, (4, 5), (3, 2), baseline)
-    assert np.allclose(found[0, 0], expected, atol=SINGLE)
-
-
-def test_occlusion_of_a_linear_network_by_one_pixel_is_weight_times_value():
-    shape = (2, 4, 5)
-    model, x = seeded(lambda: nn.Sequential(nn.Flatten(), nn.Linear(40, 3))), images(2, shape)
-    expected = (model[1].weight[2].reshape(shape) * x).sum(dim=1)
-    found = ask("occlusion", model, x, 2, window=1, stride=1)
-    assert torch.allclose(found[:, 0], expected.double(), atol=SINGLE)
 
 
 class OnePixel(nn.Module):
@@ -146,19 +108,6 @@ def test_masks_are_enlarged_grids_shifted(shape, cells):
     assert (shifts.max(axis=0) <= np.array(sides) - 1).all()
 
 
-def test_the_map_is_linear_in_the_outputs():
-    x = noise(1, 1, 12, 12).abs()
-
-    class Both(nn.Module):
-        def forward(self, images):
-            one = OnePixel((3, 3), (8, 6))(images)
-            return torch.cat([one, 2 * one[:, :1] - 3 * one[:, 1:]], dim=1)
-
-    options = {"n_masks": 100, "cells": 4, "probability": "none"}
-    first, second, both = ask("rise", Both(), x.expand(3, -1, -1, -1), [0, 1, 2], seeds=[0] * 3, **options)
-    assert torch.allclose(both, 2 * first - 3 * second, atol=SINGLE)
-
-
 @pytest.mark.parametrize("probability", ["softmax", "sigmoid", "none"])
 def test_masks_are_weighted_by_the_probability_behind_them(probability):
     model = seeded(lambda: nn.Sequential(nn.Conv2d(2, 3, 3), nn.ReLU(), nn.Flatten(), nn.Linear(300, 4)))
@@ -182,29 +131,6 @@ def test_hidden_pixels_show_the_baseline():
     assert torch.allclose(found[0, 0], expected.double(), atol=SINGLE)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_one_set_of_passes_serves_all_targets_of_an_image(method):
-    model, x = cnn(), images(1)
-    ask(method, model, x, 0, **SMALL[method])
-    once = model.n_images
-    model.n_images = 0
-    together = ask(method, model, x.expand(3, -1, -1, -1), [0, 1, 2], seeds=[0, 0, 0], **SMALL[method])
-    assert model.n_images == once
-    for target in range(3):
-        alone = ask(method, model, x, target, **SMALL[method])
-        assert torch.allclose(together[target], alone[0], atol=SINGLE)
-
-
-def test_seeds_decide_on_rise():
-    options = {"probability": "sigmoid", **SMALL["rise"]}
-    first, again, other = (
-        ask("rise", cnn(), images(2), 1, seeds=s, **options) for s in ((1, 2), (1, 2), (9, 2))
-    )
-    assert torch.equal(first, again)
-    assert not torch.allclose(first[0], other[0])
-    assert torch.equal(first[1:], other[1:])
-
-
 @pytest.mark.parametrize(
     ("method", "options", "message"),
     [
@@ -224,13 +150,6 @@ def test_seeds_decide_on_rise():
 def test_bad_options_are_named(method, options, message):
     with pytest.raises(ValueRangeError, match=message):
         ask(method, cnn(), images(1), 0, **options)
-
-
-def test_masks_need_square_grids_and_a_shift_each():
-    with pytest.raises(ShapeError, match="grids must have shape"):
-        make_masks(np.zeros((2, 3, 4)), np.zeros((2, 2), int), (8, 8))
-    with pytest.raises(ShapeError, match="shifts"):
-        make_masks(np.zeros((2, 3, 3)), np.zeros((1, 2), int), (8, 8))
 
 
 def test_sums_over_masks_are_not_in_the_half_precision_of_the_network():
