@@ -20,7 +20,6 @@ from chexlocalize_files import (
 )
 
 from salstats.checks import ColumnError, InputFileError, SalstatsError, SalstatsWarning
-from salstats.cli.app import in_flags
 from salstats.images.masks import area, contains
 from salstats.readers import chexlocalize_maps
 from salstats.readers.chexlocalize import read_chexlocalize
@@ -102,11 +101,10 @@ def test_a_study_of_two_thousand_maps_is_read_without_opening_one(made_up, no_ma
 
 
 @pytest.mark.parametrize(("files", "of"), [("gt_segmentations", "truth"), ("hb_segmentations", "people")])
-def test_every_mask_drawn_in_the_study_is_the_scripts_mask(made_up, files, of):
-    study = read_chexlocalize(made_up / "inputs")
+def test_every_mask_drawn_in_the_study_is_the_scripts_mask(made_up, made_up_study, files, of):
     expected = json.loads((made_up / "expected" / f"{files}.json").read_text())
     n = 0
-    for case in study:
+    for case in made_up_study:
         held = {p.task: p for p in case.predictions if p.series.method == HUMAN}
         for task, code in expected.get(case.case, {}).items():
             if of == "people":
@@ -120,23 +118,21 @@ def test_every_mask_drawn_in_the_study_is_the_scripts_mask(made_up, files, of):
     assert n == (1790 if of == "people" else 630)
 
 
-def test_points_of_the_study_are_row_and_column(made_up):
-    study = read_chexlocalize(made_up / "inputs")
+def test_points_of_the_study_are_row_and_column(made_up, made_up_study):
     given = json.loads((made_up / "inputs" / "hb_salient_pts.json").read_text())
     case = "patient64139_study1_view1_frontal"
-    got = answer(study, case, "Lung Lesion", HUMAN).points
+    got = answer(made_up_study, case, "Lung Lesion", HUMAN).points
     assert got.tolist() == [[y, x] for x, y in given[case]["Lung Lesion"]]
     assert len(got) == 3
-    assert answer(study, case, "Edema", HUMAN).points.shape == (0, 2)
+    assert answer(made_up_study, case, "Edema", HUMAN).points.shape == (0, 2)
 
 
-def test_where_people_marked_nothing_the_mask_is_empty_of_the_size_that_a_map_says(made_up):
-    study = read_chexlocalize(made_up / "inputs")
+def test_where_people_marked_nothing_the_mask_is_empty_of_the_size_that_a_map_says(made_up, made_up_study):
     table = pd.read_csv(made_up / "expected" / "per_map.csv").set_index(["img_id", "task"])
-    unsized = [c for c in study if c.shape is None]
+    unsized = [c for c in made_up_study if c.shape is None]
     assert unsized
     for case in unsized:
-        content = answer(study, case.case, "Edema", HUMAN)
+        content = answer(made_up_study, case.case, "Edema", HUMAN)
         assert area(content.mask) == 0
         assert content.mask.shape == tuple(table.loc[(case.case, "Edema"), ["h", "w"]])
         assert len(content.points) == 0
@@ -245,13 +241,6 @@ def test_an_unknown_task_of_a_map_is_named_with_the_closest_there_is(folder):
     with_it = read_chexlocalize(folder, tasks=["Edma", "Edema"])
     assert with_it.tasks == ("Edma", "Edema")
     assert answer(with_it, task="Edma").prob == 0.25
-
-
-def test_what_to_do_about_a_task_unlike_all_others_is_a_sentence_and_named_by_its_flag(folder):
-    write_map(folder / "maps", ONE, "Qqqqq")
-    with pytest.raises(InputFileError, match=r"known are '[^.]*\. Name it") as raised:
-        read_chexlocalize(folder)
-    assert "Name it in --tasks, with" in in_flags(str(raised.value), {"tasks": "--tasks"})
 
 
 def test_maps_of_classes_that_nobody_marked_are_left_out_and_said(folder):

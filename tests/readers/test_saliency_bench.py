@@ -62,24 +62,15 @@ def by_case(study):
 
 class TestTiny:
     def test_every_image_is_a_case_of_its_class(self, tiny, manifest):
-        cases = by_case(read_saliency_bench(tiny))
-        assert list(cases) == sorted(manifest.index)
-        for case, row in manifest.iterrows():
-            assert {c for c, v in cases[case].labels.items() if v == 1} == {row["cls"]}
-            assert cases[case].annotated == row["has_row"]
-
-    def test_truths_are_the_annotations(self, tiny, manifest):
         study = read_saliency_bench(tiny)
         assert study.tasks == ("circle", "square", "stripe")
+        assert [c.case for c in study] == sorted(manifest.index)
         for case in study:
             row = manifest.loc[case.case]
             assert case.shape == GRID
-            if row["has_row"]:
-                (task,) = case.truths
-                assert task == row["cls"]
-                assert area(case.truths[task].read()) == row["attention_sum"]
-            else:
-                assert not case.truths
+            assert {c for c, v in case.labels.items() if v == 1} == {row["cls"]}
+            assert case.annotated == row["has_row"]
+            assert set(case.truths) == ({row["cls"]} if row["has_row"] else set())
 
     def test_a_truth_is_the_array_of_its_row(self, tiny):
         table = pd.concat(pd.read_csv(f) for f in sorted((tiny / "attention_label").glob("*.csv")))
@@ -94,14 +85,6 @@ class TestTiny:
             assert case.shape == (row["height"], row["width"])
             for truth in case.truths.values():
                 assert truth.read().shape == case.shape
-
-    def test_a_resized_truth_keeps_its_share_of_the_image(self, tiny, manifest):
-        for case in read_saliency_bench(tiny, pixels="image"):
-            row = manifest.loc[case.case]
-            for truth in case.truths.values():
-                share = area(truth.read()) / (row["height"] * row["width"])
-                # the outline is moved by half a pixel of the image at most
-                assert share == pytest.approx(row["attention_sum"] / 224**2, abs=2 / min(case.shape))
 
     def test_missing_annotations_and_empty_ones_are_counted(self, tiny):
         with pytest.warns(SalstatsWarning) as caught:
@@ -119,23 +102,16 @@ class TestTiny:
 
 
 class TestClasses:
-    def test_one_class_is_one_task(self, tiny):
-        study = read_saliency_bench(tiny, classes="square")
-        assert study.tasks == ("square",)
-        assert [c.case for c in study] == [f"square_{i}" for i in range(4)]
-
-    def test_classes_stand_in_the_order_given(self, tiny):
-        assert read_saliency_bench(tiny, classes=["stripe", "circle"]).tasks == ("stripe", "circle")
-
     def test_one_task_for_all_classes(self, tiny):
         study = read_saliency_bench(tiny, task="object")
         assert study.tasks == ("object",)
         assert {t for c in study for t in c.truths} == {"object"}
         assert all(not c.labels for c in study)
 
-    def test_a_class_whose_name_begins_with_anothers_keeps_its_images(self, tmp_path):
-        write(tmp_path, {"a": ["x.png"], "ab": ["y.png"]}, noted(x_png=[[1]], y_png=[[1]]))
-        assert [c.case for c in read_saliency_bench(tmp_path, classes="a")] == ["x"]
+    def test_some_classes_in_the_order_given(self, tiny):
+        study = read_saliency_bench(tiny, classes=["stripe", "circle"])
+        assert study.tasks == ("stripe", "circle")
+        assert {c.case.rpartition("_")[0] for c in study} == {"stripe", "circle"}
 
     def test_an_unknown_class_is_named(self, tiny):
         with pytest.raises(SalstatsError, match=r"'squares' is no class of .*'circle', 'square', 'stripe'"):
@@ -156,12 +132,6 @@ class TestSplit:
         everything = {c.case for c in read_saliency_bench(tiny, split="train")}
         one = {c.case for c in read_saliency_bench(tiny, split="train", classes="square")}
         assert one == {c for c in everything if c.startswith("square")}
-
-    def test_parts_change_with_the_seed(self, tmp_path):
-        names = [f"{i}.png" for i in range(40)]
-        write(tmp_path, {"a": names}, noted(**{"0_png": [[1]]}))
-        drawn = [{c.case for c in read_saliency_bench(tmp_path, split="test", rng=s)} for s in (0, 0, 1)]
-        assert drawn[0] == drawn[1] != drawn[2]
 
 
 class TestMaps:
@@ -191,16 +161,6 @@ class TestMaps:
         study = read_saliency_bench(tiny, maps=tmp_path, task="object", pixels=pixels)
         sent = pickle.loads(pickle.dumps(study))
         pd.testing.assert_frame_equal(ss.score(sent), ss.score(study))
-
-    def test_a_map_that_is_missing_is_a_row_that_says_so(self, tiny, tmp_path):
-        np.save(tmp_path / "circle_0.npy", np.eye(7))
-        scores = ss.score(read_saliency_bench(tiny, task="object", maps=tmp_path), metrics="hit")
-        assert scores["reason"].value_counts()["no map"] == 9
-
-    def test_maps_of_another_data_set_are_refused(self, tiny, tmp_path):
-        np.save(tmp_path / "other.npy", np.eye(7))
-        with pytest.raises(InputFileError, match=r"no case in common \('other' here, 'circle_0' there\)"):
-            read_saliency_bench(tiny, maps=tmp_path)
 
     def test_a_map_of_no_image_is_said_and_one_of_another_class_is_not(self, tiny, tmp_path, recwarn):
         for name in ("circle_0", "square_0", "other"):
@@ -250,12 +210,6 @@ class TestBoxes:
             (case,) = read_saliency_bench(tmp_path)
         assert area(case.truths["gun"].read()) == 4
 
-    def test_a_list_without_boxes_marks_nothing(self, tmp_path):
-        write(tmp_path, {"gun": ["x.png"]}, pd.DataFrame({"img_idx": ["x.png"], "boxes": ["[]"]}))
-        (case,) = read_saliency_bench(tmp_path)
-        assert case.annotated
-        assert area(case.truths["gun"].read()) == 0
-
 
 class TestBadInput:
     def test_another_layout_is_said(self, tmp_path):
@@ -266,11 +220,8 @@ class TestBadInput:
         (tmp_path / "image" / "a").mkdir(parents=True)
         with pytest.raises(InputFileError, match="holds no CLASS/NAME"):
             read_saliency_bench(tmp_path)
-
-    def test_a_folder_without_tables_is_said(self, tmp_path):
-        write(tmp_path, {"a": ["x.png"]})
         with pytest.raises(InputFileError, match=r"attention_label: holds no table of annotations"):
-            read_saliency_bench(tmp_path)
+            read_saliency_bench(write(tmp_path, {"a": ["x.png"]}))
 
     def test_one_name_in_two_classes_is_refused(self, tmp_path):
         write(tmp_path, {"a": ["x.png"], "b": ["x.jpg"]}, noted(x_png=[[1]]))
@@ -295,10 +246,6 @@ class TestBadInput:
         with pytest.raises(InputFileError, match="no img_idx of the tables is an image of"):
             read_saliency_bench(tmp_path)
 
-    def test_names_without_their_ending_are_known(self, tmp_path):
-        write(tmp_path, {"a": ["x.png"]}, noted(x=[[1]]))
-        assert by_case(read_saliency_bench(tmp_path))["x"].annotated
-
     def test_other_files_are_said(self, tmp_path):
         write(tmp_path, {"a": ["x.png"]}, noted(x_png=[[1]]))
         (tmp_path / "image" / "a" / "notes.txt").touch()
@@ -321,10 +268,6 @@ class TestBadInput:
     def test_options_that_are_none(self, tiny, options, message):
         with pytest.raises(ValueRangeError, match=message):
             read_saliency_bench(tiny, **options)
-
-    def test_no_table_at_all_is_not_the_same_as_all(self, tiny):
-        with pytest.raises(SalstatsError, match=r"holds no table .*annotations="):
-            read_saliency_bench(tiny, annotations=[])
 
     def test_a_copy_in_another_order_reads_the_same(self, tiny, tmp_path):
         copy = shutil.copytree(tiny, tmp_path / "copy", copy_function=shutil.copyfile)
