@@ -42,20 +42,6 @@ def test_a_pipe_is_never_waited_for(tmp_path, suffix):
         read_map(tmp_path / f"folder{suffix}")
 
 
-def test_a_run_length_code_of_more_pixels_than_an_image_is_not_unpacked(tmp_path):
-    (tmp_path / "a.json").write_text('{"size": [46340, 46340], "counts": [2147395600]}')
-    for read in (read_mask, read_rle):
-        with pytest.raises(InputFileError, match=r"46340 x 46340 would take 16 GB.*SALSTATS_LIMIT_GB"):
-            read(tmp_path / "a.json")
-
-
-def test_the_name_of_a_file_keeps_a_message_in_one_line(tmp_path):
-    (tmp_path / "a\nb.npy").touch()
-    with pytest.raises(InputFileError, match=r"a file's case 'a\\nb' is no name") as caught:
-        find_case_files(tmp_path)
-    assert "\n" not in str(caught.value)
-
-
 class TestFindCaseFiles:
     def test_the_case_is_the_name_without_its_ending_below_the_folder_too(self, tmp_path):
         (tmp_path / "sub").mkdir()
@@ -69,28 +55,10 @@ class TestFindCaseFiles:
         }
         assert list(found) == ["a", "b.1", "c"]
 
-    def test_only_the_endings_asked_for(self, tmp_path):
-        for name in ("a.npy", "a.json"):
-            (tmp_path / name).touch()
-        assert find_case_files(tmp_path, (".json",)) == {"a": tmp_path / "a.json"}
-
     def test_two_files_of_a_case_are_named(self, tmp_path):
         for name in ("a.npy", "a.png"):
             (tmp_path / name).touch()
         with pytest.raises(InputFileError, match=r"case a has two files, .*a\.npy and .*a\.png"):
-            find_case_files(tmp_path)
-
-    @pytest.mark.parametrize(
-        ("name", "match"), [("nowhere", "nowhere: no such folder"), ("file.png", "file.png: not a folder")]
-    )
-    def test_no_folder(self, tmp_path, name, match):
-        (tmp_path / "file.png").touch()
-        with pytest.raises(InputFileError, match=match):
-            find_case_files(tmp_path / name)
-
-    def test_no_file(self, tmp_path):
-        (tmp_path / "notes.txt").touch()
-        with pytest.raises(InputFileError, match=r"holds no file whose name ends in \.png"):
             find_case_files(tmp_path)
 
     def test_a_link_to_a_file_is_followed_and_one_to_nothing_is_said(self, tmp_path):
@@ -114,11 +82,6 @@ class TestFindCaseFiles:
         with pytest.warns(SalstatsWarning, match="link: a link to another folder, which was not searched"):
             assert list(find_case_files(folder)) == ["a"]
 
-    def test_a_name_that_hides_something_is_refused(self, tmp_path):
-        (tmp_path / "a\u200b.png").touch()
-        with pytest.raises(InputFileError, match="is no name"):
-            find_case_files(tmp_path)
-
 
 class TestReadMap:
     @pytest.mark.parametrize("suffix", [".png", ".tif"])
@@ -128,16 +91,6 @@ class TestReadMap:
         found = read_map(saved(tmp_path / f"a{suffix}", pixels))
         assert found.dtype == np.float64
         assert (found == pixels).all()
-
-    def test_what_opencv_writes_is_read_alike(self, tmp_path):
-        pixels = (RAMP * 5000).astype(np.uint16)
-        for suffix in (".png", ".tif"):
-            cv2.imwrite(str(tmp_path / f"a{suffix}"), pixels)
-            assert (read_map(tmp_path / f"a{suffix}") == pixels).all()
-
-    def test_a_tiff_of_floats(self, tmp_path):
-        pixels = (RAMP / 7).astype(np.float32)
-        assert (read_map(saved(tmp_path / "a.tif", pixels)) == pixels).all()
 
     @pytest.mark.parametrize("array", [RAMP, RAMP.astype(np.float16), RAMP[None, None] * 1.0, RAMP > 3])
     def test_arrays(self, tmp_path, array):
@@ -192,14 +145,6 @@ class TestReadMap:
         with pytest.raises(InputFileError, match="3 x 4 pixels would take"):
             read_map(tmp_path / "a.png")
 
-    def test_the_limit_is_what_stops_a_bomb_not_a_warning(self, tmp_path):
-        # 1 bit a pixel, all alike: 15 kB that claim 150 million pixels
-        Image.new("1", (15_000, 10_000)).save(tmp_path / "a.png")
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            with pytest.raises(InputFileError, match="10000 x 15000 pixels would take"):
-                read_map(tmp_path / "a.png")
-
     @pytest.mark.parametrize("suffix", [".npy", ".npz"])
     def test_python_objects_are_refused(self, tmp_path, suffix):
         array = np.array([[{"a": 1}, None]], dtype=object)
@@ -242,8 +187,6 @@ class TestReadMap:
         ("array", "match"),
         [
             (np.zeros(3), r"its array has shape \(3,\); a map is \(height, width\)"),
-            (np.zeros((2, 3, 4)), r"its array has shape \(2, 3, 4\)"),
-            (np.zeros((0, 4)), r"an array of shape \(0, 4\)"),
             (np.array([["a", "b"]]), "type <U1 is no map"),
             (np.array([[1j, 2]]), "type complex128 is no map"),
         ],
@@ -286,13 +229,7 @@ class TestReadMap:
         with pytest.raises(InputFileError, match=rf"a\{suffix}: (neither PNG nor TIFF|not a NumPy)"):
             read_map(path)
 
-    @pytest.mark.parametrize("name", ["a.jpg", "a.json", "a"])
-    def test_an_unknown_ending_is_said_with_those_that_are_read(self, tmp_path, name):
-        (tmp_path / name).write_text("{}")
-        with pytest.raises(InputFileError, match=r"a map is read from \.png, \.tif"):
-            read_map(tmp_path / name)
-
-    @pytest.mark.parametrize("seed", range(40))
+    @pytest.mark.parametrize("seed", range(12))
     def test_damaged_bytes_never_raise_anything_else(self, tmp_path, seed):
         rng = np.random.default_rng(seed)
         suffix = (".png", ".tif", ".npy", ".npz")[seed % 4]

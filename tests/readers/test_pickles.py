@@ -2,7 +2,6 @@
 
 import builtins
 import collections
-import copyreg
 import os
 import pickle
 import subprocess
@@ -61,29 +60,18 @@ def test_containers_numbers_and_arrays_are_as_they_were(read, content, protocol)
         assert got.shape == content.shape
 
 
-def test_a_value_named_twice_is_the_same_value(read):
-    shared = np.arange(3.0)
-    got = read(pickle.dumps([shared, shared]))
-    assert got[0] is got[1]
-
-
 @pytest.mark.parametrize(
     ("element", "numbers"),
     [
         ("Float", np.array([0, 1.5, -2], "<f4")),
-        ("Double", np.array([0, 1.5, -2], "<f8")),
         ("Half", np.array([0, 1.5, -2], "<f2")),
         ("Long", np.array([0, 2**40, -2], "<i8")),
-        ("Int", np.array([0, 2**20, -2], "<i4")),
-        ("Short", np.array([0, 300, -2], "<i2")),
-        ("Char", np.array([0, 3, -2], "i1")),
         ("Byte", np.array([0, 3, 255], "u1")),
         ("Bool", np.array([True, False, True])),
     ],
 )
-@pytest.mark.parametrize("location", ["cpu", "cuda:0"])
-def test_tensors_of_every_type_come_as_arrays(read, element, numbers, location):
-    storage = stored(numbers.tobytes(), 3, element=element, location=location)
+def test_tensors_of_a_type_come_as_arrays(read, element, numbers):
+    storage = stored(numbers.tobytes(), 3, element=element, location="cuda:0")
     got = read(whole(tensor(storage, (3,), (1,))))
     np.testing.assert_array_equal(got, numbers)
     assert got.dtype == numbers.dtype
@@ -96,11 +84,6 @@ def test_bfloat16_comes_as_float32(read):
     assert got.tolist() == [1.5, -2]
 
 
-def test_types_of_cuda_are_read_without_it(read):
-    storage = stored(RAW, 12, module="torch.cuda", location="cuda:1")
-    assert read(whole(tensor(storage, (3, 4), (4, 1)))).tolist() == NUMBERS.reshape(3, 4).tolist()
-
-
 def test_offset_and_strides_count_elements(read):
     # a transposed view that begins at element 2: row r, column c is element 2 + r + 4 c
     got = read(whole(tensor(stored(RAW, 12), (4, 2), (1, 4), offset=2)))
@@ -111,19 +94,6 @@ def test_scalar_empty_and_expanded_tensors(read):
     assert read(whole(tensor(stored(RAW, 12), (), (), offset=3))).item() == 3
     assert read(whole(tensor(stored(b"", 0), (0, 3), (3, 1)))).shape == (0, 3)
     assert read(whole(tensor(stored(RAW, 12), (2, 3), (0, 1)))).tolist() == [[0, 1, 2], [0, 1, 2]]
-
-
-def test_older_tensors_and_parameters(read):
-    plain = tensor(stored(RAW, 12), (12,), (1,), function="_rebuild_tensor")
-    parameter = call(name("torch._utils", "_rebuild_parameter"), plain, value(True), value({}))
-    assert read(whole(parameter)).tolist() == NUMBERS.tolist()
-
-
-@pytest.mark.parametrize("view", [None, (), ("1", 4, 3)])
-def test_storages_with_without_and_of_a_view(read, view):
-    n = 3 if view else 12
-    got = read(whole(tensor(stored(RAW, 12, view=view), (n,), (1,))))
-    assert got.tolist() == NUMBERS[4:7].tolist() if view else NUMBERS.tolist()
 
 
 def test_a_file_of_torch_save_in_its_older_form(read):
@@ -187,7 +157,6 @@ def attack(kind, file):
         "exec": lambda: Run(builtins.exec, code),
         "open": lambda: Run(builtins.open, str(file), "w"),
         "Popen": lambda: Run(subprocess.Popen, ["touch", str(file)]),
-        "mkdir": lambda: Run(os.mkdir, str(file)),
     }[kind]()
 
 
@@ -197,11 +166,10 @@ ATTACKS = {
     "exec": "builtins.exec",
     "open": "open",
     "Popen": "subprocess.Popen",
-    "mkdir": "posix.mkdir",
 }
 
 
-@pytest.mark.parametrize("protocol", [3, 4, 5])
+@pytest.mark.parametrize("protocol", [3, 5])
 @pytest.mark.parametrize("kind", ATTACKS)
 def test_a_malicious_pickle_is_refused_by_name_and_not_run(read, tmp_path, kind, protocol):
     hit = tmp_path / "hit"
@@ -276,8 +244,6 @@ def stacked(module, attribute):
             stacked("collections", "OrderedDict.fromkeys"),
             "load collections.OrderedDict.from",
         ),
-        "dotted module": (stacked("torch.storage", "io.open_code"), r"load torch\.storage\.io\.open_code"),
-        "name with a line end": (stacked("os\nx", "system"), r"load 'os\\nx\.system'"),
         "attributes": (
             ORDERED + value({"__class__": 1}) + b"b",
             "set the attributes of a value of type dict",
@@ -287,17 +253,11 @@ def stacked(module, attribute):
             "set the attributes of a value of type function",
         ),
         "extension": (b"\x82\x01", "follow the instruction EXT1"),
-        "wide extension": (b"\x84\x01\x00\x00\x00", "follow the instruction EXT4"),
         "old instance": (b"(" + value("touch x") + b"iposix\nsystem\n", "follow the instruction INST"),
         "old object": (b"(" + name("collections", "OrderedDict") + b"o", "follow the instruction OBJ"),
         "new object": (name("collections", "OrderedDict") + b")\x81", "follow the instruction NEWOBJ"),
-        "new object with names": (
-            name("collections", "OrderedDict") + b")}\x92",
-            "follow the instruction NEWOBJ_EX",
-        ),
         "buffer out of band": (b"\x97", "follow the instruction NEXT_BUFFER"),
         "persistent id": (value(("storage", 1)) + b"Q", "follow a persistent id"),
-        "persistent id in text": (b"P/etc/passwd\n", "follow a persistent id"),
         "call of a type of storage": (call(name("torch", "FloatStorage"), value(10)), "call a value of type"),
         "call of text": (call(value("abc")), "call a value of type str"),
         "other encoding": (
@@ -341,19 +301,6 @@ def test_what_data_never_need_is_refused(read, instructions, message):
         read(whole(instructions))
 
 
-def test_an_extension_that_the_process_knows_is_refused_too(read, tmp_path):
-    hit = tmp_path / "hit"
-    copyreg.add_extension("posix", "system", 240)
-    try:
-        content = pickle.dumps(Run(os.system, f"touch {hit}"), 2)
-        assert b"\x82\xf0" in content
-        with pytest.raises(UnsafePickleError, match="EXT1"):
-            read(content)
-    finally:
-        copyreg.remove_extension("posix", "system", 240)
-    assert not hit.exists()
-
-
 def test_pickles_are_not_followed_without_end(read):
     content = stored(RAW, 12)
     for _ in range(5):
@@ -391,18 +338,13 @@ def test_a_pickle_cut_short_anywhere_is_a_named_error(read):
     ("instructions", "message"),
     [
         (tensor(stored(RAW, 12), (13,), (1,)), r"size \(13,\) in it reaches beyond its storage"),
-        (tensor(stored(RAW, 12), (12,), (1,), offset=1), "reaches beyond its storage"),
         (tensor(stored(RAW, 12), (3, 4), (8, 1)), "reaches beyond its storage"),
         (tensor(stored(RAW, 12), (-1,), (1,)), r"the size of a tensor is \(-1,\)"),
         (tensor(stored(RAW, 12), (3,), (-1,), offset=5), r"the stride of a tensor is \(-1,\)"),
-        (tensor(stored(RAW, 12), (3,), (1,), offset=-2), r"the offset of a tensor is \(-2,\)"),
         (tensor(stored(RAW, 12), (3,), (1, 1)), r"size \(3,\) in it has strides \(1, 1\)"),
         (tensor(stored(RAW, 12), (1 << 60,), (1,)), "not whole numbers from 0"),
-        (tensor(stored(RAW, 12), (1.5,), (1,)), "not whole numbers from 0"),
         (stored(RAW, 13), "a storage of 13 elements in it has 48 bytes"),
         (stored(b"", 1 << 40), "a storage of 1099511627776 elements in it has fewer bytes"),
-        (stored(RAW, -1), "the size of a storage"),
-        (stored(RAW, 12, view=("1", 10, 3)), "a view in it reaches beyond its storage"),
         (
             call(name("torch.storage", "_load_from_bytes"), value(stream(storage_id(12), RAW, numel=11))),
             "a storage of 12 elements in it is said to have 11",
@@ -422,7 +364,6 @@ def test_a_pickle_cut_short_anywhere_is_a_named_error(read):
             "the other order of bytes",
         ),
         (call(name("torch.storage", "_load_from_bytes"), value(b"")), "not a pickle, or a damaged one"),
-        (call(name("torch._utils", "_rebuild_tensor_v2")), "missing 4 required"),
         (b"}]" + value(1) + b"s", "a key in it is a value of type list"),
         (b"}(" + value(1) + b"u", "damaged"),
         (b"h\x05", "damaged"),
@@ -434,20 +375,6 @@ def test_a_pickle_that_contradicts_itself_is_a_named_error(read, instructions, m
     with pytest.raises(InputFileError, match=message) as caught:
         read(whole(instructions))
     assert not isinstance(caught.value, UnsafePickleError)
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"\x80\x03N0r\xff\xff\xff\x7f.",  # a place in the memo that would take 16 GB
-        b"\x80\x04\x8e\x00\x00\x00\x00\x00\x00\x00\x40abc.",  # 2**62 bytes follow
-        b"\x80\x04\x8b\xff\xff\xff\x7fabc.",  # a number of 2**31 bytes
-        b"\x80\xffN.",  # protocol 255
-    ],
-)
-def test_sizes_that_are_only_stated_are_a_named_error(read, content):
-    with pytest.raises(InputFileError, match="damaged"):
-        read(content)
 
 
 def test_a_far_place_in_the_memo_and_a_wide_frame_take_no_memory(read):
@@ -478,20 +405,10 @@ def test_a_pipe_or_a_device_is_refused_instead_of_waited_for(tmp_path, target):
         read_pickle(tmp_path / "case_Edema_map.pkl")
 
 
-def test_missing_and_empty_files_are_named(read, tmp_path):
-    with pytest.raises(InputFileError, match="is empty"):
-        read(b"")
-    with pytest.raises(InputFileError, match="no such file"):
-        read_pickle(tmp_path / "none.pkl")
-    with pytest.raises(InputFileError, match="a folder"):
-        read_pickle(tmp_path)
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         (archive(value(1), {}, compression=zipfile.ZIP_DEFLATED), "a compressed zip archive"),
-        (archive(value(1), {"data.pkl": b""}), "not one that torch.save wrote"),
         (archive(tensor(storage_id(12), (12,), (1,)), {}), "no item named .archive/data/0."),
         (archive(tensor(storage_id(12), (12,), (1,)), {"0": RAW[:-4]}), "12 elements in it has 44 bytes"),
         (archive(tensor(storage_id(12), (12,), (1,)), {"0": RAW})[:-30], "cannot be read"),
@@ -539,13 +456,3 @@ def test_instructions_without_end_are_stopped_at_the_limit(read, monkeypatch):
     assert read(whole(value([[]] * 20))) == [[]] * 20
     with pytest.raises(UnsafePickleError, match="would take"):
         read(whole(b"(" + b"]" * 100 + b"l"))
-
-
-def test_a_zip_archive_whose_directory_lies_elsewhere_is_named(read):
-    content = bytearray(archive(value(1), {}))
-    place = len(content) - 6
-    content[place : place + 4] = (int.from_bytes(content[place : place + 4], "little") + 4000).to_bytes(
-        4, "little"
-    )
-    with pytest.raises(InputFileError, match=r"\.pkl: .*zip archive that cannot be read"):
-        read(bytes(content))
