@@ -40,7 +40,6 @@ def test_a_file_cut_short_anywhere_is_a_named_error(folder, name):
         ({ONE: {"Edema": 3}}, "task Edema: not a mask with size and counts but 3"),
         ({ONE: {"Edema": [BOX]}}, "a list of outlines where a mask should be; give the file as annotations="),
         ({ONE: {"Edema": {"size": [20, 30]}}}, "task Edema: not a mask with size and counts"),
-        ({ONE: {"Edema": {"size": [20], "counts": ""}}}, "task Edema: size must be"),
         ({ONE: {"Edema": {"size": [20, -30], "counts": ""}}}, "task Edema: size must be"),
         (
             {ONE: {"Edema": mask(), "Cardiomegaly": mask(shape=(9, 30))}},
@@ -48,8 +47,6 @@ def test_a_file_cut_short_anywhere_is_a_named_error(folder, name):
         ),
         (f'{{"{ONE}": {{}}, "{ONE}": {{}}}}', f"'{ONE}' stands twice in one object"),
         ('{"a": {"Edema": 1, "Edema": 2}}', "'Edema' stands twice in one object"),
-        ('{"a":' * 100_000, "nested too deeply"),
-        ('{"": {}}', "the case '' is no name"),
         ({}, "holds no case"),
     ],
 )
@@ -58,12 +55,6 @@ def test_damaged_segmentations_are_named_errors(tmp_path, content, message):
     with pytest.raises(InputFileError, match=f"gt_segmentations.json.*{message}") as caught:
         read_chexlocalize(tmp_path)
     assert str(file) in str(caught.value)
-
-
-def test_bytes_that_are_no_text_are_a_named_error(tmp_path):
-    (tmp_path / "gt_segmentations.json").write_bytes(b'{"a": "\xff\xfe"}')
-    with pytest.raises(InputFileError, match=r"gt_segmentations\.json: not JSON; byte 7 is no text"):
-        read_chexlocalize(tmp_path)
 
 
 def test_runs_that_do_not_fill_the_image_are_named_when_they_are_read(folder):
@@ -95,9 +86,6 @@ def test_masks_of_another_size_than_the_truth_are_named_with_both_files(folder, 
         ([[[4, 2]]], "task Edema: polygon 1 of 1 has fewer than two vertices"),
         ([BOX, []], "task Edema: polygon 2 of 2"),
         ([[[4, 2], [float("nan"), 3]]], "has a vertex at"),
-        ([[[4, 2], [1e300, 3]]], "has a vertex at"),
-        ([[[4, 2, 1], [9, 2, 1]]], "must be a list of points"),
-        ([[[4, "2"], [9, 2]]], "must be a list of points"),
         ([[[4, 2], [9]]], "must be a list of points"),
         ("polygon", "task Edema:|task Edema must be"),
         (mask(), "a mask where outlines should be; give the file as truth="),
@@ -136,24 +124,13 @@ def test_outlines_beyond_the_image_are_cut_off_with_one_warning(tmp_path):
     assert study.cases[1].truths["Edema"].n_instances == 1
 
 
-def test_an_outline_on_the_edge_is_not_beyond_it(tmp_path):
-    frame = [[0, 0], [WIDTH, 0], [WIDTH, HEIGHT], [0, HEIGHT]]
-    write_json(tmp_path / "gt_annotations.json", {ONE: {"img_size": [HEIGHT, WIDTH], "Edema": [frame]}})
-    study = read_chexlocalize(tmp_path)
-    assert area(study.cases[0].truths["Edema"].read()) == HEIGHT * WIDTH
-
-
 @pytest.mark.parametrize(
     ("value", "message"),
     [
         ([5, 3], "not a list of points"),
         ([[5, 3, 1]], "not a list of points"),
         ([["5", "3"]], "not a list of points"),
-        ([[10**400, 3]], "not a list of points"),
-        ([[5, 3], [4]], "not a list of points"),
         ([[5, float("nan")]], "a coordinate that is no number"),
-        ([[5, float("inf")]], "a coordinate that is no number"),
-        ([[5, None]], "a coordinate that is no number|not a list of points"),
         ({"x": 5}, "not a list of points"),
     ],
 )

@@ -29,13 +29,6 @@ def test_columns_that_together_name_a_case_make_one_and_stay_as_text(text_file):
     pd.testing.assert_frame_equal(frame, expected)
 
 
-def test_the_order_of_the_columns_is_the_order_in_the_name(text_file):
-    file = text_file("prob,phase,trial\n0.5,1,2\n")
-    frame = ss.read_data(file, case=["trial", "phase"])
-    assert frame.columns.tolist() == ["prob", "case", "phase", "trial"]
-    assert frame["case"].tolist() == ["2_1"]
-
-
 def test_the_patient_in_the_name_of_a_case_stays_the_unit(text_file):
     file = text_file(f"Patient ID,Image,{ROW}\n007,1,g,iou,1\n007,2,g,iou,0.5\n008,1,g,iou,0\n")
     frame = ss.read_scores(file, rename={"Patient ID": "patient"}, case=["patient", "Image"])
@@ -50,11 +43,6 @@ def test_image_numbers_that_repeat_over_patients_are_told_how_to_be_named(text_f
     with pytest.raises(ColumnError, match=rf"of {column} 007, .* 008: .*case=\['{column}', 'case'\]"):
         ss.read_scores(file)
     assert ss.read_scores(file, case=[column, "case"])["case"].tolist() == ["007_1", "007_2", "008_1"]
-
-
-def test_numbers_of_a_workbook_name_a_case_without_a_point(workbook_file):
-    file = workbook_file([["phase", "trial", "method", "metric", "score"], [1, 2.0, "g", "iou", 0.5]])
-    assert ss.read_scores(file, case=("phase", "trial"))["case"].tolist() == ["1_2"]
 
 
 def test_one_column_may_name_a_case_and_case_may_be_one_of_several(text_file):
@@ -74,10 +62,8 @@ def test_the_columns_of_a_case_are_no_tasks(text_file):
     [
         (("phase", "trail"), "1,2,x", r"case names column 'trail', which it lacks; did you mean 'trial'\?"),
         (("phase", "trial"), "1,,x", r"scores\.csv, row 2, column 'trial': empty; every row needs one"),
-        (("phase", "phase"), "1,2,x", "case= names a column twice: 'phase', 'phase'"),
+        (("phase", "phase"), "1,2,x", r"case=\('phase', 'phase'\) must name .* each once"),
         ((), "1,2,x", r"case=\(\) must name the columns"),
-        ("", "1,2,x", "case='' must name the columns"),
-        ((1, 2), "1,2,x", r"case=\(1, 2\) must name the columns"),
     ],
 )
 def test_columns_that_cannot_name_a_case_are_refused(text_file, case, row, message):
@@ -115,12 +101,6 @@ def test_the_patient_is_taken_from_the_case(text_file):
     assert data.columns.tolist() == ["prob", "case", "patient", "method", "metric", "score"]
 
 
-def test_the_patient_of_a_case_that_several_columns_name(text_file):
-    file = text_file(f"id,image,{ROW}\n007,1,g,iou,1\n007,2,g,iou,0.5\n")
-    frame = ss.read_scores(file, case=("id", "image"), patient_from=r"^([^_]+)_")
-    assert frame["patient"].tolist() == ["007", "007"]
-
-
 def test_the_patients_of_the_chexlocalize_scripts_are_the_unit_that_is_resampled(shared):
     scores = ss.read_scores(
         shared / STUDY / "eval_tp" / "iou_results_per_cxr.csv",
@@ -136,12 +116,9 @@ def test_the_patients_of_the_chexlocalize_scripts_are_the_unit_that_is_resampled
     ("pattern", "message"),
     [
         ("(p", r"patient_from='\(p' is no regular expression \("),
-        (5, "patient_from=5 is no regular expression"),
         (r"p\d+", "has no groups; it needs one, in parentheses"),
         (r"(p)(\d+)", "has 2 groups; it needs one"),
         (r"(p\d+)", r"scores\.csv, row 3: patient_from='\(p\\\\d\+\)' finds no patient in case 'q2'"),
-        (r"[pq](x?)", "row 2: .* finds no patient in case 'p1'"),
-        (r"p(\d+)|q", "row 3: .* finds no patient in case 'q2'"),
     ],
 )
 def test_a_pattern_that_finds_no_patient_is_refused(text_file, pattern, message):

@@ -66,19 +66,6 @@ def test_a_covariate_of_a_task_that_its_file_lacks_is_empty_and_said(text_file):
     assert np.array_equal(frame["size"], [1.0, 2.0, np.nan], equal_nan=True)
 
 
-def test_a_covariate_that_is_text_in_one_task_is_text_in_all_and_said(text_file):
-    file = text_file("case,NA,b\n007,1,wide\n7,2,\n", "size.csv")
-    with pytest.warns(SalstatsWarning, match=r"column 'b' holds text and 'NA' numbers; size is read as text"):
-        frame = ss.read_scores(text_file(SCORES), join={"size": file})
-    assert frame["size"].tolist() == ["1", "2", "wide"]
-
-
-def test_a_data_set_is_part_of_the_key_of_a_file_with_a_task_per_column(text_file):
-    scores = text_file(f"{HEADER},dataset\n1,a,g,iou,0.5,x\n1,a,g,iou,0.25,y\n")
-    file = text_file("dataset,case,a\ny,1,2\nx,1,1\n", "size.csv")
-    assert ss.read_scores(scores, join={"size": file})["size"].tolist() == [1.0, 2.0]
-
-
 def test_rows_of_a_file_with_a_task_per_column_are_called_by_their_number_there(text_file):
     file = text_file("case,NA,b\n007,1,2\n7,1,2\n007,3,4\n", "size.csv")
     with pytest.raises(
@@ -93,19 +80,12 @@ def test_rows_of_a_file_with_a_task_per_column_are_called_by_their_number_there(
         ("case,Na\n007,1\n", "size", r"no column named like a task of the scores.*tasks: 'NA', 'b'\)"),
         ("case,task,NA\n007,NA,1\n", "size", "has a column 'task', so it is not wide by task"),
         ("case,NA\n007,1\n7,1\n", "method", "gives no name of a covariate"),
-        ("case,NA\n007,1\n7,1\n", " ", "gives no name of a covariate"),
         ("case,NA\n008,1\n", "size", r"no case and task of .*features\.csv is in the scores"),
     ],
 )
 def test_a_file_with_a_task_per_column_that_cannot_be_joined_is_refused(text_file, content, name, message):
     with pytest.raises(SalstatsError, match=message):
         ss.read_scores(text_file(SCORES), join={name: text_file(content, "features.csv")})
-
-
-def test_a_covariate_that_is_there_already_is_refused(text_file):
-    file = text_file("case,NA,b\n007,1,2\n7,1,2\n", "size.csv")
-    with pytest.raises(ColumnError, match=r"column 'size' is in .*size\.csv and in the scores"):
-        ss.read_scores(text_file(SCORES), join=[{"size": file}, {"size": file}])
 
 
 def test_a_task_per_column_needs_tasks_in_the_scores(text_file):
@@ -126,7 +106,6 @@ def test_a_file_with_a_task_per_column_joined_without_a_name_is_refused(text_fil
     ("join", "message"),
     [
         (5, "join= takes paths, DataFrames and {'name': path}, not int"),
-        ([None], "not NoneType"),
         ({"size": pd.DataFrame({"case": ["1"]})}, r"join={'size': ...} must name a file, not a DataFrame"),
     ],
 )

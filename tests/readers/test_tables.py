@@ -5,7 +5,6 @@ import gzip
 import re
 import zipfile
 from decimal import Decimal
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -20,7 +19,6 @@ from salstats.checks import (
     SalstatsError,
     ValueRangeError,
 )
-from salstats.readers.cells import TableOptions
 from salstats.readers.tables import read_table
 
 HEADER = "case,task,method,metric,score"
@@ -46,10 +44,7 @@ EXPECTED = {"case": "007", "task": "Edema", "method": "gradcam", "metric": "iou"
         pytest.param(GOOD.replace("\n", "\r\n"), {}, id="Windows"),
         pytest.param(GOOD.replace("\n", "\r"), {}, id="old Mac"),
         pytest.param(GOOD + "\n\r\n\n", {}, id="blank lines at the end"),
-        pytest.param("\n\n" + GOOD, {}, id="blank lines at the start"),
         pytest.param(GOOD.encode("utf-16"), {"encoding": "utf-16"}, id="utf-16"),
-        pytest.param(GOOD.encode("utf-8-sig"), {"encoding": "utf-8-sig"}, id="utf-8-sig"),
-        pytest.param(GOOD.replace(",", ";"), {"sep": ";"}, id="semicolons"),
         pytest.param(GOOD.replace(",", ";").replace("0.5", "0,5"), {"sep": ";", "decimal": ","}, id="German"),
         pytest.param(GOOD.replace("0.5", '"0,5"'), {"decimal": ","}, id="quoted decimal comma"),
         pytest.param(
@@ -65,7 +60,7 @@ def test_a_text_file_reads_the_same_however_it_is_written(text_file, content, op
     assert one_row(ss.read_scores(text_file(content), **options)) == EXPECTED
 
 
-@pytest.mark.parametrize("name", ["a.csv", "a.CSV", "a.tsv", "a.TSV", "a.txt", "a b ü.csv"])
+@pytest.mark.parametrize("name", ["a.CSV", "a.tsv", "a.txt", "a b ü.csv"])
 def test_the_ending_says_the_format_in_any_case(text_file, name):
     content = GOOD.replace(",", "\t") if name.lower().endswith("tsv") else GOOD
     assert one_row(ss.read_scores(text_file(content, name))) == EXPECTED
@@ -90,12 +85,6 @@ def test_quoted_cells_keep_separators_quotes_and_line_breaks(text_file):
     assert frame["note"].tolist() == ['he said "no"\n\nand left', '5" wide']
 
 
-def test_rows_are_counted_as_records_not_lines_below_a_cell_with_line_breaks(text_file):
-    file = text_file(f'{HEADER},note\n1,a,g,iou,0.5,"x\ny"\n2,b,g,iou,zero,z\n')
-    with pytest.raises(ColumnError, match=r"row 3, column 'score': 'zero'"):
-        ss.read_scores(file)
-
-
 def test_rows_are_counted_from_the_top_of_the_file_below_blank_lines(text_file):
     with pytest.raises(ColumnError, match=r"row 5, column 'score'"):
         ss.read_scores(text_file(f"\n\n{GOOD}8,a,g,iou,x\n"))
@@ -107,21 +96,15 @@ BAD_TEXT = {
     "header only": (HEADER + "\n", r"has a header but no data rows"),
     "semicolons": (GOOD.replace(",", ";"), r"one column 'case;task.*sep=';' \(and decimal=','"),
     "tabs": (GOOD.replace(",", "\t"), r"one column.*sep='\\t'"),
-    "pipes": (GOOD.replace(",", "|"), r"one column.*sep='\|'"),
     "quoted semicolons": (
         '"case";"task";"score"\n"1";"a";"0,5"\n',
         r"""one column '"case";"task";"score"'; read it with sep=';' \(and decimal=','""",
-    ),
-    "a quoted name among semicolons": (
-        '"case, id";task\n"1";a\n',
-        r"one column.*read it with sep=';'",
     ),
     "header twice": (GOOD.replace("task", "case"), r"column 'case' is twice in the header; rename"),
     "blank around a name": (GOOD.replace("task", "task "), r"column 'task '.*blank"),
     "no name": (GOOD.replace("task", ""), r"column 2 has no name"),
     "row numbers": (GOOD.replace("case", '""'), r"column 1 has no name.*index=False"),
     "separator ends each line": (GOOD.replace("\n", ",\n"), r"column 6 has no name.*end of every line"),
-    "separator ends a row": (GOOD + "8,a,g,iou,0.1,\n", r"row 3: 6 cells where the header has 5"),
     "short row": (GOOD + "8,a,g,iou\n", r"row 3: 4 cells where the header has 5: '8,a,g,iou'"),
     "long row": (GOOD + "8,a,b,g,iou,0.1\n", r"row 3: 6 cells.*must be quoted"),
     "blank line within": (f"{GOOD}\n8,a,g,iou,0.1\n", r"line 3: a blank line with data below it"),
@@ -131,7 +114,6 @@ BAD_TEXT = {
     "C1 control": (GOOD.replace("Ed", "E\x92d"), r"line 2: control character U\+0092.*cp1252"),
     "second mark": (f"{GOOD}\ufeff{GOOD}", r"line 3: control character U\+FEFF"),
     "open quote": (f'{HEADER}\n1,"a,g,iou,0.5\n2,b,g,iou,0.6\n', r"line 2: a quotation mark is left open"),
-    "open quote at the end": (f'{GOOD}2,b,g,iou,"0.6', r"line 3: a quotation mark is left open"),
     "open quote before another": (
         f'{HEADER}\n1,"a,g,iou,0.5\n2,"b",g,iou,0.6\n',
         r"line 2: a quotation mark",
@@ -152,11 +134,6 @@ def test_a_bad_text_file_is_refused_by_name_and_place(text_file, kind):
         read_table(file)
     assert str(file) in str(error.value)
     assert "\n" not in str(error.value)
-
-
-def test_quoted_commas_read_with_another_separator_are_refused_with_theirs(text_file):
-    with pytest.raises(InputFileError, match=r"one column.*read it with sep=','$"):
-        read_table(text_file('"case","score"\n"1","0.5"\n'), TableOptions(sep=";"))
 
 
 @pytest.mark.parametrize(
@@ -199,24 +176,6 @@ def test_a_folder_and_an_unknown_ending_are_refused(tmp_path, text_file):
         read_table(text_file(GOOD, "scores"))
 
 
-def test_a_file_that_may_not_be_read_is_named(text_file, monkeypatch):
-    file = text_file(GOOD)
-
-    def refuse(*args, **kwargs):
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(Path, "open", refuse)
-    with pytest.raises(InputFileError, match=r"scores\.csv: cannot be read \(Permission denied\)"):
-        read_table(file)
-
-
-def test_text_reads_every_cell_as_text(text_file):
-    frame = read_table(text_file("a,b\n1,\nNA,0.50\n")).cells
-    assert {str(t) for t in frame.dtypes} == {"str"}
-    assert frame.to_numpy().tolist() == [["1", ""], ["NA", "0.50"]]
-    assert read_table(text_file("a;b\n1;2\n"), TableOptions(sep=";")).columns == ["a", "b"]
-
-
 def test_floats_survive_text_to_the_last_bit(text_file):
     values = np.random.default_rng(0).random(2000) * 10.0 ** np.arange(-10, 10).repeat(100)
     lines = "\n".join(f"{i},a,g,my score,{float(v)!r}" for i, v in enumerate(values))
@@ -230,11 +189,9 @@ def test_floats_survive_text_to_the_last_bit(text_file):
 @pytest.mark.parametrize(
     ("column", "expected"),
     [
-        pytest.param(pa.array([7, 8]), ["7", "8"], id="integers"),
         pytest.param(pa.array([7.0, 8.0]), ["7", "8"], id="whole floats"),
         pytest.param(pa.array([2**53 + 1, 1]), ["9007199254740993", "1"], id="large integers"),
         pytest.param(pa.array(["007", "NA"]).dictionary_encode(), ["007", "NA"], id="dictionary"),
-        pytest.param(pa.array(["007", "None"], pa.large_string()), ["007", "None"], id="large strings"),
         pytest.param(pa.array([Decimal(7), Decimal(8)], pa.decimal128(5, 0)), ["7", "8"], id="decimals"),
     ],
 )
@@ -253,13 +210,10 @@ def test_parquet_integers_beside_an_empty_cell_stay_exact(parquet_file):
 @pytest.mark.parametrize(
     ("column", "expected"),
     [
-        pytest.param(pa.array([True, False]), [1.0, 0.0], id="truth values"),
         pytest.param(pa.array([True, None]), [1.0, np.nan], id="truth values with a gap"),
-        pytest.param(pa.array([1, None]), [1.0, np.nan], id="integers with a gap"),
         pytest.param(pa.array([Decimal("0.50"), None], pa.decimal128(5, 2)), [0.5, np.nan], id="decimals"),
         pytest.param(pa.array([0.5, 0.25], pa.float16()), [0.5, 0.25], id="half precision"),
         pytest.param(pa.array(["0.5", "NA"]), [0.5, np.nan], id="text"),
-        pytest.param(pa.nulls(2), [np.nan, np.nan], id="nothing"),
     ],
 )
 def test_parquet_scores_are_float64(parquet_file, column, expected):
@@ -272,13 +226,9 @@ def test_parquet_scores_are_float64(parquet_file, column, expected):
     ("columns", "message"),
     [
         pytest.param({"box": [[1], [2]]}, r"column 'box': its cells are of type list", id="list"),
-        pytest.param({"box": [{"x": 1}, {"x": 2}]}, r"column 'box': .*struct.*leave the column", id="struct"),
-        pytest.param({"box": [b"1", b"2"]}, r"column 'box': its cells are of type binary", id="binary"),
         pytest.param({"case": ["a", None]}, r"row 2, column 'case': empty", id="empty case"),
-        pytest.param({"case": pa.array([None, 1])}, r"row 1, column 'case': empty", id="empty integer"),
         pytest.param({"case": [1.0, 2.0**60]}, r"row 2, column 'case'.*too large", id="large float"),
         pytest.param({"score": [0.5, np.inf]}, r"row 2, column 'score'.*is infinite", id="infinite"),
-        pytest.param({"score": ["0.5", "x"]}, r"row 2, column 'score': 'x' is not a number", id="text"),
         pytest.param(
             {"score": [datetime.datetime(2020, 1, 2)] * 2}, r"row 1, column 'score'.*not a number", id="time"
         ),
@@ -340,14 +290,6 @@ def test_a_number_of_a_workbook_is_one_whatever_the_decimal_mark_of_text(workboo
     assert ss.read_scores(file, decimal=",")["score"].tolist() == [0.5, 0.25, 0.75]
 
 
-def test_truth_values_and_dates_of_a_workbook(workbook_file):
-    day = datetime.datetime(2020, 1, 2)
-    file = workbook_file([[*SHEET[0], "day"], ["1", "g", "hit", True, day], ["2", "g", "hit", False, None]])
-    frame = ss.read_scores(file)
-    assert frame["score"].tolist() == [1.0, 0.0]
-    assert frame["day"].fillna("-").tolist() == ["2020-01-02", "-"]
-
-
 def add_hidden_sheet(book, sheet):
     """An edit that adds a sheet nobody sees."""
     book.create_sheet("h").sheet_state = "hidden"
@@ -356,19 +298,15 @@ def add_hidden_sheet(book, sheet):
 BAD_WORKBOOKS = {
     "formula": (SHEET, set_cell("D3", "=1/4"), r"cell D3: the formula =1/4 has no stored value"),
     "error": (SHEET, set_cell("D3", "#DIV/0!"), r"cell D3: the spreadsheet's error #DIV/0!"),
-    "error as id": (SHEET, set_cell("A3", "#REF!"), r"cell A3: the spreadsheet's error #REF!"),
     "#N/A as id": (SHEET, set_cell("A3", "#N/A"), r"row 3, column 'case': empty"),
     "date as id": (SHEET, set_cell("A3", datetime.date(2020, 1, 2)), r"row 3, column 'case'.*is a date"),
     "merged ids": (SHEET, lambda b, s: s.merge_cells("A2:A3"), r"cells A2:A3 are merged; unmerge"),
-    "merged scores": (SHEET, lambda b, s: s.merge_cells("D2:D3"), r"cells D2:D3 are merged"),
     "title above": ([["Table 1"], *SHEET], None, r"cell B2: more cells than the header"),
     "empty above": ([[None], *SHEET], None, r"the first row is empty"),
     "empty row": ([*SHEET[:2], [None], SHEET[2]], None, r"row 3: an empty row with data below it"),
     "extra cell": ([*SHEET, ["9", "g", "iou", 0.1, "x"]], None, r"cell E4: more cells than the header"),
-    "no name": ([["case", None, "score"], ["1", "g", 0.5]], None, r"column 2 has no name"),
     "hidden sheet": (SHEET, add_hidden_sheet, r"several sheets.*'Sheet', 'h'"),
     "nothing": ([], None, r"the first row is empty"),
-    "header only": (SHEET[:1], None, r"no data rows"),
     "decimal comma": (SHEET, set_cell("D3", "0,25"), r"row 3, column 'score': '0,25'.*decimal=','"),
 }  # fmt: skip
 

@@ -2,7 +2,6 @@
 
 import json
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -65,12 +64,6 @@ def test_of_a_tuned_table_the_chosen_rows_count_by_task_and_series(text_file):
     }
 
 
-def test_a_tuned_table_is_the_same_from_parquet(text_file, tmp_path):
-    table = pd.read_csv(text_file(TUNED))
-    table.to_parquet(tmp_path / "tuned.parquet")
-    assert read_thresholds(tmp_path / "tuned.parquet") == read_thresholds(text_file(TUNED))
-
-
 def test_a_filter_is_a_whole_number_of_pixels(text_file):
     assert read_thresholds(text_file("smooth,task\n50,Edema\n0,Cardiomegaly\n"), what="smooth") == {
         ("Edema", None): 50,
@@ -80,8 +73,6 @@ def test_a_filter_is_a_whole_number_of_pixels(text_file):
         SalstatsError, match=r"row 2, column 'smooth': a filter is a whole number .* not 1\.5"
     ):
         read_thresholds(text_file("smooth,task\n1.5,Edema\n"))
-    with pytest.raises(SalstatsError, match=r"from 0 to 10000, not 1e\+300"):
-        read_thresholds(text_file("smooth,task\n1e300,Edema\n"))
 
 
 def test_a_task_without_any_defined_value_is_named(text_file):
@@ -110,12 +101,10 @@ def test_a_task_without_any_defined_value_is_named(text_file):
         ("value,task\n0.2,Edema\n", "has no column 'threshold' or 'cutoff' or 'prob_threshold' or 'smooth'"),
         ("threshold,cutoff,task\n0.2,0.1,Edema\n", "has columns 'threshold' and 'cutoff'; keep one"),
         ("threshold,task,model\n0.2,Edema,a\n", "a column 'model' but no column 'method'"),
-        ("threshold,task,method\n0.2,Edema,\n", "row 2, column 'method': empty"),
         (
             "threshold,task,chosen\n0.2,Edema,maybe\n",
             "row 2, column 'chosen': 'maybe' is neither True nor False",
         ),
-        ("threshold,task,mIoU\n0.2,Edema,x\n", "row 2, column 'mIoU': 'x' is not a number"),
     ],
 )
 def test_a_table_that_does_not_say_one_value_per_task_is_a_named_error(text_file, content, message):
@@ -129,9 +118,3 @@ def test_a_table_of_something_else_is_not_taken_for_what_is_wanted(text_file):
         read_thresholds(file, what="threshold")
     with pytest.raises(SalstatsError, match="what='tresholds' is not known"):
         read_thresholds(file, what="tresholds")
-
-
-def test_values_are_python_floats(text_file):
-    (value,) = read_thresholds(text_file("threshold,task\n0.2,Edema\n")).values()
-    assert type(value) is float
-    assert not isinstance(value, np.floating)
