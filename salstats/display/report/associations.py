@@ -77,7 +77,7 @@ def _shown(rows: pd.DataFrame, words: Words) -> Iterator[str]:
                 if some.any():
                     names = [words.method(m) for m in chosen["method"][some]]
                     texts = words.estimates(chosen[some], decimals(chosen["estimate"]))
-                    said = spread(texts, names, chosen["estimate"][some])
+                    said = spread(texts, names, chosen["estimate"][some], "methods")
                     slope = "a slope of" if len(names) <= WRITTEN else "slopes"
                     parts.append(f"{word} where {name} was larger, with {slope} {said}")
             what = "the gap was" if gaps else "scores were"
@@ -103,7 +103,7 @@ def _correlations(rows: pd.DataFrame, words: Words) -> str:
     if "task" in rows.columns and rows["task"].nunique() > 1:
         groups = [f"{g} in {t}" for g, t in zip(groups, words.tasks(defined["task"]), strict=True)]
     texts = words.estimates(defined, 3)
-    text = f"{name} was {spread(texts, groups, defined['estimate'])}"
+    text = f"{name} was {spread(texts, groups, defined['estimate'], 'correlations')}"
     shown = np.flatnonzero(words.shown(defined))
     if len(defined) > WRITTEN:
         text += f"; {len(shown) or 'none'} of these had {words.below(rows)}"
@@ -122,7 +122,7 @@ def auroc_sentences(frame: pd.DataFrame, words: Words) -> Iterator[str]:
         yield f"{name} was undefined, since only one class was present."
         return
     bare = frame[defined].drop(columns="p_value", errors="ignore")
-    yield f"{name} was {spread(words.estimates(bare, 3), tasks[defined], bare['estimate'], 'in')}."
+    yield f"{name} was {spread(words.estimates(bare, 3), tasks[defined], bare['estimate'], 'tasks', 'in')}."
     if not defined.all():
         yield f"It was undefined in {listed(tasks[~defined], 'tasks')}, where only one class was present."
     low, high = (frame[c].to_numpy(dtype=np.float64) for c in ("conf_low", "conf_high"))

@@ -56,7 +56,8 @@ def headline(frame: pd.DataFrame, words: Words) -> str:
         chosen = rows[states == state]
         if len(chosen):
             names = [words.method(m) for m in chosen["method"]]
-            some = joined(names) if len(names) <= WRITTEN else f"{len(names)} of {n_methods} methods"
+            many = "all" if len(names) == n_methods else f"{len(names)} of"
+            some = joined(names) if len(names) <= WRITTEN else f"{many} {n_methods} methods"
             clauses.append(f"{some} {_phrase(state, frame)}{_estimates(chosen, names, frame, words)}")
     return f"{_start(frame, words)}{_average(frame)} {'; '.join(clauses)}."
 

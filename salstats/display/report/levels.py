@@ -84,7 +84,9 @@ def _metric_means(name: str, frame: pd.DataFrame, words: Words) -> Iterator[str]
     names = [words.method(m) for m in rows["method"]]
     some = rows[has]
     texts = words.estimates(some, decimals(frame["estimate"]))
-    means = spread(texts, [n for n, there in zip(names, has, strict=True) if there], some["estimate"])
+    means = spread(
+        texts, [n for n, there in zip(names, has, strict=True) if there], some["estimate"], "methods"
+    )
     without = [n for n, there in zip(names, has, strict=True) if not there]
     also = f", and undefined for {listed(without, 'methods')}" if without else ""
     yield f"On {name}, the mean score{over} was {means}{also}."

@@ -139,13 +139,16 @@ def decimals(values: Iterable[float]) -> int:
     return 3 if largest >= 0.01 or largest == 0 else min(6, 2 - math.floor(math.log10(largest)))
 
 
-def spread(texts: Sequence[str], names: Sequence[str], values: Iterable[float], by: str = "for") -> str:
-    """Each text with its name: "0.2 [...] for A and 0.3 [...] for B"; of many only the two extremes."""
+def spread(
+    texts: Sequence[str], names: Sequence[str], values: Iterable[float], among: str = "", by: str = "for"
+) -> str:
+    """Each text with its name: "0.2 [...] for A and 0.3 [...] for B"; of many the two extremes `among` them."""
     said = [f"{text} {by} {name}" if name else text for text, name in zip(texts, names, strict=True)]
     if len(said) <= WRITTEN:
         return joined(said)
     numbers = np.array([float(v) for v in values])
-    return f"between {said[int(numbers.argmin())]} and {said[int(numbers.argmax())]} ({len(said)} in all)"
+    of = f" among {len(said)} {among}" if among else ""
+    return f"between {said[int(numbers.argmin())]} and {said[int(numbers.argmax())]}{of}"
 
 
 def pooled_rows(frame: pd.DataFrame) -> np.ndarray:

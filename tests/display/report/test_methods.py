@@ -19,8 +19,9 @@ from report_frames import (
 )
 
 import salstats as ss
-from salstats.display.report.methods import TEMPLATE, methods_references, methods_text, references
+from salstats.display.report.methods import methods_references, methods_text, references
 from salstats.display.report.provenance import versions
+from salstats.display.report.template import TEMPLATE
 from salstats.display.report.wording import Words
 from salstats.display.text.labels import Labels
 from salstats.stats import adjust, intervals, paired_tests
