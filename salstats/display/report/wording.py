@@ -142,7 +142,7 @@ def decimals(values: Iterable[float]) -> int:
 def spread(
     texts: Sequence[str], names: Sequence[str], values: Iterable[float], among: str = "", by: str = "for"
 ) -> str:
-    """Each text with its name: "0.2 [...] for A and 0.3 [...] for B"; of many the two extremes `among` them."""
+    """Each text with its name: "0.2 [...] for A and 0.3 [...] for B"; of many the two extremes."""
     said = [f"{text} {by} {name}" if name else text for text, name in zip(texts, names, strict=True)]
     if len(said) <= WRITTEN:
         return joined(said)

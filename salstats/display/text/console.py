@@ -9,26 +9,10 @@ from salstats.display.text.format import column_text, number_text, p_text
 
 #: Settings rather than results: said once above the table where they do not vary.
 _SETTINGS = (
-    "term",
-    "reference",
-    "formula",
-    "x",
-    "y",
-    "predictor",
-    "response",
-    "conf_level",
-    "interval",
-    "unit",
-    "test",
-    "n_replicates",
-    "n_tests",
-    "procedure",
-    "family",
-    "errors",
-    "exponentiated",
-    "n_undefined",
+    "term", "reference", "formula", "x", "y", "predictor", "response", "conf_level", "interval", "unit",
+    "test", "n_replicates", "n_tests", "procedure", "family", "errors", "exponentiated", "n_undefined",
     "n_missing",
-)
+)  # fmt: skip
 #: Columns of p-values, and those that say where one is only a bound.
 _FLOORS = {"p_value": "p_floor", "p_adjusted": "p_adjusted_floor"}
 
@@ -39,17 +23,7 @@ def _setting(value: Any) -> str:
 
 
 def console_table(frame: pd.DataFrame) -> str:
-    """A frame as text: aligned columns, numbers rounded, what never varies said once above.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        Usually an estimates frame.
-
-    Returns
-    -------
-    str
-        A caption line where there are constant settings, a header line, a line per row.
+    """A frame, usually of estimates, as text: aligned columns, numbers rounded, what never varies once above.
 
     Examples
     --------

@@ -25,22 +25,9 @@ STAR_LEVELS = (0.05, 0.01, 0.001)
 class Style:
     """How a journal writes numbers.
 
-    Attributes
-    ----------
-    name : str
-        Name of the style.
-    p_zero : bool
-        Whether a p-value has a zero before its decimal point.
-    p_digits : int
-        Decimals of a p-value that is not small.
-    between : str
-        What stands between the limits of an interval.
-    brackets : str
-        Opening and closing bracket around an interval in running text.
-    ci : str
-        What names the interval in running text, with `{level}` for its level in percent.
-    cell : str
-        Opening and closing bracket around an interval in a table's cell.
+    `p_zero` puts a zero before the decimal point of a p-value, `p_digits` are its decimals where it is not
+    small; `between` stands between the limits of an interval, `brackets` around it in running text, behind
+    `ci` with `{level}` in percent, and `cell` around it in a table's cell.
     """
 
     name: str
@@ -68,8 +55,6 @@ STYLES = {
 def number_text(value: Any, digits: int = 4) -> str:
     """A number with `digits` significant digits, whole numbers whole, missing as a dash.
 
-    Examples
-    --------
     >>> number_text(0.123456), number_text(1234567.0), number_text(3), number_text(float("nan"))
     ('0.1235', '1234567', '3', '—')
     """
@@ -91,10 +76,6 @@ def number_text(value: Any, digits: int = 4) -> str:
 def column_text(values: Iterable[float], digits: int = 4) -> list[str]:
     """Numbers of one column with the same decimals: `digits` significant ones of the largest.
 
-    Whole numbers stay whole, missing is a dash.
-
-    Examples
-    --------
     >>> column_text([0.12345, 12.5, float("nan")]), column_text([3.0, 139.0])
     (['0.12', '12.50', '—'], ['3', '139'])
     """
@@ -111,8 +92,6 @@ def column_text(values: Iterable[float], digits: int = 4) -> list[str]:
 def fixed_text(value: Any, digits: int = 3) -> str:
     """A number with `digits` decimals for print: a true minus, no negative zero.
 
-    Examples
-    --------
     >>> fixed_text(0.56649), fixed_text(-0.4251, 2), fixed_text(-0.0001), fixed_text(float("nan"))
     ('0.566', '−0.43', '0.000', '—')
     """
@@ -127,8 +106,6 @@ def fixed_text(value: Any, digits: int = 3) -> str:
 def count_text(value: Any) -> str:
     """A whole number with thousands set apart by a comma, missing as a dash.
 
-    Examples
-    --------
     >>> count_text(668), count_text(100000.0), count_text(float("nan"))
     ('668', '100,000', '—')
     """
@@ -138,10 +115,8 @@ def count_text(value: Any) -> str:
 def count_range(values: Iterable[float]) -> str:
     """A count, or the smallest and the largest where they differ; a dash where none is known.
 
-    Examples
-    --------
-    >>> count_range([668, 668]), count_range([137, 1300, float("nan")])
-    ('668', '137 to 1,300')
+    >>> count_range([668, 668]), count_range([137, 1300, float("nan")]), count_range([float("nan")])
+    ('668', '137 to 1,300', '—')
     """
     known = [v for v in values if v == v]
     if not known:
@@ -153,8 +128,6 @@ def count_range(values: Iterable[float]) -> str:
 def plural(word: str) -> str:
     """The plural of a noun or of a column's name.
 
-    Examples
-    --------
     >>> plural("patient"), plural("study"), plural("class"), plural("exam_day")
     ('patients', 'studies', 'classes', 'exam days')
     """
@@ -167,8 +140,6 @@ def plural(word: str) -> str:
 def counted(n: float, word: str, many: str = "") -> str:
     """A count with its noun; `many` is the plural of words that do not end in a noun.
 
-    Examples
-    --------
     >>> counted(1, "task"), counted(1200, "study"), counted(2, "slope rests", "slopes rest")
     ('1 task', '1,200 studies', '2 slopes rest')
     """
@@ -178,8 +149,6 @@ def counted(n: float, word: str, many: str = "") -> str:
 def counted_range(values: Iterable[float], word: str) -> str:
     """A count or its range with its noun.
 
-    Examples
-    --------
     >>> counted_range([1, 1], "case"), counted_range([1, 3], "case")
     ('1 case', '1 to 3 cases')
     """
@@ -190,8 +159,6 @@ def counted_range(values: Iterable[float], word: str) -> str:
 def percent_text(value: Any, digits: int = 1) -> str:
     """A number that is in percent already, with its sign.
 
-    Examples
-    --------
     >>> percent_text(24.04), percent_text(-128.13), percent_text(None)
     ('24.0%', '−128.1%', '—')
     """
@@ -200,28 +167,16 @@ def percent_text(value: Any, digits: int = 1) -> str:
 
 
 def p_text(value: Any, style: str = "nature", *, named: bool = False, floor: Any = None) -> str:
-    """A p-value as a style writes it.
+    """A p-value as a style writes it, with "P = " or "P " before it if `named`.
 
-    Parameters
-    ----------
-    value : float
-        The p-value; missing gives a dash.
-    style : {"nature", "radiology", "ama", "brackets"}
-        Three decimals with a leading zero, or (radiology, ama) two without, three below .01 and where
-        two would hide on which side of .05 it lies.
-    named : bool
-        Put "P = " or "P " before it.
-    floor : float, optional
-        The smallest value that replicates allow: one that is no larger is only a bound, and is rounded up.
+    Three decimals with a leading zero, or (radiology, ama) two without, three below .01 and where two would
+    hide on which side of .05 it lies. `floor` is the smallest value that replicates allow: one that is no
+    larger is only a bound, and is rounded up.
 
-    Examples
-    --------
     >>> p_text(0.0444, floor=0.0444), p_text(0.05, floor=0.05), p_text(0.0312, floor=0.002)
     ('<0.045', '≤0.050', '0.031')
     >>> p_text(0.0312), p_text(0.00002), p_text(0.0312, "ama"), p_text(0.0496, "ama", named=True)
     ('0.031', '<0.001', '.03', 'P = .0496')
-    >>> p_text(0.9999), p_text(0.9999, "radiology"), p_text(float("nan"))
-    ('>0.999', '>.99', '—')
     """
     if value is None or value != value:
         return MISSING
@@ -257,8 +212,6 @@ def _p_decimals(value: float, digits: int) -> str:
 def limits_text(low: Any, high: Any, digits: int = 3, style: str = "nature") -> str:
     """The limits of an interval without brackets; a dash where both are missing.
 
-    Examples
-    --------
     >>> limits_text(0.526, 0.606), limits_text(-0.497, -0.354, style="ama"), limits_text(None, None)
     ('0.526, 0.606', '−0.497 to −0.354', '—')
     """
@@ -269,12 +222,8 @@ def limits_text(low: Any, high: Any, digits: int = 3, style: str = "nature") -> 
 def interval_text(
     estimate: Any, low: Any, high: Any, digits: int = 3, style: str = "nature", stars: str = ""
 ) -> str:
-    """An estimate with its interval and stars, for a table's cell.
+    """An estimate with its limits and stars for a table's cell; what is missing is left out, or a dash.
 
-    Without limits the estimate stands alone; without an estimate there is only a dash.
-
-    Examples
-    --------
     >>> interval_text(0.566, 0.526, 0.606, stars="***"), interval_text(1.5, None, None, 1)
     ('0.566 (0.526, 0.606)***', '1.5')
     """
@@ -285,17 +234,8 @@ def interval_text(
 
 
 def star_text(p_value: Any, n_tests: int = 1) -> str:
-    """Three stars, two, one or none for a p-value.
+    """Three stars, two, one or none for a p-value, at levels divided by the size of its family (Bonferroni).
 
-    Parameters
-    ----------
-    p_value : float
-        The p-value, as it is or adjusted already (then leave `n_tests` at 1).
-    n_tests : int
-        Size of the family: the levels 0.05, 0.01 and 0.001 are divided by it (Bonferroni).
-
-    Examples
-    --------
     >>> star_text(0.0004), star_text(0.0004, n_tests=4), star_text(0.05), star_text(float("nan"))
     ('***', '**', '', '')
     """
@@ -304,19 +244,8 @@ def star_text(p_value: Any, n_tests: int = 1) -> str:
 
 
 def star_note(n_tests: int = 1, adjusted: str | None = None) -> str:
-    """The footnote that says what the stars mean.
+    """The footnote that says what the stars mean; `adjusted` is what the p-values were adjusted by.
 
-    Parameters
-    ----------
-    n_tests : int
-        Size of the family that the levels are divided by.
-    adjusted : str, optional
-        What the p-values were adjusted by, if they were: then the levels are as they stand.
-
-    Examples
-    --------
-    >>> star_note()
-    '*P < 0.05; **P < 0.01; ***P < 0.001; not corrected for multiplicity.'
     >>> star_note(4)
     '*P < 0.05/4; **P < 0.01/4; ***P < 0.001/4 (Bonferroni, 4 tests).'
     >>> star_note(adjusted="Holm, 24 tests")
@@ -332,13 +261,7 @@ def star_note(n_tests: int = 1, adjusted: str | None = None) -> str:
 
 
 def level_text(level: float) -> str:
-    """A confidence level in percent without its sign: 95, 99.9.
-
-    Examples
-    --------
-    >>> level_text(0.95), level_text(0.999)
-    ('95', '99.9')
-    """
+    """A confidence level in percent without its sign: 95, 99.9."""
     return f"{100 * level:.6g}"
 
 
@@ -421,12 +344,6 @@ def p_used(row: Any) -> float:
 
 
 def joined(words: Sequence[str], last: str = "and") -> str:
-    """Words as a list in a sentence.
-
-    Examples
-    --------
-    >>> joined(["a"]), joined(["a", "b"]), joined(["a", "b", "c"])
-    ('a', 'a and b', 'a, b and c')
-    """
+    """Words as a list in a sentence: "a, b and c"."""
     words = list(words)
     return f" {last} ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)

@@ -66,19 +66,15 @@ _METHODS = {
 class Labels:
     """Labels and order of columns' values, from what a user gave and the house's own.
 
-    Parameters
-    ----------
-    given : Mapping, optional
-        Any mix of: raw text -> label, for column names, methods, tasks and terms alike
-        (`{"gradcam": "Grad-CAM", "prob": "Confidence"}`); and column -> mapping or list, for one column's
-        values in the order they should stand (`{"task": ["Edema", "Atelectasis"]}`,
-        `{"method": {"human": "Radiologist", "gradcam": "Grad-CAM"}}`). Values that are not named follow
-        in the order of a Categorical's categories, else of text; "Overall" and "Average" stand last unless
-        they are named.
-    frame : DataFrame, optional
-        What is shown: its Categoricals say the order of their values, its column `distance_unit` the unit
-        of its metrics, `human_label` what the method `human` stands for, where that is no human benchmark.
-        What is given and looks like a slip of what it shows warns; ready `Labels` are not looked at again.
+    `given` is any mix of raw text -> label, for column names, methods, tasks and terms alike, and of
+    column -> mapping or list, for one column's values in the order they should stand
+    (`{"prob": "Confidence", "method": {"human": "Radiologist"}, "task": ["Edema", "Atelectasis"]}`). Values
+    that are not named follow in the order of a Categorical's categories, else of text; "Overall" and
+    "Average" stand last unless they are named.
+
+    `frame` is what is shown: its Categoricals say the order of their values, `distance_unit` the unit of its
+    metrics, `human_label` what the method `human` stands for, where that is no human benchmark. What is
+    given and looks like a slip of what it shows warns; ready `Labels` are not looked at again.
     """
 
     def __init__(

@@ -24,8 +24,6 @@ Child = str | None | Iterable["Child"]
 def escaped(text: str) -> Markup:
     """Text as HTML, for content and attribute values alike.
 
-    Examples
-    --------
     >>> print(escaped('<b> & "quotes"'))
     &lt;b&gt; &amp; &quot;quotes&quot;
     """
@@ -48,8 +46,6 @@ def element(tag: str, *children: Child, **attributes: Any) -> Markup:
 
     An attribute that is None or False is left out, one that is True has no value.
 
-    Examples
-    --------
     >>> print(element("a", "1 < 2", href="x.csv", class_="file", aria_label="Table 1", hidden=False))
     <a href="x.csv" class="file" aria-label="Table 1">1 &lt; 2</a>
     >>> print(element("meta", charset="utf-8"))

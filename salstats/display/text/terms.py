@@ -21,16 +21,9 @@ Part = tuple[str, str]
 
 @dataclass(frozen=True)
 class TermRow:
-    """A row for a term.
+    """A row for a term, or without one for the heading of a factor.
 
-    Attributes
-    ----------
-    term : str or None
-        The term; None in the heading of a factor.
-    text, whole : str
-        What stands in the row, and what it is called where no heading stands above it.
-    level : bool
-        Whether it belongs below a heading.
+    `text` stands in the row, which may be a `level` below a heading; `whole` is its name without one.
     """
 
     term: str | None

@@ -15,18 +15,9 @@ NO_INTERVAL = "how far the ranking moves over replicates, no confidence interval
 
 @dataclass(frozen=True)
 class Term:
-    """What an estimate of one term is called.
+    """What an estimate of one term is called inside a heading, with the decimals that a figure gives it.
 
-    Attributes
-    ----------
-    name : str
-        Its name inside a heading.
-    digits : int
-        Decimals that a figure gives it.
-    contrast : bool
-        Whether it compares a method with a reference.
-    noun, nouns : str
-        What a contrast and several of them are in a sentence.
+    `noun` and `nouns` are what a `contrast` of a method with a reference, and several, are in a sentence.
     """
 
     name: str

@@ -9,10 +9,7 @@ import salstats as ss
 from salstats.checks import ColumnError, SalstatsError
 from salstats.display.text.format import (
     MISSING,
-    count_range,
     count_text,
-    counted,
-    counted_range,
     fixed_text,
     inline_text,
     interval_text,
@@ -20,8 +17,6 @@ from salstats.display.text.format import (
     p_text,
     p_used,
     percent_text,
-    plural,
-    star_note,
     star_text,
 )
 
@@ -42,11 +37,6 @@ def test_minus_is_a_minus_sign_and_zero_has_none():
     assert fixed_text(-0.0004) == "0.000"
     assert fixed_text(float("-inf")) == "\u2212∞"
     assert percent_text(-128.13) == "\u2212128.1%"
-
-
-def test_interval_as_the_study_prints_it():
-    # Saporta et al. 2022, text: slope of IoU on relative size
-    assert interval_text(0.566, 0.526, 0.606, stars="***") == "0.566 (0.526, 0.606)***"
 
 
 def test_a_limit_that_is_missing_alone_is_a_dash():
@@ -112,13 +102,6 @@ def test_stars_are_strict_and_divided_by_the_family():
     assert star_text(float("nan")) == ""
 
 
-def test_star_note_names_the_family():
-    assert "0.05/16" in star_note(16)
-    assert "Bonferroni, 16 tests" in star_note(16)
-    assert "not corrected" in star_note()
-    assert "Holm" in star_note(adjusted="Holm, 24 tests")
-
-
 def test_a_family_below_one_is_refused():
     with pytest.raises(SalstatsError, match="n_tests"):
         star_text(0.01, n_tests=0)
@@ -147,32 +130,8 @@ def test_inline_text_says_the_level_it_was_given():
     assert inline_text(pd.DataFrame([{**ROW, "conf_level": 0.999}])) == ["0.566 [99.9% CI 0.526, 0.606]"]
 
 
-def test_inline_text_without_limits_or_level():
-    assert inline_text(pd.DataFrame([{"estimate": 1.5}]), digits=1) == ["1.5"]
-
-
 def test_inline_text_refuses_what_it_cannot_read():
     with pytest.raises(ColumnError, match="estimate"):
         ss.inline_text(pd.DataFrame({"mean": [1.0]}))
     with pytest.raises(SalstatsError, match="style"):
         ss.inline_text(pd.DataFrame([ROW]), style="lancet")
-
-
-@pytest.mark.parametrize(
-    ("word", "several"),
-    [("patient", "patients"), ("study", "studies"), ("class", "classes"), ("exam_day", "exam days")],
-)
-def test_units_have_a_plural(word, several):
-    assert plural(word) == several
-
-
-def test_counts_are_one_number_or_a_range():
-    assert count_range([7.0, 7.0]) == "7"
-    assert count_range([1234, 7, math.nan]) == "7 to 1,234"
-    assert count_range([math.nan]) == "—"
-
-
-def test_counts_stand_with_their_noun():
-    assert [counted(n, "study") for n in (0, 1, 1200)] == ["0 studies", "1 study", "1,200 studies"]
-    assert counted(2, "slope rests", "slopes rest") == "2 slopes rest"
-    assert [counted_range(n, "case") for n in ([1, 1], [1, 3])] == ["1 case", "1 to 3 cases"]
