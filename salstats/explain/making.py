@@ -49,14 +49,6 @@ from salstats.explain.request import Request, Reshape
 from salstats.images.maps import check_box
 from salstats.jobs import with_bar
 
-#: What torch says where a gradient is cut off.
-_NO_GRADIENT = (
-    "does not require grad",
-    "not have been used in the graph",
-    "Inference tensors cannot be saved",
-    "leaf Variable that requires grad",
-)
-
 
 def explain(
     model: nn.Module,
@@ -318,12 +310,6 @@ def _run(request: Request, row: Method) -> torch.Tensor:
             raise SalstatsError(
                 f"method {row.name!r} ran out of the device's memory with batch_size={request.batch_size}; a "
                 "smaller batch_size needs less"
-            ) from error
-        if any(words in str(error) for words in _NO_GRADIENT):
-            said = " ".join(str(error).split())[:200]
-            raise SalstatsError(
-                f"method {row.name!r} finds no gradient of the output ({said}); look in the network for "
-                "no_grad, detach, inference mode, whole numbers, or an input that is changed in place"
             ) from error
         raise
     if len(raw) != len(request.images):

@@ -1,5 +1,3 @@
-import pickle
-
 import numpy as np
 import pytest
 
@@ -150,42 +148,11 @@ def test_functions_count_as_modules_do(in_place):
         assert made.any()
 
 
-def test_a_function_that_is_not_called_there_is_no_layer():
-    from salstats.explain.making import explain
-
-    with pytest.raises(SalstatsError, match=r"layer 'late\+relu' is not reached"):
-        explain(Called(), IMAGES, 0, layer="late+relu")
-
-
-def test_the_order_is_that_of_the_pass_not_of_registration():
-    class Backwards(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.head = nn.Linear(4, 2)
-            self.late = nn.Conv2d(4, 4, 3)
-            self.early = nn.Conv2d(1, 4, 3)
-
-        def forward(self, x):
-            return self.head(self.late(self.early(x)).mean(dim=(2, 3)))
-
-    assert layers().find_layer(Backwards(), IMAGES) == "late"
-
-
 @pytest.mark.parametrize(("name", "expected"), [("resnet18", "layer4"), ("densenet121", "features+relu")])
 def test_the_last_stage_of_networks_of_the_field(name, expected):
     models = pytest.importorskip("torchvision.models", reason="needs the explain extra")
     model = getattr(models, name)(weights=None)
     assert layers().find_layer(model, np.zeros((1, 3, 64, 64), np.float32)) == expected
-
-
-def test_finding_a_layer_leaves_the_model_as_it_was():
-    model = pooled(nn.Conv2d(1, 4, 3), nn.ReLU())
-    model.train()
-    model[0].eval()
-    flags = [m.training for m in model.modules()]
-    layers().find_layer(model, IMAGES)
-    assert [m.training for m in model.modules()] == flags
-    assert not any(m._forward_hooks for m in model.modules())
 
 
 class Attention(nn.Module):
@@ -282,13 +249,6 @@ def test_a_side_that_is_not_said_follows(said, n_tokens, shape):
     assert layers().vit_grid(*said)(torch.zeros(1, n_tokens, 5)).shape == (1, 5, *shape)
 
 
-def test_channels_last_become_channels_first():
-    given = torch.arange(12.0).reshape(1, 2, 3, 2)
-    grid = layers().vit_grid()(given)
-    assert grid.shape == (1, 2, 2, 3)
-    assert torch.equal(grid[0, 1], given[0, :, :, 1])
-
-
 @pytest.mark.parametrize(
     ("said", "shape", "message"),
     [
@@ -301,9 +261,3 @@ def test_channels_last_become_channels_first():
 def test_tokens_that_fill_no_grid_are_refused(said, shape, message):
     with pytest.raises(ShapeError, match=message):
         layers().vit_grid(**said)(torch.zeros(shape))
-
-
-def test_a_grid_is_the_same_wherever_it_is_made():
-    grid = layers().vit_grid(2, n_prefix=0)
-    assert repr(grid) == repr(layers().vit_grid(2, n_prefix=0))
-    assert pickle.loads(pickle.dumps(grid)) == grid

@@ -69,19 +69,11 @@ def made_up(monkeypatch):
 # what is returned
 
 
-def test_default_is_a_positive_gradcam_of_the_last_stage_at_the_size_of_the_images():
-    made = explain(cnn(), pictures(), 1)
-    named = explain(cnn(), pictures(), 1, method="gradcam", layer="1", sign="positive", resolution="image")
-    assert made.shape == (5, 16, 12)
-    assert made.dtype == np.float32
-    np.testing.assert_array_equal(made, named)
-
-
-def test_image_resolution_is_the_networks_resized_as_scoring_resizes():
-    small = explain(cnn(), pictures(), 1, resolution="network")
-    large = explain(cnn(), pictures(), 1)
+def test_default_is_a_positive_gradcam_of_the_last_stage_resized_as_scoring_resizes():
+    small = explain(cnn(), pictures(), 1, method="gradcam", layer="1", sign="positive", resolution="network")
     assert small.shape == (5, 8, 6)
-    np.testing.assert_array_equal(large, [resize(m, (16, 12)) for m in small])
+    assert small.dtype == np.float32
+    np.testing.assert_array_equal(explain(cnn(), pictures(), 1), [resize(m, (16, 12)) for m in small])
 
 
 def test_channels_then_sign_then_filter(made_up):
@@ -90,16 +82,6 @@ def test_channels_then_sign_then_filter(made_up):
     made = explain(cnn(), images, 0, method="made_up", channels="mean", sign="absolute", smooth=3)
     expected = np.abs(images.astype(np.float64).mean(axis=1)).astype(np.float32)
     np.testing.assert_array_equal(made, [box_filter(m, 3) for m in expected])
-
-
-@pytest.mark.parametrize("switched_off", ["no_grad", "inference_mode"])
-def test_gradients_are_there_also_where_the_caller_has_none(switched_off):
-    expected = explain(cnn(), pictures(), 1)
-    model = cnn()
-    with getattr(torch, switched_off)():
-        images = torch.tensor(pictures())
-        made = explain(model, images, 1)
-    np.testing.assert_array_equal(made, expected)
 
 
 # batches and random numbers
@@ -167,14 +149,6 @@ def test_random_numbers_depend_on_the_seed_and_the_place_in_the_call_only(made_u
     assert not set(other) & set(whole)
 
 
-def test_equal_images_have_the_random_numbers_of_the_first(made_up):
-    made_up(noise, random=True)
-    numbers = explain(cnn(), pictures(3)[[0, 1, 0, 2, 1]], [0, 1, 2, 3, 0], method="made_up")[:, 0, 0]
-    assert len(set(numbers)) == 3
-    assert numbers[0] == numbers[2]
-    assert numbers[1] == numbers[4]
-
-
 def test_given_seeds_are_used_whatever_the_place(made_up):
     made_up(noise, random=True)
     numbers = explain(cnn(), pictures(3), 0, method="made_up", seeds=[7, 8, 9])[:, 0, 0]
@@ -220,29 +194,27 @@ def scripted():
     with warnings.catch_warnings():
         # torch says that TorchScript is being given up; models in it are still about
         warnings.simplefilter("ignore")
-        return torch.jit.trace(cnn().eval(), torch.tensor(pictures(1)))
+        return torch.jit.trace(loud().eval(), torch.tensor(pictures(1)))
 
 
 def exported():
-    batch = torch.export.Dim("batch")
+    batch = {0: torch.export.Dim("batch")}
     program = torch.export.export(
-        cnn().eval(), (torch.tensor(pictures(2)),), dynamic_shapes={"input": {0: batch}}
+        loud().eval(), (torch.tensor(pictures(2)),), dynamic_shapes={"input": batch}
     )
     return program.module()
 
 
 @pytest.mark.parametrize(("make", "kind"), [(scripted, "TorchScript"), (exported, "exported")])
-def test_models_without_hooks_take_methods_of_outputs_only(made_up, make, kind):
-    made_up(lambda request: request.outputs(request.images)[:, :1, None, None])
+def test_models_without_hooks_take_methods_of_outputs_only(make, kind):
     model = make()
     with pytest.raises(
         SalstatsError, match=f"method 'gradcam' needs hooks .*{kind} models refuse.*'occlusion'.*'rise'"
     ):
         explain(model, pictures(), 1)
-    made = explain(model, pictures(), 1, method="made_up", resolution="network")
-    with torch.no_grad():
-        expected = cnn().eval()(torch.tensor(pictures()))[:, 0]
-    np.testing.assert_allclose(made[:, 0, 0], expected, atol=ROUNDING)
+    for method in without_hooks():
+        expected, found = (explain(one, pictures(3), 1, **quick(method)) for one in (loud(), model))
+        np.testing.assert_allclose(found, expected, atol=ROUNDING * expected.max())
 
 
 def test_a_model_exported_for_another_number_of_images_says_so(made_up):
@@ -253,11 +225,6 @@ def test_a_model_exported_for_another_number_of_images_says_so(made_up):
     ) as caught:
         explain(fixed, pictures(), 1, method="made_up")
     assert "\n" not in str(caught.value)
-
-
-def test_a_traced_graph_of_modules_takes_hooks():
-    graph = torch.fx.symbolic_trace(cnn())
-    np.testing.assert_allclose(explain(graph, pictures(), 1), explain(cnn(), pictures(), 1), atol=ROUNDING)
 
 
 def test_a_compiled_model_is_looked_at_behind_the_compiler():
@@ -312,16 +279,6 @@ def test_a_map_that_is_not_finite_is_named_by_its_place_in_the_call(made_up):
         explain(cnn(), pictures(6), [0, 1, 0, 1, 2, 2], method="made_up", batch_size=2)
 
 
-def test_a_network_that_gives_nan_is_refused(made_up):
-    requests = made_up()
-    model = cnn()
-    with torch.no_grad():
-        model[4].bias[3] = float("nan")
-    with pytest.raises(SalstatsError, match="the network gives NaN"):
-        explain(model, pictures(), 0, method="made_up")
-    assert not requests
-
-
 def test_a_device_without_memory_is_told_what_needs_less(made_up):
     def too_large(request):
         raise torch.cuda.OutOfMemoryError("CUDA out of memory")
@@ -329,39 +286,6 @@ def test_a_device_without_memory_is_told_what_needs_less(made_up):
     made_up(too_large)
     with pytest.raises(SalstatsError, match=r"out of the device's memory with batch_size=9; a smaller"):
         explain(cnn(), pictures(), 0, method="made_up", batch_size=9)
-
-
-class CutOff(nn.Module):
-    """A network whose output has no gradient."""
-
-    def __init__(self, how):
-        super().__init__()
-        self.network, self.how = cnn(), how
-
-    def forward(self, x):
-        return self.how(self, x)
-
-
-def _without_gradient(self, x):
-    with torch.no_grad():
-        return self.network(x)
-
-
-@pytest.mark.parametrize(
-    ("how", "method"),
-    [
-        (_without_gradient, "gradcam"),
-        (_without_gradient, "input_x_gradient"),
-        (lambda self, x: self.network(x.detach()), "input_x_gradient"),
-        (lambda self, x: (100 * self.network(x)).long(), "gradcam"),
-    ],
-)
-def test_a_network_that_cuts_its_gradient_off_is_told_so_in_one_line(how, method):
-    model = CutOff(how)
-    with pytest.raises(SalstatsError, match=f"method '{method}' finds no gradient") as caught:
-        explain(model, pictures(2), 0, method=method)
-    assert "\n" not in str(caught.value)
-    assert all(p.requires_grad for p in model.parameters())
 
 
 # every method
@@ -408,20 +332,17 @@ def test_every_method_gives_the_same_maps_whatever_the_batch_size_and_leaves_all
     assert capfd.readouterr() == ("", "")
 
 
-class Fails(nn.Module):
-    """Passes one batch on, then fails."""
+@pytest.mark.parametrize("method", ["gradcam", "ablationcam", "deeplift", "lrp", "rise"])
+def test_a_method_leaves_the_model_alone_also_after_an_error(method):
+    class Fails(nn.Module):
+        n_passes = 0
 
-    n_passes = 0
+        def forward(self, x):
+            self.n_passes += 1
+            if self.n_passes > 1:
+                raise RuntimeError("the network failed")
+            return x
 
-    def forward(self, x):
-        self.n_passes += 1
-        if self.n_passes > 1:
-            raise RuntimeError("the network failed")
-        return x
-
-
-@pytest.mark.parametrize("method", EVERY)
-def test_every_method_leaves_the_model_alone_also_after_an_error(method):
     model = loud(Fails()).train()
     before = [one for one in state(model) if one[0] != "5"]
     with pytest.raises((RuntimeError, SalstatsError), match="the network failed"):
@@ -450,12 +371,3 @@ def test_a_network_that_scales_its_images_in_place_is_shown_them_unscaled_each_t
         explain(nn.Sequential(Scales(how), *loud()), pictures(2), 1, **options) for how in (True, False)
     )
     np.testing.assert_allclose(in_place, plain, rtol=ROUNDING, atol=ROUNDING * plain.max())
-
-
-@pytest.mark.parametrize("method", without_hooks())
-@pytest.mark.filterwarnings("ignore:.*torch.jit.trace:FutureWarning")
-def test_every_method_without_hooks_takes_torchscript(method):
-    model = loud().eval()
-    traced = torch.jit.trace(model, torch.tensor(pictures(1)))
-    expected, found = (explain(one, pictures(3), 1, **quick(method)) for one in (model, traced))
-    np.testing.assert_allclose(found, expected, atol=ROUNDING * expected.max())
