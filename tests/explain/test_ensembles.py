@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 from salstats.checks import SalstatsError, ValueRangeError
-from salstats.images.map_steps import resize
 from salstats.images.mixing import mix_classes
 
 pytestmark = pytest.mark.torch
@@ -13,7 +12,7 @@ torch = pytest.importorskip("torch", reason="needs the explain extra")
 
 from explain.tiny_networks import OUTPUTS, cnn, pictures  # noqa: E402
 
-from salstats.explain.ensembles import added, explain_ensemble  # noqa: E402
+from salstats.explain.ensembles import explain_ensemble  # noqa: E402
 from salstats.explain.forward import predict  # noqa: E402
 from salstats.explain.making import explain  # noqa: E402
 from salstats.explain.networks import Network  # noqa: E402
@@ -83,18 +82,6 @@ def test_maps_are_scaled_before_the_mean_where_that_is_asked_for(networks, image
     ):
         made = explain_ensemble(networks, images[:1], ["Edema"], scale=scale, sign="signed")
         np.testing.assert_allclose(made.maps[0, 0], np.mean(expected, axis=0), atol=SINGLE)
-
-
-def test_grids_of_different_sizes_are_resized_to_the_largest(images):
-    coarse = Network("coarse", lambda: cnn(0), tasks=OUTPUTS, layer="2")
-    fine = Network("fine", lambda: cnn(1), tasks=OUTPUTS, layer="0")
-    for networks in ([coarse, fine], [fine, coarse]):
-        made = explain_ensemble(networks, images, ["Mass"], resolution="network")
-        small = explain(cnn(0), images[:1], 2, layer="2", resolution="network")[0]
-        large = explain(cnn(1), images[:1], 2, layer="0", resolution="network")[0]
-        expected = (resize(small, large.shape) + large) / 2
-        np.testing.assert_allclose(made.maps[0, 0], expected, atol=SINGLE)
-    assert added(np.ones((2, 3, 8)), np.ones((2, 6, 4))).shape == (2, 6, 8)
 
 
 def test_tasks_are_mixed_by_their_probabilities(networks, images):

@@ -132,13 +132,6 @@ def test_whole_images_and_blanks_are_shown_once_for_all_maps_and_targets():
     assert len(curves) == 2 * 3 * 5
 
 
-def test_equal_values_are_taken_in_row_major_order():
-    saliency = np.array([[[0.0, 1.0], [1.0, 1.0]]])
-    weights = [1.0, 10.0, 100.0, 1000.0]
-    curves = insertion(linear(weights), ones(side=2), saliency, 0, probability="none", baseline="zero")
-    assert curves["prob"].tolist() == [0, 10, 110, 1110, 1111]
-
-
 @pytest.mark.filterwarnings("ignore:.*the baseline hides little:salstats.checks.SalstatsWarning")
 @BOTH
 def test_a_constant_map_has_no_order(some, curve):
@@ -217,16 +210,8 @@ def test_equal_images_may_have_baselines_of_their_own():
     assert curves["prob"].tolist() == [0.25, 1, 1, 0.75, 1, 1]
 
 
-@pytest.mark.filterwarnings("ignore:.torch.jit:FutureWarning", "ignore:.torch.jit:DeprecationWarning")
-def test_torchscript_models_are_taken(some):
-    images, maps, targets = some
-    scripted = torch.jit.trace(small_cnn().eval(), torch.zeros(1, 2, 9, 7))
-    curves = insertion(scripted, images, maps, targets, steps=4)
-    direct = insertion(small_cnn(), images, maps, targets, steps=4)
-    np.testing.assert_allclose(curves["prob"], direct["prob"], atol=TOLERANCE)
-
-
 def test_a_model_exported_for_one_image_is_taken_one_image_at_a_time(some):
+    # needs neither hooks nor gradients
     images, maps, targets = some
     program = torch.export.export(small_cnn().eval(), (torch.zeros(1, 2, 9, 7),))
     curves = insertion(program.module(), images, maps, targets, steps=4, batch_size=1)
@@ -263,7 +248,6 @@ def test_a_model_that_gives_nan_names_the_case_and_the_step(curve, lit):
         ({"cases": [*"abca"]}, SalstatsError, "images 0 and 3 are both case a; tasks= tells its targets"),
         ({"cases": [*"abc", None]}, ValueRangeError, "cases has no name for image 3"),
         ({"method": "ig"}, SalstatsError, "method='ig' beside maps that name their methods"),
-        ({"device": "nowhere"}, SalstatsError, "device='nowhere' cannot be used"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
@@ -286,20 +270,6 @@ def test_maps_must_fit_the_images(some, change, message):
     images, maps, targets = some
     with pytest.raises(SalstatsError, match=message):
         insertion(small_cnn(), images, change(maps["ig"]), targets)
-
-
-def test_images_and_networks_in_a_type_that_numpy_lacks_are_taken():
-    images = torch.ones(2, 1, 4, 4, dtype=torch.bfloat16)
-    maps = np.arange(32.0).reshape(2, 4, 4)
-    curves = insertion(one_pixel(3).to(torch.bfloat16), images, maps, 0, probability="none", baseline="zero")
-    assert set(curves["prob"]) == {0.0, 1.0}
-
-
-@pytest.mark.parametrize("curve", [insertion, deletion])
-def test_a_network_with_one_output_has_no_softmax(curve):
-    model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(16, 1))
-    with pytest.raises(SalstatsError, match="softmax of 1 on every image; probability='sigmoid'"):
-        curve(model, torch.zeros(1, 1, 4, 4), np.eye(4)[None], 0, probability="softmax")
 
 
 def test_a_map_of_other_proportions_than_the_input_is_said():

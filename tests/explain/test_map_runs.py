@@ -1,11 +1,3 @@
-import io
-import signal
-import subprocess
-import sys
-import time
-from contextlib import contextmanager
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -29,7 +21,6 @@ from salstats.explain.making import explain  # noqa: E402
 from salstats.explain.map_plans import case_seed  # noqa: E402
 from salstats.explain.map_runs import make_maps  # noqa: E402
 from salstats.explain.networks import Network  # noqa: E402
-from salstats.files.map_folder import MapFolder  # noqa: E402
 
 # single precision: the same sums in batches of another size
 SINGLE = 1e-6
@@ -105,21 +96,6 @@ def test_a_second_run_computes_only_what_is_missing(folder):
     assert sum(passes) == n_first
 
 
-def test_a_bar_counts_the_images_of_every_network(folder, monkeypatch):
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
-
-    monkeypatch.setattr("sys.stderr", Terminal())
-    networks = [network_of(cnn(0), "one"), network_of(cnn(1), "two")]
-    make_maps(folder, pictures(3), networks, progress=True)
-    assert "Making maps" in sys.stderr.getvalue()
-    assert "6/6" in sys.stderr.getvalue()
-    monkeypatch.setattr("sys.stderr", Terminal())
-    make_maps(folder, pictures(3), networks, progress=False)
-    assert not sys.stderr.getvalue()
-
-
 def _file(folder, content):
     file = folder / "kept.npy"
     file.write_bytes(content)
@@ -146,29 +122,6 @@ def test_an_interrupted_run_goes_on_and_ends_with_the_same_bytes(folder, tmp_pat
     make_maps(folder, images, network_of(model), methods=["gradcam", "layercam"], batch_size=4)
     assert content(folder) == content(tmp_path / "whole")
     assert model.training
-
-
-@pytest.mark.slow
-def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(folder, tmp_path):
-    script = Path(__file__).with_name("interrupted_run.py")
-    run = subprocess.Popen([sys.executable, str(script), str(folder), "24"], stderr=subprocess.PIPE)
-    deadline = time.monotonic() + 120
-    while not (folder / "maps.csv").exists() or len(table(folder)) < 8:
-        assert run.poll() is None, run.stderr.read().decode()
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    run.send_signal(signal.SIGKILL)
-    run.communicate()
-    n_made = len(table(folder))
-    assert 8 <= n_made < 48
-    model = cnn()
-    passes = count_passes(model)
-    make_maps(folder, pictures(24), network_of(model), batch_size=4)
-    n_resumed = sum(passes)
-    passes.clear()
-    make_maps(tmp_path / "whole", pictures(24), network_of(model), batch_size=4)
-    assert content(folder) == content(tmp_path / "whole")
-    assert n_resumed <= sum(passes) * (48 - n_made) / 48
 
 
 def test_score_reads_what_was_made(folder):
@@ -298,21 +251,6 @@ def test_a_run_whose_table_lost_its_rows_loses_no_map(folder):
     assert len(kept) == 4
 
 
-def test_rows_follow_every_batch(folder, monkeypatch):
-    n_rows = []
-    written = MapFolder.together
-
-    @contextmanager
-    def together(maps):
-        with written(maps):
-            yield
-        n_rows.append((len(maps), len(table(folder))))
-
-    monkeypatch.setattr(MapFolder, "together", together)
-    make_maps(folder, pictures(6), network_of(cnn()), batch_size=4)
-    assert [rows for rows, _ in n_rows] == [rows for _, rows in n_rows] == [4, 8, 12]
-
-
 def test_an_ensemble_is_the_mean_of_its_networks(folder):
     images = pictures(5)
     networks = [network_of(lambda s=s: cnn(s), name=f"run{s}") for s in range(3)]
@@ -427,20 +365,6 @@ def test_a_method_may_stand_under_several_names(folder):
     )
 
 
-@pytest.mark.filterwarnings("ignore:`torch.jit:FutureWarning")
-def test_a_model_that_refuses_hooks_is_asked_for_its_outputs_only(folder):
-    scripted = torch.jit.script(cnn())
-    network = network_of(scripted)
-    images, options = pictures(2), {"occlusion": {"window": 8, "stride": 8}}
-    make_maps(folder, images, network, methods="occlusion", options=options)
-    expected = explain(
-        cnn(), images["case01"][None], 2, method="occlusion", resolution="network", window=8, stride=8
-    )
-    np.testing.assert_allclose(map_of(folder, "case01", "Mass", "occlusion"), expected[0], atol=SINGLE)
-    with pytest.raises(SalstatsError, match=r"network 'cnn': method 'gradcam' needs hooks .* TorchScript"):
-        make_maps(folder, images, network, methods="gradcam")
-
-
 def test_nan_is_named_with_case_task_and_network(folder):
     class Broken(torch.nn.Module):
         """Gives NaN for the gradient of dark images: the root of 0."""
@@ -492,19 +416,21 @@ def test_too_little_memory_is_said_with_what_would_do(folder):
             "'batch_size' is the same for all methods",
         ),
         (dict(rng=np.random.default_rng(0)), ValueRangeError, "a second run draws the same"),
-        (dict(seeds=[]), ValueRangeError, "seeds must be whole numbers"),
         (dict(resolution="half"), ValueRangeError, "resolution='half'"),
         (dict(scale="all"), ValueRangeError, "scale='all'"),
         (dict(batch_size=0), ValueRangeError, "batch_size"),
         (dict(tasks={"Fracture": 9}), SalstatsError, "does not know task 'Fracture'"),
-        (dict(labels={"case00": 1}), SalstatsError, r"key 'case00' must be \(case, task\)"),
-        (dict(labels={("case00", "edema"): 1}), SalstatsError, "labels has none of the tasks .* but 'edema'"),
     ],
 )
 def test_bad_requests_are_named_before_anything_is_written(folder, arguments, error, message):
     with pytest.raises(error, match=message):
         make_maps(folder, pictures(1), network_of(cnn()), **arguments)
     assert not folder.exists()
+
+
+def test_all_cases_have_a_patient_or_none(folder):
+    with pytest.raises(SalstatsError, match="no entry for case 'case00'; all cases need one"):
+        make_maps(folder, pictures(1), network_of(cnn()), patients={"b": "p"})
 
 
 def test_a_truth_of_another_size_than_its_image_is_named_before_maps_of_it_are_made(folder):
@@ -514,19 +440,15 @@ def test_a_truth_of_another_size_than_its_image_is_named_before_maps_of_it_are_m
     assert not (folder / "maps").exists()
 
 
-def test_bad_images_are_named(folder):
-    network = network_of(cnn())
-    with pytest.raises(SalstatsError, match="images must be a mapping of a case's name"):
-        make_maps(folder, None, network)
-    with pytest.raises(SalstatsError, match="images holds no case"):
-        make_maps(folder, {}, network)
-    with pytest.raises(SalstatsError, match="gives case 'a' twice"):
-        make_maps(folder, [("a", pictures(1)["case00"])] * 2, network)
-    with pytest.raises(SalstatsError, match="must give pairs"):
-        make_maps(folder, ["image.png"], network)
-    with pytest.raises(ShapeError, match=r"case 'a': without a preparation"):
-        make_maps(folder, {"a": np.zeros((8, 8))}, network)
-    with pytest.raises(InputFileError, match=r"case 'a': .*none.png: no such file"):
-        make_maps(folder, {"a": "none.png"}, network)
-    with pytest.raises(SalstatsError, match=r"network 'cnn': task 'Edema' is output 5, and it has 3"):
-        make_maps(folder, pictures(1), Network("cnn", cnn()), tasks={"Edema": 5})
+@pytest.mark.parametrize(
+    ("images", "message"),
+    [
+        (None, "images must be a mapping of a case's name"),
+        ({}, "images holds no case"),
+        (["image.png"], "must give pairs"),
+        ({"a": "none.png"}, r"case 'a': .*none.png: no such file"),
+    ],
+)
+def test_bad_images_are_named(folder, images, message):
+    with pytest.raises(SalstatsError, match=message):
+        make_maps(folder, images, network_of(cnn()))
