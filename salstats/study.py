@@ -8,10 +8,10 @@ iterated, cut into pieces and sent to another process.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -236,11 +236,11 @@ class Study:
         SalstatsError
             A name is not in the study.
         """
-        kept_cases = chosen_names(cases, [c.case for c in self.cases], "case", self.source)
-        kept_tasks = chosen_names(tasks, list(self.tasks), "task", self.source)
+        kept_cases = {*chosen_names(cases, [c.case for c in self.cases], "case", self.source)}
+        kept_tasks = chosen_names(tasks, self.tasks, "task", self.source)
         names = list(dict.fromkeys(n for s in self.series for n in (s.method, s.name, str(s))))
         wanted = chosen_names(methods, names, "method", self.source)
-        series = tuple(s for s in self.series if {s.method, s.name, str(s)} & wanted)
+        series = tuple(s for s in self.series if {s.method, s.name, str(s)} & {*wanted})
         return Study(
             cases=tuple(
                 replace(
@@ -286,12 +286,14 @@ class Picture:
     cutoff: float | None = None
 
 
-def chosen_names(wanted: Iterable[str] | None, there: list[str], word: str, source: str) -> set[Any]:
-    """Names wanted, all of which must be there."""
+def chosen_names(
+    wanted: Iterable[str] | None, there: Sequence[str], word: str, source: object
+) -> tuple[str, ...]:
+    """Names wanted, each once, all of which must be there; None wants all."""
     if wanted is None:
-        return set(there)
-    names = {wanted} if isinstance(wanted, str) else set(wanted)
-    missing = sorted(names - set(there))
+        return tuple(there)
+    names = tuple(dict.fromkeys([wanted] if isinstance(wanted, str) else wanted))
+    missing = sorted({*names} - {*there})
     if missing:
         raise SalstatsError(
             f"{source} has no {word} {missing[0]!r} ({word}s: {quoted(dict.fromkeys(there))})"

@@ -1,6 +1,6 @@
 """What methods answer where their maps and masks are files by case."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,14 +24,20 @@ def find_maps(
     return found
 
 
-def check_cases(found: Iterable[str], cases: Collection[str], place: PathLike, folder: Path) -> None:
-    """Raise where no name found is that of a case, warn where some are not."""
-    names = set(found)
-    unknown = sorted(names - set(cases))
-    if unknown and len(unknown) == len(names):
+def check_common(
+    found: Collection[str], cases: Collection[str], place: PathLike, reference: PathLike
+) -> None:
+    """Raise where no name found is that of a case; nothing is wrong where there are none."""
+    if found and cases and not {*found} & {*cases}:
         raise InputFileError(
-            f"{place} and {folder} have no case in common ({unknown[0]!r} here, {min(cases)!r} there)"
+            f"{place} and {reference} have no case in common ({min(found)!r} here, {min(cases)!r} there)"
         )
+
+
+def check_cases(found: Collection[str], cases: Collection[str], place: PathLike, folder: PathLike) -> None:
+    """Raise where no name found is that of a case, warn where some are not."""
+    check_common(found, cases, place, folder)
+    unknown = sorted({*found} - {*cases})
     if unknown:
         warn(f"{place}: case {unknown[0]!r}{and_more(unknown)} has no image in {folder} and is left out")
 

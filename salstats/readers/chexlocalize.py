@@ -5,7 +5,7 @@ import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from salstats.checks import InputFileError, SalstatsError, check_choice, check_folder, quoted
+from salstats.checks import InputFileError, check_choice, check_folder, quoted
 from salstats.readers.cells import PathLike
 from salstats.readers.chexlocalize_maps import SUFFIX, task_name
 from salstats.readers.chexlocalize_study import PATIENT, read_parts, study_of
@@ -144,8 +144,6 @@ def read_chexlocalize(
     }
     pattern = check_pattern(patient_from)
     wanted = None if tasks is None else [task_name(t) for t in ([tasks] if isinstance(tasks, str) else tasks)]
-    if wanted is not None and (not wanted or len(set(wanted)) < len(wanted)):
-        raise SalstatsError(f"tasks= must name each task once, not {quoted(wanted) or 'none'}")
     if split is not None:
         check_choice(split, SPLITS, "split")
     files = {kind: Path(file) for kind, file in given.items() if file is not None}

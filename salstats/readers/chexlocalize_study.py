@@ -12,6 +12,7 @@ import numpy as np
 from salstats.checks import ColumnError, InputFileError, SalstatsError, quoted, warn
 from salstats.images.masks import Rle, empty
 from salstats.images.polygons import polygons_rle
+from salstats.readers.answers import check_common
 from salstats.readers.case_json import (
     CaseFile,
     read_outlines,
@@ -29,7 +30,7 @@ from salstats.readers.chexlocalize_maps import (
     task_name,
 )
 from salstats.readers.tables import read_known
-from salstats.study import HUMAN, Case, Prediction, Series, Study, Truth
+from salstats.study import HUMAN, Case, Prediction, Series, Study, Truth, chosen_names
 
 #: Finds the patient in the release's case ids, such as patient64541_study1_view1_frontal.
 PATIENT = r"^(patient\d+)"
@@ -156,13 +157,17 @@ def study_of(
     parts: Parts, source: str, wanted: Sequence[str] | None, pattern: re.Pattern[str] | None
 ) -> Study:
     """The study that the files make together."""
-    _check_names(parts)
     annotated = {case for part in parts.truth for case in part.values}
-    marked = {case for part in (*parts.people, *parts.masks.values()) for case in part.values}
+    others = [*parts.people, *parts.masks.values()]
+    marked = {case for part in others for case in part.values}
+    named = [(part.file, [*part.values]) for part in others]
+    named += [(next(iter(maps.values())).parent, [case for case, _ in maps]) for maps in parts.maps.values()]
+    for place, found in named:
+        check_common(found, annotated, place, parts.truth[0].file)
     cases = sorted(annotated | marked | {case for maps in parts.maps.values() for case, _ in maps})
     if not cases:
         raise InputFileError(f"{parts.truth[0].file}: holds no case")
-    tasks = _tasks(parts, wanted)
+    tasks = _tasks(parts, wanted, source)
     sizes = _sizes([*parts.truth, *parts.people, *parts.masks.values()])
     for points in parts.of("points"):
         warn_of_points(points, {case: shape for case, (shape, _) in sizes.items()})
@@ -189,23 +194,7 @@ def study_of(
     return Study(tuple(made), tasks, (*series, *([Series(HUMAN)] if parts.people else [])), source)
 
 
-def _check_names(parts: Parts) -> None:
-    """Raise where the cases of a source have no name in common with those of the truth."""
-    annotated = {case for part in parts.truth for case in part.values}
-    files = [*parts.people, *parts.masks.values()]
-    sources: list[tuple[Path, set[str]]] = [(part.file, set(part.values)) for part in files]
-    sources += [
-        (next(iter(maps.values())).parent, {case for case, _ in maps}) for maps in parts.maps.values() if maps
-    ]
-    for place, cases in sources:
-        if annotated and cases and annotated.isdisjoint(cases):
-            raise InputFileError(
-                f"{place} and {parts.truth[0].file} have no case in common ({min(cases)!r} here, "
-                f"{min(annotated)!r} there)"
-            )
-
-
-def _tasks(parts: Parts, wanted: Sequence[str] | None) -> tuple[str, ...]:
+def _tasks(parts: Parts, wanted: Sequence[str] | None, source: str) -> tuple[str, ...]:
     """The study's tasks in the release's order, then others by name.
 
     Of the fourteen classes of a network the release marks ten; maps of others have nothing to be compared
@@ -222,10 +211,7 @@ def _tasks(parts: Parts, wanted: Sequence[str] | None) -> tuple[str, ...]:
                 "be read"
             )
         return (*(t for t in TASKS if t in there), *sorted(marked - set(TASKS)))
-    for task in wanted:
-        if task not in there:
-            raise SalstatsError(f"no file of the study holds task {task!r} (tasks: {quoted(sorted(there))})")
-    return tuple(wanted)
+    return chosen_names(wanted, sorted(there), "task", source)
 
 
 def _sizes(files: Iterable[CaseFile]) -> dict[str, Size]:

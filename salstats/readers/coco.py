@@ -16,7 +16,7 @@ from salstats.readers.case_json import check_name
 from salstats.readers.cells import PathLike
 from salstats.readers.map_files import MAP_SUFFIXES, find_case_files
 from salstats.readers.series_names import Sources, sources
-from salstats.study import Case, Series, Study, Truth
+from salstats.study import Case, Series, Study, Truth, chosen_names
 
 #: Names of the files in a folder, as COCO and the tools that export it give them.
 ANNOTATIONS = ("instances*.json", "*.coco.json", "annotations.json")
@@ -119,7 +119,8 @@ def read_coco(
     content = read_json(file)
     images = _images(content, file)
     categories = _categories(content, file)
-    names = _wanted(tasks, categories, file)
+    numbers = {name: number for number, name in categories.items()}
+    names = {numbers[task]: task for task in chosen_names(tasks, [*numbers], "category", file)}
     marked = _marks(_entries(content, "annotations", file, _MARK), images, categories)
     places = _results(here, method) if masks is None else sources(masks, method, "masks")
     results = {}
@@ -233,17 +234,6 @@ def _categories(content: Any, file: Path) -> dict[Any, str]:
             raise InputFileError(f"{where}: id {category['id']!r} or name {name!r} stands twice")
         found[category["id"]] = name
     return found
-
-
-def _wanted(tasks: Sequence[str] | None, categories: Mapping[Any, str], file: Path) -> dict[Any, str]:
-    """The categories asked for, by their number."""
-    if tasks is None:
-        return dict(categories)
-    numbers = {name: number for number, name in categories.items()}
-    for task in [tasks] if isinstance(tasks, str) else tasks:
-        if task not in numbers:
-            raise SalstatsError(f"tasks=: {file} has no category {task!r} (categories: {quoted(numbers)})")
-    return {numbers[task]: task for task in ([tasks] if isinstance(tasks, str) else tasks)}
 
 
 def _marks(

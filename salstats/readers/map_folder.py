@@ -6,14 +6,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from salstats.checks import InputFileError, SalstatsError, and_more, did_you_mean, quoted, warn
+from salstats.checks import InputFileError, and_more, did_you_mean, quoted, warn
 from salstats.files.map_table import TABLE
 from salstats.images.masks import Rle, empty
+from salstats.readers.answers import check_common
 from salstats.readers.case_json import CaseFile, check_name, read_segmentations
 from salstats.readers.cells import PathLike
 from salstats.readers.map_files import MASK_SUFFIXES, find_case_files, read_map, read_rle
 from salstats.readers.map_rows import MapRow, read_map_rows, warn_turned
-from salstats.study import HUMAN, Case, Content, Prediction, Series, Study, Truth
+from salstats.study import HUMAN, Case, Content, Prediction, Series, Study, Truth, chosen_names
 
 
 def read_map_folder(
@@ -264,15 +265,7 @@ def _wanted(
     """The tasks asked for; by default those of the table in its order, then others by name."""
     mapped = dict.fromkeys(row.key.task for row in rows)
     there = (*mapped, *sorted({task for each in masks for task in each.tasks()} - set(mapped)))
-    if tasks is None:
-        return there
-    names = (tasks,) if isinstance(tasks, str) else tuple(tasks)
-    if not names or len(set(names)) < len(names):
-        raise SalstatsError(f"tasks= must name each task once, not {quoted(names) or 'none'}")
-    for task in names:
-        if task not in there:
-            raise SalstatsError(f"{folder} has no task {task!r} (tasks: {quoted(there)})")
-    return names
+    return chosen_names(tasks, there, "task", folder)
 
 
 def _check_tasks(rows: Sequence[MapRow], truth: CaseFile, folder: Path) -> None:
@@ -292,12 +285,8 @@ def _check_tasks(rows: Sequence[MapRow], truth: CaseFile, folder: Path) -> None:
 def _check_cases(rows: Sequence[MapRow], truth: CaseFile, people: CaseFile | None, folder: Path) -> None:
     """Raise where maps or people have no case in common with the truth; warn of cases without a map."""
     mapped = {row.key.case for row in rows}
-    for name, cases in ((folder / TABLE, mapped), *([(people.file, {*people.values})] if people else [])):
-        if truth.values and cases and cases.isdisjoint(truth.values):
-            raise InputFileError(
-                f"{name} and {truth.file} have no case in common ({min(cases)!r} here, "
-                f"{min(truth.values)!r} there)"
-            )
+    for place, cases in ((folder / TABLE, mapped), *([(people.file, people.values)] if people else [])):
+        check_common(cases, truth.values, place, truth.file)
     without = [case for case in truth.values if case not in mapped]
     if without:
         more = and_more(without)

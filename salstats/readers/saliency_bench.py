@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from salstats.checks import InputFileError, SalstatsError, and_more, check_choice, quoted, warn
+from salstats.checks import InputFileError, and_more, check_choice, warn
 from salstats.images import masks
 from salstats.readers.answers import NAN, check_cases, find_maps, prediction
 from salstats.readers.attention_tables import IMAGE, Annotation, draw_boxes, read_annotations, resize_truth
@@ -16,7 +16,7 @@ from salstats.readers.cells import PathLike
 from salstats.readers.image_splits import PARTS, split_images
 from salstats.readers.pictures import image_shape
 from salstats.readers.series_names import Sources, sources
-from salstats.study import Case, Study, Truth
+from salstats.study import Case, Study, Truth, chosen_names
 
 #: Where images and annotations lie in a data set's folder.
 IMAGES, LABELS = "image", "attention_label"
@@ -153,7 +153,7 @@ def read_saliency_bench(
     given = sources(maps, method, "maps")
     images = _images(here)
     class_of = {case: file.parent.name for case, file in images.items()}
-    labels = _classes(classes, sorted(set(class_of.values())), here)
+    labels = chosen_names(classes, sorted(set(class_of.values())), "class", here / IMAGES)
     parts = split_images(class_of, shares=shares, rng=rng)
     wanted = [c for c in images if class_of[c] in labels and split in (None, parts[c])]
     notes = _annotations(here, annotations, images, threshold)
@@ -230,19 +230,6 @@ def _images(folder: Path) -> dict[str, Path]:
     if passed:
         warn(f"{min(passed)}{and_more(passed)}: left out; images are {IMAGES}/CLASS/NAME.jpg or .png")
     return dict(sorted(found.items()))
-
-
-def _classes(asked: str | Sequence[str] | None, there: Sequence[str], folder: Path) -> tuple[str, ...]:
-    """The classes to read."""
-    if asked is None:
-        return tuple(there)
-    names = [asked] if isinstance(asked, str) else list(dict.fromkeys(asked))
-    unknown = [name for name in names if name not in there] or ([] if names else ["none"])
-    if unknown:
-        raise SalstatsError(
-            f"{unknown[0]!r} is no class of {folder / IMAGES} with an image (classes: {quoted(there)})"
-        )
-    return tuple(names)
 
 
 def _tables(folder: Path) -> list[Path]:

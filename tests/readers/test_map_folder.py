@@ -374,8 +374,6 @@ class TestDamaged:
     def test_options_that_cannot_be(self, folder):
         with pytest.raises(SalstatsError, match=r"has no task 'Oedema' \(tasks: 'Edema', 'Mass'\)"):
             read_map_folder(folder, tasks=["Oedema"])
-        with pytest.raises(SalstatsError, match="must name each task once"):
-            read_map_folder(folder, tasks=["Mass", "Mass"])
 
 
 def test_a_map_that_lies_across_its_image_is_said(tmp_path):

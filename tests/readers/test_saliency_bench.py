@@ -114,7 +114,7 @@ class TestClasses:
         assert {c.case.rpartition("_")[0] for c in study} == {"stripe", "circle"}
 
     def test_an_unknown_class_is_named(self, tiny):
-        with pytest.raises(SalstatsError, match=r"'squares' is no class of .*'circle', 'square', 'stripe'"):
+        with pytest.raises(SalstatsError, match=r"no class 'squares' .*'circle', 'square', 'stripe'"):
             read_saliency_bench(tiny, classes=["circle", "squares"])
 
 
