@@ -5,7 +5,7 @@ import pickle
 
 import numpy as np
 
-from salstats.images import masks, polygons
+from salstats.images import polygons
 
 SHAPE = (40, 50)
 TASKS = ("Edema", "Cardiomegaly")
@@ -54,8 +54,7 @@ def write_study(folder, *, human=True):
                 annotations[case][task] = [outline(case, task)]
     segmentations = {
         case: {
-            task: masks.encode(polygons.fill_polygons(annotations[case].get(task, []), SHAPE)).to_coco()
-            for task in TASKS
+            task: polygons.polygons_rle(annotations[case].get(task, []), SHAPE).to_coco() for task in TASKS
         }
         for case in CASES
     }

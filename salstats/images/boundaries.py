@@ -1,4 +1,4 @@
-"""The boundary of a mask, the box that holds it, and how far pixels lie from the nearest of others."""
+"""The boundary of a mask, and how far pixels lie from the nearest of others."""
 
 import cv2
 import numpy as np
@@ -37,24 +37,6 @@ def boundary(mask: np.ndarray, *, neighbours: int = 4) -> np.ndarray:
     pixels = np.ascontiguousarray(mask).view(np.uint8)
     inside = cv2.erode(pixels, _NEIGHBOURS[neighbours], borderType=cv2.BORDER_CONSTANT, borderValue=0)
     return np.greater(pixels, inside)
-
-
-def bounding_box(mask: np.ndarray) -> tuple[slice, slice] | None:
-    """Rows and columns that hold a mask's pixels; None where it is empty.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from salstats.images.boundaries import bounding_box
-    >>> bounding_box(np.array([[0, 0, 0], [0, 1, 1]], dtype=bool))
-    (slice(1, 2, None), slice(1, 3, None))
-    """
-    rows = np.flatnonzero(mask.any(axis=1))
-    if not len(rows):
-        return None
-    top, bottom = int(rows[0]), int(rows[-1]) + 1
-    cols = np.flatnonzero(mask[top:bottom].any(axis=0))
-    return slice(top, bottom), slice(int(cols[0]), int(cols[-1]) + 1)
 
 
 def nearest(

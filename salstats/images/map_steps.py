@@ -7,17 +7,7 @@ import numpy as np
 
 
 def resize(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-    """A map at an image's size: bilinear, half-pixel centres, no antialiasing.
-
-    Parameters
-    ----------
-    saliency : ndarray of float, shape (m, n)
-    shape : tuple of int
-        (height, width) of the image.
-
-    Returns
-    -------
-    ndarray of float32, shape (height, width)
+    """A map at an image's size (height, width) in float32: bilinear, half-pixel centres, no antialiasing.
 
     Examples
     --------
@@ -35,19 +25,9 @@ def resize(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
 
 
 def resize_in_range(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-    """A map at another size as `resize` does, in its own range, however large or far from 0 that is.
+    """A finite map at another size as `resize` does, in float64 and its own range, however far from 0.
 
-    Parameters
-    ----------
-    saliency : ndarray of number, shape (m, n)
-        Finite.
-    shape : tuple of int
-        (height, width).
-
-    Returns
-    -------
-    ndarray of float64, shape (height, width)
-        It is resized between 0 and 1, where single precision loses no order worth the name.
+    It is resized between 0 and 1, where single precision loses no order worth the name.
 
     Examples
     --------
@@ -60,9 +40,7 @@ def resize_in_range(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
     low, high = values.min(), values.max()
     if low == high:
         return np.full(shape, low)
-    # halves, since the range of finite numbers may be none
-    span = high / 2 - low / 2
-    return np.asarray(resize((values / 2 - low / 2) / span, shape) * span * 2 + low)
+    return np.asarray(resize((values - low) / (high - low), shape) * (high - low) + low)
 
 
 def may_cover(grid: tuple[int, ...], shape: Sequence[int]) -> bool:
@@ -82,76 +60,44 @@ def may_cover(grid: tuple[int, ...], shape: Sequence[int]) -> bool:
 
 
 def rescale(values: np.ndarray) -> np.ndarray:
-    """A map stretched from its smallest and largest value to 0 and 1; a constant map becomes 0.
-
-    Parameters
-    ----------
-    values : ndarray of float, shape (M, N)
-        Finite.
-
-    Returns
-    -------
-    ndarray of float32, shape (M, N)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from salstats.images.map_steps import rescale
-    >>> rescale(np.array([[-1.0, 0.0, 3.0]]))
-    array([[0.  , 0.25, 1.  ]], dtype=float32)
-    """
+    """A finite map stretched from its smallest and largest value to 0 and 1, in float32; 0 if constant."""
     shifted = values - values.min()
     highest = shifted.max()
     return np.asarray(shifted / highest if highest > 0 else shifted, np.float32)
 
 
 def box_filter(values: np.ndarray, size: int) -> np.ndarray:
-    """Mean of `size` x `size` pixels around each, the border mirrored about its pixels.
+    """Mean of `size` x `size` pixels around each, the border mirrored about its pixels; of float32 or bytes.
 
-    Parameters
-    ----------
-    values : ndarray of float32, shape (M, N)
-    size : int
-        Where it is even, the box reaches one pixel further up and left.
-
-    Returns
-    -------
-    ndarray of float32, shape (M, N)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from salstats.images.map_steps import box_filter
-    >>> box_filter(np.array([[0, 0, 0, 3, 0, 0]], np.float32), 3)
-    array([[0., 0., 1., 1., 1., 0.]], dtype=float32)
+    Where the size is even, the box reaches one pixel further up and left.
     """
     smoothed = cv2.boxFilter(values, -1, (size, size), borderType=cv2.BORDER_REFLECT_101)
     return np.asarray(smoothed).reshape(values.shape)
 
 
-def threshold_mask(values: np.ndarray, threshold: float) -> np.ndarray:
-    """What lies strictly above a threshold, compared as in float64; nothing filled or dropped.
-
-    Parameters
-    ----------
-    values : ndarray of float32, shape (M, N)
-    threshold : float
-
-    Returns
-    -------
-    ndarray of bool, shape (M, N)
+def float32_below(threshold: float) -> np.float32:
+    """Largest float32 that is not above a number: the same float32 values exceed both.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from salstats.images.map_steps import threshold_mask
-    >>> threshold_mask(np.array([[0.3, 0.4, 0.5]], np.float32), 0.4)  # 0.4 in float32 is more than 0.4
-    array([[False,  True,  True]])
+    >>> from salstats.images.map_steps import float32_below
+    >>> np.array([0.3, 0.4, 0.5], np.float32) > float32_below(0.4)  # 0.4 in float32 is more than 0.4
+    array([False,  True,  True])
     """
-    return np.asarray(values > float32_below(threshold))
-
-
-def float32_below(threshold: float) -> np.float32:
-    """Largest float32 that is not above a number: the same float32 values exceed both."""
     nearest = np.float32(threshold)
     return nearest if float(nearest) <= threshold else np.nextafter(nearest, np.float32(-np.inf))
+
+
+def grey_levels(values: np.ndarray) -> np.ndarray:
+    """Values from 0 to 1 as grey levels: `uint8(255 * x)`, truncated.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from salstats.images.map_steps import grey_levels
+    >>> grey_levels(np.array([[0.0, 0.5, 0.999, 1.0]], np.float32))
+    array([[  0, 127, 254, 255]], dtype=uint8)
+    """
+    grey = np.empty(values.shape, np.uint8)
+    return np.multiply(values, np.float32(255), out=grey, casting="unsafe")

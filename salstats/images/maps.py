@@ -7,10 +7,10 @@ from typing import Any
 import cv2
 import numpy as np
 
-from salstats.checks import ShapeError, ValueRangeError, check_choice, check_count
-from salstats.images.map_steps import box_filter, float32_below, resize, threshold_mask
+from salstats.checks import LARGEST, ShapeError, ValueRangeError, check_choice, check_count
+from salstats.images.map_steps import box_filter, float32_below, grey_levels, resize
 from salstats.images.masks import Rle, runs
-from salstats.images.otsu import above_otsu, grey_levels, jet_smoothed, refill
+from salstats.images.otsu import above_otsu, jet_smoothed, refill
 from salstats.images.peaks import maxima, rounding
 from salstats.images.run_lengths import check_shape
 
@@ -39,11 +39,6 @@ class SaliencyOnImage:
     colormap : str, optional
         "jet" smooths as the CheXlocalize scripts do, by way of a colour map, which marks mostly background
         (see `images.otsu.jet_smoothed`); for reproducing them, with `smooth` and threshold "otsu" only.
-
-    Attributes
-    ----------
-    shape : tuple of int
-        (height, width) of the image.
 
     Raises
     ------
@@ -117,14 +112,11 @@ class SaliencyOnImage:
 
     @property
     def peaks(self) -> np.ndarray:
-        """Every maximum, before smoothing.
+        """Every maximum before smoothing, (row, col) in row-major order, shape (k, 2); none if constant.
 
-        ndarray of int64, shape (k, 2): (row, col) in row-major order; none for a constant map. Values that
-        only rounding tells apart are equal; a plateau counts with all its pixels.
+        Values that only rounding tells apart are equal; a plateau counts with all its pixels.
         """
-        if self._extremes[2] is None:
-            return np.empty((0, 2), np.int64)
-        return maxima(self._saliency, self.shape)[1]
+        return np.empty((0, 2), np.int64) if self.is_constant else maxima(self._saliency, self.shape)[1]
 
     def _stretched(self, top: float) -> np.ndarray:
         """Map from 0 to `top`, transposed: its pixels lie in the order run lengths count them."""
@@ -144,103 +136,51 @@ class SaliencyOnImage:
     def _columns(self) -> np.ndarray:
         """The map from 0 to 1, smoothed, transposed."""
         values = self._stretched(1)
-        if self.smooth is None or self.colormap is not None:
-            return values
-        return box_filter(values, self.smooth)
+        return values if self.smooth is None or self.colormap is not None else box_filter(values, self.smooth)
 
-    def _smoothed_grey(self) -> np.ndarray:
-        """Smoothed grey levels that Otsu's rule is asked about, transposed."""
-        assert self.smooth is not None
-        if self.colormap is None:
+    def _grey(self) -> np.ndarray:
+        """Grey levels that Otsu's rule is asked about, transposed."""
+        if self.smooth is not None and self.colormap is None:
             return grey_levels(self._columns)
-        return jet_smoothed(self._stretched(255).astype(np.uint8), self.smooth)
+        grey = self._stretched(255).astype(np.uint8)
+        return grey if self.smooth is None else jet_smoothed(grey, self.smooth)
 
     def _mask_columns(self, threshold: float | str) -> np.ndarray:
         """Mask, transposed."""
         threshold = check_threshold(threshold)
         if threshold != "otsu" and self.colormap is not None:
             raise ValueRangeError(f"with a colormap the threshold must be 'otsu', not {threshold}")
-        if self._extremes[2] is None or threshold == 1:
+        # rounding may take the second of two peaks above 1
+        if self.is_constant or threshold == 1:
             return np.zeros(self.shape[::-1], bool)
         if isinstance(threshold, str):
-            plain = self.smooth is None
-            return refill(
-                above_otsu(self._stretched(255).astype(np.uint8) if plain else self._smoothed_grey())
-            )
-        return threshold_mask(self._columns, threshold)
+            return refill(above_otsu(self._grey()))
+        return np.asarray(self._columns > float32_below(threshold))
 
     def mask(self, threshold: float | str = "otsu") -> np.ndarray:
-        """Mask at a threshold.
+        """Mask at a threshold, an ndarray of bool of the image's shape.
 
-        Parameters
-        ----------
-        threshold : float or "otsu", default "otsu"
-            A number from 0 to 1: what lies strictly above it in the stretched map. "otsu": what lies above
-            Otsu's level, holes filled and single pixels dropped.
-
-        Returns
-        -------
-        ndarray of bool, shape (height, width)
-
-        Raises
-        ------
-        ValueRangeError
-            The threshold is neither, or is a number beside a colormap.
+        A number from 0 to 1 marks what lies strictly above it in the stretched map; "otsu" what lies above
+        Otsu's level, holes filled and single pixels dropped. Beside a colormap there is only "otsu".
         """
         columns = self._mask_columns(threshold)
         return np.asarray(cv2.transpose(columns.view(np.uint8))).reshape(self.shape).view(bool)
 
     def counts(self, truth: Rle, threshold: float | str = "otsu") -> tuple[int, int, int, int]:
-        """Pixels that mask and truth share, that one of them marks, and that neither does.
+        """Pixels that mask and truth share, that one of them marks, and that neither does: tp, fp, fn, tn.
 
-        The mask is neither encoded nor the truth decoded.
-
-        Parameters
-        ----------
-        truth : Rle
-            Of the image's shape.
-        threshold : float or "otsu", default "otsu"
-            As in `mask`.
-
-        Returns
-        -------
-        tp, fp, fn, tn : int
-
-        Raises
-        ------
-        ShapeError
-            The truth has another shape.
-        ValueRangeError
-            As in `mask`.
+        The mask (see `mask`) is neither encoded nor the truth, an `Rle` of the image's shape, decoded.
         """
         starts, ends = self._runs(truth)
-        n_truth, size, tp, n_mask = int((ends - starts).sum()), self.shape[0] * self.shape[1], 0, 0
-        if self._extremes[2] is not None:
-            mask = self._mask_columns(threshold).reshape(-1)
-            tp, n_mask = int(np.count_nonzero(_pieces(mask, starts, ends))), int(np.count_nonzero(mask))
-        return tp, n_mask - tp, n_truth - tp, size - n_mask - n_truth + tp
+        mask = self._mask_columns(threshold).reshape(-1)
+        tp, n_mask = int(np.count_nonzero(_pieces(mask, starts, ends))), int(np.count_nonzero(mask))
+        n_truth = int((ends - starts).sum())
+        return tp, n_mask - tp, n_truth - tp, mask.size - n_mask - n_truth + tp
 
     def counts_at(self, truth: Rle, thresholds: Sequence[float]) -> np.ndarray:
         """Counts at many thresholds from one pass over the map.
 
-        Parameters
-        ----------
-        truth : Rle
-            Of the image's shape.
-        thresholds : sequence of float
-            From 0 to 1, in any order.
-
-        Returns
-        -------
-        ndarray of int64, shape (len(thresholds), 4)
-            tp, fp, fn, tn, each row what `counts` returns for its threshold.
-
-        Raises
-        ------
-        ShapeError
-            The truth has another shape.
-        ValueRangeError
-            A threshold is not a number from 0 to 1, or there is a colormap.
+        For each threshold from 0 to 1, in any order, a row of tp, fp, fn, tn as `counts` gives them.
 
         Examples
         --------
@@ -259,7 +199,7 @@ class SaliencyOnImage:
             raise ValueRangeError("counts_at takes fixed thresholds, and no colormap; for 'otsu' see counts")
         cuts = [float32_below(float(t)) for t in checked]
         n_mask, tp = np.zeros(len(cuts), np.int64), np.zeros(len(cuts), np.int64)
-        if self._extremes[2] is not None:
+        if not self.is_constant:
             inside = _pieces(self._columns.reshape(-1), starts, ends)
             tp[:] = [np.count_nonzero(inside > cut) for cut in cuts]
             for first in range(0, len(self._columns), _STRIP):
@@ -284,14 +224,7 @@ def _pieces(flat: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.ndarra
 
 
 def is_finite(saliency: Any) -> bool:
-    """Whether no pixel of a map is NaN or infinite.
-
-    Examples
-    --------
-    >>> from salstats.images.maps import is_finite
-    >>> is_finite([[0.0, float("nan")]])
-    False
-    """
+    """Whether no pixel of a map is NaN or infinite."""
     return bool(np.isfinite(np.asarray(saliency)).all())
 
 
@@ -304,12 +237,10 @@ def check_saliency(saliency: Any) -> np.ndarray:
         raise ValueRangeError(f"a saliency map must hold real numbers, not {array.dtype}")
     array = array.astype(np.float64, order="C")
     # NaN goes through both; this needs no second array
-    lowest, highest = float(array.min()), float(array.max())
-    if not np.isfinite([lowest, highest]).all():
-        n_bad = array.size - np.count_nonzero(np.isfinite(array))
+    if not (array.max() <= LARGEST and array.min() >= -LARGEST):
+        n_bad = array.size - np.count_nonzero(np.abs(array) <= LARGEST)
         raise ValueRangeError(f"{n_bad} of {array.size} pixels of the saliency map are NaN or infinite")
-    # half of a huge map, so that differences of its values stay finite
-    return array if np.isfinite(highest - lowest) else array / 2
+    return array
 
 
 def check_box(size: Any) -> int:
@@ -321,14 +252,9 @@ def check_box(size: Any) -> int:
 
 def check_threshold(threshold: Any) -> float | str:
     """A threshold if it is "otsu" or a number from 0 to 1."""
-    if threshold == "otsu":
-        return threshold
     if isinstance(threshold, str):
         return check_choice(threshold, ("otsu",), "threshold")
-    if (
-        isinstance(threshold, bool)
-        or not isinstance(threshold, int | float | np.integer | np.floating)
-        or not 0 <= threshold <= 1
-    ):
+    known = isinstance(threshold, int | float | np.number) and not isinstance(threshold, bool)
+    if not known or not 0 <= threshold <= 1:
         raise ValueRangeError(f"threshold must be 'otsu' or a number from 0 to 1, not {threshold!r}")
     return float(threshold)

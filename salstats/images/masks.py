@@ -72,21 +72,8 @@ class Rle:
     def from_coco(cls, given: Mapping[str, Any], where: str = "mask") -> "Rle":
         """Mask that a COCO record holds, after checking all of it.
 
-        Parameters
-        ----------
-        given : mapping
-            `size`, (height, width), and `counts`: compressed (str or bytes) or a list of run lengths.
-        where : str, default "mask"
-            What the record is, for messages: file, case and task.
-
-        Returns
-        -------
-        Rle
-
-        Raises
-        ------
-        InputFileError
-            The record is not a mask; the message begins with `where`.
+        `given` holds `size`, (height, width), and `counts`: compressed (str or bytes) or a list of run
+        lengths. An InputFileError begins with `where`: file, case and task.
 
         Examples
         --------
@@ -123,17 +110,9 @@ class Rle:
 
 
 def runs(rle: Rle) -> tuple[np.ndarray, np.ndarray]:
-    """Where the foreground runs start and end.
+    """Where the foreground runs start and end: half-open, in increasing order.
 
-    Parameters
-    ----------
-    rle : Rle
-
-    Returns
-    -------
-    starts, ends : ndarray of int64
-        Half-open, in increasing order, as flat positions counted down the columns:
-        pixel (row, col) is at `col * height + row`.
+    They are flat positions counted down the columns: pixel (row, col) is at `col * height + row`.
 
     Examples
     --------
@@ -147,23 +126,9 @@ def runs(rle: Rle) -> tuple[np.ndarray, np.ndarray]:
 
 
 def encode(mask: np.ndarray) -> Rle:
-    """Run-length code of a mask.
+    """Run-length code of a mask, an array (M, N) of bool or of 0 and 1.
 
-    Parameters
-    ----------
-    mask : ndarray of bool, shape (M, N)
-        Numbers are taken too where they are all 0 or 1.
-
-    Returns
-    -------
-    Rle
-
-    Raises
-    ------
-    ShapeError
-        The mask does not have two dimensions.
-    ValueRangeError
-        It holds something else than 0 and 1, or has no pixels.
+    Raises ShapeError unless it has two dimensions, ValueRangeError where it holds something else.
 
     Examples
     --------
@@ -174,11 +139,8 @@ def encode(mask: np.ndarray) -> Rle:
     """
     array = check_mask(mask)
     shape = check_shape(array.shape)
-    rows = np.flatnonzero(array.any(axis=1))
-    if not len(rows):
-        return empty(shape)
-    top, bottom = int(rows[0]), int(rows[-1]) + 1
-    return encode_box(array[top:bottom], top, shape)
+    box = bounding_box(array)
+    return empty(shape) if box is None else encode_box(array[box], (box[0].start, box[1].start), shape)
 
 
 def check_mask(mask: object, name: str = "mask") -> np.ndarray:
@@ -195,14 +157,29 @@ def check_mask(mask: object, name: str = "mask") -> np.ndarray:
     return array.astype(bool)
 
 
-def encode_box(box: np.ndarray, top: int, shape: tuple[int, int]) -> Rle:
-    """The code of a mask that is `box` from row `top` and column 0 on, and empty elsewhere."""
-    cols = np.flatnonzero(box.any(axis=0))
-    if not len(cols):
-        return empty(shape)
-    left, right = int(cols[0]), int(cols[-1]) + 1
-    columns = np.zeros((right - left, len(box) + 1), np.uint8)
-    columns[:, :-1] = cv2.transpose(np.ascontiguousarray(box[:, left:right]).view(np.uint8))
+def bounding_box(mask: np.ndarray) -> tuple[slice, slice] | None:
+    """Rows and columns that hold a mask's pixels; None where it is empty.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from salstats.images.masks import bounding_box
+    >>> bounding_box(np.array([[0, 0, 0], [0, 1, 1]], dtype=bool))
+    (slice(1, 2, None), slice(1, 3, None))
+    """
+    rows = np.flatnonzero(mask.any(axis=1))
+    if not len(rows):
+        return None
+    top, bottom = int(rows[0]), int(rows[-1]) + 1
+    cols = np.flatnonzero(mask[top:bottom].any(axis=0))
+    return slice(top, bottom), slice(int(cols[0]), int(cols[-1]) + 1)
+
+
+def encode_box(box: np.ndarray, corner: tuple[int, int], shape: tuple[int, int]) -> Rle:
+    """The code of a mask that is `box` from a corner (row, col) on, and empty elsewhere."""
+    (top, left), n_cols = corner, box.shape[1]
+    columns = np.zeros((n_cols, len(box) + 1), np.uint8)
+    columns[:, :-1] = cv2.transpose(np.ascontiguousarray(box).view(np.uint8))
     flat = columns.ravel().view(bool)
     # the empty pixel below each column keeps its runs apart from the next column's
     changes = np.flatnonzero(flat[1:] != flat[:-1]) + 1
@@ -214,16 +191,7 @@ def encode_box(box: np.ndarray, top: int, shape: tuple[int, int]) -> Rle:
 
 
 def decode(rle: Rle) -> np.ndarray:
-    """Mask of a run-length code.
-
-    Parameters
-    ----------
-    rle : Rle
-
-    Returns
-    -------
-    ndarray of bool, shape (M, N)
-        In row-major order, a new array.
+    """Mask of a run-length code: a new array of bool, in row-major order.
 
     Examples
     --------
@@ -265,12 +233,7 @@ def area(rle: Rle) -> int:
 
 
 def intersection(a: Rle, b: Rle) -> int:
-    """How many pixels two masks share, without decoding them.
-
-    Raises
-    ------
-    ShapeError
-        The masks differ in shape.
+    """How many pixels two masks share, without decoding them; ShapeError where they differ in shape.
 
     Examples
     --------
@@ -283,14 +246,7 @@ def intersection(a: Rle, b: Rle) -> int:
 
 
 def union_of(masks: Sequence[Rle]) -> Rle:
-    """Mask of every pixel that any of the masks marks, without decoding them.
-
-    Raises
-    ------
-    ShapeError
-        The masks differ in shape.
-    ValueRangeError
-        There are none.
+    """Mask of every pixel that any of some masks marks, without decoding them; one at least, of one shape.
 
     Examples
     --------
@@ -298,8 +254,6 @@ def union_of(masks: Sequence[Rle]) -> Rle:
     >>> area(union_of([Rle((2, 3), b"123"), Rle((2, 3), b"024")]))
     3
     """
-    if not len(masks):
-        raise ValueRangeError("a union needs at least one mask; empty(shape) is the mask of nothing")
     _check_shapes(masks)
     return Rle(masks[0].shape, coco.merge([_coco(m) for m in masks], False)["counts"])
 
@@ -316,46 +270,23 @@ def _check_shapes(masks: Sequence[Rle]) -> None:
             raise ShapeError(f"masks {masks[0].shape} and {mask.shape} must have the same shape")
 
 
-def contains(rle: Rle, rows: Any, cols: Any) -> np.ndarray:
-    """Which points a mask marks, without decoding it.
+def contains(rle: Rle, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+    """Which points a mask marks, without decoding it: an array of bool.
 
-    Parameters
-    ----------
-    rle : Rle
-    rows, cols : array_like of number
-        Points in pixels. A fraction lies in the pixel it falls into: row 2.7 is in row 2.
-
-    Returns
-    -------
-    ndarray of bool
-        One for each point. A point outside the image is not marked (negative numbers count nothing
-        from the end).
-
-    Raises
-    ------
-    ValueRangeError
-        A coordinate is not a number.
-    ShapeError
-        There are not as many rows as columns.
+    A fraction lies in the pixel it falls into: row 2.7 is in row 2. A point outside the image is not marked
+    (negative numbers count nothing from the end).
 
     Examples
     --------
+    >>> import numpy as np
     >>> from salstats.images.masks import Rle, contains
-    >>> contains(Rle((2, 3), b"123"), [0, 1.9, -1], [1, 0, 0])
+    >>> contains(Rle((2, 3), b"123"), np.array([0, 1.9, -1]), np.array([1, 0, 0]))
     array([ True,  True, False])
     """
-    row, col = (np.asarray(values) for values in (rows, cols))
-    if row.shape != col.shape:
-        raise ShapeError(
-            f"rows {row.shape} and cols {col.shape} must have the same shape, one of each a point"
-        )
-    for name, values in (("rows", row), ("cols", col)):
-        if values.size and (values.dtype.kind not in "iuf" or np.isnan(values).any()):
-            raise ValueRangeError(f"{name} must be numbers, without NaN")
     height, width = rle.shape
-    inside = (row >= 0) & (row < height) & (col >= 0) & (col < width)
-    at = np.floor(np.where(inside, col, 0)).astype(np.int64) * height
-    at += np.floor(np.where(inside, row, 0)).astype(np.int64)
+    inside = (rows >= 0) & (rows < height) & (cols >= 0) & (cols < width)
+    at = np.floor(np.where(inside, cols, 0)).astype(np.int64) * height
+    at += np.floor(np.where(inside, rows, 0)).astype(np.int64)
     bounds = np.cumsum(unpack(rle.counts)[0])
     marked = np.searchsorted(bounds, at, side="right") % 2 == 1
     return np.asarray(inside & marked)

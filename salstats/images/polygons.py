@@ -7,14 +7,14 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from salstats.checks import ValueRangeError
-from salstats.images.masks import Rle, encode_box
+from salstats.images.masks import Rle, bounding_box, empty, encode_box
 from salstats.images.run_lengths import check_shape, short
 
 #: Pillow computes with C ints and 32-bit floats, which are exact for whole numbers up to here.
 FARTHEST = 2**24
 
 
-def fill_polygons(polygons: Sequence[Any], shape: tuple[int, int], *, where: str = "polygons") -> np.ndarray:
+def polygons_rle(polygons: Sequence[Any], shape: tuple[int, int], *, where: str = "polygons") -> Rle:
     """Mask of a set of polygons, drawn as the CheXlocalize release draws them.
 
     A pixel is marked where any polygon holds it; within one polygon that crosses itself, where it is
@@ -28,10 +28,6 @@ def fill_polygons(polygons: Sequence[Any], shape: tuple[int, int], *, where: str
         (height, width).
     where : str, default "polygons"
         What the polygons are, for messages: file, case and task.
-
-    Returns
-    -------
-    ndarray of bool, shape (M, N)
 
     Raises
     ------
@@ -48,40 +44,33 @@ def fill_polygons(polygons: Sequence[Any], shape: tuple[int, int], *, where: str
 
     Examples
     --------
-    >>> from salstats.images.polygons import fill_polygons
-    >>> fill_polygons([[(1, 0), (3.9, 0), (3, 1), (1, 1)]], (3, 5)).astype(int)
+    >>> from salstats.images.masks import decode
+    >>> from salstats.images.polygons import polygons_rle
+    >>> decode(polygons_rle([[(1, 0), (3.9, 0), (3, 1), (1, 1)]], (3, 5))).astype(int)
     array([[0, 1, 1, 1, 0],
            [0, 1, 1, 1, 0],
            [0, 0, 0, 0, 0]])
     """
     height, width = check_shape(shape)
-    box, top = _draw(vertices_of(polygons, where), (height, width))
-    mask = np.zeros((height, width), bool)
-    mask[top : top + box.shape[0], : box.shape[1]] = box
-    return mask
-
-
-def polygons_rle(polygons: Sequence[Any], shape: tuple[int, int], *, where: str = "polygons") -> Rle:
-    """Run-length code of `fill_polygons`, without making an array as large as the image.
-
-    Parameters
-    ----------
-    polygons, shape, where
-        As for `fill_polygons`.
-
-    Returns
-    -------
-    Rle
-
-    Examples
-    --------
-    >>> from salstats.images.polygons import polygons_rle
-    >>> polygons_rle([[(1, 0), (3.9, 0), (3, 1), (1, 1)]], (3, 5))
-    Rle(shape=(3, 5), counts=b'3210003')
-    """
-    size = check_shape(shape)
-    box, top = _draw(vertices_of(polygons, where), size)
-    return encode_box(box, top, size)
+    vertices = vertices_of(polygons, where)
+    if not vertices:
+        return empty((height, width))
+    low = np.min([v.min(axis=0) for v in vertices], axis=0)
+    high = np.max([v.max(axis=0) for v in vertices], axis=0)
+    if (high < 0).any() or low[0] >= width or low[1] >= height:
+        return empty((height, width))
+    # Only differences of y enter, so rows above can be left out. Positions x are rounded to 32-bit floats,
+    # so column 0 must stay where it is. Joining corners may step a pixel aside: hence a margin to the right.
+    top, bottom = max(int(low[1]), 0), min(int(high[1]) + 1, height)
+    canvas = Image.new("L", (min(int(high[0]) + 3, width), bottom - top))
+    pen = ImageDraw.Draw(canvas)
+    for points in vertices:
+        pen.polygon((points - (0, top)).ravel().tolist(), fill=1, outline=1)
+    drawn = np.array(canvas).view(bool)
+    box = bounding_box(drawn)
+    if box is None:
+        return empty((height, width))
+    return encode_box(drawn[box], (top + box[0].start, box[1].start), (height, width))
 
 
 def vertices_of(polygons: Sequence[Any], where: str) -> list[np.ndarray]:
@@ -107,22 +96,3 @@ def vertices_of(polygons: Sequence[Any], where: str) -> list[np.ndarray]:
             raise ValueRangeError(f"{name} has a vertex at {odd}, which is not a place on an image")
         vertices.append(np.trunc(points).astype(np.int64))
     return vertices
-
-
-def _draw(vertices: list[np.ndarray], shape: tuple[int, int]) -> tuple[np.ndarray, int]:
-    """Part of the image that holds the polygons, from column 0 on, and its first row."""
-    height, width = shape
-    if not vertices:
-        return np.zeros((0, 0), bool), 0
-    low = np.min([v.min(axis=0) for v in vertices], axis=0)
-    high = np.max([v.max(axis=0) for v in vertices], axis=0)
-    if (high < 0).any() or low[0] >= width or low[1] >= height:
-        return np.zeros((0, 0), bool), 0
-    # Only differences of y enter, so rows above can be left out. Positions x are rounded to 32-bit floats,
-    # so column 0 must stay where it is. Joining corners may step a pixel aside: hence a margin to the right.
-    top, bottom = max(int(low[1]), 0), min(int(high[1]) + 1, height)
-    canvas = Image.new("L", (min(int(high[0]) + 3, width), bottom - top))
-    pen = ImageDraw.Draw(canvas)
-    for points in vertices:
-        pen.polygon((points - (0, top)).ravel().tolist(), fill=1, outline=1)
-    return np.array(canvas).view(bool), top

@@ -17,27 +17,25 @@ _LONGEST = 7
 
 
 def check_shape(shape: Any, name: str = "shape") -> tuple[int, int]:
-    """Return (height, width) as two positive whole numbers, of an image that is not too large."""
-    whole = isinstance(shape, Sequence) and all(
-        isinstance(n, int | np.integer) and not isinstance(n, bool) for n in shape
-    )
-    if not whole or len(shape) != 2 or min(shape) < 1:
+    """(height, width) as two positive whole numbers, of an image that is not too large."""
+    if not isinstance(shape, Sequence) or len(shape) != 2 or not all(map(_is_whole, shape)) or min(shape) < 1:
         raise ValueRangeError(
             f"{name} must be two positive whole numbers (height, width), not {short(shape)}"
         )
     height, width = (int(n) for n in shape)
-    if height * width > MOST_PIXELS:
-        raise ValueRangeError(
-            f"{name} {height} x {width} is too large; a mask holds {MOST_PIXELS} pixels at most"
-        )
-    if max(height, width) > LONGEST_SIDE:
-        raise ValueRangeError(
-            f"{name} {height} x {width} is too large; a side has {LONGEST_SIDE} pixels at most"
-        )
     wrong = too_large(height * width * PIXEL)
+    if height * width > MOST_PIXELS:
+        wrong = f"is too large; a mask holds {MOST_PIXELS} pixels at most"
+    elif max(height, width) > LONGEST_SIDE:
+        wrong = f"is too large; a side has {LONGEST_SIDE} pixels at most"
     if wrong:
         raise ValueRangeError(f"{name} {height} x {width} {wrong}")
     return height, width
+
+
+def _is_whole(value: object) -> bool:
+    """Whether a value is a whole number."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def unpack(counts: bytes) -> tuple[np.ndarray, bool]:
@@ -83,12 +81,12 @@ def pack(lengths: np.ndarray, shape: tuple[int, int]) -> bytes:
 
 
 def listed(counts: list[Any]) -> np.ndarray:
-    """Return uncompressed counts as an array of whole numbers."""
-    if not all(isinstance(n, int | np.integer) and not isinstance(n, bool) for n in counts):
-        odd = next(n for n in counts if not isinstance(n, int | np.integer) or isinstance(n, bool))
-        raise ValueRangeError(f"counts must be whole numbers, not {short(odd)}")
-    if any(abs(int(n)) > MOST_PIXELS for n in counts):
-        raise ValueRangeError("counts hold a run that is longer than any image")
+    """Uncompressed counts as an array of whole numbers."""
+    for n in counts:
+        if not _is_whole(n):
+            raise ValueRangeError(f"counts must be whole numbers, not {short(n)}")
+        if abs(int(n)) > MOST_PIXELS:
+            raise ValueRangeError("counts hold a run that is longer than any image")
     return np.array(counts, np.int64)
 
 

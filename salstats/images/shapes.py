@@ -6,7 +6,8 @@ import cv2
 import numpy as np
 
 from salstats.checks import check_choice, check_count
-from salstats.images.masks import check_mask
+from salstats.images.boundaries import boundary
+from salstats.images.masks import bounding_box, check_mask
 
 _NAN = float("nan")
 #: Length that a pixel of the border adds, by the sum of its weighted neighbours in the border
@@ -97,46 +98,31 @@ def shape_features(
     check_choice(dominant, ("contour", "area"), "dominant")
     if n_instances is not None:
         check_count(n_instances, "n_instances", low=0)
-    rows = np.flatnonzero(array.any(axis=1))
-    if not len(rows):
-        return dict(
-            n_instances=0,
-            area_ratio=0.0,
-            elongation=_NAN,
-            irrectangularity=_NAN,
-            area_px=0,
-            perimeter_px=_NAN,
-        )
-    top, bottom = int(rows[0]), int(rows[-1]) + 1
-    cols = np.flatnonzero(array[top:bottom].any(axis=0))
-    left, right = int(cols[0]), int(cols[-1]) + 1
-    # everything is measured on the part of the image that holds the finding
-    part = np.ascontiguousarray(array[top:bottom, left:right]).view(np.uint8)
-    area = int(np.count_nonzero(part))
-    elongation, irrectangularity = _rectangle(_dominant(part, dominant))
+    box = bounding_box(array)
+    if box is None:
+        n_instances, area, elongation, irrectangularity, perimeter = 0, 0, _NAN, _NAN, _NAN
+    else:
+        # everything is measured on the part of the image that holds the finding
+        part = np.ascontiguousarray(array[box]).view(np.uint8)
+        area, perimeter = int(np.count_nonzero(part)), _perimeter(part)
+        if n_instances is None:
+            n_instances = int(cv2.connectedComponents(part, connectivity=8)[0]) - 1
+        elongation, irrectangularity = _rectangle(_dominant(part, dominant))
     return dict(
-        n_instances=_n_components(part) if n_instances is None else int(n_instances),
+        n_instances=n_instances,
         area_ratio=area / array.size,
         elongation=elongation,
         irrectangularity=irrectangularity,
         area_px=area,
-        perimeter_px=_perimeter(part),
+        perimeter_px=perimeter,
     )
 
 
 def dominant_rectangle(mask: np.ndarray, *, dominant: str = "contour") -> np.ndarray:
-    """Smallest rectangle around a finding's dominant instance.
+    """Smallest rectangle around a finding's dominant instance, of which `shape_features` tells the sides.
 
-    Parameters
-    ----------
-    mask, dominant
-        As for `shape_features`, whose elongation and irrectangularity are of this rectangle.
-
-    Returns
-    -------
-    ndarray of float, shape (5, 2)
-        Corners (row, col), the first again at the end; pixel (0, 0) has its centre at (0.5, 0.5). It runs
-        through the centres of the boundary pixels. Shape (0, 2) where the mask is empty.
+    Corners (row, col), the first again at the end, shape (5, 2); pixel (0, 0) has its centre at (0.5, 0.5).
+    It runs through the centres of the boundary pixels. Shape (0, 2) where the mask is empty.
 
     Examples
     --------
@@ -155,11 +141,6 @@ def dominant_rectangle(mask: np.ndarray, *, dominant: str = "contour") -> np.nda
     return np.vstack([corners, corners[:1]]).astype(np.float64)
 
 
-def _n_components(part: np.ndarray) -> int:
-    """Number of 8-connected components."""
-    return int(cv2.connectedComponents(part, connectivity=8)[0]) - 1
-
-
 def _dominant(part: np.ndarray, dominant: str) -> np.ndarray:
     """Points of the dominant contour."""
     contours = cv2.findContours(part, cv2.RETR_LIST, cv2.CHAIN_APPROX_NONE)[0]
@@ -167,7 +148,7 @@ def _dominant(part: np.ndarray, dominant: str) -> np.ndarray:
 
 
 def _rectangle(points: np.ndarray) -> tuple[float, float]:
-    """Return elongation and irrectangularity of a contour; NaN where its rectangle has no area."""
+    """Elongation and irrectangularity of a contour; NaN where its rectangle has no area."""
     width, height = cv2.minAreaRect(points)[1]
     if min(width, height) <= 0:
         return _NAN, _NAN
@@ -176,8 +157,7 @@ def _rectangle(points: np.ndarray) -> tuple[float, float]:
 
 def _perimeter(part: np.ndarray) -> float:
     """Length of the border of a mask that touches all sides of its array."""
-    padded = np.pad(part, 1)
-    border = padded - cv2.erode(padded, cv2.getStructuringElement(cv2.MORPH_CROSS, (3, 3)))
+    border = boundary(np.pad(part, 1)).view(np.uint8)
     weights = np.array([[10, 2, 10], [2, 1, 2], [10, 2, 10]], dtype=np.float32)
     sums = cv2.filter2D(border, -1, weights, borderType=cv2.BORDER_CONSTANT)
     return float(np.bincount(sums.ravel(), minlength=len(_STEPS))[: len(_STEPS)] @ _STEPS)

@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 
 from salstats.checks import ShapeError, ValueRangeError, check_choice
-from salstats.images.boundaries import boundary, bounding_box, nearest
-from salstats.images.masks import Rle
+from salstats.images.boundaries import boundary, nearest
+from salstats.images.masks import Rle, bounding_box
 from salstats.metrics.overlap import mask_pair
 from salstats.metrics.records import Metric
 

