@@ -45,15 +45,7 @@ def wide_codes(data: pd.DataFrame, names: Sequence[str], keep: Sequence[str] = (
         check_columns(frame, names, "data")
         return ColumnCodes(frame)
     coded = coded_scores(frame, "data")
-    metrics = [str(m) for m in pd.unique(frame["metric"])]
-    wanted = [n for n in names if n not in frame.columns]
-    for name in wanted:
-        if name not in metrics:
-            hint = did_you_mean(name, [*frame.columns, *metrics])
-            raise ColumnError(
-                f"{name!r} is neither a column nor a metric of data{hint} "
-                f"(columns: {quoted(frame.columns)}; metrics: {quoted(metrics)})"
-            )
+    wanted = metrics_among(frame, names)
     if wanted and ("score" in names or "metric" in keep):
         clash = "the column 'score'" if "score" in names else "by='metric'"
         raise ColumnError(
@@ -73,12 +65,33 @@ def wide_codes(data: pd.DataFrame, names: Sequence[str], keep: Sequence[str] = (
     for column in dict.fromkeys([*names, *keep]):
         if column not in key and column not in wanted:
             table[column] = _one_value(rows, codes, key, column)
-    scores, metric_of_row = rows["score"].to_numpy(dtype=np.float64), rows["metric"].to_numpy()
-    for metric in wanted:
-        values = np.full(len(table), np.nan)
-        here = metric_of_row == metric
-        values[codes[here]] = scores[here]
+    for metric, values in metric_columns(rows, codes, wanted).items():
         table[metric] = values
+    return found
+
+
+def metrics_among(frame: pd.DataFrame, names: Sequence[str], where: str = "") -> list[str]:
+    """Those of `names` that are metrics of a frame, in their order; the others have to be columns."""
+    has_metrics = {"metric", "score"} <= set(frame.columns)
+    known = [str(m) for m in pd.unique(frame["metric"].dropna())] if has_metrics else []
+    metrics = [name for name in names if name not in frame.columns]
+    for name in metrics:
+        if name not in known:
+            hint = did_you_mean(name, [*frame.columns, *known])
+            also = f"; metrics: {quoted(known)}" if known else ""
+            raise ColumnError(
+                f"{name!r}{where} is neither a column nor a metric of data{hint} "
+                f"(columns: {quoted(frame.columns)}{also})"
+            )
+    return metrics
+
+
+def metric_columns(rows: pd.DataFrame, codes: np.ndarray, metrics: Sequence[str]) -> dict[str, np.ndarray]:
+    """Scores of each metric by the codes of observations, NaN where there is none."""
+    scores, names = rows["score"].to_numpy(dtype=np.float64), rows["metric"].to_numpy()
+    found = {metric: np.full(int(codes.max()) + 1, np.nan) for metric in metrics}
+    for metric, values in found.items():
+        values[codes[names == metric]] = scores[names == metric]
     return found
 
 

@@ -10,13 +10,13 @@ from salstats.checks import (
     FormulaError,
     check_by,
     check_columns,
-    did_you_mean,
     quoted,
 )
 from salstats.frames import KEY_COLUMNS, ColumnCodes, check_scores
 from salstats.stats.carried import ABSENT, absent_pairs
 from salstats.stats.comparisons import pair_with_reference
 from salstats.stats.models.formulas import Formula
+from salstats.stats.wide import metric_columns, metrics_among
 
 
 def model_frame(data: pd.DataFrame, formula: Formula, reference: str | None) -> pd.DataFrame:
@@ -27,31 +27,12 @@ def model_frame(data: pd.DataFrame, formula: Formula, reference: str | None) -> 
     columns from the row of the left side's metric where there is one. With `reference` the left side is
     its score minus that of each other method on the same case.
     """
-    metrics = _metrics_needed(data, formula)
+    metrics = metrics_among(data, formula.columns, f" in {formula.text!r}")
     if reference is not None:
         return _gap_frame(data, formula, metrics, reference)
     if not metrics:
         return data.reset_index(drop=True)
     return _metrics_as_columns(data, metrics)
-
-
-def _metrics_needed(data: pd.DataFrame, formula: Formula) -> list[str]:
-    """The names of a formula that are metrics, the left side's first."""
-    has_metrics = {"metric", "score"} <= set(data.columns)
-    known = [str(m) for m in pd.unique(data["metric"].dropna())] if has_metrics else []
-    needed = []
-    for name in formula.columns:
-        if name in data.columns:
-            continue
-        if name not in known:
-            hint = did_you_mean(name, [*data.columns, *known], n=3)
-            metrics = f"; metrics: {quoted(known)}" if known else ""
-            raise ColumnError(
-                f"{name!r} in {formula.text!r} is neither a column nor a metric{hint} "
-                f"(columns: {quoted(data.columns)}{metrics})"
-            )
-        needed.append(name)
-    return needed
 
 
 def _metrics_as_columns(scores: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
@@ -62,15 +43,8 @@ def _metrics_as_columns(scores: pd.DataFrame, metrics: Sequence[str]) -> pd.Data
     codes = ColumnCodes(ordered).combined([c for c in KEY_COLUMNS if c in scores.columns and c != "metric"])
     first = np.sort(np.unique(codes, return_index=True)[1])
     frame = ordered.iloc[first].drop(columns="score").reset_index(drop=True)
-    values = ordered["score"].to_numpy(dtype=np.float64)
-    names = ordered["metric"].to_numpy()
-    for metric in metrics:
-        of_key = np.full(int(codes.max()) + 1, np.nan)
-        rows = names == metric
-        of_key[codes[rows]] = values[rows]
-        frame[metric] = of_key[codes[first]]
-    frame["metric"] = metrics[0]
-    return frame
+    found = metric_columns(ordered, codes, metrics)
+    return frame.assign(**{m: values[codes[first]] for m, values in found.items()}, metric=metrics[0])
 
 
 def _gap_frame(data: pd.DataFrame, formula: Formula, metrics: Sequence[str], reference: str) -> pd.DataFrame:

@@ -20,8 +20,8 @@ from salstats.stats.carried import is_absent
 from salstats.stats.design import Units, resolve_unit, row_groups, warn_pooled_methods, warn_unnamed_units
 from salstats.stats.models.covariance import CLUSTERED
 from salstats.stats.models.design import Design, Variable, build_design, complete_rows, read_variable
-from salstats.stats.models.families import FAMILIES, family_of, fit_model
-from salstats.stats.models.family import Family, NotEstimableError, Solution
+from salstats.stats.models.families import FAMILIES
+from salstats.stats.models.family import Family, NotEstimableError, Solution, fit_model
 from salstats.stats.models.formulas import Formula, parse_formula
 from salstats.stats.models.model_frame import grouping_columns, model_frame
 
@@ -103,7 +103,7 @@ def fit_models(
     if not texts:
         raise ValueRangeError("formula is an empty list; give at least one, such as 'iou ~ area_ratio'")
     formulas = [parse_formula(text) for text in texts]
-    kind = family_of(family)
+    kind = FAMILIES[check_choice(family, tuple(FAMILIES), "family")]
     used = _check_errors(kind, errors, unit)
     columns = grouping_columns(data, formulas, by)
     models: list[Model] = []

@@ -10,7 +10,7 @@ import pandas as pd
 from salstats.checks import ColumnError, ValueRangeError, check_count, check_level, quoted
 from salstats.frames import ESTIMATE_COLUMNS, estimates_frame
 from salstats.stats.models.design import is_categorical, level_name
-from salstats.stats.models.families import RANK_TOLERANCE
+from salstats.stats.models.family import RANK_TOLERANCE
 from salstats.stats.models.formulas import Factor
 from salstats.stats.models.models import (
     Fitted,

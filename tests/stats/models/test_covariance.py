@@ -14,7 +14,8 @@ from salstats.stats.models.covariance import (
     wald_statistic,
     zero_variances,
 )
-from salstats.stats.models.families import FAMILIES, fit_model
+from salstats.stats.models.families import FAMILIES
+from salstats.stats.models.family import fit_model
 
 # the same few hundred products summed in another order
 RTOL = 1e-11

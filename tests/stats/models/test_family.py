@@ -1,6 +1,6 @@
 import numpy as np
 
-from salstats.stats.models.families import estimable_columns
+from salstats.stats.models.family import estimable_columns
 
 
 def test_estimable_columns_keeps_the_first_of_those_that_depend_on_each_other():
