@@ -243,7 +243,3 @@ def test_delong_asked_for_although_patients_repeat_warns(synth1):
 def test_bad_input_is_named(synth1):
     with pytest.raises(ValueRangeError, match="must hold 0 and 1, not 2"):
         auroc(synth1.assign(hit=2), "prob", "hit")
-    with pytest.raises(ColumnError, match="did you mean 'prob'"):
-        auroc(synth1, "prop", "hit")
-    with pytest.raises(ValueRangeError, match="choose one of logit"):
-        auroc(synth1, "prob", "hit", interval="wald")

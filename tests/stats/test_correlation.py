@@ -298,20 +298,14 @@ def test_repeated_units_warn_with_the_numbers():
 
 
 def test_bad_input_is_named(synth1, synth1_scores):
-    with pytest.raises(ColumnError, match="did you mean 'prob'"):
-        correlate(synth1, "iou", "probb")
     with pytest.raises(ColumnError, match=r"'iuo' is neither a column nor a metric .* did you mean 'iou'"):
         correlate(synth1_scores, "iuo", "prob")
     with pytest.raises(ColumnError, match="by='metric'"):
         correlate(synth1_scores, "iou", "prob", by="metric")
-    with pytest.raises(ColumnError, match="must be numeric"):
-        correlate(synth1, "iou", "task")
     with pytest.raises(ColumnError, match="also in by"):
         correlate(synth1, "iou", "prob", by="task", stratified="task")
     with pytest.raises(ValueRangeError, match="for rank correlations"):
         correlate(synth1, "iou", "prob", test="pearson", interval="bonett-wright")
-    with pytest.raises(ValueRangeError, match="choose one of spearman"):
-        correlate(synth1, "iou", "prob", test="somers")
     with pytest.raises(ValueRangeError, match="both 'iou'"):
         correlate(synth1, "iou", "iou")
     conflicting = synth1_scores.copy()

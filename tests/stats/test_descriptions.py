@@ -11,25 +11,6 @@ from salstats.stats.descriptions import box_values, describe
 # the same sums in another order
 ROUNDING = 1e-12
 
-COLUMNS = [
-    "n",
-    "n_missing",
-    "unit",
-    "n_units",
-    "mean",
-    "sd",
-    "median",
-    "q1",
-    "q3",
-    "min",
-    "max",
-    "n_zero",
-    "share_zero",
-    "n_one",
-    "share_one",
-    "binary",
-]
-
 
 def scores_of(values, metric="iou"):
     return pd.DataFrame(
@@ -40,14 +21,6 @@ def scores_of(values, metric="iou"):
             "score": np.array(values, dtype=float),
         }
     )
-
-
-def test_columns_and_default_grouping(synth1_scores):
-    result = describe(synth1_scores)
-    assert result.columns.tolist() == ["metric", "method", "task", *COLUMNS]
-    keys = result[["metric", "method", "task"]]
-    assert keys.equals(keys.sort_values(["metric", "method", "task"], ignore_index=True))
-    assert len(result) == 2 * 2 * 6
 
 
 def test_every_number_is_numpys(synth1_scores):

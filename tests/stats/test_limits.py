@@ -108,11 +108,6 @@ def test_effective_size_follows_korn_and_graubard():
     np.testing.assert_allclose(got, 200 / effect * factor)
 
 
-def test_binary_interval_refuses_other_scores(boot60):
-    with pytest.raises(ValueRangeError, match="0/1 scores"):
-        ss.summarize(boot60, interval="wilson")
-
-
 def test_binary_interval_refuses_averages(boot60):
     with pytest.raises(SalstatsError, match="one proportion"):
         ss.summarize(boot60.query("metric == 'hit'").assign(task="a"), interval="exact", average="task")

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
+from salstats.checks import ColumnError, SalstatsError, SalstatsWarning
 from salstats.stats.picking import pick_cases
 
 
@@ -51,14 +51,6 @@ def test_no_case_is_picked_twice_while_others_are_left():
     assert picked(equal) == {"worst": "a", "best": "b", "median": "c", "mean": "d"}
 
 
-def test_one_case_with_several_readers_is_one_case():
-    frame = pd.concat(
-        [scores_of([0.1, 0.6, 0.7], reader="r1"), scores_of([0.11, 0.65, 0.7], reader="r2")],
-        ignore_index=True,
-    )
-    assert picked(frame, at=["worst", "best", "median"]) == {"worst": "a", "best": "c", "median": "b"}
-
-
 def test_each_group_has_its_picks_in_the_order_asked_for():
     frame = pd.concat(
         [scores_of([0.1, 0.2, 0.3], task="B"), scores_of([0.3, 0.2, 0.1], task="A")], ignore_index=True
@@ -102,9 +94,7 @@ def test_a_group_without_scores_is_said():
 @pytest.mark.parametrize(
     ("frame", "options", "error", "message"),
     [
-        (scores_of([0.1]), {"at": "typical"}, ValueRangeError, "at='typical' is not known"),
         (scores_of([0.1]), {"at": []}, SalstatsError, "at names nothing"),
-        (scores_of([0.1]), {"task": "Edema"}, ColumnError, "no column 'task'"),
         (scores_of([0.1]), {"method": "lime"}, SalstatsError, "no method 'lime' .*gradcam"),
         (
             pd.concat([scores_of([0.1]), scores_of([1.0], metric="hit")]),

@@ -372,26 +372,10 @@ def test_columns_follow_the_contract(synth1_iou):
         assert columns[3:] == [*(c for c in ESTIMATE_COLUMNS if c in columns), *special]
 
 
-def test_groups_come_sorted_or_in_category_order():
-    frame = pd.concat([scores_of([0.1, 0.2, 0.5]).assign(task=t) for t in ("b", "a", "c")])
-    assert ss.summarize(frame)["task"].tolist() == ["a", "b", "c"]
-    frame["task"] = pd.Categorical(frame["task"], ["c", "a", "b"])
-    assert ss.summarize(frame, average="task")["task"].tolist() == ["c", "a", "b", "Average"]
-
-
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"by": ["metod"]}, ColumnError, "did you mean 'method'"),
         ({"by": ["method"]}, ColumnError, "2 metrics"),
-        ({"by": ["metric", "metric"]}, ColumnError, "twice"),
-        ({"interval": "bayes"}, ValueRangeError, "choose one of percentile"),
-        ({"level": 1.0}, ValueRangeError, "strictly between 0 and 1"),
-        ({"level": 95}, ValueRangeError, "strictly between 0 and 1"),
-        ({"n_replicates": 0}, ValueRangeError, "at least 1"),
-        ({"n_replicates": 10.5}, ValueRangeError, "whole number"),
-        ({"rng": -1}, ValueRangeError, "rng"),
-        ({"unit": "hospital"}, ColumnError, "no column 'hospital'"),
         ({"average": "task"}, ColumnError, "not a grouping column"),
         ({"overall": True}, ColumnError, "'task' must be in by"),
         ({"draws": np.zeros((5, 3), int)}, ShapeError, r"shape \(n_replicates, 60\)"),
@@ -470,13 +454,6 @@ def test_a_blank_image_that_is_the_same_for_all_is_no_reason_to_warn(curves):
     means = mean_curves(same)
     at_start = means[means["fraction"] == 0]
     np.testing.assert_allclose(at_start["conf_high"], at_start["conf_low"])
-
-
-def test_models_that_nobody_asked_to_take_together_are_said(curves):
-    both = pd.concat([curves.assign(model=m) for m in "xy"])
-    with pytest.warns(SalstatsWarning, match="2 values of 'model' are taken together"):
-        mean_curves(both)
-    mean_curves(both, by=["metric", "method"])
 
 
 def test_curves_of_other_steps_are_refused(curves):

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from salstats.checks import ColumnError, ValueRangeError
+from salstats.checks import ColumnError
 from salstats.stats.views import over_views
 
 
@@ -46,15 +46,7 @@ def test_series_of_a_scores_frame_stay_apart(views):
 
 
 def test_bad_requests_are_named(views):
-    with pytest.raises(ColumnError, match="no column 'patients'; did you mean 'patient'"):
-        over_views(views, by="patients")
     with pytest.raises(ColumnError, match="a case is one view"):
         over_views(views, by="case")
-    with pytest.raises(ColumnError, match="must be numeric"):
-        over_views(views.assign(view="frontal"), value="view")
-    with pytest.raises(ColumnError, match="empty in row 1"):
-        over_views(views.assign(patient=["p2", None, "p1", "p2", "p1", "p1"]))
-    with pytest.raises(ValueRangeError, match="rule='median'"):
-        over_views(views, rule="median")
     with pytest.raises(ColumnError, match="told apart by"):
         over_views(views.assign(seed=1), value="seed")

@@ -12,7 +12,6 @@ from salstats.stats.models.covariance import (
     hotelling_df,
     unidentified,
     wald_statistic,
-    zero_variances,
 )
 from salstats.stats.models.families import FAMILIES
 from salstats.stats.models.family import fit_model
@@ -158,16 +157,6 @@ def test_a_row_of_leverage_one_counts_for_its_own_coefficient_only():
         theirs = sm.OLS(response[rest], matrix[rest, :2]).fit(cov_type=kind.upper()).cov_params()
         np.testing.assert_allclose(ours, theirs, rtol=1e-10)
     np.testing.assert_allclose(fit.coefficients[:2], without.coefficients, rtol=1e-10)
-
-
-def test_a_zero_variance_is_known_on_the_scale_of_the_classical_one():
-    bread = np.diag([1.0, 1e-12, 1e12])
-    variances = np.array([1e-22, 1e-13, 1e-9])
-    assert zero_variances(variances, bread, 1.0, 1.0).tolist() == [True, False, True]
-    assert zero_variances(variances * 1e-18, bread, 1e-18, 1e-18).tolist() == [True, False, True]
-    # residuals are rounded to 1e-16 of what is fitted
-    assert zero_variances(np.array([1e-13]), bread[:1, :1], 1.0, 1e18).tolist() == [True]
-    assert zero_variances(np.array([np.nan]), bread[:1, :1], 1.0, 1.0).tolist() == [False]
 
 
 def test_wald_statistic_is_f_and_nan_where_the_covariance_is_singular():

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import SalstatsError, SalstatsWarning, ValueRangeError
+from salstats.checks import SalstatsError, SalstatsWarning
 from salstats.stats.models import models
 
 FORMULAS = ["iou ~ prob * task", "iou ~ area_ratio"]
@@ -78,20 +78,6 @@ def test_values_are_crossed_or_come_as_a_table(synth1):
     fitted = fit.augment()
     again = fit.predict(fitted[["prob", "task"]])
     np.testing.assert_allclose(again["estimate"], fitted["fitted"], rtol=1e-10)
-
-
-@pytest.mark.parametrize(
-    ("at", "message"),
-    [
-        ({"size": 1}, "'size'"),
-        ({"task": "Pneumonia"}, "no level 'Pneumonia'"),
-        ({"prob": "high"}, "'prob' must be a number"),
-    ],
-)
-def test_predictions_at_what_is_not_there_are_refused(synth1, at, message):
-    fit = ss.fit(synth1.drop(columns=["case", "patient"]), "iou ~ prob + task")
-    with pytest.raises(ValueRangeError, match=message):
-        fit.predict(at)
 
 
 def test_what_is_in_doubt_is_told_by_what_infers_it(synth1):
