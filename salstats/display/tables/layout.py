@@ -13,22 +13,50 @@ from great_tables import GT, html, loc, style
 from salstats.checks import SalstatsError
 from salstats.display.tables import notes
 
-#: Ink of rules: thick above and below the table, thin between its parts.
-_RULE = {"style": "solid", "color": "currentColor"}
+#: Rules: thick above and below the table, thin between its parts; the page's colours, so that a table can
+#: stand on a dark page.
 _THICK, _THIN = "1.5px", "0.75px"
 _RULE_ABOVE = f"border-top: {_THIN} solid currentColor;"
-_FONTS = ["Arial", "Helvetica", "Liberation Sans", "DejaVu Sans", "sans-serif"]
+_RULES = {
+    "column_labels_border_top": _THICK,
+    "column_labels_border_bottom": _THIN,
+    "table_body_border_bottom": _THICK,
+}
+_NO_RULES = (
+    *("table_border_top", "table_border_bottom", "heading_border_bottom", "column_labels_border_lr"),
+    *("table_body_hlines", "table_body_vlines", "table_body_border_top", "row_group_border_top"),
+    *("row_group_border_bottom", "stub_border", "source_notes_border_bottom"),
+)
+#: The look of every table, as great-tables' options.
+_LOOK: dict[str, Any] = {
+    "table_font_names": ["Arial", "Helvetica", "Liberation Sans", "DejaVu Sans", "sans-serif"],
+    "table_font_size": "13px",
+    "table_background_color": "inherit",
+    **{f"{part}_style": "none" for part in _NO_RULES},
+    **{f"{part}_style": "solid" for part in _RULES},
+    **{f"{part}_color": "currentColor" for part in _RULES},
+    **{f"{part}_width": width for part, width in _RULES.items()},
+    "heading_align": "left",
+    "heading_title_font_size": "14px",
+    "heading_title_font_weight": "bold",
+    "column_labels_font_weight": "normal",
+    "row_group_font_weight": "bold",
+    "source_notes_font_size": "11px",
+    "row_group_padding": "6px",
+    "column_labels_padding": "4px",
+    "data_row_padding": "3px",
+    "source_notes_padding": "2px",
+    **{
+        f"{part}_padding_horizontal": "8px"
+        for part in ("data_row", "column_labels", "row_group", "heading", "source_notes")
+    },
+}
 #: From this length on a heading may not make its column wide.
 _LONG = 30
 #: Parts of a great-tables object that are read anew when a record is, or are its look as a whole.
 _FOLLOWED = {
-    "_heading",
-    "_source_notes",
-    "_styles",
-    "_options",
-    "_locale",
-    "_google_font_imports",
-    "_has_built",
+    *("_heading", "_source_notes", "_styles"),
+    *("_options", "_locale", "_google_font_imports", "_has_built"),
 }
 #: Styles of great-tables that a record has marks for.
 _MARKS = {("weight", "bold"): "bold", ("decorate", "underline"): "underline"}
@@ -127,7 +155,7 @@ def build(table: Table, table_id: str) -> GT:
     for note in table.notes:
         gt = gt.tab_source_note(note)
     # long notes wrap at the table's width and do not widen it
-    gt = _look(gt.tab_style(style.css("max-width: 0; min-width: 30em;"), loc.source_notes()))
+    gt = gt.tab_style(style.css("max-width: 0; min-width: 30em;"), loc.source_notes()).tab_options(**_LOOK)
     # great-tables' objects are frozen, and every method hands on what a table holds
     object.__setattr__(gt, "record", table)
     object.__setattr__(gt, "_made", dict(vars(gt)))
@@ -237,62 +265,15 @@ def _styles(gt: GT, table: Table, stub: Sequence[str], names: Sequence[str]) -> 
 
 def point_pads(table: Table, column: int) -> list[str]:
     """What each text of a column lacks in front to have its decimal point below the others'."""
-    texts = [row[column] for row in table.cells]
-    pads = [""] * len(texts)
+    whole = [row[column].split(" ", 1)[0].rstrip("*%").split(".", 1)[0] for row in table.cells]
     if table.columns[column].align != "point":
-        return pads
-    for part in (set(range(len(texts))) - table.foot, table.foot):
-        whole = {i: _whole_part(texts[i]) for i in sorted(part) if texts[i]}
-        widest = max(whole.values(), key=len, default="")
-        for i, own in whole.items():
-            pads[i] = widest[: len(widest) - len(own)]
-    return pads
-
-
-def _whole_part(text: str) -> str:
-    """What of a leading number stands before its decimal point."""
-    return text.split(" ", 1)[0].rstrip("*%").split(".", 1)[0]
-
-
-def _look(gt: GT) -> GT:
-    """Give a table the house's look: horizontal rules only, small notes, colours of the page it is on."""
-    none = {"style": "none"}
-    options: dict[str, Any] = {"table_font_names": _FONTS, "table_font_size": "13px"}
-    # the page's colours, so that a table can stand on a dark page; great-tables' own are for white ones
-    options |= {"table_background_color": "inherit"}
-    rules = {
-        "table_border_top": none,
-        "table_border_bottom": none,
-        "heading_border_bottom": none,
-        "column_labels_border_top": {**_RULE, "width": _THICK},
-        "column_labels_border_bottom": {**_RULE, "width": _THIN},
-        "column_labels_border_lr": none,
-        "table_body_hlines": none,
-        "table_body_vlines": none,
-        "table_body_border_top": none,
-        "table_body_border_bottom": {**_RULE, "width": _THICK},
-        "row_group_border_top": none,
-        "row_group_border_bottom": none,
-        "stub_border": none,
-        "source_notes_border_bottom": none,
+        return [""] * len(whole)
+    at_foot = [i in table.foot for i in range(len(whole))]
+    widest = {
+        part: max((own for own, at in zip(whole, at_foot, strict=True) if at == part), key=len, default="")
+        for part in (False, True)
     }
-    for part, rule in rules.items():
-        options |= {f"{part}_{name}": value for name, value in rule.items()}
-    options |= {
-        "heading_align": "left",
-        "heading_title_font_size": "14px",
-        "heading_title_font_weight": "bold",
-        "column_labels_font_weight": "normal",
-        "row_group_font_weight": "bold",
-        "row_group_padding": "6px",
-        "data_row_padding": "3px",
-        "column_labels_padding": "4px",
-        "data_row_padding_horizontal": "8px",
-        "column_labels_padding_horizontal": "8px",
-        "row_group_padding_horizontal": "8px",
-        "heading_padding_horizontal": "8px",
-        "source_notes_padding_horizontal": "8px",
-        "source_notes_font_size": "11px",
-        "source_notes_padding": "2px",
-    }
-    return gt.tab_options(**options)
+    return [
+        widest[at][: len(widest[at]) - len(own)] if own else ""
+        for own, at in zip(whole, at_foot, strict=True)
+    ]

@@ -101,9 +101,7 @@ def _interval_kind(kind: str, frame: pd.DataFrame) -> str:
     known = find_interval(kind, single(rows, "term"))
     if known is not None and known.kind == "bootstrap":
         of = f" of {plural(str(unit))}" if unit is not None else ""
-        replicates = single(rows, "n_replicates")
-        how_many = f", {count_text(float(str(replicates)))} replicates" if replicates is not None else ""
-        return f"{known.label}{of}{how_many}"
+        return f"{known.label}{of}{_replicates(rows)}"
     name = kind if known is None else known.label
     # a regression says what its errors are
     clustered = (
@@ -113,6 +111,12 @@ def _interval_kind(kind: str, frame: pd.DataFrame) -> str:
         and bool((numbers(rows, "n_units") < numbers(rows, "n")).any())
     )
     return f"{name}, clustered by {str(unit).replace('_', ' ')}" if clustered and unit is not None else name
+
+
+def _replicates(frame: pd.DataFrame) -> str:
+    """How many replicates there were, behind what they are of: ", 1,000 replicates"."""
+    replicates = single(frame, "n_replicates")
+    return "" if replicates is None else f", {count_text(float(str(replicates)))} replicates"
 
 
 def without_last(frame: pd.DataFrame) -> pd.DataFrame:
@@ -145,9 +149,8 @@ def undefined_note(frame: pd.DataFrame) -> str:
     undefined = _known(numbers(frame, "n_undefined"))
     if not len(undefined) or not undefined.max():
         return ""
-    replicates = single(frame, "n_replicates")
-    of = f" of {count_text(float(str(replicates)))}" if replicates is not None else ""
-    return f"Up to {count_text(undefined.max())}{of} replicates of an estimate were undefined."
+    of = _replicates(frame).replace(",", " of", 1) or " replicates"
+    return f"Up to {count_text(undefined.max())}{of} of an estimate were undefined."
 
 
 def last_note(frame: pd.DataFrame) -> str:
@@ -194,9 +197,7 @@ def source_of_p(frame: pd.DataFrame) -> str:
         return f"{text}, against 0.5" if single(frame, "term") == "auroc" else text
     known = RECORDS.get(str(test))
     text += f" {known.label if known else test}"
-    replicates = single(frame, "n_replicates")
-    drawn = known is not None and known.drawn and replicates is not None
-    return f"{text}, {count_text(float(str(replicates)))} replicates" if drawn else text
+    return f"{text}{_replicates(frame)}" if known is not None and known.drawn else text
 
 
 def best_note(best: Best, over: Sequence[str], exclude: Sequence[str], labels: Labels) -> str:

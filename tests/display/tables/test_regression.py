@@ -85,19 +85,6 @@ def test_the_gap_to_the_reference_has_a_column_of_its_own(simple, gaps, read):
     assert "A − B: the difference of the two scores of a case is the outcome." in seen.note
 
 
-def test_names_of_frames_are_the_headings(simple, gaps, read):
-    seen = read(
-        ss.table_regression(
-            {
-                "mIoU": simple[(simple["method"] == "gradcam") & simple["formula"].str.startswith("iou")],
-                "Hit rate": simple[(simple["method"] == "gradcam") & simple["formula"].str.startswith("hit")],
-            }
-        )
-    )
-    assert seen.head[-1][-2:] == ["mIoU", "Hit rate"]
-    assert "Method: Grad-CAM." in seen.note
-
-
 def test_models_with_a_term_in_common_have_columns_by_formula(scaled, read):
     formulas = ["iou ~ elongation", "iou ~ elongation + area_ratio"]
     terms = ss.regress(scaled, formulas, errors="cluster")
@@ -107,11 +94,6 @@ def test_models_with_a_term_in_common_have_columns_by_formula(scaled, read):
     assert seen.rows["Relative size"][0] == ""
     assert "Model 1: Elongation; Model 2: Elongation + Relative size." in seen.note
     assert "one model for each term" not in seen.note
-
-
-def test_the_same_model_twice_is_an_error(simple):
-    with pytest.raises(SalstatsError, match="two estimates in one cell: term 'n_instances' of rows"):
-        ss.table_regression([simple, simple])
 
 
 def test_other_grouping_columns_are_groups_and_one_term_moves_to_the_heading(scaled, quietly, read):
@@ -249,13 +231,6 @@ def test_scaled_covariates_say_so(scaled, read):
     assert "to 1, the largest: Elongation." in seen.note
 
 
-def test_nobody_is_said_to_have_scaled_what_runs_from_0_to_1(read):
-    prob = np.linspace(0, 1, 30)
-    note = read(ss.table_regression(ss.regress(pd.DataFrame({"y": prob**2, "prob": prob}), "y ~ prob"))).note
-    assert "the data, to 1, the largest: Model confidence." in note
-    assert "scaled" not in note.casefold()
-
-
 def test_what_a_model_holds_but_no_row_shows_is_said(scaled, read):
     formulas = [f"iou ~ {x} + task" for x in FEATURES]
     terms = ss.regress(scaled, formulas, errors="cluster")
@@ -303,45 +278,29 @@ def starred(p_values, **columns):
     return table.assign(formula=f"y ~ {' + '.join(table['term'])}", **columns)
 
 
-def test_levels_of_stars_are_divided_by_the_tests_in_the_table(read):
-    seen = read(ss.table_regression(starred([0.0002, 0.004, 0.012, 0.03])))
-    assert [cells[0].count("*") for cells in seen.rows.values()] == [3, 1, 1, 0]
-    assert "*P < 0.05/4; **P < 0.01/4; ***P < 0.001/4 (Bonferroni, 4 tests)." in seen.note
+P = [0.0002, 0.004, 0.012, 0.03]
+NO_ADJUSTMENT = {"p_adjusted": P, "n_tests": 4, "procedure": "none"}
+HOCHBERG = {"p_adjusted": [0.04, 0.2, 0.3, 0.4], "n_tests": 40, "procedure": "hochberg"}
 
 
-def test_n_tests_is_the_family_the_user_says(read):
-    seen = read(ss.table_regression(starred([0.0002, 0.004, 0.012, 0.03]), n_tests=1))
-    assert [cells[0].count("*") for cells in seen.rows.values()] == [3, 2, 1, 1]
-    seen = read(ss.table_regression(starred([0.0002], p_adjusted=[0.9]), n_tests=10))
-    assert seen.rows["X0"][0].endswith("**")
-    assert "(Bonferroni, 10 tests)" in seen.note
-
-
-def test_adjusted_p_values_give_the_stars_where_they_are(read):
-    table = starred([0.0002, 0.004], p_adjusted=[0.04, 0.2], n_tests=40, procedure="hochberg")
-    seen = read(ss.table_regression(table))
-    assert [cells[0].count("*") for cells in seen.rows.values()] == [1, 0]
-    assert "P values adjusted (Hochberg, 40 tests)." in seen.note
-
-
-def test_p_values_adjusted_by_no_procedure_are_not_called_adjusted(read):
-    table = starred([0.0002, 0.04], p_adjusted=[0.0002, 0.04], n_tests=2, procedure="none")
-    seen = read(ss.table_regression(table))
-    assert [cells[0].count("*") for cells in seen.rows.values()] == [3, 1]
-    assert "not corrected for multiplicity" in seen.note
-
-
-def test_frames_of_which_some_are_adjusted_are_an_error():
-    with pytest.raises(SalstatsError, match="p_adjusted is missing where there is a p_value"):
-        ss.table_regression(
-            {"a": starred([0.01], p_adjusted=[0.02]), "b": starred([0.01], p_adjusted=[np.nan])}
-        )
-
-
-def test_stars_can_be_left_out(simple, read):
-    seen = read(ss.table_regression(simple, stars=False))
-    assert not any("*" in cell for cells in seen.rows.values() for cell in cells)
-    assert "P < " not in seen.note
+@pytest.mark.parametrize(
+    ("columns", "options", "counts", "said"),
+    [
+        ({}, {}, [3, 1, 1, 0], "*P < 0.05/4; **P < 0.01/4; ***P < 0.001/4 (Bonferroni, 4 tests)."),
+        ({}, {"n_tests": 1}, [3, 2, 1, 1], "not corrected for multiplicity"),
+        (HOCHBERG, {}, [1, 0, 0, 0], "P values adjusted (Hochberg, 40 tests)."),
+        (HOCHBERG, {"n_tests": 10}, [2, 1, 0, 0], "(Bonferroni, 10 tests)"),
+        # adjusted by no procedure
+        (NO_ADJUSTMENT, {}, [3, 2, 1, 1], "not corrected for multiplicity"),
+        ({}, {"stars": False}, [0, 0, 0, 0], "standard"),
+    ],
+)
+def test_stars_are_of_adjusted_p_values_or_of_levels_divided_by_the_tests(
+    columns, options, counts, said, read
+):
+    seen = read(ss.table_regression(starred(P, errors="classical", **columns), **options))
+    assert [cells[0].count("*") for cells in seen.rows.values()] == counts
+    assert said in seen.note
 
 
 def test_the_foot_gives_n_units_and_the_fit_of_linear_models(multiple, read):
@@ -360,7 +319,7 @@ def test_the_foot_gives_n_units_and_the_fit_of_linear_models(multiple, read):
     assert "all terms of a column in one model" in seen.note
 
 
-def test_logit_models_are_odds_ratios_with_likelihood_and_aic(logistic, read):
+def test_logit_models_are_odds_ratios_with_likelihood_and_aic(logistic, scaled, read):
     terms, fit = logistic
     seen = read(ss.table_regression(terms, fit=fit))
     assert seen.head[0] == ["Term", "Hit rate, odds ratio (95% CI)"]
@@ -368,6 +327,8 @@ def test_logit_models_are_odds_ratios_with_likelihood_and_aic(logistic, read):
     assert seen.rows["AIC"] == [f"{v:.1f}" for v in fit["aic"]]
     assert seen.rows["Log-likelihood"][0] == f"−{-fit['log_lik'].iloc[0]:.1f}"
     assert "Logistic regression" in seen.note
+    bare = ss.regress(scaled, "hit ~ prob", family="binomial", errors="cluster")
+    assert read(ss.table_regression(bare)).head[0][-1] == "Hit rate, log odds ratio (95% CI)"
     assert "AIC, Akaike information criterion" in seen.note
 
 
@@ -376,11 +337,6 @@ def test_kinds_of_estimates_stand_above_their_columns(scaled, logistic, read):
     seen = read(ss.table_regression(of_gradcam(linear, logistic[0])))
     assert seen.head[0][-2:] == ["Coefficient (95% CI)", "Odds ratio (95% CI)"]
     assert "Linear and logistic regression" in seen.note
-
-
-def test_log_odds_that_are_not_exponentiated_are_called_so(scaled, read):
-    terms = ss.regress(scaled, "hit ~ prob", family="binomial", errors="cluster")
-    assert read(ss.table_regression(terms)).head[0][-1] == "Hit rate, log odds ratio (95% CI)"
 
 
 def test_columns_of_several_models_have_no_foot_but_a_range_of_n(simple, read):
@@ -422,14 +378,6 @@ def test_frames_by_name_take_their_fit_by_name(scaled, read):
 def test_the_note_names_the_standard_errors(scaled, quietly, read, errors, said):
     terms = quietly(ss.regress, scaled, "iou ~ prob", errors=errors)
     assert f"; {said}." in read(ss.table_regression(terms)).note
-
-
-def test_a_term_without_an_estimate_is_a_dash(read):
-    table = starred([0.01, np.nan])
-    table.loc[1, "estimate"] = np.nan
-    seen = read(ss.table_regression(table))
-    assert seen.rows["X1"] == ["—"]
-    assert "—, not available." in seen.note
 
 
 def test_tables_of_broom_need_no_formula(read):
@@ -489,27 +437,18 @@ def test_markup_in_terms_names_and_outcomes_is_literal(read):
     assert seen.head[1][-2:] == [bad, f"{bad}2"]
 
 
-def test_many_terms_with_long_names_all_appear(read):
-    names = [f"{'a very long name of a covariate ' * 4}{i}"[-120:].strip() for i in range(60)]
-    table = starred([0.5] * 60).assign(term=names)
-    assert list(read(ss.table_regression(table)).rows) == names
-
-
-def test_the_input_is_not_changed(simple, multiple):
-    terms, fit = multiple
-    before = simple.copy(), terms.copy(), fit.copy()
-    ss.table_regression(simple)
-    ss.table_regression({"a": terms}, fit={"a": fit})
-    for frame, copy in zip((simple, terms, fit), before, strict=True):
-        pd.testing.assert_frame_equal(frame, copy)
-
-
 @pytest.mark.parametrize(
     ("terms", "options", "message"),
     [
         ([], {}, "terms holds no frame"),
         ("terms.csv", {}, "terms must be a frame, a list of frames or a mapping"),
         (pd.DataFrame({"estimate": [1.0]}), {}, "terms has no column 'term'"),
+        ([starred([0.5])] * 2, {}, "two estimates in one cell: term 'x0' of rows"),
+        (
+            {"a": starred([0.01], p_adjusted=[0.02]), "b": starred([0.01], p_adjusted=[np.nan])},
+            {},
+            "p_adjusted is missing where there is a p_value",
+        ),
         (starred([0.5]), {"columns": "method"}, "columns names 'method', which is no grouping column"),
         (starred([0.5]), {"n_tests": 0}, "n_tests must be a whole number"),
         (starred([0.5]), {"style": "apa"}, "style='apa' is not known"),
