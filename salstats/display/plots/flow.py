@@ -1,26 +1,37 @@
 """The flow of cases as a diagram in the manner of STARD: boxes, arrows, exclusions at the right."""
 
 from collections.abc import Hashable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 import plotnine as p9
+from matplotlib.markers import CARETDOWN, CARETRIGHT
 
-from salstats.checks import ColumnError, SalstatsError, ValueRangeError, check_columns, check_frame
-from salstats.display.plots.flow_sheet import Line, Sheet
-from salstats.display.plots.theme import COLUMN_MM
+from salstats.checks import SalstatsError, ValueRangeError, check_columns, check_frame
+from salstats.display.plots.text_fit import caption, caption_chars, caption_mm, chars_in, wrapped
+from salstats.display.plots.theme import COLUMN_MM, MM_PER_PT, TEXT_PT, figure_size, font, theme_salstats
 from salstats.display.text.format import count_text, counted, joined, plural
 from salstats.display.text.labels import Labels
 from salstats.stats.carried import ABSENT, UNDEFINED
 from salstats.stats.case_flow import DEFINED, FILE, NO_ROW, OF_REFERENCE, PAIRS, ROWS
 
 _COLUMNS = ("step", "stage", "method", "reason", "excluded", "unit", "n_cases", "n_units", "n_rows")
-#: Room for the line that leads from the file to several groups, and between groups side by side.
-_BUS_MM, _BETWEEN_MM = 6.0, 4.0
 #: Groups of branches, and methods, that still make a diagram one can read.
 _MOST_GROUPS, _MOST_METHODS = 12, 30
 _NARROWEST_MM = 80.0
 _WORDS = {NO_ROW: "No row in the file", ABSENT: "Finding absent", UNDEFINED: "Reason not given"}
+#: Height of a line, room inside a box, between boxes, around a panel, and of its title.
+_LINE_MM, _PAD_MM, _GAP_MM, _MARGIN_MM, _STRIP_MM = 1.25 * TEXT_PT * MM_PER_PT, 1.4, 4.0, 1.0, 6.5
+#: Where in a box the arrow down begins, and where what is excluded stands.
+_SPINE_MM, _ASIDE_MM = 5.0, 13.0
+
+
+class _Box(NamedTuple):
+    """A box: its heading, the lines below it, and whether it is at the right, of what is excluded."""
+
+    heading: str
+    lines: list[str]
+    aside: bool = False
 
 
 def plot_flow(
@@ -28,7 +39,7 @@ def plot_flow(
 ) -> p9.ggplot:
     """Flow diagram of cases and scores, with what is excluded and why.
 
-    From the file a line leads to each metric (metrics with the same numbers share theirs), and down to the
+    Each metric has a panel (metrics with the same numbers share theirs), from what is in the file down to the
     scores that are defined and the pairs with the reference; in each box is a line per method, where the
     methods' numbers differ. What is excluded stands at the right, by reason.
 
@@ -71,8 +82,6 @@ def plot_flow(
         raise SalstatsError(
             f"flow has {len(file)} rows of stage 'file' where it must have one; use case_flow()"
         )
-    if not pd.api.types.is_bool_dtype(flow["excluded"]):
-        raise ColumnError("column 'excluded' of flow must hold True and False; use case_flow()")
     names = Labels(labels, flow)
     groups = _groups(flow[flow["stage"] != FILE], names)
     n_methods = max((group["method"].nunique() for _, group in groups), default=0)
@@ -81,14 +90,17 @@ def plot_flow(
             f"flow has {len(groups)} groups of branches with up to {n_methods} methods; a diagram holds "
             f"{_MOST_GROUPS} groups of {_MOST_METHODS} methods: keep some of them, or take by='metric'"
         )
-    sheet = Sheet(0.0, width - 2.0)
-    sheet.box(_file_lines(file.iloc[0], flow, names))
-    _draw_groups(sheet, groups, file.iloc[0], names)
+    n_columns = max(1, min(len(groups), int(width // COLUMN_MM)))
+    first = _file_box(file.iloc[0], flow, names)
+    chains = {title: [first, *_boxes(group, file.iloc[0], names)] for title, group in groups}
+    note = ""
     if _counts_scores(flow):
         unit = plural(_noun(str(file["unit"].iloc[0]), names))
         whose = "Cases" if unit == "cases" else f"Cases and {unit}"
-        sheet.note(f"{whose} are counted as long as one of their scores is left.")
-    return sheet.figure(width)
+        note = caption(
+            [f"{whose} are counted as long as one of their scores is left."], caption_chars(width, 2)
+        )
+    return _figure(chains or {"": [first]}, width, n_columns, note)
 
 
 def _groups(branches: pd.DataFrame, names: Labels) -> list[tuple[str, pd.DataFrame]]:
@@ -117,42 +129,17 @@ def _together(titles: list[str]) -> str:
     return f"{text} (each)" if len(titles) > 1 else text
 
 
-def _file_lines(file: pd.Series, flow: pd.DataFrame, names: Labels) -> list[Line]:
-    """Lines of the box of what is in the file."""
+def _file_box(file: pd.Series, flow: pd.DataFrame, names: Labels) -> _Box:
+    """Box of what is in the file."""
     counts = [(file[column], noun) for column, noun in _counted(file, names).items()]
     counts += [(file["n_tasks"], "task")] if "n_tasks" in flow.columns else []
     counts += [(flow[c].nunique(), c) for c in ("task", "method", "metric") if c in flow.columns]
-    parts = [_amount(n, noun) for n, noun in counts]
-    return [Line("In the file", bold=True), Line(f"{joined(parts)}; {_amount(file['n_rows'], 'score')}")]
+    parts = joined([_amount(n, noun) for n, noun in counts])
+    return _Box("In the file", [f"{parts}; {_amount(file['n_rows'], 'score')}"])
 
 
-def _draw_groups(
-    sheet: Sheet, groups: list[tuple[str, pd.DataFrame]], file: pd.Series, names: Labels
-) -> None:
-    """Draw the groups of branches, beside one another where there is room, else below one another."""
-    n_columns = max(1, min(len(groups), int((sheet.right - sheet.left + 2) // COLUMN_MM)))
-    start, left, right = sheet.y, sheet.left, sheet.right
-    step = (right - left + _BETWEEN_MM) / n_columns
-    per_column = -(-len(groups) // n_columns)
-    lowest = start
-    for number in range(n_columns):
-        column = groups[number * per_column : (number + 1) * per_column]
-        bus = _BUS_MM if len(column) > 1 else 0.0
-        x = left + number * step
-        sheet.left, sheet.right, sheet.y = x + bus, x + step - _BETWEEN_MM, start
-        for title, group in column:
-            sheet.arrow_from = None if bus else start
-            middle = _draw_group(sheet, title, group, file, names)
-            if bus:
-                sheet.arrow(x + bus / 2, middle, sheet.left, middle)
-        if bus:
-            sheet.line(x + bus / 2, start, x + bus / 2, middle)
-        lowest = min(lowest, sheet.y)
-    sheet.left, sheet.right, sheet.y = left, right, lowest
-
-
-def _draw_group(sheet: Sheet, title: str, group: pd.DataFrame, file: pd.Series, names: Labels) -> float:
-    """Draw the stages of branches that stand together; return the height of their first box's middle."""
+def _boxes(group: pd.DataFrame, file: pd.Series, names: Labels) -> list[_Box]:
+    """Boxes of branches that stand together, from the top down."""
     kept, lost = group[~group["excluded"]], group[group["excluded"]]
     columns = ({"n_rows": "score"} if _counts_scores(group) else {}) | _counted(file, names)
     if "n_tasks" in group.columns and (kept["n_tasks"] != file["n_tasks"]).any():
@@ -160,15 +147,11 @@ def _draw_group(sheet: Sheet, title: str, group: pd.DataFrame, file: pd.Series, 
     reference = next(iter(group["reference"].dropna()), None) if "reference" in group.columns else None
     other = names.value("method", reference)
     stages = {
-        ROWS: (title or "Scores", "Excluded: no row in the file"),
+        ROWS: ("With a row in the file", "Excluded: no row in the file"),
         DEFINED: ("Score defined", "Excluded: no score"),
         PAIRS: (f"Paired with {other}", f"Excluded: no score of {other}"),
     }
-    middles = []
-    if (lost["stage"] == ROWS).any():
-        # what has no row is lost before there are numbers for the branch
-        middles.append(sheet.box([Line(title or "Scores", bold=True)]))
-        stages[ROWS] = ("With a row in the file", stages[ROWS][1])
+    boxes = []
     for stage, (heading, why) in stages.items():
         here = kept[kept["stage"] == stage]
         if here.empty:
@@ -176,10 +159,10 @@ def _draw_group(sheet: Sheet, title: str, group: pd.DataFrame, file: pd.Series, 
         order = sorted(names.order("method", here["method"]), key=lambda m: m != reference)
         excluded = _excluded(lost[lost["stage"] == stage], order, names)
         if excluded:
-            sheet.aside([Line(why, bold=True), *excluded])
+            boxes.append(_Box(why, excluded, aside=True))
         nouns = {c: "pair" if stage == PAIRS and noun == "score" else noun for c, noun in columns.items()}
-        middles.append(sheet.box(_table(heading, here, order, nouns, names)))
-    return middles[0]
+        boxes.append(_Box(heading, _method_lines(here, order, nouns, names)))
+    return boxes
 
 
 def _counted(file: pd.Series, names: Labels) -> dict[str, str]:
@@ -188,20 +171,18 @@ def _counted(file: pd.Series, names: Labels) -> dict[str, str]:
     return {"n_cases": "case"} | ({"n_units": _noun(unit, names)} if unit != "case" else {})
 
 
-def _table(
-    title: str, kept: pd.DataFrame, methods: list[Hashable], columns: dict[str, str], names: Labels
-) -> list[Line]:
+def _method_lines(
+    kept: pd.DataFrame, methods: list[Hashable], columns: dict[str, str], names: Labels
+) -> list[str]:
     """Lines of a stage's box: a method each, or one for all where their numbers are the same."""
     rows = kept.set_index("method")
-    lines = [
-        Line(names.value("method", m), tuple(count_text(rows.loc[m, c]) for c in columns)) for m in methods
-    ]
-    if len(lines) > 1 and len({line.numbers for line in lines}) == 1:
-        lines = [Line(f"Each of {_amount(len(lines), 'method')}", lines[0].numbers)]
-    return [Line(title, tuple(plural(noun) for noun in columns.values()), bold=True), *lines]
+    texts = [", ".join(_amount(rows.loc[m, c], noun) for c, noun in columns.items()) for m in methods]
+    if len(texts) > 1 and len(set(texts)) == 1:
+        return [f"Each of {_amount(len(texts), 'method')}: {texts[0]}"]
+    return [f"{names.value('method', m)}: {text}" for m, text in zip(methods, texts, strict=True)]
 
 
-def _excluded(lost: pd.DataFrame, methods: list[Hashable], names: Labels) -> list[Line]:
+def _excluded(lost: pd.DataFrame, methods: list[Hashable], names: Labels) -> list[str]:
     """What is lost on the way to a stage, a line per reason."""
     lines = []
     for reason in dict.fromkeys(lost["reason"]):
@@ -212,7 +193,7 @@ def _excluded(lost: pd.DataFrame, methods: list[Hashable], names: Labels) -> lis
         else:
             # a number stays with its method
             text = "; ".join(f"{names.value('method', m)},\u00a0{n}" for m, n in amounts.items())
-        lines.append(Line(text if reason == NO_ROW else f"{_reason(reason, names)}: {text}"))
+        lines.append(text if reason == NO_ROW else f"{_reason(reason, names)}: {text}")
     return lines
 
 
@@ -245,3 +226,69 @@ def _noun(unit: str, names: Labels) -> str:
 def _amount(n: Any, noun: str) -> str:
     """How many there are of something: 1 case, 194 cases."""
     return counted(n, noun).replace(" ", "\u00a0", 1)
+
+
+def _figure(chains: dict[str, list[_Box]], width: float, n_columns: int, note: str) -> p9.ggplot:
+    """Boxes and arrows, a panel for each chain; one unit of its axes is one mm."""
+    room = width / n_columns - 2 * _MARGIN_MM
+    placed = {title: _placed(boxes, room) for title, boxes in chains.items()}
+    boxes, arrows = (
+        pd.concat([parts[i].assign(panel=title) for title, parts in placed.items()], ignore_index=True)
+        for i in range(2)
+    )
+    for frame in (boxes, arrows):
+        frame["panel"] = pd.Categorical(frame["panel"], list(chains), ordered=True)
+    lowest, titled = float(boxes["ymin"].min()), any(chains)
+    n_rows = -(-len(chains) // n_columns)
+    height = n_rows * (2 * _MARGIN_MM - lowest + titled * _STRIP_MM) + caption_mm(note)
+    edges = p9.aes(xmin="xmin", xmax="xmax", ymin="ymin", ymax="ymax", fill="kind")
+    text: dict[str, Any] = {"ha": "left", "va": "top", "size": TEXT_PT, "family": font()}
+    nothing = p9.element_blank()
+    # marks have their size on paper whatever the figure's, which plotnine's arrows have not
+    tips = [(arrows["x"] == arrows["xend"], CARETDOWN), (arrows["x"] != arrows["xend"], CARETRIGHT)]
+    titles = {title: wrapped(title, chars_in(room, bold=True), 1) for title in chains}
+    return (
+        p9.ggplot()
+        + p9.geom_rect(edges, boxes, color="black", size=0.4)
+        + p9.geom_segment(p9.aes("x", "y", xend="xend", yend="yend"), arrows, size=0.4)
+        + [p9.geom_point(p9.aes("xend", "yend"), arrows[is_], shape=s, size=2, stroke=0) for is_, s in tips]
+        + p9.geom_text(p9.aes("x", "y", label="heading"), boxes, fontweight="bold", **text)
+        + p9.geom_text(p9.aes("x", "below", label="text"), boxes, lineheight=1.2, **text)
+        + p9.scale_fill_manual({"kept": "white", "excluded": "#F2F2F2"}, guide=None)
+        + p9.scale_x_continuous(limits=(-_MARGIN_MM, room + _MARGIN_MM), expand=(0, 0))
+        + p9.scale_y_continuous(limits=(lowest - _MARGIN_MM, _MARGIN_MM), expand=(0, 0))
+        + p9.labs(x="", y="", caption=note)
+        + theme_salstats()
+        + p9.theme(axis_line=nothing, axis_text=nothing, axis_ticks=nothing, axis_title=nothing)
+        + p9.theme(
+            plot_margin=0,
+            plot_margin_top=titled * 1.5 / height,
+            panel_spacing_x=0,
+            plot_caption=p9.element_text(margin={"l": 3, "unit": "pt"}),
+        )
+        + ([p9.facet_wrap("panel", ncol=n_columns, labeller=titles.__getitem__)] if titled else [])
+        + figure_size(width, height)
+    )
+
+
+def _placed(boxes: list[_Box], room: float) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Boxes of one chain with their text, and arrows between them, from 0 at the top to negative values."""
+    drawn, arrows, y, arrow_from = [], [], _GAP_MM, 0.0
+    for box in boxes:
+        left = _ASIDE_MM if box.aside else 0.0
+        chars = chars_in(room - left - 2 * _PAD_MM)
+        heading = wrapped(box.heading, chars_in(room - left - 2 * _PAD_MM, bold=True), None)
+        text = "\n".join(wrapped(line, chars, None) for line in box.lines)
+        top = y - _GAP_MM
+        below = top - _PAD_MM - _LINE_MM * (heading.count("\n") + 1)
+        y = below - _LINE_MM * (text.count("\n") + 1) - _PAD_MM
+        if box.aside:
+            arrows.append((_SPINE_MM, (top + y) / 2, left, (top + y) / 2))
+        elif drawn:
+            arrows.append((_SPINE_MM, arrow_from, _SPINE_MM, top))
+        if not box.aside:
+            arrow_from = y
+        kind = "excluded" if box.aside else "kept"
+        drawn.append((left, room, y, top, kind, left + _PAD_MM, top - _PAD_MM, heading, below, text))
+    columns = ["xmin", "xmax", "ymin", "ymax", "kind", "x", "y", "heading", "below", "text"]
+    return pd.DataFrame(drawn, columns=columns), pd.DataFrame(arrows, columns=["x", "y", "xend", "yend"])
