@@ -6,10 +6,10 @@ from typing import Any
 import pandas as pd
 import plotnine as p9
 
-from salstats.checks import SalstatsError, check_columns, check_frame, check_numeric, quoted
+from salstats.checks import check_columns, check_frame, check_numeric
 from salstats.display.plots.axis_ticks import number_axes
 from salstats.display.plots.captions import distinct, has_limits, interval_note
-from salstats.display.plots.estimates import check_distinct, check_estimates
+from salstats.display.plots.estimates import check_distinct, check_estimates, drawable, further_column
 from salstats.display.plots.legends import group_scales, legend_mm, method_labels
 from salstats.display.plots.panel_grid import panel_grid
 from salstats.display.plots.text_fit import caption, caption_chars, caption_mm, crossed, plain
@@ -76,8 +76,11 @@ def plot_curves(
     'Fraction of pixels inserted'
     """
     frame, names = _checked(curves), Labels(labels, curves)
-    rows, missing = _drawn(frame, names)
-    facet = _further(rows)
+    before = list(frame.columns[: frame.columns.get_loc("fraction")])
+    check_distinct(frame, [*before, "fraction"], "curves")
+    rows, missing = drawable(frame, names, before, "curves")
+    others = [c for c in before if c not in ("metric", "method")]
+    facet = further_column(rows, others, "metric and method", "curves")
     methods = method_labels(names, rows["method"] if "method" in rows.columns else [""])
     rows = _in_panels(rows, names, facet, methods)
     keys = list(rows["panel"].cat.categories)
@@ -119,34 +122,7 @@ def _checked(curves: object) -> pd.DataFrame:
     frame = check_estimates(frame, "curves")
     check_columns(frame, ["metric", "fraction"], "curves")
     frame["fraction"] = check_numeric(frame, "fraction", "curves")
-    before = list(frame.columns[: frame.columns.get_loc("fraction")])
-    check_distinct(frame, [*before, "fraction"], "curves")
     return frame
-
-
-def _drawn(frame: pd.DataFrame, names: Labels) -> tuple[pd.DataFrame, str]:
-    """Rows with an estimate, and a sentence about lines that have none."""
-    known = frame["estimate"].notna()
-    if not known.any():
-        raise SalstatsError(f"curves has nothing to draw: every estimate is missing ({len(frame)} rows)")
-    rows = frame[known].reset_index(drop=True)
-    if "method" not in frame.columns:
-        return rows, ""
-    lost = [m for m in names.order("method", frame["method"]) if m not in set(rows["method"])]
-    shown = joined([names.value("method", m) for m in lost])
-    return rows, f"Undefined, not drawn: {shown}." if lost else ""
-
-
-def _further(rows: pd.DataFrame) -> str | None:
-    """Grouping column, besides metric and method, that makes rows of panels."""
-    before = list(rows.columns[: rows.columns.get_loc("fraction")])
-    others = [c for c in before if c not in ("metric", "method") and rows[c].nunique() > 1]
-    if len(others) > 1:
-        raise SalstatsError(
-            f"curves is grouped by {quoted(others)} besides metric and method, and a figure has panels for "
-            f"one of them; keep one value of the others, as in curves.query(\"{others[-1]} == '...'\")"
-        )
-    return others[0] if others else None
 
 
 def _in_panels(

@@ -71,22 +71,28 @@ def roles(frame: pd.DataFrame, name: str = "estimates") -> Roles:
     groups = grouping_columns(frame)
     others = [c for c in groups if c not in ("metric", "method")]
     row = "task" if "task" in others else next(iter(others), "method" if "method" in groups else None)
-    rest = [c for c in others if c != row and frame[c].nunique() > 1]
-    if len(rest) > 1:
-        raise SalstatsError(
-            f"{name} is grouped by {quoted(rest)} besides metric, method and {row}, and a figure has panels "
-            f"for one of them; keep one value of the others, as in {name}.query(\"{rest[-1]} == '...'\")"
-        )
+    facet = further_column(frame, [c for c in others if c != row], f"metric, method and {row}", name)
     check_distinct(frame, groups, name)
-    return Roles(groups, row, rest[0] if rest else None)
+    return Roles(groups, row, facet)
+
+
+def further_column(frame: pd.DataFrame, columns: Sequence[str], besides: str, name: str) -> str | None:
+    """One of some columns that has several values, which become panels; SalstatsError where two have."""
+    several = [c for c in columns if frame[c].nunique() > 1]
+    if len(several) > 1:
+        raise SalstatsError(
+            f"{name} is grouped by {quoted(several)} besides {besides}, and a figure has panels for one of "
+            f"them; keep one value of the others, as in {name}.query(\"{several[-1]} == '...'\")"
+        )
+    return several[0] if several else None
 
 
 def check_distinct(frame: pd.DataFrame, columns: Sequence[str], name: str) -> None:
     """Raise SalstatsError where two estimates would stand in one place."""
     repeated = frame.duplicated(list(columns)) if columns else pd.Series(np.arange(len(frame)) > 0)
     if repeated.any():
-        row = int(np.flatnonzero(repeated)[0])
-        shown = ", ".join(f"{c} {frame[c].iloc[row]}" for c in columns) or "one place"
+        row = frame[repeated].iloc[0]
+        shown = ", ".join(f"{c} {row[c]}" for c in columns) or "one place"
         raise SalstatsError(
             f"{name} has more than one row for {shown}; keep one of them, or put what tells them apart "
             "in a column before 'term'"
@@ -124,7 +130,7 @@ def drawable(
     if missing.all():
         raise SalstatsError(f"{name} has nothing to draw: every estimate is missing ({len(frame)} rows)")
     rows = frame.loc[missing, list(groups)].to_dict("records")
-    texts = ["/".join(labels.value(str(c), v) for c, v in row.items()) for row in rows]
+    texts = list(dict.fromkeys("/".join(labels.value(str(c), v) for c, v in row.items()) for row in rows))
     more = [f"{len(texts) - _NAMED} more"] if len(texts) > _NAMED else []
     note = f"Undefined, not drawn: {joined([*texts[:_NAMED], *more])}." if texts else ""
     return frame.loc[~missing].reset_index(drop=True), note
@@ -150,23 +156,9 @@ def panel_texts(
 class Drawing:
     """An estimates frame made ready for a figure.
 
-    Attributes
-    ----------
-    frame : DataFrame
-        The rows that have an estimate, with `panel` (the title of their panel) and, where there are
-        methods, `method_label`.
-    labels : Labels
-        Names and order.
-    role : Roles
-        What the grouping columns are for.
-    term : str or None
-        What is estimated.
-    methods : dict
-        Legend text of each method, references first.
-    references : list of str
-        Methods that stand as references.
-    missing : str
-        Sentence that names the rows without estimate.
+    `frame` has the rows with an estimate, `panel` (the title of their panel) and, where there are methods,
+    `method_label`; `methods` is the legend's text of each, references first; `missing` a sentence that names
+    the rows without estimate.
     """
 
     frame: pd.DataFrame
@@ -181,11 +173,6 @@ class Drawing:
     def dodges(self) -> bool:
         """Whether methods stand above each other in a row."""
         return bool(self.methods) and self.role.row != "method"
-
-    @property
-    def legend(self) -> list[str]:
-        """Texts of the legend: none where the rows name the methods."""
-        return list(self.methods.values()) if self.dodges else []
 
     @property
     def n_panels(self) -> int:

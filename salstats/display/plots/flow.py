@@ -273,7 +273,9 @@ def _figure(chains: dict[str, list[_Box]], width: float, n_columns: int, note: s
 
 def _placed(boxes: list[_Box], room: float) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Boxes of one chain with their text, and arrows between them, from 0 at the top to negative values."""
-    drawn, arrows, y, arrow_from = [], [], _GAP_MM, 0.0
+    drawn: list[tuple[Any, ...]] = []
+    arrows: list[tuple[float, ...]] = []
+    y, arrow_from = _GAP_MM, 0.0
     for box in boxes:
         left = _ASIDE_MM if box.aside else 0.0
         chars = chars_in(room - left - 2 * _PAD_MM)

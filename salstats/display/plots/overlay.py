@@ -9,7 +9,6 @@ import plotnine as p9
 
 from salstats.display.plots.legends import legend_columns
 from salstats.display.plots.overlay_layers import (
-    Legend,
     Placed,
     bar_layers,
     line_layers,
@@ -20,7 +19,7 @@ from salstats.display.plots.overlay_layers import (
     text_layers,
 )
 from salstats.display.plots.picture import GROUND, geom_picture, tinted
-from salstats.display.plots.text_fit import caption, caption_chars, caption_mm, text_mm
+from salstats.display.plots.text_fit import caption, caption_chars, caption_mm
 from salstats.display.plots.theme import MM_PER_PT, TEXT_PT, figure_size, theme_salstats
 from salstats.display.text.format import joined
 from salstats.display.text.labels import Labels
@@ -40,26 +39,15 @@ _LOWEST, _HIGHEST = 0.5, 1.6
 _FEW = 3
 #: Room of an edge of the figure, between panels, of a row of the legend and of the colour scale.
 EDGE_MM, GAP_MM, _LEGEND_MM, _BAR_MM = 1.5, 1.5, 4.4, 8.5
-#: What a key of the legend takes beside its text.
-_KEY_MM = 7.5
 STRIP_LINE_MM = 1.25 * TEXT_PT * MM_PER_PT
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """Sizes in mm, and what stands beside rows and above columns.
+    """Width of a figure and box (width, height) of a panel in mm, and what stands beside and above panels.
 
-    Attributes
-    ----------
-    width : float
-        Of the figure.
-    box : tuple of float
-        Width and height of a panel's box.
-    rows, columns : dict of str to str
-        The strip of each row and column, by its key; a strip is drawn where there are several rows, or
-        several columns.
-    top : float
-        Room of the strips above the panels.
+    `rows` and `columns` have the strip of each by its key; strips are drawn where there are several. `top` is
+    the room of the strips above.
     """
 
     width: float
@@ -67,17 +55,6 @@ class Sheet:
     rows: Mapping[str, str]
     columns: Mapping[str, str]
     top: float = 0.0
-
-
-def _legend(lines: Sequence[str], marks: Sequence[str], width: float) -> Legend:
-    """Layout of the legends that fits the width of a figure, in mm."""
-    room = width - 2 * EDGE_MM
-    whole = sum(text_mm(text) + _KEY_MM for text in (*lines, *marks))
-    if whole <= room:
-        return Legend("horizontal", (max(len(lines), 1), max(len(marks), 1)), _LEGEND_MM if whole else 0.0)
-    columns = tuple(max(legend_columns(texts, room), 1) for texts in (lines, marks))
-    rows = sum(-(-len(texts) // n) for texts, n in zip((lines, marks), columns, strict=True))
-    return Legend("vertical", (columns[0], columns[1]), rows * _LEGEND_MM + 1)
 
 
 def overlay(
@@ -124,7 +101,8 @@ def overlay_figure(
     texts = {k: t if t != Labels().column(k) else {**_NAMES, **(names or {})}[k] for k, t in texts.items()}
     mapped = any(p.panel.saliency is not None for p in placed)
     keys = [[] if f is None else [texts[k] for k in f["kind"].cat.categories] for f in (lines, marks)]
-    legend = _legend(keys[0], keys[1], sheet.width)
+    n_keys = [legend_columns(found, sheet.width - 2 * EDGE_MM) for found in keys]
+    legend = sum(_LEGEND_MM * -(-len(found) // n) for found, n in zip(keys, n_keys, strict=True))
     box_w, box_h = sheet.box
     small = len(columns) > 1
     height = (
@@ -132,7 +110,7 @@ def overlay_figure(
         + (len(rows) - 1) * GAP_MM
         + sheet.top
         + 2 * EDGE_MM
-        + legend.height
+        + legend
         + (_BAR_MM if mapped else 0)
         + caption_mm(note)
     )
@@ -144,7 +122,7 @@ def overlay_figure(
             show_legend=False,
         )
         + (scale_layer(table) if mapped else [])
-        + (line_layers(lines, texts, 0.35 if small else 0.5, legend) if lines is not None else [])
+        + (line_layers(lines, texts, 0.35 if small else 0.5, n_keys[0]) if lines is not None else [])
         + (mark_layers(marks, texts, 1.3 if small else 1.8) if marks is not None else [])
         + bar_layers(table, spacing, small)
         + text_layers(table, small)
@@ -163,10 +141,10 @@ def overlay_figure(
             legend_key=p9.element_rect(fill=_KEY, color=_KEY),
             legend_key_width=12,
             legend_key_height=7,
-            legend_box=legend.box,
-            legend_box_just="left" if legend.box == "vertical" else "center",
+            legend_box="vertical",
+            legend_box_just="left",
             legend_box_spacing=1 / sheet.width,
-            legend_spacing=6 if legend.box == "horizontal" else 3,
+            legend_spacing=3,
             strip_text_x=p9.element_text(ha="left", va="bottom", ma="left"),
             strip_text_y=p9.element_text(ha="center", va="center", ma="center", weight="normal"),
         )

@@ -35,15 +35,6 @@ class Placed:
     score: float = float("nan")
 
 
-@dataclass(frozen=True)
-class Legend:
-    """How the legends of lines and marks stand: beside or above each other, and the columns of each."""
-
-    box: str
-    columns: tuple[int, int]
-    height: float
-
-
 def _on_paper(table: pd.DataFrame, number: int, points: np.ndarray, **columns: Any) -> pd.DataFrame:
     """Points (row, col) of a panel at their places, in mm."""
     at = table.iloc[number]
@@ -89,7 +80,7 @@ def _of_kinds(parts: list[pd.DataFrame], order: list[str]) -> pd.DataFrame | Non
     return frame
 
 
-def line_layers(lines: pd.DataFrame, texts: Mapping[str, str], size: float, legend: Legend) -> list[Any]:
+def line_layers(lines: pd.DataFrame, texts: Mapping[str, str], size: float, n_columns: int) -> list[Any]:
     """Outlines, each on a casing, in the legend's order from the bottom up, and their scales."""
     kinds = list(lines["kind"].cat.categories)
     names = [plain(texts[k]) for k in kinds]
@@ -106,7 +97,7 @@ def line_layers(lines: pd.DataFrame, texts: Mapping[str, str], size: float, lege
         ]
     # one guide each: a guide that two scales share keeps the keys of the last only
     guides = {
-        scale: p9.guide_legend(order=1, position="top", ncol=legend.columns[0], byrow=True)
+        scale: p9.guide_legend(order=1, position="top", ncol=n_columns, byrow=True)
         for scale in ("color", "linetype")
     }
     return [

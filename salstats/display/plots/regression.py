@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import plotnine as p9
 
-from salstats.checks import SalstatsError, check_columns, quoted
+from salstats.checks import SalstatsError, check_columns
 from salstats.display.plots.captions import (
     bars_on_log_axis,
     distinct,
@@ -26,11 +26,12 @@ from salstats.display.plots.estimates import (
     check_distinct,
     check_estimates,
     drawable,
+    further_column,
     grouping_columns,
 )
 from salstats.display.plots.figure_rows import Rows, dodged, row_figure, row_layout
 from salstats.display.plots.legends import method_labels
-from salstats.display.plots.text_fit import crossed, indented, short_labels, wrapped
+from salstats.display.plots.text_fit import crossed, indented, short_labels, wrapped, wrapped_texts
 from salstats.display.text.format import MINUS
 from salstats.display.text.labels import Labels
 from salstats.display.text.terms import normalized_note, side_text, term_rows, with_reference_rows
@@ -153,49 +154,34 @@ def _prepare(frame: pd.DataFrame, labels: Labels) -> Drawing:
     """Coefficients made ready for a figure: models as marks, outcomes as panels."""
     groups = grouping_columns(frame)
     column = next((c for c in ("method", "model") if c in groups), None)
-    further = [c for c in groups if c != column and frame[c].nunique() > 1]
-    if len(further) > 1:
-        raise SalstatsError(
-            f"terms is grouped by {quoted(further)} besides {column or 'the term'}, and a figure has panels "
-            f"for one of them; keep one value of the others, as in terms.query(\"{further[-1]} == '...'\")"
-        )
-    sides = [_sides(formula) for formula in formulas_of(frame)]
-    frame["outcome"], rights = [left for left, _ in sides], [right for _, right in sides]
-    frame["outcome_label"] = [labels.term(left) if left else "" for left in frame["outcome"]]
+    others = [c for c in groups if c != column]
+    facet = further_column(frame, others, column or "the term", "terms")
+    sides = [[side.strip() for side in formula.partition("~")[::2]] for formula in formulas_of(frame)]
+    frame["outcome"] = [labels.term(left) if left else "" for left, _ in sides]
+    frame["right"] = [right for _, right in sides]
     if _some_are_gaps(frame):
         # scores and gaps in one frame are different outcomes, each with a panel
         gap = frame["reference"].notna()
-        names = [labels.value("reference", reference) for reference in frame.loc[gap, "reference"]]
-        pairs = zip(frame.loc[gap, "outcome_label"], names, strict=True)
-        frame.loc[gap, "outcome_label"] = [f"{label}: gap to {in_sentence(name)}" for label, name in pairs]
-        frame.loc[gap, "outcome"] = frame.loc[gap, "outcome_label"]
+        names = frame.loc[gap, "reference"].map(lambda r: in_sentence(labels.value("reference", r)))
+        frame.loc[gap, "outcome"] += ": gap to " + names
     place = [*groups, "outcome", "term"]
-    by_formula = bool(frame.duplicated(place).any()) and len(set(rights)) > 1
+    by_formula = bool(frame.duplicated(place).any()) and frame["right"].nunique() > 1
     check_distinct(frame, [*place, "formula"] if by_formula else place, "terms")
-    frame["right"] = rights
     frame["term_label"] = frame["term"].map({row.term: row.whole for row in term_rows(frame, labels)})
-    kept, missing = drawable(frame, labels, [*groups, "outcome_label", "term_label"], "terms")
-    texts = {c: short_labels(labels, c, kept[c], 32, 2) for c in further}
-    outcomes = zip(kept["outcome"], kept["outcome_label"], strict=True)
-    texts["outcome"] = {outcome: wrapped(label, 28, 2) for outcome, label in dict(outcomes).items()}
+    kept, missing = drawable(frame, labels, [*groups, "outcome", "term_label"], "terms")
+    texts = {facet: short_labels(labels, facet, kept[facet], 32, 2)} if facet else {}
+    texts["outcome"] = wrapped_texts(kept["outcome"].unique(), 28, 2)
     kept["panel"] = crossed(kept, texts)
     keys, marks_of = _models(kept, labels, column, by_formula)
     if marks_of:
         shown = [marks_of[key] for key in keys]
         kept["method_label"] = pd.Categorical(shown, categories=list(marks_of.values()), ordered=True)
-    facet = further[0] if further else None
     return Drawing(kept, labels, Roles(groups, "term", facet), None, marks_of, [HUMAN], missing)
 
 
 def _some_are_gaps(frame: pd.DataFrame) -> bool:
     """Whether a frame holds models of scores and models of gaps to a reference."""
     return "reference" in frame.columns and frame["reference"].isna().nunique() > 1
-
-
-def _sides(formula: str) -> tuple[str, str]:
-    """Both sides of a formula."""
-    left, _, right = formula.partition("~")
-    return left.strip(), right.strip()
 
 
 def _models(
@@ -223,7 +209,7 @@ def _models(
 
 def _axis_title(frame: pd.DataFrame, ratio: bool) -> str:
     """Axis's title: what the coefficients are, and of which outcome where there is one."""
-    outcomes = [o for o in distinct(frame, "outcome_label") if o]
+    outcomes = [o for o in distinct(frame, "outcome") if o]
     effect = effect_text(frame, ratio)
     return with_ci(f"{effect}, {outcomes[0]}" if len(outcomes) == 1 else effect, frame)
 

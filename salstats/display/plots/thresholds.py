@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
-from salstats.checks import SalstatsError, check_columns, check_count, check_numeric, quoted
+from salstats.checks import SalstatsError, check_columns, check_count, check_frame, check_numeric, quoted
 from salstats.display.plots.axis_ticks import number_axes, tick_texts
 from salstats.display.plots.captions import distinct, has_limits, interval_note
-from salstats.display.plots.estimates import check_distinct, check_estimates, quantity
+from salstats.display.plots.estimates import check_distinct, check_estimates, drawable, quantity
 from salstats.display.plots.legends import group_scales, legend_mm
 from salstats.display.plots.panel_grid import panel_grid
 from salstats.display.plots.text_fit import caption, caption_chars, caption_mm, plain, short_labels
@@ -20,7 +20,7 @@ from salstats.display.plots.theme import (
     figure_size,
     theme_salstats,
 )
-from salstats.display.text.format import count_text, joined
+from salstats.display.text.format import joined
 from salstats.display.text.labels import Labels
 from salstats.metrics.registry import direction
 
@@ -76,8 +76,8 @@ def plot_thresholds(
     1  Atelectasis        0.4
     3        Edema        0.2
     """
-    frame, metric, note = _checked(sweep)
-    names = Labels(labels, frame)
+    names = Labels(labels, check_frame(sweep, "sweep"))
+    frame, metric, note = _checked(sweep, names)
     rows = _in_panels(frame, names, n_panels)
     larger = direction(metric) >= 0
     lines = rows.groupby(["panel", "task"], observed=True)["estimate"]
@@ -114,7 +114,7 @@ def plot_thresholds(
     )
 
 
-def _checked(sweep: object) -> tuple[pd.DataFrame, str | None, str]:
+def _checked(sweep: pd.DataFrame, names: Labels) -> tuple[pd.DataFrame, str | None, str]:
     """Rows with an estimate, their metric, and a sentence about the others."""
     frame = check_estimates(sweep, "sweep")
     check_columns(frame, ["task", "threshold"], "sweep")
@@ -128,12 +128,8 @@ def _checked(sweep: object) -> tuple[pd.DataFrame, str | None, str]:
             f"sweep holds {len(metrics)} metrics ({quoted(metrics)}), which share no axis; keep one of them"
         )
     check_distinct(frame, keys, "sweep")
-    known = frame["estimate"].notna()
-    if not known.any():
-        raise SalstatsError(f"sweep has nothing to draw: every estimate is missing ({len(frame)} rows)")
-    note = f"Undefined, not drawn: {count_text((~known).sum())} of {count_text(len(frame))} values."
-    rows = frame[known].reset_index(drop=True)
-    return rows, str(metrics[0]) if metrics else None, "" if known.all() else note
+    rows, note = drawable(frame, names, keys, "sweep")
+    return rows, str(metrics[0]) if metrics else None, note
 
 
 def _in_panels(frame: pd.DataFrame, names: Labels, n_panels: int | None) -> pd.DataFrame:

@@ -136,7 +136,9 @@ def test_methods_without_a_value_are_named():
     frame.loc[frame["method"] == "ig", ["estimate", "conf_low", "conf_high"]] = np.nan
     figure = plot_curves(frame)
     assert set(figure.data["method"]) == {"gradcam"}
-    assert "Undefined, not drawn: Integrated Gradients." in caption(figure).replace("\n", " ")
+    assert "Undefined, not drawn: Insertion AUC/Integrated Gradients and Deletion AUC/Integrated" in caption(
+        figure
+    ).replace("\n", " ")
 
 
 def test_what_cannot_be_drawn_is_refused():

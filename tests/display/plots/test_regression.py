@@ -209,7 +209,7 @@ def test_a_table_from_elsewhere_is_drawn():
         (terms().drop(columns="term"), ColumnError, "no column 'term'"),
         (terms(estimate=np.nan), SalstatsError, "every estimate is missing"),
         (terms(exponentiated=[True, False, True]), SalstatsError, "exponentiated estimates beside others"),
-        (pd.concat([terms(), terms()]), SalstatsError, "more than one row for outcome iou, term elongation"),
+        (pd.concat([terms(), terms()]), SalstatsError, "more than one row for outcome IoU, term elongation"),
         (by("task", "ab", lambda: by("dataset", "xy")), SalstatsError, "grouped by 'task', 'dataset'"),
         ([1.0], SalstatsError, "must be a pandas DataFrame"),
     ],

@@ -124,7 +124,7 @@ def test_missing_values_are_left_out_and_said():
     rows = sweep(estimates=(np.nan, 0.2, 0.4, 0.1))
     figure = ss.plot_thresholds(rows)
     assert figure.data["estimate"].notna().all()
-    assert "Undefined, not drawn: 2 of 8 values." in caption(figure)
+    assert "Undefined, not drawn: Edema/0.2 and Atelectasis/0.2." in caption(figure)
     assert "Threshold" in drawn_texts(figure)
 
 
