@@ -10,6 +10,7 @@ from salstats.checks import InputFileError, SalstatsError
 from salstats.images.masks import Rle, empty
 from salstats.images.run_lengths import check_shape, short
 from salstats.readers.case_json import check_name
+from salstats.readers.map_files import two_dimensional
 from salstats.readers.pickles import read_pickle
 from salstats.study import Content
 
@@ -139,13 +140,10 @@ def _saliency(file: Path, info: dict[str, Any]) -> np.ndarray:
     """The map as (M, N), whatever axes of length one stand before."""
     if "map" not in info:
         raise InputFileError(f"{file}: no entry 'map' (entries: {', '.join(map(str, info))[:200]})")
-    saliency = info["map"]
     # never of lists: those of an untrusted file may hold themselves, and so have no end
-    if not isinstance(saliency, np.ndarray) or saliency.dtype.kind not in "iufb" or saliency.size == 0:
-        raise InputFileError(f"{file}: its map is {_shown(saliency)}, not a tensor or array of numbers")
-    if saliency.ndim < 2 or any(n != 1 for n in saliency.shape[:-2]):
-        raise InputFileError(f"{file}: its map has shape {saliency.shape}; one map is (1, 1, M, N) or (M, N)")
-    saliency = saliency.reshape(saliency.shape[-2:])
+    if not isinstance(info["map"], np.ndarray):
+        raise InputFileError(f"{file}: its map is {_shown(info['map'])}, not a tensor or array of numbers")
+    saliency = two_dimensional(file, info["map"], "map")
     return saliency if saliency.dtype.kind == "f" else saliency.astype(np.float64)
 
 

@@ -10,14 +10,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from salstats.checks import InputFileError, SalstatsError, check_choice, check_size, quoted, warn
-from salstats.files.inputs import opened
+from salstats.checks import InputFileError, SalstatsError, check_choice, quoted, warn
 from salstats.images.hulls import convex_hull, from_padded_square, inner_regions
 from salstats.images.map_steps import may_cover, resize_in_range
 from salstats.images.maps import is_finite
 from salstats.images.mixing import RULES, mix_classes
 from salstats.readers.cells import PathLike
-from salstats.readers.map_files import MAP_SUFFIXES, MASK_SUFFIXES, find_case_files, read_map, read_mask
+from salstats.readers.map_files import (
+    MAP_SUFFIXES,
+    MASK_SUFFIXES,
+    find_case_files,
+    read_map,
+    read_mask,
+    read_npz,
+)
 from salstats.readers.series_names import Sources, sources
 from salstats.study import Case, Content, Prediction, Series, shape_of
 
@@ -247,19 +253,7 @@ def _read_mixed(file: Path, shape: tuple[int, int], *, rule: str, padded: bool) 
     The class of no finding is the one called so, none where there are names without it, and the first where
     there are none.
     """
-    # opened here, since NumPy leaves a damaged file open
-    with opened(file) as stream:
-        try:
-            with np.load(stream, allow_pickle=False) as archive:
-                # an archive of a few bytes can unpack to any number of them
-                check_size(sum(info.file_size for info in archive.zip.infolist()), f"{file}: its content")
-                held = {name: archive[name] for name in ("maps", "probs", "classes") if name in archive.files}
-        except InputFileError:
-            raise
-        # what NumPy and zipfile raise on damaged files is not all of one kind
-        except Exception as error:
-            said = " ".join(str(error).split())[:200]
-            raise InputFileError(f"{file}: not an .npz of arrays, or damaged ({said})") from error
+    held = read_npz(file, ("maps", "probs", "classes"))
     if "maps" not in held or "probs" not in held:
         raise InputFileError(
             f"{file}: needs the arrays 'maps' and 'probs' (arrays: {quoted(held) or 'none'})"

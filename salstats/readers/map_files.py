@@ -144,7 +144,7 @@ def read_map(path: str | os.PathLike[str]) -> np.ndarray:
     array([[0., 2.]])
     """
     file = Path(path)
-    return _numbers(file, _array(file, MAP_SUFFIXES, "map"), "map").astype(np.float64)
+    return two_dimensional(file, _array(file, MAP_SUFFIXES, "map"), "map").astype(np.float64)
 
 
 def read_mask(path: str | os.PathLike[str], *, threshold: float | None = None) -> np.ndarray:
@@ -180,7 +180,7 @@ def read_mask(path: str | os.PathLike[str], *, threshold: float | None = None) -
     file = Path(path)
     if file.suffix.lower() == ".json":
         return masks.decode(read_rle(file))
-    numbers = _numbers(file, _array(file, MASK_SUFFIXES, "mask"), "mask")
+    numbers = two_dimensional(file, _array(file, MASK_SUFFIXES, "mask"), "mask")
     if numbers.dtype == bool:
         return numbers
     if threshold is not None:
@@ -217,7 +217,7 @@ def _marked(file: Path, numbers: np.ndarray) -> np.ndarray:
     )
 
 
-def _numbers(file: Path, array: np.ndarray, what: str) -> np.ndarray:
+def two_dimensional(file: Path, array: np.ndarray, what: str) -> np.ndarray:
     """An array of bool or real numbers in two dimensions; an error where it is none."""
     if array.dtype.kind not in "biuf" or not array.size:
         raise InputFileError(
@@ -263,22 +263,25 @@ def _saved_array(file: Path) -> np.ndarray:
 
 def _only_array(file: Path) -> np.ndarray:
     """The one array of an .npz."""
+    arrays = read_npz(file)
+    if len(arrays) != 1:
+        raise InputFileError(
+            f"{file}: holds {len(arrays)} arrays ({quoted(arrays) or 'none'}); one is wanted"
+        )
+    return next(iter(arrays.values()))
+
+
+def read_npz(file: Path, names: Sequence[str] | None = None) -> dict[str, np.ndarray]:
+    """The arrays of an .npz, or those of some names that there are; nothing is unpickled."""
     with opened(file) as stream:
         if not stream.peek(2).startswith(b"PK"):
             raise InputFileError(f"{file}: not a NumPy archive")
         try:
             # an archive that breaks off must not stay open
             with np.load(stream, allow_pickle=False) as archive:
-                if len(archive.files) != 1:
-                    raise InputFileError(
-                        f"{file}: holds {len(archive.files)} arrays ({quoted(archive.files) or 'none'}); one "
-                        "is wanted"
-                    )
                 # an archive of a few bytes can unpack to any number of them
-                check_size(max(info.file_size for info in archive.zip.infolist()), f"{file}: its array")
-                array = np.asarray(archive[archive.files[0]])
-                check_size(array.size * PIXEL, f"{file}: its array of shape {array.shape}")
-                return array
+                check_size(sum(info.file_size for info in archive.zip.infolist()), f"{file}: its content")
+                arrays = {n: np.asarray(archive[n]) for n in archive.files if names is None or n in names}
         except SalstatsError:
             raise
         # what NumPy and zipfile raise on damaged files is not all of one kind
@@ -287,3 +290,6 @@ def _only_array(file: Path) -> np.ndarray:
             if "Object arrays" in said:
                 said = "it holds Python objects, which are not unpickled; save numbers"
             raise InputFileError(f"{file}: not a NumPy archive, or damaged ({said})") from error
+    for array in arrays.values():
+        check_size(array.size * PIXEL, f"{file}: its array of shape {array.shape}")
+    return arrays

@@ -172,44 +172,39 @@ def _patients(folder: Path) -> list[Path]:
 def _pairs(folder: Path) -> dict[str, tuple[Path, Path]]:
     """Image and mask of each case, in the order of their names."""
     patients = _patients(folder)
-    inner = [file for place in patients for file in sorted(place.iterdir())]
+    inner = [file for place in patients for file in place.iterdir()]
+    # what may hold images: these, images outside a patient's folder, folders below, links to folders
     files = [
         file
-        for file in (*(p for p in folder.iterdir() if p not in patients), *inner)
+        for file in (*inner, *(p for p in folder.iterdir() if p not in patients))
         if not file.name.startswith(".") and (file.is_dir() or file.suffix.lower() in _SUFFIXES)
     ]
-    # what may hold images and is passed over: links to folders, images outside a patient's folder
-    passed = [file for file in files if file.is_dir() or file.parent == folder]
-    kinds: dict[str, dict[str, Path]] = {"image": {}, "mask": {}}
-    for file in files:
-        if file in passed:
-            continue
+    passed = sorted(file for file in files if file.is_dir() or file.parent == folder)
+    found: dict[str, dict[str, Path]] = {"image": {}, "mask": {}}
+    for file in sorted({*files} - {*passed}):
         kind = "mask" if file.stem.endswith(_MASK) else "image"
         case = check_name(file.stem.removesuffix(_MASK), f"{file.parent}: a file's case")
-        other = kinds[kind].setdefault(case, file)
+        other = found[kind].setdefault(case, file)
         if other != file:
             raise InputFileError(
                 f"case {case} has two {kind}s, {other} and {file}; every image needs its own name"
             )
-    images, marked = kinds.values()
-    if not marked:
+    images, masks = found["image"], found["mask"]
+    if not masks:
         raise InputFileError(
             f"{folder}: holds no PATIENT/NAME{_MASK}.tif; name the folder in which each patient has one "
             "(links to folders are not searched)"
         )
-    for here, there, what in (
-        (images, marked, f"image has no mask (NAME{_MASK}.tif beside it)"),
-        (marked, images, "mask has no image (NAME.tif beside it)"),
-    ):
+    for here, there, what in ((images, masks, "image has no mask"), (masks, images, "mask has no image")):
         alone = sorted(c for c in here if c not in there or there[c].parent != here[c].parent)
         if alone:
-            raise InputFileError(f"{here[alone[0]]}{and_more(alone)}: the {what}")
+            raise InputFileError(f"{here[alone[0]]}{and_more(alone)}: the {what} beside it")
     if passed:
         warn(
-            f"{min(passed)}{and_more(passed)}: left out; images are read from PATIENT/NAME.tif, and links to "
+            f"{passed[0]}{and_more(passed)}: left out; images are read from PATIENT/NAME.tif, and links to "
             "folders are not searched"
         )
-    return {case: (images[case], marked[case]) for case in sorted(images)}
+    return {case: (images[case], masks[case]) for case in sorted(images)}
 
 
 def _truth(image: Path, mask: Path) -> tuple[tuple[int, int], Rle]:

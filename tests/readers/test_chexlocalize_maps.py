@@ -70,9 +70,9 @@ LOOP += [LOOP, LOOP]
     ("changed", "message"),
     [
         ({"map": None}, r"no entry 'map' \(entries: prob, task, gt, cxr_dims\)"),
-        ({"map": np.zeros((2, 2, 3))}, r"its map has shape \(2, 2, 3\)"),
-        ({"map": np.zeros((0, 3))}, r"its map is an array of shape \(0, 3\)"),
-        ({"map": np.array([["a"]])}, "not a tensor or array of numbers"),
+        ({"map": np.zeros((2, 2, 3))}, r"its array has shape \(2, 2, 3\); a map is"),
+        ({"map": np.zeros((0, 3))}, r"an array of shape \(0, 3\) .* is no map"),
+        ({"map": np.array([["a"]])}, "is no map; it has numbers"),
         ({"map": LOOP}, "its map is a value of type list, not a tensor or array"),
         ({"prob": "high"}, "prob is 'high', not a number"),
         ({"prob": LOOP}, "prob is a value of type list, not a number"),

@@ -261,7 +261,7 @@ class TestClassMaps:
             ({"maps": np.eye(3)}, r"maps must have shape \(C, M, N\)"),
             ({"classes": ["a"]}, "'classes' must name each of 3 maps once"),
             ({"classes": ["No Finding", "a", "no_finding"]}, "must name each of 3 maps once"),
-            ({"maps": np.array([{}], dtype=object)}, "not an .npz of arrays, or damaged"),
+            ({"maps": np.array([{}], dtype=object)}, "holds Python objects"),
             ({"probs": [0.0, 0.0, 0.0], "mixing": "weighted"}, "all probs are 0"),
         ],
     )
