@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from salstats.checks import InputFileError, SalstatsError, ShapeError, check_choice
-from salstats.files.folder_lock import FolderLock
 from salstats.files.map_table import (
     COLUMNS,
     MADE,
@@ -35,7 +34,7 @@ from salstats.files.map_table import (
     write_json,
     writing,
 )
-from salstats.files.outputs import check_parent, remove_abandoned, replacing
+from salstats.files.outputs import check_parent, lock_folder, remove_abandoned, replacing, unlock_folder
 from salstats.images.masks import Rle, encode
 from salstats.images.run_lengths import check_shape
 
@@ -126,11 +125,11 @@ class MapFolder:
             raise SalstatsError(f"settings must map series to text, not {type(settings).__name__}")
         self._settings = None if settings is None else {settings_key(s): str(t) for s, t in settings.items()}
         _check_folder(self.folder)
-        self._lock = FolderLock(self.folder)
+        self._lock = lock_folder(self.folder)
         try:
             self._open()
         except BaseException:
-            self._lock.release()
+            unlock_folder(self._lock)
             raise
         self._is_open = True
 
@@ -385,7 +384,7 @@ class MapFolder:
                 self._write_table()
         finally:
             self._is_open = False
-            self._lock.release()
+            unlock_folder(self._lock)
 
     def __enter__(self) -> "MapFolder":
         """The folder itself."""

@@ -1,5 +1,6 @@
 """Files we write: checked before any work, written under a temporary name, then renamed."""
 
+import errno
 import os
 import re
 import stat
@@ -9,10 +10,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from salstats.checks import InputFileError, mark_output
+from filelock import FileLock, Timeout
+
+from salstats.checks import InputFileError, mark_output, warn
 
 #: Seconds after which a temporary file is one that a killed run has left.
 A_DAY = 86_400.0
+#: The file of a folder that is locked, and seconds in which it may be given back while it is asked for.
+_LOCK, _PATIENCE = ".salstats-lock", 0.2
 #: What files are called until they are complete.
 _PREFIX, _TEMPORARY = ".salstats-", re.compile(r"\.salstats-[a-z0-9_]{8}(\.[a-z]+)?")
 
@@ -98,3 +103,36 @@ def remove_abandoned(folder: Path, age: float = A_DAY) -> None:
             ours = _TEMPORARY.fullmatch(entry.name) and entry.is_file(follow_symlinks=False)
             if ours and time.time() - entry.stat().st_mtime >= age:
                 Path(entry.path).unlink(missing_ok=True)
+
+
+def lock_folder(folder: Path) -> FileLock:
+    """The right to write in a folder that exists, held until `unlock_folder` or the end of the process.
+
+    A lock of the operating system on a file of the folder, so that a killed process leaves none behind. Where
+    the file system has none a warning says so. InputFileError where another writer has the folder, or no file
+    can be made in it.
+    """
+    # a lock by the file's mere being there would outlive a killed process
+    lock = FileLock(folder / _LOCK, timeout=_PATIENCE, thread_local=False, fallback_to_soft=False)
+    try:
+        lock.acquire()
+    except Timeout as error:
+        raise InputFileError(
+            f"{folder}: another process (or another MapFolder of this one) is writing here; wait until it "
+            "ends"
+        ) from error
+    except OSError as error:
+        said = error.strerror or error
+        if error.errno not in (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP):
+            raise InputFileError(f"{folder}: cannot write there ({said})") from error
+        warn(
+            f"{folder}: its file system locks no files ({said}); see to it that only one process writes here"
+        )
+    return lock
+
+
+def unlock_folder(lock: FileLock) -> None:
+    """Give a folder back: the file is removed while it is still locked."""
+    with suppress(OSError):  # Windows removes no open file
+        Path(lock.lock_file).unlink()
+    lock.release()

@@ -1,14 +1,19 @@
 """Files that are written: their modes, and what runs that were killed leave."""
 
+import errno
 import os
+import signal
 import stat
+import subprocess
+import sys
 import time
 
 import pytest
 
 import salstats as ss
-from salstats.checks import InputFileError
-from salstats.files.outputs import check_target, replacing
+from salstats.checks import InputFileError, SalstatsWarning
+from salstats.files.outputs import _LOCK as LOCK
+from salstats.files.outputs import check_target, lock_folder, replacing, unlock_folder
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o444, 0o664])
@@ -50,3 +55,72 @@ def test_a_link_that_leads_nowhere_is_not_replaced(tmp_path):
     with pytest.raises(InputFileError, match="the file exists"):
         ss.write_frame(ss.datasets.load_simulated().head(2), tmp_path / "means.csv")
     assert (tmp_path / "means.csv").is_symlink()
+
+
+# the lock of a folder: one holder, and none once it has ended
+
+#: Takes the lock of a folder, says so, and waits.
+HOLD = (
+    "import pathlib, sys, time; from salstats.files.outputs import lock_folder\n"
+    "held = lock_folder(pathlib.Path(sys.argv[1])); print('held', flush=True); time.sleep(60)"
+)
+
+
+def test_a_folder_has_one_holder_until_it_is_given_back(tmp_path):
+    held = lock_folder(tmp_path)
+    with pytest.raises(InputFileError, match=r"is writing here; wait until it ends"):
+        lock_folder(tmp_path)
+    unlock_folder(held)
+    assert list(tmp_path.iterdir()) == []
+    unlock_folder(lock_folder(tmp_path))
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL here")
+def test_it_ends_with_a_process_that_is_killed(tmp_path):
+    running = subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    assert running.stdout.readline() == "held\n"
+    with pytest.raises(InputFileError, match="another process"):
+        lock_folder(tmp_path)
+    running.kill()
+    running.communicate()
+    assert (tmp_path / LOCK).exists()
+    unlock_folder(lock_folder(tmp_path))
+    assert not (tmp_path / LOCK).exists()
+
+
+#: Takes the lock of a folder, forks, and says what the child's end has left of it.
+FORK = (
+    "import os, pathlib, sys; from salstats.files.outputs import lock_folder\n"
+    "held = lock_folder(pathlib.Path(sys.argv[1]))\n"
+    "child = os.fork()\n"
+    "if not child: sys.exit()\n"
+    "os.waitpid(child, 0)\n"
+    "try: lock_folder(pathlib.Path(sys.argv[1])); print('lost')\n"
+    "except ValueError: print('held')"
+)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_forked_child_does_not_take_it_away(tmp_path):
+    ran = subprocess.run([sys.executable, "-c", FORK, str(tmp_path)], capture_output=True, text=True)
+    assert ran.stdout == "held\n"
+
+
+def test_a_file_system_without_locks_is_said(tmp_path, monkeypatch):
+    fcntl = pytest.importorskip("fcntl")
+
+    def refuse(handle, kind):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with pytest.warns(SalstatsWarning, match=r"locks no files \(No locks available\)"):
+        held = lock_folder(tmp_path)
+    unlock_folder(held)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_link_in_its_place_is_not_followed(tmp_path):
+    (tmp_path / "target").write_text("mine")
+    (tmp_path / LOCK).symlink_to(tmp_path / "target")
+    with pytest.raises(InputFileError, match="cannot write there"):
+        lock_folder(tmp_path)
