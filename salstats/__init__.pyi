@@ -7,7 +7,7 @@ from .readers.scores import read_data as read_data
 from .readers.scores import read_scores as read_scores
 from .study import Case as Case
 from .study import Study as Study
-from .readers.studies import read_study as read_study
+from .readers.formats import read_study as read_study
 from .readers.chexlocalize import read_chexlocalize as read_chexlocalize
 from .readers.mrxai2025 import read_mrxai2025 as read_mrxai2025
 from .readers.saliency_bench import read_saliency_bench as read_saliency_bench

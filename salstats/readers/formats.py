@@ -1,10 +1,15 @@
-"""The formats of studies: what each is called, what its folders are known by, and what reads it."""
+"""The formats of studies: what each is called, what its folders are known by, and what reads it, or any."""
 
+import inspect
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+
+from salstats.checks import InputFileError, SalstatsError, check_choice, check_folder, quoted
+from salstats.study import Study
 
 
 @dataclass(frozen=True)
@@ -34,16 +39,12 @@ class Format:
 
     def recognise(self, folder: Path) -> bool:
         """Whether a folder is in this format."""
-        return bool(self._function("recognise")(folder))
+        return bool(import_module(f"salstats.readers.{self.module}").recognise(folder))
 
     @property
     def read(self) -> Callable[..., Any]:
-        """The reader: takes a folder and its own options, returns a Study."""
-        return self._function(self.reader)
-
-    def _function(self, name: str) -> Callable[..., Any]:
-        """A function of the reader's file, imported when it is asked for."""
-        function: Callable[..., Any] = getattr(import_module(f"salstats.readers.{self.module}"), name)
+        """The reader, imported when it is asked for: takes a folder and its own options, returns a Study."""
+        function: Callable[..., Any] = getattr(import_module(f"salstats.readers.{self.module}"), self.reader)
         return function
 
 
@@ -64,3 +65,67 @@ _ROWS = (
     Format("coco", "COCO annotations and results", "instances*.json, *.coco.json", "coco", "read_coco"),
 )
 FORMATS = {row.name: row for row in _ROWS}
+
+
+def read_study(path: str | os.PathLike[str], *, format: str | None = None, **options: Any) -> Study:
+    """Read a study from a folder; its format is told by the names of its files.
+
+    Parameters
+    ----------
+    path : path
+        The folder.
+    format : str, optional
+        The format's name, where it is to be said; one of `salstats.readers.formats.FORMATS`.
+    **options
+        Options of the format's reader, such as `read_map_folder` or `read_chexlocalize`.
+
+    Returns
+    -------
+    Study
+
+    Raises
+    ------
+    InputFileError
+        No such folder, or one in no known format; and what the format's reader raises.
+    SalstatsError
+        An option that the format's reader does not have.
+
+    Examples
+    --------
+    >>> from salstats.readers.formats import read_study
+    >>> read_study("elsewhere")
+    Traceback (most recent call last):
+    salstats.checks.InputFileError: elsewhere: no such folder
+    """
+    folder = Path(path)
+    if format is not None:
+        found = FORMATS[check_choice(format, tuple(FORMATS), "format")]
+    else:
+        found = _recognised(folder)
+    parameters = inspect.signature(found.read).parameters.values()
+    known = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
+    for option in options:
+        if option not in known:
+            raise SalstatsError(f"format {found.name!r} has no option {option}= (options: {quoted(known)})")
+    study: Study = found.read(folder, **options)
+    return study
+
+
+def _recognised(folder: Path) -> Format:
+    """The format that knows a folder by the names of its files."""
+    check_folder(folder)
+    for each in FORMATS.values():
+        if each.recognise(folder):
+            return each
+    from salstats.readers.gaze_files import holds_gaze
+
+    if holds_gaze(folder):
+        raise InputFileError(
+            f"{folder} holds recordings of gaze; read them with read_gaze() and score maps against them with "
+            "score_gaze() (salstats gaze)"
+        )
+    signs = ", ".join(each.signs for each in FORMATS.values())
+    raise InputFileError(
+        f"{folder}: in no format that is known by its files' names (such as {signs}); say it with format= "
+        f"({', '.join(FORMATS)})"
+    )

@@ -148,7 +148,7 @@ def _stream(data: bytes, depth: int) -> Any:
         if key not in arrays:
             # its bytes come after the pickle: tensors are views of this array, which is filled then
             arrays[key] = np.zeros(numel, kind.dtype)
-        return _view(arrays[key], given[5] if len(given) == 6 else None)
+        return arrays[key]
 
     result = run(stream, _table(depth), persistent)
     keys = run(stream, {})
@@ -193,7 +193,8 @@ def _archive(data: bytes) -> Any:
 
 def _storage_id(given: Any) -> tuple[str, _Storage, int]:
     """The key, the element type and the number of elements of a storage that a pickle points to."""
-    if not isinstance(given, tuple) or len(given) not in (5, 6) or given[0] != "storage":
+    # a sixth part is a view of a storage, which torch has not written since 0.4
+    if not isinstance(given, tuple) or len(given) not in (5, 6) or given[0] != "storage" or any(given[5:]):
         raise UnsafePickleError("refused to follow a persistent id that is no storage's")
     _, kind, key, _, numel, *_ = given
     if not isinstance(kind, _Storage):
@@ -201,16 +202,6 @@ def _storage_id(given: Any) -> tuple[str, _Storage, int]:
     if not isinstance(key, str) or not _KEY.fullmatch(key):
         raise UnsafePickleError(f"refused to follow the key {str(key)[:40]!r} of a storage")
     return key, kind, *whole_numbers((numel,), "the size of a storage")  # type: ignore[return-value]
-
-
-def _view(storage: np.ndarray, part: Any) -> np.ndarray:
-    """The part of a storage that older versions of torch name by (key, offset, size)."""
-    if part is None:
-        return storage
-    offset, size = whole_numbers(part[1:], "a view of a storage")
-    if offset + size > len(storage):
-        raise DamagedPickleError("a view in it reaches beyond its storage")
-    return storage[offset : offset + size]
 
 
 def _rebuild_tensor(storage: object, offset: object, size: object, stride: object, *_: object) -> np.ndarray:
@@ -246,13 +237,8 @@ _HEAD = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
 _TORCH: dict[tuple[str, str], Any] = {
     **ARRAYS,
     ("torch._utils", "_rebuild_tensor_v2"): _rebuild_tensor,
-    ("torch._utils", "_rebuild_tensor"): _rebuild_tensor,
     ("torch._utils", "_rebuild_parameter"): _rebuild_parameter,
     ("torch", "Size"): lambda sizes=(): whole_numbers(sizes, "a size"),
     ("torch.storage", "UntypedStorage"): _STORAGES["Untyped"],
-    **{
-        (module, f"{name}Storage"): kind
-        for module in ("torch", "torch.cuda")
-        for name, kind in _STORAGES.items()
-    },
+    **{("torch", f"{name}Storage"): kind for name, kind in _STORAGES.items()},
 }

@@ -239,8 +239,7 @@ def study_of(study: Study | str | os.PathLike[str], **of_map_folder: Any) -> Stu
     if isinstance(study, Study):
         return study
     if isinstance(study, str | os.PathLike):
-        from salstats.readers.formats import FORMATS
-        from salstats.readers.studies import read_study
+        from salstats.readers.formats import FORMATS, read_study
 
         return read_study(study, **(of_map_folder if FORMATS["maps"].recognise(Path(study)) else {}))
     raise SalstatsError(

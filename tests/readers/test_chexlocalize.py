@@ -5,7 +5,7 @@ from chexlocalize_files import ONE, TWO, answer, mask, write_json, write_map
 
 from salstats.checks import InputFileError, SalstatsError, SalstatsWarning
 from salstats.readers.chexlocalize import read_chexlocalize
-from salstats.readers.studies import read_study
+from salstats.readers.formats import read_study
 from salstats.study import Series
 
 

@@ -23,9 +23,9 @@ from gaze_files import (
 )
 
 from salstats.checks import ColumnError, InputFileError, SalstatsError, SalstatsWarning, ValueRangeError
+from salstats.readers.formats import read_study
 from salstats.readers.gaze import read_gaze
 from salstats.readers.reading_labels import majority_labels
-from salstats.readers.studies import read_study
 from salstats.scoring.recordings import recordings
 
 LOCATIONS = ("pleural", "parenchymal", "cardiomediastinal", "abnormal")

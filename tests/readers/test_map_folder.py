@@ -27,8 +27,8 @@ import salstats as ss
 from salstats.checks import InputFileError, SalstatsError, SalstatsWarning
 from salstats.files.map_folder import MapFolder, MapKey
 from salstats.images.masks import area, decode
+from salstats.readers.formats import read_study
 from salstats.readers.map_folder import read_map_folder
-from salstats.readers.studies import read_study
 from salstats.study import Series
 
 METRICS = ["iou", "hit", "energy"]

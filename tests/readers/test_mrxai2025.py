@@ -21,8 +21,8 @@ from salstats.checks import ColumnError, InputFileError, SalstatsWarning
 from salstats.images import masks
 from salstats.images.masks import Rle, decode
 from salstats.readers.case_tables import read_predictions, read_spacing
+from salstats.readers.formats import read_study
 from salstats.readers.mrxai2025 import read_mrxai2025
-from salstats.readers.studies import read_study
 from salstats.study import Series
 
 
