@@ -22,11 +22,8 @@ def checked_folder(folder: str | os.PathLike[str]) -> Path:
         if path.exists() and not path.is_dir():
             raise InputFileError(f"cannot keep finished cases in {path}: it is a file; name a folder")
         remove_abandoned(path)
-        there = list(path.iterdir()) if path.is_dir() else []
-        for file in filter(Path.is_file, there):
-            check_plain(file)
-        other = [p.name for p in there if p.suffix != _SUFFIX]
         path.mkdir(exist_ok=True)
+        other = [p.name for p in path.iterdir() if p.suffix != _SUFFIX]
     except OSError as error:
         raise InputFileError(f"cannot use the folder {path}: {error.strerror or error}") from error
     if other:
@@ -36,9 +33,10 @@ def checked_folder(folder: str | os.PathLike[str]) -> Path:
     return path
 
 
-def kept(
-    cases: tuple[Case, ...], *, work: Callable[[tuple[Case, ...]], pd.DataFrame], folder: Path, setting: str
-) -> pd.DataFrame:
+Work = Callable[[tuple[Case, ...]], pd.DataFrame]
+
+
+def kept(cases: tuple[Case, ...], *, work: Work, folder: Path, setting: str) -> pd.DataFrame:
     """The frame of some cases: read where an earlier run finished a case, else made and kept.
 
     Each case has a file of its own, so that other cases and another number of jobs change nothing. It is
@@ -47,9 +45,7 @@ def kept(
     return pd.concat([_kept_case(case, work, folder, setting) for case in cases], ignore_index=True)
 
 
-def _kept_case(
-    case: Case, work: Callable[[tuple[Case, ...]], pd.DataFrame], folder: Path, setting: str
-) -> pd.DataFrame:
+def _kept_case(case: Case, work: Work, folder: Path, setting: str) -> pd.DataFrame:
     """The frame of one case."""
     file = folder / f"{_digest(case, setting)}{_SUFFIX}"
     if not os.path.lexists(file):

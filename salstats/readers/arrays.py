@@ -66,59 +66,57 @@ def study_from_arrays(
     if not truths:
         raise SalstatsError("truths is empty: a study needs at least one reference mask")
     _check_keys(truths, "truths", ("case", "task"))
-    cases_there, tasks = (tuple(dict.fromkeys(names)) for names in zip(*truths, strict=True))
-    _check_keys(maps, "maps", ("case", "task", "method"), cases_there, tasks)
+    names, tasks = (tuple(dict.fromkeys(parts)) for parts in zip(*truths, strict=True))
+    _check_keys(maps, "maps", ("case", "task", "method"), names, tasks)
     for name, given in (("human", human), ("points", points), ("prob", prob)):
-        _check_keys(given or {}, name, ("case", "task"), cases_there, tasks)
-    outlined, drawn = _drawn(truths, "truths"), _drawn(human or {}, "human")
-    shapes = _shapes({"truths": outlined, "human": drawn})
-    for name_of_map, saliency in maps.items():
-        _check_map(name_of_map, saliency)
-    for key, value in (prob or {}).items():
-        if not 0 <= value <= 1:
-            raise ValueRangeError(f"prob of {key} must lie between 0 and 1; got {value!r}")
-    if patient is not None and set(shapes) - set(patient):
-        raise SalstatsError(f"patient has no entry for case {sorted(set(shapes) - set(patient))[0]!r}")
-    people = human is not None or points is not None
-    series = tuple(dict.fromkeys(Series(k[2]) for k in maps)) + ((Series(HUMAN),) if people else ())
-    cases = []
-    for case, shape in sorted(shapes.items()):
-        answers = [
-            Prediction(t, Series(m), partial(_content, (prob or {}).get((case, t)), saliency), "arrays")
-            for (c, t, m), saliency in maps.items()
-            if c == case
-        ]
-        for task in tasks if people else ():
-            own = None if human is None else drawn.get((case, task), np.zeros(shape, dtype=bool))
-            marked = None if points is None else points.get((case, task), np.empty((0, 2)))
-            read = partial(_marked, own, marked)
-            answers.append(Prediction(task, Series(HUMAN), read, "arrays", has_saliency=False))
-        cases.append(
-            Case(
-                case,
-                shape,
-                {t: Truth(partial(masks.encode, mask)) for (c, t), mask in outlined.items() if c == case},
-                tuple(answers),
-                patient=None if patient is None else patient[case],
-            )
-        )
-    return Study(tuple(cases), tasks, series, "arrays")
-
-
-def _drawn(given: Mapping[Key, np.ndarray], name: str) -> dict[Key, np.ndarray]:
-    """Masks as arrays of bool, checked."""
-    return {key: masks.check_mask(mask, f"{name}: {key}") for key, mask in given.items()}
-
-
-def _shapes(given: Mapping[str, Mapping[Key, np.ndarray]]) -> dict[str, tuple[int, int]]:
-    """The size of every case's image, on which its masks must agree."""
+        _check_keys(given or {}, name, ("case", "task"), names, tasks)
     shapes: dict[str, tuple[int, int]] = {}
-    for name, drawn in given.items():
-        for (case, task), mask in drawn.items():
-            known = shapes.setdefault(case, (mask.shape[0], mask.shape[1]))
-            if mask.shape != known:
-                raise ShapeError(f"{name}: {case!r}, {task!r} is {mask.shape}, another mask of it {known}")
-    return shapes
+    outlined, drawn = _drawn(truths, "truths", shapes), _drawn(human or {}, "human", shapes)
+    for key, saliency in maps.items():
+        if np.ndim(saliency) != 2:
+            raise ShapeError(f"maps: {key} has shape {np.shape(saliency)}; a map has two dimensions")
+        if key[2] == HUMAN:
+            raise SalstatsError(f"maps: {key}: {HUMAN!r} is the name of what people marked; name the method")
+    for pair, value in (prob or {}).items():
+        if not 0 <= value <= 1:
+            raise ValueRangeError(f"prob of {pair} must lie between 0 and 1; got {value!r}")
+    if patient is not None and set(names) - set(patient):
+        raise SalstatsError(f"patient has no entry for case {min(set(names) - set(patient))!r}")
+    people = human is not None or points is not None
+    by_case: dict[str, list[Prediction]] = {case: [] for case in sorted(names)}
+    for (case, task, method), saliency in maps.items():
+        read = partial(_content, (prob or {}).get((case, task)), saliency)
+        by_case[case].append(Prediction(task, Series(method), read, "arrays"))
+    for case, answers in by_case.items():
+        for task in tasks if people else ():
+            mask = None if human is None else drawn.get((case, task), np.zeros(shapes[case], dtype=bool))
+            marked = None if points is None else points.get((case, task), np.empty((0, 2)))
+            read = partial(_marked, mask, marked)
+            answers.append(Prediction(task, Series(HUMAN), read, "arrays", has_saliency=False))
+    cases = (
+        Case(
+            case,
+            shapes[case],
+            {t: Truth(partial(masks.encode, mask)) for (c, t), mask in outlined.items() if c == case},
+            tuple(answers),
+            patient=None if patient is None else patient[case],
+        )
+        for case, answers in by_case.items()
+    )
+    series = tuple(dict.fromkeys(Series(method) for _, _, method in maps))
+    return Study(tuple(cases), tasks, (*series, *([Series(HUMAN)] if people else [])), "arrays")
+
+
+def _drawn(
+    given: Mapping[Key, np.ndarray], name: str, shapes: dict[str, tuple[int, int]]
+) -> dict[Key, np.ndarray]:
+    """Masks as arrays of bool; those of a case must have the size that goes to `shapes`."""
+    found = {key: masks.check_mask(mask, f"{name}: {key}") for key, mask in given.items()}
+    for (case, task), mask in found.items():
+        known = shapes.setdefault(case, (mask.shape[0], mask.shape[1]))
+        if mask.shape != known:
+            raise ShapeError(f"{name}: {case!r}, {task!r} is {mask.shape}, another mask of it {known}")
+    return found
 
 
 def _check_keys(given: Mapping[Any, Any], name: str, parts: tuple[str, ...], *there: Iterable[str]) -> None:
@@ -129,14 +127,6 @@ def _check_keys(given: Mapping[Any, Any], name: str, parts: tuple[str, ...], *th
         for part, known, word in zip(key, there, parts, strict=False):
             if part not in known:
                 raise SalstatsError(f"{name}: {key} names {word} {part!r}; truths has {quoted(known)}")
-
-
-def _check_map(key: tuple[str, str, str], saliency: np.ndarray) -> None:
-    """Raise where a map is no map, or bears the name of people."""
-    if np.ndim(saliency) != 2:
-        raise ShapeError(f"maps: {key} has shape {np.shape(saliency)}; a map has two dimensions")
-    if key[2] == HUMAN:
-        raise SalstatsError(f"maps: {key}: {HUMAN!r} is the name of what people marked; name the method")
 
 
 def _content(prob: float | None, saliency: np.ndarray) -> Content:

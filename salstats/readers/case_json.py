@@ -18,19 +18,12 @@ _SIZE = "img_size"
 
 @dataclass(frozen=True)
 class CaseFile:
-    """What one file says of each case.
-
-    Attributes
-    ----------
-    file : Path
-    values : dict
-        case -> task -> value; tasks carry the names that frames have.
-    shapes : dict
-        case -> (height, width), where the file says it.
-    """
+    """What one file says of each case; tasks carry the names that frames have."""
 
     file: Path
+    #: case -> task -> value
     values: dict[str, dict[str, Any]]
+    #: case -> (height, width), where the file says it
     shapes: dict[str, tuple[int, int]]
 
     def where(self, case: str, task: str) -> str:
@@ -43,11 +36,7 @@ class CaseFile:
 
 
 def read_segmentations(path: Path, task_name: Callable[[str], str]) -> CaseFile:
-    """Masks in COCO's run-length code, whose runs are checked when a mask is read.
-
-    Raises InputFileError where the file is not JSON, where a mask has no size or no counts, and where two
-    masks of a case have different sizes.
-    """
+    """Masks in COCO's run-length code, whose runs are checked when a mask is read."""
     shapes: dict[str, tuple[int, int]] = {}
 
     def check(value: Any, case: str, where: str) -> Any:
@@ -72,8 +61,7 @@ def read_segmentations(path: Path, task_name: Callable[[str], str]) -> CaseFile:
 def read_outlines(path: Path, task_name: Callable[[str], str]) -> CaseFile:
     """Outlines, each an array of vertices (x, y) cut to whole pixels, as they are drawn.
 
-    Raises InputFileError where the file is not JSON, an image has no size, or an outline is no list of
-    at least two points. Warns once of those that reach beyond their image, where they are cut off.
+    Warns once of those that reach beyond their image, where they are cut off.
     """
     shapes: dict[str, tuple[int, int]] = {}
     beyond: list[str] = []
@@ -110,10 +98,9 @@ def read_points(path: Path, task_name: Callable[[str], str]) -> CaseFile:
             points = np.asarray(value)
         except ValueError:
             points = np.empty(0, object)
-        if points.dtype.kind not in "iuf" or points.ndim != 2 or points.shape[1] != 2:
+        numbers = points.dtype.kind in "iuf" and np.isfinite(points).all()
+        if not numbers or points.ndim != 2 or points.shape[1] != 2:
             raise InputFileError(f"{where}: not a list of points (x, y) but {short(value)}")
-        if not np.isfinite(points).all():
-            raise InputFileError(f"{where}: a point has a coordinate that is no number")
         return np.ascontiguousarray(points[:, ::-1], dtype=np.float64)
 
     return CaseFile(path, _values(path, task_name, check), {})
@@ -181,5 +168,4 @@ def _shape(given: Any, where: str, name: str) -> tuple[int, int]:
 def _warn(places: list[str], what: str) -> None:
     """Warn once, with how many places and the first."""
     if places:
-        more = and_more(places)
-        warn(f"{places[0]}{more}: {what}")
+        warn(f"{places[0]}{and_more(places)}: {what}")

@@ -15,7 +15,6 @@ from salstats.readers.tables import Table, read_known
 COLUMNS = {"threshold": ("threshold",), "cutoff": ("cutoff", "prob_threshold"), "smooth": ("smooth",)}
 #: The release's table of cut-offs has every cut-off tried with this; the first maximum is the one.
 _MIOU = "mIoU"
-_CHOSEN = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
 #: What tells one series of maps from another.
 _SERIES = ("method", "model", "seed")
 
@@ -65,24 +64,22 @@ def read_thresholds(path: PathLike, *, what: str | None = None) -> dict[tuple[st
     kind, column = _value_column(table, what)
     table.check_columns(["task"], f"each task has its own {kind}")
     tasks = [task_name(task) for task in table.filled("task")]
-    keys = list(zip(tasks, _methods(table), strict=True))
-    values = table.numbers(column)
+    frame = pd.DataFrame({"key": [*zip(tasks, _methods(table), strict=True)], "value": table.numbers(column)})
     chosen: dict[tuple[str, str | None], float] = {}
-    for row in np.flatnonzero(_counting(table, keys)).tolist():
-        key = keys[row]
+    for row, key, value in frame[_counting(table, frame["key"])].itertuples():
         if key in chosen:
             raise ColumnError(
                 f"{table.place(row)}: a second {kind} for {_named(key)}; one row each, or a column {_MIOU!r} "
                 "or 'chosen' that says which"
             )
-        if np.isnan(values[row]):
+        if np.isnan(value):
             raise ColumnError(f"{table.place(row)}: {_named(key)} has no defined {kind}")
-        chosen[key] = _checked(float(values[row]), kind, table.place(row, column))
-    for key in dict.fromkeys(keys):
-        if key not in chosen:
-            raise ColumnError(
-                f"{table.file}: {_named(key)} has no defined {kind}; leave the task out, or give it a value"
-            )
+        chosen[key] = _checked(value, kind, table.place(row, column))
+    without = frame["key"][~frame["key"].isin(chosen)]
+    if len(without):
+        raise ColumnError(
+            f"{table.file}: {_named(without.iloc[0])} has no defined {kind}; leave the task out, or give it one"
+        )
     return chosen
 
 
@@ -105,29 +102,20 @@ def _methods(table: Table) -> list[str] | list[None]:
     columns = [c for c in _SERIES if c in table.columns]
     if not columns:
         return [None] * len(table)
-    if "method" not in columns:
-        raise ColumnError(f"{table.file} has a column {columns[0]!r} but no column 'method'")
+    table.check_columns(["method"], f"it has {columns[0]!r}")
     texts = [table.filled("method"), *(table.text(c) for c in columns[1:])]
     return [":".join(filter(None, parts)) for parts in zip(*texts, strict=True)]
 
 
-def _counting(table: Table, keys: list[tuple[str, str | None]]) -> np.ndarray:
+def _counting(table: Table, keys: pd.Series) -> np.ndarray:
     """Which rows count: those chosen, or the first maximum of the mean IoU, or all."""
     if "chosen" in table.columns:
-        flags = table.cells["chosen"].astype("str").str.lower().map(_CHOSEN)
-        if flags.isna().any():
-            row = int(np.flatnonzero(flags.isna())[0])
-            given = table.cells["chosen"].iloc[row]
-            raise ColumnError(f"{table.place(row, 'chosen')}: {given!r} is neither True nor False")
-        return flags.to_numpy(dtype=bool)
+        said = "is neither True nor False"
+        return table.numbers("chosen", lambda v: ~np.isin(v, (0, 1)), said).astype(bool)
     if _MIOU not in table.columns:
         return np.ones(len(table), dtype=bool)
-    means = pd.Series(table.numbers(_MIOU))
-    counts = np.zeros(len(table), dtype=bool)
-    defined = means[means.notna()]
-    if len(defined):
-        counts[defined.groupby(pd.Series(keys)[defined.index]).idxmax().to_numpy()] = True
-    return counts
+    means = pd.Series(table.numbers(_MIOU)).dropna()
+    return np.isin(np.arange(len(table)), means.groupby(keys[means.index]).idxmax())
 
 
 def _checked(value: float, kind: str, where: str) -> float:
@@ -144,4 +132,4 @@ def _checked(value: float, kind: str, where: str) -> float:
 
 def _named(key: tuple[str, str | None]) -> str:
     """A task, and its method where there is one, for a message."""
-    return f"task {key[0]}" if key[1] is None else f"task {key[0]}, method {key[1]}"
+    return f"task {key[0]}" + ("" if key[1] is None else f", method {key[1]}")

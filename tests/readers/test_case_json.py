@@ -130,7 +130,7 @@ def test_outlines_beyond_the_image_are_cut_off_with_one_warning(tmp_path):
         ([5, 3], "not a list of points"),
         ([[5, 3, 1]], "not a list of points"),
         ([["5", "3"]], "not a list of points"),
-        ([[5, float("nan")]], "a coordinate that is no number"),
+        ([[5, float("nan")]], "not a list of points"),
         ({"x": 5}, "not a list of points"),
     ],
 )
