@@ -78,7 +78,7 @@ def read_thresholds(path: PathLike, *, what: str | None = None) -> dict[tuple[st
     without = frame["key"][~frame["key"].isin(chosen)]
     if len(without):
         raise ColumnError(
-            f"{table.file}: {_named(without.iloc[0])} has no defined {kind}; leave the task out, or give it one"
+            f"{table.file}: {_named(without.iloc[0])} has no defined {kind}; give it one, or leave it out"
         )
     return chosen
 
