@@ -62,17 +62,6 @@ def test_one_network_is_in_memory_at_a_time(images):
     assert len(alive) == 6
 
 
-def test_each_task_may_have_checkpoints_of_its_own(networks, images):
-    a, b, c = networks
-    made = explain_ensemble({"Mass": [a, b], "Edema": [c]}, images)
-    assert made.tasks == ("Mass", "Edema")
-    assert made.n_networks == (2, 1)
-    expected = np.mean([explain(n.open(), images, 2) for n in (a, b)], axis=0)
-    np.testing.assert_allclose(made.maps[:, 0], expected, atol=SINGLE)
-    np.testing.assert_allclose(made.maps[:, 1], explain(c.open(), images, 0), atol=SINGLE)
-    np.testing.assert_allclose(made.probs[:, 1], predict(c.open(), images, probability="sigmoid")[:, 0])
-
-
 def test_maps_are_scaled_before_the_mean_where_that_is_asked_for(networks, images):
     single = [explain(n.open(), images[:1], 0, sign="signed")[0].astype(float) for n in networks]
     for scale, expected in (

@@ -106,14 +106,6 @@ def test_deeplift_is_captums_where_that_adds_up():
         assert torch.allclose(ask("deeplift", model, x, targets), torch.cat(single), atol=ROUNDING)
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
-def test_deeplift_of_pooled_maxima_is_captums_where_windows_do_not_overlap():
-    model = seeded(lambda: nn.Sequential(nn.Conv2d(2, 4, 3), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(80, 3)))
-    model, x, baseline = model.double(), images(1), images(1, seed=5)
-    expected = captum.DeepLift(model).attribute(x.clone(), baselines=baseline, target=2)
-    assert torch.allclose(ask("deeplift", model, x, 2, baseline=baseline[0]), expected, atol=ROUNDING)
-
-
 def test_few_steps_of_integrated_gradients_are_said():
     with pytest.warns(SalstatsWarning, match="n_steps=1"):
         ask("integrated_gradients", cnn(), images(), 0, n_steps=1)
@@ -223,7 +215,7 @@ def test_lrp_epsilon_takes_its_share():
     assert torch.allclose(found, torch.tensor([[[[0.8, 2.4]]]]).double(), atol=ROUNDING)
 
 
-def test_a_network_comes_back_as_it_is():
+def test_separate_modules_gives_the_network_back_as_it_is():
     model = torch.nn.Sequential(torch.nn.ReLU())
     with pytest.warns(DeprecationWarning, match="no longer needed"):
         assert separate_modules(model) is model

@@ -105,13 +105,6 @@ def test_the_class_is_that_of_the_whole_image_unless_one_is_asked_for():
     assert halved["reason"].tolist() == ["the whole image is not of the class", ""]
 
 
-def test_a_class_that_the_whole_image_lacks_can_be_found_on_the_way_by_exact_search_only():
-    model = Counting([5, 6])
-    frames = {s: minimal_mask(model, ones(), orders(1), 1, chunk=1, search=s).frame for s in SEARCHES}
-    assert frames["exact"]["n_pixels"].item() == 5
-    assert not frames["bisection"]["found"].item()
-
-
 def test_sigmoid_asks_for_a_probability():
     weights = np.linspace(0.5, 1, 16)
     saliency = weights.reshape(1, 4, 4)
@@ -210,16 +203,3 @@ def test_exact_search_is_the_plain_one_whatever_the_model_does(enough, rooms):
     before = range(1, len(enough) - 1 if answer is None else min(answer, len(enough) - 1))
     assert set(before) <= set(asked)
     assert len(asked) < len(before) + 1 + max(rooms)
-
-
-@given(ANSWERS, ROOMS)
-@settings(max_examples=300, deadline=None, derandomize=True)
-def test_bisection_finds_a_step_that_suffices_after_one_that_does_not(enough, rooms):
-    answer, _ = searched(enough, rooms, bisect=True)
-    if enough[0]:
-        assert answer == 0
-    elif not enough[-1]:
-        assert answer is None
-    else:
-        assert enough[answer]
-        assert not enough[answer - 1]
