@@ -8,7 +8,7 @@ finds where it is not.
 from collections import deque
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
@@ -58,33 +58,49 @@ _LINEAR = _names(
 )
 
 
+class _Step(NamedTuple):
+    """A call of a function: its name without underscores, itself, and what it takes."""
+
+    name: str
+    func: Function
+    args: tuple[Any, ...]
+    options: dict[str, Any]
+
+    def made(self, *first: Any) -> Any:
+        """What the function makes of its arguments, the first of them replaced where others are given."""
+        return self.func(*first, *self.args[len(first) :], **self.options)
+
+    @property
+    def tensors(self) -> tuple[torch.Tensor, ...]:
+        """Tensors that the function takes."""
+        return tuple(one for one in self.args if isinstance(one, torch.Tensor))
+
+
 class _Pass(TorchFunctionMode):
-    """A pass that sees each function by its name, without the underscores of its variants."""
+    """A pass that sees each function by its name."""
 
     def __init__(self) -> None:
         super().__init__()
         #: Functions of the image's numbers of which nothing is known.
         self.unknown: dict[str, None] = {}
 
-    def __torch_function__(
-        self, func: Function, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        # what is done in place is done to a copy first
-        named, options = getattr(func, "__name__", str(func)), kwargs or {}
-        name = named.strip("_")
+    def __torch_function__(self, func: Function, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        called, options = getattr(func, "__name__", str(func)), kwargs or {}
+        name = called.strip("_")
         if not args or not isinstance(args[0], torch.Tensor) or name in _SHAPES:
             return func(*args, **options)
-        in_place = options.get("inplace", False) or (named.endswith("_") and not named.endswith("__"))
+        in_place = options.get("inplace", False) or (called.endswith("_") and not called.endswith("__"))
         if not in_place or name in _LINEAR:
-            return self.step(name, func, args, options)
-        made = self.step(name, lambda first, *rest, **own: func(first.clone(), *rest, **own), args, options)
-        return args[0].copy_(made)
+            return self.step(_Step(name, func, args, options))
+        # what is done in place is done to a copy first
+        on_copy = _Step(name, lambda first, *rest, **own: func(first.clone(), *rest, **own), args, options)
+        return args[0].copy_(self.step(on_copy))
 
-    def step(self, name: str, func: Function, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    def step(self, step: _Step) -> Any:
         """What a function gives, with its multipliers."""
-        made = func(*args, **options)
-        if not (name in _RULES or name in _MADE_OF or name in _LINEAR):
-            self.unknown |= {name: None} if _of_image(made if isinstance(made, tuple) else (made,)) else {}
+        made = step.made()
+        if step.name not in _KNOWN and _of_image(made if isinstance(made, tuple) else (made,)):
+            self.unknown[step.name] = None
         return made
 
     def named(self) -> str:
@@ -104,73 +120,64 @@ class Rescale(_Pass):
         self.references: deque[tuple[torch.Tensor, ...]] = deque()
         self.refers = True
 
-    def step(self, name: str, func: Function, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    def step(self, step: _Step) -> Any:
         """What a function gives; note what it takes from the baselines, or use that."""
-        if name in _MADE_OF:
+        if step.name in _MADE_OF:
             with self:
-                return _MADE_OF[name](*args, **options)
-        rule, tensors = _RULES.get(name), tuple(one for one in args if isinstance(one, torch.Tensor))
-        if name in _QUOTIENTS and len(tensors) == 2 and not options:
+                return _MADE_OF[step.name](*step.args, **step.options)
+        if step.name in _QUOTIENTS and len(step.tensors) == 2 and not step.options:
             with self:
-                return args[0] * args[1].reciprocal()
-        if rule is None:
-            return super().step(name, func, args, options)
+                return step.args[0] * step.args[1].reciprocal()
+        if step.name not in _RULES:
+            return super().step(step)
         if self.refers:
             # a copy: what follows may change them in place
-            self.references.append(tuple(one.clone() for one in tensors))
-            return func(*args, **options)
+            self.references.append(tuple(one.clone() for one in step.tensors))
+            return step.made()
         noted = self.references.popleft() if self.references else ()
-        if [one.shape for one in noted] != [one.shape for one in tensors]:
+        if [one.shape for one in noted] != [one.shape for one in step.tensors]:
             raise SalstatsError("DeepLIFT: the network takes other steps for the baseline than for the image")
-        if not _of_image(args):
-            return func(*args, **options)
-        return rule(func, args, options, noted)
+        return _RULES[step.name](step, noted) if _of_image(step.args) else step.made()
 
 
 class Relevance(_Pass):
-    """LRP's epsilon rule: functions that mix numbers give back z / (z + epsilon), activations all.
-
-    Attributes
-    ----------
-    of_biases : float
-        Relevance that went to biases, once the gradient is taken.
-    """
+    """LRP's epsilon rule: functions that mix numbers give back z / (z + epsilon), activations all."""
 
     def __init__(self, epsilon: float) -> None:
         super().__init__()
         self.epsilon = epsilon
+        #: Relevance that went to biases, once the gradient is taken.
         self.of_biases = 0.0
 
-    def step(self, name: str, func: Function, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    def step(self, step: _Step) -> Any:
         """What a function gives."""
-        made = super().step(name, func, args, options)
+        made = super().step(step)
         if not isinstance(made, torch.Tensor) or not made.requires_grad:
             return made
-        if name in _ELEMENTWISE:
-            nothing = torch.zeros_like(args[0])
-            of_nothing = func(nothing, *args[1:], **options)
+        if step.name in _ELEMENTWISE:
+            nothing = torch.zeros_like(step.args[0])
+            of_nothing = step.made(nothing)
             if not of_nothing.any():
-                return _sloped(args[0], made, nothing, of_nothing)
-        several = sum(isinstance(one, torch.Tensor) and one.requires_grad for one in args) > 1
-        if name in (*_ELEMENTWISE, *_MADE_OF, "softmax") or (several and name in (*_PRODUCTS, *_QUOTIENTS)):
+                return _sloped(step.args[0], made, nothing, of_nothing)
+        gates = (*_PRODUCTS, *_QUOTIENTS) if sum(one.requires_grad for one in step.tensors) > 1 else ()
+        if step.name in (*_ELEMENTWISE, *_MADE_OF, "softmax", *gates):
             raise SalstatsError(
-                f"the network calls {name}(), for which LRP has no rule: take another method, or, where that "
-                "is its last step, leave the step out so that outputs are logits"
+                f"the network calls {step.name}(), for which LRP has no rule: take another method, or, where "
+                "that is its last step, leave the step out so that outputs are logits"
             )
         with torch.no_grad():
             # of one image: biases are the same for all
-            biases = func(
-                *(torch.zeros_like(one[:1]) if _of_image((one,)) else one for one in args), **options
-            )
+            biases = step.made(*(torch.zeros_like(a[:1]) if _of_image((a,)) else a for a in step.args))
             share = made / (made + self.epsilon * torch.where(made < 0, -1.0, 1.0).to(made))
-        made.register_hook(partial(self._passed, biases, share))
-        return made
 
-    def _passed(self, biases: torch.Tensor, share: torch.Tensor, gradient: torch.Tensor) -> torch.Tensor:
-        """The gradient that goes on; what the biases keep is counted."""
-        passed = gradient * share
-        self.of_biases += (passed * biases).sum().item()
-        return passed
+        def passed(gradient: torch.Tensor) -> torch.Tensor:
+            # what the biases keep is counted
+            own = gradient * share
+            self.of_biases += (own * biases).sum().item()
+            return own
+
+        made.register_hook(passed)
+        return made
 
 
 def _of_image(args: tuple[Any, ...]) -> bool:
@@ -193,81 +200,65 @@ def _sloped(
     return torch.where(alike, made, sloped) if alike.any() else sloped
 
 
-def _elementwise(
-    func: Function, args: tuple[Any, ...], options: dict[str, Any], noted: tuple[torch.Tensor, ...]
-) -> torch.Tensor:
+#: What tensors of a function were for the baselines.
+_Noted = tuple[torch.Tensor, ...]
+
+
+def _elementwise(step: _Step, noted: _Noted) -> torch.Tensor:
     """What a function makes of each number, with its slope."""
-    made, of_reference = (func(one, *args[1:], **options) for one in (args[0], noted[0]))
-    return _sloped(args[0], made, noted[0], of_reference)
+    return _sloped(step.args[0], step.made(), noted[0], step.made(noted[0]))
 
 
-def _product(
-    times: Function,
-    func: Function,
-    args: tuple[Any, ...],
-    options: dict[str, Any],
-    noted: tuple[torch.Tensor, ...],
-) -> torch.Tensor:
+def _product(times: Function, step: _Step, noted: _Noted) -> torch.Tensor:
     """A product; the change of each factor counts by the mean of the other."""
     made: torch.Tensor
     if len(noted) < 2:
-        made = func(*args, **options)
+        made = step.made()
         return made
-    (a, b), (own_a, own_b) = args, (one.detach() for one in args)
+    (a, b), (own_a, own_b) = step.args, (one.detach() for one in step.args)
     made = times(own_a, own_b) + times(a - own_a, (own_b + noted[1]) / 2)
     return made + times((own_a + noted[0]) / 2, b - own_b)
 
 
-def _max_pool(
-    pool: Function,
-    func: Function,
-    args: tuple[Any, ...],
-    options: dict[str, Any],
-    noted: tuple[torch.Tensor, ...],
-) -> torch.Tensor:
+def _max_pool(pool: Function, step: _Step, noted: _Noted) -> torch.Tensor:
     """Maxima: a rise belongs to the image's maximum, a fall to the one that the baseline had.
 
     The difference there is at least as large, so that no multiplier leaves 0 to 1, and windows may overlap.
     """
-    last = 2 - args[0].ndim
-    asked = {key: value for key, value in options.items() if key != "return_indices"}
+    x, reference = step.args[0], noted[0]
+    last = 2 - x.ndim
+    asked = {**step.options, "return_indices": True}
     (made, at), (of_reference, at_reference) = (
-        pool(one, *args[1:], **asked, return_indices=True) for one in (args[0].detach(), noted[0])
+        pool(one, *step.args[1:], **asked) for one in (x.detach(), reference)
     )
     at, at_reference = at.flatten(last), at_reference.flatten(last)
-    tied = noted[0].flatten(last).gather(-1, at) == of_reference.flatten(last)
+    tied = reference.flatten(last).gather(-1, at) == of_reference.flatten(last)
     at_reference = torch.where(tied, at, at_reference)
-    difference = (args[0].detach() - noted[0]).flatten(last)
-    nothing = (args[0] - args[0].detach()).flatten(last)
-    change = made - of_reference
-    for places, part, otherwise in (
-        (at, change.clamp(min=0), 1.0),
-        (at_reference, change.clamp(max=0), 0.0),
-    ):
+    difference = (x.detach() - reference).flatten(last)
+    nothing = (x - x.detach()).flatten(last)
+    change = (made - of_reference).flatten(last)
+    for places, part, otherwise in ((at, change.clamp(min=0), 1.0), (at_reference, change.clamp(max=0), 0.0)):
         there = difference.gather(-1, places)
         alike = there == 0
-        slope = (part.flatten(last) / there.masked_fill(alike, 1)).masked_fill(alike, otherwise)
+        slope = (part / there.masked_fill(alike, 1)).masked_fill(alike, otherwise)
         made = made + (slope * nothing.gather(-1, places)).view_as(made)
     return made
 
 
-def _softmax(
-    func: Function, args: tuple[Any, ...], options: dict[str, Any], noted: tuple[torch.Tensor, ...]
-) -> torch.Tensor:
+def _softmax(step: _Step, noted: _Noted) -> torch.Tensor:
     """Shares; their change goes by the logarithmic mean of both, less the mean change of all."""
-    own, reference = args[0].detach(), noted[0]
-    dim = options["dim"] if "dim" in options else args[1]
-    logs, of_reference = own.log_softmax(dim), reference.log_softmax(dim)
+    own, dim = step.args[0].detach(), step.options["dim"] if "dim" in step.options else step.args[1]
+    logs, of_reference = own.log_softmax(dim), noted[0].log_softmax(dim)
     difference = logs - of_reference
     alike = difference.abs() <= torch.finfo(own.dtype).eps ** 0.5
     slope = (logs.exp() - of_reference.exp()) / difference.masked_fill(alike, 1)
     slope = torch.where(alike, logs.exp(), slope)
-    moved = args[0] - own
+    moved = step.args[0] - own
     common = (slope * moved).sum(dim, keepdim=True) / slope.sum(dim, keepdim=True)
     return logs.exp() + slope * (moved - common)
 
 
-_RULES: dict[str, Callable[..., torch.Tensor]] = {
+_RULES: dict[str, Callable[[_Step, _Noted], torch.Tensor]] = {
     **dict.fromkeys(_ELEMENTWISE, _elementwise),
     **{name: partial(_product, times) for name, times in _PRODUCTS.items()},
     **{name: partial(_max_pool, getattr(functional, name)) for name in _MAX_POOLS},
@@ -302,6 +293,7 @@ def _group_norm(
 
 #: Functions that are made of others, which have rules.
 _MADE_OF: dict[str, Function] = {"layer_norm": _layer_norm, "group_norm": _group_norm}
+_KNOWN = {*_RULES, *_MADE_OF, *_LINEAR}
 
 
 def pass_back(
