@@ -8,7 +8,7 @@ import salstats
 from salstats.display.export.figure_files import FigureJobs
 from salstats.display.export.table_files import save_table_as, table_rows
 from salstats.display.export.table_rows import Rows
-from salstats.display.report.model import Report
+from salstats.display.report.model import Item, Report
 from salstats.display.report.page import render_page
 from salstats.files.frame_files import write_frame
 from salstats.files.output_folder import checked_folder, replacing_folder
@@ -46,32 +46,25 @@ def _write(report: Report, made: Path, jobs: FigureJobs) -> list[str]:
     for name in _SUBFOLDERS:
         (made / name).mkdir(parents=True)
     items = [item for section in report.sections for item in section.items]
-    kinds = {
-        item.key: ("tables", _TABLE_SUFFIXES) if item.is_table else ("figures", _FIGURE_SUFFIXES)
-        for item in items
+    figures = [item for item in items if not item.is_table]
+    for item in figures:
+        jobs.add(item.display, _targets(item, made))
+    written: dict[str, Rows | bytes] = {
+        item.key: _written_table(item, made) for item in items if item.is_table
     }
-    targets = {
-        key: [made / place / f"{key}{suffix}" for suffix in suffixes]
-        for key, (place, suffixes) in kinds.items()
-    }
-    for item in items:
-        if not item.is_table:
-            jobs.add(item.display, targets[item.key])
-    tables: dict[str, Rows] = {}
-    files: dict[str, list[str]] = {}
-    for item in items:
-        if item.is_table:
-            titled = item.display.tab_header(f"{item.number}. {item.title}")
-            save_table_as(titled, targets[item.key])
-            tables[item.key] = table_rows(item.display)
-        frame = write_frame(item.frame, made / "frames" / f"{item.key}.csv")
-        files[item.key] = [f"{path.parent.name}/{path.name}" for path in (*targets[item.key], frame)]
+    frames = {item.key: write_frame(item.frame, made / "frames" / f"{item.key}.csv") for item in items}
     warned = [f"in the figures: {text}" for text in jobs.finish()]
-    report = replace(report, warnings=(*report.warnings, *warned))
-    figures = {item.key: targets[item.key][-1].read_bytes() for item in items if not item.is_table}
-    page = render_page(report, tables=tables, figures=figures, files=files)
+    written |= {item.key: _targets(item, made)[-1].read_bytes() for item in figures}
+
+    def finished(item: Item) -> Item:
+        files = [path.relative_to(made).as_posix() for path in (*_targets(item, made), frames[item.key])]
+        return replace(item, content=written[item.key], files=tuple(files))
+
+    sections = [replace(part, items=tuple(map(finished, part.items))) for part in report.sections]
+    report = replace(report, sections=tuple(sections), warnings=(*report.warnings, *warned))
+    page = render_page(report)
     (made / "index.html").write_text(page, encoding="utf-8", newline="\n")
-    listed = ["index.html", *(name for names in files.values() for name in names)]
+    listed = ["index.html", *(file for part in sections for item in part.items for file in item.files)]
     manifest = {
         "salstats": salstats.__version__,
         "title": report.title,
@@ -81,3 +74,15 @@ def _write(report: Report, made: Path, jobs: FigureJobs) -> list[str]:
     text = json.dumps(manifest, indent=2, ensure_ascii=False)
     (made / MANIFEST).write_text(text + "\n", encoding="utf-8", newline="\n")
     return warned
+
+
+def _targets(item: Item, made: Path) -> list[Path]:
+    """Files of a table or figure; of a figure the PNG last, which the page shows."""
+    folder, suffixes = ("tables", _TABLE_SUFFIXES) if item.is_table else ("figures", _FIGURE_SUFFIXES)
+    return [made / folder / f"{item.key}{suffix}" for suffix in suffixes]
+
+
+def _written_table(item: Item, made: Path) -> Rows:
+    """Rows of a table, which is written under its number and title."""
+    save_table_as(item.display.tab_header(f"{item.number}. {item.title}"), _targets(item, made))
+    return table_rows(item.display)

@@ -67,7 +67,8 @@ class Item:
     `key` is the stem of its files: "means" gives `tables/means.csv` or `figures/means.pdf`, and
     `frames/means.csv` of the unrounded `frame` behind it. `number` is "Table 2" or "Figure 1"; `caption` is
     what a reader needs to read a figure (a table's notes are in the table), `alt` the figure in words, `call`
-    the Python call that gives the frame.
+    the Python call that gives the frame. Once written, it has the `content` that the page shows, a table's
+    rows or a figure's PNG, and the paths of its `files` relative to the page.
     """
 
     key: str
@@ -78,6 +79,8 @@ class Item:
     caption: str = ""
     alt: str = ""
     call: str = ""
+    content: Any = None
+    files: tuple[str, ...] = ()
 
     @property
     def is_table(self) -> bool:

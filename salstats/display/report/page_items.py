@@ -2,9 +2,11 @@
 
 import base64
 import re
-import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
+from io import BytesIO
 from urllib.parse import quote
+
+from PIL import Image
 
 from salstats.display.export.table_html import html_table
 from salstats.display.export.table_rows import Rows
@@ -19,33 +21,33 @@ _FILE_NAMES = {"csv": "CSV", "html": "HTML", "tex": "TeX", "docx": "Word", "pdf"
 #: Figures are drawn with the small type of print; on a screen they are shown this much larger.
 _ENLARGED = 1.35
 _PIXELS_PER_MM = 96 / MM_PER_INCH
-_METRES_PER_INCH = MM_PER_INCH / 1000
 #: Width in print of a sheet's text in mm, upright and on its side, as far as A4 and Letter both have it.
 _UPRIGHT_MM, _SIDEWAYS_MM = 180.0, 245.0
 _PRINT_PT, _SMALLEST_PT = 8.0, 5.0
 
 
 def item_anchor(item: Item) -> str:
-    """Page-wide name of a table or figure; both may have the same key."""
+    """Page-wide name of a table or figure."""
     return f"{'table' if item.is_table else 'figure'}-{item.key}"
 
 
-def item_block(
-    item: Item,
-    tables: Mapping[str, Rows],
-    figures: Mapping[str, bytes],
-    files: Mapping[str, Sequence[str]],
-) -> Markup:
+def item_block(item: Item) -> Markup:
     """Table or figure with its number, title, caption and tools."""
-    shown = _table(item, tables[item.key]) if item.is_table else _picture(item, figures[item.key])
-    sheet = _sheet(tables[item.key]) if item.is_table else {}
-    content = lines(shown, _tools(item, files.get(item.key, ())))
-    return element("div", "\n", content, "\n", **{"class_": "item", **sheet})
+    attributes = {"class_": "item"}
+    if isinstance(item.content, Rows):
+        shown = _table(item, item.content)
+        attributes |= _sheet(item.content)
+    else:
+        shown = _picture(item, item.content)
+    return element("div", "\n", lines(shown, _tools(item)), "\n", **attributes)
 
 
-def _heading(item: Item) -> Markup:
-    """Number and title of a table or figure."""
-    return element("h3", element("span", f"{item.number}.", class_="number"), " ", item.title)
+def _caption(item: Item, *texts: str, **attributes: str) -> Markup:
+    """Number and title of a table or figure, and what is said below."""
+    heading = element("h3", element("span", f"{item.number}.", class_="number"), " ", item.title)
+    return element(
+        "figcaption", heading, [element("p", linked(text)) for text in texts if text], **attributes
+    )
 
 
 def _label(item: Item) -> str:
@@ -53,21 +55,16 @@ def _label(item: Item) -> str:
     return f"{item.number}: {item.title}"
 
 
-def _captions(*texts: str) -> list[Markup]:
-    """What is said below the title of a table or figure."""
-    return [element("p", linked(text)) for text in texts if text]
-
-
 def _table(item: Item, rows: Rows) -> Markup:
     """Table under its number and title, in a region of its own that scrolls sideways."""
     anchor = item_anchor(item)
-    html = Markup(html_table(rows, identifier=anchor))
-    caption = element("figcaption", _heading(item), _captions(rows.subtitle, item.caption))
-    return element("figure", lines(caption, scrolling(html, _label(item))), id=anchor, tabindex=-1)
+    region = scrolling(Markup(html_table(rows, identifier=anchor)), _label(item))
+    caption = _caption(item, rows.subtitle, item.caption)
+    return element("figure", lines(caption, region), id=anchor, tabindex=-1)
 
 
 def _sheet(rows: Rows) -> dict[str, str]:
-    """Cell in which a line may end before an interval, but not inside it."""
+    """Class and size of type with which a table too wide for an upright sheet is printed across it."""
     ems = sum(widths_of(rows, breaks=1)[1]) + len(rows.aligns)
     if ems * _PRINT_PT * MM_PER_PT <= _UPRIGHT_MM:
         return {}
@@ -88,22 +85,19 @@ def _picture(item: Item, png: bytes) -> Markup:
         height=round(shown * height / width),
         style=f"--mm: {width_mm:.1f}",
     )
-    caption = element("figcaption", _heading(item), _captions(item.caption), id=f"{anchor}-caption")
     region = scrolling(image, _label(item), "scroll picture")
+    caption = _caption(item, item.caption, id=f"{anchor}-caption")
     return element("figure", lines(region, caption), id=anchor, tabindex=-1)
 
 
 def _png_size(png: bytes) -> tuple[int, int, float]:
-    """PNG's width and height in pixels and its width in mm, at 300 dpi where it does not say."""
-    width, height = struct.unpack(">II", png[16:24])
-    per_metre = 300 / _METRES_PER_INCH
-    at = png.find(b"pHYs", 0, png.find(b"IDAT"))
-    if at >= 0:
-        (per_metre,) = struct.unpack(">I", png[at + 4 : at + 8])
-    return width, height, 1000 * width / per_metre
+    """PNG's width and height in pixels and its width in mm."""
+    with Image.open(BytesIO(png)) as image:
+        dpi, _ = image.info["dpi"]
+        return image.width, image.height, image.width / dpi * MM_PER_INCH
 
 
-def _tools(item: Item, paths: Sequence[str]) -> Markup:
+def _tools(item: Item) -> Markup:
     """What can be done with a table or figure: copy, enlarge, its files, its Python call."""
     anchor = item_anchor(item)
     if item.is_table:
@@ -111,13 +105,13 @@ def _tools(item: Item, paths: Sequence[str]) -> Markup:
     else:
         enlarge = element("button", "Enlarge", type="button", class_="scripted", data_enlarge=anchor)
         buttons = [enlarge, copy_button(f"{anchor}-caption", "Copy caption", f"Caption of {item.number}")]
-    links = element("span", "Files: ", list(_file_links(item, paths)), class_="files") if paths else None
+    links = element("span", "Files: ", list(_file_links(item)), class_="files") if item.files else None
     return lines(tools(buttons, links), _call(item) if item.call else None)
 
 
-def _file_links(item: Item, paths: Sequence[str]) -> Iterator[Markup]:
+def _file_links(item: Item) -> Iterator[Markup]:
     """Links to the files of a table or figure; the frame behind it is named as such."""
-    for path in paths:
+    for path in item.files:
         suffix = path.rpartition(".")[2]
         name = _FILE_NAMES.get(suffix.lower(), suffix.upper())
         text = f"unrounded data ({name})" if path.startswith("frames/") else name
@@ -140,8 +134,6 @@ def _call(item: Item) -> Markup:
 def linked(text: str) -> Markup:
     """Text with its DOIs as links.
 
-    Examples
-    --------
     >>> print(linked("As before (doi:10.1000/182)."))
     As before (<a href="https://doi.org/10.1000/182">doi:10.1000/182</a>).
     """

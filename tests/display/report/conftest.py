@@ -119,23 +119,27 @@ def sample_files() -> dict[str, tuple[str, ...]]:
 
 
 @pytest.fixture(scope="session")
-def sample_report(sample_means) -> Report:
+def sample_report(sample_means, sample_tables, sample_figures, sample_files) -> Report:
     """A report with every part of the page."""
-    shared = {"display": None, "frame": sample_means}
     call = 'ss.summarize(scores, by=["metric", "method", "task"], unit="patient", n_replicates=10_000)'
-    means = Item("means", "Table 1", "Mean IoU by task and method", **shared, call=call)
-    intervals = Item(
+
+    def item(key: str, number: str, title: str, **texts: str) -> Item:
+        content = sample_tables.get(key) or sample_figures[key]
+        files = sample_files.get(key, ())
+        return Item(key, number, title, None, sample_means, content=content, files=files, **texts)
+
+    means = item("means", "Table 1", "Mean IoU by task and method", call=call)
+    intervals = item(
         "intervals",
         "Figure 1",
         "Mean IoU by task and method",
-        **shared,
         caption="Points are means over cases, bars their 95% bootstrap intervals; units are patients.",
         alt="Intervals of three methods by task; the human benchmark lies to the right.",
         call=call,
     )
-    small = Item("small", "Figure 2", "The same at a column's width", **shared, alt="The same intervals.")
-    wide = Item("wide", "Table 2", "Every method five times over", **shared, call=call)
-    spanner = Item("spanner", "Table 3", "Regression on elongation", **shared)
+    small = item("small", "Figure 2", "The same at a column's width", alt="The same intervals.")
+    wide = item("wide", "Table 2", "Every method five times over", call=call)
+    spanner = item("spanner", "Table 3", "Regression on elongation")
     return Report(
         title="Saliency maps and the human benchmark: scores.csv",
         summary=(
@@ -186,8 +190,8 @@ def sample_report(sample_means) -> Report:
 
 
 @pytest.fixture(scope="session")
-def sample_page(sample_report, sample_tables, sample_figures, sample_files) -> str:
-    return render_page(sample_report, tables=sample_tables, figures=sample_figures, files=sample_files)
+def sample_page(sample_report) -> str:
+    return render_page(sample_report)
 
 
 @pytest.fixture(scope="session")

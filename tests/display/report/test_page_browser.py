@@ -50,7 +50,7 @@ def test_page_of_a_whole_report(check, browser, simulated):
 
 
 @pytest.fixture(scope="module")
-def long_folder(sample_report, rows_from, sample_figures, tmp_path_factory):
+def long_folder(sample_report, rows_from, tmp_path_factory):
     """Words of 240 letters everywhere, 60 tasks, and text that looks like markup."""
     names = [f"<b>Task</b> {i} & 100% {WORD if i == 7 else ''}" for i in range(60)]
     grid = rows_from(
@@ -58,9 +58,9 @@ def long_folder(sample_report, rows_from, sample_figures, tmp_path_factory):
     )
     means, figure, small = sample_report.sections[0].items
     items = (
-        replace(means, title=WORD, caption=WORD, call=WORD),
-        replace(figure, title=WORD, caption=WORD, call=WORD),
-        replace(small, alt=WORD),
+        replace(means, title=WORD, caption=WORD, call=WORD, content=grid, files=()),
+        replace(figure, title=WORD, caption=WORD, call=WORD, files=()),
+        replace(small, alt=WORD, files=()),
     )
     sections = (
         replace(sample_report.sections[0], title=WORD, sentences=(WORD, "</p>"), items=items),
@@ -77,7 +77,7 @@ def long_folder(sample_report, rows_from, sample_figures, tmp_path_factory):
         counts=((WORD, WORD),),
         provenance=(("Input", f"{WORD}.csv"), (WORD, WORD)),
     )
-    page = render_page(report, tables={"means": grid}, figures=sample_figures, files={})
+    page = render_page(report)
     folder = tmp_path_factory.mktemp("long")
     (folder / "index.html").write_text(page, encoding="utf-8")
     return folder
