@@ -4,13 +4,13 @@ A network sees an image resized, padded or cropped. Points of both are (row, col
 first pixel at (0, 0); half a pixel further out is the edge, so that edges go to edges.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from salstats.checks import ShapeError, ValueRangeError
+from salstats.checks import ValueRangeError
+from salstats.images.maps import check_saliency
 from salstats.images.run_lengths import check_shape
 
 #: Rows of an image that are made at a time, so that beside it there is no second array of its size.
@@ -41,8 +41,7 @@ class Geometry:
     Raises
     ------
     ValueRangeError
-        A shape is none, a scale is not positive, an offset is not finite, or the input holds nothing of
-        the image.
+        A shape is none, a scale is not positive, or the input holds nothing of the image.
 
     Examples
     --------
@@ -63,19 +62,17 @@ class Geometry:
     def __post_init__(self) -> None:
         check_shape(self.image_shape, "image_shape")
         check_shape(self.network_shape, "network_shape")
-        for name, pair, low in (("scale", self.scale, 0.0), ("offset", self.offset, -np.inf)):
-            if np.shape(pair) != (2,) or not all(np.isfinite(v) and v > low for v in pair):
-                kind = "positive" if name == "scale" else "finite"
-                raise ValueRangeError(f"{name} must be two {kind} numbers (row, col), not {pair!r}")
-        for first, last, side in zip(*self._corners(), self.network_shape, strict=True):
-            if last <= 0 or first >= side:
-                raise ValueRangeError(
-                    f"offset={self.offset} leaves nothing of the image in the input of {self.network_shape}"
-                )
+        if np.shape(self.scale) != (2,) or not min(self.scale) > 0:
+            raise ValueRangeError(f"scale must be two positive numbers (row, col), not {self.scale!r}")
+        first, last = self._corners()
+        if not ((last > 0) & (first < self.network_shape)).all():
+            raise ValueRangeError(
+                f"offset={self.offset} leaves nothing of the image in the input of {self.network_shape}"
+            )
 
     @classmethod
     def stretched(cls, image_shape: tuple[int, int], network_shape: tuple[int, int]) -> "Geometry":
-        """Return that of an image which fills the input, each axis by its own factor."""
+        """That of an image which fills the input, each axis by its own factor."""
         image, network = check_shape(image_shape, "image_shape"), check_shape(network_shape, "network_shape")
         return cls(image, network, (network[0] / image[0], network[1] / image[1]))
 
@@ -98,44 +95,12 @@ class Geometry:
         return height, width
 
     def to_network(self, points: Any) -> np.ndarray:
-        """Where points of the image lie in the input.
-
-        Parameters
-        ----------
-        points : array_like of float, shape (n, 2)
-            (row, col) in pixels of the image.
-
-        Returns
-        -------
-        ndarray of float64, shape (n, 2)
-            (row, col) in pixels of the input; outside it where the point was cropped away.
-
-        Raises
-        ------
-        ShapeError
-            Points do not have two columns.
-        """
-        return (_check_points(points) + 0.5) * self.scale + self.offset - 0.5
+        """Where points of the image, (row, col) of shape (n, 2), lie in the input; outside it if cropped."""
+        return (np.asarray(points) + 0.5) * self.scale + self.offset - 0.5
 
     def points_to_image(self, points: Any) -> np.ndarray:
-        """Where points of the input lie on the image.
-
-        Parameters
-        ----------
-        points : array_like of float, shape (n, 2)
-            (row, col) in pixels of the input.
-
-        Returns
-        -------
-        ndarray of float64, shape (n, 2)
-            (row, col) in pixels of the image; outside it where the point lies in the padding.
-
-        Raises
-        ------
-        ShapeError
-            Points do not have two columns.
-        """
-        return (_check_points(points) + 0.5 - self.offset) / self.scale - 0.5
+        """Where points of the input, (row, col) of shape (n, 2), lie on the image; outside it if padding."""
+        return (np.asarray(points) + 0.5 - self.offset) / self.scale - 0.5
 
     def to_image(
         self,
@@ -144,7 +109,9 @@ class Geometry:
         shape: tuple[int, int] | None = None,
         outside: float | str = "lowest",
     ) -> np.ndarray:
-        """A map of the input as one of the image, by one bilinear sampling.
+        """A map of the input as one of the image in float32, by one bilinear sampling.
+
+        Beyond the outermost centres of the grid its values go on unchanged.
 
         Parameters
         ----------
@@ -156,18 +123,12 @@ class Geometry:
             What pixels get that the network did not see, since they were cropped away. "lowest": the
             smallest value of those it saw, so that they are never salient. NaN marks them.
 
-        Returns
-        -------
-        ndarray of float32
-            Of `shape`. Beyond the outermost centres of the grid its values go on unchanged.
-
         Raises
         ------
         ShapeError
             The map does not have two dimensions, or has no pixels.
         ValueRangeError
-            The map is not finite or not of real numbers; `outside` is neither a number nor "lowest"; no
-            pixel of so coarse a `shape` has its centre in what the network saw.
+            The map is not finite; no pixel of so coarse a `shape` has its centre in what the network saw.
 
         Notes
         -----
@@ -178,12 +139,10 @@ class Geometry:
         Examples
         --------
         >>> from salstats.images.geometry import Geometry
-        >>> Geometry.stretched((1, 4), (2, 2)).to_image([[0.0, 4.0]])
-        array([[0., 1., 3., 4.]], dtype=float32)
         >>> Geometry((1, 6), (4, 4), (1, 1), (0, -1)).to_image([[1.0, 2.0, 3.0, 4.0]])
         array([[1., 1., 2., 3., 4., 1.]], dtype=float32)
         """
-        grid = _check_grid(saliency)
+        grid = check_saliency(saliency).astype(np.float32)
         height, width = self.image_shape if shape is None else check_shape(shape)
         rows, cols = (self._places(axis, n, grid.shape[axis]) for axis, n in ((0, height), (1, width)))
         if not rows.seen.any() or not cols.seen.any():
@@ -191,37 +150,22 @@ class Geometry:
                 f"shape {height} x {width} is too coarse: no centre of its pixels lies in what the network "
                 "saw of the image"
             )
-        fill = _check_outside(outside)
-        across = _between(grid.T, cols).T
+        across = _between(grid.T, cols, slice(None)).T
         image = np.empty((height, width), np.float32)
-        for strip in _strips(height):
-            image[strip] = _between(across, rows.part(strip))
-        unseen_rows, unseen_cols = ~rows.seen, ~cols.seen
-        if unseen_rows.any() or unseen_cols.any():
-            first, last = (np.flatnonzero(p.seen)[[0, -1]] for p in (rows, cols))
-            seen = image[first[0] : first[1] + 1, last[0] : last[1] + 1]
-            value = seen.min() if fill is None else fill
-            image[unseen_rows] = value
-            image[:, unseen_cols] = value
+        for first in range(0, height, _STRIP):
+            strip = slice(first, first + _STRIP)
+            image[strip] = _between(across, rows, strip)
+        if not (rows.seen.all() and cols.seen.all()):
+            top, bottom, left, right = (np.flatnonzero(p.seen)[i] for p in (rows, cols) for i in (0, -1))
+            lowest = image[top : bottom + 1, left : right + 1].min()
+            image[~rows.seen] = image[:, ~cols.seen] = lowest if outside == "lowest" else float(outside)
         return image
 
     def to_input(self, saliency: Any) -> np.ndarray:
         """A map of the image as one of the network's input; the padding is never salient.
 
-        Parameters
-        ----------
-        saliency : array_like of number, shape (m, n)
-            Finite. A grid of any size that covers the image.
-
-        Returns
-        -------
-        ndarray of float32
-            Of `network_shape`, sampled as `to_image` does. What lies in the padding gets the smallest value.
-
-        Raises
-        ------
-        ShapeError, ValueRangeError
-            As from `to_image`.
+        It is a grid of any size that covers the image, sampled as `to_image` does; what lies in the padding
+        gets the smallest value. Raises what that does.
 
         Examples
         --------
@@ -244,8 +188,7 @@ class Geometry:
         return _Places(before, after, (place - before).astype(np.float32), seen)
 
 
-@dataclass(frozen=True)
-class _Places:
+class _Places(NamedTuple):
     """Of each pixel along an axis: the grid's centres before and after it, and the share of the second."""
 
     before: np.ndarray
@@ -253,54 +196,11 @@ class _Places:
     share: np.ndarray
     seen: np.ndarray
 
-    def part(self, which: slice) -> "_Places":
-        """Return those of some pixels."""
-        return _Places(self.before[which], self.after[which], self.share[which], self.seen[which])
 
-
-def _between(values: np.ndarray, places: _Places) -> np.ndarray:
-    """Values along the first axis at places between its centres."""
-    low, high = values[places.before], values[places.after]
+def _between(values: np.ndarray, places: _Places, which: slice) -> np.ndarray:
+    """Values along the first axis at some of the places between its centres."""
+    low, high = values[places.before[which]], values[places.after[which]]
     high -= low
-    high *= places.share[:, None]
+    high *= places.share[which, None]
     low += high
     return np.asarray(low)
-
-
-def _strips(height: int) -> Iterator[slice]:
-    """Yield consecutive pieces of an image's rows."""
-    return (slice(first, min(first + _STRIP, height)) for first in range(0, height, _STRIP))
-
-
-def _check_grid(saliency: Any) -> np.ndarray:
-    """A map as float32, if it is a finite one of two dimensions."""
-    grid = np.asarray(saliency)
-    if grid.ndim != 2 or not grid.size:
-        raise ShapeError(f"a saliency map must have shape (M, N) and at least one pixel, not {grid.shape}")
-    if grid.dtype.kind not in "biuf":
-        raise ValueRangeError(f"a saliency map must hold real numbers, not {grid.dtype}")
-    with np.errstate(over="ignore"):
-        grid = grid.astype(np.float32)
-    n_bad = grid.size - np.count_nonzero(np.isfinite(grid))
-    if n_bad:
-        raise ValueRangeError(
-            f"{n_bad} of {grid.size} pixels of the saliency map are NaN, infinite or beyond single precision"
-        )
-    return grid
-
-
-def _check_outside(outside: Any) -> float | None:
-    """What unseen pixels get; None for the lowest value of those seen."""
-    if isinstance(outside, str) and outside == "lowest":
-        return None
-    if isinstance(outside, bool) or not isinstance(outside, int | float | np.integer | np.floating):
-        raise ValueRangeError(f"outside must be 'lowest' or a number, NaN among them, not {outside!r}")
-    return float(outside)
-
-
-def _check_points(points: Any) -> np.ndarray:
-    """Points as float64 of shape (n, 2)."""
-    array = np.asarray(points, np.float64)
-    if array.ndim != 2 or array.shape[1] != 2:
-        raise ShapeError(f"points must have shape (n, 2), (row, col) each, not {array.shape}")
-    return array

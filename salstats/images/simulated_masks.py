@@ -6,6 +6,7 @@ import numpy as np
 from scipy import ndimage
 
 from salstats.checks import ShapeError, ValueRangeError, check_count, check_generator
+from salstats.images.masks import bounding_box
 from salstats.images.run_lengths import check_shape
 
 #: Contours leave at least this share of the radius, so that no point crosses the centre.
@@ -17,7 +18,7 @@ def irregular_contour(
 ) -> np.ndarray:
     """Corners of an irregular shape about a centre at (0, 0).
 
-    The corners lie at equal angles; how far each is from the centre is drawn uniformly.
+    They lie at equal angles, the first to the right; how far each is from the centre is drawn uniformly.
 
     Parameters
     ----------
@@ -33,12 +34,7 @@ def irregular_contour(
     Returns
     -------
     ndarray of float, shape (n_points, 2)
-        (row, col) from the centre, in pixels; the first corner lies to the right.
-
-    Raises
-    ------
-    ValueRangeError
-        An option is out of its range.
+        (row, col) from the centre, in pixels.
 
     Examples
     --------
@@ -50,10 +46,10 @@ def irregular_contour(
            [-10.,   0.]])
     """
     check_count(n_points, "n_points", low=3)
-    if not (np.isfinite(radius) and radius > 0):
-        raise ValueRangeError(f"radius must be a number of pixels above 0, not {radius!r}")
-    if not 0 <= spread <= _MOST_SPREAD:
-        raise ValueRangeError(f"spread must lie between 0 and {_MOST_SPREAD}, not {spread!r}")
+    if not (radius > 0 and 0 <= spread <= _MOST_SPREAD):
+        raise ValueRangeError(
+            f"radius must lie above 0 and spread between 0 and {_MOST_SPREAD}, not {radius!r} and {spread!r}"
+        )
     angle = 2 * np.pi * np.arange(n_points) / n_points
     distance = radius * (1 + check_generator(rng).uniform(-spread, spread, n_points))
     return np.column_stack([distance * np.sin(angle), distance * np.cos(angle)])
@@ -70,7 +66,8 @@ def draw_contour(
     """Mask of a contour drawn about the middle of an image.
 
     The corners are scaled about their centre and shifted, and the shape is drawn anew from them: no mask is
-    resampled, so a shift of whole pixels gives the same shape and a scale a clean edge.
+    resampled, so a shift of whole pixels gives the same shape and a scale a clean edge. A pixel is inside
+    where its centre is, by the even-odd rule.
 
     Parameters
     ----------
@@ -93,14 +90,10 @@ def draw_contour(
     Raises
     ------
     ShapeError
-        The contour is not a list of three or more points, or the shift not two numbers.
+        The contour is not a list of three or more points.
     ValueRangeError
-        A number is not finite, the scale is not above 0, the shape marks no pixel or leaves the image (its
-        size would no longer be the one asked for).
-
-    Notes
-    -----
-    A pixel is inside where its centre is, by the even-odd rule.
+        The scale is not above 0, or the shape marks no pixel or leaves the image (its size would no longer be
+        the one asked for).
 
     Examples
     --------
@@ -114,16 +107,11 @@ def draw_contour(
     corners = np.asarray(contour, dtype=np.float64)
     if corners.ndim != 2 or corners.shape[1] != 2 or len(corners) < 3:
         raise ShapeError(f"contour must be three or more points (row, col), not shape {corners.shape}")
-    if np.shape(shift) != (2,):
-        raise ShapeError(f"shift must be (rows, columns) in pixels, not {shift!r}")
     size = check_shape(shape)
     check_count(smooth, "smooth", low=0)
-    if not (np.isfinite(corners).all() and np.isfinite(shift).all() and np.isfinite(scale) and scale > 0):
-        raise ValueRangeError(
-            f"contour and shift must be finite and scale above 0, not shift={shift!r}, scale={scale!r}"
-        )
-    middle = (np.array(size) - 1) / 2 + np.asarray(shift, dtype=np.float64)
-    placed = middle + scale * corners
+    if not scale > 0:
+        raise ValueRangeError(f"scale must be above 0, not {scale!r}")
+    placed = (np.array(size) - 1) / 2 + np.asarray(shift, dtype=np.float64) + scale * corners
     # room around the shape, so that smoothing meets no border of the image
     margin = 2 * smooth + 1
     top, left = np.floor(placed.min(axis=0)).astype(int) - margin
@@ -133,17 +121,17 @@ def draw_contour(
         part = ndimage.binary_closing(part, iterations=smooth)
         part = ndimage.binary_opening(part, iterations=smooth)
     part = ndimage.binary_fill_holes(part)
-    rows, cols = np.nonzero(part)
-    if not len(rows):
+    box = bounding_box(part)
+    if box is None:
         raise ValueRangeError(f"the contour marks no pixel at scale {scale:g}; a larger one would do")
-    rows, cols = rows + top, cols + left
-    if rows.min() < 0 or cols.min() < 0 or rows.max() >= size[0] or cols.max() >= size[1]:
+    rows, cols = (slice(b.start + first, b.stop + first) for b, first in zip(box, (top, left), strict=True))
+    if min(rows.start, cols.start) < 0 or rows.stop > size[0] or cols.stop > size[1]:
         raise ValueRangeError(
             f"the contour leaves the image of {size[0]} x {size[1]} at scale {scale:g} and shift "
             f"({shift[0]:g}, {shift[1]:g}); a smaller contour or a larger image would do"
         )
     mask = np.zeros(size, dtype=bool)
-    mask[rows, cols] = True
+    mask[rows, cols] = part[box]
     return mask
 
 
