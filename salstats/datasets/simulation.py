@@ -17,6 +17,11 @@ _BETA = {
     "prob": (0.0, 1.0, 5.0, 2.0),
 }
 _MAX_INSTANCES, _MORE_INSTANCES = 3, 0.25
+#: Low, high and mean of each covariate where the finding is there.
+_RANGES = {
+    **{name: (low, high, low + (high - low) * a / (a + b)) for name, (low, high, a, b) in _BETA.items()},
+    "n_instances": (1.0, float(_MAX_INSTANCES), 1 + (_MAX_INSTANCES - 1) * _MORE_INSTANCES),
+}
 #: Confidence where the finding is absent: Beta(2, 5), the mirror image of Beta(5, 2).
 _PROB_ABSENT = (2.0, 5.0)
 COVARIATES = ("prob", "n_instances", "area_ratio", "elongation", "irrectangularity")
@@ -60,11 +65,9 @@ class ScoreModel:
     binary: bool = False
 
 
-def _slopes(
-    prob: float, instances: float, area: float, elongation: float, irregular: float
-) -> dict[str, float]:
+def _slopes(*slopes: float) -> dict[str, float]:
     """Slopes by covariate."""
-    return dict(zip(COVARIATES, (prob, instances, area, elongation, irregular), strict=True))
+    return dict(zip(COVARIATES, slopes, strict=True))
 
 
 #: What `simulate_scores` draws unless told: two saliency methods and a better human benchmark.
@@ -181,9 +184,17 @@ def simulate_scores(
     """
     check_count(n_patients, "n_patients")
     shifts = _checked_design(tasks, methods, metrics)
-    for option, share in (("two_views", two_views), ("prevalence", prevalence)):
-        _check_share(share, option)
-    lost = _lost_shares(missing, methods)
+    lost = dict(missing) if isinstance(missing, Mapping) else dict.fromkeys(methods, missing)
+    for method in lost:
+        check_choice(method, tuple(methods), "a method in missing")
+    shares = {
+        "two_views": two_views,
+        "prevalence": prevalence,
+        **{f"missing of {m}": v for m, v in lost.items()},
+    }
+    for option, share in shares.items():
+        if not 0 <= share <= 1:
+            raise ValueRangeError(f"{option} is a share in [0, 1], not {share!r}")
     generator = check_generator(rng)
 
     views = 1 + (generator.random(n_patients) < two_views)
@@ -196,7 +207,7 @@ def simulate_scores(
     shift = np.asarray(list(shifts.values()))[None, :]
     scores = np.full((*shape, len(methods), len(metrics)), np.nan)
     for i, (method, models) in enumerate(methods.items()):
-        kept = generator.random(shape) >= lost[method]
+        kept = generator.random(shape) >= lost.get(method, 0.0)
         for j, metric in enumerate(metrics):
             drawn = _draw_score(generator, models[metric], shift, covariates, effect, label)
             scores[:, :, i, j] = np.where(label & kept, drawn, np.nan)
@@ -271,36 +282,28 @@ def simulation_truth(
         reference = "human" if "human" in methods else None
     else:
         check_choice(reference, tuple(methods), "reference")
-    shift = pd.Series([*shifts.values(), float(np.mean(list(shifts.values())))], [*shifts, "Average"])
-    parts = []
+    shift = {**shifts, "Average": float(np.mean(list(shifts.values())))}
+    rows = []
     for metric in metrics:
         for method, models in methods.items():
             model = models[metric]
-            mean = (model.mean + shift).to_numpy()
-            other = np.full(len(mean), np.nan)
-            if reference is not None and method != reference:
-                other = (methods[reference][metric].mean + shift).to_numpy()
-            columns = {
-                "metric": metric,
-                "method": method,
-                "task": shift.index,
-                "mean": mean,
-                "difference": mean - other,
-                "percent_decrease": 100 * (other - mean) / other,
-                "zeros": 1 - mean if model.binary else model.zeros,
-                **{f"slope_{name}": float(model.slopes.get(name, 0.0)) for name in COVARIATES},
-            }
-            parts.append(pd.DataFrame(columns))
-    return pd.concat(parts, ignore_index=True).astype({"metric": "str", "method": "str", "task": "str"})
-
-
-def _covariate_ranges() -> dict[str, tuple[float, float, float]]:
-    """Low, high and mean of each covariate where the finding is there."""
-    ranges = {
-        name: (low, high, low + (high - low) * a / (a + b)) for name, (low, high, a, b) in _BETA.items()
-    }
-    mean = 1 + (_MAX_INSTANCES - 1) * _MORE_INSTANCES
-    return {**ranges, "n_instances": (1.0, float(_MAX_INSTANCES), mean)}
+            for task, added in shift.items():
+                mean, other = model.mean + added, np.nan
+                if reference is not None and method != reference:
+                    other = methods[reference][metric].mean + added
+                rows.append(
+                    {
+                        "metric": metric,
+                        "method": method,
+                        "task": task,
+                        "mean": mean,
+                        "difference": mean - other,
+                        "percent_decrease": 100 * (other - mean) / other,
+                        "zeros": 1 - mean if model.binary else model.zeros,
+                        **{f"slope_{name}": float(model.slopes.get(name, 0.0)) for name in COVARIATES},
+                    }
+                )
+    return pd.DataFrame(rows).astype({"metric": "str", "method": "str", "task": "str"})
 
 
 def _draw_covariates(generator: np.random.Generator, label: np.ndarray) -> dict[str, np.ndarray]:
@@ -324,10 +327,9 @@ def _draw_score(
     label: np.ndarray,
 ) -> np.ndarray:
     """One score per case and task; where the finding is absent it means nothing."""
-    ranges = _covariate_ranges()
     mean = model.mean + shift + model.patient * effect
     for name, slope in model.slopes.items():
-        mean = mean + slope * (covariates[name] - ranges[name][2])
+        mean = mean + slope * (covariates[name] - _RANGES[name][2])
     # prob of an absent finding follows another law, so the bounds hold only where the label is 1
     mean = np.where(label, mean, 0.5 * (1 - model.zeros))
     if model.binary:
@@ -347,10 +349,10 @@ def _checked_design(
         raise ValueRangeError("tasks and metrics are lists of names, not one name")
     shifts = dict(tasks) if isinstance(tasks, Mapping) else dict.fromkeys(tasks, 0.0)
     for option, names in (("tasks", list(tasks)), ("methods", list(methods)), ("metrics", list(metrics))):
-        if not names:
-            raise ValueRangeError(f"{option} is empty; name at least one")
-        if len(set(names)) < len(names):
-            raise ValueRangeError(f"{option} names something twice: {quoted(names)}")
+        if not names or len(set(names)) < len(names):
+            raise ValueRangeError(
+                f"{option} must name at least one, each once, not {quoted(names) or 'none'}"
+            )
     if "Average" in shifts:
         raise ValueRangeError("a task cannot be called 'Average', which is the row of the average over tasks")
     for method, models in methods.items():
@@ -368,47 +370,20 @@ def _check_model(model: ScoreModel, name: str, shifts: Mapping[str, float]) -> N
     unknown = set(model.slopes) - set(COVARIATES)
     if unknown:
         raise ValueRangeError(f"{name}: no covariate {quoted(unknown)}; there are {quoted(COVARIATES)}")
-    if not 0 <= model.zeros < 1 or (model.binary and model.zeros):
+    known = 0 <= model.zeros < 1 and not (model.binary and model.zeros)
+    if not (known and model.precision > 0 and model.patient >= 0):
         raise ValueRangeError(
-            f"{name}: zeros={model.zeros!r} must lie in [0, 1), and be 0 for a binary metric, whose mean "
-            "says how many are 0"
+            f"{name}: zeros={model.zeros!r} must lie in [0, 1) and be 0 for a binary metric, "
+            f"precision={model.precision!r} be positive and patient={model.patient!r} not negative"
         )
-    if not model.precision > 0 or not model.patient >= 0:
-        raise ValueRangeError(
-            f"{name}: precision={model.precision!r} must be positive and "
-            f"patient={model.patient!r} not negative"
-        )
-    low, high = model.mean + min(shifts.values()), model.mean + max(shifts.values())
-    ranges = _covariate_ranges()
-    for covariate, slope in model.slopes.items():
-        smallest, largest, mean = ranges[covariate]
-        ends = (slope * (smallest - mean), slope * (largest - mean))
-        low, high = low + min(ends), high + max(ends)
-    low, high = low - model.patient, high + model.patient
+    ends = [[slope * (at - _RANGES[c][2]) for at in _RANGES[c][:2]] for c, slope in model.slopes.items()]
+    low = model.mean + min(shifts.values()) + sum(map(min, ends)) - model.patient
+    high = model.mean + max(shifts.values()) + sum(map(max, ends)) + model.patient
     if not (low > 0 and high < 1 - model.zeros):
         raise ValueRangeError(
             f"{name}: the mean of a score could lie anywhere in {low:.3f} ... {high:.3f}, which must stay "
             f"inside 0 ... {1 - model.zeros:.3f}; make slopes, patient or the tasks' shifts smaller"
         )
-
-
-def _check_share(value: float, option: str) -> None:
-    """Raise unless a share lies in [0, 1]."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 <= value <= 1:
-        raise ValueRangeError(f"{option} is a share in [0, 1], not {value!r}")
-
-
-def _lost_shares(
-    missing: float | Mapping[str, float], methods: Mapping[str, Mapping[str, ScoreModel]]
-) -> dict[str, float]:
-    """The share of lost outputs of every method."""
-    if not isinstance(missing, Mapping):
-        _check_share(missing, "missing")
-        return dict.fromkeys(methods, float(missing))
-    for method, share in missing.items():
-        check_choice(method, tuple(methods), "a method in missing")
-        _check_share(share, f"missing of {method!r}")
-    return {method: float(missing.get(method, 0.0)) for method in methods}
 
 
 def _names(letter: str, n: int) -> list[str]:

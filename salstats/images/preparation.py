@@ -98,32 +98,21 @@ class Preparation:
             check_count(self.shorter, "shorter")
         if self.channels not in (1, 3):
             raise ValueRangeError(f"channels must be 1 or 3, not {self.channels!r}")
-        if isinstance(self.pad_value, bool) or not isinstance(
-            self.pad_value, int | float | np.integer | np.floating
-        ):
-            raise ValueRangeError(f"pad_value must be a finite number, not {self.pad_value!r}")
-        if not np.isfinite(self.pad_value):
-            raise ValueRangeError(f"pad_value must be a finite number, not {self.pad_value!r}")
         for name in ("mean", "std"):
             object.__setattr__(self, name, _per_channel(getattr(self, name), name, self.channels))
 
     def apply(self, image: Any) -> tuple[np.ndarray, Geometry]:
-        """An image as the network takes it, and where its pixels lie there.
+        """An image as the network takes it, float32 of shape (channels, height, width), and its geometry.
 
         Parameters
         ----------
         image : array_like of number, shape (M, N) or (M, N, 3)
             Grey, or red, green and blue; finite. Of bool, whole numbers or floats.
 
-        Returns
-        -------
-        ready : ndarray of float32, shape (channels, height, width)
-        geometry : Geometry
-
         Raises
         ------
         ShapeError
-            The image has another shape.
+            The image has another shape, or is too thin for the fit.
         ValueRangeError
             It is not of real numbers, or not finite.
 
@@ -148,9 +137,10 @@ class Preparation:
                 f"{resized_shape[1]} pixels before it is cropped; it is too thin for fit={self.fit!r}, "
                 f"and {wrong}"
             )
-        start = tuple(_start(there, side) for there, side in zip(resized_shape, self.size, strict=True))
+        start = [_start(there, side) for there, side in zip(resized_shape, self.size, strict=True)]
         low, high = _black_and_white(image, array, self.rescale)
         resized = self._resized(array, resized_shape).astype(np.float32, copy=False)
+        # where the image lies in the input, and which part of the image that is
         inner = [
             slice(max(0, s), min(n + s, side))
             for s, n, side in zip(start, resized_shape, self.size, strict=True)
@@ -159,10 +149,9 @@ class Preparation:
         seen = (resized[outer[0], outer[1]] - np.float32(low)) / np.float32(high - low)
         ready = np.full((self.channels, *self.size), self.pad_value, np.float32)
         ready[:, inner[0], inner[1]] = self._as_channels(seen)
-        for name, operation in (("mean", np.subtract), ("std", np.divide)):
-            if getattr(self, name) is not None:
-                number = np.asarray(getattr(self, name), np.float32).reshape(-1, 1, 1)
-                operation(ready, number, out=ready)
+        for number, operation in ((self.mean, np.subtract), (self.std, np.divide)):
+            if number is not None:
+                operation(ready, np.asarray(number, np.float32).reshape(-1, 1, 1), out=ready)
         scale = (resized_shape[0] / shape[0], resized_shape[1] / shape[1])
         return ready, Geometry(shape, self.size, scale, (start[0], start[1]))
 
@@ -194,6 +183,7 @@ class Preparation:
             return np.asarray(resized).reshape(height, width, *array.shape[2:])
         if array.dtype == np.uint8 or array.ndim == 2:
             return np.asarray(Image.fromarray(array).resize((width, height), by_pillow))
+        # Pillow knows no colours of float32
         layers = [Image.fromarray(np.ascontiguousarray(array[..., c])) for c in range(array.shape[2])]
         return np.stack([np.asarray(c.resize((width, height), by_pillow)) for c in layers], axis=-1)
 
@@ -226,10 +216,9 @@ def _check_image(image: Any) -> np.ndarray:
         return np.ascontiguousarray(array)
     if array.dtype == np.bool_:
         return array.astype(np.uint8) * np.uint8(255)
-    with np.errstate(over="ignore"):
-        values = np.ascontiguousarray(array, np.float32)
+    values = np.ascontiguousarray(array, np.float32)
     if not np.isfinite([values.min(), values.max()]).all():
-        raise ValueRangeError("an image must be finite in single precision; it holds NaN or infinity")
+        raise ValueRangeError("an image must be finite; it holds NaN or infinity")
     return values
 
 
@@ -255,10 +244,7 @@ def _per_channel(value: Any, name: str, channels: int) -> Any:
     if value is None:
         return None
     numbers = np.asarray(value, np.float64)
-    if numbers.shape not in ((), (channels,)) or not np.isfinite(numbers).all():
-        raise ValueRangeError(
-            f"{name} must be one finite number or one per channel ({channels}), not {value!r}"
-        )
-    if name == "std" and (numbers <= 0).any():
-        raise ValueRangeError(f"std must be positive, not {value!r}")
+    if numbers.shape not in ((), (channels,)) or (name == "std" and not (numbers > 0).all()):
+        rule = "must be positive" if name == "std" else "must be a number"
+        raise ValueRangeError(f"{name} {rule}, one or one per channel ({channels}), not {value!r}")
     return tuple(numbers.tolist()) if numbers.ndim else float(numbers)

@@ -18,11 +18,12 @@ class Agreement(NamedTuple):
     Attributes
     ----------
     sd : float
-        Mean over the pixels of the standard deviation between the maps; 0 where they are equal.
+        Mean over the pixels of the standard deviation between the maps, with divisor k - 1.
     iou : float
-        Mean overlap of two masks, over all pairs; NaN where each pair is empty.
+        Mean overlap of two masks, over all pairs of which one marks anything; NaN where there is none.
     ncc : float
-        Mean correlation of two maps over the pixels, over all pairs; NaN where each pair has a constant map.
+        Mean of Pearson's correlation of two maps over the pixels, over all pairs that both vary; NaN where
+        there is none.
     """
 
     sd: float
@@ -40,22 +41,12 @@ def agreement(maps: Sequence[np.ndarray], masks: Sequence[np.ndarray]) -> Agreem
     masks : sequence of ndarray of bool, shape (M, N)
         One for each map.
 
-    Returns
-    -------
-    Agreement
-        `sd` with divisor k - 1; `iou` from 0 to 1, over the pairs of which one marks anything; `ncc` from -1
-        to 1, Pearson's correlation over the pairs of maps that both vary.
-
     Raises
     ------
     ShapeError
         Arrays differ in shape, or there are not as many masks as maps.
     ValueRangeError
         There are fewer than two.
-
-    Notes
-    -----
-    Sums run in float64 over pieces of the image; beside the maps there is no array of its size.
 
     Examples
     --------
@@ -77,21 +68,23 @@ def agreement(maps: Sequence[np.ndarray], masks: Sequence[np.ndarray]) -> Agreem
     n_pixels, k = flat[0].size, len(flat)
     means = np.array([a.mean(dtype=np.float64) for a in flat])
     spread, products, overlaps = 0.0, np.zeros((k, k)), np.zeros((k, k))
+    # piece by piece: beside the maps there is no array of the image's size
     for first in range(0, n_pixels, _STRIP):
-        part = np.stack([a[first : first + _STRIP] for a in flat]).astype(np.float64)
+        part, pieces = (
+            np.stack([a[first : first + _STRIP] for a in group]).astype(np.float64)
+            for group in (flat, marked)
+        )
         spread += float(part.std(axis=0, ddof=1).sum())
         part -= means[:, None]
         products += part @ part.T
-        pieces = np.stack([a[first : first + _STRIP] for a in marked]).astype(np.float64)
         overlaps += pieces @ pieces.T
-    areas, lengths = np.diag(overlaps), np.sqrt(np.diag(products))
+    areas = np.diag(overlaps)
     # a map that does not vary has a length of 0, but for the rounding of its mean
-    lengths = np.where([a.min() == a.max() for a in flat], 0.0, lengths)
+    lengths = np.where([a.min() == a.max() for a in flat], np.nan, np.sqrt(np.diag(products)))
     one, other = np.triu_indices(k, 1)
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(invalid="ignore"):
         ious = overlaps[one, other] / (areas[one] + areas[other] - overlaps[one, other])
-        nccs = products[one, other] / (lengths[one] * lengths[other])
-    nccs = np.where(lengths[one] * lengths[other] > 0, np.clip(nccs, -1, 1), np.nan)
+    nccs = np.clip(products[one, other] / (lengths[one] * lengths[other]), -1, 1)
     return Agreement(spread / n_pixels, _mean(ious), _mean(nccs))
 
 
@@ -101,26 +94,11 @@ def _mean(values: np.ndarray) -> float:
     return float(defined.mean()) if defined.size else float("nan")
 
 
-def map_sd(alike: Agreement) -> float:
-    """The standard deviation between maps, mean over the pixels."""
-    return alike.sd
-
-
-def map_iou(alike: Agreement) -> float:
-    """The overlap of two masks, mean over all pairs."""
-    return alike.iou
-
-
-def map_ncc(alike: Agreement) -> float:
-    """The correlation of two maps, mean over all pairs."""
-    return alike.ncc
-
-
 _BETWEEN = "salstats: all pairs of maps of one case that differ in the seed"
 _NEEDS = ("agreement",)
 #: What all pairs have in common where there is no score.
 WHY_UNDEFINED = {"map_iou": "empty masks", "map_ncc": "constant maps"}
 
-MAP_SD = Metric("map_sd", "SD between maps", 0, 1, -1, True, _BETWEEN, _NEEDS, map_sd)
-MAP_IOU = Metric("map_iou", "IoU between maps", 0, 1, 1, True, _BETWEEN, _NEEDS, map_iou)
-MAP_NCC = Metric("map_ncc", "NCC between maps", -1, 1, 1, False, _BETWEEN, _NEEDS, map_ncc)
+MAP_SD = Metric("map_sd", "SD between maps", 0, 1, -1, True, _BETWEEN, _NEEDS, lambda alike: alike.sd)
+MAP_IOU = Metric("map_iou", "IoU between maps", 0, 1, 1, True, _BETWEEN, _NEEDS, lambda alike: alike.iou)
+MAP_NCC = Metric("map_ncc", "NCC between maps", -1, 1, 1, False, _BETWEEN, _NEEDS, lambda alike: alike.ncc)
