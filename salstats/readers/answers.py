@@ -1,17 +1,37 @@
 """What methods answer where their maps and masks are files by case."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from salstats.checks import InputFileError, and_more, warn
+from salstats.checks import InputFileError, and_more, check_folder, warn
 from salstats.images.masks import Rle
 from salstats.readers.cells import PathLike
 from salstats.readers.map_files import MAP_SUFFIXES, find_case_files, read_map, read_rle
 from salstats.study import Content, Prediction, Series
 
 NAN = float("nan")
+
+
+def files_in_folders(root: Path, suffixes: Sequence[str], layout: str) -> list[Path]:
+    """The files ROOT/FOLDER/NAME of some endings, sorted; what else may hold such is said.
+
+    Hidden files are left out, and so are links to folders, which may lead out of the root.
+    """
+    check_folder(root)
+    top = [place for place in root.iterdir() if not place.name.startswith(".")]
+    folders = [place for place in top if place.is_dir() and not place.is_symlink()]
+    inner = [file for place in folders for file in place.iterdir() if not file.name.startswith(".")]
+    found = sorted(file for file in inner if file.suffix.lower() in suffixes and not file.is_dir())
+    if not found:
+        raise InputFileError(f"{root}: holds no {layout} (links to folders are not searched)")
+    others = [place for place in top if place.is_dir() or place.suffix.lower() in suffixes]
+    passed = sorted({*inner, *others} - {*found, *folders})
+    if passed:
+        more = and_more(passed)
+        warn(f"{passed[0]}{more}: left out; images are {layout}, and links to folders are not searched")
+    return found
 
 
 def find_maps(

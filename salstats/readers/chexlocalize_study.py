@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from salstats.checks import ColumnError, InputFileError, SalstatsError, quoted, warn
+from salstats.checks import ColumnError, InputFileError, quoted, warn
 from salstats.images.masks import Rle, empty
 from salstats.images.polygons import polygons_rle
 from salstats.readers.answers import check_common
@@ -29,6 +29,7 @@ from salstats.readers.chexlocalize_maps import (
     split_name,
     task_name,
 )
+from salstats.readers.shapes import find_patients
 from salstats.readers.tables import read_known
 from salstats.study import HUMAN, Case, Prediction, Series, Study, Truth, chosen_names
 
@@ -172,7 +173,10 @@ def study_of(
     for points in parts.of("points"):
         warn_of_points(points, {case: shape for case, (shape, _) in sizes.items()})
     series = tuple(dict.fromkeys([*parts.maps, *parts.masks]))
-    patients = _patients(cases, pattern)
+    patients: dict[str, str] = {}
+    # the default's pattern may fit nowhere
+    if pattern is not None and (pattern.pattern != PATIENT or any(map(pattern.search, cases))):
+        patients = dict(zip(cases, find_patients(cases, pattern, source), strict=True))
     some_map = {case: file for maps in parts.maps.values() for (case, _), file in maps.items()}
     made = []
     for case in cases:
@@ -226,22 +230,6 @@ def _sizes(files: Iterable[CaseFile]) -> dict[str, Size]:
                     f"{shape[0]} x {shape[1]} in {part.file}; they must be of one image"
                 )
     return sizes
-
-
-def _patients(cases: Sequence[str], pattern: re.Pattern[str] | None) -> dict[str, str]:
-    """The patient of each case; none where the pattern is the default's and fits nowhere."""
-    if pattern is None:
-        return {}
-    found = {case: match[1] for case in cases if (match := pattern.search(case)) and match[1]}
-    if not found and pattern.pattern == PATIENT:
-        return {}
-    for case in cases:
-        if case not in found:
-            raise SalstatsError(
-                f"patient_from={pattern.pattern!r} finds no patient in case {case!r}; give a pattern that "
-                "fits every case, or patient_from=None"
-            )
-    return found
 
 
 def _truths(parts: Parts, case: str, tasks: Sequence[str]) -> dict[str, Truth]:

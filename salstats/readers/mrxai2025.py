@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from salstats.checks import InputFileError, and_more, check_folder, warn
+from salstats.checks import InputFileError, and_more, warn
 from salstats.files.inputs import read_json
 from salstats.images.masks import Rle, area
-from salstats.readers.answers import NAN, check_cases, find_maps, prediction
+from salstats.readers.answers import NAN, check_cases, files_in_folders, find_maps, prediction
 from salstats.readers.case_json import check_name
 from salstats.readers.case_tables import read_predictions
 from salstats.readers.cells import PathLike
@@ -154,56 +154,26 @@ def read_mrxai2025(
 
 def recognise(folder: Path) -> bool:
     """Whether a folder holds masks as this layout has them: */*_mask.tif."""
-    return any(
-        file.stem.endswith(_MASK) and file.suffix.lower() in _SUFFIXES
-        for place in _patients(folder)
-        for file in place.iterdir()
-    )
-
-
-def _patients(folder: Path) -> list[Path]:
-    """The folders of the patients; hidden ones and links are left out."""
-    check_folder(folder)
-    return sorted(
-        p for p in folder.iterdir() if not p.name.startswith(".") and p.is_dir() and not p.is_symlink()
-    )
+    found = folder.glob(f"*/[!.]*{_MASK}.*")
+    return any(file.suffix.lower() in _SUFFIXES for file in found)
 
 
 def _pairs(folder: Path) -> dict[str, tuple[Path, Path]]:
     """Image and mask of each case, in the order of their names."""
-    patients = _patients(folder)
-    inner = [file for place in patients for file in place.iterdir()]
-    # what may hold images: these, images outside a patient's folder, folders below, links to folders
-    files = [
-        file
-        for file in (*inner, *(p for p in folder.iterdir() if p not in patients))
-        if not file.name.startswith(".") and (file.is_dir() or file.suffix.lower() in _SUFFIXES)
-    ]
-    passed = sorted(file for file in files if file.is_dir() or file.parent == folder)
-    found: dict[str, dict[str, Path]] = {"image": {}, "mask": {}}
-    for file in sorted({*files} - {*passed}):
-        kind = "mask" if file.stem.endswith(_MASK) else "image"
+    images: dict[str, Path] = {}
+    masks: dict[str, Path] = {}
+    for file in files_in_folders(folder, _SUFFIXES, f"PATIENT/NAME.tif beside NAME{_MASK}.tif"):
+        kind = masks if file.stem.endswith(_MASK) else images
         case = check_name(file.stem.removesuffix(_MASK), f"{file.parent}: a file's case")
-        other = found[kind].setdefault(case, file)
+        other = kind.setdefault(case, file)
         if other != file:
             raise InputFileError(
-                f"case {case} has two {kind}s, {other} and {file}; every image needs its own name"
+                f"case {case} has two files, {other} and {file}; every image needs its own name"
             )
-    images, masks = found["image"], found["mask"]
-    if not masks:
-        raise InputFileError(
-            f"{folder}: holds no PATIENT/NAME{_MASK}.tif; name the folder in which each patient has one "
-            "(links to folders are not searched)"
-        )
     for here, there, what in ((images, masks, "image has no mask"), (masks, images, "mask has no image")):
         alone = sorted(c for c in here if c not in there or there[c].parent != here[c].parent)
         if alone:
             raise InputFileError(f"{here[alone[0]]}{and_more(alone)}: the {what} beside it")
-    if passed:
-        warn(
-            f"{passed[0]}{and_more(passed)}: left out; images are read from PATIENT/NAME.tif, and links to "
-            "folders are not searched"
-        )
     return {case: (images[case], masks[case]) for case in sorted(images)}
 
 

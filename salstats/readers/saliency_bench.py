@@ -8,7 +8,7 @@ import numpy as np
 
 from salstats.checks import InputFileError, and_more, check_choice, warn
 from salstats.images import masks
-from salstats.readers.answers import NAN, check_cases, find_maps, prediction
+from salstats.readers.answers import NAN, check_cases, files_in_folders, find_maps, prediction
 from salstats.readers.attention_tables import IMAGE, Annotation, draw_boxes, read_annotations, resize_truth
 from salstats.readers.case_json import check_name
 from salstats.readers.case_tables import read_predictions
@@ -208,27 +208,15 @@ def _images(folder: Path) -> dict[str, Path]:
         missing = "no such folder" if not folder.exists() else f"has no folder {IMAGES!r}"
         raise InputFileError(f"{folder}: {missing}; a data set has {IMAGES}/CLASS/*.jpg and {LABELS}/*.csv")
     found: dict[str, Path] = {}
-    passed = []
-    for place in sorted(p for p in root.iterdir() if not p.name.startswith(".")):
-        inner = [place] if not place.is_dir() or place.is_symlink() else sorted(place.iterdir())
-        for file in inner:
-            if file.name.startswith("."):
-                continue
-            if file == place or file.is_dir() or file.suffix.lower() not in _SUFFIXES:
-                passed.append(file)
-                continue
-            check_name(place.name, f"{root}: the class")
-            case = check_name(file.stem, f"{place}: an image's case")
-            if case in found:
-                raise InputFileError(
-                    f"case {case} has two images, {found[case]} and {file}; annotations name images by their "
-                    "file name alone, so every image needs its own"
-                )
-            found[case] = file
-    if not found:
-        raise InputFileError(f"{root}: holds no CLASS/NAME.jpg or .png (links to folders are not searched)")
-    if passed:
-        warn(f"{min(passed)}{and_more(passed)}: left out; images are {IMAGES}/CLASS/NAME.jpg or .png")
+    for file in files_in_folders(root, _SUFFIXES, f"{IMAGES}/CLASS/NAME.jpg or .png"):
+        check_name(file.parent.name, f"{root}: the class")
+        case = check_name(file.stem, f"{file.parent}: an image's case")
+        other = found.setdefault(case, file)
+        if other != file:
+            raise InputFileError(
+                f"case {case} has two images, {other} and {file}; annotations name images by their file name "
+                "alone, so every image needs its own"
+            )
     return dict(sorted(found.items()))
 
 

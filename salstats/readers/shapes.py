@@ -142,20 +142,27 @@ def _with_patient(table: Table, pattern: re.Pattern[str] | None) -> Table:
     """A table with a column `patient` after `case`, taken from the case id."""
     if pattern is None:
         return table
-    shown = f"patient_from={pattern.pattern!r}"
     if "patient" in table.columns:
         raise ColumnError(
-            f"{table.file} has a column 'patient' already; leave {shown} out or rename that column"
+            f"{table.file} has a column 'patient' already; leave patient_from={pattern.pattern!r} out or "
+            "rename that column"
         )
-    patients = []
-    for position, case in enumerate(table.filled("case")):
-        found = pattern.search(case)
-        if found is None or not found.group(1):
-            raise ColumnError(f"{table.place(position)}: {shown} finds no patient in case {case!r}")
-        patients.append(found.group(1))
+    patients = find_patients(table.filled("case"), pattern, table.file)
     cells = table.cells.copy(deep=False)
     cells.insert(table.columns.index("case") + 1, "patient", pd.Series(patients, cells.index, dtype="str"))
     return table.with_cells(cells)
+
+
+def find_patients(cases: Sequence[str], pattern: re.Pattern[str], source: object) -> list[str]:
+    """The patient in the name of each case."""
+    found = [pattern.search(case) for case in cases]
+    for case, match in zip(cases, found, strict=True):
+        if match is None or not match[1]:
+            raise ColumnError(
+                f"{source}: patient_from={pattern.pattern!r} finds no patient in case {case!r}; give a "
+                "pattern that fits every case, or leave it out (patient_from=None)"
+            )
+    return [match[1] for match in found if match is not None]
 
 
 def lacks_case(table: Table, tasks: Sequence[str] = (), *, joined: bool = False) -> ColumnError:

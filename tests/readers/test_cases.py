@@ -118,7 +118,7 @@ def test_the_patients_of_the_chexlocalize_scripts_are_the_unit_that_is_resampled
         ("(p", r"patient_from='\(p' is no regular expression \("),
         (r"p\d+", "has no groups; it needs one, in parentheses"),
         (r"(p)(\d+)", "has 2 groups; it needs one"),
-        (r"(p\d+)", r"scores\.csv, row 3: patient_from='\(p\\\\d\+\)' finds no patient in case 'q2'"),
+        (r"(p\d+)", r"scores\.csv: patient_from='\(p\\\\d\+\)' finds no patient in case 'q2'"),
     ],
 )
 def test_a_pattern_that_finds_no_patient_is_refused(text_file, pattern, message):

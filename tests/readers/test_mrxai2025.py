@@ -53,10 +53,9 @@ class TestLayout:
         labels = {c.case: c.labels["tumour"] for c in read_mrxai2025(folder)}
         assert labels == {case: float(case != HEALTHY) for case in CASES}
 
-    def test_other_files_and_hidden_ones_are_left_alone(self, folder):
+    def test_other_files_beside_the_patients_and_hidden_ones_are_left_alone(self, folder):
         (folder / "data.csv").write_text("patient\n")
         (folder / PATIENTS[0] / "._TCGA_CS_1_9_mask.tif").write_bytes(b"no image")
-        (folder / PATIENTS[0] / "notes.txt").write_text("no image")
         assert len(read_mrxai2025(folder)) == len(CASES)
 
     @pytest.mark.parametrize("where", ["link", "below", "above"])
@@ -68,9 +67,7 @@ class TestLayout:
             image.parent.rename(folder / PATIENTS[0] / "below")
         else:
             image.rename(folder / "above.tif")
-        with pytest.warns(
-            SalstatsWarning, match=rf"{where}.*: left out; images are read from PATIENT/NAME.tif"
-        ):
+        with pytest.warns(SalstatsWarning, match=rf"{where}.*: left out; images are PATIENT/NAME.tif"):
             assert len(read_mrxai2025(folder)) == len(CASES)
 
 
@@ -202,14 +199,12 @@ class TestFaultsOfTheLayout:
     def test_a_name_that_two_patients_have(self, folder):
         for name in (f"{CASES[0]}.tif", f"{CASES[0]}_mask.tif"):
             (folder / PATIENTS[1] / name).write_bytes((folder / PATIENTS[0] / name).read_bytes())
-        with pytest.raises(
-            InputFileError, match=f"case {CASES[0]} has two (images|masks), .* needs its own name"
-        ):
+        with pytest.raises(InputFileError, match=f"case {CASES[0]} has two files, .* needs its own name"):
             read_mrxai2025(folder)
 
     def test_a_folder_too_high_or_too_low(self, folder):
         for place in (folder.parent, folder / PATIENTS[0]):
-            with pytest.raises(InputFileError, match=r"holds no PATIENT/NAME_mask\.tif"):
+            with pytest.raises(InputFileError, match=r"holds no PATIENT/NAME\.tif"):
                 read_mrxai2025(place)
 
 

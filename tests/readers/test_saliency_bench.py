@@ -218,7 +218,7 @@ class TestBadInput:
         with pytest.raises(InputFileError, match="has no folder 'image'"):
             read_saliency_bench(tmp_path)
         (tmp_path / "image" / "a").mkdir(parents=True)
-        with pytest.raises(InputFileError, match="holds no CLASS/NAME"):
+        with pytest.raises(InputFileError, match="holds no image/CLASS/NAME"):
             read_saliency_bench(tmp_path)
         with pytest.raises(InputFileError, match=r"attention_label: holds no table of annotations"):
             read_saliency_bench(write(tmp_path, {"a": ["x.png"]}))
