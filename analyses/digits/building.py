@@ -10,7 +10,7 @@ from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -33,7 +33,7 @@ from digits.maps import (
 from digits.sets import CanvasSet, make_test_set, make_training_canvases
 from digits.training import Schedule, train, write_weights
 from salstats import __version__
-from salstats.checks import InputFileError, SalstatsWarning, check_count
+from salstats.checks import InputFileError, SalstatsWarning
 from salstats.explain.digits import ARCHITECTURES, WIDTHS, read_network
 from salstats.files.outputs import check_parent
 from salstats.jobs import ending_with_us
@@ -58,18 +58,9 @@ _KEYS = ["dataset", "model", "seed", "case", "task", "method", "metric"]
 
 @dataclass(frozen=True)
 class Plan:
-    """How large the study is.
+    """How large the study is."""
 
-    Attributes
-    ----------
-    n_train : int
-        Canvases of each design for training.
-    n_main, n_other : int
-        Canvases of the main design, and of each other one, that are scored.
-    schedule : Schedule
-    seeds : tuple of int
-    """
-
+    #: Canvases of each design for training; of the main design, and of each other one, that are scored.
     n_train: int = 1500
     n_main: int = 200
     n_other: int = 100
@@ -96,33 +87,12 @@ def build_study(
     jobs: int = 2,
     say: Callable[[str], None] = print,
 ) -> Path:
-    """Build the digits study into a new folder.
+    """Build the digits study into a new folder; the files are in `data/README.md`.
 
-    Parameters
-    ----------
-    out : path
-        A folder that is not there yet; its parent exists. The files are in `data/README.md`.
-    plan : Plan, optional
-        By default the study as it is embedded.
-    jobs : int
-        Processes; each computes with one thread. The result does not depend on it.
-    say : callable
-        Is told what has been done.
-
-    Returns
-    -------
-    Path
-        The folder.
-
-    Raises
-    ------
-    InputFileError
-        The folder is there, or cannot be made.
-    ValueRangeError
-        `jobs` is no number of processes.
+    By default as it is embedded. Each process computes with one thread; the result does not depend on their
+    number. `say` is told what has been done.
     """
     target, plan = Path(out), plan or Plan()
-    check_count(jobs, "jobs")
     if target.exists():
         raise InputFileError(f"{target} is there already; name a new folder, or remove it first")
     check_parent(target.absolute())
@@ -173,19 +143,8 @@ def _build(folder: Path, plan: Plan, jobs: int, say: Callable[[str], None]) -> N
     done("complete")
 
 
-@dataclass(frozen=True)
-class Run:
-    """What one network makes of one data set.
-
-    Attributes
-    ----------
-    tests : CanvasSet
-    architecture, seed : str, int
-    probs : ndarray of float, shape (n_canvases, 10)
-    maps : dict of str to ndarray
-        Of the main design only, for the ensemble.
-    scores : DataFrame, optional
-    """
+class Run(NamedTuple):
+    """What one network makes of one data set; maps of the main design only, for the ensemble."""
 
     tests: CanvasSet
     architecture: str

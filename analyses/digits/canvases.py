@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy import ndimage
@@ -13,23 +14,12 @@ PARTS = {"train": 0.55, "tune": 0.10, "test": 0.35}
 _SPLIT_SEED = 1998
 
 
-@dataclass(frozen=True)
-class DigitImages:
-    """Digit images of one part.
-
-    Attributes
-    ----------
-    images : ndarray of float, shape (n, 8, 8)
-        Ink from 0 to 16.
-    digits : ndarray of int, shape (n,)
-        Which digit each is.
-    index : ndarray of int, shape (n,)
-        Its place in scikit-learn's data.
-    """
+class DigitImages(NamedTuple):
+    """Digit images of one part, ink from 0 to 16, which digit each is, and where scikit-learn has it."""
 
     images: np.ndarray
     digits: np.ndarray
-    index: np.ndarray
+    places: np.ndarray
 
     def of(self, digit: int) -> np.ndarray:
         """Images of one digit."""
@@ -37,15 +27,8 @@ class DigitImages:
 
 
 def load_parts() -> dict[str, DigitImages]:
-    """1797 handwritten digits, divided into parts that share no image.
+    """1797 handwritten digits, divided into parts that share no image, every digit in the same shares.
 
-    Returns
-    -------
-    dict of str to DigitImages
-        "train", "tune" and "test"; every digit is divided in the same shares.
-
-    References
-    ----------
     Alpaydin E, Kaynak C. Optical Recognition of Handwritten Digits. UCI Machine Learning Repository, 1998.
     https://doi.org/10.24432/C50P49 (CC BY 4.0). As `sklearn.datasets.load_digits` carries it: its test part,
     bitmaps of 32 x 32 counted in blocks of 4 x 4.
@@ -78,35 +61,22 @@ MARGIN = 1
 
 @dataclass(frozen=True)
 class Design:
-    """How the canvases of one data set are made.
-
-    Attributes
-    ----------
-    name : str
-        Name of the data set.
-    n_digits : tuple of int
-        Fewest and most digits on a canvas.
-    size : tuple of float
-        Smallest and greatest height of a digit in pixels, before it is stretched and turned.
-    contrast : tuple of float
-        Faintest and strongest ink; 1 is white.
-    noise : float
-        Standard deviation of the noise of single pixels.
-    texture : float
-        Range of a smooth, cloudy ground.
-    n_strokes : int
-        Straight strokes, as thick as a pen's.
-    n_fragments : int
-        Corners of digits: true ink, which makes up no digit.
-    """
+    """How the canvases of one data set are made."""
 
     name: str
+    #: Fewest and most digits on a canvas.
     n_digits: tuple[int, int]
+    #: Smallest and greatest height of a digit in pixels, before it is stretched and turned.
     size: tuple[float, float]
+    #: Faintest and strongest ink; 1 is white.
     contrast: tuple[float, float]
+    #: Standard deviation of the noise of single pixels.
     noise: float
+    #: Range of a smooth, cloudy ground.
     texture: float
+    #: Straight strokes, as thick as a pen's.
     n_strokes: int
+    #: Corners of digits: true ink, which makes up no digit.
     n_fragments: int
 
 
@@ -119,18 +89,8 @@ DESIGNS = (
 MAIN_DESIGN = DESIGNS[0].name
 
 
-@dataclass(frozen=True)
-class Canvas:
-    """One image and what is on it.
-
-    Attributes
-    ----------
-    name : str
-        The case.
-    image : ndarray of uint8, shape (64, 64)
-    truth : dict of int to ndarray of bool, shape (64, 64)
-        For every digit that is there, the pixels of all its instances.
-    """
+class Canvas(NamedTuple):
+    """A case's image, uint8, and for every digit that is there the pixels of all its instances."""
 
     name: str
     image: np.ndarray

@@ -1,10 +1,9 @@
 """The maps of one network for one data set, their scores, and a dozen canvases as a map folder."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -33,22 +32,12 @@ STEPS, BATCH_SIZE = 24, 256
 SMOOTH = 5
 
 
-@dataclass(frozen=True)
-class MapMethod:
-    """A method as the study uses it.
-
-    Attributes
-    ----------
-    name : str
-    grid : str
-        "last" or "middle": the grid of the network a CAM is taken from; "pixels" where there is none.
-    options : mapping of str to Any
-        For `explain`.
-    """
+class MapMethod(NamedTuple):
+    """A method of the study: the grid of the network that a CAM is taken from, and options of `explain`."""
 
     name: str
     grid: str = "pixels"
-    options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    options: Mapping[str, Any] = MappingProxyType({})
 
     def layer(self, architecture: str) -> str | None:
         """Layer a CAM is taken from, None for other methods."""

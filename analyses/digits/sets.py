@@ -1,8 +1,8 @@
 """The canvases that are scored, what is on them, and a simulated annotator, who draws every digit again."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 from scipy import ndimage
@@ -20,17 +20,8 @@ MISSES = (0.02, 0.15)
 LARGE = 150
 
 
-@dataclass(frozen=True)
-class Drawn:
-    """What the annotator made of one digit of a canvas.
-
-    Attributes
-    ----------
-    mask : ndarray of bool, shape (M, N)
-        Empty where every instance was missed.
-    points : ndarray of float, shape (n, 2)
-        (row, col) of one point for each instance that was seen.
-    """
+class Drawn(NamedTuple):
+    """The annotator's mask of one digit, and (row, col) of a point for each instance that was seen."""
 
     mask: np.ndarray
     points: np.ndarray
@@ -42,11 +33,6 @@ def draw_again(truth: np.ndarray, rng: np.random.Generator) -> Drawn:
     Every instance is moved, drawn tighter or wider, or missed; the point lies near the middle of what was
     drawn. It is made from the truth and no person ever saw the canvas: it stands where a human benchmark
     would, and says nothing of people.
-
-    Parameters
-    ----------
-    truth : ndarray of bool, shape (M, N)
-    rng : Generator
     """
     pieces, n = ndimage.label(truth, structure=np.ones((3, 3)))
     mask = np.zeros_like(truth)
@@ -96,15 +82,8 @@ TASKS = tuple(f"digit {d}" for d in range(N_DIGITS))
 _TRAIN, _TEST, _ANNOTATOR = 1, 2, 3
 
 
-@dataclass(frozen=True)
-class CanvasSet:
-    """One data set's test canvases.
-
-    Attributes
-    ----------
-    design : str
-    canvases : tuple of Canvas
-    """
+class CanvasSet(NamedTuple):
+    """One data set's test canvases."""
 
     design: str
     canvases: tuple[Canvas, ...]

@@ -15,23 +15,15 @@ from salstats.files.outputs import replacing
 
 @dataclass(frozen=True)
 class Schedule:
-    """How long and how a network is trained.
+    """How long and how a network is trained."""
 
-    Attributes
-    ----------
-    window_epochs, epochs : int
-        Times through the canvases: random windows of them, then the whole.
-    window : int
-        Pixels on a side of a window.
-    batch_size : int
-    rates : tuple of float
-        Greatest learning rate of either part.
-    """
-
+    #: Times through random windows of the canvases, then through the whole.
     window_epochs: int = 20
     epochs: int = 8
+    #: Pixels on a side of a window.
     window: int = 32
     batch_size: int = 64
+    #: Greatest learning rate of either part.
     rates: tuple[float, float] = (1e-2, 5e-3)
 
 
@@ -66,15 +58,8 @@ def train(
 
     Windows of half the side come first: with one digit or two on them, they say which ink means which
     digit, and cost a quarter. All is in float64, so that the rounding of another processor stays far below
-    the float32 in which weights are kept; call it with one thread (`torch.set_num_threads(1)`).
-
-    Parameters
-    ----------
-    architecture : {"plain", "residual"}
-    canvases : sequence of Canvas
-    seed : int
-        First weights, order of the canvases and places of the windows.
-    schedule : Schedule, optional
+    the float32 in which weights are kept; call it with one thread (`torch.set_num_threads(1)`). The seed is
+    that of the first weights, the order of the canvases and the places of the windows.
     """
     plan = schedule or Schedule()
     rng = np.random.default_rng([2026, seed])
