@@ -4,12 +4,11 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, SalstatsError, quoted, warn
+from salstats.checks import ColumnError, SalstatsError, quoted
 from salstats.frames import IDENTIFIER_COLUMNS, KEY_COLUMNS, join_features
-from salstats.readers.cells import PathLike, TableOptions, covariate_text
+from salstats.readers.cells import PathLike, TableOptions
 from salstats.readers.shapes import Layout, combine_case, lacks_case
 from salstats.readers.tables import Table, read_table
 
@@ -68,15 +67,14 @@ def join_tables(data: pd.DataFrame, tables: Sequence[Joined], layout: Layout) ->
         table = table.with_cells(table.cells.drop(columns=parts))
         if "case" not in table.columns:
             raise lacks_case(table, joined=True)
-        features = table.typed() if covariate is None else _stacked(table, covariate, data)
+        table = table if covariate is None else _stacked(table, covariate, data)
         # rows are called by their number in the file
-        rows = np.tile(table.rows, len(features) // len(table))
-        data = join_features(data, features.set_axis(rows), name=str(table.file))
+        data = join_features(data, table.typed().set_axis(table.rows), name=str(table.file))
     return data
 
 
-def _stacked(table: Table, name: str, data: pd.DataFrame) -> pd.DataFrame:
-    """A file with a task per column as one covariate of cases and tasks."""
+def _stacked(table: Table, name: str, data: pd.DataFrame) -> Table:
+    """A table with a task per column as one covariate of cases and tasks."""
     file = table.file
     if "task" not in data.columns:
         raise ColumnError(
@@ -91,16 +89,6 @@ def _stacked(table: Table, name: str, data: pd.DataFrame) -> pd.DataFrame:
             f"{file} has no column named like a task of the scores (columns: {quoted(table.columns)}; "
             f"tasks: {quoted(sorted(known))})"
         )
-    values = {task: table.covariate(task) for task in tasks}
-    texts = [task for task in tasks if isinstance(values[task].dtype, pd.StringDtype)]
-    if texts and len(texts) < len(tasks):
-        number = next(task for task in tasks if task not in texts)
-        warn(f"{file}: column {texts[0]!r} holds text and {number!r} numbers; {name} is read as text")
-        values = {task: covariate_text(column) for task, column in values.items()}
     keys = [c for c in ("dataset", "case") if c in table.columns]
-    kept = table.with_cells(table.cells[keys]).typed()
-    parts = [
-        kept.assign(**{"task": pd.Series(task, index=kept.index, dtype="str"), name: values[task]})
-        for task in tasks
-    ]
-    return pd.concat(parts, ignore_index=True)
+    cells = table.cells.melt(keys, tasks, var_name="task", value_name=name, ignore_index=False)
+    return table.with_cells(cells)

@@ -68,7 +68,8 @@ class Table:
     ----------
     file : Path
     cells : DataFrame
-        Text; numbers, too, where the file is Parquet or XLSX. An empty cell is "" (text) or NaN.
+        Text; numbers, too, where the file is Parquet or XLSX. An empty cell is "" (text) or NaN. The index
+        counts the file's rows.
     first_row : int
         The file's number of the first data row: 2 below a header, 1 in Parquet.
     options : TableOptions
@@ -94,12 +95,12 @@ class Table:
     @property
     def rows(self) -> np.ndarray:
         """The file's number of each row."""
-        return np.arange(len(self.cells)) + self.first_row
+        return self.cells.index.to_numpy() + self.first_row
 
     def place(self, position: int, column: str | None = None) -> str:
         """What a row or a cell is called in messages."""
         named = "" if column is None else f", column {column!r}"
-        return f"{self.file}, row {position + self.first_row}{named}"
+        return f"{self.file}, row {self.rows[position]}{named}"
 
     def with_cells(self, cells: pd.DataFrame) -> "Table":
         """The same file with other columns."""
