@@ -12,24 +12,9 @@ from salstats.checks import InputFileError, check_plain, check_size
 
 
 def data_folder() -> Path:
-    """Folder of the embedded data.
+    """Folder of the embedded data, of which each file is described in its `README.md`.
 
-    Returns
-    -------
-    Path
-        `salstats/_data` in an installed package, `data` beside the package in a checkout. What each file
-        is and where it comes from stands in its `README.md`.
-
-    Raises
-    ------
-    InputFileError
-        Neither is there: the installation is incomplete.
-
-    Examples
-    --------
-    >>> from salstats.files.inputs import data_folder
-    >>> (data_folder() / "README.md").is_file()
-    True
+    `salstats/_data` in an installed package, `data` beside the package in a checkout.
     """
     package = Path(__file__).resolve().parents[1]
     for folder in (package / "_data", package.parent / "data"):

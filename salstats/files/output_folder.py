@@ -18,17 +18,9 @@ _MADE, _FORMER = "made", "former"
 def checked_folder(
     folder: Path, *, written: Callable[[Path], set[str]], own: Sequence[str], overwrite: bool
 ) -> Path:
-    """The real path of a folder that may be made, or replaced with what an earlier run made.
+    """The real path of a folder that may be made, or replaced (`overwrite`) with what an earlier run made.
 
-    Parameters
-    ----------
-    folder : Path
-    written : callable
-        Takes the folder and returns the names of the files that an earlier run wrote into it.
-    own : sequence of str
-        Subfolders that a run makes.
-    overwrite : bool
-        Whether what an earlier run made may be replaced.
+    `written` gives the names of the files that an earlier run wrote into a folder, `own` are its subfolders.
     """
     folder = folder.resolve()
     check_parent(folder)

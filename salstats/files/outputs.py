@@ -25,25 +25,8 @@ _PREFIX, _TEMPORARY = ".salstats-", re.compile(r"\.salstats-[a-z0-9_]{8}(\.[a-z]
 def check_target(path: str | os.PathLike[str], suffixes: Sequence[str], *, overwrite: bool = False) -> Path:
     """The path of an output file, checked before any work is done for it.
 
-    Parameters
-    ----------
-    path : str or path
-        File to write.
-    suffixes : sequence of str
-        Endings that can be written, with their dots, in lower case.
-    overwrite : bool
-        Whether a file that is there may be replaced.
-
-    Returns
-    -------
-    Path
-        The same path.
-
-    Raises
-    ------
-    InputFileError
-        Another ending; the folder does not exist or may not be written in; the path is a folder; the file
-        exists and `overwrite` is False.
+    InputFileError where its ending is none of `suffixes` (lower case, with dots), its folder does not exist
+    or may not be written in, it is a folder, or it exists and `overwrite` is False.
     """
     target = Path(path)
     if target.suffix.lower() not in suffixes:

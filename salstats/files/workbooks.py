@@ -34,20 +34,7 @@ def workbook(rows: Sequence[Sequence[Any]]) -> bytes:
     """A workbook of one sheet: numbers exact, text as text, also where it begins with '='.
 
     A whole number that a double does not hold is text, and so is infinity. The same rows are the same bytes.
-
-    Raises
-    ------
-    ValueError
-        There are more rows than a sheet holds, or a value is none of a cell.
-
-    Examples
-    --------
-    >>> import io
-    >>> from openpyxl import load_workbook
-    >>> from salstats.files.workbooks import workbook
-    >>> book = load_workbook(io.BytesIO(workbook([("case", "score"), ("=a", 0.1 + 0.2)])))
-    >>> list(book["Sheet1"].values)
-    [('case', 'score'), ('=a', 0.30000000000000004)]
+    ValueError where there are more rows than a sheet holds, or a value is none of a cell.
     """
     if len(rows) > _MOST_ROWS:
         raise ValueError(f"a sheet holds no {len(rows) - 1} rows and a header; write .csv or .parquet")

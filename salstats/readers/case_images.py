@@ -37,23 +37,9 @@ def check_images(images: ImageSource | None) -> ImageSource | None:
 def read_grey(
     images: ImageSource | None, case: str, shape: tuple[int, int], printed: tuple[int, int]
 ) -> np.ndarray | None:
-    """The image of a case as grey from 0 to 1, None where there is none.
+    """The image of a case as grey from 0 to 1, of `printed` (rows, cols); None where there is none.
 
-    Parameters
-    ----------
-    images : folder, mapping or None
-    case : str
-    shape : tuple of int
-        (height, width) of the case's masks; the image may have another size, not another form.
-    printed : tuple of int
-        (rows, cols) of what is returned.
-
-    Raises
-    ------
-    InputFileError
-        A file that is missing or cannot be read.
-    ShapeError
-        The image has another form than the masks.
+    `shape` is the (height, width) of the case's masks; the image may have another size, not another form.
     """
     if images is None:
         return None

@@ -14,27 +14,17 @@ from salstats.study import Study
 
 @dataclass(frozen=True)
 class Format:
-    """One row of the registry.
+    """One row of the registry."""
 
-    Attributes
-    ----------
-    name : str
-        Name in `read_study(format=)`.
-    label : str
-        What it is, for help.
-    signs : str
-        Names of files that it is known by, for messages.
-    module : str
-        The reader's file in `salstats/readers`. Its function `recognise(folder)` says whether a folder is in
-        the format.
-    reader : str
-        The file's function that reads a folder and returns a Study.
-    """
-
+    #: name in `read_study(format=)`
     name: str
+    #: what it is, for help
     label: str
+    #: names of files that it is known by, for messages
     signs: str
+    #: the file in `salstats/readers`, whose `recognise(folder)` says whether a folder is in the format
     module: str
+    #: its function that reads a folder and returns a Study
     reader: str
 
     def recognise(self, folder: Path) -> bool:

@@ -35,38 +35,11 @@ def find_case_files(
     suffixes: Sequence[str] = MASK_SUFFIXES,
     named: Callable[[Path], str | None] | None = None,
 ) -> dict[str, Path]:
-    """The file of each case in a folder and below: the case is the file's name without its ending.
+    """The file of each case in a folder and below, in the order of the cases.
 
-    Links to files are followed, links to folders are not, with a warning, so that the search stays within
-    the folder and ends. Names that begin with a dot are left out.
-
-    Parameters
-    ----------
-    folder : path
-    suffixes : sequence of str
-        Endings with their dots, in lower case; by default all that `read_mask` reads.
-    named : callable, optional
-        Gives the case of a file whose name is not the case; None for a file to pass over.
-
-    Returns
-    -------
-    dict of str to Path
-        In the order of the cases.
-
-    Raises
-    ------
-    InputFileError
-        No such folder, no such file in it, two files of one case, or a link to a file that is not there.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from salstats.readers.map_files import find_case_files
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     for name in ("b.png", "a.npy", "notes.txt"):
-    ...         (pathlib.Path(folder) / name).touch()
-    ...     {case: file.name for case, file in find_case_files(folder).items()}
-    {'a': 'a.npy', 'b': 'b.png'}
+    The case is the file's name without its ending, or what `named` gives (None passes a file over). Links to
+    files are followed, links to folders are not, with a warning, so that the search stays within the folder
+    and ends. Names that begin with a dot are left out; two files of one case are an error.
     """
     found: dict[str, Path] = {}
     for path in files_below(Path(folder)):
@@ -109,73 +82,21 @@ def files_below(folder: Path) -> list[Path]:
 
 
 def read_map(path: str | os.PathLike[str]) -> np.ndarray:
-    """A saliency map from a file, with the numbers that the file holds.
+    """A saliency map from a file as float64, with the numbers that the file holds, NaN and infinity included.
 
-    Parameters
-    ----------
-    path : path
-        .npy that holds an array, or a dict with one; .npz that holds one array; .png or .tif, grey, of 8 or
-        16 bits (a TIFF also of floats), whose numbers are not scaled.
-
-    Returns
-    -------
-    ndarray of float64, shape (m, n)
-        Larger means more salient. NaN and infinity are returned as they are; `score` says so of its map.
-
-    Raises
-    ------
-    InputFileError
-        The file is missing, damaged, too large or of another kind; it holds other Python objects, several
-        arrays or pages, a colour image, or no array of numbers in two dimensions (axes of length one in
-        front are dropped).
-
-    Notes
-    -----
-    Python objects are never unpickled: a dict is read by `read_pickle`, which runs nothing.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> import numpy as np
-    >>> from salstats.readers.map_files import read_map
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     np.save(pathlib.Path(folder) / "a.npy", np.array([[0, 2]]))
-    ...     read_map(pathlib.Path(folder) / "a.npy")
-    array([[0., 2.]])
+    A .npy holds an array, or a dict with one (read by `read_pickle`, which runs nothing), an .npz one array;
+    a .png or .tif is grey, of 8 or 16 bits (a TIFF also of floats). Axes of length one in front are dropped.
+    Anything else is an InputFileError that names the file.
     """
     file = Path(path)
     return two_dimensional(file, _array(file, MAP_SUFFIXES, "map"), "map").astype(np.float64)
 
 
 def read_mask(path: str | os.PathLike[str], *, threshold: float | None = None) -> np.ndarray:
-    """A mask from a file.
+    """A mask from a file: what `read_map` reads, or a .json that holds one COCO run-length code.
 
-    Parameters
-    ----------
-    path : path
-        What `read_map` reads, or a .json that holds one COCO run-length code, `{"size", "counts"}`.
-    threshold : float, optional
-        A pixel is marked where its number exceeds this. By default the file must hold a mask: bool, or 0
-        and one of 1, 255 and 65535.
-
-    Returns
-    -------
-    ndarray of bool, shape (M, N)
-
-    Raises
-    ------
-    InputFileError
-        As for `read_map`; and where the file holds other numbers, or NaN.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> import numpy as np
-    >>> from salstats.readers.map_files import read_mask
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     np.save(pathlib.Path(folder) / "a.npy", np.array([[0, 255]]))
-    ...     read_mask(pathlib.Path(folder) / "a.npy")
-    array([[False,  True]])
+    A pixel is marked where its number exceeds `threshold`; without one the file must hold a mask: bool, or 0
+    and one of 1, 255 and 65535.
     """
     file = Path(path)
     if file.suffix.lower() == ".json":

@@ -27,40 +27,21 @@ _ALLOWED: dict[str, tuple[Callable[[float], bool], str]] = {
 
 @dataclass(frozen=True)
 class MapRow:
-    """One map: what it is, where it lies, and what its row says besides.
-
-    Attributes
-    ----------
-    key : MapKey
-    number : int
-        The row of the file, for messages.
-    file : Path
-    prob, label : float
-        NaN where the table does not say.
-    shape : tuple of int, optional
-        (height, width) of the image.
-    patient : str, optional
-    """
+    """One map: what it is, where it lies, and what its row says besides."""
 
     key: MapKey
+    #: the row of the file, for messages
     number: int
     file: Path
     prob: float = _NAN
     label: float = _NAN
+    #: (height, width) of the image
     shape: tuple[int, int] | None = None
     patient: str | None = None
 
 
 def read_map_rows(folder: Path) -> list[MapRow]:
-    """What the table of a map folder says, in its order, after a look at every cell.
-
-    Raises
-    ------
-    InputFileError
-        There is no table, or it lacks `case`, `task`, `method` or `path`; a name is empty; a number is none
-        or out of range; a file is not there, of a kind that is not read, or outside the folder; two rows are
-        of one map.
-    """
+    """What the table of a map folder says, in its order, after a look at every cell."""
     check_folder(folder)
     _, table = read_rows(folder / TABLE)
     if not table:

@@ -50,21 +50,9 @@ _LARGEST_KEY = sys.hash_info.modulus
 def run(stream: io.BytesIO, table: Table, persistent: Callable[[Any], Any] | None = None) -> Any:
     """What one pickle holds; the stream is left behind its end.
 
-    Parameters
-    ----------
-    stream : BytesIO
-    table : dict
-        (module, name) -> what it stands for here.
-    persistent : callable, optional
-        Gives the object of a persistent id; without it such an id is refused.
-
-    Raises
-    ------
-    UnsafePickleError
-        The pickle names something outside the table, or calls what may not be called. The message
-        begins with "refused to"; the file is put before it further up.
-    DamagedPickleError
-        It is no pickle, or a damaged one.
+    `table` says what a (module, name) stands for here; `persistent` gives the object of a persistent id,
+    which is refused without it. The message of an UnsafePickleError begins with "refused to"; the file is put
+    before it further up.
     """
     try:
         return _Unpickler(stream, table, persistent).load()

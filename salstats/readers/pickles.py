@@ -42,33 +42,14 @@ _ELEMENTS = {
 
 
 def read_pickle(path: PathLike, *, skip: int = 0) -> Any:
-    """Read a pickle that holds arrays, tensors, containers, text and numbers; nothing in it is run.
+    """What a pickle of arrays, tensors, containers, text and numbers holds; nothing in it is run.
 
-    A pickle is a program, and the usual way of loading one runs whatever it says. This reader knows the
-    few names that arrays and tensors need and refuses all others, also in the pickles that lie within
-    the bytes of a tensor's storage. Torch is not needed.
-
-    Parameters
-    ----------
-    path : path
-        A file written by `pickle.dump` or `torch.save`.
-    skip : int
-        Bytes before the pickle, such as the header of a .npy file.
-
-    Returns
-    -------
-    object
-        Containers, text and numbers as they were. Tensors, parameters and arrays are NumPy arrays (of
-        bfloat16, float32), NumPy's numbers are Python's, an OrderedDict is a dict, and an array without axes
-        that holds an object is that object. Arrays may be read-only.
-
-    Raises
-    ------
-    UnsafePickleError
-        The file names something outside the list, calls or changes what data never do, or asks for far
-        more memory than it has content. The message says which; nothing was run.
-    InputFileError
-        No such file, or no plain one; empty; no pickle; cut short; a tensor reaches beyond its storage.
+    A pickle is a program, and the usual way of loading one runs whatever it says. This reader knows the few
+    names that arrays and tensors need and refuses all others (UnsafePickleError), also in the pickles that
+    lie within the bytes of a tensor's storage. Torch is not needed. Tensors, parameters and arrays come as
+    NumPy arrays (of bfloat16, float32; they may be read-only), NumPy's numbers as Python's, an OrderedDict as
+    a dict, and an array without axes that holds an object as that object. `skip` bytes come before the
+    pickle, as in a .npy file.
 
     Examples
     --------

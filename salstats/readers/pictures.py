@@ -75,23 +75,9 @@ def image_shape(path: Path) -> tuple[int, int]:
 
 
 def read_grey(path: Path) -> np.ndarray:
-    """Pixels of a PNG or TIFF that is grey, as the file has them.
+    """Pixels of a PNG or TIFF that is grey, as the file has them: bool, uint8, uint16, int32 or float32.
 
     A colour image whose channels are equal is grey, and so is one with a palette of greys.
-
-    Parameters
-    ----------
-    path : Path
-
-    Returns
-    -------
-    ndarray, shape (M, N)
-        Of bool (1 bit), uint8, uint16, int32 or float32.
-
-    Raises
-    ------
-    InputFileError
-        As for `opened_image`; and where the image is in colour or has transparent pixels.
     """
     with opened_image(path, ("PNG", "TIFF")) as image:
         _check_sixteen_bits(path, image)
@@ -106,34 +92,9 @@ def read_grey(path: Path) -> np.ndarray:
 
 
 def read_picture(path: str | os.PathLike[str]) -> np.ndarray:
-    """Pixels of an image to be shown to a network, as the file has them.
+    """Pixels of an image to be shown to a network, (M, N) or (M, N, 3), as the file has them.
 
-    Parameters
-    ----------
-    path : path
-        PNG, JPEG, TIFF or BMP, whatever its name; or an array, `.npy`, of shape (M, N) or (M, N, 3).
-
-    Returns
-    -------
-    ndarray, shape (M, N) or (M, N, 3)
-        Of bool, uint8, uint16, int32 or float32; from an array, of its own type.
-
-    Raises
-    ------
-    InputFileError
-        As for `opened_image`; and where the image has transparent pixels, or other colours than RGB.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> import numpy as np
-    >>> from salstats.readers.pictures import read_picture
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder) / "image.npy"
-    ...     np.save(file, np.eye(2))
-    ...     read_picture(file)
-    array([[1., 0.],
-           [0., 1.]])
+    A PNG, JPEG, TIFF or BMP, whatever its name, or an array (`.npy`).
     """
     file = Path(path)
     if file.suffix.lower() == ".npy":

@@ -10,20 +10,7 @@ Sources = PathLike | Mapping[str, PathLike]
 
 
 def sources(given: Sources | None, method: str, option: str) -> dict[Series, PathLike]:
-    """The places of maps or masks by series; one place alone is called `method`.
-
-    Raises
-    ------
-    SalstatsError
-        No method is named, or a name is not method[:model[:seed]], or it is that of people.
-
-    Examples
-    --------
-    >>> from salstats.readers.series_names import sources
-    >>> (series,) = sources({"gradcam:densenet": "maps"}, "saliency", "maps")
-    >>> series.method, series.model
-    ('gradcam', 'densenet')
-    """
+    """The places of maps or masks by series; one place alone is called `method`."""
     if given is None:
         return {}
     if not isinstance(given, Mapping):

@@ -62,25 +62,15 @@ _MOSTLY = 0.5
 
 @dataclass(frozen=True)
 class Table:
-    """The cells of a table file as they stand, under the names of its header.
-
-    Attributes
-    ----------
-    file : Path
-    cells : DataFrame
-        Text; numbers, too, where the file is Parquet or XLSX. An empty cell is "" (text) or NaN. The index
-        counts the file's rows.
-    first_row : int
-        The file's number of the first data row: 2 below a header, 1 in Parquet.
-    options : TableOptions
-    error : type
-        What is raised where a column or a cell is not what it should be.
-    """
+    """The cells of a table file as they stand, under the names of its header."""
 
     file: Path
+    #: Text; numbers, too, in Parquet and XLSX. An empty cell is "" (text) or NaN. The index counts rows.
     cells: pd.DataFrame
+    #: the file's number of the first data row: 2 below a header, 1 in Parquet
     first_row: int = 2
     options: TableOptions = field(default_factory=TableOptions)
+    #: what is raised where a column or a cell is not what it should be
     error: type[SalstatsError] = ColumnError
 
     def __len__(self) -> int:
@@ -295,27 +285,10 @@ def _no_name(name: str | None) -> str:
 
 
 def read_table(path: PathLike, options: TableOptions | None = None, *, may_be_empty: bool = False) -> Table:
-    """Read a CSV, TSV, Parquet or XLSX file with every cell exactly as it stands.
+    """Read a CSV, TSV, Parquet or XLSX file, told by its ending, with every cell exactly as it stands.
 
-    Parameters
-    ----------
-    path : str or path
-        The file; its ending says what it is.
-    options : TableOptions, optional
-        Separator, encoding, sheet.
-    may_be_empty : bool
-        Whether a header without a data row will do.
-
-    Returns
-    -------
-    Table
-
-    Raises
-    ------
-    InputFileError
-        No such file; a folder; empty; too large; another ending; another encoding; control characters; no
-        data rows; a row with more or fewer cells than the header; a blank line in the middle; a quotation
-        mark left open; a header that stands twice or is empty; a formula without a value.
+    What is no such table is an InputFileError that names file and row; a header without a data row is one
+    unless it `may_be_empty`.
     """
     options = options or TableOptions()
     file = Path(path)

@@ -20,43 +20,13 @@ _SERIES = ("method", "model", "seed")
 
 
 def read_thresholds(path: PathLike, *, what: str | None = None) -> dict[tuple[str, str | None], float]:
-    r"""Read one number for each task: the threshold, the cut-off or the filter size to use.
+    """One number for each task, (task, series or None) -> threshold, cut-off or filter size to use.
 
-    Three forms are read: a value per task (the release's `tuning_results.csv`); every value tried with
-    its `mIoU`, of which the first maximum counts (`probability_tuning_results.csv`); and the table that
-    `tune` gives, of which the rows `chosen` count.
-
-    Parameters
-    ----------
-    path : path
-        CSV, TSV, Parquet or XLSX with a column `task` and one of `threshold`, `cutoff`
-        (`prob_threshold`) and `smooth`; `method`, `model` and `seed` where they differ by it.
-    what : {"threshold", "cutoff", "smooth"}, optional
-        Which of the three it must be.
-
-    Returns
-    -------
-    dict
-        (task, method) -> value, in the order of the file. The method is `method[:model[:seed]]` as a
-        series is written, or None where the table has no column `method`.
-
-    Raises
-    ------
-    InputFileError
-        The file cannot be read as a table.
-    ColumnError
-        A column is missing, or there are two that say a value; a task has no defined value, or more
-        than one; a value is out of range.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from salstats.readers.tuning import read_thresholds
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder) / "probability_tuning_results.csv"
-    ...     _ = file.write_text("prob_threshold,mIoU,task\n0.1,0.2,Edema\n0.2,0.4,Edema\n0.3,0.4,Edema\n")
-    ...     read_thresholds(file)
-    {('Edema', None): 0.2}
+    Three forms are read: a value per task (the release's `tuning_results.csv`); every value tried with its
+    `mIoU`, of which the first maximum counts (`probability_tuning_results.csv`); and the table that `tune`
+    gives, of which the rows `chosen` count. The column is `threshold`, `cutoff` (`prob_threshold`) or
+    `smooth`, that of `what` where it is given; `method`, `model` and `seed` say where values differ by the
+    series (`method[:model[:seed]]`).
     """
     if what is not None:
         check_choice(what, tuple(COLUMNS), "what")
