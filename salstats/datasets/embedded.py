@@ -289,27 +289,20 @@ def fetch_lanfredi2021(
                 downloader=pooch.HTTPDownloader(timeout=_TIMEOUT_S),
             )
         except (ValueError, OSError) as error:
-            # a wrong checksum is a ValueError; network errors of requests are OSErrors
             raise InputFileError(
-                f"cannot download {name} from {url} to {target}: {_reason(error, sha256)}; get the file by "
+                f"cannot download {name} from {url} to {target}: {_reason(error)}; get the file by "
                 "hand from the folder results_tables_paper of github.com/ricbl/etsaliencymaps and put it "
                 f"into {target}"
             ) from error
     return target
 
 
-def _reason(error: Exception, sha256: str) -> str:
+def _reason(error: Exception) -> str:
     """In a few words why a download failed."""
-    from requests import exceptions
-
-    if isinstance(error, exceptions.HTTPError) and error.response is not None:
-        return f"the server answers {error.response.status_code}"
-    if isinstance(error, exceptions.Timeout):
-        return f"the server did not answer within {_TIMEOUT_S} s"
-    if isinstance(error, exceptions.ConnectionError):
-        return "the server cannot be reached"
-    if isinstance(error, exceptions.RequestException):
-        return f"the download failed ({type(error).__name__})"
+    answer = getattr(error, "response", None)
+    if answer is not None:
+        return f"the server answers {answer.status_code}"
+    # network errors of requests are OSErrors, a wrong checksum is a ValueError
     if isinstance(error, OSError):
-        return f"{error.strerror or error}"
-    return f"what came has another checksum than sha256:{sha256[:12]}…, so it was not kept"
+        return error.strerror or f"the server cannot be reached ({type(error).__name__})"
+    return "what came has another checksum, so it was not kept"
