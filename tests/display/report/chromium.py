@@ -1,13 +1,12 @@
 """Headless Chromium over its DevTools pipe: needs the browser, and nothing else installed or downloaded."""
 
 import base64
-import fcntl
 import itertools
 import json
 import os
 import select
 import signal
-import time
+import subprocess
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -34,6 +33,8 @@ FLAGS = (
 )
 #: Seconds a slow machine may take to start the browser, or to answer one command.
 PATIENCE = 60.0
+#: Runs what follows with commands on 3 and answers on 4, where Chromium has them.
+_SHELL = 'commands=$1 answers=$2; shift 2; eval "exec 3<&$commands 4>&$answers"; exec "$@"'
 
 
 def find_chromium() -> str:
@@ -50,38 +51,26 @@ class BrowserError(Exception):
     """The browser ended, kept silent, or refused a command."""
 
 
-def _pipe() -> list[int]:
-    """A pipe whose ends lie above 3 and 4, on which Chromium reads commands and answers."""
-    ends = os.pipe()
-    above = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in ends]
-    for end in ends:
-        os.close(end)
-    return above
-
-
 class Chromium:
     """One browser process with an empty profile in `folder`; a context manager."""
 
     def __init__(self, executable: str, folder: Path) -> None:
-        commands, answers = _pipe(), _pipe()
-        self._write, self._read = commands[1], answers[0]
+        (commands, self._write), (self._read, answers) = os.pipe(), os.pipe()
         self._log = folder / "chromium.log"
         homes = dict.fromkeys(("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"), str(folder))
-        self._process = os.posix_spawn(
-            executable,
-            [executable, *FLAGS, f"--user-data-dir={folder / 'profile'}", "about:blank"],
-            {**os.environ, **homes},
-            file_actions=[
-                (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-                (os.POSIX_SPAWN_OPEN, 1, str(self._log), os.O_WRONLY | os.O_CREAT, 0o600),
-                (os.POSIX_SPAWN_DUP2, 1, 2),
-                (os.POSIX_SPAWN_DUP2, commands[0], 3),
-                (os.POSIX_SPAWN_DUP2, answers[1], 4),
-            ],
-            setpgroup=0,
-        )
-        os.close(commands[0])
-        os.close(answers[1])
+        profile = f"--user-data-dir={folder / 'profile'}"
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                ["bash", "-c", _SHELL, "bash", str(commands), str(answers), executable, *FLAGS, profile],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                pass_fds=(commands, answers),
+                env={**os.environ, **homes},
+                start_new_session=True,
+            )
+        os.close(commands)
+        os.close(answers)
         self._buffer = b""
         self._numbers = itertools.count(1)
         #: What the browser reported, in order.
@@ -91,7 +80,16 @@ class Chromium:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._end()
+        # it may have ended already, which is reported where it was missed
+        with suppress(BrowserError, OSError):
+            self.send("Browser.close")
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+        os.close(self._write)
+        os.close(self._read)
 
     def send(self, command: str, session: str | None = None, **options: Any) -> dict[str, Any]:
         """Give a command and wait for its result; events on the way are kept."""
@@ -101,14 +99,11 @@ class Chromium:
             message["sessionId"] = session
         with suppress(BrokenPipeError):  # a browser that has ended says so on the other pipe
             os.write(self._write, json.dumps(message).encode() + b"\0")
-        while True:
-            answer = self._receive()
-            if answer.get("id") != number:
-                self.events.append(answer)
-            elif "error" in answer:
-                raise BrowserError(f"{command}: {answer['error']['message']}")
-            else:
-                return answer["result"]
+        while (answer := self._receive()).get("id") != number:
+            self.events.append(answer)
+        if "error" in answer:
+            raise BrowserError(f"{command}: {answer['error']['message']}")
+        return answer["result"]
 
     def wait_for(self, event: str, session: str, since: int) -> None:
         """Wait until the browser has reported an event after the first `since` ones."""
@@ -116,10 +111,9 @@ class Chromium:
             self.events.append(self._receive())
 
     def _receive(self) -> dict[str, Any]:
-        """Return the next message."""
-        until = time.monotonic() + PATIENCE
+        """The next message."""
         while b"\0" not in self._buffer:
-            ready, _, _ = select.select([self._read], [], [], max(0.0, until - time.monotonic()))
+            ready, _, _ = select.select([self._read], [], [], PATIENCE)
             received = os.read(self._read, 1 << 20) if ready else b""
             if not received:
                 why = "ended" if ready else f"kept silent for {PATIENCE:.0f} s"
@@ -128,29 +122,13 @@ class Chromium:
         message, _, self._buffer = self._buffer.partition(b"\0")
         return json.loads(message)
 
-    def _end(self) -> None:
-        """Close the browser; if it does not go by itself within seconds it is killed, its own group only."""
-        # it may have ended already, which is reported where it was missed
-        with suppress(BrowserError, OSError):
-            self.send("Browser.close")
-        os.close(self._write)
-        until = time.monotonic() + 10
-        while os.waitpid(self._process, os.WNOHANG) == (0, 0):
-            if time.monotonic() > until:
-                os.killpg(self._process, signal.SIGKILL)
-                os.waitpid(self._process, 0)
-                break
-            time.sleep(0.02)
-        os.close(self._read)
-
 
 class Page:
-    """One page opened in a browser, at a size in CSS pixels."""
+    """One page opened in a browser, at a size in CSS pixels, in a context of its own without storage."""
 
     def __init__(self, browser: Chromium, address: str, *, width: int = 1280, height: int = 900) -> None:
         self.browser = browser
         self._since = len(browser.events)
-        # a context of its own: no storage is left over from other pages
         self._context = browser.send("Target.createBrowserContext")["browserContextId"]
         target = browser.send("Target.createTarget", url="about:blank", browserContextId=self._context)
         attached = browser.send("Target.attachToTarget", targetId=target["targetId"], flatten=True)
@@ -166,13 +144,13 @@ class Page:
     def __exit__(self, *_: object) -> None:
         self.browser.send("Target.disposeBrowserContext", browserContextId=self._context)
 
-    def allow(self, *permissions: str) -> None:
-        """Grant this page what a browser would ask a user for."""
-        self.browser.send("Browser.grantPermissions", permissions=permissions, browserContextId=self._context)
-
     def send(self, command: str, **options: Any) -> dict[str, Any]:
         """Give this page a command."""
         return self.browser.send(command, self.session, **options)
+
+    def allow(self, *permissions: str) -> None:
+        """Grant this page what a browser would ask a user for."""
+        self.browser.send("Browser.grantPermissions", permissions=permissions, browserContextId=self._context)
 
     def _load(self, command: str, **options: Any) -> None:
         """Give a command that loads the page, and wait until it is there."""
@@ -190,44 +168,32 @@ class Page:
 
     def resize(self, width: int, height: int) -> None:
         """Show the page at another size; narrow ones as on a phone."""
-        self.send(
-            "Emulation.setDeviceMetricsOverride",
-            width=width,
-            height=height,
-            deviceScaleFactor=2 if width < 500 else 1,
-            mobile=width < 500,
-        )
+        phone = width < 500
+        size = {"width": width, "height": height, "deviceScaleFactor": 2 if phone else 1, "mobile": phone}
+        self.send("Emulation.setDeviceMetricsOverride", **size)
 
-    def emulate(self, **features: str) -> None:
+    def emulate(self, media: str = "", **features: str) -> None:
         """Prefer colours, motion and so on: `emulate(prefers_color_scheme="dark")`."""
         values = [{"name": name.replace("_", "-"), "value": value} for name, value in features.items()]
-        self.send("Emulation.setEmulatedMedia", features=values)
+        self.send("Emulation.setEmulatedMedia", media=media, features=values)
 
     def run(self, script: str, *arguments: Any) -> Any:
-        """Return what a JavaScript function gives, awaited if it is a promise."""
+        """What a JavaScript function gives, awaited if it is a promise."""
         call = f"({script})(...{json.dumps(arguments)})"
-        result = self.send(
-            "Runtime.evaluate", expression=call, returnByValue=True, awaitPromise=True, userGesture=True
-        )
+        options = {"returnByValue": True, "awaitPromise": True, "userGesture": True}
+        result = self.send("Runtime.evaluate", expression=call, **options)
         if "exceptionDetails" in result:
             details = result["exceptionDetails"]
             raise BrowserError(details.get("exception", {}).get("description", details["text"]))
         return result["result"].get("value")
 
-    def press(self, key: str, *, shift: bool = False) -> None:
+    def press(self, key: str) -> None:
         """Press and release a key, as a user does."""
         code = {"Tab": 9, "Enter": 13, "Escape": 27}[key]
         text = {"text": "\r"} if key == "Enter" else {}
-        for kind in ("keyDown", "keyUp"):
-            self.send(
-                "Input.dispatchKeyEvent",
-                type=kind,
-                key=key,
-                code=key,
-                windowsVirtualKeyCode=code,
-                modifiers=8 if shift else 0,
-                **(text if kind == "keyDown" else {}),
-            )
+        for kind, extra in (("keyDown", text), ("keyUp", {})):
+            pressed = {"key": key, "code": key, "windowsVirtualKeyCode": code, **extra}
+            self.send("Input.dispatchKeyEvent", type=kind, **pressed)
 
     def click(self, selector: str) -> None:
         """Scroll to the first element that a selector finds, and click in its middle with the mouse."""
@@ -245,16 +211,11 @@ class Page:
             self.send("Input.dispatchMouseEvent", type=kind, button="left", clickCount=1, **box)
 
     def reported(self, *events: str) -> list[dict[str, Any]]:
-        """Return what the browser reported of this page, by kind of event."""
+        """What the browser reported of this page, by kind of event."""
         mine = (e for e in self.browser.events[self._since :] if e.get("sessionId") == self.session)
         return [e["params"] for e in mine if e["method"] in events]
 
-    def screenshot(self, path: Path, *, whole: bool = False) -> None:
-        """Write what the page looks like, or all of it, as PNG."""
-        shot = self.send("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
-        path.write_bytes(base64.b64decode(shot["data"]))
-
     def pdf(self, **options: Any) -> bytes:
-        """Return the page as printed, at the size and margins its styles ask for."""
+        """The page as printed, at the size and margins its styles ask for."""
         printed = self.send("Page.printToPDF", preferCSSPageSize=True, **options)
         return base64.b64decode(printed["data"])
