@@ -25,6 +25,8 @@ class CaseFile:
     values: dict[str, dict[str, Any]]
     #: case -> (height, width), where the file says it
     shapes: dict[str, tuple[int, int]]
+    #: whether values are outlines to be drawn, not masks
+    outlines: bool = False
 
     def where(self, case: str, task: str) -> str:
         """What a value is, for messages."""
@@ -85,7 +87,7 @@ def read_outlines(path: Path, task_name: Callable[[str], str]) -> CaseFile:
 
     values = _values(path, task_name, check, shapes)
     _warn(beyond, "outlines reach beyond their image and are cut off at its edge")
-    return CaseFile(path, values, shapes)
+    return CaseFile(path, values, shapes, outlines=True)
 
 
 def read_points(path: Path, task_name: Callable[[str], str]) -> CaseFile:

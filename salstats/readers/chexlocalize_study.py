@@ -1,7 +1,7 @@
 """Put the files of a study in the CheXlocalize format together: what each case is, and who answers."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -51,26 +51,20 @@ Size = tuple[tuple[int, int], Path]
 
 
 class Parts(NamedTuple):
-    """The files of a study by kind, read but for its maps."""
+    """The files of a study, read but for its maps; segmentations before outlines."""
 
-    files: dict[str, CaseFile]
+    truth: list[CaseFile]
+    #: What people drew, and the points that they marked.
+    drawn: list[CaseFile]
+    points: list[CaseFile]
     labels: Labels
-    masks: dict[Series, CaseFile]
+    masks: dict[Series, list[CaseFile]]
     maps: dict[Series, dict[tuple[str, str], Path]]
 
-    def of(self, *kinds: str) -> list[CaseFile]:
-        """The files of some kinds that there are."""
-        return [self.files[kind] for kind in kinds if kind in self.files]
-
     @property
-    def truth(self) -> list[CaseFile]:
-        """The files that hold the truth, segmentations first."""
-        return self.of("truth", "annotations")
-
-    @property
-    def people(self) -> list[CaseFile]:
-        """The files that hold what people marked."""
-        return self.of("human", "human_annotations", "points")
+    def others(self) -> list[CaseFile]:
+        """The files that are not the truth, those of people first."""
+        return [*self.drawn, *self.points, *(file for own in self.masks.values() for file in own)]
 
 
 def read_parts(
@@ -80,33 +74,36 @@ def read_parts(
     wanted: Sequence[str] | None,
 ) -> Parts:
     """The files of a study; every task of maps and masks must be known, unless `tasks=` chooses."""
-    read = {kind: reader(files[kind], task_name) for kind, reader in _READERS.items() if kind in files}
+    truth, drawn, points = (
+        [_READERS[kind](files[kind], task_name) for kind in kinds if kind in files]
+        for kinds in (("truth", "annotations"), ("human", "human_annotations"), ("points",))
+    )
     labels = read_labels(files["labels"]) if "labels" in files else {}
     known = {*CLASSES, *(wanted or ()), *next(iter(labels.values()), {})}
-    known = known.union(*(part.tasks() for part in read.values()))
-    masks = {series: read_segmentations(Path(file), task_name) for series, file in mask_files.items()}
+    known = known.union(*(part.tasks() for part in (*truth, *drawn, *points)))
+    masks = {series: [read_segmentations(Path(file), task_name)] for series, file in mask_files.items()}
+    named = [(task, file.file) for own in masks.values() for file in own for task in file.tasks()]
     maps: dict[Series, dict[tuple[str, str], Path]] = {}
     for series, found in map_files.items():
         maps[series] = {}
-        for file in found:
-            case, task = split_name(file, known)
-            other = maps[series].setdefault((case, task), file)
-            if other != file:
+        for path in found:
+            case, task = split_name(path, known)
+            named.append((task, path))
+            other = maps[series].setdefault((case, task), path)
+            if other != path:
                 raise InputFileError(
-                    f"case {case}, task {task} has two maps, {other} and {file}; remove one, or give each "
+                    f"case {case}, task {task} has two maps, {other} and {path}; remove one, or give each "
                     "method its folder: maps={'gradcam': DIR, 'ig': DIR} (--maps gradcam=DIR --maps ig=DIR)"
                 )
-    named = [(task, str(file)) for own in maps.values() for (_, task), file in own.items()]
-    named += [(task, str(part.file)) for part in masks.values() for task in part.tasks()]
-    for task, where in named:
+    for task, path in named:
         if task not in known and wanted is None:
             close = get_close_matches(task, sorted(known), n=1)
             hint = f"did you mean {close[0]!r}?" if close else f"known are {quoted(sorted(known))}."
             raise InputFileError(
-                f"{where}: task {task!r} is not known; {hint} Name it in tasks=, with all others that are to "
+                f"{path}: task {task!r} is not known; {hint} Name it in tasks=, with all others that are to "
                 "be read, if it is one"
             )
-    return Parts(read, labels, masks, maps)
+    return Parts(truth, drawn, points, labels, masks, maps)
 
 
 def case_of(path: str) -> str:
@@ -159,43 +156,41 @@ def study_of(
 ) -> Study:
     """The study that the files make together."""
     annotated = {case for part in parts.truth for case in part.values}
-    others = [*parts.people, *parts.masks.values()]
-    marked = {case for part in others for case in part.values}
-    named = [(part.file, [*part.values]) for part in others]
-    named += [(next(iter(maps.values())).parent, [case for case, _ in maps]) for maps in parts.maps.values()]
-    for place, found in named:
-        check_common(found, annotated, place, parts.truth[0].file)
-    cases = sorted(annotated | marked | {case for maps in parts.maps.values() for case, _ in maps})
+    mapped = {case: file for maps in parts.maps.values() for (case, _), file in maps.items()}
+    for part in parts.others:
+        check_common(part.values, annotated, part.file, parts.truth[0].file)
+    for maps in parts.maps.values():
+        check_common({c for c, _ in maps}, annotated, next(iter(maps.values())).parent, parts.truth[0].file)
+    cases = sorted(annotated.union(mapped, *(part.values for part in parts.others)))
     if not cases:
         raise InputFileError(f"{parts.truth[0].file}: holds no case")
     tasks = _tasks(parts, wanted, source)
-    sizes = _sizes([*parts.truth, *parts.people, *parts.masks.values()])
-    for points in parts.of("points"):
-        warn_of_points(points, {case: shape for case, (shape, _) in sizes.items()})
-    series = tuple(dict.fromkeys([*parts.maps, *parts.masks]))
+    sizes = _sizes([*parts.truth, *parts.others])
+    for part in parts.points:
+        warn_of_points(part, {case: shape for case, (shape, _) in sizes.items()})
     patients: dict[str, str] = {}
     # the default's pattern may fit nowhere
     if pattern is not None and (pattern.pattern != PATIENT or any(map(pattern.search, cases))):
         patients = dict(zip(cases, find_patients(cases, pattern, source), strict=True))
-    some_map = {case: file for maps in parts.maps.values() for (case, _), file in maps.items()}
     made = []
     for case in cases:
         size, labels = sizes.get(case), parts.labels.get(case, {})
-        answers = [_prediction(parts, one, task, case, size) for one in series for task in tasks]
-        if parts.people:
-            answers += [_people_say(parts, task, case, size, some_map.get(case)) for task in tasks]
         made.append(
             Case(
                 case=case,
                 shape=size[0] if size else None,
                 truths=_truths(parts, case, tasks),
-                predictions=tuple(answer for answer in answers if answer is not None),
+                predictions=(
+                    *_answers(parts, case, tasks, size),
+                    *_people_say(parts, case, tasks, size, mapped.get(case)),
+                ),
                 annotated=case in annotated,
                 patient=patients.get(case),
                 labels={t: labels[t] for t in tasks if t in labels},
             )
         )
-    return Study(tuple(made), tasks, (*series, *([Series(HUMAN)] if parts.people else [])), source)
+    people = [Series(HUMAN)] if parts.drawn or parts.points else []
+    return Study(tuple(made), tasks, tuple(dict.fromkeys([*parts.maps, *parts.masks, *people])), source)
 
 
 def _tasks(parts: Parts, wanted: Sequence[str] | None, source: str) -> tuple[str, ...]:
@@ -204,18 +199,17 @@ def _tasks(parts: Parts, wanted: Sequence[str] | None, source: str) -> tuple[str
     Of the fourteen classes of a network the release marks ten; maps of others have nothing to be compared
     with.
     """
-    marked = {task for part in (*parts.truth, *parts.people) for task in part.tasks()}
-    there = marked | {task for part in parts.masks.values() for task in part.tasks()}
+    marked = {task for part in (*parts.truth, *parts.drawn, *parts.points) for task in part.tasks()}
+    there = marked.union(*(part.tasks() for part in parts.others))
     there |= {task for maps in parts.maps.values() for _, task in maps}
-    if wanted is None:
-        left_out = sorted(there - marked - set(TASKS))
-        if left_out:
-            warn(
-                f"no truth has task {quoted(left_out)}, whose maps are left out; tasks= names what is to "
-                "be read"
-            )
-        return (*(t for t in TASKS if t in there), *sorted(marked - set(TASKS)))
-    return chosen_names(wanted, sorted(there), "task", source)
+    if wanted is not None:
+        return chosen_names(wanted, sorted(there), "task", source)
+    left_out = sorted(there - marked - set(TASKS))
+    if left_out:
+        warn(
+            f"no truth has task {quoted(left_out)}, whose maps are left out; tasks= names what is to be read"
+        )
+    return (*(t for t in TASKS if t in there), *sorted(marked - set(TASKS)))
 
 
 def _sizes(files: Iterable[CaseFile]) -> dict[str, Size]:
@@ -234,51 +228,59 @@ def _sizes(files: Iterable[CaseFile]) -> dict[str, Size]:
 
 def _truths(parts: Parts, case: str, tasks: Sequence[str]) -> dict[str, Truth]:
     """The truth of each task that the files hold for a case."""
-    outlines = parts.files["annotations"].values.get(case) if "annotations" in parts.files else None
-    truths = {}
-    for task in tasks:
-        read = _mask_reader(parts.truth, case, task)
-        if read is not None:
-            truths[task] = Truth(read, None if outlines is None else len(outlines.get(task, ())))
-    return truths
+    outlines = next((f.values[case] for f in parts.truth if f.outlines and case in f.values), None)
+    masks = {task: _mask_reader(parts.truth, case, task) for task in tasks}
+    return {
+        task: Truth(read, None if outlines is None else len(outlines.get(task, ())))
+        for task, read in masks.items()
+        if read is not None
+    }
 
 
-def _prediction(parts: Parts, series: Series, task: str, case: str, size: Size | None) -> Prediction | None:
-    """What a method answers, a map, a mask or both; None where there is neither."""
-    map_file = parts.maps.get(series, {}).get((case, task))
-    masks = [parts.masks[series]] if series in parts.masks else []
-    mask = _mask_reader(masks, case, task)
-    if map_file is None and mask is None:
-        return None
-    shape, shape_file = size or (None, "")
-    read = partial(
-        read_answer,
-        task,
-        case=case,
-        # another process may work in another folder
-        map_file=None if map_file is None else map_file.absolute(),
-        mask=mask,
-        shape=shape,
-        shape_source=str(shape_file),
-    )
-    return Prediction(task, series, read, str(map_file or masks[0].file), has_saliency=map_file is not None)
+def _answers(parts: Parts, case: str, tasks: Sequence[str], size: Size | None) -> Iterator[Prediction]:
+    """What methods answer: a map, a mask or both."""
+    for series in dict.fromkeys([*parts.maps, *parts.masks]):
+        files = parts.masks.get(series, [])
+        for task in tasks:
+            map_file = parts.maps.get(series, {}).get((case, task))
+            mask = _mask_reader(files, case, task)
+            if map_file is None and mask is None:
+                continue
+            read = partial(
+                read_answer,
+                task,
+                case=case,
+                # another process may work in another folder
+                map_file=None if map_file is None else map_file.absolute(),
+                mask=mask,
+                shape=size[0] if size else None,
+                shape_source=str(size[1]) if size else "",
+            )
+            source = str(map_file or files[0].file)
+            yield Prediction(task, series, read, source, has_saliency=map_file is not None)
 
 
-def _people_say(parts: Parts, task: str, case: str, size: Size | None, some_map: Path | None) -> Prediction:
+def _people_say(
+    parts: Parts, case: str, tasks: Sequence[str], size: Size | None, some_map: Path | None
+) -> Iterator[Prediction]:
     """What people answer: where their files hold nothing, they marked nothing."""
-    shape = size[0] if size else None
-    points = None
-    if "points" in parts.files:
-        points = parts.files["points"].values.get(case, {}).get(task, np.empty((0, 2)))
-    drawn = parts.of("human", "human_annotations")
-    mask = _mask_reader(drawn, case, task)
-    if mask is None and drawn:
-        if shape is not None:
-            mask = partial(empty, shape)
-        elif some_map is not None:
+    for task in tasks if parts.drawn or parts.points else ():
+        mask = _mask_reader(parts.drawn, case, task)
+        if mask is None and parts.drawn and size is not None:
+            mask = partial(empty, size[0])
+        elif mask is None and parts.drawn and some_map is not None:
             mask = partial(nothing_marked, some_map, case)
-    read = partial(read_answer, task, case=case, mask=mask, points=points, shape=shape)
-    return Prediction(task, Series(HUMAN), read, str(parts.people[0].file), has_saliency=False)
+        points = [part.values.get(case, {}).get(task, np.empty((0, 2))) for part in parts.points]
+        read = partial(
+            read_answer,
+            task,
+            case=case,
+            mask=mask,
+            points=points[0] if points else None,
+            shape=size[0] if size else None,
+        )
+        source = str([*parts.drawn, *parts.points][0].file)
+        yield Prediction(task, Series(HUMAN), read, source, has_saliency=False)
 
 
 def _mask_reader(files: Sequence[CaseFile], case: str, task: str) -> Callable[[], Rle] | None:
@@ -288,7 +290,7 @@ def _mask_reader(files: Sequence[CaseFile], case: str, task: str) -> Callable[[]
             entry = file.values[case].get(task)
             if entry is None:
                 return None
-            if isinstance(entry, Mapping):
-                return partial(Rle.from_coco, entry, file.where(case, task))
-            return partial(polygons_rle, entry, file.shapes[case])
+            if file.outlines:
+                return partial(polygons_rle, entry, file.shapes[case])
+            return partial(Rle.from_coco, entry, file.where(case, task))
     return None
