@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
-from display.plots.estimate_figures import LONG, MARKUP, caption, drawn_texts, layers, scale
+from display.plots.estimate_figures import caption, layers, scale
 
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsError, ValueRangeError
@@ -132,33 +132,6 @@ def test_tiles_that_are_too_narrow_have_no_numbers():
     assert layers(ss.plot_correlation(matrix(names[:12])), "geom_text")
     narrow = ss.plot_correlation(matrix(names[:8]))
     assert narrow.theme.getp("figure_size")[0] * MM_PER_INCH == pytest.approx(COLUMN_MM)
-
-
-def test_the_figure_is_drawn_with_a_panel_per_method():
-    both = pd.concat([matrix(method="human"), matrix(method="gradcam")])
-    found = drawn_texts(ss.plot_correlation(both))
-    assert {"Human benchmark", "Grad-CAM", "Spearman's ρ", "−1.0", "0.62", "−0.31"} <= set(found)
-
-
-def test_markup_and_long_names_are_drawn():
-    names = [*MARKUP, LONG, LONG + "2"]
-    found = [text.replace("\n", " ") for text in drawn_texts(ss.plot_correlation(matrix(names)))]
-    assert {name.replace("$", r"\$") for name in MARKUP} <= set(found)
-    assert len({text for text in found if text.startswith("An opacity")}) == 2
-
-
-@pytest.mark.parametrize(
-    "frame", [matrix(["iou", "prob"]), matrix(values=0.3), matrix(values=[0.3, np.nan, 1.0], p_value=np.nan)]
-)
-def test_unusual_matrices_are_drawn(frame):
-    assert "IoU" in drawn_texts(ss.plot_correlation(frame))
-
-
-def test_the_frame_is_not_changed():
-    frame = matrix()
-    before = frame.copy()
-    ss.plot_correlation(frame)
-    pd.testing.assert_frame_equal(frame, before)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from display.plots.estimate_figures import LONG, MARKUP, caption, drawn_texts, layers, scale
+from display.plots.estimate_figures import caption, drawn_texts, layers, scale
 
 from salstats.checks import ColumnError, SalstatsError
 from salstats.display.plots.curves import plot_curves
@@ -122,13 +122,6 @@ def test_labels_and_order_are_those_given():
     )
     assert list(figure.data["method_label"].cat.categories) == ["Mine", "Theirs"]
     assert figure.labels.y == "Confidence"
-
-
-def test_any_text_can_be_a_method():
-    names = [LONG, *MARKUP]
-    figure = plot_curves(means(names, ["insertion"]))
-    assert len(figure.data["method_label"].cat.categories) == len(names)
-    assert drawn_texts(figure)
 
 
 def test_methods_without_a_value_are_named():

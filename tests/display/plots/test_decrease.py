@@ -4,8 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from display.plots.estimate_figures import (
-    LONG,
-    MARKUP,
     caption,
     decreases,
     drawn_texts,
@@ -123,13 +121,6 @@ def test_percentages_share_an_axis_and_differences_have_their_own():
         assert figure.facet.free["x"] is free
 
 
-def test_panels_below_each_other_make_the_figure_higher():
-    below, beside = (
-        ss.plot_decrease(two_methods(), n_columns=n).theme.getp("figure_size")[1] for n in (1, 2)
-    )
-    assert below > 1.6 * beside
-
-
 def test_the_former_name_of_n_columns_works_and_says_the_new_one():
     with pytest.warns(FutureWarning, match="n_columns="):
         former = ss.plot_decrease(two_methods(), ncol=2)
@@ -230,31 +221,6 @@ def test_frames_that_cannot_be_drawn_are_an_error(frame, error, match):
 def test_options_that_do_not_fit_are_an_error(options, match):
     with pytest.raises(SalstatsError, match=match):
         ss.plot_decrease(decreases(VALUES), **options)
-
-
-def test_the_frame_is_not_modified():
-    frame = two_methods()
-    before = frame.copy(deep=True)
-    ss.plot_decrease(frame)
-    pd.testing.assert_frame_equal(frame, before)
-
-
-def test_the_forest_of_a_study_is_drawn_with_all_its_words():
-    scores = ss.datasets.load_simulated()
-    decrease = ss.percent_decrease(scores, reference="human", average="task", n_replicates=50)
-    words = drawn_texts(ss.plot_decrease(decrease))
-    assert {"IoU", "Hit rate", "Edema", "Average", "Grad-CAM", "Occlusion", "Decrease, % (95% CI)"} <= set(
-        words
-    )
-    assert sum(word.count("(") == 1 and word[0].isdigit() for word in words) == len(decrease)
-
-
-def test_markup_and_long_names_are_drawn_as_they_are_written():
-    tasks = dict.fromkeys([*MARKUP, LONG], 30.0)
-    words = {
-        w.replace("\\$", "$") for w in drawn_texts(ss.plot_decrease(decreases(tasks, method="_a_ $b$ $c$")))
-    }
-    assert {*MARKUP, "_a_ $b$ $c$"} <= words
 
 
 def test_the_largest_loss_leads_where_smaller_is_better():

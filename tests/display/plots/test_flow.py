@@ -156,11 +156,6 @@ def test_no_text_leaves_its_box_or_runs_into_another(names, width, saved):
             assert all(min(a.y1, b.y1) - max(a.y0, b.y0) <= 0.25 * min(a.height, b.height) for b in found[:i])
 
 
-@pytest.mark.filterwarnings("ignore:Glyph")
-def test_characters_that_the_face_lacks_do_not_stop_the_drawing():
-    assert ss.plot_flow(FLOW, labels={"gradcam": "浮腫の方法"}).draw(show=False)
-
-
 def test_a_flow_that_was_written_and_read_is_the_same_figure(tmp_path):
     FLOW.to_csv(tmp_path / "flow.csv", index=False)
     again = ss.plot_flow(pd.read_csv(tmp_path / "flow.csv"))

@@ -4,8 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from display.plots.estimate_figures import (
-    LONG,
-    MARKUP,
     caption,
     decreases,
     drawn_texts,
@@ -185,27 +183,6 @@ def test_a_line_at_no_number_is_an_error():
         ss.plot_forest(subgroups(), null=float("nan"))
     with pytest.raises(ValueRangeError, match="above 0"):
         ss.plot_forest(subgroups().assign(exponentiated=True), null=0)
-
-
-def test_the_frame_is_not_modified():
-    frame = subgroups()
-    before = frame.copy(deep=True)
-    ss.plot_forest(frame)
-    pd.testing.assert_frame_equal(frame, before)
-
-
-def test_the_forest_is_drawn_with_all_its_words():
-    frame = subgroups().assign(p_value=0.03)
-    words = drawn_texts(ss.plot_forest(frame, p_values=True, null=0.3))
-    assert {"Size", "\u2003small", "Overall", "n", "1,234", "P", "0.030", "0.310 (0.210, 0.410)"} <= set(
-        words
-    )
-
-
-def test_markup_and_long_names_are_drawn_as_they_are_written():
-    frame = estimates(tasks=[*MARKUP, LONG], methods=["_a_ $b$ $c$", LONG], metrics=["iou"])
-    words = {word.replace("\\$", "$").strip() for word in drawn_texts(ss.plot_forest(frame))}
-    assert {*MARKUP, "_a_ $b$ $c$"} <= words
 
 
 def test_an_average_of_several_methods_is_a_heading_with_its_methods():

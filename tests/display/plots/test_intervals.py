@@ -7,12 +7,9 @@ import pandas as pd
 import plotnine as p9
 import pytest
 from display.plots.estimate_figures import (
-    LONG,
-    MARKUP,
     bars,
     caption,
     decreases,
-    drawn_texts,
     estimates,
     layer_data,
     layers,
@@ -244,40 +241,6 @@ def test_the_figure_is_as_wide_as_a_page_or_with_one_panel_as_a_column():
         for n in (5, 60)
     )
     assert tall > 6 * short
-
-
-def test_frames_are_not_modified():
-    frame, decrease = estimates(), decreases({"Edema": 1.0, "Nodule": 2.0})
-    areas = pd.DataFrame({"task": ["Edema"], "estimate": [0.9]})
-    before = [f.copy(deep=True) for f in (frame, decrease, areas)]
-    ss.plot_intervals(frame, decrease=decrease, auroc=areas)
-    for old, new in zip(before, (frame, decrease, areas), strict=True):
-        pd.testing.assert_frame_equal(old, new)
-
-
-def test_the_figure_of_a_study_is_drawn_with_all_its_words():
-    scores = ss.datasets.load_simulated()
-    means = ss.summarize(scores, by=["metric", "method", "task"], average="task", n_replicates=50)
-    decrease = ss.percent_decrease(scores, reference="human", n_replicates=50)
-    areas = ss.auroc(scores, "prob", "label", by="task")
-    words = drawn_texts(ss.plot_intervals(means, decrease=decrease, auroc=areas))
-    assert {"Mean IoU", "Hit rate", "Edema (0.97)", "Average", "Human benchmark", "0.4"} <= set(words)
-
-
-def test_sixty_tasks_with_markup_and_long_names_are_drawn_as_they_are_written():
-    tasks = [*MARKUP, LONG, LONG + " again", *(f"Finding {i}" for i in range(54))]
-    figure = ss.plot_intervals(estimates(tasks=tasks, methods=["human", *MARKUP], metrics=["iou"]))
-    assert set(figure.data["row_label"]) == set(tasks)
-    shown = row_labels(figure)
-    assert len(set(shown)) == 60
-    assert max(len(line) for text in shown for line in text.split("\n")) < 30
-    words = {word.replace("\\$", "$") for word in drawn_texts(figure)}
-    assert {"<b>bold</b> & 100%", "_x_ *y* $a$ $b$", "\\alpha {\\beta", "β-catenin − é"} <= words
-
-
-def test_one_score_everywhere_is_drawn():
-    frame = estimates().assign(estimate=0.0, conf_low=0.0, conf_high=0.0)
-    assert "Mean IoU" in drawn_texts(ss.plot_intervals(frame))
 
 
 def baseline_figure():

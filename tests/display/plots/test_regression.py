@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from display.plots.estimate_figures import (
-    LONG,
     bars,
     caption,
     drawn_texts,
@@ -217,29 +216,6 @@ def test_a_table_from_elsewhere_is_drawn():
 def test_what_cannot_be_drawn_is_an_error(frame, error, match):
     with pytest.raises(error, match=match):
         ss.plot_regression(frame)
-
-
-def test_the_frame_is_not_modified():
-    frame = by("method", ["gradcam", "human"])
-    before = frame.copy(deep=True)
-    ss.plot_regression(frame)
-    pd.testing.assert_frame_equal(frame, before)
-
-
-def test_the_coefficients_of_a_study_are_drawn_with_all_their_words():
-    scores = ss.datasets.load_simulated()
-    formulas = ["iou ~ elongation + area_ratio + task", "hit ~ elongation + area_ratio + task"]
-    words = drawn_texts(ss.plot_regression(ss.regress(scores, formulas, by="method", errors="cluster")))
-    assert {"IoU", "Hit rate", "Elongation", "Task", "\u2003Edema", "Grad-CAM", "Human benchmark"} <= set(
-        words
-    )
-
-
-def test_sixty_terms_with_long_names_are_drawn():
-    names = [LONG, "$a$ $b$", *(f"x{i}" for i in range(58))]
-    figure = ss.plot_regression(terms("iou ~ z", names=names))
-    assert len(row_labels(figure)) == 60
-    assert "$a$ $b$" in {word.replace("\\$", "$") for word in drawn_texts(figure)}
 
 
 def test_models_of_scores_and_of_gaps_have_panels_of_their_own():

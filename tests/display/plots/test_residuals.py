@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from display.plots.estimate_figures import LONG, MARKUP, caption, drawn_texts, layer_data, layers
+from display.plots.estimate_figures import caption, drawn_texts, layer_data, layers
 
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
@@ -120,24 +120,6 @@ def test_many_points_are_a_bitmap_and_very_many_are_counts_in_cells(augmented):
     figure = ss.plot_residuals(very)
     cells = layer_data(figure, "geom_rect")
     assert cells.groupby("panel", observed=True)["count"].sum().tolist() == [len(very)] * 4
-
-
-def test_the_figure_is_drawn_with_its_names(augmented):
-    found = drawn_texts(ss.plot_residuals(augmented))
-    assert {t.replace("\n", " ") for t in found} >= {*TITLES}
-
-
-@pytest.mark.parametrize("name", [*MARKUP, LONG])
-def test_markup_and_long_names_are_drawn(augmented, name):
-    first = augmented["cooks_distance"].idxmax()
-    figure = ss.plot_residuals(augmented.assign(case=augmented["case"].where(augmented.index != first, name)))
-    assert any(name in text.replace("\n", " ").replace(r"\$", "$") for text in drawn_texts(figure))
-
-
-def test_the_frame_is_not_changed(augmented):
-    before = augmented.copy()
-    ss.plot_residuals(augmented)
-    pd.testing.assert_frame_equal(augmented, before)
 
 
 def test_two_values_of_a_covariate_have_no_curve():

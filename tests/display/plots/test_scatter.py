@@ -5,11 +5,11 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from display.plots.estimate_figures import LONG, MARKUP, caption, drawn_texts, layer_data, layers, scale
+from display.plots.estimate_figures import LONG, caption, drawn_texts, layer_data, layers, scale
 
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
-from salstats.display.plots.points import RASTER_POINTS, beside, beyond
+from salstats.display.plots.points import RASTER_POINTS
 from salstats.display.plots.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM, PALETTE, REFERENCE
 
 BY = ["method", "task"]
@@ -170,13 +170,6 @@ def test_few_whole_numbers_are_spread_beside_their_place(scores):
     np.testing.assert_array_equal(figure.data["y_drawn"], figure.data["y"])
 
 
-def test_lanes_fill_their_width_evenly():
-    share = (np.arange(100) + 0.5) / 100
-    places = beside(np.full(100, 2.0), np.ones(100), 2, share)
-    assert (places.min() > 2, places.max() < 2.35) == (True, True)
-    assert beyond(np.array([1.0, 0.0]), np.zeros(2), 1, np.full(2, 0.5)) == pytest.approx([1.12, -0.12])
-
-
 def test_many_points_are_a_bitmap_and_very_many_are_counts_in_cells():
     few, many = table(RASTER_POINTS), table(RASTER_POINTS + 1)
     assert not layers(ss.plot_scatter(few, "x", "y"), "geom_point")[0].raster
@@ -241,20 +234,6 @@ def test_long_titles_are_shortened_and_stay_different(scores):
     assert LONG in figure.data["panel"].cat.categories
 
 
-def test_everything_is_drawn_at_once(scores, fit, correlations):
-    figure = ss.plot_scatter(scores, "prob", "iou", fit=fit, correlations=correlations)
-    found = drawn_texts(figure)
-    assert {"Human benchmark", "Grad-CAM", "Occlusion", "Pleural Effusion"} <= set(found)
-    assert "0.2" in found
-
-
-@pytest.mark.parametrize("text", MARKUP)
-def test_markup_is_drawn_as_it_is(text):
-    rows = table(task=np.resize([text, "b"], 40), method=np.resize([text, "c"], 40))
-    found = drawn_texts(ss.plot_scatter(rows, "x", "y", labels={"x": text}))
-    assert sum(text.replace("$", r"\$") == t.replace("\n", " ") for t in found) == 3
-
-
 @pytest.mark.parametrize(
     "rows",
     [
@@ -267,13 +246,6 @@ def test_markup_is_drawn_as_it_is(text):
 )
 def test_unusual_data_are_drawn(rows):
     assert "x" in drawn_texts(ss.plot_scatter(rows, "x", "y", labels={"x": "x"}))
-
-
-def test_data_and_frames_are_not_changed(scores, fit, correlations):
-    before = [frame.copy() for frame in (scores, fit, correlations)]
-    ss.plot_scatter(scores, "prob", "iou", fit=fit, correlations=correlations)
-    for frame, was in zip((scores, fit, correlations), before, strict=True):
-        pd.testing.assert_frame_equal(frame, was)
 
 
 @pytest.mark.parametrize(
@@ -299,11 +271,6 @@ def test_data_and_frames_are_not_changed(scores, fit, correlations):
 def test_what_cannot_be_drawn_is_said(scores, names, options, error, message):
     with pytest.raises(error, match=message):
         ss.plot_scatter(scores, *names, **options)
-
-
-def test_all_missing_is_said(scores):
-    with pytest.raises(SalstatsError, match="no row of data has both 'prob' and 'iou'"):
-        ss.plot_scatter(scores.assign(score=np.nan), "prob", "iou")
 
 
 def test_a_fit_of_something_else_is_refused(scores, fit):

@@ -1,0 +1,126 @@
+"""What holds of every figure: nothing is cut, numbers of an axis do not touch, frames stay as they are."""
+
+from itertools import combinations, pairwise
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from display.plots.estimate_figures import LONG, MARKUP, decreases, estimates
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+import salstats as ss
+from salstats.checks import ColumnError, SalstatsError
+from salstats.display.plots.curves import plot_curves
+
+SCORES = ss.datasets.load_simulated()
+#: Tasks of the simulated study by names that other programs would take for markup, or cut.
+NAMES = dict(zip(sorted(SCORES["task"].unique()), [*MARKUP, LONG], strict=True))
+ODD = SCORES.replace({"task": NAMES})
+ONE = ODD.query("method == 'gradcam' and metric == 'iou'")
+COLUMNS = ["iou", "prob", "elongation", "area_ratio"]
+
+
+def terms():
+    return ss.regress(ODD, ["iou ~ elongation + task", "hit ~ elongation"], by="method", errors="cluster")
+
+
+def pairs():
+    plain = ODD.drop(columns="patient").query("task == @LONG")
+    return pd.concat([ss.correlate(plain, x, y, by="method") for x, y in combinations(COLUMNS, 2)])
+
+
+def sweep(n=10):
+    tasks = [*NAMES.values(), *(f"Task {i}" for i in range(n - len(NAMES)))]
+    rows = [(t, 0.1 * i, np.sin(i + len(t))) for t in tasks for i in range(1, 9)]
+    return pd.DataFrame(rows, columns=["task", "threshold", "estimate"])
+
+
+def curves():
+    rows = [(m, t, x, x**2) for m in ("insertion", "deletion") for t in NAMES.values() for x in (0, 0.5, 1)]
+    return pd.DataFrame(rows, columns=["metric", "method", "fraction", "estimate"])
+
+
+#: Each figure with a frame of it and whether it shows all the odd names of tasks.
+FIGURES = {
+    "intervals": (ss.plot_intervals, estimates([*NAMES.values(), "Average"]), True),
+    "intervals of sixty": (
+        ss.plot_intervals,
+        estimates([f"t{i}" for i in range(60)]),
+        False,
+    ),
+    "intervals of one score": (ss.plot_intervals, estimates(estimate=0, conf_low=0, conf_high=0), False),
+    "decrease": (ss.plot_decrease, decreases(dict.fromkeys(NAMES.values(), 30.0)), True),
+    "forest": (ss.plot_forest, estimates([*NAMES.values(), "Average"], ["human"]), True),
+    "forest of two": (ss.plot_forest, estimates(NAMES.values(), metrics=["iou"]), True),
+    "regression": (ss.plot_regression, terms(), True),
+    "scatter": (lambda f: ss.plot_scatter(f, "prob", "iou"), ODD, True),
+    "scatter in a column": (lambda f: ss.plot_scatter(f, "prob", "hit", width=89), ODD, False),
+    "scatter of sixty": (
+        lambda f: ss.plot_scatter(f, "prob", "score"),
+        ONE.assign(task=[f"Task {i % 60:02d}" for i in range(len(ONE))]),
+        False,
+    ),
+    "box": (ss.plot_box, ODD, True),
+    "letter values": (ss.plot_letter_values, ss.letter_values(ODD, ["elongation", "prob"]), True),
+    "thresholds": (ss.plot_thresholds, sweep(), True),
+    "curves": (plot_curves, curves(), True),
+    "correlation": (ss.plot_correlation, pairs(), False),
+    "residuals": (ss.plot_residuals, ss.augment(ONE.drop(columns="patient"), "score ~ prob", by=()), False),
+    "flow": (ss.plot_flow, ss.case_flow(ODD, reference="human"), False),
+}
+#: Calls whose rows repeat cases: what they say of it is not what is drawn here.
+pytestmark = pytest.mark.filterwarnings("ignore:.*:salstats.checks.SalstatsWarning")
+
+
+def boxes_of(texts, renderer):
+    """The room of each text that is seen."""
+    return [t.get_window_extent(renderer) for t in texts if t.get_visible() and t.get_text().strip()]
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_nothing_is_cut_numbers_keep_apart_and_the_frame_stays_as_it_is(name):
+    make, frame, shows_names = FIGURES[name]
+    before = frame.copy(deep=True)
+    figure = make(frame)
+    pd.testing.assert_frame_equal(frame, before)
+    drawn = figure.draw(show=False)
+    try:
+        canvas = FigureCanvasAgg(drawn)
+        canvas.draw()
+        renderer, edge = canvas.get_renderer(), drawn.bbox
+        for box in boxes_of(drawn.findobj(plt.Text), renderer):
+            assert edge.x0 - 2 <= box.x0 < box.x1 <= edge.x1 + 2
+            assert edge.y0 - 2 <= box.y0 < box.y1 <= edge.y1 + 2
+        for axes in drawn.axes:
+            across = sorted((b.x0, b.x1) for b in boxes_of(axes.get_xticklabels(), renderer))
+            up = sorted((b.y0, b.y1) for b in boxes_of(axes.get_yticklabels(), renderer))
+            if name != "correlation":
+                assert all(a[1] < b[0] for a, b in pairwise(across))
+            assert all(a[1] < b[0] + 1 for a, b in pairwise(up))
+        words = " ".join(t.get_text().replace("\n", " ") for t in drawn.findobj(plt.Text)).replace(r"\$", "$")
+    finally:
+        plt.close(drawn)
+    if shows_names:
+        assert all(markup in words for markup in MARKUP)
+        assert "…" in words
+
+
+@pytest.mark.filterwarnings("ignore:Glyph")
+def test_characters_that_the_face_lacks_do_not_stop_the_drawing():
+    assert ss.plot_box(SCORES, labels={"Edema": "浮腫"}).draw(show=False)
+
+
+@pytest.mark.parametrize(
+    ("make", "frame"),
+    [
+        (make, frame)
+        for name, (make, frame, _) in FIGURES.items()
+        if " of " not in name and " in " not in name
+    ],
+)
+def test_a_frame_of_something_else_is_an_error_that_names_a_column(make, frame):
+    with pytest.raises(ColumnError, match=r"no column|neither a column nor a metric"):
+        make(pd.DataFrame({"x": [1.0]}))
+    with pytest.raises(SalstatsError, match=r"has no rows"):
+        make(frame.iloc[:0])
