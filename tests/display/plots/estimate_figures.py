@@ -6,6 +6,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
+from salstats.display.plots.theme import MM_PER_INCH
+
 #: A label of 120 characters, and labels that other programs would take for markup.
 LONG = "An opacity of the left lower lobe, seen in the lateral view only and described by one reader".ljust(
     120, "."
@@ -74,6 +76,16 @@ def row_labels(figure):
 def layers(figure, geom):
     """The layers of one kind."""
     return [layer for layer in figure.layers if type(layer.geom).__name__ == geom]
+
+
+def nth_data(figure, number):
+    """The data of a layer, counted in the order they are drawn."""
+    return figure.layers[number]._data
+
+
+def size_mm(figure):
+    """Width and height."""
+    return tuple(MM_PER_INCH * side for side in figure.theme.getp("figure_size"))
 
 
 def layer_data(figure, geom, number=0):

@@ -3,11 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
-from display.plots.estimate_figures import caption, drawn_texts, layers, scale
+from display.plots.estimate_figures import caption, drawn_texts, layers, scale, size_mm
 
 from salstats.checks import ColumnError, SalstatsError
 from salstats.display.plots.curves import plot_curves
-from salstats.display.plots.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM
+from salstats.display.plots.theme import COLUMN_MM, PAGE_MM
 from salstats.stats.summaries import mean_curves
 
 FRACTIONS = np.linspace(0, 1, 6)
@@ -33,10 +33,6 @@ def means(methods=("gradcam", "ig"), metrics=("insertion", "deletion"), **column
         n=40,
         baseline=np.where(frame["metric"] == "insertion", "blur (11 px, SD 5 px)", "zero"),
     )
-
-
-def size_mm(figure):
-    return tuple(MM_PER_INCH * side for side in figure.theme.getp("figure_size"))
 
 
 def test_each_metric_has_a_panel_and_each_method_a_line_of_its_own():
@@ -114,14 +110,6 @@ def test_a_further_column_makes_a_row_of_panels_for_each_value():
     other = plot_curves(frame, labels={"model": {"resnet": "ResNet", "densenet": "D"}}, width=120)
     assert other.data["panel"].cat.categories[0] == "ResNet, Insertion"
     assert size_mm(other)[0] == pytest.approx(120)
-
-
-def test_labels_and_order_are_those_given():
-    figure = plot_curves(
-        means(), labels={"method": {"ig": "Mine", "gradcam": "Theirs"}, "prob": "Confidence"}
-    )
-    assert list(figure.data["method_label"].cat.categories) == ["Mine", "Theirs"]
-    assert figure.labels.y == "Confidence"
 
 
 def test_methods_without_a_value_are_named():

@@ -9,7 +9,6 @@ from display.plots.estimate_figures import (
     drawn_texts,
     estimates,
     layer_data,
-    layers,
     legend,
     row_labels,
     texts,
@@ -63,15 +62,6 @@ def test_conclusive_marks_are_filled_and_the_caption_says_so():
     assert set(fills(figure).values()) == {"white"}
     assert "interval excludes 0 and adjusted P < .05" in caption(figure)
     assert "P values adjusted (8 tests)." in caption(figure)
-
-
-def test_the_average_is_a_diamond_of_its_own_layer():
-    figure = ss.plot_decrease(decreases(VALUES | {"Average": 10.0}))
-    tasks, average = layers(figure, "geom_point")
-    assert "Average" not in set(tasks._data["task"])
-    assert list(average._data["task"]) == ["Average"]
-    assert average.geom.aes_params["shape"] == "D"
-    assert tasks.mapping["shape"] == "method_label"
 
 
 def test_text_beside_the_marks_is_estimate_and_interval():

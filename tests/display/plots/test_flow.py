@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 import pytest
-from display.plots.estimate_figures import caption
+from display.plots.estimate_figures import caption, nth_data, size_mm
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 import salstats as ss
@@ -18,19 +18,11 @@ BOXES, ARROWS, DOWN, ASIDE = range(4)
 DPI = 200
 
 
-def data(figure, layer):
-    return figure.layers[layer]._data
-
-
 def contents(figure):
     """The lines of each box, boxes in the order they were drawn."""
-    boxes = data(figure, BOXES)
+    boxes = nth_data(figure, BOXES)
     lines = [f"{box.heading}\n{box.text}".replace("\u00a0", " ").split("\n") for box in boxes.itertuples()]
     return lines
-
-
-def size_mm(figure):
-    return tuple(side * MM_PER_INCH for side in figure.theme.getp("figure_size"))
 
 
 def ragged(names=3, metrics=("iou", "hit")):
@@ -50,7 +42,7 @@ def ragged(names=3, metrics=("iou", "hit")):
 
 def test_the_boxes_say_what_the_flow_counts():
     figure = ss.plot_flow(FLOW)
-    assert set(data(figure, BOXES)["panel"]) == {"IoU and Hit rate (each)"}
+    assert set(nth_data(figure, BOXES)["panel"]) == {"IoU and Hit rate (each)"}
     assert contents(figure) == [
         ["In the file", "194 cases, 140 patients, 5 tasks, 3 methods and 2 metrics;", "5,820 scores"],
         ["With a row in the file", "Each of 3 methods: 970 scores, 194 cases, 140 patients"],
@@ -78,7 +70,7 @@ def test_the_boxes_say_what_the_flow_counts():
 
 def test_every_number_of_the_flow_that_is_left_stands_in_the_figure():
     flow = ss.case_flow(ragged(), reference="method 0")
-    shown = " ".join(data(ss.plot_flow(flow), BOXES)["text"]).replace("\u00a0", " ")
+    shown = " ".join(nth_data(ss.plot_flow(flow), BOXES)["text"]).replace("\u00a0", " ")
     left = flow[~flow["excluded"] & (flow["stage"] != "file")]
     for column, noun in {"n_rows": "", "n_cases": " cases", "n_units": " patients"}.items():
         assert all(f"{n:,}{noun}" in shown for n in left[column])
@@ -87,7 +79,7 @@ def test_every_number_of_the_flow_that_is_left_stands_in_the_figure():
 def test_metrics_with_other_numbers_have_panels_of_their_own_side_by_side_on_a_page():
     flow = ss.case_flow(SCORES[(SCORES["metric"] == "iou") | (SCORES["case"] > "c050")])
     column, page = ss.plot_flow(flow), ss.plot_flow(flow, width=183)
-    assert list(data(column, BOXES)["panel"].cat.categories) == ["IoU", "Hit rate"]
+    assert list(nth_data(column, BOXES)["panel"].cat.categories) == ["IoU", "Hit rate"]
     assert (size_mm(column)[0], size_mm(page)[0]) == (pytest.approx(89), pytest.approx(183))
     assert size_mm(page)[1] < 0.65 * size_mm(column)[1]
 
@@ -113,7 +105,7 @@ def test_one_score_per_case_is_counted_in_cases_only():
 
 def test_labels_name_methods_metrics_and_reasons():
     names = {"undefined": "model output lost", "gradcam": "CAM", "metric": {"hit": "Pointing game"}}
-    boxes = data(ss.plot_flow(FLOW, labels=names), BOXES)
+    boxes = nth_data(ss.plot_flow(FLOW, labels=names), BOXES)
     shown = " ".join(boxes["text"])
     assert "Model output lost:" in shown
     assert "CAM:" in shown
@@ -122,9 +114,9 @@ def test_labels_name_methods_metrics_and_reasons():
 
 def test_arrows_lead_down_from_box_to_box_and_aside_to_what_is_excluded():
     figure = ss.plot_flow(FLOW)
-    boxes = data(figure, BOXES)
+    boxes = nth_data(figure, BOXES)
     kept, excluded = (boxes[boxes["kind"] == kind] for kind in ("kept", "excluded"))
-    down, aside = data(figure, DOWN), data(figure, ASIDE)
+    down, aside = nth_data(figure, DOWN), nth_data(figure, ASIDE)
     assert down["yend"].tolist() == kept["ymax"].tolist()[1:]
     assert down["y"].tolist() == kept["ymin"].tolist()[:-1]
     assert aside["xend"].tolist() == excluded["xmin"].tolist()

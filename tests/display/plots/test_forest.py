@@ -113,13 +113,6 @@ def test_a_forest_of_one_metric_and_method_names_both(term):
     assert "Grad-CAM" in shown
 
 
-def test_contrasts_have_their_unit():
-    figure = ss.plot_forest(decreases({"A": 24.04}))
-    assert figure.labels.x == "Decrease from human benchmark (%)"
-    assert texts(figure)[0][1] == ["24.0 (19.0, 29.0)"]
-    assert texts(figure)[1][1] == "Decrease, % (95% CI)"
-
-
 def test_one_coefficient_by_subgroup_is_drawn_and_odds_ratios_stand_on_logarithms():
     frame = subgroups().assign(term="prob", formula="hit ~ prob", family="binomial", exponentiated=True)
     figure = ss.plot_forest(frame)

@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 import pytest
-from display.plots.estimate_figures import caption, drawn_texts, layers
+from display.plots.estimate_figures import caption, drawn_texts, layers, size_mm
 from display.plots.overlay_study import GRADCAM, PEOPLE, SHAPE, answer, hill, study
 
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsError
-from salstats.display.plots.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM
+from salstats.display.plots.theme import COLUMN_MM, PAGE_MM
 from salstats.scoring.figures import plot_gallery
 from salstats.stats.picking import pick_cases
 from salstats.study import Case, Series, Study
@@ -28,10 +28,6 @@ SCORES = pd.DataFrame(
     columns=["case", "task", "method", "score"],
 ).assign(metric="iou")
 PICKED = pick_cases(SCORES, method="gradcam", by=["metric", "method"])
-
-
-def size_mm(figure):
-    return tuple(side * MM_PER_INCH for side in figure.theme.getp("figure_size"))
 
 
 def test_cases_are_rows_and_methods_columns_people_last():

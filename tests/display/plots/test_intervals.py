@@ -100,21 +100,6 @@ def test_the_reference_is_a_black_diamond_and_stands_first():
     assert legend(ss.plot_intervals(frame, decrease=decrease))["reader b"][0] == REFERENCE
 
 
-def test_methods_stand_above_each_other_in_their_row_in_the_order_of_the_legend():
-    figure = ss.plot_intervals(estimates(metrics=["iou"]))
-    rows = figure.data.pivot(index="task", columns="method", values="y")
-    assert (rows["human"] > rows["gradcam"]).all()
-    assert rows.loc["Edema"].min() > rows.loc["Nodule"].max()
-
-
-def test_the_average_is_set_apart_by_a_line():
-    figure = ss.plot_intervals(estimates(tasks=["Nodule", "Average"], metrics=["iou"]))
-    rule = layer_data(figure, "geom_hline")["yintercept"].item()
-    heights = figure.data.groupby("task")["y"]
-    assert heights.min()["Nodule"] > rule > heights.max()["Average"]
-    assert layer_data(ss.plot_intervals(estimates()), "geom_hline").empty
-
-
 def test_a_line_marks_zero_or_chance_where_the_metric_has_one():
     frame = estimates(metrics=["iou", "auc", "kl", "nss", "my score"])
     guides = layer_data(ss.plot_intervals(frame), "geom_vline").set_index("panel")["guide"].to_dict()

@@ -3,10 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from display.plots.estimate_figures import drawn_texts, nth_data, scale
 
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsError, ValueRangeError
-from salstats.display.plots.theme import COLUMN_MM, MM_PER_INCH
 
 SCORES = ss.datasets.load_simulated()
 VALUES = ss.letter_values(SCORES, ["n_instances", "elongation"])
@@ -14,50 +14,21 @@ VALUES = ss.letter_values(SCORES, ["n_instances", "elongation"])
 STRIPES, BOXES, OUTSIDE, MEDIANS = range(4)
 
 
-def data(figure, layer):
-    return figure.layers[layer]._data
-
-
-def mapping(figure, layer):
-    return {k: str(v) for k, v in figure.layers[layer].mapping.items()}
-
-
-def width_mm(figure):
-    return figure.theme.getp("figure_size")[0] * MM_PER_INCH
-
-
-def fill_scale(figure):
-    return next(s for s in figure.scales if "fill" in s.aesthetics)
-
-
-def row_scale(figure):
-    return next(s for s in figure.scales if "y" in s.aesthetics)
-
-
 def test_each_box_spans_a_pair_of_letter_values_in_its_covariates_panel():
     figure = ss.plot_letter_values(VALUES)
-    boxes = data(figure, BOXES)
-    expected = VALUES[~VALUES["letter"].isin(["M", "outside"])]
     columns = ["task", "covariate", "letter", "low", "high"]
+    drawn, given = nth_data(figure, BOXES), VALUES[~VALUES["letter"].isin(["M", "outside"])]
     pd.testing.assert_frame_equal(
-        boxes[columns].sort_values(columns).reset_index(drop=True),
-        expected[columns].sort_values(columns).reset_index(drop=True),
+        *(f[columns].sort_values(columns).reset_index(drop=True) for f in (drawn, given))
     )
-    assert dict(zip(boxes["covariate"], boxes["panel"], strict=True)) == {
-        "n_instances": "Number of instances",
-        "elongation": "Elongation",
-    }
-    assert mapping(figure, BOXES) == {
-        "xmin": "low",
-        "xmax": "high",
-        "ymin": "ymin",
-        "ymax": "ymax",
-        "fill": "middle",
-    }
+    assert set(drawn.groupby("covariate")["panel"].first()) == {"Number of instances", "Elongation"}
+    ends = figure.layers[BOXES].mapping
+    assert (ends["xmin"], ends["xmax"], ends["fill"]) == ("low", "high", "middle")
+    assert figure.facet.free == {"x": True, "y": False}
 
 
 def test_inner_boxes_are_higher_and_lie_on_the_outer_ones():
-    boxes = data(ss.plot_letter_values(VALUES), BOXES)
+    boxes = nth_data(ss.plot_letter_values(VALUES), BOXES)
     one = boxes.query("task == 'Edema' and covariate == 'elongation'")
     # drawn in this order: the outermost first
     assert one["letter"].tolist() == ["C", "D", "E", "F"]
@@ -68,43 +39,36 @@ def test_inner_boxes_are_higher_and_lie_on_the_outer_ones():
 def test_the_median_is_a_line_and_the_rest_are_dots():
     figure = ss.plot_letter_values(VALUES)
     medians = VALUES[VALUES["letter"] == "M"]
-    assert sorted(data(figure, MEDIANS)["low"]) == sorted(medians["low"])
+    assert sorted(nth_data(figure, MEDIANS)["low"]) == sorted(medians["low"])
     outside = VALUES.loc[VALUES["letter"] == "outside", ["low", "high"]].to_numpy().ravel()
-    assert sorted(data(figure, OUTSIDE)["value"]) == sorted(outside[~np.isnan(outside)])
+    assert sorted(nth_data(figure, OUTSIDE)["value"]) == sorted(outside[~np.isnan(outside)])
 
 
 def test_darker_is_further_in():
-    scale = fill_scale(ss.plot_letter_values(VALUES))
-    colours = scale.palette(4)
+    fill = scale(ss.plot_letter_values(VALUES), "fill")
+    colours = fill.palette(4)
     brightness = [sum(int(c[i : i + 2], 16) for i in (1, 3, 5)) for c in colours]
-    assert scale.limits == ["50%", "75%", "87.5%", "93.8%"]
+    assert fill.limits == ["50%", "75%", "87.5%", "93.8%"]
     assert brightness == sorted(brightness)
 
 
 def test_a_share_is_never_rounded_up_to_all():
     values = ss.letter_values(pd.DataFrame({"x": np.random.default_rng(1).normal(size=100_000)}), "x")
-    shares = fill_scale(ss.plot_letter_values(values)).limits
+    shares = scale(ss.plot_letter_values(values), "fill").limits
     assert shares[-1] == "99.99%"
     assert len(set(shares)) == len(shares)
 
 
 def test_tasks_are_rows_from_the_top_in_the_order_of_the_labels():
     figure = ss.plot_letter_values(VALUES, labels={"task": {"Edema": "Oedema"}})
-    assert row_scale(figure).labels[:2] == ["Oedema", "Atelectasis"]
-    assert np.all(np.diff(row_scale(figure).breaks) < 0)
+    assert scale(figure, "y").labels[:2] == ["Oedema", "Atelectasis"]
+    assert np.all(np.diff(scale(figure, "y").breaks) < 0)
 
 
 def test_panels_stand_as_the_covariates_were_asked_for_and_take_labels():
     values = ss.letter_values(SCORES, ["prob", "area_ratio", "elongation"])
-    panels = data(ss.plot_letter_values(values, labels={"prob": "Certainty"}), BOXES)["panel"]
+    panels = nth_data(ss.plot_letter_values(values, labels={"prob": "Certainty"}), BOXES)["panel"]
     assert list(panels.cat.categories) == ["Certainty", "Relative size", "Elongation"]
-
-
-def test_one_covariate_names_its_axis_and_fits_a_column():
-    figure = ss.plot_letter_values(ss.letter_values(SCORES, "area_ratio"))
-    assert figure.labels.x == "Relative size"
-    assert type(figure.facet).__name__ == "facet_null"
-    assert width_mm(figure) == pytest.approx(COLUMN_MM)
 
 
 def test_caption_says_what_is_drawn_and_of_how_many():
@@ -120,27 +84,22 @@ def test_caption_says_what_is_drawn_and_of_how_many():
 def test_a_group_without_values_keeps_its_row_and_is_named():
     frame = SCORES.assign(elongation=SCORES["elongation"].where(SCORES["task"] != "Edema"))
     figure = ss.plot_letter_values(ss.letter_values(frame, ["elongation", "prob"]))
-    assert "Edema" in row_scale(figure).labels
+    assert "Edema" in scale(figure, "y").labels
     assert "Without a value: Edema, Elongation." in figure.labels.caption.replace("\n", " ")
 
 
 def test_two_grouping_columns_make_a_row_for_each_pair():
     values = ss.letter_values(SCORES, "prob", by=["task", "label"])
-    labels = row_scale(ss.plot_letter_values(values)).labels
+    labels = scale(ss.plot_letter_values(values), "y").labels
     assert len(labels) == 10
     assert labels[0].startswith("Atelectasis, 0")
-
-
-def draw(figure):
-    drawn = figure.draw(show=False)
-    return [text.get_text() for axes in drawn.axes for text in axes.get_yticklabels()]
 
 
 @pytest.mark.parametrize("values", [[0.5], [0.5] * 50])
 def test_one_case_and_equal_values_are_a_line(values):
     figure = ss.plot_letter_values(ss.letter_values(pd.DataFrame({"size": values}), "size"))
-    assert data(figure, MEDIANS)["low"].tolist() == [0.5]
-    assert draw(figure) is not None
+    assert nth_data(figure, MEDIANS)["low"].tolist() == [0.5]
+    assert drawn_texts(figure)
 
 
 def test_bad_input_gets_a_sentence():

@@ -66,11 +66,6 @@ def test_values_are_drawn_as_they_are(tuned):
     assert scale(figure, "x").breaks((0.2, 0.8)) == pytest.approx([0.2, 0.4, 0.6, 0.8])
 
 
-def test_of_equal_maxima_the_first_counts():
-    rows = sweep(estimates=(0.3, 0.5, 0.5, 0.1)).iloc[::-1]
-    assert marked(ss.plot_thresholds(rows)).tolist() == [0.3, 0.3]
-
-
 def test_the_smallest_value_is_marked_where_it_is_the_best():
     figure = ss.plot_thresholds(sweep(metric="hd95"))
     assert marked(figure).tolist() == [0.5, 0.5]
