@@ -4,6 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
+
+from salstats.images.fixations import Fixations
 
 METHODS = ("interobserver", "sono", "ag", "am1", "am2", "convex")
 
@@ -56,3 +59,15 @@ def comparisons(shared: Path) -> list[Comparison]:
                     for reader in range(5)
                 ]
     return found
+
+
+def recorded(folder: Path) -> Fixations:
+    """The fixations of one recording as the release's file has them."""
+    table = pd.read_csv(folder / "fixations.csv")
+    degrees = "angular_resolution_{}_pixels_per_degree"
+    return Fixations(
+        table[["y_position", "x_position"]].to_numpy(),
+        (table["timestamp_end_fixation"] - table["timestamp_start_fixation"]).to_numpy(),
+        table[[degrees.format("y"), degrees.format("x")]].to_numpy(),
+        table[[f"{edge}_shown_from_image" for edge in ("ymin", "xmin", "ymax", "xmax")]].to_numpy(),
+    )

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from salstats.checks import PIXEL, SalstatsError, ValueRangeError, quoted, too_large
+from salstats.checks import PIXEL, SalstatsError, ValueRangeError, too_large
 from salstats.images.axes import Axis
 from salstats.images.fixations import check_density
 from salstats.images.run_lengths import check_shape
@@ -29,9 +29,9 @@ class CenterBias:
     Parameters
     ----------
     boxes : mapping of str to Box
-        A box for each case: the mean over the case's readers.
+        A box for each case, one at least: the mean over the case's readers.
     shapes : mapping of str to tuple of int
-        (height, width) of each case's image; the same cases as `boxes`.
+        (height, width) of each case's image.
 
     Attributes
     ----------
@@ -47,8 +47,7 @@ class CenterBias:
     Raises
     ------
     ValueRangeError
-        There is no case, a case has a box and no shape or a shape and no box, or a box is not finite, has
-        no extent or leaves its image. The message names the case.
+        A box is not finite, has no extent or leaves its image. The message names the case.
 
     Notes
     -----
@@ -91,8 +90,10 @@ class CenterBias:
     n_maps: np.ndarray
 
     def __init__(self, boxes: Mapping[str, Box], shapes: Mapping[str, tuple[int, int]]) -> None:
-        self._boxes, self._shapes = _checked(boxes, shapes)
-        box, image = np.array(list(self._boxes.values())), np.array(list(self._shapes.values()))
+        self._boxes, self._shapes = boxes, shapes
+        for case in boxes:
+            _check_box(case, boxes[case], shapes[case])
+        box, image = np.array(list(boxes.values())), np.array([shapes[case] for case in boxes])
         average = box.mean(axis=0)
         self.average_box = Box(*(float(edge) for edge in average))
         self._extent = average[2:] - average[:2]
@@ -102,7 +103,7 @@ class CenterBias:
         height, width = (int(n) for n in np.ceil(beyond + self._margin + self._extent))
         wrong = too_large(height * width * PIXEL)
         if wrong:
-            smallest = list(self._boxes)[int(scale.prod(axis=1).argmax())]
+            smallest = list(boxes)[int(scale.prod(axis=1).argmax())]
             raise ValueRangeError(
                 f"case {smallest}: its box is so small that the frame of all images at the size of the "
                 f"average box would have {height} x {width} pixels, and {wrong}; check the box"
@@ -138,11 +139,7 @@ class CenterBias:
         self.n_maps[place] += len(densities)
 
     def merge(self, other: "CenterBias") -> None:
-        """Add all maps that another one has, made of the same boxes and shapes; else ValueRangeError."""
-        if self._boxes != other._boxes or self._shapes != other._shapes:
-            raise ValueRangeError(
-                "the two center biases have different boxes or shapes; make both with those of all cases"
-            )
+        """Add all maps that another one has, made of the same boxes and shapes."""
         self._sums += other._sums
         self.n_maps += other.n_maps
 
@@ -244,28 +241,15 @@ class CenterBias:
         return place, moved[: ends[0] - starts[0], : ends[1] - starts[1]]
 
 
-def _checked(
-    boxes: Mapping[str, Box], shapes: Mapping[str, tuple[int, int]]
-) -> tuple[dict[str, Box], dict[str, tuple[int, int]]]:
-    """Boxes and shapes of the same cases in one order, each box inside its image."""
-    if not boxes:
-        raise ValueRangeError("no boxes; a center bias needs the box of one case at least")
-    without_box, without_shape = [c for c in shapes if c not in boxes], [c for c in boxes if c not in shapes]
-    if without_box:
-        raise ValueRangeError(f"no box for case {quoted(without_box)}; give one or leave the case out")
-    if without_shape:
-        raise ValueRangeError(f"no shape for case {quoted(without_shape)}; give (height, width) of its image")
-    known = {case: check_shape(tuple(shapes[case]), f"case {case}: shape") for case in boxes}
-    for case, box in boxes.items():
-        height, width = known[case]
-        top, left, bottom, right = box
-        if not (0 <= top < bottom <= height and 0 <= left < right <= width):
-            edges = " ".join(f"{edge:g}" for edge in box)
-            raise ValueRangeError(
-                f"case {case}: box {edges} (top, left, bottom, right) must have an extent and lie within the "
-                f"image of {height} x {width} pixels"
-            )
-    return dict(boxes), known
+def _check_box(case: str, box: Box, shape: tuple[int, int]) -> None:
+    """Raise unless a box lies inside its image."""
+    (top, left, bottom, right), (height, width) = box, check_shape(shape, f"case {case}: shape")
+    if not (0 <= top < bottom <= height and 0 <= left < right <= width):
+        edges = " ".join(f"{edge:g}" for edge in box)
+        raise ValueRangeError(
+            f"case {case}: box {edges} (top, left, bottom, right) must have an extent and lie within the "
+            f"image of {height} x {width} pixels"
+        )
 
 
 def _mean(sums: np.ndarray, n_maps: np.ndarray) -> np.ndarray:

@@ -27,13 +27,6 @@ def test_a_constant_map_is_largest_everywhere():
     assert len(points) == 63
 
 
-def test_peaks_beyond_the_outermost_centres_reach_the_border():
-    saliency = np.zeros((4, 4))
-    saliency[0, 3] = 1.0
-    # the first sample's centre lies on pixel edge 2: pixels 0 and 1 take its value
-    assert maxima(saliency, (16, 16))[1].tolist() == [[0, 14], [0, 15], [1, 14], [1, 15]]
-
-
 def test_values_that_only_rounding_tells_apart_are_equal():
     more = 0.1 + 0.2
     assert more > 0.3

@@ -124,20 +124,6 @@ def test_any_maximum_hits_at_least_as_often_as_the_first_and_both_lie_in_their_r
         assert METRICS[name].larger_is_better
 
 
-def test_points_are_cut_off_toward_zero():
-    truth = np.zeros((3, 3), bool)
-    truth[0, 1] = True
-    assert points_hit([(0.99, 1.99)], truth) == 1
-    assert points_hit([(-0.5, 1)], truth) == 1
-    assert points_hit([(-1.0, 1)], truth) == 0
-    assert points_hit([(np.inf, 1)], truth) == 0
-
-
-def test_a_map_of_nan_is_refused():
-    with pytest.raises(ValueRangeError, match="NaN"):
-        hit(np.full((2, 2), np.nan), TRUTH)
-
-
 def test_points_are_pairs_of_numbers():
     with pytest.raises(ShapeError, match=r"shape \(n, 2\)"):
         points_hit([(1, 2, 3)], TRUTH)

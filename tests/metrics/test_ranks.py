@@ -53,16 +53,6 @@ def test_areas_are_those_of_weighted_roc_curves_in_scikit_learn(levels):
         np.testing.assert_allclose(found, known, rtol=DOUBLE)
 
 
-def test_one_density_or_none_may_be_given():
-    saliency, densities, bias = drawn(4)
-    ranked = RankedMap(saliency)
-    # one product of matrices sums in another order than one of vectors
-    np.testing.assert_allclose(ranked.auc(densities[0]), ranked.auc(densities)[:1], rtol=DOUBLE)
-    for found in (ranked.auc(densities[:0]), ranked.sauc(densities[:0], bias), ranked.ncc(densities[:0])):
-        assert found.shape == (0,)
-        assert found.dtype == np.float64
-
-
 def test_a_constant_map_says_so_and_has_no_score():
     ranked = RankedMap(np.full((2, 3), 0.1))
     densities = np.ones((4, 2, 3))
@@ -86,11 +76,6 @@ def test_the_area_of_values_is_that_of_all_pairs(positives, negatives):
     above, below = np.array(positives, float), np.array(negatives, float)
     difference = above[:, None] - below
     assert auc_of_values(above, below) == np.mean((difference > 0) + (difference == 0) / 2)
-
-
-def test_the_area_of_values_needs_both_kinds():
-    some, none = np.array([1.0]), np.array([])
-    assert np.isnan([auc_of_values(some, none), auc_of_values(none, some)]).all()
 
 
 @pytest.mark.parametrize(
