@@ -114,67 +114,60 @@ def rank_stability(
     ranked = _complete(codes, groups) if pairs == "complete" else codes
     target = mean_target(mean_of_rows_design(ranked, columns, units))
     cells, keys = target.cells, target.keys
-    signs = np.array([_sign(m, directions) for m in _metrics(keys, scores)])
+    metrics = keys["metric"] if "metric" in keys.columns else [scores["metric"].iloc[0]] * len(keys)
+    signs = np.array([_sign(str(metric), directions) for metric in metrics])
     group_codes, group_keys = index_groups(ColumnCodes(keys), groups)
-    means = cells.means()
+    means, n_units = cells.means(), (cells.counts > 0).sum(axis=0)
     replicates, _, _ = replicate(cells, target.estimand, options)
-    shape = (len(keys),)
-    ranks, tau = np.full(shape, np.nan), np.full((3, *shape), np.nan)
-    limits, shares = np.full((2, *shape), np.nan), np.full((3, *shape), np.nan)
-    n_units = (cells.counts > 0).sum(axis=0)
-    n_undefined, n_methods = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
+    parts = []
     for group in range(len(group_keys)):
         rows = np.flatnonzero(group_codes == group)
         if np.isnan(means[rows]).any():
             own = scores.loc[index_groups(codes, groups)[0] == group].groupby("method", observed=True)
             lacking = [str(m) for m, n in own["score"].count().items() if not n]
             raise ColumnError(_nothing_to_rank(lacking, len(rows), group_label(group_keys, group)))
-        ranks[rows] = ranks_of(means[rows][None], signs[rows])[0]
         drawn = replicates[:, rows]
-        defined = ~np.isnan(drawn).any(axis=1)
-        n_undefined[rows], n_methods[rows] = int((~defined).sum()), len(rows)
-        # one unit drawn again is itself
-        if not defined.any() or n_units[rows].min() < 2:
-            continue
-        drawn_ranks = ranks_of(drawn[defined], signs[rows])
-        limits[:, rows] = percentile(drawn_ranks, level)
-        first = drawn_ranks == drawn_ranks.min(axis=1, keepdims=True)
-        shares[:, rows] = (
-            drawn_ranks.mean(axis=0),
-            first.mean(axis=0),
-            (drawn_ranks == ranks[rows]).mean(axis=0),
-        )
-        tau[:, rows] = _tau_summary(kendall_tau(ranks[rows], drawn_ranks), level)[:, None]
+        parts.append(_ranking(means[rows], drawn, signs[rows], level, n_units[rows].min() > 1))
+    # keys are sorted by group, then method
+    found = pd.concat(parts, ignore_index=True)
     _warn_few(n_units, group_codes, group_keys, units.name)
-    warn_undefined(n_undefined, options.n_replicates, keys)
+    warn_undefined(found["n_undefined"].to_numpy(), options.n_replicates, keys)
     table = {
         "term": "rank",
-        "estimate": ranks,
-        "conf_low": limits[0],
-        "conf_high": limits[1],
+        **{name: found.pop(name).to_numpy() for name in ("estimate", "conf_low", "conf_high", "n_undefined")},
         "conf_level": level,
         "interval": "percentile",
         "unit": units.name,
         "n": cells.counts.sum(axis=0).astype(np.int64),
         "n_missing": target.n_missing,
         "n_units": n_units.astype(np.int64),
-        "n_undefined": n_undefined,
         **absent_column(keys, scores.loc[is_absent(scores), columns], scores),
     }
-    special = {
-        "mean": means,
-        "mean_rank": shares[0],
-        "share_first": shares[1],
-        "share_same": shares[2],
-        "n_methods": n_methods,
-        "tau": tau[0],
-        "tau_low": tau[1],
-        "tau_high": tau[2],
-        "larger_is_better": signs > 0,
-        "pairs": pairs,
-        "n_replicates": options.n_replicates,
-    }
-    return estimates_frame(keys, table, special)
+    special = {"mean": means, **found.to_dict("series"), "larger_is_better": signs > 0, "pairs": pairs}
+    return estimates_frame(keys, table, special | options.columns())
+
+
+def _ranking(
+    means: np.ndarray, drawn: np.ndarray, signs: np.ndarray, level: float, resampled: bool
+) -> pd.DataFrame:
+    """Ranks of the methods of one group, and how they move; one unit drawn again is itself."""
+    ranks, defined = ranks_of(means[None], signs)[0], ~np.isnan(drawn).any(axis=1)
+    found = pd.DataFrame({"estimate": ranks, "n_undefined": int((~defined).sum())})
+    found[["conf_low", "conf_high", "mean_rank", "share_first", "share_same"]] = np.nan
+    found["n_methods"] = len(means)
+    found[["tau", "tau_low", "tau_high"]] = np.nan
+    if not resampled or not defined.any():
+        return found
+    moved = ranks_of(drawn[defined], signs)
+    found["conf_low"], found["conf_high"] = percentile(moved, level)
+    found["mean_rank"] = moved.mean(axis=0)
+    found["share_first"] = (moved == moved.min(axis=1, keepdims=True)).mean(axis=0)
+    found["share_same"] = (moved == ranks).mean(axis=0)
+    tau = kendall_tau(ranks, moved)
+    if not np.isnan(tau).all():
+        low, high = percentile(tau[:, None], level)
+        found["tau"], found["tau_low"], found["tau_high"] = np.nanmean(tau), low[0], high[0]
+    return found
 
 
 def ranks_of(means: np.ndarray, signs: np.ndarray) -> np.ndarray:
@@ -197,14 +190,6 @@ def kendall_tau(ranking: np.ndarray, others: np.ndarray) -> np.ndarray:
     with np.errstate(invalid="ignore", divide="ignore"):
         tau: np.ndarray = np.true_divide(many @ one, untied)
     return tau
-
-
-def _tau_summary(tau: np.ndarray, level: float) -> np.ndarray:
-    """Mean and percentile limits of the defined correlations."""
-    if np.isnan(tau).all():
-        return np.full(3, np.nan)
-    low, high = percentile(tau[:, None], level)
-    return np.array([np.nanmean(tau), low[0], high[0]])
 
 
 def _groups(scores: pd.DataFrame, by: str | Sequence[str] | None) -> list[str]:
@@ -242,13 +227,6 @@ def _complete(codes: ColumnCodes, groups: Sequence[str]) -> ColumnCodes:
     n_methods = np.bincount(np.unique(made) // methods.n_codes)
     complete = n_scored[which] == n_methods[groups_of]
     return codes.with_scores(frame["score"].where(complete))
-
-
-def _metrics(keys: pd.DataFrame, scores: pd.DataFrame) -> list[str]:
-    """Metric of each row."""
-    if "metric" in keys.columns:
-        return [str(m) for m in keys["metric"]]
-    return [str(scores["metric"].iloc[0])] * len(keys)
 
 
 def _sign(metric: str, directions: Mapping[str, str] | None) -> int:
