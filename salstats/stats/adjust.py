@@ -85,15 +85,10 @@ def adjust(
 
     Raises
     ------
-    ColumnError
-        No column `p_value`; a column of `within` is missing or has empty cells; with `intervals=True`, a
-        column the limits are made from is missing.
-    ValueRangeError
-        An unknown procedure; a p-value outside 0 to 1; `n_tests` smaller than a family; a `conf_level`
-        outside 0 to 1 where it is needed.
-    SalstatsError
-        `intervals=True` with `procedure="none"`, or for an interval that cannot be widened from what the
-        frame holds (percentile, bca, profile, ...) in a family of 2 and more.
+    ColumnError, ValueRangeError, SalstatsError
+        No column `p_value`, or none that the limits are made from; a p-value outside 0 to 1; `n_tests`
+        smaller than a family; `intervals=True` for an interval that cannot be widened from what the frame
+        holds (percentile, bca, profile, ...) in a family of 2 and more, or with `procedure="none"`.
 
     Warns
     -----

@@ -73,40 +73,30 @@ def auroc(
     DataFrame
         The grouping columns, sorted, then
 
-        term
-            "auroc".
-        estimate
-            Between 0 and 1. NaN, with a warning, where all labels of a group are equal.
+        term, estimate
+            "auroc", and the area. NaN, with a warning, where all labels of a group are equal.
         std_error
             Square root of DeLong's or Obuchowski's variance; NaN where only one row (one unit) is positive,
             or only one negative, or where Obuchowski's estimate of the variance is below 0.
-        statistic, df, p_value
+        statistic, df, p_value, p_adjusted
             (estimate - 0.5) / std_error and its two-sided p-value: z (`df` NaN) where rows are independent,
             t where units repeat, `df` being the fewer of the units with a positive and those with a negative,
             less 1. NaN where std_error is 0 or NaN; but where the classes of independent rows are separated
-            completely `p_value` is the exact Mann-Whitney one, 2 / C(n, n_positive).
-        p_adjusted
-            Only with `adjust`; the columns `n_tests` and `procedure` are then the last.
+            completely `p_value` is the exact Mann-Whitney one, 2 / C(n, n_positive). `p_adjusted` (with
+            `n_tests` and `procedure` at the end) only with `adjust`.
         conf_low, conf_high, conf_level, interval
             As `interval` says, with the normal or t quantile as above; on the scale of the area cut off at 0
             and 1 as in pROC. NaN where std_error is 0 or NaN.
         unit, n, n_missing, n_absent, n_units
-            Rows with both values, rows without (of a metric `n_absent` of them, where there is any, as the
-            finding is absent), and distinct units of the former. Without a column
-            `case`, `patient` or a `unit` asked for, `unit` and `n_units` are left out and rows are
-            independent.
-        predictor, response
-            What was used.
-        n_positive, n_negative
-            Rows with label 1 and 0.
+            As for `correlate`.
+        predictor, response, n_positive, n_negative
+            What was used, and rows with label 1 and 0.
 
     Raises
     ------
-    ColumnError
+    ColumnError, ValueRangeError
         A name is neither a column nor a metric, or is not numeric; a case has two values of `score` or
-        `label` in a group of a scores frame.
-    ValueRangeError
-        A label other than 0 and 1; an unknown option.
+        `label` in a group of a scores frame; a label other than 0 and 1; an unknown option.
 
     Warns
     -----
@@ -116,7 +106,7 @@ def auroc(
 
     Notes
     -----
-    Formulas and references are those of `salstats.stats.roc.roc_area`. Checked against R's pROC (DeLong) and
+    Formulas are those of `salstats.stats.roc.roc_area`. Checked against R's pROC (DeLong) and
     against the worked example of Obuchowski (1997), whose normal quantile is replaced by that of t: with few
     units that makes 95 % limits hold 78 to 91 % (10 or 20 patients of 1 to 4 cases, simulated), where t gives
     91 to 94 %. At an area of .95 and 30 cases 95 % limits on the scale of the area hold 86 % where there are

@@ -63,14 +63,10 @@ UNDEFINED = Coefficient(np.nan, np.nan, np.nan, np.nan)
 def coefficient(first: np.ndarray, second: np.ndarray, test: str) -> Coefficient:
     """Correlation of two arrays with its test against zero; undefined where one is constant or for 2 pairs.
 
-    Average ranks and tau-b take care of ties. Pearson and Spearman: t = r sqrt((n - 2) / (1 - r²)) with n
-    - 2 degrees of freedom. Kendall: the normal approximation without continuity correction, the variance
-    of S corrected for ties in both.
-
-    At a correlation of -1 or 1 no variance is left to approximate with. That of ranks is reached by one
-    of n! pairings, or with ties by t1! t2! ... for groups of t1, t2, ... equal ranks; the p-value is
-    twice that share (2 / n! without ties: R's `cor.test` with `exact=TRUE`). Pearson's r is
-    taken for -1 or 1 within n units of rounding.
+    Average ranks and tau-b take care of ties. Pearson and Spearman: t = r sqrt((n - 2) / (1 - r²)) with n -
+    2 degrees of freedom. Kendall: the normal approximation without continuity correction, the variance of S
+    corrected for ties in both. At -1 or 1 the exact p-value of ranks counts pairings, with groups of t1,
+    t2, ... equal ranks t1! t2! ... of n!; Pearson's r is taken for -1 or 1 within n units of rounding.
     """
     if len(first) < FEWEST_PAIRS or np.ptp(first) == 0 or np.ptp(second) == 0:
         return UNDEFINED
@@ -128,18 +124,7 @@ def interval_used(test: str, interval: str) -> str:
 
 
 def fisher_std_error(r: np.ndarray, n: np.ndarray, test: str, interval: str) -> np.ndarray:
-    """Standard error of atanh(r), NaN where there are too few pairs, by the variance that `interval` names.
-
-    ========  =============  ========================
-    Pearson   fisher         1 / sqrt(n - 3)
-    Spearman  fisher         1 / sqrt(n - 3)
-    Spearman  bonett-wright  sqrt((1 + r²/2) / (n - 3))
-    Spearman  fieller        sqrt(1.06 / (n - 3))
-    Kendall   any            sqrt(0.437 / (n - 4))
-    ========  =============  ========================
-
-    Kendall's is that of Fieller, Hartley and Pearson (1957), which Bonett and Wright (2000) keep.
-    """
+    """Standard error of atanh(r) as in the table of `correlate`, NaN where there are too few pairs."""
     r, n = np.asarray(r, dtype=np.float64), np.asarray(n, dtype=np.float64)
     if test == "kendall":
         numerator, freedom = np.full_like(r, 0.437), n - 4

@@ -81,17 +81,14 @@ def correlate(
     DataFrame
         The grouping columns, sorted, then
 
-        term
-            The correlation: the name of `test`.
-        estimate
-            Between -1 and 1. NaN, with a warning, where `x` or `y` is constant or fewer than 3 pairs are
-            complete.
-        statistic, df, p_value
+        term, estimate
+            The name of `test`, and the correlation. NaN, with a warning, where `x` or `y` is constant or
+            fewer than 3 pairs are complete.
+        statistic, df, p_value, p_adjusted
             Two-sided test of no correlation: t with n - 2 degrees of freedom for Spearman and Pearson, z
             (`df` NaN) for Kendall and for stratified correlations. At a correlation of -1 or 1 there is no
             statistic; `p_value` is the exact permutation one of Spearman and Kendall, NaN for Pearson.
-        p_adjusted
-            Only with `adjust`; the columns `n_tests` and `procedure` are then the last.
+            `p_adjusted` (with `n_tests` and `procedure` at the end) only with `adjust`.
         conf_low, conf_high, conf_level, interval
             Limits, and the standard error they were made with; NaN with 3 pairs or fewer (4 for Kendall)
             and at a correlation of -1 or 1.
@@ -108,10 +105,9 @@ def correlate(
 
     Raises
     ------
-    ColumnError
-        A name is neither a column nor a metric, or is not numeric; `stratified` is also in `by`.
-    ValueRangeError
-        An unknown option; an interval that the test does not have; `x` and `y` are the same.
+    ColumnError, ValueRangeError
+        A name is neither a column nor a metric, or is not numeric; `stratified` is also in `by`; an unknown
+        option; an interval that the test does not have; `x` and `y` are the same.
 
     Warns
     -----

@@ -33,18 +33,12 @@ def describe(
     DataFrame
         The grouping columns, sorted, then
 
-        n, n_missing
-            Defined scores, and undefined ones (NaN); `n_absent`, where there is any, are those of them that
-            are of absent findings. All that follows is over the defined scores, and NaN
-            where there are none.
-        unit, n_units
-            The unit, and how many have a defined score.
-        mean, sd
-            `sd` with divisor n - 1; NaN for one score.
-        median, q1, q3
-            Quartiles by NumPy's linear rule (R's type 7); the interquartile range is q3 - q1.
-        min, max
-            Smallest and largest score.
+        n, n_missing, unit, n_units
+            Defined scores, undefined ones (NaN), and units with a defined score; `n_absent`, where there is
+            any, are those of `n_missing` that are of absent findings. All that follows is over the defined
+            scores, and NaN where there are none.
+        mean, sd, median, q1, q3, min, max
+            `sd` with divisor n - 1, NaN for one score; quartiles by NumPy's linear rule (R's type 7).
         n_zero, share_zero, n_one, share_one
             Scores at exactly 0 and at exactly 1, and their share of n, 0 to 1: for a hit (0/1) the counts
             of misses and hits, and their shares; for an overlap how much of it sits on the edges.

@@ -85,10 +85,9 @@ def summarize(
 
     Raises
     ------
-    ColumnError
-        A column is missing or invalid, see `frames.check_scores`; several metrics would be averaged.
-    ValueRangeError
-        An unknown interval, a level outside (0, 1), fewer than one replicate.
+    ColumnError, ValueRangeError
+        A column is missing or invalid, see `frames.check_scores`; several metrics would be averaged; an
+        unknown interval, a level outside (0, 1), fewer than one replicate.
 
     Warns
     -----

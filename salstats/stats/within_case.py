@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import ColumnError, check_by, check_columns, warn
-from salstats.frames import DEFAULT_BY, KEY_COLUMNS, ColumnCodes, coded_scores, estimates_frame
+from salstats.frames import DEFAULT_BY, KEY_COLUMNS, coded_scores, estimates_frame
 from salstats.stats.design import check_one_metric, index_groups, resolve_unit, warn_pooled_methods
 from salstats.stats.estimands import Cells, Estimand, Target, ratio, sum_cells
 from salstats.stats.inference import check_options, infer
@@ -113,7 +113,8 @@ def within_case_sd(
     warn_pooled_methods(scores, columns)
     warn_of_means(scores[over].dropna(), over)
     units = resolve_unit(codes, unit)
-    place, first = _places(codes, over)
+    place = codes.combined([c for c in KEY_COLUMNS if c in scores.columns and c != over])
+    first = np.unique(place, return_index=True)[1]
     repeats = _repeats(scores["score"].to_numpy(dtype=np.float64), place, len(first))
     group, keys = index_groups(codes, columns)
     _check_together(scores, columns, over, place, group != group[first][place])
@@ -136,35 +137,33 @@ def within_case_sd(
     # a method that does not depend on the seed has an SD of 0, which is known and not uncertain
     result = infer(target, options, constant=True)
     assert result.replicates is not None
-    roots = pd.DataFrame(np.sqrt(result.replicates))
-    estimate = np.sqrt(result.estimate)
-
-    def spread_out(values: Any, missing: float = np.nan) -> np.ndarray:
-        every = np.full(len(keys), missing)
-        every[there] = values
-        return every
-
+    roots, estimate = pd.DataFrame(np.sqrt(result.replicates)), np.sqrt(result.estimate)
+    found = pd.DataFrame(
+        {
+            "estimate": estimate,
+            "std_error": roots.std(),
+            "conf_low": np.sqrt(result.conf_low),
+            "conf_high": np.sqrt(result.conf_high),
+            "n_units": result.n_units,
+            "n_undefined": result.n_undefined,
+            "bias": roots.mean() - estimate,
+        }
+    )
+    found = found.set_axis(there).reindex(range(len(keys)))
+    found = found.fillna({"n_units": 0, "n_undefined": 0}).astype(
+        {"n_units": "int64", "n_undefined": "int64"}
+    )
     table: dict[str, Any] = {
         "term": "within_case_sd",
-        "estimate": spread_out(estimate),
-        "std_error": spread_out(roots.std()),
-        "conf_low": spread_out(np.sqrt(result.conf_low)),
-        "conf_high": spread_out(np.sqrt(result.conf_high)),
+        **{name: found[name].to_numpy() for name in found},
         "conf_level": level,
         "interval": interval,
         "unit": units.name,
         "n": twice,
         "n_missing": np.bincount(group, minlength=len(keys)) - twice,
-        "n_units": spread_out(result.n_units, 0).astype(np.int64),
-        "n_undefined": spread_out(result.n_undefined, 0).astype(np.int64),
-        "bias": spread_out(roots.mean() - estimate),
     }
-    special = {
-        "over": over,
-        **_spread(repeats, group, len(keys)),
-        "repeatability": _REPEATABILITY * table["estimate"],
-        **options.columns(),
-    }
+    special: dict[str, Any] = {"over": over, **_spread(repeats, group, len(keys))}
+    special |= {"repeatability": _REPEATABILITY * table["estimate"], **options.columns()}
     return estimates_frame(keys, table, special)
 
 
@@ -177,12 +176,6 @@ def warn_of_means(values: Iterable[object], over: str) -> None:
             f"{over} has the value {found[0]!r}: if it is a mean over the others it is no repetition of "
             "them, and all looks steadier than it is; leave it out"
         )
-
-
-def _places(codes: ColumnCodes, over: str) -> tuple[np.ndarray, np.ndarray]:
-    """Case and series of each row, as numbers, and the first row of each."""
-    place = codes.combined([c for c in KEY_COLUMNS if c in codes.frame.columns and c != over])
-    return place, np.unique(place, return_index=True)[1]
 
 
 def _check_together(

@@ -146,19 +146,14 @@ class Fit(Fitted):
         Returns
         -------
         DataFrame
-            In order of model and value, with `by..., reference, formula` as in `regress`, then the variables
-            of the right side, then `estimate, std_error, df, conf_low, conf_high, conf_level, interval` and
-            what follows as in `fit_line`: for the logit families limits are made on the logit scale.
+            In order of model and value, with `by..., reference, formula` as in `regress`, then the
+            variables of the right side, then `estimate` and what follows as in `fit_line`. Means at a level
+            that the models of some groups lack are NaN, with a warning.
 
         Raises
         ------
         ValueRangeError
             A name that is not on the right side; a level that no model has; text for a number.
-
-        Warns
-        -----
-        SalstatsWarning
-            A level that the models of some groups lack: means there are NaN.
         """
         return predictions(self, at, level=level)
 
@@ -249,15 +244,13 @@ class Fit(Fitted):
         ----------
         covariate : str
             A column of numbers on the right side, which may stand in transforms and interactions.
-        by, average, level
-            As for `means`; by default the average is over the model's rows, the average marginal effect.
-        adjust : str
-            `none`, or a procedure of `adjust()`; the family is the rows shown.
+        by, average, level, adjust
+            As for `contrasts`; by default the average is over the model's rows, the average marginal effect.
 
         Returns
         -------
         DataFrame
-            As `means`, with the covariate as `term`, and `statistic, p_value` (`p_adjusted`) as in `regress`.
+            As `contrasts`, with the covariate as `term`.
 
         Raises
         ------

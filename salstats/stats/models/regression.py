@@ -85,51 +85,38 @@ def regress(
         estimate
             The coefficient; NaN for a term that depends linearly on earlier ones (as in R), and where
             a model has no estimates at all. Both warn.
-        std_error
-            By `errors`; NaN, with a warning, where it cannot be estimated: a perfect fit, a single cluster,
-            a coefficient that one cluster determines alone (one row, with hc0 ... hc3). The columns that
-            depend on it are NaN too.
-        statistic
-            estimate / std_error.
+        std_error, statistic
+            By `errors`, and estimate / std_error; NaN, with a warning, where it cannot be estimated: a
+            perfect fit, a single cluster, a coefficient that one cluster determines alone (one row, with hc0
+            ... hc3). The columns that depend on it are NaN too.
         df
             Degrees of freedom of Student's t: n - k for the gaussian and fractional families, G - 1 with
             `errors="cluster"`, Satterthwaite's with `cr2`. NaN means the normal distribution: families of a
             full likelihood, such as the binomial, errors not clustered.
-        p_value
-            Two-sided.
-        p_adjusted
-            With `adjust`.
+        p_value, p_adjusted
+            Two-sided; `p_adjusted`, and the last columns `n_tests, procedure`, only with `adjust`.
         conf_low, conf_high, conf_level
             Wald limits from the same distribution; they are not adjusted.
         interval
             `t`, or `wald` for the normal distribution.
-        unit
-            With clustered errors: the column of the clusters.
-        n
-            Rows used.
-        n_missing
-            Rows left out because a variable of the formula is missing; `n_absent`, where there is any, are
-            those of them without an outcome as the finding is absent.
-        n_units
-            With clustered errors: number of clusters, G.
+        unit, n_units
+            With clustered errors: the column of the clusters, and their number, G.
+        n, n_missing
+            Rows used, and rows left out because a variable of the formula is missing; `n_absent`, where there
+            is any, are those of them without an outcome as the finding is absent.
         family, errors, exponentiated
             As they were used; with `exponentiated` the estimate and its limits are ratios.
         reference_level
             Where a formula has text in it: the level that a level of it is compared with.
         normalized
             Where a covariate runs from 0 to 1 in the data, as `normalize` makes it: whether this one does.
-        n_tests, procedure
-            With `adjust`: size of the family, and what it was adjusted by.
 
     Raises
     ------
-    FormulaError
-        A formula that cannot be read or asks for something that is not listed above.
-    ColumnError
-        A name that is neither a column nor a metric; a variable in `by` and in the formula; an empty unit.
-    ValueRangeError
-        An unknown option; an outcome that does not fit the family; a transform that is undefined somewhere;
-        `unit` without clustered errors.
+    FormulaError, ColumnError, ValueRangeError
+        A formula that cannot be read or asks for something that is not listed above; a name that is neither a
+        column nor a metric; a variable in `by` and in the formula; an empty unit; an unknown option; an
+        outcome that does not fit the family; a transform that is undefined somewhere.
 
     Warns
     -----
