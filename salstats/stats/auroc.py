@@ -147,25 +147,24 @@ def auroc(
     complete = ~(np.isnan(values) | np.isnan(labels))
     keys, rows_of = row_groups(table_codes, groups, overall=overall)
 
-    areas, n_units, clustered, tied = [], [], [], []
-    for rows in rows_of:
-        pairs = rows[complete[rows]]
-        n_units.append(len(np.unique(codes[pairs])))
-        clustered.append(n_units[-1] < len(pairs) and interval != "delong")
-        areas.append(roc_area(values[pairs], labels[pairs] == 1, codes[pairs] if clustered[-1] else None))
-        tied.append(len(pairs) > 0 and np.ptp(values[pairs]) == 0)
+    used = [rows[complete[rows]] for rows in rows_of]
+    n, n_units = np.array([(len(own), len(np.unique(codes[own]))) for own in used]).T
+    clustered = (n_units < n) & (interval != "delong")
+    areas = [
+        roc_area(values[own], labels[own] == 1, codes[own] if together else None)
+        for own, together in zip(used, clustered, strict=True)
+    ]
     estimate, variance, df, n_positive, n_negative = (np.array(column) for column in zip(*areas, strict=True))
-    n = n_positive + n_negative
     df = np.where(clustered, df, np.nan)
     # a variance below 0 has no root
     std_error = np.sqrt(np.where(variance < 0, np.nan, variance))
     statistic = (estimate - 0.5) / np.where(std_error > 0, std_error, np.nan)
     p_value = 2 * np.where(clustered, special.stdtr(df, -np.abs(statistic)), special.ndtr(-np.abs(statistic)))
-    separated = (estimate == 0) | (estimate == 1)
-    exact = separated & ~np.array(clustered)
-    p_value[exact] = separation_p_value(n_positive[exact], n_negative[exact])
+    separated = ((estimate == 0) | (estimate == 1)) & ~clustered
+    p_value[separated] = separation_p_value(n_positive[separated], n_negative[separated])
     low, high = record.limits(Basis("auroc", level, estimate, std_error, df))
-    _warn(keys, estimate, variance, np.array(tied), exact)
+    tied = np.array([len(own) > 0 and np.ptp(values[own]) == 0 for own in used])
+    _warn(keys, estimate, variance, tied, separated)
     if interval == "delong" and (n > n_units).any():
         worst = int(np.argmax(n / np.maximum(n_units, 1)))
         warn(
@@ -190,13 +189,8 @@ def auroc(
         columns |= absent_column(keys, absent_observations(frame, [score, label], groups), frame)
     if units is not None:
         columns |= {"unit": units.name, "n_units": n_units}
-    special_columns = {
-        "predictor": score,
-        "response": label,
-        "n_positive": n_positive,
-        "n_negative": n_negative,
-    }
-    result = estimates_frame(keys, columns, special_columns)
+    counts = {"n_positive": n_positive, "n_negative": n_negative}
+    result = estimates_frame(keys, columns, {"predictor": score, "response": label, **counts})
     return result if adjust.lower() == "none" else adjust_estimates(result, procedure=adjust)
 
 

@@ -66,44 +66,33 @@ def describe(
     warn_pooled_methods(scores, columns)
     units = resolve_unit(coded, unit)
     codes, keys = index_groups(coded, columns)
-    n_groups = len(keys)
-    values = scores["score"].to_numpy(dtype=np.float64)
-    defined = ~np.isnan(values)
-    rows = np.bincount(codes, minlength=n_groups)
-    codes, values = codes[defined], values[defined]
-
-    every_group = pd.RangeIndex(n_groups)
-    groups = pd.Series(values).groupby(codes)
-    summary = groups.agg(["mean", "std", "median", "min", "max"]).reindex(every_group)
-    n = np.bincount(codes, minlength=n_groups)
-    n_zero = np.bincount(codes[values == 0], minlength=n_groups)
-    n_one = np.bincount(codes[values == 1], minlength=n_groups)
-    seen = np.unique(codes * units.n + units.codes[defined])
-    with np.errstate(invalid="ignore"):
-        share_zero, share_one = n_zero / n, n_one / n
+    values = pd.Series(scores["score"].to_numpy(dtype=np.float64))
+    groups = values.groupby(codes)
+    n, n_zero, n_one = groups.count(), values.eq(0).groupby(codes).sum(), values.eq(1).groupby(codes).sum()
+    defined = values.notna().to_numpy()
     described = pd.DataFrame(
         {
             "n": n,
-            "n_missing": rows - n,
+            "n_missing": groups.size() - n,
             "unit": units.name,
-            "n_units": np.bincount(seen // units.n, minlength=n_groups),
-            "mean": summary["mean"],
-            "sd": summary["std"],
-            "median": summary["median"],
-            "q1": groups.quantile(0.25).reindex(every_group),
-            "q3": groups.quantile(0.75).reindex(every_group),
-            "min": summary["min"],
-            "max": summary["max"],
+            "n_units": pd.Series(units.codes[defined]).groupby(codes[defined]).nunique(),
+            "mean": groups.mean(),
+            "sd": groups.std(),
+            "median": groups.median(),
+            "q1": groups.quantile(0.25),
+            "q3": groups.quantile(0.75),
+            "min": groups.min(),
+            "max": groups.max(),
             "n_zero": n_zero,
-            "share_zero": share_zero,
+            "share_zero": n_zero / n,
             "n_one": n_one,
-            "share_one": share_one,
+            "share_one": n_one / n,
             "binary": (n > 0) & (n_zero + n_one == n),
-        },
-        index=every_group,
+        }
     )
+    described["n_units"] = described["n_units"].fillna(0).astype(np.int64)
     absent = absent_column(keys, scores.loc[is_absent(scores), columns], scores)
-    made = pd.DataFrame({**absent, **how_scored(scores, keys)}, index=every_group)
+    made = pd.DataFrame({**absent, **how_scored(scores, keys)}, index=keys.index)
     return pd.concat([keys, described, made], axis=1)
 
 
