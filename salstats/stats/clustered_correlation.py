@@ -1,6 +1,6 @@
 """Spearman correlations whose intervals resample units, where rows of a patient are not independent."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -9,15 +9,17 @@ from salstats.checks import SalstatsError, check_draws, warn
 from salstats.frames import estimates_frame
 from salstats.stats.advice import FEW_UNITS, UNDEFINED_SHARE
 from salstats.stats.carried import absent_column, absent_observations
-from salstats.stats.coefficients import FEWEST_PAIRS, fisher_std_error, pool_fisher_z, weighted_spearman
+from salstats.stats.coefficients import FEWEST_PAIRS, weighted_spearman
 from salstats.stats.design import named_groups, row_groups, warn_pooled_methods
 from salstats.stats.draws import weight_blocks
 from salstats.stats.inference import bootstrap_p_values, check_options, moments
-from salstats.stats.intervals import Basis
+from salstats.stats.limits import percentile
 from salstats.stats.wide import columns_to_correlate, find_units
 
 #: A correlation within rounding of -1 or 1 is one: its Fisher z has no use.
 _PERFECT = 1 - 1e-12
+#: Both variables and the unit of each row.
+Part = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def correlate_clustered(
@@ -96,20 +98,19 @@ def correlate_clustered(
         check_draws(options.draws, units.n)
     complete = ~(np.isnan(first) | np.isnan(second))
     keys, rows_of = row_groups(codes, groups, overall=overall)
-    strata_codes = codes.combined(strata)
-    members = [
-        list(_usable(first, second, rows[complete[rows]], strata_codes, bool(strata))) for rows in rows_of
-    ]
-    estimate = np.array([_within(first, second, parts, bool(strata)) for parts in members])
+    strata_codes = codes.combined(strata) if strata else None
+    members = [_usable(first, second, rows[complete[rows]], strata_codes) for rows in rows_of]
+    parts_of = [[(first[rows], second[rows], units.codes[rows]) for rows in parts] for parts in members]
+    once = np.ones((1, units.n))
+    estimate = np.array([_correlations(parts, once, bool(strata))[0] for parts in parts_of])
     replicates = np.full((options.n_replicates, len(members)), np.nan)
     for block, weights in weight_blocks(
         units.n, options.n_replicates, options.rng, options.draws, per_replicate=len(codes.frame)
     ):
-        for group, parts in enumerate(members):
-            replicates[block, group] = _replicates(first, second, units.codes, weights, parts, bool(strata))
-    basis = Basis("clustered_correlation", options.level, estimate, estimate, replicates=replicates)
-    low, high = options.interval.limits(basis)
-    pairs = [np.concatenate(parts) if parts else np.array([], dtype=np.int64) for parts in members]
+        for group, parts in enumerate(parts_of):
+            replicates[block, group] = _correlations(parts, weights, bool(strata))
+    low, high = percentile(replicates, level)
+    pairs = [np.concatenate([rows_of[0][:0], *parts]) for parts in members]
     n = np.array([len(own) for own in pairs])
     mean, deviation, n_defined = moments(replicates)
     p_value, floor = bootstrap_p_values(replicates)
@@ -159,53 +160,29 @@ def _warn_few(keys: pd.DataFrame, n_units: np.ndarray, n_undefined: np.ndarray, 
 
 
 def _usable(
-    first: np.ndarray, second: np.ndarray, pairs: np.ndarray, codes: np.ndarray, stratified: bool
-) -> Iterator[np.ndarray]:
-    """Yield the rows of each stratum (else all rows) that has a correlation that can be used."""
-    for code in np.unique(codes[pairs]) if stratified else [None]:
-        rows = pairs if code is None else pairs[codes[pairs] == code]
-        enough = FEWEST_PAIRS if code is None else FEWEST_PAIRS + 1
-        if len(rows) < enough:
+    first: np.ndarray, second: np.ndarray, pairs: np.ndarray, strata: np.ndarray | None
+) -> list[np.ndarray]:
+    """The rows of each stratum (else all rows) that has a correlation that can be used."""
+    parts = [pairs] if strata is None else [pairs[strata[pairs] == code] for code in np.unique(strata[pairs])]
+    usable = []
+    for rows in parts:
+        if len(rows) < FEWEST_PAIRS + (strata is not None):
             continue
-        r = _one(first[rows], second[rows])
-        if not np.isnan(r) and (code is None or abs(r) < _PERFECT):
-            yield rows
+        r = weighted_spearman(first[rows], second[rows], np.ones((1, len(rows))))[0]
+        if not np.isnan(r) and (strata is None or abs(r) < _PERFECT):
+            usable.append(rows)
+    return usable
 
 
-def _one(x: np.ndarray, y: np.ndarray) -> float:
-    """Correlation of the rows, each taken once."""
-    return float(weighted_spearman(x, y, np.ones((1, len(x))))[0])
-
-
-def _within(first: np.ndarray, second: np.ndarray, parts: list[np.ndarray], stratified: bool) -> float:
-    """Correlation of one group."""
-    r = np.array([_one(first[rows], second[rows]) for rows in parts])
-    if not stratified:
-        return float(r[0]) if len(r) else np.nan
-    n = np.array([len(rows) for rows in parts])
-    return float(pool_fisher_z(r, fisher_std_error(r, n, "spearman", "fisher")).estimate)
-
-
-def _replicates(
-    first: np.ndarray,
-    second: np.ndarray,
-    unit_codes: np.ndarray,
-    weights: np.ndarray,
-    parts: list[np.ndarray],
-    stratified: bool,
-) -> np.ndarray:
-    """Correlation of one group in each replicate of a block."""
+def _correlations(parts: list[Part], weights: np.ndarray, stratified: bool) -> np.ndarray:
+    """Correlation of one group, in each row of `weights` (n_replicates, n_units)."""
     if not parts:
         return np.full(len(weights), np.nan)
-    found, sizes = [], []
-    for rows in parts:
-        own = weights[:, unit_codes[rows]]
-        found.append(weighted_spearman(first[rows], second[rows], own))
-        sizes.append(own.sum(axis=1))
+    own = [weights[:, units] for _, _, units in parts]
+    r = np.array([weighted_spearman(x, y, w) for (x, y, _), w in zip(parts, own, strict=True)])
     if not stratified:
-        return found[0]
-    r, n = np.array(found), np.array(sizes)
+        return np.asarray(r[0])
+    n = np.array([w.sum(axis=1) for w in own])
     with np.errstate(invalid="ignore", divide="ignore"):
         z = np.where((n > FEWEST_PAIRS) & (np.abs(r) < _PERFECT), np.arctanh(r), np.nan)
-        combined: np.ndarray = np.tanh(((n - 3) * z).sum(axis=0) / (n - 3).sum(axis=0))
-    return combined
+        return np.asarray(np.tanh(((n - 3) * z).sum(axis=0) / (n - 3).sum(axis=0)))
