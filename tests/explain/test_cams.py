@@ -11,6 +11,8 @@ from salstats.images.map_steps import rescale
 
 pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")
+from salstats.explain.making import explain  # noqa: E402
+
 nn = torch.nn
 #: Single precision through two small networks, in another order of summation.
 ROUNDING = 1e-5
@@ -64,12 +66,6 @@ def vit():
 
 def pictures(n=5, size=32):
     return torch.from_numpy(np.random.default_rng(1).normal(size=(n, 3, size, size)).astype(np.float32))
-
-
-def explain(*args, **options):
-    from salstats.explain.making import explain as function
-
-    return function(*args, **options)
 
 
 def library_maps(method, model, layers, images, targets, reshape=None):

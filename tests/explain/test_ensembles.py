@@ -1,6 +1,3 @@
-import gc
-import weakref
-
 import numpy as np
 import pytest
 
@@ -40,26 +37,6 @@ def test_it_is_the_mean_of_the_networks_maps_and_probabilities(networks, images)
         np.testing.assert_allclose(made.maps[:, place], np.mean(maps, axis=0), atol=SINGLE)
         probs = [predict(n.open(), images, probability="sigmoid")[:, output] for n in networks]
         np.testing.assert_allclose(made.probs[:, place], np.mean(probs, axis=0), atol=SINGLE)
-
-
-def test_one_network_is_in_memory_at_a_time(images):
-    alive = []
-
-    def load(seed):
-        assert [model for model in alive if model() is not None] == []
-        model = cnn(seed)
-        alive.append(weakref.ref(model))
-        return model
-
-    networks = [Network(f"run{s}", lambda s=s: load(s), tasks=OUTPUTS) for s in range(3)]
-    gc.disable()
-    try:
-        for method in ("gradcam", "input_x_gradient"):
-            explain_ensemble(networks, images, method=method)
-            assert [model for model in alive if model() is not None] == []
-    finally:
-        gc.enable()
-    assert len(alive) == 6
 
 
 def test_maps_are_scaled_before_the_mean_where_that_is_asked_for(networks, images):

@@ -10,17 +10,11 @@ torch = pytest.importorskip("torch", reason="needs the explain extra")
 from explain.runner_requests import noise, seeded  # noqa: E402
 from explain.tiny_networks import count_passes  # noqa: E402
 
-from salstats.explain.forward import Passes  # noqa: E402
+from salstats.explain.forward import Passes, predict  # noqa: E402
 
 nn = torch.nn
 #: Single precision.
 ROUNDING = 1e-6
-
-
-def predict(*args, **options):
-    from salstats.explain.forward import predict as function
-
-    return function(*args, **options)
 
 
 class Notes(nn.Module):

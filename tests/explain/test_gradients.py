@@ -53,14 +53,6 @@ def test_of_a_linear_network_every_method_gives_weight_times_value(method):
     assert torch.allclose(ask(method, model, x, 2), expected, atol=SINGLE)
 
 
-@pytest.mark.parametrize("method", ["integrated_gradients", "deeplift", "gradient_shap"])
-def test_of_a_linear_network_the_difference_from_the_baseline_counts(method):
-    model, x = linear(), images(shape=(2, 4, 5))
-    baseline = images(1, (2, 4, 5), seed=7)[0]
-    expected = model[1].weight[1].reshape(2, 4, 5) * (x - baseline)
-    assert torch.allclose(ask(method, model, x, 1, baseline=baseline.numpy()), expected, atol=SINGLE)
-
-
 @pytest.mark.parametrize(
     ("baseline", "value"),
     [

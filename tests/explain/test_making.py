@@ -15,16 +15,12 @@ nn = torch.nn
 from explain.runner_requests import state  # noqa: E402
 from explain.tiny_networks import count_passes  # noqa: E402
 
+from salstats.explain import making, methods, presets  # noqa: E402
+from salstats.explain.making import explain  # noqa: E402
 from salstats.explain.methods import METHODS, without_hooks  # noqa: E402
 
 #: Single precision through two small networks.
 ROUNDING = 1e-5
-
-
-def explain(*args, **options):
-    from salstats.explain.making import explain as function
-
-    return function(*args, **options)
 
 
 def cnn():
@@ -42,7 +38,6 @@ def pictures(n=5, size=(16, 12)):
 @pytest.fixture
 def made_up(monkeypatch):
     """Registers a method `made_up` whose runner is given; returns the requests that it got."""
-    from salstats.explain import making, methods
 
     def register(runner=None, **row):
         requests = []
@@ -85,14 +80,6 @@ def test_channels_then_sign_then_filter(made_up):
 
 
 # batches and random numbers
-
-
-def test_batches_have_the_size_asked_for_and_maps_their_images_order(made_up):
-    requests = made_up()
-    images = pictures(7)
-    made = explain(cnn(), images, 0, method="made_up", batch_size=3)
-    assert [len(r.images) for r in requests] == [3, 3, 1]
-    np.testing.assert_allclose(made, images.sum(axis=1), atol=ROUNDING)
 
 
 @pytest.mark.parametrize("kind", ["cam", "perturbation"])
@@ -172,8 +159,6 @@ def test_a_generator_moves_on_from_call_to_call(made_up):
 
 
 def test_a_preset_gives_the_options_and_what_is_said_wins(made_up, monkeypatch):
-    from salstats.explain import presets
-
     requests = made_up(options={"window": 5, "stride": 5})
     chosen = {"window": 40, "stride": 20, "smooth": 3, "channels": "mean"}
     monkeypatch.setattr(presets, "SOURCES", {"study": "none"})

@@ -85,12 +85,6 @@ def test_of_one_pixel_the_map_is_the_covariance_of_masks_and_peaks_there():
     assert np.unravel_index(found.argmax(), found.shape) == place
 
 
-def test_the_mean_of_masks_is_the_probability_that_a_cell_is_kept():
-    grids, shifts = draw_masks(np.random.default_rng(0), 4000, 5, 0.3, (13, 17))
-    means = make_masks(grids, shifts, (13, 17)).mean(dim=0).numpy()
-    assert np.abs(means - 0.3).max() < SIGMAS * np.sqrt(0.3 * 0.7 / 4000)
-
-
 @pytest.mark.parametrize(("shape", "cells"), [((16, 16), 4), ((13, 17), 5), ((7, 30), 7)])
 def test_masks_are_enlarged_grids_shifted(shape, cells):
     grids, shifts = draw_masks(np.random.default_rng(1), 20, cells, 0.5, shape)
@@ -150,20 +144,3 @@ def test_hidden_pixels_show_the_baseline():
 def test_bad_options_are_named(method, options, message):
     with pytest.raises(ValueRangeError, match=message):
         ask(method, cnn(), images(1), 0, **options)
-
-
-def test_sums_over_masks_are_not_in_the_half_precision_of_the_network():
-    class Sure(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.one = torch.nn.Parameter(torch.ones(1, 1))
-
-        def forward(self, images):
-            return self.one.expand(len(images), 1)
-
-    options = {"n_masks": 200, "cells": 3, "probability": "none"}
-    half, single = (
-        ask("rise", Sure().to(kind), noise(1, 1, 9, 9).to(kind), 0, **options)
-        for kind in (torch.bfloat16, torch.float32)
-    )
-    assert torch.allclose(half, single, atol=SINGLE)
