@@ -419,68 +419,35 @@ class TestSettings:
         assert files(folder) == []
         assert (folder / "truth.json").exists()
 
-    def test_a_map_of_a_series_without_settings_is_refused(self, folder):
-        with (
-            MapFolder(folder, settings={"gradcam": "layer4"}) as maps,
-            pytest.raises(SalstatsError, match=r"method 'ig': settings= has no entry .*gradcam"),
-        ):
-            add(maps, KEY._replace(method="ig"))
-
 
 class TestRefused:
     @pytest.mark.parametrize(
-        ("array", "error", "said"),
+        ("key", "array", "options", "error", "said"),
         [
-            ([[0, np.nan]], ValueRangeError, "1 of 2 pixels of the map are NaN or infinite"),
-            ([[np.inf, -np.inf]], ValueRangeError, "2 of 2 pixels of the map are NaN or infinite"),
-            (np.zeros((1, 2, 2)), ShapeError, r"must have shape .*not \(1, 2, 2\)"),
-            (np.array([["a"]]), ValueRangeError, "real numbers, not <U1"),
-            ([[1], [1, 2]], ShapeError, "all rows of one length"),
+            ({}, [[0, np.nan]], {}, ValueRangeError, "1 of 2 pixels of the map are NaN or infinite"),
+            ({}, np.zeros((1, 2, 2)), {}, ShapeError, r"must have shape .*not \(1, 2, 2\)"),
+            ({}, np.array([["a"]]), {}, ValueRangeError, "real numbers, not <U1"),
+            ({}, [[1], [1, 2]], {}, ShapeError, "all rows of one length"),
+            ({}, None, {"prob": 1.5}, ValueRangeError, "prob must lie from 0 to 1, not 1.5"),
+            ({}, None, {"prob": "0.5"}, ValueRangeError, "prob must lie from 0 to 1, not '0.5'"),
+            ({}, None, {"label": 2}, ValueRangeError, "label must be 0 or 1, not 2"),
+            ({}, None, {"label": None}, ValueRangeError, "label must be 0 or 1, not None; NaN where"),
+            ({}, None, {"patient": "NA"}, ValueRangeError, "patient 'NA' is no name"),
+            ({}, None, {"shape": (0, 5)}, ValueRangeError, "two positive whole numbers"),
+            ({"case": ""}, None, {}, SalstatsError, "case .* is no name"),
+            ({"task": " a"}, None, {}, SalstatsError, "task .* is no name"),
+            ({"seed": "a\0"}, None, {}, SalstatsError, "seed .* is no name"),
+            ({"method": "human"}, None, {}, SalstatsError, "'human' is what people are"),
+            ({"method": "ig"}, None, {}, SalstatsError, r"method 'ig': settings= has no entry .*gradcam"),
+            ({"case": "there"}, None, {}, SalstatsError, r"case 'there', .* is there already"),
         ],
     )
-    def test_what_is_no_map_by_case_task_and_method(self, folder, array, error, said):
-        with MapFolder(folder) as maps:
-            with pytest.raises(error, match=rf"case 'a', task 'Edema', method 'gradcam:resnet': .*{said}"):
-                add(maps, KEY._replace(model="resnet"), array)
-            assert len(maps) == 0
-        assert files(folder) == []
-
-    @pytest.mark.parametrize(
-        ("options", "said"),
-        [
-            ({"prob": 1.5}, "prob must lie from 0 to 1, not 1.5"),
-            ({"prob": "0.5"}, "prob must lie from 0 to 1, not '0.5'"),
-            ({"label": 2}, "label must be 0 or 1, not 2"),
-            ({"label": None}, "label must be 0 or 1, not None; NaN where"),
-            ({"patient": "NA"}, "patient 'NA' is no name"),
-            ({"patient": " p"}, "patient ' p' is no name"),
-            ({"shape": (0, 5)}, "two positive whole numbers"),
-        ],
-    )
-    def test_numbers_out_of_range(self, folder, options, said):
-        with MapFolder(folder) as maps, pytest.raises(ValueRangeError, match=said):
-            add(maps, **options)
-
-    @pytest.mark.parametrize(
-        ("part", "name"), [("case", ""), ("task", " a"), ("method", "a\n"), ("seed", "a\0")]
-    )
-    def test_names_that_nobody_can_read(self, folder, part, name):
-        with MapFolder(folder) as maps, pytest.raises(SalstatsError, match=f"{part} .* is no name"):
-            add(maps, KEY._replace(**{part: name}))
-
-    def test_maps_of_people(self, folder):
-        with (
-            MapFolder(folder) as maps,
-            pytest.raises(SalstatsError, match="'human' is what people are"),
-        ):
-            add(maps, KEY._replace(method="human"))
-
-    def test_a_map_that_is_there(self, folder):
-        with MapFolder(folder) as maps:
-            add(maps)
-            with pytest.raises(SalstatsError, match=r"case 'a', .* is there already"):
-                add(maps, array=np.ones((2, 2)))
-        assert np.load(folder / files(folder)[0]).shape == (3, 3)
+    def test_what_is_no_map_is_named(self, folder, key, array, options, error, said):
+        with MapFolder(folder, settings={"gradcam": "layer4"}) as maps:
+            add(maps, KEY._replace(case="there"))
+            with pytest.raises(error, match=said):
+                add(maps, KEY._replace(**key), array, **options)
+            assert len(maps) == len(files(folder)) == 1
 
     def test_two_sizes_of_one_image(self, folder):
         with MapFolder(folder) as maps:

@@ -1,6 +1,5 @@
 """Workbooks of one sheet, read back by openpyxl."""
 
-import datetime as dt
 import io
 import time
 import zipfile
@@ -9,18 +8,16 @@ import numpy as np
 import pandas as pd
 import pytest
 from openpyxl import load_workbook
-from openpyxl.utils import get_column_letter
 
-from salstats.files.workbooks import _letters, workbook
+from salstats.files.workbooks import workbook
 
 #: A value of every kind, and what a reader gets of it where that is another.
 VALUES = [
     "=1+1", " blank ", "<&>\"'", "two\nlines\r\tand a tab", "\u00e4\U0001f600", "",
     0, -3, 2**53 - 1, 0.1 + 0.2, 5e-324, -1.7976931348623157e308, True, False,
     np.float32(0.1), np.int64(7), np.bool_(True),
-    dt.datetime(2020, 1, 2, 3, 4, 5), pd.Timestamp(1999, 12, 31), dt.timedelta(hours=30), dt.time(1, 2, 3),
 ]  # fmt: skip
-READ_AS = {2**60: str(2**60), np.inf: "inf", dt.date(2020, 1, 2): dt.datetime(2020, 1, 2)}
+READ_AS = {2**60: str(2**60), np.inf: "inf", pd.Timestamp(2020, 1, 2, 3): "2020-01-02T03:00:00"}
 
 
 def cells(content):
@@ -40,7 +37,6 @@ def test_every_value_is_read_as_what_it_was():
 def test_a_cell_without_a_value_is_empty_and_its_neighbours_stay_where_they_are():
     wide = [None, *range(800)]
     assert cells(workbook([["c"] * 801, wide]))[1] == wide
-    assert [_letters(n) for n in range(800)] == [get_column_letter(n + 1) for n in range(800)]
 
 
 def test_the_same_rows_are_the_same_bytes_at_any_time(monkeypatch):
