@@ -22,7 +22,7 @@ from gaze_files import (
     write_release,
 )
 
-from salstats.checks import ColumnError, InputFileError, SalstatsError, SalstatsWarning, ValueRangeError
+from salstats.checks import InputFileError, SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.readers.formats import read_study
 from salstats.readers.gaze import read_gaze
 from salstats.readers.reading_labels import majority_labels
@@ -130,17 +130,8 @@ class TestTheOracleRelease:
         ours.index = pd.MultiIndex.from_arrays([ours["phase"], ours["case"].map(trials)])
         for location in LOCATIONS:
             assert ours.loc[theirs.index, location].tolist() == theirs[f"{location}_majority"].tolist()
-
-    def test_a_reader_whose_gaze_was_discarded_votes(self, oracle_study):
-        votes = majority_labels(oracle_study).set_index("case")["n_readings"]
-        assert votes["00000006-syn6-2"] == 5
-
-    def test_what_was_read_can_be_sent_to_another_process(self, oracle_study):
-        again = pickle.loads(pickle.dumps(oracle_study))
-        assert recordings(again).equals(recordings(oracle_study))
-        np.testing.assert_array_equal(
-            again.cases[2].used[1].read().points, oracle_study.cases[2].used[1].read().points
-        )
+        # a reader whose gaze was discarded votes
+        assert ours.set_index("case")["n_readings"]["00000006-syn6-2"] == 5
 
 
 class TestWhatIsRead:
@@ -238,12 +229,11 @@ class TestWhatIsRead:
         first = read_gaze(release).cases[0]
         assert (first.case, first.patient) == ("00012", "007")
 
-    def test_fixations_are_read_once_and_held(self, release):
-        study = read_gaze(release)
-        looks = [recording for case in study for recording in case.used]
+    def test_fixations_are_read_once_and_held_also_in_another_process(self, release):
+        study = pickle.loads(pickle.dumps(read_gaze(release)))
         for file in release.glob("*/fixations.csv"):
             file.unlink()
-        assert [len(recording.read()) for recording in looks] == [6] * 9
+        assert [len(look.read()) for case in study for look in case.used] == [6] * 9
 
 
 class TestWhatIsLeftOut:
@@ -344,15 +334,16 @@ class TestDamagedFixations:
         with pytest.raises(InputFileError, match=rf"{FIRST}.fixations.csv[,:] {said}"):
             read_gaze(release)
 
-    def test_a_file_that_is_not_there(self, release):
-        (release / FIRST / "fixations.csv").unlink()
-        with pytest.raises(InputFileError, match=rf"{FIRST}.fixations.csv: no such file"):
-            read_gaze(release)
-
-    def test_a_column_that_is_not_there(self, release):
+    def test_a_file_or_a_column_that_is_not_there(self, release):
         columns = FIXATION_COLUMNS.replace("y_position", "y")
         write_fixations(release / FIRST, fixation_rows("img-a", 0), columns)
         with pytest.raises(InputFileError, match=r"fixations.csv has no column 'y_position'"):
+            read_gaze(release)
+        (release / FIRST / "fixations.csv").unlink()
+        with pytest.raises(InputFileError, match=rf"{FIRST}.fixations.csv: no such file"):
+            read_gaze(release)
+        write_metadata(release, metadata_rows(), columns=METADATA_COLUMNS.replace("dicom_id", "dicom"))
+        with pytest.raises(InputFileError, match=r"metadata_phase_1.csv has no column 'dicom_id'"):
             read_gaze(release)
 
     def test_a_box_that_is_no_number_or_one_of_several(self, release):
@@ -425,28 +416,12 @@ class TestDamagedMetadata:
         with pytest.raises(InputFileError, match=f"metadata_phase_1.csv, .*{said}"):
             read_gaze(release)
 
-    def test_blanks_around_a_name(self, release):
-        changed_metadata(release, 0, "id", " P0R0")
-        with pytest.raises(ColumnError, match="begins or ends with a blank"):
-            read_gaze(release)
-
-    @pytest.mark.parametrize("column", ["id", "dicom_id", "image_size_x"])
-    def test_a_column_that_is_not_there(self, release, column):
-        write_metadata(release, metadata_rows(), columns=METADATA_COLUMNS.replace(column, f"x{column}", 1))
-        with pytest.raises(InputFileError, match=f"metadata_phase_1.csv has no column '{column}'"):
-            read_gaze(release)
-
     def test_one_patient_is_written_in_one_way(self, release):
         rows = metadata_rows()
         for row in rows:
             row[5] = "10000" if row[4] == "img-a" else "10000.0"
         write_metadata(release, rows)
         with pytest.raises(InputFileError, match=r"row 5: subject_id 10000.0 where .* row 2 has 10000 "):
-            read_gaze(release)
-
-    def test_a_recording_in_two_phases(self, release):
-        write_metadata(release, metadata_rows()[:1], phase=2)
-        with pytest.raises(InputFileError, match=r"metadata_phase_2.csv, row 2: recording 'P0R0' stands"):
             read_gaze(release)
 
     def test_a_folder_that_is_none_or_the_one_above(self, release):

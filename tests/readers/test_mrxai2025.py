@@ -17,10 +17,9 @@ from tiff_files import (
 )
 
 import salstats as ss
-from salstats.checks import ColumnError, InputFileError, SalstatsWarning
+from salstats.checks import InputFileError, SalstatsWarning
 from salstats.images import masks
 from salstats.images.masks import Rle, decode
-from salstats.readers.case_tables import read_predictions, read_spacing
 from salstats.readers.formats import read_study
 from salstats.readers.mrxai2025 import read_mrxai2025
 from salstats.study import Series
@@ -48,10 +47,12 @@ class TestLayout:
             assert case.shape == SHAPE
             assert case.annotated
             assert (decode(case.truths["tumour"].read()) == truth(case.case)).all()
+            # a slice without a tumour is annotated, too
+            assert case.labels == {"tumour": float(case.case != HEALTHY)}
 
-    def test_a_slice_without_a_tumour_is_annotated_and_labelled_0(self, folder):
-        labels = {c.case: c.labels["tumour"] for c in read_mrxai2025(folder)}
-        assert labels == {case: float(case != HEALTHY) for case in CASES}
+    def test_pairs_of_files_tell_the_format(self, folder):
+        assert [c.case for c in read_study(folder)] == sorted(CASES)
+        assert read_study(folder, format="mrxai2025", task="x").tasks == ("x",)
 
     def test_other_files_beside_the_patients_and_hidden_ones_are_left_alone(self, folder):
         (folder / "data.csv").write_text("patient\n")
@@ -69,14 +70,6 @@ class TestLayout:
             image.rename(folder / "above.tif")
         with pytest.warns(SalstatsWarning, match=rf"{where}.*: left out; images are PATIENT/NAME.tif"):
             assert len(read_mrxai2025(folder)) == len(CASES)
-
-
-class TestFoundByNames:
-    def test_pairs_of_files_tell_the_format(self, folder):
-        found = read_study(folder)
-        assert [c.case for c in found] == sorted(CASES)
-        assert found.tasks == ("tumour",)
-        assert read_study(folder, format="mrxai2025", task="x").tasks == ("x",)
 
 
 class TestExplanations:
@@ -243,41 +236,6 @@ class TestPredictions:
             SalstatsWarning, match=rf"case '{CASES[3]}' \(and 2 more\) of the study has no prob"
         ):
             read_mrxai2025(folder, predictions=tmp_path / "p.csv")
-
-    @pytest.mark.parametrize(
-        ("text", "match"),
-        [
-            ("name,prob\na,0.5\n", "has no column 'case'"),
-            ("case,p\na,0.5\n", "has no column 'prob'"),
-            ("case,prob\na,0.5\na,0.6\n", "row 3: case 'a' stands twice"),
-            ("case,prob\n,0.5\n", "row 2: case '' is empty"),
-            ("case,prob\na,1.5\n", "row 2, column 'prob': '1.5' is not between 0 and 1"),
-            ("case,prob\na,high\n", "row 2, column 'prob': 'high' is not between 0 and 1"),
-            ("case,prob,label\na,0.5,2\n", "row 2, column 'label': '2' is not 0 or 1"),
-        ],
-    )
-    def test_faults_of_the_table(self, tmp_path, text, match):
-        (tmp_path / "p.csv").write_text(text)
-        with pytest.raises(ColumnError, match=match):
-            read_predictions(tmp_path / "p.csv")
-
-
-class TestSpacing:
-    @pytest.mark.parametrize(
-        ("text", "match"),
-        [
-            ("name,row_mm,col_mm\na,1,1\n", "has no column 'case'"),
-            ("case,row_mm\na,1\n", "has no column 'col_mm'"),
-            ("case,row_mm,col_mm\na,1,1\na,1,1\n", "row 3: case 'a' stands twice"),
-            ("case,row_mm,col_mm\na,0,1\n", "row 2, column 'row_mm': '0' is no size"),
-            ("case,row_mm,col_mm\na,1,\n", "row 2, column 'col_mm': '' is no size"),
-            ("case,row_mm,col_mm\na,1,x\n", "row 2, column 'col_mm': 'x' is no size"),
-        ],
-    )
-    def test_faults_of_the_table(self, tmp_path, text, match):
-        (tmp_path / "s.csv").write_text(text)
-        with pytest.raises(ColumnError, match=match):
-            read_spacing(tmp_path / "s.csv")
 
 
 def test_a_study_goes_to_other_processes_whole(folder, tmp_path, monkeypatch):

@@ -253,13 +253,6 @@ class TestBadInput:
         with pytest.warns(SalstatsWarning, match=r"notes.txt: left out; images are image/CLASS/NAME.jpg"):
             read_saliency_bench(tmp_path)
 
-    def test_a_damaged_image_is_named_where_its_size_is_needed(self, tmp_path):
-        write(tmp_path, {"a": ["x.jpg"]}, noted(**{"x.jpg": [[1]]}))
-        (tmp_path / "image" / "a" / "x.jpg").write_bytes(b"no image")
-        assert len(read_saliency_bench(tmp_path)) == 1
-        with pytest.raises(InputFileError, match=r"x.jpg: neither PNG nor TIFF nor JPEG"):
-            read_saliency_bench(tmp_path, pixels="image")
-
     @pytest.mark.parametrize(
         ("options", "message"),
         [({"pixels": "images"}, "pixels='images' is not known"), ({"split": "dev"}, "split='dev'"),
