@@ -1,17 +1,16 @@
 """A small report, its folder as a reader gets it, and a browser."""
 
 from collections.abc import Callable, Iterator
+from io import BytesIO
 from pathlib import Path
 
 import pandas as pd
-import plotnine as p9
 import pytest
 from display.report.chromium import Chromium, find_chromium
+from PIL import Image
 
 import salstats as ss
-from salstats.display.export.figure_files import save_figure
 from salstats.display.export.table_rows import Rows, rows_of
-from salstats.display.plots.theme import PALETTE, theme_salstats
 from salstats.display.report.model import Item, Report, Section
 from salstats.display.report.page import render_page
 from salstats.display.tables.layout import Column, Table
@@ -89,23 +88,15 @@ def sample_tables(sample_means, rows_from) -> dict[str, Rows]:
 
 
 @pytest.fixture(scope="session")
-def sample_figures(sample_means, tmp_path_factory) -> dict[str, bytes]:
-    """A figure of a page's width and one of a column's."""
-    folder = tmp_path_factory.mktemp("figures")
-    plot = (
-        p9.ggplot(
-            sample_means, p9.aes("task", "estimate", ymin="conf_low", ymax="conf_high", colour="method")
+def sample_figures() -> dict[str, bytes]:
+    """A figure of a page's width and one of a column's, both blank."""
+    found = {}
+    for key, mm in (("intervals", 183), ("small", 89)):
+        found[key] = BytesIO()
+        Image.new("L", (round(mm / 25.4 * 300), round(80 / 25.4 * 300)), 255).save(
+            found[key], "PNG", dpi=(300, 300)
         )
-        + p9.geom_pointrange(position=p9.position_dodge(width=0.6), size=0.3)
-        + p9.coord_flip()
-        + p9.scale_colour_manual(PALETTE[:3])
-        + p9.labs(x="", y="IoU", colour="")
-        + theme_salstats()
-    )
-    return {
-        key: save_figure(plot, folder / f"{key}.png", width=width, height=80).read_bytes()
-        for key, width in (("intervals", 183), ("small", 89))
-    }
+    return {key: file.getvalue() for key, file in found.items()}
 
 
 @pytest.fixture(scope="session")

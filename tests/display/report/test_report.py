@@ -82,19 +82,6 @@ def test_correlations_rest_on_one_scored_case_per_patient(simulated, scores):
     assert found.to_dict() == defined.groupby("task")["patient"].nunique().to_dict()
 
 
-def test_the_page_needs_nothing_from_the_network(simulated):
-    folder, _ = simulated
-    page = (folder / "index.html").read_text()
-    sources = re.findall(r"""(?:src|srcset|poster|data)=["']([^"']*)""", page)
-    assert sources
-    assert all(source.startswith("data:") for source in sources)
-    assert not re.search(r"""<link\b(?![^>]*href="data:)|@import|url\((?!['"]?data:)""", page)
-    linked = {h for h in re.findall(r'href="([^"]*)"', page) if not h.startswith("#")}
-    outside = {h for h in linked if "://" in h}
-    assert all(h.startswith("https://doi.org/") for h in outside)
-    assert linked - outside - {"data:,"} <= files(folder)
-
-
 def test_the_page_says_how_the_numbers_came_about(simulated, scores):
     text = page_text(simulated[0])
     for said in ("999", "patient", "Holm", f"salstats {ss.__version__}", "numpy", "CLAIM", "STARD-AI"):
@@ -106,13 +93,6 @@ def test_the_page_says_how_the_numbers_came_about(simulated, scores):
     assert absent.sum() > 1000 > missing.sum() > 0
     counts = f"Cases 194 Patients 140 Tasks 5 Methods 3 Metrics 2 Scores {(~absent).sum():,} "
     assert f"{counts}Undefined scores {missing.sum():,} " in text
-
-
-def test_the_page_shows_the_average_decrease_as_the_frame_has_it(simulated):
-    folder, frames = simulated
-    row = frames["decrease"].query("metric == 'iou' and method == 'gradcam' and task == 'Average'").iloc[0]
-    assert f"{row['estimate']:.1f}" in page_text(folder)
-    assert f"{row['conf_low']:.1f}, {row['conf_high']:.1f}" in page_text(folder)
 
 
 def test_the_page_has_no_nan_and_sentences_have_no_raw_names(simulated):
@@ -149,16 +129,6 @@ def test_names_that_are_hard_to_show_stay_text(small, tmp_path):
     assert "<b>G&C" not in (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
     assert not re.search(r"\b(nan|NaN|inf)\b", text)
     assert (tmp_path / "out" / "tables" / "means.tex").stat().st_size > 0
-
-
-@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
-def test_sixty_tasks_give_a_readable_report(tmp_path):
-    tasks = pd.DataFrame({"task": [f"finding {i:02d}" for i in range(60)]})
-    cases = pd.DataFrame({"case": [f"c{i}" for i in range(8)]})
-    frame = cases.merge(tasks, how="cross").assign(method="gradcam", metric="iou")
-    frame["score"] = np.random.default_rng(0).uniform(size=len(frame)).round(3)
-    ss.report(frame, tmp_path / "out", n_replicates=199, jobs=1)
-    assert all(f"finding {i:02d}" in page_text(tmp_path / "out") for i in range(60))
 
 
 def test_warnings_of_the_analyses_are_given_and_on_the_page(small, tmp_path):
@@ -260,10 +230,7 @@ def test_the_command_writes_the_report_with_every_setting(small, tmp_path, capsy
         (["scores.csv"], "-o"),
         (["scores.csv", "-o", "no/out"], "does not exist"),
         (["scores.csv", "-o", "out", "--reference", "nobody"], "nobody"),
-        (["scores.csv", "-o", "out", "--style", "lancet"], "lancet"),
         (["scores.csv", "-o", "out", "--label", "gradcam"], "--label"),
-        (["scores.csv", "-o", "out", "--covariates", "size"], "size"),
-        (["none.csv", "-o", "out"], "none.csv"),
     ],
 )
 def test_bad_usage_gives_one_line_and_writes_nothing(

@@ -21,6 +21,7 @@ def test_house_labels_of_metrics_methods_and_columns():
     assert labels.column("prob") == "Model confidence"
     assert labels.column("tumour_stage") == "Tumour stage"
     assert labels.column("BI-RADS") == "BI-RADS"
+    assert labels.value("task", float("nan")) == MISSING
 
 
 def test_flat_labels_serve_every_column():
@@ -28,12 +29,10 @@ def test_flat_labels_serve_every_column():
     assert labels.value("method", "gradcam") == "GC"
     assert labels.column("prob") == labels.value("term", "prob") == "Confidence"
     assert labels.value("metric", "iou") == labels.column("iou") == "Overlap"
-
-
-def test_labels_of_one_column_do_not_touch_another():
+    assert Labels(labels).value("method", "gradcam") == "GC"
+    # those of one column do not touch another
     labels = Labels({"task": {"human": "Person"}})
-    assert labels.value("task", "human") == "Person"
-    assert labels.value("method", "human") == "Human benchmark"
+    assert (labels.value("task", "human"), labels.value("method", "human")) == ("Person", "Human benchmark")
 
 
 @pytest.mark.parametrize("first", [True, False])
@@ -125,10 +124,6 @@ def test_a_categorical_keeps_its_order_with_average_last():
     assert Labels().order("metric", metrics["metric"]) == ["hit", "iou"]
 
 
-def test_missing_value_is_a_dash():
-    assert Labels().value("task", float("nan")) == MISSING
-
-
 def test_two_values_with_one_label_are_refused():
     frame = pd.DataFrame({"task": ["a", "b"]})
     with pytest.raises(SalstatsError, match="same label"):
@@ -138,11 +133,6 @@ def test_two_values_with_one_label_are_refused():
 def test_labels_must_be_a_mapping():
     with pytest.raises(SalstatsError, match="mapping"):
         Labels(["a"])
-
-
-def test_labels_of_labels_are_the_same():
-    labels = Labels({"gradcam": "GC"})
-    assert Labels(labels).value("method", "gradcam") == "GC"
 
 
 def test_who_stands_for_people_is_what_the_data_say_and_what_the_user_says_before():
