@@ -79,8 +79,7 @@ def save_figure(
     Raises
     ------
     InputFileError
-        Another ending; the folder does not exist or may not be written in; the file exists and
-        `overwrite` is False.
+        As for `save_table`.
     SalstatsError
         Not a plotnine figure; a size that is not between 0 and 2 m; an unknown unit.
 

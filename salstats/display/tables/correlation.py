@@ -10,10 +10,9 @@ from great_tables import GT
 from salstats.checks import SalstatsError
 from salstats.display.tables import notes
 from salstats.display.tables.grid import Value, check_display, fill, interval_texts
-from salstats.display.tables.layout import Column, Table, build
+from salstats.display.tables.layout import Table, build
 from salstats.display.tables.marks import numbers, stars_of
-from salstats.display.tables.placement import grouping_columns, key_of, lay_out, ordered_groups, place, varies
-from salstats.display.text.format import MISSING
+from salstats.display.tables.placement import Placement, grouping_columns, lay_out, place, varies
 from salstats.display.text.labels import Labels
 from salstats.stats.coefficients import RECORDS as COEFFICIENTS
 
@@ -84,25 +83,22 @@ def table_correlation(
     given = stars_of(frame, stars, n_tests, adjust)
     known = COEFFICIENTS.get(str(notes.single(frame, "term")))
     heading = notes.with_interval("Correlation" if known is None else known.heading, frame)
-    texts = interval_texts(frame, digits, style, given.texts)
+    value = Value(heading, interval_texts(frame, digits, style, given.texts))
     if _is_triangle(frame, keys) if matrix is None else matrix:
-        table, constant = _triangle(frame, keys, names, heading, texts)
+        table, constant = _triangle(frame, keys, names, value)
         about = ""
     else:
         placement = place(frame, [*keys, "x", "y"], rows, columns, groups)
         constant = [c for c in placement.constant if c not in ("x", "y")]
         about = _about(frame, placement.constant, names)
-        table = fill(lay_out(frame, placement, names), [Value(heading, texts)], names)
+        table = fill(lay_out(frame, placement, names), [value], names)
     test = "z test" if "stratum" in frame.columns else known and known.test
     below = [
         notes.paragraph(
             about,
             _stratum_note(frame, names),
-            notes.constant_note(frame, constant, names),
-            notes.interval_note(frame),
-            notes.count_note(frame, "pair", "incomplete"),
+            notes.estimates_note(frame, names, constant, ("pair", "incomplete")),
             _repeats_note(frame),
-            notes.metric_note(frame),
         ),
         notes.paragraph(
             f"P values: two-sided, {test}." if given.note and known else "",
@@ -150,35 +146,20 @@ def _is_triangle(frame: pd.DataFrame, keys: Sequence[str]) -> bool:
 
 
 def _triangle(
-    frame: pd.DataFrame, keys: Sequence[str], labels: Labels, heading: str, texts: Sequence[str]
+    frame: pd.DataFrame, keys: Sequence[str], labels: Labels, value: Value
 ) -> tuple[Table, list[str]]:
     """The lower triangle of each group, and the grouping columns that do not vary."""
     pairs = list(zip(frame["x"], frame["y"], strict=True))
     variables = labels.order("x", [v for pair in pairs for v in pair])
     if len(variables) < 3:
         raise SalstatsError("matrix=True needs the correlations of three variables and more")
-    named = [labels.value("x", v) for v in variables]
-    varying = [c for c in keys if varies(frame, c)]
-    groups = ordered_groups(frame, varying, labels)
-    cells: dict[tuple[Any, ...], str] = {}
-    for i, pair in enumerate(pairs):
-        earlier, later = sorted(map(variables.index, pair))
-        cell = (key_of(frame, i, varying), later, earlier)
-        if cell in cells:
-            raise SalstatsError(
-                f"{labels.value('x', pair[0])} and {labels.value('x', pair[1])} have two correlations in one "
-                "cell; keep one of them, or add the column they differ in to the grouping columns"
-            )
-        cells[cell] = texts[i]
-    down = [(group, later) for group in groups for later in range(1, len(variables))]
-    table = Table(
-        stubhead=("Variable",),
-        stub=[(named[later],) for _, later in down],
-        columns=[Column(name, (heading,)) for name in named[:-1]],
-        cells=[
-            ["" if j >= later else cells.get((group, later, j), MISSING) for j in range(len(variables) - 1)]
-            for group, later in down
-        ],
-        groups=[groups[group] for group, _ in down] if varying else [],
-    )
-    return table, [c for c in keys if c not in varying]
+    ends = zip(*(sorted(pair, key=variables.index) for pair in pairs), strict=True)
+    earlier, later = (pd.Categorical(end, variables) for end in ends)
+    groups = tuple(c for c in keys if varies(frame, c))
+    slots = lay_out(frame.assign(x=earlier, y=later), Placement(("y",), ("x",), groups), labels)
+    table = fill(slots, [value], labels)
+    place = {labels.value(c, v): i for i, v in enumerate(variables) for c in ("x", "y")}
+    for cells, (row,) in zip(table.cells, slots.rows, strict=True):
+        for j, (column,) in enumerate(slots.columns):
+            cells[j] = "" if place[column] >= place[row] else cells[j]
+    return table, [c for c in keys if c not in groups]

@@ -92,17 +92,9 @@ def table_decrease(
     table = fill(slots, _values(frame, names, own, n, (digits, percent_digits), style), names)
     said = [c for c in placement.constant if c != "method" or placement.rows != ("method",)]
     of_pairs = np.array_equal(numbers(frame, "n"), numbers(frame, "n_pairs"), equal_nan=True)
+    means = "Means are over the cases where both scores are defined." if of_pairs else ""
     below = [
-        notes.paragraph(
-            notes.constant_note(frame, said, names),
-            "Means are over the cases where both scores are defined." if of_pairs else "",
-            notes.interval_note(frame),
-            notes.count_note(frame, "pair", "incomplete"),
-            notes.undefined_note(frame),
-            notes.last_note(frame),
-            notes.how_note(frame, names),
-            notes.metric_note(frame),
-        ),
+        notes.estimates_note(frame, names, said, ("pair", "incomplete"), means),
         notes.paragraph(
             _underline_note(frame, len(table.underline)),
             notes.tested_note(frame, adjust),

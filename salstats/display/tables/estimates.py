@@ -132,15 +132,7 @@ def table_estimates(
     said = [c for c in (*placement.constant, "reference") if c in frame and c not in placed]
     source = notes.source_of_p(frame)
     below = [
-        notes.paragraph(
-            notes.constant_note(frame, said, names),
-            notes.interval_note(frame),
-            notes.count_note(frame, *_count_nouns(frame)),
-            notes.undefined_note(frame),
-            notes.last_note(frame),
-            notes.how_note(frame, names),
-            notes.metric_note(frame),
-        ),
+        notes.estimates_note(frame, names, said, _count_nouns(frame)),
         notes.paragraph(
             best_said,
             underline_said,

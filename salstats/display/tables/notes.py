@@ -314,6 +314,22 @@ def version_note() -> str:
     return f"salstats {__version__}."
 
 
+def estimates_note(
+    frame: pd.DataFrame, labels: Labels, constant: Iterable[str], nouns: tuple[str, str], also: str = ""
+) -> str:
+    """What estimates are of, how their intervals were made, and what they rest on."""
+    return paragraph(
+        constant_note(frame, constant, labels),
+        also,
+        interval_note(frame),
+        count_note(frame, *nouns),
+        undefined_note(frame),
+        last_note(frame),
+        how_note(frame, labels),
+        metric_note(frame),
+    )
+
+
 def paragraph(*sentences: str) -> str:
     """Sentences as one paragraph."""
     return " ".join(s for s in sentences if s)

@@ -109,7 +109,7 @@ def test_the_triangle_can_be_asked_for_and_refused(pairs, read):
 
 
 def test_two_correlations_in_one_cell_are_an_error(pairs, by_task):
-    with pytest.raises(SalstatsError, match="IoU and Hit rate have two correlations in one cell"):
+    with pytest.raises(SalstatsError, match="y Hit rate, x IoU has two estimates in one cell"):
         ss.table_correlation(pd.concat([pairs, pairs.iloc[:1]]), matrix=True)
     with pytest.raises(SalstatsError, match="two estimates in one cell"):
         ss.table_correlation(pd.concat([by_task, by_task.iloc[:1]]))
