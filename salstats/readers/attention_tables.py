@@ -97,15 +97,7 @@ def _rows(file: Path) -> Iterator[dict[str, str]]:
 
 
 def parse_mask(text: str, where: str = "mask", threshold: float | None = None) -> Rle:
-    """The mask that a JSON array of rows holds; raises InputFileError, see `read_annotations`.
-
-    Examples
-    --------
-    >>> from salstats.images.masks import decode
-    >>> decode(parse_mask("[[0, 1], [0, 0]]")).astype(int)
-    array([[0, 1],
-           [0, 0]])
-    """
+    """The mask that a JSON array of rows holds; raises InputFileError, see `read_annotations`."""
     numbers = _digits(text)
     if numbers is None:
         numbers = _array(text, where)
@@ -181,12 +173,6 @@ def draw_boxes(boxes: Boxes, shape: tuple[int, int]) -> np.ndarray:
     """The mask of boxes (x, y, width, height): the pixels whose centres lie in one of them.
 
     Edges are in pixels, x = 0 is the image's left edge; parts outside the image are left out.
-
-    Examples
-    --------
-    >>> draw_boxes([(1, 0, 2, 1)], (2, 4)).astype(int)
-    array([[0, 1, 1, 0],
-           [0, 0, 0, 0]])
     """
     mask = np.zeros(shape, dtype=bool)
     for x, y, width, height in boxes:
@@ -199,15 +185,7 @@ def draw_boxes(boxes: Boxes, shape: tuple[int, int]) -> np.ndarray:
 
 
 def resize_truth(mask: Rle, shape: tuple[int, int]) -> Rle:
-    """A mask resized by the nearest pixel: each takes the one that its centre falls into.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from salstats.images.masks import decode, encode
-    >>> decode(resize_truth(encode(np.array([[0, 1]])), (1, 5))).astype(int)
-    array([[0, 0, 1, 1, 1]])
-    """
+    """A mask resized by the nearest pixel: each takes the one that its centre falls into."""
     if mask.shape == shape:
         return mask
     rows, cols = (

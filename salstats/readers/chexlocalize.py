@@ -175,14 +175,7 @@ def recognise(folder: Path) -> bool:
 
 
 def split_of(name: str) -> str | None:
-    """The split that a file's or folder's name says, if any.
-
-    Examples
-    --------
-    >>> from salstats.readers.chexlocalize import split_of
-    >>> split_of("gt_segmentations_val_sample.json"), split_of("maps")
-    ('val', None)
-    """
+    """The split that a file's or folder's name says, if any."""
     parts = re.split(r"[_.\W]+", name)
     return next((_SPLITS[part] for part in parts if part in _SPLITS), None)
 

@@ -43,14 +43,7 @@ SUFFIX = "_map.pkl"
 
 
 def task_name(task: str) -> str:
-    """The name that a task has in frames.
-
-    Examples
-    --------
-    >>> from salstats.readers.chexlocalize_maps import task_name
-    >>> task_name("Lung Opacity")
-    'Airspace Opacity'
-    """
+    """The name that a task has in frames."""
     return ALIASES.get(task, task)
 
 
@@ -59,12 +52,6 @@ def split_name(file: Path, tasks: Iterable[str] = ()) -> tuple[str, str]:
 
     The task is what follows the last underscore, unless the name ends with one of `tasks`, which may
     hold underscores themselves.
-
-    Examples
-    --------
-    >>> from salstats.readers.chexlocalize_maps import split_name
-    >>> split_name(Path("patient1_study1_view1_frontal_Lung Lesion_map.pkl"))
-    ('patient1_study1_view1_frontal', 'Lung Lesion')
     """
     stem = file.name.removesuffix(SUFFIX)
     known = [t for t in tasks if "_" in t and stem.endswith(f"_{t}") and len(stem) > len(t) + 1]

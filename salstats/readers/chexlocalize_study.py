@@ -107,14 +107,7 @@ def read_parts(
 
 
 def case_of(path: str) -> str:
-    """The case that an image's path stands for: patient, study and view.
-
-    Examples
-    --------
-    >>> from salstats.readers.chexlocalize_study import case_of
-    >>> case_of("CheXpert-v1.0/valid/patient64541/study1/view1_frontal.jpg")
-    'patient64541_study1_view1_frontal'
-    """
+    """The case that an image's path stands for: patient, study and view."""
     place = PurePosixPath(path.replace("\\", "/"))
     return "_".join([*place.parts[-3:-1], place.stem])
 

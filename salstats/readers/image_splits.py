@@ -20,13 +20,6 @@ def split_images(
 
     `labels` is the class by image, in any order; `shares` are those of "train", "validation" and "test". Of n
     images int(share * n) are for training, as many by their share for validation, the rest for testing.
-
-    Examples
-    --------
-    >>> from collections import Counter
-    >>> parts = split_images({f"{c}{i}": c for c in "ab" for i in range(10)})
-    >>> Counter(parts.values())
-    Counter({'train': 14, 'validation': 3, 'test': 3})
     """
     sizes = [float(s) for s in shares]
     if len(sizes) != len(PARTS) or not all(s >= 0 for s in sizes) or abs(sum(sizes) - 1) > 1e-9:

@@ -292,24 +292,19 @@ def check_filled(frame: pd.DataFrame, table: Table, rows: np.ndarray) -> None:
 
 def below_each_other(parts: list[pd.DataFrame], files: Sequence[object]) -> pd.DataFrame:
     """The scores of several files as one frame; an error where they do not go together."""
-    first = parts[0]
-    for part, file in zip(parts[1:], files[1:], strict=True):
-        for name in ("task", *ALL_OR_NONE):
-            if (name in first.columns) != (name in part.columns):
-                owner, other = (files[0], file) if name in first.columns else (file, files[0])
+    for name in dict.fromkeys(c for part in parts for c in part.columns):
+        has = [name in part.columns for part in parts]
+        if not all(has):
+            owner, other = files[has.index(True)], files[has.index(False)]
+            if name in ("task", *ALL_OR_NONE):
                 raise ColumnError(
                     f"{other} has no column {name!r}, but {owner} has; give it to both, or read them apart"
                 )
-    for name in dict.fromkeys(c for part in parts for c in part.columns if c not in IDENTIFIER_COLUMNS):
-        has = [name in part.columns for part in parts]
-        if not all(has):
-            warn(
-                f"column {name!r} is in {files[has.index(True)]} but not in {files[has.index(False)]}; "
-                "it is empty for the scores of the latter"
-            )
-        texts = [isinstance(p[name].dtype, pd.StringDtype) for p in parts if name in p.columns]
+            if name not in IDENTIFIER_COLUMNS:
+                warn(f"column {name!r} is in {owner} but not in {other}, for whose scores it is empty")
+        texts = [isinstance(part[name].dtype, pd.StringDtype) for part in parts if name in part.columns]
         if any(texts) and not all(texts):
-            with_it = [f for part, f in zip(parts, files, strict=True) if name in part.columns]
+            with_it = [file for file, there in zip(files, has, strict=True) if there]
             warn(
                 f"column {name!r} holds text in {with_it[texts.index(True)]} and numbers in "
                 f"{with_it[texts.index(False)]}; it is read as text"
