@@ -52,17 +52,12 @@ def read_bytes(file: Path) -> bytes:
 def read_json(file: Path) -> Any:
     """Content of a JSON file in which no key stands twice; InputFileError where it is none."""
     data = read_bytes(file)
-    if not data.strip():
-        raise InputFileError(f"{file} is empty")
     try:
         return json.loads(data, object_pairs_hook=_unique)
     except json.JSONDecodeError as error:
-        at_end = error.pos >= len(error.doc.rstrip()) - 1 or "Unterminated" in error.msg
-        what = "cut short" if at_end else "not JSON, or damaged"
-        said = error.msg.removesuffix(" at")
-        raise InputFileError(f"{file}: {what} ({said} in line {error.lineno})") from error
-    except UnicodeDecodeError as error:
-        raise InputFileError(f"{file}: not JSON; byte {error.start} is no text") from error
+        raise InputFileError(
+            f"{file}: not JSON, damaged or cut short ({error.msg} in line {error.lineno})"
+        ) from error
     except RecursionError as error:
         raise InputFileError(f"{file}: nested too deeply; it is no file of cases") from error
     except ValueError as error:
@@ -73,7 +68,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object whose keys differ."""
     made = dict(pairs)
     if len(made) < len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        names = [name for name, _ in pairs]
+        twice = next(name for name in made if names.count(name) > 1)
         raise ValueError(f"{twice!r} stands twice in one object; remove one of them")
     return made

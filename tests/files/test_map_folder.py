@@ -27,7 +27,7 @@ from map_folders import (
 
 from salstats.checks import InputFileError, SalstatsError, ShapeError, ValueRangeError
 from salstats.files.map_folder import MapFolder, MapKey
-from salstats.images.masks import Rle, decode, encode
+from salstats.images.masks import Rle, decode
 from salstats.readers.map_folder import read_map_folder
 
 KEY = MapKey("a", "Edema", "gradcam")
@@ -130,15 +130,6 @@ class TestWhatIsWritten:
                 assert (decode(Rle.from_coco(held[case][task])) == truth(case, task)).all()
         shifted = json.loads((folder / "human.json").read_text())
         assert (decode(Rle.from_coco(shifted["a"]["Edema"])) == np.roll(truth("a", "Edema"), 2, axis=1)).all()
-
-    def test_masks_written_in_parts_come_together(self, folder):
-        with MapFolder(folder) as maps:
-            maps.write_masks({("a", "Edema"): truth("a", "Edema")})
-        with MapFolder(folder) as maps:
-            maps.write_masks({("a", "Mass"): encode(truth("a", "Mass")), ("c", "Mass"): truth("c", "Mass")})
-            maps.write_masks({("a", "Edema"): truth("a", "Edema")})
-        held = json.loads((folder / "truth.json").read_text())
-        assert {c: list(tasks) for c, tasks in held.items()} == {"a": ["Edema", "Mass"], "c": ["Mass"]}
 
     def test_a_row_stands_in_the_table_as_soon_as_its_map_is_made(self, folder):
         with MapFolder(folder) as maps:
@@ -393,13 +384,6 @@ class TestSettings:
         with pytest.raises(InputFileError, match="'gradcam' do not say how they were made"):
             MapFolder(folder, settings={"gradcam": "layer4"})
 
-    def test_another_series_has_settings_of_its_own(self, folder):
-        with MapFolder(folder, settings={KEY.series: "layer4"}) as maps:
-            add(maps)
-        with MapFolder(folder, settings={"ig": "50 steps"}) as maps:
-            add(maps, KEY._replace(method="ig"))
-        assert json.loads((folder / "settings.json").read_text()) == {"gradcam": "layer4", "ig": "50 steps"}
-
     def test_overwriting_drops_the_maps_of_the_series_named_and_no_others(self, folder):
         with MapFolder(folder, settings={"gradcam": "layer4", "ig": "50 steps"}) as maps:
             add(maps)
@@ -524,12 +508,6 @@ class TestRefused:
 
 
 class TestTheFolder:
-    def test_a_file(self, folder):
-        folder.write_text("mine")
-        with pytest.raises(InputFileError, match="it is a file; name a folder"):
-            MapFolder(folder)
-        assert folder.read_text() == "mine"
-
     @pytest.mark.parametrize("overwrite", [False, True])
     def test_one_that_holds_other_files(self, folder, overwrite):
         folder.mkdir()

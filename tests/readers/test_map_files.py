@@ -131,12 +131,6 @@ class TestReadMap:
         with pytest.raises(InputFileError, match="has transparent pixels"):
             read_map(tmp_path / "a.png")
 
-    def test_several_pages_are_refused(self, tmp_path):
-        pages = [Image.fromarray(RAMP.astype(np.uint8)) for _ in range(3)]
-        pages[0].save(tmp_path / "a.tif", save_all=True, append_images=pages[1:])
-        with pytest.raises(InputFileError, match=r"a\.tif: holds 3 images"):
-            read_map(tmp_path / "a.tif")
-
     def test_an_image_that_is_too_large_is_refused_by_its_header(self, tmp_path, monkeypatch):
         saved(tmp_path / "a.png", RAMP.astype(np.uint8))
         monkeypatch.setenv("SALSTATS_LIMIT_GB", str(12 * 8 / 2**30))

@@ -68,13 +68,6 @@ def test_each_metric_is_said_with_the_file_and_row_of_its_first_score(text_file)
     assert caught[0].filename == __file__
 
 
-def test_a_tidy_table_may_hold_any_score(text_file):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        frame = ss.read_data(text_file("case,metric,score\n1,iou,35\n"))
-    assert frame["score"].tolist() == [35.0]
-
-
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("scale", [0.01, {"iou": 0.01}])
 def test_percentages_are_divided_to_the_last_digit(text_file, scale):

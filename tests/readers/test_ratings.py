@@ -46,13 +46,3 @@ def test_cases_are_what_is_drawn_not_ratings(file, ratings):
     assert found["n"].tolist() == plain["size"].tolist()
     assert set(found["n_units"]) == {30}
     assert set(found["unit"]) == {"case"}
-
-
-def test_each_reader_has_a_mean_and_methods_are_compared_reader_by_reader(ratings):
-    by_reader = ss.summarize(ratings, by=["method", "reader"], n_replicates=100)
-    assert by_reader["n"].tolist() == [30, 30, 26] * 2
-    with pytest.warns(ss.checks.SalstatsWarning, match="reader"):
-        gap = ss.difference(ratings, reference="gradcam", by="metric", n_replicates=100)
-    wide = ratings.pivot(index=["case", "reader"], columns="method", values="score")
-    assert gap["estimate"].item() == pytest.approx((wide["rise"] - wide["gradcam"]).mean(), abs=1e-12)
-    assert gap["n_pairs"].item() == len(wide)

@@ -341,10 +341,3 @@ def test_a_metric_per_column_beside_a_method(tmp_path):
         ss.read_scores(file, columns={"iou": "iou", "hit": "hit"})
     with pytest.raises(ColumnError, match=r"'method' beside columns=.*--score iou=:iou"):
         ss.read_scores(file, columns={"iou": ("gradcam", "iou")})
-
-
-def test_a_metric_per_column_of_one_method(tmp_path):
-    file = tmp_path / "mine.csv"
-    file.write_text("case,iou,hit\na,0.5,1\n")
-    scores = ss.read_scores(file, columns={"iou": (None, "iou"), "hit": (None, "hit")}, method="gradcam")
-    assert scores["method"].tolist() == ["gradcam", "gradcam"]

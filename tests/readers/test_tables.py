@@ -151,11 +151,6 @@ def test_an_option_that_cannot_be_is_refused(text_file, options, error, message)
         ss.read_scores(text_file(GOOD), **options)
 
 
-def test_a_marked_utf8_file_is_not_read_as_latin1(text_file):
-    with pytest.raises(InputFileError, match=r"is UTF-8, not latin-1; use encoding='utf-8'"):
-        ss.read_scores(text_file("\ufeff" + GOOD), encoding="latin-1")
-
-
 def test_both_separator_and_decimal_mark_a_comma_is_named(text_file):
     with pytest.raises(InputFileError, match="sep and decimal are both ','"):
         ss.read_scores(text_file(GOOD.replace("0.5", "0,5")), decimal=",")
@@ -253,14 +248,6 @@ def test_row_labels_without_a_name_are_no_column_of_a_parquet_file(tmp_path):
 def test_a_named_index_is_a_column_of_a_parquet_file(tmp_path):
     pd.DataFrame({"case": ["a"], "x": 0.5}).set_index("case").to_parquet(tmp_path / "x.parquet")
     assert sorted(ss.read_data(tmp_path / "x.parquet").columns) == ["case", "x"]
-
-
-def test_files_that_are_no_parquet_or_hold_no_row_are_refused(text_file, tmp_path):
-    with pytest.raises(InputFileError, match="not a Parquet file"):
-        read_table(text_file(GOOD, "text.parquet"))
-    pd.DataFrame({"case": []}).to_parquet(tmp_path / "none.parquet")
-    with pytest.raises(InputFileError, match="no data rows"):
-        read_table(tmp_path / "none.parquet")
 
 
 # XLSX
