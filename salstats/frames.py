@@ -16,7 +16,8 @@ from salstats.checks import (
     quoted,
     warn,
 )
-from salstats.metrics.registry import Metric, known_metric
+from salstats.metrics.records import Metric
+from salstats.metrics.registry import known_metric
 
 #: What tells one observation from another, where the column is there.
 KEY_COLUMNS = ("dataset", "case", "task", "method", "metric", "reader", "model", "seed")

@@ -36,18 +36,16 @@ class CenterBias:
     Attributes
     ----------
     average_box : Box
-        The mean of the boxes over cases, in pixels of the image.
+        The mean of the boxes over cases.
     shape : tuple of int
         (height, width) of the frame, which holds every image at the size of the average box.
-    n_maps : ndarray of int64, shape (height, width)
-        Maps added so far that cover each pixel of the frame.
-    average : ndarray of float64, shape (height, width)
-        The mean over these maps; NaN where there is none.
+    n_maps, average : ndarray, shape (height, width)
+        Maps added so far that cover each pixel of the frame, and the mean over them; NaN where there is none.
 
     Raises
     ------
     ValueRangeError
-        A box is not finite, has no extent or leaves its image. The message names the case.
+        A box has no extent or leaves its image; the message names the case.
 
     Notes
     -----
@@ -120,19 +118,8 @@ class CenterBias:
     def add(self, case: str, *densities: np.ndarray) -> None:
         """Add the maps of a case's recordings, one by one or, which is quicker, together.
 
-        Parameters
-        ----------
-        case : str
-        *densities : ndarray of float, shape (M, N)
-            On the case's image; 0 or more, of any sum above 0, each counted as one.
-
-        Raises
-        ------
-        ShapeError
-            A map does not have the shape of the case's image.
-        ValueRangeError
-            The case has no box, or a map is no density, also after it is resized (which passes over pixels
-            where it shrinks by more than a half).
+        They are densities on the case's image, of any sum, each counted as one. ValueRangeError where one is
+        none, also after it is resized (which passes over pixels where it shrinks by more than a half).
         """
         place, moved = self._moved(case, densities)
         self._sums[place] += moved
@@ -163,9 +150,9 @@ class CenterBias:
 
         Raises
         ------
-        ShapeError, ValueRangeError
-            As in `add`; or maps are taken out that were never added, or nothing is left: no map that was
-            added is above 0 on this image.
+        ValueRangeError
+            Maps are taken out that were never added, or nothing is left: no map that was added is above 0 on
+            this image.
         """
         sums, n_maps = self._sums, self.n_maps
         if len(without):

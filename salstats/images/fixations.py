@@ -34,10 +34,8 @@ class Fixations:
 
     Raises
     ------
-    ShapeError
-        The four do not have these shapes with one n.
-    ValueRangeError
-        A value is not finite or not in its range; the message counts fixations from 0.
+    ShapeError, ValueRangeError
+        The four do not have these shapes with one n, or a value is out of its range; fixations count from 0.
 
     Examples
     --------
@@ -87,22 +85,8 @@ def fixation_map(fixations: Fixations, shape: tuple[int, int]) -> np.ndarray:
     Each fixation adds a Gaussian of one degree of visual angle about its point, weighted by its duration,
     inside the part of the image that was on screen.
 
-    Parameters
-    ----------
-    fixations : Fixations
-    shape : tuple of int
-        (height, width) of the image.
-
-    Returns
-    -------
-    ndarray of float64, shape (height, width)
-        0 or more, with sum 1.
-
-    Raises
-    ------
-    ValueRangeError
-        A part shown leaves the image, no fixation has a duration above 0, or no Gaussian reaches a pixel
-        that was shown, so that there is no map.
+    Its shape is (height, width), its values are 0 or more, and its sum is 1. ValueRangeError where a part
+    shown leaves the image, no fixation has a duration above 0, or no Gaussian reaches a pixel that was shown.
 
     Notes
     -----

@@ -38,12 +38,7 @@ class Rle:
     shape : tuple of int
         (height, width).
     counts : bytes
-        COCO's compressed counts.
-
-    Raises
-    ------
-    ValueRangeError
-        The shape is not two positive whole numbers, or the counts do not describe a mask of that shape.
+        COCO's compressed counts; ValueRangeError where they do not describe a mask of that shape.
 
     Examples
     --------

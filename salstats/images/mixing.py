@@ -40,11 +40,9 @@ def mix_classes(
 
     Raises
     ------
-    ShapeError
-        Maps do not have three dimensions, or there is not one probability (or threshold) for each.
-    ValueRangeError
-        A map is not finite, a probability or threshold is not from 0 to 1, all probabilities are 0 in
-        `weighted`, or `no_finding` is not a class.
+    ShapeError, ValueRangeError
+        There is not one probability (or threshold) from 0 to 1 for each map, a map is not finite, all
+        probabilities are 0 in `weighted`, or `no_finding` is not a class.
 
     Notes
     -----

@@ -16,20 +16,8 @@ def maxima(saliency: np.ndarray, shape: tuple[int, int], *, every: bool = True) 
     never exceeds the four samples around it, so only where these reach what is found already are pixels
     looked at.
 
-    Parameters
-    ----------
-    saliency : ndarray of float64, shape (m, n)
-        Finite.
-    shape : tuple of int
-        (height, width) of the image.
-    every : bool, default True
-        Every maximum, or only the first in row-major order.
-
-    Returns
-    -------
-    value : float
-    points : ndarray of int64, shape (k, 2)
-        (row, col) in row-major order.
+    Of a finite map of float64 it gives the value and the points, (row, col) in row-major order, shape (k, 2):
+    every maximum, or only the first.
 
     Examples
     --------

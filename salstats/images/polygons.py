@@ -32,8 +32,7 @@ def polygons_rle(polygons: Sequence[Any], shape: tuple[int, int], *, where: str 
     Raises
     ------
     ValueRangeError
-        A polygon has fewer than two vertices, or a vertex that is not two finite numbers or lies more
-        than 2**24 pixels away.
+        A polygon has fewer than two vertices, or one that is no place on an image.
 
     Notes
     -----

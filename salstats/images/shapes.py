@@ -51,13 +51,6 @@ def shape_features(
         Elongation and irrectangularity are NaN where the rectangle has no area (a single pixel, a
         straight line); both and the perimeter are NaN where the mask is empty.
 
-    Raises
-    ------
-    ShapeError
-        The mask does not have two dimensions.
-    ValueRangeError
-        It is not of bool or zeros and ones, or an option is out of range.
-
     Notes
     -----
     Contours are OpenCV's with every boundary pixel (`RETR_LIST`, `CHAIN_APPROX_NONE`). They run through

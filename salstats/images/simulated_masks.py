@@ -25,11 +25,10 @@ def irregular_contour(
     n_points : int
         Corners, three at least.
     radius : float
-        Mean distance from the centre in pixels, above 0.
+        Mean distance from the centre in pixels.
     spread : float
         Share of the radius that a corner may lie nearer or further, from 0 to 0.9.
     rng : int or numpy.random.Generator
-        Seed or generator of the distances.
 
     Returns
     -------
@@ -83,17 +82,11 @@ def draw_contour(
         Times that the drawn shape is closed and then opened with a cross of 3 x 3 pixels, which rounds its
         corners; 0 leaves it as it is. Holes are filled.
 
-    Returns
-    -------
-    ndarray of bool, shape (M, N)
-
     Raises
     ------
-    ShapeError
-        The contour is not a list of three or more points.
-    ValueRangeError
-        The scale is not above 0, or the shape marks no pixel or leaves the image (its size would no longer be
-        the one asked for).
+    ShapeError, ValueRangeError
+        There are fewer than three corners, or the shape marks no pixel or leaves the image (its size would no
+        longer be the one asked for).
 
     Examples
     --------

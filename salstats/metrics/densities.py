@@ -46,14 +46,11 @@ class Densities:
     ----------
     values : ndarray of float64, shape (k, M, N)
         The array itself where nothing has to change; it must not be changed afterwards.
-    sums : ndarray of float64, shape (k,)
 
     Raises
     ------
-    ShapeError
-        They do not have the map's shape.
-    ValueRangeError
-        One is negative or not finite somewhere, or nothing but 0.
+    ShapeError, ValueRangeError
+        One does not have the map's shape, is negative or not finite somewhere, or nothing but 0.
 
     Examples
     --------
@@ -106,20 +103,9 @@ class Densities:
 def as_density(values: np.ndarray, *, minimum: float = 0.0, constant: str = "nan") -> np.ndarray | None:
     """A map read as a density of sum 1, or None where it says nothing.
 
-    Parameters
-    ----------
-    values : ndarray of float64, shape (M, N)
-        Finite. A map that is negative somewhere is raised until its smallest value is 0, as in pysaliency;
-        one that is not stays where it is.
-    minimum : float, default 0
-        Added to every pixel after that and before the division, in the map's own unit.
-    constant : {"nan", "uniform"}, default "nan"
-        What a constant map is: nothing, or the uniform density (as in pysaliency; a map of zeros too).
-
-    Raises
-    ------
-    ValueRangeError
-        The minimum is negative or not finite, or the option is not known.
+    A map that is negative somewhere is raised until its smallest value is 0, as in pysaliency; one that is
+    not stays where it is. A minimum is added to every pixel after that and before the division, in the map's
+    own unit. A constant map says nothing, or is the uniform density (as in pysaliency; a map of zeros too).
 
     Examples
     --------

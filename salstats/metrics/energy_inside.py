@@ -31,8 +31,7 @@ def energy(saliency: Any, truth: Rle | np.ndarray) -> float:
     Raises
     ------
     ShapeError, ValueRangeError
-        The map or the truth does not have two dimensions, the map holds NaN or infinity, or the truth is no
-        mask.
+        The map is not finite, the truth is no mask, or one does not have two dimensions.
 
     Notes
     -----

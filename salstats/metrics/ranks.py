@@ -22,27 +22,17 @@ class RankedMap:
     Its methods take densities, an array (k, M, N) or (M, N), or `Densities`, which are checked once for many
     maps; they give a score for each, NaN for a constant map, and raise what `Densities` does.
 
+    Sorting takes O(P log P) for P pixels, each density then O(P).
+
     Parameters
     ----------
     saliency : array_like of number, shape (M, N)
-        Finite; larger means more salient.
+        Finite, else ShapeError or ValueRangeError; larger means more salient.
 
     Attributes
     ----------
     values : ndarray of float64, shape (M, N)
     shape : tuple of int
-        (height, width).
-
-    Raises
-    ------
-    ShapeError
-        The map does not have two dimensions, or no pixel.
-    ValueRangeError
-        It holds NaN or infinity.
-
-    Notes
-    -----
-    Sorting takes O(P log P) for P pixels, each density then O(P).
 
     Examples
     --------

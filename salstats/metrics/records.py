@@ -1,10 +1,10 @@
 """What a metric is: a kernel on arrays, and the facts that stand beside its values."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from inspect import signature
 from math import inf
-from types import MappingProxyType
 from typing import Any
 
 #: What a kernel can take. Scoring makes each of these once for all metrics that need it. The order is that of
@@ -69,12 +69,6 @@ class Metric:
         Takes the options as keywords and says them in words, for the column `column`.
     column : str
         Where scores say those words.
-    options : mapping of str to Any
-        The kernel's options and their defaults.
-    of_mask : bool
-        Whether a mask is compared, rather than a map or points.
-    is_length : bool
-        Whether its values are in pixels or mm.
     """
 
     name: str
@@ -90,16 +84,22 @@ class Metric:
     full: str = ""
     words: Callable[..., str] | None = None
     column: str = "metric_options"
-    options: Mapping[str, Any] = field(init=False, repr=False, compare=False)
-    of_mask: bool = field(init=False, repr=False, compare=False)
-    is_length: bool = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def options(self) -> Mapping[str, Any]:
+        """The kernel's options and their defaults."""
         given = signature(self.kernel).parameters.values() if self.kernel is not None else ()
-        options = {p.name: p.default for p in given if p.kind is p.KEYWORD_ONLY and p.name != _SHARED}
-        object.__setattr__(self, "options", MappingProxyType(options))
-        object.__setattr__(self, "of_mask", not OF_MASK.isdisjoint(self.needs))
-        object.__setattr__(self, "is_length", "distances" in self.needs and self.high == inf)
+        return {p.name: p.default for p in given if p.kind is p.KEYWORD_ONLY and p.name != _SHARED}
+
+    @property
+    def of_mask(self) -> bool:
+        """Whether a mask is compared, rather than a map or points."""
+        return not OF_MASK.isdisjoint(self.needs)
+
+    @property
+    def is_length(self) -> bool:
+        """Whether its values are in pixels or mm."""
+        return "distances" in self.needs and self.high == inf
 
     @property
     def larger_is_better(self) -> bool:

@@ -10,16 +10,6 @@ import salstats.metrics
 from salstats.checks import ValueRangeError, quoted
 from salstats.metrics.records import NEEDS, Metric
 
-__all__ = [
-    "METRICS",
-    "Metric",
-    "chosen_metrics",
-    "computed_from",
-    "direction",
-    "has_true_zero",
-    "known_metric",
-]
-
 
 @cache
 def _collected() -> dict[str, Metric]:
@@ -54,13 +44,7 @@ def computed_from(needs: Sequence[str]) -> tuple[str, ...]:
 
 
 def chosen_metrics(given: str | Sequence[str], known: Sequence[str], otherwise: str) -> tuple[str, ...]:
-    """The metrics asked for, each once; `otherwise` says what one does that is registered, but not known.
-
-    Raises
-    ------
-    ValueRangeError
-        A metric is not among those known here, or none is named.
-    """
+    """The metrics asked for, each once; `otherwise` says what one does that is registered, but not known."""
     names = tuple(dict.fromkeys(str(m).lower() for m in ([given] if isinstance(given, str) else given)))
     for name in names:
         if name not in known:

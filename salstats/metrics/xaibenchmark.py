@@ -46,10 +46,8 @@ def iou(saliency: np.ndarray, truth: np.ndarray) -> float:
 
     Raises
     ------
-    ShapeError
-        The shapes differ, or do not have two dimensions.
-    ValueRangeError
-        An array does not hold numbers, or the truth holds NaN or infinity.
+    ShapeError, ValueRangeError
+        The shapes differ, or do not have two dimensions; the truth holds NaN or infinity.
 
     References
     ----------

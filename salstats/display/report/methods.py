@@ -14,7 +14,7 @@ from salstats.display.report.wording import Words, known_metric, pooled_rows
 from salstats.display.text.format import MINUS, count_text, joined, percent_text, plural
 from salstats.display.text.vocabulary import METRICS_IN_FULL
 from salstats.files.inputs import data_folder
-from salstats.metrics.registry import Metric
+from salstats.metrics.records import Metric
 from salstats.stats.carried import UNDEFINED
 from salstats.stats.case_flow import FILE
 from salstats.stats.intervals import BOOTSTRAP, find_interval
