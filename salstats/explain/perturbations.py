@@ -13,7 +13,6 @@ import numpy as np
 import torch
 
 from salstats.checks import ValueRangeError, check_choice, check_count
-from salstats.explain.baselines import baselines_of
 from salstats.explain.forward import PROBABILITIES, to_probabilities
 from salstats.explain.inputs import check_real
 from salstats.explain.request import Request
@@ -41,25 +40,23 @@ def run_occlusion(request: Request) -> torch.Tensor:
     if any(step > side for step, side in zip(stride, window, strict=True)):
         raise ValueRangeError(f"stride={stride} is larger than window={window}: pixels would be left unseen")
     boxes = list(product(*(_spans(*sides) for sides in zip(shape, window, stride, strict=True))))
-    maps = torch.empty((len(request.images), 1, *shape), dtype=torch.float64)
-    for places in request.groups():
-        image = request.images[places[:1]]
-        targets = request.targets[places].cpu()
+
+    def of_image(image: torch.Tensor, baseline: torch.Tensor, targets: torch.Tensor, _: Any) -> torch.Tensor:
         whole = request.outputs(image)[0, targets]
-        baseline = baselines_of(image, request.options["baseline"])[0]
-        falls = torch.zeros((len(places), *shape), dtype=torch.float64)
+        falls = torch.zeros((len(targets), *shape), dtype=torch.float64)
         n_windows = torch.zeros(shape, dtype=torch.float64)
         for start in range(0, len(boxes), request.batch_size):
             part = boxes[start : start + request.batch_size]
             hidden = image.repeat(len(part), 1, 1, 1)
             for copy, (rows, columns) in zip(hidden, part, strict=True):
-                copy[:, rows, columns] = baseline[:, rows, columns]
+                copy[:, rows, columns] = baseline[0, :, rows, columns]
             lost = whole - request.outputs(hidden)[:, targets]
             for fall, (rows, columns) in zip(lost, part, strict=True):
                 falls[:, rows, columns] += fall[:, None, None]
                 n_windows[rows, columns] += 1
-        maps[places, 0] = falls / n_windows
-    return maps
+        return falls / n_windows
+
+    return request.by_image(of_image)
 
 
 def _spans(length: int, side: int, step: int) -> list[slice]:
@@ -93,25 +90,25 @@ def run_rise(request: Request) -> torch.Tensor:
     height, width = (int(side) for side in request.images.shape[2:])
     if cells > min(height, width):
         raise ValueRangeError(f"cells={cells} along a side of {min(height, width)} pixels; take fewer")
-    maps = torch.empty((len(request.images), 1, height, width), dtype=torch.float64)
-    for places in request.groups():
-        image = request.images[places[:1]]
-        hidden = baselines_of(image, request.options["baseline"])
+
+    def of_image(
+        image: torch.Tensor, hidden: torch.Tensor, targets: torch.Tensor, generator: np.random.Generator
+    ) -> torch.Tensor:
         contrast = image - hidden
-        targets = request.targets[places].cpu()
-        grids, shifts = draw_masks(request.generator(places[0]), n_masks, cells, keep, (height, width))
+        grids, shifts = draw_masks(generator, n_masks, cells, keep, (height, width))
         # in half precision weights and sums would be rounded too much; MPS has no double
         number = torch.promote_types(torch.float32, image.dtype)
         exact = number if image.device.type == "mps" else torch.float64
-        total = torch.zeros((len(places), height * width), dtype=exact, device=image.device)
+        total = torch.zeros((len(targets), height * width), dtype=exact, device=image.device)
         for start in range(0, n_masks, request.batch_size):
             part = slice(start, start + request.batch_size)
             masks = make_masks(grids[part], shifts[part], (height, width), device=image.device).to(number)
             outputs = request.outputs(hidden + masks[:, None].to(image) * contrast)
             weights = to_probabilities(outputs, probability)[:, targets]
             total += weights.T.to(masks) @ masks.flatten(1)
-        maps[places, 0] = (total.cpu().double() / (keep * n_masks)).reshape(-1, height, width)
-    return maps
+        return (total.cpu().double() / (keep * n_masks)).reshape(-1, height, width)
+
+    return request.by_image(of_image)
 
 
 def draw_masks(

@@ -8,11 +8,14 @@ import numpy as np
 import torch
 from torch import nn
 
+from salstats.explain.baselines import baselines_of
 from salstats.explain.forward import Passes
 from salstats.explain.inputs import equal_images
 
 #: Turns what a layer gives, (b, tokens, channels), into a grid (b, channels, height, width).
 Reshape = Callable[[torch.Tensor], torch.Tensor]
+#: Makes the maps of one image, see `Request.by_image`.
+Make = Callable[[torch.Tensor, torch.Tensor, torch.Tensor, np.random.Generator], torch.Tensor]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +59,20 @@ class Request(Passes):
     def generator(self, image: int) -> np.random.Generator:
         """Random numbers of an image: always the same ones."""
         return np.random.default_rng(self.seeds[image])
+
+    def by_image(self, make: Make) -> torch.Tensor:
+        """Map of each image and target, (b, 1, height, width), by passes that serve all targets of an image.
+
+        `make` is given an image (1, channels, height, width), its baseline, targets and random numbers, and
+        gives a map for each target.
+        """
+        maps = torch.empty((len(self.images), 1, *self.images.shape[2:]), dtype=torch.float64)
+        for places in self.groups():
+            image = self.images[places[:1]]
+            baseline = baselines_of(image, self.options["baseline"])
+            made = make(image, baseline, self.targets[places].cpu(), self.generator(places[0]))
+            maps[places, 0] = made.double()
+        return maps
 
     def groups(self) -> list[list[int]]:
         """Places of equal images, so that passes that serve all outputs are made once."""

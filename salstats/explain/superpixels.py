@@ -11,7 +11,6 @@ import torch
 from torch.nn.functional import cosine_similarity
 
 from salstats.checks import ShapeError, ValueRangeError, check_choice, check_count
-from salstats.explain.baselines import baselines_of
 from salstats.explain.inputs import check_real
 from salstats.explain.request import Request
 
@@ -65,7 +64,7 @@ def run_kernel_shap(request: Request) -> torch.Tensor:
         weights = np.where((n_shown > 0) & (n_shown < shown.shape[1]), 1, _MUST_FIT).astype(np.float32)
         return np.asarray(LinearRegression().fit(shown, outputs, weights).coef_)
 
-    return _surrogates(request, shapley_samples, fit, n_extra=2, n_least=2)
+    return _surrogates(request, shapley_samples, fit, n_extra=2)
 
 
 def shapley_samples(generator: np.random.Generator, n_samples: int, n_features: int) -> np.ndarray:
@@ -82,9 +81,7 @@ def _surrogates(
     request: Request,
     draw: Callable[[np.random.Generator, int, int], np.ndarray],
     fit: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray],
-    *,
     n_extra: int = 0,
-    n_least: int = 1,
 ) -> torch.Tensor:
     """Coefficients of a linear model of the outputs, laid on the superpixels.
 
@@ -92,38 +89,30 @@ def _surrogates(
     cosines between samples and image.
     """
     n_samples = check_count(request.options["n_samples"], "n_samples", 2)
-    maps = torch.empty((len(request.images), 1, *request.images.shape[2:]), dtype=torch.float32)
-    for places in request.groups():
-        image = request.images[places[:1]]
+
+    def of_image(
+        image: torch.Tensor, baseline: torch.Tensor, targets: torch.Tensor, generator: np.random.Generator
+    ) -> torch.Tensor:
         segments = superpixels_of(image[0], request.options["segments"], request.options["n_segments"])
         n_features = int(segments.max()) + 1
-        if n_features < n_least:
+        if n_features < 2:
             raise ValueRangeError("an image of one superpixel has nothing to compare; n_segments=49 is usual")
         if n_samples < n_features + n_extra:
             raise ValueRangeError(
                 f"n_samples={n_samples} are too few for {n_features} superpixels; take {20 * n_features} "
                 "or more, or fewer superpixels"
             )
-        shown = draw(request.generator(places[0]), n_samples, n_features)
-        outputs, cosines = _of_samples(request, image, segments, shown)
-        for place, target in zip(places, request.targets[places].tolist(), strict=True):
-            coefficients = fit(shown.astype(np.float32), outputs[:, target], cosines)
-            maps[place, 0] = torch.from_numpy(coefficients[segments])
-    return maps
+        shown = draw(generator, n_samples, n_features)
+        of_pixels, outputs, cosines = torch.as_tensor(segments, device=image.device), [], []
+        for part in torch.as_tensor(shown, device=image.device).split(request.batch_size):
+            changed = torch.where(part[:, of_pixels][:, None], image, baseline)
+            outputs.append(request.outputs(changed).float())
+            cosines.append(cosine_similarity(image.flatten(1).float(), changed.flatten(1).float()).cpu())
+        found, likeness = torch.cat(outputs).numpy(), torch.cat(cosines).numpy()
+        coefficients = [fit(shown.astype(np.float32), found[:, k], likeness) for k in targets.tolist()]
+        return torch.from_numpy(np.stack(coefficients)[:, segments])
 
-
-def _of_samples(
-    request: Request, image: torch.Tensor, segments: np.ndarray, shown: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Outputs for an image of which each sample shows some superpixels, and each sample's cosine with it."""
-    baseline = baselines_of(image, request.options["baseline"])
-    of_pixels = torch.as_tensor(segments, device=image.device)
-    outputs, cosines = [], []
-    for part in torch.as_tensor(shown, device=image.device).split(request.batch_size):
-        changed = torch.where(part[:, of_pixels][:, None], image, baseline)
-        outputs.append(request.outputs(changed).float())
-        cosines.append(cosine_similarity(image.flatten(1).float(), changed.flatten(1).float()).cpu())
-    return torch.cat(outputs).numpy(), torch.cat(cosines).numpy()
+    return request.by_image(of_image)
 
 
 def superpixels_of(
