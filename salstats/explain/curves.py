@@ -39,12 +39,9 @@ def curve_scores(curves: pd.DataFrame) -> pd.DataFrame:
 
     Raises
     ------
-    ColumnError
-        A column is missing, or is not numeric.
-    ValueRangeError
-        A metric is neither "insertion" nor "deletion".
     SalstatsError
-        A curve does not go from 0 to 1, or has a fraction twice.
+        A column is missing or not numeric; a metric is neither "insertion" nor "deletion"; a curve does not
+        go from 0 to 1, or has a fraction twice.
 
     Warns
     -----
@@ -55,11 +52,6 @@ def curve_scores(curves: pd.DataFrame) -> pd.DataFrame:
     Notes
     -----
     In RISE's evaluation all steps have the same width, also a last one that has fewer pixels.
-
-    References
-    ----------
-    Petsiuk, V., Das, A., Saenko, K. (2018). RISE: Randomized Input Sampling for Explanation of Black-box
-    Models. British Machine Vision Conference. doi:10.48550/arXiv.1806.07421
 
     Examples
     --------

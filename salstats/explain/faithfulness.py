@@ -109,13 +109,10 @@ def insertion(
 
     Raises
     ------
-    ShapeError
-        Images, outputs, maps or names do not fit together.
-    ValueRangeError
-        A map or an image is not finite; a target is out of range; the model gave NaN; an option is not one.
     SalstatsError
-        A case, or a case and task, is named twice; a single output with "softmax"; the device is not there;
-        no targets, or a folder's maps do not go with the images, or were made from another network.
+        Images, outputs, maps, targets or names do not fit together; a map, an image or an output is not
+        finite; a case, or a case and task, is named twice; a single output with "softmax"; a folder's maps do
+        not go with the images, or were made from another network.
 
     Notes
     -----
@@ -177,29 +174,8 @@ def deletion(
     The pixels go in the order of salience, the most salient first, until only the baseline is left. A map
     that finds what the network looks at makes the probability fall early: a smaller area is better.
 
-    Parameters
-    ----------
-    model, images, maps, targets, cases, tasks, method, kernel, sigma, steps, chunk, probability, batch_size
-        As for `insertion`.
-    baseline : {"blur", "zero", "mean"}, number or array_like
-        As for `insertion`; by default "zero", as in the evaluation of RISE.
-    device, mixed_precision, progress
-        As for `insertion`.
-
-    Returns
-    -------
-    DataFrame
-        As from `insertion`, with `metric` "deletion".
-
-    Raises
-    ------
-    SalstatsError
-        As for `insertion`.
-
-    References
-    ----------
-    Petsiuk, V., Das, A., Saenko, K. (2018). RISE: Randomized Input Sampling for Explanation of Black-box
-    Models. British Machine Vision Conference. doi:10.48550/arXiv.1806.07421
+    Parameters, errors and the frame, with `metric` "deletion", are those of `insertion`; the baseline is
+    "zero" by default, as in the evaluation of RISE.
 
     Examples
     --------

@@ -138,12 +138,8 @@ def explain(
     Raises
     ------
     SalstatsError
-        The model refuses hooks, the layer is missing, not reached or used twice, the method has no such
-        option or no layer, the network or a map gives NaN, or the device is out of memory.
-    ShapeError
-        Images, targets, seeds, outputs or a layer's output do not have the shape above.
-    ValueRangeError
-        An image that is not finite, a target out of range, or an option with a value it may not have.
+        The model refuses hooks; the layer is missing, not reached or used twice; the method has no such
+        option or layer; shapes do not fit; an image or a map is not finite; the device is out of memory.
 
     Warns
     -----

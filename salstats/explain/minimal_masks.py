@@ -103,12 +103,8 @@ def minimal_mask(
 
     Raises
     ------
-    ShapeError
-        Images, outputs, maps or names do not fit together; a single output with "softmax".
-    ValueRangeError
-        A map or an image is not finite; a target is out of range; the model gave NaN; an option is not one.
     SalstatsError
-        "sigmoid" without targets; a case, or a case and task, is named twice.
+        As for `insertion`; or "sigmoid" without targets.
 
     Notes
     -----
