@@ -7,7 +7,6 @@ read when a score needs them, one at a time, so a study of any size is an ordina
 iterated, cut into pieces and sent to another process.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -306,14 +305,6 @@ def shape_of(case: Case) -> tuple[int, int]:
     if case.shape is None:
         raise SalstatsError(f"case {case.case!r}: nothing says how large its image is")
     return case.shape
-
-
-def exclusions(study: Study) -> tuple[dict[str, int], dict[str, int]]:
-    """How many recordings, and how many chest boxes of recordings used, are left out, by reason."""
-    every = [r for c in study for r in c.recordings]
-    recordings_left = Counter(r.excluded for r in every if r.excluded is not None)
-    boxes_left = Counter(r.box_excluded for r in every if r.excluded is None and r.box_excluded is not None)
-    return dict(recordings_left), dict(boxes_left)
 
 
 def check_gaze(study: object) -> Study:

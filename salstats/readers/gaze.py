@@ -1,5 +1,6 @@
 """Read recordings of gaze in the format of the REFLACX release, and the maps to compare them with."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -25,7 +26,7 @@ from salstats.readers.gaze_files import (
 )
 from salstats.readers.gaze_maps import MIXINGS, find_maps, map_sources
 from salstats.readers.series_names import Sources
-from salstats.study import Case, Recording, Study, exclusions, held
+from salstats.study import Case, Recording, Study, held
 
 
 def read_gaze(
@@ -107,9 +108,8 @@ def read_gaze(
     -----
     SalstatsWarning
         Recordings or chest boxes are left out: how many, and why; folders of recordings are in no metadata
-        (where no `phases` are asked for); files of maps are of no image; square maps of a method are
-        stretched to oblong images, and `padded` does not say so; maps are neither square nor of their
-        image's proportions.
+        (where no `phases` are asked for); files of maps are of no image; maps are stretched out of
+        proportion, square ones where `padded` does not say how they lie.
 
     See Also
     --------
@@ -120,14 +120,11 @@ def read_gaze(
     Left out and counted (`recordings(study)` lists them): recordings that the metadata marks
     `eye_tracking_data_discarded`, whose files are not opened; those without fixations, or none of which
     lasts; those in which the part of the image on screen leaves the image, or is far from every fixation.
-    A chest box that is missing, has no size or leaves the image is left out of the centre bias; the
-    recording is used.
+    Of a recording whose chest box is missing, has no size or leaves the image, only the box is left out.
 
     Fixations outside the image are kept, since the tails of their Gaussians count, and so are those that
     last 0 seconds, which weigh nothing; both are counted, and so are those that begin before another has
     ended, each of which weighs as long as it lasts.
-
-    A recording's folder may be a link.
 
     References
     ----------
@@ -179,7 +176,7 @@ def read_gaze(
         replace(c, predictions=tuple(of[c.case] for of in found.values() if c.case in of)) for c in cases
     ]
     study = Study(tuple(cases), (), tuple(found), str(folder))
-    said = left_out(study)
+    said = _left_out(study)
     if said:
         warn(said)
     return study
@@ -197,17 +194,17 @@ def _say_unlisted(folder: Path, recordings: set[str]) -> None:
         )
 
 
-def left_out(study: Study) -> str:
+def _left_out(study: Study) -> str:
     """In a sentence how many recordings and chest boxes are left out and why; "" where none is."""
-    totals = (sum(len(c.recordings) for c in study), sum(len(c.used) for c in study))
     parts = []
-    for what, total, reasons in zip(
-        ("recordings", "chest boxes of those used"), totals, exclusions(study), strict=True
+    for what, given in (
+        ("recordings", [r.excluded for c in study for r in c.recordings]),
+        ("chest boxes of those used", [r.box_excluded for c in study for r in c.used]),
     ):
-        if reasons:
-            n = sum(reasons.values())
+        reasons = Counter(reason for reason in given if reason is not None)
+        if n := reasons.total():
             why = ", ".join(f"{count} {reason}" for reason, count in reasons.items())
-            parts.append(f"{n} of {total} {what} {'is' if n == 1 else 'are'} left out ({why})")
+            parts.append(f"{n} of {len(given)} {what} {'is' if n == 1 else 'are'} left out ({why})")
     return f"{study.source}: {'; '.join(parts)}" if parts else ""
 
 

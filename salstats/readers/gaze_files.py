@@ -85,6 +85,7 @@ def read_metadata(file: Path) -> pd.DataFrame:
     if odd.size:
         flag = table.cells[_FLAG].iloc[odd[0]]
         raise InputFileError(f"{table.place(odd[0], _FLAG)}: {flag!r} is no flag; it is True or False")
+    rows["discarded"] = rows["discarded"].astype("bool")
     rows["place"] = [table.place(position) for position in range(len(table))]
     sizes = zip(table.finite(_SIZES).tolist(), rows["place"], strict=True)
     rows["shape"] = [_shape(size, place) for size, place in sizes]
