@@ -97,6 +97,25 @@ def test_inlined_files_cannot_end_their_element(name):
     assert "<!--" not in text
 
 
+def luminance(colour):
+    """Relative luminance of "#rrggbb", as WCAG 2.2 defines it."""
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return sum(weight * c for weight, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+@pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
+@pytest.mark.parametrize("text", ["ink", "muted", "link"])
+def test_text_has_contrast(theme, text):
+    style = package_files("salstats.display.report").joinpath("page.css").read_text(encoding="utf-8")
+    pairs = re.findall(r"--(\w+): light-dark\((#\w{6}), (#\w{6})\)", style)
+    colours = {name: luminance(pair[theme]) for name, *pair in pairs}
+    for behind in ("page", "quiet", *(["heed"] if text != "muted" else [])):
+        low, high = sorted((colours[text], colours[behind]))
+        # 1.4.3 (AA); large text could do with less
+        assert (high + 0.05) / (low + 0.05) >= 4.5, behind
+
+
 def test_a_figure_is_inside_the_page_with_its_alternative_and_its_printed_width(tree, sample_figures):
     image, small = tree.iter("img")
     assert base64.b64decode(image.get("src").partition(",")[2]) == sample_figures["intervals"]
