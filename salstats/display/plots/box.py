@@ -8,8 +8,8 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import SalstatsError, check_choice
-from salstats.display.plots.distributions import look, without
-from salstats.display.plots.figure_rows import dodged, row_layout
+from salstats.display.plots.captions import without
+from salstats.display.plots.figure_rows import dodged, panels_of, row_layout, row_look
 from salstats.display.plots.legends import group_scales, method_labels
 from salstats.display.plots.points import RASTER_POINTS
 from salstats.display.plots.text_fit import crossed, short_labels
@@ -106,13 +106,14 @@ def plot_box(
         _counts(boxes),
         without(boxes[boxes["n"] == 0], groups, "a defined score", names),
     ]
+    panels, title, n_columns, width = panels_of(drawn["panel"], n_columns)
     return (
         p9.ggplot()
         + rows.layers()
         + _layers(drawn, points, _SHARED_MM if legend else _ALONE_MM)
-        + look(rows, list(drawn["panel"].cat.categories), n_columns, legend, notes)
+        + row_look(rows, panels, width, title, notes, legend, n_columns)
         + group_scales(marks, references, ("color", "fill"))
-        + ([] if legend else p9.theme(legend_position="none"))
+        + p9.theme(legend_key_size=8)
     )
 
 

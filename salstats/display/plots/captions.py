@@ -1,5 +1,6 @@
 """Sentences and titles of figures of estimates: what the bars are, which P values, which coefficients."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ import pandas as pd
 
 from salstats.checks import SalstatsError
 from salstats.display.text.format import STYLES, count_text, joined, level_text
+from salstats.display.text.labels import Labels
 from salstats.display.text.vocabulary import NO_INTERVAL, limits_name
 from salstats.stats.adjust import find_procedure
 from salstats.stats.advice import beyond_range
@@ -16,6 +18,8 @@ from salstats.stats.models.families import FAMILIES, GAUSSIAN
 
 #: On an axis of logarithms a bar reaches at most this far from the estimates.
 _FARTHEST = 1000.0
+#: Groups without a value that a caption names.
+_NAMED = 4
 #: Labels of methods that are no names.
 _COMMON_NOUNS = ("Human benchmark", "Saliency method", "Interobserver", "Occlusion")
 
@@ -146,3 +150,10 @@ def errors_note(frame: pd.DataFrame) -> str:
     """Sentence that says which standard errors are behind the intervals."""
     kinds = [ERRORS[k].brief if k in ERRORS else str(k) for k in distinct(frame, "errors")]
     return f"Standard errors: {joined(kinds, 'or')}." if kinds else ""
+
+
+def without(empty: pd.DataFrame, columns: Iterable[str], what: str, names: Labels) -> str:
+    """Sentence that names the groups without a value, if there are any."""
+    texts = [", ".join(names.value(c, row[c]) for c in columns) for row in empty.to_dict("records")]
+    more = [f"{count_text(len(texts) - _NAMED)} more"] if len(texts) > _NAMED else []
+    return f"Without {what}: {joined(['; '.join(texts[:_NAMED]), *more])}." if texts else ""

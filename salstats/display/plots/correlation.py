@@ -12,7 +12,7 @@ from salstats.display.plots.axis_ticks import tick_texts
 from salstats.display.plots.captions import distinct
 from salstats.display.plots.estimates import check_estimates, grouping_columns
 from salstats.display.plots.panel_grid import BOTTOM_MM, GAP_MM, group_titles, panel_grid
-from salstats.display.plots.text_fit import caption, caption_chars, caption_mm, short_labels, text_mm
+from salstats.display.plots.text_fit import short_labels, text_mm
 from salstats.display.plots.theme import (
     COLUMN_MM,
     DIVERGING,
@@ -20,9 +20,7 @@ from salstats.display.plots.theme import (
     MUTED,
     PAGE_MM,
     TEXT_PT,
-    figure_size,
     font,
-    theme_salstats,
 )
 from salstats.display.text.format import MISSING, count_range, fixed_text, p_used
 from salstats.display.text.labels import Labels
@@ -117,7 +115,6 @@ def plot_correlation(
     slanted = tile >= _SLANTED_MM
     look: dict[str, Any] = {"rotation": 45, "ha": "right"} if slanted else {"rotation": 90, "ha": "center"}
     below = _PAD_MM + wide * (0.75 if slanted else 1)
-    text = caption(_captions(tiles, alpha), caption_chars(grid.width, left))
     return (
         p9.ggplot(tiles, p9.aes("across", "up"))
         + p9.geom_tile(p9.aes(fill="shown"), width=0.97, height=0.97, color=GUIDE, size=0.2)
@@ -139,8 +136,7 @@ def plot_correlation(
             limits=(-n - 0.5, -0.5),
             expand=(0, 0),
         )
-        + p9.labs(x="", y="", caption=text)
-        + theme_salstats()
+        + grid.look(n * tall, notes=_captions(tiles, alpha), further=below + _LEGEND_MM - BOTTOM_MM)
         + p9.theme(
             axis_title=p9.element_blank(),
             axis_line=p9.element_blank(),
@@ -150,8 +146,6 @@ def plot_correlation(
             legend_key_width=100,
             legend_key_height=6,
         )
-        + grid.facets("panel")
-        + figure_size(grid.width, grid.height(n * tall) - BOTTOM_MM + below + _LEGEND_MM + caption_mm(text))
     )
 
 

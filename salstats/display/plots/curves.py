@@ -10,10 +10,10 @@ from salstats.checks import check_columns, check_frame, check_numeric
 from salstats.display.plots.axis_ticks import number_axes
 from salstats.display.plots.captions import distinct, has_limits, interval_note
 from salstats.display.plots.estimates import check_distinct, check_estimates, drawable, further_column
-from salstats.display.plots.legends import group_scales, legend_mm, method_labels
+from salstats.display.plots.legends import group_scales, method_labels
 from salstats.display.plots.panel_grid import panel_grid
-from salstats.display.plots.text_fit import caption, caption_chars, caption_mm, crossed, plain
-from salstats.display.plots.theme import PAGE_MM, figure_size, theme_salstats
+from salstats.display.plots.text_fit import crossed
+from salstats.display.plots.theme import PAGE_MM
 from salstats.display.text.format import count_range, joined
 from salstats.display.text.labels import Labels
 from salstats.metrics.registry import direction
@@ -92,7 +92,6 @@ def plot_curves(
     grid = panel_grid(keys, n_columns, width)
     with_bands = len(methods) <= _MOST_BANDS if bands is None else bands
     with_bands = with_bands and bool(has_limits(rows).any())
-    note = caption(_notes(rows, missing, with_bands), caption_chars(grid.width))
     height = grid.panel_height(_SHARE)
     legend = list(methods.values()) if len(methods) > 1 else []
     limits = p9.aes(ymin="conf_low", ymax="conf_high", fill="method_label")
@@ -105,12 +104,15 @@ def plot_curves(
         # probabilities start at zero
         + p9.expand_limits(y=0)
         + number_axes(grid.panel_width, height)
-        + p9.labs(x=_axis_title(rows, names), y=plain(_value_title(names)), caption=note)
-        + theme_salstats()
+        + grid.look(
+            height,
+            x=_axis_title(rows, names),
+            y=_value_title(names),
+            notes=_notes(rows, missing, with_bands),
+            legend=legend,
+        )
         + group_scales(methods, (), aesthetics, grid.width)
         + ([] if legend else p9.theme(legend_position="none"))
-        + grid.facets("panel")
-        + figure_size(grid.width, grid.height(height) + caption_mm(note) + legend_mm(legend, grid.width))
     )
 
 
@@ -145,7 +147,7 @@ def _axis_title(rows: pd.DataFrame, names: Labels) -> str:
     """Title of the horizontal axis."""
     given = names.column("fraction")
     if given != Labels().column("fraction"):
-        return plain(given)
+        return given
     done = [_DONE.get(str(m), str(m)) for m in names.order("metric", rows["metric"])]
     return f"Fraction of pixels {' or '.join(done)}"
 

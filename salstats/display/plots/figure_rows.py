@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
-from salstats.checks import ValueRangeError
+from salstats.checks import ValueRangeError, check_count
 from salstats.display.plots.axis_ticks import axis_breaks, log_breaks, log_texts, tick_texts
 from salstats.display.plots.captions import has_limits
 from salstats.display.plots.estimates import Drawing
@@ -74,7 +74,7 @@ class Rows:
         return np.array([places[v] for v in values], dtype=float)
 
     def layers(self, *, striped: bool = True) -> list[Any]:
-        """Axis that names the rows, and stripes that lead the eye along them."""
+        """Stripes that lead the eye along the rows, and the axis that names them."""
         middle, half = self.centres[1::2], self.heights[1::2] / 2
         stripes = pd.DataFrame({"ymin": middle - half, "ymax": middle + half})
         return [
@@ -85,13 +85,6 @@ class Rows:
                 labels=self.texts,
                 limits=(-self.height, 0),
                 expand=(0, 0),
-            ),
-            p9.theme(
-                axis_title_y=p9.element_blank(),
-                axis_ticks_major_y=p9.element_blank(),
-                axis_line_y=p9.element_blank(),
-                axis_text_y=p9.element_text(ma="right"),
-                plot_caption_position="plot",
             ),
         ]
 
@@ -178,20 +171,10 @@ def row_figure(
     columns `panel` and `guide`; `columns` are texts beside the panels by their heading; `common` panels have
     the same axis.
     """
-    methods = methods or {}
-    panels = list(frame["panel"].cat.categories)
-    n_columns = min(n_columns, len(panels))
-    width = width or (PAGE_MM if n_columns > 1 else COLUMN_MM)
-    down, titled = -(-len(panels) // n_columns), any(panels)
-    note = caption(notes, caption_chars(width, 3))
-    shown = list(methods.values()) if legend else []
+    methods, panels = methods or {}, list(frame["panel"].cat.categories)
+    width = width or (PAGE_MM if min(n_columns, len(panels)) > 1 else COLUMN_MM)
     beside, room = _beside(frame, columns or {})
-    length = (width - max(map(text_mm, rows.texts))) / n_columns - room - _BEFORE_MM
-    height = down * (rows.height + _AXIS_MM + _STRIP_MM * (titled or bool(columns))) + _TITLE_MM + _MARGIN_MM
-    height += caption_mm(note) + legend_mm(shown, width)
-    # without titles headings need room of their own
-    head = 0.0 if titled or not columns else _STRIP_MM / height
-    scale = p9.scale_x_log10 if log else p9.scale_x_continuous
+    shown = list(methods.values()) if legend else []
     return (
         p9.ggplot(frame, p9.aes("estimate", "y"))
         + rows.layers(striped=striped)
@@ -199,27 +182,67 @@ def row_figure(
         + p9.geom_hline(yintercept=rows.rules, color=GUIDE, size=0.4)
         + _marks(frame, bool(methods))
         + beside
-        + scale(
-            breaks=log_breaks if log else partial(axis_breaks, length=length),
-            labels=log_texts if log else tick_texts,
-            minor_breaks=[],
-            expand=(0.03, 0),
-        )
-        + p9.labs(x=x_title, y="", caption=note)
-        + theme_salstats()
-        + rows.layers(striped=False)[-1]
         + (group_scales(methods, references, width=width) if methods else [])
-        + ([] if shown else [p9.theme(legend_position="none")])
-        + ([p9.facet_wrap("panel", ncol=n_columns, scales="fixed" if common else "free_x")] if titled else [])
-        + p9.theme(
+        + row_look(rows, panels, width, x_title, notes, shown, n_columns, room=room, log=log, common=common)
+    )
+
+
+def panels_of(panel: pd.Series, n_columns: int | None) -> tuple[list[str], str, int, float]:
+    """Titles of panels, two side by side by default, or one's as that of its axis; columns and width."""
+    titles = list(panel.cat.categories)
+    n_columns = min(check_count(2 if n_columns is None else n_columns, "n_columns"), len(titles))
+    width = PAGE_MM if n_columns > 1 else COLUMN_MM
+    return (titles, "", n_columns, width) if len(titles) > 1 else ([""], titles[0], 1, width)
+
+
+def row_look(
+    rows: Rows,
+    panels: Sequence[str],
+    width: float,
+    x_title: str,
+    notes: Iterable[str],
+    legend: Sequence[str],
+    n_columns: int = 1,
+    *,
+    room: float = 0.0,
+    log: bool = False,
+    common: bool = False,
+) -> list[Any]:
+    """Axis, theme, titles, panels and size of a figure with rows, and room for text beside the panels."""
+    n_columns = min(n_columns, len(panels))
+    titled, headed = any(panels), room > 0
+    note = caption(notes, caption_chars(width, 3))
+    height = -(-len(panels) // n_columns) * (rows.height + _AXIS_MM + _STRIP_MM * (titled or headed))
+    height += (_TITLE_MM if x_title else 0) + _MARGIN_MM + caption_mm(note) + legend_mm(legend, width)
+    # without titles headings need room of their own
+    head = _STRIP_MM / height if headed and not titled else 0.0
+    length = (width - max(map(text_mm, rows.texts))) / n_columns - room - _BEFORE_MM
+    numbers = {"breaks": partial(axis_breaks, length=length), "labels": tick_texts}
+    look = {"minor_breaks": [], "expand": (0.03, 0)}
+    nothing = p9.element_blank()
+    return [
+        p9.scale_x_log10(breaks=log_breaks, labels=log_texts, **look)
+        if log
+        else p9.scale_x_continuous(**numbers, **look),
+        p9.labs(x=x_title, y="", caption=note),
+        theme_salstats(),
+        p9.theme(
+            axis_title_y=nothing,
+            axis_ticks_major_y=nothing,
+            axis_line_y=nothing,
+            axis_text_y=p9.element_text(ma="right"),
+            plot_caption_position="plot",
             panel_spacing_x=max((room + 2 * _BEFORE_MM) / width, 0.05),
             panel_spacing_y=2 / width,
             plot_margin_right=(room + _EDGE_MM) / width,
-            plot_margin_top=max(_EDGE_MM / height, 0.0 if shown else head),
+            plot_margin_top=max(_EDGE_MM / height, 0.0 if legend else head),
             legend_box_spacing=max(1 / height, head),
-        )
-        + figure_size(width, height)
-    )
+        ),
+        *([] if x_title else [p9.theme(axis_title_x=nothing)]),
+        *([] if legend else [p9.theme(legend_position="none")]),
+        *([p9.facet_wrap("panel", ncol=n_columns, scales="fixed" if common else "free_x")] if titled else []),
+        figure_size(width, height),
+    ]
 
 
 def _marks(frame: pd.DataFrame, by_method: bool) -> list[Any]:

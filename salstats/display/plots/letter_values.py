@@ -9,8 +9,8 @@ import plotnine as p9
 from matplotlib.colors import LinearSegmentedColormap, to_hex
 
 from salstats.checks import SalstatsError, check_columns, check_frame
-from salstats.display.plots.distributions import look, without
-from salstats.display.plots.figure_rows import row_layout
+from salstats.display.plots.captions import without
+from salstats.display.plots.figure_rows import panels_of, row_layout, row_look
 from salstats.display.plots.legends import legend_columns
 from salstats.display.plots.text_fit import crossed, short_labels
 from salstats.display.plots.theme import REFERENCE
@@ -91,6 +91,7 @@ def plot_letter_values(
     outside = outside.dropna(subset="value")
     nothing = without(values[values["n"] == 0], [*groups, "covariate"], "a value", names)
     notes = [_meaning(boxes, outside), f"n = {count_range(drawn['n'])}.", nothing]
+    panels, title, n_columns, width = panels_of(drawn["panel"], n_columns)
     return (
         p9.ggplot()
         + rows.layers()
@@ -103,8 +104,12 @@ def plot_letter_values(
         )
         + p9.scale_fill_manual(_ramp(len(shares)), limits=shares, name="Middle")
         + p9.guides(fill=p9.guide_legend(ncol=legend_columns(shares, _LEGEND_MM), byrow=True))
-        + look(rows, panels, n_columns, shares, notes)
-        + p9.theme(legend_title=p9.element_text(margin={"r": 4, "units": "pt"}), legend_title_position="left")
+        + row_look(rows, panels, width, title, notes, shares, n_columns)
+        + p9.theme(
+            legend_key_size=8,
+            legend_title=p9.element_text(margin={"r": 4, "units": "pt"}),
+            legend_title_position="left",
+        )
     )
 
 

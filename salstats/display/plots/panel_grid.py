@@ -1,6 +1,6 @@
 """Panels side by side: how many, how large, and their titles on lines that fit."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,8 +9,17 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import SalstatsError, check_count
-from salstats.display.plots.text_fit import chars_in, crossed, wrapped_texts
-from salstats.display.plots.theme import COLUMN_MM, LINE_MM, PAGE_MM
+from salstats.display.plots.legends import legend_mm
+from salstats.display.plots.text_fit import (
+    caption,
+    caption_chars,
+    caption_mm,
+    chars_in,
+    crossed,
+    plain,
+    wrapped_texts,
+)
+from salstats.display.plots.theme import COLUMN_MM, LINE_MM, PAGE_MM, figure_size, theme_salstats
 from salstats.display.text.labels import Labels
 
 #: Room between panels, and for the numbers and title of the axes.
@@ -30,6 +39,7 @@ class PanelGrid:
     width: float
     n_columns: int
     panel_width: float
+    left: float
     free: bool
 
     def panel_height(self, share: float) -> float:
@@ -43,6 +53,26 @@ class PanelGrid:
         strip = 1.1 * LINE_MM * lines + 2.5 if len(self.titles) > 1 else 1.0
         between = GAP_MM + self.free * _OWN_MM[1]
         return n_rows * (panel_height + strip) + (n_rows - 1) * between + BOTTOM_MM
+
+    def look(
+        self,
+        height: float,
+        *,
+        x: str = "",
+        y: str = "",
+        notes: Iterable[str] = (),
+        legend: Sequence[str] = (),
+        further: float = 0.0,
+    ) -> list[Any]:
+        """Theme, titles, caption, panels of a height and size of a figure with something `further` in mm."""
+        note = caption(notes, caption_chars(self.width, self.left))
+        whole = self.height(height) + further + caption_mm(note) + legend_mm(legend, self.width)
+        return [
+            p9.labs(x=plain(x), y=plain(y), caption=note),
+            theme_salstats(),
+            *self.facets("panel"),
+            figure_size(self.width, whole),
+        ]
 
     def facets(self, column: str) -> list[Any]:
         """Panels and their titles, to be added after the theme; nothing for a single one."""
@@ -80,7 +110,7 @@ def panel_grid(
     columns = min(check_count(n_columns, "n_columns"), n)
     panel_width = (width - left - (columns - 1) * (GAP_MM + free * _OWN_MM[0]) - 1) / columns
     texts = wrapped_texts(titles, chars_in(panel_width - 1, bold=True), _TITLE_LINES)
-    return PanelGrid(texts, width, columns, panel_width, free)
+    return PanelGrid(texts, width, columns, panel_width, left, free)
 
 
 def group_titles(frame: pd.DataFrame, labels: Labels, columns: Sequence[str]) -> pd.Categorical:

@@ -11,8 +11,7 @@ from salstats.checks import SalstatsError, check_by, check_columns, check_frame,
 from salstats.display.plots.axis_ticks import number_axes
 from salstats.display.plots.panel_grid import group_titles, panel_grid
 from salstats.display.plots.points import CELL_POINTS, RASTER_POINTS, cell_layers
-from salstats.display.plots.text_fit import caption, caption_chars, caption_mm
-from salstats.display.plots.theme import COLUMN_MM, GUIDE, PAGE_MM, PALETTE, figure_size, theme_salstats
+from salstats.display.plots.theme import COLUMN_MM, GUIDE, PAGE_MM, PALETTE
 from salstats.display.text.format import counted, joined
 from salstats.display.text.labels import Labels
 from salstats.stats.models.families import family_of
@@ -102,9 +101,8 @@ def plot_residuals(
     points, curves, lines = (_joined(frames, flat) for frames in zip(*parts, strict=True))
     cells = bool(points["panel"].value_counts().max() > CELL_POINTS)
     ringed = points[points["ringed"]]
-    text = caption([*_captions(rows, ringed, linear), perfect], caption_chars(grid.width))
-    panel = grid.panel_height(_SHARE)
-    height = grid.height(panel) + caption_mm(text) + cells * _LEGEND_MM
+    height = grid.panel_height(_SHARE)
+    notes = [*_captions(rows, ringed, linear), perfect]
     ends = p9.aes("across", "up", xend="end", yend="up_end")
     return (
         p9.ggplot(points, p9.aes("across", "up"))
@@ -116,12 +114,9 @@ def plot_residuals(
         )
         + ([p9.geom_line(data=curves, color=PALETTE[2], size=0.6)] if len(curves) else [])
         + p9.geom_point(data=ringed, shape="o", size=1.8, fill="none", color=PALETTE[2], stroke=0.4)
-        + number_axes(grid.panel_width, panel)
-        + p9.labs(x="", y="", caption=text)
-        + theme_salstats()
+        + number_axes(grid.panel_width, height)
+        + grid.look(height, notes=notes, further=cells * _LEGEND_MM)
         + p9.theme(axis_title=p9.element_blank())
-        + grid.facets("panel")
-        + figure_size(grid.width, height)
     )
 
 

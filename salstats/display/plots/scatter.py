@@ -12,12 +12,12 @@ import plotnine as p9
 from salstats.checks import check_frame
 from salstats.display.plots.axis_ticks import axis_breaks, tick_texts
 from salstats.display.plots.captions import has_limits
-from salstats.display.plots.legends import group_scales, legend_mm
+from salstats.display.plots.legends import group_scales
 from salstats.display.plots.panel_grid import PanelGrid, panel_grid
 from salstats.display.plots.points import CELL_POINTS, RASTER_POINTS, cell_layers
 from salstats.display.plots.scatter_data import Drawn, captions, correlation_texts, drawn_points, fitted_lines
-from salstats.display.plots.text_fit import caption, caption_chars, caption_mm, plain, text_mm
-from salstats.display.plots.theme import MM_PER_PT, REFERENCE, TEXT_PT, figure_size, font, theme_salstats
+from salstats.display.plots.text_fit import text_mm
+from salstats.display.plots.theme import MM_PER_PT, REFERENCE, TEXT_PT, font
 from salstats.display.text.labels import Labels
 
 #: Colour of cells that hold points of one group and of several.
@@ -121,12 +121,10 @@ def plot_scatter(
     scales = group_scales({g: g for g in groups}, drawn.references, aesthetics, grid.width, solid=True)
     cells = "alpha" in _mapped(layers)
     titles = [_title(names.column(name)) for name in (x, y)]
-    text = caption(captions(drawn, titles, lines, texts), caption_chars(grid.width))
     # one group needs no legend
     keys = groups if len(groups) > 1 else []
     if not keys:
         scales[-1] = p9.guides(**dict.fromkeys(aesthetics, "none"))
-    legend = legend_mm([*keys, *["cells"] * cells], grid.width)
     values = sorted(drawn.points["x"].unique())
     across = partial(axis_breaks, length=grid.panel_width)
     # numbers end where the data do, below the correlations; the bands of an outcome have none
@@ -144,12 +142,15 @@ def plot_scatter(
             labels=tick_texts,
             expand=(_ROOM, 0, _ROOM + (1 + 2 * _ROOM) * room / height, 0),
         )
-        + p9.labs(x=plain(titles[0]), y=plain(titles[1]), caption=text)
-        + theme_salstats()
+        + grid.look(
+            height + room,
+            x=titles[0],
+            y=titles[1],
+            notes=captions(drawn, titles, lines, texts),
+            legend=[*keys, *["cells"] * cells],
+        )
         + scales
         + ([] if keys or cells else p9.theme(legend_position="none"))
-        + grid.facets("panel")
-        + figure_size(grid.width, grid.height(height + room) + caption_mm(text) + legend)
     )
 
 

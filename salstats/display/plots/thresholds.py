@@ -10,15 +10,13 @@ from salstats.checks import SalstatsError, check_columns, check_count, check_fra
 from salstats.display.plots.axis_ticks import number_axes, tick_texts
 from salstats.display.plots.captions import distinct, has_limits, interval_note
 from salstats.display.plots.estimates import check_distinct, check_estimates, drawable, quantity
-from salstats.display.plots.legends import group_scales, legend_mm
+from salstats.display.plots.legends import group_scales
 from salstats.display.plots.panel_grid import panel_grid
-from salstats.display.plots.text_fit import caption, caption_chars, caption_mm, plain, short_labels
+from salstats.display.plots.text_fit import short_labels
 from salstats.display.plots.theme import (
     COLUMN_MM,
     PAGE_MM,
     PALETTE,
-    figure_size,
-    theme_salstats,
 )
 from salstats.display.text.format import joined
 from salstats.display.text.labels import Labels
@@ -91,7 +89,6 @@ def plot_thresholds(
     height = grid.panel_height(_SHARE)
     barred = rows[has_limits(rows)]
     sentences = [_best_note(rows, larger), interval_note(rows) if len(barred) else "", note]
-    text = caption(sentences, caption_chars(grid.width))
     several = rows.groupby(["panel", "name"], observed=True)["estimate"].transform("size") > 1
     limits = p9.aes(ymin="conf_low", ymax="conf_high")
     return (
@@ -104,12 +101,12 @@ def plot_thresholds(
         )
         + group_scales(texts, (), ("color", "shape", "linetype", "fill"), grid.width)
         + number_axes(grid.panel_width, height)
-        + p9.labs(x=plain(names.column("threshold")), y=plain(_quantity(rows, metric, names)), caption=text)
-        + theme_salstats()
-        + grid.facets("panel")
-        + figure_size(
-            grid.width,
-            grid.height(height) + caption_mm(text) + legend_mm(list(texts.values()), grid.width),
+        + grid.look(
+            height,
+            x=names.column("threshold"),
+            y=_quantity(rows, metric, names),
+            notes=sentences,
+            legend=list(texts.values()),
         )
     )
 
