@@ -20,7 +20,7 @@ from salstats.display.plots.overlay_layers import (
 )
 from salstats.display.plots.picture import GROUND, geom_picture, tinted
 from salstats.display.plots.text_fit import caption, caption_chars, caption_mm
-from salstats.display.plots.theme import MM_PER_PT, TEXT_PT, figure_size, theme_salstats
+from salstats.display.plots.theme import MM_PER_PT, TEXT_PT, figure_size, picture_look, theme_salstats
 from salstats.display.text.format import joined
 from salstats.display.text.labels import Labels
 from salstats.study import Picture, Series
@@ -130,20 +130,13 @@ def overlay_figure(
         + p9.coord_fixed(xlim=(0, box_w), ylim=(0, box_h), expand=False)
         + p9.labs(x="", y="", caption=note)
         + theme_salstats()
+        + picture_look(sheet.width, GAP_MM, EDGE_MM)
         + p9.theme(
-            axis_title=p9.element_blank(),
-            axis_text=p9.element_blank(),
-            axis_ticks=p9.element_blank(),
-            axis_line=p9.element_blank(),
-            panel_spacing=GAP_MM / sheet.width,
-            plot_margin=EDGE_MM / sheet.width,
-            plot_caption_position="plot",
             legend_key=p9.element_rect(fill=_KEY, color=_KEY),
             legend_key_width=12,
             legend_key_height=7,
             legend_box="vertical",
             legend_box_just="left",
-            legend_box_spacing=1 / sheet.width,
             legend_spacing=3,
             strip_text_x=p9.element_text(ha="left", va="bottom", ma="left"),
             strip_text_y=p9.element_text(ha="center", va="center", ma="center", weight="normal"),

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
-from salstats.display.plots.picture import scale_colours
+from salstats.display.plots.picture import colour_bar, scale_colours
 from salstats.display.plots.text_fit import plain
 from salstats.display.plots.theme import TEXT_PT, font
 from salstats.study import Picture
@@ -124,24 +124,10 @@ def mark_layers(marks: pd.DataFrame, texts: Mapping[str, str], size: float) -> l
 def scale_layer(table: pd.DataFrame) -> list[Any]:
     """Colour scale of the map; the layer that carries it has no extent."""
     at = table.iloc[[0, 0]].assign(value=[0.0, 1.0], x=0.0, y=0.0)
-    guide = p9.guide_colorbar(
-        order=3,
-        position="bottom",
-        direction="horizontal",
-        alpha=1,
-        title="Saliency (0 to 1 in each map)",
-        theme=p9.theme(
-            legend_title=p9.element_text(size=TEXT_PT, va="top", margin={"r": 4, "unit": "pt"}),
-            legend_title_position="left",
-            legend_key_width=40,
-            legend_key_height=6,
-            legend_text=p9.element_text(size=TEXT_PT - 1),
-        ),
-    )
     return [
         p9.geom_rect(p9.aes(xmin="x", xmax="x", ymin="y", ymax="y", fill="value"), at, size=0, **_FIXED),
         p9.scale_fill_gradientn(scale_colours(), limits=(0, 1), breaks=[0, 0.5, 1], labels=["0", "0.5", "1"]),
-        p9.guides(fill=guide),
+        p9.guides(fill=colour_bar("Saliency (0 to 1 in each map)", 40)),
     ]
 
 

@@ -9,6 +9,7 @@ import plotnine as p9
 from matplotlib.image import AxesImage
 
 from salstats.checks import SalstatsError
+from salstats.display.plots.theme import TEXT_PT
 
 #: Ground where there is no image, 0 (black) to 1.
 GROUND = 0.45
@@ -54,6 +55,24 @@ def scale_colours(n: int = 21) -> list[str]:
     steps = np.linspace(0, 1, n)[None, :]
     mixed = tinted(np.full(steps.shape, GROUND), steps)[0]
     return [f"#{r:02X}{g:02X}{b:02X}" for r, g, b in mixed]
+
+
+def colour_bar(title: str, width: float) -> Any:
+    """Legend of a map's colours below the pictures, `width` in points."""
+    return p9.guide_colorbar(
+        order=3,
+        position="bottom",
+        direction="horizontal",
+        alpha=1,
+        title=title,
+        theme=p9.theme(
+            legend_title=p9.element_text(size=TEXT_PT, va="top", margin={"r": 4, "unit": "pt"}),
+            legend_title_position="left",
+            legend_key_width=width,
+            legend_key_height=6,
+            legend_text=p9.element_text(size=TEXT_PT - 1),
+        ),
+    )
 
 
 class geom_picture(p9.geoms.geom.geom):

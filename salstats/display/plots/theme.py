@@ -103,6 +103,21 @@ def theme_salstats(*, base_size: float = TEXT_PT, font_family: str | None = None
     )
 
 
+def picture_look(width_mm: float, gap_mm: float, edge_mm: float) -> p9.theme:
+    """Part of a theme for panels of pictures, which have no axes: their distances and the figure's edge."""
+    nothing = p9.element_blank()
+    return p9.theme(
+        axis_title=nothing,
+        axis_text=nothing,
+        axis_ticks=nothing,
+        axis_line=nothing,
+        panel_spacing=gap_mm / width_mm,
+        plot_margin=edge_mm / width_mm,
+        plot_caption_position="plot",
+        legend_box_spacing=1 / width_mm,
+    )
+
+
 def figure_size(width_mm: float, height_mm: float) -> p9.theme:
     """Part of a theme that gives a figure its physical size."""
     return p9.theme(figure_size=(width_mm / MM_PER_INCH, height_mm / MM_PER_INCH))

@@ -9,9 +9,9 @@ import plotnine as p9
 
 from salstats.checks import SalstatsError, ShapeError, check_columns
 from salstats.display.plots.axis_ticks import log_breaks, log_texts, tick_texts
-from salstats.display.plots.legends import group_scales, legend_mm, method_labels
+from salstats.display.plots.legends import group_scales, method_labels
 from salstats.display.plots.panel_grid import PanelGrid, panel_grid
-from salstats.display.plots.picture import geom_picture
+from salstats.display.plots.picture import colour_bar, geom_picture
 from salstats.display.plots.points import even_share
 from salstats.display.plots.text_fit import (
     caption,
@@ -30,6 +30,7 @@ from salstats.display.plots.theme import (
     REFERENCE,
     TEXT_PT,
     figure_size,
+    picture_look,
     theme_salstats,
 )
 from salstats.display.tables.layout import Column, Table, build
@@ -226,18 +227,6 @@ def plot_pictures(pictures: Mapping[str, np.ndarray], *, note: str = "", width: 
     text = caption([note], caption_chars(width, 3)) if note else ""
     height = 2 * _EDGE_MM + nrow * tall + strips + (nrow - 1) * _GAP_MM + _BAR_MM + caption_mm(text)
     exponent = f" \u00d7 10{_superscript(power)}" if power else ""
-    guide = p9.guide_colorbar(
-        position="bottom",
-        direction="horizontal",
-        title=f"Share per pixel{exponent}",
-        theme=p9.theme(
-            legend_title=p9.element_text(size=TEXT_PT, va="top", margin={"r": 4, "unit": "pt"}),
-            legend_title_position="left",
-            legend_key_width=60,
-            legend_key_height=6,
-            legend_text=p9.element_text(size=TEXT_PT - 1),
-        ),
-    )
     return (
         p9.ggplot(table)
         + geom_picture(
@@ -252,22 +241,13 @@ def plot_pictures(pictures: Mapping[str, np.ndarray], *, note: str = "", width: 
             [mpl.colors.to_hex(c) for c in colours(np.linspace(0, 1, 21))],
             limits=(0, largest / 10.0**power),
         )
-        + p9.guides(fill=guide)
+        + p9.guides(fill=colour_bar(f"Share per pixel{exponent}", 60))
         + p9.facet_wrap("picture", ncol=ncol, labeller=lambda title: texts[title])
         + p9.coord_fixed(xlim=(0, cols), ylim=(0, rows), expand=False)
         + p9.labs(x="", y="", caption=text)
         + theme_salstats()
-        + p9.theme(
-            axis_title=p9.element_blank(),
-            axis_text=p9.element_blank(),
-            axis_ticks=p9.element_blank(),
-            axis_line=p9.element_blank(),
-            panel_spacing=_GAP_MM / width,
-            plot_margin=_EDGE_MM / width,
-            plot_caption_position="plot",
-            legend_box_spacing=1 / width,
-            strip_text=p9.element_text(va="bottom", margin={"l": 0, "b": 2, "unit": "pt"}),
-        )
+        + picture_look(width, _GAP_MM, _EDGE_MM)
+        + p9.theme(strip_text=p9.element_text(va="bottom", margin={"l": 0, "b": 2, "unit": "pt"}))
         + figure_size(width, height)
     )
 
@@ -310,7 +290,6 @@ def plot_spread(spread: pd.DataFrame, *, width: float = COLUMN_MM) -> p9.ggplot:
     grid = panel_grid(list(means["panel"].cat.categories), width=width)
     line = _root_line(means)
     sizes = sorted(means["n_samples"].unique())
-    note = caption([_of(rows), "Dashed: 1 / √n.", _missing(spread)], caption_chars(width))
     tall = grid.panel_height(_SHARE)
     ends = (float(means["sd"].min()), float(means["sd"].max()))
     return (
@@ -324,12 +303,16 @@ def plot_spread(spread: pd.DataFrame, *, width: float = COLUMN_MM) -> p9.ggplot:
             breaks=sizes, labels=_fitting(sizes, grid.panel_width), minor_breaks=[], expand=(0.09, 0)
         )
         + p9.scale_y_log10(breaks=log_breaks(ends), labels=log_texts, minor_breaks=[], expand=(0.04, 0))
-        + p9.labs(x="Pixels drawn on either side", y="SD of the sampled value", caption=note)
-        + theme_salstats()
+        + grid.look(
+            tall,
+            x="Pixels drawn on either side",
+            y="SD of the sampled value",
+            notes=[_of(rows), "Dashed: 1 / √n.", _missing(spread)],
+            legend=list(texts.values()),
+        )
         + group_scales(texts, width=width)
         + p9.theme(legend_key_width=9, legend_key_height=8)
         + _single(grid)
-        + figure_size(width, grid.height(tall) + legend_mm(list(texts.values()), width) + caption_mm(note))
     )
 
 
@@ -364,14 +347,11 @@ def plot_samples(samples: pd.DataFrame, *, width: float = COLUMN_MM) -> p9.ggplo
     grid = panel_grid(list(rows["panel"].cat.categories), width=width, free=True)
     exact = rows.drop_duplicates("panel")[["panel", "exact"]]
     first = rows.iloc[0]
-    note = caption(
-        [
-            f"{labels.value('method', first['method'])}, case {first['case']}, reader {first['reader']} left "
-            f"out: {counted(rows['replicate'].nunique(), 'sample')} of each size.",
-            "Line: exact value.",
-        ],
-        caption_chars(width),
-    )
+    notes = [
+        f"{labels.value('method', first['method'])}, case {first['case']}, reader {first['reader']} left "
+        f"out: {counted(rows['replicate'].nunique(), 'sample')} of each size.",
+        "Line: exact value.",
+    ]
     tall = grid.panel_height(_SHARE)
     return (
         p9.ggplot(rows, p9.aes("at", "estimate"))
@@ -385,16 +365,14 @@ def plot_samples(samples: pd.DataFrame, *, width: float = COLUMN_MM) -> p9.ggplo
             expand=(0.02, 0),
         )
         + p9.scale_y_continuous(minor_breaks=[], labels=tick_texts)
-        + p9.labs(x="Pixels drawn on either side", y="Sampled value", caption=note)
-        + theme_salstats()
+        + grid.look(tall, x="Pixels drawn on either side", y="Sampled value", notes=notes)
         + _single(grid)
-        + figure_size(width, grid.height(tall) + caption_mm(note))
     )
 
 
 def _single(grid: PanelGrid) -> list[object]:
     """The panels; a single one has its title too, which says the metric."""
-    return grid.facets("panel") or [p9.facet_wrap("panel")]
+    return [] if len(grid.titles) > 1 else [p9.facet_wrap("panel")]
 
 
 def _root_line(means: pd.DataFrame) -> pd.DataFrame:

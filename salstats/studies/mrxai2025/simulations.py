@@ -17,6 +17,7 @@ from salstats.display.plots.theme import (
     PALETTE,
     figure_size,
     font,
+    picture_look,
     theme_salstats,
 )
 from salstats.display.tables.layout import Column, Table, build
@@ -251,16 +252,9 @@ def plot_masks(series: Mapping[str, MaskSeries]) -> p9.ggplot:
         + p9.coord_fixed(expand=False)
         + p9.labs(x="", y="", caption=note)
         + theme_salstats()
+        + picture_look(PAGE_MM, _GAP_MM, _EDGE_MM)
         + p9.theme(
-            axis_title=p9.element_blank(),
-            axis_text=p9.element_blank(),
-            axis_ticks=p9.element_blank(),
-            axis_line=p9.element_blank(),
-            panel_spacing=_GAP_MM / PAGE_MM,
-            plot_margin=_EDGE_MM / PAGE_MM,
-            plot_caption_position="plot",
             legend_box="horizontal",
-            legend_box_spacing=1 / PAGE_MM,
             strip_text_x=p9.element_text(ha="left", va="bottom"),
             strip_text_y=p9.element_text(ha="center", va="center", ma="center", weight="normal", size=6.5),
         )
