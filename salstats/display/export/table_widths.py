@@ -109,7 +109,7 @@ def _widths(cell: Cell, breaks: int, heads: bool) -> tuple[float, float]:
         first, *others = lines_of(cell.text, breaks)
         width = max(width_of(cell, cell.pad + first), *(width_of(cell, line) for line in others), 0.0)
         return width, width
-    own = width_of(cell, cell.text)
+    own = width_of(cell, cell.pad + cell.text)
     longest = max(width_of(cell, part) for word in cell.text.split(" ") for part in word_parts(word))
     if heads:
         return max(longest, min(own, _WIDEST_HEADING)), longest

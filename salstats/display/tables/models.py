@@ -122,8 +122,8 @@ def arrange(frame: pd.DataFrame, shown: Sequence[str], groups: Sequence[str], la
                 f"({said}); keep one of them, or name the frames as in {{'Model 1': terms, ...}}"
             )
     # methods as labels have them, the gap behind, all else as it comes
-    ranks = [labels.categorical(frame, c).codes for c in shown]
-    ordered = sorted(range(len(frame)), key=lambda i: (gaps(frame)[i], *(rank[i] for rank in ranks)))
+    ranks, is_gap = [labels.categorical(frame, c).codes for c in shown], gaps(frame)
+    ordered = sorted(range(len(frame)), key=lambda i: (is_gap[i], *(rank[i] for rank in ranks)))
     order = {level: list(dict.fromkeys(texts)) for level, texts in levels.items()}
     order["source"] = list(dict.fromkeys(levels["source"][i] for i in ordered))
     columns = sorted(
