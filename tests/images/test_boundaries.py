@@ -8,21 +8,6 @@ from salstats.images.masks import bounding_box
 ELEMENTS = {4: ndimage.generate_binary_structure(2, 1), 8: ndimage.generate_binary_structure(2, 2)}
 
 
-def test_a_boundary_by_hand():
-    mask = np.ones((5, 6), bool)
-    mask[1, 1] = False
-    inner = {
-        # of the pixels inside the rim, those beside the hole; and the one that touches its corner
-        4: [[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]],
-        8: [[0, 1, 0, 0], [1, 1, 0, 0], [0, 0, 0, 0]],
-    }
-    for neighbours, expected in inner.items():
-        found = boundary(mask, neighbours=neighbours)
-        np.testing.assert_array_equal(found[1:-1, 1:-1], expected)
-        found[1:-1, 1:-1] = True
-        assert found.all()
-
-
 @pytest.mark.parametrize("neighbours", [4, 8])
 def test_boundaries_are_those_of_an_erosion(neighbours):
     rng = np.random.default_rng(0)

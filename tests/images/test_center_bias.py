@@ -57,10 +57,6 @@ def made_up(seed, n_cases=4, n_maps=2):
     return boxes, shapes, maps
 
 
-def half_to_even(value):
-    return int(np.rint(value))
-
-
 def test_the_average_is_that_of_the_study(shared, bias):
     expected = np.load(shared / "oracles/gaze/expected/center_bias_aggregate.npz")
     assert bias.shape == tuple(expected["final_shape"])
@@ -128,41 +124,6 @@ def test_equal_boxes_only_shift_the_maps():
     density, n_unseen = bias.on_image("b", without=[np.array([[1, 0, 0], [0, 0, 0], [0, 0, 1]])])
     np.testing.assert_allclose(density, [[0, 0, 0], [0.25, 0, 0], [0, 0.75, 0]], atol=ROUNDING)
     assert n_unseen == 5
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_maps_are_moved_by_linear_interpolation(interpolated, seed):
-    boxes, shapes, maps = made_up(seed)
-    bias = filled(boxes, shapes, maps)
-    mean = np.mean(list(boxes.values()), axis=0)
-    extent = mean[2:] - mean[:2]
-    np.testing.assert_allclose(bias.average_box, mean)
-    factor = {case: extent / (np.array(box[2:]) - box[:2]) for case, box in boxes.items()}
-    margin = np.max([factor[case] * boxes[case][:2] for case in boxes], axis=0)
-    beyond = np.max([factor[case] * (np.array(shapes[case]) - boxes[case][2:]) for case in boxes], axis=0)
-    assert bias.shape == tuple(np.ceil(margin + extent + beyond))
-    sums, counts = np.zeros((2, bias.shape[0] + 1, bias.shape[1] + 1))
-    for case, densities in maps.items():
-        size = [half_to_even(n) for n in factor[case] * shapes[case]]
-        top, left = (half_to_even(n) for n in margin - factor[case] * boxes[case][:2])
-        for density in densities:
-            moved = interpolated(density, size)
-            sums[top : top + size[0], left : left + size[1]] += moved / moved.sum()
-            counts[top : top + size[0], left : left + size[1]] += 1
-    sums, counts = sums[:-1, :-1], counts[:-1, :-1]
-    np.testing.assert_array_equal(bias.n_maps, counts)
-    average = np.divide(sums, counts, out=np.zeros_like(sums), where=counts > 0)
-    np.testing.assert_allclose(np.nan_to_num(bias.average), average, rtol=1e-12)
-    for case, shape in shapes.items():
-        size = [half_to_even(n) for n in bias.shape / factor[case]]
-        top, left = (half_to_even(n) for n in margin / factor[case] - boxes[case][:2])
-        whole = np.zeros(np.array(size) + 1)
-        whole[:-1, :-1] = interpolated(average, size)
-        cut = whole[top : top + shape[0], left : left + shape[1]]
-        density, n_unseen = bias.on_image(case)
-        seen = density > 0
-        assert n_unseen == np.count_nonzero(~seen)
-        np.testing.assert_allclose(density[seen], cut[seen] / cut[seen].sum(), rtol=1e-11)
 
 
 @pytest.mark.parametrize("case", ["p1_t0", "p1_t1", "p2_t3"])

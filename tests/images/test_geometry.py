@@ -20,12 +20,6 @@ FITS = [
 ]
 
 
-def gaussian(shape, centre, spread):
-    """A map whose maximum lies at one pixel."""
-    rows, cols = np.ogrid[: shape[0], : shape[1]]
-    return np.exp(-((rows - centre[0]) ** 2 + (cols - centre[1]) ** 2) / (2 * spread**2))
-
-
 @pytest.mark.parametrize("fit", FITS, ids=lambda f: "-".join(map(str, f.values())))
 @pytest.mark.parametrize("shape", [s for s in SHAPES if min(s) > 5], ids=str)
 @pytest.mark.parametrize("size", [(64, 64), (61, 80)], ids=str)
@@ -52,23 +46,6 @@ def test_points_go_to_the_network_and_back(fit, shape):
     points = np.random.default_rng(0).uniform(0, shape, (20, 2))
     # rounding of a product and a sum of numbers up to 1,000
     np.testing.assert_allclose(geometry.points_to_image(geometry.to_network(points)), points, atol=1e-10)
-
-
-@pytest.mark.parametrize("fit", FITS, ids=lambda f: "-".join(map(str, f.values())))
-@pytest.mark.parametrize("shape", [s for s in SHAPES if min(s) > 5], ids=str)
-def test_the_peak_of_a_map_lies_within_half_a_pixel_of_the_point_marked(fit, shape):
-    # the point is marked in the network's input as if a method had found it there
-    geometry = Preparation((64, 64), **fit).apply(np.zeros(shape))[1]
-    point = np.array([[shape[0] // 2, shape[1] // 2]])
-    there = geometry.to_network(point)[0]
-    on_image = geometry.to_image(gaussian((64, 64), there, 5), outside=0.0)
-    peak = np.array(np.unravel_index(on_image.argmax(), shape))
-    # a pixel of the network that is larger than one of the image limits how well a peak can be told
-    assert np.all(np.abs(peak - point[0]) <= 0.5 + 0.5 / np.array(geometry.scale))
-    weights = on_image.astype(float) / on_image.sum(dtype=float)
-    found = weights.sum(axis=1) @ np.arange(shape[0]), weights.sum(axis=0) @ np.arange(shape[1])
-    if geometry.fills:
-        assert np.abs(found - point[0]).max() < 0.5
 
 
 @pytest.mark.parametrize("grid", [(7, 7), (3, 5), (224, 224), (1, 1), (400, 600)], ids=str)

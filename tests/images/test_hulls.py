@@ -65,43 +65,6 @@ def test_a_drawn_hull_by_hand():
     )
 
 
-@pytest.mark.parametrize(
-    "mask",
-    [
-        drawn("...", "...", "..."),
-        drawn("...", ".#.", "..."),
-        drawn("#..", "...", "..."),
-        drawn("...", "###", "..."),
-        drawn("..#", "..#", "..#"),
-        drawn("#"),
-        drawn("#", "#"),
-        drawn("###", "###", "###"),
-    ],
-    ids=["empty", "pixel", "corner", "row", "column", "one pixel", "one column", "full"],
-)
-def test_small_masks_are_their_own_hull(mask):
-    np.testing.assert_array_equal(convex_hull(mask), mask)
-
-
-def test_regions_at_the_border_and_small_ones_go():
-    mask = drawn(
-        "..........",
-        ".##...#...",
-        ".##...#..#",
-        ".......###",
-        ".#........",
-    )
-    kept = mask.copy()
-    # one pixel is too small, and the four at the right touch the border, as does the pixel below
-    kept[:, 7:] = False
-    kept[4] = False
-    # two pixels of fifty are 0.04: exactly enough. At a corner regions hang together where the border counts
-    np.testing.assert_array_equal(inner_regions(mask, least=0.04)[:, :6], kept[:, :6])
-    assert not inner_regions(mask, least=0.04)[:, 6:].any()
-    np.testing.assert_array_equal(inner_regions(mask, least=0.041)[:, :6], kept[:, :6])
-    assert inner_regions(mask, least=0.081).sum() == 0
-
-
 def test_size_counts_sides_and_the_border_counts_corners():
     mask = drawn(
         "......",

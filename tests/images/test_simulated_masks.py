@@ -43,13 +43,6 @@ def test_the_oracles_masks_are_drawn_to_the_pixel(shared, name):
     assert drawn == 9
 
 
-def test_a_shift_of_whole_pixels_is_the_same_shape():
-    contour = irregular_contour(rng=3)
-    at_home = draw_contour(contour, (256, 256))
-    away = draw_contour(contour, (256, 256), shift=(-36, 54))
-    np.testing.assert_array_equal(away, np.roll(at_home, (-36, 54), axis=(0, 1)))
-
-
 def test_the_border_of_the_image_does_not_smooth_the_shape():
     contour = irregular_contour(radius=20, spread=0, n_points=40)
     mask = draw_contour(contour, (101, 101))
@@ -57,13 +50,6 @@ def test_the_border_of_the_image_does_not_smooth_the_shape():
     edge = draw_contour(contour, (101, 101), shift=(up, 0))
     assert edge[0].any()
     np.testing.assert_array_equal(edge, np.roll(mask, up, axis=0))
-
-
-@pytest.mark.parametrize("scale", [0.6, 1.3, 1.7])
-def test_the_area_grows_with_the_square_of_the_scale(scale):
-    contour = irregular_contour()
-    area, other = (draw_contour(contour, (256, 256), scale=s).sum() for s in (1.0, scale))
-    assert other / area == pytest.approx(scale**2, rel=PIXELS)
 
 
 def test_holes_are_filled():

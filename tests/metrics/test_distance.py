@@ -261,16 +261,6 @@ def test_distances_grow_as_a_mask_moves_away(metric):
     assert moved[0] == METRICS[metric].low
 
 
-def test_arrays_of_any_layout_are_left_as_they_are(pairs):
-    mask, truth = pairs["22_big_irregular_vs_noisy_speckle"]
-    expected = surface_distances(mask, truth)
-    for kind in (np.asfortranarray, lambda m: m.astype(np.uint8), lambda m: np.flip(np.flip(m).copy())):
-        arrays = kind(mask), kind(truth)
-        kept = [array.copy() for array in arrays]
-        np.testing.assert_array_equal(surface_distances(*arrays).to_truth, expected.to_truth)
-        np.testing.assert_array_equal(arrays, kept)
-
-
 def test_damaged_arguments_are_named():
     mask = np.ones((2, 3), bool)
     with pytest.raises(ShapeError, match=r"mask \(2, 3\) and truth \(3, 2\)"):

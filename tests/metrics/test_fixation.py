@@ -92,17 +92,6 @@ def test_scores_by_hand():
     assert kl(saliency, density, epsilon=0) == pytest.approx(kl_by_hand, rel=DOUBLE)
 
 
-def test_a_map_that_is_the_density_scores_best():
-    density = np.array([[0.0, 1.0, 2.0], [0.0, 5.0, 3.0]])
-    assert ncc(density, density) == pytest.approx(1, rel=DOUBLE)
-    assert sim(density, density) == pytest.approx(1, rel=DOUBLE)
-    assert kl(density, density, epsilon=0) == pytest.approx(0, abs=DOUBLE)
-    # the epsilon of the default takes it a little below 0
-    assert -1e-8 < kl(density, density) <= 0
-    assert sncc(density, density, density) == 0
-    assert sauc(density, density, density) == pytest.approx(0.5, rel=DOUBLE)
-
-
 # --- oracles: the study
 
 

@@ -6,7 +6,7 @@ from sklearn.metrics import roc_auc_score
 
 from salstats.checks import ShapeError
 from salstats.metrics.densities import Densities
-from salstats.metrics.fixation import auc, ncc, sauc
+from salstats.metrics.fixation import auc
 from salstats.metrics.ranks import RankedMap, auc_of_values, sampled_auc
 
 #: Sums over some 1000 pixels in another order.
@@ -20,17 +20,6 @@ def drawn(seed, *, levels=None, shape=(31, 37)):
     if levels is not None:
         saliency = np.round(levels * saliency)
     return saliency, rng.random((5, *shape)) ** 4, rng.random(shape)
-
-
-@pytest.mark.parametrize("levels", [None, 20, 1])
-def test_many_densities_at_once_score_as_one_by_one(levels):
-    saliency, densities, bias = drawn(0, levels=levels)
-    ranked = RankedMap(saliency)
-    np.testing.assert_allclose(ranked.auc(densities), [auc(saliency, d) for d in densities], rtol=DOUBLE)
-    np.testing.assert_allclose(
-        ranked.sauc(densities, bias), [sauc(saliency, d, bias) for d in densities], rtol=DOUBLE
-    )
-    np.testing.assert_allclose(ranked.ncc(densities), [ncc(saliency, d) for d in densities], rtol=DOUBLE)
 
 
 @pytest.mark.parametrize("levels", [None, 20, 1])
