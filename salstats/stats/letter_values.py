@@ -18,6 +18,7 @@ from salstats.checks import (
 )
 from salstats.frames import ColumnCodes, case_key
 from salstats.stats.design import index_groups
+from salstats.stats.wide import one_value
 
 #: Median, fourths, eighths, D, C, B, A, then Z backwards; M stands for the median only.
 LETTERS = "MFEDCBAZYXWVUTSRQPONLKJIHG"
@@ -141,20 +142,8 @@ def _observations(
     group_codes, keys = index_groups(coded.take(first), by)
     found = {}
     for covariate in covariates:
-        values = check_numeric(frame, covariate, "frame")
-        grouped = pd.Series(values).groupby(codes)
-        lowest, highest = grouped.min().to_numpy(), grouped.max().to_numpy()
-        differing = np.flatnonzero(highest > lowest)
-        if len(differing):
-            code = int(differing[0])
-            shown = ", ".join(f"{c} {frame[c].iloc[first[code]]}" for c in key)
-            other = [c for c in ("model", "reader", "seed", "method") if c in frame.columns and c not in by]
-            hint = f"; if it differs by {' or '.join(other)}, add that column to by" if other else ""
-            raise ColumnError(
-                f"covariate {covariate!r} has several values for one observation ({shown}): "
-                f"{lowest[code]:g} and {highest[code]:g}{hint}"
-            )
-        found[covariate] = lowest
+        check_numeric(frame, covariate, "frame")
+        found[covariate] = np.asarray(one_value(frame, codes, key, covariate), dtype=np.float64)
     return found, keys, group_codes
 
 

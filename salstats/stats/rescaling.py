@@ -70,19 +70,15 @@ def normalize(
     result = data.copy()
     absent = data["reason"].eq(ABSENT).to_numpy() if "reason" in data.columns else np.zeros(len(data), bool)
     for name in names:
-        values = np.where(absent, np.nan, check_numeric(data, name, "data"))
-        low = np.full(int(codes.max()) + 1, np.inf)
-        high = -low
-        np.fmin.at(low, codes, values)
-        np.fmax.at(high, codes, values)
-        constant = (high == low)[codes]
-        if constant.any():
-            row = int(np.flatnonzero(constant)[0])
+        values = pd.Series(np.where(absent, np.nan, check_numeric(data, name, "data")))
+        low, high = (values.groupby(codes).transform(end).to_numpy() for end in ("min", "max"))
+        constant = np.flatnonzero(high == low)
+        if len(constant):
+            row = int(constant[0])
             where = "".join(f", {c} {data[c].iloc[row]}" for c in groups)
             raise ValueRangeError(
-                f"column {name!r}{where} is {low[codes[row]]:g} throughout, so it has no range; "
+                f"column {name!r}{where} is {low[row]:g} throughout, so it has no range; "
                 "leave it out, or normalize within larger groups"
             )
-        with np.errstate(invalid="ignore"):
-            result[name] = (values - low[codes]) / (high - low)[codes]
+        result[name] = (values.to_numpy() - low) / (high - low)
     return result

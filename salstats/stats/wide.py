@@ -64,7 +64,7 @@ def wide_codes(data: pd.DataFrame, names: Sequence[str], keep: Sequence[str] = (
     table = found.frame
     for column in dict.fromkeys([*names, *keep]):
         if column not in key and column not in wanted:
-            table[column] = _one_value(rows, codes, key, column)
+            table[column] = one_value(rows, codes, key, column)
     for metric, values in metric_columns(rows, codes, wanted).items():
         table[metric] = values
     return found
@@ -95,7 +95,7 @@ def metric_columns(rows: pd.DataFrame, codes: np.ndarray, metrics: Sequence[str]
     return found
 
 
-def _one_value(rows: pd.DataFrame, codes: np.ndarray, key: list[str], column: str) -> Any:
+def one_value(rows: pd.DataFrame, codes: np.ndarray, key: list[str], column: str) -> Any:
     """Value of a covariate for each observation, which its rows must agree on."""
     groups = rows[column].groupby(codes)
     several = np.flatnonzero((groups.nunique() > 1).to_numpy())

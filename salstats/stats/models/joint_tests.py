@@ -110,7 +110,7 @@ def joint_tests(
 ) -> pd.DataFrame:
     """The rows of `joint_test`, of models that are fitted."""
     check_procedure(adjust, "adjust")
-    notes: Notes = dict(fitted.doubts)
+    notes: Notes = fitted.doubts.copy()
     names, tests = [], []
     for model in fitted.models:
         name, positions = _positions(model.formula, terms)
@@ -171,7 +171,7 @@ def _joint(model: Model, positions: Sequence[int], notes: Notes) -> tuple[float,
         known = residual_df > 0 and not np.isnan(statistic)
         statistic, residual_df = (statistic * residual_df / eta, residual_df) if known else (np.nan, np.nan)
     if np.isnan(statistic) and not undefined and errors in CLUSTERED:
-        notes.setdefault("no joint test (NaN) with so few clusters", []).append(
+        notes["no joint test (NaN) with so few clusters"].append(
             f"{model.label}: {model.n_units} clusters for {q} coefficients"
         )
     return statistic, float(q), residual_df, float(special.fdtrc(q, residual_df, statistic))

@@ -33,7 +33,7 @@ Margin = tuple[float, np.ndarray]
 def marginal_means(fitted: Fitted, term: str, by: Sequence[str], average: str, level: float) -> pd.DataFrame:
     """The rows of `Fit.means`."""
     _check(average, level)
-    parts, notes = [], dict(fitted.doubts)
+    parts, notes = [], fitted.doubts.copy()
     for model in fitted.models:
         cells = _cells(model, term, by)
         populations = [_population(model, cell, by, average) for cell in cells]
@@ -55,7 +55,7 @@ def marginal_contrasts(
     _check(average, level, adjust)
     if _REFERENCE in (term, *by):
         raise ColumnError(f"{_REFERENCE!r} is a column of the result and of the model; rename it")
-    parts, notes = [], dict(fitted.doubts)
+    parts, notes = [], fitted.doubts.copy()
     for model in fitted.models:
         _check_factors(model, (*by, term))
         against = None if reference is None else code_of(fitted, model, term, reference)
@@ -83,7 +83,7 @@ def marginal_slopes(
 ) -> pd.DataFrame:
     """The rows of `Fit.slopes`."""
     _check(average, level, adjust)
-    parts, notes = [], dict(fitted.doubts)
+    parts, notes = [], fitted.doubts.copy()
     for model in fitted.models:
         numeric = right_side(model)[0]
         if covariate not in numeric:

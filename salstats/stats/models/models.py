@@ -1,5 +1,6 @@
 """One model per formula and group: options checked, rows chosen, fitted, and what went wrong said once."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -25,7 +26,7 @@ from salstats.stats.models.family import Family, NotEstimableError, Solution, fi
 from salstats.stats.models.formulas import Formula, parse_formula
 from salstats.stats.models.model_frame import grouping_columns, model_frame
 
-Notes = dict[str, list[str]]
+Notes = defaultdict[str, list[str]]
 """What went wrong: the kind, and the models (or why) of each."""
 
 #: What `errors=` may be.
@@ -107,8 +108,8 @@ def fit_models(
     used = _check_errors(kind, errors, unit)
     columns = grouping_columns(data, formulas, by)
     models: list[Model] = []
-    notes: Notes = {}
-    doubts: Notes = {}
+    notes: Notes = defaultdict(list)
+    doubts: Notes = defaultdict(list)
     clustered_by = None
     for one in formulas:
         frame = model_frame(data, one, reference)
@@ -185,22 +186,20 @@ def _solved(design: Design, family: Family, label: str, notes: Notes) -> Solutio
     if wrong:
         raise ValueRangeError(f"{label}: family={family.name!r} {wrong}")
     if design.single_level and len(design.response):
-        notes.setdefault("a variable of one level, which is left out,", []).append(
+        notes["a variable of one level, which is left out,"].append(
             f"{label}: {', '.join(design.single_level)}"
         )
     intercept = design.formula.intercept
     try:
         solution = fit_model(design.matrix, design.response, design.names, family, intercept=intercept)
     except NotEstimableError as error:
-        notes.setdefault("no estimates (NaN)", []).append(f"{label}: {error}")
+        notes["no estimates (NaN)"].append(f"{label}: {error}")
         return None
     if solution.rank < len(design.names):
         aliased = [name for i, name in enumerate(design.names) if i not in set(solution.kept.tolist())]
-        notes.setdefault("terms that depend on earlier ones (NaN, as in R)", []).append(
-            f"{label}: {', '.join(aliased)}"
-        )
+        notes["terms that depend on earlier ones (NaN, as in R)"].append(f"{label}: {', '.join(aliased)}")
     if np.isnan(solution.dispersion):
-        notes.setdefault("a perfect fit, which leaves nothing to infer from,", []).append(label)
+        notes["a perfect fit, which leaves nothing to infer from,"].append(label)
     return solution
 
 
@@ -214,7 +213,7 @@ def _note_references(models: Sequence[Model], notes: Notes) -> None:
         usual = max(against, key=lambda level: len(against[level]), default="")
         for level, others in against.items():
             for model in others if level != usual else ():
-                notes.setdefault("a reference level that is not that of the other models", []).append(
+                notes["a reference level that is not that of the other models"].append(
                     f"{model.label}: {factor} against {level!r}, elsewhere against {usual!r}"
                 )
 
@@ -225,18 +224,18 @@ def _note_mixed_metrics(frame: pd.DataFrame, formula: Formula, by: Sequence[str]
         return
     metrics = [str(m) for m in pd.unique(frame["metric"].dropna())]
     if len(metrics) > 1:
-        notes.setdefault(
-            "rows of several metrics used together (name one, or add 'metric' to by)", []
-        ).append(f"{formula.text}: {', '.join(metrics)}")
+        notes["rows of several metrics used together (name one, or add 'metric' to by)"].append(
+            f"{formula.text}: {', '.join(metrics)}"
+        )
 
 
 def _note_repeats(units: Units, rows: np.ndarray, label: str, notes: Notes) -> None:
     """Note a model whose rows repeat a unit."""
     n_units = len(np.unique(units.codes[rows]))
     if n_units < len(rows):
-        notes.setdefault(
-            "rows of one unit taken as independent (errors='cr2' or 'cluster' does not)", []
-        ).append(f"{label}: {len(rows)} rows of {n_units} {units.name}s")
+        notes["rows of one unit taken as independent (errors='cr2' or 'cluster' does not)"].append(
+            f"{label}: {len(rows)} rows of {n_units} {units.name}s"
+        )
 
 
 def _is_normalized(values: pd.Series) -> bool:

@@ -38,7 +38,7 @@ Codes = dict[str, np.ndarray]
 def predictions(fitted: Fitted, at: Mapping[str, Any] | pd.DataFrame, *, level: float) -> pd.DataFrame:
     """The rows of `Fit.predict`."""
     check_level(level)
-    notes: Notes = dict(fitted.doubts)
+    notes: Notes = fitted.doubts.copy()
     parts: list[dict[str, Any]] = []
     values: list[pd.DataFrame] = []
     for model in fitted.models:
@@ -133,9 +133,7 @@ def rows_at(model: Model, codes: Codes, notes: Notes) -> np.ndarray:
         if lacking.any():
             points = np.where(lacking[:, None], np.nan, points)
             levels = quoted(shown(model, column, np.unique(codes[column][lacking])))
-            notes.setdefault("no means (NaN) at levels that are not there", []).append(
-                f"{model.label}: {column} {levels}"
-            )
+            notes["no means (NaN) at levels that are not there"].append(f"{model.label}: {column} {levels}")
     return points
 
 
@@ -157,9 +155,9 @@ def slopes_at(model: Model, covariate: str, codes: Codes, notes: Notes) -> np.nd
         if not len(left):
             break
     if len(left):
-        notes.setdefault(
-            f"slopes that are not known (NaN), as {covariate} or its transform does not vary smoothly,", []
-        ).append(f"{model.label}: {len(left)} of {len(values)} values")
+        notes[
+            f"slopes that are not known (NaN), as {covariate} or its transform does not vary smoothly,"
+        ].append(f"{model.label}: {len(left)} of {len(values)} values")
     # not against the values: those far from 0 hardly move, however far apart the slopes are
     tolerance = _APART * np.abs(slopes) + RANK_TOLERANCE * np.ptp(model.design.matrix, axis=0) / (spread or 1)
     return _estimable(model, slopes, tolerance, "slopes", notes)
@@ -185,9 +183,9 @@ def _estimable(
         apart = np.abs(matrix[:, aliased] - points @ weights)
         unknown = (apart > tolerance[..., aliased]).any(axis=1)
         if unknown.any():
-            notes.setdefault(
-                f"{what} that cannot be estimated (NaN), as terms depend on each other,", []
-            ).append(f"{model.label}: {int(unknown.sum())} of {len(matrix)} values")
+            notes[f"{what} that cannot be estimated (NaN), as terms depend on each other,"].append(
+                f"{model.label}: {int(unknown.sum())} of {len(matrix)} values"
+            )
             points = np.where(unknown[:, None], np.nan, points)
     return np.asarray(points)
 
@@ -309,7 +307,7 @@ def fit_line(
     fitted = fit_models(
         data, formula, by=by, family=family, errors=errors, unit=unit, reference=reference, overall=overall
     )
-    notes: Notes = dict(fitted.doubts)
+    notes: Notes = fitted.doubts.copy()
     parts, keys, held = [], [], []
     for model in fitted.models:
         covariate = _chosen(model, at)

@@ -196,7 +196,7 @@ def coefficients(
         plain = [f.text for f in formulas if not f.response.name.startswith(_LOG_SCALE)]
         if plain:
             warn(f"exponentiate=True, but the left side of {quoted(plain)} is not on a log or logit scale")
-    notes: Notes = dict(fitted.doubts)
+    notes: Notes = fitted.doubts.copy()
     parts = []
     for model in fitted.models:
         part = np.full((3, max(len(model.design.names), 1)), np.nan)

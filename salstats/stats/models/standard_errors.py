@@ -46,9 +46,7 @@ def covariance(
         values = cluster_robust(solution.scores, bread, clusters, free)
         df = np.full(solution.rank, model.n_units - 1 or np.nan)
     if clusters is not None and model.n_units < 2:
-        notes.setdefault(f"no {errors} errors (NaN), since there is a single cluster,", []).append(
-            model.label
-        )
+        notes[f"no {errors} errors (NaN), since there is a single cluster,"].append(model.label)
         return values, df
     alone = unidentified(solution.matrix * np.sqrt(solution.weights)[:, None], bread, clusters)
     mean_square = float((solution.fitted**2).mean())
@@ -67,7 +65,7 @@ def covariance(
         names = [model.design.names[solution.kept[i]] for i in told]
         if names:
             more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-            notes.setdefault(kind, []).append(f"{model.label}: {', '.join(names[:_SHOWN])}{more}")
+            notes[kind].append(f"{model.label}: {', '.join(names[:_SHOWN])}{more}")
     if errors == "cluster" and tested is None and not np.isnan(values).all():
         note_few_clusters(model, 1, notes)
     return values, df
@@ -83,9 +81,9 @@ def note_few_clusters(model: Model, n_tested: int, notes: Notes) -> None:
         else "errors='cr2' of a linear model is made for them"
     )
     together = "" if n_tested == 1 else f" for {n_tested} coefficients"
-    notes.setdefault(
-        f"few clusters, with which errors='cluster' gives p-values that are too small ({better}),", []
-    ).append(f"{model.label}: {model.n_units} clusters{together}")
+    notes[f"few clusters, with which errors='cluster' gives p-values that are too small ({better}),"].append(
+        f"{model.label}: {model.n_units} clusters{together}"
+    )
 
 
 def of_combinations(model: Model, combinations: np.ndarray, notes: Notes) -> tuple[np.ndarray, np.ndarray]:
