@@ -1,6 +1,7 @@
 """The maps that are compared with gaze: which file is of which image, and how it becomes a map."""
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -180,22 +181,21 @@ def _files_of(
     trials = {name: place for name in files if (place := _TRIAL.fullmatch(name)) is not None}
     whose = method if any(place[3] == method for place in trials.values()) else None
     others = {name for name, place in trials.items() if place[3] != whose}
-    #: What a file may be called -> the files that are.
-    called: dict[object, list[Path]] = {}
-    for name, file in files.items():
-        if name not in others:
-            called.setdefault(name, []).append(file)
-            if name in trials:
-                called.setdefault((int(trials[name][1]), int(trials[name][2])), []).append(file)
+    #: A case, an image, or phase and trial -> the files that are called so.
+    called: dict[object, list[Path]] = defaultdict(list)
+    for name in files.keys() - others:
+        place = None if name in known else trials.get(name)
+        called[name if place is None else (int(place[1]), int(place[2]))].append(files[name])
     found: dict[str, Path] = {}
+    lost = {files[name] for name in files.keys() - others}
     for case in cases:
         names = dict.fromkeys((case.case, dicoms[case.case], (case.phase, case.trial)))
-        own = [file for name in names for file in called.get(name, ())]
+        own = sorted(file for name in names for file in called.get(name, ()))
         if len(own) > 1:
             raise InputFileError(f"{own[0]} and {own[1]} are both of case {case.case!r}; remove one")
         if own:
             found[case.case] = own[0]
-    lost = [file for name, file in files.items() if file not in found.values() and name not in others]
+        lost -= {*own}
     if not found:
         first, named = min(files.values()), cases[0]
         raise InputFileError(
