@@ -1,4 +1,4 @@
-"""How far a mask and the truth overlap: four counts, and the rates made of them.
+"""How far a mask and the truth overlap: four counts, the rates made of them, and the overlap of outlines.
 
 Each rate is a function of a mask and the truth, and a kernel of `Counts` (`iou_from_counts`) for many at
 once. All but `mcc` lie between 0 and 1, and more is better. A rate is NaN where its denominator is 0, and
@@ -21,9 +21,10 @@ empty.
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import cv2
 import numpy as np
 
-from salstats.checks import ShapeError
+from salstats.checks import ShapeError, ValueRangeError
 from salstats.images import masks
 from salstats.images.masks import Rle, check_mask
 from salstats.metrics.records import Metric
@@ -31,6 +32,8 @@ from salstats.metrics.records import Metric
 #: Leaves undefined what has nothing to divide by, and only that.
 _MEDPY = "medpy (medpy.metric.binary)"
 _COUNTS = ("counts",)
+#: Width of the band of `boundary_iou` where nobody says more, as a share of the image's diagonal.
+DILATION = 0.02
 
 
 class Counts(NamedTuple):
@@ -236,6 +239,62 @@ def mcc(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> float:
     return float(mcc_from_counts(counts(mask, truth)))
 
 
+def boundary_iou(mask: np.ndarray | Rle, truth: np.ndarray | Rle, *, dilation: float = DILATION) -> float:
+    """Intersection over union of the pixels of mask and truth that lie near their own borders.
+
+    From 0 to 1, and more is better; NaN where mask and truth are empty. IoU hardly sees the outline of a
+    large area, which this looks at alone.
+
+    Parameters
+    ----------
+    mask, truth : ndarray of bool or Rle, shape (M, N)
+        Arrays of 0 and 1 are taken too.
+    dilation : float, default 0.02
+        Width of the band, as a share of the image's diagonal; rounded to whole pixels, one at least.
+
+    Raises
+    ------
+    ShapeError, ValueRangeError
+        As in `counts`; or the dilation is not a share above 0.
+
+    Notes
+    -----
+    As in the authors' code (bowenc0221/boundary-iou-api): the band is what a mask loses when it is eroded
+    by a square of 3 x 3 pixels as often as the band is wide, so that its width is counted in steps to any of
+    8 neighbours; outside the image is background. Where no area is wider than two bands it is IoU.
+
+    References
+    ----------
+    Cheng B, Girshick R, Dollár P, Berg AC, Kirillov A. Boundary IoU: improving object-centric image
+    segmentation evaluation. CVPR 2021. https://doi.org/10.1109/CVPR46437.2021.01508
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from salstats.metrics.overlap import boundary_iou
+    >>> truth = np.ones((5, 5), dtype=bool)
+    >>> mask = truth.copy()
+    >>> mask[2, 2] = False
+    >>> boundary_iou(mask, truth, dilation=0.1)  # 8 pixels of the mask's border lie around the hole
+    0.6666666666666666
+    """
+    if isinstance(dilation, bool) or not isinstance(dilation, int | float) or not 0 < dilation <= 1:
+        raise ValueRangeError(f"dilation must be a share of the diagonal above 0, not {dilation!r}")
+    predicted, reference = mask_pair(mask, truth)
+    width = max(1, round(dilation * float(np.hypot(*predicted.shape))))
+    return iou(_band(predicted, width), _band(reference, width))
+
+
+def _band(mask: np.ndarray, width: int) -> np.ndarray:
+    """The pixels of a mask within some steps of its background."""
+    square = np.ones((3, 3), np.uint8)
+    inner = cv2.erode(
+        np.ascontiguousarray(mask).view(np.uint8), square, iterations=width,
+        borderType=cv2.BORDER_CONSTANT, borderValue=0,
+    )  # fmt: skip
+    return mask & ~np.asarray(inner).reshape(mask.shape).view(bool)
+
+
 IOU = Metric(
     "iou", "IoU", 0, 1, 1, True, "CheXlocalize (rajpurkarlab/cheXlocalize, eval.py, commit 2a79492)",
     _COUNTS, iou_from_counts, full="intersection over union",
@@ -248,4 +307,9 @@ MCC = Metric(
     "mcc", "MCC", -1, 1, 1, False,
     "Matthews 1975, doi:10.1016/0005-2795(75)90109-9; Maier-Hein et al. 2024, "
     "doi:10.1038/s41592-023-02151-z", _COUNTS, mcc_from_counts, full="Matthews correlation coefficient",
+)  # fmt: skip
+BOUNDARY_IOU = Metric(
+    "boundary_iou", "Boundary IoU", 0, 1, 1, True, "Cheng et al. 2021, doi:10.1109/CVPR46437.2021.01508",
+    ("mask", "truth"), boundary_iou,
+    words=lambda dilation: f"bands of {100 * dilation:g}% of the diagonal",
 )  # fmt: skip

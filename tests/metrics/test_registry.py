@@ -41,6 +41,7 @@ def test_a_range_is_not_empty_and_a_true_zero_lies_at_one_end(name):
 
 def test_a_metric_is_a_function_on_arrays_of_the_package():
     assert metrics.iou(np.array([[1, 1, 0]]), np.array([[0, 1, 0]])) == 0.5
+    assert metrics.boundary_iou(np.eye(3), np.eye(3)) == 1
     assert metrics.energy(np.array([[0.0, 3.0]]), np.array([[0, 1]])) == 1
     with pytest.raises(AttributeError, match="miou"):
         _ = metrics.miou
