@@ -194,19 +194,12 @@ def shaped(
             for column, names in about.items()
         ]
     frame = pd.concat(parts, ignore_index=True) if len(parts) > 1 else parts[0]
-    said = next(iter(about.values()), {})
     for name, value in (("method", method), ("metric", metric)):
-        if value is None:
-            continue
-        if name in said:
-            raise SalstatsError(f"columns= gives each column its {name}; leave {name}= out")
-        if name in frame.columns:
-            raise ColumnError(
-                f"{table.file} has a column {name!r} already; leave {name}={value!r} out or rename it"
-            )
-        if not value.strip():
-            raise SalstatsError(f"{name}= is empty")
-        frame = frame.assign(**_constants(frame, {name: value}))
+        if value is not None and name in frame.columns:
+            said = "columns=" if name in next(iter(about.values()), {}) else f"column {name!r}"
+            raise ColumnError(f"{table.file}: {said} says the {name} already; leave {name}={value!r} out")
+        if value is not None:
+            frame = frame.assign(**_constants(frame, {name: value}))
     rows = np.tile(table.rows, len(parts))
     _check_complete(frame, table, rows)
     lead = [c for c in ("case", "task", "method", "metric", "score") if c in frame.columns]

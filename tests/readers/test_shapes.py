@@ -84,8 +84,8 @@ def test_a_method_per_column_takes_the_metric_that_is_given(text_file):
             {},
             r"column 'metric' beside columns=.*its method only, columns={'a': 'ag'} \(--score a=ag\)",
         ),
-        ({"a": "ag"}, {"metric": "iou"}, "has a column 'metric' already; leave metric='iou' out"),
-        ({"a": "ag"}, {"method": "g"}, "columns= gives each column its method; leave method= out"),
+        ({"a": "ag"}, {"metric": "iou"}, "column 'metric' says the metric already; leave metric='iou' out"),
+        ({"a": "ag"}, {"method": "g"}, "columns= says the method already; leave method='g' out"),
         (
             {"a": "ag"},
             {"rename": {"b": "method"}},
@@ -172,7 +172,7 @@ def test_a_task_per_column_without_case_names_the_column_that_may_be_it(text_fil
         ("case,a\n1,0.5\n", {"wide": "task", "columns": {"a": ("g", "iou")}}, "not both"),
         ("case,a\n1,0.5\n", {"tasks": ["a"]}, "tasks= belongs to wide='task'"),
         ("case,a\n1,0.5\n", {"wide": "task", "method": None}, "no column 'method'.*method='...'"),
-        ("case,a\n1,0.5\n", {"wide": "task", "method": ""}, "method= is empty"),
+        ("case,a\n1,0.5\n", {"wide": "task", "method": ""}, "column 'method': empty"),
         ("case\n1\n", {"wide": "task"}, "tasks must name columns, each once, not none"),
         ("id,a\n1,0.5\n", {"wide": "task", "tasks": "a"}, "no column 'case'.*rename="),
         ("case,task,a\n1,x,0.5\n", {"wide": "task"}, "a column 'task' beside wide='task'; leave wide= out"),
@@ -182,10 +182,3 @@ def test_a_task_per_column_without_case_names_the_column_that_may_be_it(text_fil
 def test_a_task_per_column_that_cannot_be_is_an_error(text_file, text, options, message):
     with pytest.raises(SalstatsError, match=message):
         ss.read_scores(text_file(text), **{"method": "g", "metric": "iou", **options})
-
-
-def test_what_a_file_is_about_is_not_said_twice(text_file):
-    with pytest.raises(ColumnError, match="has a column 'method' already; leave method='g' out"):
-        ss.read_scores(text_file("case,task,method,metric,score\n1,a,g,iou,0.5\n"), method="g")
-    with pytest.raises(SalstatsError, match="columns= gives each column its metric; leave metric= out"):
-        ss.read_scores(text_file("case,a\n1,0.5\n"), columns={"a": ("g", "iou")}, metric="iou")
