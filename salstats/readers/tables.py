@@ -135,11 +135,18 @@ class Table:
         else:
             names = pd.Series([name_of(value) for value in cells], cells.index, object, column)
         for name in names.unique():
-            wrong = _no_name(name)
-            if wrong:
-                position = names.to_list().index(name)
-                raise ColumnError(f"{self.place(position, column)}: {str(cells.iloc[position])!r} {wrong}")
+            if _no_name(name):
+                same = [each == name for each in names]
+                raise self._refusal(np.array(same), column, _no_name(name), ColumnError)
         return names.astype("str")
+
+    def _refusal(
+        self, bad: np.ndarray, column: str, said: str, error: type[SalstatsError] | None = None
+    ) -> SalstatsError:
+        """The error of the first bad cell of a column."""
+        position = int(np.argmax(bad))
+        cell = str(self.cells[column].iloc[position])
+        return (error or self.error)(f"{self.place(position, column)}: {cell!r} {said}")
 
     def filled(self, column: str) -> list[str]:
         """A column of names, none of them empty."""
@@ -168,9 +175,7 @@ class Table:
         values = numbers.to_numpy(copy=True)
         bad = odd if wrong is None else odd | wrong(values)
         if bad.any():
-            position = int(np.flatnonzero(bad)[0])
-            cell = str(self.cells[column].iloc[position])
-            raise self.error(f"{self.place(position, column)}: {cell!r} {said}")
+            raise self._refusal(bad, column, said)
         return values
 
     def finite(self, columns: Sequence[str]) -> np.ndarray:
@@ -193,22 +198,16 @@ class Table:
         numbers, _, odd = parse_numbers(cells, options)
         far = np.abs(numbers.to_numpy()) > LARGEST
         if far.any():
-            position = int(np.flatnonzero(far)[0])
-            what = "infinite" if np.isinf(numbers.iloc[position]) else f"beyond {LARGEST:g}"
-            raise ColumnError(
-                f"{self.place(position, column)}: the score is {what}; an undefined score is an empty cell"
-            )
+            said = f"is infinite or beyond {LARGEST:g}; an undefined score is an empty cell"
+            raise self._refusal(far, column, said, ColumnError)
         if odd.any():
-            position = int(np.flatnonzero(odd)[0])
-            value = str(cells.iloc[position])
-            if options.decimal == "." and is_decimal_comma(cells.iloc[[position]]).all():
+            if options.decimal == "." and is_decimal_comma(cells[odd].iloc[[0]]).all():
                 hint = "; for decimal commas read it with decimal=','"
-            elif options.decimal == "," and "." in value:
+            elif options.decimal == "," and "." in str(cells[odd].iloc[0]):
                 hint = "; with decimal=',' it may hold no point (nor thousands separators)"
-            raise ColumnError(
-                f"{self.place(position, column)}: {value!r} is not a number{hint} "
-                f"(missing is one of {', '.join(repr(s) for s in options.na)})"
-            )
+            missing = ", ".join(map(repr, options.na))
+            said = f"is not a number{hint} (missing is one of {missing})"
+            raise self._refusal(odd, column, said, ColumnError)
         return numbers
 
     def covariate(self, column: str) -> pd.Series:
@@ -235,19 +234,14 @@ class Table:
         is_name = words.str.fullmatch(_NAME).fillna(False).any()
         if not odd.any():
             return words if is_name else numbers
-        position, n_present = int(np.flatnonzero(odd)[0]), int((~missing).sum())
         if self.options.decimal == "." and is_decimal_comma(cells[odd]).all():
-            raise ColumnError(
-                f"{self.place(position, column)}: {cells.iloc[position]!r} has a decimal comma; read the "
-                "file with decimal=','"
-            )
+            said = "has a decimal comma; read the file with decimal=','"
+            raise self._refusal(odd, column, said, ColumnError)
+        n_present = int((~missing).sum())
         n_numbers = n_present - int(odd.sum())
         if n_numbers >= _MOSTLY * n_present and not is_name:
-            warn(
-                f"{self.place(position, column)}: {str(cells.iloc[position])!r} is not a number, though "
-                f"{n_numbers} of {n_present} cells are; the column is read as text (na= says what stands for "
-                "missing)"
-            )
+            said = f"is not a number, though {n_numbers} of {n_present} cells are; the column is read as text"
+            warn(f"{self._refusal(odd, column, said)} (na= says what stands for missing)")
         warn_of_blanks(words, self.file)
         return words
 

@@ -100,7 +100,7 @@ def test_na_strings_are_an_option_and_never_touch_identifiers(text_file):
             ]
         ),
         ('"0,5"', r"'0,5' is not a number; for decimal commas read it with decimal=','"),
-        *((cell, "the score is infinite; an undefined score") for cell in ["-inf", "1e400"]),
+        *((cell, "is infinite .*; an undefined score") for cell in ["-inf", "1e400"]),
     ],
 )
 def test_a_score_that_is_no_finite_number_is_named_with_file_row_and_column(text_file, cell, message):
@@ -322,7 +322,7 @@ def test_a_tidy_table_keeps_its_columns_in_order(text_file):
     assert frame.columns.tolist() == ["size", "case", "score", "group"]
     assert frame["case"].tolist() == ["007", "008"]
     assert frame["score"].dtype == np.float64
-    with pytest.raises(ColumnError, match="row 2, column 'score': the score is infinite"):
+    with pytest.raises(ColumnError, match="row 2, column 'score': .* is infinite"):
         ss.read_data(text_file("case,score\n1,inf\n"))
 
 
