@@ -322,7 +322,7 @@ def test_a_tidy_table_keeps_its_columns_in_order(text_file):
     assert frame.columns.tolist() == ["size", "case", "score", "group"]
     assert frame["case"].tolist() == ["007", "008"]
     assert frame["score"].dtype == np.float64
-    with pytest.raises(ColumnError, match="row 2, column 'score': .* is infinite"):
+    with pytest.raises(ColumnError, match=r"row 2, column 'score': .* is infinite"):
         ss.read_data(text_file("case,score\n1,inf\n"))
 
 
