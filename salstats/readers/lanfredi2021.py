@@ -141,10 +141,7 @@ def read_lanfredi2021(folder: str | os.PathLike[str], *, sheet: str = "threshold
 def read_lanfredi2021_classification(folder: str | os.PathLike[str]) -> pd.DataFrame:
     """Read how well the study's networks classify: the area under the ROC curve of each.
 
-    Parameters
-    ----------
-    folder : str or path
-        Where the three workbooks are; `datasets.fetch_lanfredi2021()` gets them.
+    As for `read_lanfredi2021`; the numbers are those of the study's Appendix A.
 
     Returns
     -------
@@ -157,15 +154,6 @@ def read_lanfredi2021_classification(folder: str | os.PathLike[str]) -> pd.DataF
             Which network, "1" to "5". Seed 1 of one model has nothing to do with seed 1 of the other.
         auroc : float
             Area under the ROC curve, averaged over the 14 labels; larger is better, 0.5 is chance.
-
-    Raises
-    ------
-    InputFileError
-        The workbook is missing or not what its name says.
-
-    References
-    ----------
-    As `read_lanfredi2021`, Appendix A.
 
     Examples
     --------

@@ -199,12 +199,6 @@ def test_several_methods_models_and_seeds_are_named_by_their_folders(folder):
     ).tolist() == [True]
 
 
-@pytest.mark.parametrize("name", ["a:b:c:d", "cam:", "human"])
-def test_a_series_that_cannot_be_is_named(folder, name):
-    with pytest.raises(SalstatsError, match=f"maps={name!r}"):
-        read_chexlocalize(folder, maps={name: folder / "maps"})
-
-
 def test_people_are_not_asked_where_no_file_says_the_size_of_the_image(folder):
     for file in (folder / "maps").glob(f"{TWO}*"):
         file.unlink()

@@ -89,6 +89,8 @@ class TestFiles:
         [
             ({"maps": {"interobserver": "m"}}, "maps= names 'interobserver'"),
             ({"maps": {"a:b:c:d": "m"}}, "must be method, method:model or method:model:seed"),
+            ({"maps": {"cam:": "m"}}, "must be method, method:model or method:model:seed"),
+            ({"maps": {"human": "m"}}, "'human' is what people are called"),
             ({"masks": {}}, "masks= names no method"),
             ({"maps": {"x": "m"}, "masks": {"x": "m"}}, "'x' is what another series is called"),
             ({"masks": {"convex": "m"}, "lungs": "m"}, "'convex' is what another series is called"),
