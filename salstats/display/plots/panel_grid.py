@@ -24,6 +24,8 @@ from salstats.display.text.labels import Labels
 
 #: Room between panels, and for the numbers and title of the axes.
 GAP_MM, LEFT_MM, BOTTOM_MM = 5.0, 11.0, 10.0
+#: Room above everything.
+_EDGE_MM = 1.5
 #: Room that the numbers of a panel's own axes take, beside and below it.
 _OWN_MM = (9.0, 4.0)
 #: Widths that a figure may have, a panel's width, and heights that it may have.
@@ -66,10 +68,11 @@ class PanelGrid:
     ) -> list[Any]:
         """Theme, titles, caption, panels of a height and size of a figure with something `further` in mm."""
         note = caption(notes, caption_chars(self.width, self.left))
-        whole = self.height(height) + further + caption_mm(note) + legend_mm(legend, self.width)
+        whole = _EDGE_MM + self.height(height) + further + caption_mm(note) + legend_mm(legend, self.width)
         return [
             p9.labs(x=plain(x), y=plain(y), caption=note),
             theme_salstats(),
+            p9.theme(plot_margin_top=_EDGE_MM / whole),
             *self.facets("panel"),
             figure_size(self.width, whole),
         ]
