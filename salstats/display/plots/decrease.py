@@ -100,7 +100,7 @@ def plot_decrease(
     check_choice(sort, SORTS, "sort")
     check_choice(style, tuple(STYLES), "style")
     drawing = prepare(check_contrasts(decrease), "decrease", labels)
-    row, order = drawing.role.row, None
+    row, order = drawing.row, None
     if sort != "labels" and row:
         first = next(iter(drawing.methods), None)
         order = loss_order(drawing.frame, drawing.labels, row, first, by_verdict=sort == "significance")

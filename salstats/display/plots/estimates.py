@@ -33,15 +33,6 @@ _CHANCE = {"auc": 0.5, "sauc": 0.5, "auroc": 0.5}
 _ZERO_TERMS = (*CONTRASTS, *COEFFICIENTS)
 
 
-@dataclass(frozen=True)
-class Roles:
-    """Which grouping column names the rows of a figure, and which its further panels, if any does."""
-
-    groups: list[str]
-    row: str | None
-    facet: str | None
-
-
 def check_estimates(estimates: object, name: str = "estimates") -> pd.DataFrame:
     """Copy of an estimates frame with a default index, numbers as numbers, and limits."""
     frame = check_frame(estimates, name).reset_index(drop=True)
@@ -64,16 +55,6 @@ def grouping_columns(frame: pd.DataFrame) -> list[str]:
     known = [c for c in KEY_COLUMNS if c in frame.columns and c not in before]
     several = ["reference"] if "reference" in frame.columns and frame["reference"].nunique() > 1 else []
     return [*before, *known, *several]
-
-
-def roles(frame: pd.DataFrame, name: str = "estimates") -> Roles:
-    """What the grouping columns are for: tasks are rows, methods marks, another column panels."""
-    groups = grouping_columns(frame)
-    others = [c for c in groups if c not in ("metric", "method")]
-    row = "task" if "task" in others else next(iter(others), "method" if "method" in groups else None)
-    facet = further_column(frame, [c for c in others if c != row], f"metric, method and {row}", name)
-    check_distinct(frame, groups, name)
-    return Roles(groups, row, facet)
 
 
 def further_column(frame: pd.DataFrame, columns: Sequence[str], besides: str, name: str) -> str | None:
@@ -157,13 +138,16 @@ class Drawing:
     """An estimates frame made ready for a figure.
 
     `frame` has the rows with an estimate, `panel` (the title of their panel) and, where there are methods,
-    `method_label`; `methods` is the legend's text of each, references first; `missing` a sentence that names
-    the rows without estimate.
+    `method_label`; of its grouping columns `row` names the rows and `facet` further panels, if any does;
+    `methods` is the legend's text of each, references first; `missing` a sentence that names the rows without
+    estimate.
     """
 
     frame: pd.DataFrame
     labels: Labels
-    role: Roles
+    groups: list[str]
+    row: str | None
+    facet: str | None
     term: str | None
     methods: dict[Any, str]
     references: list[str]
@@ -172,7 +156,7 @@ class Drawing:
     @property
     def dodges(self) -> bool:
         """Whether methods stand above each other in a row."""
-        return bool(self.methods) and self.role.row != "method"
+        return bool(self.methods) and self.row != "method"
 
     @property
     def n_panels(self) -> int:
@@ -184,16 +168,21 @@ def prepare(
     frame: pd.DataFrame, name: str, labels: Mapping[str, Any] | Labels | None, reference: str | None = None
 ) -> Drawing:
     """Checked estimates frame made ready for a figure."""
-    named, term, role = Labels(labels, frame), one_term(frame, name), roles(frame, name)
+    named, term, groups = Labels(labels, frame), one_term(frame, name), grouping_columns(frame)
+    # tasks are rows, methods marks, another column panels
+    others = [c for c in groups if c not in ("metric", "method")]
+    row = "task" if "task" in others else next(iter(others), "method" if "method" in groups else None)
+    facet = further_column(frame, [c for c in others if c != row], f"metric, method and {row}", name)
+    check_distinct(frame, groups, name)
     references = references_of(frame, reference)
-    kept, missing = drawable(frame, named, role.groups, name)
-    kept["panel"] = crossed(kept, panel_texts(kept, named, role.facet, term))
+    kept, missing = drawable(frame, named, groups, name)
+    kept["panel"] = crossed(kept, panel_texts(kept, named, facet, term))
     methods: dict[Any, str] = {}
     if "method" in kept.columns:
         methods = method_labels(named, kept["method"], references)
         texts = [methods[m] for m in kept["method"]]
         kept["method_label"] = pd.Categorical(texts, categories=list(methods.values()), ordered=True)
-    return Drawing(kept, named, role, term, methods, references, missing)
+    return Drawing(kept, named, groups, row, facet, term, methods, references, missing)
 
 
 def guide_lines(frame: pd.DataFrame, term: str | None) -> pd.DataFrame:

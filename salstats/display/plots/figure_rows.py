@@ -127,7 +127,7 @@ def place_rows(
     `order` orders the rows before those that close the figure, by default as the labels have them;
     `suffixes` are what follows the label of a value.
     """
-    frame, labels, row = drawing.frame, drawing.labels, drawing.role.row
+    frame, labels, row = drawing.frame, drawing.labels, drawing.row
     values = labels.order(row, frame[row]) if row else [""]
     texts = short_labels(labels, row, values) if row else {"": ""}
     n_last = closing(values)

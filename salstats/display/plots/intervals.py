@@ -133,7 +133,7 @@ def plot_intervals(
         legend=drawing.dodges,
         n_columns=_n_columns(drawing),
         # models or seeds of one metric are compared across panels
-        common=drawing.role.facet is not None and len(distinct(frame, "metric")) <= 1,
+        common=drawing.facet is not None and len(distinct(frame, "metric")) <= 1,
     )
 
 
@@ -147,7 +147,7 @@ def _by_decrease(
     drawing: Drawing, contrasts: pd.DataFrame | None, method: str | None, style: str
 ) -> tuple[Any, str]:
     """What sorts the rows by the decrease, and the sentence that says so."""
-    row, labels = drawing.role.row, drawing.labels
+    row, labels = drawing.row, drawing.labels
     if contrasts is None:
         raise SalstatsError("sort='decrease' needs decrease=, a frame from percent_decrease()")
     _check_rows(drawing, contrasts, "decrease", "percent_decrease")
@@ -171,7 +171,7 @@ def _by_decrease(
 
 def _by_estimate(drawing: Drawing) -> Any:
     """What sorts the rows by the estimate of the first metric and method, largest first."""
-    frame, row, labels = drawing.frame, drawing.role.row, drawing.labels
+    frame, row, labels = drawing.frame, drawing.row, drawing.labels
     for column in (c for c in ("metric", "method") if c in frame.columns and c != row):
         order = list(drawing.methods) if column == "method" else labels.order(column, frame[column])
         frame = frame[frame[column] == order[0]]
@@ -190,7 +190,7 @@ def _areas(drawing: Drawing, auroc: object) -> dict[Any, str]:
 
 def _check_rows(drawing: Drawing, frame: pd.DataFrame, name: str, source: str) -> str:
     """Column of the figure's rows, which another frame has to share."""
-    row = drawing.role.row
+    row = drawing.row
     if row is None:
         raise SalstatsError(f"{name} belongs to tasks, and estimates have no column 'task'")
     if row not in frame.columns:
@@ -213,8 +213,8 @@ def _axis_title(drawing: Drawing) -> str:
 
 def _n_columns(drawing: Drawing) -> int:
     """How many panels stand side by side: those of one value of the further column."""
-    metrics = len(distinct(drawing.frame, "metric")) if drawing.role.facet else drawing.n_panels
-    if drawing.role.facet and metrics == 1:
+    metrics = len(distinct(drawing.frame, "metric")) if drawing.facet else drawing.n_panels
+    if drawing.facet and metrics == 1:
         # three panels fit side by side, four make a square
         return 2 if drawing.n_panels in (2, 4) else _MOST_COLUMNS
     return min(max(metrics, 1), _MOST_COLUMNS)

@@ -22,7 +22,6 @@ from salstats.display.plots.captions import (
 from salstats.display.plots.decrease import reference_text
 from salstats.display.plots.estimates import (
     Drawing,
-    Roles,
     check_distinct,
     check_estimates,
     drawable,
@@ -131,7 +130,7 @@ def _place(drawing: Drawing) -> tuple[pd.DataFrame, Rows, bool]:
     """Frame with `y` and `row_label`, the rows, and whether some stand below a heading."""
     frame = drawing.frame
     drawn = set(frame["term"])
-    entries = term_rows(with_reference_rows(frame, [*drawing.role.groups, "formula"]), drawing.labels)
+    entries = term_rows(with_reference_rows(frame, [*drawing.groups, "formula"]), drawing.labels)
     texts = [
         wrapped(row.text if row.term is None or row.term in drawn else f"{row.text} (reference)")
         for row in entries
@@ -176,7 +175,7 @@ def _prepare(frame: pd.DataFrame, labels: Labels) -> Drawing:
     if marks_of:
         shown = [marks_of[key] for key in keys]
         kept["method_label"] = pd.Categorical(shown, categories=list(marks_of.values()), ordered=True)
-    return Drawing(kept, labels, Roles(groups, "term", facet), None, marks_of, [HUMAN], missing)
+    return Drawing(kept, labels, groups, "term", facet, None, marks_of, [HUMAN], missing)
 
 
 def _some_are_gaps(frame: pd.DataFrame) -> bool:

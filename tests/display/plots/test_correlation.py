@@ -8,7 +8,7 @@ import pytest
 from display.plots.estimate_figures import caption, layers, scale
 
 import salstats as ss
-from salstats.checks import ColumnError, SalstatsError, ValueRangeError
+from salstats.checks import SalstatsError, ValueRangeError
 from salstats.display.plots.theme import COLUMN_MM, DIVERGING, MM_PER_INCH, PAGE_MM
 
 NAMES = ["iou", "prob", "elongation"]
@@ -137,7 +137,6 @@ def test_tiles_that_are_too_narrow_have_no_numbers():
 @pytest.mark.parametrize(
     ("frame", "options", "error", "message"),
     [
-        (matrix().drop(columns="y"), {}, ColumnError, "correlations has no column 'y'"),
         (matrix(values=np.nan), {}, SalstatsError, "every estimate is missing"),
         (pd.concat([matrix(), matrix()]), {}, SalstatsError, "more than one row for iou and prob; keep one"),
         (pd.concat([matrix(), matrix(term="pearson")]), {}, SalstatsError, "holds 2 kinds of coefficient"),

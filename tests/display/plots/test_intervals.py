@@ -178,12 +178,10 @@ def test_pooled_rates_are_named_by_the_panel_or_the_axis():
 @pytest.mark.parametrize(
     ("change", "error", "match"),
     [
-        (lambda f: f.drop(columns="estimate"), ColumnError, "no column 'estimate'"),
         (lambda f: f.assign(estimate="high"), ColumnError, "'estimate' of estimates must be numeric"),
         (lambda f: f.assign(conf_low="low"), ColumnError, "'conf_low' of estimates must be numeric"),
         (lambda f: f.assign(estimate=np.inf), ColumnError, "infinite"),
         (lambda f: f.assign(estimate=np.nan), SalstatsError, r"every estimate is missing \(8 rows\)"),
-        (lambda f: f[:0], SalstatsError, "no rows"),
         (lambda f: f.assign(term=["a", "b"] * 4), SalstatsError, "holds 2 terms"),
         (lambda f: f.assign(formula="iou ~ x"), SalstatsError, "plot_regression"),
         (lambda f: pd.concat([f, f]), SalstatsError, "more than one row for metric iou, method gradcam"),

@@ -210,7 +210,6 @@ def test_a_table_from_elsewhere_is_drawn():
         (terms(exponentiated=[True, False, True]), SalstatsError, "exponentiated estimates beside others"),
         (pd.concat([terms(), terms()]), SalstatsError, "more than one row for outcome IoU, term elongation"),
         (by("task", "ab", lambda: by("dataset", "xy")), SalstatsError, "grouped by 'task', 'dataset'"),
-        ([1.0], SalstatsError, "must be a pandas DataFrame"),
     ],
 )
 def test_what_cannot_be_drawn_is_an_error(frame, error, match):

@@ -139,7 +139,6 @@ def test_unusual_sweeps_are_drawn(rows):
 @pytest.mark.parametrize(
     ("rows", "options", "error", "message"),
     [
-        (sweep().drop(columns="threshold"), {}, ColumnError, "sweep has no column 'threshold'"),
         (
             sweep().astype({"estimate": str}).assign(estimate="x"),
             {},
@@ -152,7 +151,6 @@ def test_unusual_sweeps_are_drawn(rows):
         (sweep(task=None), {}, SalstatsError, "lacks task or threshold"),
         (sweep(), {"n_panels": 0}, ValueRangeError, "n_panels must be a whole number"),
         (sweep(), {"width": 1830}, SalstatsError, "width=1830 is not between"),
-        (sweep().iloc[:0], {}, SalstatsError, "sweep has no rows"),
     ],
 )
 def test_what_cannot_be_drawn_is_said(rows, options, error, message):
