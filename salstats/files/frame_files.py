@@ -35,8 +35,7 @@ def write_frame(frame: pd.DataFrame, path: str | os.PathLike[str], *, overwrite:
     Raises
     ------
     InputFileError
-        Another ending; the folder does not exist or may not be written in; the file exists and
-        `overwrite` is False; the file's format cannot hold the frame.
+        As for `save_table`; the file's format cannot hold the frame.
 
     Examples
     --------
