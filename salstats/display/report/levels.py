@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+import numpy as np
 import pandas as pd
 
 from salstats.display.report.caveats import caveats
@@ -81,14 +82,10 @@ def _metric_means(name: str, frame: pd.DataFrame, words: Words) -> Iterator[str]
         return
     single = frame[~pooled & frame["estimate"].notna().to_numpy()]
     over = f" averaged over {counted(single['task'].nunique(), 'task')}" if pooled.any() else ""
-    names = [words.method(m) for m in rows["method"]]
-    some = rows[has]
-    texts = words.estimates(some, decimals(frame["estimate"]))
-    means = spread(
-        texts, [n for n, there in zip(names, has, strict=True) if there], some["estimate"], "methods"
-    )
-    without = [n for n, there in zip(names, has, strict=True) if not there]
-    also = f", and undefined for {listed(without, 'methods')}" if without else ""
+    names = np.array([words.method(m) for m in rows["method"]], dtype=object)
+    texts = words.estimates(rows[has], decimals(frame["estimate"]))
+    means = spread(texts, list(names[has]), rows["estimate"][has], "methods")
+    also = "" if has.all() else f", and undefined for {listed(list(names[~has]), 'methods')}"
     yield f"On {name}, the mean score{over} was {means}{also}."
     if pooled.any():
         tasks = single.groupby("method", sort=False)["task"].agg(set)

@@ -4,7 +4,7 @@ import hashlib
 import os
 import platform
 from collections.abc import Iterator
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 
 import pandas as pd
@@ -37,13 +37,7 @@ def frame_digest(frame: pd.DataFrame) -> str:
 def versions() -> dict[str, str]:
     """Versions of salstats, Python and the packages that a report rests on."""
     found = {"salstats": salstats.__version__, "Python": platform.python_version()}
-    for name in PACKAGES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            # not installed: nothing of it is in the report either
-            continue
-    return found
+    return found | {name: version(name) for name in PACKAGES}
 
 
 def provenance_rows(settings: Settings, scores: pd.DataFrame) -> tuple[tuple[str, str], ...]:
