@@ -117,8 +117,10 @@ def _of_gradients(name: str, request: Request) -> torch.Tensor:
                     "the output does not depend on every layer that is named, so that it has no gradient "
                     "there; name layers between the image and the output that give one tensor"
                 )
+            # most often all images have as many targets, and nothing has to be copied
+            of = rows if len(rows) < len(seen.groups) else slice(None)
             for (layer, made), one in zip(maps.items(), found, strict=True):
-                grids, gradients = seen.grids[layer][rows], _grid(one, request)[rows]
+                grids, gradients = seen.grids[layer][of], _grid(one, request)[of]
                 made[places] = _formula(kind, grids, gradients, eigen_smooth=smooth)
     return _joined(seen, maps, request)
 

@@ -210,9 +210,15 @@ def explain(
         parts = [asked[start : start + size] for start in range(0, len(asked), size)]
         for part in with_bar(parts, len(asked), row.label, progress=progress):
             batch = [at for group in part for at in group]
+            ends = np.cumsum([len(group) for group in part]).tolist()
+            side_by_side = slice(batch[0], batch[-1] + 1)
             request = Request(
                 model=model, device=place, batch_size=size, mixed_precision=mixed_precision,
-                images=stack[batch].to(device=place, dtype=number),
+                # those that lie side by side, as most often, are not copied
+                images=stack[side_by_side if batch == [*range(len(stack))[side_by_side]] else batch].to(
+                    device=place, dtype=number
+                ),
+                equal=[[*range(end - len(group), end)] for group, end in zip(part, ends, strict=True)],
                 targets=torch.as_tensor(wanted[batch], device=place),
                 seeds=tuple(int(drawn[i]) for i in batch),
                 layers=layers, reshape=grid, options=own, channels=channels, sign=sign,

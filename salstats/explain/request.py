@@ -36,6 +36,8 @@ class Request(Passes):
         What makes a grid of a layer's tokens.
     options : mapping
         Of the method, with its defaults filled in.
+    equal : list of list of int, optional
+        The places of equal images, where they are known.
     channels, sign : str
         What `explain` does with the result. A method with several layers needs them to join its maps.
     """
@@ -46,6 +48,7 @@ class Request(Passes):
     layers: Mapping[str, nn.Module] = field(default_factory=dict)
     reshape: Reshape | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    equal: list[list[int]] | None = None
     channels: str = "sum"
     sign: str = "signed"
 
@@ -76,4 +79,4 @@ class Request(Passes):
 
     def groups(self) -> list[list[int]]:
         """Places of equal images, so that passes that serve all outputs are made once."""
-        return equal_images(self.images, self.seeds)
+        return equal_images(self.images, self.seeds) if self.equal is None else self.equal
