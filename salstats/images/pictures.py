@@ -3,6 +3,8 @@
 import cv2
 import numpy as np
 
+from salstats.images.map_steps import rescale
+
 #: Pixels that a picture has at most on its long side, and those of a mm in print (300 dots per inch).
 MOST_PIXELS, PIXELS_PER_MM = 1000, 300 / 25.4
 #: Distance in printed pixels that an outline may be off where it is simplified.
@@ -28,43 +30,24 @@ def resized(image: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
     return found
 
 
-def scaled(saliency: np.ndarray) -> np.ndarray:
-    """Map brought to 0 to 1; one that is the same everywhere is 0."""
-    low, high = float(saliency.min()), float(saliency.max())
-    if high <= low:
-        return np.zeros(saliency.shape)
-    return np.asarray((saliency.astype(np.float64) - low) / (high - low))
-
-
 def grey_of(array: np.ndarray) -> np.ndarray:
     """Image as grey from 0 to 1: bytes by 255, other numbers by their own range.
 
-    Parameters
-    ----------
-    array : ndarray, shape (M, N), (M, N, 3) or (M, N, 4)
-        Grey, or colours in red, green, blue (and opacity, which is left out).
+    It is grey, or of red, green and blue (and opacity, which is left out).
     """
     image = array.astype(np.float32)
     if image.ndim == 3:
         # luma of the television standard, as Pillow's mode "L"
         image = image[:, :, :3] @ np.array([0.299, 0.587, 0.114], dtype=np.float32)
-    return image / 255 if array.dtype == np.uint8 else scaled(image)
+    return image / 255 if array.dtype == np.uint8 else rescale(image)
 
 
 def outlines(mask: np.ndarray, pixel: float = 1.0) -> list[np.ndarray]:
-    """Outlines of a mask, those of holes too, as closed lines.
+    """Outlines of a mask, those of holes too, as closed lines of points (row, col).
 
-    Parameters
-    ----------
-    mask : ndarray of bool, shape (M, N)
-    pixel : float
-        Size of a printed pixel in pixels of the mask: what is smaller need not be kept.
-
-    Returns
-    -------
-    list of ndarray of float, shape (n, 2)
-        Points (row, col) through the middles of the outermost pixels, pixel (0, 0) from 0 to 1; the last
-        is the first again. A single pixel is outlined at its edges.
+    They run through the middles of the outermost pixels, pixel (0, 0) from 0 to 1; the last point is the
+    first again. A single pixel is outlined at its edges. What is smaller than a printed pixel, `pixel` of the
+    mask, need not be kept.
     """
     found, _ = cv2.findContours(
         np.ascontiguousarray(mask, dtype=np.uint8), cv2.RETR_CCOMP, cv2.CHAIN_APPROX_NONE

@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import SalstatsError, quoted
+from salstats.images.map_steps import rescale
 from salstats.images.maps import is_finite
 from salstats.images.masks import decode
-from salstats.images.pictures import outlines, printed_shape, resized, scaled
+from salstats.images.pictures import outlines, printed_shape, resized
 from salstats.readers.case_images import ImageSource, read_grey
 from salstats.scoring.cases import EMPTY, NO_MAP, NO_MASK, NOT_FINITE
 from salstats.scoring.masking import MaskRule
@@ -138,7 +139,7 @@ def picture(case: Case, task: str, method: str | None, series: Sequence[Series],
         shape,
         printed,
         read_grey(look.images, case.case, shape, printed),
-        None if saliency is None else scaled(resized(saliency, printed)),
+        None if saliency is None else rescale(resized(saliency, printed)),
         {kind: found for kind, found in lines.items() if found},
         points,
         note,
