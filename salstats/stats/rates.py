@@ -130,7 +130,7 @@ def pooled_rates(
     columns = [c for c in check_by(scores, by, _BY) if c != "metric"]
     codes = ColumnCodes(_pixel_counts(coded))
     design = mean_of_rows_design(codes, columns, resolve_unit(codes, unit))
-    cells, keys, n_cases = _rate_cells(design, names)
+    cells, keys, n_cases = _rate_cells(design, names, design.frame)
     target = target_of_cells("pooled_rate", cells, keys, average, overall)
     found = infer(target, options)
     table = found.columns(design.units.name)
@@ -193,16 +193,16 @@ def pooled_difference(
     names = _check_rates(rates)
     options = check_options("pooled_difference", interval, level, n_replicates, rng, draws)
     columns = [c for c in check_by(scores, by, ("task",)) if c not in ("metric", "method")]
-    pairs = _pairs_of_counts(_pixel_counts(coded_scores(scores)), reference)
-    codes = ColumnCodes(pairs)
+    own, theirs = _pairs_of_counts(_pixel_counts(coded_scores(scores)), reference)
+    codes = ColumnCodes(own)
     by_method = [*columns, "method"]
     design = Design(codes, by_method, *index_groups(codes, by_method), resolve_unit(codes, unit))
-    method, keys, n_cases = _rate_cells(design, names)
-    theirs, _, _ = _rate_cells(design, names, "_reference")
+    method, keys, n_cases = _rate_cells(design, names, own)
+    reference_cells, _, _ = _rate_cells(design, names, theirs)
     half = np.eye(len(keys))
     estimand = Estimand("difference", np.vstack([half, 0 * half]), np.vstack([0 * half, half]))
     keys = keys.assign(reference=reference)
-    target = Target("difference", method.beside(theirs), estimand, keys, method.n_missing)
+    target = Target("difference", method.beside(reference_cells), estimand, keys, method.n_missing)
     found = infer(target, options)
     table = found.columns(design.units.name) | {"n": n_cases.astype(np.int64)}
     del table["n_missing"]
@@ -224,17 +224,15 @@ def _laid_out(found: Estimates, table: dict[str, Any], special: dict[str, Any]) 
     return frame.assign(metric=frame["metric"].astype("str"))
 
 
-def _pairs_of_counts(observations: pd.DataFrame, reference: str) -> pd.DataFrame:
-    """Counts of each method beside the reference's, where both have them."""
+def _pairs_of_counts(observations: pd.DataFrame, reference: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Counts of each method, and the reference's row by row, where both have them."""
     # of whichever metric a row of counts was
     pairs = pair_rows(ColumnCodes(observations.assign(metric="")), reference)
     known = observations["score"].notna().to_numpy()
     both = (pairs.own >= 0) & (pairs.partner >= 0) & known[pairs.own] & known[pairs.partner]
     if not both.any():
         raise SalstatsError(f"no case has counts of {reference!r} and of another method")
-    theirs = observations[list(COUNT_COLUMNS)].take(pairs.partner[both]).add_suffix("_reference")
-    own = observations.take(pairs.own[both]).reset_index(drop=True)
-    return own.join(theirs.reset_index(drop=True))
+    return observations.take(pairs.own[both]).reset_index(drop=True), observations.take(pairs.partner[both])
 
 
 def _check_rates(rates: str | Sequence[str]) -> list[str]:
@@ -256,14 +254,14 @@ def _pixel_counts(coded: ColumnCodes) -> pd.DataFrame:
         odd = known & ((counts < 0) | (counts != np.floor(counts)))
     _raise_at(scores, odd.any(axis=1), "has a count that is not a whole number of pixels")
     codes = coded.combined([c for c in KEY_COLUMNS if c in scores.columns and c != "metric"])
-    # a stable sort by "has counts, first" leaves each observation's first row with counts in front
-    order = np.lexsort([np.arange(len(codes)), ~known[:, 0], codes])
-    first = order[np.flatnonzero(np.diff(codes[order], prepend=-1))]
-    differ = known[:, 0] & (counts != counts[first[codes]]).any(axis=1)
+    # where a row has counts, all of its observation's are those
+    held = pd.DataFrame(counts).groupby(codes).first().to_numpy()[codes]
+    differ = known[:, 0] & (counts != held).any(axis=1)
     _raise_at(scores, differ, "has other counts than another row of the same case, task and method")
-    rows = np.sort(first)
+    rows = np.sort(np.unique(codes, return_index=True)[1])
     # a score stands for the counts, so that what counts rows of a case counts those that have some
-    return scores.iloc[rows].assign(score=counts[rows, 0]).reset_index(drop=True)
+    found = dict(zip(COUNT_COLUMNS, held[rows].T, strict=True))
+    return scores.iloc[rows].assign(**found, score=held[rows, 0]).reset_index(drop=True)
 
 
 def _raise_at(scores: pd.DataFrame, wrong: np.ndarray, what: str) -> None:
@@ -280,18 +278,12 @@ def _raise_at(scores: pd.DataFrame, wrong: np.ndarray, what: str) -> None:
 
 
 def _rate_cells(
-    design: Design, names: Sequence[str], suffix: str = ""
+    design: Design, names: Sequence[str], counts: pd.DataFrame
 ) -> tuple[Cells, pd.DataFrame, np.ndarray]:
     """Cells of each rate in turn, whose "scores" are pixels, their keys, and the cases in each."""
     units, n_groups = design.units, len(design.keys)
     parts = [
-        sum_cells(
-            design.frame[f"{c}{suffix}"].to_numpy(dtype=np.float64),
-            units.codes,
-            units.n,
-            design.groups,
-            n_groups,
-        )
+        sum_cells(counts[c].to_numpy(dtype=np.float64), units.codes, units.n, design.groups, n_groups)
         for c in COUNT_COLUMNS
     ]
     above, below = (
