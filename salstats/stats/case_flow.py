@@ -125,44 +125,35 @@ def _expected(codes: ColumnCodes, reference: str | None) -> pd.DataFrame:
     Columns: `own` and `partner`, rows of the scores (-1: none), the method's and the reference's for the
     same key; `source`, a row that tells its case; `method`, whose score it is.
     """
-    scores = codes.frame
-    every = np.arange(len(scores))
-    present = pd.DataFrame(
-        {"own": every, "partner": -1, "source": every, "method": scores["method"].to_numpy(dtype=object)}
-    )
-    expected = pd.concat([present, _lacking(codes)], ignore_index=True)
+    names = codes.frame["method"].to_numpy(dtype=object)
+    every = np.arange(len(names))
+    source, like = _lacking(codes)
+    present = pd.DataFrame({"own": every, "partner": -1, "source": every, "method": names})
+    lacking = pd.DataFrame({"own": -1, "partner": -1, "source": source, "method": names[like]})
+    expected = pd.concat([present, lacking], ignore_index=True)
     if reference is None:
         return expected
     pairs = pair_rows(codes, reference)
-    method = scores["method"].to_numpy(dtype=object)[pairs.like]
-    paired = pd.DataFrame(
-        {"own": pairs.own, "partner": pairs.partner, "source": pairs.source, "method": method}
-    )
-    return pd.concat([paired, expected[expected["method"] == reference]], ignore_index=True)
+    rows = {"own": pairs.own, "partner": pairs.partner, "source": pairs.source, "method": names[pairs.like]}
+    return pd.concat([pd.DataFrame(rows), expected[expected["method"] == reference]], ignore_index=True)
 
 
-def _lacking(codes: ColumnCodes) -> pd.DataFrame:
-    """Cases (and tasks) of each metric that a method has no row for and another one has.
+def _lacking(codes: ColumnCodes) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of cases (and tasks) of each metric that a method lacks and another has, and one of the method.
 
     A method that was never scored on a task or metric lacks nothing there.
     """
-    scores, method = codes.frame, codes.column("method").codes
-    tasks = [c for c in ("task", "metric") if c in scores.columns]
-    key, group = codes.combined([*case_key(scores), *tasks]), codes.combined(tasks)
+    method = codes.column("method").codes
+    tasks = [c for c in ("task", "metric") if c in codes.frame.columns]
+    key, group = codes.combined([*case_key(codes.frame), *tasks]), codes.combined(tasks)
     row_of_key = np.unique(key, return_index=True)[1]
-    parts = []
+    sources, like = [], []
     for number in np.unique(method):
         rows = np.flatnonzero(method == number)
-        present = np.isin(np.arange(len(row_of_key)), key[rows])
         scored = np.isin(group[row_of_key], group[rows])
-        source = row_of_key[scored & ~present]
-        parts.append(
-            pd.DataFrame(
-                {"own": -1, "partner": -1, "source": source, "method": scores["method"].iloc[rows[0]]},
-                index=range(len(source)),
-            )
-        )
-    return pd.concat(parts, ignore_index=True)
+        sources.append(row_of_key[scored & ~np.isin(key[row_of_key], key[rows])])
+        like.append(np.full(len(sources[-1]), rows[0]))
+    return np.concatenate(sources), np.concatenate(like)
 
 
 def _stages(

@@ -18,22 +18,15 @@ def quantiles(replicates: np.ndarray, probabilities: np.ndarray | list[float]) -
     Probabilities are the same for all rows or, two-dimensional, one column per row; NaN gives NaN.
     """
     levels = np.asarray(probabilities, dtype=np.float64)
-    incomplete = np.isnan(replicates).any(axis=0)
-    if levels.ndim == 1:
-        out = np.full((len(levels), replicates.shape[1]), np.nan)
-        if (~incomplete).any():
-            out[:, ~incomplete] = np.quantile(replicates[:, ~incomplete], levels, axis=0)
-        per_row = np.broadcast_to(levels[:, None], out.shape)
-    else:
-        out = np.full(levels.shape, np.nan)
-        incomplete = np.ones_like(incomplete)
-        per_row = levels
-    for row in np.flatnonzero(incomplete):
+    if levels.ndim == 1 and not np.isnan(replicates).any():
+        return np.quantile(replicates, levels, axis=0)
+    shape = (len(levels), replicates.shape[1])
+    wanted, found = np.broadcast_to(np.atleast_2d(levels.T).T, shape), np.full(shape, np.nan)
+    for row in range(shape[1]):
         defined = replicates[~np.isnan(replicates[:, row]), row]
-        wanted = per_row[:, row]
-        if len(defined) and not np.isnan(wanted).any():
-            out[:, row] = np.quantile(defined, wanted)
-    return out
+        if len(defined) and not np.isnan(wanted[:, row]).any():
+            found[:, row] = np.quantile(defined, wanted[:, row])
+    return found
 
 
 def percentile(replicates: np.ndarray, level: float) -> Limits:
