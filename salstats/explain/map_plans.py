@@ -25,8 +25,8 @@ from salstats.explain.ensembles import SCALES
 from salstats.explain.methods import Method, check_method, check_options
 from salstats.explain.networks import Network, network_outputs, said
 from salstats.explain.reductions import RESOLUTIONS
-from salstats.files.map_folder import SETTINGS, MapKey, settings_key
-from salstats.files.map_table import checked_label, checked_patient, read_settings
+from salstats.files.map_folder import SETTINGS, MapKey
+from salstats.files.map_table import checked_label, checked_patient, read_settings, settings_key
 from salstats.study import Series
 
 #: Arguments of `explain` that stand among the options of a method.

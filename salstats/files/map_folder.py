@@ -18,17 +18,15 @@ from salstats.files.map_table import (
     MapKey,
     Row,
     checked_key,
-    checked_label,
     checked_map,
     checked_name,
-    checked_patient,
-    checked_prob,
     file_inside,
     is_complete,
-    path_of,
     read_masks,
     read_rows,
     read_settings,
+    row_of,
+    settings_key,
     shape_of,
     text_of,
     write_json,
@@ -67,10 +65,6 @@ class MapFolder:
         Drop the maps of the series in `settings` that are there already; where there are no settings, drop
         all maps. Masks of the truth and of people may then be replaced as well.
 
-    Attributes
-    ----------
-    folder : Path
-
     Raises
     ------
     InputFileError
@@ -91,9 +85,8 @@ class MapFolder:
         human.json        people's masks, in the same form
         settings.json     series, or series, tabulator and task -> how its maps were made
 
-    `height` and `width` are those of the image; `path` counts from the folder. The name of a file is made of
-    those of case and task and of a part of a SHA-256 of the whole key, so that no two are alike, also where
-    upper and lower case are the same. The names that count stand in the table.
+    `height` and `width` are those of the image; `path` counts from the folder. No two names of files are
+    alike, also where upper and lower case are the same; the names that count stand in the table.
 
     Examples
     --------
@@ -150,9 +143,11 @@ class MapFolder:
             shape = shape_of(row)
             if shape is not None:
                 self._shapes.setdefault(key.case, shape)
-        for place in (self.folder, *_places(self.folder / MAPS)):
-            # of whatever age: nobody else writes here
-            remove_abandoned(place, age=0)
+        maps = self.folder / MAPS
+        for place in (self.folder, *([] if maps.is_symlink() else maps.glob("*"))):
+            if not place.is_symlink():
+                # of whatever age: nobody else writes here
+                remove_abandoned(place, age=0)
         known = read_settings(self.folder / SETTINGS)
         dropped = self._dropped(known)
         files = [self._file(key) for key in dropped]
@@ -203,7 +198,7 @@ class MapFolder:
         return True
 
     def __len__(self) -> int:
-        """The number of rows."""
+        """Number of rows."""
         return len(self._rows)
 
     def __iter__(self) -> Iterator[MapKey]:
@@ -239,11 +234,9 @@ class MapFolder:
 
         Raises
         ------
-        ShapeError
-            The map does not have two dimensions or has no pixels; another map of the case says that the
-            image has another size.
-        ValueRangeError
-            The map holds NaN, infinity or no real numbers; prob or label is out of range.
+        ShapeError, ValueRangeError
+            The map is none, or holds NaN or infinity; its image has another size beside other maps; prob or
+            label is out of range.
         SalstatsError
             The map is there already; the series has no settings; a part of the key is no name.
         InputFileError
@@ -257,21 +250,9 @@ class MapFolder:
             raise SalstatsError(
                 f"{name}: settings= has no entry for this series (entries: {', '.join(self._settings)})"
             )
-        array, (height, width) = checked_map(saliency, str(name)), check_shape(shape)
-        row = {
-            "case": name.case,
-            "task": name.task,
-            "method": name.method,
-            "prob": checked_prob(prob, str(name)),
-            "label": checked_label(label, str(name)),
-            "path": path_of(name),
-            "height": str(height),
-            "width": str(width),
-            "model": name.model or "",
-            "seed": str(name.seed or ""),
-            "patient": checked_patient(patient, str(name)),
-        }
-        self._check_size(name.case, (height, width), str(name))
+        array, size = checked_map(saliency, str(name)), check_shape(shape)
+        row = row_of(name, size, prob, label, patient)
+        self._check_size(name.case, size, str(name))
         # `maps` may be a link that leads elsewhere
         file = file_inside(self.folder, row["path"], str(name))
         with writing(file):
@@ -415,15 +396,3 @@ def _check_folder(folder: Path) -> None:
             f"cannot write maps into {folder}: it holds {other[0]!r} and no {TABLE}; name an empty folder, "
             "or one of maps"
         )
-
-
-def settings_key(settings: Any) -> str:
-    """What settings are about: a series, or the task of one; no name holds a tabulator."""
-    return "\t".join(map(str, settings)) if type(settings) is tuple else str(settings)
-
-
-def _places(folder: Path) -> list[Path]:
-    """The folders of the maps made here; links are left alone."""
-    if folder.is_symlink() or not folder.is_dir():
-        return []
-    return [Path(entry.path) for entry in os.scandir(folder) if entry.is_dir(follow_symlinks=False)]

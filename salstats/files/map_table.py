@@ -253,6 +253,11 @@ def read_settings(file: Path) -> dict[str, str]:
     return found
 
 
+def settings_key(settings: Any) -> str:
+    """What settings are about: a series, or the task of one; no name holds a tabulator."""
+    return "\t".join(map(str, settings)) if type(settings) is tuple else str(settings)
+
+
 def _read_object(file: Path) -> dict[str, Any]:
     """The object of a JSON file, empty where it is not there."""
     found = read_json(file) if file.exists() else {}
@@ -283,6 +288,23 @@ def checked_map(saliency: Any, name: str) -> np.ndarray:
     if n_bad:
         raise ValueRangeError(f"{name}: {n_bad} of {array.size} pixels of the map are NaN or infinite")
     return single
+
+
+def row_of(key: MapKey, shape: tuple[int, int], prob: float, label: float, patient: str | None) -> Row:
+    """The row of a map, each cell checked."""
+    return {
+        "case": key.case,
+        "task": key.task,
+        "method": key.method,
+        "prob": checked_prob(prob, str(key)),
+        "label": checked_label(label, str(key)),
+        "path": path_of(key),
+        "height": str(shape[0]),
+        "width": str(shape[1]),
+        "model": key.model or "",
+        "seed": str(key.seed or ""),
+        "patient": checked_patient(patient, str(key)),
+    }
 
 
 def checked_prob(prob: float, name: str) -> str:
