@@ -71,10 +71,11 @@ def prediction(
     map_file: Path | None = None,
     mask: Path | Rle | None = None,
     prob: float = NAN,
+    label: float = NAN,
 ) -> Prediction:
     """An answer of files that are read when it is scored; `source` names what is in no file of its own."""
     own = next((file for file in (map_file, mask) if isinstance(file, Path)), source)
-    read = partial(_answer, _anywhere(map_file), _anywhere(mask), prob, shape, str(own))
+    read = partial(_answer, _anywhere(map_file), _anywhere(mask), prob, label, shape, str(own))
     return Prediction(task, series, read, str(own), has_saliency=map_file is not None)
 
 
@@ -84,7 +85,12 @@ def _anywhere(held: Any) -> Any:
 
 
 def _answer(
-    map_file: Path | None, mask: Path | Rle | None, prob: float, shape: tuple[int, int], source: str
+    map_file: Path | None,
+    mask: Path | Rle | None,
+    prob: float,
+    label: float,
+    shape: tuple[int, int],
+    source: str,
 ) -> Content:
     """The map and the mask, which must be of the image's size."""
     made = read_rle(mask) if isinstance(mask, Path) else mask
@@ -94,4 +100,4 @@ def _answer(
             f"(height x width), its image {shape[0]} x {shape[1]}"
         )
     saliency = None if map_file is None else read_map(map_file)
-    return Content(saliency=saliency, mask=made, prob=prob, shape=shape)
+    return Content(saliency=saliency, mask=made, prob=prob, label=label, shape=shape)

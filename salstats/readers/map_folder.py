@@ -2,19 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from salstats.checks import InputFileError, and_more, did_you_mean, quoted, warn
 from salstats.files.map_table import TABLE
 from salstats.images.masks import Rle, empty
-from salstats.readers.answers import check_common
+from salstats.readers.answers import check_common, prediction
 from salstats.readers.case_json import CaseFile, check_name, read_segmentations
 from salstats.readers.cells import PathLike
-from salstats.readers.map_files import MASK_SUFFIXES, find_case_files, read_map, read_rle
+from salstats.readers.map_files import MASK_SUFFIXES, find_case_files, read_rle
 from salstats.readers.map_rows import MapRow, read_map_rows, warn_turned
-from salstats.study import HUMAN, Case, Content, Prediction, Series, Study, Truth, chosen_names
+from salstats.study import HUMAN, Case, Series, Study, Truth, chosen_names
 
 
 def read_map_folder(
@@ -163,16 +162,17 @@ def _case(
             labels[task] = _agreed(said, f"the label of case {name!r}, task {task!r},")
     patients = [(row.patient, f"{places[row.number]}, column 'patient'") for row in rows if row.patient]
     marked = truth.values.get(name, {})
-    answers = [_prediction(row, shape) for row in rows if row.key.task in tasks]
+    answers = [
+        prediction(
+            row.key.task, row.key.series, shape, row.file, map_file=row.file, prob=row.prob, label=row.label
+        )
+        for row in rows
+        if row.key.task in tasks
+    ]
     if people is not None and name in people.values:
+        drawn = people.values[name]
         answers += [
-            Prediction(
-                task,
-                Series(HUMAN),
-                partial(_drawn, people.values[name].get(task), shape),
-                str(people.file),
-                has_saliency=False,
-            )
+            prediction(task, Series(HUMAN), shape, people.file, mask=drawn.get(task, empty(shape)))
             for task in tasks
         ]
     return Case(
@@ -197,23 +197,6 @@ def _agreed(said: Sequence[tuple[Any, str]], what: str) -> Any:
         if value != said[0][0]:
             raise InputFileError(f"{place}: {what} is {value}, in {said[0][1]} it is {said[0][0]}")
     return said[0][0] if said else None
-
-
-def _prediction(row: MapRow, shape: tuple[int, int]) -> Prediction:
-    """A map as a prediction that is read when it is scored."""
-    # another process may work in another folder
-    read = partial(_content, row.file.absolute(), row.prob, row.label, shape)
-    return Prediction(row.key.task, row.key.series, read, str(row.file))
-
-
-def _content(file: Path, prob: float, label: float, shape: tuple[int, int]) -> Content:
-    """A map and what its row says of it."""
-    return Content(saliency=read_map(file), prob=prob, label=label, shape=shape)
-
-
-def _drawn(mask: Rle | None, shape: tuple[int, int]) -> Content:
-    """A mask that people drew; none where they marked nothing."""
-    return Content(mask=empty(shape) if mask is None else mask, shape=shape)
 
 
 def _masks(folder: Path, name: str, given: PathLike | None) -> CaseFile | None:
