@@ -125,10 +125,9 @@ class Geometry:
 
         Raises
         ------
-        ShapeError
-            The map does not have two dimensions, or has no pixels.
-        ValueRangeError
-            The map is not finite; no pixel of so coarse a `shape` has its centre in what the network saw.
+        ShapeError, ValueRangeError
+            The map does not have two dimensions, or is not finite; no pixel of so coarse a `shape` has its
+            centre in what the network saw.
 
         Notes
         -----

@@ -42,10 +42,8 @@ class SaliencyOnImage:
 
     Raises
     ------
-    ShapeError
-        The map does not have two dimensions, or has no pixels.
-    ValueRangeError
-        The map holds NaN or infinity; the shape or an option is not one.
+    ShapeError, ValueRangeError
+        The map does not have two dimensions, or holds NaN or infinity; the shape or an option is not one.
 
     Notes
     -----

@@ -111,10 +111,8 @@ class Preparation:
 
         Raises
         ------
-        ShapeError
-            The image has another shape, or is too thin for the fit.
-        ValueRangeError
-            It is not of real numbers, or not finite.
+        ShapeError, ValueRangeError
+            The image has another shape, is too thin for the fit, or is not finite.
 
         Examples
         --------

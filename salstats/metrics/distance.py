@@ -188,12 +188,7 @@ def hausdorff(
     Returns
     -------
     float
-        At least 0, in pixels or the unit of `spacing`.
-
-    Raises
-    ------
-    ShapeError, ValueRangeError
-        As in `surface_distances`, or an option is not known.
+        At least 0, in pixels or the unit of `spacing`; raises what `surface_distances` does.
 
     Notes
     -----

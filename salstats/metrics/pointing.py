@@ -23,22 +23,15 @@ def hit(saliency: Any, truth: Rle | np.ndarray) -> float:
         A map of any size, which is laid over the truth's image.
     truth : Rle or ndarray of bool, shape (M, N)
 
-    Returns
-    -------
-    float
-        1 where the first maximum in row-major order lies in the truth, else 0.
-
     Raises
     ------
-    ShapeError
-        The map or the truth does not have two dimensions.
-    ValueRangeError
-        The map holds NaN or infinity.
+    ShapeError, ValueRangeError
+        The map or the truth does not have two dimensions, or the map holds NaN or infinity.
 
     Notes
     -----
-    The maximum is that of the map after resizing and before any smoothing. As in the CheXlocalize scripts
-    (`eval.py`, commit 2a79492); Saliency-Bench counts any maximum, see `hit_any`.
+    The first maximum in row-major order counts, that of the map after resizing and before any smoothing. As
+    in the CheXlocalize scripts (`eval.py`, commit 2a79492); Saliency-Bench counts any maximum, see `hit_any`.
 
     References
     ----------
@@ -87,17 +80,10 @@ def points_hit(points: Any, truth: Rle | np.ndarray) -> float:
         (row, col) in pixels; n may be 0. Fractions are cut off, toward zero.
     truth : Rle or ndarray of bool, shape (M, N)
 
-    Returns
-    -------
-    float
-        1 where a point lies in the truth, else 0; 0 where no point is marked.
-
     Raises
     ------
-    ShapeError
-        The points are not pairs.
-    ValueRangeError
-        A coordinate is not a number.
+    ShapeError, ValueRangeError
+        The points are not pairs of numbers.
 
     Notes
     -----

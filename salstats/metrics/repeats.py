@@ -43,10 +43,8 @@ def agreement(maps: Sequence[np.ndarray], masks: Sequence[np.ndarray]) -> Agreem
 
     Raises
     ------
-    ShapeError
-        Arrays differ in shape, or there are not as many masks as maps.
-    ValueRangeError
-        There are fewer than two.
+    ShapeError, ValueRangeError
+        Arrays differ in shape, there are not as many masks as maps, or fewer than two.
 
     Examples
     --------
