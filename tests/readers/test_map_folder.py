@@ -26,8 +26,7 @@ from map_folders import (
 import salstats as ss
 from salstats.checks import InputFileError, SalstatsError, SalstatsWarning
 from salstats.files.map_folder import MapFolder
-from salstats.images.masks import area, decode
-from salstats.readers.formats import read_study
+from salstats.images.masks import decode
 from salstats.readers.map_folder import read_map_folder
 from salstats.study import Series
 
@@ -123,12 +122,6 @@ class TestWhatItSays:
         with pytest.raises(InputFileError, match=rf"{file.name}: not a NumPy array, or damaged"):
             ss.score(study)
 
-    def test_its_table_tells_the_format(self, folder):
-        assert read_study(folder).tasks == TASKS
-        assert read_study(folder, format="maps", tasks=["Mass"]).tasks == ("Mass",)
-        with pytest.raises(SalstatsError, match=r"format 'maps' has no option method= \(options: 'truth'"):
-            read_study(folder, method="cam")
-
 
 class TestWhatOthersWrite:
     def test_the_columns_that_must_be_and_png_masks_give_the_same_scores(self, folder, tmp_path):
@@ -169,13 +162,6 @@ class TestWhatOthersWrite:
         _, rows = table(folder)
         change(folder, 2, path=rows[0]["path"].replace("/", "\\"))
         assert read_map_folder(folder).cases[0].predictions[0].read().saliency is not None
-
-    def test_masks_given_by_name(self, folder, tmp_path):
-        (folder / "truth.json").rename(tmp_path / "elsewhere.json")
-        write_codes(tmp_path / "people.json", {("a", "Edema"): truth("a", "Edema")})
-        study = read_map_folder(folder, truth=tmp_path / "elsewhere.json", human=tmp_path / "people.json")
-        assert area(study.cases[0].truths["Edema"].read()) == np.count_nonzero(truth("a", "Edema"))
-        assert study.series[-1].method == "human"
 
 
 class TestTruthAndMaps:
