@@ -16,7 +16,7 @@ from salstats.readers.reading_labels import MAJORITY_GROUPS
 from salstats.readers.tables import Table, read_known
 from salstats.study import NO_BOX
 
-METADATA = re.compile(r"metadata_phase_(\d+)\.csv")
+METADATA = re.compile(r"metadata_phase_(0|[1-9]\d*)\.csv")
 FIXATIONS, CHEST_BOX = "fixations.csv", "chest_bounding_box.csv"
 _NAMES = ("id", "image", "dicom_id", "subject_id")
 _SIZES = ("image_size_y", "image_size_x")
