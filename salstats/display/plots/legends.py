@@ -10,7 +10,7 @@ from salstats.display.plots.theme import COLUMN_MM, LINE_MM, category_colours, c
 from salstats.display.text.labels import Labels
 
 #: What a key of a legend takes beside its text, room between its rows, and beside it.
-_KEY_MM, _ROW_MM, _SIDE_MM = 7.0, 1.6, 3.0
+_KEY_MM, _ROW_MM, _SIDE_MM = 8.5, 1.6, 8.0
 
 
 def method_labels(

@@ -95,7 +95,7 @@ def plot_residuals(
     width = width if width is not None else COLUMN_MM if len(models) == 1 else PAGE_MM
     titles = {model: _titles(model if len(models) > 1 else "", linear) for model in models}
     flat = [title for of_model in titles.values() for title in of_model]
-    n_columns = 2 if len(models) == 1 and width < PAGE_MM else 4
+    n_columns = 2 if width < PAGE_MM else 4
     grid = panel_grid(flat, n_columns, width, free=True)
     parts = [_model_parts(part, titles[str(group)]) for group, part in rows.groupby("group", observed=True)]
     points, curves, lines = (_joined(frames, flat) for frames in zip(*parts, strict=True))

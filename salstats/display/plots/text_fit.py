@@ -15,7 +15,7 @@ LABEL_CHARS, LABEL_LINES = 24, 3
 #: Characters of a caption's line, which then fits a journal's column.
 CAPTION_CHARS = 74
 #: Width of a character over the size of its text, of letters and numbers as they come.
-_EM, _BOLD_EM = 0.58, 0.7
+_EM, _BOLD_EM = 0.58, 0.66
 #: Room before a label that stands below another; ordinary spaces would be trimmed.
 _INDENT = "\u2003"
 

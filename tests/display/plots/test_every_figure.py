@@ -65,6 +65,15 @@ FIGURES = {
     "letter values": (ss.plot_letter_values, ss.letter_values(ODD, ["elongation", "prob"]), True),
     "thresholds": (ss.plot_thresholds, sweep(), True),
     "curves": (plot_curves, curves(), True),
+    "curves of seven on a page": (
+        lambda f: plot_curves(f, width=183),
+        curves()
+        .merge(pd.DataFrame({"name": [f"method number {i}" for i in range(7)]}), how="cross")
+        .query("method == @LONG")
+        .assign(method=lambda d: d["name"])
+        .drop(columns="name"),
+        False,
+    ),
     "correlation": (ss.plot_correlation, pairs(), False),
     "residuals": (ss.plot_residuals, ss.augment(ONE.drop(columns="patient"), "score ~ prob", by=()), False),
     "flow": (ss.plot_flow, ss.case_flow(ODD, reference="human"), False),
