@@ -167,6 +167,11 @@ class Case:
     trial: int | None = None
 
     @property
+    def answers(self) -> dict[tuple[str, Series], Prediction]:
+        """The predictions by task and series."""
+        return {(p.task, p.series): p for p in self.predictions}
+
+    @property
     def used(self) -> tuple[Recording, ...]:
         """The recordings that are not left out."""
         return tuple(r for r in self.recordings if r.excluded is None)

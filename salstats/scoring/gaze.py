@@ -39,13 +39,12 @@ _COLUMNS = {
 }  # fmt: skip
 #: Columns that a study may be without.
 _OPTIONAL = (
-    "patient", "model", "seed", "mixing", "reader", "recording", "center_bias", "n_unseen", "n_samples",
-    "floor",
-)  # fmt: skip
+    *("patient", "model", "seed", "mixing", "reader", "recording"),
+    *("center_bias", "n_unseen", "n_samples", "floor"),
+)
 #: Parts in which the centre bias is summed: always as many, so that its sums are the same for any number of
 #: processes; few, since each holds an array of the size of the frame.
 _BIAS_PARTS = 4
-Work = tuple[Case, np.random.Generator | None]
 
 
 def score_gaze(
@@ -188,16 +187,22 @@ def score_gaze(
     0  image  interobserver      0    ncc    1.0
     1  image  interobserver      1    ncc    1.0
     """
-    study = gaze_study_of(study)
+    if isinstance(study, str | os.PathLike):
+        from salstats.readers.gaze import read_gaze
+
+        study = read_gaze(study)
+    check_gaze(study)
+    if not 0 <= floor <= 1:
+        raise ValueRangeError(f"floor={floor!r} must lie between 0 and 1; it is a share of the maximum")
     rule = GazeRule(
         series=study.series,
         metrics=chosen_metrics(metrics, SCORED, "is not computed from a map and gaze here"),
+        center_bias=check_choice(center_bias, (ALL, OTHERS), "center_bias"),
         truth=check_choice(truth, (OTHERS, ALL), "truth"),
         min_readers=check_count(min_readers, "min_readers", 2 if truth == OTHERS else 1),
         n_readers=None if n_readers is None else check_count(n_readers, "n_readers", min_readers),
-        center_bias=check_choice(center_bias, (ALL, OTHERS), "center_bias"),
         n_samples=None if n_samples is None else check_count(n_samples, "n_samples"),
-        floor=_share(floor),
+        floor=float(floor),
     )
     generator = check_generator(rng)
     if not study.cases:
@@ -210,49 +215,14 @@ def score_gaze(
     if bias is None and any(map(is_shuffled, rule.metrics)):
         bias = center_bias_of(study, jobs=jobs, progress=progress)
     draws = generator.spawn(len(study)) if n_samples is not None else [None] * len(study)
-    pieces = in_pieces(
-        partial(_scores_of, rule=rule, bias=bias),
-        list(zip(study.cases, draws, strict=True)),
-        jobs=jobs,
-        progress=progress,
-        label="Scoring images",
-    )
+    pairs = list(zip(study.cases, draws, strict=True))
+    work = partial(_scores_of, rule=rule, bias=bias)
+    pieces = in_pieces(work, pairs, jobs=jobs, progress=progress, label="Scoring images")
     return without_empty(pd.concat(pieces, ignore_index=True), _OPTIONAL)
 
 
-def gaze_study_of(study: Study | str | os.PathLike[str]) -> Study:
-    """A study of gaze, read from its folder where a path came."""
-    if isinstance(study, str | os.PathLike):
-        from salstats.readers.gaze import read_gaze
-
-        return read_gaze(study)
-    return check_gaze(study)
-
-
-def _share(floor: float) -> float:
-    """A share of a map's largest value."""
-    number = isinstance(floor, int | float | np.floating) and not isinstance(floor, bool)
-    if not number or not 0 <= floor <= 1:
-        raise ValueRangeError(f"floor={floor!r} must lie between 0 and 1; it is a share of the maximum")
-    return float(floor)
-
-
 def center_bias_of(study: Study, *, jobs: int | None = None, progress: bool = False) -> CenterBias | None:
-    """Centre bias of a study: of all recordings used whose image has a chest box.
-
-    Parameters
-    ----------
-    study : Study
-    jobs : int, optional
-        Processes, as for `score_gaze`; the sums are the same for any number.
-    progress : bool
-        Show a bar on stderr.
-
-    Returns
-    -------
-    CenterBias or None
-        None where no image has a chest box.
-    """
+    """Centre bias of all recordings used whose image has a chest box; None where no image has one."""
     cases = [c for c in study if c.box is not None]
     if not cases:
         return None
@@ -276,13 +246,14 @@ def _summed(parts: tuple[tuple[Case, ...], ...], boxes: Any, shapes: Any) -> lis
         for cases in parts:
             bias = CenterBias(boxes, shapes)
             for case in cases:
-                bias.add(case.case, *(density_of(recording, shapes[case.case]) for recording in case.used))
+                bias.add(case.case, *(density_of(r, r.read(), shapes[case.case]) for r in case.used))
             found.append(bias)
     return found
 
 
-def _scores_of(work: tuple[Work, ...], rule: GazeRule, bias: CenterBias | None) -> pd.DataFrame:
+def _scores_of(
+    work: Sequence[tuple[Case, np.random.Generator | None]], rule: GazeRule, bias: CenterBias | None
+) -> pd.DataFrame:
     """Scores of a piece of the images, with every column that a study may have."""
     with one_blas_thread():
-        rows = [row for case, rng in work for row in gaze_rows(case, rule, bias, rng)]
-    return frame_of(rows, _COLUMNS)
+        return frame_of((row for case, rng in work for row in gaze_rows(case, rule, bias, rng)), _COLUMNS)

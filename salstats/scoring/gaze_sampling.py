@@ -1,7 +1,6 @@
 """How far sampled areas under the ROC curve scatter around the exact ones, by the number of pixels drawn."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -11,6 +10,7 @@ from salstats.images.center_bias import CenterBias
 from salstats.metrics.ranks import RankedMap, auc_of_values
 from salstats.scoring.gaze import center_bias_of
 from salstats.scoring.gaze_cases import (
+    ALL,
     AREAS,
     INTEROBSERVER,
     OTHERS,
@@ -20,20 +20,12 @@ from salstats.scoring.gaze_cases import (
     drawn_pixels,
     on_image,
 )
+from salstats.scoring.rows import without_empty
 from salstats.study import Case, Study, check_gaze
 
 #: Pixels drawn on either side; the study drew 1000.
 SIZES = (100, 300, 1000, 3000, 10000)
 _SERIES = ("model", "seed", "mixing")
-
-
-class _Sampled(NamedTuple):
-    """Sampled values of one map against one truth."""
-
-    names: dict[str, Any]
-    n_samples: int
-    exact: float
-    values: np.ndarray
 
 
 def sampling_spread(
@@ -125,32 +117,18 @@ def sampling_spread(
     >>> bool(spread["sd"][1] < spread["sd"][0] / 5)
     True
     """
-    parts = _samples(study, sizes, n_replicates, metrics, cases, center_bias, bias, rng)
-    return _known(pd.concat([spread_of(_frame(part)) for part in parts], ignore_index=True))
+    samples = _samples(study, sizes, n_replicates, metrics, cases, center_bias, bias, rng)
+    return _known(pd.concat(map(spread_of, samples), ignore_index=True))
 
 
 def spread_of(samples: pd.DataFrame) -> pd.DataFrame:
-    """Standard deviation of sampled values by what was sampled: `sampling_spread` of its samples.
-
-    Parameters
-    ----------
-    samples : DataFrame
-        Of `sampled_scores`.
-
-    Returns
-    -------
-    DataFrame
-        As `sampling_spread` returns it.
-    """
+    """`sampling_spread` of the samples that `sampled_scores` gave."""
     keys = [c for c in samples.columns if c not in ("replicate", "estimate", "exact")]
     groups = samples.groupby(keys, sort=False, dropna=False)
-    columns = {
-        "n_replicates": groups.size(),
-        "sd": groups["estimate"].std(ddof=1),
-        "mean": groups["estimate"].mean(),
-        "exact": groups["exact"].first(),
-    }
-    return pd.DataFrame(columns).reset_index()
+    return groups.agg(
+        n_replicates=("estimate", "size"), sd=("estimate", "std"), mean=("estimate", "mean"),
+        exact=("exact", "first"),
+    ).reset_index()  # fmt: skip
 
 
 def sampled_scores(
@@ -179,20 +157,15 @@ def sampled_scores(
 
     Raises
     ------
-    SalstatsError, ValueRangeError
+    SalstatsError
         As `sampling_spread`.
-
-    See Also
-    --------
-    sampling_spread
 
     Examples
     --------
-    The standard deviation of `estimate` by its grouping columns is `sd` of `sampling_spread`, whose
-    example makes a study.
+    The standard deviation of `estimate` is `sd` of `sampling_spread`, whose example makes a study.
     """
-    parts = _samples(study, sizes, n_replicates, metrics, cases, center_bias, bias, rng)
-    return _known(pd.concat([_frame(part) for part in parts], ignore_index=True))
+    samples = _samples(study, sizes, n_replicates, metrics, cases, center_bias, bias, rng)
+    return _known(pd.concat(samples, ignore_index=True))
 
 
 def _samples(
@@ -204,7 +177,7 @@ def _samples(
     center_bias: str,
     bias: CenterBias | None,
     rng: int | np.random.Generator,
-) -> Iterator[list[_Sampled]]:
+) -> Iterator[pd.DataFrame]:
     """Yield the sampled values of each case, of every map and truth of it."""
     check_gaze(study)
     names = tuple(dict.fromkeys([metrics] if isinstance(metrics, str) else metrics))
@@ -212,19 +185,10 @@ def _samples(
         check_choice(name, AREAS, "metrics")
     wanted = tuple(check_count(size, "sizes") for size in dict.fromkeys(sizes))
     check_count(n_replicates, "n_replicates")
-    check_choice(center_bias, ("all", OTHERS), "center_bias")
-    generator = check_generator(rng)
-    rule = GazeRule(
-        series=study.series,
-        metrics=names,
-        truth=OTHERS,
-        min_readers=2,
-        n_readers=None,
-        center_bias=center_bias,
-        n_samples=None,
-    )
-    chosen = study.select(cases=cases)
-    there = [case for case in chosen if rule.too_few(len(case.used)) is None]
+    rule = GazeRule(study.series, names, check_choice(center_bias, (ALL, OTHERS), "center_bias"))
+    # a generator of its own for each case, whichever are asked for
+    own = dict(zip((case.case for case in study), check_generator(rng).spawn(len(study)), strict=True))
+    there = [case for case in study.select(cases=cases) if rule.too_few(len(case.used)) is None]
     if not there or not wanted or not names:
         raise SalstatsError(
             f"{study.source}: nothing to sample; sampling needs a case with two readers at least, a size and "
@@ -232,11 +196,8 @@ def _samples(
         )
     if bias is None and "sauc" in names:
         bias = center_bias_of(study, jobs=1)
-    # a generator of its own for each case, whichever are asked for
-    generators = dict(zip((case.case for case in study), generator.spawn(len(study)), strict=True))
     for case in there:
-        own = generators[case.case]
-        yield list(_of_case(case, rule, bias, wanted, n_replicates, own))
+        yield _of_case(case, rule, bias, wanted, n_replicates, own[case.case])
 
 
 def _of_case(
@@ -246,8 +207,8 @@ def _of_case(
     sizes: Sequence[int],
     n_replicates: int,
     rng: np.random.Generator,
-) -> Iterator[_Sampled]:
-    """Yield the sampled values of one case, in the order of series, readers, metrics and sizes."""
+) -> pd.DataFrame:
+    """Sampled values of one case, in the order of series, readers, metrics and sizes."""
     truths = Truths(case, rule)
     negatives = {"auc": np.full(truths.shape, 1 / np.prod(truths.shape))}
     density = bias_on(case, truths, bias, rule).density
@@ -266,33 +227,32 @@ def _of_case(
         )
         for size, to_readers, to_bias in zip(sizes, seeds[::2], seeds[1::2], strict=True)
     ]
-    given = {p.series: p for p in case.predictions}
+    answers, rows, values = case.answers, [], []
     for series in (*rule.series, INTEROBSERVER):
-        parts = {name: getattr(series, name) for name in _SERIES}
-        ranked = None
-        held = given[series].read().saliency if series in given else None
-        if held is not None:
-            saliency = on_image(held, truths.shape)
-            ranked = None if saliency is None else RankedMap(saliency)
+        held = answers[("", series)].read().saliency if ("", series) in answers else None
+        laid = None if held is None else on_image(held, truths.shape)
+        ranked = None if laid is None else RankedMap(laid)
         for i, recording in enumerate(truths.left_out):
             assert recording is not None
             if series == INTEROBSERVER:
                 ranked = RankedMap(truths.own[i])
             for name in rule.metrics:
-                names = {
-                    "case": case.case,
-                    "method": series.name,
-                    **parts,
-                    "reader": recording.reader,
-                    "metric": name,
-                }
                 exact = _exact(name, ranked, truths.densities[i], negatives.get(name))
                 for size, (positives, others) in zip(sizes, drawn, strict=True):
-                    values = np.full(n_replicates, np.nan)
-                    if ranked is not None and not np.isnan(exact):
+                    rows.append(
+                        (case.case, series.name, series.model, series.seed, series.mixing, recording.reader,
+                         name, size, exact)
+                    )  # fmt: skip
+                    if ranked is None or np.isnan(exact):
+                        values.append(np.full(n_replicates, np.nan))
+                    else:
                         flat = ranked.values.ravel()
-                        values = sampled_areas(flat[positives[i]], flat[others[name]])
-                    yield _Sampled(names, size, exact, values)
+                        values.append(sampled_areas(flat[positives[i]], flat[others[name]]))
+    columns = ["case", "method", *_SERIES, "reader", "metric", "n_samples", "exact"]
+    frame = pd.DataFrame(rows, columns=columns).loc[np.repeat(np.arange(len(rows)), n_replicates)]
+    exact = frame.pop("exact")
+    replicate = np.tile(np.arange(n_replicates), len(rows))
+    return frame.assign(replicate=replicate, estimate=np.concatenate(values), exact=exact)
 
 
 def _exact(name: str, ranked: RankedMap | None, truth: np.ndarray, negatives: np.ndarray | None) -> float:
@@ -304,19 +264,7 @@ def _exact(name: str, ranked: RankedMap | None, truth: np.ndarray, negatives: np
 
 
 def sampled_areas(positives: np.ndarray, negatives: np.ndarray) -> np.ndarray:
-    """Area under the ROC curve of each row of samples.
-
-    Parameters
-    ----------
-    positives : ndarray of float, shape (R, n)
-        Values of a map at pixels drawn from where readers looked.
-    negatives : ndarray of float, shape (R, m)
-        Values at pixels drawn from what that is compared with.
-
-    Returns
-    -------
-    ndarray of float64, shape (R,)
-        The share of pairs in which the positive value is the larger one; equal ones count half.
+    """Area under the ROC curve of each row of samples, of pairs of equal values half.
 
     Examples
     --------
@@ -330,21 +278,8 @@ def sampled_areas(positives: np.ndarray, negatives: np.ndarray) -> np.ndarray:
     return np.array([auc_of_values(above, below) for above, below in pairs])
 
 
-def _frame(found: Sequence[_Sampled]) -> pd.DataFrame:
-    """Sampled values as a frame, one row each."""
-    rows = pd.DataFrame([{**s.names, "n_samples": s.n_samples, "exact": s.exact} for s in found])
-    n_replicates = len(found[0].values)
-    rows = rows.loc[np.repeat(np.arange(len(rows)), n_replicates)].reset_index(drop=True)
-    exact = rows.pop("exact")
-    return rows.assign(
-        replicate=np.tile(np.arange(n_replicates), len(found)),
-        estimate=np.concatenate([s.values for s in found]),
-        exact=exact,
-    )
-
-
 def _known(frame: pd.DataFrame) -> pd.DataFrame:
     """A frame without the parts of a series that none has."""
-    empty = [c for c in _SERIES if frame[c].isna().all()]
-    text = [c for c in ("case", "method", *_SERIES, "reader", "metric") if c not in empty]
-    return frame.drop(columns=empty).astype(dict.fromkeys(text, "str"))
+    frame = without_empty(frame, _SERIES)
+    text = {"case", "method", *_SERIES, "reader", "metric"} & set(frame.columns)
+    return frame.astype(dict.fromkeys(text, "str"))

@@ -536,7 +536,6 @@ class TestArguments:
             ({"n_samples": 0}, "n_samples must be a whole number of at least 1"),
             ({"rng": -1}, "rng must be a non-negative int"),
             ({"floor": -0.1}, "must lie between 0 and 1"),
-            ({"floor": True}, "must lie between 0 and 1"),
             ({"jobs": 0}, "jobs must be a whole number"),
         ],
     )

@@ -66,15 +66,7 @@ def example(given: Recordings) -> Made:
     study, pick, center_bias = given.study, given.pick, given.choice.center_bias
     row = pick.iloc[0]
     case = next(c for c in study if c.case == row["case"])
-    rule = GazeRule(
-        series=study.series,
-        metrics=("sauc",),
-        truth=ALL,
-        min_readers=1,
-        n_readers=None,
-        center_bias=center_bias,
-        n_samples=None,
-    )
+    rule = GazeRule(study.series, ("sauc",), center_bias, truth=ALL, min_readers=1)
     truths = Truths(case, rule)
     density = bias_on(case, truths, given.bias, rule).density
     name = row_names(pick)[0]
