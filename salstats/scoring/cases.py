@@ -4,7 +4,7 @@ The walk knows no metric by name. A record says what its kernel needs; `Look` ma
 metrics of a map, and `Look.score` says why there is no score where there is none.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,7 +13,7 @@ import numpy as np
 
 from salstats.checks import InputFileError
 from salstats.images import masks
-from salstats.images.maps import SaliencyOnImage, is_finite
+from salstats.images.maps import is_finite
 from salstats.metrics import overlap
 from salstats.metrics.distance import SurfaceDistances, surface_distances
 from salstats.metrics.overlap import Counts
@@ -21,6 +21,7 @@ from salstats.metrics.records import OF_MASK, Metric
 from salstats.metrics.registry import METRICS, computed_from
 from salstats.scoring.distances import WORST, DistanceRule
 from salstats.scoring.masking import MaskRule, Setting
+from salstats.scoring.rows import names_of
 from salstats.study import Case, Content, Prediction, Series
 
 #: Why a score is undefined.
@@ -69,7 +70,6 @@ class Finding:
     """The truth of one task of a case; its pixels are decoded where they are needed, and then once."""
 
     case: str
-    task: str
     runs: masks.Rle
 
     @cached_property
@@ -84,42 +84,24 @@ class Finding:
 
 
 class Look:
-    """What one series shows of a task, beside its truth: what metrics need, each made once.
-
-    Attributes
-    ----------
-    why : str or None
-        Why no metric can be computed; None where it can.
-    """
+    """What one series shows of a task, beside its truth: what metrics need, each made once."""
 
     def __init__(
         self, content: Content | None, finding: Finding | None, made: Setting, rule: ScoreRule
     ) -> None:
         self.made, self.rule = made, rule
+        #: Why no metric can be computed; None where it can.
         self.why: str | None = None
+        self.absent = finding is not None and not finding.is_there
         if content is None or finding is None or _is_bare(content):
             self.why = NO_MAP
-        elif content.saliency is not None and not is_finite(content.saliency):
+            return
+        self.content, self.finding = content, finding
+        self.saliency, self.runs = content.saliency, finding.runs
+        if self.saliency is not None and not is_finite(self.saliency):
             self.why = NOT_FINITE
-        self.absent = finding is not None and not finding.is_there
-        if self.why is None:
-            assert content is not None
-            assert finding is not None
-            self.content, self.finding = content, finding
-            if content.saliency is not None and rule.lays:
-                self.laid = SaliencyOnImage(
-                    content.saliency, finding.runs.shape, smooth=made.smooth, colormap=made.colormap
-                )
-
-    @property
-    def saliency(self) -> np.ndarray | None:
-        """The map at its own size."""
-        return self.content.saliency
-
-    @property
-    def runs(self) -> masks.Rle:
-        """The truth as run lengths."""
-        return self.finding.runs
+        elif self.saliency is not None and rule.lays:
+            self.laid = made.on_image(self.saliency, self.runs.shape)
 
     @property
     def truth(self) -> np.ndarray:
@@ -190,19 +172,14 @@ class Look:
     def score(self, metric: Metric) -> tuple[float, str | None]:
         """A score, or NaN and the reason."""
         rule, of_mask = self.rule, metric.of_mask
-        if self.absent and (not of_mask or rule.slice == TRUE_POSITIVE):
+        positive, worst = rule.slice == TRUE_POSITIVE, rule.distance.undefined == WORST
+        if self.absent and (not of_mask or positive):
             return _NAN, ABSENT
         lacks = self._lacks(metric)
         if lacks is not None:
             return _NAN, lacks
-        worst = rule.distance.undefined == WORST
         empty = of_mask and self.counts.tp + self.counts.fp == 0
-        if (
-            empty
-            and not (self.absent or worst)
-            and rule.slice == TRUE_POSITIVE
-            and rule.misses == "undefined"
-        ):
+        if empty and positive and not worst and rule.misses == "undefined":
             return _NAN, EMPTY
         value = _NAN
         # but for counts, both have to mark something
@@ -223,25 +200,25 @@ class Look:
         return _NAN, EMPTY if empty else NO_BACKGROUND
 
 
-def case_rows(case: Case, rule: ScoreRule, beside: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The rows of one case, in the order of tasks, series and metrics.
+def case_rows(
+    case: Case, rule: ScoreRule, beside: Mapping[str, Mapping[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of one case, in the order of tasks, series and metrics.
 
     `beside` holds what stands beside every score of a metric.
     """
-    answers = {(p.task, p.series): p for p in case.predictions}
+    answers, shape = case.answers, case.shape
     metrics = [METRICS[name] for name in rule.metrics]
     shows_empty = rule.by_pixels or rule.distance.undefined == WORST
-    rows: list[dict[str, Any]] = []
-    shape = case.shape
     for task in rule.tasks:
         contents: dict[Series, Content] = {}
         for series in rule.series:
             prediction = answers.get((task, series))
             if prediction is not None:
                 contents[series] = content = prediction.read()
-                shape = _agreed(shape, content, case, prediction)
+                shape = agreed_shape(shape, content, case, prediction)
         truth = _truth(case, task, shape)
-        finding = None if truth is None else Finding(case.case, task, truth)
+        finding = None if truth is None else Finding(case.case, truth)
         label = _label(case, task, contents)
         # people give no probability: on a slice made by one they are asked where the first method is
         sure = next((s for s, c in contents.items() if not np.isnan(c.prob)), None)
@@ -250,17 +227,12 @@ def case_rows(case: Case, rule: ScoreRule, beside: Mapping[str, Mapping[str, Any
             prob = _NAN if held is None else held.prob
             made = rule.settings[task, series]
             look = Look(held, finding, made, rule)
-            teller = sure if np.isnan(prob) and sure is not None else series
-            said = contents[teller].prob if teller in contents else prob
             outside = None
             if rule.slice == PREDICTED_POSITIVE:
-                cutoff = rule.mask.setting(task, teller, of_people=True).cutoff
-                outside = _outside(cutoff, said, label)
-            shared = {
-                "case": case.case, "patient": case.patient, "task": task, "method": series.method,
-                "model": series.model, "seed": series.seed, "reader": series.reader, "prob": prob,
-                "label": label,
-            }  # fmt: skip
+                teller = sure if np.isnan(prob) and sure is not None else series
+                said = contents[teller].prob if teller in contents else prob
+                outside = _outside(rule.mask.setting(task, teller, of_people=True).cutoff, said, label)
+            shared = {**names_of(case, task, series), "prob": prob, "label": label}
             from_map = held is not None and held.saliency is not None and held.mask is None
             # of a stored mask there is only a cut-off, if any
             of_mask: dict[str, Any] = {**made.columns} if from_map else {"cutoff": made.cutoff}
@@ -268,25 +240,18 @@ def case_rows(case: Case, rule: ScoreRule, beside: Mapping[str, Mapping[str, Any
                 of_mask["empty_mask"] = look.is_empty
             for metric in metrics:
                 score, reason = (_NAN, outside) if outside is not None else look.score(metric)
-                row = {
-                    **shared,
-                    **beside[metric.name],
-                    "metric": metric.name,
-                    "score": score,
-                    "reason": reason,
-                }
+                row = {**shared, **beside[metric.name], "score": score, "reason": reason}
                 if metric.of_mask:
                     row |= of_mask
                     if "counts" in metric.needs and look.no_mask is None:
                         row |= look.counts._asdict()
-                rows.append(row)
-    return rows
+                yield row
 
 
-def _agreed(
+def agreed_shape(
     shape: tuple[int, int] | None, content: Content, case: Case, prediction: Prediction
 ) -> tuple[int, int] | None:
-    """The size of the image, on which everything that states one must agree."""
+    """The size of the image, on which everything that states one must agree; known where there is a map."""
     if content.shape is not None and shape is not None and tuple(content.shape) != tuple(shape):
         here, elsewhere = (f"{height} x {width}" for height, width in (content.shape, shape))
         raise InputFileError(

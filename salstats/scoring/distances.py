@@ -31,23 +31,14 @@ Options = Mapping[str, Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class DistanceRule:
-    """How metrics are computed, beyond what makes a mask.
+    """How metrics are computed, beyond what makes a mask."""
 
-    Attributes
-    ----------
-    spacing : mapping of str or None to (float, float)
-        Size of a pixel in mm along rows and columns, by case; None stands for all. Empty: in pixels.
-    undefined : {"nan", "worst"}
-        What an empty mask scores against a finding.
-    points : {"boundary", "boundary8", "foreground"}
-        Which pixels distances run between.
-    options : mapping of str to mapping
-        Options of single metrics, by metric.
-    """
-
+    #: Size of a pixel in mm along rows and columns, by case; None stands for all. Empty: in pixels.
     spacing: Mapping[str | None, tuple[float, float]]
+    #: What an empty mask scores against a finding, "nan" or "worst".
     undefined: str
     points: str
+    #: Options of single metrics, by metric.
     options: Options
 
     def steps(self, case: str) -> tuple[float, float] | None:
@@ -81,25 +72,15 @@ def distance_rule(
     points: str = "boundary",
     options: Options | None = None,
 ) -> DistanceRule:
-    """A rule from the options of `score`, checked against the cases before any is scored.
-
-    Raises
-    ------
-    SalstatsError
-        Spacing lacks a case, or an option is for metrics that are not asked for.
-    ValueRangeError
-        An option is out of range.
-    """
-    asked = [METRICS[m] for m in metrics]
-    with_distance = any("distances" in m.needs for m in asked)
-    if spacing is not None and not with_distance:
-        raise SalstatsError(f"spacing= is the unit of {', '.join(DISTANCES)}; none of them is asked for")
+    """A rule from the options of `score`, checked against the cases before any is scored."""
+    needed = {need for m in metrics for need in METRICS[m].needs}
+    lengths = ", ".join(DISTANCES)
+    if spacing is not None and "distances" not in needed:
+        raise SalstatsError(f"spacing= is the unit of {lengths}; none of them is asked for")
     check_choice(undefined, ("nan", WORST), "undefined")
-    given = f"points={points!r}"
-    if points not in _POINTS:
-        raise ValueRangeError(f"{given} is not known; choose one of {', '.join(_POINTS)}")
-    if points != "boundary" and not with_distance:
-        raise SalstatsError(f"{given} is what {', '.join(DISTANCES)} run between; none of them is asked for")
+    check_choice(points, tuple(_POINTS), "points")
+    if points != "boundary" and "distances" not in needed:
+        raise SalstatsError(f"points={points!r} is what {lengths} run between; none of them is asked for")
     checked = {name: _checked(name, own) for name, own in (options or {}).items()}
     for name, own in checked.items():
         if name not in metrics:
@@ -131,19 +112,15 @@ def _spacing(given: Spacing, cases: Sequence[str]) -> dict[str | None, tuple[flo
 
 def _steps(given: Any, name: str) -> tuple[float, float]:
     """The size of a pixel along rows and columns, from one number or two."""
-    if isinstance(given, np.ndarray):
-        given = given.tolist()
-    values = list(given) if isinstance(given, Sequence) and not isinstance(given, str | bytes) else [given]
-    numbers = [
-        float(v)
-        for v in values
-        if isinstance(v, int | float | np.number) and not isinstance(v, bool | complex)
-    ]
-    if len(numbers) != len(values) or len(values) not in (1, 2):
+    try:
+        numbers = np.atleast_1d(np.asarray(given, dtype=np.float64))
+    except (TypeError, ValueError):
+        numbers = np.empty(0)
+    if numbers.shape not in ((1,), (2,)):
         raise ValueRangeError(f"{name} must be mm per pixel, one number or two (row, col), not {given!r}")
-    if not all(np.isfinite(n) and n > 0 for n in numbers):
+    if not (np.isfinite(numbers) & (numbers > 0)).all():
         raise ValueRangeError(f"{name} must be positive and finite, in mm per pixel, not {given!r}")
-    return numbers[0], numbers[-1]
+    return float(numbers[0]), float(numbers[-1])
 
 
 def _checked(name: str, given: Any) -> dict[str, Any]:

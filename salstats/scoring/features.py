@@ -2,6 +2,7 @@
 
 import os
 from functools import partial
+from itertools import product
 from typing import Any
 
 import pandas as pd
@@ -32,9 +33,7 @@ def features(
 
     Parameters
     ----------
-    study : Study or path
-        What a reader returned, or the folder to read.
-    jobs, progress
+    study, jobs, progress
         As for `score`.
 
     Returns
@@ -89,19 +88,16 @@ def features(
     return pd.DataFrame([row for piece in pieces for row in piece], columns=list(FEATURE_COLUMNS))
 
 
-def _feature_rows(cases: tuple[Case, ...], tasks: tuple[str, ...]) -> list[tuple[Any, ...]]:
+def _feature_rows(cases: tuple[Case, ...], tasks: tuple[str, ...]) -> list[dict[str, Any]]:
     """Features of a piece of the cases."""
     rows = []
-    for case in cases:
-        for task in tasks:
-            truth = case.truths.get(task)
-            rle = None if truth is None else truth.read()
-            height, width = shape_of(case) if rle is None else rle.shape
-            if truth is None or rle is None or not masks.area(rle):
-                found = _ABSENT
-            else:
-                # no outline although the mask marks something: the two files disagree, the mask counts
-                found = shape_features(masks.decode(rle), n_instances=truth.n_instances or None)
-            named = {"case": case.case, "task": task, "height": height, "width": width, **found}
-            rows.append(tuple(named[c] for c in FEATURE_COLUMNS))
+    for case, task in product(cases, tasks):
+        truth = case.truths.get(task)
+        rle = masks.empty(shape_of(case)) if truth is None else truth.read()
+        found = _ABSENT
+        if truth is not None and masks.area(rle):
+            # no outline although the mask marks something: the two files disagree, the mask counts
+            found = shape_features(masks.decode(rle), n_instances=truth.n_instances or None)
+        height, width = rle.shape
+        rows.append({**found, "case": case.case, "task": task, "height": height, "width": width})
     return rows

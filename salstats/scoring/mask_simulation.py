@@ -5,14 +5,15 @@ same shape along a diagonal, at nine sizes, or both at once. What is right is kn
 each measure sees.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from salstats.checks import SalstatsError, check_choice
+from salstats.checks import check_choice
 from salstats.images.simulated_masks import draw_contour, irregular_contour
 from salstats.metrics.distance import surface_distances
 from salstats.metrics.overlap import counts, dice_from_counts, iou_from_counts
@@ -28,7 +29,6 @@ _STILL = (0.0,) * 9
 #: Forms of the penalised Dice, and penalties of size by what the frame calls them.
 FORMS = ("product", "mean")
 PENALTIES = {"with": 1.0, "without": 0.0}
-_COLUMNS = ("simulation", "step", "shift", "scale")
 
 
 @dataclass(frozen=True)
@@ -53,32 +53,19 @@ SIMULATIONS: dict[str, Plan] = {
 
 @dataclass(frozen=True, eq=False)
 class MaskSeries:
-    """The masks of one simulation: the truth, and an explanation for each step.
-
-    Attributes
-    ----------
-    truth : ndarray of bool, shape (M, N)
-    masks : tuple of ndarray of bool, shape (M, N)
-    shifts, scales : tuple of float
-        Of each explanation: pixels down and to the right, and size relative to the shape drawn.
-
-    Raises
-    ------
-    SalstatsError
-        There are not as many shifts and scales as masks.
-    """
+    """The masks of one simulation: the truth, and an explanation for each step."""
 
     truth: np.ndarray
     masks: tuple[np.ndarray, ...]
+    #: Of each explanation: pixels down and to the right, and size relative to the shape drawn.
     shifts: tuple[float, ...]
     scales: tuple[float, ...]
 
-    def __post_init__(self) -> None:
-        if not len(self.masks) == len(self.shifts) == len(self.scales):
-            raise SalstatsError(
-                f"{len(self.masks)} masks need as many shifts and scales, not {len(self.shifts)} and "
-                f"{len(self.scales)}"
-            )
+    def steps(self, name: str) -> Iterator[tuple[np.ndarray, dict[str, Any]]]:
+        """Yield each explanation, and what a frame says of it."""
+        steps = zip(self.masks, self.shifts, self.scales, strict=True)
+        for step, (mask, shift, scale) in enumerate(steps, start=1):
+            yield mask, {"simulation": name, "step": step, "shift": shift, "scale": scale}
 
 
 def simulate_masks(
@@ -172,15 +159,12 @@ def score_masks(series: Mapping[str, MaskSeries], *, hd95_rule: str = "directed"
     >>> scores.query("metric == 'hausdorff'")["score"].iloc[3:6].round(2).to_list()
     [25.46, 0.0, 25.46]
     """
-    rows = []
-    for name, one in series.items():
-        for step, (mask, shift, scale) in enumerate(
-            zip(one.masks, one.shifts, one.scales, strict=True), start=1
-        ):
-            named = dict(zip(_COLUMNS, (name, step, shift, scale), strict=True))
-            rows += [{**named, **row} for row in _measures(mask, one.truth, hd95_rule)]
-    columns = [*_COLUMNS, "metric", "form", "size_penalty", "score", "distance_unit"]
-    frame = pd.DataFrame(rows, columns=columns)
+    frame = pd.DataFrame(
+        {**named, **row}
+        for name, one in series.items()
+        for mask, named in one.steps(name)
+        for row in _measures(mask, one.truth, hd95_rule)
+    )
     return frame.astype(dict.fromkeys(("form", "size_penalty", "distance_unit"), "str"))
 
 
@@ -201,29 +185,22 @@ def count_masks(series: Mapping[str, MaskSeries]) -> pd.DataFrame:
     """
     rows = []
     for name, one in series.items():
-        for step, mask in enumerate(one.masks):
+        for mask, named in one.steps(name):
             found = counts(mask, one.truth)
-            sizes = (found.tp + found.fn, found.tp + found.fp, found.tp)
-            rows.append((name, step + 1, one.shifts[step], one.scales[step], *sizes))
-    return pd.DataFrame(rows, columns=[*_COLUMNS, "n_truth", "n_mask", "n_overlap"])
+            n_truth, n_mask = found.tp + found.fn, found.tp + found.fp
+            rows.append({**named, "n_truth": n_truth, "n_mask": n_mask, "n_overlap": found.tp})
+    return pd.DataFrame(rows)
 
 
-def _measures(mask: np.ndarray, truth: np.ndarray, hd95_rule: str) -> list[dict[str, object]]:
-    """Measures of one explanation."""
-    counted = counts(mask, truth)
-    apart = surface_distances(mask, truth)
-    rows: list[dict[str, object]] = [
-        {"metric": "dice", "score": float(dice_from_counts(counted))},
-        {"metric": "iou", "score": float(iou_from_counts(counted))},
-    ]
-    for metric, distance in (
-        ("hausdorff", apart.hausdorff()),
-        ("hd95", apart.hd95(rule=hd95_rule)),
-        ("assd", apart.assd()),
-    ):
-        rows.append({"metric": metric, "score": distance, "distance_unit": "px"})
-    for form in FORMS:
-        for said, power in PENALTIES.items():
-            score = pdc(mask, truth, alpha=power, beta=power, form=form)
-            rows.append({"metric": "pdc", "form": form, "size_penalty": said, "score": score})
-    return rows
+def _measures(mask: np.ndarray, truth: np.ndarray, hd95_rule: str) -> Iterator[dict[str, Any]]:
+    """Yield the measures of one explanation."""
+    counted, apart = counts(mask, truth), surface_distances(mask, truth)
+    blank = {"form": None, "size_penalty": None}
+    for metric, overlap in (("dice", dice_from_counts), ("iou", iou_from_counts)):
+        yield {"metric": metric, **blank, "score": float(overlap(counted)), "distance_unit": None}
+    lengths = {"hausdorff": apart.hausdorff(), "hd95": apart.hd95(rule=hd95_rule), "assd": apart.assd()}
+    for metric, length in lengths.items():
+        yield {"metric": metric, **blank, "score": length, "distance_unit": "px"}
+    for form, (said, power) in product(FORMS, PENALTIES.items()):
+        score = pdc(mask, truth, alpha=power, beta=power, form=form)
+        yield {"metric": "pdc", "form": form, "size_penalty": said, "score": score, "distance_unit": None}

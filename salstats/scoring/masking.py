@@ -22,20 +22,13 @@ Given = float | int | str | os.PathLike[str] | Mapping[Any, Any] | None
 
 @dataclass(frozen=True)
 class Setting:
-    """What makes a mask of one series' maps of one task.
+    """What makes a mask of one series' maps of one task."""
 
-    Attributes
-    ----------
-    threshold : "otsu" or float
-    cutoff : float, optional
-        Probability below which a mask is empty; None where none applies.
-    smooth : int, optional
-        Side of the box filter in pixels.
-    colormap : str, optional
-    """
-
+    #: "otsu" or a number.
     threshold: Any
+    #: Probability below which a mask is empty; None where none applies.
     cutoff: float | None
+    #: Side of the box filter in pixels.
     smooth: int | None
     colormap: str | None
 
@@ -58,12 +51,7 @@ class Setting:
 class MaskRule:
     """What makes a mask of a map.
 
-    Attributes
-    ----------
-    threshold, cutoff, smooth : mapping
-        By task and method; the key (None, None) holds for all that have no entry of their own.
-    colormap : str, optional
-        "jet" for the CheXlocalize scripts' smoothing through a colour map.
+    Values are by task and method; the key (None, None) holds for all that have no entry of their own.
     """
 
     threshold: Values
@@ -131,11 +119,9 @@ def _values(given: Given, name: str, study: Study) -> Values:
         return {}
     if isinstance(given, Mapping):
         return _complete({_key(k): _number(v, name) for k, v in given.items()}, name, study)
-    if isinstance(given, os.PathLike) or (isinstance(given, str) and not _is_value(given)):
+    if isinstance(given, os.PathLike) or (isinstance(given, str) and _is_file(given)):
         from salstats.readers.tuning import read_thresholds
 
-        if isinstance(given, str) and not Path(given).suffix and not Path(given).exists():
-            raise ValueRangeError(f"{name} must be {_kinds(name)}; got {given!r}")
         read: dict[Key, Any] = {k: v for k, v in read_thresholds(given, what=name).items()}
         return _complete(read, name, study)
     return {(None, None): _number(given, name)}
@@ -172,13 +158,13 @@ def _key(key: Any) -> Key:
     return None if task is None else str(task), None if method is None else str(method)
 
 
-def _is_value(text: str) -> bool:
-    """Whether text is a value rather than a file's name."""
+def _is_file(text: str) -> bool:
+    """Whether text is a file's name rather than a value, or a slip in one."""
     try:
         float(text)
     except ValueError:
-        return text.lower() == OTSU
-    return True
+        return bool(Path(text).suffix) or Path(text).exists()
+    return False
 
 
 def _number(value: Any, name: str) -> Any:
@@ -186,14 +172,10 @@ def _number(value: Any, name: str) -> Any:
     if name == "threshold" and isinstance(value, str) and value.lower() == OTSU:
         return OTSU
     try:
-        if isinstance(value, bool):
-            raise TypeError
         return float(value)
     except (TypeError, ValueError):
-        raise ValueRangeError(f"{name} must be {_kinds(name)}; got {value!r}") from None
-
-
-def _kinds(name: str) -> str:
-    """What an option takes, for a message."""
-    either = "'otsu', a number" if name == "threshold" else "a number"
-    return f"{either}, or a file that tune() wrote (in Python also a mapping by task)"
+        either = "'otsu', a number" if name == "threshold" else "a number"
+        raise ValueRangeError(
+            f"{name} must be {either}, or a file that tune() wrote (in Python also a mapping by task); got "
+            f"{value!r}"
+        ) from None

@@ -22,21 +22,13 @@ CONSTANT = "constant map"
 
 @dataclass(frozen=True)
 class Look:
-    """How pictures are made.
-
-    Attributes
-    ----------
-    rule : MaskRule
-    images : folder or mapping, optional
-    human : bool
-        Show the human benchmark beside the method.
-    long_mm : float
-        Longest side of a picture in print.
-    """
+    """How pictures are made."""
 
     rule: MaskRule
     images: ImageSource | None
+    #: Show the human benchmark beside the method.
     human: bool
+    #: Longest side of a picture in print, in mm.
     long_mm: float
 
 
@@ -171,7 +163,7 @@ def _answer(
 
 def _content(case: Case, task: str, series: Series) -> Content | None:
     """What a series holds for a task of a case, None where it holds nothing."""
-    found = next((p for p in case.predictions if p.task == task and p.series == series), None)
+    found = case.answers.get((task, series))
     return None if found is None else found.read()
 
 

@@ -9,17 +9,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from salstats.checks import InputFileError, SalstatsError, check_choice
+from salstats.checks import SalstatsError, check_choice
 from salstats.images.map_steps import box_filter, rescale, resize
 from salstats.images.maps import is_finite
 from salstats.jobs import in_pieces
 from salstats.metrics.registry import METRICS, computed_from
 from salstats.metrics.repeats import WHY_UNDEFINED, Agreement, agreement
+from salstats.scoring.cases import agreed_shape
 from salstats.scoring.masking import OTSU, Given, MaskRule, mask_rule
-from salstats.scoring.rows import NAME, NUMBER, TEXT, WHOLE, frame_of, without_empty
+from salstats.scoring.rows import NAME, NUMBER, TEXT, WHOLE, frame_of, names_of, without_empty
 from salstats.scoring.scores import study_of
 from salstats.stats.within_case import warn_of_means
-from salstats.study import Case, Content, Prediction, Series, Study
+from salstats.study import Case, Prediction, Series, Study
 
 #: What may tell repetitions apart.
 OVER = ("seed", "model")
@@ -64,9 +65,7 @@ def map_repeatability(
         What a reader returned, or the folder to read. Its series with maps differ in `over`.
     over : {"seed", "model"}, default "seed"
         What tells repetitions apart: the seed of a random method or of a training, or the network.
-    threshold, smooth
-        What makes the masks, as for `score`.
-    jobs, progress
+    threshold, smooth, jobs, progress
         As for `score`.
 
     Returns
@@ -141,8 +140,8 @@ def map_repeatability(
     warn_of_means([getattr(s, over) for _, members in rule.groups for s in members], over)
     work = partial(_rows, rule=rule)
     pieces = in_pieces(work, study.cases, jobs=jobs, progress=progress, label="Comparing maps")
-    rows = [row for piece in pieces for row in piece]
-    return without_empty(frame_of([{**row, "over": over} for row in rows], _COLUMNS), _OPTIONAL)
+    rows = ({**row, "over": over} for piece in pieces for row in piece)
+    return without_empty(frame_of(rows, _COLUMNS), _OPTIONAL)
 
 
 def _groups(study: Study, over: str) -> tuple[tuple[Series, tuple[Series, ...]], ...]:
@@ -159,15 +158,14 @@ def _rows(cases: Sequence[Case], rule: RepeatRule) -> list[dict[str, Any]]:
     """Rows of some cases, in the order of cases, tasks, methods and metrics."""
     rows = []
     for case in cases:
-        answers = {(p.task, p.series): p for p in case.predictions}
+        answers = case.answers
         for task in rule.tasks:
             for common, members in rule.groups:
                 found = [answers[task, s] for s in members if (task, s) in answers]
                 alike, n_maps = _compare(case, task, found, rule.mask)
                 shared = {
-                    "case": case.case, "patient": case.patient, "task": task, "method": common.method,
-                    "model": common.model, "seed": common.seed, "reader": common.reader, "n_maps": n_maps,
-                    **rule.mask.setting(task, members[0]).columns,
+                    **names_of(case, task, common), **rule.mask.setting(task, members[0]).columns,
+                    "n_maps": n_maps,
                 }  # fmt: skip
                 for name in BETWEEN_MAPS:
                     score, reason = (float("nan"), TOO_FEW) if alike is None else _scored(name, alike)
@@ -193,23 +191,14 @@ def _compare(
         if content.saliency is None or not is_finite(content.saliency):
             continue
         made = rule.setting(task, prediction.series)
-        laid = made.on_image(content.saliency, _shape(case, content, prediction))
-        drawn = rescale(resize(np.asarray(content.saliency), laid.shape))
+        # where nothing says how large the image is, the map is compared at its own size
+        own = (*content.saliency.shape,) if case.shape is None and content.shape is None else case.shape
+        shape = agreed_shape(own, content, case, prediction)
+        assert shape is not None
+        laid = made.on_image(content.saliency, shape)
+        drawn = rescale(resize(content.saliency, laid.shape))
         if laid.is_constant:
             drawn = np.zeros_like(drawn)
         maps.append(drawn if laid.smooth is None else box_filter(drawn, laid.smooth))
         masks.append(laid.mask(made.threshold))
     return (agreement(maps, masks) if len(maps) > 1 else None), len(maps)
-
-
-def _shape(case: Case, content: Content, prediction: Prediction) -> tuple[int, int]:
-    """Size of the image that a map lies on; where nothing says it, the map's own."""
-    known = case.shape or content.shape
-    if content.shape is not None and known is not None and tuple(content.shape) != tuple(known):
-        raise InputFileError(
-            f"{prediction.source}: the image of case {case.case!r} is {content.shape} (height, width) there "
-            f"and {known} elsewhere in the study"
-        )
-    assert content.saliency is not None
-    rows, cols = np.shape(content.saliency)
-    return known or (rows, cols)

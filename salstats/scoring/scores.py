@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from salstats import __version__
-from salstats.checks import SalstatsError, ValueRangeError, check_choice
+from salstats.checks import SalstatsError, check_choice
 from salstats.files.checkpoints import checked_folder, kept
 from salstats.jobs import in_pieces
 from salstats.metrics.distance import RULES
@@ -251,8 +251,6 @@ def _options(
     metrics: Sequence[str], given: Options | None, *, pdc: Mapping[str, Any] | None, hd95_rule: str
 ) -> Options:
     """Options of single metrics by metric, with those that have an argument of their own."""
-    if given is not None and not isinstance(given, Mapping):
-        raise ValueRangeError(f"options must be a mapping by metric, such as {{'pdc': {{}}}}, not {given!r}")
     check_choice(hd95_rule, RULES, "hd95_rule")
     if hd95_rule != "directed" and "hd95" not in metrics:
         raise SalstatsError("hd95_rule= is an option of the metric 'hd95', which is not asked for")
@@ -268,4 +266,4 @@ def _scores_of(cases: tuple[Case, ...], rule: ScoreRule) -> pd.DataFrame:
         name: {"metric": name, "slice": rule.slice, **rule.distance.beside(METRICS[name])}
         for name in rule.metrics
     }
-    return frame_of([row for case in cases for row in case_rows(case, rule, beside)], _COLUMNS)
+    return frame_of((row for case in cases for row in case_rows(case, rule, beside)), _COLUMNS)

@@ -12,6 +12,7 @@ from salstats.images import masks
 from salstats.images.maps import is_finite
 from salstats.images.masks import Rle
 from salstats.jobs import in_pieces
+from salstats.scoring.cases import agreed_shape
 from salstats.scoring.masking import OTSU, Given, MaskRule, mask_rule
 from salstats.scoring.scores import study_of
 from salstats.study import Case, Series, Study
@@ -34,14 +35,10 @@ def segment(
 
     Parameters
     ----------
-    study : Study or path
-        What a reader returned, or the folder to read.
+    study, threshold, cutoff, smooth, colormap, jobs, progress
+        As for `score`.
     method : str, optional
         Whose maps, as `method[:model[:seed]]`; by default those of the only method that has maps.
-    threshold, cutoff, smooth, colormap
-        As for `score`.
-    jobs, progress
-        As for `score`.
 
     Returns
     -------
@@ -138,18 +135,14 @@ def _masks_of(cases: tuple[Case, ...], *, series: Series, rule: MaskRule) -> Mas
         for prediction in case.predictions:
             if prediction.series != series or not prediction.has_saliency:
                 continue
-            content, task = prediction.read(), prediction.task
-            shape = case.shape or content.shape
+            content = prediction.read()
             if content.saliency is None or not is_finite(content.saliency):
                 continue
-            if shape is None:
-                raise SalstatsError(
-                    f"{prediction.source}: nothing says how large the image of case {case.case!r} is"
-                )
-            made = rule.setting(task, series)
+            shape = agreed_shape(case.shape, content, case, prediction)
+            assert shape is not None
+            made = rule.setting(prediction.task, series)
+            mask = masks.empty(shape)
             if made.keeps(content.prob):
                 mask = masks.encode(made.on_image(content.saliency, shape).mask(made.threshold))
-            else:
-                mask = masks.empty(shape)
-            found.setdefault(case.case, {})[task] = mask
+            found.setdefault(case.case, {})[prediction.task] = mask
     return found

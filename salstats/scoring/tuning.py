@@ -2,10 +2,10 @@
 
 import operator
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,6 +17,7 @@ from salstats.jobs import in_pieces
 from salstats.metrics.overlap import Counts
 from salstats.metrics.registry import METRICS
 from salstats.scoring.masking import OTSU, Given, MaskRule, mask_rule
+from salstats.scoring.rows import without_empty
 from salstats.scoring.scores import study_of
 from salstats.study import Case, Prediction, Series, Study
 
@@ -57,12 +58,10 @@ def tune(
         Values to try; by default 0.2, 0.3 ... 0.8; 0, 0.1 ... 0.8; 0, 10 ... 100.
     metric : {"iou", "dice"}
         Whose mean is maximised.
-    threshold, smooth
-        How masks are made where these are not what is chosen; as in `score`.
     as_published : bool
         Choose cut-offs as the CheXlocalize scripts do (see Notes); thresholds are chosen alike.
-    jobs, progress
-        As for `score`.
+    threshold, smooth, jobs, progress
+        As for `score`; the first two where they are not what is chosen.
 
     Returns
     -------
@@ -120,20 +119,25 @@ def tune(
     what = check_choice(what, tuple(GRIDS), "what")
     values = _grid(GRIDS[what] if grid is None else grid, what)
     check_choice(metric, TUNED, "metric")
-    rule = mask_rule(study, threshold=threshold, smooth=smooth if what != "smooth" else None)
     series = study.with_maps()
     if not series:
         raise SalstatsError(f"{study.source} has no maps: there is nothing to tune")
+    sweep = Sweep(
+        what,
+        values,
+        metric,
+        study.tasks,
+        series,
+        mask_rule(study, threshold=threshold, smooth=smooth if what != "smooth" else None),
+        as_published and what == "cutoff",
+    )
     cases = [c for c in study if c.annotated or what == "cutoff"]
-    work = partial(
-        _sweep, tasks=study.tasks, series=series, what=what, values=values, metric=metric, rule=rule,
-        keeps=operator.gt if as_published else operator.ge,
-    )  # fmt: skip
-    pieces = in_pieces(work, cases, jobs=jobs, progress=progress, label=f"Tuning the {what}")
+    pieces = in_pieces(sweep.scores, cases, jobs=jobs, progress=progress, label=f"Tuning the {what}")
     if not pieces:
         raise SalstatsError(f"{study.source} has no case that its truth holds: there is nothing to tune on")
-    scores = np.concatenate(pieces)  # cases, tasks, series, values
-    return _frame(scores, study, series, what, values, metric, as_published and what == "cutoff")
+    asked = {t: len(study) if what == "cutoff" else sum(t in c.truths for c in cases) for t in study.tasks}
+    frame = pd.DataFrame(sweep.rows(np.concatenate(pieces), asked))
+    return without_empty(frame, ("model", "seed"))
 
 
 def _grid(grid: Sequence[float], what: str) -> tuple[float, ...]:
@@ -148,112 +152,85 @@ def _grid(grid: Sequence[float], what: str) -> tuple[float, ...]:
     return values
 
 
-def _sweep(
-    cases: tuple[Case, ...],
-    *,
-    tasks: tuple[str, ...],
-    series: tuple[Series, ...],
-    what: str,
-    values: tuple[float, ...],
-    metric: str,
-    rule: MaskRule,
-    keeps: Callable[[float, float], bool],
-) -> np.ndarray:
-    """Scores (cases, tasks, series, values) of a piece of the cases; NaN where undefined."""
-    scores = np.full((len(cases), len(tasks), len(series), len(values)), np.nan)
-    for row, case in enumerate(cases):
-        answers = {(p.task, p.series): p for p in case.predictions}
-        for column, task in enumerate(tasks):
-            truth = case.truths[task].read() if task in case.truths else None
-            # where the finding is absent only a cut-off has anything to gain
-            if what != "cutoff" and (truth is None or not masks.area(truth)):
-                continue
-            for place, one in enumerate(series):
-                prediction = answers.get((task, one))
-                if prediction is None:
+@dataclass(frozen=True)
+class Sweep:
+    """What `tune` was asked for."""
+
+    what: str
+    values: tuple[float, ...]
+    metric: str
+    tasks: tuple[str, ...]
+    series: tuple[Series, ...]
+    mask: MaskRule
+    #: Whether cut-offs are chosen as the CheXlocalize scripts do.
+    as_published: bool
+
+    def scores(self, cases: tuple[Case, ...]) -> np.ndarray:
+        """Scores (cases, tasks, series, values) of a piece of the cases; NaN where undefined."""
+        scores = np.full((len(cases), len(self.tasks), len(self.series), len(self.values)), np.nan)
+        for row, case in enumerate(cases):
+            answers = case.answers
+            for column, task in enumerate(self.tasks):
+                truth = case.truths[task].read() if task in case.truths else None
+                # where the finding is absent only a cut-off has anything to gain
+                if self.what != "cutoff" and (truth is None or not masks.area(truth)):
                     continue
-                counts = _counts(case, prediction, truth, what, values, rule, keeps)
-                if counts is not None:
-                    scores[row, column, place] = _rates(counts, what, metric)
-    return scores
+                for place, series in enumerate(self.series):
+                    counts = self._counts(case, answers.get((task, series)), truth)
+                    if counts is not None:
+                        scores[row, column, place] = self._rates(counts)
+        return scores
 
+    def _counts(
+        self, case: Case, prediction: Prediction | None, truth: masks.Rle | None
+    ) -> np.ndarray | None:
+        """Counts (values, 4) of one map; None where it cannot be used."""
+        if prediction is None:
+            return None
+        content = prediction.read()
+        shape = case.shape or content.shape
+        if content.saliency is None or shape is None or not is_finite(content.saliency):
+            return None
+        reference = masks.empty(shape) if truth is None else truth
+        made = self.mask.setting(prediction.task, prediction.series)
+        if self.what == "smooth":
+            settings = [replace(made, smooth=int(v) or None, colormap=None) for v in self.values]
+            tried = (s.on_image(content.saliency, reference.shape) for s in settings)
+            return np.array([on_image.counts(reference, made.threshold) for on_image in tried])
+        on_image = made.on_image(content.saliency, shape)
+        if self.what == "threshold":
+            return np.asarray(on_image.counts_at(reference, self.values))
+        if np.isnan(content.prob):
+            return None
+        kept = Counts(*on_image.counts(reference, made.threshold))
+        keeps = operator.gt if self.as_published else operator.ge
+        return np.array([kept if keeps(content.prob, v) else kept.emptied() for v in self.values])
 
-def _counts(
-    case: Case,
-    prediction: Prediction,
-    truth: masks.Rle | None,
-    what: str,
-    values: tuple[float, ...],
-    rule: MaskRule,
-    keeps: Callable[[float, float], bool],
-) -> np.ndarray | None:
-    """Counts (values, 4) of one map; None where it cannot be used."""
-    content = prediction.read()
-    shape = case.shape or content.shape
-    if content.saliency is None or shape is None or not is_finite(content.saliency):
-        return None
-    reference = masks.empty(shape) if truth is None else truth
-    task, series = prediction.task, prediction.series
-    made = rule.setting(task, series)
-    if what == "smooth":
-        settings = [replace(made, smooth=int(v) or None, colormap=None) for v in values]
-        tried = (s.on_image(content.saliency, reference.shape) for s in settings)
-        return np.array([on_image.counts(reference, made.threshold) for on_image in tried])
-    on_image = made.on_image(content.saliency, shape)
-    if what == "threshold":
-        return np.asarray(on_image.counts_at(reference, values))
-    if np.isnan(content.prob):
-        return None
-    kept = Counts(*on_image.counts(reference, made.threshold))
-    cut = kept.emptied()
-    return np.array([kept if keeps(content.prob, v) else cut for v in values])
+    def _rates(self, counts: np.ndarray) -> np.ndarray:
+        """Scores from counts (values, 4); on the true-positive slice an empty mask has none."""
+        tp, fp, fn, tn = counts.T
+        kernel = METRICS[self.metric].kernel
+        assert kernel is not None
+        scores = np.asarray(kernel(Counts(tp, fp, fn, tn)), dtype=np.float64)
+        return scores if self.what == "cutoff" else np.where(tp + fp == 0, np.nan, scores)
 
-
-def _rates(counts: np.ndarray, what: str, metric: str) -> np.ndarray:
-    """Scores from counts (values, 4); on the true-positive slice an empty mask has none."""
-    tp, fp, fn, tn = counts.T
-    kernel = METRICS[metric].kernel
-    assert kernel is not None
-    scores = np.asarray(kernel(Counts(tp, fp, fn, tn)), dtype=np.float64)
-    return scores if what == "cutoff" else np.where(tp + fp == 0, np.nan, scores)
-
-
-def _frame(
-    scores: np.ndarray,
-    study: Study,
-    series: tuple[Series, ...],
-    what: str,
-    values: tuple[float, ...],
-    metric: str,
-    cutoffs_as_published: bool,
-) -> pd.DataFrame:
-    """Means by task, series and value, with the best one marked."""
-    n = np.isfinite(scores).sum(axis=0)
-    with np.errstate(invalid="ignore"):
-        means = np.nansum(scores, axis=0) / np.where(n, n, np.nan)
-    if cutoffs_as_published:
-        means = means.round(3)
-    rows = []
-    for i, task in enumerate(study.tasks):
-        tried = [v > 0 or not (cutoffs_as_published and task == NEVER_UNCUT) for v in values]
-        for j, one in enumerate(series):
-            defined = np.isfinite(means[i, j]) & tried
-            best = int(np.nanargmax(np.where(tried, means[i, j], np.nan))) if defined.any() else -1
-            for k, value in enumerate(values):
-                if not tried[k]:
-                    continue
-                missing = int(_asked(study, task, what) - n[i, j, k])
-                rows.append((task, one.method, one.model, one.seed, value, metric, means[i, j, k],
-                             int(n[i, j, k]), missing, k == best))  # fmt: skip
-    names = ["task", "method", "model", "seed", what, "metric", "estimate", "n", "n_missing", "chosen"]
-    frame = pd.DataFrame(rows, columns=names)
-    if what == "smooth":
-        frame[what] = frame[what].astype("int64")
-    return frame.drop(columns=[c for c in ("model", "seed") if frame[c].isna().all()])
-
-
-def _asked(study: Study, task: str, what: str) -> int:
-    """How many cases a mean is over where every map is there and makes a mask."""
-    if what == "cutoff":
-        return len(study)
-    return sum(task in c.truths for c in study if c.annotated)
+    def rows(self, scores: np.ndarray, asked: Mapping[str, int]) -> Iterator[dict[str, Any]]:
+        """Yield means by task, series and value, the best one marked, beside how many were asked for."""
+        n = np.isfinite(scores).sum(axis=0)
+        with np.errstate(invalid="ignore"):
+            means = np.nansum(scores, axis=0) / np.where(n, n, np.nan)
+        if self.as_published:
+            means = means.round(3)
+        for i, task in enumerate(self.tasks):
+            tried = np.array([v > 0 or not (self.as_published and task == NEVER_UNCUT) for v in self.values])
+            for j, series in enumerate(self.series):
+                of_tried = np.where(tried, means[i, j], np.nan)
+                best = int(np.nanargmax(of_tried)) if np.isfinite(of_tried).any() else -1
+                for k in np.flatnonzero(tried):
+                    value = self.values[k]
+                    yield {
+                        "task": task, "method": series.method, "model": series.model, "seed": series.seed,
+                        self.what: int(value) if self.what == "smooth" else value, "metric": self.metric,
+                        "estimate": means[i, j, k], "n": int(n[i, j, k]),
+                        "n_missing": int(asked[task] - n[i, j, k]), "chosen": bool(k == best),
+                    }  # fmt: skip

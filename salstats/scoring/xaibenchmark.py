@@ -1,22 +1,25 @@
 """A study scored by the rules of Saliency-Bench's package, for comparison with numbers made by it."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from salstats.checks import InputFileError, SalstatsError, check_choice
-from salstats.frames import text_column
 from salstats.images import masks
 from salstats.images.map_steps import resize
 from salstats.metrics import xaibenchmark
 from salstats.scoring.cases import ABSENT, EMPTY, NO_MAP
+from salstats.scoring.rows import NAME, NUMBER, TEXT, frame_of, names_of, without_empty
 from salstats.study import Case, Prediction, Study
 
 #: What the column `rules` holds.
 RULES = "xaibenchmark"
-_COLUMNS = ("case", "patient", "task", "method", "model", "seed", "metric", "score", "reason", "rules")
-_OPTIONAL = ("patient", "model", "seed")
+_COLUMNS = {
+    "case": NAME, "patient": TEXT, "task": NAME, "method": NAME, "model": TEXT, "seed": TEXT, "metric": NAME,
+    "score": NUMBER, "reason": TEXT, "rules": NAME,
+}  # fmt: skip
 
 
 def score_xaibenchmark(
@@ -79,32 +82,19 @@ def score_xaibenchmark(
     rows = [row for case in study for row in _rows(case, study, names)]
     if not rows:
         raise SalstatsError(f"{study.source} has no case with a truth to compare with")
-    scores = pd.DataFrame(rows, columns=list(_COLUMNS))
-    for column in (*_OPTIONAL, "reason"):
-        scores[column] = text_column(scores[column])
-    return scores.drop(columns=[c for c in _OPTIONAL if scores[c].isna().all()])
+    return without_empty(frame_of(rows, _COLUMNS), ("patient", "model", "seed"))
 
 
-def _rows(case: Case, study: Study, metrics: Sequence[str]) -> Iterator[tuple[object, ...]]:
+def _rows(case: Case, study: Study, metrics: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Yield the rows of one case."""
-    answers = {(p.task, p.series): p for p in case.predictions}
+    answers = case.answers
     for task in (t for t in study.tasks if t in case.truths):
         truth = masks.decode(case.truths[task].read())
         for series in study.with_maps():
             found = _scores(answers.get((task, series)), truth, metrics, case.case)
+            shared = {**names_of(case, task, series), "rules": RULES}
             for metric, (score, reason) in zip(metrics, found, strict=True):
-                yield (
-                    case.case,
-                    case.patient,
-                    task,
-                    series.method,
-                    series.model,
-                    series.seed,
-                    metric,
-                    score,
-                    reason,
-                    RULES,
-                )
+                yield {**shared, "metric": metric, "score": score, "reason": reason}
 
 
 def _scores(

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from salstats.checks import SalstatsError, ValueRangeError
+from salstats.checks import ValueRangeError
 from salstats.scoring.mask_simulation import (
     LINEAR,
     PIECEWISE,
@@ -228,9 +228,3 @@ def test_an_unknown_simulation_is_refused():
 def test_a_shape_that_leaves_the_image_is_refused():
     with pytest.raises(ValueRangeError, match="leaves the image of 100 x 100"):
         simulate_masks(simulations=["distance"], shape=(100, 100))
-
-
-def test_masks_without_their_steps_are_refused():
-    mask = np.eye(3, dtype=bool)
-    with pytest.raises(SalstatsError, match="2 masks need as many shifts and scales, not 1 and 2"):
-        MaskSeries(mask, (mask, mask), (0.0,), (1.0, 1.0))
