@@ -37,50 +37,32 @@ _COLUMNS = ("file", "item", "slice", "unit", "interval", "note")
 
 @dataclass(frozen=True)
 class Made:
-    """A result: the unrounded frame, and what shows it.
-
-    Attributes
-    ----------
-    frame : DataFrame
-    table : GT, optional
-    figure : ggplot, optional
-        Where one shows more than the table.
-    note : str
-        What has to be known to read it.
-    slice : str, optional
-        Which cases and tasks, where that is not the item's.
-    title : str, optional
-        What it is called, where the data decide.
-    """
+    """A result: the unrounded frame, and what shows it."""
 
     frame: pd.DataFrame
     table: GT | None = None
+    #: Where one shows more than the table.
     figure: p9.ggplot | None = None
+    #: What has to be known to read it.
     note: str = ""
+    #: Which cases and tasks, where that is not the item's.
     slice: str | None = None
+    #: What it is called, where the data decide.
     title: str | None = None
 
 
 @dataclass(frozen=True)
 class Printed:
-    """Numbers of `data/published` that an item's frame has to give, to the printed digit.
+    """Numbers of `data/published` that an item's frame has to give, to the printed digit."""
 
-    Attributes
-    ----------
-    rows : callable
-        The printed rows, with the key columns and the values of the frame.
-    keys, values : tuple of str
-        Columns of both.
-    digits : int
-        Decimals of the printed values.
-    applies : callable
-        Takes the frame; whether it is of the study's own data.
-    """
-
+    #: The printed rows, with the key columns and the values of the frame.
     rows: Callable[[], pd.DataFrame]
+    #: Columns of both.
     keys: tuple[str, ...]
     values: tuple[str, ...] = ("estimate", "conf_low", "conf_high")
+    #: Decimals of the printed values.
     digits: int = 3
+    #: Takes the frame; whether it is of the study's own data.
     applies: Callable[[pd.DataFrame], bool] = lambda frame: True
 
     def beside(self, frame: pd.DataFrame) -> pd.DataFrame:
@@ -101,32 +83,21 @@ class Printed:
 
 @dataclass(frozen=True)
 class Item:
-    """A table or figure of a study: how it is made of the data, and what has to be there for it.
+    """A table or figure of a study: how it is made of the data, and what has to be there for it."""
 
-    Attributes
-    ----------
-    key : str
-        Name of its files.
-    title : str
-        What it is; up to a colon its number in the study.
-    make : callable
-        Takes the data that `Opened.load` returns.
-    needs : tuple of str
-        All of them have to be there.
-    parts : tuple of str
-        What parts of it need.
-    slice : str
-        Which cases and tasks.
-    printed : Printed, optional
-        What the study printed.
-    """
-
+    #: Name of its files.
     key: str
+    #: What it is; up to a colon its number in the study.
     title: str
+    #: Takes the data that `Opened.load` returns.
     make: Callable[[Any], Made | None]
+    #: All of them have to be there.
     needs: tuple[str, ...] = ()
+    #: What parts of it need.
     parts: tuple[str, ...] = ()
+    #: Which cases and tasks.
     slice: str = "true-positive"
+    #: What the study printed.
     printed: Printed | None = None
 
     @property
@@ -137,43 +108,28 @@ class Item:
 
 @dataclass(frozen=True)
 class Opened:
-    """The data of a study, found and not yet computed on.
+    """The data of a study, found and not yet computed on."""
 
-    Attributes
-    ----------
-    items : tuple of Item
-        In the order of the study.
-    there : frozenset of str
-        Which needs are met.
-    load : callable
-        The long work: returns what the items are made of.
-    """
-
+    #: In the order of the study.
     items: Sequence[Item]
+    #: Which needs are met.
     there: frozenset[str]
+    #: The long work: returns what the items are made of.
     load: Callable[[], Any]
 
 
 @dataclass(frozen=True)
 class Study:
-    """A published study.
+    """A published study."""
 
-    Attributes
-    ----------
-    key, source : str
-        Its name here, and the paper.
-    about : str
-        What `--help` says.
-    add_options : callable
-        Adds the study's options to a parser.
-    open : callable
-        Takes the options given and finds the data.
-    """
-
+    #: Its name here, and the paper.
     key: str
     source: str
+    #: What `--help` says.
     about: str
+    #: Adds the study's options to a parser.
     add_options: Callable[["Parser"], None]
+    #: Takes the options given and finds the data.
     open: Callable[[argparse.Namespace], Opened]
 
 

@@ -168,22 +168,7 @@ def share_per_pixel(values: np.ndarray) -> np.ndarray:
 
 
 def plot_pictures(pictures: Mapping[str, np.ndarray], *, note: str = "", width: float = PAGE_MM) -> p9.ggplot:
-    """Maps of one image beside each other, all in shares per pixel on one colour scale.
-
-    Parameters
-    ----------
-    pictures : mapping of str to ndarray of float, shape (M, N)
-        Title -> shares that sum to 1, all of the same shape.
-    note : str
-        The caption.
-    width : float
-        Of the figure in mm: four pictures in a row from 130 mm on, else two.
-
-    Returns
-    -------
-    ggplot
-        Its `data` has a row per picture: `picture, height, width, largest`.
-    """
+    """Maps of one image beside each other, all in shares per pixel on one colour scale."""
     if not pictures:
         raise SalstatsError("there is no map to draw")
     shapes = {p.shape for p in pictures.values()}
@@ -252,21 +237,7 @@ def _superscript(power: int) -> str:
 
 
 def plot_spread(spread: pd.DataFrame, *, width: float = COLUMN_MM) -> p9.ggplot:
-    """The standard deviation of sampled AUC and sAUC by sample size, both axes logarithmic.
-
-    Parameters
-    ----------
-    spread : DataFrame
-        Of `sampling_spread`. Over cases, readers, models and mixings the mean is shown.
-    width : float
-        Of the figure in mm.
-
-    Returns
-    -------
-    ggplot
-        Its `data` are the means: `panel, name, n_samples, sd`. A dashed line has the slope that samples of
-        independent pixels have, SD = constant / sqrt(n), through the middle of the values.
-    """
+    """The standard deviation of sampled AUC and sAUC by sample size, both axes logarithmic."""
     check_columns(spread, [*_NEEDED, "sd"], "spread")
     labels = Labels(LABELS)
     rows = spread[spread["sd"] > 0]
@@ -309,20 +280,7 @@ def plot_spread(spread: pd.DataFrame, *, width: float = COLUMN_MM) -> p9.ggplot:
 
 
 def plot_samples(samples: pd.DataFrame, *, width: float = COLUMN_MM) -> p9.ggplot:
-    """Sampled values of one map against one truth by sample size, the exact value as a line.
-
-    Parameters
-    ----------
-    samples : DataFrame
-        Of `sampled_scores`, the rows of one case, series and reader.
-    width : float
-        Of the figure in mm.
-
-    Returns
-    -------
-    ggplot
-        Its `data` are the values with the place at which they are drawn.
-    """
+    """Sampled values of one map against one truth by sample size, the exact value as a line."""
     check_columns(samples, [*_NEEDED, "case", "reader", "replicate", "estimate"], "samples")
     rows = samples[samples["estimate"].notna()].reset_index(drop=True)
     if rows.empty:

@@ -196,13 +196,7 @@ def bias_choice(given: Recordings) -> Made | None:
 
 
 def bias_change(all_cases: pd.DataFrame, others: pd.DataFrame) -> Made:
-    """The shuffled metrics under both centre biases, and how much they change.
-
-    Parameters
-    ----------
-    all_cases, others : DataFrame
-        Exact scores of the same study with `center_bias="all"` and `"others"`, as `named_rows` names them.
-    """
+    """The shuffled metrics under both centre biases, and how much they change."""
     rows = compared(all_cases, others)
     labels = Labels(RAW_LABELS)
     table = Table(
@@ -247,14 +241,7 @@ def bias_change(all_cases: pd.DataFrame, others: pd.DataFrame) -> Made:
 
 
 def compared(all_cases: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
-    """The change of each mean with its interval, and the means and the largest change of a score.
-
-    Returns
-    -------
-    DataFrame
-        An estimates frame of the changes by method, mixing and metric, and `mean_all, mean_others, largest`,
-        over the rows that are defined under both.
-    """
+    """The change of each mean with its interval, and the means and the largest change of a score."""
     keys = [c for c in _PAIR if c in all_cases]
     both = _of(all_cases).merge(_of(others), on=keys, validate="1:1", suffixes=("_all", "_others"))
     both["score"] = both[_OTHERS] - both[_ALL]

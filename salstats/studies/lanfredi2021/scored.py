@@ -36,50 +36,30 @@ RAW_LABELS = {
 
 @dataclass(frozen=True)
 class Choice:
-    """How a study of gaze is scored.
+    """How a study of gaze is scored."""
 
-    Attributes
-    ----------
-    n_readers : int, optional
-        Score images with exactly so many readers.
-    center_bias : {"all", "others"}
-    n_samples : int, optional
-        Pixels drawn for AUC and sAUC; exact where it is None.
-    seed : int
-        Of the draws.
-    n_replicates : int
-        Samples behind each standard deviation by sample size.
-    """
-
+    #: Score images with exactly so many readers.
     n_readers: int | None = None
     center_bias: str = "all"
+    #: Pixels drawn for AUC and sAUC; exact where it is None.
     n_samples: int | None = None
+    #: Of the draws.
     seed: int = 0
+    #: Samples behind each standard deviation by sample size.
     n_replicates: int = 100
 
 
 @dataclass(frozen=True)
 class Recordings:
-    """A study of gaze that is scored.
-
-    Attributes
-    ----------
-    study : Study
-    choice : Choice
-    labels : DataFrame
-        Of `majority_labels`.
-    bias : CenterBias or None
-        Every item corrects by the same one, or by it without the case scored.
-    every : DataFrame
-        All rows of `score_gaze`, as `named_rows` names them.
-    jobs : int
-    progress : bool
-    """
+    """A study of gaze that is scored."""
 
     study: Study
     choice: Choice
+    #: Of `majority_labels`.
     labels: pd.DataFrame
+    #: Every item corrects by the same one, or by it without the case scored.
     bias: CenterBias | None
+    #: All rows of `score_gaze`, as `named_rows` names them.
     every: pd.DataFrame
     jobs: int = 1
     progress: bool = False
@@ -178,15 +158,7 @@ def _defined(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def named_rows(scores: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
-    """Scores with the mixing in words and the subset of their case.
-
-    Parameters
-    ----------
-    scores : DataFrame
-        Of `score_gaze`.
-    labels : DataFrame
-        Of `majority_labels`: `case` and `abnormal`, which may be missing.
-    """
+    """Scores with the mixing in words and the subset of their case."""
     rows = base_methods(scores)
     mixing = rows["mixing"] if "mixing" in rows else pd.Series(None, index=rows.index, dtype="object")
     single = pd.Series(GIVEN, index=rows.index).where(~rows["method"].isin(UNMIXED), NONE)

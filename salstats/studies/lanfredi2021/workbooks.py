@@ -42,19 +42,12 @@ CHANCE = {"ncc": 0.0, "sncc": 0.0, "auc": 0.5, "sauc": 0.5}
 
 @dataclass(frozen=True)
 class Layout:
-    """How one of the study's tables is laid out.
-
-    Attributes
-    ----------
-    title : str
-    keys : list of str
-        Columns that name its rows.
-    options : dict
-        Of `table_estimates`.
-    """
+    """How one of the study's tables is laid out."""
 
     title: str
+    #: Columns that name its rows.
     keys: list[str]
+    #: Of `table_estimates`.
     options: dict[str, Any]
 
 
@@ -76,17 +69,11 @@ LAYOUTS = {
 
 @dataclass(frozen=True)
 class Workbooks:
-    """The study's workbooks.
+    """The study's workbooks."""
 
-    Attributes
-    ----------
-    scores : dict of str to DataFrame
-        By sheet, with the subset of cases that a table speaks of.
-    classification : DataFrame
-        AUC of the networks.
-    """
-
+    #: By sheet, with the subset of cases that a table speaks of.
     scores: dict[str, pd.DataFrame]
+    #: AUC of the networks.
     classification: pd.DataFrame
 
     @cached_property
@@ -202,22 +189,7 @@ def design(books: Workbooks) -> Made:
 
 
 def published_interval(scores: pd.DataFrame, by: list[str], value: str, unit: str) -> pd.DataFrame:
-    """Mean +- 1.96 SD(all rows) / sqrt(number of units), the study's interval.
-
-    Parameters
-    ----------
-    scores : DataFrame
-        Without missing values: a unit with none would still be counted.
-    by : list of str
-        Grouping columns.
-    value, unit : str
-        Columns of the numbers and of what is counted.
-
-    Returns
-    -------
-    DataFrame
-        `by`, `estimate, conf_low, conf_high, unit, n_units`; limits are NaN where there is one row.
-    """
+    """Mean +- 1.96 SD(all rows) / sqrt(number of units), the study's interval."""
     groups = scores.groupby(by, sort=False, dropna=False)
     means, n = groups[value].mean(), groups[unit].nunique()
     half = 1.96 * groups[value].std(ddof=1) / np.sqrt(n)

@@ -36,52 +36,21 @@ _SETS = ("dataset", "task", "model", "seed", "reader")
 
 @dataclass(frozen=True)
 class Scored:
-    """The scores that the tools are compared on.
+    """The scores that the tools are compared on."""
 
-    Attributes
-    ----------
-    everything : DataFrame
-        The scores frame; those of cases left out are NaN, `reason` says why.
-    kept : DataFrame
-        Those of the other cases, a row for each tool, metric and case; a tool that lacks a row has NaN there,
-        and `reason` "no row".
-    by_model : bool
-        Whether the model's probability was known and its mistakes are left out.
-    cutoff : float
-        Probability from which on the model says that the finding is there.
-    """
-
+    #: The scores frame; those of cases left out are NaN, `reason` says why.
     everything: pd.DataFrame
+    #: Those of the other cases, a row for each tool, metric and case; a tool that lacks a row has NaN there,
+    #: and `reason` "no row".
     kept: pd.DataFrame
+    #: Whether the model's probability was known and its mistakes are left out.
     by_model: bool
+    #: Probability from which on the model says that the finding is there.
     cutoff: float
 
 
 def keep_cases(scores: pd.DataFrame, *, reference: str, cutoff: float = 0.5) -> Scored:
-    """The scores of the cases that have the finding and that the model gets right.
-
-    Parameters
-    ----------
-    scores : DataFrame
-        A scores frame of one task, model and reader; `prob` and `label` decide, and `reason`. What it says of
-        an empty mask (`empty_mask`) is taken out.
-    reference : str
-        The tool that the others are compared with.
-    cutoff : float
-        Probability from which on the model says that the finding is there.
-
-    Returns
-    -------
-    Scored
-
-    Raises
-    ------
-    ColumnError
-        Not a scores frame; two probabilities or labels of one case.
-    SalstatsError
-        Several tasks, models, seeds, readers, data sets or units of distance; the reference is no method, or
-        the only one; no case is left.
-    """
+    """The scores of the cases that have the finding and that the model gets right."""
     frame = check_scores(scores).reset_index(drop=True)
     for column in _SETS:
         if column in frame.columns and frame[column].nunique(dropna=False) > 1:
@@ -124,13 +93,7 @@ def keep_cases(scores: pd.DataFrame, *, reference: str, cutoff: float = 0.5) -> 
 
 
 def failed(kept: pd.DataFrame) -> pd.DataFrame:
-    """For each tool and case whether its explanation is empty, or was not given at all.
-
-    Returns
-    -------
-    DataFrame
-        One row per case and method: `case`, `patient` where there is one, `method`, `empty`, `not_given`.
-    """
+    """For each tool and case whether its explanation is empty, or was not given at all."""
     names = [*case_key(kept), *(c for c in ("patient",) if c in kept.columns), "method"]
     marks = kept[names].assign(empty=kept["reason"].isin(EMPTIES), not_given=kept["reason"].isin(NOT_GIVEN))
     # what is empty is so for every metric; a metric that has no row is no failure of the explanation
@@ -144,19 +107,6 @@ def at_worst(kept: pd.DataFrame, diagonals: pd.Series | None = None) -> pd.DataF
     """The scores with every failed explanation at the worst score there is.
 
     Overlap and penalised Dice are 0, a distance is the diagonal of the image.
-
-    Parameters
-    ----------
-    kept : DataFrame
-        Of `Scored`.
-    diagonals : Series, optional
-        Diagonal of each case's image, by case, in the unit of the distances. By default it is that of the
-        columns `height` and `width`, in pixels; a distance stays undefined where neither tells.
-
-    Returns
-    -------
-    DataFrame
-        The same rows.
     """
     wrong = kept["score"].isna() & kept["reason"].isin((*EMPTIES, *NOT_GIVEN))
     far = kept["metric"].isin(DISTANCES)

@@ -43,31 +43,20 @@ _PANEL_MM, _ROW_MM, _PAGE_MM = 17.0, 5.0, 225.0
 
 @dataclass(frozen=True)
 class Comparison:
-    """Tools that are compared.
+    """Tools that are compared."""
 
-    Attributes
-    ----------
-    scored : Scored
-        Of `keep_cases`.
-    choice : Choice
-    printed : DataFrame, optional
-        Means as the study printed them: `method, dice_mean, dice_sd`.
-    study : Study, optional
-        What was scored, for examples.
-    diagonals : Series, optional
-        As for `at_worst`.
-    images : mapping, optional
-        The images behind the explanations.
-    spacing : float, optional
-        Millimetres per pixel, for the scale bars.
-    """
-
+    #: Of `keep_cases`.
     scored: Scored
     choice: Choice
+    #: Means as the study printed them: `method, dice_mean, dice_sd`.
     printed: pd.DataFrame | None = None
+    #: What was scored, for examples.
     study: Study | None = None
+    #: As for `at_worst`.
     diagonals: pd.Series | None = None
+    #: The images behind the explanations.
     images: ImageSource | None = None
+    #: Millimetres per pixel, for the scale bars.
     spacing: float | None = None
 
     @property

@@ -17,28 +17,19 @@ STUDY_PICK = ("rex", "pdc")
 
 @dataclass(frozen=True)
 class Choice:
-    """How the tools are compared.
+    """How the tools are compared."""
 
-    Attributes
-    ----------
-    reference : str
-        The tool that the others are compared with.
-    n_replicates : int
-        Bootstrap replicates, of intervals that are made of them.
-    interval : str
-        Of means and paired differences, as `difference` has them. By default Student's t with patients as
-        clusters, which holds its level with few patients.
-    unpenalised : bool
-        Whether the penalised Dice is known to have no size penalty.
-    pick : (str, str), optional
-        Tool and metric whose scores pick the cases shown. By default the Penalised Dice of ReX, as in the
-        study, where both are there, else Dice of the reference.
-    """
-
+    #: The tool that the others are compared with.
     reference: str
+    #: Bootstrap replicates, of intervals that are made of them.
     n_replicates: int = 1000
+    #: Of means and paired differences, as `difference` has them. By default Student's t with patients as
+    #: clusters, which holds its level with few patients.
     interval: str = "t"
+    #: Whether the penalised Dice is known to have no size penalty.
     unpenalised: bool = False
+    #: Tool and metric whose scores pick the cases shown. By default the Penalised Dice of ReX, as in the
+    #: study, where both are there, else Dice of the reference.
     pick: tuple[str, str] | None = None
 
     def picked_by(self, kept: pd.DataFrame) -> tuple[str, str]:
@@ -55,15 +46,7 @@ class Choice:
 
 
 def means(kept: pd.DataFrame, choice: Choice, printed: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Mean and SD of each tool and metric, what they rest on, and what the study printed.
-
-    Returns
-    -------
-    DataFrame
-        What `summarize` returns by metric and method, with `sd`; `n_cases` that the tool owed an explanation
-        of, `n_not_given` of these, `n_empty` and `share_empty` of those given; `printed_mean` and
-        `printed_sd` beside Dice.
-    """
+    """Mean and SD of each tool and metric, what they rest on, and what the study printed."""
     unit = unit_of(kept)
     found = ss.summarize(kept, by=BY, unit=unit, interval=choice.interval, n_replicates=choice.n_replicates)
     spread = ss.describe(kept, by=BY, unit=unit)[[*BY, "sd"]]
@@ -93,15 +76,7 @@ def differences(scores: pd.DataFrame, choice: Choice) -> pd.DataFrame:
 
 
 def sensitivity(kept: pd.DataFrame, choice: Choice, diagonals: pd.Series | None = None) -> pd.DataFrame:
-    """Means and differences as they are, and with failed explanations at the worst score.
-
-    Returns
-    -------
-    DataFrame
-        One row per metric and method, whose failures can be scored: `mean, n` and `worst_mean, worst_n`; and
-        beside the reference `estimate, conf_low, conf_high, p_adjusted, n_pairs, verdict`, the same with
-        `worst_` before it, and `changed`: whether the verdict does.
-    """
+    """Means and differences as they are, and with failed explanations at the worst score."""
     worst = at_worst(kept, diagonals)
     unknown = worst["score"].isna() & worst["reason"].isin((*EMPTIES, *NOT_GIVEN))
     # left out as a whole: with some failures at worst and others undefined nothing could be read

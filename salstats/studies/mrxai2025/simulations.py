@@ -181,19 +181,7 @@ def _value(score: float | None, measure: tuple[str, str, str]) -> str:
 
 
 def plot_masks(series: Mapping[str, MaskSeries]) -> p9.ggplot:
-    """The masks of some simulations: a row each, a panel per step, as wide as a page.
-
-    Parameters
-    ----------
-    series : mapping of str to MaskSeries
-        From `simulate_masks`.
-
-    Returns
-    -------
-    ggplot
-        Its `data` has a row per corner of an outline: `simulation, step, kind, line, x, y` (in pixels, y
-        downwards).
-    """
+    """The masks of some simulations: a row each, a panel per step, as wide as a page."""
     names = list(series)
     height, width = next(iter(series.values())).truth.shape
     lines = pd.concat([_outlines(name, one) for name, one in series.items()], ignore_index=True)
@@ -263,20 +251,7 @@ def plot_masks(series: Mapping[str, MaskSeries]) -> p9.ggplot:
 
 
 def plot_curves(scores: pd.DataFrame, *, width: float = PAGE_MM) -> p9.ggplot:
-    """The measures of some simulations as curves: overlap beside distance, a row per simulation.
-
-    Parameters
-    ----------
-    scores : DataFrame
-        From `score_masks`.
-    width : float
-        Width in mm; below 120 overlap and distance stand below each other.
-
-    Returns
-    -------
-    ggplot
-        Its `data` are the rows that are drawn, with `panel`, `measure` and `x`.
-    """
+    """The measures of some simulations as curves: overlap beside distance, a row per simulation."""
     rows, left_out = _drawn(scores)
     names = list(dict.fromkeys(rows["simulation"]))
     by_shift = bool((rows["shift"] != 0).any())

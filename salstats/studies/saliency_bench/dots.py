@@ -37,32 +37,7 @@ def plot_dots(
     note: str = "",
     guide: float | None = None,
 ) -> p9.ggplot:
-    """Estimates with their limits, where they have any.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        `method, model, estimate`, `conf_low` and `conf_high` where there are limits, and the columns named.
-    names : Labels
-        Labels and order of all of them.
-    across, down : str
-        Columns whose values have panels of their own, side by side and below each other.
-    title : str
-        What is on the axis.
-    limits : tuple of float
-        Of the axis.
-    breaks : sequence of float
-        Its ticks.
-    note : str
-        What stands below.
-    guide : float, optional
-        Where a line stands.
-
-    Returns
-    -------
-    ggplot
-        Its data are the frame with `y`, the place of each row, and labels.
-    """
+    """Estimates with their limits, where they have any."""
     methods, models = (names.order(c, frame[c]) for c in ("method", "model"))
     step = _SPREAD / len(models)
     drawn = frame.reset_index(drop=True).assign(

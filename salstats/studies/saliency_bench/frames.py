@@ -46,41 +46,26 @@ UNNAMED = {"dataset": "Data set", "model": "Model"}
 
 @dataclass(frozen=True)
 class Choice:
-    """What was asked for beside the scores.
+    """What was asked for beside the scores."""
 
-    Attributes
-    ----------
-    n_replicates : int
-        Bootstrap replicates.
-    unit : str, optional
-        What is resampled; by default patients where they are known, else cases.
-    interval : str
-        Of means, as `summarize` has it.
-    """
-
+    #: Bootstrap replicates.
     n_replicates: int = 1000
+    #: What is resampled; by default patients where they are known, else cases.
     unit: str | None = None
+    #: Of means, as `summarize` has it.
     interval: str = "percentile"
 
 
 @dataclass(frozen=True)
 class Means:
-    """What the tables are of: the mean of each data set, model, method and metric.
+    """What the tables are of: the mean of each data set, model, method and metric."""
 
-    Attributes
-    ----------
-    means : DataFrame
-        Of `cell_means` or `printed_means`.
-    choice : Choice
-    scores : DataFrame, optional
-        Of `keep_scores`; printed means have none.
-    labels : mapping
-        Names and order of data sets, models and methods, as `Labels` takes them.
-    """
-
+    #: Of `cell_means` or `printed_means`.
     means: pd.DataFrame
     choice: Choice
+    #: Of `keep_scores`; printed means have none.
     scores: pd.DataFrame | None = None
+    #: Names and order of data sets, models and methods, as `Labels` takes them.
     labels: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -119,32 +104,7 @@ def as_printed(choice: Choice) -> Means:
 
 
 def keep_scores(scores: pd.DataFrame, metrics: Sequence[str] | None = None) -> pd.DataFrame:
-    """The rows that are compared: of saliency methods, of the metrics asked for.
-
-    Parameters
-    ----------
-    scores : DataFrame
-        A scores frame. Where it has no `dataset` or `model`, all of it is of one.
-    metrics : sequence of str, optional
-        By default those of IoU, hit (else any hit) and insertion that are there.
-
-    Returns
-    -------
-    DataFrame
-        A new frame with `dataset` and `model`.
-
-    Raises
-    ------
-    SalstatsError
-        A metric is not there, or no method but people is.
-    ColumnError
-        A data set or model is missing in some rows only.
-
-    Warns
-    -----
-    SalstatsWarning
-        A method's data sets, models or metrics, which stand side by side, are of different seeds.
-    """
+    """The rows that are compared: of saliency methods, of the metrics asked for."""
     there = list(dict.fromkeys(scores["metric"]))
     rules = [m for m in METRICS if m in there and (m != "hit_any" or "hit" not in there)]
     wanted = rules if metrics is None else list(dict.fromkeys(metrics))
@@ -193,34 +153,14 @@ def cell_means(scores: pd.DataFrame, choice: Choice) -> pd.DataFrame:
 
 
 def printed_means() -> pd.DataFrame:
-    """The printed Tables 2 and 4 as means, with the metrics' names of this package.
-
-    Returns
-    -------
-    DataFrame
-        `dataset, model, method, metric, term, estimate`, in the printed order.
-    """
+    """The printed Tables 2 and 4 as means, with the metrics' names of this package."""
     tables = pd.concat([load_published(f"saliency_bench_table{n}") for n in (2, 4)], ignore_index=True)
     named = tables.assign(metric=tables["metric"].map(PRINTED), term="mean")
     return named.rename(columns={"value": "estimate"})[[*CELL, "term", "estimate"]]
 
 
 def correlations(means: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
-    """Pearson's correlation between every two metrics over the data sets, per model and method.
-
-    Parameters
-    ----------
-    means : DataFrame
-        `dataset, model, method, metric, estimate`.
-    metrics : sequence of str
-        In the order of the pairs.
-
-    Returns
-    -------
-    DataFrame
-        As `correlate`: `model, method, term, estimate, ..., n` data sets, `x`, `y`; no rows where no model
-        and method has three data sets.
-    """
+    """Pearson's correlation between every two metrics over the data sets, per model and method."""
     wide = means.pivot(index=["model", "method", "dataset"], columns="metric", values="estimate")
     table = wide.reset_index().rename_axis(columns=None)
     # two data sets have a correlation of -1 or 1 whatever they are

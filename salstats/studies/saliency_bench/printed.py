@@ -38,25 +38,6 @@ def printed_tables() -> tuple[pd.DataFrame, pd.DataFrame]:
 def check_correlations(values: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
     """Every printed correlation beside the one that the printed values give.
 
-    Parameters
-    ----------
-    values : DataFrame
-        `model, method, dataset, metric, value`: one number each, as printed, with four decimals.
-    printed : DataFrame
-        `model, method, metric_1, metric_2, correlation`, as printed.
-
-    Returns
-    -------
-    DataFrame
-        One row per printed correlation, in its order: `model, method, metric_1, metric_2`, `n` data sets,
-        `printed`, `recomputed` (Pearson's r, unrounded), `difference` (recomputed and rounded, less printed),
-        `agrees` (rounded it is the printed one), `within_one` (or one unit of the last decimal away).
-
-    Raises
-    ------
-    ColumnError
-        A value stands twice, or a correlation has no values to follow from.
-
     Examples
     --------
     >>> checked = check_correlations(*printed_tables())

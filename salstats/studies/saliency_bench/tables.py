@@ -251,16 +251,7 @@ def ranks_of_data_sets(given: Means) -> Made | None:
 
 
 def _ranks(ranks: pd.DataFrame, names: Labels, drawn: str) -> Made:
-    """Ranks as a table and a figure.
-
-    Parameters
-    ----------
-    ranks : DataFrame
-        Of `rank_stability` by metric and model, and by data set where cases were drawn.
-    names : Labels
-    drawn : str
-        What was drawn again.
-    """
+    """Ranks as a table and a figure."""
     by = [c for c in ("metric", "dataset", "model") if c in ranks.columns]
     rows = in_order(ranks, [*by, "method"], names).reset_index(drop=True)
     methods = names.order("method", rows["method"])

@@ -55,58 +55,38 @@ class Choice:
 
 @dataclass(frozen=True)
 class Frames:
-    """What is known of a study, read or made once.
+    """What is known of a study, read or made once."""
 
-    Attributes
-    ----------
-    scores : DataFrame
-        True-positive slice, Otsu's threshold: IoU and hit, with pixels.
-    full : DataFrame
-        IoU on the full slice, masks empty below the tuned probability cut-offs where there are any.
-    uncut : DataFrame
-        IoU on the full slice without cut-offs.
-    features : DataFrame
-        Of the truth's findings.
-    tuned : DataFrame, optional
-        IoU on the true-positive slice with the tuned thresholds.
-    sweep : DataFrame, optional
-        The thresholds' mean IoU on the validation study.
-    cut_off : str
-        Which probability cut-offs there are, "tuned" or "given"; empty for none.
-    thresholds : str
-        Whether the thresholds of `tuned` are "tuned" or "given".
-    n_shared : int
-        Cases that the validation study has in common with this one; what is tuned on them is too good here.
-    there : frozenset of str
-        Which needs are met.
-    choice : Choice
-    study : Study, optional
-        What was scored, for pictures.
-    images : folder or mapping, optional
-        The images behind the maps.
-    known : frozenset of str
-        Cases that the truth or people know, over all tasks; found by itself.
-    everything : Frames, optional
-        The same before tasks were left out.
-    counts : DataFrame, optional
-        Of `count_tasks`.
-    """
-
+    #: True-positive slice, Otsu's threshold: IoU and hit, with pixels.
     scores: pd.DataFrame
+    #: IoU on the full slice, masks empty below the tuned probability cut-offs where there are any.
     full: pd.DataFrame
+    #: IoU on the full slice without cut-offs.
     uncut: pd.DataFrame
+    #: Of the truth's findings.
     features: pd.DataFrame
+    #: IoU on the true-positive slice with the tuned thresholds.
     tuned: pd.DataFrame | None = None
+    #: The thresholds' mean IoU on the validation study.
     sweep: pd.DataFrame | None = None
+    #: Which probability cut-offs there are, "tuned" or "given"; empty for none.
     cut_off: str = "tuned"
+    #: Whether the thresholds of `tuned` are "tuned" or "given".
     thresholds: str = "tuned"
+    #: Cases that the validation study has in common with this one; what is tuned on them is too good here.
     n_shared: int = 0
+    #: Which needs are met.
     there: frozenset[str] = frozenset()
     choice: Choice = field(default_factory=lambda: Choice(False))
+    #: What was scored, for pictures.
     study: Study | None = None
+    #: The images behind the maps.
     images: ImageSource | None = None
+    #: Cases that the truth or people know, over all tasks; found by itself.
     known: frozenset[str] = frozenset()
+    #: The same before tasks were left out.
     everything: "Frames | None" = None
+    #: Of `count_tasks`.
     counts: pd.DataFrame | None = None
 
     def __post_init__(self) -> None:

@@ -181,15 +181,7 @@ def make_frames(found: Found, options: argparse.Namespace) -> Frames:
 
 
 def held_by(study: Study, validation: Study | None, *, thresholds: bool) -> frozenset[str]:
-    """Which needs are met by a study that is not scored yet; one map is opened.
-
-    Parameters
-    ----------
-    study, validation : Study
-        What is scored, and what is tuned on, if anything.
-    thresholds : bool
-        Whether thresholds are given.
-    """
+    """Which needs are met by a study that is not scored yet; one map is opened."""
     main = main_series(study)
     maps = [s for s in study.series if s.method != HUMAN]
     first = next((p for case in study for p in case.predictions if p.series == main), None)
@@ -255,15 +247,7 @@ def main_alone(study: Study) -> Study:
 
 
 def true_positive(full: pd.DataFrame, cases: set[str]) -> pd.DataFrame:
-    """The true-positive slice of IoU and hits on the full slice, as `score` has it.
-
-    Parameters
-    ----------
-    full : DataFrame
-        `score(study, slice="full")`, metrics "iou" and "hit" only.
-    cases : set of str
-        The cases that the truth holds.
-    """
+    """The true-positive slice of IoU and hits on the full slice, as `score` has it."""
     rows = _checked(full)[full["case"].isin(cases)].reset_index(drop=True)
     known = ((rows["metric"] == "iou") & rows["tp"].notna()).to_numpy()
     tp, fp, fn, _ = _counts(rows)
@@ -274,15 +258,7 @@ def true_positive(full: pd.DataFrame, cases: set[str]) -> pd.DataFrame:
 
 
 def cut_off(full: pd.DataFrame, cutoffs: Mapping[tuple[str, str], float]) -> pd.DataFrame:
-    """IoU on the full slice with masks empty below a probability, as `score(cutoff=)` has it.
-
-    Parameters
-    ----------
-    full : DataFrame
-        `score(study, slice="full")`, metric "iou".
-    cutoffs : Mapping
-        From (task, method); people have none.
-    """
+    """IoU on the full slice with masks empty below a probability, as `score(cutoff=)` has it."""
     rows = _checked(full)[full["metric"] == "iou"].reset_index(drop=True)
     least = np.array([cutoffs.get(key, -np.inf) for key in zip(rows["task"], rows["method"], strict=True)])
     least[(rows["method"] == HUMAN).to_numpy()] = -np.inf
