@@ -5,7 +5,7 @@ import csv
 import importlib
 import sys
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Decimal
@@ -15,10 +15,13 @@ from typing import Any, NoReturn
 import pandas as pd
 import plotnine as p9
 from great_tables import GT
+from pandas.api.types import is_numeric_dtype
 
 from salstats.checks import SalstatsError, SalstatsWarning, warn
 from salstats.display.export.figure_files import FigureJobs
 from salstats.display.export.table_files import save_table_as
+from salstats.display.tables.layout import Column, Table, build
+from salstats.display.text.format import count_text, fixed_text
 from salstats.files.frame_files import write_frame
 from salstats.files.output_folder import checked_folder, replacing_folder
 
@@ -149,6 +152,53 @@ class Parser(argparse.ArgumentParser):
 
 class NotMade(SalstatsWarning):
     """A result that the data do not allow; the others are made."""
+
+
+#: What stands below a heading: a column, a column and its decimals, or what a function makes of the row.
+Cell = str | tuple[str, int] | Callable[[Any], str]
+
+
+def table_of(
+    rows: pd.DataFrame,
+    table_id: str,
+    stub: Mapping[str, Cell],
+    columns: Mapping[Any, Cell],
+    *,
+    groups: Cell | None = None,
+    notes: Sequence[str] = (),
+    **more: Any,
+) -> GT:
+    """A table with a row for each of a frame: what stands below each heading, of the labels and of the cells.
+
+    A heading is text, or a Column. Of a column of the frame text stands as it is, whole numbers to the right.
+    """
+    of_rows = list(rows.itertuples(index=False))
+
+    def text(cell: Cell, row: Any) -> str:
+        if callable(cell):
+            return cell(row)
+        if isinstance(cell, tuple):
+            return fixed_text(getattr(row, cell[0]), cell[1])
+        value = getattr(row, cell)
+        return value if isinstance(value, str) else count_text(value)
+
+    def column(heading: str | Column, cell: Cell) -> Column:
+        if isinstance(heading, Column):
+            return heading
+        if not isinstance(cell, str):
+            return Column(heading)
+        return Column(heading, align="right" if is_numeric_dtype(rows[cell]) else "left")
+
+    table = Table(
+        tuple(stub),
+        [tuple(text(cell, row) for cell in stub.values()) for row in of_rows],
+        [column(*named) for named in columns.items()],
+        [[text(cell, row) for cell in columns.values()] for row in of_rows],
+        groups=[text(groups, row) for row in of_rows] if groups else [],
+        notes=notes,
+        **more,
+    )
+    return build(table, table_id)
 
 
 def study(key: str) -> Study:

@@ -132,8 +132,8 @@ def build(table: Table, table_id: str) -> GT:
     table = replace(table, notes=tuple(note for note in (*table.notes, _closing_note(table)) if note))
     stub = [f"stub{i}" for i in range(len(table.stubhead))]
     names = [f"cell{i}" for i in range(len(table.columns))]
-    frame = pd.DataFrame([[*s, *c] for s, c in zip(table.stub, table.cells, strict=True)], dtype="object")
-    frame.columns = pd.Index([*stub, *names])
+    rows = [[*s, *c] for s, c in zip(table.stub, table.cells, strict=True)]
+    frame = pd.DataFrame(rows, columns=[*stub, *names], dtype="object")
     if table.groups:
         frame["group"] = table.groups
     gt: GT = GT(

@@ -33,13 +33,12 @@ from salstats.display.plots.theme import (
     picture_look,
     theme_salstats,
 )
-from salstats.display.tables.layout import Column, Table, build
-from salstats.display.text.format import count_text, counted, fixed_text
+from salstats.display.text.format import count_text, counted
 from salstats.display.text.labels import Labels
 from salstats.images.pictures import printed_shape, resized
 from salstats.scoring.gaze_cases import ALL, GazeRule, Truths, bias_on, on_image
 from salstats.scoring.gaze_sampling import spread_of
-from salstats.studies.engine import Made
+from salstats.studies.engine import Made, table_of
 from salstats.studies.lanfredi2021.scored import (
     RAW_LABELS,
     Recordings,
@@ -82,15 +81,14 @@ def example(given: Recordings) -> Made:
         f"Case {case.case}, {counted(len(case.used), 'reader')}. Every picture sums to 1; maps are taken "
         "above their least value."
     )
-    table = Table(
-        ("Case",),
-        [(case.case,)],
-        [Column("Method", align="left"), Column("sAUC, mean over readers"), Column("Median of cases")],
-        [[name, fixed_text(row["score"], 3), fixed_text(row["target"], 3)]],
-    )
     return Made(
         without_blanks(pick),
-        build(table, "lanfredi2021"),
+        table_of(
+            pick.assign(method=name),
+            "lanfredi2021",
+            {"Case": "case"},
+            {"Method": "method", "sAUC, mean over readers": ("score", 3), "Median of cases": ("target", 3)},
+        ),
         plot_pictures(pictures, note=note),
         note=f"the case whose mean sAUC of {name} is nearest to the median; ties by name",
     )
@@ -109,18 +107,17 @@ def _map_of(study: Study, case: Case, method: str, mixing: str) -> np.ndarray | 
 def sampling_spread(given: Recordings) -> Made:
     """The standard deviation of sampled areas by sample size, on the example."""
     spread = spread_of(given.samples)
-    mean = spread.groupby(["metric", "n_samples"])["sd"].mean().unstack()
+    mean = spread.groupby(["metric", "n_samples"])["sd"].mean().unstack("metric")
     labels = Labels(RAW_LABELS)
-    table = Table(
-        ("Pixels drawn on either side",),
-        [(count_text(size),) for size in mean.columns],
-        [Column(labels.value("metric", m)) for m in mean.index],
-        [[fixed_text(mean.loc[m, size], 4) for m in mean.index] for size in mean.columns],
-        notes=["Standard deviation of the sampled value, mean over methods and readers."],
-    )
     return Made(
         spread,
-        build(table, "lanfredi2021"),
+        table_of(
+            mean.reset_index(),
+            "lanfredi2021",
+            {"Pixels drawn on either side": "n_samples"},
+            {labels.value("metric", m): (m, 4) for m in mean},
+            notes=["Standard deviation of the sampled value, mean over methods and readers."],
+        ),
         plot_spread(spread),
         slice=f"case {given.pick['case'].iloc[0]}",
         note="pixels drawn with replacement, as the study does (1,000 on either side)",
@@ -140,21 +137,16 @@ def sampled_values(given: Recordings) -> Made | None:
     if shown["estimate"].isna().all():
         return None
     labels = Labels(RAW_LABELS)
-    sizes = shown.groupby(["metric", "n_samples"])["estimate"].describe()[["mean", "std", "min", "max"]]
-    table = Table(
-        ("Metric", "Pixels drawn on either side"),
-        [(labels.value("metric", m), count_text(n)) for m, n in sizes.index],
-        [Column("Mean"), Column("SD"), Column("Smallest"), Column("Largest"), Column("Exact")],
-        [
-            [
-                *(fixed_text(v, 4) for v in row),
-                fixed_text(shown.loc[shown["metric"] == key[0], "exact"].iloc[0], 4),
-            ]
-            for key, row in zip(sizes.index, sizes.to_numpy(), strict=True)
-        ],
+    groups = shown.groupby(["metric", "n_samples"])
+    sizes = groups["estimate"].describe().assign(exact=groups["exact"].first()).reset_index()
+    columns = {"Mean": "mean", "SD": "std", "Smallest": "min", "Largest": "max", "Exact": "exact"}
+    table = table_of(
+        sizes,
+        "lanfredi2021",
+        {"Metric": lambda r: labels.value("metric", r.metric), "Pixels drawn on either side": "n_samples"},
+        {heading: (name, 4) for heading, name in columns.items()},
     )
-    case = given.pick["case"].iloc[0]
-    return Made(shown, build(table, "lanfredi2021"), plot_samples(shown), slice=f"case {case}")
+    return Made(shown, table, plot_samples(shown), slice=f"case {given.pick['case'].iloc[0]}")
 
 
 def share_per_pixel(values: np.ndarray) -> np.ndarray:

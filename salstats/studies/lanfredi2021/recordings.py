@@ -9,11 +9,10 @@ from great_tables import GT
 
 import salstats as ss
 from salstats.checks import SalstatsError
-from salstats.display.tables.layout import Column, Table, build
-from salstats.display.text.format import count_text, counted, fixed_text, interval_text, joined
+from salstats.display.text.format import counted, interval_text, joined
 from salstats.display.text.labels import Labels
 from salstats.stats.carried import HOW_SCORED
-from salstats.studies.engine import Made
+from salstats.studies.engine import Made, table_of
 from salstats.studies.lanfredi2021.scored import (
     GIVEN,
     KEYS,
@@ -50,25 +49,22 @@ def all_recordings(given: Recordings) -> Made:
     frame = ss.recordings(given.study)
     counts = frame["reason"].fillna("used").value_counts()
     boxes = frame.loc[frame["used"] & (frame["box"] != "used"), "box"].value_counts()
-    texts = [
-        *((("Recordings", str(why).capitalize()), n) for why, n in counts.items()),
-        *(
-            (("Chest boxes left out of the centre bias", str(why).capitalize()), n)
-            for why, n in boxes.items()
-        ),
-        (("Fixations of recordings used", "All"), frame.loc[frame["used"], "n_fixations"].sum()),
-        (("Fixations of recordings used", "Outside the image"), frame.loc[frame["used"], "n_outside"].sum()),
-        (("Fixations of recordings used", "Of no duration"), frame.loc[frame["used"], "n_zero"].sum()),
-    ]
-    table = Table(
-        ("",),
-        [(name,) for (_, name), _ in texts],
-        [Column("n", align="right")],
-        [[count_text(n)] for _, n in texts],
-        groups=[group for (group, _), _ in texts],
+    fixations = {"n_fixations": "all", "n_outside": "outside the image", "n_zero": "of no duration"}
+    parts = {
+        "Recordings": counts,
+        "Chest boxes left out of the centre bias": boxes,
+        "Fixations of recordings used": frame.loc[frame["used"], list(fixations)].sum().rename(fixations),
+    }
+    rows = [(of, str(why).capitalize(), n) for of, part in parts.items() for why, n in part.items()]
+    table = table_of(
+        pd.DataFrame(rows, columns=["of", "why", "n"]),
+        "lanfredi2021",
+        {"": "why"},
+        {"n": "n"},
+        groups="of",
         notes=["Fixations outside the image are kept: the tails of their Gaussians count."],
     )
-    return Made(frame, build(table, "lanfredi2021"))
+    return Made(frame, table)
 
 
 def all_scores(given: Recordings) -> Made:
@@ -102,15 +98,16 @@ def findings(given: Recordings) -> Made:
     found = given.labels.assign(scored=given.labels["case"].isin(set(given.rows["case"])))
     groups = [c for c in found.columns if c not in ("case", "patient", "phase", "n_readings", "scored")]
     own = found[found["scored"]]
-    counts = [[int((own[g] == 1).sum()), int((own[g] == 0).sum()), int(own[g].isna().sum())] for g in groups]
-    table = Table(
-        ("Finding",),
-        [(g.capitalize(),) for g in groups],
-        [Column(heading, align="right") for heading in ("Present", "Absent", "No majority")],
-        [[count_text(n) for n in row] for row in counts],
+    rows = [(g.capitalize(), (own[g] == 1).sum(), (own[g] == 0).sum(), own[g].isna().sum()) for g in groups]
+    counts = pd.DataFrame(rows, columns=["Finding", "present", "absent", "unsure"])
+    table = table_of(
+        counts,
+        "lanfredi2021",
+        {"Finding": "Finding"},
+        {"Present": "present", "Absent": "absent", "No majority": "unsure"},
         notes=["Images scored, by what at least three readers found."],
     )
-    return Made(found, build(table, "lanfredi2021"))
+    return Made(found, table)
 
 
 def every_mean(metrics: Sequence[str]) -> Callable[[Recordings], Made | None]:
@@ -199,32 +196,25 @@ def bias_change(all_cases: pd.DataFrame, others: pd.DataFrame) -> Made:
     """The shuffled metrics under both centre biases, and how much they change."""
     rows = compared(all_cases, others)
     labels = Labels(RAW_LABELS)
-    table = Table(
-        ("",),
-        [(name,) for name in row_names(rows)],
-        [
-            Column("All cases, as the study"),
-            Column("All other cases"),
-            Column("Change (95% CI)"),
-            Column("Largest change of a score"),
-        ],
-        [
-            [
-                fixed_text(r.mean_all, 3),
-                fixed_text(r.mean_others, 3),
-                interval_text(r.estimate, r.conf_low, r.conf_high, 3, "brackets"),
-                fixed_text(r.largest, 3),
-            ]
-            for r in rows.itertuples()
-        ],
-        groups=[labels.value("metric", m) for m in rows["metric"]],
+    named = rows.assign(task=row_names(rows))
+    table = table_of(
+        named,
+        "lanfredi2021",
+        {"": "task"},
+        {
+            "All cases, as the study": ("mean_all", 3),
+            "All other cases": ("mean_others", 3),
+            "Change (95% CI)": lambda r: interval_text(r.estimate, r.conf_low, r.conf_high, 3, "brackets"),
+            "Largest change of a score": ("largest", 3),
+        },
+        groups=lambda r: labels.value("metric", r.metric),
         notes=[
             "Mean scores. Change: other cases minus all cases, the same rows paired; t interval with cases "
             "as clusters."
         ],
     )
     # as a difference: the grey line of a mean would mark chance, and no change is 0
-    drawn = rows.assign(task=row_names(rows), term="difference")
+    drawn = named.assign(term="difference")
     values = ["estimate", "conf_low", "conf_high", "conf_level", "interval", "unit"]
     figure = ss.plot_intervals(
         drawn[["metric", "task", "term", *values]], labels={"task": list(dict.fromkeys(drawn["task"]))}
@@ -232,7 +222,7 @@ def bias_change(all_cases: pd.DataFrame, others: pd.DataFrame) -> Made:
     caption = "Other cases minus all cases. Bars: 95% t intervals with cases as clusters."
     return Made(
         without_blanks(rows),
-        build(table, "lanfredi2021"),
+        table,
         figure + p9.labs(x="Change of the mean (95% CI)", caption=caption),
         note="the study's centre bias contains the case that is scored against it, which takes from what "
         "agrees with its gaze, and most from interobserver: the left-out reader's own map is part of it; "

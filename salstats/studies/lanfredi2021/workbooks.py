@@ -11,11 +11,10 @@ import pandas as pd
 
 import salstats as ss
 from salstats import datasets
-from salstats.display.tables.layout import Column, Table, build
-from salstats.display.text.format import interval_text
+from salstats.display.text.format import MISSING, interval_text
 from salstats.display.text.labels import Labels
 from salstats.readers.lanfredi2021 import SHEETS, read_lanfredi2021, read_lanfredi2021_classification
-from salstats.studies.engine import Made, Printed
+from salstats.studies.engine import Made, Printed, table_of
 
 #: What a printed row is known by, and its numbers.
 ROW = ["table", "subset", "method", "mixing", "metric"]
@@ -133,14 +132,14 @@ def networks(books: Workbooks) -> Made:
     """Appendix A: the classification AUC of the networks over their trainings."""
     found = published_interval(books.classification, ["model"], "auroc", "seed")
     names = {"woag": "Without attention gates", "wag": "With attention gates"}
-    shown = Table(
-        ("Network",),
-        [(names.get(str(m), str(m)),) for m in found["model"]],
-        [Column("AUC")],
-        [[interval_text(r.estimate, r.conf_low, r.conf_high, 3, "brackets")] for r in found.itertuples()],
+    shown = table_of(
+        found,
+        "lanfredi2021",
+        {"Network": lambda r: names.get(r.model, r.model)},
+        {"AUC": lambda r: interval_text(r.estimate, r.conf_low, r.conf_high, 3, "brackets")},
         notes=["95% CI: mean ± 1.96 SD / √(number of trainings), as the study computes it."],
     )
-    return Made(found, build(shown, "lanfredi2021"))
+    return Made(found, shown)
 
 
 def design(books: Workbooks) -> Made:
@@ -162,30 +161,26 @@ def design(books: Workbooks) -> Made:
     rows = beside_published(rows)
     rows = rows[[*first, *(c for c in rows.columns if c not in (*first, "sheet")), "sheet"]]
     labels = Labels(LABELS)
-    shown = Table(
-        ("Method", "Mixing", "Cases", "Metric"),
-        [
-            (
-                labels.value("method", r.method),
-                labels.value("mixing", r.mixing) if isinstance(r.mixing, str) else "—",
-                labels.value("subset", r.subset) if r.subset != "all" else "All",
-                labels.value("metric", r.metric),
-            )
-            for r in rows.itertuples()
-        ],
-        [Column("As the study"), Column("Cases as clusters"), Column("Ratio of widths")],
-        [
-            [
-                interval_text(r.estimate, r.published_conf_low, r.published_conf_high, 3, "brackets"),
-                interval_text(r.estimate, r.conf_low, r.conf_high, 3, "brackets"),
-                f"{r.width_ratio:.2f}",
-            ]
-            for r in rows.itertuples()
-        ],
-        groups=[f"Table {n}" for n in rows["table"]],
+    shown = table_of(
+        rows,
+        "lanfredi2021",
+        {
+            "Method": lambda r: labels.value("method", r.method),
+            "Mixing": lambda r: labels.value("mixing", r.mixing) if isinstance(r.mixing, str) else MISSING,
+            "Cases": lambda r: labels.value("subset", r.subset) if r.subset != "all" else "All",
+            "Metric": lambda r: labels.value("metric", r.metric),
+        },
+        {
+            "As the study": lambda r: interval_text(
+                r.estimate, r.published_conf_low, r.published_conf_high, 3, "brackets"
+            ),
+            "Cases as clusters": lambda r: interval_text(r.estimate, r.conf_low, r.conf_high, 3, "brackets"),
+            "Ratio of widths": ("width_ratio", 2),
+        },
+        groups=lambda r: f"Table {r.table}",
         notes=[f"As the study: {FORMULA}. Cases as clusters: t interval, a case's rows one cluster."],
     )
-    return Made(rows, build(shown, "lanfredi2021"), note=what_changes(rows))
+    return Made(rows, shown, note=what_changes(rows))
 
 
 def published_interval(scores: pd.DataFrame, by: list[str], value: str, unit: str) -> pd.DataFrame:

@@ -11,7 +11,7 @@ from great_tables import GT
 
 import salstats as ss
 from salstats.display.tables import notes
-from salstats.display.tables.layout import Column, Table, build
+from salstats.display.tables.layout import Column
 from salstats.display.text.format import (
     MISSING,
     count_range,
@@ -19,12 +19,13 @@ from salstats.display.text.format import (
     fixed_text,
     interval_text,
     joined,
+    limits_text,
 )
 from salstats.display.text.labels import Labels
 from salstats.metrics.registry import METRICS
 from salstats.readers.case_images import ImageSource
 from salstats.scoring.distances import DISTANCES
-from salstats.studies.engine import Made
+from salstats.studies.engine import Cell, Made, table_of
 from salstats.studies.mrxai2025.cases import LEFT_OUT, NAMES, Scored, failed, in_note
 from salstats.studies.mrxai2025.estimates import BY, Choice, differences, means, sensitivity, unit_of
 from salstats.study import Study
@@ -93,22 +94,20 @@ def cases(own: Comparison) -> Made:
     first = scored.everything.drop_duplicates("case")
     by_case = scored.everything.groupby("case")["reason"].first()
     reasons = first["case"].map(by_case).where(lambda r: r.isin(LEFT_OUT))
-    lines = [("In the file", first), *((r.capitalize(), first[reasons == r]) for r in LEFT_OUT)]
-    lines = [(text, rows) for text, rows in lines if len(rows)] + [("Compared", first[reasons.isna()])]
-    known = unit_of(first) == "patient"
-    table = Table(
-        ("Cases",),
-        [(text,) for text, _ in lines],
-        [Column("Cases", align="right"), *([Column("Patients", align="right")] if known else [])],
-        [
-            [count_text(len(rows)), *([count_text(rows["patient"].nunique())] if known else [])]
-            for _, rows in lines
-        ],
-        apart={len(lines) - 1},
+    parts = {"In the file": first} | {r.capitalize(): first[reasons == r] for r in LEFT_OUT}
+    parts = {text: rows for text, rows in parts.items() if len(rows)} | {"Compared": first[reasons.isna()]}
+    units = {"Cases": "case", "Patients": "patient"} if unit_of(first) == "patient" else {"Cases": "case"}
+    counts = [(text, *(rows[c].nunique() for c in units.values())) for text, rows in parts.items()]
+    table = table_of(
+        pd.DataFrame(counts, columns=["part", *units.values()]),
+        TABLE_ID,
+        {"Cases": "part"},
+        units,
+        apart={len(counts) - 1},
     )
     return Made(
         flow,
-        build(table, TABLE_ID),
+        table,
         ss.plot_flow(flow, labels=Labels(labels), width=183),
         slice="every case",
         note=_model_note(scored),
@@ -134,34 +133,24 @@ def table_1(own: Comparison) -> Made:
     kept, choice, labels = own.kept, own.choice, own.labels
     found = means(kept, choice, own.printed)
     names = Labels(labels)
-    rows = in_order(found, names)
     beside = bool(found["printed_mean"].notna().any())
-    absent = bool(found["n_not_given"].any())
-    columns = [
-        Column("n", align="right"),
-        Column("Empty, n (%)", align="right"),
-        *([Column("Not given", align="right")] if absent else []),
-        Column("Mean (SD)"),
-        Column(notes.ci_text(found) or "CI"),
-        *([Column("Printed mean (SD)")] if beside else []),
-    ]
-    cells = [
-        [
-            count_text(row["n"]),
-            f"{count_text(row['n_empty'])} ({fixed_text(100 * row['share_empty'], 1)})",
-            *([count_text(row["n_not_given"])] if absent else []),
-            _spread(row["estimate"], row["sd"], digits_of(row)),
-            _limits(row),
-            *([_spread(row["printed_mean"], row["printed_sd"], 2, blank=True)] if beside else []),
-        ]
-        for row in rows
-    ]
-    table = Table(
-        ("Tool",),
-        [(names.value("method", row["method"]),) for row in rows],
+    columns: dict[Any, Cell] = {
+        "n": "n",
+        Column("Empty, n (%)", align="right"): lambda r: (
+            f"{count_text(r.n_empty)} ({fixed_text(100 * r.share_empty, 1)})"
+        ),
+        **({"Not given": "n_not_given"} if found["n_not_given"].any() else {}),
+        "Mean (SD)": lambda r: _spread(r.estimate, r.sd, digits_of(r.metric)),
+        notes.ci_text(found) or "CI": _limits,
+    }
+    if beside:
+        columns["Printed mean (SD)"] = lambda r: _spread(r.printed_mean, r.printed_sd, 2, blank=True)
+    table = table_of(
+        in_order(found, names),
+        TABLE_ID,
+        {"Tool": lambda r: names.value("method", r.method)},
         columns,
-        cells,
-        groups=[names.value("metric", row["metric"]) for row in rows],
+        groups=lambda r: names.value("metric", r.metric),
         notes=[
             notes.paragraph(
                 notes.interval_note(found),
@@ -169,7 +158,7 @@ def table_1(own: Comparison) -> Made:
                 "the sensitivity table.",
                 _of_other_cases(found),
                 "Printed: as in the study, of its own cases." if beside else "",
-                notes.dash_note(cells),
+                notes.dash_note([[MISSING]] if found[["sd", "conf_low"]].isna().any(axis=None) else []),
                 notes.how_note(found, names),
                 notes.metric_note(found),
             )
@@ -177,7 +166,7 @@ def table_1(own: Comparison) -> Made:
     )
     return Made(
         found,
-        build(table, TABLE_ID),
+        table,
         ss.plot_forest(_drawable(found), labels=Labels(labels)),
         note=f"n says how many explanations have a score{_patients_note(kept)}",
     )
@@ -257,10 +246,9 @@ def _floor_of_p(found: pd.DataFrame, choice: Choice) -> str:
     return f"; with {choice.n_replicates:,} replicates P is {least} at least, before the correction"
 
 
-def _limits(row: dict[str, Any]) -> str:
+def _limits(row: Any) -> str:
     """An interval alone."""
-    low, high = (fixed_text(row[c], digits_of(row)) for c in ("conf_low", "conf_high"))
-    return MISSING if MISSING in (low, high) else f"{low}, {high}"
+    return limits_text(row.conf_low, row.conf_high, digits_of(row.metric))
 
 
 def _spread(mean: float, sd: float, digits: int, *, blank: bool = False) -> str:
@@ -303,17 +291,16 @@ def failures(own: Comparison) -> Made:
 
 def _table_sensitivity(found: pd.DataFrame, choice: Choice, names: Labels) -> GT:
     """The table of both runs beside each other."""
-    rows = in_order(found, names)
-    ci = "Difference (95% CI)"
-    heads = tuple(RUNS.values())
-    columns = [Column(h, (side,)) for side in heads for h in ("n", "Mean", ci)]
-    cells = [[*_side(row, "", choice), *_side(row, "worst_", choice), _change(row)] for row in rows]
-    table = Table(
-        ("Tool",),
-        [(names.value("method", row["method"]),) for row in rows] or [("",)],
-        [*columns, Column("Verdict, where it changes", align="left")],
-        cells or [[MISSING] * 7],
-        groups=[names.value("metric", row["metric"]) for row in rows],
+    columns: dict[Any, Cell] = {}
+    for before, run in RUNS.items():
+        columns |= _run_columns(before, run, choice)
+    columns[Column("Verdict, where it changes", align="left")] = _change
+    return table_of(
+        in_order(found, names),
+        TABLE_ID,
+        {"Tool": lambda r: names.value("method", r.method)},
+        columns,
+        groups=lambda r: names.value("metric", r.metric),
         notes=[
             notes.paragraph(
                 f"Differences from {names.value('method', choice.reference)}, paired; lower or higher where "
@@ -326,7 +313,6 @@ def _table_sensitivity(found: pd.DataFrame, choice: Choice, names: Labels) -> GT
             )
         ],
     )
-    return build(table, TABLE_ID)
 
 
 def _differ(found: pd.DataFrame) -> pd.Series:
@@ -336,25 +322,31 @@ def _differ(found: pd.DataFrame) -> pd.Series:
     return found["verdict"].notna() & (found["estimate"] != found["worst_estimate"])
 
 
-def _side(row: dict[str, Any], before: str, choice: Choice) -> list[str]:
-    """The cells of one run: n, mean, and the difference with its interval."""
-    digits = digits_of(row)
-    estimate, low, high = (row[f"{before}{c}"] for c in ("estimate", "conf_low", "conf_high"))
-    gap = interval_text(estimate, low, high, digits, "nature")
-    text = "" if row["method"] == choice.reference else gap
-    return [count_text(row[f"{before}n"]), fixed_text(row[f"{before}mean"], digits), text]
+def _run_columns(before: str, run: str, choice: Choice) -> dict[Any, Cell]:
+    """The columns of one run: n, mean, and the difference with its interval, which the reference has not."""
+    n, mean, *gap = (f"{before}{c}" for c in ("n", "mean", "estimate", "conf_low", "conf_high"))
+
+    def gap_text(row: Any) -> str:
+        estimate, low, high = (getattr(row, c) for c in gap)
+        own = row.method == choice.reference
+        return "" if own else interval_text(estimate, low, high, digits_of(row.metric))
+
+    return {
+        Column("n", (run,)): lambda row: count_text(getattr(row, n)),
+        Column("Mean", (run,)): lambda row: fixed_text(getattr(row, mean), digits_of(row.metric)),
+        Column("Difference (95% CI)", (run,)): gap_text,
+    }
 
 
-def _change(row: dict[str, Any]) -> str:
+def _change(row: Any) -> str:
     """Both verdicts where they differ."""
-    return f"{row['verdict']} \u2192 {row['worst_verdict']}" if row["changed"] else ""
+    return f"{row.verdict} \u2192 {row.worst_verdict}" if row.changed else ""
 
 
 def _figure_sensitivity(found: pd.DataFrame, choice: Choice, labels: dict[str, Any]) -> p9.ggplot:
     """The differences that failures change, a panel per metric for as many as a page holds."""
     of_tools = found[_differ(found)]
-    metrics = [row["metric"] for row in in_order(of_tools, Labels(labels))]
-    metrics = list(dict.fromkeys(metrics))
+    metrics = list(dict.fromkeys(in_order(of_tools, Labels(labels))["metric"]))
     # a heading and a row for each run
     tall = _PANEL_MM + 3 * _ROW_MM * of_tools["method"].nunique()
     of_tools = of_tools[of_tools["metric"].isin(metrics[: max(int(_PAGE_MM // tall), 1)])]
@@ -382,11 +374,11 @@ def figure_8(own: Comparison) -> Made:
     picks = ss.pick_cases(rows, method=method, by="metric")
     names = Labels(own.labels)
     heading = names.value("metric", metric)
-    table = Table(
-        ("Pick",),
-        [(str(p).capitalize(),) for p in picks["pick"]],
-        [Column("Case", align="left"), Column(heading)],
-        [[row.case, fixed_text(row.score, 3)] for row in picks.itertuples()],
+    table = table_of(
+        picks,
+        TABLE_ID,
+        {"Pick": lambda r: r.pick.capitalize()},
+        {"Case": "case", heading: ("score", 3)},
         notes=[notes.paragraph(notes.how_note(picks, names), notes.metric_note(picks))],
     )
     tool = names.value("method", method)
@@ -395,7 +387,7 @@ def figure_8(own: Comparison) -> Made:
     )
     return Made(
         picks,
-        build(table, TABLE_ID),
+        table,
         figure,
         title=f"Fig. 8: examples picked by {heading} of {tool}",
         slice="cases compared",
@@ -415,13 +407,11 @@ def labels_of(scores: pd.DataFrame) -> dict[str, Any]:
     return {**NAMES, **distances}
 
 
-def in_order(found: pd.DataFrame, names: Labels) -> list[dict[str, Any]]:
+def in_order(found: pd.DataFrame, names: Labels) -> pd.DataFrame:
     """Rows by metric and tool in the order they stand."""
-    metrics, methods = (names.order(c, found[c]) for c in ("metric", "method"))
-    rows = found.to_dict("records")
-    return sorted(rows, key=lambda r: (metrics.index(r["metric"]), methods.index(r["method"])))
+    return found.sort_values(BY, key=lambda column: names.categorical(column.to_frame(), str(column.name)))
 
 
-def digits_of(row: dict[str, Any]) -> int:
+def digits_of(metric: str) -> int:
     """The decimals of a score."""
-    return 1 if row["metric"] in DISTANCES else 3
+    return 1 if metric in DISTANCES else 3

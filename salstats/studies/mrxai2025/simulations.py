@@ -20,12 +20,12 @@ from salstats.display.plots.theme import (
     picture_look,
     theme_salstats,
 )
-from salstats.display.tables.layout import Column, Table, build
-from salstats.display.text.format import MINUS, MISSING, count_text, fixed_text
+from salstats.display.tables.layout import Column
+from salstats.display.text.format import MINUS, fixed_text
 from salstats.images.pictures import outlines
 from salstats.scoring.distances import DISTANCES
 from salstats.scoring.mask_simulation import MaskSeries, count_masks, score_masks, simulate_masks
-from salstats.studies.engine import Made
+from salstats.studies.engine import Cell, Made, table_of
 from salstats.studies.mrxai2025.cases import RECONSTRUCTED, in_note
 
 ABBREVIATED = "PDC, Penalised Dice."
@@ -130,54 +130,32 @@ def steps_note(simulations: list[str]) -> str:
 
 def _table_sizes(sizes: pd.DataFrame) -> GT:
     """The pixels of truth, explanation and overlap of each step."""
-    columns = {"n_truth": "Truth", "n_mask": "Explanation", "n_overlap": "Both"}
-    table = Table(
-        ("Step", "Shift, px", "Size"),
-        [_step(row) for row in sizes.to_dict("records")],
-        [Column(heading, ("Pixels",), "right") for heading in columns.values()],
-        [[count_text(row[c]) for c in columns] for row in sizes.to_dict("records")],
-        groups=_groups(sizes),
-        notes=[_SHIFT],
-    )
-    return build(table, "mrxai2025")
+    columns = {"Truth": "n_truth", "Explanation": "n_mask", "Both": "n_overlap"}
+    return _table_steps(sizes, {Column(h, ("Pixels",), "right"): c for h, c in columns.items()}, _SHIFT)
 
 
 def _table_scores(scores: pd.DataFrame) -> GT:
     """The measures of each step side by side."""
-    keyed = scores.assign(measure=measure_keys(scores))
-    steps = keyed.drop_duplicates(["simulation", "step"])
-    keys = zip(keyed["simulation"], keyed["step"], keyed["measure"], strict=True)
-    values = dict(zip(keys, keyed["score"], strict=True))
-    order = [m for m in _HEADINGS if m in MEASURES]
-    cells = [
-        [_value(values.get((row["simulation"], row["step"], m)), m) for m in order]
-        for row in steps.to_dict("records")
-    ]
-    table = Table(
-        ("Step", "Shift, px", "Size"),
-        [_step(row) for row in steps.to_dict("records")],
-        [_HEADINGS[m] for m in order],
-        cells,
-        groups=_groups(steps),
-        notes=[f"{_SHIFT} {ABBREVIATED} {RECONSTRUCTED}"],
+    keys = ["simulation", "step", "shift", "scale"]
+    measure = ["_".join(key) for key in measure_keys(scores)]
+    steps = scores.assign(measure=measure).pivot(index=keys, columns="measure", values="score")
+    steps = steps.reindex(scores.set_index(keys).index.unique()).reset_index()
+    columns: dict[Any, Cell] = {
+        heading: ("_".join(key), 2 if key[0] in DISTANCES else 3) for key, heading in _HEADINGS.items()
+    }
+    return _table_steps(steps, columns, f"{_SHIFT} {ABBREVIATED} {RECONSTRUCTED}")
+
+
+def _table_steps(steps: pd.DataFrame, columns: Mapping[Any, Cell], note: str) -> GT:
+    """A table with a row per step, a group per variant where there are several."""
+    return table_of(
+        steps,
+        "mrxai2025",
+        {"Step": "step", "Shift, px": lambda r: signed(r.shift), "Size": ("scale", 4)},
+        columns,
+        groups=(lambda r: VARIANTS[r.simulation]) if steps["simulation"].nunique() > 1 else None,
+        notes=[note],
     )
-    return build(table, "mrxai2025")
-
-
-def _step(row: Mapping[Any, Any]) -> tuple[str, str, str]:
-    """The labels of a row."""
-    return str(row["step"]), signed(row["shift"]), fixed_text(row["scale"], 4)
-
-
-def _groups(frame: pd.DataFrame) -> list[str]:
-    """The variant of each row where there are several."""
-    several = frame["simulation"].nunique() > 1
-    return [VARIANTS[name] for name in frame["simulation"]] if several else []
-
-
-def _value(score: float | None, measure: tuple[str, str, str]) -> str:
-    """A score as text."""
-    return MISSING if score is None else fixed_text(score, 2 if measure[0] in DISTANCES else 3)
 
 
 def plot_masks(series: Mapping[str, MaskSeries]) -> p9.ggplot:

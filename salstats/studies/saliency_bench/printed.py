@@ -13,10 +13,10 @@ import pandas as pd
 from salstats.checks import ColumnError
 from salstats.datasets import data_folder, load_published
 from salstats.display.tables import notes
-from salstats.display.tables.layout import Column, Table, build
+from salstats.display.tables.layout import Column
 from salstats.display.text.format import counted, fixed_text
 from salstats.display.text.labels import Labels
-from salstats.studies.engine import Made
+from salstats.studies.engine import Cell, Made, table_of
 from salstats.studies.saliency_bench.frames import PRINTED, Means, in_order, labels_of
 from salstats.studies.saliency_bench.tables import TABLE_ID
 
@@ -83,27 +83,22 @@ def check_item(values: pd.DataFrame, printed: pd.DataFrame, given: Means) -> Mad
     rows = checked.assign(pair=pair)
     order = {**labels, "pair": list(dict.fromkeys(pair))}
     rows = in_order(rows, ["pair", "model", "method"], labels_of(values, order)).reset_index(drop=True)
-    cells = [
-        [
-            fixed_text(r["printed"], 4),
-            fixed_text(r["recomputed"], 4),
-            fixed_text(r["difference"], 4) if not r["agrees"] else "",
-            "yes" if r["agrees"] else "last digit" if r["within_one"] else "no",
-        ]
-        for r in rows.to_dict("records")
-    ]
     n_agree, n_rows = int(rows["agrees"].sum()), len(rows)
     by_pair = rows.groupby("pair", sort=False)["agrees"].agg(["sum", "size"])
     said = "; ".join(f"{p}: {int(r['sum'])} of {int(r['size'])}" for p, r in by_pair.iterrows())
-    table = Table(
-        ("Model", "Method"),
-        [
-            (names.value("model", m), names.value("method", s))
-            for m, s in zip(rows["model"], rows["method"], strict=True)
-        ],
-        [Column("Printed"), Column("From Table 2"), Column("Difference"), Column("Agrees", align="left")],
-        cells,
-        groups=list(rows["pair"]),
+    table = table_of(
+        rows,
+        TABLE_ID,
+        _stub(names),
+        {
+            "Printed": ("printed", 4),
+            "From Table 2": ("recomputed", 4),
+            "Difference": lambda r: "" if r.agrees else fixed_text(r.difference, 4),
+            Column("Agrees", align="left"): lambda r: (
+                "yes" if r.agrees else "last digit" if r.within_one else "no"
+            ),
+        },
+        groups="pair",
         notes=[
             notes.paragraph(
                 f"From Table 2: Pearson's r of the printed values over {int(rows['n'].iloc[0])} data sets, "
@@ -114,7 +109,7 @@ def check_item(values: pd.DataFrame, printed: pd.DataFrame, given: Means) -> Mad
     )
     return Made(
         rows.drop(columns="pair"),
-        build(table, TABLE_ID),
+        table,
         note=f"{n_agree} of {n_rows} printed correlations follow from the printed values",
     )
 
@@ -132,32 +127,26 @@ def change_item(values: pd.DataFrame, printed: pd.DataFrame, changes: pd.DataFra
     before, after = (check_correlations(v, printed) for v in (values, changed_values(values, changes)))
     then = after.groupby(_BY, as_index=False).agg(n_printed=("agrees", "size"), n_exact=("agrees", "sum"))
     found = in_order(changes.merge(then, on=_BY, validate="1:1"), _BY, names).reset_index(drop=True)
-    table = Table(
-        ("Model", "Method"),
-        [
-            (names.value("model", m), names.value("method", s))
-            for m, s in zip(found["model"], found["method"], strict=True)
-        ],
-        [Column(h, align="left") for h in ("Data set", "Metric")]
-        + [Column("Decimal", align="right"), Column("Printed"), Column("Instead")]
-        + [Column("Correlations that then agree", align="right")],
-        [
-            [
-                names.value("dataset", r.dataset),
-                names.value("metric", r.metric),
-                _PLACES.get(r.place, str(r.place)),
-                fixed_text(r.value, 4),
-                fixed_text(r.new_value, 4),
+    table = table_of(
+        found,
+        TABLE_ID,
+        _stub(names),
+        {
+            Column("Data set", align="left"): lambda r: names.value("dataset", r.dataset),
+            Column("Metric", align="left"): lambda r: names.value("metric", r.metric),
+            Column("Decimal", align="right"): lambda r: _PLACES[r.place],
+            "Printed": ("value", 4),
+            "Instead": ("new_value", 4),
+            Column("Correlations that then agree", align="right"): lambda r: (
                 f"{r.n_exact} of {r.n_printed}"
-                + (f" ({r.n_printed - r.n_exact} to the last digit)" if r.n_exact < r.n_printed else ""),
-            ]
-            for r in found.itertuples()
-        ],
+                + (f" ({r.n_printed - r.n_exact} to the last digit)" if r.n_exact < r.n_printed else "")
+            ),
+        },
         notes=[notes.paragraph(*_story(before, after, found, names))],
     )
     return Made(
         found,
-        build(table, TABLE_ID),
+        table,
         note="every other digit at every decimal of every printed value was tried, one at a time",
     )
 
@@ -182,6 +171,14 @@ def _story(before: pd.DataFrame, after: pd.DataFrame, found: pd.DataFrame, names
             "ones" + (f", {rest} one unit of the last decimal off." if rest else ".")
         )
     return [*said, INCONSISTENT]
+
+
+def _stub(names: Labels) -> dict[str, Cell]:
+    """The labels of rows of a model and method."""
+    return {
+        "Model": lambda r: names.value("model", r.model),
+        "Method": lambda r: names.value("method", r.method),
+    }
 
 
 def _pair(row: Mapping[str, Any], names: Any) -> str:

@@ -5,6 +5,7 @@ so that what the clusters change is not taken for what the choice changes.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,10 +13,9 @@ import plotnine as p9
 from great_tables import GT
 
 import salstats as ss
-from salstats.display.tables.layout import Column, Table, build
 from salstats.display.text.format import interval_text
 from salstats.scoring.cases import EMPTY
-from salstats.studies.engine import Made, if_possible
+from salstats.studies.engine import Cell, Made, if_possible, table_of
 from salstats.studies.saporta2022.frames import (
     ALL_TASKS,
     FEATURES,
@@ -44,6 +44,7 @@ from salstats.studies.saporta2022.words import cutoff_note, feature, words
 from salstats.study import HUMAN
 
 #: Columns of two choices beside each other.
+LIMITS = ("low", "high")
 VALUES = ("estimate", "conf_low", "conf_high", "p_adjusted", "n")
 BESIDE = (
     "published_estimate", "published_low", "published_high", "p_published", "n_published", "estimate",
@@ -179,32 +180,31 @@ def _columns(
 
     `heads` are the headings by the first word of the columns; percentages have one decimal.
     """
-    texts = []
-    for (_, row), digits in zip(rows.iterrows(), np.where(percent, 1, 3), strict=True):
-        sides = [
-            [row[f"{h}_estimate" if h else "estimate"], *(row[f"{h or 'conf'}_{v}"] for v in ("low", "high"))]
-            for h in heads
-        ]
-        signs = [row[f"conclusion_{h}" if h else "conclusion"] for h in heads]
-        texts.append(
-            [
-                *(interval_text(e, low, high, int(digits), "nature") for e, low, high in sides),
-                " → ".join(signs) if len(set(signs)) > 1 else "",
-            ]
-        )
-    table = Table(
-        ("",),
-        [(s,) for s in stub],
-        [*(Column(h) for h in heads.values()), Column("Sign shown, where it changes", align="left")],
-        texts,
-        groups=groups,
+
+    def side(head: str) -> Cell:
+        names = [f"{head}_estimate" if head else "estimate", *(f"{head or 'conf'}_{v}" for v in LIMITS)]
+
+        def text(row: Any) -> str:
+            estimate, low, high = (getattr(row, name) for name in names)
+            return interval_text(estimate, low, high, row.digits)
+
+        return text
+
+    signs = ["conclusion" + (f"_{head}" if head else "") for head in heads]
+    changes = [" → ".join(shown) if len(set(shown)) > 1 else "" for shown in rows[signs].to_numpy()]
+    return table_of(
+        rows.assign(of_row=stub, of_group=groups, changes=changes, digits=np.where(percent, 1, 3)),
+        "saporta2022",
+        {"": "of_row"},
+        {heading: side(head) for head, heading in heads.items()}
+        | {"Sign shown, where it changes": "changes"},
+        groups="of_group",
         notes=[
             "Estimate (95% CI). A sign is shown where the interval excludes 0 (features: and P after "
             "Bonferroni's correction is below .05). That one shows it and the other does not is no evidence "
             "that the two differ."
         ],
     )
-    return build(table, "saporta2022")
 
 
 def _capital(text: str) -> str:

@@ -6,9 +6,9 @@ import plotnine as p9
 
 import salstats as ss
 from salstats.display.plots.text_fit import wrapped
-from salstats.display.tables.layout import Column, Table, build
-from salstats.display.text.format import interval_text
-from salstats.studies.engine import Made
+from salstats.display.tables.layout import Column
+from salstats.display.text.format import MISSING, interval_text
+from salstats.studies.engine import Made, table_of
 from salstats.studies.saporta2022.as_published import printed_as_published
 from salstats.studies.saporta2022.frames import (
     ALL_TASKS,
@@ -48,16 +48,15 @@ def summary_statistics(frames: Frames) -> Made:
     named = [f for f in FEATURES if f in wide]
     patients = ["n_patients"] if "n_patients" in counts else []
     heads = {"n_cases": "Cases", "n_positive": "Positive", "n_patients": "Patients with it"}
-    columns = [Column(heads[c], align="right") for c in ("n_cases", "n_positive", *patients)]
-    columns += [Column(feature(f), ("Median [Q1, Q3]",)) for f in named]
-    cells = [
-        [f"{row[c]:,}" for c in ("n_cases", "n_positive", *patients)]
-        + [str(wide[f].get(row["task"], "—")) for f in named]
-        for _, row in counts.iterrows()
-    ]
     out = counts[counts["left_out"]]
     said = "; ".join(f"{r.task} (n = {r.n_positive}: {r.reason})" for r in out.itertuples()) or "none"
-    table = Table(("Task",), [(t,) for t in counts["task"]], columns, cells)
+    table = table_of(
+        counts.join(wide[named].fillna(MISSING), on="task").fillna(dict.fromkeys(named, MISSING)),
+        "saporta2022",
+        {"Task": "task"},
+        {heads[c]: c for c in ("n_cases", "n_positive", *patients)}
+        | {Column(feature(f), ("Median [Q1, Q3]",)): f for f in named},
+    )
     frame = counts.merge(
         features.pivot(index="task", columns="metric", values=["median", "q1", "q3"])
         .pipe(lambda f: f.set_axis([f"{m}_{v}" for v, m in f.columns], axis=1))
@@ -67,7 +66,7 @@ def summary_statistics(frames: Frames) -> Made:
     )
     return Made(
         frame,
-        build(table, "saporta2022"),
+        table,
         _count_figure(counts, said),
         note=f"tasks left out of all that follows: {said}",
     )

@@ -18,7 +18,6 @@ from salstats.display.plots.overlay import (
 )
 from salstats.display.plots.text_fit import caption, caption_chars
 from salstats.display.plots.theme import COLUMN_MM
-from salstats.display.tables.layout import Column, Table, build
 from salstats.display.text.format import fixed_text
 from salstats.display.text.labels import Labels
 from salstats.images.masks import decode
@@ -26,7 +25,7 @@ from salstats.images.shapes import dominant_rectangle
 from salstats.readers.case_images import check_images
 from salstats.scoring.masking import OTSU, mask_rule
 from salstats.scoring.pictures import Look, picture
-from salstats.studies.engine import Made
+from salstats.studies.engine import Made, table_of
 from salstats.studies.saporta2022.frames import FEATURES, PEOPLE, Frames, main_rows, metric_rows
 from salstats.studies.saporta2022.scored import main_alone
 from salstats.studies.saporta2022.words import LABELS, feature
@@ -44,15 +43,14 @@ def figure_1(frames: Frames) -> Made:
     shown = rows.merge(picks[["case", "task"]], on=["case", "task"])
     wide = shown.pivot_table(index="method", columns="metric", values="score", sort=False)
     metrics = [m for m in ("iou", "hit") if m in wide]
-    table = Table(
-        ("Method",),
-        [(LABELS.value("method", m),) for m in wide.index],
-        [Column(LABELS.value("metric", m)) for m in metrics],
-        [[fixed_text(score, 3) for score in row] for row in wide[metrics].to_numpy()],
-    )
     return Made(
         shown,
-        build(table, "saporta2022"),
+        table_of(
+            wide.reset_index(),
+            "saporta2022",
+            {"Method": lambda r: LABELS.value("method", r.method)},
+            {LABELS.value("metric", m): (m, 3) for m in metrics},
+        ),
         ss.plot_gallery(
             main_alone(_study(frames)), picks, scores=metric_rows(rows, "iou"), images=frames.images
         ),
@@ -65,16 +63,14 @@ def examples(frames: Frames) -> Made:
     frames = frames.everything or frames
     rows = metric_rows(main_rows(frames, frames.scores), "iou")
     picks = ss.pick_cases(rows, method=frames.main, by="metric")
-    labels = Labels()
-    table = Table(
-        ("Pick",),
-        [(str(p).capitalize(),) for p in picks["pick"]],
-        [Column("Case", align="left"), Column("Task", align="left"), Column(labels.value("metric", "iou"))],
-        [[r.case, labels.value("task", r.task), fixed_text(r.score, 3)] for r in picks.itertuples()],
-    )
     return Made(
         picks,
-        build(table, "saporta2022"),
+        table_of(
+            picks,
+            "saporta2022",
+            {"Pick": lambda r: r.pick.capitalize()},
+            {"Case": "case", "Task": "task", LABELS.value("metric", "iou"): ("score", 3)},
+        ),
         ss.plot_gallery(
             main_alone(_study(frames)), picks, scores=rows, images=frames.images, human=PEOPLE in frames.there
         ),
@@ -109,16 +105,14 @@ def figure_3(frames: Frames) -> Made:
     ]
     share = ratio(panels)
     strips = {name: feature(name) for name in dict.fromkeys(rows["feature"])}
-    texts = [[r.case, labels.value("task", r.task), fixed_text(r.value, 3)] for r in rows.itertuples()]
-    table = Table(
-        ("Feature",),
-        [(f"{feature(r.feature)}, {ENDS[r.end].lower()}",) for r in rows.itertuples()],
-        [Column("Case", align="left"), Column("Task", align="left"), Column("Value")],
-        texts,
-    )
     return Made(
         rows,
-        build(table, "saporta2022"),
+        table_of(
+            rows,
+            "saporta2022",
+            {"Feature": lambda r: f"{feature(r.feature)}, {ENDS[r.end].lower()}"},
+            {"Case": "case", "Task": "task", "Value": ("value", 3)},
+        ),
         overlay_figure(
             placed,
             Sheet(width, (room, share * room), strips, ENDS, _SIDE_MM),
