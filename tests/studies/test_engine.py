@@ -154,15 +154,6 @@ def test_somebody_elses_files_are_never_replaced(reproduce, tmp_path):
     assert [f.name for f in (tmp_path / "out").iterdir()] == ["mine.txt"]
 
 
-def test_warnings_of_an_item_stand_in_the_folder(reproduce):
-    def warned(_):
-        ss.checks.warn("few cases")
-        return shown(FRAME)
-
-    _, _, out = reproduce(Item("t", "T", warned))
-    assert "few cases" in (out / "warnings.txt").read_text()
-
-
 @pytest.mark.parametrize("key", engine.KEYS)
 def test_every_study_says_its_paper_and_its_options_and_has_its_keys_once(run, key):
     code, said, _ = run(key, "--help")

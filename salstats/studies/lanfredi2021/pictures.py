@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
-from salstats.checks import SalstatsError, ShapeError, check_columns
+from salstats.checks import SalstatsError
 from salstats.display.plots.axis_ticks import log_breaks, log_texts, tick_texts
 from salstats.display.plots.legends import group_scales, method_labels
-from salstats.display.plots.panel_grid import PanelGrid, panel_grid
+from salstats.display.plots.panel_grid import panel_grid
 from salstats.display.plots.picture import colour_bar, geom_picture
 from salstats.display.plots.points import even_share
 from salstats.display.plots.text_fit import (
@@ -57,7 +57,6 @@ _WIDE_MM = 130.0
 #: Part of the distance between two sizes that their points take.
 _SPREAD = 0.5
 _SHARE = 0.8
-_NEEDED = ("method", "metric", "n_samples", "exact")
 
 
 def example(given: Recordings) -> Made:
@@ -161,12 +160,7 @@ def share_per_pixel(values: np.ndarray) -> np.ndarray:
 
 def plot_pictures(pictures: Mapping[str, np.ndarray], *, note: str = "", width: float = PAGE_MM) -> p9.ggplot:
     """Maps of one image beside each other, all in shares per pixel on one colour scale."""
-    if not pictures:
-        raise SalstatsError("there is no map to draw")
-    shapes = {p.shape for p in pictures.values()}
-    if len(shapes) > 1:
-        raise ShapeError(f"the maps of one image must have one shape, not {sorted(shapes)}")
-    (rows, cols) = shapes.pop()
+    rows, cols = next(iter(pictures.values())).shape
     ncol = min(4 if width >= _WIDE_MM else 2, len(pictures))
     nrow = -(-len(pictures) // ncol)
     box = (width - 2 * _EDGE_MM - (ncol - 1) * _GAP_MM) / ncol
@@ -230,7 +224,6 @@ def _superscript(power: int) -> str:
 
 def plot_spread(spread: pd.DataFrame, *, width: float = COLUMN_MM) -> p9.ggplot:
     """The standard deviation of sampled AUC and sAUC by sample size, both axes logarithmic."""
-    check_columns(spread, [*_NEEDED, "sd"], "spread")
     labels = Labels(LABELS)
     rows = spread[spread["sd"] > 0]
     if rows.empty:
@@ -247,6 +240,9 @@ def plot_spread(spread: pd.DataFrame, *, width: float = COLUMN_MM) -> p9.ggplot:
     sizes = sorted(means["n_samples"].unique())
     tall = grid.panel_height(_SHARE)
     ends = (float(means["sd"].min()), float(means["sd"].max()))
+    n_lost, over = len(spread) - len(rows), [counted(rows[c].nunique(), c) for c in ("case", "reader")]
+    notes = [f"Mean SD over {' and '.join(over)}.", "Dashed: 1 / √n."]
+    notes += [f"Not drawn: {counted(n_lost, 'row')} without spread."] if n_lost else []
     return (
         p9.ggplot(means, p9.aes("n_samples", "sd", color="name", shape="name"))
         + p9.geom_line(size=0.4, show_legend=False)
@@ -262,24 +258,19 @@ def plot_spread(spread: pd.DataFrame, *, width: float = COLUMN_MM) -> p9.ggplot:
             tall,
             x="Pixels drawn on either side",
             y="SD of the sampled value",
-            notes=[_of(rows), "Dashed: 1 / √n.", _missing(spread)],
+            notes=notes,
             legend=list(texts.values()),
         )
         + group_scales(texts, width=width)
         + p9.theme(legend_key_width=9, legend_key_height=8)
-        + _single(grid)
+        # a single panel has its title too, which says the metric
+        + p9.facet_wrap("panel", ncol=grid.n_columns)
     )
 
 
 def plot_samples(samples: pd.DataFrame, *, width: float = COLUMN_MM) -> p9.ggplot:
     """Sampled values of one map against one truth by sample size, the exact value as a line."""
-    check_columns(samples, [*_NEEDED, "case", "reader", "replicate", "estimate"], "samples")
     rows = samples[samples["estimate"].notna()].reset_index(drop=True)
-    if rows.empty:
-        raise SalstatsError("samples has nothing to draw: every sampled value is undefined")
-    keys = [c for c in ("case", "method", "model", "seed", "mixing", "reader") if c in rows]
-    if len(rows[keys].drop_duplicates()) > 1:
-        raise SalstatsError("samples holds several maps or readers; keep the rows of one")
     labels = Labels(LABELS)
     sizes = sorted(rows["n_samples"].unique())
     place = rows["n_samples"].map({size: i for i, size in enumerate(sizes)})
@@ -308,13 +299,8 @@ def plot_samples(samples: pd.DataFrame, *, width: float = COLUMN_MM) -> p9.ggplo
         )
         + p9.scale_y_continuous(minor_breaks=[], labels=tick_texts)
         + grid.look(tall, x="Pixels drawn on either side", y="Sampled value", notes=notes)
-        + _single(grid)
+        + p9.facet_wrap("panel", ncol=grid.n_columns, scales="free")
     )
-
-
-def _single(grid: PanelGrid) -> list[object]:
-    """The panels; a single one has its title too, which says the metric."""
-    return [] if len(grid.titles) > 1 else [p9.facet_wrap("panel")]
 
 
 def _root_line(means: pd.DataFrame) -> pd.DataFrame:
@@ -326,18 +312,6 @@ def _root_line(means: pd.DataFrame) -> pd.DataFrame:
         parts.append(pd.DataFrame({"panel": panel, "n_samples": ends, "sd": constant / np.sqrt(ends)}))
     line = pd.concat(parts, ignore_index=True)
     return line.assign(panel=pd.Categorical(line["panel"], means["panel"].cat.categories, ordered=True))
-
-
-def _of(rows: pd.DataFrame) -> str:
-    """The sentence on what the means are over."""
-    parts = [counted(rows[c].nunique(), c) for c in ("case", "reader") if c in rows]
-    return f"Mean SD over {' and '.join(parts)}." if parts else ""
-
-
-def _missing(spread: pd.DataFrame) -> str:
-    """The sentence on what cannot be drawn."""
-    n = int((~(spread["sd"] > 0)).sum())
-    return f"Not drawn: {counted(n, 'row')} without spread." if n else ""
 
 
 def _fitting(sizes: Sequence[float], room: float) -> list[str]:

@@ -1,14 +1,22 @@
 """Tables 2 to 4 and the rankings: means by data set and model, how metrics agree, how ranks move."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
+from great_tables import GT
 
 from salstats.display.tables import notes
 from salstats.display.tables.layout import Column, Table, build
 from salstats.display.tables.marks import best_rows
-from salstats.display.text.format import MISSING, count_range, fixed_text, limits_text, percent_text
+from salstats.display.text.format import (
+    MISSING,
+    count_range,
+    count_text,
+    fixed_text,
+    limits_text,
+    percent_text,
+)
 from salstats.display.text.labels import Labels
 from salstats.studies.engine import Made
 from salstats.studies.saliency_bench.dots import plot_dots
@@ -37,91 +45,93 @@ _MEANING = (
 )
 
 
+def _crossed(
+    rows: pd.DataFrame,
+    names: Labels,
+    by: tuple[Sequence[str], Sequence[str], str],
+    columns: Mapping[str, Callable[[dict[str, Any]], str]],
+    said: Iterable[str],
+    **marks: Any,
+) -> GT:
+    """A table of rows side by side: by what they are grouped, labelled, and stand in columns.
+
+    `marks` are a column `bold` of the rows, and `further`, a heading and what it makes of each line's rows.
+    """
+    groups, stub, across = by
+    values = names.order(across, rows[across])
+    heading, further = marks.get("further", ("", None))
+    labels, cells, bold = [], [], set()
+    for i, (key, own) in enumerate(rows.groupby([*groups, *stub], sort=False, observed=True)):
+        labels.append([names.value(c, v) for c, v in zip((*groups, *stub), key, strict=True)])
+        of = {row[across]: row for row in own.to_dict("records")}
+        cells.append([text(of[v]) if v in of else MISSING for v in values for text in columns.values()])
+        cells[-1] += [further(own)] if further else []
+        bold |= {(i, j) for j, v in enumerate(values) if marks.get("bold") and v in of and of[v]["bold"]}
+    align: Any = "left" if further else "point"
+    spanned = len(columns) > 1
+    heads = [
+        Column(head, (name,)) if spanned else Column(name, (), align)
+        for name in (names.value(across, v) for v in values)
+        for head in columns
+    ]
+    table = Table(
+        tuple(names.column(c) if c != "dataset" else "Data set" for c in stub),
+        [tuple(label[len(groups) :]) for label in labels],
+        [*heads, *([Column(heading, (), align)] if further else [])],
+        cells,
+        groups=[", ".join(label[: len(groups)]) for label in labels],
+        bold=bold,
+        notes=[notes.paragraph(*said, notes.dash_note(cells))],
+    )
+    return build(table, TABLE_ID)
+
+
+def _estimate(digits: int) -> dict[str, Callable[[dict[str, Any]], str]]:
+    """The column of an estimate alone."""
+    return {"": lambda row: fixed_text(row["estimate"], digits)}
+
+
+def _means_table(given: Means, rows: pd.DataFrame, by: tuple[Sequence[str], Sequence[str], str]) -> GT:
+    """A table of means, and what they are."""
+    names, bold = given.names, "bold" in rows
+    said = (
+        "Bold: the best of its row; methods whose means are equal are both." if bold else "",
+        meant(names.order("metric", rows["metric"]), names),
+        "" if given.printed else _counts(rows),
+        notes.how_note(rows, names),
+        notes.metric_note(rows),
+    )
+    columns = _estimate(_PRINTED_DIGITS if given.printed else _DIGITS)
+    return _crossed(rows, names, by, columns, said, bold=bold)
+
+
 def table_2(given: Means) -> Made | None:
     """Table 2: a row per data set and metric, a column per method, a group per model."""
-    names, printed = given.names, given.printed
     if given.several.empty:
         return None
-    ordered = in_order(given.several, ["model", "dataset", "metric", "method"], names).reset_index(drop=True)
-    best = best_rows(ordered, CELL, ["method"], [])
-    methods = names.order("method", ordered["method"])
-    digits = _PRINTED_DIGITS if printed else _DIGITS
-    stub: list[tuple[str, ...]] = []
-    groups, cells, bold = [], [], set()
-    for row, (key, rows) in enumerate(
-        ordered.groupby(["model", "dataset", "metric"], sort=False, observed=True)
-    ):
-        model, dataset, metric = key
-        groups.append(names.value("model", model))
-        stub.append((names.value("dataset", dataset), names.value("metric", metric)))
-        places = {method: i for i, method in zip(rows.index, rows["method"], strict=True)}
-        cells.append([fixed_text(rows["estimate"].get(places.get(m, -1)), digits) for m in methods])
-        bold |= {(row, j) for j, m in enumerate(methods) if places.get(m) in best.rows}
-    table = Table(
-        ("Data set", "Metric"),
-        stub,
-        [Column(names.value("method", m)) for m in methods],
-        cells,
-        groups=groups,
-        bold=bold,
-        notes=[
-            notes.paragraph(
-                "Bold: the best of its row; methods whose means are equal are both.",
-                meant(names.order("metric", ordered["metric"]), names),
-                "" if printed else _counts(ordered),
-                notes.dash_note(cells),
-                notes.how_note(ordered, names),
-                notes.metric_note(ordered),
-            )
-        ],
-    )
+    ordered = in_order(given.several, ["model", "dataset", "metric", "method"], given.names)
+    ordered = ordered.reset_index(drop=True)
+    best = best_rows(ordered, CELL, ["method"], []).rows
+    marked = ordered.assign(bold=ordered.index.isin(list(best)))
     return Made(
         ordered,
-        build(table, TABLE_ID),
-        _figure(ordered, names),
+        _means_table(given, marked, (["model"], ["dataset", "metric"], "method")),
+        _figure(ordered, given.names),
         note="the printed Table 2, nothing recomputed"
-        if printed
+        if given.printed
         else "intervals stand in the frame and figure",
     )
 
 
 def table_4(given: Means) -> Made | None:
     """Table 4: models with one explanation of their own, a row per data set."""
-    names, printed = given.names, given.printed
     if given.single.empty:
         return None
-    ordered = in_order(given.single, ["model", "dataset", "metric"], names).reset_index(drop=True)
-    metrics = names.order("metric", ordered["metric"])
-    digits = _PRINTED_DIGITS if printed else _DIGITS
-    stub: list[tuple[str, ...]] = []
-    groups, cells = [], []
-    for (model, method, dataset), rows in ordered.groupby(
-        ["model", "method", "dataset"], sort=False, observed=True
-    ):
-        groups.append(f"{names.value('model', model)}, {names.value('method', method)}")
-        stub.append((names.value("dataset", dataset),))
-        values = dict(zip(rows["metric"], rows["estimate"], strict=True))
-        cells.append([fixed_text(values.get(m), digits) for m in metrics])
-    table = Table(
-        ("Data set",),
-        stub,
-        [Column(names.value("metric", m)) for m in metrics],
-        cells,
-        groups=groups,
-        notes=[
-            notes.paragraph(
-                meant(metrics, names),
-                "" if printed else _counts(ordered),
-                notes.dash_note(cells),
-                notes.how_note(ordered, names),
-                notes.metric_note(ordered),
-            )
-        ],
-    )
+    ordered = in_order(given.single, ["model", "dataset", "metric"], given.names).reset_index(drop=True)
     return Made(
         ordered,
-        build(table, TABLE_ID),
-        note="the printed Table 4, nothing recomputed" if printed else "",
+        _means_table(given, ordered, (["model", "method"], ["dataset"], "metric")),
+        note="the printed Table 4, nothing recomputed" if given.printed else "",
     )
 
 
@@ -167,35 +177,21 @@ def table_3(given: Means) -> Made | None:
     names = labels_of(means, {**given.labels, "pair": pairs})
     rows = in_order(found.assign(pair=found["x"] + " " + found["y"]), ["pair", "method", "model"], names)
     rows = rows.reset_index(drop=True)
-    models = names.order("model", rows["model"])
     limited = bool(rows["conf_low"].notna().any())
-    heads = ["r", *([notes.ci_text(rows)] if limited else []), "n"]
-    stub: list[tuple[str, ...]] = []
-    groups, cells = [], []
-    for (pair, method), own in rows.groupby(["pair", "method"], sort=False, observed=True):
-        groups.append(names.value("pair", pair))
-        stub.append((names.value("method", method),))
-        by_model = {r["model"]: r for r in own.to_dict("records")}
-        cells.append([text for m in models for text in _texts(by_model.get(m), heads)])
-    table = Table(
-        ("Method",),
-        stub,
-        [Column(h, (names.value("model", m),)) for m in models for h in heads],
-        cells,
-        groups=groups,
-        notes=[
-            notes.paragraph(
-                "r: Pearson's correlation of two metrics' means over data sets; n: data sets.",
-                _how_few(rows),
-                notes.interval_note(rows) if limited else "",
-                meant(metrics, names),
-                notes.dash_note(cells),
-            )
-        ],
+    columns: dict[str, Callable[[dict[str, Any]], str]] = {"r": lambda r: fixed_text(r["estimate"], 4)}
+    if limited:
+        columns[notes.ci_text(rows)] = lambda r: limits_text(r["conf_low"], r["conf_high"], 2)
+    columns["n"] = lambda r: count_text(r["n"])
+    said = (
+        "r: Pearson's correlation of two metrics' means over data sets; n: data sets.",
+        _how_few(rows),
+        notes.interval_note(rows) if limited else "",
+        meant(metrics, names),
     )
+    table = _crossed(rows, names, (["pair"], ["method"], "model"), columns, said)
     return Made(
         rows,
-        build(table, TABLE_ID),
+        table,
         plot_dots(
             rows,
             names=names,
@@ -226,14 +222,6 @@ def _how_few(rows: pd.DataFrame) -> str:
     )
 
 
-def _texts(row: dict[str, Any] | None, heads: Sequence[str]) -> list[str]:
-    """R, its limits where any row has some, and n."""
-    if row is None:
-        return [MISSING] * len(heads)
-    limits = [limits_text(row["conf_low"], row["conf_high"], 2)] if len(heads) > 2 else []
-    return [fixed_text(row["estimate"], 4), *limits, count_range([row["n"]])]
-
-
 def ranks_of_cases(given: Means) -> Made | None:
     """The rank of each method when cases are drawn again."""
     if given.several.empty or given.scores is None:
@@ -254,44 +242,30 @@ def _ranks(ranks: pd.DataFrame, names: Labels, drawn: str) -> Made:
     """Ranks as a table and a figure."""
     by = [c for c in ("metric", "dataset", "model") if c in ranks.columns]
     rows = in_order(ranks, [*by, "method"], names).reset_index(drop=True)
-    methods = names.order("method", rows["method"])
-    inner = [c for c in by if c != "metric"]
-    stub: list[tuple[str, ...]] = []
-    groups, cells, bold = [], [], set()
-    for row, (values, own) in enumerate(rows.groupby(by, sort=False, observed=True)):
-        where = dict(zip(by, values, strict=True))
-        groups.append(names.value("metric", where["metric"]))
-        stub.append(tuple(names.value(c, where[c]) for c in inner))
-        of = {r["method"]: r for r in own.to_dict("records")}
-        first = max(r["share_first"] for r in of.values())
-        bold |= {(row, j) for j, m in enumerate(methods) if m in of and of[m]["share_first"] == first}
-        cells.append([*(_rank_text(of.get(m)) for m in methods), _tau_text(own)])
+    first = rows.groupby(by, observed=True)["share_first"].transform("max")
     n_replicates = f"{int(rows['n_replicates'].iloc[0]):,}"
-    table = Table(
-        tuple(names.column(c) if c != "dataset" else "Data set" for c in inner),
-        stub,
-        [*(Column(names.value("method", m), align="left") for m in methods), Column("\u03c4", align="left")],
-        cells,
-        groups=groups,
-        bold=bold,
-        notes=[
-            notes.paragraph(
-                f"Rank (limits; share of the replicates in which no method is better). {drawn} drawn again "
-                f"{n_replicates} times, the same for all methods.",
-                _MEANING,
-                "Bold: the method that is first most often.",
-                "\u03c4: Kendall's correlation of the drawn rankings with that of all, mean (95% of the "
-                "replicates).",
-                _units(rows),
-                meant(names.order("metric", rows["metric"]), names),
-                notes.dash_note(cells),
-            )
-        ],
+    said = (
+        f"Rank (limits; share of the replicates in which no method is better). {drawn} drawn again "
+        f"{n_replicates} times, the same for all methods.",
+        _MEANING,
+        "Bold: the method that is first most often.",
+        "\u03c4: Kendall's correlation of the drawn rankings with that of all, mean (95% of the replicates).",
+        _units(rows),
+        meant(names.order("metric", rows["metric"]), names),
+    )
+    table = _crossed(
+        rows.assign(bold=rows["share_first"] == first),
+        names,
+        (["metric"], by[1:], "method"),
+        {"": _rank_text},
+        said,
+        bold=True,
+        further=("\u03c4", _tau_text),
     )
     most = int(rows["n_methods"].max())
     return Made(
         rows,
-        build(table, TABLE_ID),
+        table,
         plot_dots(
             rows,
             names=names,
@@ -312,10 +286,8 @@ def _units(rows: pd.DataFrame) -> str:
     return f"Each ranking rests on {count_range(rows['n_units'])} {unit}s."
 
 
-def _rank_text(row: dict[str, Any] | None) -> str:
+def _rank_text(row: dict[str, Any]) -> str:
     """A rank with its limits and the share of first places."""
-    if row is None:
-        return MISSING
     limits = limits_text(row["conf_low"], row["conf_high"], 1).replace(".0", "")
     rank = fixed_text(row["estimate"], 1).replace(".0", "")
     return f"{rank} ({limits}; {percent_text(100 * row['share_first'], 0)})"

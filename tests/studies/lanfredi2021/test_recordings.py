@@ -205,12 +205,6 @@ def test_printed_cells_are_the_frames_rounded(made, frames):
             assert cell.replace(MINUS, "-") == f"{row['estimate']:.3f} [{low:.3f}, {high:.3f}]"
 
 
-def test_without_class_maps_the_mixing_says_what_was_given(made):
-    printed = pd.read_csv(made / "tables" / "table1.csv").set_index("Method")["Mixing"]
-    assert printed["Grad-CAM (with attention gates)"] == "As given"
-    assert printed["AM1"] == printed["Interobserver (baseline)"] == "\u2014"
-
-
 def test_the_change_by_the_centre_bias_is_that_of_the_scores(frames, gaze, maps):
     with pytest.warns(UserWarning, match="left out"):
         study = read_gaze(gaze / "inputs" / "main_data", maps={"am1": maps / "am1"})
@@ -296,23 +290,6 @@ def test_class_maps_are_mixed_in_each_way_and_stand_in_the_table(mixed, release,
     printed = pd.read_csv(mixed / "tables" / "table1.csv")
     of_gradcam = printed["Method"] == "Grad-CAM (with attention gates)"
     assert printed.loc[of_gradcam, "Mixing"].tolist() == ["Thresholded", "Weighted", "Uniform"]
-
-
-def test_tables_show_the_methods_at_hand_only(mixed):
-    # no lungs: no hull
-    for number in "34":
-        table = pd.read_csv(mixed / "frames" / f"table{number}.csv")
-        assert table["method"].unique().tolist() == ["interobserver"]
-    assert set(pd.read_csv(mixed / "frames" / "scores.csv")["method"]) == {
-        "interobserver", "am1", *(f"gradcam_wag_{rule}" for rule in ("thresholded", "weighted", "uniform")),
-    }  # fmt: skip
-
-
-def test_overwriting_leaves_nothing_of_the_earlier_run(mixed):
-    index = pd.read_csv(mixed / "outputs.csv")
-    files = {f.relative_to(mixed).as_posix() for f in mixed.rglob("*") if f.is_file()}
-    assert files - {"outputs.csv", "warnings.txt"} == set(index["file"])
-    assert set(pd.read_csv(mixed / "frames" / "recordings.csv")["case"]) == set(gaze_files.SHAPES)
 
 
 def test_tables_say_which_centre_bias_and_how_many_draws(made, mixed):

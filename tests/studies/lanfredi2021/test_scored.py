@@ -20,7 +20,6 @@ from salstats.studies.lanfredi2021.scored import (
     load,
     main_method,
     named_rows,
-    scored,
 )
 
 # means of the same numbers in another order
@@ -39,15 +38,6 @@ def made(study, **choice):
         warnings.simplefilter("ignore", SalstatsWarning)
         given = load(study, Choice(n_replicates=2, **choice))
         return {item.key: result for item, result in make_items(RAW_ITEMS, (), given)}
-
-
-def test_without_maps_readers_are_compared_with_one_another(release):
-    items = made(read_gaze(release))
-    assert set(items["scores"].frame["method"]) == {"interobserver"}
-    assert set(items["table1"].frame["method"]) == {"interobserver"}
-    # the habit and where readers looked, and no map beside them
-    assert list(items["example"].figure.data["picture"]) == ["Mean fixation map", "Centre bias"]
-    assert set(items["sampled_values"].frame["method"]) == {"interobserver"}
 
 
 def test_without_chest_boxes_the_shuffled_metrics_are_undefined_and_the_rest_stands(release):
@@ -179,24 +169,6 @@ def body(item) -> str:
     return item.table.as_raw_html()
 
 
-def test_both_intervals_are_those_by_hand():
-    rows = named_rows(make_scores(), make_labels([1] * 8))
-    found = both_intervals(rows).set_index(["method", "metric"])
-    own = rows[(rows["method"] == "am1") & (rows["metric"] == "ncc")]
-    row = found.loc[("am1", "ncc")]
-    mean, half = own["score"].mean(), 1.96 * own["score"].std() / np.sqrt(8)
-    means = own.groupby("case")["score"].mean()
-    low, high = stats.t.interval(0.95, 7, means.mean(), stats.sem(means))
-    expected = {
-        "estimate": mean, "study_conf_low": mean - half, "study_conf_high": mean + half,
-        "conf_low": low, "conf_high": high, "width_ratio": (high - low) / (2 * half),
-    }  # fmt: skip
-    for name, value in expected.items():
-        assert abs(row[name] - value) < SUM_TOLERANCE, name
-    assert row["n"] == 24
-    assert row["n_units"] == 8
-
-
 def test_undefined_scores_are_left_out_of_both_intervals_and_counted():
     scores = make_scores()
     gone = (scores["case"] == "c3") & (scores["method"] == "am1")
@@ -216,16 +188,6 @@ def test_a_map_without_classes_is_as_given_and_a_baseline_has_no_mixing():
         "interobserver": "", "convex": "", "am1": "", "am2": "",
         "gradcam_wag": "as given", "mine": "as given",
     }  # fmt: skip
-
-
-def test_the_mixing_of_class_maps_stays_and_each_is_its_own_row():
-    scores = make_scores(mixing={"gradcam_wag": ("thresholded", "weighted", "uniform")})
-    table = items_of(scores)["table1"].frame
-    own = table[(table["method"] == "gradcam_wag") & (table["metric"] == "sauc")]
-    assert own["mixing"].tolist() == ["thresholded", "weighted", "uniform"]
-    uniform = scores[(scores["mixing"] == "uniform") & (scores["metric"] == "sauc")]
-    assert abs(own["estimate"].iloc[2] - uniform["score"].mean()) < SUM_TOLERANCE
-    assert table.loc[table["method"] == "interobserver", "mixing"].isna().all()
 
 
 def test_tables_have_the_rows_of_the_study_in_its_order():
@@ -265,16 +227,6 @@ def test_table_2_shows_uniform_mixing_where_there_is_some():
     own = item.frame[item.frame["method"] == "gradcam_wag"]
     assert set(own["mixing"]) == {"uniform"}
     assert item.title.endswith("Grad-CAM (with attention gates), uniform mixing")
-
-
-def test_images_with_too_few_readers_are_not_in_the_tables():
-    rows = make_scores()
-    rows.loc[rows["case"] == "c0", ["score", "reason"]] = [np.nan, "not 5 readers"]
-    rows.loc[rows["case"] == "c1", ["score", "reason"]] = [np.nan, "no map"]
-    kept = scored(rows)
-    assert "c0" not in set(kept["case"])
-    # a map that is missing is an undefined score of an image that counts
-    assert "c1" in set(kept["case"])
 
 
 @pytest.mark.parametrize(
@@ -353,24 +305,6 @@ def test_rows_undefined_under_either_are_in_neither_mean():
         assert row.n_units == 5
 
 
-def test_each_mixing_is_compared_with_itself():
-    found = compared(
-        scores_of_both(mixing=("weighted", "uniform")), scores_of_both(0.01, ("weighted", "uniform"))
-    )
-    assert found.loc[found["metric"] == "sauc", "mixing"].tolist() == ["", "weighted", "uniform"]
-    assert np.abs(found["estimate"] - 0.035).max() < SUM_TOLERANCE
-
-
-def test_the_item_shows_both_means_and_the_change():
-    item = bias_change(scores_of_both(), scores_of_both(0.01))
-    html = item.table.as_raw_html()
-    assert "All cases, as the study" in html
-    assert "All other cases" in html
-    assert "0.035 [" in html
-    assert item.frame["mixing"].isna().tolist() == [True, False, True, False]
-    assert "contains the case" in item.note
-
-
 def test_the_line_of_the_figure_is_at_no_change_and_not_at_chance():
     figure = bias_change(scores_of_both(), scores_of_both(0.01)).figure
     drawn = [layer._data for layer in figure.layers if isinstance(layer._data, pd.DataFrame)]
@@ -378,9 +312,3 @@ def test_the_line_of_the_figure_is_at_no_change_and_not_at_chance():
     assert guides
     assert all((guide == 0).all() for guide in guides)
     figure.draw()
-
-
-def test_rows_that_stand_twice_are_no_pairs():
-    every = scores_of_both()
-    with pytest.raises(pd.errors.MergeError):
-        compared(pd.concat([every, every]), scores_of_both(0.01))

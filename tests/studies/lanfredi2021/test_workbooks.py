@@ -1,6 +1,5 @@
 """The study's printed numbers come out of its workbooks, and a number that does not is named."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +13,6 @@ from salstats.readers.lanfredi2021 import METHODS, WORKBOOKS
 from salstats.studies.lanfredi2021 import PRINTED_ITEMS
 from salstats.studies.lanfredi2021.workbooks import (
     beside_published,
-    published_interval,
     read_workbooks,
     what_changes,
 )
@@ -107,13 +105,6 @@ def test_all_108_printed_numbers_are_reproduced(made, tables, shared):
     assert np.abs(expected - found).max() < 5e-4
 
 
-def test_rows_stand_in_printed_order_with_the_number_of_images(tables):
-    published = datasets.load_published("lanfredi2021_tables")
-    for column in ("subset", "method", "metric"):
-        assert list(tables[column]) == list(published[column])
-    assert list(tables["n_units"]) == list(published["n_images"])
-
-
 def test_unrounded_values_equal_r(tables, oracle):
     rows = joint_rows(tables, oracle)
     assert len(rows) == 26
@@ -179,13 +170,6 @@ def test_a_printed_number_that_differs_is_named_and_the_exit_code_says_so(
     assert "35 of 36" in said
 
 
-def test_a_workbook_that_differs_is_named(books):
-    changed = books.classification.copy()
-    changed.loc[0, "auroc"] = 0.9
-    row = disagreeing("networks", replace(books, classification=changed)).iloc[0]
-    assert (row["key"], row["printed"]) == ("woag", "0.774, 0.771, 0.776")
-
-
 def test_a_printed_row_without_scores_is_not_equal(books, monkeypatch):
     table = datasets.load_published("lanfredi2021_classification_auc").replace({"model": {"wag": "other"}})
     monkeypatch.setattr(datasets, "load_published", lambda _: table)
@@ -242,20 +226,6 @@ def test_neither_or_both_inputs_are_one_line_and_exit_2(run, tmp_path, given):
     assert "--raw" in error
 
 
-def test_one_row_has_a_mean_and_no_limits():
-    row = published_interval(
-        pd.DataFrame({"m": ["a"], "case": ["x"], "score": [1.0]}), ["m"], "score", "case"
-    )
-    assert row["estimate"].item() == 1
-    assert row[["conf_low", "conf_high"]].isna().all(axis=None)
-
-
-def test_a_group_whose_key_is_missing_is_a_group():
-    scores = pd.DataFrame({"mixing": [None, None, "uniform"], "case": list("xyx"), "score": [1.0, 3.0, 5.0]})
-    found = published_interval(scores, ["mixing"], "score", "case")
-    assert found["estimate"].tolist() == [2, 5]
-
-
 def make_rows():
     """An interval that becomes wider and takes chance in, and one that becomes narrower."""
     return pd.DataFrame(
@@ -280,8 +250,3 @@ def test_what_changes_counts_narrower_intervals_and_names_the_rows_that_turn():
     assert said.endswith("changes in 1: table 1, a, sncc")
     same = beside_published(make_rows().iloc[1:])
     assert what_changes(same).endswith("changes in 0: none")
-
-
-def test_an_interval_of_no_width_has_no_ratio():
-    rows = make_rows().assign(published_conf_high=[0.1, 0.6])
-    assert beside_published(rows)["width_ratio"].isna().tolist() == [True, False]

@@ -48,21 +48,9 @@ def test_a_case_is_compared_where_the_finding_is_there_and_the_model_says_so():
     assert scored.everything.query("case == 'missed'")["score"].isna().all()
 
 
-def test_the_cut_off_decides_who_is_missed():
-    given = scores_of({"x": (0.5, 0.6), "y": (0.1, 0.2)}, prob={"x": 0.5, "y": 0.3})
-    assert set(keep_cases(given, reference="a", cutoff=0.2).kept["case"]) == {"x", "y"}
-    assert set(keep_cases(given, reference="a", cutoff=0.4).kept["case"]) == {"x"}
-
-
 def test_a_case_without_probability_is_left_out_where_others_have_one():
     scored = keep_cases(scores_of({"x": (0.5, 0.6), "y": (0.1, 0.2)}, prob={"x": 0.9}), reference="a")
     assert reasons(scored)["y"] == NO_PROB
-
-
-def test_without_probabilities_nobody_is_left_out_for_the_models_mistakes():
-    scored = keep_cases(scores_of({"x": (0.5, 0.6), "y": (0.1, 0.2)}), reference="a")
-    assert not scored.by_model
-    assert set(scored.kept["case"]) == {"x", "y"}
 
 
 def test_what_score_says_of_an_absent_finding_needs_no_label():
@@ -133,21 +121,6 @@ def test_a_distance_in_mm_has_no_diagonal_in_pixels():
           "width": 4, "distance_unit": "mm"}]
     )  # fmt: skip
     assert at_worst(kept)["score"].isna().all()
-
-
-def test_what_is_undefined_for_another_reason_stays_undefined():
-    kept = pd.DataFrame(
-        [{"case": "x", "method": "a", "metric": "dice", "score": NAN, "reason": "true negative"}]
-    )
-    assert at_worst(kept)["score"].isna().all()
-    assert not failed(kept)[["empty", "not_given"]].any(axis=None)
-
-
-def test_the_scores_given_are_not_changed():
-    given = scores_of({"x": (0.5, 0.6), "y": (0.1, 0.2)}, prob={"x": 0.9, "y": 0.1})
-    before = given.copy()
-    keep_cases(given, reference="a")
-    pd.testing.assert_frame_equal(given, before)
 
 
 @pytest.mark.parametrize("column", ["task", "model", "seed", "reader"])

@@ -12,7 +12,6 @@ import salstats as ss
 from salstats.checks import SalstatsWarning
 from salstats.display.export.figure_files import size_inches
 from salstats.display.plots.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM
-from salstats.stats.empty_shares import empty_shares
 from salstats.studies.engine import make_items
 from salstats.studies.mrxai2025 import COMPARISON_ITEMS, Data
 from salstats.studies.mrxai2025.cases import keep_cases
@@ -93,24 +92,11 @@ def test_the_printed_means_stand_beside_dice_of_the_tools_that_the_study_has(ite
     assert "0.33 (0.22)" in text
 
 
-def test_without_printed_means_there_is_no_column_for_them(scores):
-    table = items_of(scores)["table_1"]
-    assert "Printed" not in words(table)
-    assert table.frame["printed_mean"].isna().all()
-
-
 @pytest.mark.parametrize("name", ["Grad-CAM", "grad_cam", "GradCAM"])
 def test_a_tool_is_known_by_its_letters(scores, printed, name):
     renamed = scores.replace({"method": {"gradcam": name}})
     found = means(keep_cases(renamed, reference=name).kept, Choice(name, 50), printed)
     assert found.dropna(subset="printed_mean")["method"].to_list().count(name) == 1
-
-
-def test_empty_shares_are_those_of_the_public_function(scores, items):
-    want = empty_shares(scores, unit="patient").set_index("method")
-    got = items["empty"].frame.set_index("method")
-    for column in ("estimate", "conf_low", "conf_high", "n", "n_units"):
-        np.testing.assert_allclose(got[column], want.loc[got.index, column], rtol=ROUNDING)
 
 
 @pytest.mark.filterwarnings("ignore:.*at the floor:salstats.checks.SalstatsWarning")
@@ -124,18 +110,6 @@ def test_differences_are_those_of_the_public_function(scores, interval):
     pd.testing.assert_frame_equal(made["differences"].frame, want)
     assert set(made["table_1"].frame["interval"]) == {interval}
     assert ("with 600 replicates P is" in made["differences"].note) == (interval == "percentile")
-
-
-def test_a_failing_tool_loses_its_lead_at_worst_and_is_named(items):
-    rows = items["sensitivity"].frame.set_index(["metric", "method"])
-    assert rows.loc[("dice", "lime"), "verdict"] == "higher"
-    assert rows.loc[("dice", "lime"), "worst_verdict"] != "higher"
-    assert rows.loc[("hausdorff", "lime"), "worst_verdict"] == "higher"
-    assert not rows.xs("rex", level="method")["changed"].any()
-    note = items["sensitivity"].note
-    assert "the verdict changes for Dice of LIME (higher \u2192" in note
-    assert "ReX (" not in note
-    assert "lower \u2192 higher" in words(items["sensitivity"])
 
 
 def test_the_worst_mean_is_that_of_zeros(scores):
@@ -152,12 +126,6 @@ def test_without_failures_nothing_changes_and_nothing_is_drawn():
     assert not sensitive.frame["changed"].any()
     assert "no verdict changes" in sensitive.note
     assert sensitive.note.startswith("0 explanations are empty")
-
-
-def test_a_distance_whose_worst_is_not_known_is_left_out_and_said(scores):
-    found = items_of(scores.drop(columns=["height", "width"]))["sensitivity"]
-    assert set(found.frame["metric"]) == {"dice", "pdc"}
-    assert "without a known worst score: Hausdorff distance (px)" in found.note
 
 
 def test_distances_alone_without_sizes_leave_the_table_empty_and_say_why():
@@ -183,13 +151,6 @@ def test_no_size_penalty_is_said_only_where_it_is_known(scores, items):
         assert ("no size penalty here (alpha = beta = 0)" in item.note) == (key not in ("cases", "empty"))
 
 
-def test_patients_are_resampled_where_they_are_known(scores, items):
-    assert set(items["table_1"].frame["unit"]) == {"patient"}
-    without = items_of(scores.drop(columns="patient"))["table_1"]
-    assert set(without.frame["unit"]) == {"case"}
-    assert "no patients are known" in without.note
-
-
 def test_figures_fit_a_column_or_a_page(items):
     for item in items.values():
         width, height = size_inches(item.figure)
@@ -210,16 +171,3 @@ def test_means_of_different_cases_are_said_to_be_no_comparison(items):
     said = "Where n differs, means are of different cases"
     assert said in words(items["table_1"])
     assert said not in words(items_of(drawn_scores(fails=False))["table_1"])
-
-
-def test_every_tool_says_how_many_scores_its_boxes_are_of(scores, items):
-    n = scores.dropna(subset="score").groupby(["method", "metric"]).size().groupby("method").first()
-    shown = _tick_labels(items["figure_7"].figure)
-    assert f"LIME (n = {n['lime']})" in shown
-    assert f"ReX (n = {n['rex']})" in shown
-    assert n["lime"] < n["rex"]
-
-
-def _tick_labels(figure):
-    """The labels of a figure's rows."""
-    return next(list(s.labels) for s in figure.scales if "y" in s.aesthetics)

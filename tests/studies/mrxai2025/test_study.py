@@ -12,7 +12,7 @@ from scipy.spatial.distance import directed_hausdorff
 import salstats as ss
 from salstats.images.simulated_masks import draw_contour, irregular_contour
 from salstats.studies import engine
-from salstats.studies.mrxai2025 import images_of, score_data
+from salstats.studies.mrxai2025 import score_data
 
 SHAPE = (64, 80)
 TOOLS = ("gradcam", "lime", "rex")
@@ -245,12 +245,6 @@ def test_the_hausdorff_distance_is_over_all_pixels_as_in_the_study_and_said(draw
         assert row.score == max(directed_hausdorff(*pair)[0] for pair in (pixels, pixels[::-1]))
     assert (found[False]["score"] > found[True]["score"]).any()
     assert found[False]["distance_options"].unique().tolist() == ["between all pixels of both masks"]
-
-
-def test_the_images_behind_the_examples_are_the_studys(study, drawn):
-    images = images_of(study, drawn / "data")
-    assert set(images) == set(cases())
-    assert images["p00_1"] == drawn / "data" / "p00" / "p00_1.tif"
 
 
 def test_distances_in_mm_scale_with_the_pixel(results, drawn, made):

@@ -88,11 +88,6 @@ class TestMeans:
         found = means.set_index(["dataset", "model", "method", "metric"])["estimate"]
         pd.testing.assert_series_equal(found, plain, check_names=False, rtol=EXACT)
 
-    def test_a_model_with_one_method_stands_apart(self, means):
-        several, single = split_models(means)
-        assert set(several["model"]) == set(MODELS)
-        assert set(single["model"]) == {"vit"}
-
     def test_printed_means_are_the_published_tables(self):
         found = printed_means()
         assert len(found) == 288 + 24
@@ -112,10 +107,6 @@ class TestCorrelations:
                 stats.pearsonr(wide[row.x], wide[row.y]).statistic, abs=EXACT
             )
             assert row.n == 6
-
-    def test_two_data_sets_have_none(self):
-        means = cell_means(keep_scores(drawn_scores(n_sets=2)), CHOICE)
-        assert correlations(means, ["iou", "hit", "insertion"]).empty
 
     def test_intervals_of_the_printed_eight_are_fishers(self):
         found = correlations(split_models(printed_means())[0], ["iou", "hit_any", "insertion"])

@@ -8,8 +8,6 @@ import pandas as pd
 import pytest
 from saporta_frames import METHOD, long
 
-from salstats.studies.engine import missing
-from salstats.studies.saporta2022 import ITEMS
 from salstats.studies.saporta2022.frames import (
     CHECKPOINTS,
     SEVERAL,
@@ -17,7 +15,6 @@ from salstats.studies.saporta2022.frames import (
     decreases,
     main_rows,
     metric_rows,
-    one_model,
 )
 
 # Edema has 19 patients and two misses
@@ -73,12 +70,6 @@ def test_percentage_decreases_are_the_scripts(published, expected, key, file):
 
 def test_intervals_without_a_script_are_left_out_as_published(published):
     assert published["extended_data_2"].frame["conf_low"].isna().all()
-
-
-def test_as_published_is_said_to_be_so(published):
-    assert set(published["table_1"].frame["unit"]) == {"case"}
-    assert set(published["table_1"].frame["interval"]) == {"order"}
-    assert "as published" in published["table_1"].note
 
 
 def test_means_are_those_of_the_scores_and_patients_are_resampled(made, expected):
@@ -251,12 +242,6 @@ def cells_of(html):
             yield re.sub("<[^>]*>", "", cells[0]).strip(), [c for c in cells if re.search(r"\(\d", c)]
 
 
-def test_one_method_alone_has_no_such_table(frames):
-    said = "\n".join(missing(ITEMS, frames.there))
-    assert "Extended Data 3: not made, needs maps of several methods" in said
-    assert "Extended Data 7: not made" in said
-
-
 def test_maps_without_a_model_are_left_out_beside_those_of_models_and_named(make, frames, several):
     bare = several["method"].eq("ig") & several["model"].eq("densenet")
     mixed = several.assign(model=several["model"].mask(bare))
@@ -267,13 +252,3 @@ def test_maps_without_a_model_are_left_out_beside_those_of_models_and_named(make
         (METHOD, "densenet"), (METHOD, "resnet"), ("ig", "resnet"), ("human", "densenet"), ("human", "resnet")
     }  # fmt: skip
     assert item.note.endswith("maps without a model are left out (ig)")
-
-
-def test_the_first_model_stands_for_its_method(several):
-    rows = one_model(several)
-    assert "model" not in rows
-    got = rows.query("method == 'ig' and metric == 'iou'")["score"].mean()
-    assert got == pytest.approx(
-        several.query("model == 'densenet' and method == 'ig' and metric == 'iou'")["score"].mean()
-    )
-    assert (rows["method"] == "human").sum() == (several["method"] == "human").sum()

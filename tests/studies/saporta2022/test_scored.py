@@ -11,7 +11,7 @@ import pytest
 from saporta_frames import METHOD, long, write_part
 
 import salstats as ss
-from salstats.checks import ColumnError, SalstatsError, SalstatsWarning
+from salstats.checks import SalstatsError, SalstatsWarning
 from salstats.readers.pickles import read_pickle
 from salstats.studies import engine
 from salstats.studies.saporta2022.frames import POINTS, SEGMENTATIONS
@@ -248,8 +248,3 @@ def test_a_cut_off_without_a_probability_leaves_no_score(everywhere):
     rows = got[(got["task"] == "Edema") & (got["method"] == method)]
     assert rows["score"].isna().all()
     assert set(rows["reason"]) == {"no probability"}
-
-
-def test_slices_are_made_of_iou_and_hits_only(everywhere):
-    with pytest.raises(ColumnError, match="not of dice"):
-        true_positive(everywhere.assign(metric="dice"), set())
