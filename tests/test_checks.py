@@ -181,5 +181,5 @@ def test_a_score_whose_square_no_number_holds_is_refused(score, tmp_path):
     with pytest.raises(ColumnError, match=r"'score' of scores is beyond 1e\+150 in row 1"):
         checks.check_numeric(frame, "score")
     frame.to_csv(tmp_path / "scores.csv", index=False)
-    with pytest.raises(ColumnError, match=r"scores\.csv, row 3, column 'score': the score is beyond 1e\+150"):
+    with pytest.raises(ColumnError, match=r"scores\.csv, row 3, column 'score': .* beyond 1e\+150"):
         ss.read_scores(tmp_path / "scores.csv")

@@ -1,7 +1,8 @@
 """How far a mask and the truth overlap: four counts, the rates made of them, and the overlap of outlines.
 
 Each rate is a function of a mask and the truth, and a kernel of `Counts` (`iou_from_counts`) for many at
-once. All but `mcc` lie between 0 and 1, and more is better. A rate is NaN where its denominator is 0, and
+once. Each record says in which range a rate lies and which end is
+better. A rate is NaN where its denominator is 0, and
 only there:
 
 =======================  =====  =====  =========  ======  ===========

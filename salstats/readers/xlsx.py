@@ -79,7 +79,9 @@ def _sheet(file: Path, book: Any, options: TableOptions) -> Any:
     """The sheet to read."""
     names = [sheet.title for sheet in book.worksheets]
     if options.sheet is None and len(names) > 1:
-        raise InputFileError(f"{file} has several sheets; choose one with sheet=: {quoted(names)}")
+        raise InputFileError(
+            f"{file} has several sheets ({quoted(names)}); choose one, as in sheet={names[0]!r}"
+        )
     name = names[0] if options.sheet is None else options.sheet
     if name not in names:
         raise InputFileError(f"{file} has no sheet {name!r}; it has {quoted(names)}")

@@ -71,9 +71,8 @@ def score(
     study : Study or path
         What a reader returned, or the folder to read.
     metrics : str or sequence of str
-        Of "iou", "dice", "precision", "recall", "specificity" (overlap), "hausdorff", "hd95", "assd"
-        (distance), "pdc", "hit", "hit_any", "energy" and what else `metrics.registry.METRICS` has that needs
-        no more than a map, mask or points and the truth.
+        Names of `metrics.registry.METRICS` that need no more than a map, mask or points and the truth, such
+        as "iou", "hit" or "hd95"; an unknown one is answered with the list.
     threshold : "otsu", float, mapping or path
         What makes a map, scaled to [0, 1], a mask: Otsu's level, or a number that it must exceed. A mapping
         from task, from (task, method) or from (None, method), to a number; or a file as `tune` or the

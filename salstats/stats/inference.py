@@ -150,6 +150,8 @@ def infer(target: Target, options: Options, *, gaps: bool = False, constant: boo
     low, high, *sets = record.limits(basis)
     conf_set, zero_in_gap = sets or (None, None)
     smallest = np.where(estimand.cells_of_rows(), cells.sample_units()[:, None], np.inf).min(axis=0)
+    # of one unit nothing is known of how others differ
+    std_error = np.where(smallest < 2, np.nan, std_error)
     if record.kind != "share":
         low, high = (np.where(smallest < 2, np.nan, limit) for limit in (low, high))
     found = Estimates(
