@@ -7,7 +7,7 @@ import pytest
 from tiff_files import CASES, SHAPE, explanation, truth, write_masks, write_study
 
 import salstats as ss
-from salstats.checks import ColumnError, InputFileError, SalstatsError, ShapeError, ValueRangeError
+from salstats.checks import InputFileError, SalstatsError, ShapeError, ValueRangeError
 from salstats.images import masks
 from salstats.metrics import distance
 from salstats.metrics.penalised_dice import pdc
@@ -18,13 +18,6 @@ DISTANCES = ("hausdorff", "hd95", "assd")
 DOUBLE = 1e-12
 #: MONAI's distances are of single precision.
 SINGLE = 1e-5
-#: Columns of the oracle that follow the definitions chosen here.
-ORACLE = {
-    "dice": ("dice__medpy_dc", DOUBLE),
-    "hausdorff": ("hd__medpy_conn1", DOUBLE),
-    "hd95": ("hd95__monai_max_directed", SINGLE),
-    "assd": ("assd__medpy_conn1_pooled", DOUBLE),
-}
 
 
 @pytest.fixture(scope="module")
@@ -69,21 +62,6 @@ def both_mark(pairs):
 
 
 class TestAgainstOthers:
-    def test_stored_masks_equal_the_libraries(self, pairs, oracle):
-        some = both_mark(pairs)
-        assert len(some) == 28
-        found = by_metric(ss.score(people(some), metrics=[*ORACLE]))
-        for metric, (column, tolerance) in ORACLE.items():
-            theirs = oracle.loc[found.index, column].astype(float)
-            np.testing.assert_allclose(found[metric], theirs, rtol=tolerance, atol=tolerance, err_msg=metric)
-
-    def test_masks_made_of_maps_equal_them_too(self, pairs, oracle):
-        some = {name: pair for name, pair in both_mark(pairs).items() if not pair[1].all()}
-        found = by_metric(ss.score(maps(some), metrics=[*ORACLE], threshold=0.5))
-        for metric, (column, tolerance) in ORACLE.items():
-            theirs = oracle.loc[found.index, column].astype(float)
-            np.testing.assert_allclose(found[metric], theirs, rtol=tolerance, atol=tolerance, err_msg=metric)
-
     def test_the_simulations_of_the_study(self, shared):
         folder = shared / "oracles" / "mrxai"
         results = pd.read_csv(folder / "results.csv")
@@ -134,6 +112,7 @@ class TestAgainstOthers:
             (
                 {},
                 {
+                    "dice": "dice__medpy_dc",
                     "hausdorff": "hd__monai_border4",
                     "hd95": "hd95__monai_max_directed",
                     "assd": "assd__monai_pooled",
@@ -146,7 +125,8 @@ class TestAgainstOthers:
     @pytest.mark.parametrize("study_of", [people, maps])
     def test_every_library_s_numbers_can_be_had_and_say_how(self, pairs, oracle, options, columns, study_of):
         some = {n: p for n, p in both_mark(pairs).items() if study_of is people or not p[1].all()}
-        scores = ss.score(study_of(some), metrics=[*columns, "dice"], threshold=0.5, **options)
+        assert len(some) == (28 if study_of is people else len(some))
+        scores = ss.score(study_of(some), metrics=[*{**columns, "dice": ""}], threshold=0.5, **options)
         found = by_metric(scores)
         for metric, column in columns.items():
             theirs = oracle.loc[found.index, column].astype(float)
@@ -160,12 +140,6 @@ class TestAgainstOthers:
         for metric, (text,) in said.items():
             assert text.startswith(between)
             assert (rule in text) == (metric == "hd95")
-
-    def test_two_metrics_are_no_other_than_all(self, pairs):
-        every = by_metric(ss.score(people(pairs), metrics=["iou", *DISTANCES, "pdc", "recall"]))
-        for metric in every.columns:
-            alone = by_metric(ss.score(people(pairs), metrics=metric))
-            assert alone[metric].equals(every[metric]), metric
 
 
 class TestNothingMarked:
@@ -262,13 +236,6 @@ class TestNothingMarked:
         assert worst["score"].tolist()[:2] == [np.hypot(8, 8), 0]
         assert worst["score"].isna().tolist()[2:] == [True, True]
 
-    def test_people_who_draw_nothing(self):
-        square = np.zeros((8, 8), bool)
-        square[2:5, 2:5] = True
-        study = ss.study_from_arrays({("a", "t"): square}, {}, human={})
-        assert ss.score(study, metrics="pdc")["reason"].tolist() == ["empty mask"]
-        assert ss.score(study, metrics="pdc", undefined="worst")["score"].tolist() == [0.0]
-
     def test_points_alone_are_no_mask(self):
         study = ss.study_from_arrays({("a", "t"): np.eye(4, dtype=bool)}, {}, points={("a", "t"): [[1, 1]]})
         scores = ss.score(study, metrics=["hausdorff", "hit"], undefined="worst")
@@ -312,16 +279,6 @@ class TestColumns:
             assert told[metric].tolist() == expected
         assert told["hit"].isna().all()
 
-    def test_the_columns_of_overlap_and_hits_are_as_before(self, pairs):
-        scores = ss.score(people({"a": pairs["02_touching_squares_edge"]}), metrics=["iou", "hit"])
-        assert not {"distance_unit", "empty_mask"} & set(scores.columns)
-
-    def test_how_the_mask_was_made_stands_beside_distances(self, pairs):
-        study = maps({"a": pairs["02_touching_squares_edge"]})
-        scores = ss.score(study, metrics=["hausdorff", "pdc", "hit"], threshold=0.25, smooth=3)
-        assert scores["threshold"].fillna("").tolist() == ["0.25", "0.25", ""]
-        assert scores["smooth"].fillna(0).tolist() == [3, 3, 0]
-
     @pytest.mark.parametrize("threshold", ["otsu", 0.3])
     def test_the_mask_is_the_one_that_overlap_sees(self, threshold):
         rng = np.random.default_rng(3)
@@ -344,10 +301,6 @@ class TestSpacing:
     def study(self, pairs):
         names = ("02_touching_squares_edge", "20_nonsquare_boxes")
         return people({name: pairs[name] for name in names})
-
-    def test_one_number_scales_the_distance(self, study):
-        pixels, scaled = (by_metric(ss.score(study, metrics=DISTANCES, spacing=s)) for s in (None, 0.25))
-        pd.testing.assert_frame_equal(pixels * 0.25, scaled)
 
     def test_by_case_from_a_mapping_and_a_table(self, study, pairs, tmp_path):
         sizes = {
@@ -388,11 +341,6 @@ class TestSpacing:
     def test_what_is_no_spacing(self, study, spacing, match):
         with pytest.raises(ValueRangeError, match=match):
             ss.score(study, metrics="assd", spacing=spacing)
-
-    def test_a_table_that_is_none(self, study, tmp_path):
-        (tmp_path / "s.csv").write_text("case,mm\na,1\n")
-        with pytest.raises(ColumnError, match="has no column 'row_mm'"):
-            ss.score(study, metrics="assd", spacing=tmp_path / "s.csv")
 
     def test_a_table_with_another_separator_names_no_option_that_is_not_there(self, study, tmp_path):
         (tmp_path / "s.csv").write_text("case;row_mm;col_mm\na;1;1\n")
@@ -455,20 +403,8 @@ class TestPdcOptions:
             "&#x27;", "&#39;"
         )
 
-    def test_options_without_the_metric_are_said(self, pairs):
-        with pytest.raises(SalstatsError, match=r"holds options of the metric 'pdc', which is not asked for"):
-            ss.score(people({"a": pairs["02_touching_squares_edge"]}), metrics="iou", pdc={"alpha": 0})
-
 
 class TestBadArguments:
-    def test_undefined(self, pairs):
-        with pytest.raises(ValueRangeError, match="undefined='worse' is not known; did you mean 'worst'"):
-            ss.score(people({"a": pairs["02_touching_squares_edge"]}), undefined="worse")
-
-    def test_a_metric_beside_the_known_ones(self, pairs):
-        with pytest.raises(ValueRangeError, match="did you mean 'hausdorff'"):
-            ss.score(people({"a": pairs["02_touching_squares_edge"]}), metrics="hausdorf")
-
     @pytest.mark.parametrize("metric", ["dice", "assd"])
     def test_a_mask_of_another_size_than_the_truth(self, metric):
         held = Case(

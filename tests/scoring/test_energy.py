@@ -78,23 +78,12 @@ def test_a_map_that_is_nowhere_positive_is_undefined_or_the_worst(value):
     assert worst["undefined"] == "worst"
 
 
-def test_a_constant_positive_map_scores_what_chance_does():
-    row = ss.score(of_arrays(np.ones((4, 4))), metrics="energy").iloc[0]
-    assert row["score"] == pytest.approx(truth("a", "Edema").mean(), abs=1e-12)
-
-
 def test_where_the_finding_is_absent_it_is_undefined_on_every_slice():
     study = of_arrays(np.ones((4, 4)), np.zeros(SHAPE, bool))
     for chosen in ("true-positive", "full"):
         row = ss.score(study, metrics="energy", slice=chosen, undefined="worst").iloc[0]
         assert np.isnan(row["score"])
         assert row["reason"] == "finding absent"
-
-
-def test_a_map_that_is_not_finite_is_said():
-    array = np.ones((4, 4))
-    array[1, 1] = np.nan
-    assert ss.score(of_arrays(array), metrics="energy")["reason"].to_list() == ["map is not finite"]
 
 
 def test_no_mask_is_made_and_no_peak_is_sought_for_it(monkeypatch):

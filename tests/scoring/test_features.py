@@ -50,16 +50,6 @@ def test_an_absent_finding_has_no_area_and_no_shape(measured):
     assert absent["height"].gt(0).all()
 
 
-def test_features_join_to_scores_by_case_and_task(made_up_study, measured):
-    some = made_up_study.select(cases=[c.case for c in made_up_study if c.annotated][:5])
-    scores = ss.score(some, metrics="hit")
-    joined = ss.join_features(scores, measured)
-    row = joined.query("method == 'saliency' and label == 1").iloc[0]
-    one = measured[measured["case"].eq(row["case"]) & measured["task"].eq(row["task"])].iloc[0]
-    assert row["elongation"] == one["elongation"]
-    assert row["area_ratio"] == one["area_ratio"] > 0
-
-
 def test_components_are_counted_where_there_are_no_outlines():
     truth = np.zeros((20, 30), bool)
     truth[2:5, 2:5] = truth[10:14, 10:20] = True

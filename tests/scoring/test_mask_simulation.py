@@ -6,8 +6,6 @@ import pytest
 
 from salstats.checks import ValueRangeError
 from salstats.scoring.mask_simulation import (
-    LINEAR,
-    PIECEWISE,
     SIMULATIONS,
     MaskSeries,
     count_masks,
@@ -133,23 +131,6 @@ def test_the_penalised_dice_is_the_oracles_but_for_the_corner(their_scores, orac
 # --- what the text says, on our own shape -------------------------------------------------------------------
 
 
-def test_the_frame_has_a_row_for_each_measure_of_each_step(scores):
-    assert len(scores) == len(SIMULATIONS) * 9 * 9
-    assert not scores.duplicated(["simulation", "step", "metric", "form", "size_penalty"]).any()
-    assert scores["score"].notna().all()
-    distances = scores["metric"].isin(["hausdorff", "hd95", "assd"])
-    assert (scores.loc[distances, "distance_unit"] == "px").all()
-    assert scores.loc[~distances, "distance_unit"].isna().all()
-
-
-@pytest.mark.parametrize("metric", ["dice", "iou", "hausdorff", "hd95", "assd"])
-def test_a_shift_is_symmetric_and_best_at_none(scores, metric):
-    found = curve(scores, metric, simulation="distance")
-    np.testing.assert_allclose(found, found[::-1], rtol=ROUNDING)
-    assert found[4] == (1.0 if metric in ("dice", "iou") else 0.0)
-    assert (np.delete(found, 4) < 1).all() if found[4] else (np.delete(found, 4) > 0).all()
-
-
 @pytest.mark.parametrize("form", FORMS)
 def test_the_penalised_dice_falls_with_the_shift_also_without_overlap(scores, form):
     found = curve(scores, "pdc", form=form, size_penalty="with", simulation="distance")
@@ -159,14 +140,6 @@ def test_the_penalised_dice_falls_with_the_shift_also_without_overlap(scores, fo
     dice = curve(scores, "dice", simulation="distance")
     assert dice[0] == dice[1] == 0
     assert 0 < found[0] < found[1]
-
-
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("size_penalty", ["with", "without"])
-def test_the_penalised_dice_lies_above_0_and_at_most_at_1(scores, form, size_penalty):
-    found = curve(scores, "pdc", form=form, size_penalty=size_penalty)
-    assert (found > 0).all()
-    assert (found <= 1).all()
 
 
 def test_the_mean_form_is_never_the_smaller_one_and_the_same_without_overlap(scores):
@@ -184,29 +157,6 @@ def test_the_fifth_mask_is_the_truth(series, scores, name):
     distance = rows["distance_unit"].notna()
     assert (rows.loc[distance, "score"] == 0).all()
     assert (rows.loc[~distance, "score"] == 1).all()
-
-
-@pytest.mark.parametrize("name", ["size_linear", "both_linear_truth1"])
-def test_no_equal_step_is_the_truth(series, name):
-    assert 1.0 not in LINEAR
-    np.testing.assert_allclose(np.diff(LINEAR), np.diff(LINEAR)[0])
-    assert not any(np.array_equal(mask, series[name].truth) for mask in series[name].masks)
-
-
-def test_piecewise_steps_reach_the_same_ends_through_1():
-    assert PIECEWISE[0] == LINEAR[0] == 0.6
-    assert PIECEWISE[-1] == LINEAR[-1] == 1.7
-    assert PIECEWISE[4] == 1
-    np.testing.assert_allclose(np.diff(PIECEWISE)[:4], 0.1)
-    np.testing.assert_allclose(np.diff(PIECEWISE)[4:], 0.175)
-
-
-def test_sizes_lower_the_penalised_dice_below_dice_only_with_the_penalty(scores):
-    dice = curve(scores, "dice", simulation="size_piecewise")
-    others = np.arange(9) != 4
-    for form, size_penalty, below in (("product", "with", True), ("product", "without", False)):
-        found = curve(scores, "pdc", form=form, size_penalty=size_penalty, simulation="size_piecewise")
-        assert ((found < dice) == below)[others].all()
 
 
 def test_the_directed_percentile_is_that_of_the_metric(series, scores):

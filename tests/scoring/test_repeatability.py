@@ -11,7 +11,6 @@ from salstats.frames import check_scores
 from salstats.images.maps import SaliencyOnImage
 from salstats.images.masks import encode
 from salstats.scoring.repeatability import map_repeatability
-from salstats.stats.within_case import within_case_sd
 from salstats.study import Case, Content, Prediction, Series, Study, Truth
 
 SHAPE = (40, 30)
@@ -100,13 +99,6 @@ def test_masks_are_those_that_score_compares(maps):
     assert found.loc[("rise", "map_iou"), "smooth"] == 3
 
 
-def test_a_method_that_is_noisier_is_less_repeatable(maps):
-    found = map_repeatability(study_of_maps(maps), threshold=0.5)
-    means = found.groupby(["metric", "method"])["score"].mean()
-    assert means["map_sd", "lime"] > 2 * means["map_sd", "rise"]
-    assert means["map_ncc", "lime"] < means["map_ncc", "rise"]
-
-
 def test_missing_constant_and_broken_maps_are_said(maps):
     series = [Series("rise", "cnn", s) for s in "012"]
     one = maps["x", "a", series[0]]
@@ -159,20 +151,3 @@ def test_jobs_change_nothing_and_patients_come_along(maps):
     one, two = (map_repeatability(study, jobs=jobs) for jobs in (1, 2))
     assert one["patient"].to_list() == ["p"] * 12
     assert one.equals(two)
-
-
-def test_the_scores_of_the_same_study_give_their_sd_within_cases(maps):
-    # the two ends of repeatability on one study: maps, and scores
-    rng = np.random.default_rng(5)
-    many = {
-        (f"c{case:02}", "a", Series("rise", "cnn", seed)): rng.uniform(size=(7, 7)) + 3 * np.eye(7)
-        for case in range(24)
-        for seed in "012"
-    }
-    study = study_of_maps(many)
-    scores = ss.score(study, metrics="iou")
-    found = within_case_sd(scores, n_replicates=50)
-    expected = np.sqrt(scores.groupby("case")["score"].var().mean())
-    assert found["estimate"].iloc[0] == pytest.approx(expected, rel=1e-12)
-    means = ss.summarize(map_repeatability(study), by=["metric", "method"], n_replicates=50)
-    assert means["n"].to_list() == [24, 24, 24]

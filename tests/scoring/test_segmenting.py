@@ -49,10 +49,6 @@ def test_what_is_written_scores_as_the_maps_do(some, tmp_path, made_up):
     pd.testing.assert_frame_equal(one, two)
 
 
-def test_two_jobs_give_the_same_masks(some):
-    assert ss.segment(some, jobs=2) == ss.segment(some)
-
-
 def drawn(saliency, **given):
     truth = np.zeros((8, 8), bool)
     truth[2:5, 2:5] = True

@@ -76,12 +76,6 @@ def test_it_says_why_a_score_is_undefined(study):
     assert scores.loc[scores["score"].notna(), "reason"].isna().all()
 
 
-def test_it_is_a_scores_frame_that_can_be_summarised(study):
-    with pytest.warns(ss.checks.SalstatsWarning, match="rest on 1"):
-        means = ss.summarize(score_xaibenchmark(study), by=["metric", "method"], n_replicates=50)
-    assert means["n_missing"].tolist() == [1, 1, 3, 1]
-
-
 def test_patients_stand_beside_their_cases():
     truth = np.eye(4, dtype=bool)
     maps = {(case, "cat", "cam"): np.eye(4) * 0.4 for case in "abc"}
