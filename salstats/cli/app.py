@@ -99,13 +99,8 @@ def _fail(message: str, flags: Mapping[str, str] | None = None, code: int = 2) -
 def in_flags(message: str, flags: Mapping[str, str]) -> str:
     """Spell the options in a message of the library as the flags of the command that ran.
 
-    Parameters
-    ----------
-    message : str
-        In which an option is its parameter: `interval='t'`, or `overwrite=True (--overwrite)` where the flag
-        alone does on the command line.
-    flags : dict
-        Parameter of the command's functions -> flag.
+    In a message an option is its parameter: `interval='t'`, or `overwrite=True (--overwrite)` where the flag
+    alone does on the command line. `flags` are by parameter.
     """
     message = re.sub(r"\b\w+=(?:True|False|'[^']*'|{[^}]*}|\[[^]]*\]) \((--[^)]*)\)", r"\1", message)
     message = re.sub(r"\b(rename|join)={'([^']*)': '?([^'}]*)'?}", r"--\1 \2=\3", message)
@@ -125,12 +120,7 @@ def in_flags(message: str, flags: Mapping[str, str]) -> str:
 def make_app(wanted: str, flags: dict[str, str] | None = None) -> typer.Typer:
     """Make the app; only the command that is wanted gets its options, as they import what they are of.
 
-    Parameters
-    ----------
-    wanted : str
-        Name of the command; where there is none of that name, all have the first line of their help.
-    flags : dict, optional
-        Where the parameters of the wanted command and their flags are put.
+    Where none is of that name, all have the first line of their help. Its parameters go into `flags`.
     """
     from salstats.cli.commands import COMMANDS
 

@@ -17,38 +17,23 @@ from salstats.cli.sources import GAZE, SCORES, STUDY, TABLE, Run, Source
 
 @dataclass(frozen=True)
 class Command:
-    """A command.
+    """A command."""
 
-    Attributes
-    ----------
-    name, example : str
-        What it is called, and what stands below its help.
-    function : str
-        The public function that it calls.
-    source : Source
-        What it reads.
-    arguments : dict
-        Parameter -> metavar of those that are told by their place.
-    flags : dict
-        Parameter -> option, where it is another word.
-    without : tuple of str
-        Parameters that are no options here.
-    more : tuple of Option
-        Options that the function does not have.
-    out : str
-        Help of `-o` where it must be given.
-    run : callable
-        What it does.
-    """
-
+    #: What it is called, and the public function that it calls.
     name: str
     function: str
     source: Source
+    #: What stands below its help.
     example: str
+    #: Parameter -> metavar of those that are told by their place.
     arguments: Mapping[str, str] = field(default_factory=dict)
+    #: Parameter -> option, where it is another word.
     flags: Mapping[str, str] = field(default_factory=dict)
+    #: Parameters that are no options here.
     without: tuple[str, ...] = ()
+    #: Options that the function does not have.
     more: tuple[Option, ...] = ()
+    #: Help of `-o` where it must be given.
     out: str = ""
     run: Callable[[Run, Source], None] = runs.write_frame_of
 
@@ -77,7 +62,7 @@ COMMANDS = (
             ),
         ),
     ),
-    Command("features", "features", STUDY, "study -o features.csv", run=runs.run_features),
+    Command("features", "features", STUDY, "study -o features.csv", run=runs.run_with_bar),
     Command("tune", "tune", STUDY, "study -o thresholds.csv --what threshold", run=runs.run_tune),
     Command(
         "segment",

@@ -33,25 +33,8 @@ def run_demo(
     """Run the main job on the embedded digits study, print some of it and write its report.
 
     Digits, networks and maps are real; the annotator that the methods are compared with is simulated. Needs
-    no torch: the maps were scored when the study was built.
-
-    Parameters
-    ----------
-    out : path, optional
-        Folder to make; by default `salstats-demo` in the current folder, or the first of `salstats-demo-2`,
-        `salstats-demo-3` ... that is free.
-    overwrite : bool
-        Replace the folder of an earlier demo; a folder with other files in it is never replaced.
-
-    Returns
-    -------
-    dict of str to DataFrame
-        The frames of `salstats.report`.
-
-    Raises
-    ------
-    InputFileError
-        The folder exists, or the one it should be made in does not.
+    no torch: the maps were scored when the study was built. The folder, where none is named, is the first
+    free one of `salstats-demo`, `salstats-demo-2` ...; one with other files in it is never replaced.
     """
     target = check_folder(free_folder(overwrite=overwrite) if out is None else Path(out), overwrite=overwrite)
     # the demo says by itself who is simulated, in words and labels

@@ -64,8 +64,8 @@ def run_score(run: Run, source: Source) -> None:
     say_reasons(frame, len(study))
 
 
-def run_features(run: Run, source: Source) -> None:
-    """Measure with a bar of progress."""
+def run_with_bar(run: Run, source: Source) -> None:
+    """Call the function with a bar of progress."""
     check_out(run)
     run.deliver(run.call(source.read(run), progress=True))
 

@@ -55,23 +55,15 @@ NOTHING = object()
 
 @dataclass(frozen=True)
 class Option:
-    """One option of a command, and the keyword argument that it becomes.
+    """One option of a command, and the keyword argument that it becomes."""
 
-    Attributes
-    ----------
-    name : str
-        The parameter of the function.
-    flag : str
-        The option, such as "--replicates"; "" for an argument that is told by its place.
-    parameter : inspect.Parameter
-        What typer is told: type, default and help.
-    value : callable
-        From what typer gives to what the function takes.
-    """
-
+    #: The parameter of the function.
     name: str
+    #: The option, such as "--replicates"; "" for an argument that is told by its place.
     flag: str
+    #: What typer is told: type, default and help.
     parameter: inspect.Parameter
+    #: From what typer gives to what the function takes.
     value: Callable[[Any], Any]
 
 
@@ -82,18 +74,10 @@ def options_of(
     flags: Mapping[str, str] | None = None,
     panel: str | None = None,
 ) -> list[Option]:
-    """Make an option of each keyword-only parameter.
+    """Make an option of each keyword-only parameter of a public function, but those `without`.
 
-    Parameters
-    ----------
-    function : callable
-        A public function with a numpydoc docstring.
-    without : list of str
-        Parameters that are no options.
-    flags : dict, optional
-        Parameter -> flag, where it is another word than the parameter.
-    panel : str, optional
-        Heading in the help. Options below one have no default of their own: only those given are passed on.
+    `flags` are by parameter, where one is another word; `panel` is a heading in the help, below which options
+    have no default of their own: only those given are passed on.
     """
     described, parameters = descriptions(function), inspect.signature(function).parameters
     words = {name: f"--{word_of(name, flags)}" for name in parameters}
@@ -278,14 +262,7 @@ _SPOKEN = (
 def for_shell(text: str, words: Mapping[str, str], *, optional: bool = False) -> str:
     """Say what a docstring says of a parameter as one says it to a shell.
 
-    Parameters
-    ----------
-    text : str
-        Of the docstring.
-    words : dict
-        Parameter -> flag.
-    optional : bool
-        Whether the option is None where it is not given, so that None need not be spoken of.
+    `words` are flags by parameter; of an `optional` one None need not be spoken of.
     """
     for pattern, spoken in _SPOKEN:
         text = re.sub(pattern, spoken, text)

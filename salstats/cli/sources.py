@@ -17,28 +17,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Run:
-    """One call of a command.
+    """One call of a command."""
 
-    Attributes
-    ----------
-    path : Path
-        The file or folder that is read.
-    reading, options : dict
-        Keyword arguments of the reader and of the function, those that were given.
-    arguments : list
-        Arguments of the function that stand by their place, after what is read.
-    out, overwrite
-        Where to write, and whether in the place of a file.
-    function : callable
-        The public function.
-    """
-
+    #: The file or folder that is read.
     path: Path
+    #: Keyword arguments of the reader and of the function, those that were given.
     reading: dict[str, Any]
     options: dict[str, Any]
+    #: Arguments of the function that stand by their place, after what is read.
     arguments: list[Any]
+    #: Where to write, and whether in the place of a file.
     out: Path | None
     overwrite: bool
+    #: The public function.
     function: Callable[..., Any]
 
     def call(self, data: Any, **options: Any) -> Any:
@@ -81,18 +72,15 @@ def read_table(run: Run) -> "pd.DataFrame":
     return ss.read_data(run.path, **run.reading)
 
 
-def read_study(run: Run) -> Any:
-    """Read a study of whatever format."""
-    import salstats as ss
+def reader(name: str) -> Callable[[Run], Any]:
+    """The public reader of a name, called with the options of the run."""
 
-    return ss.read_study(run.path, **run.reading)
+    def read(run: Run) -> Any:
+        import salstats as ss
 
+        return getattr(ss, name)(run.path, **run.reading)
 
-def read_recordings(run: Run) -> Any:
-    """Read recordings of gaze."""
-    import salstats as ss
-
-    return ss.read_gaze(run.path, **run.reading)
+    return read
 
 
 def _score_options() -> list[Option]:
@@ -158,5 +146,6 @@ class Source:
 _FILE = "CSV, TSV, Parquet or XLSX file."
 SCORES = Source("SCORES", _FILE, _score_options, read_scores)
 TABLE = Source("SCORES", _FILE, _score_options, read_table)
-STUDY = Source("STUDY", "Folder of maps and annotations.", _study_options, read_study)
-GAZE = Source("FOLDER", "Recordings: metadata_phase_*.csv, ID/fixations.csv.", _gaze_options, read_recordings)
+STUDY = Source("STUDY", "Folder of maps and annotations.", _study_options, reader("read_study"))
+_RECORDINGS = "Recordings: metadata_phase_*.csv, ID/fixations.csv."
+GAZE = Source("FOLDER", _RECORDINGS, _gaze_options, reader("read_gaze"))
