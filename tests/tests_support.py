@@ -1,5 +1,6 @@
 """Small helpers that several test modules share."""
 
+import re
 import time
 from contextlib import contextmanager
 
@@ -39,3 +40,11 @@ def quick(seconds):
     start = time.process_time()
     yield
     assert time.process_time() - start < seconds
+
+
+def error_line(capsys):
+    """The one line on stderr; nothing is on stdout."""
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert re.fullmatch(r"salstats: error: [^\n]+\n", err), err
+    return err

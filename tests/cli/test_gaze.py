@@ -16,8 +16,9 @@ from gaze_files import (
     write_metadata,
     write_release,
 )
+from tests_support import error_line
 
-from salstats.cli.app import in_flags, run
+from salstats.cli.app import run
 from salstats.files.frame_files import write_frame
 from salstats.readers.gaze import read_gaze
 from salstats.scoring.gaze import score_gaze
@@ -31,14 +32,6 @@ def folder(tmp_path, monkeypatch):
     write_release(tmp_path / "gaze")
     write_maps(tmp_path / "maps")
     return tmp_path
-
-
-def error_line(capsys):
-    """The one line on stderr; nothing is on stdout."""
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert re.fullmatch(r"salstats: error: [^\n]+\n", err), err
-    return err
 
 
 def test_the_example_of_the_help_runs_as_it_stands(capsys, monkeypatch, folder):
@@ -115,17 +108,6 @@ def test_it_says_what_is_left_out_and_why_scores_are_missing(capsys, folder):
     assert said in lines
 
 
-def test_a_table_is_printed(capsys, folder):
-    assert run(["gaze", "gaze", "--metric", "ncc"]) == 0
-    assert "interobserver" in capsys.readouterr().out
-
-
-def test_what_it_writes_the_statistics_read(folder):
-    assert run(shlex.split("gaze gaze --maps cam=maps --metric ncc,auc -o scores.csv")) == 0
-    assert run(shlex.split("difference scores.csv --reference interobserver --replicates 20 -o d.csv")) == 0
-    assert pd.read_csv("d.csv")["method"].tolist() == ["cam", "cam"]
-
-
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -137,12 +119,6 @@ def test_what_it_writes_the_statistics_read(folder):
         ("gaze --maps cam=none", "none: no such folder"),
         ("gaze --phases one", "--phases takes whole numbers; got 'one'"),
         ("gaze --phases 4", "gaze holds no metadata_phase_4.csv"),
-        ("gaze --truth mean", "'mean' is not known"),
-        ("gaze --center-bias none", "'none' is not known"),
-        ("gaze --readers 1", "must be a whole number of at least 2, not 1"),
-        ("gaze --samples 0", "must be a whole number of at least 1, not 0"),
-        ("gaze --jobs 0", "jobs must be a whole number"),
-        ("gaze --recordings out.csv", "both name out.csv"),
         ("gaze --recordings maps/../out.csv", "both name out.csv"),
         ("gaze --phases -1", "--phases must be a whole number of at least 0, not -1"),
         ("gaze --recordings looks.txt", "its name must end in .csv"),
@@ -197,23 +173,3 @@ def test_other_commands_say_which_one_reads_gaze(capsys, folder, command):
     assert run([command, "gaze", "-o", "out.csv"]) == 2
     assert "recordings of gaze" in (said := error_line(capsys))
     assert "salstats gaze" in said
-
-
-def test_maps_may_not_take_the_name_of_class_maps_that_are_mixed(folder, capsys):
-    (folder / "classes").mkdir()
-    for image in SHAPES:
-        np.savez(
-            folder / "classes" / f"{image}.npz",
-            maps=np.eye(4)[:3, None] * np.ones((4, 1)),
-            probs=[0.1, 0.7, 0.2],
-        )
-    args = ["gaze", "gaze", "--maps", "cam_weighted=maps", "--class-maps", "cam=classes", "-o", "out.csv"]
-    assert run(args) == 2
-    assert "'cam_weighted' is what another series is called" in error_line(capsys)
-    assert not (folder / "out.csv").exists()
-
-
-def test_columns_keep_their_names_in_messages_and_options_are_flags():
-    flags = {"n_readers": "--readers"}
-    assert in_flags("n_readers must be 2 or more", flags) == "--readers must be 2 or more"
-    assert in_flags("4 models: ncc ~ n_readers, method cam", flags) == "4 models: ncc ~ n_readers, method cam"

@@ -1,11 +1,11 @@
 """The commands that read a study, on a map folder."""
 
 import json
-import re
 
 import pandas as pd
 import pytest
-from map_folders import change, truth, write_by_hand, write_codes, write_map_folder
+from map_folders import change, truth, write_codes, write_map_folder
+from tests_support import error_line
 
 import salstats as ss
 from salstats.cli.app import run
@@ -19,14 +19,6 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def error_line(capsys):
-    """The one line on stderr; nothing is on stdout."""
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert re.fullmatch(r"salstats: error: [^\n]+\n", err), err
-    return err
-
-
 def test_score_writes_the_frame_of_its_function(capsys, folder):
     assert run(["score", "study", "-o", "scores.csv", "--metrics", "iou,hit,energy"]) == 0
     ss.write_frame(ss.score(ss.read_study("study"), metrics=["iou", "hit", "energy"]), "expected.csv")
@@ -34,18 +26,6 @@ def test_score_writes_the_frame_of_its_function(capsys, folder):
     err = capsys.readouterr().err
     assert "energy, gradcam: 5 of 6 images x tasks defined, 1 finding absent" in err
     assert "energy, human: 0 of 6 images x tasks defined, 5 no map, 1 finding absent" in err
-
-
-def test_what_score_writes_the_statistics_read_by_patient(folder):
-    assert run(["score", "study", "-o", "scores.csv", "--metrics", "energy"]) == 0
-    assert run(["summarize", "scores.csv", "--by", "method", "-o", "means.csv"]) == 0
-    means = pd.read_csv("means.csv").set_index("method")
-    assert set(means.loc[["gradcam", "ig"], "n"]) == {5}
-    scores = pd.read_csv("scores.csv")
-    assert scores["patient"].notna().all()
-    for method in ("gradcam", "ig"):
-        rows = scores.query("method == @method")
-        assert means.loc[method, "estimate"] == pytest.approx(rows["score"].mean(), abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -107,12 +87,6 @@ def test_options_for_reading(folder):
     assert scores.query("method == 'human' and case == 'a'")["score"].to_list() == [1]
 
 
-def test_a_folder_made_by_hand_with_png_masks(folder):
-    write_by_hand(folder / "hand")
-    assert run(["score", "hand", "-o", "scores.csv"]) == 0
-    assert pd.read_csv("scores.csv")["score"].notna().any()
-
-
 def test_an_option_of_another_format_is_one_line(capsys, folder):
     assert run(["score", "study", "--method", "cam", "-o", "scores.csv"]) == 2
     assert "format 'maps' has no option --method" in error_line(capsys)
@@ -130,12 +104,4 @@ def test_a_damaged_folder_is_one_line_and_writes_nothing(capsys, folder, cells, 
     change(folder / "study", 2, **cells)
     assert run(["score", "study", "-o", "scores.csv"]) == 2
     assert said in error_line(capsys)
-    assert not (folder / "scores.csv").exists()
-
-
-def test_a_damaged_map_is_one_line_and_writes_nothing(capsys, folder):
-    file = next((folder / "study" / "maps" / "gradcam").iterdir())
-    file.write_bytes(file.read_bytes()[:-3])
-    assert run(["score", "study", "-o", "scores.csv"]) == 2
-    assert f"{file.name}: not a NumPy array, or damaged" in capsys.readouterr().err.splitlines()[-1]
     assert not (folder / "scores.csv").exists()
