@@ -36,6 +36,8 @@ TABLE_ID = "mrxai2025"
 EMPTY_SHARE = "empty_explanation"
 #: What the penalised Dice of the tools is, as the study has it.
 UNPENALISED = "Penalised Dice has no size penalty here (alpha = beta = 0), as printed."
+#: What stands beside an estimate in Table 1.
+_BESIDE = ("sd", "n_cases", "n_empty", "share_empty", "n_not_given")
 #: Both runs, by what stands before their columns.
 RUNS = {"": "Left out", "worst_": "At worst"}
 #: Height of a panel without its rows, of a row, and of a page.
@@ -68,7 +70,14 @@ class Comparison:
     @property
     def labels(self) -> dict[str, Any]:
         """Labels of tools and metrics, distances with their unit."""
-        return labels_of(self.kept)
+        held = self.kept["distance_unit"].dropna().unique() if "distance_unit" in self.kept else []
+        unit = f" ({held[0]})" if len(held) == 1 else ""
+        return {**NAMES, **{name: f"{METRICS[name].label}{unit}" for name in DISTANCES}}
+
+    @property
+    def names(self) -> Labels:
+        """The labels as tables and figures take them."""
+        return Labels(self.labels)
 
 
 def compared(make: Callable[[Comparison], Made]) -> Callable[[Any], Made]:
@@ -89,8 +98,8 @@ def compared(make: Callable[[Comparison], Made]) -> Callable[[Any], Made]:
 
 def cases(own: Comparison) -> Made:
     """The flow of cases: which are left out, and why."""
-    scored, choice, labels = own.scored, own.choice, own.labels
-    flow = ss.case_flow(scored.everything, reference=choice.reference, unit=unit_of(scored.everything))
+    scored = own.scored
+    flow = ss.case_flow(scored.everything, reference=own.choice.reference, unit=unit_of(scored.everything))
     first = scored.everything.drop_duplicates("case")
     by_case = scored.everything.groupby("case")["reason"].first()
     reasons = first["case"].map(by_case).where(lambda r: r.isin(LEFT_OUT))
@@ -108,7 +117,7 @@ def cases(own: Comparison) -> Made:
     return Made(
         flow,
         table,
-        ss.plot_flow(flow, labels=Labels(labels), width=183),
+        ss.plot_flow(flow, labels=own.names, width=183),
         slice="every case",
         note=_model_note(scored),
     )
@@ -130,9 +139,8 @@ def _model_note(scored: Scored) -> str:
 
 def table_1(own: Comparison) -> Made:
     """Table 1: mean (SD) of each tool and metric."""
-    kept, choice, labels = own.kept, own.choice, own.labels
+    kept, choice, names = own.kept, own.choice, own.names
     found = means(kept, choice, own.printed)
-    names = Labels(labels)
     beside = bool(found["printed_mean"].notna().any())
     columns: dict[Any, Cell] = {
         "n": "n",
@@ -156,7 +164,10 @@ def table_1(own: Comparison) -> Made:
                 notes.interval_note(found),
                 "Empty: of the explanations given, those that mark nothing; they have no score here, see "
                 "the sensitivity table.",
-                _of_other_cases(found),
+                "Where n differs, means are of different cases and cannot be compared: the paired "
+                "differences can."
+                if (found.groupby("metric")["n"].nunique() > 1).any()
+                else "",
                 "Printed: as in the study, of its own cases." if beside else "",
                 notes.dash_note([[MISSING]] if found[["sd", "conf_low"]].isna().any(axis=None) else []),
                 notes.how_note(found, names),
@@ -167,58 +178,38 @@ def table_1(own: Comparison) -> Made:
     return Made(
         found,
         table,
-        ss.plot_forest(_drawable(found), labels=Labels(labels)),
+        ss.plot_forest(found.drop(columns=[*_BESIDE, "printed_mean", "printed_sd"]), labels=names),
         note=f"n says how many explanations have a score{_patients_note(kept)}",
     )
 
 
-def _of_other_cases(found: pd.DataFrame) -> str:
-    """That means are not of the same cases, where they are not."""
-    differ = (found.groupby("metric")["n"].nunique() > 1).any()
-    return (
-        "Where n differs, means are of different cases and cannot be compared: the paired differences can."
-        if differ
-        else ""
-    )
-
-
-def _drawable(found: pd.DataFrame) -> pd.DataFrame:
-    """Estimates without the columns that are none of an estimates frame."""
-    special = ["sd", "n_cases", "n_empty", "share_empty", "n_not_given", "printed_mean", "printed_sd"]
-    return found.drop(columns=special)
-
-
 def figure_7(own: Comparison) -> Made:
     """Fig. 7: box plots."""
-    kept, choice, labels = own.kept, own.choice, own.labels
+    kept, choice, names = own.kept, own.choice, own.names
     described = ss.describe(kept, by=BY, unit=unit_of(kept))
+    n = {m: count_range(rows.to_numpy(float)) for m, rows in described.groupby("method")["n"]}
+    tools = {
+        m: f"{names.value('method', m)} (n = {n[m]})" for m in names.order("method", described["method"])
+    }
     return Made(
         described,
-        ss.table_describe(described, labels=Labels(labels)),
-        ss.plot_box(kept, by=BY, reference=choice.reference, labels=Labels(_with_n(described, labels))),
+        ss.table_describe(described, labels=names),
+        ss.plot_box(kept, by=BY, reference=choice.reference, labels=Labels({**own.labels, "method": tools})),
         note="explanations that are empty or not given have no score and are left out",
     )
 
 
-def _with_n(described: pd.DataFrame, labels: dict[str, Any]) -> dict[str, Any]:
-    """Labels in which every tool says how many scores its boxes are of."""
-    names = Labels(labels)
-    n = described.groupby("method")["n"]
-    of = {m: f"{names.value('method', m)} (n = {count_range(rows.to_numpy(float))})" for m, rows in n}
-    return {**labels, "method": {m: of[m] for m in names.order("method", described["method"])}}
-
-
 def empties(own: Comparison) -> Made:
     """The share of empty explanations of each tool."""
-    kept, labels = own.kept, own.labels
+    kept = own.kept
     rows = failed(kept)
     rows = rows[~rows["not_given"]]
     rows = rows.assign(metric=EMPTY_SHARE, score=rows["empty"].astype(np.float64)).reset_index(drop=True)
     found = ss.summarize(rows, by=BY, unit=unit_of(rows), interval="wilson")
     return Made(
         found,
-        ss.table_estimates(found, n=True, directions={EMPTY_SHARE: "smaller"}, labels=Labels(labels)),
-        ss.plot_forest(found, labels=Labels(labels)) + p9.labs(x="Share of empty explanations (95% CI)"),
+        ss.table_estimates(found, n=True, directions={EMPTY_SHARE: "smaller"}, labels=own.names),
+        ss.plot_forest(found, labels=own.names) + p9.labs(x="Share of empty explanations (95% CI)"),
         note="an explanation is empty where the tool marks nothing, or where its score is undefined and no "
         "reason is given; what was not given at all is not counted here",
     )
@@ -226,24 +217,19 @@ def empties(own: Comparison) -> Made:
 
 def paired(own: Comparison) -> Made:
     """The paired differences from the reference."""
-    kept, choice, labels = own.kept, own.choice, own.labels
-    found = differences(kept, choice)
+    kept, choice, names = own.kept, own.choice, own.names
+    found, floor = differences(kept, choice), ""
+    if notes.single(found, "test") == "bootstrap":
+        least = f"{2 / (choice.n_replicates + 1):.2g}"
+        floor = f"; with {choice.n_replicates:,} replicates P is {least} at least, before the correction"
     return Made(
         found,
-        ss.table_decrease(found, labels=Labels(labels)),
-        ss.plot_decrease(found, labels=Labels(labels)),
+        ss.table_decrease(found, labels=names),
+        ss.plot_decrease(found, labels=names),
         note="pairs of two defined scores only: cases on which either tool failed do not count"
-        f"{_floor_of_p(found, choice)}{_patients_note(kept)}",
-        title=f"Paired differences from {Labels(labels).value('method', choice.reference)}",
+        f"{floor}{_patients_note(kept)}",
+        title=f"Paired differences from {names.value('method', choice.reference)}",
     )
-
-
-def _floor_of_p(found: pd.DataFrame, choice: Choice) -> str:
-    """How small a P value of replicates can be, where it is one."""
-    if notes.single(found, "test") != "bootstrap":
-        return ""
-    least = f"{2 / (choice.n_replicates + 1):.2g}"
-    return f"; with {choice.n_replicates:,} replicates P is {least} at least, before the correction"
 
 
 def _limits(row: Any) -> str:
@@ -265,9 +251,8 @@ def _patients_note(kept: pd.DataFrame) -> str:
 
 def failures(own: Comparison) -> Made:
     """Means and differences with failures left out, and at the worst score."""
-    kept, choice, labels = own.kept, own.choice, own.labels
+    kept, choice, names = own.kept, own.choice, own.names
     found = sensitivity(kept, choice, own.diagonals)
-    names = Labels(labels)
     missing = [m for m in dict.fromkeys(kept["metric"]) if m not in set(found["metric"])]
     whose = joined([names.value("metric", m) for m in missing])
     lacking = f"; without a known worst score: {whose} (a distance needs the size of the images)"
@@ -283,7 +268,7 @@ def failures(own: Comparison) -> Made:
     return Made(
         found,
         _table_sensitivity(found, choice, names),
-        _figure_sensitivity(found, choice, labels) if _differ(found).any() else None,
+        _figure_sensitivity(found, own) if _differ(found).any() else None,
         note=f"{n_failed} explanations are empty or not given; at worst overlap and Penalised Dice are 0 and "
         f"a distance is the diagonal of the image; {verdicts}{lacking}",
     )
@@ -343,10 +328,10 @@ def _change(row: Any) -> str:
     return f"{row.verdict} \u2192 {row.worst_verdict}" if row.changed else ""
 
 
-def _figure_sensitivity(found: pd.DataFrame, choice: Choice, labels: dict[str, Any]) -> p9.ggplot:
+def _figure_sensitivity(found: pd.DataFrame, own: Comparison) -> p9.ggplot:
     """The differences that failures change, a panel per metric for as many as a page holds."""
-    of_tools = found[_differ(found)]
-    metrics = list(dict.fromkeys(in_order(of_tools, Labels(labels))["metric"]))
+    of_tools, names = found[_differ(found)], own.names
+    metrics = list(dict.fromkeys(in_order(of_tools, names)["metric"]))
     # a heading and a row for each run
     tall = _PANEL_MM + 3 * _ROW_MM * of_tools["method"].nunique()
     of_tools = of_tools[of_tools["metric"].isin(metrics[: max(int(_PAGE_MM // tall), 1)])]
@@ -357,11 +342,11 @@ def _figure_sensitivity(found: pd.DataFrame, choice: Choice, labels: dict[str, A
         sides.append(
             side.assign(**{c: of_tools[f"{before}{c}"] for c in shown}, n=of_tools[f"{before}n_pairs"])
         )
-    order = Labels({**labels, "run": list(RUNS.values())})
-    reference = Labels(labels).value("method", choice.reference)
+    order = Labels({**own.labels, "run": list(RUNS.values())})
+    reference = names.value("method", own.choice.reference)
     tools = list(dict.fromkeys(of_tools["method"]))
     # a single tool has no heading of its own
-    whose = f"Difference of {Labels(labels).value('method', tools[0])}" if len(tools) == 1 else "Difference"
+    whose = f"Difference of {names.value('method', tools[0])}" if len(tools) == 1 else "Difference"
     what = p9.labs(x=f"{whose} from {reference} (95% CI)")
     return ss.plot_forest(pd.concat(sides, ignore_index=True), labels=order) + what
 
@@ -372,7 +357,7 @@ def figure_8(own: Comparison) -> Made:
     method, metric = own.choice.picked_by(own.kept)
     rows = own.kept[own.kept["metric"] == metric].reset_index(drop=True)
     picks = ss.pick_cases(rows, method=method, by="metric")
-    names = Labels(own.labels)
+    names = own.names
     heading = names.value("metric", metric)
     table = table_of(
         picks,
@@ -397,14 +382,6 @@ def figure_8(own: Comparison) -> Made:
             UNPENALISED if own.choice.unpenalised and metric == "pdc" else "",
         ),
     )
-
-
-def labels_of(scores: pd.DataFrame) -> dict[str, Any]:
-    """Labels of tools and metrics, distances with their unit."""
-    units = scores["distance_unit"].dropna().unique() if "distance_unit" in scores.columns else []
-    unit = f" ({units[0]})" if len(units) == 1 else ""
-    distances = {name: f"{METRICS[name].label}{unit}" for name in DISTANCES}
-    return {**NAMES, **distances}
 
 
 def in_order(found: pd.DataFrame, names: Labels) -> pd.DataFrame:

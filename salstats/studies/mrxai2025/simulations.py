@@ -10,6 +10,7 @@ from great_tables import GT
 
 from salstats.display.plots.axis_ticks import tick_texts
 from salstats.display.plots.legends import legend_columns
+from salstats.display.plots.panel_grid import panel_grid
 from salstats.display.plots.text_fit import caption, caption_chars, caption_mm, chars_in, wrapped
 from salstats.display.plots.theme import (
     GUIDE,
@@ -80,9 +81,12 @@ _LOOKS: dict[tuple[str, str, str], tuple[str, str, Any, str]] = {
 MEASURES = tuple(_LOOKS)
 _SHARES, _LENGTHS = "Agreement, 1 is perfect", "Distance in pixels, 0 is perfect"
 _TRUTH, _EXPLANATION = "Truth (outline)", "Explanation (filled)"
-#: Room of a panel's title and axis, and of the axis's title; height of a panel, and of all at most.
-_STRIP_MM, _AXIS_MM, _TITLE_MM, _PANEL_MM, _HIGHEST_MM = 6.0, 6.0, 5.0, 38.0, 160.0
-_EDGE_MM, _GAP_MM, _SIDE_MM, _LEGEND_MM = 1.5, 1.2, 9.0, 4.0
+#: What tells measures apart.
+_GUIDES = ("color", "shape", "linetype")
+#: Height of a panel of curves, and of all together, at most.
+_PANEL_MM, _HIGHEST_MM = 38.0, 114.0
+#: Of the masks: the edge, the distance of two panels, the names of rows, and the line of steps.
+_EDGE_MM, _GAP_MM, _SIDE_MM, _STRIP_MM = 1.5, 1.2, 9.0, 6.0
 #: Size of the text in a panel of masks.
 _SMALL_PT = 5.5
 #: Height of a panel of masks over that of the image, with the text below it.
@@ -228,64 +232,54 @@ def plot_masks(series: Mapping[str, MaskSeries]) -> p9.ggplot:
     )
 
 
-def plot_curves(scores: pd.DataFrame, *, width: float = PAGE_MM) -> p9.ggplot:
+def plot_curves(scores: pd.DataFrame) -> p9.ggplot:
     """The measures of some simulations as curves: overlap beside distance, a row per simulation."""
     rows, left_out = _drawn(scores)
     names = list(dict.fromkeys(rows["simulation"]))
     by_shift = bool((rows["shift"] != 0).any())
-    rows["x"] = rows["shift"] if by_shift else rows["scale"]
-    measures = [_LOOKS[m] for m in MEASURES if _LOOKS[m][0] in set(rows["measure"])]
-    rows["measure"] = pd.Categorical(rows["measure"], [m[0] for m in measures], ordered=True)
-    n_columns = 2 if width >= 120 else 1
-    room = (width - 12 - (n_columns - 1) * 12) / n_columns
-    titles = _titles(rows, names, room)
-    rows["panel"] = pd.Categorical(
-        [titles[key] for key in zip(rows["simulation"], _sides(rows), strict=True)],
-        list(titles.values()),
-        ordered=True,
+    looks = [look for look in _LOOKS.values() if look[0] in set(rows["measure"])]
+    texts = [text for text, *_ in looks]
+    sides = np.where(rows["metric"].isin(DISTANCES), _LENGTHS, _SHARES)
+    titles = [
+        f"{VARIANTS[name]}: {side[0].lower()}{side[1:]}" if len(names) > 1 else side
+        for name, side in zip(rows["simulation"], sides, strict=True)
+    ]
+    rows = rows.assign(
+        x=rows["shift"] if by_shift else rows["scale"],
+        measure=pd.Categorical(rows["measure"], texts, ordered=True),
+        panel=pd.Categorical(titles, list(dict.fromkeys(titles)), ordered=True),
     )
-    said = [_axis_note(rows, by_shift), left_out, steps_note(names), ABBREVIATED, RECONSTRUCTED]
-    note = caption(said, caption_chars(width, 3))
-    texts = [m[0] for m in measures]
-    # three lines of three: each form with and without penalty, and the distances
-    n_keys = min(legend_columns(texts, width - 6), 3 if len(texts) == len(_LOOKS) else 4)
-    down = -(-len(titles) // n_columns)
-    lines = max(title.count("\n") for title in titles.values()) * 3.0
-    panel = float(np.clip(_HIGHEST_MM / down - _STRIP_MM - _AXIS_MM, 18.0, _PANEL_MM))
-    legend = 4.2 * -(-len(texts) // n_keys) + 3
-    total = down * (panel + _STRIP_MM + _AXIS_MM + lines) + _TITLE_MM + legend + caption_mm(note)
-    look = {"limits": texts, "name": ""}
-    guides = {g: p9.guide_legend(ncol=n_keys, byrow=True) for g in ("color", "shape", "linetype")}
-    breaks = sorted(rows["x"].unique()) if by_shift else [0.6, 0.8, 1.0, 1.2, 1.4, 1.6]
+    # axes reach from 0 to 1 of a share, and to the largest distance of all
+    ends = rows[["panel", "x"]].assign(score=0.0, top=np.where(sides == _SHARES, 1.0, rows["score"].max()))
+    grid = panel_grid(list(rows["panel"].cat.categories), 2, PAGE_MM, free=True)
+    limits = {"limits": texts, "name": ""}
+    # lines of equal length: each form with and without penalty, and the distances
+    n_lines = -(-len(texts) // legend_columns(texts, PAGE_MM))
+    guides = {g: p9.guide_legend(ncol=-(-len(texts) // n_lines), byrow=True) for g in _GUIDES}
     return (
         p9.ggplot(rows, p9.aes("x", "score", color="measure", shape="measure", linetype="measure"))
-        + p9.geom_vline(p9.aes(xintercept="at"), _perfect(rows, by_shift), color=GUIDE, size=0.4)
-        + p9.geom_blank(p9.aes("x", "score"), _ends(rows), inherit_aes=False)
+        + p9.geom_vline(xintercept=0.0 if by_shift else 1.0, color=GUIDE, size=0.4)
+        + p9.geom_blank(p9.aes("x", "score"), ends, inherit_aes=False)
+        + p9.geom_blank(p9.aes("x", "top"), ends, inherit_aes=False)
         + p9.geom_line(size=0.55)
         + p9.geom_point(size=1.2, stroke=0)
-        + p9.facet_wrap("panel", ncol=n_columns, scales="free_y")
-        + p9.scale_color_manual([m[1] for m in measures], **look)
-        + p9.scale_linetype_manual([m[2] for m in measures], **look)
-        + p9.scale_shape_manual([m[3] for m in measures], **look)
+        + p9.scale_color_manual([colour for _, colour, _, _ in looks], **limits)
+        + p9.scale_linetype_manual([line for _, _, line, _ in looks], **limits)
+        + p9.scale_shape_manual([mark for _, _, _, mark in looks], **limits)
         + p9.guides(**guides)
-        + p9.scale_x_continuous(breaks=breaks, minor_breaks=[], labels=tick_texts)
+        + p9.scale_x_continuous(
+            breaks=sorted(rows["x"].unique()) if by_shift else [0.6, 0.8, 1.0, 1.2, 1.4, 1.6],
+            minor_breaks=[],
+            labels=tick_texts,
+        )
         + p9.scale_y_continuous(minor_breaks=[], labels=tick_texts, expand=(0, 0, 0.03, 0))
-        + p9.labs(
+        + grid.look(
+            min(_HIGHEST_MM * 2 / len(grid.titles), _PANEL_MM),
             x="Shift down and to the right, pixels" if by_shift else "Size relative to the truth",
-            y="",
-            caption=note,
+            notes=[_axis_note(rows, by_shift), left_out, steps_note(names), ABBREVIATED, RECONSTRUCTED],
+            legend=texts,
         )
-        + theme_salstats()
-        + p9.theme(
-            axis_title_y=p9.element_blank(),
-            plot_caption_position="plot",
-            strip_text=p9.element_text(ha="left", va="bottom", ma="left"),
-            legend_key_width=16,
-            legend_box_spacing=2 / width,
-            panel_spacing_x=4 / width,
-            panel_spacing_y=4 / width,
-        )
-        + figure_size(width, total)
+        + p9.theme(axis_title_y=p9.element_blank(), legend_key_width=16)
     )
 
 
@@ -309,34 +303,6 @@ def _drawn(scores: pd.DataFrame) -> tuple[pd.DataFrame, str]:
             hidden.append(_LOOKS[("pdc", form, "without")][0])
     said = "PDC without size penalty is the same, as all sizes are." if hidden else ""
     return rows[~rows["measure"].isin(hidden)].reset_index(drop=True), said
-
-
-def _sides(rows: pd.DataFrame) -> np.ndarray:
-    """For each row whether it is a share or a length."""
-    return np.where(rows["metric"].isin(DISTANCES), _LENGTHS, _SHARES)
-
-
-def _titles(rows: pd.DataFrame, names: list[str], room: float) -> dict[tuple[str, str], str]:
-    """The title of each panel by its simulation and side."""
-    titles = {}
-    for name in names:
-        for side in dict.fromkeys(_sides(rows)):
-            text = f"{VARIANTS[name]}: {side[:1].lower()}{side[1:]}" if len(names) > 1 else side
-            titles[(name, side)] = wrapped(text, chars_in(room, bold=True), 2)
-    return titles
-
-
-def _perfect(rows: pd.DataFrame, by_shift: bool) -> pd.DataFrame:
-    """Where each panel's guide stands: at the truth's place, or its size."""
-    return rows[["panel"]].drop_duplicates().assign(at=0.0 if by_shift else 1.0)
-
-
-def _ends(rows: pd.DataFrame) -> pd.DataFrame:
-    """The ends that the vertical axes reach: 0, and 1 of a share, the largest distance of all."""
-    ends = rows[["panel", "x"]].assign(side=_sides(rows)).drop_duplicates("panel")
-    longest = rows.loc[rows["metric"].isin(DISTANCES), "score"].max()
-    tops = ends.assign(score=np.where(ends["side"] == _SHARES, 1.0, longest))
-    return pd.concat([ends.assign(score=0.0), tops], ignore_index=True)
 
 
 def _axis_note(rows: pd.DataFrame, by_shift: bool) -> str:

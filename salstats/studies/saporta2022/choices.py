@@ -86,28 +86,18 @@ def comparison(frames: Frames) -> Made:
     stub = [_capital(" · ".join(dict.fromkeys(words(row)))) for row in rows[columns].itertuples(index=False)]
     signed = rows[rows["conclusion_published"] != ""]
     lost = rows[(rows["item"] == "Extended Data 5-6") & (rows["method"] == frames.main)]
-    both = pd.concat(
-        [
-            lost.assign(
-                method="As published",
-                estimate=lost["published_estimate"],
-                conf_low=lost["published_low"],
-                conf_high=lost["published_high"],
-            ),
-            lost.assign(method="Patients as clusters"),
-        ],
-        ignore_index=True,
-    )[["metric", "method", "task", "estimate", "conf_low", "conf_high"]]
+    sides = {"published_": "As published", "": "Patients as clusters"}
+    both = _sides(lost, lost[["metric", "task"]], sides)
     return Made(
         rows,
         _columns(
             rows,
             list(rows["item"]),
             stub,
-            {"published": "As published", "": "Patients as clusters"},
+            {side.rstrip("_"): name for side, name in sides.items()},
             rows["item"] == "Extended Data 5-6",
         ),
-        ss.plot_intervals(both.assign(conf_level=0.95), labels={"iou": "Mean IoU"})
+        ss.plot_intervals(both, labels={"iou": "Mean IoU"})
         + p9.labs(x="Decrease from human benchmark, % (95% CI)")
         if len(lost)
         else None,
@@ -148,26 +138,33 @@ def choices(frames: Frames) -> Made:
     )
 
 
-def _slopes_beside(rows: pd.DataFrame) -> p9.ggplot:
-    """The slopes of the features under both choices, a panel per outcome."""
-    names = rows["of"].str.rpartition(", ")
-    frame = pd.DataFrame({"outcome": names[0], "method": "As published", "task": names[2]})
-    sides = [
+def _sides(rows: pd.DataFrame, frame: pd.DataFrame, sides: dict[str, str]) -> pd.DataFrame:
+    """A frame of estimates with a method for each side, by what stands before its columns."""
+    parts = [
         frame.assign(
             method=name,
             estimate=rows[f"{side}estimate"],
             conf_low=rows[f"{side or 'conf_'}low"],
             conf_high=rows[f"{side or 'conf_'}high"],
+            conf_level=0.95,
         )
-        for side, name in (
-            ("published_", "As published"),
-            ("clustered_", "Patients as clusters"),
-            ("", "And task effects"),
-        )
+        for side, name in sides.items()
     ]
-    both = pd.concat(sides, ignore_index=True).assign(conf_level=0.95)
+    return pd.concat(parts, ignore_index=True)
+
+
+def _slopes_beside(rows: pd.DataFrame) -> p9.ggplot:
+    """The slopes of the features under both choices, a panel per outcome."""
+    names = rows["of"].str.rpartition(", ")
+    frame = pd.DataFrame({"outcome": names[0], "method": "", "task": names[2]})
+    sides = {
+        "published_": "As published",
+        "clustered_": "Patients as clusters",
+        "": "And task effects",
+    }
+    both = _sides(rows, frame, sides)
     labels = {"task": {f: feature(f) for f in FEATURES}, "outcome": list(dict.fromkeys(frame["outcome"]))}
-    labels["method"] = list(dict.fromkeys(both["method"]))
+    labels["method"] = list(sides.values())
     zero = p9.geom_vline(xintercept=0, color="#BBBBBB", size=0.4)
     said = "S3: features scaled over all tasks. Bars: 95% CI."
     return ss.plot_intervals(both, labels=labels) + zero + p9.labs(x="Slope (95% CI)", caption=said)

@@ -17,7 +17,6 @@ from salstats.studies.saporta2022.frames import (
     POOLED,
     TASK_EFFECTS,
     WITHIN,
-    Choice,
     Frames,
     confidence_of,
     confidence_rows,
@@ -176,7 +175,8 @@ def by_confidence(frames: Frames, metric: str) -> Made:
     choice = frames.choice
     rows, found = present(confidence_rows(frames, metric)), confidence_of(frames, metric, choice)
     tasks = [t for t in dict.fromkeys(found["task"]) if t not in ("Overall", WITHIN)]
-    lines = regress_lines(rows, metric, choice)
+    errors = None if choice.published else "cr2"
+    lines = ss.fit_line(rows, f"{metric} ~ prob", by="task", errors=errors)
     ranks = found[(found["term"] == "spearman") & found["task"].isin(tasks)].assign(x=metric, y="prob")
     shown = found.drop(columns=["statistic", "df", "formula", "errors", "bias"], errors="ignore")
     if choice.published:
@@ -212,8 +212,3 @@ def overall_against_tasks(found: pd.DataFrame) -> str:
     low, high, overall = tasks.min(), tasks.max(), slopes["Overall"]
     place = "below all" if overall < low else "above all" if overall > high else "within those"
     return f"the overall slope, {overall:.3f}, lies {place} of the tasks, {low:.3f} to {high:.3f}"
-
-
-def regress_lines(rows: pd.DataFrame, metric: str, choice: Choice) -> pd.DataFrame:
-    """The fitted line of each task."""
-    return ss.fit_line(rows, f"{metric} ~ prob", by="task", errors=None if choice.published else "cr2")

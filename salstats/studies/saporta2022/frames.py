@@ -300,12 +300,10 @@ def feature_slopes(
                     terms = slopes_of(own, formulas, choice, reference=reference)
                     terms = terms[terms["term"].isin(FEATURES)].reset_index(drop=True)
                     terms = ss.adjust(terms, procedure="bonferroni", n_tests=len(FEATURES))
-                    for place, (name, value) in enumerate(
-                        {"outcome": outcome, "scale": scale, "pool": pool}.items()
-                    ):
-                        terms.insert(place, name, value)
-                    parts.append(terms.drop(columns="reference", errors="ignore"))
-    return all_of(parts)
+                    named = {"outcome": outcome, "scale": scale, "pool": pool}
+                    parts.append(terms.drop(columns="reference", errors="ignore").assign(**named))
+    found = all_of(parts)
+    return found[[*named, *found.columns.drop(list(named))]]
 
 
 def slopes_of(
@@ -331,39 +329,24 @@ def confidence(scores: pd.DataFrame, metric: str, choice: Choice) -> pd.DataFram
         parts.append(slopes_of(rows, f"{metric} ~ prob + task", choice).assign(task=WITHIN))
     slopes = pd.concat(parts, ignore_index=True)
     slopes = slopes[slopes["term"] == "prob"].assign(term="slope")
-    ranks = [_spearman(rows, metric, choice)]
+    ranks = [_spearman(rows, metric, choice, by="task", overall=True)]
     if several:
-        ranks.append(_spearman_within(rows, metric, choice).assign(task=WITHIN))
+        # the scripts have none
+        ranks.append(_spearman(rows, metric, choice, by=(), stratified="task").assign(task=WITHIN))
     whole = pd.concat([slopes, *ranks], ignore_index=True).assign(metric=metric)
-    columns = [
-        "metric",
-        "task",
-        *(c for c in ESTIMATE_COLUMNS if c in whole),
-        "formula",
-        "errors",
-        "n_replicates",
-    ]
+    columns = ["metric", "task", *ESTIMATE_COLUMNS, "formula", "errors", "n_replicates"]
     return whole[[c for c in columns if c in whole]]
 
 
-def _spearman(rows: pd.DataFrame, metric: str, choice: Choice) -> pd.DataFrame:
-    """Spearman's correlations of a metric and confidence, per task and over all rows."""
-    if choice.published:
-        return correlate_as_published(rows, metric, "prob", by="task", overall=True)
-    return correlate_clustered(
-        rows, metric, "prob", by="task", overall=True, n_replicates=choice.n_replicates
-    )
-
-
-def _spearman_within(rows: pd.DataFrame, metric: str, choice: Choice) -> pd.DataFrame:
-    """Spearman's correlations within tasks, combined; the scripts have none."""
+def _spearman(rows: pd.DataFrame, metric: str, choice: Choice, **groups: object) -> pd.DataFrame:
+    """Spearman's correlations of a metric and confidence, of groups or within strata."""
     if not choice.published:
-        return correlate_clustered(
-            rows, metric, "prob", by=(), stratified="task", n_replicates=choice.n_replicates
-        )
+        return correlate_clustered(rows, metric, "prob", n_replicates=choice.n_replicates, **groups)  # type: ignore[arg-type]
+    if "overall" in groups:
+        return correlate_as_published(rows, metric, "prob", **groups)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*rows repeat", category=SalstatsWarning)
-        return ss.correlate(rows, metric, "prob", by=(), stratified="task")
+        return ss.correlate(rows, metric, "prob", **groups)  # type: ignore[arg-type]
 
 
 def confidence_rows(frames: Frames, metric: str) -> pd.DataFrame:

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 import salstats as ss
-from salstats.checks import ColumnError, SalstatsError, quoted, warn
+from salstats.checks import SalstatsError, quoted, warn
 from salstats.files.checkpoints import checked_folder
 from salstats.metrics.overlap import Counts
 from salstats.readers.case_images import check_images
@@ -72,14 +72,6 @@ def add_options(parser: Parser) -> None:
     add("--resume", type=Path, metavar="FOLDER", help="keeps scored cases for a run that is stopped")
 
 
-def check_options(options: argparse.Namespace) -> None:
-    """Raise where an option cannot be, before any work."""
-    if options.resume is not None:
-        checked_folder(options.resume)
-    check_replicates(options.replicates)
-    check_images(options.images)
-
-
 def read_data(options: argparse.Namespace) -> Study:
     """The study, the main series of maps first."""
     maps = folders(options.maps, "--maps")
@@ -125,7 +117,10 @@ class Found:
 
 def find(options: argparse.Namespace) -> Found:
     """Read what can be read before anything is tuned or scored."""
-    check_options(options)
+    if options.resume is not None:
+        checked_folder(options.resume)
+    check_replicates(options.replicates)
+    check_images(options.images)
     study = read_data(options)
     validation = read_validation(options, study)
     features = ss.features(study, jobs=options.jobs, progress=sys.stderr.isatty())
@@ -248,7 +243,7 @@ def main_alone(study: Study) -> Study:
 
 def true_positive(full: pd.DataFrame, cases: set[str]) -> pd.DataFrame:
     """The true-positive slice of IoU and hits on the full slice, as `score` has it."""
-    rows = _checked(full)[full["case"].isin(cases)].reset_index(drop=True)
+    rows = full[full["case"].isin(cases)].reset_index(drop=True)
     known = ((rows["metric"] == "iou") & rows["tp"].notna()).to_numpy()
     tp, fp, fn, _ = _counts(rows)
     if "slice" in rows:
@@ -259,7 +254,7 @@ def true_positive(full: pd.DataFrame, cases: set[str]) -> pd.DataFrame:
 
 def cut_off(full: pd.DataFrame, cutoffs: Mapping[tuple[str, str], float]) -> pd.DataFrame:
     """IoU on the full slice with masks empty below a probability, as `score(cutoff=)` has it."""
-    rows = _checked(full)[full["metric"] == "iou"].reset_index(drop=True)
+    rows = full[full["metric"] == "iou"].reset_index(drop=True)
     least = np.array([cutoffs.get(key, -np.inf) for key in zip(rows["task"], rows["method"], strict=True)])
     least[(rows["method"] == HUMAN).to_numpy()] = -np.inf
     prob = rows["prob"].to_numpy() if "prob" in rows else np.full(len(rows), np.nan)
@@ -275,14 +270,6 @@ def cut_off(full: pd.DataFrame, cutoffs: Mapping[tuple[str, str], float]) -> pd.
         before = [list(rows.columns).index(c) for c in ("slice", "threshold") if c in rows]
         rows.insert(max(before) + 1, "cutoff", np.where(least > -np.inf, least, np.nan))
     return _undefined(rows, {NEGATIVE: below & (counts.tp + counts.fn == 0), NO_PROB: unknown})
-
-
-def _checked(full: pd.DataFrame) -> pd.DataFrame:
-    """The scores, whose metrics must be those that the rules here are of."""
-    others = set(full["metric"]) - {"iou", "hit"}
-    if others:
-        raise ColumnError(f"slices are made of iou and hit here, not of {', '.join(sorted(others))}")
-    return full
 
 
 def _counts(rows: pd.DataFrame) -> Counts:
