@@ -264,15 +264,7 @@ def _exact(name: str, ranked: RankedMap | None, truth: np.ndarray, negatives: np
 
 
 def sampled_areas(positives: np.ndarray, negatives: np.ndarray) -> np.ndarray:
-    """Area under the ROC curve of each row of samples, of pairs of equal values half.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from salstats.scoring.gaze_sampling import sampled_areas
-    >>> sampled_areas(np.array([[3.0, 2.0], [0.0, 0.0]]), np.array([[1.0, 2.0], [1.0, 2.0]]))
-    array([0.875, 0.   ])
-    """
+    """Area under the ROC curve of each row of samples."""
     # positives in order too: the search then walks through memory instead of jumping
     pairs = zip(np.sort(positives, axis=1), negatives, strict=True)
     return np.array([auc_of_values(above, below) for above, below in pairs])

@@ -40,7 +40,9 @@ class Plan:
     truth_scale: float = 1.0
 
 
-#: By name; the text's nine equal steps of size have no step of size 1, and their middle is 1.15.
+#: By name. The text of the study has nine equal steps of size from 0.6 to 1.7, and says that the fifth is the
+#: truth's: both cannot be, as it is 1.15. Hence the variants: the truth of size 1, of the fifth's, and steps
+#: that are equal to 1 and from 1 on.
 SIMULATIONS: dict[str, Plan] = {
     "distance": Plan(SHIFTS, _SAME),
     "size_linear": Plan(_STILL, LINEAR),
@@ -75,35 +77,9 @@ def simulate_masks(
     shape: tuple[int, int] = (256, 256),
     smooth: int = 2,
 ) -> dict[str, MaskSeries]:
-    """Masks of the simulations, all of one irregular shape.
+    """Masks of the simulations, all of one irregular shape, by default that of `irregular_contour()`.
 
-    Parameters
-    ----------
-    contour : array_like of float, shape (n, 2), optional
-        Corners (row, col) about the centre; by default those of `irregular_contour()`.
-    simulations : sequence of str
-        `distance`: nine shifts along the diagonal, from -72 to 72 pixels. `size_linear`: nine sizes from 0.6
-        to 1.7 in equal steps, none of which is 1 (the truth is of size 1). `size_piecewise`: 0.6 to 1 and 1
-        to 1.7 in equal steps, so that the fifth is the truth. `both_linear_truth1`, `both_piecewise`: both
-        at once. `both_linear_truthmid`: the truth is the fifth explanation, of size 1.15.
-    shape : tuple of int
-        (height, width) of the image.
-    smooth : int
-        As for `draw_contour`.
-
-    Returns
-    -------
-    dict of str to MaskSeries
-
-    Raises
-    ------
-    ValueRangeError
-        An unknown simulation; a shape that leaves the image.
-
-    Notes
-    -----
-    The text of the study has nine uniform steps from 0.6 to 1.7 and says that the fifth matches the truth in
-    size; both cannot be, hence the variants.
+    `contour` has corners (row, col) about the centre, and `smooth` is as for `draw_contour`.
 
     Examples
     --------
@@ -126,31 +102,10 @@ def simulate_masks(
 
 
 def score_masks(series: Mapping[str, MaskSeries], *, hd95_rule: str = "directed") -> pd.DataFrame:
-    """Every measure of every explanation of the simulations.
+    """Every measure of every explanation: one row per simulation, step (from 1) and measure.
 
-    Parameters
-    ----------
-    series : mapping of str to MaskSeries
-        From `simulate_masks`, or masks drawn elsewhere.
-    hd95_rule : {"directed", "pooled"}
-        As for `hd95`.
-
-    Returns
-    -------
-    DataFrame
-        One row per simulation, step and measure:
-
-        simulation, step
-            Its name, and the explanation's number from 1.
-        shift, scale
-            Pixels down and to the right; size relative to the shape drawn.
-        metric
-            "dice", "iou", "hausdorff", "hd95", "assd" (in pixels) or "pdc".
-        form, size_penalty
-            Of the penalised Dice: "product" or "mean"; "with" (alpha = beta = 1) or "without" (0). Missing
-            for the others.
-        score, distance_unit
-            Its value; "px" beside a distance.
+    `form` and `size_penalty` ("with": alpha = beta = 1, "without": 0) are of the penalised Dice; distances
+    are in pixels, "hd95" by its rule as for `hd95`.
 
     Examples
     --------
@@ -169,20 +124,7 @@ def score_masks(series: Mapping[str, MaskSeries], *, hd95_rule: str = "directed"
 
 
 def count_masks(series: Mapping[str, MaskSeries]) -> pd.DataFrame:
-    """Pixels of every truth, explanation and their overlap.
-
-    Returns
-    -------
-    DataFrame
-        One row per simulation and step: `simulation, step, shift, scale, n_truth, n_mask, n_overlap`.
-
-    Examples
-    --------
-    >>> from salstats.scoring.mask_simulation import count_masks, simulate_masks
-    >>> counted = count_masks(simulate_masks(simulations=["distance"]))
-    >>> bool((counted["n_mask"] == counted["n_truth"]).all())
-    True
-    """
+    """Pixels of every truth, explanation and their overlap, by simulation and step."""
     rows = []
     for name, one in series.items():
         for mask, named in one.steps(name):

@@ -62,26 +62,6 @@ def both_mark(pairs):
 
 
 class TestAgainstOthers:
-    def test_the_simulations_of_the_study(self, shared):
-        folder = shared / "oracles" / "mrxai"
-        results = pd.read_csv(folder / "results.csv")
-        with np.load(folder / "masks.npz") as held:
-            some = {
-                f"{row.simulation}__{row.step}": (
-                    held[f"{row.simulation}__truth"],
-                    held[f"{row.simulation}__{row.step}"],
-                )
-                for row in results.itertuples()
-            }
-        found = by_metric(ss.score(people(some), metrics=["dice", "hausdorff", "pdc"]))
-        theirs = results.set_index(results["simulation"] + "__" + results["step"].astype(str)).loc[
-            found.index
-        ]
-        np.testing.assert_allclose(found["dice"], theirs["dice__medpy_dc"], rtol=DOUBLE)
-        np.testing.assert_allclose(found["hausdorff"], theirs["hd__medpy_conn1"], rtol=DOUBLE)
-        # the same formula with another greatest distance: at most a pixel's diagonal in more than 180 pixels
-        np.testing.assert_allclose(found["pdc"], theirs["pdc_mult"], atol=0.004)
-
     def test_scores_are_the_kernels(self, pairs):
         some = both_mark(pairs)
         found = by_metric(ss.score(people(some), metrics=[*DISTANCES, "pdc"], spacing=(0.5, 2)))

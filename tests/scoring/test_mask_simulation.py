@@ -142,14 +142,6 @@ def test_the_penalised_dice_falls_with_the_shift_also_without_overlap(scores, fo
     assert 0 < found[0] < found[1]
 
 
-def test_the_mean_form_is_never_the_smaller_one_and_the_same_without_overlap(scores):
-    product, mean = (curve(scores, "pdc", form=form, size_penalty="with") for form in FORMS)
-    assert (mean >= product - ROUNDING).all()
-    none = curve(scores, "dice") == 0
-    assert none.sum() > 5
-    np.testing.assert_allclose(mean[none], product[none], rtol=ROUNDING)
-
-
 @pytest.mark.parametrize("name", ["size_piecewise", "both_piecewise", "both_linear_truthmid", "distance"])
 def test_the_fifth_mask_is_the_truth(series, scores, name):
     np.testing.assert_array_equal(series[name].masks[4], series[name].truth)
@@ -157,14 +149,6 @@ def test_the_fifth_mask_is_the_truth(series, scores, name):
     distance = rows["distance_unit"].notna()
     assert (rows.loc[distance, "score"] == 0).all()
     assert (rows.loc[~distance, "score"] == 1).all()
-
-
-def test_the_directed_percentile_is_that_of_the_metric(series, scores):
-    from salstats.metrics.distance import hd95
-
-    one = series["both_piecewise"]
-    got = curve(scores, "hd95", simulation="both_piecewise")
-    np.testing.assert_array_equal(got, [hd95(mask, one.truth) for mask in one.masks])
 
 
 # --- what cannot be -----------------------------------------------------------------------------------------
