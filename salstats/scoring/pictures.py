@@ -1,5 +1,6 @@
 """From a study to pictures: the map, outlines and points of one case, task and method, as small arrays."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -59,11 +60,8 @@ def only_method(study: Study) -> str | None:
 def methods_shown(study: Study, methods: Iterable[str] | None) -> dict[str, tuple[Series, ...]]:
     """Series of each method to be shown, by default of all, the human benchmark last."""
     if methods is None:
-        several = pd.Series([s.method for s in study.series]).duplicated(keep=False)
-        every = [
-            str(s) if twice and s.method != HUMAN else s.method
-            for s, twice in zip(study.series, several, strict=True)
-        ]
+        n = Counter(s.method for s in study.series)
+        every = [str(s) if n[s.method] > 1 and s.method != HUMAN else s.method for s in study.series]
         wanted = sorted(dict.fromkeys(every), key=lambda name: name == HUMAN)
     else:
         wanted = [methods] if isinstance(methods, str) else list(dict.fromkeys(methods))

@@ -122,15 +122,9 @@ def tune(
     series = study.with_maps()
     if not series:
         raise SalstatsError(f"{study.source} has no maps: there is nothing to tune")
-    sweep = Sweep(
-        what,
-        values,
-        metric,
-        study.tasks,
-        series,
-        mask_rule(study, threshold=threshold, smooth=smooth if what != "smooth" else None),
-        as_published and what == "cutoff",
-    )
+    rule = mask_rule(study, threshold=threshold, smooth=smooth if what != "smooth" else None)
+    published = as_published and what == "cutoff"
+    sweep = Sweep(what, values, metric, study.tasks, series, rule, published)
     cases = [c for c in study if c.annotated or what == "cutoff"]
     pieces = in_pieces(sweep.scores, cases, jobs=jobs, progress=progress, label=f"Tuning the {what}")
     if not pieces:

@@ -7,7 +7,7 @@ import pytest
 from tiff_files import CASES, SHAPE, explanation, truth, write_masks, write_study
 
 import salstats as ss
-from salstats.checks import InputFileError, SalstatsError, ShapeError, ValueRangeError
+from salstats.checks import SalstatsError, ShapeError, ValueRangeError
 from salstats.images import masks
 from salstats.metrics import distance
 from salstats.metrics.penalised_dice import pdc
@@ -321,16 +321,6 @@ class TestSpacing:
     def test_what_is_no_spacing(self, study, spacing, match):
         with pytest.raises(ValueRangeError, match=match):
             ss.score(study, metrics="assd", spacing=spacing)
-
-    def test_a_table_with_another_separator_names_no_option_that_is_not_there(self, study, tmp_path):
-        (tmp_path / "s.csv").write_text("case;row_mm;col_mm\na;1;1\n")
-        with pytest.raises(InputFileError, match=r"s\.csv: .*; save it as CSV with commas, in UTF-8$"):
-            ss.score(study, metrics="assd", spacing=tmp_path / "s.csv")
-
-    @pytest.mark.parametrize("metrics", ["iou", "pdc"])
-    def test_spacing_without_a_distance_is_said(self, study, metrics):
-        with pytest.raises(SalstatsError, match="spacing= is the unit of hausdorff, hd95, assd"):
-            ss.score(study, metrics=metrics, spacing=1)
 
 
 class TestPdcOptions:

@@ -331,17 +331,22 @@ class TestUndefined:
         assert len(rows) == N_READERS * len(metrics)
         return set(rows["reason"])
 
-    def test_no_map(self, release, maps):
+    @pytest.mark.parametrize(
+        ("saliency", "reason"),
+        [
+            (None, "no map"),
+            # stretched to half the size, this pixel would be passed over
+            (np.where(np.arange(4800).reshape(60, 80), 1.0, np.nan), "map is not finite"),
+            (np.where(np.arange(4800).reshape(60, 80), 1.0, np.inf), "map is not finite"),
+            (np.zeros(SHAPES["img-a"]), "constant map"),
+            (np.full((5, 5), 0.1), "constant map"),
+        ],
+    )
+    def test_a_map_that_says_nothing(self, release, maps, saliency, reason):
         (maps / "img-a.npy").unlink()
-        assert self.reasons(release, maps) == {"no map"}
-
-    @pytest.mark.parametrize("value", [np.nan, np.inf])
-    def test_a_map_that_is_not_finite_at_one_pixel(self, release, maps, value):
-        saliency = np.random.default_rng(0).random((60, 80))
-        # stretched to half the size, this pixel would be passed over
-        saliency[0, 0] = value
-        np.save(maps / "img-a.npy", saliency)
-        assert self.reasons(release, maps) == {"map is not finite"}
+        if saliency is not None:
+            np.save(maps / "img-a.npy", saliency)
+        assert self.reasons(release, maps) == {reason}
 
     @pytest.mark.parametrize("change", [lambda x: 1e100 * x, lambda x: 1e8 + x], ids=["huge", "shifted"])
     def test_a_map_that_is_stretched_keeps_an_order_that_single_precision_would_lose(
