@@ -167,7 +167,12 @@ def plot_masks(series: Mapping[str, MaskSeries]) -> p9.ggplot:
     names = list(series)
     height, width = next(iter(series.values())).truth.shape
     lines = pd.concat([_outlines(name, one) for name, one in series.items()], ignore_index=True)
-    texts = pd.concat([_texts(name, one) for name, one in series.items()], ignore_index=True)
+    steps = [
+        (name, i, f"{signed(shift)} px, \u00d7{fixed_text(scale, 2)}")
+        for name, one in series.items()
+        for i, (shift, scale) in enumerate(zip(one.shifts, one.scales, strict=True), start=1)
+    ]
+    texts = pd.DataFrame(steps, columns=["simulation", "step", "text"]).assign(x=0.0, y=1.03 * height)
     for frame in (lines, texts):
         frame["simulation"] = pd.Categorical(frame["simulation"], names, ordered=True)
     n_steps = max(len(one.masks) for one in series.values())
@@ -191,29 +196,15 @@ def plot_masks(series: Mapping[str, MaskSeries]) -> p9.ggplot:
     explanation, truth = (lines[lines["kind"] == kind] for kind in (_EXPLANATION, _TRUTH))
     shape = p9.aes("x", "y", group="line")
     inset = 0.006 * width
-    edges = texts.assign(left=inset, right=width - inset, top=inset, bottom=height - inset)
+    edge = {"xmin": inset, "xmax": width - inset, "ymin": inset, "ymax": height - inset}
+    small = {"size": _SMALL_PT, "ha": "left", "va": "top", "family": font()}
     total = len(names) * tall + (len(names) - 1) * _GAP_MM + _STRIP_MM + 2 * _EDGE_MM + 6 + caption_mm(note)
     return (
         p9.ggplot(lines, shape)
-        + p9.geom_rect(
-            p9.aes(xmin="left", xmax="right", ymin="top", ymax="bottom"),
-            edges,
-            fill="none",
-            color=GUIDE,
-            size=0.4,
-            inherit_aes=False,
-        )
+        + p9.annotate("rect", **edge, fill="none", color=GUIDE, size=0.4)
         + p9.geom_polygon(p9.aes(fill="kind"), explanation, alpha=0.55)
         + p9.geom_path(p9.aes(color="kind"), truth, size=0.45)
-        + p9.geom_text(
-            p9.aes("x", "y", label="text"),
-            texts,
-            size=_SMALL_PT,
-            ha="left",
-            va="top",
-            family=font(),
-            inherit_aes=False,
-        )
+        + p9.geom_text(p9.aes("x", "y", label="text"), texts, inherit_aes=False, **small)
         + facets
         + p9.scale_fill_manual([PALETTE[3]], limits=[_EXPLANATION], name="")
         + p9.scale_color_manual(["#000000"], limits=[_TRUTH], name="")
@@ -320,41 +311,15 @@ def _axis_note(rows: pd.DataFrame, by_shift: bool) -> str:
 
 def _outlines(name: str, one: MaskSeries) -> pd.DataFrame:
     """The outlines of truth and explanation of each step."""
-    parts = []
-    for step, mask in enumerate(one.masks, start=1):
-        for kind, drawn in ((_TRUTH, one.truth), (_EXPLANATION, mask)):
-            for i, line in enumerate(outlines(drawn)):
-                parts.append(
-                    pd.DataFrame(
-                        {
-                            "simulation": name,
-                            "step": step,
-                            "kind": kind,
-                            "line": f"{name} {step} {kind} {i}",
-                            "x": line[:, 1],
-                            "y": line[:, 0],
-                        }
-                    )
-                )
-    return pd.concat(parts, ignore_index=True)
-
-
-def _texts(name: str, one: MaskSeries) -> pd.DataFrame:
-    """What stands in the corner of each panel."""
-    height = one.truth.shape[0]
-    texts = [
-        f"{signed(shift)} px, \u00d7{fixed_text(scale, 2)}"
-        for shift, scale in zip(one.shifts, one.scales, strict=True)
+    parts = [
+        pd.DataFrame(line[:, ::-1], columns=["x", "y"]).assign(
+            simulation=name, step=step, kind=kind, line=f"{name} {step} {kind} {i}"
+        )
+        for step, mask in enumerate(one.masks, start=1)
+        for kind, drawn in ((_TRUTH, one.truth), (_EXPLANATION, mask))
+        for i, line in enumerate(outlines(drawn))
     ]
-    return pd.DataFrame(
-        {
-            "simulation": name,
-            "step": range(1, len(texts) + 1),
-            "text": texts,
-            "x": 0.0,
-            "y": 1.03 * height,
-        }
-    )
+    return pd.concat(parts, ignore_index=True)
 
 
 def signed(number: float) -> str:

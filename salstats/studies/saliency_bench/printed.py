@@ -73,11 +73,6 @@ def changed_values(values: pd.DataFrame, changes: pd.DataFrame) -> pd.DataFrame:
 def check(given: Means) -> Made:
     """Every printed correlation beside the one that the printed values give."""
     values, printed = printed_tables()
-    return check_item(values, printed, given)
-
-
-def check_item(values: pd.DataFrame, printed: pd.DataFrame, given: Means) -> Made:
-    """Printed correlations beside those of printed values."""
     checked, names, labels = check_correlations(values, printed), given.names, given.labels
     pair = [_pair(r, names) for r in checked.to_dict("records")]
     rows = checked.assign(pair=pair)
@@ -118,11 +113,6 @@ def change(given: Means) -> Made:
     """The changes of a single digit that reconcile the tables, as the search found them, checked here."""
     values, printed = printed_tables()
     changes = pd.read_csv(data_folder() / CHANGES)
-    return change_item(values, printed, changes, given)
-
-
-def change_item(values: pd.DataFrame, printed: pd.DataFrame, changes: pd.DataFrame, given: Means) -> Made:
-    """Changes of digits, with how many printed correlations each group has before and after."""
     names = given.names
     before, after = (check_correlations(v, printed) for v in (values, changed_values(values, changes)))
     then = after.groupby(_BY, as_index=False).agg(n_printed=("agrees", "size"), n_exact=("agrees", "sum"))

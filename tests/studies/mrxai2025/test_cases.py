@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from salstats.checks import ColumnError, SalstatsError, ValueRangeError
+from salstats.checks import SalstatsError
 from salstats.scoring.cases import ABSENT, EMPTY, NO_MAP
 from salstats.studies.mrxai2025.cases import (
     FALSE_ALARM,
@@ -123,43 +123,23 @@ def test_a_distance_in_mm_has_no_diagonal_in_pixels():
     assert at_worst(kept)["score"].isna().all()
 
 
-@pytest.mark.parametrize("column", ["task", "model", "seed", "reader"])
-def test_several_sets_are_refused(column):
-    given = scores_of({"x": (0.5, 0.6), "y": (0.1, 0.2)})
-    given[column] = ["1", "1", "2", "2"]
-    with pytest.raises(SalstatsError, match=f"several values of '{column}'"):
-        keep_cases(given, reference="a")
+TWO = {"x": (0.5, 0.6), "y": (0.1, 0.2)}
 
 
-def test_two_probabilities_of_a_case_are_refused():
-    given = scores_of({"x": (0.5, 0.6)}).assign(prob=[0.4, 0.9])
-    with pytest.raises(ColumnError, match="case 'x' has several values of 'prob'"):
-        keep_cases(given, reference="a")
-
-
-def test_an_unknown_reference_is_refused():
-    with pytest.raises(ValueRangeError, match="reference='c' is not known"):
-        keep_cases(scores_of({"x": (0.5, 0.6)}), reference="c")
-
-
-def test_one_tool_has_nothing_to_be_compared_with():
-    given = scores_of({"x": (0.5, 0.6)}).query("method == 'a'")
-    with pytest.raises(SalstatsError, match="one method only, 'a'"):
-        keep_cases(given, reference="a")
-
-
-def test_no_case_left_is_said():
-    with pytest.raises(SalstatsError, match="no case is left: of 1"):
-        keep_cases(scores_of({"x": (0.5, 0.6)}, prob={"x": 0.1}), reference="a")
-
-
-@pytest.mark.parametrize("cutoff", [-0.1, 1.1, NAN])
-def test_a_cut_off_is_a_probability(cutoff):
-    with pytest.raises(SalstatsError, match="cut-off must be a probability"):
-        keep_cases(scores_of({"x": (0.5, 0.6)}), reference="a", cutoff=cutoff)
-
-
-def test_distances_in_two_units_are_refused():
-    given = scores_of({"x": (0.5, 0.6), "y": (0.1, 0.2)}).assign(distance_unit=["px", "px", "mm", "mm"])
-    with pytest.raises(SalstatsError, match="distances in several units"):
-        keep_cases(given, reference="a")
+@pytest.mark.parametrize(
+    ("given", "options", "match"),
+    [
+        (scores_of(TWO).assign(task=["1", "1", "2", "2"]), {}, "several values of 'task'"),
+        (scores_of(TWO).assign(reader=["1", "1", "2", "2"]), {}, "several values of 'reader'"),
+        (scores_of({"x": (0.5, 0.6)}).assign(prob=[0.4, 0.9]), {}, "case 'x' has several values of 'prob'"),
+        (scores_of(TWO), {"reference": "c"}, "reference='c' is not known"),
+        (scores_of(TWO).query("method == 'a'"), {}, "one method only, 'a'"),
+        (scores_of(TWO, prob={"x": 0.1, "y": 0.1}), {}, "no case is left: of 2"),
+        (scores_of(TWO), {"cutoff": 1.1}, "cut-off must be a probability"),
+        (scores_of(TWO), {"cutoff": NAN}, "cut-off must be a probability"),
+        (scores_of(TWO).assign(distance_unit=["px", "px", "mm", "mm"]), {}, "distances in several units"),
+    ],
+)
+def test_scores_that_cannot_be_compared_are_refused(given, options, match):
+    with pytest.raises(SalstatsError, match=match):
+        keep_cases(given, **({"reference": "a"} | options))

@@ -16,7 +16,7 @@ from salstats.studies.engine import make_items
 from salstats.studies.mrxai2025 import COMPARISON_ITEMS, Data
 from salstats.studies.mrxai2025.cases import keep_cases
 from salstats.studies.mrxai2025.comparison import Comparison
-from salstats.studies.mrxai2025.estimates import Choice, means, sensitivity
+from salstats.studies.mrxai2025.estimates import Choice, means
 
 # sums of the same numbers in another order
 ROUNDING = 1e-12
@@ -110,14 +110,6 @@ def test_differences_are_those_of_the_public_function(scores, interval):
     pd.testing.assert_frame_equal(made["differences"].frame, want)
     assert set(made["table_1"].frame["interval"]) == {interval}
     assert ("with 600 replicates P is" in made["differences"].note) == (interval == "percentile")
-
-
-def test_the_worst_mean_is_that_of_zeros(scores):
-    kept = keep_cases(scores, reference="gradcam").kept
-    got = sensitivity(kept, CHOICE).set_index(["metric", "method"])["worst_mean"]
-    for metric, worst in (("dice", 0.0), ("pdc", 0.0), ("hausdorff", 100.0)):
-        own = scores.query("metric == @metric and method == 'lime'")["score"].fillna(worst)
-        np.testing.assert_allclose(got[(metric, "lime")], own.mean(), rtol=ROUNDING)
 
 
 def test_without_failures_nothing_changes_and_nothing_is_drawn():

@@ -176,17 +176,6 @@ def test_the_worst_run_is_that_of_score(made, study):
     np.testing.assert_allclose(got, want.loc[got.index], rtol=ROUNDING)
 
 
-def test_differences_are_paired_and_holms(made):
-    found = frame(made, "differences")
-    assert (found["reference"] == "gradcam").all()
-    assert set(found["method"]) == {"lime", "rex"}
-    assert (found["procedure"] == "holm").all()
-    assert (found["n_tests"] == 8).all()
-    n_empty = sum(empty_for_lime(case) for case in kept_cases())
-    pairs = found.groupby("method")["n_pairs"].unique().map(list).to_dict()
-    assert pairs == {"lime": [len(kept_cases()) - n_empty], "rex": [len(kept_cases())]}
-
-
 @pytest.mark.parametrize(
     ("given", "tool", "metric"),
     [

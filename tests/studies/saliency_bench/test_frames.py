@@ -55,11 +55,6 @@ class TestKept:
         alone = pd.concat([given[given["metric"] != "hit"], other], ignore_index=True)
         assert "hit_any" in set(keep_scores(alone)["metric"])
 
-    def test_scores_of_one_data_set_and_model_need_not_say_so(self):
-        given = drawn_scores(n_sets=1).query("model == 'vgg'").drop(columns=["dataset", "model"])
-        kept = keep_scores(given)
-        assert kept["dataset"].nunique() == kept["model"].nunique() == 1
-
     def test_a_model_that_is_missing_in_some_rows_is_named(self):
         given = drawn_scores(n_sets=1)
         given.loc[0, "model"] = None

@@ -20,11 +20,6 @@ STEMS = {"iou": "iou", "hit": "hitmiss"}
 
 
 @pytest.fixture(scope="module")
-def expected(made_up):
-    return made_up / "expected"
-
-
-@pytest.fixture(scope="module")
 def oracle(expected):
     return read_oracle(expected)
 
