@@ -184,7 +184,10 @@ def design(books: Workbooks) -> Made:
 
 
 def published_interval(scores: pd.DataFrame, by: list[str], value: str, unit: str) -> pd.DataFrame:
-    """Mean +- 1.96 SD(all rows) / sqrt(number of units), the study's interval."""
+    """Mean +- 1.96 SD(all rows) / sqrt(number of units), the study's interval; without limits of one row.
+
+    A unit whose value is missing would be counted, so none may be.
+    """
     groups = scores.groupby(by, sort=False, dropna=False)
     means, n = groups[value].mean(), groups[unit].nunique()
     half = 1.96 * groups[value].std(ddof=1) / np.sqrt(n)

@@ -106,7 +106,8 @@ def failed(kept: pd.DataFrame) -> pd.DataFrame:
 def at_worst(kept: pd.DataFrame, diagonals: pd.Series | None = None) -> pd.DataFrame:
     """The scores with every failed explanation at the worst score there is.
 
-    Overlap and penalised Dice are 0, a distance is the diagonal of the image.
+    Overlap and penalised Dice are 0, a distance is the diagonal of the image: of `diagonals` by case, else of
+    the columns `height` and `width` in pixels; where neither tells it stays undefined.
     """
     wrong = kept["score"].isna() & kept["reason"].isin((*EMPTIES, *NOT_GIVEN))
     far = kept["metric"].isin(DISTANCES)

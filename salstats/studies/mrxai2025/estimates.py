@@ -76,7 +76,10 @@ def differences(scores: pd.DataFrame, choice: Choice) -> pd.DataFrame:
 
 
 def sensitivity(kept: pd.DataFrame, choice: Choice, diagonals: pd.Series | None = None) -> pd.DataFrame:
-    """Means and differences as they are, and with failed explanations at the worst score."""
+    """Means and differences as they are and, in columns that begin with `worst_`, with failures at the worst.
+
+    A metric whose failures cannot all be scored is left out; `changed` says whether the verdict does.
+    """
     worst = at_worst(kept, diagonals)
     unknown = worst["score"].isna() & worst["reason"].isin((*EMPTIES, *NOT_GIVEN))
     # left out as a whole: with some failures at worst and others undefined nothing could be read

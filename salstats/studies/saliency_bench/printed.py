@@ -38,11 +38,7 @@ def printed_tables() -> tuple[pd.DataFrame, pd.DataFrame]:
 def check_correlations(values: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
     """Every printed correlation beside the one that the printed values give.
 
-    Examples
-    --------
-    >>> checked = check_correlations(*printed_tables())
-    >>> checked.groupby(["metric_1", "metric_2"])["agrees"].sum().to_dict()
-    {('hit_any', 'insertion'): 0, ('iou', 'hit_any'): 0, ('iou', 'insertion'): 12}
+    `difference` is that of the rounded ones; `within_one` is one unit of the last decimal at most.
     """
     keys = [*_BY, "dataset", "metric"]
     if values.duplicated(keys).any():
