@@ -291,12 +291,14 @@ class Picture:
 
 
 def chosen_names(
-    wanted: Iterable[str] | None, there: Sequence[str], word: str, source: object
+    wanted: Iterable[str] | None, there: Sequence[str], word: str, source: object, *, some: bool = False
 ) -> tuple[str, ...]:
-    """Names wanted, each once, all of which must be there; None wants all."""
+    """Names wanted, each once, all of which must be there; None wants all, `some` at least one."""
     if wanted is None:
         return tuple(there)
     names = tuple(dict.fromkeys([wanted] if isinstance(wanted, str) else wanted))
+    if some and not names:
+        raise SalstatsError(f"no {word} of {source} is named; leave the option out for all of them")
     missing = sorted({*names} - {*there})
     if missing:
         raise SalstatsError(

@@ -66,6 +66,9 @@ def _cell(value: Any) -> str:
         if np.isfinite(value) if isinstance(value, float) else abs(value) < _EXACT:
             return f"<c><v>{value!r}</v></c>"
         value = repr(value)
+    if isinstance(value, dt.datetime) and value.time() == dt.time() and value.tzinfo is None:
+        # as CSV has it
+        value = value.date()
     if isinstance(value, dt.date | dt.time):
         value = value.isoformat()
     if isinstance(value, dt.timedelta):

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from salstats.checks import ShapeError, ValueRangeError
+from salstats.checks import LARGEST, ShapeError, ValueRangeError
 from salstats.images.run_lengths import check_shape
 
 #: Fixations multiplied at a time, so that a long recording needs no array larger than a few images.
@@ -175,7 +175,7 @@ def check_density(density: Any, shape: tuple[int, ...], name: str = "density") -
         raise ValueRangeError(f"{name} must hold real numbers, not {array.dtype}")
     # NaN goes through both
     lowest, highest = float(array.min()), float(array.max())
-    if not (np.isfinite([lowest, highest]).all() and lowest >= 0 and highest > 0):
+    if not (lowest >= 0 and 0 < highest <= LARGEST):
         raise ValueRangeError(
             f"{name} must be finite, 0 where nobody looked, and above 0 somewhere; its values run from "
             f"{lowest:g} to {highest:g}"

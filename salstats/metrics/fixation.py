@@ -76,7 +76,8 @@ def ncc(saliency: Any, density: Any) -> float:
     >>> round(ncc([[1, 2], [3, 4]], [[0, 0], [1, 1]]), 6)
     0.894427
     """
-    return float(RankedMap(saliency).ncc(density)[0])
+    ranked = RankedMap(saliency)
+    return float(ranked.ncc(check_density(density, ranked.shape))[0])
 
 
 def sncc(saliency: Any, density: Any, center_bias: Any) -> float:
@@ -93,6 +94,7 @@ def sncc(saliency: Any, density: Any, center_bias: Any) -> float:
     0.447214
     """
     ranked = RankedMap(saliency)
+    density = check_density(density, ranked.shape)
     bias = check_density(center_bias, ranked.shape, "center_bias")
     return float(_sncc_of(ranked, density, bias)[0])
 
@@ -129,7 +131,7 @@ def auc(
     ranked = RankedMap(saliency)
     if n_samples is not None:
         return _sampled(ranked, density, None, n_samples, rng)
-    return float(ranked.auc(density)[0])
+    return float(ranked.auc(check_density(density, ranked.shape))[0])
 
 
 def sauc(
@@ -154,7 +156,8 @@ def sauc(
     ranked = RankedMap(saliency)
     if n_samples is not None:
         return _sampled(ranked, density, center_bias, n_samples, rng)
-    return float(ranked.sauc(density, center_bias)[0])
+    density = check_density(density, ranked.shape)
+    return float(ranked.sauc(density, check_density(center_bias, ranked.shape, "center_bias"))[0])
 
 
 def _sampled(

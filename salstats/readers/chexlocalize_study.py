@@ -196,7 +196,7 @@ def _tasks(parts: Parts, wanted: Sequence[str] | None, source: str) -> tuple[str
     there = marked.union(*(part.tasks() for part in parts.others))
     there |= {task for maps in parts.maps.values() for _, task in maps}
     if wanted is not None:
-        return chosen_names(wanted, sorted(there), "task", source)
+        return chosen_names(wanted, sorted(there), "task", source, some=True)
     left_out = sorted(there - marked - set(TASKS))
     if left_out:
         warn(

@@ -120,7 +120,7 @@ def read_coco(
     images = _images(content, file)
     categories = _categories(content, file)
     numbers = {name: number for number, name in categories.items()}
-    names = {numbers[task]: task for task in chosen_names(tasks, [*numbers], "category", file)}
+    names = {numbers[task]: task for task in chosen_names(tasks, [*numbers], "category", file, some=True)}
     marked = _marks(_entries(content, "annotations", file, _MARK), images, categories)
     places = _results(here, method) if masks is None else sources(masks, method, "masks")
     results = {}
@@ -199,7 +199,8 @@ def _entries(
         for field, kind in fields.items():
             if not isinstance(entry, dict) or field not in entry:
                 raise InputFileError(f"{where}: no {field!r}; COCO has {', '.join(fields)}")
-            if not isinstance(entry[field], kind):
+            # a truth value is a number to Python
+            if not isinstance(entry[field], kind) or isinstance(entry[field], bool):
                 raise InputFileError(f"{where}: {field} cannot be {short(entry[field])}")
         yield where, entry
 

@@ -63,7 +63,8 @@ def _number(cell: str, where: str, is_allowed: Callable[[float], bool], what: st
     if cell in NA_STRINGS:
         return _NAN
     try:
-        number = float(cell)
+        # underscores are Python's
+        number = float(cell.replace("_", "no number"))
     except ValueError:
         number = _NAN
     if not is_allowed(number):

@@ -153,7 +153,7 @@ def read_saliency_bench(
     given = sources(maps, method, "maps")
     images = _images(here)
     class_of = {case: file.parent.name for case, file in images.items()}
-    labels = chosen_names(classes, sorted(set(class_of.values())), "class", here / IMAGES)
+    labels = chosen_names(classes, sorted(set(class_of.values())), "class", here / IMAGES, some=True)
     parts = split_images(class_of, shares=shares, rng=rng)
     wanted = [c for c in images if class_of[c] in labels and split in (None, parts[c])]
     notes = _annotations(here, annotations, images, threshold)

@@ -198,6 +198,8 @@ def shaped(
         if value is not None and name in frame.columns:
             said = "columns=" if name in next(iter(about.values()), {}) else f"column {name!r}"
             raise ColumnError(f"{table.file}: {said} says the {name} already; leave {name}={value!r} out")
+        if value is not None and not value.strip():
+            raise ColumnError(f"{name}= is empty; name the {name} of {table.file}")
         if value is not None:
             frame = frame.assign(**_constants(frame, {name: value}))
     rows = np.tile(table.rows, len(parts))

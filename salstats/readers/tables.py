@@ -54,8 +54,8 @@ REQUIRED_TEXT = ("case", "method", "metric", "task")
 _NO_NAME = 2.0**64
 #: What a spreadsheet makes of a long number when it writes text.
 _ROUNDED = re.compile(r"\d(?:\.\d+)?[eE]\+\d\d")
-#: Digits that are no number: those that begin with zeros, and more than a float holds.
-_NAME = r"0\d+|\d{16,}"
+#: Digits that are no number, as they begin with zeros.
+_NAME = r"0\d+"
 #: From this share of numbers on, other cells of a column are more likely slips than names.
 _MOSTLY = 0.5
 
@@ -213,8 +213,8 @@ class Table:
     def covariate(self, column: str) -> pd.Series:
         """A column as numbers where every cell is one, else as text with NA strings as missing.
 
-        A column with a cell such as "007" is text: a number would lose its zeros; so is one with a whole
-        number of 16 digits and more, which would lose its last ones (a warning says where a workbook has lost
+        A column with a cell such as "007" is text: a number would lose its zeros; so is one of whole numbers
+        of which one is beyond 2^53 and would lose its last digits (a warning says where a workbook has lost
         them already). Dates are text (ISO 8601). Numbers with decimal commas are an error that names the
         option; text among numbers gives a warning.
         """
@@ -231,7 +231,10 @@ class Table:
                     "2^53 are; if it is a name, store the column as text"
                 )
             return numbers
-        is_name = words.str.fullmatch(_NAME).fillna(False).any()
+        far = numbers.abs().between(EXACT, _NO_NAME, inclusive="left")
+        is_name = words.str.fullmatch(_NAME).fillna(False).any() or (
+            far.any() and (numbers.dropna() % 1 == 0).all()
+        )
         if not odd.any():
             return words if is_name else numbers
         if self.options.decimal == "." and is_decimal_comma(cells[odd]).all():

@@ -1,5 +1,6 @@
 """Read one sheet of a workbook, numbers as numbers and text as text, and say what a sheet hides."""
 
+import re
 import warnings
 from collections.abc import Sequence
 from io import BytesIO
@@ -11,10 +12,12 @@ from zipfile import ZipFile
 import pandas as pd
 
 from salstats.checks import SHEET_CELL, InputFileError, check_size, quoted
-from salstats.readers.cells import TableOptions, check_header, is_date, name_of
+from salstats.readers.cells import EXACT, TableOptions, check_header, is_date, name_of
 
 #: Bytes of memory for one of a part's XML.
 _UNPACKED = 16
+#: XML of a formula or of merged cells, behind which an empty cell may be something else.
+_HIDING = re.compile(rb"<(?:\w+:)?(?:f|mergeCell)[ />]")
 
 
 def read_xlsx(file: Path, data: bytes, options: TableOptions) -> pd.DataFrame:
@@ -40,8 +43,10 @@ def _read_sheet(file: Path, data: bytes, options: TableOptions) -> tuple[list[st
 
     with ZipFile(BytesIO(data)) as archive:
         unpacked = sum(part.file_size for part in archive.infolist() if part.filename.endswith(".xml"))
-    # a few bytes can unpack to any number
-    check_size(unpacked * _UNPACKED, f"{file}: its {unpacked / (1 << 20):.0f} MB of unpacked XML")
+        # a few bytes can unpack to any number
+        check_size(unpacked * _UNPACKED, f"{file}: its {unpacked / (1 << 20):.0f} MB of unpacked XML")
+        sheets = [name for name in archive.namelist() if name.startswith("xl/worksheets/")]
+        hides = any(_HIDING.search(archive.read(name)) for name in sheets)
     sheet = _sheet(file, load_workbook(BytesIO(data), read_only=True, data_only=True), options)
     # the stated extent of a sheet is wrong in some writers' files
     sheet.reset_dimensions()
@@ -70,7 +75,7 @@ def _read_sheet(file: Path, data: bytes, options: TableOptions) -> tuple[list[st
             raise InputFileError(f"{where}, cell {extra[0].coordinate}: more cells than the header has")
         values = [_value(where, cell, options) for cell in cells[: len(header)]]
         rows.append(values + [None] * (len(header) - len(values)))
-    if any(value is None for row in rows for value in row):
+    if hides and any(value is None for row in rows for value in row):
         _check_gaps(where, load_workbook(BytesIO(data))[sheet.title], rows)
     return header, rows
 
@@ -108,6 +113,9 @@ def _column(values: Sequence[Any], options: TableOptions) -> pd.Series:
     if all(isinstance(value, Real) for value in there):
         # a sheet's numbers are doubles, also where its file shows more digits
         return pd.Series(values, dtype="float64")
+    if any(isinstance(value, int | float) and abs(value) >= EXACT for value in there):
+        # as names they are refused, and so must stay numbers
+        return pd.Series(values, dtype=object)
     # a number among text is one, whatever the decimal mark of the text
     text = [
         str(name_of(v)).replace(".", options.decimal)

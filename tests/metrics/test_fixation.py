@@ -340,3 +340,12 @@ def test_a_damaged_centre_bias_and_options_out_of_range_are_named():
         kl(saliency, density, epsilon=-1)
     with pytest.raises(ValueRangeError, match="constant='zero' is not known; choose one of nan, uniform"):
         sim(saliency, density, constant="zero")
+
+
+@pytest.mark.parametrize("metric", [ncc, auc])
+def test_one_map_is_compared_with_one_density(metric):
+    saliency, densities = np.arange(6.0).reshape(2, 3), np.ones((3, 2, 3))
+    with pytest.raises(ShapeError, match="same shape"):
+        metric(saliency, densities)
+    with pytest.raises(ValueRangeError, match="density"):
+        metric(saliency, np.full((2, 3), 1e200))

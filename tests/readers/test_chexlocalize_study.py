@@ -261,6 +261,8 @@ def test_tasks_are_named_as_the_release_has_them(folder):
     assert read_chexlocalize(folder, tasks=["Edema", "Edema"]).tasks == ("Edema",)
     with pytest.raises(SalstatsError, match=r"has no task 'Oedema' \(tasks: 'Cardiomegaly', 'Edema'"):
         read_chexlocalize(folder, tasks=["Oedema"])
+    with pytest.raises(SalstatsError, match="no task"):
+        read_chexlocalize(folder, tasks=[])
 
 
 def test_a_map_that_stands_twice_is_named_with_both_files(folder):

@@ -172,7 +172,7 @@ def test_a_task_per_column_without_case_names_the_column_that_may_be_it(text_fil
         ("case,a\n1,0.5\n", {"wide": "task", "columns": {"a": ("g", "iou")}}, "not both"),
         ("case,a\n1,0.5\n", {"tasks": ["a"]}, "tasks= belongs to wide='task'"),
         ("case,a\n1,0.5\n", {"wide": "task", "method": None}, "no column 'method'.*method='...'"),
-        ("case,a\n1,0.5\n", {"wide": "task", "method": ""}, "column 'method': empty"),
+        ("case,a\n1,0.5\n", {"wide": "task", "method": ""}, "method= is empty"),
         ("case\n1\n", {"wide": "task"}, "tasks must name columns, each once, not none"),
         ("id,a\n1,0.5\n", {"wide": "task", "tasks": "a"}, "no column 'case'.*rename="),
         ("case,task,a\n1,x,0.5\n", {"wide": "task"}, "a column 'task' beside wide='task'; leave wide= out"),

@@ -19,6 +19,7 @@ from salstats.checks import (
     SalstatsError,
     ValueRangeError,
 )
+from salstats.files.frame_files import write_frame
 from salstats.readers.tables import read_table
 
 HEADER = "case,task,method,metric,score"
@@ -387,3 +388,40 @@ def test_a_damaged_parquet_file_is_an_error_of_ours_and_seldom_silent(tmp_path):
         silent += not read.equals(whole)
     # page checksums see what is in the pages; without them two flips of three change numbers in silence
     assert silent <= 2
+
+
+@pytest.mark.parametrize("column", ["patient", "case"])
+def test_a_long_number_among_names_of_a_workbook_is_refused_with_its_row(workbook_file, column):
+    rows = [["case", "patient", "method", "metric", "score"]]
+    rows += [[f"c{i}", f"P{i}", "g", "iou", 0.5] for i in range(3)]
+    rows[2][rows[0].index(column)] = 20210000000000001
+    with pytest.raises(ColumnError, match=rf"row 3, column '{column}': .*number too large"):
+        ss.read_scores(workbook_file(rows))
+
+
+def test_a_column_of_numbers_stays_one_beside_a_long_one(tmp_path):
+    file = tmp_path / "table.csv"
+    file.write_text("case,a,b\nx,123456789012345678901234,1234567890123456\ny,1.5,2\n")
+    frame = ss.read_data(file)
+    assert frame["a"].tolist() == [123456789012345678901234.0, 1.5]
+    assert frame["b"].tolist() == [1234567890123456, 2]
+
+
+def test_dates_of_a_written_workbook_read_back_as_from_csv(tmp_path):
+    frame = pd.DataFrame({"case": ["a", "b"], "day": pd.to_datetime(["2020-01-01", "2021-06-05"])})
+    read = []
+    for suffix in (".csv", ".xlsx"):
+        write_frame(frame, tmp_path / f"table{suffix}")
+        read.append(ss.read_data(tmp_path / f"table{suffix}")["day"].tolist())
+    assert read == [["2020-01-01", "2021-06-05"]] * 2
+
+
+def test_utf_32_is_read_when_asked_for(tmp_path):
+    file = tmp_path / "scores.csv"
+    file.write_bytes(GOOD.encode("utf-32"))
+    assert one_row(ss.read_scores(file, encoding="utf-32")) == EXPECTED
+
+
+def test_a_method_of_blanks_is_refused(text_file):
+    with pytest.raises(ColumnError, match="method= is empty"):
+        ss.read_scores(text_file("case,metric,score\na,iou,0.5\n"), method=" ")
