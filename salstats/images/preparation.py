@@ -154,7 +154,7 @@ class Preparation:
         return ready, Geometry(shape, self.size, scale, (start[0], start[1]))
 
     def _resized_shape(self, shape: tuple[int, int]) -> tuple[int, int]:
-        """Return (height, width) of the image once it is resized, before it is padded or cropped."""
+        """(height, width) of the image once it is resized, before it is padded or cropped."""
         (rows, cols), (height, width) = shape, self.size
         if self.fit == "stretch":
             return self.size

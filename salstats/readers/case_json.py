@@ -160,7 +160,7 @@ def check_name(name: str, what: str) -> str:
 
 
 def _shape(given: Any, where: str, name: str) -> tuple[int, int]:
-    """Return (height, width) as the file has it."""
+    """(height, width) as the file has it."""
     try:
         return check_shape(given, name)
     except SalstatsError as error:

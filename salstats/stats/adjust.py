@@ -324,7 +324,7 @@ def _widen(result: pd.DataFrame, rows: np.ndarray, size: np.ndarray) -> None:
 
 
 def _alpha(estimates: pd.DataFrame) -> np.ndarray:
-    """Return 1 - conf_level of each row, 0.05 where there is none."""
+    """1 - conf_level of each row, 0.05 where there is none."""
     if "conf_level" not in estimates.columns:
         return np.full(len(estimates), _ALPHA)
     level = check_numeric(estimates, "conf_level", "estimates")

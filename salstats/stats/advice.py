@@ -56,7 +56,7 @@ def warn_few_units(
 
 
 def beyond_range(estimates: pd.DataFrame) -> np.ndarray:
-    """Return which rows have a finite limit at a value that what is estimated cannot have.
+    """Which rows have a finite limit at a value that what is estimated cannot have.
 
     Known of means, differences and percentage decreases of registered metrics.
     """

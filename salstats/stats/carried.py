@@ -33,19 +33,19 @@ def reasons(scores: pd.DataFrame, *, scored: bool = True) -> np.ndarray:
 
 
 def nothing_there(scores: pd.DataFrame) -> np.ndarray:
-    """Return which rows have no score, if they have none, since the finding is absent."""
+    """Which rows have no score, if they have none, since the finding is absent."""
     if not {"label", "reason"} & set(scores.columns):
         return np.zeros(len(scores), dtype=bool)
     return np.isin(reasons(scores, scored=False), NOTHING_THERE)
 
 
 def is_absent(scores: pd.DataFrame) -> np.ndarray:
-    """Return which rows have no score since the finding is absent."""
+    """Which rows have no score since the finding is absent."""
     return nothing_there(scores) & scores["score"].isna().to_numpy(dtype=bool)
 
 
 def absent_pairs(pairs: pd.DataFrame) -> np.ndarray:
-    """Return which pairs of `pair_with_reference` lack a score of either side as the finding is absent."""
+    """Which pairs of `pair_with_reference` lack a score of either side as the finding is absent."""
     sides = [c for c in ("score", "reason") if c in pairs.columns]
     return is_absent(pairs) | is_absent(pairs.assign(**{c: pairs[f"reference_{c}"] for c in sides}))
 
@@ -89,7 +89,7 @@ def absent_observations(data: pd.DataFrame, names: Sequence[str], by: Sequence[s
 
 
 def missing_scores(estimates: pd.DataFrame) -> np.ndarray:
-    """Return how many scores each estimate misses, which it does not of absent findings; NaN if not known."""
+    """How many scores each estimate misses, which it does not of absent findings; NaN if not known."""
     n_missing, n_absent = (
         estimates[c].to_numpy(dtype=np.float64, na_value=np.nan) if c in estimates.columns else np.nan
         for c in ("n_missing", "n_absent")

@@ -137,7 +137,7 @@ def _check_reference(scores: pd.DataFrame, reference: str, is_reference: np.ndar
 
 
 def _both_have(column: pd.Series, is_reference: np.ndarray) -> bool:
-    """Return whether the reference and the methods fill in a column."""
+    """Whether the reference and the methods fill in a column."""
     given = column.notna().to_numpy()
     return bool(given[is_reference].any() and given[~is_reference].any())
 
@@ -282,7 +282,7 @@ def _own_cells_of_reference(codes: ColumnCodes, asked: Comparison, units: Units,
 
 
 def _absent(scores: pd.DataFrame, pairs: Pairs) -> np.ndarray:
-    """Return which pairs lack a score of either side as the finding is absent."""
+    """Which pairs lack a score of either side as the finding is absent."""
     if not {"label", "reason"} & set(scores.columns):
         return np.zeros(len(pairs.own), dtype=bool)
     nothing, undefined = nothing_there(scores), scores["score"].isna().to_numpy()

@@ -103,7 +103,7 @@ def empty_shares(
 
 
 def _reasons(rows: pd.DataFrame) -> np.ndarray:
-    """Return why each score is undefined, "" where it is defined or nothing says it."""
+    """Why each score is undefined, "" where it is defined or nothing says it."""
     if "reason" not in rows.columns:
         return np.full(len(rows), "", dtype=object)
     return rows["reason"].astype("str").where(rows["reason"].notna(), "").to_numpy(dtype=object)
@@ -117,7 +117,7 @@ def _pixels(rows: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
 
 
 def _no_finding(rows: pd.DataFrame, empty: np.ndarray) -> np.ndarray:
-    """Return where the pixels say that the truth is empty, or, without a mask, the label does."""
+    """Where the pixels say that the truth is empty, or, without a mask, the label does."""
     absent = _pixels(rows, ("tp", "fn")) == 0
     if "label" in rows.columns:
         absent |= np.isnan(empty) & (rows["label"].to_numpy(dtype=np.float64, na_value=np.nan) == 0)
@@ -125,7 +125,7 @@ def _no_finding(rows: pd.DataFrame, empty: np.ndarray) -> np.ndarray:
 
 
 def _emptiness(rows: pd.DataFrame, reason: np.ndarray) -> np.ndarray:
-    """Return 1 for an empty mask, 0 for another, NaN where it is not known."""
+    """1 for an empty mask, 0 for another, NaN where it is not known."""
     marked = _pixels(rows, ("tp", "fp"))
     found = np.where(np.isnan(marked), np.nan, (marked == 0).astype(np.float64))
     found = np.where(np.isnan(found) & (reason == _EMPTY), 1.0, found)

@@ -21,7 +21,7 @@ _MOST_CELLS = 200_000_000
 
 
 def ratio(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Return sums / counts, NaN where the count is 0."""
+    """Sums / counts, NaN where the count is 0."""
     with np.errstate(invalid="ignore", divide="ignore"):
         quotient: np.ndarray = np.true_divide(sums, counts)
     return quotient

@@ -172,7 +172,7 @@ def _letters(values: np.ndarray, n_letters: int | None, level: float, outside: b
 
 
 def trusted_letters(n: int, level: float) -> int:
-    """Return how many letters n observations can carry before an interval reaches the next letter."""
+    """How many letters n observations can carry before an interval reaches the next letter."""
     needed = 2 * float(ndtri((1 + level) / 2)) ** 2
     return max(1, int(np.floor(np.log2(n / needed))) + 1)
 

@@ -28,7 +28,7 @@ def p_floors(estimates: pd.DataFrame) -> np.ndarray:
 
 
 def _sides(estimates: pd.DataFrame) -> np.ndarray:
-    """Return how many sides of 0 a row's p-value counts replicates on, NaN where it counts none."""
+    """How many sides of 0 a row's p-value counts replicates on, NaN where it counts none."""
     if "test" not in estimates.columns:
         return np.full(len(estimates), SIDES["bootstrap"])
     sides: np.ndarray = estimates["test"].map(SIDES).to_numpy(dtype=np.float64, na_value=np.nan)

@@ -193,7 +193,7 @@ def kendall_tau(ranking: np.ndarray, others: np.ndarray) -> np.ndarray:
 
 
 def _groups(scores: pd.DataFrame, by: str | Sequence[str] | None) -> list[str]:
-    """Return what has a ranking of its own; a column that only some rows fill in gives none by default."""
+    """What has a ranking of its own; a column that only some rows fill in gives none by default."""
     groups = [c for c in check_by(scores, by, RANKED_BY) if by is not None or scores[c].notna().any()]
     for column in groups:
         if scores[column].isna().any():
@@ -230,7 +230,7 @@ def _complete(codes: ColumnCodes, groups: Sequence[str]) -> ColumnCodes:
 
 
 def _sign(metric: str, directions: Mapping[str, str] | None) -> int:
-    """Return 1 where more of a metric is better, -1 where less is."""
+    """1 where more of a metric is better, -1 where less is."""
     given = (directions or {}).get(metric)
     if given is not None:
         return 1 if check_choice(given, ("larger", "smaller"), f"directions[{metric!r}]") == "larger" else -1

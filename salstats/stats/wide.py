@@ -21,7 +21,7 @@ from salstats.stats.design import Units, check_unit, resolve_unit, warn_unnamed_
 
 
 def is_scores_frame(frame: pd.DataFrame) -> bool:
-    """Return whether a frame has the columns of a scores frame."""
+    """Whether a frame has the columns of a scores frame."""
     return all(c in frame.columns for c in SCORES_COLUMNS)
 
 

@@ -205,7 +205,7 @@ def _repeats(values: np.ndarray, place: np.ndarray, n_places: int) -> dict[str, 
 
 
 def _spread(repeats: dict[str, np.ndarray], group: np.ndarray, n_groups: int) -> dict[str, np.ndarray]:
-    """Return how often cases were scored, their mean, and the intraclass correlation, of each group."""
+    """How often cases were scored, their mean, and the intraclass correlation, of each group."""
     used = repeats["df"] > 0
     n, mean, squares, group = (a[used] for a in (repeats["n"], repeats["mean"], repeats["squares"], group))
 

@@ -40,7 +40,7 @@ def single(frame: pd.DataFrame, column: str) -> object | None:
 
 
 def ci_text(frame: pd.DataFrame) -> str:
-    """Return "95% CI", or "CI" where levels differ, or nothing where no row has limits."""
+    """The words "95% CI", or "CI" where levels differ, or nothing where no row has limits."""
     if not has_limits(frame).any():
         return ""
     levels = np.unique(_known(numbers(frame[has_limits(frame)], "conf_level")))
