@@ -4,15 +4,16 @@ B2, B6 and S5 (rows joined by position), B4 and S4 (undefined replicates; the es
 are also what tests of the statistics show on the R oracle; here each is met on the files that showed it.
 """
 
+import json
 import pickle
 
 import numpy as np
 import pandas as pd
 import pytest
-from study_files import CASES, write_map, write_study
+from study_files import CASES, SHAPE, write_map, write_study
 
 import salstats as ss
-from salstats.checks import InputFileError
+from salstats.checks import InputFileError, SalstatsWarning
 from salstats.images.maps import SaliencyOnImage
 
 # the study is small and its rows share patients, which is said; the tests of the statistics look at that
@@ -234,3 +235,73 @@ def test_s12_every_task_is_tried_at_the_same_cutoffs(made_up_study):
     some = made_up_study.select(cases=[c.case for c in made_up_study][:6])
     tried = ss.tune(some, what="cutoff").groupby("task")["cutoff"].agg(tuple)
     assert tried.nunique() == 1
+
+
+class TestDamagedFiles:
+    """Inputs that the issue names: a named error, or a counted row."""
+
+    @pytest.fixture
+    def study(self, tmp_path):
+        return write_study(tmp_path / "study")
+
+    def change(self, study, name, edit):
+        """Rewrite one of the JSON files."""
+        file = study / name
+        content = json.loads(file.read_text())
+        edit(content)
+        file.write_text(json.dumps(content))
+
+    def test_a_map_of_nan(self, study):
+        write_map(study / "maps", CASES[0], "Edema", map=np.full((1, 1, 4, 4), np.nan))
+        scored = ss.score(study)
+        assert scored["reason"].eq("map is not finite").sum() == 2
+
+    def test_a_missing_map(self, study):
+        (study / "maps" / f"{CASES[0]}_Edema_map.pkl").unlink()
+        assert ss.score(study)["reason"].eq("no map").sum() == 2
+
+    def test_json_cut_short(self, study):
+        file = study / "gt_segmentations_test.json"
+        file.write_text(file.read_text()[:-30])
+        with pytest.raises(InputFileError, match=r"gt_segmentations_test\.json"):
+            ss.score(study)
+
+    def test_a_mask_of_another_size(self, study):
+        def edit(content):
+            content[CASES[1]]["Edema"] = {"size": [4, 5], "counts": [20]}
+
+        self.change(study, "gt_segmentations_test.json", edit)
+        with pytest.raises(InputFileError, match=CASES[1]):
+            ss.score(study)
+
+    def test_runs_that_do_not_fill_the_image(self, study):
+        def edit(content):
+            content[CASES[1]]["Edema"] = {"size": list(SHAPE), "counts": [20]}
+
+        self.change(study, "gt_segmentations_test.json", edit)
+        with pytest.raises(InputFileError, match=f"{CASES[1]}.*20 pixels"):
+            ss.score(study)
+
+    def test_an_unknown_task(self, study):
+        write_map(study / "maps", CASES[0], "Edemma")
+        with pytest.raises(InputFileError, match=r"Edemma.*Edema"):
+            ss.score(study)
+
+    def test_a_map_without_the_size_of_its_image_takes_the_truth_s(self, study):
+        before = ss.score(study)
+        for case in CASES:
+            write_map(study / "maps", case, "Edema", cxr_dims=None)
+        pd.testing.assert_frame_equal(ss.score(study), before)
+
+    def test_a_polygon_beyond_the_image_is_cut_and_said(self, study):
+        (study / "gt_segmentations_test.json").unlink()
+
+        def edit(content):
+            content[CASES[0]]["Edema"] = [[[40, 30], [400, 30], [400, 300], [40, 300]]]
+
+        self.change(study, "gt_annotations_test.json", edit)
+        with pytest.warns(SalstatsWarning, match=CASES[0]):
+            features = ss.features(study)
+        assert features["area_px"][features["case"].eq(CASES[0]) & features["task"].eq("Edema")].tolist() == [
+            100
+        ]
