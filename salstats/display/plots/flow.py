@@ -20,10 +20,12 @@ _COLUMNS = ("step", "stage", "method", "reason", "excluded", "unit", "n_cases", 
 _MOST_GROUPS, _MOST_METHODS = 12, 30
 _NARROWEST_MM = 80.0
 _WORDS = {NO_ROW: "No row in the file", ABSENT: "Finding absent", UNDEFINED: "Reason not given"}
-#: Height of a line, room inside a box, between boxes, around a panel, and of its title.
-_LINE_MM, _PAD_MM, _GAP_MM, _MARGIN_MM, _STRIP_MM = 1.25 * TEXT_PT * MM_PER_PT, 1.4, 4.0, 1.0, 6.5
-#: Where in a box the arrow down begins, and where what is excluded stands.
-_SPINE_MM, _ASIDE_MM = 5.0, 13.0
+#: Height of a line, room inside a box, between boxes, and around them all.
+_LINE_MM, _PAD_MM, _GAP_MM, _MARGIN_MM = 1.25 * TEXT_PT * MM_PER_PT, 1.4, 4.0, 1.0
+#: Width of half the line of a box.
+_EDGE_MM = 0.2 * MM_PER_PT
+#: Where in a box the arrow down begins, where what is excluded stands, and where one of several chains does.
+_SPINE_MM, _ASIDE_MM, _CHAIN_MM = 5.0, 13.0, 9.0
 
 
 class _Box(NamedTuple):
@@ -39,9 +41,9 @@ def plot_flow(
 ) -> p9.ggplot:
     """Flow diagram of cases and scores, with what is excluded and why.
 
-    Each metric has a panel (metrics with the same numbers share theirs), from what is in the file down to the
-    scores that are defined and the pairs with the reference; in each box is a line per method, where the
-    methods' numbers differ. What is excluded stands at the right, by reason.
+    From what is in the file each metric has a chain of its own (metrics with the same numbers share theirs)
+    down to the scores that are defined and the pairs with the reference; in each box is a line per method,
+    where the methods' numbers differ. What is excluded stands at the right, by reason.
 
     Parameters
     ----------
@@ -92,7 +94,7 @@ def plot_flow(
         )
     n_columns = max(1, min(len(groups), int(width // COLUMN_MM)))
     first = _file_box(file.iloc[0], flow, names)
-    chains = {title: [first, *_boxes(group, file.iloc[0], names)] for title, group in groups}
+    chains = [_titled(title, _boxes(group, file.iloc[0], names)) for title, group in groups]
     note = ""
     if _counts_scores(flow):
         unit = plural(_noun(str(file["unit"].iloc[0]), names))
@@ -100,7 +102,8 @@ def plot_flow(
         note = caption(
             [f"{whose} are counted as long as one of their scores is left."], caption_chars(width, 2)
         )
-    return _figure(chains or {"": [first]}, width, n_columns, note)
+    boxes, arrows = _sheet(first, chains, width - 2 * _MARGIN_MM, n_columns)
+    return _figure(boxes, arrows, width, note)
 
 
 def _groups(branches: pd.DataFrame, names: Labels) -> list[tuple[str, pd.DataFrame]]:
@@ -228,69 +231,89 @@ def _amount(n: Any, noun: str) -> str:
     return counted(n, noun).replace(" ", "\u00a0", 1)
 
 
-def _figure(chains: dict[str, list[_Box]], width: float, n_columns: int, note: str) -> p9.ggplot:
-    """Boxes and arrows, a panel for each chain; one unit of its axes is one mm."""
-    room = width / n_columns - 2 * _MARGIN_MM
-    placed = {title: _placed(boxes, room) for title, boxes in chains.items()}
-    boxes, arrows = (
-        pd.concat([parts[i].assign(panel=title) for title, parts in placed.items()], ignore_index=True)
-        for i in range(2)
-    )
-    for frame in (boxes, arrows):
-        frame["panel"] = pd.Categorical(frame["panel"], list(chains), ordered=True)
-    lowest, titled = float(boxes["ymin"].min()), any(chains)
-    n_rows = -(-len(chains) // n_columns)
-    height = n_rows * (2 * _MARGIN_MM - lowest + titled * _STRIP_MM) + caption_mm(note)
+def _titled(title: str, boxes: list[_Box]) -> list[_Box]:
+    """Boxes below their title, which stands for that of the rows in the file where none are excluded."""
+    if not title:
+        return boxes
+    lines = [] if boxes[0].aside else boxes.pop(0).lines
+    return [_Box(title, lines), *boxes]
+
+
+def _sheet(
+    first: _Box, chains: list[list[_Box]], room: float, n_columns: int
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Boxes and arrows of the file and of the chains below it, in columns side by side, in mm."""
+    if len(chains) <= 1:
+        return _placed([first, *(chains[0] if chains else [])], 0.0, room, 0.0)
+    parts = [_placed([first], 0.0, room, 0.0)]
+    below = lowest = float(parts[0][0]["ymin"].min())
+    column = (room + _GAP_MM) / n_columns
+    for number, chain in enumerate(chains):
+        if number % n_columns == 0:
+            top = lowest - _GAP_MM
+        left = number % n_columns * column
+        boxes, arrows = _placed(chain, left + _CHAIN_MM, left + column - _GAP_MM, top)
+        # from the file down, and aside to the first box
+        x, y = left + _SPINE_MM, (boxes["ymin"].iloc[0] + top) / 2
+        lead = [(x, below, x, y, "none"), (x, y, left + _CHAIN_MM, y, "right")]
+        parts.append((boxes, pd.concat([arrows, pd.DataFrame(lead, columns=arrows.columns)])))
+        lowest = min(lowest, float(boxes["ymin"].min()))
+    boxes, arrows = (pd.concat(frames, ignore_index=True) for frames in zip(*parts, strict=True))
+    return boxes, arrows
+
+
+def _figure(boxes: pd.DataFrame, arrows: pd.DataFrame, width: float, note: str) -> p9.ggplot:
+    """Boxes and arrows; one unit of the axes is one mm."""
+    lowest = float(boxes["ymin"].min())
     edges = p9.aes(xmin="xmin", xmax="xmax", ymin="ymin", ymax="ymax", fill="kind")
     text: dict[str, Any] = {"ha": "left", "va": "top", "size": TEXT_PT, "family": font()}
-    nothing = p9.element_blank()
+    nothing, side = p9.element_blank(), (_MARGIN_MM - _EDGE_MM) / width
     # marks have their size on paper whatever the figure's, which plotnine's arrows have not
-    tips = [(arrows["x"] == arrows["xend"], CARETDOWN), (arrows["x"] != arrows["xend"], CARETRIGHT)]
-    titles = {title: wrapped(title, chars_in(room, bold=True), 1) for title in chains}
+    tips = {"down": CARETDOWN, "right": CARETRIGHT}
     return (
         p9.ggplot()
         + p9.geom_rect(edges, boxes, color="black", size=0.4)
         + p9.geom_segment(p9.aes("x", "y", xend="xend", yend="yend"), arrows, size=0.4)
-        + [p9.geom_point(p9.aes("xend", "yend"), arrows[is_], shape=s, size=2, stroke=0) for is_, s in tips]
+        + [
+            p9.geom_point(p9.aes("xend", "yend"), arrows[arrows["tip"] == tip], shape=shape, size=2, stroke=0)
+            for tip, shape in tips.items()
+        ]
         + p9.geom_text(p9.aes("x", "y", label="heading"), boxes, fontweight="bold", **text)
         + p9.geom_text(p9.aes("x", "below", label="text"), boxes, lineheight=1.2, **text)
         + p9.scale_fill_manual({"kept": "white", "excluded": "#F2F2F2"}, guide=None)
-        + p9.scale_x_continuous(limits=(-_MARGIN_MM, room + _MARGIN_MM), expand=(0, 0))
+        + p9.scale_x_continuous(limits=(-_EDGE_MM, width - 2 * _MARGIN_MM + _EDGE_MM), expand=(0, 0))
         + p9.scale_y_continuous(limits=(lowest - _MARGIN_MM, _MARGIN_MM), expand=(0, 0))
         + p9.labs(x="", y="", caption=note)
         + theme_salstats()
         + p9.theme(axis_line=nothing, axis_text=nothing, axis_ticks=nothing, axis_title=nothing)
-        + p9.theme(
-            plot_margin=0,
-            plot_margin_top=titled * 1.5 / height,
-            panel_spacing_x=0,
-            plot_caption=p9.element_text(margin={"l": 3, "unit": "pt"}),
-        )
-        + ([p9.facet_wrap("panel", ncol=n_columns, labeller=titles.__getitem__)] if titled else [])
-        + figure_size(width, height)
+        + p9.theme(plot_margin=0, plot_margin_left=side, plot_margin_right=side)
+        + figure_size(width, 2 * _MARGIN_MM - lowest + caption_mm(note))
     )
 
 
-def _placed(boxes: list[_Box], room: float) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Boxes of one chain with their text, and arrows between them, from 0 at the top to negative values."""
+def _placed(boxes: list[_Box], start: float, end: float, top: float) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Boxes of one chain with their text from `start` to `end`, and arrows between them, down from `top`."""
     drawn: list[tuple[Any, ...]] = []
-    arrows: list[tuple[float, ...]] = []
-    y, arrow_from = _GAP_MM, 0.0
+    arrows: list[tuple[Any, ...]] = []
+    y, arrow_from, spine = top + _GAP_MM, top, start + _SPINE_MM
     for box in boxes:
-        left = _ASIDE_MM if box.aside else 0.0
-        chars = chars_in(room - left - 2 * _PAD_MM)
-        heading = wrapped(box.heading, chars_in(room - left - 2 * _PAD_MM, bold=True), None)
-        text = "\n".join(wrapped(line, chars, None) for line in box.lines)
+        left = start + (_ASIDE_MM if box.aside else 0.0)
+        room = end - left - 2 * _PAD_MM
+        heading = wrapped(box.heading, chars_in(room, bold=True), None)
+        text = "\n".join(wrapped(line, chars_in(room), None) for line in box.lines)
         top = y - _GAP_MM
         below = top - _PAD_MM - _LINE_MM * (heading.count("\n") + 1)
-        y = below - _LINE_MM * (text.count("\n") + 1) - _PAD_MM
+        y = below - _LINE_MM * (text.count("\n") + 1 if text else 0) - _PAD_MM
         if box.aside:
-            arrows.append((_SPINE_MM, (top + y) / 2, left, (top + y) / 2))
+            arrows.append((spine, (top + y) / 2, left, (top + y) / 2, "right"))
         elif drawn:
-            arrows.append((_SPINE_MM, arrow_from, _SPINE_MM, top))
+            arrows.append((spine, arrow_from, spine, top, "down"))
         if not box.aside:
             arrow_from = y
         kind = "excluded" if box.aside else "kept"
-        drawn.append((left, room, y, top, kind, left + _PAD_MM, top - _PAD_MM, heading, below, text))
+        drawn.append((left, end, y, top, kind, left + _PAD_MM, top - _PAD_MM, heading, below, text))
     columns = ["xmin", "xmax", "ymin", "ymax", "kind", "x", "y", "heading", "below", "text"]
-    return pd.DataFrame(drawn, columns=columns), pd.DataFrame(arrows, columns=["x", "y", "xend", "yend"])
+    ends = ["x", "y", "xend", "yend"]
+    # without arrows the places are no numbers yet
+    leads = pd.DataFrame(arrows, columns=[*ends, "tip"]).astype(dict.fromkeys(ends, float))
+    return pd.DataFrame(drawn, columns=columns), leads
