@@ -111,7 +111,8 @@ def drawable(
     if missing.all():
         raise SalstatsError(f"{name} has nothing to draw: every estimate is missing ({len(frame)} rows)")
     rows = frame.loc[missing, list(groups)].to_dict("records")
-    texts = list(dict.fromkeys("/".join(labels.value(str(c), v) for c, v in row.items()) for row in rows))
+    named = ([labels.value(str(c), v) for c, v in row.items()] for row in rows)
+    texts = list(dict.fromkeys("/".join(text for text in parts if text) for parts in named))
     more = [f"{len(texts) - _NAMED} more"] if len(texts) > _NAMED else []
     note = f"Undefined, not drawn: {joined([*texts[:_NAMED], *more])}." if texts else ""
     return frame.loc[~missing].reset_index(drop=True), note

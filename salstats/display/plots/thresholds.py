@@ -125,8 +125,12 @@ def _checked(sweep: pd.DataFrame, names: Labels) -> tuple[pd.DataFrame, str | No
             f"sweep holds {len(metrics)} metrics ({quoted(metrics)}), which share no axis; keep one of them"
         )
     check_distinct(frame, keys, "sweep")
-    rows, note = drawable(frame, names, keys, "sweep")
-    return rows, str(metrics[0]) if metrics else None, note
+    # a line without any value is named once
+    lines = [c for c in keys[:-1] if c == "task" or frame[c].nunique() > 1]
+    whole = frame.groupby(keys[:-1])["estimate"].transform("count") == 0
+    frame["at"] = frame["threshold"].map(str).mask(whole, "")
+    rows, note = drawable(frame, names, [*lines, "at"], "sweep")
+    return rows.drop(columns="at"), str(metrics[0]) if metrics else None, note
 
 
 def _in_panels(frame: pd.DataFrame, names: Labels, n_panels: int | None) -> pd.DataFrame:

@@ -121,6 +121,8 @@ def test_missing_values_are_left_out_and_said():
     assert figure.data["estimate"].notna().all()
     assert "Undefined, not drawn: Edema/0.2 and Atelectasis/0.2." in caption(figure)
     assert "Threshold" in drawn_texts(figure)
+    nothing = rows.assign(estimate=rows["estimate"].mask(rows["task"] == "Edema"))
+    assert "Undefined, not drawn: Edema and Atelectasis/0.2." in caption(ss.plot_thresholds(nothing))
 
 
 @pytest.mark.parametrize(
