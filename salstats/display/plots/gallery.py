@@ -166,22 +166,17 @@ def gallery_rows(cases: pd.DataFrame, tasks: Sequence[str], names: Labels) -> li
     return rows
 
 
-def _wrapped(text: str, room: float, lines: int, *, bold: bool = False) -> str:
-    """Text on so many lines that fit a width in mm, cut where they are too many."""
-    # names of files may be broken behind an underscore
-    broken = wrapped(text.replace("_", "_\u200b "), chars_in(room, bold=bold), lines)
-    return broken.replace("_\u200b ", "_").replace("\u200b", "")
-
-
 def _sheet(rows: Sequence[Row], titles: Mapping[str, str], share: float, width: float) -> Sheet:
     """Sizes of a gallery that fits a page, and its strips; `share` is height over width."""
     n_rows, n_columns = len(rows), len(titles)
     # the first guess of a row's height leaves room for as many lines beside it as there may be
     room = share * panel_mm(width, n_columns, _ROW_LINES * STRIP_LINE_MM)
-    beside = {row.key: "\n".join(_wrapped(part, room, 2) for part in row.parts) for row in rows}
+    beside = {row.key: "\n".join(wrapped(part, chars_in(room), 2) for part in row.parts) for row in rows}
     side = _lines_mm(beside.values()) if n_rows > 1 else 0.0
     panel = panel_mm(width, n_columns, side)
-    above = {column: _wrapped(title, panel, 3, bold=True) for column, title in titles.items()}
+    above = {
+        column: wrapped(title, chars_in(panel - GAP_MM, bold=True), 3) for column, title in titles.items()
+    }
     top = _lines_mm(above.values()) if n_columns > 1 or n_rows > 1 else 0.0
     panel = min(panel, ((_PAGE_HEIGHT_MM - _AROUND_MM - top + GAP_MM) / n_rows - GAP_MM) / share)
     whole = panel * n_columns + 2 * EDGE_MM + side + (n_columns - 1) * GAP_MM

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
-from salstats.display.plots.legends import legend_columns
+from salstats.display.plots.legends import legend_columns, legend_width
 from salstats.display.plots.overlay_layers import (
     Placed,
     bar_layers,
@@ -102,8 +102,11 @@ def overlay_figure(
     mapped = any(p.panel.saliency is not None for p in placed)
     keys = [[] if f is None else [texts[k] for k in f["kind"].cat.categories] for f in (lines, marks)]
     n_keys = [legend_columns(found, sheet.width - 2 * EDGE_MM) for found in keys]
-    legend = sum(_LEGEND_MM * -(-len(found) // n) for found, n in zip(keys, n_keys, strict=True))
     box_w, box_h = sheet.box
+    together = [key for found in keys for key in found]
+    beside = legend_width(together, len(together)) <= box_w * len(columns)
+    lines_of_keys = [-(-len(found) // n) for found, n in zip(keys, n_keys, strict=True)]
+    legend = _LEGEND_MM * (max(lines_of_keys) if beside else sum(lines_of_keys))
     small = len(columns) > 1
     height = (
         len(rows) * box_h
@@ -135,7 +138,7 @@ def overlay_figure(
             legend_key=p9.element_rect(fill=_KEY, color=_KEY),
             legend_key_width=12,
             legend_key_height=7,
-            legend_box="vertical",
+            legend_box="horizontal" if beside else "vertical",
             legend_box_just="left",
             legend_spacing=3,
             strip_text_x=p9.element_text(ha="left", va="bottom", ma="left"),

@@ -1,5 +1,6 @@
 """Text that fits: its room, wrapped to lines of characters, and cut."""
 
+import re
 import textwrap
 import unicodedata
 from collections.abc import Hashable, Iterable, Mapping
@@ -39,10 +40,13 @@ def plain(text: str) -> str:
 def wrapped(text: str, width: int = LABEL_CHARS, lines: int | None = LABEL_LINES) -> str:
     """Text on at most `lines` lines of `width` characters; what does not fit ends in an ellipsis."""
     wide = any(unicodedata.east_asian_width(c) in "WF" for c in text)
-    parts = textwrap.wrap(
-        text, max(width // 2, 2) if wide else width, max_lines=lines, placeholder=" …", break_on_hyphens=False
+    width = max(width // 2, 2) if wide else width
+    # a word that is too long for a line is broken behind an underscore or a hyphen if it has one
+    text = re.sub(
+        rf"[^ \n]{{{width + 1},}}", lambda word: re.sub(r"([_-])(?=\w)", "\\1\u200b ", word[0]), text
     )
-    return plain("\n".join(parts))
+    parts = textwrap.wrap(text, width, max_lines=lines, placeholder=" …", break_on_hyphens=False)
+    return plain("\n".join(parts).replace("\u200b ", "").replace("\u200b", ""))
 
 
 def wrapped_texts(texts: Iterable[str], width: int = LABEL_CHARS, lines: int = LABEL_LINES) -> dict[str, str]:

@@ -43,3 +43,9 @@ def test_labels_that_are_cut_to_the_same_text_are_numbered():
 
 def test_captions_are_as_high_as_their_lines():
     assert caption_mm(caption(["word " * 60, "end."])) > caption_mm("one line") > caption_mm("") == 0
+
+
+def test_a_word_too_long_for_a_line_is_broken_behind_a_hyphen_or_underscore():
+    assert wrapped("textured-0004", 10) == "textured-\n0004"
+    assert wrapped("view1_frontal", 10) == "view1_\nfrontal"
+    assert wrapped("with Grad-CAM", 10) == "with\nGrad-CAM"
