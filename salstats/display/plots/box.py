@@ -106,12 +106,12 @@ def plot_box(
         _counts(boxes),
         without(boxes[boxes["n"] == 0], groups, "a defined score", names),
     ]
-    panels, title, n_columns, width = panels_of(drawn["panel"], n_columns)
+    panels, title, n_columns = panels_of(drawn["panel"], n_columns)
     return (
         p9.ggplot()
         + rows.layers()
         + _layers(drawn, points, _SHARED_MM if legend else _ALONE_MM)
-        + row_look(rows, panels, width, title, notes, legend, n_columns)
+        + row_look(rows, panels, title, notes, legend, n_columns)
         + group_scales(marks, references, ("color", "fill"))
         + p9.theme(legend_key_size=8)
     )
@@ -136,7 +136,7 @@ def _layers(drawn: pd.DataFrame, points: pd.DataFrame, half: float) -> list[Any]
         ymin=drawn["y"] - half,
         ymax=drawn["y"] + half,
     )
-    boxes = bodies[~bodies["bar"]]
+    boxes, shares = bodies[~bodies["bar"]], bodies[bodies["bar"]].assign(whole=1.0)
     ends = {"color": "mark", "y": "y", "yend": "y"}
     edges = p9.aes(xmin="low", xmax="high", ymin="ymin", ymax="ymax", color="mark", fill="mark")
     line: dict[str, Any] = {"data": boxes, "size": 0.4, "show_legend": False}
@@ -150,6 +150,8 @@ def _layers(drawn: pd.DataFrame, points: pd.DataFrame, half: float) -> list[Any]
         p9.geom_segment(middle, **line | {"size": 0.9}),
         p9.geom_point(p9.aes(x="score", y="y", color="mark"), points, show_legend=False, **dots),
         p9.geom_point(p9.aes(x="mean", y="y", color="mark"), bodies, **mean),
+        # the axis of a share reaches to all
+        *([p9.geom_blank(p9.aes("whole", "y"), shares)] if len(shares) else []),
     ]
 
 

@@ -9,12 +9,20 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
-from salstats.checks import ValueRangeError, check_count
+from salstats.checks import SalstatsError, ValueRangeError, check_count
 from salstats.display.plots.axis_ticks import axis_breaks, log_breaks, log_texts, tick_texts
 from salstats.display.plots.captions import has_limits
 from salstats.display.plots.estimates import Drawing
-from salstats.display.plots.legends import group_scales, legend_mm
-from salstats.display.plots.text_fit import caption, caption_chars, caption_mm, short_labels, text_mm
+from salstats.display.plots.legends import group_scales, legend_columns, legend_mm, legend_width
+from salstats.display.plots.text_fit import (
+    caption,
+    caption_chars,
+    caption_mm,
+    chars_in,
+    short_labels,
+    text_mm,
+    wrapped,
+)
 from salstats.display.plots.theme import (
     COLUMN_MM,
     GUIDE,
@@ -39,6 +47,8 @@ _MARK_MM, _PAD_MM, _GAP_MM = 2.6, 1.6, 1.6
 _STRIP_MM, _AXIS_MM, _TITLE_MM, _MARGIN_MM = 6.0, 5.5, 4.0, 4.0
 #: Text beside the panels: its size, the room before a column, and beside the last one.
 _BESIDE_PT, _BEFORE_MM, _EDGE_MM = TEXT_PT - 0.5, 3.0, 1.5
+#: Panel beside text at least.
+LEAST_MM = 12.0
 #: What plotnine wants to know of a layer of our own.
 _PLAIN: dict[str, Any] = {
     "stat": "identity",
@@ -172,8 +182,15 @@ def row_figure(
     the same axis.
     """
     methods, panels = methods or {}, list(frame["panel"].cat.categories)
-    width = width or (PAGE_MM if min(n_columns, len(panels)) > 1 else COLUMN_MM)
     beside, room = _beside(frame, columns or {})
+    if columns and width is None:
+        width = figure_width(n_columns, panels)
+    least = n_columns * (room + _BEFORE_MM + LEAST_MM) + max(map(text_mm, rows.texts))
+    if width is not None and columns and least > width:
+        raise SalstatsError(
+            f"width={width:g} has no room for marks between the labels and the text beside them; take "
+            f"width={np.ceil(least):.0f} or shorter labels="
+        )
     shown = list(methods.values()) if legend else []
     return (
         p9.ggplot(frame, p9.aes("estimate", "y"))
@@ -182,41 +199,73 @@ def row_figure(
         + p9.geom_hline(yintercept=rows.rules, color=GUIDE, size=0.4)
         + _marks(frame, bool(methods))
         + beside
-        + (group_scales(methods, references, width=width) if methods else [])
-        + row_look(rows, panels, width, x_title, notes, shown, n_columns, room=room, log=log, common=common)
+        + (group_scales(methods, references, width=width or COLUMN_MM) if methods else [])
+        + row_look(
+            rows, panels, x_title, notes, shown, n_columns, width=width, room=room, log=log, common=common
+        )
     )
 
 
-def panels_of(panel: pd.Series, n_columns: int | None) -> tuple[list[str], str, int, float]:
-    """Titles of panels, two side by side by default, or one's as that of its axis; columns and width."""
+def figure_width(n_columns: int, panels: Sequence[str]) -> float:
+    """Width in mm of a figure with panels side by side, or without."""
+    return PAGE_MM if min(n_columns, len(panels)) > 1 else COLUMN_MM
+
+
+def panels_of(panel: pd.Series, n_columns: int | None) -> tuple[list[str], str, int]:
+    """Titles of panels, two side by side by default, or one's as that of its axis; how many side by side."""
     titles = list(panel.cat.categories)
     n_columns = min(check_count(2 if n_columns is None else n_columns, "n_columns"), len(titles))
-    width = PAGE_MM if n_columns > 1 else COLUMN_MM
-    return (titles, "", n_columns, width) if len(titles) > 1 else ([""], titles[0], 1, width)
+    return (titles, "", n_columns) if len(titles) > 1 else ([""], titles[0], 1)
+
+
+def room_for_panel(rows: Rows, width: float, room: float = 0.0, n_columns: int = 1) -> float:
+    """About how wide a panel is in mm, between labels and the `room` for text beside it."""
+    return (width - max(map(text_mm, rows.texts))) / n_columns - room - _BEFORE_MM
+
+
+def _side(text: float, left: float, panels: float, width: float) -> float:
+    """Where text is centred about panels without leaving the figure: 0 at their left to 1 at their right."""
+    if abs(panels - text) < 1:
+        return 0.5
+    start = max(min(left + (panels - text) / 2, width - _EDGE_MM - text), _EDGE_MM)
+    return float(np.clip((start - left) / (panels - text), 0, 1))
 
 
 def row_look(
     rows: Rows,
     panels: Sequence[str],
-    width: float,
     x_title: str,
     notes: Iterable[str],
     legend: Sequence[str],
     n_columns: int = 1,
     *,
+    width: float | None = None,
     room: float = 0.0,
     log: bool = False,
     common: bool = False,
 ) -> list[Any]:
-    """Axis, theme, titles, panels and size of a figure with rows, and room for text beside the panels."""
+    """Axis, theme, titles, panels and size of a figure with rows, and room for text beside the panels.
+
+    Without a width its text fits a column, so that it may be saved as one, whatever its own size.
+    """
     n_columns = min(n_columns, len(panels))
+    own, width = width or figure_width(n_columns, panels), width or COLUMN_MM
+    x_title = wrapped(x_title, chars_in(width - 2 * _EDGE_MM), 2)
     titled, headed = any(panels), room > 0
     note = caption(notes, caption_chars(width, 3))
     height = -(-len(panels) // n_columns) * (rows.height + _AXIS_MM + _STRIP_MM * (titled or headed))
-    height += (_TITLE_MM if x_title else 0) + _MARGIN_MM + caption_mm(note) + legend_mm(legend, width)
+    height += (
+        (_TITLE_MM + LINE_MM * x_title.count("\n") if x_title else 0)
+        + _MARGIN_MM
+        + caption_mm(note)
+        + legend_mm(legend, width)
+    )
     # without titles headings need room of their own
-    head = _STRIP_MM / height if headed and not titled else 0.0
-    length = (width - max(map(text_mm, rows.texts))) / n_columns - room - _BEFORE_MM
+    head = _STRIP_MM if headed and not titled else 0.0
+    length = room_for_panel(rows, width, room, n_columns)
+    left = max(map(text_mm, rows.texts)) + _BEFORE_MM
+    place = partial(_side, left=left, panels=width - left - room - _EDGE_MM, width=width)
+    keys = legend_width(legend, legend_columns(legend, width)) if legend else 0.0
     numbers = {"breaks": partial(axis_breaks, length=length), "labels": tick_texts}
     look = {"minor_breaks": [], "expand": (0.03, 0)}
     nothing = p9.element_blank()
@@ -232,16 +281,19 @@ def row_look(
             axis_line_y=nothing,
             axis_text_y=p9.element_text(ma="right"),
             plot_caption_position="plot",
-            panel_spacing_x=max((room + 2 * _BEFORE_MM) / width, 0.05),
-            panel_spacing_y=2 / width,
-            plot_margin_right=(room + _EDGE_MM) / width,
-            plot_margin_top=max(_EDGE_MM / height, 0.0 if legend else head),
-            legend_box_spacing=max(1 / height, head),
+            axis_title_x=p9.element_text(ha=place(text_mm(x_title))),
+            legend_justification_top=place(keys),
+            panel_spacing_x=max((room + 2 * _BEFORE_MM) / own, 0.05),
+            panel_spacing_y=2 / own,
+            plot_margin_right=(room + _EDGE_MM) / own,
+            # plotnine takes these as parts of the width too
+            plot_margin_top=max(_EDGE_MM, 0.0 if legend else head) / width,
+            legend_box_spacing=max(1.0, head) / width,
         ),
         *([] if x_title else [p9.theme(axis_title_x=nothing)]),
         *([] if legend else [p9.theme(legend_position="none")]),
         *([p9.facet_wrap("panel", ncol=n_columns, scales="fixed" if common else "free_x")] if titled else []),
-        figure_size(width, height),
+        figure_size(own, height),
     ]
 
 
@@ -264,12 +316,19 @@ def _marks(frame: pd.DataFrame, by_method: bool) -> list[Any]:
     ]
 
 
+def beside_mm(columns: Mapping[str, Sequence[str]]) -> float:
+    """Room in mm that columns of text take beside a panel."""
+    return sum(
+        max(1.15 * text_mm(heading, _BESIDE_PT), *(text_mm(text, _BESIDE_PT) for text in texts)) + _BEFORE_MM
+        for heading, texts in columns.items()
+    )
+
+
 def _beside(frame: pd.DataFrame, columns: Mapping[str, Sequence[str]]) -> tuple[list[Any], float]:
     """Layers of text beside the panels, and the room that it takes in mm."""
     layers, room = [], 0.0
     for heading, texts in columns.items():
-        wide = max(1.15 * text_mm(heading, _BESIDE_PT), *(text_mm(text, _BESIDE_PT) for text in texts))
-        room += wide + _BEFORE_MM
+        room += beside_mm({heading: texts})
         data = frame.assign(text=list(texts))
         layers.append(geom_beside(p9.aes(y="y", label="text"), data, heading=heading, right=room / MM_PER_PT))
     return layers, room
@@ -305,4 +364,4 @@ class geom_beside(p9.geoms.geom.geom):
             at = {"xy": (1, y), "xycoords": ("axes fraction", "data"), "annotation_clip": False}
             ax.annotate(text, xytext=(right, 0), va="center_baseline", **at, **look)
         at = {"xy": (1, 1), "xycoords": "axes fraction", "annotation_clip": False}
-        ax.annotate(self.params["heading"], xytext=(right, 3), va="bottom", weight="bold", **at, **look)
+        ax.annotate(self.params["heading"], xytext=(right, 2), va="bottom", weight="bold", **at, **look)

@@ -26,8 +26,17 @@ from salstats.display.plots.estimates import (
     panel_texts,
     quantity,
 )
-from salstats.display.plots.figure_rows import Rows, check_width, closing, row_figure, row_layout
-from salstats.display.plots.text_fit import crossed, indented, short_labels
+from salstats.display.plots.figure_rows import (
+    LEAST_MM,
+    Rows,
+    beside_mm,
+    check_width,
+    closing,
+    room_for_panel,
+    row_figure,
+    row_layout,
+)
+from salstats.display.plots.text_fit import LABEL_CHARS, crossed, indented, short_labels
 from salstats.display.plots.theme import COLUMN_MM
 from salstats.display.text.format import STYLES, count_text, p_used, row_p_text
 from salstats.display.text.labels import LAST, Labels
@@ -35,6 +44,8 @@ from salstats.display.text.vocabulary import CONTRASTS, TERMS
 
 #: Decimals of ratios, and of what has none of its own.
 _RATIO_DIGITS, _OTHER_DIGITS = 2, 3
+#: Characters of labels' lines where longer ones leave no room for a panel.
+_NARROW = (18, 14)
 
 
 def plot_forest(
@@ -106,7 +117,13 @@ def plot_forest(
     # no legend names the one method
     method = ["method"] if "method" not in levels and len(distinct(frame, "method")) == 1 else []
     frame["panel"] = crossed(frame, panel_texts(frame, named, None, term, *method))
-    frame, rows, bold = _rows(frame, named, levels)
+    width, text = check_width(width), _digits(digits, term, ratio)
+    columns = _columns(frame, _heading(frame, named, term, ratio), text, p_values, style)
+    for chars in (LABEL_CHARS, *_NARROW):
+        placed, rows, bold = _rows(frame, named, levels, chars)
+        if room_for_panel(rows, width, beside_mm(columns)) >= LEAST_MM:
+            break
+    frame = placed
     line = _null(null, frame, term, ratio)
     guides = frame[["panel"]].drop_duplicates().assign(guide=line).dropna()
     last = frame[levels].astype(str).isin(LAST).any(axis=1) if levels else False
@@ -116,10 +133,8 @@ def plot_forest(
         x_title=_axis_title(frame, named, term, ratio),
         notes=[interval_note(frame), adjusted_note(frame) if p_values else "", cut, missing],
         guides=guides,
-        columns=_columns(
-            frame, _heading(frame, named, term, ratio), _digits(digits, term, ratio), p_values, style
-        ),
-        width=check_width(width),
+        columns=columns,
+        width=width,
         log=ratio,
         striped=len(levels) < 2,
     )
@@ -141,11 +156,13 @@ def _levels(frame: pd.DataFrame) -> list[str]:
     return several or groups[:1]
 
 
-def _rows(frame: pd.DataFrame, labels: Labels, levels: list[str]) -> tuple[pd.DataFrame, Rows, list[bool]]:
-    """Frame with `y` and `row_label`, the rows, and which of them are in bold."""
+def _rows(
+    frame: pd.DataFrame, labels: Labels, levels: list[str], chars: int
+) -> tuple[pd.DataFrame, Rows, list[bool]]:
+    """Frame with `y` and `row_label`, the rows by labels of lines so long, and which of them are in bold."""
     columns = [frame[c].astype(object).where(frame[c].notna(), "") for c in levels]
     keys = list(zip(*columns, strict=True)) if levels else [()] * len(frame)
-    entries = _entries(keys, labels, levels)
+    entries = _entries(keys, labels, levels, chars)
     values = list(entries)
     first = [value[0] if value else "" for value in values]
     texts = [text for text, _ in entries.values()]
@@ -157,16 +174,16 @@ def _rows(frame: pd.DataFrame, labels: Labels, levels: list[str]) -> tuple[pd.Da
 
 
 def _entries(
-    keys: list[tuple[Any, ...]], labels: Labels, levels: list[str]
+    keys: list[tuple[Any, ...]], labels: Labels, levels: list[str], chars: int
 ) -> dict[tuple[Any, ...], tuple[str, bool]]:
     """Text of each row from the top, headings among them, and whether it is in bold."""
     if len(levels) < 2:
         values = [key[0] for key in keys if key]
-        texts = short_labels(labels, levels[0], values) if values else {}
+        texts = short_labels(labels, levels[0], values, chars) if values else {}
         return {(v,): (t, str(v) in LAST) for v, t in texts.items()} or {(): ("", False)}
     entries: dict[tuple[Any, ...], tuple[str, bool]] = {}
-    outer = short_labels(labels, levels[0], [key[0] for key in keys])
-    inner = short_labels(labels, levels[1], [key[1] for key in keys])
+    outer = short_labels(labels, levels[0], [key[0] for key in keys], chars)
+    inner = short_labels(labels, levels[1], [key[1] for key in keys], chars)
     for group, text in outer.items():
         members = [value for value in inner if (group, value) in keys]
         closes = str(group) in LAST and len(members) == 1

@@ -59,11 +59,13 @@ def group_scales(
 
 def legend_columns(texts: Sequence[str], width: float = COLUMN_MM) -> int:
     """How many keys of a legend stand side by side in a figure of a width in mm."""
-    keys = [text_mm(text) + _KEY_MM for text in texts]
-    for ncol in range(len(keys), 1, -1):
-        if sum(max(keys[i::ncol]) for i in range(ncol)) <= width - _SIDE_MM:
-            return ncol
-    return 1
+    fitting = (n for n in range(len(texts), 1, -1) if legend_width(texts, n) <= width - _SIDE_MM)
+    return next(fitting, 1)
+
+
+def legend_width(texts: Sequence[str], n_columns: int) -> float:
+    """Width in mm of a legend with so many keys side by side."""
+    return sum(max(map(text_mm, texts[i::n_columns])) + _KEY_MM for i in range(n_columns))
 
 
 def legend_mm(texts: Sequence[str], width: float = COLUMN_MM) -> float:

@@ -91,7 +91,7 @@ def plot_letter_values(
     outside = outside.dropna(subset="value")
     nothing = without(values[values["n"] == 0], [*groups, "covariate"], "a value", names)
     notes = [_meaning(boxes, outside), f"n = {count_range(drawn['n'])}.", nothing]
-    panels, title, n_columns, width = panels_of(drawn["panel"], n_columns)
+    panels, title, n_columns = panels_of(drawn["panel"], n_columns)
     return (
         p9.ggplot()
         + rows.layers()
@@ -104,7 +104,7 @@ def plot_letter_values(
         )
         + p9.scale_fill_manual(_ramp(len(shares)), limits=shares, name="Middle")
         + p9.guides(fill=p9.guide_legend(ncol=legend_columns(shares, _LEGEND_MM), byrow=True))
-        + row_look(rows, panels, width, title, notes, shares, n_columns)
+        + row_look(rows, panels, title, notes, shares, n_columns)
         + p9.theme(
             legend_key_size=8,
             legend_title=p9.element_text(margin={"r": 4, "units": "pt"}),

@@ -72,7 +72,7 @@ class PanelGrid:
         return [
             p9.labs(x=plain(x), y=plain(y), caption=note),
             theme_salstats(),
-            p9.theme(plot_margin_top=_EDGE_MM / whole),
+            p9.theme(plot_margin_top=_EDGE_MM / self.width),
             *self.facets("panel"),
             figure_size(self.width, whole),
         ]

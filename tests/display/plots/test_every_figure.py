@@ -5,12 +5,15 @@ from itertools import combinations, pairwise
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+import plotnine as p9
 import pytest
 from display.plots.estimate_figures import LONG, MARKUP, decreases, estimates
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.offsetbox import OffsetBox
 
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsError
+from salstats.display.export.figure_files import size_inches
 from salstats.display.plots.curves import plot_curves
 
 SCORES = ss.datasets.load_simulated()
@@ -87,6 +90,63 @@ def boxes_of(texts, renderer):
     return [t.get_window_extent(renderer) for t in texts if t.get_visible() and t.get_text().strip()]
 
 
+def assert_nothing_is_cut(drawn, renderer):
+    """Texts and legends lie within the figure, but for a pixel or two."""
+    edge = drawn.bbox
+    legends = [box.get_window_extent(renderer) for box in drawn.findobj(OffsetBox) if box.get_visible()]
+    for box in [*boxes_of(drawn.findobj(plt.Text), renderer), *legends]:
+        assert edge.x0 - 2 <= box.x0 <= box.x1 <= edge.x1 + 2
+        assert edge.y0 - 2 <= box.y0 <= box.y1 <= edge.y1 + 2
+
+
+CAMS = ["Grad-CAM", "Grad-CAM++", "Layer-CAM", "Eigen-CAM"]
+EIGHT = [*CAMS, "Integrated Gradients", "DeepLIFT", "Occlusion", "RISE"]
+
+
+def eight(term=""):
+    tasks = {"A": 30.0, "B": 20.0, "Average": 25.0}
+    frame = pd.concat([decreases(tasks, method) for method in EIGHT], ignore_index=True)
+    return frame if not term else frame.assign(term=term, n=100, p_value=0.01)
+
+
+MEANS = ss.summarize(SCORES, average="task", interval="t")
+DECREASE = ss.percent_decrease(SCORES, reference="human", n_replicates=20)
+SHAPES = ss.letter_values(SCORES, ["area_ratio", "elongation", "irrectangularity"])
+FITTED = ss.augment(
+    SCORES.query("metric == 'iou' and method == 'gradcam'").drop(columns="patient"), "score ~ prob", by="task"
+)
+#: Figures as they are saved in a column or on a page; those that take a width are given it.
+SAVED = {
+    "intervals": lambda width: ss.plot_intervals(MEANS, decrease=DECREASE),
+    "intervals of eight": lambda width: ss.plot_intervals(eight().assign(term="mean")),
+    "box": lambda width: ss.plot_box(SCORES),
+    "letter values": lambda width: ss.plot_letter_values(SHAPES),
+    "decrease": lambda width: ss.plot_decrease(eight(), labels={"method": EIGHT}, width=width),
+    "forest of eight": lambda width: ss.plot_forest(eight("difference"), p_values=True, width=width),
+    "forest of one": lambda width: ss.plot_forest(
+        eight("difference").query("method == 'Layer-CAM' and task == 'A'"), width=width
+    ),
+    "residuals of five": lambda width: ss.plot_residuals(
+        FITTED, by="task", labels={"Atelectasis": "Basal atelectasis"}, width=width
+    ),
+    "flow": lambda width: ss.plot_flow(ss.case_flow(SCORES, reference="human"), width=width),
+}
+
+
+@pytest.mark.parametrize("width", [89, 183])
+@pytest.mark.parametrize("name", SAVED)
+def test_nothing_is_cut_in_a_column_or_on_a_page(name, width):
+    figure = SAVED[name](width)
+    drawn = (figure + p9.theme(figure_size=size_inches(figure, width))).draw(show=False)
+    try:
+        canvas = FigureCanvasAgg(drawn)
+        canvas.draw()
+        assert_nothing_is_cut(drawn, canvas.get_renderer())
+        assert all(axes.bbox.width > 10 / 25.4 * drawn.dpi for axes in drawn.axes)
+    finally:
+        plt.close(drawn)
+
+
 @pytest.mark.parametrize("name", FIGURES)
 def test_nothing_is_cut_numbers_keep_apart_and_the_frame_stays_as_it_is(name):
     make, frame, shows_names = FIGURES[name]
@@ -97,10 +157,8 @@ def test_nothing_is_cut_numbers_keep_apart_and_the_frame_stays_as_it_is(name):
     try:
         canvas = FigureCanvasAgg(drawn)
         canvas.draw()
-        renderer, edge = canvas.get_renderer(), drawn.bbox
-        for box in boxes_of(drawn.findobj(plt.Text), renderer):
-            assert edge.x0 - 2 <= box.x0 < box.x1 <= edge.x1 + 2
-            assert edge.y0 - 2 <= box.y0 < box.y1 <= edge.y1 + 2
+        renderer = canvas.get_renderer()
+        assert_nothing_is_cut(drawn, renderer)
         for axes in drawn.axes:
             across = sorted((b.x0, b.x1) for b in boxes_of(axes.get_xticklabels(), renderer))
             up = sorted((b.y0, b.y1) for b in boxes_of(axes.get_yticklabels(), renderer))

@@ -185,3 +185,8 @@ def test_an_average_of_several_methods_is_a_heading_with_its_methods():
     data = figure.data[figure.data["task"] == "Average"]
     assert sorted(data["row_label"]) == ["Average, Grad-CAM", "Average, Occlusion"]
     assert [text.strip() for text in row_labels(figure)][-3:] == ["Average", "Grad-CAM", "Occlusion"]
+
+
+def test_a_width_without_room_for_marks_names_one_that_has_it():
+    with pytest.raises(SalstatsError, match=r"width=45 has no room for marks .* take width=(\d\d)"):
+        ss.plot_forest(estimates(["Enlarged cardiomediastinum"]), width=45)
