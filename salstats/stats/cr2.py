@@ -1,0 +1,81 @@
+"""Bias-reduced cluster-robust variances (CR2) of weighted means of cells, without forming any matrix of rows.
+
+Cells are the groups of `estimands.Cells`: the model behind them has one mean per cell, rows that are
+independent with one variance as its working model, and clusters that are the units. In that model Bell and
+McCaffrey's adjustment of a unit's residuals is one number per unit and cell.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from salstats.stats.estimands import ratio
+
+
+class Robust(NamedTuple):
+    """Variances and their degrees of freedom (n_rows,), and what each unit does to each estimate.
+
+    Attributes
+    ----------
+    variance, df : ndarray, shape (n_rows,)
+        NaN where no cell of the estimate has two units.
+    influence : ndarray, shape (n_units, n_rows)
+        A unit's residuals in the estimate, unadjusted; they sum to 0.
+    leverage : ndarray, shape (n_units, n_rows)
+        Share of a unit in the estimate; they sum to 1.
+    borrowed : ndarray of bool, shape (n_rows,)
+        Whether the variance of a cell with one unit was taken from the estimate's other cells.
+    """
+
+    variance: np.ndarray
+    df: np.ndarray
+    influence: np.ndarray
+    leverage: np.ndarray
+    borrowed: np.ndarray
+
+
+def cr2(sums: np.ndarray, counts: np.ndarray, slopes: np.ndarray) -> Robust:
+    """CR2 variance of linear combinations of cell means, with Satterthwaite's degrees of freedom.
+
+    With m_gc of the n_c scores of cell c in unit g, residual sums e_gc = sum - m_gc * mean, and weights
+    a_c = slope_c / n_c, the variance is sum_g (sum_c a_c e_gc / sqrt(1 - m_gc / n_c))^2. A cell whose scores
+    are all of one unit says nothing of its own variance; it gets that of a score in the other cells of the
+    estimate, weighted by their scores.
+
+    Parameters
+    ----------
+    sums, counts : ndarray, shape (n_units, n_cells)
+    slopes : ndarray, shape (n_rows, n_cells)
+        Derivatives of the estimates by the cell means.
+
+    References
+    ----------
+    Bell RM, McCaffrey DF. Bias reduction in standard errors for linear regression with multi-stage samples.
+    Survey Methodology 2002;28:169-181. Pustejovsky JE, Tipton E. Small-sample methods for cluster-robust
+    variance estimation. J Bus Econ Stat 2018. doi:10.1080/07350015.2016.1247004
+    """
+    totals = counts.sum(axis=0)
+    residuals = sums - counts * np.nan_to_num(ratio(sums.sum(axis=0), totals))
+    share = np.nan_to_num(ratio(counts, totals))
+    used = slopes != 0
+    weights = np.where(used, ratio(slopes, np.where(totals > 0, totals, np.nan)), 0.0)
+    squared = weights**2
+    alone = (share > 1 - 1e-12).any(axis=0)
+    adjust = np.where(alone, 0.0, 1 / np.sqrt(np.where(alone, 1.0, 1 - share)))
+    scaled = residuals * adjust
+    variance = ((scaled @ weights.T) ** 2).sum(axis=0)
+    # the matrix B of Pustejovsky and Tipton: a diagonal less one square per cell
+    pull = adjust * counts / np.sqrt(np.where(totals > 0, totals, np.nan))
+    pull = np.nan_to_num(pull)
+    diagonal, taken = (adjust**2 * counts) @ squared.T, (pull**2) @ squared.T
+    trace = (diagonal - taken).sum(axis=0)
+    crossed = ((squared @ (pull.T @ pull) ** 2) * squared).sum(axis=1)
+    of_square = (diagonal**2 - 2 * diagonal * taken).sum(axis=0) + crossed
+    df = ratio(trace**2, np.where(of_square > 0, of_square, np.nan))
+    borrowed = used & alone
+    several = (used & ~alone).astype(np.float64)
+    per_score = ratio(several @ (scaled**2).sum(axis=0), several @ np.where(alone, 0.0, totals))
+    variance = variance + np.where(borrowed.any(axis=1), (squared * borrowed) @ totals * per_score, 0.0)
+    variance = np.where(several.any(axis=1), variance, np.nan)
+    leverage = ratio(counts @ squared.T, (squared @ totals)[None])
+    return Robust(variance, df, residuals @ weights.T, leverage, borrowed.any(axis=1))

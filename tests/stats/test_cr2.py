@@ -1,0 +1,39 @@
+"""CR2 variances of cell means: those of clubSandwich."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from salstats.stats.cr2 import cr2
+
+REFERENCE = Path(__file__).parents[1] / "reference"
+
+
+def _cells(frame: pd.DataFrame, cell: pd.Series) -> tuple[np.ndarray, np.ndarray]:
+    groups = frame.assign(cell=cell).groupby(["patient", "cell"], observed=False)["score"]
+    return (
+        groups.sum().unstack(fill_value=0.0).to_numpy(),
+        groups.count().unstack(fill_value=0).to_numpy(float),
+    )
+
+
+@pytest.mark.parametrize("name", ["mean", "cells", "average", "difference"])
+def test_variance_and_df_equal_clubsandwich(name: str) -> None:
+    scores = pd.read_csv(REFERENCE / "emmeans" / "scores.csv")
+    expected = pd.read_csv(REFERENCE / "clubsandwich" / "cr2_means.csv").query("name == @name")
+    cell = "all" if name == "mean" else scores["site"] + "." + scores["method"]
+    sums, counts = _cells(scores, pd.Series(cell, index=scores.index))
+    k = sums.shape[1]
+    slopes = {
+        "mean": np.ones((1, 1)),
+        "cells": np.eye(k),
+        "average": np.full((1, k), 1 / k),
+        "difference": np.array([[1.0, -1.0, *[0.0] * (k - 2)]]),
+    }[name]
+    found = cr2(sums, counts, slopes)
+    np.testing.assert_allclose(np.sqrt(found.variance), expected["std_error"], rtol=1e-10)
+    np.testing.assert_allclose(found.df, expected["df"], rtol=1e-8)
+    np.testing.assert_allclose(found.influence.sum(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(found.leverage.sum(axis=0), 1, rtol=1e-12)

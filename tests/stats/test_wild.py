@@ -1,0 +1,82 @@
+"""Sign flips under the hypothesis: McNemar's mid-P, every pattern listed, limits where P crosses the level."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from salstats.stats.cr2 import cr2
+from salstats.stats.wild import Contrast, all_signs, flip, signs_of
+
+N_UNITS = 8
+
+
+def _contrast(own: np.ndarray, other: np.ndarray | None, units: np.ndarray) -> tuple[Contrast, np.ndarray]:
+    """The contrast of a mean, or of a ratio of means, and each unit's sums of what it is made of."""
+    n = np.bincount(units).astype(np.float64)
+    values = [own] if other is None else [own, other]
+    sums = np.column_stack([np.bincount(units, v) for v in values])
+    slopes = np.eye(len(values))
+    found = cr2(sums, np.repeat(n[:, None], len(values), axis=1), slopes)
+    parts = found.influence[:, [0]]
+    if other is None:
+        contrast = Contrast(np.array([own.mean()]), np.ones(1), parts, np.zeros_like(parts), found.leverage)
+        return contrast, np.column_stack([sums[:, 0], n])
+    of_other = found.influence[:, [1]]
+    means = np.array([own.mean()]), np.array([other.mean()])
+    return Contrast(*means, parts, of_other, found.leverage[:, [0]]), sums
+
+
+def _mid_p(sums: np.ndarray, theta: float) -> float:
+    """Mid-P of sum(own) = theta * sum(other), every pattern of signs written out."""
+    patterns = np.array(np.meshgrid(*[[-1.0, 1.0]] * len(sums))).reshape(len(sums), -1).T
+    parts = sums[:, 0] - theta * sums[:, 1]
+    far, data = np.abs(patterns @ parts), abs(parts.sum())
+    equal = np.isclose(far, data, rtol=0, atol=1e-10)
+    return float(((far > data) & ~equal).mean() + equal.mean() / 2)
+
+
+@pytest.mark.parametrize("ratio", [False, True])
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_limits_are_where_p_crosses_the_level(ratio: bool, level: float) -> None:
+    rng = np.random.default_rng(4)
+    units = np.repeat(np.arange(N_UNITS), [1, 2, 9, 1, 3, 1, 4, 2])
+    own, other = rng.beta(2, 5, len(units)), rng.beta(3, 4, len(units))
+    contrast, sums = _contrast(own if ratio else own - other, other if ratio else None, units)
+    null = 1.0 if ratio else 0.0
+    signs, complete = signs_of(N_UNITS, 10_000, rng)
+    found = flip(contrast, null, signs, complete=complete)
+    assert complete
+    assert_allclose(found.p_value, _mid_p(sums, null), rtol=1e-12)
+    (low,), (high,) = found.limits(level)
+    for inside, outside in ((low + 1e-7, low - 1e-7), (high - 1e-7, high + 1e-7)):
+        assert _mid_p(sums, inside) > 1 - level >= _mid_p(sums, outside)
+
+
+def test_of_paired_hits_it_is_mcnemars_mid_p(r_expected) -> None:
+    row = r_expected("mcnemar").set_index("set").loc["boot60"]
+    gaps = np.repeat([1.0, -1.0], [int(row["n10"]), int(row["n01"])])
+    contrast, _ = _contrast(gaps, None, np.arange(len(gaps)))
+    found = flip(contrast, 0.0, all_signs(len(gaps)), complete=True)
+    assert_allclose(found.p_value, row["p_midp"], rtol=1e-12)
+
+
+def test_drawn_signs_agree_with_all_of_them() -> None:
+    rng = np.random.default_rng(2)
+    units = np.repeat(np.arange(12), rng.integers(1, 6, 12))
+    contrast, _ = _contrast(rng.normal(0.4, 1, len(units)), None, units)
+    every = flip(contrast, 0.0, all_signs(12), complete=True)
+    signs, complete = signs_of(12, 2_000, rng)
+    drawn = flip(contrast, 0.0, signs, complete=complete)
+    assert not complete
+    assert abs(drawn.p_value - every.p_value)[0] < 4 * np.sqrt(0.25 / 2_000)
+    width = np.diff([limit[0] for limit in every.limits(0.9)])
+    for one, other in zip(drawn.limits(0.9), every.limits(0.9), strict=True):
+        assert abs(one - other)[0] < 0.1 * width
+
+
+def test_units_too_few_for_a_level_have_no_limits() -> None:
+    contrast, _ = _contrast(np.array([0.2, 0.3, 0.5]), None, np.arange(3))
+    found = flip(contrast, 0.0, all_signs(3), complete=True)
+    assert found.p_value == found.floor == 0.125
+    assert np.isinf(found.limits(0.95)).all()
+    assert np.isfinite(found.limits(0.7)).all()
