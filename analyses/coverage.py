@@ -3,10 +3,10 @@
     python analyses/coverage.py -o data/coverage --jobs 2          # hours; goes on where it stopped
     python analyses/coverage.py -o /tmp/atlas --studies 200 --only mean
 
-Studies are simulated, analysed by the package's public functions as a user calls them, and counted. Scores
-come from a Gaussian copula: every unit and every case has an effect, `icc` is the unit's share of it, methods
-of one case share 0.4 of the rest; margins are beta with a share of zeros, or 0/1. Units have one case, 1 to 5,
-or 1 to 5 but for two that have 40.
+Studies are simulated, analysed by the package's public functions as a user calls them, and counted.
+Scores come from a Gaussian copula: every unit and every case has an effect, `icc` is the unit's share of
+it, methods of one case share 0.4 of the rest; margins are beta with a share of zeros, or 0/1. Units have
+one case, 1 to 5, or 1 to 5 but for two that have 40.
 """
 
 import argparse
@@ -261,7 +261,8 @@ def scenarios() -> list[Scenario]:
         for p in (0.5, 0.9, 0.99)
     ]
     pairs = {
-        "IoU, equal": (IOU, IOU), "IoU, equal means, unequal spread": (TIGHT, WIDE), "sparse, equal": (SPARSE, SPARSE),
+        "IoU, equal": (IOU, IOU), "IoU, equal means, unequal spread": (TIGHT, WIDE),
+        "sparse, equal": (SPARSE, SPARSE),
         "hits .9, equal": (Margin(0.9), Margin(0.9)), "IoU, .30 and .45": (IOU, HUMAN_IOU),
         "hits, .7 and .9": (Margin(0.7), Margin(0.9)), "sparse, .03 and .06": (SPARSE, TWICE),
     }  # fmt: skip
@@ -282,8 +283,9 @@ def scenarios() -> list[Scenario]:
         for slope in (0.0, 0.5):
             truth = rank_correlation(margin, slope)
             listed.append(
-                Scenario("Spearman", f"{name}, {slope}", covariate(margin, slope=slope), truth if slope else 0.0,
-                         _correlation, {"bonett-wright": {"interval": "bonett-wright"}}, None if slope else 0.0)
+                Scenario("Spearman", f"{name}, {slope}", covariate(margin, slope=slope),
+                         truth if slope else 0.0, _correlation,
+                         {"bonett-wright": {"interval": "bonett-wright"}}, None if slope else 0.0)
             )  # fmt: skip
     for of_unit in (False, True):
         whose = "skewed, of the unit" if of_unit else "of the case"
@@ -338,9 +340,11 @@ def measure(
     covered = 1 - below.mean() - above.mean() if known.any() else np.nan
     row = {
         "statistic": scenario.statistic, "scenario": scenario.name, **vars(design), "interval": interval,
-        "taken": "; ".join(sorted(found["interval"].dropna().unique())), "n_studies": n, "n_known": int(known.sum()),
+        "taken": "; ".join(sorted(found["interval"].dropna().unique())), "n_studies": n,
+        "n_known": int(known.sum()),
         "coverage": covered, "mc_error": np.sqrt(covered * (1 - covered) / max(known.sum(), 1)),
-        "missed_below": below.mean() if known.any() else np.nan, "missed_above": above.mean() if known.any() else np.nan,
+        "missed_below": below.mean() if known.any() else np.nan,
+        "missed_above": above.mean() if known.any() else np.nan,
         "width": float(np.median((high - low)[known])) if known.any() else np.nan, "rejected": np.nan,
     }  # fmt: skip
     if scenario.null is not None and "p_value" in found:

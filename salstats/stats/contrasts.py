@@ -239,7 +239,7 @@ def _contrast(
     adjust: str,
 ) -> pd.DataFrame:
     """Check, compare, infer, test and lay out the frame."""
-    test = test or ("bootstrap" if options.resampled else "t")
+    test = test or options.test
     check_choice(asked.pairs, PAIRS, "pairs")
     check_choice(test, TESTS, "test")
     check_procedure(adjust, "adjust")
@@ -254,7 +254,7 @@ def _contrast(
     units = resolve_unit(codes, unit)
     compared = compare(kind, codes, units, replace(asked, by=columns))
     target = compared.target
-    found = infer(target, options, gaps=test == "bootstrap")
+    found = infer(target, options, gaps=test == "bootstrap", flips=test == "wild")
     tested = p_values_of_pairs(test, compared, found, units)
     method_mean, reference_mean = target.estimand.row_levels(target.cells.means())
     table = found.columns(units.name) | absent_column(target.keys, compared.absent, scores)
@@ -273,7 +273,7 @@ def _contrast(
         "n_pairs": compared.n_pairs,
         "verdict": _verdicts(found, method_mean - reference_mean),
         **({"conf_set": found.conf_set} if found.conf_set is not None else {}),
-        "test": test,
+        "test": np.where(found.few, "cr2", test) if test == "wild" and found.few is not None else test,
         **({"n_replicates": options.n_replicates} if drawn else {}),
         **how_scored(scores, target.keys),
     }
@@ -291,6 +291,10 @@ def _verdicts(found: Estimates, gap: np.ndarray) -> np.ndarray:
     The side is that of the difference: a decrease from a negative mean is a method above it.
     """
     excluded = (found.conf_low > 0) | (found.conf_high < 0)
+    if found.options.flipped and found.flips is not None:
+        # a limit may be 0 itself, on either side of the level
+        decided = found.flips.p_value <= 1 - found.options.level
+        excluded = np.where(found.taken == "wild", decided, excluded)
     if found.zero_in_gap is not None:
         excluded |= found.zero_in_gap
     excluded &= found.n_undefined <= UNDEFINED_SHARE * found.options.n_replicates

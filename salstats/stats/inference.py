@@ -15,9 +15,10 @@ from salstats.checks import (
 )
 from salstats.stats import advice
 from salstats.stats.advice import ROUNDING
+from salstats.stats.cr2 import Robust, cr2
 from salstats.stats.draws import few_threads, weight_blocks
 from salstats.stats.estimands import Cells, Estimand, Target, ratio
-from salstats.stats.intervals import Basis, Interval, find_interval, names_of
+from salstats.stats.intervals import Basis, Interval, find_interval, names_of, too_few_to_flip
 from salstats.stats.monte_carlo import SIDES
 from salstats.stats.variances import (
     analytic_variance,
@@ -25,6 +26,7 @@ from salstats.stats.variances import (
     jackknife,
     levels_and_covariance,
 )
+from salstats.stats.wild import Contrast, Flipped, flip, signs_of
 
 
 @dataclass(frozen=True)
@@ -45,9 +47,20 @@ class Options:
         """Whether the interval is made from replicates."""
         return self.interval.kind == "bootstrap"
 
+    @property
+    def flipped(self) -> bool:
+        """Whether the interval is made from flips of signs."""
+        return self.interval.kind == "flips"
+
+    @property
+    def test(self) -> str:
+        """The paired test that is one procedure with the interval."""
+        names = {"bootstrap": "bootstrap", "flips": "wild"}
+        return names.get(self.interval.kind, "cr2" if self.interval.needs == "cr2" else "t")
+
     def columns(self) -> dict[str, int]:
         """Column `n_replicates` of an estimates frame, where the interval is made from replicates."""
-        return {"n_replicates": self.n_replicates} if self.resampled else {}
+        return {"n_replicates": self.n_replicates} if self.resampled or self.flipped else {}
 
 
 def check_options(
@@ -85,6 +98,20 @@ class Estimates:
     gap_replicates: np.ndarray | None = field(default=None, repr=False)
     conf_set: np.ndarray | None = None
     zero_in_gap: np.ndarray | None = None
+    flips: Flipped | None = field(default=None, repr=False)
+
+    @property
+    def few(self) -> np.ndarray | None:
+        """Rows whose units are too few to flip, which get the limits and P values of `cr2`."""
+        if not self.options.flipped or self.flips is None:
+            return None
+        found = too_few_to_flip(self.flips, self.options.level)
+        return found if found.any() else None
+
+    @property
+    def taken(self) -> np.ndarray:
+        """Name of each row's interval."""
+        return np.where(False if self.few is None else self.few, "cr2", self.options.interval.name)
 
     def columns(self, unit: str) -> dict[str, Any]:
         """Columns of an estimates frame."""
@@ -95,7 +122,7 @@ class Estimates:
             "conf_low": self.conf_low,
             "conf_high": self.conf_high,
             "conf_level": self.options.level,
-            "interval": self.options.interval.name,
+            "interval": self.taken,
             "unit": unit,
             "n": self.target.estimand.count(self.target.cells),
             "n_missing": self.target.n_missing,
@@ -108,11 +135,14 @@ class Estimates:
         return columns
 
 
-def infer(target: Target, options: Options, *, gaps: bool = False, constant: bool = False) -> Estimates:
+def infer(
+    target: Target, options: Options, *, gaps: bool = False, flips: bool = False, constant: bool = False
+) -> Estimates:
     """Estimate, resample and find the limits.
 
-    With `gaps` replicates of the differences are drawn too (for a p-value), although the interval needs
-    none. Where scores that are `constant` are known and not uncertain, intervals of width 0 are no matter.
+    With `gaps` replicates of the differences are drawn too (for a p-value), and with `flips` signs are
+    flipped, although the interval needs none. Where scores that are `constant` are known and not uncertain,
+    intervals of width 0 are no matter.
     """
     cells, estimand, record = target.cells, target.estimand, options.interval
     if record.partial:
@@ -122,9 +152,15 @@ def infer(target: Target, options: Options, *, gaps: bool = False, constant: boo
     sizes = cells.counts @ estimand.cells_of_rows().astype(np.float64)
     n_units = (sizes > 0).sum(axis=0)
     std_error = variance = df = np.full(len(estimate), np.nan)
-    if not options.resampled or record.needs == "variances":
+    flipped = None
+    if record.needs == "cr2":
+        variance, df, *_ = cr2(cells.sums, cells.counts, estimand.gradient(means))
+        std_error = np.sqrt(variance)
+    elif not options.resampled or record.needs == "variances":
         variance, df = analytic_variance(cells, estimand)
         std_error = np.sqrt(variance)
+    if options.flipped or flips:
+        flipped = flip_units(cells, estimand, options)
     replicates = variances = gap_replicates = None
     bias, n_undefined = np.full(len(estimate), np.nan), np.zeros(len(estimate), dtype=np.int64)
     if options.resampled or gaps:
@@ -146,17 +182,19 @@ def infer(target: Target, options: Options, *, gaps: bool = False, constant: boo
         none if replicates is None else replicates, none if variances is None else variances,
         jackknife(cells, estimand) if record.needs == "jackknife" else none,
         levels_and_covariance(cells, estimand) if record.needs == "levels" else None,
+        flipped, _is_ratio(estimand),
     )  # fmt: skip
     low, high, *sets = record.limits(basis)
     conf_set, zero_in_gap = sets or (None, None)
     smallest = np.where(estimand.cells_of_rows(), cells.sample_units()[:, None], np.inf).min(axis=0)
-    # of one unit nothing is known of how others differ
-    std_error = np.where(smallest < 2, np.nan, std_error)
-    if record.kind != "share":
+    if record.needs != "cr2":
+        # of one unit nothing is known of how others differ
+        std_error = np.where(smallest < 2, np.nan, std_error)
+    if record.kind != "share" and record.needs != "cr2":
         low, high = (np.where(smallest < 2, np.nan, limit) for limit in (low, high))
     found = Estimates(
         target, options, estimate, std_error, df, low, high, n_units, smallest, bias, n_undefined, scale,
-        replicates, gap_replicates, conf_set, zero_in_gap,
+        replicates, gap_replicates, conf_set, zero_in_gap, flipped,
     )  # fmt: skip
     _warn(found, sizes, constant)
     return found
@@ -172,6 +210,38 @@ def _warn(found: Estimates, sizes: np.ndarray, constant: bool) -> None:
         advice.warn_undefined(found.n_undefined, len(found.replicates), keys)
     limits = found.conf_low, found.conf_high
     advice.warn_limits(kind.name, compared, limits, found.estimate, found.scale, keys, constant=constant)
+
+
+def _is_ratio(estimand: Estimand) -> bool:
+    """Whether units are flipped under a hypothesis on a ratio of two means."""
+    return estimand.kind == "percent_decrease" and estimand.then is None
+
+
+def flip_units(cells: Cells, estimand: Estimand, options: Options) -> Flipped:
+    """Flip the signs of units under equality of method and reference.
+
+    Of a ratio the hypothesis is method = theta * reference, whose theta 1 is a decrease of 0; what is neither
+    a ratio nor a difference, as a mean of decreases, is flipped as if it were linear.
+    """
+    means, n_rows = cells.means(), estimand.n_rows
+
+    def robust(of: Estimand) -> Robust:
+        return cr2(cells.sums, cells.counts, np.nan_to_num(of.gradient(means)))
+
+    if _is_ratio(estimand):
+        assert estimand.second is not None
+        own, other = estimand.levels(means)
+        assert other is not None
+        own_parts = robust(Estimand("mean", estimand.first)).influence
+        other_parts = robust(Estimand("mean", estimand.second)).influence
+        contrast = Contrast(own, other, own_parts, other_parts, robust(estimand.gap()).leverage)
+        null = 1.0
+    else:
+        found, null = robust(estimand), 0.0
+        nothing = np.zeros_like(found.influence)
+        contrast = Contrast(estimand.value(means), np.ones(n_rows), found.influence, nothing, found.leverage)
+    signs, complete = signs_of(len(cells.sums), options.n_replicates, options.rng)
+    return flip(contrast, null, signs, complete=complete)
 
 
 def replicate(

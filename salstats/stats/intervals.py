@@ -14,6 +14,7 @@ from salstats.stats import limits
 from salstats.stats.coefficients import fisher_limits
 from salstats.stats.limits import Limits
 from salstats.stats.roc import area_limits
+from salstats.stats.wild import Flipped
 
 
 def _none() -> np.ndarray:
@@ -47,6 +48,9 @@ class Basis:
     jackknife: np.ndarray = field(default_factory=_none)
     #: The means that a ratio is of, method then reference, and their covariance (n_rows, 2, 2).
     levels: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+    #: Signs flipped, and whether what they are of is a ratio, own by other.
+    flipped: Flipped | None = None
+    ratio: bool = False
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,8 @@ class Interval:
     name: str
     #: Its name in a table's note.
     label: str
-    #: From replicates; from a standard error and Student's t; of 0/1 scores; on Fisher's z; of areas.
+    #: "bootstrap", from replicates; "t", from a standard error and Student's t; "flips", of signs; "share",
+    #: of 0/1 scores; "correlation", on Fisher's z; "area".
     kind: str
     #: Takes a `Basis`, gives lower and upper limits; of sets that may be unbounded also what each holds,
     #: and whether 0 lies in a gap of it.
@@ -68,7 +73,7 @@ class Interval:
     of: tuple[str, ...] = ()
     #: Its name in front of "intervals"; the label where it is empty.
     brief: str = ""
-    #: What has to be computed for it beyond the usual: "variances", "jackknife" or "levels".
+    #: What has to be computed for it beyond the usual: "variances", "jackknife", "levels" or "cr2".
     needs: str = ""
     #: Whether it has to be said that it knows which rows belong to one unit.
     clustered: bool = False
@@ -104,6 +109,25 @@ def _log_t(b: Basis) -> Limits:
 
 def _t(b: Basis) -> Limits:
     return limits.t_limits(b.estimate, b.std_error, b.df, b.level)
+
+
+def _wilson_t(b: Basis) -> Limits:
+    return limits.wilson_t(b.estimate, b.std_error**2, b.df, b.n_units, b.level)
+
+
+def _wild(b: Basis) -> Limits:
+    """Limits where P crosses 1 - level; of units too few for that, those of `cr2`."""
+    assert b.flipped is not None
+    low, high = b.flipped.limits(b.level)
+    if b.ratio:
+        low, high = 100 * (1 - high), 100 * (1 - low)
+    few = too_few_to_flip(b.flipped, b.level)
+    return tuple(np.where(few, other, own) for own, other in zip((low, high), _t(b), strict=True))  # type: ignore[return-value]
+
+
+def too_few_to_flip(flipped: Flipped, level: float) -> np.ndarray:
+    """Rows whose flips reach no P value of 1 - level, whatever the data."""
+    return flipped.n_always / (2 * flipped.n_patterns) > 1 - level
 
 
 def _delta(b: Basis) -> Limits:
@@ -179,6 +203,25 @@ RECORDS = (
     Interval(
         "t", "Student's t", "t", _t, "from Student's t distribution with standard errors clustered by {unit}",
         of=("mean", "curve", "difference", "regression"), brief="t", clustered=True, scale="identity",
+    ),
+    Interval(
+        "cr2", "Student's t, CR2 standard errors", "t", _t,
+        "from Student's t distribution, with bias-reduced standard errors (CR2) clustered by {unit} and "
+        "Satterthwaite's degrees of freedom (Pustejovsky and Tipton 2018)",
+        of=("mean", "curve", "difference"), brief="CR2", needs="cr2", clustered=True, scale="identity",
+    ),
+    Interval(
+        "wilson_t", "Wilson score of a bounded mean, CR2 variance", "t", _wilson_t,
+        "Wilson score intervals of means of scores from 0 to 1, with the effective sample size of their CR2 "
+        "variance clustered by {unit} and Student's quantile with Satterthwaite's degrees of freedom (Wilson "
+        "1927; Korn and Graubard 1998)",
+        of=("mean", "curve"), brief="Wilson score", needs="cr2", clustered=True, bounded=True,
+    ),
+    Interval(
+        "wild", "wild cluster bootstrap", "flips", _wild,
+        "by inverting a wild cluster bootstrap test that flips the signs of each {unit} under the hypothesis "
+        "(Cameron, Gelbach and Miller 2008)",
+        of=("difference", "percent_decrease"), brief="wild cluster bootstrap", needs="cr2", clustered=True,
     ),
     Interval(
         "wilson", "Wilson score", "share", _share(limits.wilson),

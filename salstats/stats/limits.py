@@ -193,15 +193,28 @@ def effective_size(
     return np.where((share == 0) | (share == 1), n_units, n / effect * widening)
 
 
-def wilson(share: np.ndarray, n: np.ndarray, level: float) -> Limits:
-    """Wilson's (1927) score interval for a proportion of `n`, which need not be whole."""
-    z2 = stats.norm.ppf((1 + level) / 2) ** 2
+def wilson(share: np.ndarray, n: np.ndarray, level: float, df: np.ndarray | float = np.inf) -> Limits:
+    """Wilson's (1927) score interval for a proportion of `n`, not needed whole; with `df` of Student's t."""
+    z2 = special.stdtrit(df, (1 + level) / 2) ** 2
     with np.errstate(divide="ignore", invalid="ignore"):
         centre = (share + z2 / (2 * n)) / (1 + z2 / n)
         reach = np.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n**2))) / (1 + z2 / n)
     # at 0 and 1 the limit is exact; rounding must not push it past
     low, high = np.where(share == 0, 0.0, centre - reach), np.where(share == 1, 1.0, centre + reach)
     return low, high
+
+
+def wilson_t(
+    mean: np.ndarray, variance: np.ndarray, df: np.ndarray, n_units: np.ndarray, level: float
+) -> Limits:
+    """Wilson's interval for the mean of scores from 0 to 1, of as many 0/1 scores as would vary as much.
+
+    That is mean (1 - mean) / variance of them (Korn and Graubard 1998); where all scores are 0, or 1, or
+    equal, there is no variance to tell, and it is the units.
+    """
+    inside = (mean > 0) & (mean < 1) & (variance > 0)
+    n = np.where(inside, mean * (1 - mean) / np.where(inside, variance, 1.0), n_units)
+    return wilson(mean, np.where(np.isnan(variance), np.nan, n), level, df)
 
 
 def exact(share: np.ndarray, n: np.ndarray, level: float) -> Limits:

@@ -9,7 +9,7 @@ from salstats.checks import check_numeric, warn
 # 1 - 0.95 is not 0.05 in binary: values this close count as equal
 ROUNDING = 1e-9
 #: Smallest p-value that B replicates allow, times B + 1; other tests do not rest on replicates.
-SIDES = {"bootstrap": 2.0, "signflip": 1.0}
+SIDES = {"bootstrap": 2.0, "signflip": 1.0, "wild": 1.0}
 #: Below it a p-value is printed as "<0.001", whatever it is.
 _PRINTED = 0.001
 #: A bound as large as this says little of a p-value.

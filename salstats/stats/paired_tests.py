@@ -11,6 +11,7 @@ from scipy import stats
 from salstats.checks import SalstatsError
 from salstats.stats.advice import ROUNDING
 from salstats.stats.comparisons import Compared
+from salstats.stats.cr2 import cr2
 from salstats.stats.design import Units, group_label
 from salstats.stats.draws import few_threads, sign_blocks
 from salstats.stats.estimands import ratio
@@ -51,6 +52,11 @@ RECORDS = {
             "t", "paired t test", f"{_FROM} paired t tests with standard errors clustered by {{unit}}."
         ),
         PairedTest(
+            "cr2", "paired t test, CR2 standard errors",
+            f"{_FROM} paired t tests with bias-reduced standard errors (CR2) clustered by {{unit}} and "
+            "Satterthwaite's degrees of freedom (Pustejovsky and Tipton 2018).",
+        ),
+        PairedTest(
             "wilcoxon", "Wilcoxon signed-rank test",
             f"{_FROM} Wilcoxon's signed-rank test of the mean difference of each {{unit}} (Wilcoxon 1945).",
         ),
@@ -62,6 +68,13 @@ RECORDS = {
             f"{_FROM} a permutation test that flips the signs of all differences of a {{unit}} together, as "
             "(1 + k)/(B + 1) with k the number of B = {replicates} random flips that lie at least as far "
             "from 0 as the data.",
+            drawn=True,
+        ),
+        PairedTest(
+            "wild", "wild cluster bootstrap test",
+            "Two-sided mid-P values were from a wild cluster bootstrap that flips the signs of each {unit} "
+            "under the hypothesis (Cameron, Gelbach and Miller 2008), with {replicates} flips, or every one "
+            "where there are no more.",
             drawn=True,
         ),
         PairedTest("none", "no test", "No test was made."),
@@ -110,6 +123,14 @@ def p_values_of_pairs(test: str, compared: Compared, found: Estimates, units: Un
         p_value = sign_flip(cells.sums @ per_sum.T, signs, scale)
         p_value = np.where(special | (found.smallest < 2), np.nan, p_value)
         return Tested(none, none, p_value, SIDES[test] / (n_replicates + 1))
+    if test in ("wild", "cr2"):
+        tested = t_test(gap.value(means), *cr2(cells.sums, cells.counts, gap.gradient(means))[:2])
+        if test == "cr2":
+            return Tested(*tested)
+        assert found.flips is not None
+        few = np.zeros(n_rows, dtype=bool) if found.few is None else found.few
+        floor = np.where(few, np.nan, found.flips.floor)
+        return Tested(none, none, np.where(few, tested[2], found.flips.p_value), floor)
     if test == "none":
         return Tested(none, none, none)
     return _test_of_single_rows(test, compared, scale, units.name)

@@ -51,7 +51,7 @@ class Flipped(NamedTuple):
     n_patterns: int
 
     def limits(self, level: float | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The values of theta whose P value is above 1 - level, as an interval; infinite where none is out."""
+        """The interval of theta whose P value is above 1 - level; infinite where none is below."""
         # of the flips that hold a value half of those count that hold every value
         k = np.floor((1 - level) * self.n_patterns - self.n_always / 2 + 1e-9).astype(np.int64)
         place = np.clip(k, 0, len(self.low) - 1)

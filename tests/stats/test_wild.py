@@ -1,9 +1,12 @@
-"""Sign flips under the hypothesis: McNemar's mid-P, every pattern listed, limits where P crosses the level."""
+"""Sign flips under the hypothesis: McNemar's mid-P, every pattern listed, limits where P crosses it."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
+import salstats as ss
+from salstats.checks import SalstatsWarning
 from salstats.stats.cr2 import cr2
 from salstats.stats.wild import Contrast, all_signs, flip, signs_of
 
@@ -80,3 +83,48 @@ def test_units_too_few_for_a_level_have_no_limits() -> None:
     assert found.p_value == found.floor == 0.125
     assert np.isinf(found.limits(0.95)).all()
     assert np.isfinite(found.limits(0.7)).all()
+
+
+def _paired(n_patients: int, rng: np.random.Generator, shift: float = 0.08) -> pd.DataFrame:
+    """Scores of a method and people for two tasks, of which one is rare, with several cases of a patient."""
+    patients = np.repeat(np.arange(n_patients), rng.integers(1, 5, n_patients))
+    parts = []
+    for task, every in (("A", 1), ("B", 4)):
+        kept = np.arange(len(patients)) % every == 0
+        common = rng.beta(4, 6, len(patients)) + 0.1 * rng.random(n_patients)[patients]
+        for method, off in (("cam", -shift), ("human", 0.0)):
+            score = np.clip(common + off + 0.1 * rng.standard_normal(len(patients)), 0, 1)
+            frame = pd.DataFrame({"case": np.arange(len(patients)), "patient": patients, "score": score})
+            parts.append(frame[kept].assign(task=task, method=method, metric="iou"))
+    return pd.concat(parts, ignore_index=True)
+
+
+@pytest.mark.parametrize("function", [ss.difference, ss.percent_decrease])
+@pytest.mark.parametrize("shift", [0.0, 0.03, 0.1])
+def test_interval_and_p_value_of_a_comparison_agree(function, shift: float) -> None:
+    scores = _paired(25, np.random.default_rng(8), shift)
+    found = function(scores, reference="human", average="task", interval="wild", n_replicates=2_000)
+    assert (found["test"] == "wild").all()
+    outside = (found["conf_low"] > 0) | (found["conf_high"] < 0)
+    assert (outside == (found["p_value"] <= 0.05)).all()
+    assert ((found["verdict"] != "inconclusive") == outside).all()
+    assert ((found["conf_low"] < found["estimate"]) & (found["estimate"] < found["conf_high"])).all()
+
+
+def test_a_decrease_and_a_difference_have_one_p_value() -> None:
+    scores = _paired(20, np.random.default_rng(3), 0.04)
+    options = {"reference": "human", "average": "task", "interval": "wild", "n_replicates": 1_000}
+    gap, lost = ss.difference(scores, **options), ss.percent_decrease(scores, **options)
+    assert_allclose(lost["p_value"], gap["p_value"], rtol=1e-12)
+
+
+def test_few_units_take_student_t_with_cr2() -> None:
+    scores = _paired(4, np.random.default_rng(1))
+    with pytest.warns(SalstatsWarning, match="4 units"):
+        found = ss.difference(scores, reference="human", by="task", interval="wild")
+    with pytest.warns(SalstatsWarning, match="4 units"):
+        other = ss.difference(scores, reference="human", by="task", interval="cr2")
+    few = found["n_units"] == 4
+    assert (found.loc[few, "interval"] == "cr2").all()
+    for column in ("conf_low", "conf_high", "p_value"):
+        assert_allclose(found.loc[few, column], other.loc[few, column], rtol=1e-12)
