@@ -120,7 +120,7 @@ def _kendall(first: np.ndarray, second: np.ndarray) -> Coefficient:
 
 def interval_used(test: str, interval: str) -> str:
     """Name of the variance that is used where `interval` is asked for: Kendall has one only."""
-    return "fieller" if test == "kendall" else interval
+    return "fieller" if test == "kendall" and interval != "cr2" else interval
 
 
 def fisher_std_error(r: np.ndarray, n: np.ndarray, test: str, interval: str) -> np.ndarray:

@@ -20,6 +20,7 @@ from salstats.stats.coefficients import (
     interval_used,
     pool_fisher_z,
 )
+from salstats.stats.cr2 import cr2
 from salstats.stats.design import (
     Units,
     group_label,
@@ -27,6 +28,7 @@ from salstats.stats.design import (
     row_groups,
     warn_pooled_methods,
 )
+from salstats.stats.influences import influences
 from salstats.stats.intervals import names_of
 from salstats.stats.wide import columns_to_correlate, find_units
 
@@ -62,9 +64,10 @@ def correlate(
         Grouping columns; by default `method` where there is one. `()` pools all rows.
     test : {"spearman", "pearson", "kendall"}
         Kendall's is tau-b.
-    interval : {"fisher", "bonett-wright", "fieller"}
-        Standard error on Fisher's z scale; see Notes. Pearson's knows only `fisher`, Kendall's only
-        `fieller`, which is used and written there whatever is asked for.
+    interval : {"fisher", "bonett-wright", "fieller", "cr2"}
+        Standard error on Fisher's z scale; see Notes. `cr2` is clustered by `unit`, and so is its test. Of
+        the others Pearson's knows only `fisher`, Kendall's only `fieller`, which is used and written there
+        whatever is asked for.
     level : float
         Confidence level.
     stratified : str, optional
@@ -172,6 +175,9 @@ def correlate(
     complete = ~(np.isnan(first) | np.isnan(second))
     keys, rows_of = row_groups(codes, groups, overall=overall)
     stratum_codes = codes.combined(strata)
+    unit_codes = np.arange(len(first)) if units is None else units.codes
+    # of independent rows; where they are clustered it is the least that there can be
+    of_rows = interval if interval != "cr2" else "bonett-wright" if test == "spearman" else "fisher"
 
     found, used, undefined, perfect = [], [], [], []
     for group, rows in enumerate(rows_of):
@@ -181,19 +187,24 @@ def correlate(
             parts = [pairs[stratum_codes[pairs] == code] for code in np.unique(stratum_codes[pairs])]
         each = [coefficient(first[part], second[part], test) for part in parts]
         r, n = np.array([one.estimate for one in each]), np.array([len(part) for part in parts])
-        std_error = fisher_std_error(r, n, test, interval)
+        std_error = fisher_std_error(r, n, test, of_rows)
         why = [
             _undefined(first[part], second[part], value, x, y) for part, value in zip(parts, r, strict=True)
         ]
         if stratified is None:
             found.append({**each[0]._asdict(), **_limits(r[0], std_error[0], level)})
+            if interval == "cr2" and abs(r[0]) < 1:
+                found[-1] |= _clustered(first, second, parts, std_error, r, test, unit_codes, level)
             used.append(pairs)
             undefined += [f"{label} ({why[0]})"] if np.isnan(r[0]) else []
             perfect += [f"{label} ({len(pairs)} pairs)"] if abs(r[0]) == 1 else []
             continue
         good = (np.abs(r) < 1) & np.isfinite(std_error)
         found.append(_combined(r[good], std_error[good], level))
-        used.append(np.concatenate([pairs[:0], *(parts[i] for i in np.flatnonzero(good))]))
+        entered = [parts[i] for i in np.flatnonzero(good)]
+        if interval == "cr2" and entered:
+            found[-1] |= _clustered(first, second, entered, std_error[good], r[good], test, unit_codes, level)
+        used.append(np.concatenate([pairs[:0], *entered]))
         for i in np.flatnonzero(~good):
             value = codes.frame[stratified].iloc[parts[i][0]]
             undefined.append(f"{label}, {stratified} {value} ({why[i]})")
@@ -212,7 +223,8 @@ def correlate(
     if units is not None:
         n_units = np.array([len(np.unique(units.codes[pairs])) for pairs in used])
         columns |= {"unit": units.name, "n_units": n_units}
-        _warn_of_repeats(keys, counts, n_units, units)
+        if interval != "cr2":
+            _warn_of_repeats(keys, counts, n_units, units)
     result = estimates_frame(keys, columns, special_columns)
     return result if adjust.lower() == "none" else adjust_estimates(result, procedure=adjust)
 
@@ -222,6 +234,44 @@ def _limits(r: float, std_error: float, level: float) -> dict[str, float]:
     quantile = float(special.ndtri((1 + level) / 2))
     low, high = fisher_limits(np.array(r), np.array(std_error), quantile)
     return {"conf_low": float(low), "conf_high": float(high)}
+
+
+def _clustered(
+    first: np.ndarray,
+    second: np.ndarray,
+    parts: list[np.ndarray],
+    std_error: np.ndarray,
+    r: np.ndarray,
+    test: str,
+    units: np.ndarray,
+    level: float,
+) -> dict[str, float]:
+    """Test and limits of a correlation, or of those of strata combined, whose rows are clustered by unit.
+
+    `std_error` of independent rows gives strata their weights, and is the least that there can be: with a few
+    hits or misses their influences vary too little by chance.
+    """
+    weights = std_error**-2 / (std_error**-2).sum()
+    codes = np.unique(units[np.concatenate(parts)], return_inverse=True)[1]
+    of_part = np.split(codes, np.cumsum([len(part) for part in parts])[:-1])
+    pulls = [
+        influences(first[part], second[part], test) / (1 - rho**2) for part, rho in zip(parts, r, strict=True)
+    ]
+    n_units = int(codes.max()) + 1
+    sums = [np.bincount(code, pull, n_units) for code, pull in zip(of_part, pulls, strict=True)]
+    counts = [np.bincount(code, minlength=n_units) for code in of_part]
+    variance, df, *_ = cr2(np.column_stack(sums), np.column_stack(counts).astype(np.float64), weights[None])
+    least = float((weights**2 * std_error**2).sum())
+    spread = float(np.sqrt(max(variance[0], least))) if variance[0] == variance[0] else np.nan
+    z = float((weights * np.arctanh(r)).sum())
+    reach = float(special.stdtrit(df[0], (1 + level) / 2)) * spread
+    return {
+        "statistic": z / spread,
+        "df": float(df[0]),
+        "p_value": float(2 * special.stdtr(df[0], -abs(z / spread))),
+        "conf_low": float(np.tanh(z - reach)),
+        "conf_high": float(np.tanh(z + reach)),
+    }
 
 
 def _combined(r: np.ndarray, std_error: np.ndarray, level: float) -> dict[str, float]:

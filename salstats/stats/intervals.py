@@ -214,13 +214,13 @@ RECORDS = (
         "wilson_t", "Wilson score of a bounded mean, CR2 variance", "t", _wilson_t,
         "Wilson score intervals of means of scores from 0 to 1, with the effective sample size of their CR2 "
         "variance clustered by {unit} and Student's quantile with Satterthwaite's degrees of freedom (Wilson "
-        "1927; Korn and Graubard 1998)",
+        "1927; Franco et al. 2019)",
         of=("mean", "curve"), brief="Wilson score", needs="cr2", clustered=True, bounded=True,
     ),
     Interval(
         "wild", "wild cluster bootstrap", "flips", _wild,
         "by inverting a wild cluster bootstrap test that flips the signs of each {unit} under the hypothesis "
-        "(Cameron, Gelbach and Miller 2008)",
+        "(Cameron et al. 2008)",
         of=("difference", "percent_decrease"), brief="wild cluster bootstrap", needs="cr2", clustered=True,
     ),
     Interval(
@@ -257,6 +257,13 @@ RECORDS = (
     Interval(
         "fieller", "Fisher z transformation, Fieller standard error", "correlation", _fisher,
         f"{_ROOT}(1.06/(n {_MINUS} 3))", of=("spearman", "kendall"), scale="atanh",
+    ),
+    Interval(
+        "cr2", "Fisher z transformation, CR2 standard error", "correlation", _fisher,
+        "on Fisher's z scale with bias-reduced standard errors (CR2) of the correlation's influence "
+        "function, clustered by {unit}, no smaller than those of independent rows, and Student's t with "
+        "Satterthwaite's degrees of freedom",
+        of=("spearman", "pearson", "kendall"), brief="CR2", clustered=True, scale="atanh",
     ),
     Interval(
         "logit", "DeLong variance on the logit scale", "area", lambda b: _area(b, on_logit=True),

@@ -209,7 +209,7 @@ def wilson_t(
 ) -> Limits:
     """Wilson's interval for the mean of scores from 0 to 1, of as many 0/1 scores as would vary as much.
 
-    That is mean (1 - mean) / variance of them (Korn and Graubard 1998); where all scores are 0, or 1, or
+    That is mean (1 - mean) / variance of them (Franco et al. 2019); where all scores are 0, or 1, or
     equal, there is no variance to tell, and it is the units.
     """
     inside = (mean > 0) & (mean < 1) & (variance > 0)

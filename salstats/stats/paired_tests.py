@@ -73,7 +73,7 @@ RECORDS = {
         PairedTest(
             "wild", "wild cluster bootstrap test",
             "Two-sided mid-P values were from a wild cluster bootstrap that flips the signs of each {unit} "
-            "under the hypothesis (Cameron, Gelbach and Miller 2008), with {replicates} flips, or every one "
+            "under the hypothesis (Cameron et al. 2008), with {replicates} flips, or every one "
             "where there are no more.",
             drawn=True,
         ),

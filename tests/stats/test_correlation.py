@@ -312,3 +312,33 @@ def test_bad_input_is_named(synth1, synth1_scores):
     conflicting.loc[conflicting["method"] == "human", "prob"] += 0.1
     with pytest.raises(SalstatsError, match="2 values for one observation"):
         correlate(conflicting, "prob", "area_ratio", by="task")
+
+
+@pytest.mark.parametrize("test", ["spearman", "pearson", "kendall"])
+def test_clustered_correlation_learns_nothing_from_a_case_that_stands_twice(test):
+    rng = np.random.default_rng(6)
+    x = rng.standard_t(3, 60)
+    once = pd.DataFrame(
+        {"patient": np.arange(60), "case": np.arange(60), "x": x, "y": x + rng.standard_t(3, 60)}
+    )
+    twice = pd.concat([once, once.assign(case=once["case"] + 60)], ignore_index=True)
+    found = [correlate(f, "x", "y", test=test, interval="cr2", unit="patient").iloc[0] for f in (once, twice)]
+    for column in ("estimate", "df", "p_value", "conf_low", "conf_high"):
+        if test != "kendall" or column == "df":
+            assert found[1][column] == pytest.approx(found[0][column], rel=1e-9)
+    # tau-b itself moves with the pairs of a case and its copy
+    assert found[1]["conf_low"] == pytest.approx(found[0]["conf_low"], abs=0.02)
+
+
+@pytest.mark.parametrize("test", ["spearman", "pearson", "kendall"])
+def test_clustered_limits_exclude_0_where_p_is_small(test):
+    rng = np.random.default_rng(2)
+    patient = np.repeat(np.arange(30), 3)
+    for slope in (0.0, 0.2, 0.4):
+        x = rng.normal(size=90) + rng.normal(size=30)[patient]
+        table = pd.DataFrame(
+            {"patient": patient, "case": np.arange(90), "x": x, "y": slope * x + rng.normal(size=90)}
+        )
+        row = correlate(table, "x", "y", test=test, interval="cr2").iloc[0]
+        assert (row["conf_low"] > 0 or row["conf_high"] < 0) == (row["p_value"] < 0.05)
+        assert row["df"] < 30
