@@ -22,7 +22,8 @@ from salstats.stats.carried import absent_column, absent_observations
 from salstats.stats.design import group_label, named_groups, row_groups, warn_pooled_methods
 from salstats.stats.intervals import Basis, find_interval, names_of
 from salstats.stats.roc import roc_area, separation_p_value
-from salstats.stats.wide import find_units, unit_columns, wide_codes
+from salstats.stats.units import Unit, find_units, unit_columns
+from salstats.stats.wide import wide_codes
 
 
 def auroc(
@@ -31,7 +32,7 @@ def auroc(
     label: str,
     *,
     by: str | Sequence[str] | None = None,
-    unit: str | None = None,
+    unit: Unit = None,
     interval: str | None = "logit",
     level: float = 0.95,
     overall: bool = False,

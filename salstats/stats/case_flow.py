@@ -9,7 +9,8 @@ from salstats.checks import check_by
 from salstats.frames import ColumnCodes, case_key, coded_scores
 from salstats.stats.carried import reasons
 from salstats.stats.comparisons import pair_rows
-from salstats.stats.design import index_groups, resolve_unit
+from salstats.stats.design import index_groups
+from salstats.stats.units import Unit, resolve_unit
 
 #: Stages in their order, and what a score or a pair is lost by where the scores do not say.
 FILE, ROWS, DEFINED, PAIRS = "file", "rows", "defined", "pairs"
@@ -22,7 +23,7 @@ def case_flow(
     scores: pd.DataFrame,
     *,
     reference: str | None = None,
-    unit: str | None = None,
+    unit: Unit = None,
     by: str | Sequence[str] | None = None,
 ) -> pd.DataFrame:
     """How many cases, units and scores there are at each stage, and what is lost by which reason.

@@ -14,7 +14,8 @@ from salstats.stats.design import named_groups, row_groups, warn_pooled_methods
 from salstats.stats.draws import weight_blocks
 from salstats.stats.inference import bootstrap_p_values, check_options, moments
 from salstats.stats.limits import percentile
-from salstats.stats.wide import columns_to_correlate, find_units
+from salstats.stats.units import Unit, find_units
+from salstats.stats.wide import columns_to_correlate
 
 #: A correlation within rounding of -1 or 1 is one: its Fisher z has no use.
 _PERFECT = 1 - 1e-12
@@ -30,7 +31,7 @@ def correlate_clustered(
     by: str | Sequence[str] | None = None,
     stratified: str | None = None,
     overall: bool = False,
-    unit: str | None = None,
+    unit: Unit = None,
     level: float = 0.95,
     n_replicates: int = 1000,
     rng: int | np.random.Generator = 0,

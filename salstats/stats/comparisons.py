@@ -11,7 +11,6 @@ from salstats.frames import ColumnCodes
 from salstats.stats.carried import nothing_there
 from salstats.stats.design import (
     OVERALL,
-    Units,
     append_keys,
     average_over,
     check_overall,
@@ -19,6 +18,7 @@ from salstats.stats.design import (
     warn_uneven_rows,
 )
 from salstats.stats.estimands import Cells, Estimand, Target, sum_cells
+from salstats.stats.units import Units
 
 #: Which scores are compared: those of complete pairs, or each side's own.
 PAIRS = ("complete", "available")

@@ -14,14 +14,10 @@ from salstats.stats.adjust import check_procedure
 from salstats.stats.advice import ROUNDING, UNDEFINED_SHARE, warn_beyond_range
 from salstats.stats.carried import absent_column, how_scored
 from salstats.stats.comparisons import PAIRS, Comparison, compare, reference_in_every_group
-from salstats.stats.design import (
-    check_one_metric,
-    display_order,
-    resolve_unit,
-    warn_pooled_by_default,
-)
+from salstats.stats.design import check_one_metric, display_order, warn_pooled_by_default
 from salstats.stats.inference import Estimates, Options, check_options, infer
 from salstats.stats.paired_tests import TESTS, p_values_of_pairs
+from salstats.stats.units import Unit, resolve_unit
 
 _BY = ("metric", "task")
 
@@ -31,7 +27,7 @@ def difference(
     *,
     reference: str,
     by: str | Sequence[str] | None = None,
-    unit: str | None = None,
+    unit: Unit = None,
     interval: str = "percentile",
     level: float = 0.95,
     n_replicates: int = 1000,
@@ -139,7 +135,7 @@ def percent_decrease(
     *,
     reference: str,
     by: str | Sequence[str] | None = None,
-    unit: str | None = None,
+    unit: Unit = None,
     interval: str = "percentile",
     level: float = 0.95,
     n_replicates: int = 1000,
@@ -234,7 +230,7 @@ def _contrast(
     options: Options,
     *,
     by: str | Sequence[str] | None,
-    unit: str | None,
+    unit: Unit,
     test: str | None,
     adjust: str,
 ) -> pd.DataFrame:

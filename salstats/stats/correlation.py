@@ -21,16 +21,11 @@ from salstats.stats.coefficients import (
     pool_fisher_z,
 )
 from salstats.stats.cr2 import cr2
-from salstats.stats.design import (
-    Units,
-    group_label,
-    group_list,
-    row_groups,
-    warn_pooled_methods,
-)
+from salstats.stats.design import group_label, group_list, row_groups, warn_pooled_methods
 from salstats.stats.influences import influences
 from salstats.stats.intervals import names_of
-from salstats.stats.wide import columns_to_correlate, find_units
+from salstats.stats.units import Unit, Units, find_units
+from salstats.stats.wide import columns_to_correlate
 
 
 def correlate(
@@ -45,7 +40,7 @@ def correlate(
     stratified: str | None = None,
     overall: bool = False,
     adjust: str = "none",
-    unit: str | None = None,
+    unit: Unit = None,
 ) -> pd.DataFrame:
     """Correlation of `x` and `y` in each group.
 

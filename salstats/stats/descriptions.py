@@ -8,14 +8,15 @@ import pandas as pd
 from salstats.checks import check_by
 from salstats.frames import DEFAULT_BY, ColumnCodes, coded_scores
 from salstats.stats.carried import absent_column, how_scored, is_absent
-from salstats.stats.design import check_one_metric, index_groups, resolve_unit, warn_pooled_methods
+from salstats.stats.design import check_one_metric, index_groups, warn_pooled_methods
+from salstats.stats.units import Unit, resolve_unit
 
 #: Whiskers of a box reach to the furthest score within this many interquartile ranges.
 REACH = 1.5
 
 
 def describe(
-    scores: pd.DataFrame, *, by: str | Sequence[str] | None = None, unit: str | None = None
+    scores: pd.DataFrame, *, by: str | Sequence[str] | None = None, unit: Unit = None
 ) -> pd.DataFrame:
     """Descriptive statistics of the scores of each group.
 

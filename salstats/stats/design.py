@@ -9,24 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, check_columns, quoted, warn
-from salstats.frames import ID_NAME, ColumnCodes, case_key
+from salstats.checks import ColumnError, quoted, warn
+from salstats.frames import ColumnCodes
+from salstats.stats.units import Units
 
 #: What `by` rows hold that stand for several values of a column.
 AVERAGE = "Average"
 OVERALL = "Overall"
-
-
-@dataclass(frozen=True)
-class Units:
-    """What is resampled."""
-
-    #: The column that names the units.
-    name: str
-    #: (n_rows,): Position of each row's unit among the distinct units in sorted order, from 0.
-    codes: np.ndarray
-    #: Number of distinct units.
-    n: int
 
 
 @dataclass(frozen=True)
@@ -55,76 +44,6 @@ def mean_of_rows_design(codes: ColumnCodes, by: list[str], units: Units) -> Desi
     warn_pooled_methods(codes.frame, by)
     warn_uneven_rows(codes, by)
     return Design(codes, by, *index_groups(codes, by), units)
-
-
-def resolve_unit(codes: ColumnCodes, unit: str | None, name: str = "scores") -> Units:
-    """Units of a frame: `patient` where it repeats over cases, else `case`; or those asked for.
-
-    Choosing cases although patients have several warns with their number. Where there is a column
-    `dataset`, the same case or patient id in two data sets is two units. ColumnError where there is no such
-    column, an empty cell in it, or no column that could serve.
-    """
-    check_unit(unit)
-    frame = codes.frame
-    clusters = 0
-    if {"patient", "case"} <= set(frame.columns) and frame["patient"].notna().any():
-        pairs = codes.combined(["patient", *case_key(frame)])
-        patients = codes.combined([*(c for c in ("dataset",) if c in frame.columns), "patient"])
-        first_of_pair = np.unique(pairs, return_index=True)[1]
-        # patients with several cases
-        clusters = int((np.bincount(patients[first_of_pair]) > 1).sum())
-    if unit is None:
-        if clusters:
-            unit = "patient"
-        elif "case" in frame.columns:
-            unit = "case"
-            warn_unnamed_units(frame)
-        else:
-            raise ColumnError(f"{name} has no column 'case' or 'patient'; name the unit with unit=")
-    check_columns(frame, [unit], name)
-    if codes.column(unit).missing:
-        row = int(np.flatnonzero(frame[unit].isna().to_numpy())[0])
-        raise ColumnError(f"column {unit!r} of {name} is empty in row {row}; every row needs its unit")
-    if unit == "case" and clusters:
-        warn(
-            f"unit='case' treats cases as independent, but {clusters} patients have several; "
-            "unit='patient' keeps a patient's cases together"
-        )
-    # ids of cases and patients may be used again in another data set; a reader or a site is the same there
-    columns = ["dataset", unit] if "dataset" in frame.columns and unit in ("case", "patient") else [unit]
-    if any(isinstance(frame[c].dtype, pd.CategoricalDtype) for c in columns):
-        # draws count units in sorted order, whatever order the categories have
-        codes = ColumnCodes(frame[columns].astype("object"))
-    places = codes.combined(columns)
-    return Units(unit, places, int(places.max()) + 1)
-
-
-def check_unit(unit: object) -> None:
-    """Raise ColumnError where a unit is several columns, or no name."""
-    if unit is not None and not isinstance(unit, str):
-        raise ColumnError(
-            f"unit={unit!r} must be the name of one column: that whose rows belong together, such as "
-            "unit='patient'"
-        )
-
-
-def warn_unnamed_units(frame: pd.DataFrame) -> None:
-    """Warn where a column that looks like an id repeats, but is called neither `case` nor `patient`."""
-    if "patient" in frame.columns:
-        return
-    taken = "cases" if "case" in frame.columns else "rows"
-    for column in frame.columns:
-        match = ID_NAME.fullmatch(str(column))
-        ours = "patient" if match and match[1].lower() in ("patient", "subject", "pat") else "case"
-        if not match or ours in frame.columns:
-            continue
-        known = frame[frame[column].notna()]
-        if known[column].nunique() < (known["case"].nunique() if taken == "cases" else len(known)):
-            warn(
-                f"column {str(column)!r} repeats, but {taken} are taken for independent, since only columns "
-                f"named 'case' and 'patient' are known as units; rename it to {ours!r}"
-            )
-            return
 
 
 def index_groups(codes: ColumnCodes, by: Sequence[str]) -> tuple[np.ndarray, pd.DataFrame]:

@@ -10,7 +10,7 @@ from salstats.frames import KEY_COLUMNS, check_scores
 from salstats.metrics.registry import METRICS
 from salstats.stats.carried import NOTHING_THERE
 from salstats.stats.summaries import summarize
-from salstats.stats.wide import unit_columns
+from salstats.stats.units import Unit, unit_columns
 
 #: Reasons of `score`: the mask is empty; there is no finding; the case lies outside the slice.
 _EMPTY = "empty mask"
@@ -22,7 +22,7 @@ def empty_shares(
     scores: pd.DataFrame,
     *,
     by: str | Sequence[str] | None = None,
-    unit: str | None = None,
+    unit: Unit = None,
     interval: str = "wilson",
     level: float = 0.95,
 ) -> pd.DataFrame:

@@ -12,11 +12,12 @@ from salstats.checks import SalstatsError
 from salstats.stats.advice import ROUNDING
 from salstats.stats.comparisons import Compared
 from salstats.stats.cr2 import cr2
-from salstats.stats.design import Units, group_label
+from salstats.stats.design import group_label
 from salstats.stats.draws import few_threads, sign_blocks
 from salstats.stats.estimands import ratio
 from salstats.stats.inference import Estimates, bootstrap_p_values, check_binary
 from salstats.stats.monte_carlo import SIDES
+from salstats.stats.units import Units
 from salstats.stats.variances import analytic_variance, influence_weights
 
 

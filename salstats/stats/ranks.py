@@ -12,10 +12,11 @@ from salstats.metrics.registry import direction
 from salstats.stats.advice import FEW_UNITS, ROUNDING, warn_undefined
 from salstats.stats.carried import absent_column, is_absent
 from salstats.stats.comparisons import ALWAYS, IF_GIVEN, PAIRS
-from salstats.stats.design import group_label, group_list, index_groups, mean_of_rows_design, resolve_unit
+from salstats.stats.design import group_label, group_list, index_groups, mean_of_rows_design
 from salstats.stats.estimands import mean_target
 from salstats.stats.inference import check_options, replicate
 from salstats.stats.limits import percentile
+from salstats.stats.units import Unit, resolve_unit
 
 #: What has a ranking of its own by default: those that are present.
 RANKED_BY = ("metric", "dataset", "model")
@@ -25,7 +26,7 @@ def rank_stability(
     scores: pd.DataFrame,
     *,
     by: str | Sequence[str] | None = None,
-    unit: str | None = None,
+    unit: Unit = None,
     pairs: str = "complete",
     directions: Mapping[str, str] | None = None,
     level: float = 0.95,

@@ -17,17 +17,10 @@ from salstats.checks import (
 )
 from salstats.frames import KEY_COLUMNS, ColumnCodes, coded_scores, estimates_frame
 from salstats.stats.comparisons import pair_rows
-from salstats.stats.design import (
-    OVERALL,
-    Design,
-    display_order,
-    index_groups,
-    mean_of_rows_design,
-    pool_over,
-    resolve_unit,
-)
+from salstats.stats.design import OVERALL, Design, display_order, index_groups, mean_of_rows_design, pool_over
 from salstats.stats.estimands import Cells, Estimand, Target, sum_cells, target_of_cells
 from salstats.stats.inference import Estimates, check_options, infer
+from salstats.stats.units import Unit, resolve_unit
 
 #: The pixels of a case: in both masks, in the prediction only, in the truth only, in neither.
 COUNT_COLUMNS = ("tp", "fp", "fn", "tn")
@@ -47,7 +40,7 @@ def pooled_rates(
     *,
     rates: str | Sequence[str] = ("precision", "recall", "specificity"),
     by: str | Sequence[str] | None = None,
-    unit: str | None = None,
+    unit: Unit = None,
     interval: str = "percentile",
     level: float = 0.95,
     n_replicates: int = 1000,
@@ -147,7 +140,7 @@ def pooled_difference(
     reference: str,
     rates: str | Sequence[str] = ("precision", "recall", "specificity"),
     by: str | Sequence[str] | None = None,
-    unit: str | None = None,
+    unit: Unit = None,
     interval: str = "percentile",
     level: float = 0.95,
     n_replicates: int = 1000,

@@ -16,21 +16,17 @@ from salstats.checks import (
 from salstats.frames import DEFAULT_BY, KEY_COLUMNS, ColumnCodes, coded_scores, estimates_frame
 from salstats.stats.advice import warn_beyond_range
 from salstats.stats.carried import absent_column, how_scored, is_absent
-from salstats.stats.design import (
-    display_order,
-    mean_of_rows_design,
-    resolve_unit,
-    warn_pooled_by_default,
-)
+from salstats.stats.design import display_order, mean_of_rows_design, warn_pooled_by_default
 from salstats.stats.estimands import mean_target
 from salstats.stats.inference import check_binary, check_options, infer, replicate
+from salstats.stats.units import Unit, resolve_unit
 
 
 def summarize(
     scores: pd.DataFrame,
     *,
     by: str | Sequence[str] | None = None,
-    unit: str | None = None,
+    unit: Unit = None,
     interval: str = "percentile",
     level: float = 0.95,
     n_replicates: int = 1000,
@@ -149,7 +145,7 @@ def bootstrap(
     scores: pd.DataFrame,
     *,
     by: str | Sequence[str] | None = None,
-    unit: str | None = None,
+    unit: Unit = None,
     n_replicates: int = 1000,
     rng: int | np.random.Generator = 0,
     draws: np.ndarray | None = None,
@@ -208,7 +204,7 @@ def mean_curves(
     curves: pd.DataFrame,
     *,
     by: str | Sequence[str] | None = None,
-    unit: str | None = None,
+    unit: Unit = None,
     interval: str = "percentile",
     level: float = 0.95,
     n_replicates: int = 1000,

@@ -17,7 +17,7 @@ from salstats.checks import (
     quoted,
 )
 from salstats.frames import KEY_COLUMNS, SCORES_COLUMNS, ColumnCodes, coded_scores
-from salstats.stats.design import Units, check_unit, resolve_unit, warn_unnamed_units
+from salstats.stats.units import Unit, unit_columns
 
 
 def is_scores_frame(frame: pd.DataFrame) -> bool:
@@ -120,7 +120,7 @@ def columns_to_correlate(
     y: str,
     by: str | Sequence[str] | None,
     stratified: str | None,
-    unit: str | None,
+    unit: Unit,
 ) -> tuple[list[str], list[str], ColumnCodes, np.ndarray, np.ndarray]:
     """Grouping columns, strata, the coded table of both columns, and their numbers, NaN where missing."""
     frame = check_frame(data, "data")
@@ -134,20 +134,3 @@ def columns_to_correlate(
     codes = wide_codes(frame, [x, y], [*groups, *strata, *carried])
     first, second = (check_numeric(codes.frame, name, "data") for name in (x, y))
     return groups, strata, codes, first, second
-
-
-def unit_columns(frame: pd.DataFrame, unit: str | None) -> list[str]:
-    """Columns that the units are told by, which a table has to carry along."""
-    check_unit(unit)
-    return [c for c in ("patient", unit) if c is not None and c in frame.columns]
-
-
-def find_units(codes: ColumnCodes, unit: str | None) -> Units | None:
-    """Units of a table, or None where it has no column `case` or `patient` and none is named."""
-    table = codes.frame
-    if unit is None and "case" not in table.columns:
-        if "patient" not in table.columns:
-            warn_unnamed_units(table)
-            return None
-        unit = "patient"
-    return resolve_unit(codes, unit, "data")

@@ -8,9 +8,10 @@ import pandas as pd
 
 from salstats.checks import ColumnError, check_by, check_columns, warn
 from salstats.frames import DEFAULT_BY, KEY_COLUMNS, coded_scores, estimates_frame
-from salstats.stats.design import check_one_metric, index_groups, resolve_unit, warn_pooled_methods
+from salstats.stats.design import check_one_metric, index_groups, warn_pooled_methods
 from salstats.stats.estimands import Cells, Estimand, Target, ratio, sum_cells
 from salstats.stats.inference import check_options, infer
+from salstats.stats.units import Unit, resolve_unit
 
 #: What this package calls a mean over trainings, as a seed or as a model.
 MEANS = ("mean", "ensemble")
@@ -23,7 +24,7 @@ def within_case_sd(
     *,
     over: str = "seed",
     by: str | Sequence[str] | None = None,
-    unit: str | None = None,
+    unit: Unit = None,
     interval: str = "percentile",
     level: float = 0.95,
     n_replicates: int = 1000,

@@ -169,7 +169,8 @@ def test_model_assurance_of_the_chexlocalize_scripts(shared, metric, file):
     scores = scores.merge(prob, on=["img_id", "task"], validate="one_to_one")
     scores = scores.rename(columns={"img_id": "case"}).assign(method="gradcam", metric=metric)
     with pytest.warns(SalstatsWarning, match="rows repeat a case .*Overall"):
-        result = correlate(scores, metric, "prob", by=("method", "task"), overall=True).set_index("task")
+        result = correlate(scores, metric, "prob", by=("method", "task"), overall=True, unit="case")
+    result = result.set_index("task")
     assert result.index.tolist() == [*sorted(expected.index.drop("Overall")), "Overall"]
     expected = expected.loc[result.index]
     np.testing.assert_array_equal(result["n"], expected["n"])

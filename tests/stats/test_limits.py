@@ -11,8 +11,9 @@ import salstats as ss
 from salstats.checks import SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.frames import ColumnCodes
 from salstats.stats import limits as kernels
-from salstats.stats.design import index_groups, resolve_unit
+from salstats.stats.design import index_groups
 from salstats.stats.estimands import Estimand, sum_cells
+from salstats.stats.units import resolve_unit
 from salstats.stats.variances import jackknife
 
 # the hand-worked examples are small on purpose

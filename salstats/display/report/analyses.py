@@ -15,7 +15,7 @@ from salstats.display.text.format import joined
 from salstats.display.text.labels import LAST, Labels
 from salstats.frames import DEFAULT_BY, IDENTIFIER_COLUMNS, ColumnCodes, check_scores, warn_of_range
 from salstats.metrics.registry import has_true_zero, known_metric
-from salstats.stats.design import resolve_unit
+from salstats.stats.units import resolve_unit
 from salstats.study import HUMAN
 
 #: Columns that are never covariates of a score.
@@ -59,6 +59,9 @@ def settled(scores: pd.DataFrame, asked: Settings) -> tuple[pd.DataFrame, Settin
             f"there is one {units.name} only, so nothing can be said of others; a report needs two or more"
         )
     covariates = _covariates(scores, asked.covariates)
+    if units.name not in scores.columns:
+        # told by several columns, or by the names of the cases
+        scores = scores.assign(**{units.name: units.codes})
     return scores, replace(asked, reference=reference, unit=units.name, covariates=covariates)
 
 

@@ -12,6 +12,7 @@ from salstats.stats.models.margins import marginal_contrasts, marginal_means, ma
 from salstats.stats.models.models import Fitted, fit_models
 from salstats.stats.models.predictions import predictions
 from salstats.stats.models.regression import coefficients
+from salstats.stats.units import Unit
 
 
 def fit(
@@ -21,7 +22,7 @@ def fit(
     by: str | Sequence[str] | None = None,
     family: str = "gaussian",
     errors: str | None = None,
-    unit: str | None = None,
+    unit: Unit = None,
     reference: str | None = None,
     overall: bool = False,
 ) -> "Fit":

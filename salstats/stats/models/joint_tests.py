@@ -22,6 +22,7 @@ from salstats.stats.models.models import (
     warn_of,
 )
 from salstats.stats.models.standard_errors import covariance, note_few_clusters
+from salstats.stats.units import Unit
 
 
 def joint_test(
@@ -32,7 +33,7 @@ def joint_test(
     by: str | Sequence[str] | None = None,
     family: str = "gaussian",
     errors: str | None = None,
-    unit: str | None = None,
+    unit: Unit = None,
     reference: str | None = None,
     adjust: str = "none",
     overall: bool = False,

@@ -16,15 +16,16 @@ from salstats.checks import (
     quoted,
     warn,
 )
-from salstats.frames import SCORES_COLUMNS, ColumnCodes, case_key, coded_scores, combined_codes
+from salstats.frames import SCORES_COLUMNS, ColumnCodes, coded_scores
 from salstats.stats.carried import is_absent
-from salstats.stats.design import Units, resolve_unit, row_groups, warn_pooled_methods, warn_unnamed_units
+from salstats.stats.design import row_groups, warn_pooled_methods
 from salstats.stats.models.covariance import CLUSTERED
 from salstats.stats.models.design import Design, Variable, build_design, complete_rows, read_variable
 from salstats.stats.models.families import FAMILIES
 from salstats.stats.models.family import Family, NotEstimableError, Solution, fit_model
 from salstats.stats.models.formulas import Formula, parse_formula
 from salstats.stats.models.model_frame import grouping_columns, model_frame
+from salstats.stats.units import Unit, Units, find_units, resolve_unit
 
 Notes = defaultdict[str, list[str]]
 """What went wrong: the kind, and the models (or why) of each."""
@@ -74,7 +75,7 @@ class Fitted:
     #: Also where none were asked for.
     errors: str
     #: Column of the clusters; None unless errors are clustered.
-    unit: str | None
+    unit: Unit
     reference: str | None
     overall: bool
     #: Columns of the data that run from 0 to 1, as `normalize` makes them.
@@ -91,7 +92,7 @@ def fit_models(
     by: str | Sequence[str] | None = None,
     family: str = "gaussian",
     errors: str | None = None,
-    unit: str | None = None,
+    unit: Unit = None,
     reference: str | None = None,
     overall: bool = False,
 ) -> Fitted:
@@ -151,21 +152,15 @@ def fit_models(
     return Fitted(tuple(models), tuple(columns), *options, normalized, doubts)
 
 
-def _units(frame: pd.DataFrame, unit: str | None, errors: str) -> Units | None:
+def _units(frame: pd.DataFrame, unit: Unit, errors: str) -> Units | None:
     """The clusters of the errors, else what rows may repeat; None where nothing names it."""
     if errors in CLUSTERED:
         return resolve_unit(ColumnCodes(frame), unit, "data")
-    named = [c for c in ("patient", "case") if c in frame.columns and not frame[c].isna().any()]
-    if named[:1] == ["patient"]:
-        return resolve_unit(ColumnCodes(frame), None if "case" in frame.columns else "patient", "data")
-    if named:
-        cases = combined_codes(frame, case_key(frame))
-        return Units("case", cases, int(cases.max()) + 1)
-    warn_unnamed_units(frame)
-    return None
+    unknown = [c for c in ("patient", "case") if c in frame.columns and frame[c].isna().any()]
+    return find_units(ColumnCodes(frame.drop(columns=unknown)), None)
 
 
-def _check_errors(family: Family, errors: str | None, unit: str | None) -> str:
+def _check_errors(family: Family, errors: str | None, unit: Unit) -> str:
     """The errors that are meant, which the family has and the unit goes with."""
     used = family.errors[0] if errors is None else errors
     check_choice(used, ERRORS, "errors")

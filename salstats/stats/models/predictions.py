@@ -22,6 +22,7 @@ from salstats.stats.models.models import (
     warn_of,
 )
 from salstats.stats.models.standard_errors import of_combinations, student_quantile
+from salstats.stats.units import Unit
 
 #: First distance of the points that a slope is taken from, as a share of the range of the covariate.
 _STEP = 1e-4
@@ -236,7 +237,7 @@ def fit_line(
     by: str | Sequence[str] | None = None,
     family: str = "gaussian",
     errors: str | None = None,
-    unit: str | None = None,
+    unit: Unit = None,
     reference: str | None = None,
     level: float = 0.95,
     overall: bool = False,

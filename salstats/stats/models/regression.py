@@ -13,6 +13,7 @@ from salstats.stats.adjust import check_procedure
 from salstats.stats.models.design import INTERCEPT
 from salstats.stats.models.models import Fitted, Model, Notes, fit_models, model_counts, model_keys, warn_of
 from salstats.stats.models.standard_errors import covariance, inferred
+from salstats.stats.units import Unit
 
 _LOG_SCALE = ("log(", "log1p(", "logit(")
 
@@ -24,7 +25,7 @@ def regress(
     by: str | Sequence[str] | None = None,
     family: str = "gaussian",
     errors: str | None = None,
-    unit: str | None = None,
+    unit: Unit = None,
     reference: str | None = None,
     level: float = 0.95,
     exponentiate: bool = False,

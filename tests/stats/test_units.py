@@ -1,0 +1,115 @@
+"""What is resampled."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import salstats as ss
+from salstats.checks import ColumnError, SalstatsWarning
+from salstats.frames import ColumnCodes
+from salstats.stats.units import find_units, resolve_unit
+
+
+def units_of(table, unit):
+    return resolve_unit(ColumnCodes(table), unit)
+
+
+def frame(**columns):
+    return pd.DataFrame({"metric": "iou", **columns})
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ss.summarize,
+        ss.bootstrap,
+        lambda scores, unit: ss.regress(scores, "iou ~ size", errors="cluster", unit=unit),
+        lambda scores, unit: ss.correlate(scores, "iou", "size", unit=unit),
+        lambda scores, unit: ss.auroc(scores, "size", "label", unit=unit),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+def test_several_columns_name_a_unit_together(call):
+    n = 40
+    scores = frame(case=np.arange(n), method="cam", score=np.linspace(0, 1, n), size=np.arange(n) % 7)
+    scores = scores.assign(label=np.arange(n) % 2, site=np.arange(n) % 2, number=np.arange(n) // 4)
+    both = call(scores, unit=["site", "number"])
+    other = call(scores.assign(own=scores["site"] * 100 + scores["number"]), unit="own")
+    assert (both["unit"] == "site, number").all() if "unit" in both else True
+    pd.testing.assert_frame_equal(
+        both.drop(columns="unit", errors="ignore"), other.drop(columns="unit", errors="ignore")
+    )
+
+
+def test_units_are_numbered_in_sorted_order():
+    units = units_of(frame(case=["b", "a", "c", "a"]), None)
+    assert (units.name, units.n) == ("case", 3)
+    assert units.codes.tolist() == [1, 0, 2, 0]
+
+
+def test_patient_is_the_unit_only_where_one_has_several_cases():
+    once = frame(case=["a", "b"], patient=["p", "q"])
+    assert units_of(once, None).name == "case"
+    assert units_of(once.assign(patient="p"), None).name == "patient"
+
+
+@pytest.mark.parametrize(
+    "name", ["patient_id", "PatientID", "Patient ID", "subject", "mrn", "study_id", "ParticipantNo"]
+)
+def test_patients_under_another_name_are_seen_and_said(name):
+    named = frame(case=["a", "b", "c"], **{name: ["p", "p", "q"]})
+    with pytest.warns(SalstatsWarning, match=f"{name}.*unit='case'"):
+        units = units_of(named, None)
+    assert (units.name, units.n, units.codes.tolist()) == (name, 2, [0, 0, 1])
+
+
+@pytest.mark.parametrize(
+    "cases",
+    [
+        ["patient10001_study1_view1", "patient10001_study2_view1", "patient7_study1_view1"],
+        ["sub-01_ses-01", "sub-01_ses-02", "sub-02_ses-01"],
+    ],
+)
+def test_patients_that_cases_are_named_after_are_seen_and_said(cases):
+    with pytest.warns(SalstatsWarning, match="names of the cases"):
+        units = units_of(frame(case=cases), None)
+    assert (units.name, units.n, np.bincount(units.codes).max()) == ("patient", 2, 2)
+
+
+def test_what_names_no_patients_leaves_cases_alone():
+    unknown = frame(case=["a", "b", "c"], patient_id=[None, None, "q"])
+    single = frame(case=["a", "b", "c"], patient_id=["p", "q", "r"])
+    across = frame(case=["a", "a", "b"], visit=[1, 2, 1])
+    datasets = frame(case=np.arange(60), study=np.arange(60) // 30)
+    numbers = frame(case=["patient1", "patient2", "view_1"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for table in (unknown, single, across, datasets, numbers):
+            assert units_of(table, None).name == "case"
+        assert find_units(ColumnCodes(unknown.drop(columns="case")), None) is None
+
+
+def test_the_same_patient_in_two_data_sets_is_two():
+    scores = frame(case=["a", "b", "a", "b"], patient_id=[1, 1, 1, 1], dataset=["x", "x", "y", "y"])
+    with pytest.warns(SalstatsWarning, match="patient_id"):
+        assert units_of(scores, None).n == 2
+
+
+def test_cases_against_repeated_patients_warn():
+    with pytest.warns(SalstatsWarning, match="1 patients have several"):
+        units_of(frame(case=["a", "b"], patient=["p", "p"]), "case")
+
+
+@pytest.mark.parametrize(
+    ("columns", "unit", "message"),
+    [
+        ({"case": ["a"]}, "patient", "no column 'patient'"),
+        ({"site": ["a"]}, None, "name the unit"),
+        ({"case": ["a", "b"], "patient": ["p", None]}, "patient", "empty in row 1"),
+    ],
+)
+def test_bad_units_say_what_is_wrong(columns, unit, message):
+    with pytest.raises(ColumnError, match=message):
+        units_of(frame(**columns), unit)
