@@ -55,8 +55,8 @@ def auroc(
     by : str or sequence of str, optional
         Grouping columns; by default `task` where there is one, and `method` too where `score` or `label` is
         a metric, which every method has of its own. `()` pools all rows.
-    unit : str, optional
-        What is independent: `patient` where that column repeats over cases, else `case`.
+    unit : str or list of str, optional
+        What is independent; by default as for `summarize`.
     interval : {"logit", "delong", "obuchowski"}
         `logit`: estimate ± quantile × std_error on the scale of log odds, with Obuchowski's variance in
         groups where units repeat, else DeLong's. The other two are on the scale of the area: `delong` takes

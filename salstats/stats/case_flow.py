@@ -38,8 +38,8 @@ def case_flow(
         gives "finding absent" and the rest is "undefined".
     reference : str, optional
         The method that the others are compared with.
-    unit : str, optional
-        What is counted beside cases: `patient` where that column repeats over cases, else `case`.
+    unit : str or list of str, optional
+        What is counted beside cases; by default as for `summarize`.
     by : str or sequence of str, optional
         Grouping columns of the branches; by default `metric`. `method` is always one of them.
 

@@ -61,9 +61,10 @@ def difference(
         A column of `by`: adds the difference of the unweighted averages over it, as rows "Average".
     overall : bool
         Adds rows pooled over tasks, `task` = "Overall".
-    test : {"bootstrap", "t", "wilcoxon", "mcnemar", "signflip", "none"}, optional
-        Where `p_value` comes from, see Notes; by default `bootstrap` beside an interval from replicates
-        and `t` beside an analytic one.
+    test : {"bootstrap", "t", "cr2", "wilcoxon", "mcnemar", "signflip", "wild", "none"}, optional
+        Where `p_value` comes from, see Notes; by default that which is one procedure with the interval:
+        `bootstrap` beside one from replicates, `wild` and `cr2` beside those, `t` beside another analytic
+        one.
     adjust : str
         Correction of the p-values over all rows, see `adjust`; `p_adjusted` is written unless "none".
 
@@ -102,11 +103,18 @@ def difference(
     -----
     Pairs are formed by key, see `comparisons.pair_rows`. The two-sided bootstrap p-value is twice
     the smaller of (1 + count)/(B + 1), counting the replicates on either side of 0. Of the others, `t`
-    is the paired t test with clustered errors, `wilcoxon` R's `wilcox.test` on each unit's mean
-    difference, `mcnemar` the exact test for 0/1 scores of independent pairs (statistic: pairs where only
-    the method hits), and `signflip` a
-    permutation test that flips the differences of a unit together. `wilcoxon` and `mcnemar` test single
-    groups: averages over tasks have no p-value from them.
+    is the paired t test with clustered errors and `cr2` the same with bias-reduced ones (CR2) and
+    Satterthwaite's degrees of freedom, `wilcoxon` R's `wilcox.test` on each unit's mean difference,
+    `mcnemar` the exact test for 0/1 scores of independent pairs (statistic: pairs where only the method
+    hits), and `signflip` a permutation test that flips the differences of a unit together. `wilcoxon` and
+    `mcnemar` test single groups: averages over tasks have no p-value from them.
+
+    `wild`, the wild cluster bootstrap with the hypothesis imposed (Cameron, Gelbach and Miller 2008), flips
+    the signs of units' residuals under the hypothesis, every pattern of them where there are no more than
+    `n_replicates`; its mid-P counts flips exactly as far from 0 as the data half, and its limits are where
+    P crosses 1 - level, so that both agree always. Of one difference it is the sign-flip test, of 0/1 scores
+    McNemar's mid-P; of a decrease the hypothesis is method = theta * reference. Rows with fewer units than
+    a level needs (6 for 0.95) have the limits and P of `cr2`, and their `interval` and `test` say so.
 
     An average over tasks, and `overall`, leave out a task that is undefined on one side; a replicate that
     drew no score of one of its tasks is undefined, so that all replicates estimate the same thing

@@ -71,8 +71,8 @@ def correlate(
         Add the correlation pooled over tasks, `task` being "Overall", where `task` is in `by`.
     adjust : str
         Procedure of `adjust`, for all rows of the result as one family.
-    unit : str, optional
-        What is independent: `patient` where that column repeats over cases, else `case`.
+    unit : str or list of str, optional
+        What is independent; by default as for `summarize`.
 
     Returns
     -------

@@ -26,8 +26,8 @@ def describe(
         A scores frame.
     by : str or sequence of str, optional
         Grouping columns; by default those of metric, method and task that are present.
-    unit : str, optional
-        What is counted in `n_units`: `patient` where that column repeats over cases, else `case`.
+    unit : str or list of str, optional
+        What is counted in `n_units`; by default as for `summarize`.
 
     Returns
     -------

@@ -43,9 +43,12 @@ def summarize(
         A scores frame, see `read_scores`.
     by : str or list of str, optional
         Grouping columns; by default those of `metric, method, task` that are present.
-    unit : str, optional
-        Column that names what is resampled; by default `patient` where it repeats over cases, else
-        `case`. A unit's rows all come along.
+    unit : str or list of str, optional
+        Column that names what is resampled, or several that name it together. By default what several
+        cases belong to: `patient`, else a column called as patients (`patient_id`, `PatientID`, `subject`,
+        `mrn`) or their examinations (`study_id`) are elsewhere, else the patient at the start of every
+        case's name (patient1_study1_view2), else `case`; of any but `patient` and `case` a warning says
+        which it is. A unit's rows all come along.
     interval : str
         A name of `intervals.names_of("mean")`. Those from replicates, such as `percentile` and `bca`; `t`
         from the cluster-robust standard error with units - 1 degrees of freedom; `wilson` and `exact` for

@@ -57,8 +57,8 @@ def regress(
         to take for clusters: with few of them, or terms that vary between them, `cluster` gives p-values
         that are too small), those that the family has. By default classical, and for the fractional family
         `hc1`, since nobody believes its variance.
-    unit : str, optional
-        Column of the clusters; by default `patient` where it repeats over cases, else `case`.
+    unit : str or list of str, optional
+        Column of the clusters, or several; by default as for `summarize`.
     reference : str, optional
         A method, such as `"human"`: the left side becomes `reference - method` on the same case and task,
         so that a positive slope means that the method falls further behind as the term grows.
