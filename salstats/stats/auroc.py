@@ -22,7 +22,7 @@ from salstats.stats.carried import absent_column, absent_observations
 from salstats.stats.design import group_label, named_groups, row_groups, warn_pooled_methods
 from salstats.stats.intervals import Basis, find_interval, names_of
 from salstats.stats.roc import roc_area, separation_p_value
-from salstats.stats.units import Unit, find_units, unit_columns
+from salstats.stats.units import Unit, resolve_unit, says_units, unit_columns
 from salstats.stats.wide import wide_codes
 
 
@@ -143,7 +143,7 @@ def auroc(
     warn_pooled_methods(table, groups)
     values, labels = check_numeric(table, score, "data"), check_numeric(table, label, "data")
     _check_labels(labels, label)
-    units = find_units(table_codes, unit)
+    units = resolve_unit(table_codes, unit, "data") if says_units(table_codes.frame, unit) else None
     codes = np.arange(len(table)) if units is None else units.codes
     complete = ~(np.isnan(values) | np.isnan(labels))
     keys, rows_of = row_groups(table_codes, groups, overall=overall)

@@ -14,7 +14,7 @@ from salstats.stats.design import named_groups, row_groups, warn_pooled_methods
 from salstats.stats.draws import weight_blocks
 from salstats.stats.inference import bootstrap_p_values, check_options, moments
 from salstats.stats.limits import percentile
-from salstats.stats.units import Unit, find_units
+from salstats.stats.units import Unit, resolve_unit, says_units
 from salstats.stats.wide import columns_to_correlate
 
 #: A correlation within rounding of -1 or 1 is one: its Fisher z has no use.
@@ -92,7 +92,7 @@ def correlate_clustered(
     options = check_options("clustered_correlation", "percentile", level, n_replicates, rng, draws)
     groups, strata, codes, first, second = columns_to_correlate(data, x, y, by, stratified, unit)
     warn_pooled_methods(codes.frame, groups)
-    units = find_units(codes, unit)
+    units = resolve_unit(codes, unit, "data") if says_units(codes.frame, unit) else None
     if units is None:
         raise SalstatsError("data have no column 'case' or 'patient' to resample; name one with unit=")
     if options.draws is not None:

@@ -24,7 +24,7 @@ from salstats.stats.cr2 import cr2
 from salstats.stats.design import group_label, group_list, row_groups, warn_pooled_methods
 from salstats.stats.influences import influences
 from salstats.stats.intervals import names_of
-from salstats.stats.units import Unit, Units, find_units
+from salstats.stats.units import Unit, Units, resolve_unit, says_units
 from salstats.stats.wide import columns_to_correlate
 
 
@@ -166,7 +166,7 @@ def correlate(
     check_level(level)
     groups, strata, codes, first, second = columns_to_correlate(data, x, y, by, stratified, unit)
     warn_pooled_methods(codes.frame, groups)
-    units = find_units(codes, unit)
+    units = resolve_unit(codes, unit, "data") if says_units(codes.frame, unit) else None
     complete = ~(np.isnan(first) | np.isnan(second))
     keys, rows_of = row_groups(codes, groups, overall=overall)
     stratum_codes = codes.combined(strata)

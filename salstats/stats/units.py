@@ -52,37 +52,44 @@ def resolve_unit(codes: ColumnCodes, unit: Unit, name: str = "scores") -> Units:
     asked = [unit] if isinstance(unit, str) else None if unit is None else list(unit)
     if asked is not None and (not asked or not all(isinstance(c, str) for c in asked)):
         raise ColumnError(f"unit={unit!r} must name a column, or several that name a unit together")
-    found = _grouped_cases(codes)
+    if asked is None or asked == ["case"]:
+        key = case_key(frame) if "case" in frame.columns else []
+        cases = codes.combined(key) if key else np.arange(len(frame))
+        first = np.unique(cases, return_index=True)[1]
+        found = ((_units_of(codes, [column]), column) for column in _candidates(frame))
+        grouping = [(units, column) for units, column in found if _groups(units, column, cases, first)][:1]
+        if not grouping and key and "patient" not in frame.columns:
+            patients = _in_case_names(frame)
+            named = None if patients is None else _units_of(ColumnCodes(patients), ["patient"])
+            if named is not None and _groups(named, "patient", cases, first):
+                grouping = [(named, "")]
+        if grouping:
+            units, column = grouping[0]
+            several = int((np.bincount(units.codes[first]) > 1).sum())
+            if asked is None:
+                if column != "patient":
+                    _say_source(frame, units, column, several, len(first))
+                return units
+            if column == "patient":
+                warn(
+                    f"unit='case' treats cases as independent, but {several} patients have several; "
+                    "unit='patient' keeps a patient's cases together"
+                )
     if asked is None:
-        if found is not None:
-            if found.source:
-                _say_source(codes, found)
-            return found.units
-        if "case" not in frame.columns:
+        asked = ["case"] if "case" in frame.columns else _candidates(frame)[:1]
+        if not asked:
             raise ColumnError(f"{name} has no column 'case' or 'patient'; name the unit with unit=")
-        asked = ["case"]
     check_columns(frame, asked, name)
     for column in asked:
         if codes.column(column).missing:
             row = int(np.flatnonzero(frame[column].isna().to_numpy())[0])
             raise ColumnError(f"column {column!r} of {name} is empty in row {row}; every row needs its unit")
-    if asked == ["case"] and found is not None and not found.source:
-        warn(
-            f"unit='case' treats cases as independent, but {found.n_several} {found.units.name}s have "
-            f"several; unit={found.units.name!r} keeps those of one together"
-        )
     return _units_of(codes, asked)
 
 
-def find_units(codes: ColumnCodes, unit: Unit) -> Units | None:
-    """Units of a table; None where nothing says what its rows are of."""
-    table = codes.frame
-    if unit is not None or "case" in table.columns:
-        return resolve_unit(codes, unit, "data")
-    found = _grouped_rows(codes)
-    if found is not None and found.source:
-        _say_source(codes, found)
-    return None if found is None else found.units
+def says_units(frame: pd.DataFrame, unit: Unit = None) -> bool:
+    """Whether anything says what the rows of a table are of."""
+    return unit is not None or "case" in frame.columns or bool(_candidates(frame))
 
 
 def unit_columns(frame: pd.DataFrame, unit: Unit) -> list[str]:
@@ -90,15 +97,6 @@ def unit_columns(frame: pd.DataFrame, unit: Unit) -> list[str]:
     asked = [unit] if isinstance(unit, str) else list(unit or ())
     called = [c for c in map(str, frame.columns) if _PATIENT.fullmatch(c) or _EXAMINATION.fullmatch(c)]
     return [c for c in dict.fromkeys([*asked, *called]) if c in frame.columns]
-
-
-@dataclass(frozen=True)
-class _Found:
-    """Units that nobody asked for: how many hold several cases, and where they were found ("": `patient`)."""
-
-    units: Units
-    n_several: int
-    source: str
 
 
 def _units_of(codes: ColumnCodes, columns: list[str]) -> Units:
@@ -116,71 +114,38 @@ def _units_of(codes: ColumnCodes, columns: list[str]) -> Units:
     return Units(", ".join(columns), places, int(places.max()) + 1)
 
 
-def _candidates(codes: ColumnCodes) -> list[str]:
-    """Columns that may name patients, the surest first."""
-    names = [str(c) for c in codes.frame.columns]
-    called = [c for c in names if _PATIENT.fullmatch(c)] + [c for c in names if _EXAMINATION.fullmatch(c)]
-    ordered = sorted(dict.fromkeys(called), key=lambda c: c != "patient")
-    # with `patient` there nothing else is asked
-    ordered = ["patient"] if "patient" in names else ordered
-    return [c for c in ordered if not codes.frame[c].isna().all()]
+def _candidates(frame: pd.DataFrame) -> list[str]:
+    """Columns that may name patients, the surest first: `patient` alone where it is there."""
+    names = [str(c) for c in frame.columns]
+    if "patient" in names:
+        return ["patient"] if frame["patient"].notna().any() else []
+    called = [c for c in names if _PATIENT.fullmatch(c)]
+    if "case" in names:
+        called += [c for c in names if _EXAMINATION.fullmatch(c)]
+    return [c for c in called if frame[c].notna().all()]
 
 
-def _grouped_cases(codes: ColumnCodes) -> _Found | None:
-    """What several cases belong to; None where each stands alone, or nothing says otherwise."""
-    frame = codes.frame
-    if "case" not in frame.columns:
-        return _grouped_rows(codes)
-    cases = codes.combined(case_key(frame))
-    first = np.unique(cases, return_index=True)[1]
-    for column in _candidates(codes):
-        if column != "patient" and frame[column].isna().any():
-            continue
-        units = _units_of(codes, [column])
-        sizes = np.bincount(units.codes[first])
-        # a case of two of them is not theirs; that of two patients is refused elsewhere
-        if column != "patient" and (units.codes != units.codes[first][cases]).any():
-            continue
-        if _EXAMINATION.fullmatch(column) and sizes.max() > _LARGEST_EXAMINATION:
-            continue
-        if (sizes > 1).any():
-            source = "" if column == "patient" else f"column {column!r}"
-            return _Found(units, int((sizes > 1).sum()), source)
-    return None if "patient" in frame.columns else _in_case_names(codes, first)
+def _groups(units: Units, column: str, cases: np.ndarray, first: np.ndarray) -> bool:
+    """Whether several cases share a unit, and none has two; of two patients it is refused elsewhere."""
+    if column != "patient" and (units.codes != units.codes[first][cases]).any():
+        return False
+    largest = int(np.bincount(units.codes[first]).max())
+    return largest > 1 and not (_EXAMINATION.fullmatch(column) and largest > _LARGEST_EXAMINATION)
 
 
-def _in_case_names(codes: ColumnCodes, first: np.ndarray) -> _Found | None:
-    """Patients that the names of all cases begin with."""
-    names = codes.frame["case"].astype("str")
-    found = names.iloc[first].str.extract(_IN_CASE, flags=re.IGNORECASE)[0]
-    if found.isna().any() or not found.duplicated().any():
+def _in_case_names(frame: pd.DataFrame) -> pd.DataFrame | None:
+    """Patients that the names of all cases begin with, beside the data set."""
+    patients = frame["case"].astype("str").str.extract(_IN_CASE, flags=re.IGNORECASE)[0]
+    if patients.isna().any():
         return None
-    every = names.str.extract(_IN_CASE, flags=re.IGNORECASE)[0]
-    own = ColumnCodes(codes.frame.filter(["dataset"]).assign(patient=every.str.lower().to_numpy()))
-    units = _units_of(own, ["patient"])
-    sizes = np.bincount(units.codes[first])
-    example = f"{found.iloc[0]!r} of {names.iloc[first[0]]!r}"
-    return _Found(units, int((sizes > 1).sum()), f"the names of the cases ({example})")
+    return frame.filter(["dataset"]).assign(patient=patients.str.lower().to_numpy())
 
 
-def _grouped_rows(codes: ColumnCodes) -> _Found | None:
-    """Patients of a table without cases."""
-    for column in _candidates(codes):
-        if not _PATIENT.fullmatch(column) or codes.frame[column].isna().any():
-            continue
-        units = _units_of(codes, [column])
-        n_several = int((np.bincount(units.codes) > 1).sum())
-        if n_several or column == "patient":
-            return _Found(units, n_several, "" if column == "patient" else f"column {column!r}")
-    return None
-
-
-def _say_source(codes: ColumnCodes, found: _Found) -> None:
+def _say_source(frame: pd.DataFrame, units: Units, column: str, several: int, n: int) -> None:
     """Warn which unit was taken, and how to take another."""
-    frame, units = codes.frame, found.units
-    rows = "cases" if "case" in frame.columns else "rows"
-    n = int(codes.combined(case_key(frame)).max()) + 1 if "case" in frame.columns else len(frame)
-    warn(
-        f"units are told by {found.source}: {units.n} units of {n} {rows}, {found.n_several} with several; "
-        + ("unit='case' takes cases for independent" if rows == "cases" else "unit= names another")
+    where = (
+        f"column {column!r}" if column else f"the names of the cases, such as {str(frame['case'].iloc[0])!r}"
     )
+    rows = "cases" if "case" in frame.columns else "rows"
+    other = "unit='case' takes cases for independent" if rows == "cases" else "unit= names another"
+    warn(f"units are told by {where}: {units.n} units of {n} {rows}, {several} with several; {other}")

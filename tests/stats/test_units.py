@@ -9,7 +9,7 @@ import pytest
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsWarning
 from salstats.frames import ColumnCodes
-from salstats.stats.units import find_units, resolve_unit
+from salstats.stats.units import resolve_unit, says_units
 
 
 def units_of(table, unit):
@@ -88,7 +88,7 @@ def test_what_names_no_patients_leaves_cases_alone():
         warnings.simplefilter("error")
         for table in (unknown, single, across, datasets, numbers):
             assert units_of(table, None).name == "case"
-        assert find_units(ColumnCodes(unknown.drop(columns="case")), None) is None
+        assert not says_units(unknown.drop(columns="case"))
 
 
 def test_the_same_patient_in_two_data_sets_is_two():

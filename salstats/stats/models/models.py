@@ -25,7 +25,7 @@ from salstats.stats.models.families import FAMILIES
 from salstats.stats.models.family import Family, NotEstimableError, Solution, fit_model
 from salstats.stats.models.formulas import Formula, parse_formula
 from salstats.stats.models.model_frame import grouping_columns, model_frame
-from salstats.stats.units import Unit, Units, find_units, resolve_unit
+from salstats.stats.units import Unit, Units, resolve_unit, says_units
 
 Notes = defaultdict[str, list[str]]
 """What went wrong: the kind, and the models (or why) of each."""
@@ -116,7 +116,11 @@ def fit_models(
         frame = model_frame(data, one, reference)
         _note_mixed_metrics(frame, one, columns, notes)
         warn_pooled_methods(frame, [*columns, *one.columns])
-        units = _units(frame, unit, used)
+        told = _where_units_are(frame, used)
+        clustered = used in CLUSTERED
+        units = None
+        if clustered or says_units(told):
+            units = resolve_unit(ColumnCodes(told), unit if clustered else None, "data")
         clustered_by = units.name if units and used in CLUSTERED else None
         variables = {column: read_variable(frame, column) for column in one.columns}
         # in any other table a label or a reason says nothing of findings
@@ -152,12 +156,13 @@ def fit_models(
     return Fitted(tuple(models), tuple(columns), *options, normalized, doubts)
 
 
-def _units(frame: pd.DataFrame, unit: Unit, errors: str) -> Units | None:
-    """The clusters of the errors, else what rows may repeat; None where nothing names it."""
+def _where_units_are(frame: pd.DataFrame, errors: str) -> pd.DataFrame:
+    """The columns to look for units in: all where errors are clustered, else those without a gap."""
     if errors in CLUSTERED:
-        return resolve_unit(ColumnCodes(frame), unit, "data")
-    unknown = [c for c in ("patient", "case") if c in frame.columns and frame[c].isna().any()]
-    return find_units(ColumnCodes(frame.drop(columns=unknown)), None)
+        return frame
+    return frame.drop(
+        columns=[c for c in ("patient", "case") if c in frame.columns and frame[c].isna().any()]
+    )
 
 
 def _check_errors(family: Family, errors: str | None, unit: Unit) -> str:
