@@ -8,7 +8,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
-from salstats.checks import InputFileError, check_plain, check_size
+from salstats.checks import InputFileError, check_plain, limit, too_large
 
 
 def data_folder() -> Path:
@@ -32,8 +32,9 @@ def opened(file: Path, *, in_parts: bool = False) -> Iterator[BufferedReader]:
     try:
         check_plain(file)
         with file.open("rb") as stream:
-            if not in_parts:
-                check_size(os.fstat(stream.fileno()).st_size, f"{file}: its content")
+            size = 0 if in_parts else os.fstat(stream.fileno()).st_size
+            if size > limit():
+                raise InputFileError(f"{file}: its content {too_large(size)}")
             if not stream.peek(1):
                 raise InputFileError(f"{file} is empty")
             yield stream

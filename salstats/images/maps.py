@@ -143,13 +143,13 @@ class SaliencyOnImage:
         grey = self._stretched(255).astype(np.uint8)
         return grey if self.smooth is None else jet_smoothed(grey, self.smooth)
 
-    def _mask_columns(self, threshold: float | str) -> np.ndarray:
-        """Mask, transposed."""
+    def _mask_columns(self, threshold: float | str, peak: tuple[int, int] | None) -> np.ndarray:
+        """Mask, transposed, of a map with this peak."""
         threshold = check_threshold(threshold)
         if threshold != "otsu" and self.colormap is not None:
             raise ValueRangeError(f"with a colormap the threshold must be 'otsu', not {threshold}")
         # rounding may take the second of two peaks above 1
-        if self.is_constant or threshold == 1:
+        if peak is None or threshold == 1:
             return np.zeros(self.shape[::-1], bool)
         if isinstance(threshold, str):
             return refill(above_otsu(self._grey()))
@@ -161,7 +161,7 @@ class SaliencyOnImage:
         A number from 0 to 1 marks what lies strictly above it in the stretched map; "otsu" what lies above
         Otsu's level, holes filled and single pixels dropped. Beside a colormap there is only "otsu".
         """
-        columns = self._mask_columns(threshold)
+        columns = self._mask_columns(threshold, self._extremes[2])
         return np.asarray(cv2.transpose(columns.view(np.uint8))).reshape(self.shape).view(bool)
 
     def counts(self, truth: Rle, threshold: float | str = "otsu") -> tuple[int, int, int, int]:
@@ -170,7 +170,7 @@ class SaliencyOnImage:
         The mask (see `mask`) is neither encoded nor the truth, an `Rle` of the image's shape, decoded.
         """
         starts, ends = self._runs(truth)
-        mask = self._mask_columns(threshold).reshape(-1)
+        mask = self._mask_columns(threshold, self._extremes[2]).reshape(-1)
         tp, n_mask = int(np.count_nonzero(_pieces(mask, starts, ends))), int(np.count_nonzero(mask))
         n_truth = int((ends - starts).sum())
         return tp, n_mask - tp, n_truth - tp, mask.size - n_mask - n_truth + tp

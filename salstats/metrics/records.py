@@ -91,12 +91,12 @@ class Metric:
         given = signature(self.kernel).parameters.values() if self.kernel is not None else ()
         return {p.name: p.default for p in given if p.kind is p.KEYWORD_ONLY and p.name != _SHARED}
 
-    @property
+    @cached_property
     def of_mask(self) -> bool:
         """Whether a mask is compared, rather than a map or points."""
         return not OF_MASK.isdisjoint(self.needs)
 
-    @property
+    @cached_property
     def is_length(self) -> bool:
         """Whether its values are in pixels or mm."""
         return "distances" in self.needs and self.high == inf

@@ -4,7 +4,7 @@ The walk knows no metric by name. A record says what its kernel needs; `Look` ma
 metrics of a map, and `Look.score` says why there is no score where there is none.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -200,16 +200,15 @@ class Look:
         return _NAN, EMPTY if empty else NO_BACKGROUND
 
 
-def case_rows(
-    case: Case, rule: ScoreRule, beside: Mapping[str, Mapping[str, Any]]
-) -> Iterator[dict[str, Any]]:
-    """Yield the rows of one case, in the order of tasks, series and metrics.
+def case_rows(case: Case, rule: ScoreRule, beside: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of one case, in the order of tasks, series and metrics.
 
     `beside` holds what stands beside every score of a metric.
     """
     answers, shape = case.answers, case.shape
     metrics = [METRICS[name] for name in rule.metrics]
     shows_empty = rule.by_pixels or rule.distance.undefined == WORST
+    rows = []
     for task in rule.tasks:
         contents: dict[Series, Content] = {}
         for series in rule.series:
@@ -245,7 +244,8 @@ def case_rows(
                     row |= of_mask
                     if "counts" in metric.needs and look.no_mask is None:
                         row |= look.counts._asdict()
-                yield row
+                rows.append(row)
+    return rows
 
 
 def agreed_shape(

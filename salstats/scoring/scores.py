@@ -265,4 +265,4 @@ def _scores_of(cases: tuple[Case, ...], rule: ScoreRule) -> pd.DataFrame:
         name: {"metric": name, "slice": rule.slice, **rule.distance.beside(METRICS[name])}
         for name in rule.metrics
     }
-    return frame_of((row for case in cases for row in case_rows(case, rule, beside)), _COLUMNS)
+    return frame_of([row for case in cases for row in case_rows(case, rule, beside)], _COLUMNS)
