@@ -136,13 +136,6 @@ class SaliencyOnImage:
         values = self._stretched(1)
         return values if self.smooth is None or self.colormap is not None else box_filter(values, self.smooth)
 
-    def _grey(self) -> np.ndarray:
-        """Grey levels that Otsu's rule is asked about, transposed."""
-        if self.smooth is not None and self.colormap is None:
-            return grey_levels(self._columns)
-        grey = self._stretched(255).astype(np.uint8)
-        return grey if self.smooth is None else jet_smoothed(grey, self.smooth)
-
     def _mask_columns(self, threshold: float | str, peak: tuple[int, int] | None) -> np.ndarray:
         """Mask, transposed, of a map with this peak."""
         threshold = check_threshold(threshold)
@@ -151,9 +144,12 @@ class SaliencyOnImage:
         # rounding may take the second of two peaks above 1
         if peak is None or threshold == 1:
             return np.zeros(self.shape[::-1], bool)
-        if isinstance(threshold, str):
-            return refill(above_otsu(self._grey()))
-        return np.asarray(self._columns > float32_below(threshold))
+        if not isinstance(threshold, str):
+            return np.asarray(self._columns > float32_below(threshold))
+        if self.smooth is not None and self.colormap is None:
+            return refill(above_otsu(grey_levels(self._columns)))
+        grey = self._stretched(255).astype(np.uint8)
+        return refill(above_otsu(grey if self.smooth is None else jet_smoothed(grey, self.smooth)))
 
     def mask(self, threshold: float | str = "otsu") -> np.ndarray:
         """Mask at a threshold, an ndarray of bool of the image's shape.
