@@ -1,6 +1,7 @@
 """The report's page, clicked through in headless Chromium."""
 
 import re
+import time
 from dataclasses import replace
 from itertools import pairwise
 from urllib.parse import unquote
@@ -313,23 +314,32 @@ def test_skip_link_leads_to_the_results(page):
     assert page.run("() => Boolean(document.activeElement.closest('main'))")
 
 
+def eventually(page, script, *arguments):
+    """Whether a script is true, or becomes so: a browser closes a dialog a moment after the key."""
+    for _ in range(60):
+        if page.run(script, *arguments):
+            return True
+        time.sleep(0.05)
+    return False
+
+
 def test_figures_open_large_and_close(page):
     """A figure opens in a dialog by keyboard or mouse; Esc and the button close it; the focus comes back."""
     is_open = "() => Boolean(document.querySelector('dialog[open] img'))"
+    is_gone = "() => !document.querySelector('dialog')"
+    same = "(id) => document.querySelector('dialog img').src === document.querySelector(`#${id} img`).src"
     for anchor in ("figure-intervals", "figure-small"):
         page.run("(anchor) => document.querySelector(`[data-enlarge=${anchor}]`).focus()", anchor)
         page.press("Enter")
-        assert page.run(is_open)
-        # one that is closed goes a moment later
-        shown = page.run("() => document.querySelector('dialog[open] img').src")
-        assert shown == page.run("(id) => document.querySelector(`#${id} img`).src", anchor)
+        assert eventually(page, is_open)
+        assert page.run(same, anchor)
         page.press("Escape")
-        assert not page.run(is_open)
+        assert eventually(page, is_gone)
         assert page.run("() => document.activeElement.dataset.enlarge") == anchor
     page.click("main .picture img")
-    assert page.run(is_open)
+    assert eventually(page, is_open)
     page.click("dialog[open] button")
-    assert not page.run(is_open)
+    assert eventually(page, is_gone)
 
 
 def test_everything_is_there_without_scripts(page):
