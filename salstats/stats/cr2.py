@@ -23,15 +23,12 @@ class Robust(NamedTuple):
         A unit's residuals in the estimate, unadjusted; they sum to 0.
     leverage : ndarray, shape (n_units, n_rows)
         Share of a unit in the estimate; they sum to 1.
-    borrowed : ndarray of bool, shape (n_rows,)
-        Whether the variance of a cell with one unit was taken from the estimate's other cells.
     """
 
     variance: np.ndarray
     df: np.ndarray
     influence: np.ndarray
     leverage: np.ndarray
-    borrowed: np.ndarray
 
 
 def cr2(sums: np.ndarray, counts: np.ndarray, slopes: np.ndarray) -> Robust:
@@ -78,4 +75,4 @@ def cr2(sums: np.ndarray, counts: np.ndarray, slopes: np.ndarray) -> Robust:
     variance = variance + np.where(borrowed.any(axis=1), (squared * borrowed) @ totals * per_score, 0.0)
     variance = np.where(several.any(axis=1), variance, np.nan)
     leverage = ratio(counts @ squared.T, (squared @ totals)[None])
-    return Robust(variance, df, residuals @ weights.T, leverage, borrowed.any(axis=1))
+    return Robust(variance, df, residuals @ weights.T, leverage)

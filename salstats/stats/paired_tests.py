@@ -110,13 +110,26 @@ def p_values_of_pairs(test: str, compared: Compared, found: Estimates, units: Un
         replicates = np.where(special, found.replicates, found.gap_replicates)
         p_value, floor = bootstrap_p_values(replicates, ROUNDING * scale)
         return Tested(none, none, np.where(found.smallest < 2, np.nan, p_value), floor)
-    if test == "t":
+    if test == "wild" and found.few is None:
+        assert found.flips is not None
+        return Tested(none, none, found.flips.p_value, found.flips.floor)
+    if test in ("t", "cr2", "wild"):
         parts = []
         for what in (gap, estimand):
-            variance, df = analytic_variance(cells, what)
+            if test == "t":
+                variance, df = analytic_variance(cells, what)
+            else:
+                variance, df, *_ = cr2(cells.sums, cells.counts, what.gradient(means))
             negligible = np.sqrt(variance) <= ROUNDING * what.scale(means)
             parts.append(t_test(what.value(means), np.where(negligible, 0.0, variance), df))
-        return Tested(*(np.where(special, own, of_gap) for of_gap, own in zip(*parts, strict=True)))
+        tested = Tested(*(np.where(special, own, of_gap) for of_gap, own in zip(*parts, strict=True)))
+        if test != "wild":
+            return tested
+        # units too few to flip
+        assert found.flips is not None
+        assert found.few is not None
+        p_value = np.where(found.few, tested.p_value, found.flips.p_value)
+        return Tested(none, none, p_value, np.where(found.few, np.nan, found.flips.floor))
     if test == "signflip":
         n_replicates = found.options.n_replicates
         per_sum, _ = influence_weights(gap.gradient(means), means, cells.counts.sum(axis=0))
@@ -124,14 +137,6 @@ def p_values_of_pairs(test: str, compared: Compared, found: Estimates, units: Un
         p_value = sign_flip(cells.sums @ per_sum.T, signs, scale)
         p_value = np.where(special | (found.smallest < 2), np.nan, p_value)
         return Tested(none, none, p_value, SIDES[test] / (n_replicates + 1))
-    if test in ("wild", "cr2"):
-        tested = t_test(gap.value(means), *cr2(cells.sums, cells.counts, gap.gradient(means))[:2])
-        if test == "cr2":
-            return Tested(*tested)
-        assert found.flips is not None
-        few = np.zeros(n_rows, dtype=bool) if found.few is None else found.few
-        floor = np.where(few, np.nan, found.flips.floor)
-        return Tested(none, none, np.where(few, tested[2], found.flips.p_value), floor)
     if test == "none":
         return Tested(none, none, none)
     return _test_of_single_rows(test, compared, scale, units.name)

@@ -128,3 +128,11 @@ def test_few_units_take_student_t_with_cr2() -> None:
     assert (found.loc[few, "interval"] == "cr2").all()
     for column in ("conf_low", "conf_high", "p_value"):
         assert_allclose(found.loc[few, column], other.loc[few, column], rtol=1e-12)
+
+
+def test_a_mean_of_decreases_is_tested_as_it_stands() -> None:
+    scores = _paired(20, np.random.default_rng(5), 0.05)
+    options = {"reference": "human", "average": "task_mean", "interval": "delta"}
+    by_t, by_cr2 = (ss.percent_decrease(scores, test=test, **options).iloc[-1] for test in ("t", "cr2"))
+    assert by_cr2["statistic"] == pytest.approx(by_t["statistic"], rel=0.1)
+    assert by_cr2["statistic"] > 0
