@@ -41,6 +41,7 @@ ESTIMATE_COLUMNS = (
     "conf_level",
     "interval",
     "unit",
+    "inference_to",
     "n",
     "n_missing",
     "n_units",

@@ -22,7 +22,7 @@ from salstats.stats.carried import absent_column, absent_observations
 from salstats.stats.design import group_label, named_groups, row_groups, warn_pooled_methods
 from salstats.stats.intervals import Basis, find_interval, names_of
 from salstats.stats.roc import roc_area, separation_p_value
-from salstats.stats.units import Unit, resolve_unit, says_units, unit_columns
+from salstats.stats.units import Unit, inference_to, resolve_unit, says_units, unit_columns
 from salstats.stats.wide import wide_codes
 
 
@@ -188,6 +188,7 @@ def auroc(
     }
     if of_metric:
         columns |= absent_column(keys, absent_observations(frame, [score, label], groups), frame)
+    columns |= inference_to(table, None if units is None else units.codes, keys)
     if units is not None:
         columns |= {"unit": units.name, "n_units": n_units}
     counts = {"n_positive": n_positive, "n_negative": n_negative}

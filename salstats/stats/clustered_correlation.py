@@ -14,7 +14,7 @@ from salstats.stats.design import named_groups, row_groups, warn_pooled_methods
 from salstats.stats.draws import weight_blocks
 from salstats.stats.inference import bootstrap_p_values, check_options, moments
 from salstats.stats.limits import percentile
-from salstats.stats.units import Unit, resolve_unit, says_units
+from salstats.stats.units import Unit, inference_to, resolve_unit, says_units
 from salstats.stats.wide import columns_to_correlate
 
 #: A correlation within rounding of -1 or 1 is one: its Fisher z has no use.
@@ -128,6 +128,7 @@ def correlate_clustered(
         "conf_level": options.level,
         "interval": options.interval.name,
         "unit": units.name,
+        **inference_to(codes.frame, units.codes, keys),
         "n": n,
         "n_missing": np.array([len(rows) for rows in rows_of]) - n,
         "n_units": n_units,

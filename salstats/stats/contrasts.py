@@ -17,7 +17,7 @@ from salstats.stats.comparisons import PAIRS, Comparison, compare, reference_in_
 from salstats.stats.design import check_one_metric, display_order, warn_pooled_by_default
 from salstats.stats.inference import Estimates, Options, check_options, infer
 from salstats.stats.paired_tests import TESTS, p_values_of_pairs
-from salstats.stats.units import Unit, resolve_unit
+from salstats.stats.units import Unit, inference_to, resolve_unit
 
 _BY = ("metric", "task")
 
@@ -78,7 +78,7 @@ def difference(
         - `term` ("difference"), `estimate`, `std_error`; `statistic`, `df` of the test, where it has them
           (`df` of the interval beside a test without statistic); `p_value`, `p_adjusted`; of a test from
           replicates `p_floor`, the smallest p-value that they allow: one that is equal to it is printed "<";
-        - `conf_low`, `conf_high`, `conf_level`, `interval`, `unit`;
+        - `conf_low`, `conf_high`, `conf_level`, `interval`, `unit`, `inference_to` as in `summarize`;
         - `n` scores of the method that were used, `n_missing` pairs where one score or both are
           undefined or not there (`n_absent`, where there is any, those of absent findings), `n_units`,
           `n_undefined` replicates, `bias`;
@@ -262,6 +262,7 @@ def _contrast(
     tested = p_values_of_pairs(test, compared, found, units)
     method_mean, reference_mean = target.estimand.row_levels(target.cells.means())
     table = found.columns(units.name) | absent_column(target.keys, compared.absent, scores)
+    table |= inference_to(scores, units.codes, target.keys)
     # of the test where it has a statistic, else of the interval
     table["df"] = found.df if np.isnan(tested.statistic).all() else tested.df
     table |= {"statistic": tested.statistic, "p_value": tested.p_value}

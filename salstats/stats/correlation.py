@@ -24,7 +24,7 @@ from salstats.stats.cr2 import cr2
 from salstats.stats.design import group_label, group_list, row_groups, warn_pooled_methods
 from salstats.stats.influences import influences
 from salstats.stats.intervals import names_of
-from salstats.stats.units import Unit, Units, resolve_unit, says_units
+from salstats.stats.units import Unit, Units, inference_to, resolve_unit, says_units
 from salstats.stats.wide import columns_to_correlate
 
 
@@ -95,6 +95,8 @@ def correlate(
             with `stratified` only those of strata that entered. Without a column `case`, `patient` or a
             `unit` asked for, `unit` and `n_units` are left out. `n_absent`, where there is any, are those of
             `n_missing` that lack a score as the finding is absent.
+        inference_to
+            "these readers" where pairs are of several readers, as in `summarize`.
         x, y
             What was correlated.
         stratum, n_strata, q, q_df, q_p_value
@@ -215,6 +217,7 @@ def correlate(
     columns |= {"term": test, "conf_level": level, "interval": interval_used(test, interval), "n": counts}
     columns["n_missing"] = [len(rows) for rows in rows_of] - counts
     columns |= absent_column(keys, absent_observations(data, [x, y], groups), data)
+    columns |= inference_to(codes.frame, None if units is None else units.codes, keys)
     if units is not None:
         n_units = np.array([len(np.unique(units.codes[pairs])) for pairs in used])
         columns |= {"unit": units.name, "n_units": n_units}

@@ -16,7 +16,7 @@ from salstats.stats.design import group_label, group_list, index_groups, mean_of
 from salstats.stats.estimands import mean_target
 from salstats.stats.inference import check_options, replicate
 from salstats.stats.limits import percentile
-from salstats.stats.units import Unit, resolve_unit
+from salstats.stats.units import Unit, inference_to, resolve_unit
 
 #: What has a ranking of its own by default: those that are present.
 RANKED_BY = ("metric", "dataset", "model")
@@ -139,6 +139,7 @@ def rank_stability(
         "conf_level": level,
         "interval": "percentile",
         "unit": units.name,
+        **inference_to(scores, units.codes, keys.drop(columns="method")),
         "n": cells.counts.sum(axis=0).astype(np.int64),
         "n_missing": target.n_missing,
         "n_units": n_units.astype(np.int64),

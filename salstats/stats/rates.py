@@ -20,7 +20,7 @@ from salstats.stats.comparisons import pair_rows
 from salstats.stats.design import OVERALL, Design, display_order, index_groups, mean_of_rows_design, pool_over
 from salstats.stats.estimands import Cells, Estimand, Target, sum_cells, target_of_cells
 from salstats.stats.inference import Estimates, check_options, infer
-from salstats.stats.units import Unit, resolve_unit
+from salstats.stats.units import Unit, inference_to, resolve_unit
 
 #: The pixels of a case: in both masks, in the prediction only, in the truth only, in neither.
 COUNT_COLUMNS = ("tp", "fp", "fn", "tn")
@@ -131,7 +131,7 @@ def pooled_rates(
         n_cases = np.concatenate([n_cases, n_cases @ pool_over(keys, "task", OVERALL)[0]])
     # cases, not pixels
     table["n"] = (n_cases @ target.estimand.first).astype(np.int64)
-    return _laid_out(found, table, {})
+    return _laid_out(found, design, table, {})
 
 
 def pooled_difference(
@@ -207,12 +207,15 @@ def pooled_difference(
         "method_mean": method_rate,
         "verdict": np.where(clear, side, "inconclusive"),
     }
-    return _laid_out(found, table, special)
+    return _laid_out(found, design, table, special)
 
 
-def _laid_out(found: Estimates, table: dict[str, Any], special: dict[str, Any]) -> pd.DataFrame:
+def _laid_out(
+    found: Estimates, design: Design, table: dict[str, Any], special: dict[str, Any]
+) -> pd.DataFrame:
     """Estimates frame, rates in the order asked for."""
     keys = found.target.keys
+    table |= inference_to(design.frame, design.units.codes, keys)
     frame = estimates_frame(keys, table, special | found.options.columns(), display_order(keys))
     return frame.assign(metric=frame["metric"].astype("str"))
 

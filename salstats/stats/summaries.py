@@ -19,7 +19,7 @@ from salstats.stats.carried import absent_column, how_scored, is_absent
 from salstats.stats.design import display_order, mean_of_rows_design, warn_pooled_by_default
 from salstats.stats.estimands import mean_target
 from salstats.stats.inference import check_binary, check_options, infer, replicate
-from salstats.stats.units import Unit, resolve_unit
+from salstats.stats.units import Unit, inference_to, resolve_unit
 
 
 def summarize(
@@ -75,6 +75,8 @@ def summarize(
         - `term` ("mean"), `estimate`, `std_error` (SD of the replicates, or analytic);
         - `df` with `interval="t"`;
         - `conf_low`, `conf_high`, `conf_level`, `interval`, `unit`;
+        - `inference_to` ("these readers"), where scores are of several readers: readers are fixed, not drawn
+          with a unit, and limits say nothing of readers in general;
         - `n` defined scores, `n_missing` undefined ones, `n_units` units with a defined score; `n_absent`,
           where there is any, those of `n_missing` that are of absent findings;
         - with intervals from replicates: `n_undefined` replicates without a defined score, `bias` (mean of
@@ -135,7 +137,7 @@ def summarize(
     design = mean_of_rows_design(codes, columns, resolve_unit(codes, unit))
     found = infer(mean_target(design, average, overall), options)
     keys = found.target.keys
-    table = found.columns(design.units.name)
+    table = found.columns(design.units.name) | inference_to(scores, design.units.codes, keys)
     table |= absent_column(keys, scores.loc[is_absent(scores), columns], scores)
     special = options.columns() | how_scored(scores, keys)
     frame = estimates_frame(keys, table, special, display_order(keys))
@@ -262,6 +264,7 @@ def mean_curves(
     # a blank image is the same for every case: no spread there is nothing to look at
     found = infer(mean_target(design), options, constant=True)
     keys, table = found.target.keys, found.columns(design.units.name)
+    table |= inference_to(scores, design.units.codes, keys)
     # one draw serves all steps, and what it leaves undefined stands in none of them
     kept = {name: values for name, values in table.items() if name not in ("n_undefined", "bias")}
     return estimates_frame(keys, kept, how_scored(curves, keys, _HOW_MADE), display_order(keys))

@@ -11,7 +11,7 @@ from salstats.frames import DEFAULT_BY, KEY_COLUMNS, coded_scores, estimates_fra
 from salstats.stats.design import check_one_metric, index_groups, warn_pooled_methods
 from salstats.stats.estimands import Cells, Estimand, Target, ratio, sum_cells
 from salstats.stats.inference import check_options, infer
-from salstats.stats.units import Unit, resolve_unit
+from salstats.stats.units import Unit, inference_to, resolve_unit
 
 #: What this package calls a mean over trainings, as a seed or as a model.
 MEANS = ("mean", "ensemble")
@@ -160,6 +160,7 @@ def within_case_sd(
         "conf_level": level,
         "interval": interval,
         "unit": units.name,
+        **inference_to(scores, units.codes, keys),
         "n": twice,
         "n_missing": np.bincount(group, minlength=len(keys)) - twice,
     }

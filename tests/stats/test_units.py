@@ -113,3 +113,56 @@ def test_cases_against_repeated_patients_warn():
 def test_bad_units_say_what_is_wrong(columns, unit, message):
     with pytest.raises(ColumnError, match=message):
         units_of(frame(**columns), unit)
+
+
+def read_by(*readers):
+    """Scores of 30 cases in two methods, "human" by each of some readers."""
+    n = 30
+    one = frame(case=np.arange(n), size=np.arange(n) % 7, label=np.arange(n) % 2, task="Edema")
+    one = one.assign(score=(np.arange(n) * 7 % n) / n, tp=5, fp=np.arange(n), fn=3, tn=9)
+    people = [
+        one.assign(method="human", reader=r, score=one["score"] * 0.9**i) for i, r in enumerate(readers)
+    ]
+    return pd.concat([*people, one.assign(method="cam", reader=None)], ignore_index=True)
+
+
+#: Estimates, and their rows that speak of human readers.
+SPEAKING = {
+    "summarize": (lambda s: ss.summarize(s), "human"),
+    "difference": (lambda s: ss.difference(s, reference="cam"), "human"),
+    "percent_decrease": (lambda s: ss.percent_decrease(s, reference="cam"), "human"),
+    "pooled_rates": (lambda s: ss.pooled_rates(s), "human"),
+    "pooled_difference": (lambda s: ss.pooled_difference(s, reference="cam"), "human"),
+    "rank_stability": (lambda s: ss.rank_stability(s, pairs="available"), "cam|human"),
+    "correlate": (lambda s: ss.correlate(s, "iou", "size"), "human"),
+    "correlate_clustered": (lambda s: ss.correlate_clustered(s, "iou", "size"), "human"),
+    "auroc": (lambda s: ss.auroc(s, "iou", "label"), "human"),
+    "regress": (lambda s: ss.regress(s, "iou ~ size"), "human"),
+    "joint_test": (lambda s: ss.joint_test(s, "iou ~ size"), "human"),
+    "fit_line": (lambda s: ss.fit_line(s, "iou ~ size"), "human"),
+}
+
+
+@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+@pytest.mark.parametrize("name", SPEAKING)
+def test_estimates_that_take_readers_for_fixed_speak_of_these_readers(name, tmp_path):
+    call, whose = SPEAKING[name]
+    found = call(read_by("A", "B"))
+    said = found["inference_to"].eq("these readers")
+    assert said.equals(found["method"].str.fullmatch(whose))
+    found.to_csv(tmp_path / "found.csv", index=False)
+    assert pd.read_csv(tmp_path / "found.csv")["inference_to"].equals(found["inference_to"])
+    assert "inference_to" not in call(read_by("A"))
+
+
+@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+def test_an_average_over_readers_speaks_of_these_and_readers_who_are_drawn_of_others():
+    scores = read_by("A", "B", "C")
+    people = scores[scores["method"] == "human"]
+    averaged = ss.summarize(people, by=["method", "reader"], average="reader")
+    assert averaged["inference_to"].eq("these readers").all()
+    assert "inference_to" not in ss.summarize(people, unit="reader")
+    sites = people.assign(site=people["reader"].map({"A": 1, "B": 1, "C": 2}))
+    assert "inference_to" not in ss.summarize(sites, unit="site")
+    assert "inference_to" not in ss.regress(people, "iou ~ size", errors="cr2", unit="reader")
+    assert "inference_to" in ss.regress(people, "iou ~ size", errors="cr2", unit="case")

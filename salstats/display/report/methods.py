@@ -44,6 +44,7 @@ def methods_text(frames: Mapping[str, pd.DataFrame], words: Words, scores: pd.Da
     """
     known = _settings(frames, words) | _outcomes(frames, words) | _scores(scores, words)
     known |= _means(frames, words)
+    known["fixed_readers"] = _flag(any("inference_to" in frame.columns for frame in frames.values()))
     if "difference" in frames:
         known |= _contrasts(frames, words)
     if "regression" in frames:
@@ -152,11 +153,12 @@ def _scores(scores: pd.DataFrame, words: Words) -> Known:
     if own:
         span = own[0] if len(own) == 1 else f"{own[0]} to {own[-1]}, one for each task and method"
         thresholds.append(f"a threshold of {span}")
+    speak_of = plural(words.settings.unit)
+    others_than_seeds = f"; intervals and P values speak of other {speak_of}, not of other seeds"
     repeated = [
         f"Cases had scores of several {plural(column)} ({scores[column].nunique()} in all). These stood as "
-        f"rows of their case, were kept together in every analysis and averaged in correlations; intervals "
-        f"and P values speak of other {plural(words.settings.unit)}, not of other {plural(column)}."
-        for column in ("reader", "seed")
+        f"rows of their case, were kept together in every analysis and averaged in correlations{others}."
+        for column, others in (("reader", ""), ("seed", others_than_seeds))
         if several(scores, column)
     ]
     return {

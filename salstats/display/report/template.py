@@ -45,7 +45,14 @@ TEMPLATE = (
         Said("Masks were empty where the probability was below its cut-off.", when="cutoff"),
         Said("Maps were smoothed with a box filter before the threshold.", when="smooth"),
     ),
-    (Said("{repeated_rows}"),),
+    (
+        Said("{repeated_rows}"),
+        Said(
+            "Readers were taken as fixed: intervals and P values speak of these readers, not of readers in "
+            "general, which would take a multi-reader multi-case analysis (Obuchowski and Rockette 1995).",
+            when="fixed_readers",
+        ),
+    ),
     (
         Said("Scores were described by mean, standard deviation, median and quartiles.", when="continuous"),
         Said("Mean scores were computed for each {mean_by}."),

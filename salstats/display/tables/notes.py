@@ -27,6 +27,8 @@ from salstats.stats.design import AVERAGE, OVERALL
 from salstats.stats.intervals import find_interval
 from salstats.stats.paired_tests import RECORDS
 
+#: Stands where readers are taken for fixed.
+FIXED_READERS = "Readers are fixed: intervals speak of these readers, not of readers in general."
 #: Stands where limits hold impossible values.
 BEYOND = "Limits beyond the range of what is estimated are impossible values: the interval does not fit."
 
@@ -91,6 +93,8 @@ def interval_note(frame: pd.DataFrame) -> str:
         sentences.append(BEYOND)
     if np.isinf(np.concatenate([numbers(rows, "conf_low"), numbers(rows, "conf_high")])).any():
         sentences.append("Infinite limits: the set is unbounded.")
+    if single(rows, "inference_to") is not None:
+        sentences.append(FIXED_READERS)
     return " ".join(s for s in sentences if s)
 
 

@@ -25,7 +25,7 @@ from salstats.stats.models.families import FAMILIES
 from salstats.stats.models.family import Family, NotEstimableError, Solution, fit_model
 from salstats.stats.models.formulas import Formula, parse_formula
 from salstats.stats.models.model_frame import grouping_columns, model_frame
-from salstats.stats.units import Unit, Units, resolve_unit, says_units
+from salstats.stats.units import Unit, Units, fixed_readers, readers_column, resolve_unit, says_units
 
 Notes = defaultdict[str, list[str]]
 """What went wrong: the kind, and the models (or why) of each."""
@@ -284,4 +284,6 @@ def model_counts(fitted: Fitted, repeats: Sequence[int] | None = None) -> dict[s
     repeated: dict[str, object] = {
         name: np.repeat(values, 1 if repeats is None else repeats) for name, values in counted.items()
     }
+    fixed = [fixed_readers(m.frame.take(m.rows), m.clusters).any() for m in fitted.models]
+    repeated |= readers_column(np.repeat(fixed, 1 if repeats is None else repeats))
     return repeated | ({} if fitted.unit is None else {"unit": fitted.unit})

@@ -102,6 +102,8 @@ def regress(
             `t`, or `wald` for the normal distribution.
         unit, n_units
             With clustered errors: the column of the clusters, and their number, G.
+        inference_to
+            "these readers" where rows are of several readers, as in `summarize`.
         n, n_missing
             Rows used, and rows left out because a variable of the formula is missing; `n_absent`, where there
             is any, are those of them without an outcome as the finding is absent.

@@ -65,3 +65,9 @@ def test_abbreviations_are_whole_words_only():
 def test_a_constant_column_without_values_is_not_said():
     frame = pd.DataFrame({"reader": [None, None], "dataset": ["d", "d"]})
     assert notes.constant_note(frame, ["reader", "dataset"], Labels()) == "Dataset: d."
+
+
+def test_readers_who_are_fixed_are_said_once():
+    assert notes.FIXED_READERS not in notes.interval_note(interval("t"))
+    of_some = interval("t").assign(inference_to=["these readers", None])
+    assert notes.interval_note(of_some).count(notes.FIXED_READERS) == 1
