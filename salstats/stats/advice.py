@@ -151,7 +151,8 @@ def warn_limits(
             "replicates on one side of the estimate"
         )
     if np.isinf(low).any():
+        set_of = "Fieller's set" if kind == "fieller" else f"the {kind} interval"
         warn(
-            f"Fieller's set is unbounded for {named_groups(keys, np.isinf(low))}: the reference's mean does "
-            "not differ from 0; conf_set says what the set holds"
+            f"{set_of} is unbounded for {named_groups(keys, np.isinf(low))}: the reference's mean does "
+            f"not differ from 0{'; conf_set says what the set holds' * (kind == 'fieller')}"
         )

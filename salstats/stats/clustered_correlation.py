@@ -33,7 +33,7 @@ def correlate_clustered(
     overall: bool = False,
     unit: Unit = None,
     level: float = 0.95,
-    n_replicates: int = 1000,
+    n_replicates: int = 10_000,
     rng: int | np.random.Generator = 0,
     draws: np.ndarray | None = None,
 ) -> pd.DataFrame:

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import ValueRangeError
+from salstats.metrics.registry import known_metric
 from salstats.stats.design import (
     OVERALL,
     Design,
@@ -39,6 +40,8 @@ class Cells:
     #: (n_cells,): Cells with the same number are measured on the same units, as a method and its reference
     #: on complete pairs: their variances share one number of units.
     sample: np.ndarray
+    #: (n_cells,): Whether scores may lie outside 0 and 1; none do where it is None.
+    beyond: np.ndarray | None = None
 
     def means(self) -> np.ndarray:
         """Mean of each cell, NaN where nothing is defined."""
@@ -60,6 +63,7 @@ class Cells:
             np.hstack([self.counts, self.counts @ weights]),
             np.concatenate([self.n_missing, self.n_missing @ membership]),
             np.arange(sum(membership.shape)),
+            None if self.beyond is None else np.concatenate([self.beyond, self.beyond @ (membership > 0)]),
         )
 
     def beside(self, reference: "Cells") -> "Cells":
@@ -247,12 +251,21 @@ class Target:
     n_missing: np.ndarray
 
 
+def is_share(metrics: pd.Series) -> np.ndarray:
+    """Whether scores of each metric lie between 0 and 1, as far as is known."""
+    known = {name: known_metric(name) for name in metrics.unique()}
+    shares = {name: m is None or (m.low, m.high) == (0, 1) for name, m in known.items()}
+    return metrics.map(shares).to_numpy(dtype=bool)
+
+
 def mean_target(design: Design, average: str | None = None, overall: bool = False) -> Target:
     """Mean score of each group, with averages over a grouping column and groups pooled over tasks."""
     check_one_metric(design.codes, design.by)
     values = design.frame["score"].to_numpy(dtype=np.float64)
     cells = sum_cells(values, design.units.codes, design.units.n, design.groups, len(design.keys))
-    return target_of_cells("mean", cells, design.keys, average, overall)
+    outside = (values < 0) | (values > 1) | ~is_share(design.frame["metric"])
+    beyond = np.bincount(design.groups, outside & ~np.isnan(values), len(design.keys)) > 0
+    return target_of_cells("mean", replace(cells, beyond=beyond), design.keys, average, overall)
 
 
 def target_of_cells(

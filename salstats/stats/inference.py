@@ -7,18 +7,17 @@ import numpy as np
 
 from salstats.checks import (
     ValueRangeError,
-    check_choice,
     check_count,
     check_draws,
     check_generator,
     check_level,
 )
-from salstats.stats import advice
+from salstats.stats import advice, limits
 from salstats.stats.advice import ROUNDING
 from salstats.stats.cr2 import Robust, cr2
 from salstats.stats.draws import few_threads, weight_blocks
 from salstats.stats.estimands import Cells, Estimand, Target, ratio
-from salstats.stats.intervals import Basis, Interval, find_interval, names_of, too_few_to_flip
+from salstats.stats.intervals import Basis, Interval, choose_interval
 from salstats.stats.monte_carlo import SIDES
 from salstats.stats.variances import (
     analytic_variance,
@@ -64,11 +63,15 @@ class Options:
 
 
 def check_options(
-    term: str, interval: str, level: float, n_replicates: int, rng: int | np.random.Generator, draws: object
+    term: str,
+    interval: str | None,
+    level: float,
+    n_replicates: int,
+    rng: int | np.random.Generator,
+    draws: object,
 ) -> Options:
     """Checked options for what is estimated; whether draws are of as many units as there are shows later."""
-    record = find_interval(check_choice(interval, names_of(term), "interval"), term)
-    assert record is not None
+    record = choose_interval(interval, term, drawn=draws is not None)
     check_level(level)
     check_count(n_replicates, "n_replicates")
     generator = check_generator(rng)
@@ -99,19 +102,16 @@ class Estimates:
     conf_set: np.ndarray | None = None
     zero_in_gap: np.ndarray | None = None
     flips: Flipped | None = field(default=None, repr=False)
-
-    @property
-    def few(self) -> np.ndarray | None:
-        """Rows whose units are too few to flip, which get the limits and P values of `cr2`."""
-        if not self.options.flipped or self.flips is None:
-            return None
-        found = too_few_to_flip(self.flips, self.options.level)
-        return found if found.any() else None
+    #: Rows that get the limits and P values of `cr2` instead.
+    by_cr2: np.ndarray | None = None
 
     @property
     def taken(self) -> np.ndarray:
         """Name of each row's interval."""
-        return np.where(False if self.few is None else self.few, "cr2", self.options.interval.name)
+        name = self.options.interval.name
+        return (
+            np.full(len(self.estimate), name) if self.by_cr2 is None else np.where(self.by_cr2, "cr2", name)
+        )
 
     def columns(self, unit: str) -> dict[str, Any]:
         """Columns of an estimates frame."""
@@ -183,9 +183,17 @@ def infer(
         jackknife(cells, estimand) if record.needs == "jackknife" else none,
         levels_and_covariance(cells, estimand) if record.needs == "levels" else None,
         flipped, _is_ratio(estimand),
+        np.zeros(len(estimate), bool) if cells.beyond is None else cells.beyond @ estimand.cells_of_rows(),
     )  # fmt: skip
     low, high, *sets = record.limits(basis)
     conf_set, zero_in_gap = sets or (None, None)
+    by_cr2 = None
+    if record.instead is not None and (rows := record.instead(basis)).any():
+        by_cr2 = rows
+        by_t = limits.t_limits(estimate, std_error, df, options.level)
+        low, high = (np.where(by_cr2, other, own) for own, other in zip((low, high), by_t, strict=True))
+    if constant:
+        low, high = (np.where(std_error == 0, estimate, limit) for limit in (low, high))
     smallest = np.where(estimand.cells_of_rows(), cells.sample_units()[:, None], np.inf).min(axis=0)
     if record.needs != "cr2":
         # of one unit nothing is known of how others differ
@@ -194,7 +202,7 @@ def infer(
         low, high = (np.where(smallest < 2, np.nan, limit) for limit in (low, high))
     found = Estimates(
         target, options, estimate, std_error, df, low, high, n_units, smallest, bias, n_undefined, scale,
-        replicates, gap_replicates, conf_set, zero_in_gap, flipped,
+        replicates, gap_replicates, conf_set, zero_in_gap, flipped, by_cr2,
     )  # fmt: skip
     _warn(found, sizes, constant)
     return found
@@ -208,8 +216,8 @@ def _warn(found: Estimates, sizes: np.ndarray, constant: bool) -> None:
         advice.warn_few_units(found.smallest, sizes, keys, kind.name, compared, resampled=resampled)
     if found.replicates is not None:
         advice.warn_undefined(found.n_undefined, len(found.replicates), keys)
-    limits = found.conf_low, found.conf_high
-    advice.warn_limits(kind.name, compared, limits, found.estimate, found.scale, keys, constant=constant)
+    both = found.conf_low, found.conf_high
+    advice.warn_limits(kind.name, compared, both, found.estimate, found.scale, keys, constant=constant)
 
 
 def _is_ratio(estimand: Estimand) -> bool:
@@ -234,7 +242,10 @@ def flip_units(cells: Cells, estimand: Estimand, options: Options) -> Flipped:
         assert other is not None
         own_parts = robust(Estimand("mean", estimand.first)).influence
         other_parts = robust(Estimand("mean", estimand.second)).influence
-        contrast = Contrast(own, other, own_parts, other_parts, robust(estimand.gap()).leverage)
+        # a ratio of two negative means is that of their sizes
+        side = np.where(other < 0, -1.0, 1.0)
+        turned = (side * part for part in (own, other, own_parts, other_parts))
+        contrast = Contrast(*turned, robust(estimand.gap()).leverage)
         null = 1.0
     else:
         found, null = robust(estimand), 0.0

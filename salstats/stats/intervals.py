@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy import special
 
+from salstats.checks import check_choice
 from salstats.stats import limits
 from salstats.stats.coefficients import fisher_limits
 from salstats.stats.limits import Limits
@@ -51,6 +52,8 @@ class Basis:
     #: Signs flipped, and whether what they are of is a ratio, own by other.
     flipped: Flipped | None = None
     ratio: bool = False
+    #: Rows of means whose scores may lie outside 0 and 1.
+    beyond: np.ndarray = field(default_factory=_none)
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,10 @@ class Interval:
     bounded: bool = False
     #: Whether replicates of an average are over those of its tasks that were drawn.
     partial: bool = False
+    #: What it is taken of where none is asked for.
+    recommended: tuple[str, ...] = ()
+    #: Rows that it is not for, which get the limits of `cr2`.
+    instead: Callable[[Basis], np.ndarray] | None = None
 
 
 def _share(kernel: Callable[[np.ndarray, np.ndarray, float], Limits]) -> Callable[[Basis], Limits]:
@@ -116,18 +123,16 @@ def _wilson_t(b: Basis) -> Limits:
 
 
 def _wild(b: Basis) -> Limits:
-    """Limits where P crosses 1 - level; of units too few for that, those of `cr2`."""
+    """Limits where P crosses 1 - level."""
     assert b.flipped is not None
     low, high = b.flipped.limits(b.level)
-    if b.ratio:
-        low, high = 100 * (1 - high), 100 * (1 - low)
-    few = too_few_to_flip(b.flipped, b.level)
-    return tuple(np.where(few, other, own) for own, other in zip((low, high), _t(b), strict=True))  # type: ignore[return-value]
+    return (100 * (1 - high), 100 * (1 - low)) if b.ratio else (low, high)
 
 
-def too_few_to_flip(flipped: Flipped, level: float) -> np.ndarray:
+def _too_few_to_flip(b: Basis) -> np.ndarray:
     """Rows whose flips reach no P value of 1 - level, whatever the data."""
-    return flipped.n_always / (2 * flipped.n_patterns) > 1 - level
+    assert b.flipped is not None
+    return b.flipped.n_always / (2 * b.flipped.n_patterns) > 1 - b.level
 
 
 def _delta(b: Basis) -> Limits:
@@ -166,6 +171,7 @@ RECORDS = (
         "percentile", "percentile bootstrap", "bootstrap", lambda b: limits.percentile(b.replicates, b.level),
         "percentile bootstrap intervals (Davison and Hinkley 1997)",
         of=(*_MEANS, "within_case_sd", "rank", "clustered_correlation"), bounded=True,
+        recommended=("within_case_sd", "rank", "clustered_correlation"),
     ),
     Interval(
         "order", "bootstrap, order statistics of the replicates", "bootstrap",
@@ -208,20 +214,23 @@ RECORDS = (
         "cr2", "Student's t, CR2 standard errors", "t", _t,
         "from Student's t distribution, with bias-reduced standard errors (CR2) clustered by {unit} and "
         "Satterthwaite's degrees of freedom (Pustejovsky and Tipton 2018)",
-        of=("mean", "curve", "difference"), brief="CR2", needs="cr2", clustered=True, scale="identity",
+        of=("mean", "curve", "difference", "pooled_difference"), brief="CR2", needs="cr2", clustered=True,
+        scale="identity", recommended=("pooled_difference",),
     ),
     Interval(
         "wilson_t", "Wilson score of a bounded mean, CR2 variance", "t", _wilson_t,
         "Wilson score intervals of means of scores from 0 to 1, with the effective sample size of their CR2 "
         "variance clustered by {unit} and Student's quantile with Satterthwaite's degrees of freedom (Wilson "
         "1927; Franco et al. 2019)",
-        of=("mean", "curve"), brief="Wilson score", needs="cr2", clustered=True, bounded=True,
+        of=("mean", "curve", "pooled_rate"), brief="Wilson score", needs="cr2", clustered=True, bounded=True,
+        recommended=("mean", "curve", "pooled_rate"), instead=lambda b: b.beyond,
     ),
     Interval(
         "wild", "wild cluster bootstrap", "flips", _wild,
         "by inverting a wild cluster bootstrap test that flips the signs of each {unit} under the hypothesis "
         "(Cameron et al. 2008)",
         of=("difference", "percent_decrease"), brief="wild cluster bootstrap", needs="cr2", clustered=True,
+        recommended=("difference", "percent_decrease"), instead=_too_few_to_flip,
     ),
     Interval(
         "wilson", "Wilson score", "share", _share(limits.wilson),
@@ -267,18 +276,32 @@ RECORDS = (
     ),
     Interval(
         "logit", "DeLong variance on the logit scale", "area", lambda b: _area(b, on_logit=True),
-        of=("auroc",), brief="logit", clustered=True, scale="logit",
+        of=("auroc",), brief="logit", clustered=True, scale="logit", recommended=("auroc",),
     ),
     Interval("delong", "DeLong", "area", _area, of=("auroc",), scale="share"),
     Interval("obuchowski", "Obuchowski", "area", _area, of=("auroc",), clustered=True, scale="share"),
 )  # fmt: skip
+#: What `interval=None` stands for.
+RECOMMENDED = "recommended"
 #: Names of those made from replicates.
 BOOTSTRAP = tuple(r.name for r in RECORDS if r.kind == "bootstrap")
 
 
 def names_of(term: str) -> tuple[str, ...]:
     """Names that `interval=` takes, by what is estimated."""
-    return tuple(r.name for r in RECORDS if term in r.of)
+    any_of = (RECOMMENDED,) if any(term in r.recommended for r in RECORDS) else ()
+    return (*any_of, *(r.name for r in RECORDS if term in r.of))
+
+
+def choose_interval(interval: str | None, term: str, *, drawn: bool = False) -> Interval:
+    """Record of the interval asked for; where none is, the one that held best when simulated.
+
+    Draws that are given (`drawn`) without an interval are for percentile limits.
+    """
+    name = check_choice(RECOMMENDED if interval is None else interval, names_of(term), "interval")
+    if name != RECOMMENDED:
+        return next(r for r in RECORDS if r.name == name and term in r.of)
+    return RECORDS[0] if drawn else next(r for r in RECORDS if term in r.recommended)
 
 
 def find_interval(name: object, term: object = None) -> Interval | None:

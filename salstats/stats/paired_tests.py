@@ -110,7 +110,7 @@ def p_values_of_pairs(test: str, compared: Compared, found: Estimates, units: Un
         replicates = np.where(special, found.replicates, found.gap_replicates)
         p_value, floor = bootstrap_p_values(replicates, ROUNDING * scale)
         return Tested(none, none, np.where(found.smallest < 2, np.nan, p_value), floor)
-    if test == "wild" and found.few is None:
+    if test == "wild" and found.by_cr2 is None:
         assert found.flips is not None
         return Tested(none, none, found.flips.p_value, found.flips.floor)
     if test in ("t", "cr2", "wild"):
@@ -127,9 +127,9 @@ def p_values_of_pairs(test: str, compared: Compared, found: Estimates, units: Un
             return tested
         # units too few to flip
         assert found.flips is not None
-        assert found.few is not None
-        p_value = np.where(found.few, tested.p_value, found.flips.p_value)
-        return Tested(none, none, p_value, np.where(found.few, np.nan, found.flips.floor))
+        assert found.by_cr2 is not None
+        p_value = np.where(found.by_cr2, tested.p_value, found.flips.p_value)
+        return Tested(none, none, p_value, np.where(found.by_cr2, np.nan, found.flips.floor))
     if test == "signflip":
         n_replicates = found.options.n_replicates
         per_sum, _ = influence_weights(gap.gradient(means), means, cells.counts.sum(axis=0))

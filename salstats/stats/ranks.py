@@ -30,7 +30,7 @@ def rank_stability(
     pairs: str = "complete",
     directions: Mapping[str, str] | None = None,
     level: float = 0.95,
-    n_replicates: int = 1000,
+    n_replicates: int = 10_000,
     rng: int | np.random.Generator = 0,
     draws: np.ndarray | None = None,
 ) -> pd.DataFrame:

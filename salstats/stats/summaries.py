@@ -27,9 +27,9 @@ def summarize(
     *,
     by: str | Sequence[str] | None = None,
     unit: Unit = None,
-    interval: str = "percentile",
+    interval: str | None = None,
     level: float = 0.95,
-    n_replicates: int = 1000,
+    n_replicates: int = 10_000,
     rng: int | np.random.Generator = 0,
     draws: np.ndarray | None = None,
     average: str | None = None,
@@ -133,7 +133,7 @@ def summarize(
     if options.interval.kind == "share":
         if average:
             raise SalstatsError(f"interval={interval!r} is for one proportion, not for an average of several")
-        check_binary(scores["score"].to_numpy(dtype=np.float64), "interval", interval)
+        check_binary(scores["score"].to_numpy(dtype=np.float64), "interval", options.interval.name)
     design = mean_of_rows_design(codes, columns, resolve_unit(codes, unit))
     found = infer(mean_target(design, average, overall), options)
     keys = found.target.keys
@@ -151,7 +151,7 @@ def bootstrap(
     *,
     by: str | Sequence[str] | None = None,
     unit: Unit = None,
-    n_replicates: int = 1000,
+    n_replicates: int = 10_000,
     rng: int | np.random.Generator = 0,
     draws: np.ndarray | None = None,
     average: str | None = None,
@@ -210,9 +210,9 @@ def mean_curves(
     *,
     by: str | Sequence[str] | None = None,
     unit: Unit = None,
-    interval: str = "percentile",
+    interval: str | None = None,
     level: float = 0.95,
-    n_replicates: int = 1000,
+    n_replicates: int = 10_000,
     rng: int | np.random.Generator = 0,
     draws: np.ndarray | None = None,
 ) -> pd.DataFrame:

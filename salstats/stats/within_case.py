@@ -25,9 +25,9 @@ def within_case_sd(
     over: str = "seed",
     by: str | Sequence[str] | None = None,
     unit: Unit = None,
-    interval: str = "percentile",
+    interval: str | None = None,
     level: float = 0.95,
-    n_replicates: int = 1000,
+    n_replicates: int = 10_000,
     rng: int | np.random.Generator = 0,
     draws: np.ndarray | None = None,
 ) -> pd.DataFrame:

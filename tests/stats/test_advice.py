@@ -23,7 +23,7 @@ def six():
 
 def test_few_hits_are_sent_to_intervals_of_proportions_which_stay_inside(six):
     with pytest.warns(SalstatsWarning, match="interval='wilson' or 'exact' of 0/1 scores"):
-        ss.summarize(six, n_replicates=20)
+        ss.summarize(six, interval="percentile", n_replicates=20)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for interval in ("wilson", "exact"):
@@ -35,8 +35,11 @@ def test_few_hits_are_sent_to_intervals_of_proportions_which_stay_inside(six):
 @pytest.mark.parametrize(
     ("estimate", "advised"),
     [
-        (lambda s: ss.difference(s, reference="human", n_replicates=40), "t"),
-        (lambda s: ss.percent_decrease(s, reference="human", n_replicates=40), "fieller"),
+        (lambda s: ss.difference(s, reference="human", interval="percentile", n_replicates=40), "t"),
+        (
+            lambda s: ss.percent_decrease(s, reference="human", interval="percentile", n_replicates=40),
+            "fieller",
+        ),
     ],
 )
 def test_few_pairs_are_sent_to_intervals_that_the_comparison_has(six, estimate, advised):

@@ -141,7 +141,7 @@ def test_cases_without_counts_are_missing_and_empty_masks_are_not():
 def test_a_rate_without_pixels_below_the_line_is_undefined():
     frame = scores_of([(0, 0, 5, 45), (0, 0, 3, 47)])
     with pytest.warns(SalstatsWarning, match="20 of 20 replicates are undefined"):
-        got = pooled_rates(frame, rates="precision", n_replicates=20).iloc[0]
+        got = pooled_rates(frame, rates="precision", interval="percentile", n_replicates=20).iloc[0]
     assert np.isnan(got["estimate"])
     assert (got["n"], got["n_units"], got["n_undefined"]) == (2, 0, 20)
 
@@ -163,7 +163,7 @@ def test_average_is_the_mean_of_tasks_and_overall_pools_their_pixels():
 
 def test_columns_follow_the_contract():
     frame = scores_of([(6, 1, 2, 41)] * 15 + [(2, 1, 1, 46)] * 15, task="A")
-    got = pooled_rates(frame, n_replicates=50)
+    got = pooled_rates(frame, interval="percentile", n_replicates=50)
     assert list(got.columns[:4]) == ["metric", "method", "task", "term"]
     rest = [c for c in got.columns[3:] if c in ESTIMATE_COLUMNS]
     assert rest == [c for c in ESTIMATE_COLUMNS if c in rest]

@@ -184,9 +184,11 @@ def test_draws_in_blocks_are_the_draws_at_once(monkeypatch):
 
 
 def test_same_seed_same_table_and_generator_accepted(boot60):
-    first, second = ss.summarize(boot60), ss.summarize(boot60, rng=np.random.default_rng(0))
+    first, second, third = (
+        ss.summarize(boot60, interval="percentile", rng=rng) for rng in (0, np.random.default_rng(0), 1)
+    )
     pd.testing.assert_frame_equal(first, second)
-    assert not ss.summarize(boot60, rng=1)["conf_low"].equals(first["conf_low"])
+    assert not third["conf_low"].equals(first["conf_low"])
 
 
 def test_average_row_is_the_unweighted_mean_over_tasks_and_stands_last(synth1_iou):
@@ -210,14 +212,14 @@ def test_overall_row_equals_leaving_task_out_of_by(synth1_iou):
 
 def test_interval_of_width_zero_warns_and_names_alternatives():
     with pytest.warns(SalstatsWarning, match=r"width 0 for metric hit.*wilson"):
-        ss.summarize(scores_of(np.ones(9), metric="hit"))
+        ss.summarize(scores_of(np.ones(9), metric="hit"), interval="percentile")
 
 
 def test_many_undefined_replicates_warn_and_are_counted():
     values = np.r_[0.3, np.full(9, np.nan)]
     both = pd.concat([scores_of(values), scores_of(np.linspace(0, 1, 10)).assign(method="b")])
     with pytest.warns(SalstatsWarning) as record:
-        got = ss.summarize(both).set_index("method")
+        got = ss.summarize(both, interval="percentile", n_replicates=1000).set_index("method")
     assert any("undefined for metric iou, method gradcam" in str(w.message) for w in record)
     # the one defined case is left out of a resample with probability .9^10
     assert 250 < got.loc["gradcam", "n_undefined"] < 450
@@ -230,12 +232,12 @@ def test_few_units_warn_and_name_what_holds_better():
     with pytest.warns(
         SalstatsWarning, match=r"rest on 12 units for metric iou, method gradcam.*'t' of other means"
     ):
-        ss.summarize(scores)
-    ss.summarize(scores, interval="t")
+        ss.summarize(scores, interval="percentile")
+    ss.summarize(scores)
 
 
 def test_one_unit_has_no_limits():
-    with pytest.warns(SalstatsWarning, match="no percentile limits"):
+    with pytest.warns(SalstatsWarning, match="no wilson_t limits"):
         got = ss.summarize(scores_of([0.3, 0.5], cases=["a", "b"], patient="p"))
     assert np.isnan(limits(got)).all()
     assert got["unit"].item() == "patient"
@@ -247,7 +249,8 @@ def test_average_replicate_without_one_of_its_tasks_is_undefined():
     values[2, 3:] = np.nan
     scores = pd.concat([scores_of(v).assign(task=t) for v, t in zip(values, "abc", strict=True)])
     with pytest.warns(SalstatsWarning, match="replicates are undefined"):
-        got = ss.summarize(scores, average="task", n_replicates=2000).set_index("task")
+        resampled = {"average": "task", "interval": "percentile", "n_replicates": 2000}
+        got = ss.summarize(scores, **resampled).set_index("task")
     expected = 2000 * (57 / 60) ** 60
     assert abs(got.loc["c", "n_undefined"] - expected) < 5 * np.sqrt(expected)
     assert got.loc["Average", "n_undefined"] == got.loc["c", "n_undefined"]
