@@ -248,8 +248,8 @@ def test_average_replicate_without_one_of_its_tasks_is_undefined():
     values = np.random.default_rng(0).normal([[0.3], [0.4], [0.9]], 0.05, (3, 60))
     values[2, 3:] = np.nan
     scores = pd.concat([scores_of(v).assign(task=t) for v, t in zip(values, "abc", strict=True)])
+    resampled = {"average": "task", "interval": "percentile", "n_replicates": 2000}
     with pytest.warns(SalstatsWarning, match="replicates are undefined"):
-        resampled = {"average": "task", "interval": "percentile", "n_replicates": 2000}
         got = ss.summarize(scores, **resampled).set_index("task")
     expected = 2000 * (57 / 60) ** 60
     assert abs(got.loc["c", "n_undefined"] - expected) < 5 * np.sqrt(expected)
