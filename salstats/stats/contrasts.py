@@ -52,9 +52,10 @@ def difference(
         Grouping columns besides `method`; by default those of `metric, task` that are present.
     unit, level, n_replicates, rng, draws
         As for `summarize`.
-    interval : str
-        A name of `intervals.names_of("difference")`: from replicates as for `summarize`, or `t`
-        (cluster-robust).
+    interval : str, optional
+        A name of `intervals.names_of("difference")`: by default `wild`, the inversion of a wild cluster
+        bootstrap test, see Notes, or `percentile` of `draws`; `cr2` and `t` as for `summarize`; the others
+        are from replicates.
     pairs : {"complete", "available"}
         Average over the cases where both scores are defined, or each method over its own.
     average : str, optional
@@ -63,7 +64,7 @@ def difference(
         Adds rows pooled over tasks, `task` = "Overall".
     test : {"bootstrap", "t", "cr2", "wilcoxon", "mcnemar", "signflip", "wild", "none"}, optional
         Where `p_value` comes from, see Notes; by default that which is one procedure with the interval:
-        `bootstrap` beside one from replicates, `wild` and `cr2` beside those, `t` beside another analytic
+        `wild` and `cr2` beside those, `bootstrap` beside one from replicates, `t` beside another analytic
         one.
     adjust : str
         Correction of the p-values over all rows, see `adjust`; `p_adjusted` is written unless "none".
@@ -166,10 +167,10 @@ def percent_decrease(
     ----------
     scores, reference, by, unit, level, n_replicates, rng, draws, pairs, overall, test, adjust
         As for `difference`.
-    interval : str
-        A name of `intervals.names_of("percent_decrease")`: from replicates as for `summarize`; `delta`
+    interval : str, optional
+        A name of `intervals.names_of("percent_decrease")`: by default `wild`, as for `difference`; `delta`
         (delta method) and `fieller`, both with t quantiles of units - 1 degrees of freedom and clustered
-        errors.
+        errors; the others are from replicates.
     average : str, optional
         A column of `by`, as `"task"`: adds the decrease *of the averages*, where in each replicate the
         reference and the method are averaged over tasks before the decrease is taken (saporta2022).

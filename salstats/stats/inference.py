@@ -244,8 +244,8 @@ def flip_units(cells: Cells, estimand: Estimand, options: Options) -> Flipped:
         other_parts = robust(Estimand("mean", estimand.second)).influence
         # a ratio of two negative means is that of their sizes
         side = np.where(other < 0, -1.0, 1.0)
-        turned = (side * part for part in (own, other, own_parts, other_parts))
-        contrast = Contrast(*turned, robust(estimand.gap()).leverage)
+        leverage = robust(estimand.gap()).leverage
+        contrast = Contrast(side * own, side * other, side * own_parts, side * other_parts, leverage)
         null = 1.0
     else:
         found, null = robust(estimand), 0.0

@@ -67,10 +67,11 @@ def pooled_rates(
         Grouping columns besides `metric`; by default those of `method, task` that are present.
     unit, level, n_replicates, rng, draws
         As for `summarize`.
-    interval : str
-        A name of `intervals.names_of("pooled_rate")`: from replicates as for `summarize`; `delta` from
-        linearisation: logit(rate) -+ t * SE / (rate * (1 - rate)), transformed back, with Student's t and
-        units - 1 degrees of freedom. Its limits lie within 0 and 1.
+    interval : str, optional
+        A name of `intervals.names_of("pooled_rate")`: by default `wilson_t`, Wilson's score interval with
+        the effective sample size and degrees of freedom of the ratio's CR2 variance; from replicates as for
+        `summarize`; `delta` from linearisation: logit(rate) -+ t * SE / (rate * (1 - rate)), transformed
+        back, with Student's t and units - 1 degrees of freedom.
     average : str, optional
         A column of `by`: adds the unweighted mean of the groups' rates over it, as rows "Average".
     overall : bool
@@ -153,8 +154,9 @@ def pooled_difference(
     ----------
     scores, rates, unit, level, n_replicates, rng, draws
         As for `pooled_rates`.
-    interval : str
-        As for `pooled_rates`; `delta` is symmetric about the difference.
+    interval : str, optional
+        A name of `intervals.names_of("pooled_difference")`: by default `cr2`; `delta` has units - 1 degrees
+        of freedom.
     reference : str
         The method to compare with, such as "human"; pairs are formed as for `difference`.
     by : str or list of str, optional

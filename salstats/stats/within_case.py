@@ -44,8 +44,8 @@ def within_case_sd(
         The column whose values are the repetitions: `seed`, or `model`.
     by : str or sequence of str, optional
         Grouping columns; by default those of metric, method, task and model that are present, but `over`.
-    interval : {"percentile", "bca"}
-        Of the replicates.
+    interval : str, optional
+        A name of `intervals.names_of("within_case_sd")`, of the replicates; by default `percentile`.
 
     Returns
     -------
