@@ -37,7 +37,9 @@ class Contrast(NamedTuple):
 
 
 class Flipped(NamedTuple):
-    """What flips say: `p_value` of `theta`, `floor` the smallest possible, and the ends of each flip's set.
+    """What flips say: `p_value` of `theta`, and the ends of each flip's set.
+
+    `floor` is the smallest P value that drawn flips allow, NaN where all patterns are there and P is exact.
 
     `low, high` (n_flips, n_rows) bound the values of theta at which a flip is at least as far from 0 as the
     data; one that is so everywhere, as it flips all or nothing, is counted in `n_always` instead.
@@ -112,7 +114,12 @@ def flip(
     extra = 0 if complete else 1
     p_value = (beyond + (equal + extra) / 2) / n_patterns
     return Flipped(
-        p_value, 0.5 / n_patterns, np.concatenate(lows), np.concatenate(highs), always + extra, n_patterns
+        p_value,
+        np.nan if complete else 0.5 / n_patterns,
+        np.concatenate(lows),
+        np.concatenate(highs),
+        always + extra,
+        n_patterns,
     )
 
 
